@@ -1,0 +1,71 @@
+//! What a device is told: drive commands, how they come back and what a device can do.
+
+use crate::{Extent, RequestId};
+
+/// One device of a core.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DiskId(pub u16);
+
+/// A slot of the core's for a command in flight; free again only after its `Done`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Tag(pub u32);
+
+/// Where the bytes of a command are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// It moves none.
+    Nowhere,
+    /// In a request's own memory, so many blocks into it.
+    Request(RequestId, u32),
+}
+
+/// What a command does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verb {
+    /// Transfers from the device.
+    Read,
+    /// Transfers to the device.
+    Write {
+        /// Complete on the medium, not in the drive's buffer.
+        fua: bool,
+    },
+    /// Empties the drive's write buffer.
+    Flush,
+}
+
+impl Verb {
+    /// Whether it changes blocks.
+    #[must_use]
+    pub const fn writes(self) -> bool {
+        matches!(self, Verb::Write { .. })
+    }
+}
+
+/// One drive command. Once issued it is never interrupted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Command {
+    /// What it does.
+    pub verb: Verb,
+    /// Where.
+    pub at: Extent,
+    /// Where its bytes are.
+    pub place: Place,
+}
+
+/// How a command came back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Done.
+    Ok,
+    /// Not done, for the reason the errno gives.
+    Failed(i32),
+}
+
+/// What a device can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Caps {
+    /// Its capacity in blocks.
+    pub blocks: u64,
+    /// How many commands it takes at once.
+    pub depth: u16,
+}

@@ -1,0 +1,18 @@
+//! The vocabulary every other crate speaks: time, extents, requests, drive commands, units and the
+//! one shape of an error about bad input.
+//!
+//! It depends on nothing, and everything on the hot path is `Copy`. A block is 512 bytes everywhere;
+//! readers convert. Times are whole nanoseconds.
+
+mod bad_input;
+mod command;
+mod extent;
+mod request;
+mod time;
+pub mod units;
+
+pub use bad_input::{At, BadInput, nearest};
+pub use command::{Caps, Command, DiskId, Outcome, Place, Tag, Verb};
+pub use extent::{BLOCK_BYTES, Extent, Lbn};
+pub use request::{Change, Ending, Op, Qos, Request, RequestId};
+pub use time::{Span, Time};

@@ -1,0 +1,73 @@
+//! What a client asks for: requests (external I/O), their quality of service and how they end.
+
+use crate::{Extent, Time};
+
+/// A slot of the submitter's: dense, free again only after the request has ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RequestId(pub u32);
+
+/// What a request is worth.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Qos {
+    /// Index of its service class, as the submitter numbers them.
+    pub class: u8,
+    /// Priority inside the class; larger is more urgent.
+    pub priority: u8,
+    /// A hard deadline: a request still waiting then is dropped.
+    pub deadline: Option<Time>,
+}
+
+/// What a request does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Op {
+    /// Transfers from the device.
+    Read,
+    /// Transfers to the device; with `fua` it completes on the medium (force unit access).
+    Write {
+        /// Complete on the medium, not in a volatile buffer.
+        fua: bool,
+    },
+    /// Completes when every write that completed before it is on the medium; its extent is empty.
+    Flush,
+}
+
+impl Op {
+    /// Whether it changes blocks.
+    #[must_use]
+    pub const fn writes(self) -> bool {
+        matches!(self, Op::Write { .. })
+    }
+}
+
+/// One external I/O.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// The submitter's slot.
+    pub id: RequestId,
+    /// What it does.
+    pub op: Op,
+    /// Where.
+    pub at: Extent,
+    /// What it is worth.
+    pub qos: Qos,
+}
+
+/// What may be said of a request after it was submitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// It is worth something else now.
+    Qos(Qos),
+    /// Nobody waits for it any more.
+    Cancel,
+}
+
+/// How a request ended; each ends exactly once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// Done.
+    Finished,
+    /// Not done, for the reason the errno gives.
+    Failed(i32),
+    /// Still waiting at its hard deadline (ETIME).
+    Dropped,
+}

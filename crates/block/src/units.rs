@@ -1,0 +1,165 @@
+//! The one parser of quantities written with their unit.
+//!
+//! Sizes: `B`, `kB MB GB TB` (powers of 10^3), `KiB MiB GiB TiB` (powers of 2^10), `blocks` (512 B);
+//! a size is a whole number of blocks. Times: `ns us ms s min h d`. Rates: a number over a time unit (`10/s`).
+//! Each function returns what is wrong, with the mend in the same sentence; the caller names the place.
+
+use crate::{BLOCK_BYTES, Span};
+
+const SIZES: [(&str, u64); 10] = [
+    ("blocks", BLOCK_BYTES),
+    ("B", 1),
+    ("kB", 1_000),
+    ("MB", 1_000_000),
+    ("GB", 1_000_000_000),
+    ("TB", 1_000_000_000_000),
+    ("KiB", 1 << 10),
+    ("MiB", 1 << 20),
+    ("GiB", 1 << 30),
+    ("TiB", 1 << 40),
+];
+
+const TIMES: [(&str, f64); 8] =
+    [("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9), ("min", 60e9), ("h", 3600e9), ("d", 86400e9)];
+
+/// Splits `12.5 MiB` into 12.5 and `MiB`.
+fn number_and_unit(text: &str) -> Option<(f64, &str)> {
+    let text = text.trim();
+    let split = text.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '-' | '+' | '_'))).unwrap_or(text.len());
+    let number: f64 = text[..split].replace('_', "").parse().ok()?;
+    number.is_finite().then_some((number, text[split..].trim()))
+}
+
+/// A size in blocks of 512 bytes, e.g. `4KiB`, `2 MB`, `100 blocks`.
+///
+/// # Errors
+/// When there is no number or no known unit, it is negative, or it is not a whole number of blocks.
+pub fn blocks(text: &str) -> Result<u64, String> {
+    let (number, unit) =
+        number_and_unit(text).ok_or_else(|| format!("'{text}' is not a size; write one like 4KiB or 100 blocks"))?;
+    if number < 0.0 {
+        return Err(format!("'{text}' is negative; a size is zero or more"));
+    }
+    if unit.is_empty() {
+        return Err(format!("'{text}' has no unit; write {text}KiB, {text}B or {text} blocks"));
+    }
+    let Some(scale) = SIZES.iter().find(|(name, _)| *name == unit).map(|(_, scale)| *scale) else {
+        return Err(format!("'{unit}' is not a unit of size; use B, kB, MB, GB, TB, KiB, MiB, GiB, TiB or blocks"));
+    };
+    let bytes = number * scale as f64;
+    let blocks = bytes / BLOCK_BYTES as f64;
+    if blocks > 2f64.powi(53) {
+        return Err(format!("'{text}' is larger than any drive"));
+    }
+    if blocks.fract() != 0.0 {
+        return Err(format!(
+            "'{text}' is {bytes} bytes, not a whole number of 512-byte sectors; KiB is 2^10 bytes, kB is 10^3"
+        ));
+    }
+    Ok(blocks as u64)
+}
+
+/// A duration, e.g. `1.5ms`, `600s`.
+///
+/// # Errors
+/// When there is no number or no known unit, it is negative, or it is longer than 500 years.
+pub fn span(text: &str) -> Result<Span, String> {
+    let (number, unit) =
+        number_and_unit(text).ok_or_else(|| format!("'{text}' is not a time; write one like 1.5ms or 600s"))?;
+    if number < 0.0 {
+        return Err(format!("'{text}' is negative; a time is zero or more"));
+    }
+    if unit.is_empty() {
+        return Err(format!("'{text}' has no unit; write {text}s or {text}ms"));
+    }
+    let ns = number * time_unit(unit)?;
+    if ns > 1.5e19 { Err(format!("'{text}' is too long")) } else { Ok(Span((ns + 0.5) as u64)) }
+}
+
+/// A rate per second, e.g. `10/s`, `6/min`.
+///
+/// # Errors
+/// When it is not a positive number over a unit of time.
+pub fn rate(text: &str) -> Result<f64, String> {
+    let bad = || format!("'{text}' is not a rate; write one like 10/s");
+    let (number, unit) = text.split_once('/').ok_or_else(bad)?;
+    let number: f64 = number.trim().parse().map_err(|_| bad())?;
+    if !(number.is_finite() && number > 0.0) {
+        return Err(format!("'{text}' is not a positive rate; write one like 10/s"));
+    }
+    Ok(number * 1e9 / time_unit(unit.trim())?)
+}
+
+fn time_unit(unit: &str) -> Result<f64, String> {
+    TIMES
+        .iter()
+        .find(|(name, _)| *name == unit)
+        .map(|(_, scale)| *scale)
+        .ok_or_else(|| format!("'{unit}' is not a unit of time; use ns, us, ms, s, min, h or d"))
+}
+
+/// A number of blocks as people read it: `4 KiB`, `18.4 GB`.
+#[must_use]
+pub fn show_blocks(blocks: u64) -> String {
+    let bytes = blocks * BLOCK_BYTES;
+    if bytes < 100 << 20 {
+        for (name, scale) in [("MiB", 1u64 << 20), ("KiB", 1 << 10)] {
+            if bytes >= scale && bytes.is_multiple_of(scale) {
+                return format!("{} {name}", bytes / scale);
+            }
+        }
+    }
+    show_bytes(bytes as f64)
+}
+
+/// A number of bytes in powers of 10^3: `18.4 GB`.
+#[must_use]
+pub fn show_bytes(bytes: f64) -> String {
+    for (name, scale) in [("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)] {
+        if bytes >= scale {
+            return format!("{:.1} {name}", bytes / scale);
+        }
+    }
+    format!("{bytes} B")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_whole_blocks_with_a_unit() {
+        assert_eq!(blocks("4KiB"), Ok(8));
+        assert_eq!(blocks("2 MiB"), Ok(4096));
+        assert_eq!(blocks("100 blocks"), Ok(100));
+        assert_eq!(blocks("0.5KiB"), Ok(1));
+        assert_eq!(blocks("64kB"), Ok(125));
+        for bad in ["4096", "50kB", "-4KiB", "4 KB", "KiB", "1e400 TB", ""] {
+            assert!(blocks(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn times_have_a_unit_and_no_sign() {
+        assert_eq!(span("1.5ms"), Ok(Span(1_500_000)));
+        assert_eq!(span("10 min"), Ok(Span(600_000_000_000)));
+        for bad in ["10", "-1s", "3 weeks", "s", "9999999999999d"] {
+            assert!(span(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn rates_are_positive_and_per_time() {
+        assert_eq!(rate("10/s"), Ok(10.0));
+        assert_eq!(rate("6/min"), Ok(0.1));
+        for bad in ["10", "0/s", "-1/s", "10/kg", "x/s"] {
+            assert!(rate(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn shows_round_sizes_in_binary_and_large_ones_in_decimal() {
+        assert_eq!(show_blocks(8), "4 KiB");
+        assert_eq!(show_blocks(35_842_652), "18.4 GB");
+    }
+}

@@ -1,0 +1,2 @@
+//! halfturn
+fn main() {}

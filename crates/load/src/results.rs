@@ -1,0 +1,127 @@
+//! The results of an experiment, in the shape `--format json` prints them (schema 1).
+//!
+//! Units are in the names: `_ms` milliseconds, `_mb_s` 10^6 bytes a second, `_fraction` 0 to 1.
+
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// All runs of one experiment: one for each combination of what was varied.
+#[derive(Clone, Debug, Serialize)]
+pub struct Results {
+    /// Always 1.
+    pub schema: u32,
+    /// In the order of the sweep.
+    pub runs: Vec<Run>,
+}
+
+/// One combination of what was varied, over all its replications.
+#[derive(Clone, Debug, Serialize)]
+pub struct Run {
+    /// What was varied, and its value here.
+    pub labels: BTreeMap<String, Label>,
+    /// Requests that arrived in the measured time and ended.
+    pub requests: u64,
+    /// Measured time, all replications together.
+    pub simulated_seconds: f64,
+    /// Requested bytes of finished requests over the measured time.
+    pub throughput_mb_s: f64,
+    /// Mean over disks of the share of time in which the arm did nothing.
+    pub idle_fraction: f64,
+    /// What an arrival would wait for the drive command in progress: ½ΣT²/ΣT (Virtual IO, Eq. 2).
+    pub expected_wait_ms: f64,
+    /// Durations of drive commands.
+    pub commands: Commands,
+    /// By service class.
+    pub classes: BTreeMap<String, Class>,
+    /// By disk.
+    pub disks: Vec<Disk>,
+    /// What a reader must know before believing the figures: perfect knowledge, backlog, held requests.
+    pub notes: Vec<String>,
+}
+
+/// The value of something that was varied.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Label {
+    /// A number.
+    Number(f64),
+    /// A word, or a quantity with its unit.
+    Word(String),
+}
+
+impl std::fmt::Display for Label {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Label::Number(number) => write!(f, "{number}"),
+            Label::Word(word) => f.write_str(word),
+        }
+    }
+}
+
+/// Durations of drive commands, from issue to completion.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Commands {
+    /// How many.
+    pub count: u64,
+    /// Their mean.
+    pub mean_ms: f64,
+    /// 99th percentile.
+    pub p99_ms: f64,
+    /// The longest.
+    pub max_ms: f64,
+}
+
+/// What one service class got.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Class {
+    /// Requests that arrived in the measured time and ended.
+    pub requests: u64,
+    /// Of these, dropped at their hard deadline.
+    pub dropped: u64,
+    /// Of these, failed.
+    pub failed: u64,
+    /// Requested bytes of finished requests over the measured time.
+    pub throughput_mb_s: f64,
+    /// What the finished requests were worth; 0 where no value is given.
+    #[serde(rename = "yield")]
+    pub yield_: f64,
+    /// Finished after their deadline, or dropped.
+    pub missed_deadlines: u64,
+    /// From arrival to end.
+    pub response_ms: Distribution,
+    /// From arrival to the first drive command.
+    pub waiting_ms: Distribution,
+}
+
+/// A distribution of times in milliseconds.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Distribution {
+    /// Mean.
+    pub mean: f64,
+    /// Half width of the 95 % confidence interval of the mean: over replications, or over 20 batches of a
+    /// single run; absent where there are too few to say.
+    pub ci95: Option<f64>,
+    /// Median.
+    pub p50: f64,
+    /// 95th percentile.
+    pub p95: f64,
+    /// 99th percentile.
+    pub p99: f64,
+    /// 99.9th percentile.
+    pub p999: f64,
+    /// The largest.
+    pub max: f64,
+}
+
+/// Where the time of one disk's arm went; the three shares add up to 1.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Disk {
+    /// Share of time with a command in service.
+    pub busy: f64,
+    /// Share of time the arm worked with no command in service: read-ahead, write-back.
+    pub background: f64,
+    /// Share of time it did nothing.
+    pub idle: f64,
+    /// The busy share by what it was spent on (`seek`, `rotation`, …); the parts add up to `busy`.
+    pub parts: BTreeMap<String, f64>,
+}
