@@ -1,1 +1,15 @@
-//! drive
+//! The truth of a drive: arm, cache, write buffer, noise.
+//!
+//! A [`Drive`] is a state machine without clock, thread or I/O: given a command at a time, it says when it
+//! completes and why. The parts of a command's time add up exactly, and every nanosecond of the arm is
+//! accounted for. Noise is a function of (seed, command ordinal), never a stream, so that two schedulers meet
+//! the same drive. Nothing in a scheduler may know of this crate.
+
+mod account;
+mod buffer;
+mod cache;
+mod machine;
+mod noise;
+
+pub use account::{Account, Parts};
+pub use machine::{Drive, Features};

@@ -1,4 +1,16 @@
 //! What is asked of a core and how its answers are counted: experiment files, workloads, trace replay,
 //! metrics and results. It knows nothing of how a drive or a scheduler works.
 
+mod draw;
+pub mod experiment;
+mod fit;
+mod meter;
+mod mix;
 pub mod results;
+mod tally;
+pub mod workload;
+
+pub use draw::Draw;
+pub use meter::Meter;
+pub use mix::{Load, Mix};
+pub use tally::Tally;

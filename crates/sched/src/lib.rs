@@ -1,1 +1,18 @@
-//! sched
+//! The core: belief, policies and the order in which requests are served.
+//!
+//! A [`Core`] takes inputs at given times and answers with actions; it holds no clock, no bytes and no thread.
+//! What it believes of a device comes from a [`predict::Predictor`]; what it prefers, from a
+//! [`policy::Policy`]. It must never know how a drive really behaves. [`run`] is the one loop that joins a core
+//! to a [`World`], simulated or live.
+
+mod core;
+mod job;
+mod overlap;
+pub mod policy;
+pub mod predict;
+mod sorted;
+mod world;
+
+pub use crate::core::{Action, Core, Input};
+pub use job::{Job, JobId, Jobs};
+pub use world::{World, run};

@@ -1,1 +1,10 @@
-//! sim
+//! Worlds in virtual time: a core over simulated drives, run as fast as the machine can.
+//!
+//! The same experiment and seed give the same results on any machine and any number of threads: each
+//! replication of each run is a simulation of its own, and they are joined in the order of the sweep.
+
+mod drives;
+mod oracle;
+mod simulate;
+
+pub use simulate::{Effort, Replication, Watch, replicate, simulate};

@@ -1,0 +1,155 @@
+//! A parsed file, and the `--set`s that change it.
+
+use crate::Section;
+use crate::tree::{Builder, Item, Node, Origin, Value};
+use block::{At, BadInput, nearest};
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+use toml::de::{DeTable, DeValue};
+
+/// The longest file read; a drive with every zone written out is a hundredth of it.
+const LONGEST: u64 = 16 << 20;
+/// The most parts a `--set` path may have, as in a file: deeper trees would only exhaust the stack.
+const DEEPEST: usize = 64;
+
+/// A parsed TOML file: its shown name and its tree.
+#[derive(Clone, Debug)]
+pub struct Document {
+    name: String,
+    /// The `--set`s as they were given; nodes refer to them by index.
+    sets: Vec<String>,
+    pub(crate) root: Node,
+}
+
+impl Document {
+    /// Parses `text`, shown as `name` in errors.
+    ///
+    /// # Errors
+    /// When it is not TOML: the line and what the parser expected there.
+    pub fn parse(name: &str, text: &str) -> Result<Document, BadInput> {
+        let starts: Vec<usize> = text.match_indices('\n').map(|(newline, _)| newline + 1).collect();
+        let line = |offset: usize| starts.partition_point(|start| *start <= offset) as u64 + 1;
+        let table = DeTable::parse(text).map_err(|error| {
+            let at = error.span().map_or(At::File, |span| At::Line(line(span.start)));
+            let what = format!("not TOML: {}", error.message().replace('\n', ", "));
+            let mend = match error.message() {
+                "duplicate key" => "keep one of the two; tables of which there are several are headed [[...]]",
+                _ => "write `key = value` lines under [section] headings, with texts in quotes",
+            };
+            BadInput::new(name, at, what, mend)
+        })?;
+        let builder = Builder { file: name, origin: &|offset| Origin::Line(line(offset)) };
+        let item = builder.table(table.into_inner())?;
+        Ok(Document { name: name.into(), sets: Vec::new(), root: Node { origin: Origin::File, item } })
+    }
+
+    /// Reads and parses a file.
+    ///
+    /// # Errors
+    /// When it cannot be read, is longer than 16 MiB, is not UTF-8, or is not TOML.
+    pub fn load(path: &Path) -> Result<Document, BadInput> {
+        let name = path.display().to_string();
+        let bad = |at, what: String, mend: &str| BadInput::new(&name, at, what, mend);
+        let mut bytes = Vec::new();
+        File::open(path)
+            .and_then(|file| file.take(LONGEST + 1).read_to_end(&mut bytes))
+            .map_err(|error| bad(At::File, format!("cannot be read: {error}"), "check the path and its permissions"))?;
+        if bytes.len() as u64 > LONGEST {
+            return Err(bad(At::File, "is longer than 16 MiB".into(), "this is hardly the file you meant"));
+        }
+        let text = str::from_utf8(&bytes).map_err(|error| {
+            let line = bytes[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count() as u64 + 1;
+            bad(At::Line(line), "is not UTF-8 text".into(), "save it as UTF-8")
+        })?;
+        Document::parse(&name, text)
+    }
+
+    /// Applies `path=value`, as `--set` gives it: a dotted path of keys, where an element of a list goes by its
+    /// `name` or its index from 0; missing tables are made. The value is TOML, and a text if it is not; the
+    /// elements of a list may go without quotes too.
+    ///
+    /// # Errors
+    /// When there is no `=`, a part of the path is empty, or it leads through something that is no table.
+    pub fn set(&mut self, assignment: &str) -> Result<(), BadInput> {
+        let shown = format!("--set {assignment}");
+        let bad = |what: String, mend: &str| BadInput::new(&shown, At::File, what, mend);
+        let (path, value) = assignment.split_once('=').ok_or_else(|| bad("no `=` in it".into(), "write KEY=VALUE"))?;
+        let path: Vec<&str> = path.split('.').map(str::trim).collect();
+        if path.iter().any(|part| part.is_empty()) || path.len() > DEEPEST {
+            return Err(bad("not a path of keys before the `=`".into(), "write one like scheduler.policy=satf"));
+        }
+        let origin = Origin::Set(self.sets.len());
+        let mut node = &mut self.root;
+        for (depth, part) in path.iter().enumerate() {
+            let here = node.describe();
+            node = match &mut node.item {
+                Item::Table(table) => {
+                    let index = table.iter().position(|(key, _)| key == part).unwrap_or_else(|| {
+                        table.push(((*part).into(), Node { origin, item: Item::Table(Vec::new()) }));
+                        table.len() - 1
+                    });
+                    &mut table[index].1
+                }
+                Item::List(list) => {
+                    let index = element(list, part)
+                        .map_err(|mend| bad(format!("`{}` has no element `{part}`", path[..depth].join(".")), &mend))?;
+                    &mut list[index]
+                }
+                Item::Scalar(_) => {
+                    let what = format!("`{}` is {here}, not a table", path[..depth].join("."));
+                    return Err(bad(what, "name a key of a table"));
+                }
+            };
+        }
+        *node = given(&shown, value.trim(), origin)?;
+        self.sets.push(shown);
+        Ok(())
+    }
+
+    /// The table of the whole file.
+    #[must_use]
+    pub fn root(&self) -> Section<'_> {
+        Section::new(self, String::new(), &self.root)
+    }
+
+    /// An error about something that came from `origin`.
+    pub(crate) fn error(&self, origin: Origin, what: impl Into<String>, mend: impl Into<String>) -> BadInput {
+        match origin {
+            Origin::File => BadInput::new(&self.name, At::File, what, mend),
+            Origin::Line(line) => BadInput::new(&self.name, At::Line(line), what, mend),
+            Origin::Set(index) => BadInput::new(&self.sets[index], At::File, what, mend),
+        }
+    }
+}
+
+/// The index of the element that `part` names, or the mend.
+fn element(list: &[Node], part: &str) -> Result<usize, String> {
+    if let Some(index) = list.iter().position(|node| node.name() == Some(part)) {
+        return Ok(index);
+    }
+    if let Some(index) = part.parse().ok().filter(|index| *index < list.len()) {
+        return Ok(index);
+    }
+    let names: Vec<&str> = list.iter().filter_map(Node::name).collect();
+    Err(match (nearest(part, names.iter().copied()), names.is_empty()) {
+        (Some(name), _) => format!("did you mean `{name}`?"),
+        (None, false) => format!("its elements are {}", names.join(", ")),
+        (None, true) => format!("it has {}, counted from 0", list.len()),
+    })
+}
+
+/// What `--set` was given, as TOML if it is TOML and as a text if not.
+fn given(shown: &str, text: &str, origin: Origin) -> Result<Node, BadInput> {
+    if let Ok(value) = DeValue::parse(text) {
+        return Builder { file: shown, origin: &|_| origin }.node(value);
+    }
+    let bare = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).filter(|list| !list.contains(['[', ']']));
+    let item = match bare {
+        Some(list) => {
+            Item::List(list.split(',').map(|part| given(shown, part.trim(), origin)).collect::<Result<_, _>>()?)
+        }
+        None => Item::Scalar(Value::Text(text.into())),
+    };
+    Ok(Node { origin, item })
+}

@@ -1,0 +1,116 @@
+//! A list where a value would stand: one run for each of its values, and for each combination of several.
+
+use crate::Document;
+use crate::tree::{Item, Node, Value};
+use block::BadInput;
+
+/// The most runs one file may ask for.
+const MOST_RUNS: usize = 10_000;
+
+/// One run of a sweep: what was varied, with its value here, and the file with that value in place.
+pub type Swept = (Vec<(String, Value)>, Document);
+
+/// A list of scalars: the way to it, by position, and its values.
+struct Axis<'a> {
+    /// Positions in tables and lists.
+    way: Vec<usize>,
+    /// The same in words; elements of lists go by name.
+    path: Vec<String>,
+    values: &'a [Node],
+}
+
+impl Document {
+    /// Expands every list of scalars into one document for each of its values: the Cartesian product, in the order
+    /// of the file, the first list slowest. Lists of keys in `lists` are left alone. A list is labelled by its
+    /// key, or by its whole path where two share a key. Without lists there is one document, with no labels.
+    ///
+    /// # Errors
+    /// When a list is empty, or there would be more than 10,000 runs.
+    pub fn sweep(&self, lists: &[&str]) -> Result<Vec<Swept>, BadInput> {
+        let mut axes = Vec::new();
+        self.find(&self.root, lists, &mut Vec::new(), &mut Vec::new(), &mut axes)?;
+        let runs = axes.iter().fold(1usize, |runs, axis| runs.saturating_mul(axis.values.len()));
+        if runs > MOST_RUNS {
+            let what = format!("the lists together ask for {runs} runs, more than {MOST_RUNS}");
+            return Err(self.error(axes[0].values[0].origin, what, "shorten the lists"));
+        }
+        let labels: Vec<String> = axes.iter().map(|axis| label(axis, &axes)).collect();
+        Ok((0..runs)
+            .map(|run| {
+                let mut document = self.clone();
+                let mut values = Vec::with_capacity(axes.len());
+                let mut rest = run;
+                for (axis, label) in axes.iter().zip(&labels).rev() {
+                    let node = &axis.values[rest % axis.values.len()];
+                    rest /= axis.values.len();
+                    if let Item::Scalar(value) = &node.item {
+                        values.push((label.clone(), value.clone()));
+                    }
+                    *follow(&mut document.root, &axis.way) = node.clone();
+                }
+                values.reverse();
+                (values, document)
+            })
+            .collect())
+    }
+
+    /// Collects the axes under `node`.
+    fn find<'a>(
+        &self,
+        node: &'a Node,
+        lists: &[&str],
+        way: &mut Vec<usize>,
+        path: &mut Vec<String>,
+        axes: &mut Vec<Axis<'a>>,
+    ) -> Result<(), BadInput> {
+        match &node.item {
+            Item::Scalar(_) => {}
+            Item::Table(table) => {
+                for (index, (key, value)) in table.iter().enumerate() {
+                    way.push(index);
+                    path.push(key.clone());
+                    match &value.item {
+                        Item::List(_) if lists.contains(&key.as_str()) => {}
+                        Item::List(list) if list.is_empty() => {
+                            let what = format!("`{}` is an empty list: there is nothing to vary", path.join("."));
+                            return Err(self.error(value.origin, what, "give a value, or a list of several"));
+                        }
+                        Item::List(list) if list.iter().all(|node| matches!(node.item, Item::Scalar(_))) => {
+                            axes.push(Axis { way: way.clone(), path: path.clone(), values: list });
+                        }
+                        _ => self.find(value, lists, way, path, axes)?,
+                    }
+                    way.pop();
+                    path.pop();
+                }
+            }
+            Item::List(list) => {
+                for (index, element) in list.iter().enumerate() {
+                    way.push(index);
+                    path.push(element.name().map_or_else(|| index.to_string(), str::to_string));
+                    self.find(element, lists, way, path, axes)?;
+                    way.pop();
+                    path.pop();
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn label(axis: &Axis, axes: &[Axis]) -> String {
+    let alone = axes.iter().filter(|other| other.path.last() == axis.path.last()).count() == 1;
+    if alone { axis.path.last().cloned().unwrap_or_default() } else { axis.path.join(".") }
+}
+
+/// The node at the end of `way`; ways come from [`Document::find`] on a tree of the same shape.
+fn follow<'a>(mut node: &'a mut Node, way: &[usize]) -> &'a mut Node {
+    for index in way {
+        node = match &mut node.item {
+            Item::Table(table) => &mut table[*index].1,
+            Item::List(list) => &mut list[*index],
+            Item::Scalar(_) => unreachable!("a way leads through tables and lists"),
+        };
+    }
+    node
+}

@@ -1,0 +1,126 @@
+//! The tree of a parsed file. Tables are lists of pairs, in the order the file gives them.
+
+use block::{At, BadInput};
+use std::fmt;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// Where a node came from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Origin {
+    /// The file as a whole: its root table.
+    File,
+    /// A line of the file, counted from 1.
+    Line(u64),
+    /// So-manieth of the document's `--set`s.
+    Set(usize),
+}
+
+/// A value that is neither a list nor a table.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// A text in quotes; a date is kept as its text.
+    Text(String),
+    /// A whole number, wide enough for every `u64`.
+    Integer(i128),
+    /// A number with a point or an exponent.
+    Float(f64),
+    /// `true` or `false`.
+    Boolean(bool),
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Text(text) => f.write_str(text),
+            Value::Integer(number) => write!(f, "{number}"),
+            Value::Float(number) => write!(f, "{number}"),
+            Value::Boolean(truth) => write!(f, "{truth}"),
+        }
+    }
+}
+
+/// What stands at a place in the tree.
+#[derive(Clone, Debug)]
+pub(crate) enum Item {
+    Scalar(Value),
+    List(Vec<Node>),
+    Table(Vec<(String, Node)>),
+}
+
+/// An item and where it came from.
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    pub(crate) origin: Origin,
+    pub(crate) item: Item,
+}
+
+impl Node {
+    /// The node of a table's key.
+    pub(crate) fn get(&self, key: &str) -> Option<&Node> {
+        match &self.item {
+            Item::Table(table) => table.iter().find(|(name, _)| name == key).map(|(_, node)| node),
+            _ => None,
+        }
+    }
+
+    /// The text under `name` of a table: what people call an element of an array of tables.
+    pub(crate) fn name(&self) -> Option<&str> {
+        match self.get("name").map(|node| &node.item) {
+            Some(Item::Scalar(Value::Text(name))) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// What it is, as a message says it: `the text "7"`, `a list`.
+    pub(crate) fn describe(&self) -> String {
+        match &self.item {
+            Item::Scalar(Value::Text(text)) => format!("the text {text:?}"),
+            Item::Scalar(Value::Integer(number)) => format!("the number {number}"),
+            Item::Scalar(Value::Float(number)) => format!("the number {number}"),
+            Item::Scalar(Value::Boolean(truth)) => format!("{truth}"),
+            Item::List(_) => "a list".into(),
+            Item::Table(_) => "a table".into(),
+        }
+    }
+}
+
+/// Turns what the `toml` crate parsed into nodes; `origin` gives the origin of a byte offset.
+pub(crate) struct Builder<'a> {
+    pub(crate) file: &'a str,
+    pub(crate) origin: &'a dyn Fn(usize) -> Origin,
+}
+
+impl Builder<'_> {
+    pub(crate) fn table(&self, table: DeTable<'_>) -> Result<Item, BadInput> {
+        // The crate sorts keys; sweeps and messages want them as the file has them.
+        let mut entries: Vec<_> = table.into_iter().collect();
+        entries.sort_by_key(|(key, _)| key.span().start);
+        let nodes = entries.into_iter().map(|(key, value)| Ok((key.into_inner().into_owned(), self.node(value)?)));
+        Ok(Item::Table(nodes.collect::<Result<_, _>>()?))
+    }
+
+    pub(crate) fn node(&self, value: Spanned<DeValue<'_>>) -> Result<Node, BadInput> {
+        let origin = (self.origin)(value.span().start);
+        let too_large = |number: &str| {
+            let at = if let Origin::Line(line) = origin { At::Line(line) } else { At::File };
+            BadInput::new(self.file, at, format!("the number {number} is too large"), "give a smaller one")
+        };
+        let item = match value.into_inner() {
+            DeValue::String(text) => Item::Scalar(Value::Text(text.into_owned())),
+            DeValue::Integer(number) => i128::from_str_radix(number.as_str(), number.radix())
+                .map(|number| Item::Scalar(Value::Integer(number)))
+                .map_err(|_| too_large(number.as_str()))?,
+            DeValue::Float(number) => {
+                Item::Scalar(Value::Float(number.as_str().parse().map_err(|_| too_large(number.as_str()))?))
+            }
+            DeValue::Boolean(truth) => Item::Scalar(Value::Boolean(truth)),
+            DeValue::Datetime(date) => Item::Scalar(Value::Text(date.to_string())),
+            DeValue::Array(list) => {
+                Item::List(list.into_iter().map(|value| self.node(value)).collect::<Result<_, _>>()?)
+            }
+            DeValue::Table(table) => self.table(table)?,
+        };
+        Ok(Node { origin, item })
+    }
+}

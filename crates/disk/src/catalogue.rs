@@ -1,0 +1,41 @@
+//! The drives that ship with the project: one TOML file each under `catalogue/`, found by name.
+
+use crate::read::{Drive, load, parse};
+use block::{At, BadInput, nearest};
+use std::path::Path;
+
+/// Name and text of each drive, in the order `drive list` shows them.
+const DRIVES: [(&str, &str); 6] = [
+    ("st318437lw", include_str!("../catalogue/st318437lw.toml")),
+    ("atlas10k", include_str!("../catalogue/atlas10k.toml")),
+    ("dnes-309170w", include_str!("../catalogue/dnes-309170w.toml")),
+    ("mimic-base", include_str!("../catalogue/mimic-base.toml")),
+    ("lxt-535sy", include_str!("../catalogue/lxt-535sy.toml")),
+    ("nl20", include_str!("../catalogue/nl20.toml")),
+];
+
+/// The names of all drives.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    DRIVES.iter().map(|(name, _)| *name)
+}
+
+/// The drive of this name, however it is capitalised or hyphenated, or the one described by the file of this
+/// name.
+///
+/// # Errors
+/// When there is no such drive or file, or the file is bad.
+pub fn find(name: &str) -> Result<Drive, BadInput> {
+    let plain = |name: &str| name.to_lowercase().replace(['-', '_', ' '], "");
+    if let Some((name, text)) = DRIVES.iter().find(|(known, _)| plain(known) == plain(name)) {
+        return parse(name, &format!("{name}.toml"), text);
+    }
+    let path = Path::new(name);
+    if path.exists() || name.ends_with(".toml") {
+        return load(path);
+    }
+    let mend = match nearest(name, names()) {
+        Some(known) => format!("did you mean '{known}'? `halfturn drive list` shows all"),
+        None => format!("use one of {}, or the path of a TOML file", names().collect::<Vec<_>>().join(", ")),
+    };
+    Err(BadInput::new(name, At::File, "there is no such drive in the catalogue and no such file", mend))
+}

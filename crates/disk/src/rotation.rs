@@ -1,0 +1,127 @@
+//! Rotation: the phase of the platter as a function of absolute time, never a sum of steps.
+//!
+//! An angle is a `u64` fraction of a revolution (unit 2⁻⁶⁴), so that adding and wrapping are one operation.
+
+use block::{Span, Time};
+
+/// A sector whose start passed less than 2⁻¹⁸ of a revolution (some 30 ns) ago can still be caught: the
+/// rounding of times to nanoseconds must never cost a revolution, and a synchronisation mark is longer.
+const JUST_PASSED: u64 = 1 << (64 - 18);
+
+/// Something that turns.
+pub trait Spin {
+    /// The angle under the heads at `now`, 2⁻⁶⁴ revolutions.
+    fn phase(&self, now: Time) -> u64;
+
+    /// The time a turn by `angle` takes, rounded up.
+    fn turning(&self, angle: u64) -> Span;
+
+    /// When `angle` next comes under the heads. Up to 2⁻¹⁸ of a revolution *before* `now` if it has only
+    /// just passed, so that what follows is timed from the angle and errors never accumulate.
+    fn reach(&self, now: Time, angle: u64) -> Time {
+        let ahead = angle.wrapping_sub(self.phase(now));
+        if ahead > u64::MAX - JUST_PASSED {
+            return Time(now.0.saturating_sub(self.turning(ahead.wrapping_neg()).0));
+        }
+        now + self.turning(ahead)
+    }
+}
+
+/// Uniform rotation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rotation {
+    /// Turn per nanosecond, 2⁻⁶⁴ revolutions.
+    rate: u64,
+    /// Period in 2⁻¹⁶ ns.
+    period: u64,
+    /// The phase at time zero.
+    origin: u64,
+}
+
+impl Rotation {
+    /// Rotation with a period of `period_ns` (1 µs to 100 s) and phase `origin` at time zero.
+    #[must_use]
+    pub fn new(period_ns: f64, origin: u64) -> Rotation {
+        let period_ns = period_ns.clamp(1e3, 1e11);
+        Rotation {
+            rate: (18_446_744_073_709_551_616.0 / period_ns) as u64,
+            period: (period_ns * 65536.0) as u64,
+            origin,
+        }
+    }
+
+    /// Rotation at `rpm` revolutions a minute, phase zero at time zero.
+    #[must_use]
+    pub fn from_rpm(rpm: f64) -> Rotation {
+        Rotation::new(60e9 / rpm, 0)
+    }
+
+    /// The same rotation with another phase at time zero.
+    #[must_use]
+    pub fn with_origin(self, origin: u64) -> Rotation {
+        Rotation { origin, ..self }
+    }
+
+    /// The phase at time zero.
+    #[must_use]
+    pub fn origin(&self) -> u64 {
+        self.origin
+    }
+
+    /// One revolution, to the nearest nanosecond.
+    #[must_use]
+    pub fn period(&self) -> Span {
+        Span((self.period + (1 << 15)) >> 16)
+    }
+
+    /// One revolution in nanoseconds, with its fraction.
+    #[must_use]
+    pub fn period_ns(&self) -> f64 {
+        self.period as f64 / 65536.0
+    }
+
+    /// Turn per nanosecond, 2⁻⁶⁴ revolutions.
+    #[must_use]
+    pub fn rate(&self) -> u64 {
+        self.rate
+    }
+}
+
+impl Spin for Rotation {
+    fn phase(&self, now: Time) -> u64 {
+        self.origin.wrapping_add(now.0.wrapping_mul(self.rate))
+    }
+
+    fn turning(&self, angle: u64) -> Span {
+        let product = u128::from(angle) * u128::from(self.period);
+        Span(((product + ((1 << 80) - 1)) >> 80) as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_angle_is_under_the_heads_when_reached_a_week_later() {
+        let rotation = Rotation::from_rpm(10_025.0);
+        for start in [0, 1, 5_985_036, 604_800_000_000_000] {
+            for angle in [0, 1 << 40, u64::MAX / 3, u64::MAX] {
+                let then = rotation.reach(Time(start), angle);
+                let off = rotation.phase(then).wrapping_sub(angle) as i64;
+                assert!(off.unsigned_abs() < 1 << 45, "off by {off} at {start} for {angle}");
+                assert!(then.0 + 100 > start && then.0 - start.min(then.0) <= rotation.period().0 + 1);
+            }
+        }
+    }
+
+    #[test]
+    fn a_sector_just_passed_is_timed_from_its_angle() {
+        let rotation = Rotation::from_rpm(7200.0);
+        let angle = rotation.phase(Time(1_000_000));
+        let late = rotation.reach(Time(1_000_010), angle);
+        assert!(late.0.abs_diff(1_000_000) <= 1, "{late:?}");
+        let missed = rotation.reach(Time(1_000_100), angle);
+        assert!(missed.0.abs_diff(1_000_000 + 8_333_333) <= 2, "{missed:?}");
+    }
+}

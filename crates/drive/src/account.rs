@@ -1,0 +1,92 @@
+//! Where time went: the parts of one command, and the account of an arm.
+
+use block::{Span, Time};
+use std::ops::AddAssign;
+
+/// The time of one command, by what it was spent on; the parts add up to its duration exactly.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Parts {
+    /// Command overhead.
+    pub overhead: Span,
+    /// External waiting: the arm was still at the drive's own work (read-ahead, write-back).
+    pub external: Span,
+    /// Seeking.
+    pub seek: Span,
+    /// Switching heads, and crossing to following tracks.
+    pub switch: Span,
+    /// Settling before a write.
+    pub settle: Span,
+    /// Waiting for the sector to come round.
+    pub rotation: Span,
+    /// Blocks passing under the head.
+    pub transfer: Span,
+    /// Waiting for the host's bus.
+    pub bus: Span,
+}
+
+impl Parts {
+    /// Each part with its name.
+    #[must_use]
+    pub fn named(&self) -> [(&'static str, Span); 8] {
+        [
+            ("overhead", self.overhead),
+            ("external", self.external),
+            ("seek", self.seek),
+            ("switch", self.switch),
+            ("settle", self.settle),
+            ("rotation", self.rotation),
+            ("transfer", self.transfer),
+            ("bus", self.bus),
+        ]
+    }
+
+    /// All parts together.
+    #[must_use]
+    pub fn total(&self) -> Span {
+        self.named().iter().map(|(_, span)| *span).sum()
+    }
+}
+
+impl AddAssign for Parts {
+    fn add_assign(&mut self, other: Parts) {
+        self.overhead += other.overhead;
+        self.external += other.external;
+        self.seek += other.seek;
+        self.switch += other.switch;
+        self.settle += other.settle;
+        self.rotation += other.rotation;
+        self.transfer += other.transfer;
+        self.bus += other.bus;
+    }
+}
+
+/// Where an arm's time went since some instant: busy + background + idle = elapsed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Account {
+    /// Since when.
+    pub since: Time,
+    /// Until when.
+    pub until: Time,
+    /// Time with a command in service.
+    pub busy: Span,
+    /// Time the arm worked with no command in service.
+    pub background: Span,
+    /// Commands in the account.
+    pub commands: u64,
+    /// The busy time by its parts; they add up to `busy`.
+    pub parts: Parts,
+}
+
+impl Account {
+    /// The time covered.
+    #[must_use]
+    pub fn elapsed(&self) -> Span {
+        self.until.since(self.since)
+    }
+
+    /// Time in which the arm did nothing.
+    #[must_use]
+    pub fn idle(&self) -> Span {
+        self.elapsed() - self.busy - self.background
+    }
+}

@@ -1,0 +1,133 @@
+//! What makes a real drive differ from its sheet: its phase, its rpm, and the spread of its seeks.
+
+use block::{Span, Time};
+use disk::{Rotation, Spin, Truth};
+use std::f64::consts::TAU;
+
+/// A number that depends on its arguments alone (SplitMix64 over both).
+fn hash(seed: u64, ordinal: u64) -> u64 {
+    let mut x = seed.wrapping_add(ordinal.wrapping_mul(0x9E37_79B9_7F4A_7C15)).wrapping_add(0x9E37_79B9_7F4A_7C15);
+    x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    x ^ (x >> 31)
+}
+
+/// A hash as a fraction in [0, 1).
+fn unit(bits: u64) -> f64 {
+    (bits >> 11) as f64 / 9_007_199_254_740_992.0
+}
+
+/// The spread of seek times.
+#[derive(Clone, Debug)]
+pub(crate) struct SeekNoise {
+    seed: u64,
+    sd_ns: f64,
+    late_share: f64,
+    late_by: Span,
+}
+
+impl SeekNoise {
+    pub(crate) fn new(truth: &Truth, seed: u64) -> SeekNoise {
+        let seed = hash(seed, 1);
+        SeekNoise { seed, sd_ns: truth.seek_noise.0 as f64, late_share: truth.late_share, late_by: truth.late_by }
+    }
+
+    /// What the seek of the command with this ordinal really takes; at least half of what it should.
+    pub(crate) fn apply(&self, seek: Span, ordinal: u64) -> Span {
+        if seek == Span::ZERO || (self.sd_ns == 0.0 && self.late_share == 0.0) {
+            return seek;
+        }
+        let bits = hash(self.seed, ordinal);
+        let (u, v) = (unit(bits), unit(hash(bits, 2)));
+        // Box-Muller.
+        let normal = libm::sqrt(-2.0 * libm::log(1.0 - u)) * libm::cos(TAU * v);
+        let noisy = (seek.0 as f64 + normal * self.sd_ns).max(seek.0 as f64 / 2.0);
+        let late = if unit(hash(bits, 3)) < self.late_share { self.late_by } else { Span::ZERO };
+        Span(noisy as u64) + late
+    }
+}
+
+/// The spindle as it really turns: off nominal, wandering slowly, and at a phase nobody was told.
+#[derive(Clone, Debug)]
+pub(crate) struct Spindle {
+    rotation: Rotation,
+    wander: Option<Wander>,
+}
+
+/// A sinusoidal wander of the rate; its phase is known in closed form.
+#[derive(Clone, Debug)]
+struct Wander {
+    /// Largest phase error in revolutions: share · period ÷ (2π · revolution).
+    revolutions: f64,
+    /// Radians of the wander a nanosecond.
+    radians_per_ns: f64,
+}
+
+impl Spindle {
+    pub(crate) fn new(nominal: Rotation, truth: &Truth, seed: u64) -> Spindle {
+        let period = nominal.period_ns() / (1.0 + truth.rpm_offset);
+        let wander = (truth.rpm_wander != 0.0 && truth.wander_period.0 > 0).then(|| Wander {
+            revolutions: truth.rpm_wander * truth.wander_period.0 as f64 / TAU / period,
+            radians_per_ns: TAU / truth.wander_period.0 as f64,
+        });
+        Spindle { rotation: Rotation::new(period, hash(seed, 0)), wander }
+    }
+}
+
+impl Spin for Spindle {
+    fn phase(&self, now: Time) -> u64 {
+        let steady = self.rotation.phase(now);
+        let Some(wander) = &self.wander else { return steady };
+        let turns = wander.revolutions * (1.0 - libm::cos(wander.radians_per_ns * now.0 as f64));
+        let fraction = turns - libm::floor(turns);
+        steady.wrapping_add((fraction * 18_446_744_073_709_551_616.0) as u64)
+    }
+
+    fn turning(&self, angle: u64) -> Span {
+        self.rotation.turning(angle)
+    }
+
+    fn reach(&self, now: Time, angle: u64) -> Time {
+        let steady = Rotation::new(self.rotation.period_ns(), 0);
+        let Some(_) = self.wander else { return self.rotation.reach(now, angle) };
+        // The phase now is exact; over less than a revolution the wander is corrected by one step.
+        let shifted = steady.with_origin(self.phase(now).wrapping_sub(steady.phase(now)));
+        let guess = shifted.reach(now, angle);
+        let off = angle.wrapping_sub(self.phase(guess)) as i64;
+        let correction = self.turning(off.unsigned_abs());
+        if off >= 0 { guess + correction } else { Time(guess.0.saturating_sub(correction.0)) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn noise_depends_on_seed_and_ordinal_alone_and_has_the_spread_asked_for() {
+        let truth = Truth { seek_noise: Span::from_ms(0.3), ..Truth::default() };
+        let (a, b) = (SeekNoise::new(&truth, 7), SeekNoise::new(&truth, 8));
+        let seek = Span::from_ms(8.0);
+        assert_eq!(a.apply(seek, 3), a.apply(seek, 3));
+        assert_ne!(a.apply(seek, 3), b.apply(seek, 3));
+        let errors: Vec<f64> = (0..10_000).map(|i| a.apply(seek, i).as_ms() - 8.0).collect();
+        let mean = errors.iter().sum::<f64>() / 1e4;
+        let variance = errors.iter().map(|e| e * e).sum::<f64>() / 1e4;
+        assert!(mean.abs() < 0.01 && (variance.sqrt() - 0.3).abs() < 0.01, "mean {mean} variance {variance}");
+    }
+
+    #[test]
+    fn a_wandering_spindle_reaches_the_angle_it_was_asked_for() {
+        let truth =
+            Truth { rpm_offset: 0.004, rpm_wander: 0.001, wander_period: Span(60_000_000_000), ..Truth::default() };
+        let spindle = Spindle::new(Rotation::from_rpm(7200.0), &truth, 42);
+        for k in 0..1000u64 {
+            let now = Time(k * 777_777_777);
+            let angle = hash(1, k);
+            let then = spindle.reach(now, angle);
+            let off = (spindle.phase(then).wrapping_sub(angle) as i64).unsigned_abs() as f64 / 1.8e19;
+            assert!(off < 1e-5, "off by {off} revolutions");
+            assert!(then.0 + 100 > now.0 && then.since(now) < Span(8_400_000));
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! `[drive]`, or a single `[[disk]]`: which drive, and which of its parts are switched on.
+
+use block::BadInput;
+use config::Section;
+use std::path::Path;
+
+/// The drive of an experiment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DriveChoice {
+    /// A file beside the experiment if there is one of that name, else as it was given: a catalogue name or a path.
+    pub model: String,
+    /// Whether it has the noise its file describes.
+    pub noise: bool,
+    /// Whether it caches what it read.
+    pub read_cache: bool,
+    /// Whether it buffers writes.
+    pub write_buffer: bool,
+}
+
+pub(super) fn read(root: &Section, folder: &Path) -> Result<DriveChoice, BadInput> {
+    let drive = root.section("drive")?;
+    let disks = root.sections("disk")?;
+    let section = match (&drive, disks.as_slice()) {
+        (Some(drive), []) => drive,
+        (None, [disk]) => disk,
+        (None, []) => return Err(root.here("no drive: neither [drive] nor [[disk]]", "add [drive] with its `model`")),
+        (Some(_), [disk, ..]) => return Err(disk.here("both [drive] and [[disk]]", "keep one of them")),
+        (None, [_, disk, ..]) => {
+            return Err(disk.here("a second [[disk]] comes with arrays of disks", "keep one of them"));
+        }
+    };
+    let model = section.need("model", section.string("model")?)?;
+    if model.is_empty() {
+        return Err(section.error("model", "`model` is empty", "name a drive of the catalogue, or a file"));
+    }
+    let beside = folder.join(&model);
+    let choice = DriveChoice {
+        model: if beside.is_file() { beside.to_string_lossy().into_owned() } else { model },
+        noise: section.bool("noise")?.unwrap_or(true),
+        read_cache: section.bool("read_cache")?.unwrap_or(true),
+        write_buffer: section.bool("write_buffer")?.unwrap_or(true),
+    };
+    section.close()?;
+    Ok(choice)
+}

@@ -1,0 +1,115 @@
+//! The experiment file as plain data: a drive, a scheduler, what is asked of them and for how long.
+//!
+//! It promises that what comes out is complete and checked: defaults are filled in, a value is in range, a key is
+//! of use to what it stands beside. A value a later feature brings is refused by its name. It does not look
+//! whether the drives and traces that a file names exist.
+
+mod drive;
+mod pattern;
+mod replay;
+mod run;
+mod scheduler;
+#[cfg(test)]
+mod tests;
+mod varied;
+mod workload;
+
+pub use drive::DriveChoice;
+pub use pattern::{Bound, Pattern, Placement, Region};
+pub use replay::{Fit, Replay, TraceChoice};
+pub use run::RunPlan;
+pub use scheduler::{Predictor, Scheduler};
+pub use workload::{Arrivals, Kind, Workload};
+
+use crate::results::Label;
+use block::BadInput;
+use config::{Document, Value};
+use std::collections::BTreeMap;
+use std::path::Path;
+use varied::Varied;
+
+/// One experiment: a file with nothing left to vary.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Experiment {
+    /// What it is about; the file's name if it does not say.
+    pub title: String,
+    /// The drive.
+    pub drive: DriveChoice,
+    /// How its requests are ordered.
+    pub scheduler: Scheduler,
+    /// What is asked; at least one, each with a name of its own.
+    pub workloads: Vec<Workload>,
+    /// For how long, how often.
+    pub run: RunPlan,
+}
+
+/// One combination of what an experiment file varies.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Case {
+    /// What was varied, and its value here.
+    pub labels: BTreeMap<String, Label>,
+    /// The experiment with these values.
+    pub experiment: Experiment,
+}
+
+/// Reads an experiment file: applies `sets` (each `key=value`) and then `seed`, expands its lists and checks every
+/// combination. Files it names are relative to its folder.
+///
+/// # Errors
+/// Bad input with file, line and mend.
+pub fn load(path: &Path, sets: &[String], seed: Option<u64>) -> Result<Vec<Case>, BadInput> {
+    cases(Document::load(path)?, path, sets, seed)
+}
+
+/// The same of a text, shown as `name` in errors.
+///
+/// # Errors
+/// Bad input with file, line and mend.
+pub fn parse(name: &str, text: &str, sets: &[String], seed: Option<u64>) -> Result<Vec<Case>, BadInput> {
+    cases(Document::parse(name, text)?, Path::new(name), sets, seed)
+}
+
+fn cases(mut document: Document, path: &Path, sets: &[String], seed: Option<u64>) -> Result<Vec<Case>, BadInput> {
+    for set in sets {
+        document.set(set)?;
+    }
+    if let Some(seed) = seed {
+        document.set(&format!("run.seed={seed}"))?;
+    }
+    let runs = document.sweep(&[])?;
+    let varied = Varied::of(runs.iter().map(|(_, document)| document));
+    let case = |(labels, document): (Vec<(String, Value)>, Document)| {
+        let labels = labels.into_iter().map(|(key, value)| (key, label(value))).collect();
+        Ok(Case { labels, experiment: experiment(&document, path, &varied)? })
+    };
+    runs.into_iter().map(case).collect()
+}
+
+fn label(value: Value) -> Label {
+    match value {
+        Value::Integer(number) => Label::Number(number as f64),
+        Value::Float(number) => Label::Number(number),
+        Value::Text(_) | Value::Boolean(_) => Label::Word(value.to_string()),
+    }
+}
+
+fn experiment(document: &Document, path: &Path, varied: &Varied) -> Result<Experiment, BadInput> {
+    let root = document.root();
+    let folder = path.parent().unwrap_or(Path::new(""));
+    root.refuse("array", "comes with arrays of disks")?;
+    root.refuse("volume", "comes with serving volumes")?;
+    // Before its tables are read: a misspelt [run] is one error, not a missing [run].
+    for key in ["title", "drive", "disk", "scheduler", "workload", "run"] {
+        root.has(key);
+    }
+    root.close()?;
+    let title = root.string("title")?;
+    let workloads = workload::read_all(&root, folder, varied)?;
+    Ok(Experiment {
+        title: title.unwrap_or_else(|| path.file_stem().unwrap_or_default().to_string_lossy().into_owned()),
+        drive: drive::read(&root, folder)?,
+        scheduler: scheduler::read(&root, varied)?,
+        run: run::read(&root, &workloads)?,
+        workloads,
+    })
+}

@@ -1,0 +1,56 @@
+//! `[run]`: for how long, and how often.
+
+use super::{Kind, Workload};
+use block::{BadInput, Span};
+use config::Section;
+
+/// The most replications of a run.
+const MOST_REPLICATIONS: u32 = 1000;
+
+/// When a run ends, and how often it is done.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunPlan {
+    /// It ends after so long; without this and `requests`, when the traces do.
+    pub duration: Option<Span>,
+    /// It ends after so many requests.
+    pub requests: Option<u64>,
+    /// What arrives before is not counted.
+    pub warmup: Span,
+    /// How often it is done, each time with other draws; at least 1.
+    pub replications: u32,
+    /// What every draw comes from.
+    pub seed: u64,
+}
+
+pub(super) fn read(root: &Section, workloads: &[Workload]) -> Result<RunPlan, BadInput> {
+    let section = root.section("run")?;
+    let plain = RunPlan { duration: None, requests: None, warmup: Span::ZERO, replications: 1, seed: 1 };
+    let plan = section.as_ref().map_or(Ok(plain.clone()), |section| plan(section, plain))?;
+    let endless = workloads.iter().find(|workload| !matches!(workload.kind, Kind::Trace(_)));
+    if let (Some(workload), None, None) = (endless, plan.duration, plan.requests) {
+        let what = format!("nothing ends the run, and workload '{}' never does", workload.name);
+        let mend = "add `duration = \"600s\"` or `requests = 200000` to [run]";
+        return Err(section.as_ref().unwrap_or(root).here(what, mend));
+    }
+    Ok(plan)
+}
+
+fn plan(section: &Section, default: RunPlan) -> Result<RunPlan, BadInput> {
+    let plan = RunPlan {
+        duration: section.span("duration")?,
+        requests: section.u64("requests")?,
+        warmup: section.span("warmup")?.unwrap_or(default.warmup),
+        replications: section.within("replications", 1, MOST_REPLICATIONS)?.unwrap_or(default.replications),
+        seed: section.u64("seed")?.unwrap_or(default.seed),
+    };
+    let zero =
+        |key: &str| Err(section.error(key, format!("`{key}` is zero: the run ends before it begins"), "give more"));
+    match (plan.duration, plan.requests) {
+        (Some(Span::ZERO), _) => zero("duration"),
+        (_, Some(0)) => zero("requests"),
+        (Some(_), Some(_)) => {
+            Err(section.error("requests", "both `duration` and `requests` end the run", "keep one of them"))
+        }
+        _ => section.close().map(|()| plan),
+    }
+}

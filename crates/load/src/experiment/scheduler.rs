@@ -1,0 +1,96 @@
+//! `[scheduler]`: the policy, what it believes and its knobs.
+
+use super::varied::{Scope, Varied, choice};
+use block::{BadInput, Span};
+use config::Section;
+
+/// Policies there are.
+const POLICIES: [&str; 7] = ["fcfs", "look", "c-look", "sstf", "satf", "asatf", "batch-look"];
+
+const PREEMPTION: &str = "preemption";
+const YIELD: &str = "yield-driven scheduling";
+const MIMIC: &str = "the Disk Mimic";
+
+/// Policies there will be, and what they come with.
+const LATER: [(&str, &str); 10] = [
+    ("smtf", MIMIC),
+    ("edf", "deadline scheduling"),
+    ("scan-edf", "deadline scheduling"),
+    ("priority-1", "criticality scheduling"),
+    ("priority-2", "criticality scheduling"),
+    ("3q", "criticality scheduling"),
+    ("yield", YIELD),
+    ("look-cyl", "ordering by cylinder"),
+    ("c-look-cyl", "ordering by cylinder"),
+    ("sstf-cyl", "ordering by cylinder"),
+];
+
+/// Size of a batch of `batch-look` where the file does not say.
+const BATCH: u32 = 40;
+/// Requests inside the core where the file does not say, and at most.
+const QUEUE: u32 = 1 << 16;
+const LONGEST_QUEUE: u32 = 1 << 20;
+
+/// How requests are ordered.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scheduler {
+    /// One of `fcfs`, `look`, `c-look`, `sstf`, `satf`, `asatf`, `batch-look`.
+    pub policy: String,
+    /// What it believes of the drive.
+    pub predictor: Predictor,
+    /// Of `asatf`: what a unit of waiting takes off the positioning time.
+    pub age_weight: Option<f64>,
+    /// Of `asatf`: what has waited longer goes first.
+    pub age_limit: Option<Span>,
+    /// Of `batch-look`: how many requests make a batch; always there for it.
+    pub batch: Option<u32>,
+    /// The bound on requests inside the core.
+    pub queue: u32,
+}
+
+/// What a policy believes of the drive.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Predictor {
+    /// Its mechanics, as its sheet gives them.
+    #[default]
+    Profile,
+    /// That what is farther takes longer.
+    Distance,
+    /// Everything: a bound no real scheduler reaches.
+    Oracle,
+}
+
+pub(super) fn read(root: &Section, varied: &Varied) -> Result<Scheduler, BadInput> {
+    let section = root.section("scheduler")?;
+    let section = section.ok_or_else(|| root.here("no [scheduler]", "add [scheduler] with its `policy`"))?;
+    section.refuse("class", "comes with scheduling by class")?;
+    section.refuse("preempt_at", "comes with preemption")?;
+    let preemptions = ["always", "priority", "conservative", "aggressive", "lookahead"].map(|name| (name, PREEMPTION));
+    choice(&section, "preemption", &[("never", ())], &preemptions)?;
+    choice(&section, "io", &[("non-preemptible", ())], &[("semi-preemptible", PREEMPTION)])?;
+
+    let policy = choice(&section, "policy", &POLICIES.map(|name| (name, name)), &LATER)?;
+    let policy = section.need("policy", policy)?;
+    let knob = |key, user| varied.belongs(Scope::Scheduler, &section, key, "policy", &[user]);
+    knob("age_weight", "asatf")?;
+    knob("age_limit", "asatf")?;
+    knob("batch", "batch-look")?;
+    let (aged, batched) = (policy == "asatf", policy == "batch-look");
+    let age_weight = section.f64("age_weight")?;
+    if let Some(weight) = age_weight.filter(|weight| *weight < 0.0) {
+        let mend = "give a number, zero or more";
+        return Err(section.error("age_weight", format!("`age_weight` is negative: {weight}"), mend));
+    }
+    let predictors =
+        [("profile", Predictor::Profile), ("distance", Predictor::Distance), ("oracle", Predictor::Oracle)];
+    let scheduler = Scheduler {
+        policy: policy.into(),
+        predictor: choice(&section, "predictor", &predictors, &[("mimic", MIMIC)])?.unwrap_or_default(),
+        age_weight: age_weight.filter(|_| aged),
+        age_limit: section.span("age_limit")?.filter(|_| aged),
+        batch: Some(section.within("batch", 1, LONGEST_QUEUE)?.unwrap_or(BATCH)).filter(|_| batched),
+        queue: section.within("queue", 1, LONGEST_QUEUE)?.unwrap_or(QUEUE),
+    };
+    section.close()?;
+    Ok(scheduler)
+}

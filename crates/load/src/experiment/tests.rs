@@ -1,0 +1,221 @@
+//! What experiment files mean. What is wrong with bad ones is held by `tests/bad/experiment`.
+
+use super::*;
+use block::Span;
+
+/// The example of the design, without the keys that come with preemption.
+const EXAMPLE: &str = r#"
+title = "interactive reads beside a 2 MB stream"
+[drive]
+model = "st318437lw"
+[scheduler]
+policy = "fcfs"
+preemption = "never"
+io = "non-preemptible"
+predictor = "profile"
+[[workload]]
+name = "interactive"
+class = "readers"
+kind = "open"
+rate = "10/s"
+arrivals = "poisson"
+size = "4KiB"
+read = 1.0
+[[workload]]
+name = "stream"
+kind = "closed"
+depth = 1
+size = "2000KiB"
+at = "random"
+[run]
+duration = "600s"
+warmup = "10s"
+replications = 5
+seed = 1
+"#;
+
+fn with(sets: &[&str]) -> Result<Vec<Case>, String> {
+    let sets: Vec<String> = sets.iter().map(|set| (*set).into()).collect();
+    parse("dir/f.toml", EXAMPLE, &sets, None).map_err(|error| error.to_string())
+}
+
+fn one(sets: &[&str]) -> Experiment {
+    with(sets).expect("is valid").remove(0).experiment
+}
+
+#[test]
+fn the_example_of_the_design_reads_as_written() {
+    let random = |blocks| Pattern { blocks, read: 1.0, at: Placement::Random, region: Region::WHOLE, align: 8 };
+    let expected = Experiment {
+        title: "interactive reads beside a 2 MB stream".into(),
+        drive: DriveChoice { model: "st318437lw".into(), noise: true, read_cache: true, write_buffer: true },
+        scheduler: Scheduler {
+            policy: "fcfs".into(),
+            predictor: Predictor::Profile,
+            age_weight: None,
+            age_limit: None,
+            batch: None,
+            queue: 65_536,
+        },
+        workloads: vec![
+            Workload {
+                name: "interactive".into(),
+                class: "readers".into(),
+                priority: 0,
+                deadline: None,
+                kind: Kind::Open { rate: 10.0, arrivals: Arrivals::Poisson, pattern: random(8) },
+            },
+            Workload {
+                name: "stream".into(),
+                class: "stream".into(),
+                priority: 0,
+                deadline: None,
+                kind: Kind::Closed { depth: 1, think: Span::ZERO, pattern: random(4000) },
+            },
+        ],
+        run: RunPlan {
+            duration: Some(Span(600_000_000_000)),
+            requests: None,
+            warmup: Span(10_000_000_000),
+            replications: 5,
+            seed: 1,
+        },
+    };
+    assert_eq!(with(&[]).unwrap(), [Case { labels: BTreeMap::new(), experiment: expected }]);
+}
+
+#[test]
+fn a_trace_ends_by_itself_and_lies_beside_the_experiment() {
+    let text = "[[disk]]\nmodel = \"x\"\n[scheduler]\npolicy = \"look\"\n[[workload]]\nname = \"t\"\nkind = \"trace\"\nfile = \"a.gz\"";
+    let experiment = parse("dir/f.toml", text, &[], None).unwrap().remove(0).experiment;
+    let Kind::Trace(trace) = &experiment.workloads[0].kind else { panic!("not a trace") };
+    assert_eq!(trace.file, Path::new("dir/a.gz"));
+    assert_eq!((trace.replay, trace.time_scale, trace.fit), (Replay::Open, 1.0, Fit::Error));
+    assert_eq!((experiment.title.as_str(), experiment.run.seed, experiment.run.replications), ("f", 1, 1));
+}
+
+#[test]
+fn a_knob_of_one_swept_policy_is_fine_beside_the_others() {
+    let cases = with(&["scheduler.policy=[satf, asatf, batch-look]", "scheduler.age_weight=0.006"]).unwrap();
+    let knobs: Vec<_> = cases.iter().map(|case| &case.experiment.scheduler).map(|s| (s.age_weight, s.batch)).collect();
+    assert_eq!(knobs, [(None, None), (Some(0.006), None), (None, Some(40))]);
+    assert!(with(&["scheduler.age_weight=0.006"]).unwrap_err().contains("is of use only with policy = \"asatf\""));
+}
+
+#[test]
+fn a_knob_of_one_swept_replay_or_kind_is_fine_beside_the_others() {
+    let trace = [
+        "workload.stream={name=\"t\", kind=\"trace\", file=\"a\", replay=[\"hold\", \"closed\"], depth=4, time_scale=20}",
+    ];
+    let replays = with(&trace).unwrap().into_iter().map(|case| match &case.experiment.workloads[1].kind {
+        Kind::Trace(trace) => (trace.replay, trace.depth, trace.time_scale),
+        _ => panic!("not a trace"),
+    });
+    assert_eq!(replays.collect::<Vec<_>>(), [(Replay::Hold, 1, 20.0), (Replay::Closed, 4, 1.0)]);
+    assert_eq!(with(&["workload.stream.kind=[open, closed]", "workload.stream.rate=5/s"]).unwrap().len(), 2);
+}
+
+#[test]
+fn sweeps_are_labelled_by_what_varies() {
+    let cases =
+        with(&["scheduler.policy=[fcfs, satf]", "workload.stream.depth=[1, 10]", "drive.noise=[true]"]).unwrap();
+    let show = |case: &Case| case.labels.iter().map(|(k, v)| format!("{k}={v} ")).collect::<String>();
+    assert_eq!(cases.len(), 4);
+    assert_eq!(show(&cases[1]), "depth=10 noise=true policy=fcfs ");
+    assert_eq!(cases[2].experiment.scheduler.policy, "satf");
+}
+
+#[test]
+fn the_seed_of_the_command_line_wins() {
+    let cases = parse("f.toml", EXAMPLE, &["run.seed=[2, 3]".into()], Some(u64::MAX)).unwrap();
+    assert_eq!(cases.len(), 1);
+    assert_eq!(cases[0].experiment.run.seed, u64::MAX);
+}
+
+#[test]
+fn a_drive_file_beside_the_experiment_is_found() {
+    let folder = std::env::temp_dir().join(format!("load-experiment-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("mine.toml"), "").unwrap();
+    std::fs::write(folder.join("f.toml"), EXAMPLE).unwrap();
+    let model = |set: &str| load(&folder.join("f.toml"), &[set.into()], None).unwrap().remove(0).experiment.drive.model;
+    assert_eq!(Path::new(&model("drive.model=mine.toml")), folder.join("mine.toml"));
+    assert_eq!(model("drive.model=other.toml"), "other.toml");
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn regions_are_from_one_bound_up_to_the_other() {
+    let region = |text: &str| match &one(&[&format!("workload.stream.region={text}")]).workloads[1].kind {
+        Kind::Closed { pattern, .. } => pattern.region,
+        _ => panic!("not closed"),
+    };
+    assert_eq!(region("0%..10%"), Region { from: Bound::Percent(0.0), to: Bound::Percent(10.0) });
+    assert_eq!(region("12.5%..").on(800), (100, 800));
+    assert_eq!(region("..1MiB").on(1 << 20), (0, 2048));
+    assert_eq!(region("64kB .. 2 TiB"), Region { from: Bound::Blocks(125), to: Bound::Blocks(1 << 32) });
+    assert_eq!(region("1KiB..2KiB").on(1), (2, 4));
+    assert_eq!(region("..").on(100), (0, 100));
+}
+
+#[test]
+fn requests_of_whole_pages_are_aligned_to_pages() {
+    let align = |sets: &[&str]| match &one(sets).workloads[1].kind {
+        Kind::Closed { pattern, .. } => pattern.align,
+        _ => panic!("not closed"),
+    };
+    assert_eq!(align(&["workload.stream.size=1MiB"]), 8);
+    assert_eq!(align(&["workload.stream.size=6KiB"]), 1);
+    assert_eq!(align(&["workload.stream.align=1 blocks"]), 1);
+}
+
+#[test]
+fn every_value_of_a_later_feature_is_refused_by_name() {
+    for set in [
+        "scheduler.preemption=always",
+        "scheduler.preempt_at=jit",
+        "scheduler.io=semi-preemptible",
+        "scheduler.predictor=mimic",
+        "scheduler.class.video.order=look",
+        "workload.stream.chunk=64KiB",
+        "workload.stream.value=3",
+        "workload.stream.kind=process-flow",
+        "array.level=5",
+        "volume.name=a",
+    ] {
+        let error = with(&[set]).unwrap_err();
+        assert!(error.contains(" comes with "), "{error}");
+    }
+    for policy in "smtf edf scan-edf priority-1 priority-2 3q yield look-cyl c-look-cyl sstf-cyl".split(' ') {
+        let error = with(&[&format!("scheduler.policy={policy}")]).unwrap_err();
+        assert!(error.contains(&format!("policy '{policy}' comes with ")), "{error}");
+    }
+}
+
+#[test]
+fn mutated_experiments_never_panic() {
+    let mut seed = 0x2545_f491_4f6c_dd1d_u64;
+    let mut below = |bound: usize| {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        (seed % bound as u64) as usize
+    };
+    let words: Vec<&str> = EXAMPLE.split_whitespace().collect();
+    for _ in 0..3_000 {
+        let mut lines: Vec<String> = EXAMPLE.lines().map(Into::into).collect();
+        for _ in 0..=below(3) {
+            let at = below(lines.len());
+            match below(4) {
+                0 => drop(lines.remove(at)),
+                1 => lines[at] = lines[at].replace("= ", ["= -", "= [", "= 0", "= \"", "= 1e99 #"][below(5)]),
+                2 => {
+                    let (from, to) = (words[below(words.len())], words[below(words.len())]);
+                    lines[at] = lines[at].replacen(from, to, 1);
+                }
+                _ => lines.insert(at, ["[[workload]]", "[run]", "size = \"0B\"", "depth = 9", "x"][below(5)].into()),
+            }
+        }
+        let _ = parse("f.toml", &lines.join("\n"), &[], None);
+    }
+}

@@ -1,0 +1,75 @@
+//! Choices that decide which other keys are of use, over the whole sweep; and values that are still to come.
+
+use block::BadInput;
+use config::{Document, Section};
+use std::collections::BTreeSet;
+
+/// Every value that `policy`, `kind` and `replay` take somewhere in a sweep. A key is of use where any of them uses
+/// it: `age_weight` beside `policy = ["satf", "asatf"]` is no mistake.
+pub(super) struct Varied(BTreeSet<(Scope, &'static str, String)>);
+
+/// The table a choice stands in: a workload by its index, or the scheduler.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Scope {
+    Scheduler,
+    Workload(usize),
+}
+
+impl Varied {
+    /// Collects them; what cannot be read is left for the checks of its own document.
+    pub(super) fn of<'a>(documents: impl Iterator<Item = &'a Document>) -> Varied {
+        let mut values = BTreeSet::new();
+        let mut note = |scope, section: &Section, key, default: Option<&str>| {
+            let value = section.string(key).ok().flatten().or(default.map(Into::into));
+            values.extend(value.map(|value| (scope, key, value)));
+        };
+        for document in documents {
+            let root = document.root();
+            if let Ok(Some(scheduler)) = root.section("scheduler") {
+                note(Scope::Scheduler, &scheduler, "policy", None);
+            }
+            for (index, workload) in root.sections("workload").into_iter().flatten().enumerate() {
+                note(Scope::Workload(index), &workload, "kind", None);
+                note(Scope::Workload(index), &workload, "replay", Some("open"));
+            }
+        }
+        Varied(values)
+    }
+
+    /// An error if `key` is there though none of the values of `choice` that use it is, in the whole sweep.
+    pub(super) fn belongs(
+        &self,
+        scope: Scope,
+        section: &Section,
+        key: &str,
+        choice: &'static str,
+        users: &[&str],
+    ) -> Result<(), BadInput> {
+        if !section.keys().any(|there| there == key) {
+            return Ok(());
+        }
+        if users.iter().any(|user| self.0.contains(&(scope, choice, (*user).into()))) {
+            // Its users read it; where this run is none of them, it is known all the same.
+            section.has(key);
+            return Ok(());
+        }
+        let users = users.iter().map(|user| format!("{choice} = \"{user}\"")).collect::<Vec<_>>().join(" or ");
+        Err(section.error(key, format!("`{key}` is of use only with {users}"), "take it out"))
+    }
+}
+
+/// A choice of which some values come with a later feature.
+pub(super) fn choice<T: Clone>(
+    section: &Section,
+    key: &str,
+    now: &[(&str, T)],
+    later: &[(&str, &str)],
+) -> Result<Option<T>, BadInput> {
+    if let Some(given) = section.string(key)?
+        && let Some((name, feature)) = later.iter().find(|(name, _)| *name == given)
+    {
+        let now = now.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+        return Err(section.error(key, format!("{key} '{name}' comes with {feature}"), format!("use {now}")));
+    }
+    section.choice(key, now)
+}

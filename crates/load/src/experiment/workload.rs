@@ -1,0 +1,157 @@
+//! `[[workload]]`: who asks, and when.
+
+use super::varied::{Scope, Varied, choice};
+use super::{Pattern, TraceChoice, pattern, replay};
+use block::{BadInput, Span};
+use config::Section;
+use std::path::Path;
+
+/// The most workloads, so that an index of a class is a `u8`.
+const MOST: usize = 256;
+/// The most requests a closed workload keeps in flight.
+pub(super) const MOST_AT_ONCE: u32 = 1 << 20;
+/// The most requests per second: one for each tick of the clock, or time would stand still.
+const FASTEST: f64 = 1e9;
+
+/// The keys that not every kind has, and the kinds that have them.
+const KEYS: [(&str, &[&str]); 15] = [
+    ("rate", &["open"]),
+    ("arrivals", &["open"]),
+    ("think", &["closed"]),
+    ("depth", &["closed", "trace"]),
+    ("size", &["open", "closed"]),
+    ("read", &["open", "closed"]),
+    ("at", &["open", "closed"]),
+    ("region", &["open", "closed"]),
+    ("align", &["open", "closed"]),
+    ("file", &["trace"]),
+    ("format", &["trace"]),
+    ("device", &["trace"]),
+    ("replay", &["trace"]),
+    ("time_scale", &["trace"]),
+    ("fit", &["trace"]),
+];
+
+/// Keys and kinds there will be.
+const LATER_KEYS: [(&str, &str); 4] = [
+    ("chunk", "comes with preemption"),
+    ("value", "comes with yield-driven scheduling"),
+    ("yield", "comes with yield-driven scheduling"),
+    ("volume", "comes with serving volumes"),
+];
+const LATER_KINDS: [(&str, &str); 3] =
+    [("process-flow", "the process-flow model"), ("rebuild", "arrays"), ("scrub", "arrays")];
+
+/// One stream of requests.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Workload {
+    /// Its name, unlike any other's.
+    pub name: String,
+    /// The service class it is counted under; its name unless the file says otherwise.
+    pub class: String,
+    /// Priority; larger is more urgent.
+    pub priority: u8,
+    /// A hard deadline, from arrival: a request still waiting then is dropped.
+    pub deadline: Option<Span>,
+    /// What it asks, and when.
+    pub kind: Kind,
+}
+
+/// What a workload asks, and when.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Kind {
+    /// Requests arrive whether or not earlier ones have ended.
+    Open {
+        /// Requests per second, on average.
+        rate: f64,
+        /// How they are spaced.
+        arrivals: Arrivals,
+        /// What they look like.
+        pattern: Pattern,
+    },
+    /// So many clients, each asking again when its request has ended.
+    Closed {
+        /// How many; at least 1.
+        depth: u32,
+        /// How long each waits before it asks again.
+        think: Span,
+        /// What they ask.
+        pattern: Pattern,
+    },
+    /// What a trace recorded.
+    Trace(TraceChoice),
+}
+
+/// How the arrivals of an open workload are spaced.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Arrivals {
+    /// Independently of one another.
+    #[default]
+    Poisson,
+    /// Evenly.
+    Constant,
+}
+
+pub(super) fn read_all(root: &Section, folder: &Path, varied: &Varied) -> Result<Vec<Workload>, BadInput> {
+    let sections = root.sections("workload")?;
+    if sections.is_empty() {
+        return Err(root.here("no [[workload]]: nothing is asked of the drive", "add one"));
+    }
+    if let Some(section) = sections.get(MOST) {
+        return Err(section.here(format!("more than {MOST} workloads"), "take some out"));
+    }
+    let mut workloads: Vec<Workload> = Vec::with_capacity(sections.len());
+    for (index, section) in sections.iter().enumerate() {
+        let workload = read(section, Scope::Workload(index), folder, varied)?;
+        if workloads.iter().any(|other| other.name == workload.name) {
+            let what = format!("a workload before this one is named '{}' too", workload.name);
+            return Err(section.error("name", what, "give each a name of its own; they may share a `class`"));
+        }
+        workloads.push(workload);
+    }
+    Ok(workloads)
+}
+
+fn read(section: &Section, scope: Scope, folder: &Path, varied: &Varied) -> Result<Workload, BadInput> {
+    let name = section.need("name", section.string("name")?)?;
+    let class = section.string("class")?.unwrap_or_else(|| name.clone());
+    if name.is_empty() || class.is_empty() {
+        let key = if name.is_empty() { "name" } else { "class" };
+        return Err(section.error(key, format!("`{key}` is empty"), "give a word"));
+    }
+    let priority = section.within("priority", 0, u8::MAX.into())?.unwrap_or(0) as u8;
+    let deadline = section.span("deadline")?;
+    if deadline == Some(Span::ZERO) {
+        let what = "`deadline` is zero: every request that waits would be dropped";
+        return Err(section.error("deadline", what, "give a longer time, or take it out"));
+    }
+    LATER_KEYS.iter().try_for_each(|(key, why)| section.refuse(key, why))?;
+    let kind = choice(section, "kind", &["open", "closed", "trace"].map(|name| (name, name)), &LATER_KINDS)?;
+    let kind = section.need("kind", kind)?;
+    KEYS.iter().try_for_each(|(key, kinds)| varied.belongs(scope, section, key, "kind", kinds))?;
+    let kind = match kind {
+        "open" => Kind::Open {
+            rate: rate(section)?,
+            arrivals: section
+                .choice("arrivals", &[("poisson", Arrivals::Poisson), ("constant", Arrivals::Constant)])?
+                .unwrap_or_default(),
+            pattern: pattern::read(section)?,
+        },
+        "closed" => Kind::Closed {
+            depth: section.need("depth", section.within("depth", 1, MOST_AT_ONCE)?)?,
+            think: section.span("think")?.unwrap_or_default(),
+            pattern: pattern::read(section)?,
+        },
+        _ => Kind::Trace(replay::read(section, scope, folder, varied)?),
+    };
+    section.close()?;
+    Ok(Workload { name, class, priority, deadline, kind })
+}
+
+fn rate(section: &Section) -> Result<f64, BadInput> {
+    let rate = section.need("rate", section.rate("rate")?)?;
+    if rate > FASTEST {
+        return Err(section.error("rate", "`rate` is more than one request per nanosecond", "give a lower one"));
+    }
+    Ok(rate)
+}

@@ -1,0 +1,134 @@
+//! All workloads of an experiment together, and the slots of the requests they have outstanding.
+
+use crate::draw::Draw;
+use crate::experiment::Experiment;
+use crate::meter::Meter;
+use crate::workload::{Workload, build};
+use block::{BadInput, Ending, Extent, Qos, Request, RequestId, Span, Time};
+
+/// Something that asks a core for I/O and is told how it ended.
+pub trait Load {
+    /// When the next request arrives.
+    fn due(&self) -> Option<Time>;
+
+    /// The request that is due. Its arrival counts from when it was due, even if there was no room for it then.
+    ///
+    /// # Errors
+    /// Bad input, where requests are read from a file.
+    fn fire(&mut self) -> Result<Request, BadInput>;
+
+    /// The first command of a request was issued.
+    fn began(&mut self, now: Time, id: RequestId);
+
+    /// A request has ended.
+    fn ended(&mut self, now: Time, id: RequestId, how: Ending);
+}
+
+/// A request outstanding.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    source: u16,
+    at: Extent,
+    arrived: Time,
+    began: Option<Time>,
+    deadline: Option<Time>,
+}
+
+struct Source {
+    workload: Box<dyn Workload>,
+    class: u8,
+    priority: u8,
+    deadline: Option<Span>,
+}
+
+/// The workloads of an experiment.
+pub struct Mix {
+    sources: Vec<Source>,
+    slots: Vec<Slot>,
+    free: Vec<RequestId>,
+    /// The source that is due first, and when.
+    first: Option<(Time, usize)>,
+    meter: Meter,
+}
+
+impl Mix {
+    /// The workloads of `experiment` in the replication with this seed, on a drive of `blocks` blocks.
+    ///
+    /// # Errors
+    /// When a workload does not fit the drive, or a trace cannot be read.
+    pub fn new(experiment: &Experiment, seed: u64, blocks: u64) -> Result<Mix, BadInput> {
+        let mut classes: Vec<String> = Vec::new();
+        let mut sources = Vec::new();
+        for (i, what) in experiment.workloads.iter().enumerate() {
+            let class = classes.iter().position(|class| *class == what.class).unwrap_or_else(|| {
+                classes.push(what.class.clone());
+                classes.len() - 1
+            });
+            let workload = build(what, blocks, Draw::new(seed, i as u64))?;
+            sources.push(Source { workload, class: class as u8, priority: what.priority, deadline: what.deadline });
+        }
+        let meter = Meter::new(classes, Time::ZERO + experiment.run.warmup);
+        let mut mix = Mix { sources, slots: Vec::new(), free: Vec::new(), first: None, meter };
+        mix.find_first();
+        Ok(mix)
+    }
+
+    /// What has been measured.
+    #[must_use]
+    pub fn meter(&self) -> &Meter {
+        &self.meter
+    }
+
+    /// What has been measured, for writing.
+    pub fn meter_mut(&mut self) -> &mut Meter {
+        &mut self.meter
+    }
+
+    /// Ends the run: what was measured, and what a reader of it must know.
+    #[must_use]
+    pub fn finish(self) -> (Meter, Vec<String>) {
+        let notes = self.sources.iter().flat_map(|source| source.workload.notes()).collect();
+        (self.meter, notes)
+    }
+
+    fn find_first(&mut self) {
+        let dues = self.sources.iter().enumerate().filter_map(|(i, source)| Some((source.workload.due()?, i)));
+        self.first = dues.min();
+    }
+}
+
+impl Load for Mix {
+    fn due(&self) -> Option<Time> {
+        self.first.map(|(due, _)| due)
+    }
+
+    fn fire(&mut self) -> Result<Request, BadInput> {
+        let (_, source) = self.first.expect("a request is due");
+        let Source { workload, class, priority, deadline } = &mut self.sources[source];
+        let draft = workload.make()?;
+        let deadline = deadline.map(|deadline| draft.arrives + deadline);
+        let qos = Qos { class: *class, priority: *priority, deadline };
+        let slot = Slot { source: source as u16, at: draft.at, arrived: draft.arrives, began: None, deadline };
+        let id = self.free.pop().unwrap_or(RequestId(self.slots.len() as u32));
+        match self.slots.get_mut(id.0 as usize) {
+            Some(old) => *old = slot,
+            None => self.slots.push(slot),
+        }
+        self.find_first();
+        Ok(Request { id, op: draft.op, at: draft.at, qos })
+    }
+
+    fn began(&mut self, now: Time, id: RequestId) {
+        self.slots[id.0 as usize].began.get_or_insert(now);
+    }
+
+    fn ended(&mut self, now: Time, id: RequestId, how: Ending) {
+        let slot = self.slots[id.0 as usize];
+        let source = &mut self.sources[usize::from(slot.source)];
+        let missed = how == Ending::Dropped || slot.deadline.is_some_and(|deadline| now > deadline);
+        self.meter.ended(source.class, slot.at.bytes(), slot.arrived, slot.began, now, how, missed);
+        source.workload.ended(now, slot.at);
+        self.free.push(id);
+        self.find_first();
+    }
+}

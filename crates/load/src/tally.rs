@@ -1,0 +1,189 @@
+//! Distributions of times: an HDR histogram, an exact mean and maximum, and the means of batches for an
+//! interval.
+
+use crate::results::Distribution;
+use block::Span;
+use hdrhistogram::Histogram;
+
+/// Batches a single run is cut into at most; when they are full, neighbours join.
+const BATCHES: usize = 40;
+
+/// A distribution of times. Merged across replications, never averaged.
+#[derive(Clone, Debug)]
+pub struct Tally {
+    histogram: Histogram<u64>,
+    sum: u128,
+    max: u64,
+    /// Sums of finished batches of `batch` samples each, in order.
+    batches: Vec<u128>,
+    batch: u64,
+    /// The batch being filled.
+    filling: (u128, u64),
+    /// Mean of each replication merged in, in ns.
+    means: Vec<f64>,
+}
+
+impl Default for Tally {
+    fn default() -> Tally {
+        Tally {
+            histogram: histogram(),
+            sum: 0,
+            max: 0,
+            batches: Vec::with_capacity(BATCHES),
+            batch: 32,
+            filling: (0, 0),
+            means: Vec::new(),
+        }
+    }
+}
+
+/// Times from a microsecond to eleven days, to three significant digits.
+fn histogram() -> Histogram<u64> {
+    Histogram::new_with_bounds(1_000, 1_000_000_000_000_000, 3).expect("the bounds are in order")
+}
+
+impl Tally {
+    /// Adds a time.
+    pub fn add(&mut self, span: Span) {
+        self.histogram.saturating_record(span.0);
+        self.sum += u128::from(span.0);
+        self.max = self.max.max(span.0);
+        self.filling.0 += u128::from(span.0);
+        self.filling.1 += 1;
+        if self.filling.1 == self.batch {
+            self.close_batch();
+        }
+    }
+
+    fn close_batch(&mut self) {
+        self.batches.push(self.filling.0);
+        self.filling = (0, 0);
+        if self.batches.len() == BATCHES {
+            for i in 0..BATCHES / 2 {
+                self.batches[i] = self.batches[2 * i] + self.batches[2 * i + 1];
+            }
+            self.batches.truncate(BATCHES / 2);
+            self.batch *= 2;
+        }
+    }
+
+    /// How many times were added.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.histogram.len()
+    }
+
+    /// Their mean in ns; zero if there are none.
+    #[must_use]
+    pub fn mean_ns(&self) -> f64 {
+        if self.count() == 0 { 0.0 } else { self.sum as f64 / self.count() as f64 }
+    }
+
+    /// Adds another replication's times.
+    pub fn merge(&mut self, other: &Tally) {
+        if self.means.is_empty() && self.count() > 0 {
+            self.means.push(self.mean_ns());
+        }
+        if other.count() > 0 {
+            self.means.push(other.mean_ns());
+        }
+        self.histogram.add(&other.histogram).expect("both histograms have the same bounds");
+        self.sum += other.sum;
+        self.max = self.max.max(other.max);
+    }
+
+    /// The value at a quantile, in ms.
+    #[must_use]
+    pub fn quantile_ms(&self, quantile: f64) -> f64 {
+        (self.histogram.value_at_quantile(quantile).min(self.max)) as f64 / 1e6
+    }
+
+    /// The largest, in ms.
+    #[must_use]
+    pub fn max_ms(&self) -> f64 {
+        self.max as f64 / 1e6
+    }
+
+    /// The distribution in ms.
+    #[must_use]
+    pub fn distribution(&self) -> Distribution {
+        Distribution {
+            mean: self.mean_ns() / 1e6,
+            ci95: self.ci95_ns().map(|ns| ns / 1e6),
+            p50: self.quantile_ms(0.5),
+            p95: self.quantile_ms(0.95),
+            p99: self.quantile_ms(0.99),
+            p999: self.quantile_ms(0.999),
+            max: self.max_ms(),
+        }
+    }
+
+    /// Half width of the 95 % interval of the mean: over replications, else over batches.
+    fn ci95_ns(&self) -> Option<f64> {
+        if self.means.len() > 1 {
+            return interval(&self.means);
+        }
+        let per = self.batch as f64;
+        let means: Vec<f64> = self.batches.iter().map(|sum| *sum as f64 / per).collect();
+        if means.len() < 10 { None } else { interval(&means) }
+    }
+}
+
+/// Half width of the 95 % interval of the mean of independent samples (Student's t).
+fn interval(samples: &[f64]) -> Option<f64> {
+    let n = samples.len();
+    if n < 2 {
+        return None;
+    }
+    let mean = samples.iter().sum::<f64>() / n as f64;
+    let variance = samples.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / (n - 1) as f64;
+    Some(student_t(n - 1) * (variance / n as f64).sqrt())
+}
+
+/// The 97.5 % point of Student's t.
+fn student_t(freedom: usize) -> f64 {
+    const EXACT: [f64; 10] = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228];
+    match EXACT.get(freedom.wrapping_sub(1)) {
+        Some(t) => *t,
+        // Within 0.1 % beyond ten degrees of freedom.
+        None => 1.96 + 2.4 / freedom as f64 + 2.8 / (freedom * freedom) as f64,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn merging_replications_keeps_every_sample_and_gives_an_interval() {
+        let tally = |of: &[u64]| {
+            let mut tally = Tally::default();
+            of.iter().for_each(|ms| tally.add(Span(ms * 1_000_000)));
+            tally
+        };
+        let mut all = tally(&[1, 2, 3]);
+        all.merge(&tally(&[2, 3, 4]));
+        let got = all.distribution();
+        assert_eq!(all.count(), 6);
+        assert!((got.mean - 2.5).abs() < 1e-9 && got.max == 4.0);
+        // Means 2 and 3: standard error 0.5, t = 12.706.
+        assert!((got.ci95.unwrap() - 6.353).abs() < 1e-3);
+    }
+
+    #[test]
+    fn a_long_run_has_between_twenty_and_forty_batches() {
+        let mut tally = Tally::default();
+        for i in 0..1_000_000u64 {
+            tally.add(Span(1_000 + i % 7));
+        }
+        assert!((BATCHES / 2..BATCHES).contains(&tally.batches.len()));
+        assert!(tally.distribution().ci95.is_some());
+    }
+
+    #[test]
+    fn student_t_meets_the_table() {
+        for (freedom, t) in [(11, 2.201), (15, 2.131), (19, 2.093), (30, 2.042), (60, 2.000)] {
+            assert!((student_t(freedom) - t).abs() < 0.004, "{freedom}: {}", student_t(freedom));
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Workloads: who asks for what, and when. One file each.
+
+mod closed;
+mod open;
+mod pattern;
+mod trace;
+
+use crate::draw::Draw;
+use crate::experiment::{Kind, Workload as Description};
+use block::{BadInput, Extent, Op, Time};
+
+/// A request about to be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Draft {
+    /// When it arrives.
+    pub arrives: Time,
+    /// What it does.
+    pub op: Op,
+    /// Where.
+    pub at: Extent,
+}
+
+/// A source of requests.
+pub trait Workload {
+    /// When its next request arrives; nothing if that depends on one that has not ended, or never.
+    fn due(&self) -> Option<Time>;
+
+    /// The request that is due. The caller guarantees that one is.
+    ///
+    /// # Errors
+    /// Bad input, where requests are read from a file; nothing more is due then.
+    fn make(&mut self) -> Result<Draft, BadInput>;
+
+    /// A request it made has ended.
+    fn ended(&mut self, now: Time, at: Extent);
+
+    /// What a reader of the results must know.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// The workload described, for a drive of `blocks` blocks.
+///
+/// # Errors
+/// When it does not fit the drive, or its trace cannot be read.
+pub fn build(what: &Description, blocks: u64, draw: Draw) -> Result<Box<dyn Workload>, BadInput> {
+    Ok(match &what.kind {
+        Kind::Open { rate, arrivals, pattern } => {
+            let pattern = pattern::Addresses::new(&what.name, pattern, blocks, draw)?;
+            Box::new(open::Open::new(*rate, *arrivals, pattern))
+        }
+        Kind::Closed { depth, think, pattern } => {
+            let pattern = pattern::Addresses::new(&what.name, pattern, blocks, draw)?;
+            Box::new(closed::Closed::new(*depth, *think, pattern))
+        }
+        Kind::Trace(choice) => Box::new(trace::Replay::open(choice, blocks)?),
+    })
+}

@@ -1,0 +1,99 @@
+//! What the core has to do: one job a request.
+
+use block::{Extent, Op, Qos, RequestId, Time};
+
+/// A slot of the core's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct JobId(pub u32);
+
+/// Where a job stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// Waiting for an earlier request that overlaps it.
+    Held,
+    /// With the policy.
+    Queued,
+    /// On the device.
+    Flying,
+}
+
+/// A request as the core keeps it.
+#[derive(Clone, Copy, Debug)]
+pub struct Job<S> {
+    /// The request.
+    pub request: RequestId,
+    /// What it does.
+    pub op: Op,
+    /// Where.
+    pub at: Extent,
+    /// What it is worth.
+    pub qos: Qos,
+    /// When it was submitted.
+    pub arrived: Time,
+    /// In which order it was submitted: the last word in every tie.
+    pub sequence: u64,
+    /// Where the predictor found it to lie.
+    pub spot: S,
+    pub(crate) state: State,
+}
+
+/// All jobs, in slots that are used again.
+#[derive(Clone, Debug)]
+pub struct Jobs<S> {
+    slots: Vec<Option<Job<S>>>,
+    free: Vec<JobId>,
+}
+
+impl<S: Copy> Jobs<S> {
+    pub(crate) fn new() -> Jobs<S> {
+        Jobs { slots: Vec::new(), free: Vec::new() }
+    }
+
+    /// The job in a slot, if there is one.
+    #[must_use]
+    pub fn get(&self, id: JobId) -> Option<&Job<S>> {
+        self.slots.get(id.0 as usize)?.as_ref()
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> u32 {
+        (self.slots.len() - self.free.len()) as u32
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Each job with its slot.
+    pub fn iter(&self) -> impl Iterator<Item = (JobId, &Job<S>)> {
+        self.slots.iter().enumerate().filter_map(|(i, job)| Some((JobId(i as u32), job.as_ref()?)))
+    }
+
+    /// Whether the slot still holds the job with this sequence number, waiting with the policy.
+    #[must_use]
+    pub fn is_queued(&self, id: JobId, sequence: u64) -> bool {
+        self.get(id).is_some_and(|job| job.sequence == sequence && job.state == State::Queued)
+    }
+
+    pub(crate) fn get_mut(&mut self, id: JobId) -> Option<&mut Job<S>> {
+        self.slots.get_mut(id.0 as usize)?.as_mut()
+    }
+
+    pub(crate) fn insert(&mut self, job: Job<S>) -> JobId {
+        if let Some(id) = self.free.pop() {
+            self.slots[id.0 as usize] = Some(job);
+            return id;
+        }
+        self.slots.push(Some(job));
+        JobId(self.slots.len() as u32 - 1)
+    }
+
+    pub(crate) fn remove(&mut self, id: JobId) -> Option<Job<S>> {
+        let job = self.slots.get_mut(id.0 as usize)?.take()?;
+        self.free.push(id);
+        Some(job)
+    }
+}

@@ -1,0 +1,32 @@
+//! C-LOOK: the arm sweeps upward in order of block number, then jumps back to the lowest waiting request.
+
+use super::{Policy, by_lbn};
+use crate::predict::Predictor;
+use crate::sorted::Sorted;
+use crate::{Job, JobId, Jobs};
+use block::Time;
+
+pub(super) struct CLook {
+    waiting: Sorted<()>,
+}
+
+impl CLook {
+    pub(super) fn new() -> CLook {
+        CLook { waiting: Sorted::new() }
+    }
+}
+
+impl<P: Predictor> Policy<P> for CLook {
+    fn add(&mut self, id: JobId, job: &Job<P::Spot>, _: &P) {
+        self.waiting.add(by_lbn(id, job));
+    }
+
+    fn remove(&mut self, _: JobId, job: &Job<P::Spot>, _: &P) {
+        self.waiting.remove(job.at.start.0, job.sequence);
+    }
+
+    fn take(&mut self, _: Time, _: &Jobs<P::Spot>, belief: &P) -> Option<JobId> {
+        let (slot, i) = self.waiting.at_or_after(belief.arm().0).or_else(|| self.waiting.at_or_after(0))?;
+        Some(self.waiting.remove_at(slot, i).id)
+    }
+}

@@ -1,0 +1,55 @@
+//! First come, first served.
+
+use super::Policy;
+use crate::predict::Predictor;
+use crate::{Job, JobId, Jobs};
+use block::Time;
+use std::collections::VecDeque;
+
+/// A queue. Jobs taken out of turn are passed over when their turn comes.
+pub(super) struct Fcfs {
+    queue: VecDeque<(JobId, u64)>,
+}
+
+impl Fcfs {
+    pub(super) fn new() -> Fcfs {
+        Fcfs { queue: VecDeque::new() }
+    }
+
+    pub(super) fn push<S>(&mut self, id: JobId, job: &Job<S>) {
+        // A job that waited for one it overlaps comes late but keeps its turn.
+        let at = self.queue.iter().rposition(|(_, sequence)| *sequence < job.sequence).map_or(0, |i| i + 1);
+        self.queue.insert(at, (id, job.sequence));
+    }
+
+    pub(super) fn front<S: Copy>(&mut self, jobs: &Jobs<S>) -> Option<JobId> {
+        // Those served out of turn behind a front that is not: kept in proportion to those that wait.
+        if self.queue.len() > 64 + 2 * jobs.len() as usize {
+            self.queue.retain(|(id, sequence)| jobs.is_queued(*id, *sequence));
+        }
+        while let Some((id, sequence)) = self.queue.front().copied() {
+            if jobs.is_queued(id, sequence) {
+                return Some(id);
+            }
+            self.queue.pop_front();
+        }
+        None
+    }
+}
+
+impl<P: Predictor> Policy<P> for Fcfs {
+    fn add(&mut self, id: JobId, job: &Job<P::Spot>, _: &P) {
+        self.push(id, job);
+    }
+
+    fn remove(&mut self, id: JobId, job: &Job<P::Spot>, _: &P) {
+        // Rare: a cancelled or dropped job.
+        self.queue.retain(|entry| *entry != (id, job.sequence));
+    }
+
+    fn take(&mut self, _: Time, jobs: &Jobs<P::Spot>, _: &P) -> Option<JobId> {
+        let id = self.front(jobs)?;
+        self.queue.pop_front();
+        Some(id)
+    }
+}

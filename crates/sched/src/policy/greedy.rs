@@ -1,0 +1,160 @@
+//! Least score first, by branch and bound over position.
+//!
+//! The score of a job is its cost from where the head is now, plus a bias fixed when it came. Jobs are kept in
+//! order of their place along the stroke; the search walks outward from the head, leaf by leaf, passes over
+//! leaves whose least possible score exceeds the best found, and stops when that holds for all that is left.
+//! Only a bound *above* the best ends the search, so ties go to the job submitted first, whatever the walk.
+
+use super::Policy;
+use super::fcfs::Fcfs;
+use crate::predict::Predictor;
+use crate::sorted::{Entry, Sorted};
+use crate::{Job, JobId, Jobs};
+use block::{Span, Time};
+
+/// How a greedy policy sees a job: where it lies and what it costs to go there.
+pub(super) trait View<P: Predictor> {
+    /// What of a job is needed to tell its cost.
+    type Item: Copy;
+    /// Where the head is, prepared for one decision.
+    type Head: Copy;
+    /// What of a job is needed.
+    fn item(belief: &P, job: &Job<P::Spot>) -> Self::Item;
+    /// Its place along the stroke.
+    fn key(belief: &P, item: Self::Item) -> u64;
+    /// Where the head is, and the key of that place.
+    fn head(belief: &P, now: Time) -> (Self::Head, u64);
+    /// What it costs to go there.
+    fn cost(belief: &P, head: Self::Head, item: Self::Item) -> u64;
+    /// No item with a key in `from..=to` costs less.
+    fn least(belief: &P, head: Self::Head, from: u64, to: u64) -> u64;
+}
+
+/// How waiting counts.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Ageing {
+    /// Share of the time waited that is taken off the cost.
+    pub(super) weight: f64,
+    /// Whatever has waited longer goes first.
+    pub(super) limit: Option<Span>,
+}
+
+pub(super) struct Greedy<P: Predictor, V: View<P>> {
+    waiting: Sorted<V::Item>,
+    ageing: Ageing,
+    /// In order of arrival; kept only where age counts.
+    oldest: Fcfs,
+    examined: u64,
+}
+
+/// The best candidate so far.
+#[derive(Clone, Copy)]
+struct Best {
+    score: u64,
+    sequence: u64,
+    slot: usize,
+    place: usize,
+}
+
+impl<P: Predictor, V: View<P>> Greedy<P, V> {
+    pub(super) fn new(ageing: Ageing) -> Greedy<P, V> {
+        Greedy { waiting: Sorted::new(), ageing, oldest: Fcfs::new(), examined: 0 }
+    }
+
+    fn ages(&self) -> bool {
+        self.ageing.weight > 0.0 || self.ageing.limit.is_some()
+    }
+
+    /// What a job's arrival adds to its score: w · arrival, so that waiting since earlier weighs less. The
+    /// term w · now is the same for all and is left out.
+    fn bias(&self, belief: &P, arrived: Time) -> u64 {
+        if self.ageing.weight == 0.0 { 0 } else { belief.ticks(Span((self.ageing.weight * arrived.0 as f64) as u64)) }
+    }
+
+    /// Weighs all candidates of a leaf.
+    fn examine(&mut self, slot: usize, belief: &P, head: V::Head, best: &mut Best) {
+        let entries = self.waiting.entries(slot);
+        self.examined += entries.len() as u64;
+        for (place, entry) in entries.iter().enumerate() {
+            let score = V::cost(belief, head, entry.item) + entry.bias;
+            if (score, entry.sequence) < (best.score, best.sequence) {
+                *best = Best { score, sequence: entry.sequence, slot, place };
+            }
+        }
+    }
+
+    fn search(&mut self, now: Time, floor: u64, belief: &P) -> Best {
+        let (head, key) = V::head(belief, now);
+        let last = self.waiting.directory().len() - 1;
+        let middle = self.waiting.slot_of(key);
+        let mut best = Best { score: u64::MAX, sequence: u64::MAX, slot: 0, place: 0 };
+        self.examine(middle, belief, head, &mut best);
+        let (mut left, mut right) = (middle, middle);
+        // Least score of everything left of `left` and right of `right`.
+        let below = |sorted: &Sorted<V::Item>, left: usize| match left {
+            0 => u64::MAX,
+            _ => V::least(belief, head, 0, sorted.directory()[left].low()).saturating_add(floor),
+        };
+        let above = |sorted: &Sorted<V::Item>, right: usize| {
+            if right == last {
+                return u64::MAX;
+            }
+            V::least(belief, head, sorted.directory()[right + 1].low(), u64::MAX).saturating_add(floor)
+        };
+        let (mut least_left, mut least_right) = (below(&self.waiting, left), above(&self.waiting, right));
+        while least_left.min(least_right) <= best.score && (left > 0 || right < last) {
+            let slot = if least_right <= least_left {
+                right += 1;
+                least_right = above(&self.waiting, right);
+                right
+            } else {
+                left -= 1;
+                least_left = below(&self.waiting, left);
+                left
+            };
+            let directory = self.waiting.directory();
+            let to = directory.get(slot + 1).map_or(u64::MAX, |next| next.low());
+            let least = V::least(belief, head, directory[slot].low(), to).saturating_add(directory[slot].bias);
+            if least <= best.score {
+                self.examine(slot, belief, head, &mut best);
+            }
+        }
+        best
+    }
+}
+
+impl<P: Predictor, V: View<P>> Policy<P> for Greedy<P, V> {
+    fn add(&mut self, id: JobId, job: &Job<P::Spot>, belief: &P) {
+        let item = V::item(belief, job);
+        let bias = self.bias(belief, job.arrived);
+        self.waiting.add(Entry { key: V::key(belief, item), sequence: job.sequence, bias, id, item });
+        if self.ages() {
+            self.oldest.push(id, job);
+        }
+    }
+
+    fn remove(&mut self, _: JobId, job: &Job<P::Spot>, belief: &P) {
+        self.waiting.remove(V::key(belief, V::item(belief, job)), job.sequence);
+    }
+
+    fn take(&mut self, now: Time, jobs: &Jobs<P::Spot>, belief: &P) -> Option<JobId> {
+        if self.waiting.is_empty() {
+            return None;
+        }
+        let oldest = if self.ages() { self.oldest.front(jobs) } else { None };
+        if let (Some(limit), Some(id)) = (self.ageing.limit, oldest)
+            && let Some(job) = jobs.get(id)
+            && now.since(job.arrived) > limit
+        {
+            self.remove(id, job, belief);
+            return Some(id);
+        }
+        let floor = oldest.and_then(|id| jobs.get(id)).map_or(0, |job| self.bias(belief, job.arrived));
+        let best = self.search(now, floor, belief);
+        Some(self.waiting.remove_at(best.slot, best.place).id)
+    }
+
+    fn examined(&self) -> u64 {
+        self.examined
+    }
+}

@@ -1,0 +1,66 @@
+//! LOOK: the arm sweeps to the last waiting request, then back, in order of block number.
+
+use super::{Policy, by_lbn};
+use crate::predict::Predictor;
+use crate::sorted::Sorted;
+use crate::{Job, JobId, Jobs};
+use block::Time;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sweep {
+    Up,
+    Down,
+}
+
+pub(super) struct Look {
+    waiting: Sorted<()>,
+    sweep: Sweep,
+}
+
+impl Look {
+    pub(super) fn new() -> Look {
+        Look { waiting: Sorted::new(), sweep: Sweep::Up }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    pub(super) fn insert<S>(&mut self, id: JobId, job: &Job<S>) {
+        self.waiting.add(by_lbn(id, job));
+    }
+
+    pub(super) fn discard<S>(&mut self, job: &Job<S>) -> bool {
+        self.waiting.remove(job.at.start.0, job.sequence).is_some()
+    }
+
+    /// The next one from block `arm` on, in the direction of the sweep.
+    pub(super) fn next(&mut self, arm: u64) -> Option<JobId> {
+        let ahead = |sweep| match sweep {
+            Sweep::Up => self.waiting.at_or_after(arm),
+            Sweep::Down => self.waiting.before(arm.saturating_add(1)),
+        };
+        let (slot, i) = match ahead(self.sweep) {
+            Some(found) => found,
+            None => {
+                self.sweep = if self.sweep == Sweep::Up { Sweep::Down } else { Sweep::Up };
+                ahead(self.sweep)?
+            }
+        };
+        Some(self.waiting.remove_at(slot, i).id)
+    }
+}
+
+impl<P: Predictor> Policy<P> for Look {
+    fn add(&mut self, id: JobId, job: &Job<P::Spot>, _: &P) {
+        self.insert(id, job);
+    }
+
+    fn remove(&mut self, _: JobId, job: &Job<P::Spot>, _: &P) {
+        self.discard(job);
+    }
+
+    fn take(&mut self, _: Time, _: &Jobs<P::Spot>, belief: &P) -> Option<JobId> {
+        self.next(belief.arm().0)
+    }
+}

@@ -1,0 +1,38 @@
+//! Shortest access time first (SPTF): the waiting request the predictor believes the head can begin soonest.
+
+use super::greedy::{Ageing, Greedy, View};
+use crate::Job;
+use crate::predict::Predictor;
+use block::Time;
+
+/// Seen through the predictor.
+pub(super) struct AccessTime;
+
+pub(super) fn satf<P: Predictor>() -> Greedy<P, AccessTime> {
+    Greedy::new(Ageing::default())
+}
+
+impl<P: Predictor> View<P> for AccessTime {
+    type Item = P::Mark;
+    type Head = P::Head;
+
+    fn item(belief: &P, job: &Job<P::Spot>) -> P::Mark {
+        belief.mark(job.spot, job.op.writes())
+    }
+
+    fn key(belief: &P, mark: P::Mark) -> u64 {
+        belief.key(mark)
+    }
+
+    fn head(belief: &P, now: Time) -> (P::Head, u64) {
+        belief.head(now)
+    }
+
+    fn cost(belief: &P, head: P::Head, mark: P::Mark) -> u64 {
+        belief.cost(head, mark)
+    }
+
+    fn least(belief: &P, head: P::Head, from: u64, to: u64) -> u64 {
+        belief.least(head, from, to)
+    }
+}

@@ -1,0 +1,38 @@
+//! Shortest seek time first: the waiting request whose first block is nearest by block number.
+
+use super::greedy::{Ageing, Greedy, View};
+use crate::Job;
+use crate::predict::Predictor;
+use block::Time;
+
+/// Seen by block number alone.
+pub(super) struct Nearness;
+
+pub(super) fn sstf<P: Predictor>() -> Greedy<P, Nearness> {
+    Greedy::new(Ageing::default())
+}
+
+impl<P: Predictor> View<P> for Nearness {
+    type Item = u64;
+    type Head = u64;
+
+    fn item(_: &P, job: &Job<P::Spot>) -> u64 {
+        job.at.start.0
+    }
+
+    fn key(_: &P, start: u64) -> u64 {
+        start
+    }
+
+    fn head(belief: &P, _: Time) -> (u64, u64) {
+        (belief.arm().0, belief.arm().0)
+    }
+
+    fn cost(_: &P, arm: u64, start: u64) -> u64 {
+        arm.abs_diff(start)
+    }
+
+    fn least(_: &P, arm: u64, from: u64, to: u64) -> u64 {
+        arm.abs_diff(arm.clamp(from, to))
+    }
+}

@@ -1,0 +1,57 @@
+//! Plain distance: a request costs as many ticks as its first block is away from the last one commanded.
+
+use super::Predictor;
+use block::{Command, Extent, Lbn, Outcome, Span, Time, Verb};
+
+/// Knows nothing but block numbers.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Distance {
+    arm: Lbn,
+}
+
+impl Predictor for Distance {
+    type Spot = Lbn;
+    type Mark = Lbn;
+    type Head = Lbn;
+
+    fn spot(&self, at: Extent) -> Lbn {
+        at.start
+    }
+
+    fn mark(&self, spot: Lbn, _: bool) -> Lbn {
+        spot
+    }
+
+    fn key(&self, mark: Lbn) -> u64 {
+        mark.0
+    }
+
+    fn head(&self, _: Time) -> (Lbn, u64) {
+        (self.arm, self.arm.0)
+    }
+
+    fn cost(&self, head: Lbn, mark: Lbn) -> u64 {
+        head.0.abs_diff(mark.0)
+    }
+
+    fn least(&self, head: Lbn, from: u64, to: u64) -> u64 {
+        head.0.abs_diff(head.0.clamp(from, to))
+    }
+
+    /// A block counts as a microsecond.
+    fn ticks(&self, span: Span) -> u64 {
+        span.0 / 1000
+    }
+
+    fn arm(&self) -> Lbn {
+        self.arm
+    }
+
+    fn issued(&mut self, _: Time, command: &Command, _: Lbn) {
+        if command.verb != Verb::Flush {
+            self.arm = command.at.end();
+        }
+    }
+
+    fn observed(&mut self, _: Time, _: &Command, _: Outcome) {}
+}

@@ -1,0 +1,53 @@
+//! Predictors: what the scheduler believes of a device. One file each.
+
+mod distance;
+mod profile;
+
+pub use distance::Distance;
+pub use profile::Profile;
+
+use block::{Command, Extent, Lbn, Outcome, Span, Time};
+
+/// What the scheduler believes of a device, from a profile or from past times, never from the device itself.
+///
+/// Costs are in ticks, a unit of the predictor's own, and mean: how long from now until the first block of a
+/// request could be transferred.
+pub trait Predictor {
+    /// Where a request lies: found once, when it arrives, and kept with it.
+    type Spot: Copy;
+    /// What of that a decision needs.
+    type Mark: Copy;
+    /// Where the head is, prepared for one decision.
+    type Head: Copy;
+
+    /// Where a request lies. The caller guarantees that the extent is not empty and within the device,
+    /// unless the request is a flush.
+    fn spot(&self, at: Extent) -> Self::Spot;
+
+    /// What of a spot a decision needs.
+    fn mark(&self, spot: Self::Spot, write: bool) -> Self::Mark;
+
+    /// Its place along the stroke, and along the track within that.
+    fn key(&self, mark: Self::Mark) -> u64;
+
+    /// Where the head is at `now`, and the key of that place.
+    fn head(&self, now: Time) -> (Self::Head, u64);
+
+    /// The cost of going there.
+    fn cost(&self, head: Self::Head, mark: Self::Mark) -> u64;
+
+    /// A lower bound: no mark with a key in `from..=to` costs less. It makes pruning sound.
+    fn least(&self, head: Self::Head, from: u64, to: u64) -> u64;
+
+    /// A span in ticks.
+    fn ticks(&self, span: Span) -> u64;
+
+    /// The block after the last one commanded: where policies that know only block numbers take the arm to be.
+    fn arm(&self) -> Lbn;
+
+    /// A command was issued for a request, or part of one, that lies at `spot`.
+    fn issued(&mut self, now: Time, command: &Command, spot: Self::Spot);
+
+    /// A command came back.
+    fn observed(&mut self, happened: Time, command: &Command, outcome: Outcome);
+}

@@ -1,0 +1,217 @@
+//! The mechanical profile: the sheet's seek curve and layout, and the phase of the platter tracked from the
+//! times at which commands came back. It is never told the drive's phase, its true rpm or its noise.
+//!
+//! Ticks are 2⁻²⁸ revolutions: angles wrap by masking, and no candidate needs a multiplication.
+
+use super::Predictor;
+use block::{BLOCK_BYTES, Command, Extent, Lbn, Outcome, Span, Time, Verb};
+use disk::{Mechanics, Sheet, Spin, Spot, Track};
+use std::sync::Arc;
+
+mod lateness;
+mod phase;
+use lateness::Lateness;
+use phase::Phase;
+
+/// Ticks in a revolution, less one.
+const TURN: u64 = (1 << 28) - 1;
+
+/// An angle in ticks.
+fn ticks_of(angle: u64) -> u32 {
+    (angle >> 36) as u32
+}
+
+/// Where a request lies, as far as a decision needs it.
+#[derive(Clone, Copy, Debug)]
+pub struct Mark {
+    cylinder: u32,
+    /// Ticks.
+    angle: u32,
+    head: u16,
+    write: bool,
+}
+
+/// Where the head is.
+#[derive(Clone, Copy, Debug)]
+pub struct Head {
+    cylinder: u32,
+    head: u16,
+    /// Angle under the head now, in ticks, where it is known.
+    phase: Option<u32>,
+}
+
+/// Belief from a drive's sheet.
+#[derive(Clone, Debug)]
+pub struct Profile {
+    mechanics: Arc<Mechanics>,
+    /// Seek ticks by distance, for reads.
+    seek: Vec<u32>,
+    /// Least seek ticks at this distance or any longer.
+    floor: Vec<u32>,
+    head_switch: u64,
+    write_settle: u64,
+    /// Before the arm moves, for reads and for writes.
+    overhead: [u64; 2],
+    /// Bus time of the last block of a read.
+    bus: Span,
+    buffers_writes: bool,
+    phase: Phase,
+    lateness: Lateness,
+    track: Track,
+    /// The angle under the head when the medium is done with the command in flight.
+    angle: u64,
+    arm: Lbn,
+    /// When the command in flight was issued, and the least its mechanics should take.
+    issued: Time,
+    soonest: Span,
+    /// When the medium should be done with it and how long it should wait for its sector, in ticks; where the
+    /// phase is known.
+    expected: Option<(Time, u64)>,
+}
+
+impl Profile {
+    /// Belief in a sheet, with the phase unknown.
+    #[must_use]
+    pub fn new(sheet: &Sheet) -> Profile {
+        let mechanics = Arc::clone(&sheet.mechanics);
+        let ticks = |span: Span| (span.0 as f64 / mechanics.rotation.period_ns() * (TURN + 1) as f64) as u64;
+        let seek: Vec<u32> = mechanics.seek.ns().iter().map(|ns| ticks(Span(u64::from(*ns))) as u32).collect();
+        let mut floor = seek.clone();
+        for d in (0..floor.len() - 1).rev() {
+            floor[d] = floor[d].min(floor[d + 1]);
+        }
+        Profile {
+            seek,
+            floor,
+            head_switch: ticks(mechanics.switches.head),
+            write_settle: ticks(mechanics.switches.write_settle),
+            overhead: [ticks(sheet.overheads.read), ticks(sheet.overheads.write)],
+            bus: Span::from_ms(sheet.overheads.bus_mb_s.map_or(0.0, |rate| BLOCK_BYTES as f64 / rate / 1e3)),
+            buffers_writes: sheet.cache.write_buffer > 0,
+            phase: Phase::new(&mechanics.rotation),
+            lateness: Lateness::new(),
+            track: mechanics.layout.locate(Lbn(0)).track,
+            angle: 0,
+            arm: Lbn(0),
+            issued: Time::ZERO,
+            soonest: Span::ZERO,
+            expected: None,
+            mechanics,
+        }
+    }
+
+    /// What the phase is believed to be, and how well.
+    #[must_use]
+    pub fn phase(&self) -> &Phase {
+        &self.phase
+    }
+
+    /// Ticks until the arm is there, overhead included.
+    fn travel(&self, head: Head, mark: Mark) -> u64 {
+        let mut ticks = u64::from(self.seek[(head.cylinder.abs_diff(mark.cylinder) as usize).min(self.seek.len() - 1)]);
+        if head.head != mark.head {
+            ticks = ticks.max(self.head_switch);
+        }
+        if mark.write && ticks > 0 {
+            ticks += self.write_settle;
+        }
+        ticks + self.overhead[usize::from(mark.write)]
+    }
+}
+
+/// Ticks that a head at `phase` waits for `angle` after travelling.
+fn wait(travel: u64, phase: u32, angle: u32) -> u64 {
+    u64::from(angle).wrapping_sub(u64::from(phase)).wrapping_sub(travel) & TURN
+}
+
+impl Predictor for Profile {
+    type Spot = Spot;
+    type Mark = Mark;
+    type Head = Head;
+
+    fn spot(&self, at: Extent) -> Spot {
+        self.mechanics.layout.locate(at.start)
+    }
+
+    fn mark(&self, spot: Spot, write: bool) -> Mark {
+        Mark { cylinder: spot.track.cylinder, angle: ticks_of(spot.angle), head: spot.track.head as u16, write }
+    }
+
+    fn key(&self, mark: Mark) -> u64 {
+        u64::from(mark.cylinder) << 32 | u64::from(mark.angle)
+    }
+
+    fn head(&self, now: Time) -> (Head, u64) {
+        let phase = self.phase.at(now).map(ticks_of);
+        let head = Head { cylinder: self.track.cylinder, head: self.track.head as u16, phase };
+        (head, u64::from(head.cylinder) << 32 | u64::from(phase.unwrap_or(0)))
+    }
+
+    fn cost(&self, head: Head, mark: Mark) -> u64 {
+        let travel = self.travel(head, mark);
+        match head.phase {
+            Some(phase) => {
+                let wait = wait(travel, phase, mark.angle);
+                travel + wait + self.lateness.penalty(wait)
+            }
+            None => travel + TURN / 2,
+        }
+    }
+
+    fn least(&self, head: Head, from: u64, to: u64) -> u64 {
+        let (first, last) = ((from >> 32) as u32, (to >> 32) as u32);
+        let distance = head.cylinder.abs_diff(head.cylinder.clamp(first, last)) as usize;
+        let travel = u64::from(self.floor[distance.min(self.floor.len() - 1)]) + self.overhead[0].min(self.overhead[1]);
+        let Some(phase) = head.phase.filter(|_| first == last) else { return travel };
+        // On one cylinder the angles are bounded too: wait for the first of them, unless it is among them.
+        let (low, high) = (from as u32, to as u32);
+        let here = (u64::from(phase).wrapping_add(travel) & TURN) as u32;
+        if (low..=high).contains(&here) { travel } else { travel + wait(travel, phase, low) }
+    }
+
+    fn ticks(&self, span: Span) -> u64 {
+        (span.0 as f64 / self.mechanics.rotation.period_ns() * (TURN + 1) as f64) as u64
+    }
+
+    fn arm(&self) -> Lbn {
+        self.arm
+    }
+
+    fn issued(&mut self, now: Time, command: &Command, spot: Spot) {
+        if command.verb == Verb::Flush {
+            self.expected = None;
+            return;
+        }
+        let write = command.verb.writes();
+        let stroke = self.mechanics.stroke(self.track, spot.track, write).total();
+        let overhead = self.mechanics.rotation.turning(self.overhead[usize::from(write)] << 36);
+        let arrived = now + overhead + stroke;
+        let passage = self.mechanics.pass(&self.phase, arrived, spot, command.at, write);
+        self.issued = now;
+        // A cached answer comes well before the arm could have got there.
+        self.soonest = arrived.since(now) + passage.transfer + passage.crossing;
+        self.expected = self.phase.at(now).map(|_| (passage.end, self.ticks(passage.began.since(arrived))));
+        (self.track, self.angle) = (passage.after.track, passage.after.angle);
+        self.arm = command.at.end();
+    }
+
+    fn observed(&mut self, happened: Time, command: &Command, outcome: Outcome) {
+        let from_medium = match command.verb {
+            Verb::Read => true,
+            Verb::Write { fua } => fua || !self.buffers_writes,
+            Verb::Flush => false,
+        };
+        let bus = if command.verb == Verb::Read { self.bus } else { Span::ZERO };
+        let passed = Time(happened.0.saturating_sub(bus.0));
+        let soonest = Span(self.soonest.0 - self.soonest.0 / 8);
+        if outcome != Outcome::Ok || !from_medium || passed.since(self.issued) < soonest {
+            return;
+        }
+        if self.phase.observed(passed, self.angle)
+            && let Some((expected, wait)) = self.expected
+        {
+            let late = passed.since(expected) > Span(self.mechanics.rotation.period().0 / 2);
+            self.lateness.observed(wait, late);
+        }
+    }
+}

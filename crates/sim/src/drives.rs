@@ -1,0 +1,194 @@
+//! The world of simulated drives.
+
+use block::{BadInput, Command, DiskId, Ending, Place, Request, RequestId, Span, Tag, Time};
+use drive::{Account, Drive};
+use load::{Load, Meter};
+use sched::{Action, Input, World};
+
+/// How often the watcher is told of progress, in requests.
+const TELL_EVERY: u64 = 1 << 15;
+
+/// A load whose measurements the world writes.
+pub(crate) trait Measured: Load {
+    fn meter(&self) -> &Meter;
+    fn meter_mut(&mut self) -> &mut Meter;
+}
+
+impl Measured for load::Mix {
+    fn meter(&self) -> &Meter {
+        load::Mix::meter(self)
+    }
+
+    fn meter_mut(&mut self) -> &mut Meter {
+        load::Mix::meter_mut(self)
+    }
+}
+
+/// When a run ends, if not by itself.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Stop {
+    /// At this time.
+    pub(crate) at: Option<Time>,
+    /// After so many measured requests.
+    pub(crate) requests: Option<u64>,
+}
+
+/// A drive and the load on it.
+pub(crate) struct Drives<'a, L: Measured> {
+    drive: Drive,
+    load: L,
+    stop: Stop,
+    now: Time,
+    /// When the command in flight was issued.
+    issued: Time,
+    measuring: bool,
+    /// Most requests waiting outside the core for room; and requests ended, for the watcher.
+    crowded: bool,
+    ended: u64,
+    tell: &'a (dyn Fn(u64) + Sync),
+    failed: Option<BadInput>,
+}
+
+/// What is left of a world when it has ended.
+pub(crate) struct Remains<L> {
+    pub(crate) load: L,
+    pub(crate) account: Account,
+    /// Whether the core ever had no room.
+    pub(crate) crowded: bool,
+}
+
+impl<'a, L: Measured> Drives<'a, L> {
+    pub(crate) fn new(drive: Drive, load: L, stop: Stop, tell: &'a (dyn Fn(u64) + Sync)) -> Drives<'a, L> {
+        Drives {
+            drive,
+            load,
+            stop,
+            now: Time::ZERO,
+            issued: Time::ZERO,
+            measuring: false,
+            crowded: false,
+            ended: 0,
+            tell,
+            failed: None,
+        }
+    }
+
+    /// Ends the run.
+    pub(crate) fn finish(mut self) -> Result<Remains<L>, BadInput> {
+        if let Some(error) = self.failed {
+            return Err(error);
+        }
+        (self.tell)(self.ended % TELL_EVERY);
+        let end = self.stop.at.filter(|_| self.stop.requests.is_none()).unwrap_or(self.now);
+        let account = self.drive.take_account(end);
+        self.load.meter_mut().close(end);
+        Ok(Remains { load: self.load, account, crowded: self.crowded })
+    }
+
+    /// From the first moment after the warm-up at which no command is in flight, the arm's time is accounted.
+    fn begin_measuring(&mut self, now: Time) {
+        if !self.measuring && now >= self.load.meter().from() && self.drive.next().is_none() {
+            self.measuring = true;
+            self.drive.take_account(now);
+        }
+    }
+
+    fn completion(&mut self) -> (Time, Input) {
+        let (now, tag, outcome, _) = self.drive.finish();
+        self.load.meter_mut().command(self.issued, now);
+        (now, Input::Done(tag, now, outcome))
+    }
+
+    fn issue(&mut self, now: Time, tag: Tag, command: Command) {
+        if let Place::Request(id, _) = command.place {
+            self.load.began(now, id);
+        }
+        self.issued = now;
+        self.drive.issue(now, tag, command);
+    }
+
+    fn ended(&mut self, now: Time, id: RequestId, how: Ending) {
+        self.load.ended(now, id, how);
+        self.ended += 1;
+        if self.ended.is_multiple_of(TELL_EVERY) {
+            (self.tell)(TELL_EVERY);
+        }
+    }
+
+    fn submission(&mut self) -> Option<Request> {
+        match self.load.fire() {
+            Ok(request) => Some(request),
+            Err(error) => {
+                self.failed = Some(error);
+                None
+            }
+        }
+    }
+}
+
+impl<L: Measured> World for Drives<'_, L> {
+    fn next(&mut self, wake: Option<Time>, room: u32) -> Option<(Time, Input)> {
+        if self.stop.requests.is_some_and(|most| self.load.meter().requests() >= most) {
+            return None;
+        }
+        let done = self.drive.next().unwrap_or(Time::NEVER);
+        let due = self.load.due().unwrap_or(Time::NEVER).max(self.now);
+        self.crowded |= room == 0 && due <= done;
+        let due = if room > 0 { due } else { Time::NEVER };
+        let wake = wake.unwrap_or(Time::NEVER).max(self.now);
+        let next = done.min(due).min(wake);
+        if next == Time::NEVER || self.stop.at.is_some_and(|end| next > end) {
+            return None;
+        }
+        self.now = next;
+        let event = if done == next {
+            let event = self.completion();
+            self.begin_measuring(next);
+            return Some(event);
+        } else {
+            self.begin_measuring(next);
+            if due == next { Input::Submit(self.submission()?) } else { Input::Wake }
+        };
+        Some((next, event))
+    }
+
+    fn act(&mut self, now: Time, action: Action) {
+        match action {
+            Action::Issue(disk, tag, command) => {
+                debug_assert_eq!(disk, DiskId(0));
+                self.issue(now, tag, command);
+            }
+            Action::Finish(id, how) => self.ended(now, id, how),
+        }
+    }
+}
+
+/// Where the time of an arm went, over all replications of a run.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ArmTime {
+    elapsed: Span,
+    busy: Span,
+    background: Span,
+    parts: drive::Parts,
+}
+
+impl ArmTime {
+    pub(crate) fn add(&mut self, account: &Account) {
+        self.elapsed += account.elapsed();
+        self.busy += account.busy;
+        self.background += account.background;
+        self.parts += account.parts;
+    }
+
+    /// As shares of the elapsed time.
+    pub(crate) fn shares(&self) -> load::results::Disk {
+        let share = |span: Span| span.0 as f64 / self.elapsed.0.max(1) as f64;
+        let (busy, background) = (share(self.busy), share(self.background));
+        load::results::Disk {
+            busy,
+            background,
+            idle: share(self.elapsed.less(self.busy).less(self.background)),
+            parts: self.parts.named().iter().map(|(name, span)| ((*name).into(), share(*span))).collect(),
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! The oracle: a predictor that asks a shadow of the very drive it schedules, told of the same commands. It
+//! knows phase, rpm and noise, so no real scheduler can do as well greedily. For bounds only; results that rest
+//! on it say so.
+
+use block::{Command, Extent, Lbn, Outcome, Place, Span, Tag, Time, Verb};
+use drive::Drive;
+use sched::predict::Predictor;
+use std::cell::RefCell;
+
+/// Perfect knowledge of one drive.
+pub(crate) struct Oracle {
+    shadow: RefCell<Drive>,
+    arm: Lbn,
+}
+
+impl Oracle {
+    /// The oracle of a drive like `shadow`, which is as it was made.
+    pub(crate) fn new(shadow: Drive) -> Oracle {
+        Oracle { shadow: RefCell::new(shadow), arm: Lbn(0) }
+    }
+}
+
+impl Predictor for Oracle {
+    type Spot = Extent;
+    type Mark = Command;
+    type Head = Time;
+
+    fn spot(&self, at: Extent) -> Extent {
+        at
+    }
+
+    fn mark(&self, at: Extent, write: bool) -> Command {
+        Command { verb: if write { Verb::Write { fua: false } } else { Verb::Read }, at, place: Place::Nowhere }
+    }
+
+    fn key(&self, mark: Command) -> u64 {
+        mark.at.start.0
+    }
+
+    fn head(&self, now: Time) -> (Time, u64) {
+        self.shadow.borrow_mut().advance(now);
+        (now, self.arm.0)
+    }
+
+    fn cost(&self, now: Time, mark: Command) -> u64 {
+        self.shadow.borrow().foresee(now, mark).0
+    }
+
+    /// A cached answer may come from anywhere on the drive, at once.
+    fn least(&self, _: Time, _: u64, _: u64) -> u64 {
+        0
+    }
+
+    fn ticks(&self, span: Span) -> u64 {
+        span.0
+    }
+
+    fn arm(&self) -> Lbn {
+        self.arm
+    }
+
+    fn issued(&mut self, now: Time, command: &Command, _: Extent) {
+        if command.verb != Verb::Flush {
+            self.arm = command.at.end();
+        }
+        let mut shadow = self.shadow.borrow_mut();
+        if shadow.next().is_some() {
+            shadow.finish();
+        }
+        shadow.issue(now, Tag(0), *command);
+    }
+
+    fn observed(&mut self, _: Time, _: &Command, _: Outcome) {
+        let mut shadow = self.shadow.borrow_mut();
+        if shadow.next().is_some() {
+            shadow.finish();
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! Running an experiment: every run of the sweep, every replication, on all cores.
+
+use crate::drives::{ArmTime, Drives, Stop};
+use crate::oracle::Oracle;
+use block::{BadInput, Time};
+use disk::{Sheet, Truth};
+use drive::{Account, Drive, Features};
+use load::experiment::{Case, Experiment, Predictor as Choice};
+use load::results::{Results, Run};
+use load::{Meter, Mix};
+use rayon::prelude::*;
+use sched::policy::{self, Knobs};
+use sched::predict::{Distance, Predictor, Profile};
+use sched::{Core, run};
+
+/// Someone who follows the progress of an experiment.
+pub trait Watch: Sync {
+    /// So many more requests have ended.
+    fn requests(&self, count: u64);
+    /// One more replication of one run has ended.
+    fn replication(&self);
+}
+
+/// What scheduling cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Effort {
+    /// Decisions taken.
+    pub decisions: u64,
+    /// Candidates examined for them.
+    pub examined: u64,
+}
+
+/// One replication of one run.
+#[derive(Clone, Debug)]
+pub struct Replication {
+    /// What was measured.
+    pub meter: Meter,
+    /// Where the arm's time went.
+    pub account: Account,
+    /// What scheduling cost.
+    pub effort: Effort,
+    /// What a reader of the results must know.
+    pub notes: Vec<String>,
+}
+
+/// Simulates all cases of an experiment.
+///
+/// # Errors
+/// The first bad input met, in the order of the cases.
+pub fn simulate(cases: &[Case], watch: &dyn Watch) -> Result<Results, BadInput> {
+    let jobs: Vec<(usize, u32)> = cases
+        .iter()
+        .enumerate()
+        .flat_map(|(i, case)| (0..case.experiment.run.replications).map(move |replication| (i, replication)))
+        .collect();
+    let done: Vec<Result<Replication, BadInput>> = jobs
+        .par_iter()
+        .map(|(i, replication)| {
+            let result = replicate(&cases[*i].experiment, *replication, &|count| watch.requests(count));
+            watch.replication();
+            result
+        })
+        .collect();
+    let mut done = done.into_iter();
+    let mut runs = Vec::with_capacity(cases.len());
+    for case in cases {
+        let replications: Result<Vec<_>, _> = done.by_ref().take(case.experiment.run.replications as usize).collect();
+        runs.push(joined(case, replications?));
+    }
+    Ok(Results { schema: 1, runs })
+}
+
+/// The replications of a run as one result.
+fn joined(case: &Case, replications: Vec<Replication>) -> Run {
+    let mut arm = ArmTime::default();
+    let mut notes: Vec<String> = Vec::new();
+    let mut meter: Option<Meter> = None;
+    for replication in replications {
+        arm.add(&replication.account);
+        for note in replication.notes {
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
+        match &mut meter {
+            Some(meter) => meter.merge(&replication.meter),
+            None => meter = Some(replication.meter),
+        }
+    }
+    let meter = meter.expect("an experiment has at least one replication");
+    let disk = arm.shares();
+    Run {
+        labels: case.labels.clone(),
+        requests: meter.requests(),
+        simulated_seconds: meter.measured().as_secs(),
+        throughput_mb_s: meter.throughput_mb_s(),
+        idle_fraction: disk.idle,
+        expected_wait_ms: meter.expected_wait_ms(),
+        commands: meter.commands(),
+        classes: meter.classes().collect(),
+        disks: vec![disk],
+        notes,
+    }
+}
+
+/// Simulates one replication of an experiment; `tell` is told from time to time how many more requests ended.
+///
+/// # Errors
+/// Bad input: an unknown drive, a workload that does not fit it, a trace that cannot be read.
+pub fn replicate(
+    experiment: &Experiment,
+    replication: u32,
+    tell: &(dyn Fn(u64) + Sync),
+) -> Result<Replication, BadInput> {
+    let choice = &experiment.drive;
+    let disk::Drive { mut sheet, truth } = disk::catalogue::find(&choice.model)?;
+    if !choice.read_cache {
+        (sheet.cache.segments, sheet.cache.segment, sheet.cache.read_ahead) = (0, 0, 0);
+    }
+    if !choice.write_buffer {
+        sheet.cache.write_buffer = 0;
+    }
+    let truth = if choice.noise { truth } else { Truth::default() };
+    let seed = experiment.run.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(u64::from(replication));
+    let features = Features { read_cache: choice.read_cache, write_buffer: choice.write_buffer };
+    let drive = Drive::new(&sheet, &truth, features, seed);
+    let scene = Scene { experiment, sheet: &sheet, drive, seed, tell };
+    match experiment.scheduler.predictor {
+        Choice::Distance => scene.play(|_| Distance::default()),
+        Choice::Profile => scene.play(|scene| Profile::new(scene.sheet)),
+        Choice::Oracle => {
+            let mut replication = scene.play(|scene| Oracle::new(scene.drive.clone()))?;
+            replication.notes.push("rests on perfect knowledge of the drive (predictor = \"oracle\"): a bound".into());
+            Ok(replication)
+        }
+    }
+}
+
+/// Everything a replication needs.
+struct Scene<'a> {
+    experiment: &'a Experiment,
+    sheet: &'a Sheet,
+    drive: Drive,
+    seed: u64,
+    tell: &'a (dyn Fn(u64) + Sync),
+}
+
+impl Scene<'_> {
+    fn play<P: Predictor + 'static>(self, belief: impl Fn(&Self) -> P) -> Result<Replication, BadInput> {
+        let scheduler = &self.experiment.scheduler;
+        let defaults = Knobs::default();
+        let knobs = Knobs {
+            age_weight: scheduler.age_weight.unwrap_or(defaults.age_weight),
+            age_limit: scheduler.age_limit,
+            batch: scheduler.batch.unwrap_or(defaults.batch),
+        };
+        let policy = policy::named(&scheduler.policy, &knobs)
+            .unwrap_or_else(|| unreachable!("the experiment was checked: {}", scheduler.policy));
+        let caps = self.drive.caps();
+        let mut core = Core::new(caps, scheduler.queue, belief(&self), policy);
+        let plan = &self.experiment.run;
+        let stop =
+            Stop { at: plan.duration.map(|duration| Time::ZERO + plan.warmup + duration), requests: plan.requests };
+        let mix = Mix::new(self.experiment, self.seed, caps.blocks)?;
+        let mut world = Drives::new(self.drive, mix, stop, self.tell);
+        run(&mut core, &mut world);
+        let remains = world.finish()?;
+        let (meter, mut notes) = remains.load.finish();
+        if remains.crowded {
+            notes.push(format!(
+                "more than {} requests were outstanding; those beyond waited in order of arrival outside the scheduler",
+                scheduler.queue
+            ));
+        }
+        let (decisions, examined) = core.effort();
+        Ok(Replication { meter, account: remains.account, effort: Effort { decisions, examined }, notes })
+    }
+}

@@ -1,0 +1,156 @@
+//! blkparse's default text: `maj,min cpu seq sec.ns pid action rwbs sector + sectors [process]`.
+
+use block::Time;
+
+use crate::events::{Action, Event, Events, Kind};
+use crate::feed::Feed;
+use crate::lines::{Line, Lines, Parser, words};
+use crate::number::{Unit, quoted, time, whole};
+use crate::reader::{Fault, Ledger, Reader};
+
+/// First words of the lines blkparse writes around the events: the files it opened and its summary.
+const REMARKS: [&[u8]; 15] = [
+    b"Input",
+    b"CPU",
+    b"Total",
+    b"Reads",
+    b"Read",
+    b"PC",
+    b"IO",
+    b"Timer",
+    b"Allocation",
+    b"Dispatch",
+    b"Completion",
+    b"Throughput",
+    b"Events",
+    b"Skips",
+    b"device:",
+];
+
+/// Actions that are known and make no request.
+const OTHERS: [&[u8]; 15] =
+    [b"M", b"F", b"G", b"S", b"R", b"I", b"P", b"U", b"UT", b"X", b"B", b"A", b"m", b"ZP", b"ZU"];
+
+/// Reads blkparse's text.
+pub(crate) fn reader(feed: Feed) -> Box<dyn Reader> {
+    Box::new(Lines::new(feed, Blkparse::default()))
+}
+
+/// Whether a line could be blkparse's.
+pub(crate) fn looks(line: &[u8]) -> bool {
+    match Blkparse::default().parse(line, &mut Ledger::default()) {
+        Ok(Line::Remark) => line.starts_with(b"Input file"),
+        parsed => parsed.is_ok(),
+    }
+}
+
+#[derive(Default)]
+struct Blkparse {
+    events: Events,
+}
+
+impl Parser for Blkparse {
+    fn parse(&mut self, line: &[u8], ledger: &mut Ledger) -> Result<Line, Fault> {
+        let mut words = words(line);
+        let mut column = || words.next().unwrap_or_default();
+        let device = column();
+        if !is_device(device) {
+            return if REMARKS.iter().any(|remark| device.starts_with(remark)) {
+                Ok(Line::Remark)
+            } else {
+                Err(Fault::new(format!("'{}' is not a device as blkparse writes it (major,minor)", quoted(device))))
+            };
+        }
+        whole("CPU", column())?;
+        whole("sequence number", column())?;
+        let at = Time(time("time", column(), Unit::S)?);
+        let (_, what, rwbs) = (column(), column(), column());
+        let action = match what {
+            b"Q" => Action::Queue,
+            b"D" => Action::Issue,
+            b"C" => Action::Complete,
+            b"" => return Err(Fault::new("the line ends before its action")),
+            other => {
+                ledger.counts.unknown_events += u64::from(!OTHERS.contains(&other));
+                return Ok(Line::Skipped);
+            }
+        };
+        let range = [column(), column(), column()];
+        let Some((sector, bytes)) = sectors(range)? else { return Ok(Line::Skipped) };
+        let (kind, preflush, fua) = flags(rwbs, bytes);
+        let device = ledger.devices.intern(device)?;
+        let event = Event { time: at, device, action, kind, preflush, fua, sector, bytes };
+        Ok(self.events.request(event, ledger)?.map_or(Line::Skipped, Line::Request))
+    }
+}
+
+fn is_device(word: &[u8]) -> bool {
+    let mut parts = word.split(|byte| *byte == b',');
+    let mut number = || parts.next().is_some_and(|part| !part.is_empty() && part.iter().all(u8::is_ascii_digit));
+    number() && number() && parts.next().is_none()
+}
+
+/// Sector and bytes of `sector + sectors`, of a lone `sector` or of nothing; `None` for a SCSI command passed
+/// through, which has its bytes in parentheses instead.
+fn sectors(words: [&[u8]; 3]) -> Result<Option<(u64, u64)>, Fault> {
+    match words {
+        [[b'(', ..], ..] | [_, [b'(', ..], _] => Ok(None),
+        [[] | [b'[', ..], ..] => Ok(Some((0, 0))),
+        [sector, b"+", count] => {
+            let bytes = whole("sector count", count)?.checked_mul(512);
+            let bytes = bytes.ok_or_else(|| Fault::new(format!("{} sectors are too many", quoted(count))))?;
+            Ok(Some((whole("sector", sector)?, bytes)))
+        }
+        [sector, [] | [b'[', ..], _] => Ok(Some((whole("sector", sector)?, 0))),
+        [_, other, _] => Err(Fault::new(format!("'{}' stands where '+ sectors' should", quoted(other)))),
+    }
+}
+
+/// What RWBS says: kind, flush before, force unit access. An F before the operation is a flush, after it FUA.
+fn flags(rwbs: &[u8], bytes: u64) -> (Kind, bool, bool) {
+    let preflush = rwbs.first() == Some(&b'F');
+    let operation = if preflush { &rwbs[1..] } else { rwbs };
+    let kind = match operation.first() {
+        Some(b'R') => Kind::Read,
+        Some(b'W') => Kind::Write,
+        Some(b'D') => Kind::Discard,
+        // blktrace has no kind for a flush and marks it as a read of nothing, written N (or F by the kernel).
+        _ if bytes == 0 => Kind::Read,
+        _ => Kind::Other,
+    };
+    (kind, preflush, operation.get(1..).is_some_and(|rest| rest.contains(&b'F')))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures::{BLKPARSE, feed, read};
+    use block::{Extent, Op};
+
+    #[test]
+    fn arrivals_become_requests_and_the_rest_is_counted() {
+        let (records, ledger) = read(|_| Ok(reader(feed(BLKPARSE))));
+        let records: Vec<_> = records.unwrap().iter().map(|record| (record.time.0, record.op, record.at)).collect();
+        let write = |fua| Op::Write { fua };
+        assert_eq!(
+            records,
+            [
+                (0, Op::Read, Extent::new(1600, 8)),
+                (1_000_000_007, Op::Flush, Extent::default()),
+                (1_000_000_007, write(true), Extent::new(1_055_736, 8)),
+                (1_100_000_000, Op::Flush, Extent::default()),
+                (1_200_000_000, write(false), Extent::new(64, 16)),
+            ]
+        );
+        let counts = &ledger.counts;
+        assert_eq!((counts.records, counts.remarks, counts.preflushes), (14, 3, 1));
+        assert_eq!((counts.orphan_completions, counts.discards_skipped, counts.unknown_events), (1, 1, 1));
+    }
+
+    #[test]
+    fn garbage_is_not_taken_for_an_event() {
+        for bad in ["hello", "7,3", "7,3 0 1 x 5 Q R 1 + 8 [a]", "7,3 0 1 0.1 5 Q R 1 * 8", "7,3 0 1 0.1 5 Q R x + 8"] {
+            assert!(!looks(bad.as_bytes()), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! blktrace's binary files, one a CPU, merged by time.
+//!
+//! Version 1 (magic `0x65617407`) and version 2 (`..08`, with a 64-bit action), of either byte order; the
+//! layouts are those of Linux's `uapi/linux/blktrace_api.h`. A record is a header and `pdu_len` further bytes.
+//! Records of equal time come in the order of the files, so the merged sequence is the same every time.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+
+use block::{BadInput, Time};
+
+use crate::events::{Action, Event, Events, Kind};
+use crate::feed::Feed;
+use crate::reader::{Device, Fault, Ledger, Reader, Record};
+
+/// The upper 24 bits of the magic number; the lower 8 are the version.
+const MAGIC: u32 = 0x0065_6174;
+const V1_BYTES: usize = 48;
+const V2_BYTES: usize = 64;
+
+/// Action: what happened, in the low bits of the action word. Bit 8 only says that a cgroup follows.
+const EVENT: u64 = 0xff;
+const QUEUE: u64 = 1;
+const ISSUE: u64 = 7;
+const COMPLETE: u64 = 8;
+/// The last event known: the unplugging of a zone, of version 2.
+const LAST_KNOWN: u64 = 19;
+
+/// Categories, in the bits of the action word from 16 on.
+const WRITE: u64 = 1 << 17;
+const READ: u64 = 1 << 16;
+const FLUSH: u64 = 1 << 18;
+const PASS_THROUGH: u64 = 1 << 25;
+const NOTIFY: u64 = 1 << 26;
+const DISCARD: u64 = 1 << 29;
+const FUA: u64 = 1 << 31;
+
+/// Whether a file begins like blktrace's, of whatever version.
+pub(crate) fn looks(start: &[u8]) -> bool {
+    start.first_chunk().is_some_and(|magic| version(*magic).is_some())
+}
+
+/// The version and whether the byte order is big-endian.
+fn version(magic: [u8; 4]) -> Option<(u32, bool)> {
+    let (little, big) = (u32::from_le_bytes(magic), u32::from_be_bytes(magic));
+    if little >> 8 == MAGIC {
+        Some((little & 0xff, false))
+    } else if big >> 8 == MAGIC {
+        Some((big & 0xff, true))
+    } else {
+        None
+    }
+}
+
+/// Reads the files of all CPUs.
+pub(crate) fn reader(feeds: Vec<Feed>) -> Box<dyn Reader> {
+    let stale = (0..feeds.len()).collect();
+    let cpus = feeds.into_iter().map(|feed| Cpu { feed: feed.by_records(), head: None }).collect();
+    Box::new(Blktrace { cpus, stale, order: BinaryHeap::new(), devices: HashMap::new(), events: Events::default() })
+}
+
+struct Blktrace {
+    cpus: Vec<Cpu>,
+    /// CPUs whose head is to be read before the next record can be chosen.
+    stale: Vec<usize>,
+    /// Time of head and CPU of the others.
+    order: BinaryHeap<Reverse<(Time, usize)>>,
+    devices: HashMap<u32, Device>,
+    events: Events,
+}
+
+struct Cpu {
+    feed: Feed,
+    head: Option<Header>,
+}
+
+/// The header of a record, in either version.
+#[derive(Clone, Copy)]
+struct Header {
+    time: Time,
+    sector: u64,
+    bytes: u32,
+    action: u64,
+    device: u32,
+}
+
+impl Reader for Blktrace {
+    fn next(&mut self, ledger: &mut Ledger) -> Result<Option<Record>, BadInput> {
+        loop {
+            while let Some(cpu) = self.stale.pop() {
+                self.cpus[cpu].head = self.cpus[cpu].read()?;
+                if let Some(head) = &self.cpus[cpu].head {
+                    self.order.push(Reverse((head.time, cpu)));
+                }
+            }
+            let Some(Reverse((_, cpu))) = self.order.pop() else { return Ok(None) };
+            self.stale.push(cpu);
+            let Some(header) = self.cpus[cpu].head.take() else { continue };
+            ledger.counts.records += 1;
+            match self.request(header, ledger) {
+                Ok(None) => {}
+                Ok(request) => return Ok(request),
+                Err(fault) => return Err(self.cpus[cpu].feed.bad(fault)),
+            }
+        }
+    }
+}
+
+impl Blktrace {
+    fn request(&mut self, header: Header, ledger: &mut Ledger) -> Result<Option<Record>, Fault> {
+        let Header { time, sector, bytes, action, device } = header;
+        let kind = match action {
+            _ if action & PASS_THROUGH != 0 => Kind::Other,
+            _ if action & DISCARD != 0 => Kind::Discard,
+            _ if action & WRITE != 0 => Kind::Write,
+            _ if action & READ != 0 => Kind::Read,
+            _ => Kind::Other,
+        };
+        let what = match action & EVENT {
+            _ if action & NOTIFY != 0 => return Ok(None),
+            QUEUE => Action::Queue,
+            ISSUE => Action::Issue,
+            COMPLETE => Action::Complete,
+            event => {
+                ledger.counts.unknown_events += u64::from(!(1..=LAST_KNOWN).contains(&event));
+                return Ok(None);
+            }
+        };
+        let event = Event {
+            time,
+            device: self.device(device, ledger)?,
+            action: what,
+            kind,
+            preflush: action & FLUSH != 0,
+            fua: action & FUA != 0,
+            sector,
+            bytes: u64::from(bytes),
+        };
+        self.events.request(event, ledger)
+    }
+
+    /// The device of a kernel device number, of 12 bits major and 20 bits minor.
+    fn device(&mut self, number: u32, ledger: &mut Ledger) -> Result<Device, Fault> {
+        if let Some(device) = self.devices.get(&number) {
+            return Ok(*device);
+        }
+        let device = ledger.devices.intern(format!("{},{}", number >> 20, number & 0xf_ffff).as_bytes())?;
+        self.devices.insert(number, device);
+        Ok(device)
+    }
+}
+
+impl Cpu {
+    fn read(&mut self) -> Result<Option<Header>, BadInput> {
+        let start = self.feed.peek(V2_BYTES)?;
+        let (size, big) = match start.first_chunk().map(|magic| version(*magic)) {
+            Some(Some((7, big))) => (V1_BYTES, big),
+            Some(Some((8, big))) => (V2_BYTES, big),
+            Some(other) => {
+                let what = match other {
+                    Some((version, _)) => format!("blktrace version {version} is not known (7 and 8 are)"),
+                    None => format!("no blktrace record begins here ({} is not its magic number)", hex(&start[..4])),
+                };
+                self.feed.record(4)?;
+                return Err(self.feed.bad(Fault::new(what)));
+            }
+            None => (V1_BYTES, false),
+        };
+        let bytes = Bytes { bytes: start, big };
+        let payload =
+            if start.len() < size { 0 } else { usize::from(bytes.u16(if size == V1_BYTES { 46 } else { 50 })) };
+        let Some(record) = self.feed.record(size + payload)? else { return Ok(None) };
+        let record = Bytes { bytes: record, big };
+        let (time, sector, bytes) = (Time(record.u64(8)), record.u64(16), record.u32(24));
+        let (action, device) = if size == V1_BYTES {
+            (u64::from(record.u32(28)), record.u32(36))
+        } else {
+            (record.u64(32), record.u32(40))
+        };
+        Ok(Some(Header { time, sector, bytes, action, device }))
+    }
+}
+
+/// Numbers of either byte order at places inside a record.
+struct Bytes<'a> {
+    bytes: &'a [u8],
+    big: bool,
+}
+
+impl Bytes<'_> {
+    fn at<const N: usize>(&self, at: usize) -> [u8; N] {
+        let mut bytes = [0; N];
+        bytes.copy_from_slice(&self.bytes[at..at + N]);
+        if self.big {
+            bytes.reverse();
+        }
+        bytes
+    }
+
+    fn u16(&self, at: usize) -> u16 {
+        u16::from_le_bytes(self.at(at))
+    }
+
+    fn u32(&self, at: usize) -> u32 {
+        u32::from_le_bytes(self.at(at))
+    }
+
+    fn u64(&self, at: usize) -> u64 {
+        u64::from_le_bytes(self.at(at))
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures::{blktrace_v1, blktrace_v2, feed, read};
+    use block::{At, Extent, Op};
+
+    /// QUEUE with the categories queue and sync besides those given.
+    const Q: u64 = QUEUE | 1 << 20 | 1 << 19;
+
+    #[test]
+    fn both_versions_and_byte_orders_read_alike() {
+        let queue = |time, action| (time, 800, 4096, action);
+        let events = [
+            queue(5, Q | WRITE | FUA | FLUSH),
+            queue(6, Q | READ),
+            (7, 0, 0, Q | WRITE | FLUSH),
+            queue(8, Q | WRITE | DISCARD),
+        ];
+        let mut all = Vec::new();
+        for big in [false, true] {
+            for write in [blktrace_v1, blktrace_v2] {
+                let bytes: Vec<u8> = events.iter().flat_map(|event| write(big, *event, b"payload")).collect();
+                assert!(looks(&bytes));
+                let (records, ledger) = read(|_| Ok(reader(vec![feed(bytes)])));
+                assert_eq!(
+                    (ledger.counts.records, ledger.counts.preflushes, ledger.counts.discards_skipped),
+                    (4, 1, 1)
+                );
+                all.push(records.unwrap());
+            }
+        }
+        let ops: Vec<Op> = all[0].iter().map(|record| record.op).collect();
+        assert_eq!(ops, [Op::Flush, Op::Write { fua: true }, Op::Read, Op::Flush]);
+        assert_eq!((all[0][1].time, all[0][1].at), (Time(5), Extent::new(800, 8)));
+        assert!(all.iter().all(|records| *records == all[0]));
+    }
+
+    #[test]
+    fn cpus_merge_by_time_and_ties_by_file() {
+        let file = |times: &[u64], sector| -> Vec<u8> {
+            times.iter().flat_map(|time| blktrace_v1(false, (*time, sector, 512, Q | READ), b"")).collect()
+        };
+        let feeds = vec![feed(file(&[1, 4, 4], 10)), feed(""), feed(file(&[2, 4, 9], 20))];
+        let (records, ledger) = read(|_| Ok(reader(feeds)));
+        let order: Vec<_> = records.unwrap().iter().map(|record| (record.time.0, record.at.start.0)).collect();
+        assert_eq!(order, [(1, 10), (2, 20), (4, 10), (4, 10), (4, 20), (9, 20)]);
+        assert_eq!(ledger.counts.records, 6);
+    }
+
+    #[test]
+    fn damage_is_found_where_it_is() {
+        let one = blktrace_v1(false, (1, 8, 512, Q | READ), b"pdu");
+        let mut bytes = one.repeat(3);
+        bytes[2 * one.len()] ^= 0x10;
+        let error = read(|_| Ok(reader(vec![feed(&bytes)]))).0.unwrap_err();
+        assert_eq!(error.at, At::Record(3));
+        let error = read(|_| Ok(reader(vec![feed(&one.repeat(2)[..one.len() + 50])]))).0.unwrap_err();
+        assert_eq!(error.at, At::Record(2));
+        assert!(error.what.contains("after 50 of its 51 bytes (1 records read before it)"), "{}", error.what);
+    }
+
+    #[test]
+    fn notices_and_strangers_are_no_requests() {
+        let bytes = [(1, 0, 0, NOTIFY), (2, 0, 0, 200), (3, 0, 0, 12 | 1 << 20)]
+            .iter()
+            .flat_map(|event| blktrace_v1(false, *event, b""))
+            .collect::<Vec<u8>>();
+        let (records, ledger) = read(|_| Ok(reader(vec![feed(bytes)])));
+        assert!(records.unwrap().is_empty());
+        assert_eq!((ledger.counts.records, ledger.counts.unknown_events), (3, 1));
+    }
+}

@@ -1,0 +1,107 @@
+//! DiskSim's ASCII traces, and MQSim's: `time device block blocks flags` between blanks, blocks of 512 bytes,
+//! flags hexadecimal with bit 0 for a read.
+//!
+//! DiskSim writes times in milliseconds with a fraction, MQSim in whole nanoseconds. Nothing else tells the two
+//! apart, so a trace is taken for MQSim's if no time near its beginning has a decimal point.
+
+use block::{Op, Time};
+
+use crate::feed::{Feed, PEEK};
+use crate::lines::{Line, Lines, Parser, words};
+use crate::number::{Unit, extent, hexadecimal, time, whole};
+use crate::reader::{Fault, Ledger, Reader, Record};
+
+/// Flag bit 0 of both.
+const READ: u32 = 1;
+
+/// Reads a DiskSim ASCII trace.
+pub(crate) fn reader(mut feed: Feed, ledger: &mut Ledger) -> Result<Box<dyn Reader>, block::BadInput> {
+    let start = feed.peek(PEEK)?;
+    let fraction =
+        start.split(|byte| *byte == b'\n').filter_map(|line| words(line).next()).any(|time| time.contains(&b'.'));
+    ledger.counts.whole_ns = !fraction;
+    Ok(Box::new(Lines::new(feed, DiskSim { unit: if fraction { Unit::Ms } else { Unit::Ns } })))
+}
+
+/// Whether a line could be DiskSim's.
+pub(crate) fn looks(line: &[u8]) -> bool {
+    DiskSim { unit: Unit::Ms }.parse(line, &mut Ledger::default()).is_ok()
+}
+
+struct DiskSim {
+    unit: Unit,
+}
+
+impl Parser for DiskSim {
+    fn parse(&mut self, line: &[u8], ledger: &mut Ledger) -> Result<Line, Fault> {
+        let mut words = words(line);
+        let mut column = || words.next().unwrap_or_default();
+        let (at, device, block, blocks, flags) = (column(), column(), column(), column(), column());
+        if flags.is_empty() || words.next().is_some() {
+            let columns = crate::lines::words(line).count();
+            return Err(Fault::new(format!(
+                "{columns} columns, not the 5 of DiskSim (time device block blocks flags)"
+            )));
+        }
+        if self.unit == Unit::Ns && at.contains(&b'.') {
+            return Err(Fault::with_mend(
+                "the time has a fraction, but the times before it are whole nanoseconds",
+                "write every time in milliseconds with a decimal point, or every time in whole nanoseconds",
+            ));
+        }
+        let at = time("time", at, self.unit)?;
+        whole("device", device)?;
+        let (extent, _) = extent(whole("block", block)?, 512, whole("block count", blocks)?, 512)?;
+        let op = if hexadecimal("flags", flags)? & READ != 0 { Op::Read } else { Op::Write { fua: false } };
+        if extent.blocks == 0 {
+            ledger.counts.empty += 1;
+            return Ok(Line::Skipped);
+        }
+        let device = ledger.devices.intern(device)?;
+        Ok(Line::Request(Record { time: Time(at), device, op, at: extent, response: None }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures::{self, feed, read};
+    use crate::reader::Device;
+    use block::{Extent, Span};
+
+    #[test]
+    fn times_are_milliseconds_with_a_fraction() {
+        let (records, ledger) = read(|ledger| reader(feed(fixtures::DISKSIM), ledger));
+        let records = records.unwrap();
+        let write = Op::Write { fua: false };
+        let record =
+            |time, device, op, at| Record { time: Time(time), device: Device(device), op, at, response: None::<Span> };
+        assert_eq!(
+            records,
+            [
+                record(1_250_000, 0, Op::Read, Extent::new(100, 8)),
+                record(2_000_001, 1, write, Extent::new(576_560, 6)),
+                record(2_000_000, 0, Op::Read, Extent::new(108, 8)),
+            ]
+        );
+        assert_eq!((ledger.counts.records, ledger.counts.empty), (4, 1));
+        assert!(!ledger.counts.whole_ns);
+    }
+
+    #[test]
+    fn whole_times_are_nanoseconds() {
+        let (records, ledger) = read(|ledger| reader(feed("938513000 4 264719034 16 0\n938828000 3 197 16 1"), ledger));
+        assert_eq!(records.unwrap()[1].time, Time(938_828_000));
+        assert!(ledger.counts.whole_ns);
+    }
+
+    #[test]
+    fn a_line_is_five_numbers() {
+        for bad in
+            ["1.0 0 1 8", "1.0 0 1 8 0 0", "x 0 1 8 0", "1.0 -1 1 8 0", "1.0 0 1 8 z", "1.0 0 99999999999999999 8 0"]
+        {
+            assert!(!looks(bad.as_bytes()), "{bad}");
+        }
+        assert!(looks(b"\t1.0  0 1 8 0x1b "));
+    }
+}

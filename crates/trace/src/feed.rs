@@ -1,0 +1,193 @@
+//! A buffered file that gives lines or records and knows where it is.
+
+use std::io::{self, Read};
+use std::ops::Range;
+
+use block::{At, BadInput};
+
+use crate::reader::Fault;
+use crate::source::Source;
+
+/// Bytes looked at to recognise a format, and the longest line or record.
+pub(crate) const PEEK: usize = 64 << 10;
+
+/// Room for one record (a header and its 64 KiB of payload) beyond what a refill keeps.
+const BUFFER: usize = 4 * PEEK;
+
+/// One file being read, by lines or by records.
+pub(crate) struct Feed {
+    source: Source,
+    buffer: Vec<u8>,
+    /// What is in the buffer and not yet taken.
+    left: Range<usize>,
+    ended: bool,
+    /// Lines or records taken so far; the last of them is where errors are.
+    taken: u64,
+    place: fn(u64) -> At,
+}
+
+impl Feed {
+    /// Reads `source` from its beginning.
+    pub fn new(source: Source) -> Feed {
+        Feed { source, buffer: vec![0; BUFFER], left: 0..0, ended: false, taken: 0, place: At::Line }
+    }
+
+    /// Counts records from here on, not lines.
+    pub fn by_records(mut self) -> Feed {
+        self.place = At::Record;
+        self
+    }
+
+    /// The next bytes without taking them: `wanted` (at most `PEEK` + 1 KiB), or fewer at the end of the file.
+    pub fn peek(&mut self, wanted: usize) -> Result<&[u8], BadInput> {
+        if self.left.len() < wanted && !self.ended {
+            self.fill(wanted).map_err(|error| self.failed(&error))?;
+        }
+        Ok(&self.buffer[self.left.start..self.left.end.min(self.left.start + wanted)])
+    }
+
+    fn fill(&mut self, wanted: usize) -> io::Result<()> {
+        self.buffer.copy_within(self.left.clone(), 0);
+        self.left = 0..self.left.len();
+        while self.left.len() < wanted && !self.ended {
+            match self.source.bytes.read(&mut self.buffer[self.left.end..]) {
+                Ok(0) => self.ended = true,
+                Ok(count) => self.left.end += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes bytes that were peeked at.
+    pub fn skip(&mut self, count: usize) {
+        self.left.start = self.left.end.min(self.left.start + count);
+    }
+
+    /// Takes one line, without its end.
+    pub fn line(&mut self) -> Result<Option<&[u8]>, BadInput> {
+        let mut searched = 0;
+        let length = loop {
+            let left = &self.buffer[self.left.clone()];
+            if let Some(end) = memchr::memchr(b'\n', &left[searched..]) {
+                break searched + end;
+            }
+            searched = left.len();
+            if searched > PEEK {
+                self.taken += 1;
+                return Err(self.bad(Fault::with_mend(
+                    format!("the line is longer than {PEEK} bytes"),
+                    "no trace has such lines; is this a text file?",
+                )));
+            }
+            if self.ended {
+                break searched;
+            }
+            self.fill(searched + 1).map_err(|error| self.failed(&error))?;
+        };
+        if length == 0 && self.left.is_empty() {
+            return Ok(None);
+        }
+        let line = self.left.start..self.left.start + length;
+        self.skip(length + 1);
+        self.taken += 1;
+        let line = &self.buffer[line];
+        Ok(Some(line.strip_suffix(b"\r").unwrap_or(line)))
+    }
+
+    /// Whether the line just taken ran to the end of the file without a line end.
+    fn cut_short(&self) -> bool {
+        self.ended && self.left.is_empty() && self.left.end > 0 && self.buffer[self.left.end - 1] != b'\n'
+    }
+
+    /// Takes one record of `size` bytes; nothing at the end of the file, an error if it ends inside the record.
+    pub fn record(&mut self, size: usize) -> Result<Option<&[u8]>, BadInput> {
+        self.peek(size)?;
+        if self.left.is_empty() {
+            return Ok(None);
+        }
+        self.taken += 1;
+        if self.left.len() < size {
+            let (got, before) = (self.left.len(), self.taken - 1);
+            return Err(self.bad(Fault::with_mend(
+                format!("the file ends inside this record, after {got} of its {size} bytes ({before} records read before it)"),
+                "the file was cut short; fetch it whole, or cut it after a whole record",
+            )));
+        }
+        let record = self.left.start..self.left.start + size;
+        self.skip(size);
+        Ok(Some(&self.buffer[record]))
+    }
+
+    /// An error about the file as a whole.
+    pub fn bad_file(&self, what: impl Into<String>, mend: impl Into<String>) -> BadInput {
+        BadInput::new(self.source.file.clone(), At::File, what, mend)
+    }
+
+    /// An error at the line or record taken last.
+    pub fn bad(&self, fault: Fault) -> BadInput {
+        let Fault { mut what, mut mend } = fault;
+        let at = (self.place)(self.taken);
+        if matches!(at, At::Line(_)) && self.cut_short() {
+            what += "; the file ends inside this line";
+        }
+        if mend.is_empty() {
+            mend = match at {
+                At::Record(_) => {
+                    "the file is damaged here, or of another format: fetch it again, or name its --trace-format"
+                }
+                _ => "mend or delete the line; if the file has another format, name it with --trace-format",
+            };
+        }
+        BadInput::new(self.source.file.clone(), at, what, mend)
+    }
+
+    /// An error of reading or decompressing on the way to the next line or record.
+    fn failed(&self, error: &io::Error) -> BadInput {
+        let at = (self.place)(self.taken + 1);
+        let (what, mend) = match self.source.packing {
+            Some(packing) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                (format!("the {packing} data ends too early"), "the file was cut short; fetch it whole")
+            }
+            Some(packing) => (format!("the {packing} data is damaged: {error}"), "fetch the file again"),
+            None => (format!("cannot be read on: {error}"), "check the disk and the file"),
+        };
+        BadInput::new(self.source.file.clone(), at, what, mend)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures::feed;
+
+    #[test]
+    fn lines_lose_their_ends_and_the_last_needs_none() {
+        let mut feed = feed("a\r\n\nlast");
+        assert_eq!(feed.line().unwrap(), Some(&b"a"[..]));
+        assert_eq!(feed.line().unwrap(), Some(&b""[..]));
+        assert_eq!(feed.line().unwrap(), Some(&b"last"[..]));
+        assert!(feed.cut_short());
+        assert_eq!(feed.line().unwrap(), None);
+        assert_eq!(feed.taken, 3);
+    }
+
+    #[test]
+    fn lines_cross_refills_and_have_a_limit() {
+        let text = format!("{}\n", "x".repeat(1000)).repeat(1000);
+        let mut long = feed(text);
+        for _ in 0..1000 {
+            assert_eq!(long.line().unwrap().map(<[u8]>::len), Some(1000));
+        }
+        assert_eq!(long.line().unwrap(), None);
+        assert!(feed("x".repeat(10 * PEEK)).line().is_err());
+    }
+
+    #[test]
+    fn a_record_cut_short_is_an_error() {
+        let mut feed = feed([7u8; 10]).by_records();
+        assert_eq!(feed.record(8).unwrap(), Some(&[7u8; 8][..]));
+        assert_eq!(feed.record(8).unwrap_err().at, At::Record(2));
+    }
+}

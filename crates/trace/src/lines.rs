@@ -1,0 +1,61 @@
+//! The reader of every text format: one line at a time through the format's parser.
+
+use block::BadInput;
+
+use crate::feed::Feed;
+use crate::reader::{Fault, Ledger, Reader, Record};
+
+/// What a line turned out to be.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Line {
+    /// A request.
+    Request(Record),
+    /// A record that makes no request; the parser has counted why.
+    Skipped,
+    /// Part of the format, but no record.
+    Remark,
+}
+
+/// Understands the lines of one text format.
+pub(crate) trait Parser: Send {
+    /// Reads one line that is not blank.
+    fn parse(&mut self, line: &[u8], ledger: &mut Ledger) -> Result<Line, Fault>;
+}
+
+/// A text trace being read.
+pub(crate) struct Lines<P> {
+    feed: Feed,
+    parser: P,
+}
+
+impl<P: Parser> Lines<P> {
+    /// Reads `feed` by `parser`.
+    pub fn new(feed: Feed, parser: P) -> Lines<P> {
+        Lines { feed, parser }
+    }
+}
+
+impl<P: Parser> Reader for Lines<P> {
+    fn next(&mut self, ledger: &mut Ledger) -> Result<Option<Record>, BadInput> {
+        while let Some(line) = self.feed.line()? {
+            if line.trim_ascii().is_empty() {
+                continue;
+            }
+            match self.parser.parse(line, ledger) {
+                Ok(Line::Request(record)) => {
+                    ledger.counts.records += 1;
+                    return Ok(Some(record));
+                }
+                Ok(Line::Skipped) => ledger.counts.records += 1,
+                Ok(Line::Remark) => ledger.counts.remarks += 1,
+                Err(fault) => return Err(self.feed.bad(fault)),
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The words of a line, between blanks.
+pub(crate) fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
+    line.split(|byte| matches!(byte, b' ' | b'\t')).filter(|word| !word.is_empty())
+}

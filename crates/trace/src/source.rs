@@ -1,0 +1,87 @@
+//! Files opened in place, compressed or not. Compression is recognised by magic bytes, not by name.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use block::{At, BadInput};
+
+/// The bytes of a trace, decompressed.
+pub(crate) struct Source {
+    /// The file as errors name it.
+    pub file: String,
+    pub bytes: Box<dyn Read + Send>,
+    /// What is being decompressed, if anything: `gzip`.
+    pub packing: Option<&'static str>,
+}
+
+/// Memory that an xz file may ask for; `xz -9` asks for 65 MiB.
+const XZ_MEMORY: u64 = 256 << 20;
+
+/// The longest of the magic numbers below.
+const MAGIC_BYTES: u64 = 6;
+
+impl Source {
+    /// Opens a file.
+    pub fn open(path: &Path) -> Result<Source, BadInput> {
+        let name = path.display().to_string();
+        let bad = |what: String, mend: &str| BadInput::new(name.clone(), At::File, what, mend);
+        let cannot = |error: io::Error| match error.kind() {
+            io::ErrorKind::NotFound => bad("there is no such file".into(), "check the path"),
+            io::ErrorKind::PermissionDenied => bad("permission to read it is denied".into(), "chmod +r, or copy it"),
+            _ => bad(format!("cannot be opened: {error}"), "check the path and the file"),
+        };
+        let file = File::open(path).map_err(cannot)?;
+        if file.metadata().map_err(cannot)?.is_dir() {
+            return Err(bad("this is a directory".into(), "name a trace file in it"));
+        }
+        Source::unpacked(&name, file).map_err(cannot)
+    }
+
+    /// The bytes of `raw`, called `file`, decompressed if need be.
+    pub fn unpacked(file: &str, mut raw: impl Read + Send + 'static) -> io::Result<Source> {
+        let mut magic = Vec::new();
+        raw.by_ref().take(MAGIC_BYTES).read_to_end(&mut magic)?;
+        let all = io::Cursor::new(magic.clone()).chain(raw);
+        let (bytes, packing): (Box<dyn Read + Send>, _) = match magic.as_slice() {
+            [0x1f, 0x8b, ..] => (Box::new(flate2::read::MultiGzDecoder::new(all)), Some("gzip")),
+            [0x28, 0xb5, 0x2f, 0xfd, ..] => (Box::new(zstd::stream::read::Decoder::new(all)?), Some("zstd")),
+            [b'B', b'Z', b'h', b'1'..=b'9', ..] => (Box::new(bzip2::read::MultiBzDecoder::new(all)), Some("bzip2")),
+            [0xfd, b'7', b'z', b'X', b'Z', 0] => {
+                let stream = liblzma::stream::Stream::new_stream_decoder(XZ_MEMORY, liblzma::stream::CONCATENATED)?;
+                (Box::new(liblzma::read::XzDecoder::new_stream(all, stream)), Some("xz"))
+            }
+            _ => (Box::new(all), None),
+        };
+        Ok(Source { file: file.to_owned(), bytes, packing })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_packing_opens_by_its_magic_and_joins_its_streams() {
+        let text = b"some bytes".repeat(1000);
+        let mut packed = vec![(None, text.clone())];
+        let read = |mut input: Box<dyn Read>| {
+            let mut all = Vec::new();
+            input.read_to_end(&mut all).unwrap();
+            all
+        };
+        let gz = flate2::read::GzEncoder::new(io::Cursor::new(text.clone()), flate2::Compression::fast());
+        packed.push((Some("gzip"), read(Box::new(gz))));
+        let bz = bzip2::read::BzEncoder::new(io::Cursor::new(text.clone()), bzip2::Compression::fast());
+        packed.push((Some("bzip2"), read(Box::new(bz))));
+        packed.push((Some("xz"), read(Box::new(liblzma::read::XzEncoder::new(io::Cursor::new(text.clone()), 1)))));
+        packed.push((Some("zstd"), zstd::stream::encode_all(text.as_slice(), 1).unwrap()));
+        for (packing, bytes) in packed {
+            let mut source = Source::unpacked("a", io::Cursor::new(bytes.repeat(2))).unwrap();
+            let mut all = Vec::new();
+            source.bytes.read_to_end(&mut all).unwrap();
+            assert_eq!(source.packing, packing);
+            assert!(all == text.repeat(2), "{packing:?}");
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! The reader of every delimited trace, by its entry in `tables.rs`.
+
+use std::borrow::Cow;
+
+use block::{Extent, Op, Span, Time};
+
+use crate::feed::Feed;
+use crate::lines::{Line, Lines, Parser};
+use crate::number::{extent, quoted, time, whole};
+use crate::reader::{Fault, Ledger, Reader, Record};
+use crate::tables::{Column, Header, Table, named};
+
+/// Reads a trace laid out as `table`.
+pub(crate) fn reader(feed: Feed, table: &'static Table) -> Box<dyn Reader> {
+    Box::new(Lines::new(feed, Rows::new(table)))
+}
+
+/// Whether the first lines of a file could be this table's; counts those that could.
+pub(crate) fn looks<'a>(table: &'static Table, lines: impl Iterator<Item = &'a [u8]>) -> usize {
+    let (mut rows, mut ledger) = (Rows::new(table), Ledger::default());
+    lines.filter(|line| rows.parse(line, &mut ledger).is_ok()).count()
+}
+
+struct Rows {
+    table: &'static Table,
+    columns: Cow<'static, [Column]>,
+    /// Whether a header may still come.
+    first: bool,
+}
+
+impl Rows {
+    fn new(table: &'static Table) -> Rows {
+        Rows { table, columns: Cow::Borrowed(table.columns), first: true }
+    }
+
+    /// Takes the first line for a header, if it is one.
+    fn header(&mut self, line: &[u8]) -> Result<bool, Fault> {
+        match self.table.header {
+            Header::None => Ok(false),
+            Header::Line(header) => Ok(line.trim_ascii().eq_ignore_ascii_case(header.as_bytes())),
+            Header::Names => {
+                self.columns = columns(line)?.into();
+                Ok(true)
+            }
+        }
+    }
+}
+
+/// The columns a header names.
+fn columns(header: &[u8]) -> Result<Vec<Column>, Fault> {
+    let columns: Vec<Column> = header.split(|byte| *byte == b',').map(named).collect();
+    type Is = fn(&Column) -> bool;
+    let needed: [(&str, Is); 4] = [
+        ("time", |column| matches!(column, Column::Time(_))),
+        ("op", |column| matches!(column, Column::Op)),
+        ("offset", |column| matches!(column, Column::Start(_))),
+        ("size", |column| matches!(column, Column::Length(_))),
+    ];
+    for (name, is) in needed {
+        let mend = "begin the file with a header such as time,op,offset,size,device (seconds and bytes; time_ms, \
+                    time_us, time_ns, lbn and blocks are in those units)";
+        match columns.iter().filter(|column| is(column)).count() {
+            1 => {}
+            0 => return Err(Fault::with_mend(format!("the header names no column '{name}'"), mend)),
+            _ => return Err(Fault::with_mend(format!("the header names more than one column for '{name}'"), mend)),
+        }
+    }
+    Ok(columns)
+}
+
+impl Parser for Rows {
+    fn parse(&mut self, line: &[u8], ledger: &mut Ledger) -> Result<Line, Fault> {
+        if std::mem::take(&mut self.first) && self.header(line)? {
+            return Ok(Line::Remark);
+        }
+        let mut fields = Fields { line, at: 0 };
+        let mut row = Row::default();
+        for column in self.columns.iter() {
+            let Some((from, field)) = fields.next() else {
+                let columns = line.split(|byte| *byte == b',').count();
+                return Err(Fault::new(format!(
+                    "{columns} columns, not the {} of {}",
+                    self.columns.len(),
+                    self.table.name
+                )));
+            };
+            row.take(*column, from, field, line)?;
+        }
+        if !self.table.more && fields.next().is_some() {
+            let columns = line.split(|byte| *byte == b',').count();
+            return Err(Fault::new(format!(
+                "{columns} columns, not the {} of {}",
+                self.columns.len(),
+                self.table.name
+            )));
+        }
+        row.request(line, ledger)
+    }
+}
+
+/// The fields of a line and where they begin.
+struct Fields<'a> {
+    line: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Iterator for Fields<'a> {
+    type Item = (usize, &'a [u8]);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let rest = self.line.get(self.at..)?;
+        let field = &rest[..memchr::memchr(b',', rest).unwrap_or(rest.len())];
+        let from = self.at;
+        self.at += field.len() + 1;
+        Some((from, field.trim_ascii()))
+    }
+}
+
+/// What a row says, as far as it was read.
+#[derive(Default)]
+struct Row {
+    time: u64,
+    op: What,
+    start: (u64, u32),
+    length: (u64, u32),
+    /// Where in the line the device's name stands.
+    device: Option<(usize, usize)>,
+    response: Option<Span>,
+}
+
+/// What a row asks for.
+#[derive(Default)]
+enum What {
+    Do(Op),
+    Discard,
+    #[default]
+    Other,
+}
+
+impl Row {
+    fn take(&mut self, column: Column, from: usize, field: &[u8], line: &[u8]) -> Result<(), Fault> {
+        match column {
+            Column::Time(unit) => self.time = time("time", field, unit)?,
+            Column::Response(unit) if !field.is_empty() => {
+                self.response = Some(Span(time("response time", field, unit)?));
+            }
+            Column::Start(unit) => self.start = (whole("offset", field)?, unit),
+            Column::Length(unit) => self.length = (whole("size", field)?, unit),
+            Column::Op => self.op = word(field)?,
+            Column::OpDigit => {
+                self.op = What::Do(match field {
+                    b"0" => Op::Read,
+                    b"1" => Op::Write { fua: false },
+                    _ => return Err(Fault::new(format!("operation '{}' is neither 0 nor 1", quoted(field)))),
+                });
+            }
+            Column::Device => {
+                if field.is_empty() {
+                    return Err(Fault::new("the device is missing"));
+                }
+                let begin = self.device.map_or(from, |(begin, _)| begin);
+                let length = memchr::memchr(b',', &line[from..]).unwrap_or(line.len() - from);
+                self.device = Some((begin, from + length));
+            }
+            Column::Response(_) | Column::Ignored => {}
+        }
+        Ok(())
+    }
+
+    fn request(self, line: &[u8], ledger: &mut Ledger) -> Result<Line, Fault> {
+        let (at, unaligned) = extent(self.start.0, self.start.1, self.length.0, self.length.1)?;
+        let counts = &mut ledger.counts;
+        let (op, at) = match self.op {
+            What::Do(Op::Flush) => (Op::Flush, Extent::default()),
+            What::Do(op) if at.blocks > 0 => {
+                counts.unaligned += u64::from(unaligned);
+                (op, at)
+            }
+            What::Do(_) => {
+                counts.empty += 1;
+                return Ok(Line::Skipped);
+            }
+            What::Discard => {
+                counts.discards_skipped += 1;
+                return Ok(Line::Skipped);
+            }
+            What::Other => {
+                counts.other_commands += 1;
+                return Ok(Line::Skipped);
+            }
+        };
+        let name = self.device.map_or(&b"0"[..], |(from, to)| line[from..to].trim_ascii());
+        let device = ledger.devices.intern(name)?;
+        Ok(Line::Request(Record { time: Time(self.time), device, op, at, response: self.response }))
+    }
+}
+
+fn word(field: &[u8]) -> Result<What, Fault> {
+    let is = |words: &[&str]| words.iter().any(|word| word.as_bytes().eq_ignore_ascii_case(field));
+    Ok(if is(&["r", "read"]) {
+        What::Do(Op::Read)
+    } else if is(&["w", "write"]) {
+        What::Do(Op::Write { fua: false })
+    } else if is(&["f", "flush"]) {
+        What::Do(Op::Flush)
+    } else if is(&["d", "discard", "trim", "unmap"]) {
+        What::Discard
+    } else if field.is_empty() {
+        What::Other
+    } else {
+        return Err(Fault::new(format!("operation '{}' is not read, write, flush or discard", quoted(field))));
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures::{TABLES, feed, read};
+    use crate::tables::{NAMES, table};
+
+    fn rows(name: &str, text: &str) -> (Vec<Record>, Ledger) {
+        let (records, ledger) = read(|_| Ok(reader(feed(text), table(name).unwrap())));
+        (records.unwrap(), ledger)
+    }
+
+    #[test]
+    fn every_table_reads_its_fixture_and_no_other() {
+        for (name, text) in TABLES {
+            let (records, ledger) = rows(name, text);
+            let seen: Vec<_> = records.iter().map(|record| (record.op, record.at)).collect();
+            let write = Op::Write { fua: false };
+            assert_eq!(seen, [(Op::Read, Extent::new(8, 8)), (write, Extent::new(100, 3))], "{name}");
+            assert_eq!(records[1].time.0 - records[0].time.0, 2_000_000_000, "{name}");
+            assert_eq!(ledger.counts.records, 2, "{name}");
+            for other in &crate::tables::TABLES {
+                let count = looks(table(other.name).unwrap(), text.lines().map(str::as_bytes));
+                assert_eq!(2 * count >= text.lines().count(), other.name == name, "{name} as {}", other.name);
+            }
+        }
+    }
+
+    #[test]
+    fn responses_and_devices_are_kept() {
+        let (records, ledger) = rows("msr", TABLES[0].1);
+        assert_eq!(records[0].response, Some(Span(283_300)));
+        assert_eq!(records[1].device.0, 1);
+        assert_eq!(ledger.counts.remarks, 0);
+        let (records, _) = rows("systor", TABLES[2].1);
+        assert_eq!((records[0].response, records[1].response), (Some(Span(6_475_000)), None));
+    }
+
+    #[test]
+    fn csv_columns_come_in_any_order_with_units_in_their_names() {
+        let (records, ledger) = rows(
+            "csv",
+            "Blocks, lbn,comment,op,time_us,response_ms\n8,16,hi,Flush,1.5,\n4,100,,read,2,0.25\n0,1,,w,3,\n8,1,,trim,3,\n",
+        );
+        assert_eq!((records[0].op, records[0].time), (Op::Flush, Time(1500)));
+        assert_eq!((records[1].at, records[1].response), (Extent::new(100, 4), Some(Span(250_000))));
+        assert_eq!((ledger.counts.empty, ledger.counts.discards_skipped), (1, 1));
+        assert!(columns(b"time,op,offset").is_err());
+        assert!(columns(b"time,time_ms,op,offset,size").is_err());
+        assert!(NAMES.iter().all(|(name, column)| named(name.as_bytes()) == *column));
+    }
+
+    #[test]
+    fn rows_that_are_not_whole_blocks_widen() {
+        let (records, ledger) = rows("csv", "time,op,offset,size\n0,r,1000,100\n");
+        assert_eq!(records[0].at, Extent::new(1, 2));
+        assert_eq!(ledger.counts.unaligned, 1);
+    }
+}

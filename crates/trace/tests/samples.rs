@@ -1,0 +1,111 @@
+//! Real traces, which lie beside the repository and are no part of it: checked when they are there.
+
+use std::path::{Path, PathBuf};
+
+use block::{Lbn, Time};
+use trace::{Format, Record, Summary, Survey, Trace, open};
+
+/// The folder of traces beside the repository.
+fn shared() -> Option<PathBuf> {
+    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/traces"));
+    if folder.is_dir() {
+        return Some(folder.to_owned());
+    }
+    println!("SKIPPED: ../shared is absent");
+    None
+}
+
+fn read(path: &Path) -> (Vec<Record>, Trace, Summary) {
+    let mut trace = open(path, None).unwrap_or_else(|error| panic!("{error}"));
+    let mut survey = Survey::new();
+    let mut records = Vec::new();
+    for record in trace.by_ref() {
+        let record = record.unwrap_or_else(|error| panic!("{error}"));
+        survey.add(&record);
+        records.push(record);
+    }
+    (records, trace, survey.finish())
+}
+
+#[test]
+fn public_samples_have_the_requests_they_should() {
+    let Some(shared) = shared() else { return };
+    let samples = [
+        ("ajw.1week.srt", Format::Srt, 44_519, 2),
+        ("cloudPhysicsIO.vscsi", Format::Vscsi, 113_872, 1),
+        ("disksim-ascii.trace", Format::DiskSim, 100_000, 14),
+        ("tpcc-small.trace", Format::DiskSim, 6_999, 16),
+        ("wsrch-small.trace", Format::DiskSim, 24_783, 6),
+        ("msr-cambridge1-sample.csv", Format::Table("msr"), 1_000, 0),
+        ("systor17-additional-sample.csv.gz", Format::Table("systor"), 999, 0),
+        ("systor17-traces-sample.csv.gz", Format::Table("systor"), 999, 0),
+        ("tencent-cbs-sample.bz2", Format::Table("tencent"), 50_000, 0),
+    ];
+    for (name, format, requests, devices) in samples {
+        let (records, trace, summary) = read(&shared.join("public").join(name));
+        let counts = trace.counts();
+        println!("{name}: {counts:?} {:?}", counts.notes());
+        println!(
+            "  span {} s, reads {:.3}, end {}, behind {} by {} s, scv {:.1}, dispersion {:.1}, devices {}, sizes {:?}",
+            summary.span().as_secs(),
+            summary.read_share(),
+            summary.end.0,
+            summary.behind,
+            summary.furthest_behind.as_secs(),
+            summary.gap_scv,
+            summary.seconds.dispersion,
+            trace.devices().len(),
+            summary.common_sizes
+        );
+        assert_eq!(trace.format(), format, "{name}");
+        assert_eq!((counts.records, counts.requests), (requests, records.len() as u64), "{name}");
+        assert_eq!(summary.requests, counts.requests, "{name}");
+        assert_eq!(summary.devices.len(), trace.devices().len(), "{name}");
+        assert!(devices == 0 || devices == trace.devices().len(), "{name}");
+    }
+}
+
+#[test]
+fn the_hp_week_has_its_published_counts() {
+    let Some(shared) = shared() else { return };
+    let (records, trace, summary) = read(&shared.join("public/ajw.1week.srt"));
+    assert_eq!(trace.devices(), ["1", "0"]);
+    assert_eq!((summary.devices[1].requests, summary.devices[0].requests), (42_252, 2_267));
+    assert_eq!((summary.reads, summary.writes), (13_040, 31_479));
+    assert_eq!(summary.common_sizes[..3], [(16, 26_790), (4, 9_191), (2, 5_071)]);
+    assert_eq!(trace.counts().unaligned, 0);
+    assert_eq!(summary.responses.map(|responses| responses.count), Some(44_519));
+    // The first record: sector 0x420 of 256 bytes, 4,096 bytes.
+    assert_eq!((records[0].at.start, records[0].at.blocks), (Lbn(528), 8));
+}
+
+#[test]
+fn cloud_physics_reaches_its_last_block() {
+    let Some(shared) = shared() else { return };
+    let (_, _, summary) = read(&shared.join("public/cloudPhysicsIO.vscsi"));
+    assert!(summary.end.0.abs_diff(65_595_583) < 4096, "{}", summary.end.0);
+}
+
+#[test]
+fn recorded_traces_read_alike_in_binary_and_text() {
+    let Some(shared) = shared() else { return };
+    for (name, records, orphans) in [("fio-mixed", 12_712, 1), ("git", 7_626, 4), ("sqlite", 13_204, 455)] {
+        let folder = shared.join("recorded/blktrace");
+        let stem = read(&folder.join(name));
+        let one = read(&folder.join(format!("{name}.blktrace.1")));
+        let text = read(&folder.join(format!("{name}.blkparse.txt.gz")));
+        assert_eq!((stem.1.format(), text.1.format()), (Format::Blktrace, Format::Blkparse));
+        for trace in [&stem.1, &one.1, &text.1] {
+            let counts = trace.counts();
+            assert_eq!((counts.records, counts.orphan_completions), (records, orphans), "{name}");
+            assert_eq!(trace.devices(), ["7,3"], "{name}");
+        }
+        assert_eq!(stem.0, one.0, "{name}");
+        // blkparse counts time from the first event.
+        let origin = stem.0[0].time;
+        let shifted: Vec<Record> =
+            stem.0.iter().map(|record| Record { time: Time(record.time.since(origin).0), ..*record }).collect();
+        assert!(shifted == text.0, "{name}: binary and text differ");
+        println!("{name}: {:?}", stem.1.counts().notes());
+    }
+}
