@@ -1,9 +1,10 @@
-//! The layout: logical block number ↔ (cylinder, head, sector, angle), both ways in O(log zones).
+//! The layout: logical block number ↔ (cylinder, head, sector, angle), both ways in at most O(log zones).
 //!
 //! A zone is a run of cylinders with the same number of sectors a track. Inside a zone the tracks follow one
 //! another in the drive's [`Order`]; each step to the next track adds a head skew or a cylinder skew, so the
 //! angle at which a track begins is two products, not a walk.
 
+use crate::divide::Divisor;
 use block::Lbn;
 
 /// The order in which the tracks of a zone are filled.
@@ -69,8 +70,6 @@ pub struct Track {
     pub cylinder: u32,
     /// Head.
     pub head: u32,
-    /// Angle at which its first sector begins, 2⁻⁶⁴ revolutions.
-    pub angle: u64,
 }
 
 /// A block's place: its track, the sector on it and the angle at which that sector begins.
@@ -84,6 +83,9 @@ pub struct Spot {
     pub angle: u64,
 }
 
+/// Runs of blocks for which the zone is looked up beforehand, as a power of two.
+const GUESS_BITS: u32 = 10;
+
 #[derive(Clone, Debug)]
 struct Zone {
     first_lbn: u64,
@@ -91,7 +93,7 @@ struct Zone {
     sectors: u64,
     first_cylinder: u32,
     cylinders: u32,
-    track_sectors: u32,
+    track_sectors: Divisor,
     /// Angle of one sector.
     width: u64,
     head_skew: u64,
@@ -101,12 +103,13 @@ struct Zone {
 /// A layout worked out for use.
 #[derive(Clone, Debug)]
 pub struct Layout {
-    heads: u32,
+    heads: Divisor,
     order: Order,
     sector_shift: u32,
     blocks: u64,
-    /// First block of each zone: the search runs over this alone.
-    starts: Vec<u64>,
+    /// For each run of 2^`guess_shift` blocks, the zone its first block lies in.
+    guesses: Vec<u32>,
+    guess_shift: u32,
     zones: Vec<Zone>,
 }
 
@@ -149,7 +152,7 @@ impl Layout {
                 sectors,
                 first_cylinder: zone.first_cylinder,
                 cylinders,
-                track_sectors: zone.sectors,
+                track_sectors: Divisor::new(zone.sectors),
                 width: (u64::MAX / u64::from(zone.sectors)),
                 head_skew: angle(zone.head_skew),
                 cylinder_skew: angle(zone.cylinder_skew),
@@ -160,9 +163,12 @@ impl Layout {
         if blocks > first_lbn || blocks == 0 {
             return Err(format!("the capacity given is {blocks} blocks, but the zones hold {first_lbn}"));
         }
-        let starts = zones.iter().map(|zone| zone.first_lbn).collect();
+        let guess_shift = (64 - first_lbn.leading_zeros()).saturating_sub(GUESS_BITS);
+        let zone_of = |lbn: u64| zones.partition_point(|zone| zone.first_lbn <= lbn) as u32 - 1;
+        let guesses = (0..=first_lbn >> guess_shift).map(|run| zone_of(run << guess_shift)).collect();
         let sector_shift = plan.sector_blocks.trailing_zeros();
-        Ok(Layout { heads: plan.heads, order: plan.order, sector_shift, blocks, starts, zones })
+        let heads = Divisor::new(plan.heads);
+        Ok(Layout { heads, order: plan.order, sector_shift, blocks, guesses, guess_shift, zones })
     }
 
     /// Capacity in blocks.
@@ -174,7 +180,7 @@ impl Layout {
     /// Surfaces.
     #[must_use]
     pub fn heads(&self) -> u32 {
-        self.heads
+        self.heads.value()
     }
 
     /// Cylinders, counted to the end of the last zone.
@@ -206,7 +212,7 @@ impl Layout {
     /// Sectors on a track of a zone.
     #[must_use]
     pub fn track_sectors(&self, zone: u32) -> u32 {
-        self.zones[zone as usize].track_sectors
+        self.zones[zone as usize].track_sectors.value()
     }
 
     /// The angle one sector of a zone takes, 2⁻⁶⁴ revolutions.
@@ -219,18 +225,21 @@ impl Layout {
     #[must_use]
     pub fn locate(&self, lbn: Lbn) -> Spot {
         let lbn = lbn.0.min(self.blocks - 1);
-        let z = self.starts.partition_point(|start| *start <= lbn) - 1;
+        let mut z = self.guesses[(lbn >> self.guess_shift) as usize] as usize;
+        while self.zones.get(z + 1).is_some_and(|next| next.first_lbn <= lbn) {
+            z += 1;
+        }
         let zone = &self.zones[z];
         let sector = (lbn - zone.first_lbn) >> self.sector_shift;
         let (index, sector) = match u32::try_from(sector) {
-            Ok(sector) => (sector / zone.track_sectors, sector % zone.track_sectors),
+            Ok(sector) => zone.track_sectors.divide(sector),
             Err(_) => {
-                let per = u64::from(zone.track_sectors);
+                let per = u64::from(zone.track_sectors.value());
                 ((sector / per) as u32, (sector % per) as u32)
             }
         };
-        let track = self.track(z as u32, index);
-        Spot { track, sector, angle: track.angle.wrapping_add(u64::from(sector).wrapping_mul(zone.width)) }
+        let first = self.track(z as u32, index);
+        Spot { sector, angle: first.angle.wrapping_add(u64::from(sector).wrapping_mul(zone.width)), ..first }
     }
 
     /// The block that begins a sector, or nothing where no block of the drive lies there.
@@ -239,26 +248,26 @@ impl Layout {
         let z = self.zones.partition_point(|zone| zone.first_cylinder <= cylinder).checked_sub(1)?;
         let zone = &self.zones[z];
         let c = cylinder - zone.first_cylinder;
-        if c >= zone.cylinders || head >= self.heads || sector >= zone.track_sectors {
+        if c >= zone.cylinders || head >= self.heads() || sector >= zone.track_sectors.value() {
             return None;
         }
         let index = self.index_of(zone, c, head);
-        let in_zone = u64::from(index) * u64::from(zone.track_sectors) + u64::from(sector);
+        let in_zone = u64::from(index) * u64::from(zone.track_sectors.value()) + u64::from(sector);
         let lbn = zone.first_lbn + (in_zone << self.sector_shift);
         (in_zone < zone.sectors && lbn < self.blocks).then_some(Lbn(lbn))
     }
 
-    /// The track that follows in filling order; the last track follows itself.
+    /// The first sector of the track that follows in filling order; nothing follows the last.
     #[must_use]
-    pub fn next_track(&self, track: Track) -> Track {
+    pub fn next_track(&self, track: Track) -> Option<Spot> {
         let zone = &self.zones[track.zone as usize];
-        let next_starts = (u64::from(track.index) + 1) * u64::from(zone.track_sectors);
+        let next_starts = (u64::from(track.index) + 1) * u64::from(zone.track_sectors.value());
         if next_starts < zone.sectors {
-            self.track(track.zone, track.index + 1)
+            Some(self.track(track.zone, track.index + 1))
         } else if track.zone + 1 < self.zones() {
-            self.track(track.zone + 1, 0)
+            Some(self.track(track.zone + 1, 0))
         } else {
-            track
+            None
         }
     }
 
@@ -266,18 +275,21 @@ impl Layout {
     #[must_use]
     pub fn sectors_on(&self, track: Track) -> u32 {
         let zone = &self.zones[track.zone as usize];
-        let before = u64::from(track.index) * u64::from(zone.track_sectors);
-        (zone.sectors - before).min(u64::from(zone.track_sectors)) as u32
+        let before = u64::from(track.index) * u64::from(zone.track_sectors.value());
+        (zone.sectors - before).min(u64::from(zone.track_sectors.value())) as u32
     }
 
-    /// Cylinder, head and angle of a zone's track by its place in the filling order.
-    fn track(&self, z: u32, index: u32) -> Track {
+    /// The first sector of a zone's track, by the track's place in the filling order.
+    fn track(&self, z: u32, index: u32) -> Spot {
         let zone = &self.zones[z as usize];
-        let heads = self.heads;
+        let heads = self.heads();
         let (c, head, head_steps) = match self.order {
-            Order::HeadsFirst => (index / heads, index % heads, index - index / heads),
+            Order::HeadsFirst => {
+                let (c, k) = self.heads.divide(index);
+                (c, k, index - c)
+            }
             Order::Serpentine(parity) => {
-                let (c, k) = (index / heads, index % heads);
+                let (c, k) = self.heads.divide(index);
                 let head = if descends(zone, parity, c) { heads - 1 - k } else { k };
                 (c, head, index - c)
             }
@@ -287,28 +299,29 @@ impl Layout {
                 let within = (u64::from(index) % per_band) as u32;
                 let width_here = width.min(zone.cylinders - band * width);
                 let (run, k) = (within / width_here, within % width_here);
-                let c = band * width + if run % 2 == 0 { k } else { width_here - 1 - k };
+                let c = band * width + if run.is_multiple_of(2) { k } else { width_here - 1 - k };
                 (c, run, band * (heads - 1) + run)
             }
         };
         let angle = u64::from(head_steps)
             .wrapping_mul(zone.head_skew)
             .wrapping_add(u64::from(index - head_steps).wrapping_mul(zone.cylinder_skew));
-        Track { zone: z, index, cylinder: zone.first_cylinder + c, head, angle }
+        let track = Track { zone: z, index, cylinder: zone.first_cylinder + c, head };
+        Spot { track, sector: 0, angle }
     }
 
     /// The inverse of `track`: place in the filling order of a zone's `c`-th cylinder and `head`.
     fn index_of(&self, zone: &Zone, c: u32, head: u32) -> u32 {
         match self.order {
-            Order::HeadsFirst => c * self.heads + head,
+            Order::HeadsFirst => c * self.heads() + head,
             Order::Serpentine(parity) => {
-                c * self.heads + if descends(zone, parity, c) { self.heads - 1 - head } else { head }
+                c * self.heads() + if descends(zone, parity, c) { self.heads() - 1 - head } else { head }
             }
             Order::BandSerpentine(width) => {
                 let (band, k) = (c / width, c % width);
                 let width_here = width.min(zone.cylinders - band * width);
-                let place = if head % 2 == 0 { k } else { width_here - 1 - k };
-                band * width * self.heads + head * width_here + place
+                let place = if head.is_multiple_of(2) { k } else { width_here - 1 - k };
+                band * width * self.heads() + head * width_here + place
             }
         }
     }

@@ -5,6 +5,7 @@
 //! Nothing here keeps time or state.
 
 pub mod catalogue;
+mod divide;
 mod layout;
 mod mechanics;
 mod read;

@@ -195,12 +195,9 @@ impl Mechanics {
 
     /// On to the beginning of the next track, if there is one; the time that takes.
     fn cross(&self, spot: &mut Spot, write: bool) -> Option<Span> {
-        let next = self.layout.next_track(spot.track);
-        if next == spot.track {
-            return None;
-        }
-        let crossing = self.crossing(spot.track, next, write);
-        *spot = Spot { track: next, sector: 0, angle: next.angle };
+        let next = self.layout.next_track(spot.track)?;
+        let crossing = self.crossing(spot.track, next.track, write);
+        *spot = next;
         Some(crossing)
     }
 }

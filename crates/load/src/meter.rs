@@ -91,7 +91,7 @@ impl Meter {
         class: u8,
         bytes: u64,
         arrived: Time,
-        began: Option<Time>,
+        began: Time,
         now: Time,
         how: Ending,
         missed: bool,
@@ -107,7 +107,7 @@ impl Meter {
             Ending::Finished => {
                 class.bytes += bytes;
                 class.response.add(now.since(arrived));
-                class.waiting.add(began.unwrap_or(now).since(arrived));
+                class.waiting.add(began.min(now).since(arrived));
             }
             Ending::Failed(_) => class.failed += 1,
             Ending::Dropped => class.dropped += 1,

@@ -30,8 +30,9 @@ struct Slot {
     source: u16,
     at: Extent,
     arrived: Time,
-    began: Option<Time>,
-    deadline: Option<Time>,
+    /// When its first command was issued, or never yet.
+    began: Time,
+    deadline: Time,
 }
 
 struct Source {
@@ -106,9 +107,15 @@ impl Load for Mix {
         let (_, source) = self.first.expect("a request is due");
         let Source { workload, class, priority, deadline } = &mut self.sources[source];
         let draft = workload.make()?;
-        let deadline = deadline.map(|deadline| draft.arrives + deadline);
+        let deadline = deadline.map(|within| draft.arrives + within);
         let qos = Qos { class: *class, priority: *priority, deadline };
-        let slot = Slot { source: source as u16, at: draft.at, arrived: draft.arrives, began: None, deadline };
+        let slot = Slot {
+            source: source as u16,
+            at: draft.at,
+            arrived: draft.arrives,
+            began: Time::NEVER,
+            deadline: deadline.unwrap_or(Time::NEVER),
+        };
         let id = self.free.pop().unwrap_or(RequestId(self.slots.len() as u32));
         match self.slots.get_mut(id.0 as usize) {
             Some(old) => *old = slot,
@@ -119,13 +126,14 @@ impl Load for Mix {
     }
 
     fn began(&mut self, now: Time, id: RequestId) {
-        self.slots[id.0 as usize].began.get_or_insert(now);
+        let began = &mut self.slots[id.0 as usize].began;
+        *began = now.min(*began);
     }
 
     fn ended(&mut self, now: Time, id: RequestId, how: Ending) {
         let slot = self.slots[id.0 as usize];
         let source = &mut self.sources[usize::from(slot.source)];
-        let missed = how == Ending::Dropped || slot.deadline.is_some_and(|deadline| now > deadline);
+        let missed = how == Ending::Dropped || now > slot.deadline;
         self.meter.ended(source.class, slot.at.bytes(), slot.arrived, slot.began, now, how, missed);
         source.workload.ended(now, slot.at);
         self.free.push(id);

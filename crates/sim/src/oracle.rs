@@ -29,12 +29,12 @@ impl Predictor for Oracle {
         at
     }
 
-    fn mark(&self, at: Extent, write: bool) -> Command {
-        Command { verb: if write { Verb::Write { fua: false } } else { Verb::Read }, at, place: Place::Nowhere }
+    fn key(&self, at: Extent) -> u64 {
+        at.start.0
     }
 
-    fn key(&self, mark: Command) -> u64 {
-        mark.at.start.0
+    fn mark(&self, at: Extent, write: bool) -> Command {
+        Command { verb: if write { Verb::Write { fua: false } } else { Verb::Read }, at, place: Place::Nowhere }
     }
 
     fn head(&self, now: Time) -> (Time, u64) {
@@ -42,12 +42,12 @@ impl Predictor for Oracle {
         (now, self.arm.0)
     }
 
-    fn cost(&self, now: Time, mark: Command) -> u64 {
-        self.shadow.borrow().foresee(now, mark).0
+    fn cost(&self, now: &Time, _: u64, mark: Command) -> u64 {
+        self.shadow.borrow().foresee(*now, mark).0
     }
 
     /// A cached answer may come from anywhere on the drive, at once.
-    fn least(&self, _: Time, _: u64, _: u64) -> u64 {
+    fn least(&self, _: &Time, _: u64, _: u64) -> u64 {
         0
     }
 

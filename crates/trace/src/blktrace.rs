@@ -27,8 +27,8 @@ const COMPLETE: u64 = 8;
 const LAST_KNOWN: u64 = 19;
 
 /// Categories, in the bits of the action word from 16 on.
-const WRITE: u64 = 1 << 17;
 const READ: u64 = 1 << 16;
+const WRITE: u64 = 1 << 17;
 const FLUSH: u64 = 1 << 18;
 const PASS_THROUGH: u64 = 1 << 25;
 const NOTIFY: u64 = 1 << 26;
@@ -157,12 +157,15 @@ impl Cpu {
             Some(Some((7, big))) => (V1_BYTES, big),
             Some(Some((8, big))) => (V2_BYTES, big),
             Some(other) => {
-                let what = match other {
-                    Some((version, _)) => format!("blktrace version {version} is not known (7 and 8 are)"),
-                    None => format!("no blktrace record begins here ({} is not its magic number)", hex(&start[..4])),
-                };
+                let fault = other.map_or_else(
+                    || Fault::new(format!("no blktrace record begins here ({} is not its magic)", hex(&start[..4]))),
+                    |(version, _)| {
+                        let what = format!("blktrace version {version} is not known (7 and 8 are)");
+                        Fault::with_mend(what, "make text of the files with blkparse, and read that")
+                    },
+                );
                 self.feed.record(4)?;
-                return Err(self.feed.bad(Fault::new(what)));
+                return Err(self.feed.bad(fault));
             }
             None => (V1_BYTES, false),
         };
@@ -272,7 +275,7 @@ mod tests {
         assert_eq!(error.at, At::Record(3));
         let error = read(|_| Ok(reader(vec![feed(&one.repeat(2)[..one.len() + 50])]))).0.unwrap_err();
         assert_eq!(error.at, At::Record(2));
-        assert!(error.what.contains("after 50 of its 51 bytes (1 records read before it)"), "{}", error.what);
+        assert!(error.what.contains("after 50 of its 51 bytes (records before it: 1)"), "{}", error.what);
     }
 
     #[test]

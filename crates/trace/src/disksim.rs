@@ -7,7 +7,7 @@
 use block::{Op, Time};
 
 use crate::feed::{Feed, PEEK};
-use crate::lines::{Line, Lines, Parser, words};
+use crate::lines::{Line, Lines, Parser, words, wrong_columns};
 use crate::number::{Unit, extent, hexadecimal, time, whole};
 use crate::reader::{Fault, Ledger, Reader, Record};
 
@@ -38,10 +38,8 @@ impl Parser for DiskSim {
         let mut column = || words.next().unwrap_or_default();
         let (at, device, block, blocks, flags) = (column(), column(), column(), column(), column());
         if flags.is_empty() || words.next().is_some() {
-            let columns = crate::lines::words(line).count();
-            return Err(Fault::new(format!(
-                "{columns} columns, not the 5 of DiskSim (time device block blocks flags)"
-            )));
+            let found = crate::lines::words(line).count();
+            return Err(wrong_columns(found, "5 of DiskSim (time device block blocks flags)"));
         }
         if self.unit == Unit::Ns && at.contains(&b'.') {
             return Err(Fault::with_mend(

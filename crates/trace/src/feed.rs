@@ -21,6 +21,8 @@ pub(crate) struct Feed {
     /// What is in the buffer and not yet taken.
     left: Range<usize>,
     ended: bool,
+    /// Why it ended, if it should not have.
+    failure: Option<io::Error>,
     /// Lines or records taken so far; the last of them is where errors are.
     taken: u64,
     place: fn(u64) -> At,
@@ -29,7 +31,7 @@ pub(crate) struct Feed {
 impl Feed {
     /// Reads `source` from its beginning.
     pub fn new(source: Source) -> Feed {
-        Feed { source, buffer: vec![0; BUFFER], left: 0..0, ended: false, taken: 0, place: At::Line }
+        Feed { source, buffer: vec![0; BUFFER], left: 0..0, ended: false, failure: None, taken: 0, place: At::Line }
     }
 
     /// Counts records from here on, not lines.
@@ -40,13 +42,17 @@ impl Feed {
 
     /// The next bytes without taking them: `wanted` (at most `PEEK` + 1 KiB), or fewer at the end of the file.
     pub fn peek(&mut self, wanted: usize) -> Result<&[u8], BadInput> {
-        if self.left.len() < wanted && !self.ended {
-            self.fill(wanted).map_err(|error| self.failed(&error))?;
+        if self.left.len() < wanted {
+            self.fill(wanted);
+        }
+        if self.left.is_empty() {
+            self.whole()?;
         }
         Ok(&self.buffer[self.left.start..self.left.end.min(self.left.start + wanted)])
     }
 
-    fn fill(&mut self, wanted: usize) -> io::Result<()> {
+    /// Reads on until `wanted` bytes are there or there are no more.
+    fn fill(&mut self, wanted: usize) {
         self.buffer.copy_within(self.left.clone(), 0);
         self.left = 0..self.left.len();
         while self.left.len() < wanted && !self.ended {
@@ -54,10 +60,15 @@ impl Feed {
                 Ok(0) => self.ended = true,
                 Ok(count) => self.left.end += count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
+                // What was read before it is still good; the error counts once that is used up.
+                Err(error) => (self.ended, self.failure) = (true, Some(error)),
             }
         }
-        Ok(())
+    }
+
+    /// An error unless the file ended because it does.
+    fn whole(&self) -> Result<(), BadInput> {
+        self.failure.as_ref().map_or(Ok(()), |error| Err(self.failed(error)))
     }
 
     /// Takes bytes that were peeked at.
@@ -74,24 +85,27 @@ impl Feed {
                 break searched + end;
             }
             searched = left.len();
-            if searched > PEEK {
-                self.taken += 1;
-                return Err(self.bad(Fault::with_mend(
-                    format!("the line is longer than {PEEK} bytes"),
-                    "no trace has such lines; is this a text file?",
-                )));
-            }
             if self.ended {
+                self.whole()?;
                 break searched;
             }
-            self.fill(searched + 1).map_err(|error| self.failed(&error))?;
+            if searched > PEEK {
+                break searched;
+            }
+            self.fill(searched + 1);
         };
         if length == 0 && self.left.is_empty() {
             return Ok(None);
         }
+        self.taken += 1;
+        if length > PEEK {
+            return Err(self.bad(Fault::with_mend(
+                format!("the line is longer than {PEEK} bytes"),
+                "no trace has such lines; is this a text file?",
+            )));
+        }
         let line = self.left.start..self.left.start + length;
         self.skip(length + 1);
-        self.taken += 1;
         let line = &self.buffer[line];
         Ok(Some(line.strip_suffix(b"\r").unwrap_or(line)))
     }
@@ -107,11 +121,16 @@ impl Feed {
         if self.left.is_empty() {
             return Ok(None);
         }
+        if self.left.len() < size {
+            self.whole()?;
+        }
         self.taken += 1;
         if self.left.len() < size {
             let (got, before) = (self.left.len(), self.taken - 1);
             return Err(self.bad(Fault::with_mend(
-                format!("the file ends inside this record, after {got} of its {size} bytes ({before} records read before it)"),
+                format!(
+                    "the file ends inside this record, after {got} of its {size} bytes (records before it: {before})"
+                ),
                 "the file was cut short; fetch it whole, or cut it after a whole record",
             )));
         }
@@ -137,7 +156,7 @@ impl Feed {
                 At::Record(_) => {
                     "the file is damaged here, or of another format: fetch it again, or name its --trace-format"
                 }
-                _ => "mend or delete the line; if the file has another format, name it with --trace-format",
+                _ => "correct or delete the line; if the file has another format, name it with --trace-format",
             };
         }
         BadInput::new(self.source.file.clone(), at, what, mend)

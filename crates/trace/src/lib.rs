@@ -1,13 +1,13 @@
 //! Block-trace readers: every format comes out as the same stream of [`Record`]s.
 //!
-//! [`open`] recognises compression and format by content and gives a [`Trace`], an iterator over the
+//! [`open()`] recognises compression and format by content and gives a [`Trace`], an iterator over the
 //! requests of the file. Memory is constant however long the trace is. Times are absolute nanoseconds as in
 //! the file, of any origin, and may go backwards where the file's do; addresses are 512-byte blocks, and what
 //! does not fall on whole blocks is widened outward and counted. Whatever a reader leaves out it counts in
 //! [`Counts`]; whatever it cannot read is a [`block::BadInput`] naming the file and the line or record.
 //!
-//! A text format is one [`lines::Parser`](lines), a binary one a [`reader::Reader`](reader); a trace of
-//! delimited columns needs no code, only an entry in `tables.rs`.
+//! A text format is one `Parser` of lines, a binary one a `Reader`, each in its own file; a trace of delimited
+//! columns needs no code, only an entry in `tables.rs`.
 
 mod blkparse;
 mod blktrace;

@@ -55,6 +55,11 @@ impl<P: Parser> Reader for Lines<P> {
     }
 }
 
+/// The fault of a line that has `found` columns.
+pub(crate) fn wrong_columns(found: usize, wanted: &str) -> Fault {
+    Fault::new(format!("{found} column{}, not the {wanted}", if found == 1 { "" } else { "s" }))
+}
+
 /// The words of a line, between blanks.
 pub(crate) fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
     line.split(|byte| matches!(byte, b' ' | b'\t')).filter(|word| !word.is_empty())

@@ -141,7 +141,7 @@ fn not_a_number(name: &str, text: &[u8]) -> Fault {
         [] => Fault::new(format!("{name} is missing")),
         [b'-', rest @ ..] if scaled(rest, 0).is_some() => Fault::with_mend(
             format!("{name} '{shown}' is negative"),
-            "nothing in a trace is; mend the line, or shift every time if they only have an origin too late",
+            "correct the line; if the times start before their origin, shift them all",
         ),
         _ if !text.is_empty() && text.iter().all(u8::is_ascii_digit) => {
             Fault::new(format!("{name} '{shown}' does not fit 64 bits"))

@@ -40,7 +40,7 @@ pub(crate) fn read(
 ) -> Result<Trace, BadInput> {
     let Some(format) = format.map_or_else(|| recognise(&mut feed), |format| Ok(Some(format)))? else {
         return Err(feed.bad_file(
-            "the format is not one I recognise",
+            "this is no trace of a format known here",
             format!("if it is one of {}, name it with --trace-format to see what is wrong", Format::words()),
         ));
     };

@@ -1,6 +1,7 @@
 //! What every reader hands out, and what they all write to.
 
 use std::collections::HashMap;
+use std::fmt;
 
 use block::{BadInput, Extent, Op, Span, Time};
 
@@ -50,6 +51,12 @@ impl Trace {
     #[must_use]
     pub fn counts(&self) -> &Counts {
         &self.ledger.counts
+    }
+}
+
+impl fmt::Debug for Trace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Trace").field("format", &self.format).field("counts", self.counts()).finish_non_exhaustive()
     }
 }
 

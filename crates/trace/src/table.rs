@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use block::{Extent, Op, Span, Time};
 
 use crate::feed::Feed;
-use crate::lines::{Line, Lines, Parser};
+use crate::lines::{Line, Lines, Parser, wrong_columns};
 use crate::number::{extent, quoted, time, whole};
 use crate::reader::{Fault, Ledger, Reader, Record};
 use crate::tables::{Column, Header, Table, named};
@@ -74,25 +74,17 @@ impl Parser for Rows {
             return Ok(Line::Remark);
         }
         let mut fields = Fields { line, at: 0 };
+        let wrong = || {
+            let found = line.split(|byte| *byte == b',').count();
+            wrong_columns(found, &format!("{} of {}", self.columns.len(), self.table.name))
+        };
         let mut row = Row::default();
         for column in self.columns.iter() {
-            let Some((from, field)) = fields.next() else {
-                let columns = line.split(|byte| *byte == b',').count();
-                return Err(Fault::new(format!(
-                    "{columns} columns, not the {} of {}",
-                    self.columns.len(),
-                    self.table.name
-                )));
-            };
+            let (from, field) = fields.next().ok_or_else(wrong)?;
             row.take(*column, from, field, line)?;
         }
         if !self.table.more && fields.next().is_some() {
-            let columns = line.split(|byte| *byte == b',').count();
-            return Err(Fault::new(format!(
-                "{columns} columns, not the {} of {}",
-                self.columns.len(),
-                self.table.name
-            )));
+            return Err(wrong());
         }
         row.request(line, ledger)
     }

@@ -38,7 +38,7 @@ fn every_bad_file_is_told_as_expected() {
 
 #[test]
 fn what_is_no_file_is_told_so() {
-    let told = |path: &str| open(Path::new(path), None).err().unwrap().to_string();
+    let told = |path: &str| open(Path::new(path), None).unwrap_err().to_string();
     let here = env!("CARGO_MANIFEST_DIR");
     assert!(told(here).contains("this is a directory"));
     assert!(told("no/such/file").starts_with("no/such/file: there is no such file"));

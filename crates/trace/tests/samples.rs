@@ -1,5 +1,6 @@
 //! Real traces, which lie beside the repository and are no part of it: checked when they are there.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use block::{Lbn, Time};
@@ -11,7 +12,8 @@ fn shared() -> Option<PathBuf> {
     if folder.is_dir() {
         return Some(folder.to_owned());
     }
-    println!("SKIPPED: ../shared is absent");
+    // Past the capture of the test harness, which would hide it.
+    let _ = writeln!(std::io::stderr(), "SKIPPED: ../shared is absent");
     None
 }
 
@@ -44,19 +46,6 @@ fn public_samples_have_the_requests_they_should() {
     for (name, format, requests, devices) in samples {
         let (records, trace, summary) = read(&shared.join("public").join(name));
         let counts = trace.counts();
-        println!("{name}: {counts:?} {:?}", counts.notes());
-        println!(
-            "  span {} s, reads {:.3}, end {}, behind {} by {} s, scv {:.1}, dispersion {:.1}, devices {}, sizes {:?}",
-            summary.span().as_secs(),
-            summary.read_share(),
-            summary.end.0,
-            summary.behind,
-            summary.furthest_behind.as_secs(),
-            summary.gap_scv,
-            summary.seconds.dispersion,
-            trace.devices().len(),
-            summary.common_sizes
-        );
         assert_eq!(trace.format(), format, "{name}");
         assert_eq!((counts.records, counts.requests), (requests, records.len() as u64), "{name}");
         assert_eq!(summary.requests, counts.requests, "{name}");
@@ -106,6 +95,5 @@ fn recorded_traces_read_alike_in_binary_and_text() {
         let shifted: Vec<Record> =
             stem.0.iter().map(|record| Record { time: Time(record.time.since(origin).0), ..*record }).collect();
         assert!(shifted == text.0, "{name}: binary and text differ");
-        println!("{name}: {:?}", stem.1.counts().notes());
     }
 }

@@ -4,11 +4,17 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::time::Instant;
 
+/// Seconds this thread has had on a CPU, where Linux tells; other load does not count.
+fn cpu_seconds() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    Some(text.split(' ').next()?.parse::<f64>().ok()? / 1e9)
+}
+
 #[test]
 #[ignore = "measures speed"]
 fn disksim_from_zstd() {
     const LINES: u64 = 5_000_000;
-    let path = std::env::temp_dir().join(format!("halftrace-{}.zst", std::process::id()));
+    let path = std::env::temp_dir().join(format!("halfturn-{}.zst", std::process::id()));
     let mut packer = zstd::stream::write::Encoder::new(std::fs::File::create(&path).unwrap(), 3).unwrap();
     let (mut text, mut ns, mut dice) = (String::new(), 0u64, 1u64);
     for _ in 0..LINES {
@@ -25,7 +31,8 @@ fn disksim_from_zstd() {
     packer.finish().unwrap().sync_all().unwrap();
 
     for survey in [false, true] {
-        let (start, mut gathered, mut count) = (Instant::now(), trace::Survey::new(), 0);
+        let (start, wall) = (cpu_seconds(), Instant::now());
+        let (mut gathered, mut count) = (trace::Survey::new(), 0);
         for record in trace::open(&path, None).unwrap() {
             let record = record.unwrap();
             count += 1;
@@ -34,7 +41,8 @@ fn disksim_from_zstd() {
             }
         }
         assert_eq!(count, LINES);
-        let rate = LINES as f64 / start.elapsed().as_secs_f64() / 1e6;
+        let taken = cpu_seconds().zip(start).map_or(wall.elapsed().as_secs_f64(), |(end, start)| end - start);
+        let rate = LINES as f64 / taken / 1e6;
         println!("DiskSim ASCII from zstd{}: {rate:.1} million lines/s", if survey { ", surveyed" } else { "" });
     }
     std::fs::remove_file(&path).unwrap();

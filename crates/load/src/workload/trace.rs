@@ -185,7 +185,8 @@ impl Replay {
 }
 
 fn reopen(choice: &TraceChoice) -> Result<Trace, BadInput> {
-    let format = None; // FORMAT
+    let format = choice.format.as_deref().map(str::parse::<trace::Format>).transpose();
+    let format = format.map_err(|what| BadInput::new(choice.file.display().to_string(), At::File, what, ""))?;
     trace::open(&choice.file, format)
 }
 

@@ -14,20 +14,18 @@ use block::{Span, Time};
 
 /// How a greedy policy sees a job: where it lies and what it costs to go there.
 pub(super) trait View<P: Predictor> {
-    /// What of a job is needed to tell its cost.
+    /// What is needed beyond the key to tell its cost.
     type Item: Copy;
     /// Where the head is, prepared for one decision.
-    type Head: Copy;
-    /// What of a job is needed.
-    fn item(belief: &P, job: &Job<P::Spot>) -> Self::Item;
-    /// Its place along the stroke.
-    fn key(belief: &P, item: Self::Item) -> u64;
+    type Head;
+    /// The key of its place along the stroke, and what else is needed.
+    fn place(belief: &P, job: &Job<P::Spot>) -> (u64, Self::Item);
     /// Where the head is, and the key of that place.
     fn head(belief: &P, now: Time) -> (Self::Head, u64);
     /// What it costs to go there.
-    fn cost(belief: &P, head: Self::Head, item: Self::Item) -> u64;
-    /// No item with a key in `from..=to` costs less.
-    fn least(belief: &P, head: Self::Head, from: u64, to: u64) -> u64;
+    fn cost(belief: &P, head: &Self::Head, key: u64, item: Self::Item) -> u64;
+    /// Nothing with a key in `from..=to` costs less.
+    fn least(belief: &P, head: &Self::Head, from: u64, to: u64) -> u64;
 }
 
 /// How waiting counts.
@@ -72,11 +70,11 @@ impl<P: Predictor, V: View<P>> Greedy<P, V> {
     }
 
     /// Weighs all candidates of a leaf.
-    fn examine(&mut self, slot: usize, belief: &P, head: V::Head, best: &mut Best) {
+    fn examine(&mut self, slot: usize, belief: &P, head: &V::Head, best: &mut Best) {
         let entries = self.waiting.entries(slot);
         self.examined += entries.len() as u64;
         for (place, entry) in entries.iter().enumerate() {
-            let score = V::cost(belief, head, entry.item) + entry.bias;
+            let score = V::cost(belief, head, entry.key, entry.item) + entry.bias;
             if (score, entry.sequence) < (best.score, best.sequence) {
                 *best = Best { score, sequence: entry.sequence, slot, place };
             }
@@ -85,6 +83,7 @@ impl<P: Predictor, V: View<P>> Greedy<P, V> {
 
     fn search(&mut self, now: Time, floor: u64, belief: &P) -> Best {
         let (head, key) = V::head(belief, now);
+        let head = &head;
         let last = self.waiting.directory().len() - 1;
         let middle = self.waiting.slot_of(key);
         let mut best = Best { score: u64::MAX, sequence: u64::MAX, slot: 0, place: 0 };
@@ -125,16 +124,16 @@ impl<P: Predictor, V: View<P>> Greedy<P, V> {
 
 impl<P: Predictor, V: View<P>> Policy<P> for Greedy<P, V> {
     fn add(&mut self, id: JobId, job: &Job<P::Spot>, belief: &P) {
-        let item = V::item(belief, job);
+        let (key, item) = V::place(belief, job);
         let bias = self.bias(belief, job.arrived);
-        self.waiting.add(Entry { key: V::key(belief, item), sequence: job.sequence, bias, id, item });
+        self.waiting.add(Entry { key, sequence: job.sequence, bias, id, item });
         if self.ages() {
             self.oldest.push(id, job);
         }
     }
 
     fn remove(&mut self, _: JobId, job: &Job<P::Spot>, belief: &P) {
-        self.waiting.remove(V::key(belief, V::item(belief, job)), job.sequence);
+        self.waiting.remove(V::place(belief, job).0, job.sequence);
     }
 
     fn take(&mut self, now: Time, jobs: &Jobs<P::Spot>, belief: &P) -> Option<JobId> {

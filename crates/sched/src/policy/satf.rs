@@ -16,23 +16,19 @@ impl<P: Predictor> View<P> for AccessTime {
     type Item = P::Mark;
     type Head = P::Head;
 
-    fn item(belief: &P, job: &Job<P::Spot>) -> P::Mark {
-        belief.mark(job.spot, job.op.writes())
-    }
-
-    fn key(belief: &P, mark: P::Mark) -> u64 {
-        belief.key(mark)
+    fn place(belief: &P, job: &Job<P::Spot>) -> (u64, P::Mark) {
+        (belief.key(job.spot), belief.mark(job.spot, job.op.writes()))
     }
 
     fn head(belief: &P, now: Time) -> (P::Head, u64) {
         belief.head(now)
     }
 
-    fn cost(belief: &P, head: P::Head, mark: P::Mark) -> u64 {
-        belief.cost(head, mark)
+    fn cost(belief: &P, head: &P::Head, key: u64, mark: P::Mark) -> u64 {
+        belief.cost(head, key, mark)
     }
 
-    fn least(belief: &P, head: P::Head, from: u64, to: u64) -> u64 {
+    fn least(belief: &P, head: &P::Head, from: u64, to: u64) -> u64 {
         belief.least(head, from, to)
     }
 }

@@ -13,26 +13,22 @@ pub(super) fn sstf<P: Predictor>() -> Greedy<P, Nearness> {
 }
 
 impl<P: Predictor> View<P> for Nearness {
-    type Item = u64;
+    type Item = ();
     type Head = u64;
 
-    fn item(_: &P, job: &Job<P::Spot>) -> u64 {
-        job.at.start.0
-    }
-
-    fn key(_: &P, start: u64) -> u64 {
-        start
+    fn place(_: &P, job: &Job<P::Spot>) -> (u64, ()) {
+        (job.at.start.0, ())
     }
 
     fn head(belief: &P, _: Time) -> (u64, u64) {
         (belief.arm().0, belief.arm().0)
     }
 
-    fn cost(_: &P, arm: u64, start: u64) -> u64 {
+    fn cost(_: &P, arm: &u64, start: u64, (): ()) -> u64 {
         arm.abs_diff(start)
     }
 
-    fn least(_: &P, arm: u64, from: u64, to: u64) -> u64 {
-        arm.abs_diff(arm.clamp(from, to))
+    fn least(_: &P, arm: &u64, from: u64, to: u64) -> u64 {
+        arm.abs_diff((*arm).clamp(from, to))
     }
 }

@@ -11,30 +11,28 @@ pub struct Distance {
 
 impl Predictor for Distance {
     type Spot = Lbn;
-    type Mark = Lbn;
+    type Mark = ();
     type Head = Lbn;
 
     fn spot(&self, at: Extent) -> Lbn {
         at.start
     }
 
-    fn mark(&self, spot: Lbn, _: bool) -> Lbn {
-        spot
+    fn key(&self, spot: Lbn) -> u64 {
+        spot.0
     }
 
-    fn key(&self, mark: Lbn) -> u64 {
-        mark.0
-    }
+    fn mark(&self, _: Lbn, _: bool) {}
 
     fn head(&self, _: Time) -> (Lbn, u64) {
         (self.arm, self.arm.0)
     }
 
-    fn cost(&self, head: Lbn, mark: Lbn) -> u64 {
-        head.0.abs_diff(mark.0)
+    fn cost(&self, head: &Lbn, key: u64, (): ()) -> u64 {
+        head.0.abs_diff(key)
     }
 
-    fn least(&self, head: Lbn, from: u64, to: u64) -> u64 {
+    fn least(&self, head: &Lbn, from: u64, to: u64) -> u64 {
         head.0.abs_diff(head.0.clamp(from, to))
     }
 

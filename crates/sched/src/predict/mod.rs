@@ -15,7 +15,7 @@ use block::{Command, Extent, Lbn, Outcome, Span, Time};
 pub trait Predictor {
     /// Where a request lies: found once, when it arrives, and kept with it.
     type Spot: Copy;
-    /// What of that a decision needs.
+    /// What a decision needs to know of it beyond its key.
     type Mark: Copy;
     /// Where the head is, prepared for one decision.
     type Head: Copy;
@@ -24,20 +24,20 @@ pub trait Predictor {
     /// unless the request is a flush.
     fn spot(&self, at: Extent) -> Self::Spot;
 
-    /// What of a spot a decision needs.
-    fn mark(&self, spot: Self::Spot, write: bool) -> Self::Mark;
-
     /// Its place along the stroke, and along the track within that.
-    fn key(&self, mark: Self::Mark) -> u64;
+    fn key(&self, spot: Self::Spot) -> u64;
+
+    /// What a decision needs to know of it beyond its key.
+    fn mark(&self, spot: Self::Spot, write: bool) -> Self::Mark;
 
     /// Where the head is at `now`, and the key of that place.
     fn head(&self, now: Time) -> (Self::Head, u64);
 
     /// The cost of going there.
-    fn cost(&self, head: Self::Head, mark: Self::Mark) -> u64;
+    fn cost(&self, head: &Self::Head, key: u64, mark: Self::Mark) -> u64;
 
-    /// A lower bound: no mark with a key in `from..=to` costs less. It makes pruning sound.
-    fn least(&self, head: Self::Head, from: u64, to: u64) -> u64;
+    /// A lower bound: nothing with a key in `from..=to` costs less. It makes pruning sound.
+    fn least(&self, head: &Self::Head, from: u64, to: u64) -> u64;
 
     /// A span in ticks.
     fn ticks(&self, span: Span) -> u64;

@@ -21,12 +21,9 @@ fn ticks_of(angle: u64) -> u32 {
     (angle >> 36) as u32
 }
 
-/// Where a request lies, as far as a decision needs it.
+/// What a decision needs to know of a request beyond its key.
 #[derive(Clone, Copy, Debug)]
 pub struct Mark {
-    cylinder: u32,
-    /// Ticks.
-    angle: u32,
     head: u16,
     write: bool,
 }
@@ -38,6 +35,8 @@ pub struct Head {
     head: u16,
     /// Angle under the head now, in ticks, where it is known.
     phase: Option<u32>,
+    /// Ticks before it can leave, after the overhead.
+    stay: u64,
 }
 
 /// Belief from a drive's sheet.
@@ -55,6 +54,9 @@ pub struct Profile {
     /// Bus time of the last block of a read.
     bus: Span,
     buffers_writes: bool,
+    /// After a read the drive reads on, and leaves at the end of a sector.
+    reads_ahead: bool,
+    reading: bool,
     phase: Phase,
     lateness: Lateness,
     track: Track,
@@ -88,6 +90,8 @@ impl Profile {
             overhead: [ticks(sheet.overheads.read), ticks(sheet.overheads.write)],
             bus: Span::from_ms(sheet.overheads.bus_mb_s.map_or(0.0, |rate| BLOCK_BYTES as f64 / rate / 1e3)),
             buffers_writes: sheet.cache.write_buffer > 0,
+            reads_ahead: sheet.cache.segments > 0 && sheet.cache.read_ahead > 0,
+            reading: false,
             phase: Phase::new(&mechanics.rotation),
             lateness: Lateness::new(),
             track: mechanics.layout.locate(Lbn(0)).track,
@@ -107,15 +111,24 @@ impl Profile {
     }
 
     /// Ticks until the arm is there, overhead included.
-    fn travel(&self, head: Head, mark: Mark) -> u64 {
-        let mut ticks = u64::from(self.seek[(head.cylinder.abs_diff(mark.cylinder) as usize).min(self.seek.len() - 1)]);
+    fn travel(&self, head: &Head, cylinder: u32, mark: Mark) -> u64 {
+        let mut ticks = u64::from(self.seek[(head.cylinder.abs_diff(cylinder) as usize).min(self.seek.len() - 1)]);
         if head.head != mark.head {
             ticks = ticks.max(self.head_switch);
         }
         if mark.write && ticks > 0 {
             ticks += self.write_settle;
         }
-        ticks + self.overhead[usize::from(mark.write)]
+        ticks + self.overhead[usize::from(mark.write)] + head.stay
+    }
+
+    /// The angle from `phase` to the end of the sector the drive is reading ahead, if it is.
+    fn stay(&self, phase: u64) -> u64 {
+        if !(self.reads_ahead && self.reading) {
+            return 0;
+        }
+        let sector = self.mechanics.layout.sector_angle(self.track.zone);
+        sector - phase.wrapping_sub(self.angle) % sector
     }
 }
 
@@ -133,35 +146,40 @@ impl Predictor for Profile {
         self.mechanics.layout.locate(at.start)
     }
 
-    fn mark(&self, spot: Spot, write: bool) -> Mark {
-        Mark { cylinder: spot.track.cylinder, angle: ticks_of(spot.angle), head: spot.track.head as u16, write }
+    /// Cylinder, then angle in ticks.
+    fn key(&self, spot: Spot) -> u64 {
+        u64::from(spot.track.cylinder) << 32 | u64::from(ticks_of(spot.angle))
     }
 
-    fn key(&self, mark: Mark) -> u64 {
-        u64::from(mark.cylinder) << 32 | u64::from(mark.angle)
+    fn mark(&self, spot: Spot, write: bool) -> Mark {
+        Mark { head: spot.track.head as u16, write }
     }
 
     fn head(&self, now: Time) -> (Head, u64) {
-        let phase = self.phase.at(now).map(ticks_of);
-        let head = Head { cylinder: self.track.cylinder, head: self.track.head as u16, phase };
+        let angle = self.phase.at(now);
+        let stay = angle.map_or(0, |angle| u64::from(ticks_of(self.stay(angle.wrapping_add(self.overhead[0] << 36)))));
+        let phase = angle.map(ticks_of);
+        let head = Head { cylinder: self.track.cylinder, head: self.track.head as u16, phase, stay };
         (head, u64::from(head.cylinder) << 32 | u64::from(phase.unwrap_or(0)))
     }
 
-    fn cost(&self, head: Head, mark: Mark) -> u64 {
-        let travel = self.travel(head, mark);
+    fn cost(&self, head: &Head, key: u64, mark: Mark) -> u64 {
+        let travel = self.travel(head, (key >> 32) as u32, mark);
         match head.phase {
             Some(phase) => {
-                let wait = wait(travel, phase, mark.angle);
+                let wait = wait(travel, phase, key as u32);
                 travel + wait + self.lateness.penalty(wait)
             }
             None => travel + TURN / 2,
         }
     }
 
-    fn least(&self, head: Head, from: u64, to: u64) -> u64 {
+    fn least(&self, head: &Head, from: u64, to: u64) -> u64 {
         let (first, last) = ((from >> 32) as u32, (to >> 32) as u32);
         let distance = head.cylinder.abs_diff(head.cylinder.clamp(first, last)) as usize;
-        let travel = u64::from(self.floor[distance.min(self.floor.len() - 1)]) + self.overhead[0].min(self.overhead[1]);
+        let travel = u64::from(self.floor[distance.min(self.floor.len() - 1)])
+            + self.overhead[0].min(self.overhead[1])
+            + head.stay;
         let Some(phase) = head.phase.filter(|_| first == last) else { return travel };
         // On one cylinder the angles are bounded too: wait for the first of them, unless it is among them.
         let (low, high) = (from as u32, to as u32);
@@ -185,9 +203,12 @@ impl Predictor for Profile {
         let write = command.verb.writes();
         let stroke = self.mechanics.stroke(self.track, spot.track, write).total();
         let overhead = self.mechanics.rotation.turning(self.overhead[usize::from(write)] << 36);
-        let arrived = now + overhead + stroke;
+        let ready = now + overhead;
+        let stay = self.phase.at(ready).map_or(Span::ZERO, |phase| self.phase.turning(self.stay(phase)));
+        let arrived = ready + stay + stroke;
         let passage = self.mechanics.pass(&self.phase, arrived, spot, command.at, write);
         self.issued = now;
+        self.reading = command.verb == Verb::Read;
         // A cached answer comes well before the arm could have got there.
         self.soonest = arrived.since(now) + passage.transfer + passage.crossing;
         self.expected = self.phase.at(now).map(|_| (passage.end, self.ticks(passage.began.since(arrived))));
