@@ -112,14 +112,12 @@ impl Profile {
 
     /// Ticks until the arm is there, overhead included.
     fn travel(&self, head: &Head, cylinder: u32, mark: Mark) -> u64 {
-        let mut ticks = u64::from(self.seek[(head.cylinder.abs_diff(cylinder) as usize).min(self.seek.len() - 1)]);
-        if head.head != mark.head {
-            ticks = ticks.max(self.head_switch);
-        }
-        if mark.write && ticks > 0 {
-            ticks += self.write_settle;
-        }
-        ticks + self.overhead[usize::from(mark.write)] + head.stay
+        // Products, not branches: which candidates switch heads cannot be foreseen.
+        let distance = head.cylinder.abs_diff(cylinder) as usize;
+        let switch = u64::from(head.head != mark.head) * self.head_switch;
+        let moved = u64::from(self.seek[distance.min(self.seek.len() - 1)]).max(switch);
+        let settle = u64::from(mark.write && moved > 0) * self.write_settle;
+        moved + settle + self.overhead[usize::from(mark.write)] + head.stay
     }
 
     /// The angle from `phase` to the end of the sector the drive is reading ahead, if it is.
