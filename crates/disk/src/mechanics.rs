@@ -145,7 +145,7 @@ impl Mechanics {
     /// How far a transfer that runs on and on has come that had reached block `from`, at `spot`, at `since`: it
     /// stops at the first sector boundary at or after `now`, or at block `limit`. O(tracks touched).
     #[must_use]
-    pub fn run_on(&self, spin: &impl Spin, since: Progress, limit: Lbn, now: Time) -> Progress {
+    pub fn run_on(&self, spin: &impl Spin, since: Progress, limit: Lbn, now: Time, write: bool) -> Progress {
         let shift = self.layout.sector_shift();
         let Progress { reached, mut at, after: mut spot } = since;
         let mut sector = reached.0 >> shift;
@@ -170,7 +170,7 @@ impl Mechanics {
             if sector >= limit {
                 break;
             }
-            let Some(crossing) = self.cross(&mut spot, false) else { break };
+            let Some(crossing) = self.cross(&mut spot, write) else { break };
             at += crossing;
         }
         Progress { reached: Lbn(sector << shift), at, after: spot }

@@ -3,6 +3,9 @@
 use block::{Extent, Time};
 use std::collections::VecDeque;
 
+/// Extents a drive keeps track of at most.
+const MOST_EXTENTS: usize = 1024;
+
 /// One extent waiting for write-back.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Dirty {
@@ -21,8 +24,7 @@ pub(crate) struct WriteBuffer {
 impl WriteBuffer {
     /// A buffer of `capacity` blocks.
     pub(crate) fn new(capacity: u32) -> WriteBuffer {
-        // Steady state allocates nothing: an extent holds at least a block, and long queues merge.
-        let slots = (capacity as usize).min(4096);
+        let slots = MOST_EXTENTS.min(capacity as usize);
         WriteBuffer { waiting: VecDeque::with_capacity(slots), capacity: u64::from(capacity), used: 0 }
     }
 
@@ -38,16 +40,14 @@ impl WriteBuffer {
         self.waiting.front().copied()
     }
 
-    /// Accepts an extent that fits; it joins the last one where it continues it.
+    /// Whether so many blocks, as one more extent, can be accepted.
+    pub(crate) fn fits(&self, blocks: u64) -> bool {
+        self.free() >= blocks && self.waiting.len() < MOST_EXTENTS
+    }
+
+    /// Accepts an extent that fits.
     pub(crate) fn push(&mut self, at: Extent, ready: Time) {
         self.used += u64::from(at.blocks);
-        if let Some(last) = self.waiting.back_mut()
-            && last.at.end() == at.start
-        {
-            last.at.blocks += at.blocks;
-            last.ready = ready;
-            return;
-        }
         self.waiting.push_back(Dirty { at, ready });
     }
 

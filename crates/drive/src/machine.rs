@@ -8,7 +8,7 @@ use crate::buffer::WriteBuffer;
 use crate::cache::{Lookup, Segments};
 use crate::noise::{SeekNoise, Spindle};
 use block::{BLOCK_BYTES, Caps, Command, Extent, Lbn, Outcome, Span, Tag, Time, Verb};
-use disk::{Mechanics, Overheads, Passage, Progress, Sheet, Stroke, Track, Truth};
+use disk::{Mechanics, Overheads, Passage, Progress, Sheet, Spot, Stroke, Track, Truth};
 use std::sync::Arc;
 
 /// errno of a command outside the drive.
@@ -36,12 +36,15 @@ struct ReadAhead {
     segment: usize,
 }
 
-/// A write-back under way.
+/// A write-back under way. What has passed under the head is free in the buffer.
 #[derive(Clone, Copy, Debug)]
 struct WriteBack {
+    /// When the arm set out.
     began: Time,
-    end: Time,
-    blocks: u32,
+    /// How far it had come when that was last worked out.
+    so_far: Progress,
+    /// The block it stops before.
+    limit: Lbn,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -161,18 +164,22 @@ impl Drive {
             if coming || found == Lookup::Hit || self.buffer.holds(command.at) {
                 return self.overheads.hit;
             }
-        } else if self.buffer.free() >= u64::from(command.at.blocks) {
+        } else if self.buffer.fits(u64::from(command.at.blocks)) {
             return self.overheads.write;
         }
         let write = command.verb.writes();
         let overhead = if write { self.overheads.write } else { self.overheads.read };
         let ready = now + overhead;
-        let (free, track) = match self.read_ahead {
-            Some(ahead) => {
-                let stopped = self.mechanics.run_on(&self.spindle, ahead.so_far, ahead.limit, ready);
+        let (free, track) = match (self.read_ahead, self.write_back) {
+            (_, Some(back)) => {
+                let done = self.mechanics.run_on(&self.spindle, back.so_far, back.limit, Time::NEVER, true);
+                (done.at, done.after.track)
+            }
+            (Some(ahead), None) => {
+                let stopped = self.mechanics.run_on(&self.spindle, ahead.so_far, ahead.limit, ready, false);
                 (stopped.at, stopped.after.track)
             }
-            None => (self.free, self.track),
+            (None, None) => (self.free, self.track),
         };
         let start = free.max(ready);
         let (_, passage) = self.access(start, track, command.at, write);
@@ -185,16 +192,15 @@ impl Drive {
         let mut worked = Span::ZERO;
         let mut count = |began: Time, end: Time| worked += end.min(now).since(began.max(gap));
         loop {
-            if let Some(back) = self.write_back {
-                count(back.began, back.end);
-                if back.end > now {
+            if let Some(WriteBack { began, .. }) = self.write_back {
+                let at = self.write_back_until(Lbn(u64::MAX), now);
+                count(began, at);
+                if self.write_back.is_some() {
                     break;
                 }
-                self.buffer.freed(back.blocks);
-                self.write_back = None;
             }
             if let Some(ahead) = self.read_ahead {
-                let so_far = self.mechanics.run_on(&self.spindle, ahead.so_far, ahead.limit, now);
+                let so_far = self.mechanics.run_on(&self.spindle, ahead.so_far, ahead.limit, now, false);
                 count(ahead.began, so_far.at);
                 self.segments.extend(ahead.segment, so_far.reached);
                 if so_far.reached < ahead.limit {
@@ -212,13 +218,39 @@ impl Drive {
         self.account.until = now;
     }
 
-    /// Takes the first waiting extent and writes it to the medium, no earlier than `after`.
+    /// Sends the arm to write the first waiting extent to the medium, no earlier than `after`.
     fn start_write_back(&mut self, after: Time) {
         let Some(dirty) = self.buffer.pop() else { return };
         let began = dirty.ready.max(self.free).max(after);
-        let (_, passage) = self.access(began, self.track, dirty.at, true);
-        self.landed(&passage, dirty.at);
-        self.write_back = Some(WriteBack { began, end: passage.end, blocks: dirty.at.blocks });
+        let (stroke, spot) = self.move_arm(self.track, dirty.at, true);
+        let so_far = Progress { reached: dirty.at.start, at: began + stroke.total(), after: spot };
+        self.write_back = Some(WriteBack { began, so_far, limit: dirty.at.end() });
+    }
+
+    /// Lets the write-back under way proceed up to block `stop`, or up to `now`; it goes on with a waiting
+    /// extent that continues it. Gives when it got there; once it is complete there is none.
+    fn write_back_until(&mut self, stop: Lbn, now: Time) -> Time {
+        let Some(mut back) = self.write_back.take() else { return self.free };
+        loop {
+            let before = back.so_far.reached;
+            back.so_far = self.mechanics.run_on(&self.spindle, back.so_far, stop.min(back.limit), now, true);
+            self.buffer.freed((back.so_far.reached.min(back.limit).0 - before.min(back.limit).0) as u32);
+            let at = back.so_far.at;
+            if back.so_far.reached < back.limit {
+                self.write_back = Some(back);
+                return at;
+            }
+            (self.free, self.track, self.written) = (at, back.so_far.after.track, back.limit);
+            match self.buffer.first() {
+                Some(next)
+                    if next.at.start == back.so_far.reached && next.ready <= at && back.limit < stop && at < now =>
+                {
+                    self.buffer.pop();
+                    back.limit = next.at.end();
+                }
+                _ => return at,
+            }
+        }
     }
 
     /// The arm wrote `at` to the medium.
@@ -324,8 +356,8 @@ impl Drive {
         let buffered = !fua && self.buffer.capacity() > 0;
         if buffered && blocks <= self.buffer.capacity() {
             let mut room = now + overhead;
-            while self.buffer.free() < blocks {
-                room = room.max(self.finish_write_back(room));
+            while !self.buffer.fits(blocks) {
+                room = room.max(self.make_room(blocks, room));
             }
             let end = room + self.bus_time(at.blocks);
             self.buffer.push(at, end);
@@ -348,26 +380,31 @@ impl Drive {
         let overhead = self.overheads.write;
         let mut end = now + overhead;
         while self.buffer.free() < self.buffer.capacity() {
-            end = end.max(self.finish_write_back(now + overhead));
+            end = end.max(self.make_room(self.buffer.capacity(), now + overhead));
         }
         (end, Parts { overhead, external: end.since(now + overhead), ..Parts::default() })
     }
 
-    /// Completes the write-back under way, or a whole one begun no earlier than `after`. Gives its end.
-    fn finish_write_back(&mut self, after: Time) -> Time {
+    /// Writes back until `blocks` blocks are free, or the write-back under way — one begun no earlier than
+    /// `after`, if there is none — is complete. Gives when that is.
+    fn make_room(&mut self, blocks: u64, after: Time) -> Time {
         if self.write_back.is_none() {
             let free = self.take_arm(after);
             self.start_write_back(free);
         }
-        let Some(back) = self.write_back.take() else { return after };
-        self.buffer.freed(back.blocks);
-        back.end
+        let reached = self.write_back.map_or(Lbn(0), |back| back.so_far.reached);
+        let wanted = blocks.saturating_sub(self.buffer.free());
+        self.write_back_until(Lbn(reached.0.saturating_add(wanted)), Time::NEVER)
     }
 
-    /// Stops the drive's own work at the first boundary after `ready`; when the arm can go.
+    /// Ends the drive's own work, a read-ahead at the first sector boundary after `ready`, a write-back when it is
+    /// complete. Gives when the arm can go.
     fn take_arm(&mut self, ready: Time) -> Time {
+        if let Some(back) = self.write_back {
+            self.write_back_until(back.limit, Time::NEVER);
+        }
         if let Some(ahead) = self.read_ahead.take() {
-            let stopped = self.mechanics.run_on(&self.spindle, ahead.so_far, ahead.limit, ready);
+            let stopped = self.mechanics.run_on(&self.spindle, ahead.so_far, ahead.limit, ready, false);
             self.segments.extend(ahead.segment, stopped.reached);
             (self.free, self.track) = (stopped.at, stopped.after.track);
         }
@@ -376,11 +413,16 @@ impl Drive {
 
     /// The arm goes from `track` at `start` to `at` and lets it pass.
     fn access(&self, start: Time, track: Track, at: Extent, write: bool) -> (Stroke, Passage) {
+        let (stroke, spot) = self.move_arm(track, at, write);
+        (stroke, self.mechanics.pass(&self.spindle, start + stroke.total(), spot, at, write))
+    }
+
+    /// The move of the arm from `track` to `at`, as it really goes, and where that is.
+    fn move_arm(&self, track: Track, at: Extent, write: bool) -> (Stroke, Spot) {
         let spot = self.mechanics.layout.locate(at.start);
         let mut stroke = self.mechanics.stroke(track, spot.track, write && at.start != self.written);
         stroke.seek = self.noise.apply(stroke.seek, self.ordinal);
-        let arrived = start + stroke.total();
-        (stroke, self.mechanics.pass(&self.spindle, arrived, spot, at, write))
+        (stroke, spot)
     }
 
     fn bus_time(&self, blocks: u32) -> Span {

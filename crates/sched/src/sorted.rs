@@ -67,6 +67,7 @@ impl<T: Copy> Sorted<T> {
         self.len == 0
     }
 
+    #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.len
     }
