@@ -77,6 +77,17 @@ impl<'a> Section<'a> {
         self.read(key, |node| self.text_of(key, node))
     }
 
+    /// A name: a text, or a whole number standing for its digits.
+    ///
+    /// # Errors
+    /// When it is something else.
+    pub fn name(&self, key: &str) -> Read<String> {
+        self.read(key, |node| match &node.item {
+            Item::Scalar(Value::Integer(number)) => Ok(number.to_string()),
+            _ => self.text_of(key, node),
+        })
+    }
+
     /// A list of texts.
     ///
     /// # Errors

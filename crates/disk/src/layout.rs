@@ -183,6 +183,12 @@ impl Layout {
         self.heads.value()
     }
 
+    /// Order of tracks.
+    #[must_use]
+    pub fn order(&self) -> Order {
+        self.order
+    }
+
     /// Cylinders, counted to the end of the last zone.
     #[must_use]
     pub fn cylinders(&self) -> u32 {

@@ -392,9 +392,13 @@ impl Drive {
             let free = self.take_arm(after);
             self.start_write_back(free);
         }
-        let reached = self.write_back.map_or(Lbn(0), |back| back.so_far.reached);
-        let wanted = blocks.saturating_sub(self.buffer.free());
-        self.write_back_until(Lbn(reached.0.saturating_add(wanted)), Time::NEVER)
+        let Some(back) = self.write_back else { return after };
+        // Where the extents, not the blocks, are too many, one of them has to go.
+        let stop = match blocks.saturating_sub(self.buffer.free()) {
+            0 => back.limit,
+            wanted => Lbn(back.so_far.reached.0.saturating_add(wanted)),
+        };
+        self.write_back_until(stop, Time::NEVER)
     }
 
     /// Ends the drive's own work, a read-ahead at the first sector boundary after `ready`, a write-back when it is

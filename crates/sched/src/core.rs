@@ -43,8 +43,6 @@ pub struct Core<P: Predictor> {
     policy: Box<dyn Policy<P>>,
     jobs: Jobs<P::Spot>,
     overlap: Overlap,
-    /// Jobs that wait for an earlier one they overlap, in order of submission.
-    held: Vec<JobId>,
     /// Flushes have no place on the medium and go ahead of the queue.
     flushes: VecDeque<JobId>,
     /// The command each tag stands for.
@@ -66,7 +64,6 @@ impl<P: Predictor> Core<P> {
             policy,
             jobs: Jobs::new(),
             overlap: Overlap::new(),
-            held: Vec::new(),
             flushes: VecDeque::new(),
             flying: vec![None; usize::from(caps.depth)],
             deadlines: BinaryHeap::new(),
@@ -131,6 +128,8 @@ impl<P: Predictor> Core<P> {
             sequence: self.sequence,
             spot: self.belief.spot(request.at),
             state: State::Queued,
+            first_held: None,
+            next_held: None,
         };
         let id = self.jobs.insert(job);
         if let Some(deadline) = job.qos.deadline {
@@ -141,11 +140,19 @@ impl<P: Predictor> Core<P> {
             return;
         }
         self.overlap.add(id, &job, &self.jobs);
-        if self.overlap.must_wait(&job) {
-            self.set_state(id, State::Held);
-            self.held.push(id);
-        } else {
-            self.policy.add(id, &job, &self.belief);
+        self.queue_or_hold(id, &job);
+    }
+
+    /// Gives a job to the policy, or holds it until the last earlier one it overlaps has ended.
+    fn queue_or_hold(&mut self, id: JobId, job: &Job<P::Spot>) {
+        let Some(blocker) = self.overlap.blocker(job) else {
+            self.set_state(id, State::Queued);
+            self.policy.add(id, job, &self.belief);
+            return;
+        };
+        let next = self.jobs.get_mut(blocker).and_then(|blocker| blocker.first_held.replace(id));
+        if let Some(job) = self.jobs.get_mut(id) {
+            (job.state, job.next_held) = (State::Held(blocker), next);
         }
     }
 
@@ -215,7 +222,7 @@ impl<P: Predictor> Core<P> {
     /// Takes a waiting job from wherever it waits.
     fn withdraw(&mut self, id: JobId, job: &Job<P::Spot>) {
         match job.state {
-            State::Held => self.held.retain(|held| *held != id),
+            State::Held(blocker) => self.let_go(id, blocker, job.next_held),
             State::Queued if job.op == Op::Flush => self.flushes.retain(|flush| *flush != id),
             State::Queued => self.policy.remove(id, job, &self.belief),
             State::Flying => {}
@@ -225,25 +232,30 @@ impl<P: Predictor> Core<P> {
     fn end(&mut self, id: JobId, ending: Ending, out: &mut Vec<Action>) {
         let Some(job) = self.jobs.remove(id) else { return };
         self.overlap.remove(&job);
-        if !self.held.is_empty() {
-            self.release();
+        let mut held = job.first_held;
+        while let Some(id) = held {
+            let Some(waiting) = self.jobs.get(id).copied() else { break };
+            held = waiting.next_held;
+            self.queue_or_hold(id, &waiting);
         }
         out.push(Action::Finish(job.request, ending));
     }
 
-    /// Queues the held jobs that no longer overlap an earlier one.
-    fn release(&mut self) {
-        let mut held = std::mem::take(&mut self.held);
-        held.retain(|id| {
-            let Some(job) = self.jobs.get(*id).copied() else { return false };
-            if self.overlap.must_wait(&job) {
-                return true;
+    /// Takes a held job from the list of the one it waits for.
+    fn let_go(&mut self, id: JobId, blocker: JobId, next: Option<JobId>) {
+        let Some(blocker) = self.jobs.get_mut(blocker) else { return };
+        if blocker.first_held == Some(id) {
+            blocker.first_held = next;
+            return;
+        }
+        let mut at = blocker.first_held;
+        while let Some(job) = at.and_then(|at| self.jobs.get_mut(at)) {
+            if job.next_held == Some(id) {
+                job.next_held = next;
+                return;
             }
-            self.set_state(*id, State::Queued);
-            self.policy.add(*id, &job, &self.belief);
-            false
-        });
-        self.held = held;
+            at = job.next_held;
+        }
     }
 
     /// Gives the device what it has room for.

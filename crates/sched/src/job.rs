@@ -9,8 +9,8 @@ pub struct JobId(pub u32);
 /// Where a job stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
-    /// Waiting for an earlier request that overlaps it.
-    Held,
+    /// Waiting for this earlier job, which overlaps it.
+    Held(JobId),
     /// With the policy.
     Queued,
     /// On the device.
@@ -35,6 +35,9 @@ pub struct Job<S> {
     /// Where the predictor found it to lie.
     pub spot: S,
     pub(crate) state: State,
+    /// The first of the jobs held because of this one, and the next held because of the same one as this.
+    pub(crate) first_held: Option<JobId>,
+    pub(crate) next_held: Option<JobId>,
 }
 
 /// All jobs, in slots that are used again.

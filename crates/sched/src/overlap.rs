@@ -1,10 +1,13 @@
 //! Which outstanding requests overlap: those where either writes keep the order in which they were submitted.
 //!
-//! While nobody writes, nothing is kept. A lookup walks the requests that begin within the longest outstanding
-//! extent before the range asked about.
+//! While nobody writes, nothing is kept. Extents are filed by length, so that a look-up need not reach back
+//! further than the longest of a class: one long request does not make all look-ups long.
 
 use crate::sorted::{Entry, Sorted};
 use crate::{Job, JobId, Jobs};
+
+/// Classes of length: up to 8, 64, 512 … blocks, and the rest.
+const CLASSES: usize = 6;
 
 #[derive(Clone, Copy, Debug)]
 struct Reach {
@@ -13,15 +16,26 @@ struct Reach {
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Overlap {
+struct Class {
     outstanding: Sorted<Reach>,
+    /// Longest extent since the class was last empty.
     longest: u64,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Overlap {
+    classes: [Class; CLASSES],
     watching: bool,
+}
+
+fn class_of(blocks: u32) -> usize {
+    (blocks.max(1).div_ceil(8).next_power_of_two().trailing_zeros().div_ceil(3) as usize).min(CLASSES - 1)
 }
 
 impl Overlap {
     pub(crate) fn new() -> Overlap {
-        Overlap { outstanding: Sorted::new(), longest: 0, watching: false }
+        let class = || Class { outstanding: Sorted::new(), longest: 0 };
+        Overlap { classes: std::array::from_fn(|_| class()), watching: false }
     }
 
     /// A job was submitted; `jobs` already holds it.
@@ -37,29 +51,45 @@ impl Overlap {
     }
 
     fn insert<S>(&mut self, id: JobId, job: &Job<S>) {
-        if self.outstanding.is_empty() {
-            self.longest = 0;
+        let class = &mut self.classes[class_of(job.at.blocks)];
+        if class.outstanding.is_empty() {
+            class.longest = 0;
         }
-        self.longest = self.longest.max(u64::from(job.at.blocks));
+        class.longest = class.longest.max(u64::from(job.at.blocks));
         let item = Reach { end: job.at.end().0, writes: job.op.writes() };
-        self.outstanding.add(Entry { key: job.at.start.0, sequence: job.sequence, bias: 0, id, item });
+        class.outstanding.add(Entry { key: job.at.start.0, sequence: job.sequence, bias: 0, id, item });
     }
 
     /// A job ended.
     pub(crate) fn remove<S>(&mut self, job: &Job<S>) {
         if self.watching {
-            self.outstanding.remove(job.at.start.0, job.sequence);
+            self.classes[class_of(job.at.blocks)].outstanding.remove(job.at.start.0, job.sequence);
         }
     }
 
-    /// Whether a job must wait for one submitted before it.
-    pub(crate) fn must_wait<S>(&self, job: &Job<S>) -> bool {
-        if !self.watching || self.outstanding.is_empty() {
-            return false;
+    /// The last job submitted before this one that it must wait for.
+    pub(crate) fn blocker<S>(&self, job: &Job<S>) -> Option<JobId> {
+        if !self.watching {
+            return None;
         }
         let (start, end) = (job.at.start.0, job.at.end().0);
-        self.outstanding.within(start.saturating_sub(self.longest), end).any(|other| {
-            other.sequence < job.sequence && other.item.end > start && (other.item.writes || job.op.writes())
-        })
+        let occupied = self.classes.iter().filter(|class| !class.outstanding.is_empty());
+        occupied
+            .flat_map(|class| class.outstanding.within(start.saturating_sub(class.longest), end))
+            .filter(|other| other.sequence < job.sequence && other.item.end > start)
+            .filter(|other| other.item.writes || job.op.writes())
+            .max_by_key(|other| other.sequence)
+            .map(|other| other.id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_grow_by_eight() {
+        let classes: Vec<usize> = [1, 8, 9, 64, 65, 512, 513, 4096, 4097, 32768, u32::MAX].map(class_of).into();
+        assert_eq!(classes, [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5]);
     }
 }

@@ -22,7 +22,7 @@ impl Oracle {
 
 impl Predictor for Oracle {
     type Spot = Extent;
-    type Mark = Command;
+    type Mark = Extent;
     type Head = Time;
 
     fn spot(&self, at: Extent) -> Extent {
@@ -33,8 +33,8 @@ impl Predictor for Oracle {
         at.start.0
     }
 
-    fn mark(&self, at: Extent, write: bool) -> Command {
-        Command { verb: if write { Verb::Write { fua: false } } else { Verb::Read }, at, place: Place::Nowhere }
+    fn mark(&self, at: Extent) -> Extent {
+        at
     }
 
     fn head(&self, now: Time) -> (Time, u64) {
@@ -42,12 +42,13 @@ impl Predictor for Oracle {
         (now, self.arm.0)
     }
 
-    fn cost(&self, now: &Time, _: u64, mark: Command) -> u64 {
-        self.shadow.borrow().foresee(*now, mark).0
+    fn cost(&self, now: &Time, _: u64, at: Extent, write: bool) -> u64 {
+        let verb = if write { Verb::Write { fua: false } } else { Verb::Read };
+        self.shadow.borrow().foresee(*now, Command { verb, at, place: Place::Nowhere }).0
     }
 
     /// A cached answer may come from anywhere on the drive, at once.
-    fn least(&self, _: &Time, _: u64, _: u64) -> u64 {
+    fn least(&self, _: &Time, _: u64, _: u64, _: bool) -> u64 {
         0
     }
 

@@ -67,7 +67,7 @@ pub(super) fn read(section: &Section, scope: Scope, folder: &Path, varied: &Vari
     Ok(TraceChoice {
         file: folder.join(section.need("file", section.string("file")?)?),
         format: section.string("format")?,
-        device: section.string("device")?,
+        device: section.name("device")?,
         replay,
         depth: if closed { depth } else { 1 },
         time_scale: if closed { 1.0 } else { time_scale },

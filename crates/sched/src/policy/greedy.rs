@@ -1,7 +1,7 @@
 //! Least score first, by branch and bound over position.
 //!
 //! The score of a job is its cost from where the head is now, plus a bias fixed when it came. Jobs are kept in
-//! order of their place along the stroke; the search walks outward from the head, leaf by leaf, passes over
+//! order of their place along the stroke, reads and writes apart, since their bounds differ; the search walks outward from the head, leaf by leaf, passes over
 //! leaves whose least possible score exceeds the best found, and stops when that holds for all that is left.
 //! Only a bound *above* the best ends the search, so ties go to the job submitted first, whatever the walk.
 
@@ -23,9 +23,9 @@ pub(super) trait View<P: Predictor> {
     /// Where the head is, and the key of that place.
     fn head(belief: &P, now: Time) -> (Self::Head, u64);
     /// What it costs to go there.
-    fn cost(belief: &P, head: &Self::Head, key: u64, item: Self::Item) -> u64;
+    fn cost(belief: &P, head: &Self::Head, key: u64, item: Self::Item, write: bool) -> u64;
     /// Nothing with a key in `from..=to` costs less.
-    fn least(belief: &P, head: &Self::Head, from: u64, to: u64) -> u64;
+    fn least(belief: &P, head: &Self::Head, from: u64, to: u64, write: bool) -> u64;
 }
 
 /// How waiting counts.
@@ -38,7 +38,8 @@ pub(super) struct Ageing {
 }
 
 pub(super) struct Greedy<P: Predictor, V: View<P>> {
-    waiting: Sorted<V::Item>,
+    /// Reads, and writes.
+    waiting: [Sorted<V::Item>; 2],
     ageing: Ageing,
     /// In order of arrival; kept only where age counts.
     oldest: Fcfs,
@@ -50,13 +51,14 @@ pub(super) struct Greedy<P: Predictor, V: View<P>> {
 struct Best {
     score: u64,
     sequence: u64,
+    write: bool,
     slot: usize,
     place: usize,
 }
 
 impl<P: Predictor, V: View<P>> Greedy<P, V> {
     pub(super) fn new(ageing: Ageing) -> Greedy<P, V> {
-        Greedy { waiting: Sorted::new(), ageing, oldest: Fcfs::new(), examined: 0 }
+        Greedy { waiting: [Sorted::new(), Sorted::new()], ageing, oldest: Fcfs::new(), examined: 0 }
     }
 
     fn ages(&self) -> bool {
@@ -69,56 +71,48 @@ impl<P: Predictor, V: View<P>> Greedy<P, V> {
         if self.ageing.weight == 0.0 { 0 } else { belief.ticks(Span((self.ageing.weight * arrived.0 as f64) as u64)) }
     }
 
-    /// Weighs all candidates of a leaf.
-    fn examine(&mut self, slot: usize, belief: &P, head: &V::Head, best: &mut Best) {
-        let entries = self.waiting.entries(slot);
-        self.examined += entries.len() as u64;
-        for (place, entry) in entries.iter().enumerate() {
-            let score = V::cost(belief, head, entry.key, entry.item) + entry.bias;
-            if (score, entry.sequence) < (best.score, best.sequence) {
-                *best = Best { score, sequence: entry.sequence, slot, place };
-            }
+    /// The best of the reads or of the writes, if it is better than what was found so far.
+    fn search(&mut self, head: &V::Head, key: u64, floor: u64, belief: &P, write: bool, best: &mut Best) {
+        let sorted = &self.waiting[usize::from(write)];
+        let directory = sorted.directory();
+        if directory.is_empty() {
+            return;
         }
-    }
-
-    fn search(&mut self, now: Time, floor: u64, belief: &P) -> Best {
-        let (head, key) = V::head(belief, now);
-        let head = &head;
-        let last = self.waiting.directory().len() - 1;
-        let middle = self.waiting.slot_of(key);
-        let mut best = Best { score: u64::MAX, sequence: u64::MAX, slot: 0, place: 0 };
-        self.examine(middle, belief, head, &mut best);
-        let (mut left, mut right) = (middle, middle);
-        // Least score of everything left of `left` and right of `right`.
-        let below = |sorted: &Sorted<V::Item>, left: usize| match left {
-            0 => u64::MAX,
-            _ => V::least(belief, head, 0, sorted.directory()[left].low()).saturating_add(floor),
+        let low = |slot: usize| directory.get(slot).map_or(u64::MAX, |slot| slot.low());
+        // Least score of everything before a leaf, and of it and everything after.
+        let below = |slot| if slot == 0 { u64::MAX } else { V::least(belief, head, 0, low(slot), write) + floor };
+        let above = |slot| {
+            if slot == directory.len() { u64::MAX } else { V::least(belief, head, low(slot), u64::MAX, write) + floor }
         };
-        let above = |sorted: &Sorted<V::Item>, right: usize| {
-            if right == last {
-                return u64::MAX;
+        // Leaves from `left` up to `right` have been searched.
+        let mut left = sorted.slot_of(key);
+        let mut right = left;
+        let (mut least_left, mut least_right) = (below(left), above(right));
+        loop {
+            let slot = if least_right <= least_left { right } else { left.wrapping_sub(1) };
+            if least_left.min(least_right) > best.score || (left == 0 && right == directory.len()) {
+                return;
             }
-            V::least(belief, head, sorted.directory()[right + 1].low(), u64::MAX).saturating_add(floor)
-        };
-        let (mut least_left, mut least_right) = (below(&self.waiting, left), above(&self.waiting, right));
-        while least_left.min(least_right) <= best.score && (left > 0 || right < last) {
-            let slot = if least_right <= least_left {
+            if slot == right {
                 right += 1;
-                least_right = above(&self.waiting, right);
-                right
+                least_right = above(right);
             } else {
-                left -= 1;
-                least_left = below(&self.waiting, left);
-                left
-            };
-            let directory = self.waiting.directory();
-            let to = directory.get(slot + 1).map_or(u64::MAX, |next| next.low());
-            let least = V::least(belief, head, directory[slot].low(), to).saturating_add(directory[slot].bias);
-            if least <= best.score {
-                self.examine(slot, belief, head, &mut best);
+                left = slot;
+                least_left = below(left);
+            }
+            let least = V::least(belief, head, low(slot), low(slot + 1), write) + directory[slot].bias;
+            if least > best.score {
+                continue;
+            }
+            let entries = sorted.entries(slot);
+            self.examined += entries.len() as u64;
+            for (place, entry) in entries.iter().enumerate() {
+                let score = V::cost(belief, head, entry.key, entry.item, write) + entry.bias;
+                if (score, entry.sequence) < (best.score, best.sequence) {
+                    *best = Best { score, sequence: entry.sequence, write, slot, place };
+                }
             }
         }
-        best
     }
 }
 
@@ -126,18 +120,19 @@ impl<P: Predictor, V: View<P>> Policy<P> for Greedy<P, V> {
     fn add(&mut self, id: JobId, job: &Job<P::Spot>, belief: &P) {
         let (key, item) = V::place(belief, job);
         let bias = self.bias(belief, job.arrived);
-        self.waiting.add(Entry { key, sequence: job.sequence, bias, id, item });
+        let waiting = &mut self.waiting[usize::from(job.op.writes())];
+        waiting.add(Entry { key, sequence: job.sequence, bias, id, item });
         if self.ages() {
             self.oldest.push(id, job);
         }
     }
 
     fn remove(&mut self, _: JobId, job: &Job<P::Spot>, belief: &P) {
-        self.waiting.remove(V::place(belief, job).0, job.sequence);
+        self.waiting[usize::from(job.op.writes())].remove(V::place(belief, job).0, job.sequence);
     }
 
     fn take(&mut self, now: Time, jobs: &Jobs<P::Spot>, belief: &P) -> Option<JobId> {
-        if self.waiting.is_empty() {
+        if self.waiting.iter().all(Sorted::is_empty) {
             return None;
         }
         let oldest = if self.ages() { self.oldest.front(jobs) } else { None };
@@ -149,8 +144,11 @@ impl<P: Predictor, V: View<P>> Policy<P> for Greedy<P, V> {
             return Some(id);
         }
         let floor = oldest.and_then(|id| jobs.get(id)).map_or(0, |job| self.bias(belief, job.arrived));
-        let best = self.search(now, floor, belief);
-        Some(self.waiting.remove_at(best.slot, best.place).id)
+        let (head, key) = V::head(belief, now);
+        let mut best = Best { score: u64::MAX, sequence: u64::MAX, write: false, slot: 0, place: 0 };
+        self.search(&head, key, floor, belief, false, &mut best);
+        self.search(&head, key, floor, belief, true, &mut best);
+        Some(self.waiting[usize::from(best.write)].remove_at(best.slot, best.place).id)
     }
 
     fn examined(&self) -> u64 {

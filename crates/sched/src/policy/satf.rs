@@ -17,18 +17,18 @@ impl<P: Predictor> View<P> for AccessTime {
     type Head = P::Head;
 
     fn place(belief: &P, job: &Job<P::Spot>) -> (u64, P::Mark) {
-        (belief.key(job.spot), belief.mark(job.spot, job.op.writes()))
+        (belief.key(job.spot), belief.mark(job.spot))
     }
 
     fn head(belief: &P, now: Time) -> (P::Head, u64) {
         belief.head(now)
     }
 
-    fn cost(belief: &P, head: &P::Head, key: u64, mark: P::Mark) -> u64 {
-        belief.cost(head, key, mark)
+    fn cost(belief: &P, head: &P::Head, key: u64, mark: P::Mark, write: bool) -> u64 {
+        belief.cost(head, key, mark, write)
     }
 
-    fn least(belief: &P, head: &P::Head, from: u64, to: u64) -> u64 {
-        belief.least(head, from, to)
+    fn least(belief: &P, head: &P::Head, from: u64, to: u64, write: bool) -> u64 {
+        belief.least(head, from, to, write)
     }
 }

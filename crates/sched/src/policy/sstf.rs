@@ -24,11 +24,11 @@ impl<P: Predictor> View<P> for Nearness {
         (belief.arm().0, belief.arm().0)
     }
 
-    fn cost(_: &P, arm: &u64, start: u64, (): ()) -> u64 {
+    fn cost(_: &P, arm: &u64, start: u64, (): (), _: bool) -> u64 {
         arm.abs_diff(start)
     }
 
-    fn least(_: &P, arm: &u64, from: u64, to: u64) -> u64 {
+    fn least(_: &P, arm: &u64, from: u64, to: u64, _: bool) -> u64 {
         arm.abs_diff((*arm).clamp(from, to))
     }
 }

@@ -22,17 +22,17 @@ impl Predictor for Distance {
         spot.0
     }
 
-    fn mark(&self, _: Lbn, _: bool) {}
+    fn mark(&self, _: Lbn) {}
 
     fn head(&self, _: Time) -> (Lbn, u64) {
         (self.arm, self.arm.0)
     }
 
-    fn cost(&self, head: &Lbn, key: u64, (): ()) -> u64 {
+    fn cost(&self, head: &Lbn, key: u64, (): (), _: bool) -> u64 {
         head.0.abs_diff(key)
     }
 
-    fn least(&self, head: &Lbn, from: u64, to: u64) -> u64 {
+    fn least(&self, head: &Lbn, from: u64, to: u64, _: bool) -> u64 {
         head.0.abs_diff(head.0.clamp(from, to))
     }
 

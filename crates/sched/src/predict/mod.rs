@@ -28,16 +28,16 @@ pub trait Predictor {
     fn key(&self, spot: Self::Spot) -> u64;
 
     /// What a decision needs to know of it beyond its key.
-    fn mark(&self, spot: Self::Spot, write: bool) -> Self::Mark;
+    fn mark(&self, spot: Self::Spot) -> Self::Mark;
 
     /// Where the head is at `now`, and the key of that place.
     fn head(&self, now: Time) -> (Self::Head, u64);
 
-    /// The cost of going there.
-    fn cost(&self, head: &Self::Head, key: u64, mark: Self::Mark) -> u64;
+    /// The cost of going there, to read or to write.
+    fn cost(&self, head: &Self::Head, key: u64, mark: Self::Mark, write: bool) -> u64;
 
     /// A lower bound: nothing with a key in `from..=to` costs less. It makes pruning sound.
-    fn least(&self, head: &Self::Head, from: u64, to: u64) -> u64;
+    fn least(&self, head: &Self::Head, from: u64, to: u64, write: bool) -> u64;
 
     /// A span in ticks.
     fn ticks(&self, span: Span) -> u64;

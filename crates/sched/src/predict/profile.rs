@@ -13,19 +13,16 @@ mod phase;
 use lateness::Lateness;
 use phase::Phase;
 
+/// For so many commands after a write into the buffer, the drive may still be writing back when a command comes:
+/// a late arrival then says nothing of seeks.
+const WRITE_BACK: u32 = 64;
+
 /// Ticks in a revolution, less one.
 const TURN: u64 = (1 << 28) - 1;
 
 /// An angle in ticks.
 fn ticks_of(angle: u64) -> u32 {
     (angle >> 36) as u32
-}
-
-/// What a decision needs to know of a request beyond its key.
-#[derive(Clone, Copy, Debug)]
-pub struct Mark {
-    head: u16,
-    write: bool,
 }
 
 /// Where the head is.
@@ -57,6 +54,8 @@ pub struct Profile {
     /// After a read the drive reads on, and leaves at the end of a sector.
     reads_ahead: bool,
     reading: bool,
+    /// Commands since the last write into the buffer.
+    undisturbed: u32,
     phase: Phase,
     lateness: Lateness,
     track: Track,
@@ -92,6 +91,7 @@ impl Profile {
             buffers_writes: sheet.cache.write_buffer > 0,
             reads_ahead: sheet.cache.segments > 0 && sheet.cache.read_ahead > 0,
             reading: false,
+            undisturbed: WRITE_BACK,
             phase: Phase::new(&mechanics.rotation),
             lateness: Lateness::new(),
             track: mechanics.layout.locate(Lbn(0)).track,
@@ -111,13 +111,18 @@ impl Profile {
     }
 
     /// Ticks until the arm is there, overhead included.
-    fn travel(&self, head: &Head, cylinder: u32, mark: Mark) -> u64 {
+    fn travel(&self, head: &Head, cylinder: u32, surface: u16, write: bool) -> u64 {
         // Products, not branches: which candidates switch heads cannot be foreseen.
         let distance = head.cylinder.abs_diff(cylinder) as usize;
-        let switch = u64::from(head.head != mark.head) * self.head_switch;
+        let switch = u64::from(head.head != surface) * self.head_switch;
         let moved = u64::from(self.seek[distance.min(self.seek.len() - 1)]).max(switch);
-        let settle = u64::from(mark.write && moved > 0) * self.write_settle;
-        moved + settle + self.overhead[usize::from(mark.write)] + head.stay
+        let settle = u64::from(write && moved > 0) * self.write_settle;
+        moved + settle + self.overhead[usize::from(write)] + head.stay
+    }
+
+    /// Whether a command completes in the drive's buffer.
+    fn is_buffered(&self, verb: Verb) -> bool {
+        self.buffers_writes && verb == Verb::Write { fua: false }
     }
 
     /// The angle from `phase` to the end of the sector the drive is reading ahead, if it is.
@@ -137,7 +142,8 @@ fn wait(travel: u64, phase: u32, angle: u32) -> u64 {
 
 impl Predictor for Profile {
     type Spot = Spot;
-    type Mark = Mark;
+    /// The head.
+    type Mark = u16;
     type Head = Head;
 
     fn spot(&self, at: Extent) -> Spot {
@@ -149,8 +155,8 @@ impl Predictor for Profile {
         u64::from(spot.track.cylinder) << 32 | u64::from(ticks_of(spot.angle))
     }
 
-    fn mark(&self, spot: Spot, write: bool) -> Mark {
-        Mark { head: spot.track.head as u16, write }
+    fn mark(&self, spot: Spot) -> u16 {
+        spot.track.head as u16
     }
 
     fn head(&self, now: Time) -> (Head, u64) {
@@ -161,8 +167,8 @@ impl Predictor for Profile {
         (head, u64::from(head.cylinder) << 32 | u64::from(phase.unwrap_or(0)))
     }
 
-    fn cost(&self, head: &Head, key: u64, mark: Mark) -> u64 {
-        let travel = self.travel(head, (key >> 32) as u32, mark);
+    fn cost(&self, head: &Head, key: u64, surface: u16, write: bool) -> u64 {
+        let travel = self.travel(head, (key >> 32) as u32, surface, write);
         match head.phase {
             Some(phase) => {
                 let wait = wait(travel, phase, key as u32);
@@ -172,12 +178,12 @@ impl Predictor for Profile {
         }
     }
 
-    fn least(&self, head: &Head, from: u64, to: u64) -> u64 {
+    fn least(&self, head: &Head, from: u64, to: u64, write: bool) -> u64 {
         let (first, last) = ((from >> 32) as u32, (to >> 32) as u32);
         let distance = head.cylinder.abs_diff(head.cylinder.clamp(first, last)) as usize;
-        let travel = u64::from(self.floor[distance.min(self.floor.len() - 1)])
-            + self.overhead[0].min(self.overhead[1])
-            + head.stay;
+        let floor = u64::from(self.floor[distance.min(self.floor.len() - 1)]);
+        let settle = u64::from(write && floor > 0) * self.write_settle;
+        let travel = floor + settle + self.overhead[usize::from(write)] + head.stay;
         let Some(phase) = head.phase.filter(|_| first == last) else { return travel };
         // On one cylinder the angles are bounded too: wait for the first of them, unless it is among them.
         let (low, high) = (from as u32, to as u32);
@@ -207,6 +213,7 @@ impl Predictor for Profile {
         let passage = self.mechanics.pass(&self.phase, arrived, spot, command.at, write);
         self.issued = now;
         self.reading = command.verb == Verb::Read;
+        self.undisturbed = if self.is_buffered(command.verb) { 0 } else { self.undisturbed.saturating_add(1) };
         // A cached answer comes well before the arm could have got there.
         self.soonest = arrived.since(now) + passage.transfer + passage.crossing;
         self.expected = self.phase.at(now).map(|_| (passage.end, self.ticks(passage.began.since(arrived))));
@@ -215,11 +222,7 @@ impl Predictor for Profile {
     }
 
     fn observed(&mut self, happened: Time, command: &Command, outcome: Outcome) {
-        let from_medium = match command.verb {
-            Verb::Read => true,
-            Verb::Write { fua } => fua || !self.buffers_writes,
-            Verb::Flush => false,
-        };
+        let from_medium = command.verb != Verb::Flush && !self.is_buffered(command.verb);
         let bus = if command.verb == Verb::Read { self.bus } else { Span::ZERO };
         let passed = Time(happened.0.saturating_sub(bus.0));
         let soonest = Span(self.soonest.0 - self.soonest.0 / 8);
@@ -227,6 +230,7 @@ impl Predictor for Profile {
             return;
         }
         if self.phase.observed(passed, self.angle)
+            && self.undisturbed > WRITE_BACK
             && let Some((expected, wait)) = self.expected
         {
             let late = passed.since(expected) > Span(self.mechanics.rotation.period().0 / 2);

@@ -1,0 +1,9 @@
+//! How a drive behaves from outside: every nanosecond is attributed, streams run at the rates of the medium, writes are
+//! reported early while there is room and no longer, noise is the same for everyone.
+
+mod accounts;
+mod noise;
+mod random;
+mod rig;
+mod streams;
+mod writes;

@@ -1,0 +1,153 @@
+//! Buffered writes: reported early while there is room, at the pace of the medium after; FUA and flush wait for it.
+
+use crate::rig::{Dice, FUA, Rig};
+use block::{Extent, Outcome, Span};
+use disk::catalogue;
+use std::sync::mpsc;
+use std::time::Duration;
+
+/// Drives of the catalogue that report writes early.
+fn buffering() -> impl Iterator<Item = &'static str> {
+    catalogue::names().filter(|name| Rig::quiet(name).sheet.cache.write_buffer > 0)
+}
+
+/// The time of a write that only enters the buffer.
+fn early(rig: &Rig, blocks: u32) -> Span {
+    let bus = rig.sheet.overheads.bus_mb_s.map_or(0.0, |rate| f64::from(blocks) * 512.0 / rate / 1e3);
+    rig.sheet.overheads.write + Span::from_ms(bus) + Span(1000)
+}
+
+#[test]
+fn a_burst_is_reported_early_until_the_buffer_is_full_and_then_at_the_pace_of_the_medium() {
+    for name in buffering() {
+        let mut rig = Rig::quiet(name);
+        let room = u64::from(rig.sheet.cache.write_buffer);
+        let blocks = (room / 8).min(128) as u32;
+        let mut dice = Dice(2);
+        let fits = room / u64::from(blocks);
+        let times: Vec<Span> = (0..fits + 400)
+            .map(|_| {
+                let start = dice.below((rig.blocks() - 1000) / 8) * 8;
+                rig.write(start, blocks).took
+            })
+            .collect();
+        let quick = times.iter().take_while(|took| **took <= early(&rig, blocks)).count() as u64;
+        let slow = &times[times.len() - 200..];
+        let mean = Span(slow.iter().map(|took| took.0).sum::<u64>() / 200).as_ms();
+        println!("{name}: {quick} writes of {blocks} blocks at once, {fits} fit; then {mean:.2} ms each");
+        assert!(quick >= fits, "{name}: only {quick} of {fits}");
+        // What the medium takes meanwhile makes room for a few more; of a large buffer, for more.
+        assert!(quick <= fits + 1 + fits / 4, "{name}: {quick} for {fits}");
+        let seek = rig.sheet.mechanics.seek.mean_ms();
+        let expected = seek + 0.5 * rig.revolution().as_ms();
+        assert!(
+            (expected * 0.8..expected * 1.8).contains(&mean),
+            "{name}: {mean} ms, a seek and half a turn {expected}"
+        );
+    }
+}
+
+#[test]
+fn a_flush_waits_for_every_write_and_leaves_the_buffer_empty() {
+    for name in buffering() {
+        let mut rig = Rig::quiet(name);
+        let blocks = (rig.sheet.cache.write_buffer / 8).min(128);
+        let mut dice = Dice(3);
+        for _ in 0..5 {
+            let start = dice.below((rig.blocks() - 1000) / 8) * 8;
+            assert!(rig.write(start, blocks).took <= early(&rig, blocks), "{name}");
+        }
+        let flush = rig.flush();
+        assert_eq!(flush.parts.external, flush.took - rig.sheet.overheads.write);
+        let seek = rig.sheet.mechanics.seek.mean_ms();
+        assert!(flush.took.as_ms() > 5.0 * 0.4 * (seek + 0.5 * rig.revolution().as_ms()), "{name}: {:?}", flush.took);
+        assert_eq!(rig.flush().took, rig.sheet.overheads.write, "{name}: there was something left");
+        rig.drive.take_account(rig.now);
+        rig.pause(Span(1_000_000_000));
+        assert_eq!(rig.drive.take_account(rig.now).background, Span::ZERO, "{name}");
+    }
+}
+
+#[test]
+fn a_flush_waits_for_what_no_sector_boundary_divides() {
+    for align in [1, 3, 8] {
+        let mut rig = Rig::quiet("nl20");
+        for i in 0..50 {
+            rig.write(1_000_000 + align + i * 77_777_776, 9);
+        }
+        let flush = rig.flush();
+        assert!(flush.took > Span::from_ms(50.0 * 3.0), "50 writes off by {align} in {:?}", flush.took);
+    }
+}
+
+#[test]
+fn a_write_with_fua_completes_on_the_medium() {
+    for name in catalogue::names() {
+        let mut rig = Rig::quiet(name);
+        rig.read(0, 8);
+        let far = rig.blocks() / 2 / 8 * 8;
+        let done = rig.command(FUA, Extent::new(far, 8));
+        let mechanics = &rig.sheet.mechanics;
+        let move_ = mechanics.stroke(
+            mechanics.layout.locate(block::Lbn(0)).track,
+            mechanics.layout.locate(block::Lbn(far)).track,
+            true,
+        );
+        assert_eq!((done.parts.seek, done.parts.settle), (move_.seek, move_.settle), "{name}");
+        assert!(done.parts.transfer > Span::ZERO, "{name}");
+        assert_eq!(rig.flush().took, rig.sheet.overheads.write, "{name}: FUA left something to flush");
+    }
+}
+
+#[test]
+fn a_write_larger_than_the_buffer_completes_on_the_medium() {
+    for name in buffering() {
+        let mut rig = Rig::quiet(name);
+        let blocks = rig.sheet.cache.write_buffer + 8;
+        let done = rig.write(8000, blocks);
+        assert_eq!(done.outcome, Outcome::Ok);
+        assert!(done.parts.transfer > Span::ZERO, "{name}: {done:?}");
+    }
+}
+
+#[test]
+fn a_read_of_what_is_buffered_is_answered_from_the_buffer_and_one_of_what_was_overwritten_is_not_from_the_cache() {
+    for name in buffering() {
+        let mut rig = Rig::quiet(name);
+        let far = rig.blocks() / 3 / 8 * 8;
+        rig.write(far, 32);
+        let done = rig.read(far + 8, 8);
+        assert_eq!(done.took, done.parts.overhead + done.parts.bus, "{name}: {done:?}");
+        rig.flush();
+        rig.read(far, 32);
+        rig.command(FUA, Extent::new(far + 16, 8));
+        let done = rig.read(far, 32);
+        assert!(done.parts.rotation + done.parts.transfer > Span::ZERO, "{name}: stale blocks: {done:?}");
+    }
+}
+
+#[test]
+fn a_read_during_write_back_waits_for_the_write_back_under_way_alone() {
+    let mut rig = Rig::quiet("st318437lw");
+    let mut dice = Dice(4);
+    for _ in 0..6 {
+        rig.write(dice.below(30_000_000), 64);
+    }
+    let done = rig.read(20_000_000, 8);
+    // One access, not six.
+    assert!(done.parts.external > Span::ZERO && done.parts.external < Span::from_ms(30.0), "{:?}", done.parts);
+}
+
+#[test]
+fn any_number_of_small_writes_gets_through_a_large_buffer() {
+    let (sender, done) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut rig = Rig::quiet("nl20");
+        for i in 0..3000 {
+            rig.write(1_000_000 + i * 8_000_000, 8);
+        }
+        let _ = sender.send(rig.now);
+    });
+    let now = done.recv_timeout(Duration::from_secs(20)).expect("the drive hangs in `issue`");
+    assert!(now.as_secs() > 1.0, "{now:?}");
+}

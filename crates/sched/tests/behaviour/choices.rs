@@ -1,0 +1,195 @@
+//! Each policy chooses what it would by looking at every waiting request: whatever waits, comes, is cancelled or held.
+
+use crate::naive::Watched;
+use crate::random::check;
+use crate::toy::{Dice, ToyDrive};
+use block::{Caps, Change, Extent, Op, Outcome, Qos, Request, RequestId, Span, Tag, Time};
+use disk::{Sheet, catalogue};
+use proptest::prelude::*;
+use sched::policy::{self, Knobs};
+use sched::predict::{Distance, Predictor, Profile};
+use sched::{Action, Core, Input};
+
+/// Where requests go.
+#[derive(Clone, Copy, Debug)]
+enum Crowd {
+    /// Anywhere.
+    Spread,
+    /// In a hundredth of the drive.
+    Region,
+    /// On a few tracks.
+    Tracks,
+    /// On a few hundred blocks, so that they overlap.
+    Blocks,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Scene {
+    drive: &'static str,
+    crowd: Crowd,
+    /// How many are submitted before the second command.
+    deep: u64,
+    steps: u64,
+    writes: u64,
+    seed: u64,
+}
+
+fn scenes() -> impl Strategy<Value = Scene> {
+    let drive = prop::sample::select(vec!["atlas10k", "st318437lw", "mimic-base", "nl20"]);
+    let crowd = prop::sample::select(vec![Crowd::Spread, Crowd::Region, Crowd::Tracks, Crowd::Blocks]);
+    let deep = prop_oneof![0..8u64, 0..60u64, 300..700u64];
+    (drive, crowd, deep, 20..120u64, 0..4u64, any::<u64>())
+        .prop_map(|(drive, crowd, deep, steps, writes, seed)| Scene { drive, crowd, deep, steps, writes, seed })
+}
+
+/// A core under watch, and the toy it drives.
+struct Stage<P: Predictor> {
+    core: Core<P>,
+    drive: ToyDrive,
+    dice: Dice,
+    scene: Scene,
+    blocks: u64,
+    now: Time,
+    /// The command in flight comes back then.
+    flying: Option<Time>,
+    submitted: u32,
+    out: Vec<Action>,
+}
+
+impl<P: Predictor + 'static> Stage<P> {
+    fn new(name: &'static str, knobs: Knobs, scene: Scene, sheet: &Sheet, belief: P) -> Stage<P> {
+        let blocks = sheet.mechanics.layout.blocks();
+        let mut dice = Dice(scene.seed);
+        let drive = ToyDrive::new(sheet, dice.below(u64::MAX));
+        Stage {
+            core: Core::new(Caps { blocks, depth: 1 }, 1000, belief, Box::new(Watched::new(name, knobs))),
+            drive,
+            dice,
+            scene,
+            blocks,
+            now: Time::ZERO,
+            flying: None,
+            submitted: 0,
+            out: Vec::new(),
+        }
+    }
+
+    fn extent(&mut self) -> Extent {
+        let (from, range) = match self.scene.crowd {
+            Crowd::Spread => (0, self.blocks - 64),
+            Crowd::Region => (self.blocks / 3, self.blocks / 100),
+            Crowd::Tracks => (self.blocks / 2, 1500),
+            Crowd::Blocks => (self.blocks / 5, 300),
+        };
+        Extent::new(from + self.dice.below(range), 1 + self.dice.below(40) as u32)
+    }
+
+    fn submit(&mut self) {
+        let op = if self.dice.below(4) < self.scene.writes { Op::Write { fua: true } } else { Op::Read };
+        let at = self.extent();
+        self.submitted += 1;
+        self.handle(Input::Submit(Request { id: RequestId(self.submitted), op, at, qos: Qos::default() }));
+    }
+
+    fn complete(&mut self) {
+        let Some(end) = self.flying.take() else { return };
+        self.now = end;
+        self.handle(Input::Done(Tag(0), end, Outcome::Ok));
+    }
+
+    /// Cancels a request, or one that is flying or has ended.
+    fn cancel(&mut self) {
+        let id = RequestId(1 + self.dice.below(u64::from(self.submitted)) as u32);
+        self.handle(Input::Amend(id, Change::Cancel));
+    }
+
+    fn handle(&mut self, input: Input) {
+        self.out.clear();
+        self.core.handle(self.now, input, &mut self.out);
+        for action in &self.out {
+            if let Action::Issue(_, _, command) = action {
+                self.flying = Some(self.drive.serve(self.now, command));
+            }
+        }
+    }
+
+    fn play(&mut self) {
+        for _ in 0..=self.scene.deep {
+            self.submit();
+        }
+        for _ in 0..self.scene.steps {
+            match self.dice.below(20) {
+                0 => self.cancel(),
+                1..8 if self.core.room() > 0 => self.submit(),
+                _ => self.complete(),
+            }
+            if self.dice.once_in(10) && self.flying.is_none() {
+                self.now += Span(self.dice.below(20_000_000));
+            }
+        }
+        while self.flying.is_some() {
+            self.complete();
+        }
+        assert_eq!(self.core.room(), 1000);
+    }
+}
+
+/// Plays scenes with one policy.
+fn plays(name: &'static str, cases: u32, knobs: impl Strategy<Value = Knobs>) {
+    check(cases, (scenes(), knobs, any::<bool>()), |(scene, knobs, profile)| {
+        let sheet = catalogue::find(scene.drive).unwrap().sheet;
+        if profile || name.ends_with("satf") {
+            Stage::new(name, knobs, scene, &sheet, Profile::new(&sheet)).play();
+        } else {
+            Stage::new(name, knobs, scene, &sheet, Distance::default()).play();
+        }
+        Ok(())
+    });
+}
+
+fn plain() -> impl Strategy<Value = Knobs> {
+    Just(Knobs::default())
+}
+
+#[test]
+fn satf_takes_the_least_believed_access_time_and_of_equal_ones_the_first_submitted() {
+    plays("satf", 300, plain());
+}
+
+#[test]
+fn asatf_takes_the_least_access_time_less_the_weighted_wait_and_past_the_limit_the_oldest() {
+    let limit = prop_oneof![Just(None), (1.0..3000.0f64).prop_map(|ms| Some(Span::from_ms(ms)))];
+    let weight = prop_oneof![Just(0.006), 0.0..0.2f64, Just(1.0), Just(0.0)];
+    plays("asatf", 300, (weight, limit).prop_map(|(age_weight, age_limit)| Knobs { age_weight, age_limit, batch: 1 }));
+}
+
+#[test]
+fn sstf_takes_the_nearest_block_and_of_equal_ones_the_first_submitted() {
+    plays("sstf", 150, plain());
+}
+
+#[test]
+fn fcfs_keeps_the_order_of_submission() {
+    plays("fcfs", 100, plain());
+}
+
+#[test]
+fn c_look_sweeps_upward_and_jumps_back_to_the_lowest() {
+    plays("c-look", 150, plain());
+}
+
+#[test]
+fn look_turns_where_nothing_waits_ahead() {
+    plays("look", 150, plain());
+}
+
+#[test]
+fn batch_look_serves_the_oldest_batch_before_any_later_request() {
+    plays("batch-look", 150, (1..60u32).prop_map(|batch| Knobs { batch, ..Knobs::default() }));
+}
+
+#[test]
+fn every_policy_is_compared() {
+    let compared = ["fcfs", "look", "c-look", "sstf", "satf", "asatf", "batch-look"];
+    assert!(policy::NAMES.iter().all(|name| compared.contains(name)), "{:?}", policy::NAMES);
+}

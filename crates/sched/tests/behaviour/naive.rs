@@ -1,0 +1,146 @@
+//! What each policy stands for, in its plainest form: look at every waiting request.
+
+use block::{Extent, Span, Time};
+use sched::policy::{Knobs, Policy};
+use sched::predict::Predictor;
+use sched::{Job, JobId, Jobs};
+
+/// A request waiting.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    id: JobId,
+    start: u64,
+    write: bool,
+    arrived: Time,
+    /// In which order it was submitted.
+    sequence: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Sweep {
+    Up,
+    Down,
+}
+
+/// A policy with what it remembers.
+struct Naive {
+    name: &'static str,
+    knobs: Knobs,
+    sweep: Sweep,
+    /// The batch being served, by number.
+    batch: Vec<u64>,
+}
+
+impl Naive {
+    fn new(name: &'static str, knobs: Knobs) -> Naive {
+        Naive { name, knobs, sweep: Sweep::Up, batch: Vec::new() }
+    }
+
+    /// The numbers of the requests it may serve now: one, but where ageing makes scores equal to within rounding.
+    fn choose<P: Predictor>(&mut self, now: Time, belief: &P, waiting: &[Waiting]) -> Vec<u64> {
+        let arm = belief.arm().0;
+        let one = match self.name {
+            "fcfs" => waiting.iter().min_by_key(|job| job.sequence),
+            "c-look" => {
+                let ahead = waiting.iter().filter(|job| job.start >= arm).min_by_key(|job| (job.start, job.sequence));
+                ahead.or_else(|| waiting.iter().min_by_key(|job| (job.start, job.sequence)))
+            }
+            "sstf" => waiting.iter().min_by_key(|job| (job.start.abs_diff(arm), job.sequence)),
+            "satf" => {
+                let (head, _) = belief.head(now);
+                waiting.iter().min_by_key(|job| (cost(belief, &head, job), job.sequence))
+            }
+            "asatf" => return self.aged(now, belief, waiting),
+            "look" => self.look(arm, waiting),
+            "batch-look" => return self.batch_look(arm, waiting),
+            other => panic!("{other} has no plain form here"),
+        };
+        one.map(|job| job.sequence).into_iter().collect()
+    }
+
+    fn look<'a>(&mut self, arm: u64, waiting: &'a [Waiting]) -> Option<&'a Waiting> {
+        let up = waiting.iter().filter(|job| job.start >= arm).min_by_key(|job| (job.start, job.sequence));
+        // Of those at one place, the first submitted.
+        let down = waiting.iter().filter(|job| job.start <= arm).min_by_key(|job| (arm - job.start, job.sequence));
+        let (ahead, behind, turned) = match self.sweep {
+            Sweep::Up => (up, down, Sweep::Down),
+            Sweep::Down => (down, up, Sweep::Up),
+        };
+        ahead.or_else(|| {
+            self.sweep = turned;
+            behind
+        })
+    }
+
+    fn batch_look(&mut self, arm: u64, waiting: &[Waiting]) -> Vec<u64> {
+        self.batch.retain(|number| waiting.iter().any(|job| job.sequence == *number));
+        if self.batch.is_empty() {
+            self.batch = waiting.iter().map(|job| job.sequence).collect();
+            self.batch.sort_unstable();
+            self.batch.truncate(self.knobs.batch as usize);
+        }
+        let together: Vec<Waiting> = waiting.iter().filter(|job| self.batch.contains(&job.sequence)).copied().collect();
+        self.look(arm, &together).map(|job| job.sequence).into_iter().collect()
+    }
+
+    fn aged<P: Predictor>(&self, now: Time, belief: &P, waiting: &[Waiting]) -> Vec<u64> {
+        let Some(oldest) = waiting.iter().min_by_key(|job| job.sequence) else { return Vec::new() };
+        if self.knobs.age_limit.is_some_and(|limit| now.since(oldest.arrived) > limit) {
+            return vec![oldest.sequence];
+        }
+        let (head, _) = belief.head(now);
+        let score = |job: &Waiting| {
+            let aged = Span((self.knobs.age_weight * now.since(job.arrived).0 as f64) as u64);
+            cost(belief, &head, job) as i64 - belief.ticks(aged) as i64
+        };
+        let least = waiting.iter().map(score).min().unwrap_or(0);
+        // Ticks round, twice.
+        waiting.iter().filter(|job| score(job) <= least + 3).map(|job| job.sequence).collect()
+    }
+}
+
+fn cost<P: Predictor>(belief: &P, head: &P::Head, job: &Waiting) -> u64 {
+    let spot = belief.spot(Extent::new(job.start, 1));
+    belief.cost(head, belief.key(spot), belief.mark(spot), job.write)
+}
+
+/// A policy under watch: whatever it takes must be what its plain form would.
+pub struct Watched<P: Predictor> {
+    policy: Box<dyn Policy<P>>,
+    naive: Naive,
+    held: Vec<Waiting>,
+}
+
+impl<P: Predictor + 'static> Watched<P> {
+    pub fn new(name: &'static str, knobs: Knobs) -> Watched<P> {
+        let policy = sched::policy::named(name, &knobs).unwrap();
+        Watched { policy, naive: Naive::new(name, knobs), held: Vec::new() }
+    }
+}
+
+impl<P: Predictor> Policy<P> for Watched<P> {
+    fn add(&mut self, id: JobId, job: &Job<P::Spot>, belief: &P) {
+        assert!(self.held.iter().all(|held| held.id != id), "{id:?} is held");
+        let (start, write) = (job.at.start.0, job.op.writes());
+        self.held.push(Waiting { id, start, write, arrived: job.arrived, sequence: job.sequence });
+        self.policy.add(id, job, belief);
+    }
+
+    fn remove(&mut self, id: JobId, job: &Job<P::Spot>, belief: &P) {
+        self.held.remove(self.held.iter().position(|held| held.id == id).expect("it is held"));
+        self.policy.remove(id, job, belief);
+    }
+
+    fn take(&mut self, now: Time, jobs: &Jobs<P::Spot>, belief: &P) -> Option<JobId> {
+        let expected = self.naive.choose(now, belief, &self.held);
+        let Some(id) = self.policy.take(now, jobs, belief) else {
+            assert!(self.held.is_empty(), "nothing is taken, though {expected:?} waits");
+            return None;
+        };
+        let taken = self.held.iter().position(|held| held.id == id).expect("it is held");
+        let waiting = self.held.len();
+        let taken = self.held.swap_remove(taken);
+        assert!(expected.contains(&taken.sequence), "of {waiting} at {now:?} {taken:?} instead of {expected:?}");
+        Some(id)
+    }
+}

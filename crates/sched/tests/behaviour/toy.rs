@@ -1,0 +1,57 @@
+//! A device that takes as long as its sheet says, by the arithmetic of `disk` alone: no cache, no noise.
+
+use block::{Command, Span, Time, Verb};
+use disk::{Rotation, Sheet, Track};
+use std::sync::Arc;
+
+pub struct ToyDrive {
+    mechanics: Arc<disk::Mechanics>,
+    sheet: Sheet,
+    rotation: Rotation,
+    track: Track,
+}
+
+impl ToyDrive {
+    /// A drive whose platter has this phase at time zero.
+    pub fn new(sheet: &Sheet, origin: u64) -> ToyDrive {
+        let mechanics = Arc::clone(&sheet.mechanics);
+        let track = mechanics.layout.locate(block::Lbn(0)).track;
+        let rotation = mechanics.rotation.with_origin(origin);
+        ToyDrive { mechanics, sheet: sheet.clone(), rotation, track }
+    }
+
+    /// When a command issued now comes back.
+    pub fn serve(&mut self, now: Time, command: &Command) -> Time {
+        let overheads = self.sheet.overheads;
+        let (overhead, write) = match command.verb {
+            Verb::Read => (overheads.read, false),
+            Verb::Write { .. } => (overheads.write, true),
+            Verb::Flush => return now + overheads.write,
+        };
+        let spot = self.mechanics.layout.locate(command.at.start);
+        let arrived = now + overhead + self.mechanics.stroke(self.track, spot.track, write).total();
+        let passage = self.mechanics.pass(&self.rotation, arrived, spot, command.at, write);
+        self.track = passage.after.track;
+        let bus = overheads.bus_mb_s.filter(|_| !write).map_or(Span::ZERO, |rate| Span::from_ms(0.512 / rate));
+        passage.end + bus
+    }
+}
+
+/// SplitMix64.
+#[derive(Clone, Debug)]
+pub struct Dice(pub u64);
+
+impl Dice {
+    pub fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((u128::from(mixed ^ mixed >> 31) * u128::from(limit)) >> 64) as u64
+    }
+
+    /// Once in `n` times.
+    pub fn once_in(&mut self, n: u64) -> bool {
+        self.below(n) == 0
+    }
+}
