@@ -190,7 +190,7 @@ impl Mechanics {
         let turn = self.layout.sector_angle(spot.track.zone).wrapping_mul(u64::from(sectors));
         spot.sector += sectors;
         spot.angle = spot.angle.wrapping_add(turn);
-        begin + spin.turning(turn.wrapping_sub(1))
+        spin.correct(begin + spin.turning(turn.wrapping_sub(1)), spot.angle)
     }
 
     /// On to the beginning of the next track, if there is one; the time that takes.

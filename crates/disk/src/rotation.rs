@@ -16,6 +16,12 @@ pub trait Spin {
     /// The time a turn by `angle` takes, rounded up.
     fn turning(&self, angle: u64) -> Span;
 
+    /// When `angle` really comes under the heads, which at an even pace it would at `guess`.
+    fn correct(&self, guess: Time, angle: u64) -> Time {
+        let _ = angle;
+        guess
+    }
+
     /// When `angle` next comes under the heads. Up to 2⁻¹⁸ of a revolution *before* `now` if it has only
     /// just passed, so that what follows is timed from the angle and errors never accumulate.
     fn reach(&self, now: Time, angle: u64) -> Time {

@@ -87,15 +87,23 @@ impl Spin for Spindle {
         self.rotation.turning(angle)
     }
 
-    fn reach(&self, now: Time, angle: u64) -> Time {
-        let steady = Rotation::new(self.rotation.period_ns(), 0);
-        let Some(_) = self.wander else { return self.rotation.reach(now, angle) };
-        // The phase now is exact; over less than a revolution the wander is corrected by one step.
-        let shifted = steady.with_origin(self.phase(now).wrapping_sub(steady.phase(now)));
-        let guess = shifted.reach(now, angle);
+    fn correct(&self, guess: Time, angle: u64) -> Time {
+        if self.wander.is_none() {
+            return guess;
+        }
         let off = angle.wrapping_sub(self.phase(guess)) as i64;
         let correction = self.turning(off.unsigned_abs());
         if off >= 0 { guess + correction } else { Time(guess.0.saturating_sub(correction.0)) }
+    }
+
+    fn reach(&self, now: Time, angle: u64) -> Time {
+        if self.wander.is_none() {
+            return self.rotation.reach(now, angle);
+        }
+        // The phase now is exact; over less than a revolution the wander is corrected by one step.
+        let steady = self.rotation.with_origin(0);
+        let shifted = steady.with_origin(self.phase(now).wrapping_sub(steady.phase(now)));
+        self.correct(shifted.reach(now, angle), angle)
     }
 }
 

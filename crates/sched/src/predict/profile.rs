@@ -5,12 +5,14 @@
 
 use super::Predictor;
 use block::{BLOCK_BYTES, Command, Extent, Lbn, Outcome, Span, Time, Verb};
-use disk::{Mechanics, Sheet, Spin, Spot, Track};
+use disk::{Mechanics, Overheads, Sheet, Spin, Spot, Track};
 use std::sync::Arc;
 
 mod lateness;
+mod motion;
 mod phase;
 use lateness::Lateness;
+use motion::{Motion, TURN_BITS};
 use phase::Phase;
 
 /// For so many commands after a write into the buffer, the drive may still be writing back when a command comes:
@@ -18,11 +20,14 @@ use phase::Phase;
 const WRITE_BACK: u32 = 64;
 
 /// Ticks in a revolution, less one.
-const TURN: u64 = (1 << 28) - 1;
+const TURN: u64 = (1 << TURN_BITS) - 1;
+
+/// How often the ticks are held against the rate at which the drive is found to turn, in observations.
+const REVIEW: u32 = 256;
 
 /// An angle in ticks.
 fn ticks_of(angle: u64) -> u32 {
-    (angle >> 36) as u32
+    (angle >> (64 - TURN_BITS)) as u32
 }
 
 /// Where the head is.
@@ -40,14 +45,8 @@ pub struct Head {
 #[derive(Clone, Debug)]
 pub struct Profile {
     mechanics: Arc<Mechanics>,
-    /// Seek ticks by distance, for reads.
-    seek: Vec<u32>,
-    /// Least seek ticks at this distance or any longer.
-    floor: Vec<u32>,
-    head_switch: u64,
-    write_settle: u64,
-    /// Before the arm moves, for reads and for writes.
-    overhead: [u64; 2],
+    overheads: Overheads,
+    motion: Motion,
     /// Bus time of the last block of a read.
     bus: Span,
     buffers_writes: bool,
@@ -58,6 +57,8 @@ pub struct Profile {
     undisturbed: u32,
     phase: Phase,
     lateness: Lateness,
+    /// Observations since the ticks were last held against the rate.
+    reviewed: u32,
     track: Track,
     /// The angle under the head when the medium is done with the command in flight.
     angle: u64,
@@ -75,18 +76,11 @@ impl Profile {
     #[must_use]
     pub fn new(sheet: &Sheet) -> Profile {
         let mechanics = Arc::clone(&sheet.mechanics);
-        let ticks = |span: Span| (span.0 as f64 / mechanics.rotation.period_ns() * (TURN + 1) as f64) as u64;
-        let seek: Vec<u32> = mechanics.seek.ns().iter().map(|ns| ticks(Span(u64::from(*ns))) as u32).collect();
-        let mut floor = seek.clone();
-        for d in (0..floor.len() - 1).rev() {
-            floor[d] = floor[d].min(floor[d + 1]);
-        }
+        let period = mechanics.rotation.period_ns();
         Profile {
-            seek,
-            floor,
-            head_switch: ticks(mechanics.switches.head),
-            write_settle: ticks(mechanics.switches.write_settle),
-            overhead: [ticks(sheet.overheads.read), ticks(sheet.overheads.write)],
+            motion: Motion::new(mechanics.seek.ns(), &mechanics.switches, &sheet.overheads, period),
+            overheads: sheet.overheads,
+            reviewed: 0,
             bus: Span::from_ms(sheet.overheads.bus_mb_s.map_or(0.0, |rate| BLOCK_BYTES as f64 / rate / 1e3)),
             buffers_writes: sheet.cache.write_buffer > 0,
             reads_ahead: sheet.cache.segments > 0 && sheet.cache.read_ahead > 0,
@@ -114,10 +108,10 @@ impl Profile {
     fn travel(&self, head: &Head, cylinder: u32, surface: u16, write: bool) -> u64 {
         // Products, not branches: which candidates switch heads cannot be foreseen.
         let distance = head.cylinder.abs_diff(cylinder) as usize;
-        let switch = u64::from(head.head != surface) * self.head_switch;
-        let moved = u64::from(self.seek[distance.min(self.seek.len() - 1)]).max(switch);
-        let settle = u64::from(write && moved > 0) * self.write_settle;
-        moved + settle + self.overhead[usize::from(write)] + head.stay
+        let switch = u64::from(head.head != surface) * self.motion.head_switch;
+        let moved = u64::from(self.motion.seek[distance.min(self.motion.seek.len() - 1)]).max(switch);
+        let settle = u64::from(write && moved > 0) * self.motion.write_settle;
+        moved + settle + self.motion.overhead[usize::from(write)] + head.stay
     }
 
     /// Whether a command completes in the drive's buffer.
@@ -161,7 +155,9 @@ impl Predictor for Profile {
 
     fn head(&self, now: Time) -> (Head, u64) {
         let angle = self.phase.at(now);
-        let stay = angle.map_or(0, |angle| u64::from(ticks_of(self.stay(angle.wrapping_add(self.overhead[0] << 36)))));
+        let stay = angle.map_or(0, |angle| {
+            u64::from(ticks_of(self.stay(angle.wrapping_add(self.motion.overhead[0] << (64 - TURN_BITS)))))
+        });
         let phase = angle.map(ticks_of);
         let head = Head { cylinder: self.track.cylinder, head: self.track.head as u16, phase, stay };
         (head, u64::from(head.cylinder) << 32 | u64::from(phase.unwrap_or(0)))
@@ -181,9 +177,9 @@ impl Predictor for Profile {
     fn least(&self, head: &Head, from: u64, to: u64, write: bool) -> u64 {
         let (first, last) = ((from >> 32) as u32, (to >> 32) as u32);
         let distance = head.cylinder.abs_diff(head.cylinder.clamp(first, last)) as usize;
-        let floor = u64::from(self.floor[distance.min(self.floor.len() - 1)]);
-        let settle = u64::from(write && floor > 0) * self.write_settle;
-        let travel = floor + settle + self.overhead[usize::from(write)] + head.stay;
+        let floor = u64::from(self.motion.floor[distance.min(self.motion.floor.len() - 1)]);
+        let settle = u64::from(write && floor > 0) * self.motion.write_settle;
+        let travel = floor + settle + self.motion.overhead[usize::from(write)] + head.stay;
         let Some(phase) = head.phase.filter(|_| first == last) else { return travel };
         // On one cylinder the angles are bounded too: wait for the first of them, unless it is among them.
         let (low, high) = (from as u32, to as u32);
@@ -192,7 +188,7 @@ impl Predictor for Profile {
     }
 
     fn ticks(&self, span: Span) -> u64 {
-        (span.0 as f64 / self.mechanics.rotation.period_ns() * (TURN + 1) as f64) as u64
+        self.motion.ticks(span)
     }
 
     fn arm(&self) -> Lbn {
@@ -206,7 +202,7 @@ impl Predictor for Profile {
         }
         let write = command.verb.writes();
         let stroke = self.mechanics.stroke(self.track, spot.track, write).total();
-        let overhead = self.mechanics.rotation.turning(self.overhead[usize::from(write)] << 36);
+        let overhead = if write { self.overheads.write } else { self.overheads.read };
         let ready = now + overhead;
         let stay = self.phase.at(ready).map_or(Span::ZERO, |phase| self.phase.turning(self.stay(phase)));
         let arrived = ready + stay + stroke;
@@ -235,6 +231,15 @@ impl Predictor for Profile {
         {
             let late = passed.since(expected) > Span(self.mechanics.rotation.period().0 / 2);
             self.lateness.observed(wait, late);
+        }
+        self.reviewed += 1;
+        if self.reviewed >= REVIEW {
+            self.reviewed = 0;
+            let period = self.phase.period_ns();
+            if self.motion.is_stale(period) {
+                let Mechanics { seek, switches, .. } = &*self.mechanics;
+                self.motion = Motion::new(seek.ns(), switches, &self.overheads, period);
+            }
         }
     }
 }

@@ -42,6 +42,12 @@ impl Phase {
         self.locked.then(|| self.phase(now))
     }
 
+    /// One revolution at the rate found, in ns.
+    #[must_use]
+    pub fn period_ns(&self) -> f64 {
+        18_446_744_073_709_551_616.0 / self.rate as f64
+    }
+
     /// At `passed`, the angle `angle` was under the head. Says whether that is believed.
     pub(super) fn observed(&mut self, passed: Time, angle: u64) -> bool {
         let error = angle.wrapping_sub(self.phase(passed)) as i64;

@@ -1,0 +1,56 @@
+//! The times of the arm's moves in ticks: fractions of a revolution as the drive really turns.
+
+use block::Span;
+use disk::{Overheads, Switches};
+
+/// Ticks in a revolution: 2²⁸.
+pub(super) const TURN_BITS: u32 = 28;
+
+/// Times in ticks.
+#[derive(Clone, Debug)]
+pub(super) struct Motion {
+    /// The revolution they are fractions of, in ns.
+    period_ns: f64,
+    /// Seek by distance, for reads.
+    pub(super) seek: Vec<u32>,
+    /// Least seek at this distance or any longer.
+    pub(super) floor: Vec<u32>,
+    pub(super) head_switch: u64,
+    pub(super) write_settle: u64,
+    /// Before the arm moves, for reads and for writes.
+    pub(super) overhead: [u64; 2],
+}
+
+impl Motion {
+    /// The moves of a drive whose revolution takes `period_ns`.
+    pub(super) fn new(seek_ns: &[u32], switches: &Switches, overheads: &Overheads, period_ns: f64) -> Motion {
+        let ticks = |span: Span| ticks(span, period_ns);
+        let seek: Vec<u32> = seek_ns.iter().map(|ns| ticks(Span(u64::from(*ns))) as u32).collect();
+        let mut floor = seek.clone();
+        for d in (1..floor.len()).rev() {
+            floor[d - 1] = floor[d - 1].min(floor[d]);
+        }
+        Motion {
+            period_ns,
+            seek,
+            floor,
+            head_switch: ticks(switches.head),
+            write_settle: ticks(switches.write_settle),
+            overhead: [ticks(overheads.read), ticks(overheads.write)],
+        }
+    }
+
+    /// A span in ticks.
+    pub(super) fn ticks(&self, span: Span) -> u64 {
+        ticks(span, self.period_ns)
+    }
+
+    /// Whether a revolution of `period_ns` is so different that the ticks no longer hold: by 1/8192.
+    pub(super) fn is_stale(&self, period_ns: f64) -> bool {
+        (period_ns / self.period_ns - 1.0).abs() > 1.0 / 8192.0
+    }
+}
+
+fn ticks(span: Span, period_ns: f64) -> u64 {
+    (span.0 as f64 / period_ns * f64::from(1u32 << TURN_BITS)) as u64
+}
