@@ -47,8 +47,7 @@ fn read(name: &str, document: &Document) -> Result<Drive, BadInput> {
     }
     rotation.close()?;
     let layout = layout(&root.need("geometry", root.section("geometry")?)?)?;
-    let curve = seek(&root.need("seek", root.section("seek")?)?)?;
-    let seek = SeekTable::new(&curve, layout.cylinders());
+    let seek = seek_table(&root.need("seek", root.section("seek")?)?, layout.cylinders())?;
     let switches = switches(&root.need("switch", root.section("switch")?)?, &seek)?;
     let overheads = overheads(root.section("overhead")?)?;
     let cache = cache(root.section("cache")?)?;
@@ -69,20 +68,24 @@ fn positive(section: &Section, key: &str) -> Result<f64, BadInput> {
 }
 
 fn layout(section: &Section) -> Result<Layout, BadInput> {
-    let heads = section.need("heads", section.u64("heads")?)?;
+    let heads = section.need("heads", section.within("heads", 1, 1024)?)?;
     let order = section.need("order", section.string("order")?)?;
-    let band = section.u64("band")?.unwrap_or(128);
+    let band = section.within("band", 1, 1 << 24)?.unwrap_or(128);
     let order = match order.as_str() {
         "heads-first" => Order::HeadsFirst,
         "serpentine" => Order::Serpentine(Parity::OfZone),
         "serpentine-absolute" => Order::Serpentine(Parity::OfDisk),
-        "band-serpentine" => Order::BandSerpentine(band.min(u64::from(u32::MAX)) as u32),
+        "band-serpentine" => Order::BandSerpentine(band),
         other => {
             let mend = "use heads-first, serpentine, serpentine-absolute or band-serpentine";
             return Err(section.error("order", format!("there is no track order '{other}'"), mend));
         }
     };
-    let sector_blocks = section.size("sector")?.unwrap_or(1);
+    let sector_blocks = section.size("sector")?.unwrap_or(1).min(1 << 20) as u32;
+    if !sector_blocks.is_power_of_two() || sector_blocks > 64 {
+        let mend = "give a power of two times 512 bytes, at most 32KiB, e.g. 4KiB";
+        return Err(section.error("sector", "no sector has this size", mend));
+    }
     let in_revolutions = match section.string("skew")?.as_deref() {
         None | Some("sectors") => false,
         Some("revolutions") => true,
@@ -102,9 +105,7 @@ fn layout(section: &Section) -> Result<Layout, BadInput> {
         })?);
     }
     let blocks = section.u64("blocks")?;
-    let heads = u32::try_from(heads).ok().filter(|heads| *heads <= 1024);
-    let heads = heads.ok_or_else(|| section.error("heads", "more than 1024 heads", "give the surfaces in use"))?;
-    let plan = LayoutPlan { heads, order, sector_blocks: sector_blocks.min(1 << 20) as u32, zones, blocks };
+    let plan = LayoutPlan { heads, order, sector_blocks, zones, blocks };
     let layout = Layout::new(&plan).map_err(|what| section.error("zones", what, "correct the zone table"))?;
     section.close()?;
     Ok(layout)
@@ -134,6 +135,17 @@ fn zone(row: &[f64], in_revolutions: bool) -> Result<ZonePlan, String> {
         cylinder_skew: row[4] / unit,
         spares: whole(5, "spares")?,
     })
+}
+
+fn seek_table(section: &Section, cylinders: u32) -> Result<SeekTable, BadInput> {
+    let curve = seek(section)?;
+    match (1..cylinders).find(|d| !(0.0..=4000.0).contains(&curve.ms(*d))) {
+        None => Ok(SeekTable::new(&curve, cylinders)),
+        Some(distance) => {
+            let what = format!("a seek over {distance} cylinders comes to {} ms", curve.ms(distance));
+            Err(section.here(what, "give a curve between 0 and 4000 ms over the whole stroke"))
+        }
+    }
 }
 
 fn seek(section: &Section) -> Result<SeekCurve, BadInput> {
