@@ -21,12 +21,6 @@ pub(crate) struct Entry<T> {
     pub(crate) item: T,
 }
 
-impl<T> Entry<T> {
-    fn order(&self) -> (u64, u64) {
-        (self.key, self.sequence)
-    }
-}
-
 /// A leaf as the directory knows it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slot {
@@ -44,10 +38,100 @@ impl Slot {
     }
 }
 
+/// Entries in no order, field by field: a search reads keys and items alone.
 #[derive(Clone, Debug)]
-struct Leaf<T> {
+pub(crate) struct Leaf<T> {
     len: usize,
-    entries: [Entry<T>; LEAF],
+    keys: [u64; LEAF],
+    items: [T; LEAF],
+    biases: [u64; LEAF],
+    sequences: [u64; LEAF],
+    ids: [JobId; LEAF],
+}
+
+impl<T: Copy> Leaf<T> {
+    fn new(first: Entry<T>) -> Leaf<T> {
+        let Entry { key, sequence, bias, id, item } = first;
+        Leaf {
+            len: 1,
+            keys: [key; LEAF],
+            items: [item; LEAF],
+            biases: [bias; LEAF],
+            sequences: [sequence; LEAF],
+            ids: [id; LEAF],
+        }
+    }
+
+    pub(crate) fn keys(&self) -> &[u64] {
+        &self.keys[..self.len]
+    }
+
+    pub(crate) fn items(&self) -> &[T] {
+        &self.items[..self.len]
+    }
+
+    pub(crate) fn biases(&self) -> &[u64] {
+        &self.biases[..self.len]
+    }
+
+    pub(crate) fn sequences(&self) -> &[u64] {
+        &self.sequences[..self.len]
+    }
+
+    fn order(&self, i: usize) -> (u64, u64) {
+        (self.keys[i], self.sequences[i])
+    }
+
+    fn orders(&self) -> impl Iterator<Item = (u64, u64)> {
+        (0..self.len).map(|i| self.order(i))
+    }
+
+    fn least_bias(&self) -> u64 {
+        self.biases().iter().copied().min().unwrap_or(u64::MAX)
+    }
+
+    fn entry(&self, i: usize) -> Entry<T> {
+        Entry {
+            key: self.keys[i],
+            sequence: self.sequences[i],
+            bias: self.biases[i],
+            id: self.ids[i],
+            item: self.items[i],
+        }
+    }
+
+    fn set(&mut self, i: usize, entry: Entry<T>) {
+        self.keys[i] = entry.key;
+        self.sequences[i] = entry.sequence;
+        self.biases[i] = entry.bias;
+        self.ids[i] = entry.id;
+        self.items[i] = entry.item;
+    }
+
+    fn push(&mut self, entry: Entry<T>) {
+        self.set(self.len, entry);
+        self.len += 1;
+    }
+
+    fn swap_remove(&mut self, i: usize) -> Entry<T> {
+        let entry = self.entry(i);
+        self.len -= 1;
+        self.set(i, self.entry(self.len));
+        entry
+    }
+
+    /// Gives the upper half, its first entry first.
+    fn split(&mut self) -> Leaf<T> {
+        let mut places: [usize; LEAF] = std::array::from_fn(|i| i);
+        places[..self.len].sort_unstable_by_key(|i| self.order(*i));
+        let (kept, moved) = places[..self.len].split_at(self.len / 2);
+        let mut lower = Leaf::new(self.entry(kept[0]));
+        kept[1..].iter().for_each(|i| lower.push(self.entry(*i)));
+        let mut upper = Leaf::new(self.entry(moved[0]));
+        moved[1..].iter().for_each(|i| upper.push(self.entry(*i)));
+        *self = lower;
+        upper
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -77,10 +161,9 @@ impl<T: Copy> Sorted<T> {
         &self.directory
     }
 
-    /// The entries of a leaf, in no order.
-    pub(crate) fn entries(&self, slot: usize) -> &[Entry<T>] {
-        let leaf = &self.leaves[self.directory[slot].leaf as usize];
-        &leaf.entries[..leaf.len]
+    /// A leaf.
+    pub(crate) fn leaf(&self, slot: usize) -> &Leaf<T> {
+        &self.leaves[self.directory[slot].leaf as usize]
     }
 
     /// The leaf in which a key would lie; the caller guarantees the set is not empty.
@@ -95,22 +178,21 @@ impl<T: Copy> Sorted<T> {
     pub(crate) fn add(&mut self, entry: Entry<T>) {
         self.len += 1;
         if self.directory.is_empty() {
-            let leaf = self.take_leaf(entry);
+            let leaf = self.take_leaf(Leaf::new(entry));
             self.directory.push(Slot { low: (0, 0), leaf, bias: entry.bias });
             return;
         }
-        let mut slot = self.place(entry.order());
-        if self.leaves[self.directory[slot].leaf as usize].len == LEAF {
+        let order = (entry.key, entry.sequence);
+        let mut slot = self.place(order);
+        if self.leaf(slot).len == LEAF {
             self.split(slot);
-            if self.directory[slot + 1].low <= entry.order() {
+            if self.directory[slot + 1].low <= order {
                 slot += 1;
             }
         }
         let Slot { leaf, bias, .. } = &mut self.directory[slot];
         *bias = entry.bias.min(*bias);
-        let leaf = &mut self.leaves[*leaf as usize];
-        leaf.entries[leaf.len] = entry;
-        leaf.len += 1;
+        self.leaves[*leaf as usize].push(entry);
     }
 
     /// Takes the entry with this key and sequence out, if it is there.
@@ -119,7 +201,7 @@ impl<T: Copy> Sorted<T> {
             return None;
         }
         let slot = self.place((key, sequence));
-        let i = self.entries(slot).iter().position(|entry| entry.order() == (key, sequence))?;
+        let i = self.leaf(slot).orders().position(|order| order == (key, sequence))?;
         Some(self.remove_at(slot, i))
     }
 
@@ -127,13 +209,11 @@ impl<T: Copy> Sorted<T> {
     pub(crate) fn remove_at(&mut self, slot: usize, i: usize) -> Entry<T> {
         self.len -= 1;
         let leaf = &mut self.leaves[self.directory[slot].leaf as usize];
-        let entry = leaf.entries[i];
-        leaf.len -= 1;
-        leaf.entries[i] = leaf.entries[leaf.len];
+        let entry = leaf.swap_remove(i);
         if leaf.len <= LEAF / 4 {
             self.join(slot);
         } else if entry.bias == self.directory[slot].bias {
-            self.directory[slot].bias = least_bias(self.entries(slot));
+            self.directory[slot].bias = self.leaf(slot).least_bias();
         }
         entry
     }
@@ -145,9 +225,9 @@ impl<T: Copy> Sorted<T> {
         }
         let first = self.place((key, 0));
         (first..self.directory.len()).find_map(|slot| {
-            let entries = self.entries(slot).iter().enumerate();
-            let least = entries.filter(|(_, entry)| entry.key >= key).min_by_key(|(_, entry)| entry.order())?;
-            Some((slot, least.0))
+            let orders = self.leaf(slot).orders().enumerate().filter(|(_, order)| order.0 >= key);
+            let (i, _) = orders.min_by_key(|(_, order)| *order)?;
+            Some((slot, i))
         })
     }
 
@@ -156,83 +236,60 @@ impl<T: Copy> Sorted<T> {
         if self.is_empty() {
             return None;
         }
-        let below = |slot: usize| self.entries(slot).iter().map(|entry| entry.key).filter(|k| *k < key).max();
+        let below = |slot: usize| self.leaf(slot).keys().iter().copied().filter(|k| *k < key).max();
         let last = (0..=self.place((key, 0))).rev().find_map(below)?;
         self.at_or_after(last)
     }
 
     /// Every entry whose key is in `from..to`.
-    pub(crate) fn within(&self, from: u64, to: u64) -> impl Iterator<Item = &Entry<T>> {
-        let first = self.place((from, 0));
-        let slots = self.directory[first.min(self.directory.len())..].iter().take_while(move |slot| slot.low.0 < to);
-        slots
-            .flat_map(|slot| {
-                let leaf = &self.leaves[slot.leaf as usize];
-                &leaf.entries[..leaf.len]
-            })
-            .filter(move |entry| (from..to).contains(&entry.key))
+    pub(crate) fn within(&self, from: u64, to: u64) -> impl Iterator<Item = Entry<T>> {
+        let first = self.place((from, 0)).min(self.directory.len());
+        let slots = self.directory[first..].iter().take_while(move |slot| slot.low.0 < to);
+        slots.flat_map(move |slot| {
+            let leaf = &self.leaves[slot.leaf as usize];
+            let inside = move |i: &usize| (from..to).contains(&leaf.keys[*i]);
+            (0..leaf.len).filter(inside).map(|i| leaf.entry(i))
+        })
     }
 
-    fn take_leaf(&mut self, first: Entry<T>) -> u32 {
-        let fresh = Leaf { len: 1, entries: [first; LEAF] };
-        if let Some(leaf) = self.spare.pop() {
-            self.leaves[leaf as usize] = fresh;
-            return leaf;
+    fn take_leaf(&mut self, leaf: Leaf<T>) -> u32 {
+        if let Some(spare) = self.spare.pop() {
+            self.leaves[spare as usize] = leaf;
+            return spare;
         }
-        self.leaves.push(fresh);
+        self.leaves.push(leaf);
         self.leaves.len() as u32 - 1
     }
 
     /// The upper half of a full leaf becomes a leaf of its own.
     fn split(&mut self, slot: usize) {
-        let leaf = &mut self.leaves[self.directory[slot].leaf as usize];
-        leaf.entries[..leaf.len].sort_unstable_by_key(Entry::order);
-        let half = leaf.len / 2;
-        let mut upper = leaf.clone();
-        leaf.len = half;
-        upper.entries.copy_within(half.., 0);
-        upper.len -= half;
-        let low = upper.entries[0].order();
-        let bias = least_bias(&upper.entries[..upper.len]);
-        let index = self.take_leaf(upper.entries[0]);
-        self.leaves[index as usize] = upper;
-        self.directory[slot].bias = least_bias(self.entries(slot));
-        self.directory.insert(slot + 1, Slot { low, leaf: index, bias });
+        let upper = self.leaves[self.directory[slot].leaf as usize].split();
+        let (low, bias) = (upper.order(0), upper.least_bias());
+        let leaf = self.take_leaf(upper);
+        self.directory[slot].bias = self.leaf(slot).least_bias();
+        self.directory.insert(slot + 1, Slot { low, leaf, bias });
     }
 
     /// A nearly empty leaf joins a neighbour that has room to spare; an empty one goes.
     fn join(&mut self, slot: usize) {
-        let (mut left, mut right) = (slot, slot + 1);
-        if right == self.directory.len() {
-            if left == 0 {
-                if self.is_empty() {
-                    self.spare.push(self.directory[0].leaf);
-                    self.directory.clear();
-                } else {
-                    self.directory[0].bias = least_bias(self.entries(0));
-                }
-                return;
-            }
-            (left, right) = (slot - 1, slot);
+        if self.is_empty() {
+            self.spare.extend(self.directory.drain(..).map(|slot| slot.leaf));
+            return;
         }
-        let from = self.directory[right].leaf as usize;
-        let into = self.directory[left].leaf as usize;
-        let (kept, moved) = (self.leaves[into].len, self.leaves[from].len);
-        if kept + moved <= LEAF * 3 / 4 {
-            let entries = self.leaves[from].entries;
-            self.leaves[into].entries[kept..kept + moved].copy_from_slice(&entries[..moved]);
-            self.leaves[into].len += moved;
-            self.spare.push(from as u32);
-            self.directory.remove(right);
-            self.directory[left].bias = least_bias(self.entries(left));
+        let left = slot.min(self.directory.len().saturating_sub(2));
+        let right = left + 1;
+        if right < self.directory.len() && self.leaf(left).len + self.leaf(right).len <= LEAF * 3 / 4 {
+            let from = self.directory.remove(right).leaf;
+            self.spare.push(from);
+            for i in 0..self.leaves[from as usize].len {
+                let entry = self.leaves[from as usize].entry(i);
+                self.leaves[self.directory[left].leaf as usize].push(entry);
+            }
+            self.directory[left].bias = self.leaf(left).least_bias();
         } else {
-            self.directory[slot].bias = least_bias(self.entries(slot));
+            self.directory[slot].bias = self.leaf(slot).least_bias();
         }
     }
-}
-
-fn least_bias<T>(entries: &[Entry<T>]) -> u64 {
-    entries.iter().map(|entry| entry.bias).min().unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]
@@ -280,22 +337,22 @@ mod tests {
                     }
                     Step::Remove(_) => prop_assert!(sorted.remove(1, 1).is_none()),
                     Step::After(key) => {
-                        let got = sorted.at_or_after(key).map(|(slot, i)| sorted.entries(slot)[i].order());
+                        let got = sorted.at_or_after(key).map(|(slot, i)| sorted.leaf(slot).order(i));
                         prop_assert_eq!(got, model.range((key, 0)..).next().copied());
                     }
                     Step::Before(key) => {
-                        let got = sorted.before(key).map(|(slot, i)| sorted.entries(slot)[i].key);
+                        let got = sorted.before(key).map(|(slot, i)| sorted.leaf(slot).keys()[i]);
                         prop_assert_eq!(got, model.range(..(key, 0)).next_back().map(|(key, _)| *key));
                     }
                 }
                 prop_assert_eq!(sorted.len(), model.len());
-                let mut all: Vec<_> = sorted.within(0, u64::MAX).map(Entry::order).collect();
+                let mut all: Vec<_> = sorted.within(0, u64::MAX).map(|e| (e.key, e.sequence)).collect();
                 all.sort_unstable();
                 prop_assert!(all.iter().eq(model.iter()));
                 for slot in 0..sorted.directory().len() {
-                    let entries = sorted.entries(slot);
-                    prop_assert_eq!(sorted.directory()[slot].bias, least_bias(entries));
-                    prop_assert!(entries.iter().all(|e| e.order() >= sorted.directory()[slot].low));
+                    let leaf = sorted.leaf(slot);
+                    prop_assert_eq!(sorted.directory()[slot].bias, leaf.least_bias());
+                    prop_assert!(leaf.orders().all(|order| order >= sorted.directory()[slot].low));
                 }
             }
         }

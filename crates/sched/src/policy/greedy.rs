@@ -72,17 +72,17 @@ impl<P: Predictor, V: View<P>> Greedy<P, V> {
     }
 
     /// The best of the reads or of the writes, if it is better than what was found so far.
-    fn search(&mut self, head: &V::Head, key: u64, floor: u64, belief: &P, write: bool, best: &mut Best) {
-        let sorted = &self.waiting[usize::from(write)];
+    fn search<const WRITES: bool>(&mut self, head: &V::Head, key: u64, floor: u64, belief: &P, best: &mut Best) {
+        let sorted = &self.waiting[usize::from(WRITES)];
         let directory = sorted.directory();
         if directory.is_empty() {
             return;
         }
         let low = |slot: usize| directory.get(slot).map_or(u64::MAX, |slot| slot.low());
         // Least score of everything before a leaf, and of it and everything after.
-        let below = |slot| if slot == 0 { u64::MAX } else { V::least(belief, head, 0, low(slot), write) + floor };
+        let below = |slot| if slot == 0 { u64::MAX } else { V::least(belief, head, 0, low(slot), WRITES) + floor };
         let above = |slot| {
-            if slot == directory.len() { u64::MAX } else { V::least(belief, head, low(slot), u64::MAX, write) + floor }
+            if slot == directory.len() { u64::MAX } else { V::least(belief, head, low(slot), u64::MAX, WRITES) + floor }
         };
         // Leaves from `left` up to `right` have been searched.
         let mut left = sorted.slot_of(key);
@@ -100,16 +100,18 @@ impl<P: Predictor, V: View<P>> Greedy<P, V> {
                 left = slot;
                 least_left = below(left);
             }
-            let least = V::least(belief, head, low(slot), low(slot + 1), write) + directory[slot].bias;
+            let least = V::least(belief, head, low(slot), low(slot + 1), WRITES) + directory[slot].bias;
             if least > best.score {
                 continue;
             }
-            let entries = sorted.entries(slot);
-            self.examined += entries.len() as u64;
-            for (place, entry) in entries.iter().enumerate() {
-                let score = V::cost(belief, head, entry.key, entry.item, write) + entry.bias;
-                if (score, entry.sequence) < (best.score, best.sequence) {
-                    *best = Best { score, sequence: entry.sequence, write, slot, place };
+            let leaf = sorted.leaf(slot);
+            self.examined += leaf.keys().len() as u64;
+            let candidates = leaf.keys().iter().zip(leaf.items()).zip(leaf.biases());
+            for (place, ((key, item), bias)) in candidates.enumerate() {
+                let score = V::cost(belief, head, *key, *item, WRITES) + bias;
+                let sooner = || leaf.sequences()[place] < best.sequence;
+                if score < best.score || (score == best.score && sooner()) {
+                    *best = Best { score, sequence: leaf.sequences()[place], write: WRITES, slot, place };
                 }
             }
         }
@@ -146,8 +148,8 @@ impl<P: Predictor, V: View<P>> Policy<P> for Greedy<P, V> {
         let floor = oldest.and_then(|id| jobs.get(id)).map_or(0, |job| self.bias(belief, job.arrived));
         let (head, key) = V::head(belief, now);
         let mut best = Best { score: u64::MAX, sequence: u64::MAX, write: false, slot: 0, place: 0 };
-        self.search(&head, key, floor, belief, false, &mut best);
-        self.search(&head, key, floor, belief, true, &mut best);
+        self.search::<false>(&head, key, floor, belief, &mut best);
+        self.search::<true>(&head, key, floor, belief, &mut best);
         Some(self.waiting[usize::from(best.write)].remove_at(best.slot, best.place).id)
     }
 

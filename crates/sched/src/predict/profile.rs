@@ -34,11 +34,13 @@ fn ticks_of(angle: u64) -> u32 {
 #[derive(Clone, Copy, Debug)]
 pub struct Head {
     cylinder: u32,
-    head: u16,
-    /// Angle under the head now, in ticks, where it is known.
-    phase: Option<u32>,
-    /// Ticks before it can leave, after the overhead.
-    stay: u64,
+    surface: u16,
+    /// Whether the phase is known.
+    locked: bool,
+    /// Angle under the head now, in ticks.
+    phase: u64,
+    /// Ticks before the arm leaves, for reads and for writes.
+    leaves: [u64; 2],
 }
 
 /// Belief from a drive's sheet.
@@ -105,13 +107,14 @@ impl Profile {
     }
 
     /// Ticks until the arm is there, overhead included.
+    #[inline]
     fn travel(&self, head: &Head, cylinder: u32, surface: u16, write: bool) -> u64 {
         // Products, not branches: which candidates switch heads cannot be foreseen.
         let distance = head.cylinder.abs_diff(cylinder) as usize;
-        let switch = u64::from(head.head != surface) * self.motion.head_switch;
+        let switch = u64::from(head.surface != surface) * self.motion.head_switch;
         let moved = u64::from(self.motion.seek[distance.min(self.motion.seek.len() - 1)]).max(switch);
         let settle = u64::from(write && moved > 0) * self.motion.write_settle;
-        moved + settle + self.motion.overhead[usize::from(write)] + head.stay
+        moved + settle + head.leaves[usize::from(write)]
     }
 
     /// Whether a command completes in the drive's buffer.
@@ -129,9 +132,10 @@ impl Profile {
     }
 }
 
-/// Ticks that a head at `phase` waits for `angle` after travelling.
-fn wait(travel: u64, phase: u32, angle: u32) -> u64 {
-    u64::from(angle).wrapping_sub(u64::from(phase)).wrapping_sub(travel) & TURN
+/// Ticks that a head at `phase` waits, after travelling, for the angle in the low half of `key`.
+#[inline]
+fn wait(travel: u64, phase: u64, key: u64) -> u64 {
+    key.wrapping_sub(phase + travel) & TURN
 }
 
 impl Predictor for Profile {
@@ -158,20 +162,24 @@ impl Predictor for Profile {
         let stay = angle.map_or(0, |angle| {
             u64::from(ticks_of(self.stay(angle.wrapping_add(self.motion.overhead[0] << (64 - TURN_BITS)))))
         });
-        let phase = angle.map(ticks_of);
-        let head = Head { cylinder: self.track.cylinder, head: self.track.head as u16, phase, stay };
-        (head, u64::from(head.cylinder) << 32 | u64::from(phase.unwrap_or(0)))
+        let head = Head {
+            cylinder: self.track.cylinder,
+            surface: self.track.head as u16,
+            locked: angle.is_some(),
+            phase: angle.map_or(0, |angle| u64::from(ticks_of(angle))),
+            leaves: self.motion.overhead.map(|overhead| overhead + stay),
+        };
+        (head, u64::from(head.cylinder) << 32 | head.phase)
     }
 
+    #[inline]
     fn cost(&self, head: &Head, key: u64, surface: u16, write: bool) -> u64 {
         let travel = self.travel(head, (key >> 32) as u32, surface, write);
-        match head.phase {
-            Some(phase) => {
-                let wait = wait(travel, phase, key as u32);
-                travel + wait + self.lateness.penalty(wait)
-            }
-            None => travel + TURN / 2,
+        if !head.locked {
+            return travel + TURN / 2;
         }
+        let wait = wait(travel, head.phase, key);
+        travel + wait + self.lateness.penalty(wait)
     }
 
     fn least(&self, head: &Head, from: u64, to: u64, write: bool) -> u64 {
@@ -179,12 +187,14 @@ impl Predictor for Profile {
         let distance = head.cylinder.abs_diff(head.cylinder.clamp(first, last)) as usize;
         let floor = u64::from(self.motion.floor[distance.min(self.motion.floor.len() - 1)]);
         let settle = u64::from(write && floor > 0) * self.motion.write_settle;
-        let travel = floor + settle + self.motion.overhead[usize::from(write)] + head.stay;
-        let Some(phase) = head.phase.filter(|_| first == last) else { return travel };
+        let travel = floor + settle + head.leaves[usize::from(write)];
+        if !head.locked || first != last {
+            return travel;
+        }
         // On one cylinder the angles are bounded too: wait for the first of them, unless it is among them.
         let (low, high) = (from as u32, to as u32);
-        let here = (u64::from(phase).wrapping_add(travel) & TURN) as u32;
-        if (low..=high).contains(&here) { travel } else { travel + wait(travel, phase, low) }
+        let here = ((head.phase + travel) & TURN) as u32;
+        if (low..=high).contains(&here) { travel } else { travel + wait(travel, head.phase, from) }
     }
 
     fn ticks(&self, span: Span) -> u64 {
