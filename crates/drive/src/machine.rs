@@ -146,9 +146,11 @@ impl Drive {
         (flying.end, flying.tag, flying.outcome, flying.parts)
     }
 
-    /// The account of the arm up to `now`, with no command in flight; it begins anew.
+    /// The account of the arm up to `now`, or to when the command in flight was issued; it begins anew.
     pub fn take_account(&mut self, now: Time) -> Account {
-        self.advance(now);
+        if self.flying.is_none() {
+            self.advance(now);
+        }
         let account = self.account;
         self.account = Account { since: now, until: now, ..Account::default() };
         account
@@ -379,7 +381,7 @@ impl Drive {
     fn flush(&mut self, now: Time) -> (Time, Parts) {
         let overhead = self.overheads.write;
         let mut end = now + overhead;
-        while self.buffer.free() < self.buffer.capacity() {
+        while self.write_back.is_some() || self.buffer.first().is_some() {
             end = end.max(self.make_room(self.buffer.capacity(), now + overhead));
         }
         (end, Parts { overhead, external: end.since(now + overhead), ..Parts::default() })

@@ -28,8 +28,11 @@ fn inner(rig: &Rig, commands: u64) -> u64 {
     from - from % 8
 }
 
-/// Name, commands in a stream, and published MB/s at the outer and the inner edge with their tolerance.
-const SUSTAINED: [(&str, u64, (f64, f64), (f64, f64)); 3] = [
+/// MB/s as published, and the tolerance.
+type Rate = (f64, f64);
+
+/// Name, commands in a stream, and rates at the outer and the inner edge.
+const SUSTAINED: [(&str, u64, Rate, Rate); 3] = [
     ("st318437lw", 3000, (41.7, 0.3), (24.3, 0.2)),
     ("mimic-base", 2000, (20.2, 0.1), (20.2, 0.1)),
     ("nl20", 6000, (285.0, 5.7), (143.0, 2.86)),
