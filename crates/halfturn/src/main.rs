@@ -1,2 +1,43 @@
-//! halfturn
-fn main() {}
+//! The command line. One file a verb under `verb/`; what people read is written by `report/`.
+//!
+//! What a verb has to say goes to stdout, the same bytes every time; progress and wall time go to stderr, and only
+//! to a terminal. Exit code 2 is for bad input, 1 for output that could not be written.
+
+mod failure;
+mod progress;
+mod report;
+mod verb;
+
+use clap::Parser;
+use failure::Failure;
+use std::process::ExitCode;
+use verb::Verb;
+
+/// Simulate a hard disk under different I/O schedulers, from a recorded trace or a synthetic load.
+///
+/// Write down a drive, a scheduler and a load in a small TOML file; where a list stands instead of a value, every
+/// value is tried, and the runs are compared in one table.
+#[derive(Parser)]
+#[command(
+    name = "halfturn",
+    version,
+    max_term_width = 100,
+    arg_required_else_help = true,
+    after_help = "Example:\n  halfturn simulate examples/first-look.toml"
+)]
+struct Arguments {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    let result = match verb::later::refused(&words) {
+        Some(verb) => Err(Failure::Later(verb)),
+        None => verb::run(Arguments::parse().verb),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}

@@ -1,0 +1,52 @@
+//! Why a verb stopped, and what is said of it.
+
+use block::{At, BadInput};
+use std::io::{self, ErrorKind, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+/// Why a verb stopped.
+pub enum Failure {
+    /// What the user gave cannot be used.
+    Input(BadInput),
+    /// A verb or option that is not there yet.
+    Later(&'static str),
+    /// Standard output could not be written.
+    Output(io::Error),
+}
+
+impl From<BadInput> for Failure {
+    fn from(error: BadInput) -> Failure {
+        Failure::Input(error)
+    }
+}
+
+impl Failure {
+    /// A file of the results that cannot be written.
+    pub fn unwritable(path: &Path, error: &io::Error) -> Failure {
+        let what = format!("cannot be written: {error}");
+        BadInput::new(path.display().to_string(), At::File, what, "name a folder you may write to").into()
+    }
+
+    /// Says why on stderr; the exit code. A reader who went away (`| head`) is no failure.
+    pub fn report(self) -> ExitCode {
+        // Where stderr is closed there is no one left to tell.
+        let say = |text: String| writeln!(io::stderr(), "{text}").unwrap_or_default();
+        match self {
+            Failure::Input(error) => say(format!("error: {error}")),
+            Failure::Later(verb) => say(format!("error: `{verb}` is not in this version")),
+            Failure::Output(error) if error.kind() == ErrorKind::BrokenPipe => return ExitCode::SUCCESS,
+            Failure::Output(error) => {
+                say(format!("error: stdout: cannot be written: {error}"));
+                return ExitCode::FAILURE;
+            }
+        }
+        ExitCode::from(2)
+    }
+}
+
+/// Writes what a verb has to say.
+pub fn print(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Failure::Output)
+}

@@ -1,0 +1,102 @@
+//! Progress on stderr, and only if that is a terminal.
+
+use indicatif::{HumanCount, ProgressBar, ProgressState, ProgressStyle};
+use load::experiment::Case;
+use std::fmt::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+const REFRESH: Duration = Duration::from_millis(120);
+
+/// Follows an experiment.
+pub struct Simulating {
+    bar: ProgressBar,
+    requests: Arc<AtomicU64>,
+    /// Whether the bar counts requests, as it can where their number is known; else it counts replications.
+    counts_requests: bool,
+    replications: AtomicU64,
+    all: u64,
+    began: Instant,
+}
+
+impl Simulating {
+    /// Before the first request.
+    pub fn new(cases: &[Case]) -> Simulating {
+        let replications: u64 = cases.iter().map(|case| u64::from(case.experiment.run.replications)).sum();
+        let requests: Option<u64> = cases
+            .iter()
+            .map(|case| case.experiment.run.requests.map(|n| n * u64::from(case.experiment.run.replications)))
+            .sum();
+        let counts_requests = requests.is_some();
+        let bar = ProgressBar::new(requests.unwrap_or(replications));
+        let done = Arc::new(AtomicU64::new(0));
+        let (shown, began) = (done.clone(), Instant::now());
+        let rate = move |_: &ProgressState, out: &mut dyn Write| {
+            let rate = shown.load(Relaxed) as f64 / began.elapsed().as_secs_f64().max(1e-3);
+            write!(out, "{}", HumanCount(rate as u64)).unwrap_or_default();
+        };
+        let style =
+            ProgressStyle::with_template("{bar:30} {percent:>3} %  {msg}  {done_a_second} requests/s  {eta} to go")
+                .expect("the template is valid")
+                .with_key("done_a_second", rate);
+        bar.set_style(style);
+        bar.set_message(format!("0 of {replications} replications"));
+        bar.enable_steady_tick(REFRESH);
+        Simulating { bar, requests: done, counts_requests, replications: AtomicU64::new(0), all: replications, began }
+    }
+
+    /// Takes the bar away and, on a terminal, says how long it took.
+    pub fn finish(self) {
+        let hidden = self.bar.is_hidden();
+        self.bar.finish_and_clear();
+        if !hidden {
+            let (requests, seconds) = (self.requests.load(Relaxed), self.began.elapsed().as_secs_f64());
+            let rate = HumanCount((requests as f64 / seconds.max(1e-9)) as u64);
+            eprintln!("{} requests in {seconds:.2} s, {rate} requests/s", HumanCount(requests));
+        }
+    }
+}
+
+impl sim::Watch for Simulating {
+    fn requests(&self, count: u64) {
+        self.requests.fetch_add(count, Relaxed);
+        if self.counts_requests {
+            self.bar.inc(count);
+        }
+    }
+
+    fn replication(&self) {
+        let done = self.replications.fetch_add(1, Relaxed) + 1;
+        if !self.counts_requests {
+            self.bar.inc(1);
+        }
+        if !self.bar.is_hidden() {
+            self.bar.set_message(format!("{done} of {} replications", self.all));
+        }
+    }
+}
+
+/// Follows the reading of a trace, whose length nobody knows.
+pub struct Reading(ProgressBar);
+
+impl Reading {
+    /// Before the first request.
+    pub fn new() -> Reading {
+        let bar = ProgressBar::new_spinner();
+        let style = ProgressStyle::with_template("{spinner} {human_pos} requests read, {per_sec}");
+        bar.set_style(style.expect("the template is valid"));
+        bar.enable_steady_tick(REFRESH);
+        Reading(bar)
+    }
+
+    /// So many requests have been read.
+    pub fn at(&self, requests: u64) {
+        self.0.set_position(requests);
+    }
+
+    /// Takes it away.
+    pub fn finish(self) {
+        self.0.finish_and_clear();
+    }
+}

@@ -1,0 +1,208 @@
+//! The comparison that `simulate` prints: what was asked of what, a picture, the table, what to know of it.
+
+use super::figures::{Better, Figures};
+use super::table::{Edge, table};
+use super::{bars, notes, setting};
+use load::experiment::{Case, Predictor};
+use load::results::{Class, Disk, Results, Run};
+
+/// Lines a picture may have.
+const MOST_BARS: usize = 10;
+const BAR_WIDTH: usize = 48;
+/// A part of the busy time that is worth a column.
+const LARGE: f64 = 0.1;
+
+/// Cases and their runs, side by side.
+pub type Pair<'a> = (&'a Case, &'a Run);
+
+/// The whole comparison.
+pub fn comparison(cases: &[Case], results: &Results) -> String {
+    let mut pairs: Vec<Pair> = cases.iter().zip(&results.runs).collect();
+    let groups = rivals(&pairs);
+    let mut order: Vec<usize> = (0..pairs.len()).collect();
+    order.sort_by_key(|row| groups[*row]);
+    pairs = order.into_iter().map(|row| pairs[row]).collect();
+    let single = pairs.iter().all(|(_, run)| run.classes.len() == 1);
+    let mut text = setting::setting(cases);
+    text.push('\n');
+    if let Some(picture) = picture(&pairs, single) {
+        text += &picture;
+        text.push('\n');
+    }
+    let mut tables = runs_table(&pairs, single);
+    if !single {
+        tables += &format!("\n{}", classes_table(&pairs));
+    }
+    text += &tables;
+    text.push('\n');
+    text + &notes::footer(&pairs, tables.contains(" *"))
+}
+
+/// Mean response times as bars, if they are not too many.
+fn picture(pairs: &[Pair], single: bool) -> Option<String> {
+    let (mut entries, keys) = (Vec::new(), keys(pairs));
+    for (case, run) in pairs {
+        for (name, class) in &run.classes {
+            let label = label(case, &keys).join(" ");
+            let label = if single { label } else { format!("{label} {name}") };
+            entries.push((label.trim().to_owned(), class.response_ms.mean));
+        }
+    }
+    let worth = (2..=MOST_BARS).contains(&entries.len());
+    worth.then(|| format!(" mean response time, ms\n{}", bars::bars(&entries, BAR_WIDTH)))
+}
+
+/// What was varied, what all rivals share first; `policy` where nothing was.
+fn keys<'a>(pairs: &[Pair<'a>]) -> Vec<&'a str> {
+    let groups = rivals(pairs);
+    let mut keys: Vec<&str> =
+        pairs.first().map_or_else(Vec::new, |(case, _)| case.labels.keys().map(String::as_str).collect());
+    let differs = |key: &str| {
+        pairs.iter().zip(&groups).any(|((case, _), group)| case.labels.get(key) != pairs[*group].0.labels.get(key))
+    };
+    keys.sort_by_key(|key| differs(key));
+    if keys.is_empty() { vec!["policy"] } else { keys }
+}
+
+/// What a row is called: its values of what was varied.
+fn label(case: &Case, keys: &[&str]) -> Vec<String> {
+    let value = |key: &&str| {
+        case.labels.get(*key).map_or_else(|| case.experiment.scheduler.policy.clone(), ToString::to_string)
+    };
+    let mut label: Vec<String> = keys.iter().map(value).collect();
+    let oracle = case.experiment.scheduler.predictor == Predictor::Oracle && !case.labels.contains_key("predictor");
+    if let Some(last) = label.last_mut().filter(|_| oracle) {
+        last.push_str(" (oracle)");
+    }
+    label
+}
+
+/// For each run the first that it may be compared with: those asked for the same. A bound is no rival of a scheduler.
+fn rivals(pairs: &[Pair]) -> Vec<usize> {
+    let bound = |case: &Case| case.experiment.scheduler.predictor == Predictor::Oracle;
+    let same = |a: &Case, b: &Case| {
+        let (x, y) = (&a.experiment, &b.experiment);
+        x.workloads == y.workloads && x.run == y.run && bound(a) == bound(b)
+    };
+    pairs.iter().map(|(case, _)| pairs.iter().position(|(first, _)| same(first, case)).unwrap_or(0)).collect()
+}
+
+/// A row for each run.
+fn runs_table(pairs: &[Pair], single: bool) -> String {
+    let of = |f: &dyn Fn(&Run) -> f64| pairs.iter().map(|(_, run)| f(run)).collect::<Vec<_>>();
+    let mut columns = vec![Figures::new("requests", Better::Neither, of(&|run| run.requests as f64)).decimals(0)];
+    if single {
+        let classes: Vec<&Class> = pairs.iter().filter_map(|(_, run)| run.classes.values().next()).collect();
+        columns.extend(responses(&classes));
+        columns.extend(losses(&classes));
+    }
+    columns.push(Figures::new("MB/s", Better::More, of(&|run| run.throughput_mb_s)));
+    columns.push(Figures::new("busy\n%", Better::Neither, of(&|run| busy(run) * 100.0)).decimals(1));
+    let shown = shown_parts(pairs);
+    for part in &shown {
+        let share = |run: &Run| share(run, &|name| name == *part);
+        columns.push(Figures::new(&format!("{part}\n%"), Better::Neither, of(&share)).decimals(0));
+    }
+    let other = |run: &Run| share(run, &|name| !shown.contains(&name));
+    columns.push(Figures::new("other\n%", Better::Neither, of(&other)).decimals(0));
+    let keys = keys(pairs);
+    let labels: Vec<Vec<String>> = pairs.iter().map(|(case, _)| label(case, &keys)).collect();
+    assembled(&keys, labels, &columns, &rivals(pairs))
+}
+
+/// The parts of an arm's time that have a column: the three everyone knows, and what takes a tenth somewhere.
+pub fn shown_parts<'a>(pairs: &[Pair<'a>]) -> Vec<&'a str> {
+    let mut shown = vec!["seek", "rotation", "transfer"];
+    let disks = pairs.iter().flat_map(|(_, run)| run.disks.iter());
+    let large = disks.flat_map(|disk| disk.parts.iter().filter(|(_, part)| **part >= disk.busy * LARGE));
+    for (name, _) in large {
+        if !shown.contains(&name.as_str()) {
+            shown.push(name);
+        }
+    }
+    shown
+}
+
+/// A row for each class of each run.
+fn classes_table(pairs: &[Pair]) -> String {
+    let mut keys = keys(pairs);
+    let names: Vec<&String> = pairs.first().map_or_else(Vec::new, |(_, run)| run.classes.keys().collect());
+    let (mut labels, mut classes, mut groups) = (Vec::new(), Vec::new(), Vec::new());
+    for ((case, run), group) in pairs.iter().zip(rivals(pairs)) {
+        for (index, name) in names.iter().enumerate() {
+            let Some(class) = run.classes.get(*name) else { continue };
+            let mut row = label(case, &keys);
+            row.push((*name).clone());
+            labels.push(row);
+            classes.push(class);
+            groups.push(group * names.len() + index);
+        }
+    }
+    let of = |f: &dyn Fn(&Class) -> f64| classes.iter().map(|class| f(class)).collect::<Vec<_>>();
+    let mut columns = vec![Figures::new("requests", Better::Neither, of(&|class| class.requests as f64)).decimals(0)];
+    columns.extend(responses(&classes));
+    columns.extend(losses(&classes));
+    columns.push(Figures::new("MB/s", Better::More, of(&|class| class.throughput_mb_s)));
+    keys.push("class");
+    assembled(&keys, labels, &columns, &groups)
+}
+
+/// Response times of a class in each row.
+fn responses(classes: &[&Class]) -> Vec<Figures> {
+    let of = |f: &dyn Fn(&Class) -> f64| classes.iter().map(|class| f(class)).collect::<Vec<_>>();
+    let spreads: Vec<Option<f64>> = classes.iter().map(|class| class.response_ms.ci95).collect();
+    let sure = spreads.iter().any(Option::is_some);
+    let head = if sure { "response ms\nmean ± 95 %" } else { "response\nmean ms" };
+    let mean = Figures::new(head, Better::Less, of(&|class| class.response_ms.mean));
+    vec![
+        if sure { mean.spreads(spreads) } else { mean },
+        Figures::new("p50\nms", Better::Less, of(&|class| class.response_ms.p50)),
+        Figures::new("p99\nms", Better::Less, of(&|class| class.response_ms.p99)),
+        Figures::new("max\nms", Better::Less, of(&|class| class.response_ms.max)),
+    ]
+}
+
+/// What missed its deadline, was dropped or failed, where anything did.
+fn losses(classes: &[&Class]) -> Vec<Figures> {
+    let of = |f: &dyn Fn(&Class) -> u64| classes.iter().map(|class| f(class) as f64).collect::<Vec<_>>();
+    let columns = [
+        ("missed", of(&|class| class.missed_deadlines)),
+        ("dropped", of(&|class| class.dropped)),
+        ("failed", of(&|class| class.failed)),
+    ];
+    let any = columns.into_iter().filter(|(_, counts)| counts.iter().any(|count| *count > 0.0));
+    any.map(|(head, counts)| Figures::new(head, Better::Less, counts).decimals(0)).collect()
+}
+
+/// The share of time in which a command was in service, over all disks.
+fn busy(run: &Run) -> f64 {
+    mean(run, &|disk| disk.busy)
+}
+
+/// Of the busy time, the per cent spent on these parts.
+fn share(run: &Run, wanted: &dyn Fn(&str) -> bool) -> f64 {
+    let spent = |disk: &Disk| disk.parts.iter().filter(|(name, _)| wanted(name)).map(|(_, part)| part).sum::<f64>();
+    let busy = busy(run);
+    if busy > 0.0 { mean(run, &spent) / busy * 100.0 } else { 0.0 }
+}
+
+fn mean(run: &Run, of: &dyn Fn(&Disk) -> f64) -> f64 {
+    run.disks.iter().map(of).sum::<f64>() / run.disks.len().max(1) as f64
+}
+
+/// Labels and figures as one table. A label is not repeated from row to row.
+fn assembled(keys: &[&str], labels: Vec<Vec<String>>, columns: &[Figures], groups: &[usize]) -> String {
+    let mut heads: Vec<(String, Edge)> = keys.iter().map(|key| ((*key).to_owned(), Edge::Left)).collect();
+    let mut rows = labels.clone();
+    for (pair, row) in labels.windows(2).zip(rows.iter_mut().skip(1)) {
+        let same = pair[0].iter().zip(&pair[1]).take_while(|(above, here)| above == here).count();
+        row.iter_mut().take(same.min(keys.len() - 1)).for_each(String::clear);
+    }
+    for column in columns {
+        heads.push((column.head.clone(), Edge::Right));
+        for (row, cell) in rows.iter_mut().zip(column.cells(groups)) {
+            row.push(cell);
+        }
+    }
+    table(&heads, &rows)
+}

@@ -1,0 +1,106 @@
+//! What must be known to believe a comparison: the foot of its table.
+
+use super::compare::{Pair, shown_parts};
+use load::experiment::{Kind, Replay};
+use std::collections::BTreeSet;
+
+/// A drive busier than this, under a load that does not wait for it, falls behind.
+const OVERLOADED: f64 = 0.98;
+/// So does one where requests wait for such a share of the whole run.
+const BACKLOG: f64 = 0.05;
+
+/// Parts of an arm's time that have a column only where they are large.
+const MEANINGS: [(&str, &str); 5] = [
+    ("external", "waiting until the arm had ended work of the drive's own, read-ahead or write-back"),
+    ("overhead", "the drive's electronics, before the arm moves"),
+    ("switch", "changing heads, and crossing to the next track"),
+    ("settle", "settling before a write"),
+    ("bus", "waiting for the host's bus"),
+];
+
+/// The lines under the table.
+pub fn footer(pairs: &[Pair], marks: bool) -> String {
+    let mut lines = Vec::new();
+    if marks {
+        lines.push("* best of its column among runs asked for the same; less than ± apart may be chance".into());
+    }
+    lines.push("busy: share of time with a command in service; seek to other: what the arm spent that time on".into());
+    for (part, meaning) in MEANINGS {
+        if shown_parts(pairs).contains(&part) {
+            lines.push(format!("{part}: {meaning}"));
+        }
+    }
+    let overloaded: Vec<usize> = (0..pairs.len()).filter(|row| overloaded(&pairs[*row])).collect();
+    if !overloaded.is_empty() {
+        lines.push(format!(
+            "{}the drive is overloaded: the table compares backlogs, not schedulers; slow the replay with time_scale \
+             or replay closed",
+            whose(&overloaded, pairs)
+        ));
+    }
+    let mut seen = BTreeSet::new();
+    for note in pairs.iter().flat_map(|(_, run)| &run.notes).filter(|note| seen.insert(note.as_str())) {
+        let runs: Vec<usize> = (0..pairs.len()).filter(|row| pairs[*row].1.notes.contains(note)).collect();
+        lines.push(format!("{}{note}", whose(&runs, pairs)));
+    }
+    lines.iter().map(|line| wrapped(line)).collect()
+}
+
+/// Whether requests come no matter what, and the drive cannot keep up.
+fn overloaded((case, run): &Pair) -> bool {
+    let waits_for_no_one = case.experiment.workloads.iter().all(|workload| match &workload.kind {
+        Kind::Open { .. } => true,
+        Kind::Closed { .. } => false,
+        Kind::Trace(trace) => trace.replay != Replay::Closed,
+    });
+    let length_ms = run.simulated_seconds * 1e3 / f64::from(case.experiment.run.replications);
+    let behind = run.classes.values().any(|class| class.response_ms.mean >= BACKLOG * length_ms);
+    waits_for_no_one && (1.0 - run.idle_fraction >= OVERLOADED || behind)
+}
+
+/// Which runs a note concerns; nothing if it is all.
+fn whose(rows: &[usize], pairs: &[Pair]) -> String {
+    if rows.len() == pairs.len() {
+        return String::new();
+    }
+    let name = |row: &usize| {
+        let labels = &pairs[*row].0.labels;
+        labels.values().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+    };
+    let shown: Vec<String> = rows.iter().take(6).map(name).collect();
+    let more = if rows.len() > 6 { format!(" and {} more", rows.len() - 6) } else { String::new() };
+    format!("{}{more}: ", shown.join(", "))
+}
+
+/// A line broken between words, the rest indented.
+fn wrapped(line: &str) -> String {
+    let mut text = String::new();
+    let mut used = 0;
+    for word in line.split(' ') {
+        let length = word.chars().count();
+        if used > 0 && used + 1 + length > 106 {
+            text.push_str("\n   ");
+            used = 3;
+        }
+        if used > 0 || text.is_empty() {
+            text.push(' ');
+        }
+        text.push_str(word);
+        used += 1 + length;
+    }
+    text.push('\n');
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_lines_break_between_words() {
+        assert_eq!(wrapped("a b"), " a b\n");
+        let text = wrapped(&"word ".repeat(50));
+        assert!(text.lines().all(|line| line.len() <= 110), "{text}");
+        assert!(text.lines().skip(1).all(|line| line.starts_with("   ")), "{text}");
+    }
+}

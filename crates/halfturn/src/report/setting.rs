@@ -1,0 +1,155 @@
+//! What an experiment is about, in a few lines: title, drive, load, scheduler, run. What is varied is left to the table.
+
+use super::number;
+use block::{Span, units};
+use load::experiment::{
+    Arrivals, Bound, Case, Experiment, Fit, Kind, Pattern, Placement, Predictor, Region, Replay, TraceChoice, Workload,
+};
+
+/// The lines above the table.
+pub fn setting(cases: &[Case]) -> String {
+    let Some(first) = cases.first() else { return String::new() };
+    let mut text = format!(" {}\n\n", first.experiment.title);
+    let mut line = |name: &str, words: Vec<String>| {
+        if !words.is_empty() {
+            text += &format!(" {name:<9}  {}\n", words.join(", "));
+        }
+    };
+    line("drive", constant(cases, drive));
+    for index in 0..first.experiment.workloads.len() {
+        let several = first.experiment.workloads.len() > 1;
+        line(
+            if index == 0 { "load" } else { "" },
+            constant(cases, |experiment| workload(&experiment.workloads[index], several)),
+        );
+    }
+    line("scheduler", constant(cases, scheduler));
+    line("run", constant(cases, run));
+    text
+}
+
+/// The words of the first case that all cases share.
+fn constant(cases: &[Case], words: impl Fn(&Experiment) -> Vec<String>) -> Vec<String> {
+    let all: Vec<Vec<String>> = cases.iter().map(|case| words(&case.experiment)).collect();
+    all[0].iter().filter(|word| all.iter().all(|words| words.contains(word))).cloned().collect()
+}
+
+fn drive(experiment: &Experiment) -> Vec<String> {
+    let choice = &experiment.drive;
+    let title = disk::catalogue::find(&choice.model).map_or(choice.model.clone(), |drive| drive.sheet.title);
+    let mut words = vec![title];
+    let off = [
+        (choice.noise, "without noise"),
+        (choice.read_cache, "read cache off"),
+        (choice.write_buffer, "write buffer off"),
+    ];
+    words.extend(off.into_iter().filter(|(on, _)| !on).map(|(_, word)| word.to_owned()));
+    words
+}
+
+fn scheduler(experiment: &Experiment) -> Vec<String> {
+    let scheduler = &experiment.scheduler;
+    let mut words = vec![scheduler.policy.clone()];
+    match scheduler.predictor {
+        Predictor::Profile => {}
+        Predictor::Distance => words.push("believing in distance alone".into()),
+        Predictor::Oracle => {
+            words.push("with perfect knowledge of the drive (oracle): a bound, not a scheduler".into())
+        }
+    }
+    words
+}
+
+fn run(experiment: &Experiment) -> Vec<String> {
+    let plan = &experiment.run;
+    let mut words = Vec::new();
+    words.extend(plan.duration.map(span));
+    words.extend(plan.requests.map(|requests| format!("{} requests", number::count(requests))));
+    if plan.warmup > Span::ZERO {
+        words.push(format!("the first {} not counted", span(plan.warmup)));
+    }
+    if plan.replications > 1 {
+        words.push(format!("{} replications", plan.replications));
+    }
+    words.push(format!("seed {}", plan.seed));
+    words
+}
+
+fn workload(workload: &Workload, named: bool) -> Vec<String> {
+    let mut words = match &workload.kind {
+        Kind::Trace(trace) => replay(trace),
+        Kind::Open { rate, arrivals, pattern } => {
+            let spacing = if *arrivals == Arrivals::Poisson { "Poisson" } else { "evenly spaced" };
+            let mut words = vec![format!("{rate} requests/s"), spacing.to_owned()];
+            words.extend(asked(pattern));
+            words
+        }
+        Kind::Closed { depth, think, pattern } => {
+            let mut words = vec![outstanding(*depth)];
+            if *think > Span::ZERO {
+                words.push(format!("each thinking {}", span(*think)));
+            }
+            words.extend(asked(pattern));
+            words
+        }
+    };
+    words.extend(workload.deadline.map(|deadline| format!("deadline {}", span(deadline))));
+    if named && let Some(first) = words.first_mut() {
+        *first = format!("{}: {first}", workload.name);
+    }
+    words
+}
+
+fn replay(trace: &TraceChoice) -> Vec<String> {
+    let name = trace.file.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let mut words = vec![name];
+    words.extend(trace.device.as_ref().map(|device| format!("device {device}")));
+    match trace.replay {
+        Replay::Open => words.push("each request at its recorded time".into()),
+        Replay::Hold => words.push("each request at its recorded time, repeated ones held".into()),
+        Replay::Closed => {
+            words.push("in recorded order, its times left out".into());
+            words.push(outstanding(trace.depth));
+        }
+    }
+    if trace.time_scale != 1.0 {
+        words.push(format!("{} × recorded speed", trace.time_scale));
+    }
+    match trace.fit {
+        Fit::Error => {}
+        Fit::Scale => words.push("addresses scaled to the drive".into()),
+        Fit::Wrap => words.push("addresses modulo the drive".into()),
+        Fit::Compact => words.push("untouched parts left out".into()),
+    }
+    words
+}
+
+fn outstanding(depth: u32) -> String {
+    format!("{} request{} always outstanding", number::count(u64::from(depth)), if depth == 1 { "" } else { "s" })
+}
+
+fn asked(pattern: &Pattern) -> Vec<String> {
+    let place = if pattern.at == Placement::Random { "random" } else { "sequential" };
+    let what = match pattern.read {
+        1.0 => "reads".to_owned(),
+        0.0 => "writes".to_owned(),
+        read => format!("requests ({} % reads)", (read * 1000.0).round() / 10.0),
+    };
+    let mut words = vec![format!("{place} {what}"), format!("{} each", units::show_blocks(u64::from(pattern.blocks)))];
+    if pattern.region != Region::WHOLE {
+        words.push(format!("from {} to {} of the drive", bound(pattern.region.from), bound(pattern.region.to)));
+    }
+    words
+}
+
+fn bound(bound: Bound) -> String {
+    match bound {
+        Bound::Percent(percent) => format!("{percent} %"),
+        Bound::Blocks(blocks) => units::show_blocks(blocks),
+    }
+}
+
+fn span(span: Span) -> String {
+    let seconds = span.as_secs();
+    if seconds.fract() == 0.0 { format!("{} s", number::count(seconds as u64)) } else { number::seconds(seconds) }
+}

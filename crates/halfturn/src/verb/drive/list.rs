@@ -1,0 +1,19 @@
+//! `halfturn drive list`.
+
+use crate::failure::{Failure, print};
+use crate::report;
+use clap::Args;
+
+/// List the drives that ship with the project.
+///
+/// Any of these names can stand as `model` in the `[drive]` table of an experiment. The rates are of long sequential
+/// reads on the outermost and innermost tracks, worked out by turning the platter, switches between tracks included.
+#[derive(Args)]
+#[command(after_help = "Example:\n  halfturn drive list")]
+pub struct List {}
+
+/// Does it.
+pub fn run(_: &List) -> Result<(), Failure> {
+    let drives = disk::catalogue::names().map(disk::catalogue::find).collect::<Result<Vec<_>, _>>()?;
+    print(&report::catalogue(&drives))
+}

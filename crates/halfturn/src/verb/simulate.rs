@@ -1,0 +1,115 @@
+//! `halfturn simulate`: an experiment file, or a sweep of them, in virtual time.
+
+use super::{Output, json};
+use crate::failure::{Failure, print};
+use crate::progress::Simulating;
+use crate::report;
+use block::{At, BadInput};
+use clap::Args;
+use load::experiment::{self, Case, Kind};
+use std::fs;
+use std::path::{Path, PathBuf};
+use trace::Format;
+
+/// Run an experiment in virtual time and compare its runs.
+///
+/// An experiment is a TOML file: a drive, a scheduler, and what is asked of them. A list where a value would stand
+/// (policy = ["fcfs", "satf"]) makes a run of each of its values, and of each combination of several lists. All
+/// runs meet the same requests. The same file and seed print the same bytes, on any machine, whatever --threads is.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  halfturn simulate examples/first-look.toml
+  halfturn simulate examples/first-look.toml --set scheduler.policy=[fcfs,asatf]
+  halfturn simulate examples/closed-depths.toml --seed 7 --format json")]
+pub struct Simulate {
+    /// The experiment file; README.md lists its keys
+    #[arg(value_name = "EXPERIMENT.toml")]
+    file: PathBuf,
+    /// Change or add a value of the file, e.g. scheduler.policy=satf; a `[[workload]]` goes by its name or its number
+    /// from 0. May be given several times
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    sets: Vec<String>,
+    /// Draw other random numbers; in place of `seed` in `[run]`
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// The format of every trace the file names, in place of its `format`
+    #[arg(long, value_name = "FORMAT")]
+    trace_format: Option<String>,
+    /// `table` for people, `json` for programs (schema 1, described in README.md)
+    #[arg(long, value_enum, default_value = "table")]
+    format: Output,
+    /// Also write results.json, table.txt and all that is needed to do it again into this folder
+    #[arg(long, value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// Threads to compute with [default: one for each core]; the results do not depend on it
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: Option<u16>,
+}
+
+/// Does it.
+pub fn run(arguments: &Simulate) -> Result<(), Failure> {
+    let Simulate { file, seed, .. } = arguments;
+    let mut sets = arguments.sets.clone();
+    let mut cases = experiment::load(file, &sets, *seed)?;
+    if let Some(word) = &arguments.trace_format {
+        sets.extend(formats(&cases, super::trace_format(word)?));
+        cases = experiment::load(file, &sets, *seed)?;
+    }
+    if let Some(folder) = &arguments.output {
+        fs::create_dir_all(folder).map_err(|error| Failure::unwritable(folder, &error))?;
+    }
+    let progress = Simulating::new(&cases);
+    let threads = arguments.threads.map_or(0, usize::from);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    let pool = pool.map_err(|error| {
+        BadInput::new("--threads", At::File, format!("the threads cannot be started: {error}"), "ask for fewer")
+    })?;
+    let results = pool.install(|| sim::simulate(&cases, &progress))?;
+    progress.finish();
+    let (table, json) = (report::comparison(&cases, &results), json(&results));
+    if let Some(folder) = &arguments.output {
+        let experiment = fs::read_to_string(file).unwrap_or_default();
+        let files = [
+            ("results.json", &json),
+            ("table.txt", &table),
+            ("experiment.toml", &experiment),
+            ("again.txt", &again(file, &sets, &cases)),
+        ];
+        for (name, text) in files {
+            let path = folder.join(name);
+            fs::write(&path, text).map_err(|error| Failure::unwritable(&path, &error))?;
+        }
+    }
+    print(if arguments.format == Output::Json { &json } else { &table })
+}
+
+/// The `--set`s that give every trace of an experiment this format.
+fn formats(cases: &[Case], format: Format) -> Vec<String> {
+    let workloads = cases.iter().map(|case| &case.experiment.workloads).max_by_key(|workloads| workloads.len());
+    let all = workloads.into_iter().flatten().enumerate();
+    let traces = all.filter(|(_, workload)| matches!(workload.kind, Kind::Trace(_)));
+    traces.map(|(index, _)| format!("workload.{index}.format=\"{format}\"")).collect()
+}
+
+/// What is needed to get these results again.
+fn again(file: &Path, sets: &[String], cases: &[Case]) -> String {
+    let seed = cases.first().map_or(0, |case| case.experiment.run.seed);
+    let mut text =
+        format!("halfturn {}\n\nhalfturn simulate {}", env!("CARGO_PKG_VERSION"), quoted(&file.display().to_string()));
+    for set in sets {
+        text += &format!(" --set {}", quoted(set));
+    }
+    text += &format!(" --seed {seed}\n\nexperiment.toml is that file as it was read");
+    text += "; the files it names are relative to the folder it was in.\n\nRuns, in the order of results.json:\n";
+    for case in cases {
+        let labels: Vec<String> = case.labels.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+        let labels = if labels.is_empty() { "as the file says".into() } else { labels.join(", ") };
+        text += &format!("- {labels}; seed {}\n", case.experiment.run.seed);
+    }
+    text
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r"'\''"))
+}

@@ -1,0 +1,36 @@
+//! Bad input: exit code 2, nothing on stdout, and the message that stands in `tests/bad/cli/NAME.expected` beside the
+//! words of the command in `NAME.args`.
+
+use crate::{root, run_in};
+use std::fs;
+
+#[test]
+fn bad_input_is_told_with_place_and_mend() {
+    let folder = root().join("tests/bad/cli");
+    let entries = fs::read_dir(&folder).expect("the folder is there");
+    let mut cases: Vec<_> = entries.map(|entry| entry.expect("a readable entry").path()).collect();
+    cases.retain(|path| path.extension().is_some_and(|end| end == "args"));
+    cases.sort();
+    assert!(cases.len() > 10, "{} has lost its cases", folder.display());
+    let mut wrong = Vec::new();
+    for case in cases {
+        let words = fs::read_to_string(&case).expect("the words of the command");
+        let output = run_in(&root(), &words.split_whitespace().collect::<Vec<_>>());
+        let expected = fs::read_to_string(case.with_extension("expected")).unwrap_or_default();
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        if output.status.code() != Some(2) || !output.stdout.is_empty() || told != expected {
+            wrong.push(format!("{}: {}\n{told}expected\n{expected}", case.display(), output.status));
+        }
+    }
+    assert!(wrong.is_empty(), "{} differ\n\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn verbs_that_are_not_there_are_in_no_help() {
+    for arguments in [&["--help"][..], &["simulate", "--help"], &["drive", "--help"], &["trace", "--help"]] {
+        let help = crate::said(arguments);
+        for later in ["reproduce", "profile", "serve", "volume", "bench", "import", "validate", "convert", "--report"] {
+            assert!(!help.contains(&format!("  {later}")), "{later} in {help}");
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! What the program prints, kept as snapshots.
+
+use crate::{data, root, run_in, said};
+use std::io::Read;
+use std::process::{Command, Stdio};
+
+const TRACE: &str = "examples/traces/fio-mixed.blkparse.txt.gz";
+
+#[test]
+fn help_of_every_verb() {
+    let verbs =
+        [&[][..], &["simulate"], &["drive"], &["drive", "list"], &["drive", "show"], &["trace"], &["trace", "info"]];
+    for verb in verbs {
+        let arguments: Vec<&str> = verb.iter().copied().chain(["--help"]).collect();
+        insta::assert_snapshot!(format!("help {}", verb.join(" ")).trim().replace(' ', "_"), said(&arguments));
+    }
+}
+
+#[test]
+fn simulate_compares_runs() {
+    insta::assert_snapshot!(said(&["simulate", &data("small.toml")]));
+}
+
+#[test]
+fn simulate_shows_classes_and_says_what_rests_on_the_oracle() {
+    let text = said(&["simulate", &data("classes.toml")]);
+    assert!(text.contains("perfect knowledge"), "{text}");
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn an_overloaded_drive_is_named_as_such() {
+    let text = said(&["simulate", &data("overload.toml")]);
+    assert!(text.contains("2000/s: the drive is overloaded"), "{text}");
+    assert!(text.contains("2000/s (oracle)"), "{text}");
+}
+
+#[test]
+fn json_has_the_schema_and_every_run() {
+    let text = said(&["simulate", &data("small.toml"), "--format", "json"]);
+    let json: serde_json::Value = serde_json::from_str(&text).expect("it is JSON");
+    assert_eq!(json["schema"], 1);
+    let policies: Vec<_> = json["runs"].as_array().expect("runs").iter().map(|run| &run["labels"]["policy"]).collect();
+    assert_eq!(policies, ["fcfs", "satf"]);
+    assert_eq!(json["runs"][0]["classes"]["readers"]["requests"], json["runs"][0]["requests"]);
+    assert!(text.ends_with("}\n"));
+}
+
+#[test]
+fn drive_list() {
+    insta::assert_snapshot!(said(&["drive", "list"]));
+}
+
+#[test]
+fn drive_show() {
+    insta::assert_snapshot!(said(&["drive", "show", "st318437lw"]));
+}
+
+#[test]
+fn every_drive_of_the_catalogue_has_a_sheet_of_a_page() {
+    for name in disk::catalogue::names() {
+        let text = said(&["drive", "show", name]);
+        assert!(text.lines().count() < 70 && text.contains("seek, ms"), "{text}");
+    }
+}
+
+#[test]
+fn trace_info() {
+    insta::assert_snapshot!(said(&["trace", "info", TRACE]));
+}
+
+#[test]
+fn trace_info_counts_the_same_for_programs() {
+    let json: serde_json::Value =
+        serde_json::from_str(&said(&["trace", "info", TRACE, "--format", "json", "--device", "7,3"])).expect("JSON");
+    assert_eq!((&json["requests"], &json["reads"], &json["format"]), (&1697.into(), &901.into(), &"blkparse".into()));
+    assert_eq!(json["devices"][0]["name"], "7,3");
+}
+
+#[test]
+fn every_example_runs() {
+    for entry in std::fs::read_dir(root().join("examples")).expect("the examples") {
+        let path = entry.expect("a readable entry").path();
+        if path.extension().is_some_and(|end| end == "toml") {
+            let output = run_in(&root(), &["simulate", &path.to_string_lossy()]);
+            assert!(output.status.success(), "{}: {}", path.display(), String::from_utf8_lossy(&output.stderr));
+        }
+    }
+}
+
+#[test]
+fn a_reader_who_goes_away_is_no_failure() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_halfturn"))
+        .args(["drive", "show", "nl20"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    drop(child.stdout.take());
+    let mut told = String::new();
+    child.stderr.take().expect("a pipe").read_to_string(&mut told).expect("UTF-8");
+    assert!(child.wait().expect("it ends").success() && told.is_empty(), "{told}");
+}

@@ -1,0 +1,176 @@
+//! Traces replayed: by their own times, held behind identical requests, or closed; and made to fit the drive.
+
+use crate::files::{Folder, cases, once};
+use block::{BadInput, Extent, Time};
+use load::Draw;
+use load::workload::{Draft, Workload, build};
+
+/// A DiskSim ASCII trace: ms, device, block, blocks, flags (1 reads).
+const TRACE: &str = "\
+0.0 0 1000 8 1
+10.0 0 2000 8 0
+20.0 0 1000 8 1
+30.0 0 3000 16 1
+40.0 0 2000 8 1
+";
+
+/// The capacity of the Atlas 10K.
+const CAPACITY: u64 = 17_938_986;
+
+fn experiment(file: &str, keys: &str) -> String {
+    format!(
+        r#"
+        [drive]
+        model = "atlas10k"
+        [scheduler]
+        policy = "fcfs"
+        [[workload]]
+        name = "recorded"
+        kind = "trace"
+        file = "{file}"
+        {keys}
+        "#
+    )
+}
+
+fn workload(file: &str, keys: &str) -> Result<Box<dyn Workload>, BadInput> {
+    build(&cases(&experiment(file, keys))[0].experiment.workloads[0], CAPACITY, Draw::new(1, 0))
+}
+
+fn make(workload: &mut dyn Workload) -> Draft {
+    let draft = workload.make().unwrap_or_else(|error| panic!("{error}"));
+    assert!(draft.at.end().0 <= CAPACITY);
+    draft
+}
+
+fn ms(ms: f64) -> Time {
+    Time((ms * 1e6) as u64)
+}
+
+#[test]
+fn an_open_replay_follows_the_recorded_times_scaled() {
+    let folder = Folder::new("open");
+    let file = folder.file("a.trace", TRACE);
+    for (keys, scale) in [("", 1.0), ("time_scale = 4.0", 4.0), ("time_scale = 0.5", 0.5)] {
+        let mut workload = workload(&file, keys).unwrap();
+        for (recorded, start) in [(0.0, 1000), (10.0, 2000), (20.0, 1000), (30.0, 3000), (40.0, 2000)] {
+            assert_eq!(workload.due(), Some(ms(recorded / scale)));
+            let draft = make(&mut *workload);
+            assert_eq!((draft.arrives, draft.at.start.0), (ms(recorded / scale), start));
+        }
+        assert_eq!(workload.due(), None);
+    }
+}
+
+#[test]
+fn times_count_from_the_first_request_of_the_trace() {
+    let folder = Folder::new("origin");
+    let file = folder.file("a.trace", "5000.5 0 1 8 1\n5001.5 0 9 8 1\n");
+    let mut workload = workload(&file, "").unwrap();
+    assert_eq!((make(&mut *workload).arrives, workload.due()), (ms(0.0), Some(ms(1.0))));
+}
+
+#[test]
+fn a_held_replay_keeps_a_repeated_extent_and_all_behind_it_until_the_first_has_ended() {
+    let folder = Folder::new("hold");
+    let file = folder.file("a.trace", TRACE);
+    let mut workload = workload(&file, "replay = \"hold\"").unwrap();
+    let first = make(&mut *workload);
+    let second = make(&mut *workload);
+    // The third repeats the first, which is outstanding: it waits, and the fourth with it.
+    assert_eq!(workload.due(), None);
+    workload.ended(ms(15.0), second.at);
+    assert_eq!(workload.due(), None);
+    workload.ended(ms(55.0), first.at);
+    let third = make(&mut *workload);
+    assert_eq!((third.arrives, third.at.start.0), (ms(55.0), 1000));
+    // Recorded at 30, it stood behind one that came at 55.
+    let fourth = make(&mut *workload);
+    assert_eq!((fourth.arrives, fourth.at.start.0), (ms(55.0), 3000));
+    // The second has ended: nothing holds the fifth, recorded at 40.
+    assert_eq!(make(&mut *workload).arrives, ms(55.0));
+    assert_eq!(workload.due(), None);
+    assert!(workload.notes().iter().any(|note| note.contains("1 requests held")), "{:?}", workload.notes());
+}
+
+#[test]
+fn a_held_replay_does_not_hold_another_extent_or_one_that_has_ended() {
+    let folder = Folder::new("free");
+    let file = folder.file("a.trace", "0.0 0 1000 8 1\n1.0 0 1000 16 1\n2.0 0 1004 8 1\n3.0 0 1000 8 1\n");
+    let mut workload = workload(&file, "replay = \"hold\"").unwrap();
+    let first = make(&mut *workload);
+    assert_eq!((make(&mut *workload).arrives, make(&mut *workload).arrives), (ms(1.0), ms(2.0)));
+    assert_eq!(workload.due(), None);
+    workload.ended(ms(2.5), first.at);
+    assert_eq!(workload.due(), Some(ms(3.0)));
+}
+
+#[test]
+fn a_closed_replay_keeps_its_depth_whatever_the_recorded_times() {
+    let folder = Folder::new("closed");
+    let file = folder.file("a.trace", TRACE);
+    let mut workload = workload(&file, "replay = \"closed\"\ndepth = 2").unwrap();
+    let first = make(&mut *workload);
+    assert_eq!((first.arrives, make(&mut *workload).arrives), (Time::ZERO, Time::ZERO));
+    assert_eq!(workload.due(), None);
+    workload.ended(ms(3.0), first.at);
+    assert_eq!(make(&mut *workload).arrives, ms(3.0));
+    assert_eq!(workload.due(), None);
+}
+
+#[test]
+fn a_whole_trace_is_simulated_and_then_the_run_ends() {
+    let folder = Folder::new("whole");
+    let file = folder.file("a.trace", TRACE);
+    let open = once(&experiment(&file, ""));
+    assert_eq!(open.meter.requests(), 5);
+    assert!((0.040..0.060).contains(&open.meter.measured().as_secs()), "{:?}", open.meter.measured());
+    let slow = once(&experiment(&file, "time_scale = 0.1"));
+    assert!((0.400..0.420).contains(&slow.meter.measured().as_secs()), "{:?}", slow.meter.measured());
+    let closed = once(&experiment(&file, "replay = \"closed\"\ndepth = 1"));
+    assert_eq!(closed.meter.requests(), 5);
+    assert!(closed.meter.measured().as_secs() < 0.040, "{:?}", closed.meter.measured());
+}
+
+#[test]
+fn a_trace_larger_than_the_drive_is_an_error_unless_it_is_made_to_fit() {
+    let folder = Folder::new("fit");
+    let far = CAPACITY * 3;
+    let file = folder.file("a.trace", &format!("0.0 0 0 8 1\n1.0 0 {far} 8 1\n2.0 0 {} 8 1\n", CAPACITY + 80));
+    let error = once_error(&experiment(&file, ""));
+    assert!(error.what.contains("beyond the 17938986 blocks") && error.mend.contains("compact"), "{error}");
+    let starts = |fit: &str| {
+        let mut workload = workload(&file, &format!("fit = \"{fit}\"")).unwrap();
+        [(); 3].map(|()| make(&mut *workload).at)
+    };
+    assert_eq!(starts("wrap"), [Extent::new(0, 8), Extent::new(0, 8), Extent::new(80, 8)]);
+    let [first, last, middle] = starts("scale").map(|at| at.start.0);
+    assert_eq!((first, last), (0, (CAPACITY - 8) / 8 * 8));
+    assert!(middle.abs_diff(CAPACITY / 3) < 64, "{middle}");
+    let [first, last, middle] = starts("compact").map(|at| at.start.0);
+    // Three units of 1 MiB, moved together; the place within the unit stays.
+    assert_eq!((first, middle, last), (0, 2048 + (CAPACITY + 80) % 2048, 4096 + far % 2048));
+    assert_eq!(once(&experiment(&file, "fit = \"compact\"")).meter.requests(), 3);
+}
+
+fn once_error(text: &str) -> BadInput {
+    sim::replicate(&cases(text)[0].experiment, 0, &|_| ()).unwrap_err()
+}
+
+#[test]
+fn a_trace_that_breaks_off_is_an_error_with_its_line() {
+    let folder = Folder::new("broken");
+    let file = folder.file("a.trace", &format!("{TRACE}50.0 0 what 8 1\n"));
+    let error = once_error(&experiment(&file, ""));
+    assert!(error.file.ends_with("a.trace") && format!("{error}").contains(":6"), "{error}");
+}
+
+#[test]
+fn one_device_of_several_is_chosen_by_name() {
+    let folder = Folder::new("devices");
+    let file = folder.file("a.trace", "0.0 3 100 8 1\n1.0 5 200 8 1\n2.0 3 300 8 1\n");
+    let error = once_error(&experiment(&file, ""));
+    assert!(error.what.contains("several devices"), "{error}");
+    assert_eq!(once(&experiment(&file, "device = \"3\"")).meter.requests(), 2);
+    assert_eq!(once(&experiment(&file, "device = \"all\"")).meter.requests(), 3);
+}
