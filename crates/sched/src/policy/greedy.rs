@@ -24,6 +24,8 @@ pub(super) trait View<P: Predictor> {
     fn head(belief: &P, now: Time) -> (Self::Head, u64);
     /// What it costs to go there.
     fn cost(belief: &P, head: &Self::Head, key: u64, item: Self::Item, write: bool) -> u64;
+    /// What every write costs, where that does not depend on where it lies.
+    fn flat(belief: &P) -> Option<u64>;
     /// Nothing with a key in `from..=to` costs less.
     fn least(belief: &P, head: &Self::Head, from: u64, to: u64, write: bool) -> u64;
 }
@@ -43,6 +45,8 @@ pub(super) struct Greedy<P: Predictor, V: View<P>> {
     ageing: Ageing,
     /// In order of arrival; kept only where age counts.
     oldest: Fcfs,
+    /// Writes in order of arrival.
+    writes: Fcfs,
     examined: u64,
 }
 
@@ -58,7 +62,13 @@ struct Best {
 
 impl<P: Predictor, V: View<P>> Greedy<P, V> {
     pub(super) fn new(ageing: Ageing) -> Greedy<P, V> {
-        Greedy { waiting: [Sorted::new(), Sorted::new()], ageing, oldest: Fcfs::new(), examined: 0 }
+        Greedy {
+            waiting: [Sorted::new(), Sorted::new()],
+            ageing,
+            oldest: Fcfs::new(),
+            writes: Fcfs::new(),
+            examined: 0,
+        }
     }
 
     fn ages(&self) -> bool {
@@ -127,6 +137,9 @@ impl<P: Predictor, V: View<P>> Policy<P> for Greedy<P, V> {
         if self.ages() {
             self.oldest.push(id, job);
         }
+        if job.op.writes() {
+            self.writes.push(id, job);
+        }
     }
 
     fn remove(&mut self, _: JobId, job: &Job<P::Spot>, belief: &P) {
@@ -149,7 +162,18 @@ impl<P: Predictor, V: View<P>> Policy<P> for Greedy<P, V> {
         let (head, key) = V::head(belief, now);
         let mut best = Best { score: u64::MAX, sequence: u64::MAX, write: false, slot: 0, place: 0 };
         self.search::<false>(&head, key, floor, belief, &mut best);
-        self.search::<true>(&head, key, floor, belief, &mut best);
+        if let Some(cost) = V::flat(belief) {
+            // Where no write is better placed than another, the oldest is the best of them.
+            if let Some(id) = self.writes.front(jobs)
+                && let Some(job) = jobs.get(id)
+                && (cost + self.bias(belief, job.arrived), job.sequence) < (best.score, best.sequence)
+            {
+                self.remove(id, job, belief);
+                return Some(id);
+            }
+        } else {
+            self.search::<true>(&head, key, floor, belief, &mut best);
+        }
         Some(self.waiting[usize::from(best.write)].remove_at(best.slot, best.place).id)
     }
 

@@ -28,6 +28,10 @@ impl<P: Predictor> View<P> for AccessTime {
         belief.cost(head, key, mark, write)
     }
 
+    fn flat(belief: &P) -> Option<u64> {
+        belief.absorbed()
+    }
+
     fn least(belief: &P, head: &P::Head, from: u64, to: u64, write: bool) -> u64 {
         belief.least(head, from, to, write)
     }

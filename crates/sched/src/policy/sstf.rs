@@ -28,6 +28,10 @@ impl<P: Predictor> View<P> for Nearness {
         arm.abs_diff(start)
     }
 
+    fn flat(_: &P) -> Option<u64> {
+        None
+    }
+
     fn least(_: &P, arm: &u64, from: u64, to: u64, _: bool) -> u64 {
         arm.abs_diff((*arm).clamp(from, to))
     }

@@ -15,9 +15,9 @@ use lateness::Lateness;
 use motion::{Motion, TURN_BITS};
 use phase::Phase;
 
-/// For so many commands after a write into the buffer, the drive may still be writing back when a command comes:
-/// a late arrival then says nothing of seeks.
-const WRITE_BACK: u32 = 64;
+/// For so many commands after a write into the buffer, or after a pause in which the drive could write back, it
+/// may still be at that when a command comes: a late arrival then says nothing of seeks.
+const WRITE_BACK: u32 = 2;
 
 /// Ticks in a revolution, less one.
 const TURN: u64 = (1 << TURN_BITS) - 1;
@@ -52,11 +52,16 @@ pub struct Profile {
     /// Bus time of the last block of a read.
     bus: Span,
     buffers_writes: bool,
+    /// Whether the last write into the buffer found room at once.
+    has_room: bool,
     /// After a read the drive reads on, and leaves at the end of a sector.
     reads_ahead: bool,
     reading: bool,
-    /// Commands since the last write into the buffer.
+    /// Whether the buffer may hold something to write back, and commands since the drive may have been at it.
+    dirty: bool,
     undisturbed: u32,
+    /// When the last command came back.
+    idle_since: Time,
     phase: Phase,
     lateness: Lateness,
     /// Observations since the ticks were last held against the rate.
@@ -85,9 +90,12 @@ impl Profile {
             reviewed: 0,
             bus: Span::from_ms(sheet.overheads.bus_mb_s.map_or(0.0, |rate| BLOCK_BYTES as f64 / rate / 1e3)),
             buffers_writes: sheet.cache.write_buffer > 0,
+            has_room: true,
             reads_ahead: sheet.cache.segments > 0 && sheet.cache.read_ahead > 0,
             reading: false,
+            dirty: false,
             undisturbed: WRITE_BACK,
+            idle_since: Time::ZERO,
             phase: Phase::new(&mechanics.rotation),
             lateness: Lateness::new(),
             track: mechanics.layout.locate(Lbn(0)).track,
@@ -197,6 +205,10 @@ impl Predictor for Profile {
         if (low..=high).contains(&here) { travel } else { travel + wait(travel, head.phase, from) }
     }
 
+    fn absorbed(&self) -> Option<u64> {
+        (self.buffers_writes && self.has_room).then_some(self.motion.overhead[1])
+    }
+
     fn ticks(&self, span: Span) -> u64 {
         self.motion.ticks(span)
     }
@@ -219,7 +231,10 @@ impl Predictor for Profile {
         let passage = self.mechanics.pass(&self.phase, arrived, spot, command.at, write);
         self.issued = now;
         self.reading = command.verb == Verb::Read;
-        self.undisturbed = if self.is_buffered(command.verb) { 0 } else { self.undisturbed.saturating_add(1) };
+        let paused = now.since(self.idle_since) > Span(self.mechanics.rotation.period().0 / 64);
+        self.dirty |= self.is_buffered(command.verb);
+        let disturbed = self.is_buffered(command.verb) || (self.dirty && paused);
+        self.undisturbed = if disturbed { 0 } else { self.undisturbed.saturating_add(1) };
         // A cached answer comes well before the arm could have got there.
         self.soonest = arrived.since(now) + passage.transfer + passage.crossing;
         self.expected = self.phase.at(now).map(|_| (passage.end, self.ticks(passage.began.since(arrived))));
@@ -228,6 +243,13 @@ impl Predictor for Profile {
     }
 
     fn observed(&mut self, happened: Time, command: &Command, outcome: Outcome) {
+        self.idle_since = happened;
+        self.dirty &= command.verb != Verb::Flush;
+        if self.is_buffered(command.verb) {
+            let unhindered = self.overheads.write + Span(self.bus.0 * u64::from(command.at.blocks));
+            let hindrance = happened.since(self.issued).less(unhindered);
+            self.has_room = hindrance < Span(self.mechanics.rotation.period().0 / 8);
+        }
         let from_medium = command.verb != Verb::Flush && !self.is_buffered(command.verb);
         let bus = if command.verb == Verb::Read { self.bus } else { Span::ZERO };
         let passed = Time(happened.0.saturating_sub(bus.0));
