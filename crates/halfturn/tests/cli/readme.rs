@@ -18,21 +18,38 @@ fn the_output_in_the_readme_is_the_output() {
     assert_eq!(said(&arguments), blocks[at + 1], "paste the new output into README.md, and read what it says of it");
 }
 
+/// A run's mean, p99 and longest response, and its MB/s.
+fn figures(run: &serde_json::Value) -> [f64; 4] {
+    let response = &run["classes"]["recorded"]["response_ms"];
+    let number = |value: &serde_json::Value| value.as_f64().expect("a number");
+    [&response["mean"], &response["p99"], &response["max"], &run["throughput_mb_s"]].map(number)
+}
+
+/// The figures of each policy in the first look, with further arguments.
+fn first_look(arguments: &[&str]) -> impl Fn(&str) -> [f64; 4] {
+    let text = said(&[&["simulate", "examples/first-look.toml", "--format", "json"], arguments].concat());
+    let json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let runs = json["runs"].as_array().expect("runs").clone();
+    move |policy| figures(runs.iter().find(|run| run["labels"]["policy"] == policy).expect("a run of each policy"))
+}
+
 #[test]
 fn the_first_look_shows_what_the_readme_says_of_it() {
-    let text = said(&["simulate", "examples/first-look.toml", "--format", "json"]);
-    let json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
-    let runs = json["runs"].as_array().expect("runs");
-    let run = |policy: &str| runs.iter().find(|run| run["labels"]["policy"] == policy).expect("a run of each policy");
-    let figure =
-        |policy, name: &str| run(policy)["classes"]["recorded"]["response_ms"][name].as_f64().expect("a number");
-    let rate = |policy| run(policy)["throughput_mb_s"].as_f64().expect("a number");
+    let policy = first_look(&[]);
+    let [mean, p99, max, rate] = policy("satf");
     for other in ["fcfs", "look", "c-look", "sstf"] {
-        assert!(figure("satf", "mean") + figure("satf", "ci95") < figure(other, "mean") - figure(other, "ci95"));
-        assert!(rate("satf") > 1.5 * rate(other), "{other}");
+        assert!(mean < policy(other)[0] && rate > policy(other)[3], "{other}");
     }
-    assert!(figure("satf", "max") > 1.5 * figure("fcfs", "max"));
-    assert!(figure("asatf", "max") < 0.8 * figure("satf", "max") && rate("asatf") > 0.9 * rate("satf"));
+    assert!(max > policy("fcfs")[2]);
+    let [_, aged_p99, aged_max, aged_rate] = policy("asatf");
+    assert!(aged_p99 < p99 && aged_max < max && aged_rate > 0.9 * rate);
+    let unbuffered = first_look(&["--set", "drive.write_buffer=false"]);
+    for (policy, expected) in
+        [("satf", 50.0..=51.0), ("asatf", 49.0..=50.0), ("fcfs", 110.0..=119.0), ("c-look", 110.0..=119.5)]
+    {
+        let mean = unbuffered(policy)[0];
+        assert!(expected.contains(&mean), "{policy} came to {mean}");
+    }
 }
 
 #[test]
