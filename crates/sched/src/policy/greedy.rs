@@ -10,7 +10,7 @@ use super::fcfs::Fcfs;
 use crate::predict::Predictor;
 use crate::sorted::{Entry, Sorted};
 use crate::{Job, JobId, Jobs};
-use block::{Span, Time};
+use block::{Op, Span, Time};
 
 /// How a greedy policy sees a job: where it lies and what it costs to go there.
 pub(super) trait View<P: Predictor> {
@@ -24,7 +24,7 @@ pub(super) trait View<P: Predictor> {
     fn head(belief: &P, now: Time) -> (Self::Head, u64);
     /// What it costs to go there.
     fn cost(belief: &P, head: &Self::Head, key: u64, item: Self::Item, write: bool) -> u64;
-    /// What every write costs, where that does not depend on where it lies.
+    /// What every write but FUA costs, where that does not depend on where it lies.
     fn flat(belief: &P) -> Option<u64>;
     /// Nothing with a key in `from..=to` costs less.
     fn least(belief: &P, head: &Self::Head, from: u64, to: u64, write: bool) -> u64;
@@ -40,14 +40,30 @@ pub(super) struct Ageing {
 }
 
 pub(super) struct Greedy<P: Predictor, V: View<P>> {
-    /// Reads, and writes.
-    waiting: [Sorted<V::Item>; 2],
+    /// By kind.
+    waiting: [Sorted<V::Item>; KINDS],
     ageing: Ageing,
     /// In order of arrival; kept only where age counts.
     oldest: Fcfs,
-    /// Writes in order of arrival.
+    /// Writes that may complete in a buffer, in order of arrival.
     writes: Fcfs,
     examined: u64,
+}
+
+/// Kinds of requests that are searched apart.
+const KINDS: usize = 3;
+const READS: usize = 0;
+/// Writes that a buffer may take.
+const WRITES: usize = 1;
+/// Writes that complete on the medium.
+const FUA_WRITES: usize = 2;
+
+fn kind(op: Op) -> usize {
+    match op {
+        Op::Write { fua: false } => WRITES,
+        Op::Write { fua: true } => FUA_WRITES,
+        Op::Read | Op::Flush => READS,
+    }
 }
 
 /// The best candidate so far.
@@ -55,7 +71,7 @@ pub(super) struct Greedy<P: Predictor, V: View<P>> {
 struct Best {
     score: u64,
     sequence: u64,
-    write: bool,
+    kind: usize,
     slot: usize,
     place: usize,
 }
@@ -63,7 +79,7 @@ struct Best {
 impl<P: Predictor, V: View<P>> Greedy<P, V> {
     pub(super) fn new(ageing: Ageing) -> Greedy<P, V> {
         Greedy {
-            waiting: [Sorted::new(), Sorted::new()],
+            waiting: std::array::from_fn(|_| Sorted::new()),
             ageing,
             oldest: Fcfs::new(),
             writes: Fcfs::new(),
@@ -81,18 +97,23 @@ impl<P: Predictor, V: View<P>> Greedy<P, V> {
         if self.ageing.weight == 0.0 { 0 } else { belief.ticks(Span((self.ageing.weight * arrived.0 as f64) as u64)) }
     }
 
-    /// The best of the reads or of the writes, if it is better than what was found so far.
-    fn search<const WRITES: bool>(&mut self, head: &V::Head, key: u64, floor: u64, belief: &P, best: &mut Best) {
-        let sorted = &self.waiting[usize::from(WRITES)];
+    /// The best of a kind, if it is better than what was found so far.
+    fn search<const KIND: usize>(&mut self, head: &V::Head, key: u64, floor: u64, belief: &P, best: &mut Best) {
+        let sorted = &self.waiting[KIND];
         let directory = sorted.directory();
         if directory.is_empty() {
             return;
         }
         let low = |slot: usize| directory.get(slot).map_or(u64::MAX, |slot| slot.low());
         // Least score of everything before a leaf, and of it and everything after.
-        let below = |slot| if slot == 0 { u64::MAX } else { V::least(belief, head, 0, low(slot), WRITES) + floor };
+        let below =
+            |slot| if slot == 0 { u64::MAX } else { V::least(belief, head, 0, low(slot), KIND != READS) + floor };
         let above = |slot| {
-            if slot == directory.len() { u64::MAX } else { V::least(belief, head, low(slot), u64::MAX, WRITES) + floor }
+            if slot == directory.len() {
+                u64::MAX
+            } else {
+                V::least(belief, head, low(slot), u64::MAX, KIND != READS) + floor
+            }
         };
         // Leaves from `left` up to `right` have been searched.
         let mut left = sorted.slot_of(key);
@@ -110,7 +131,7 @@ impl<P: Predictor, V: View<P>> Greedy<P, V> {
                 left = slot;
                 least_left = below(left);
             }
-            let least = V::least(belief, head, low(slot), low(slot + 1), WRITES) + directory[slot].bias;
+            let least = V::least(belief, head, low(slot), low(slot + 1), KIND != READS) + directory[slot].bias;
             if least > best.score {
                 continue;
             }
@@ -118,10 +139,10 @@ impl<P: Predictor, V: View<P>> Greedy<P, V> {
             self.examined += leaf.keys().len() as u64;
             let candidates = leaf.keys().iter().zip(leaf.items()).zip(leaf.biases());
             for (place, ((key, item), bias)) in candidates.enumerate() {
-                let score = V::cost(belief, head, *key, *item, WRITES) + bias;
+                let score = V::cost(belief, head, *key, *item, KIND != READS) + bias;
                 let sooner = || leaf.sequences()[place] < best.sequence;
                 if score < best.score || (score == best.score && sooner()) {
-                    *best = Best { score, sequence: leaf.sequences()[place], write: WRITES, slot, place };
+                    *best = Best { score, sequence: leaf.sequences()[place], kind: KIND, slot, place };
                 }
             }
         }
@@ -132,18 +153,18 @@ impl<P: Predictor, V: View<P>> Policy<P> for Greedy<P, V> {
     fn add(&mut self, id: JobId, job: &Job<P::Spot>, belief: &P) {
         let (key, item) = V::place(belief, job);
         let bias = self.bias(belief, job.arrived);
-        let waiting = &mut self.waiting[usize::from(job.op.writes())];
+        let waiting = &mut self.waiting[kind(job.op)];
         waiting.add(Entry { key, sequence: job.sequence, bias, id, item });
         if self.ages() {
             self.oldest.push(id, job);
         }
-        if job.op.writes() {
+        if kind(job.op) == WRITES {
             self.writes.push(id, job);
         }
     }
 
     fn remove(&mut self, _: JobId, job: &Job<P::Spot>, belief: &P) {
-        self.waiting[usize::from(job.op.writes())].remove(V::place(belief, job).0, job.sequence);
+        self.waiting[kind(job.op)].remove(V::place(belief, job).0, job.sequence);
     }
 
     fn take(&mut self, now: Time, jobs: &Jobs<P::Spot>, belief: &P) -> Option<JobId> {
@@ -160,8 +181,9 @@ impl<P: Predictor, V: View<P>> Policy<P> for Greedy<P, V> {
         }
         let floor = oldest.and_then(|id| jobs.get(id)).map_or(0, |job| self.bias(belief, job.arrived));
         let (head, key) = V::head(belief, now);
-        let mut best = Best { score: u64::MAX, sequence: u64::MAX, write: false, slot: 0, place: 0 };
-        self.search::<false>(&head, key, floor, belief, &mut best);
+        let mut best = Best { score: u64::MAX, sequence: u64::MAX, kind: READS, slot: 0, place: 0 };
+        self.search::<READS>(&head, key, floor, belief, &mut best);
+        self.search::<FUA_WRITES>(&head, key, floor, belief, &mut best);
         if let Some(cost) = V::flat(belief) {
             // Where no write is better placed than another, the oldest is the best of them.
             if let Some(id) = self.writes.front(jobs)
@@ -172,9 +194,9 @@ impl<P: Predictor, V: View<P>> Policy<P> for Greedy<P, V> {
                 return Some(id);
             }
         } else {
-            self.search::<true>(&head, key, floor, belief, &mut best);
+            self.search::<WRITES>(&head, key, floor, belief, &mut best);
         }
-        Some(self.waiting[usize::from(best.write)].remove_at(best.slot, best.place).id)
+        Some(self.waiting[best.kind].remove_at(best.slot, best.place).id)
     }
 
     fn examined(&self) -> u64 {

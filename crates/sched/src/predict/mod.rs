@@ -39,7 +39,7 @@ pub trait Predictor {
     /// A lower bound: nothing with a key in `from..=to` costs less. It makes pruning sound.
     fn least(&self, head: &Self::Head, from: u64, to: u64, write: bool) -> u64;
 
-    /// What a write costs wherever it lies, while the device is believed to take it into its buffer at once.
+    /// What a write without FUA costs wherever it lies, while the device is believed to take it into its buffer at once.
     fn absorbed(&self) -> Option<u64> {
         None
     }
