@@ -151,3 +151,19 @@ fn any_number_of_small_writes_gets_through_a_large_buffer() {
     let now = done.recv_timeout(Duration::from_secs(20)).expect("the drive hangs in `issue`");
     assert!(now.as_secs() > 1.0, "{now:?}");
 }
+
+#[test]
+fn a_write_that_goes_on_where_the_last_one_ended_does_not_settle_anew() {
+    for name in catalogue::names() {
+        let mut rig = Rig::quiet(name);
+        let settle = rig.sheet.mechanics.switches.write_settle;
+        assert_eq!(rig.command(FUA, Extent::new(1_000_000, 64)).parts.settle, settle, "{name}");
+        let mut switched = 0;
+        for i in 1..300 {
+            let parts = rig.command(FUA, Extent::new(1_000_000 + i * 64, 64)).parts;
+            assert_eq!(parts.settle, Span::ZERO, "{name}: write {i}");
+            switched += u32::from(parts.seek + parts.switch > Span::ZERO);
+        }
+        assert!(switched > 2, "{name}: it never left its track");
+    }
+}

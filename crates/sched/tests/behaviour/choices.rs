@@ -30,7 +30,9 @@ struct Scene {
     /// How many are submitted before the second command.
     deep: u64,
     steps: u64,
+    /// Quarters of the requests that write, and of those with FUA.
     writes: u64,
+    fua: u64,
     seed: u64,
 }
 
@@ -38,8 +40,9 @@ fn scenes() -> impl Strategy<Value = Scene> {
     let drive = prop::sample::select(vec!["atlas10k", "st318437lw", "mimic-base", "nl20"]);
     let crowd = prop::sample::select(vec![Crowd::Spread, Crowd::Region, Crowd::Tracks, Crowd::Blocks]);
     let deep = prop_oneof![0..8u64, 0..60u64, 300..700u64];
-    (drive, crowd, deep, 20..120u64, 0..4u64, any::<u64>())
-        .prop_map(|(drive, crowd, deep, steps, writes, seed)| Scene { drive, crowd, deep, steps, writes, seed })
+    (drive, crowd, deep, 20..120u64, 0..4u64, 0..5u64, any::<u64>()).prop_map(
+        |(drive, crowd, deep, steps, writes, fua, seed)| Scene { drive, crowd, deep, steps, writes, fua, seed },
+    )
 }
 
 /// A core under watch, and the toy it drives.
@@ -85,7 +88,11 @@ impl<P: Predictor + 'static> Stage<P> {
     }
 
     fn submit(&mut self) {
-        let op = if self.dice.below(4) < self.scene.writes { Op::Write { fua: true } } else { Op::Read };
+        let op = if self.dice.below(4) < self.scene.writes {
+            Op::Write { fua: self.dice.below(4) < self.scene.fua }
+        } else {
+            Op::Read
+        };
         let at = self.extent();
         self.submitted += 1;
         self.handle(Input::Submit(Request { id: RequestId(self.submitted), op, at, qos: Qos::default() }));
@@ -108,7 +115,8 @@ impl<P: Predictor + 'static> Stage<P> {
         self.core.handle(self.now, input, &mut self.out);
         for action in &self.out {
             if let Action::Issue(_, _, command) = action {
-                self.flying = Some(self.drive.serve(self.now, command));
+                let hindered = self.dice.once_in(5);
+                self.flying = Some(self.drive.serve(self.now, command, hindered));
             }
         }
     }

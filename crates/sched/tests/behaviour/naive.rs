@@ -1,6 +1,6 @@
 //! What each policy stands for, in its plainest form: look at every waiting request.
 
-use block::{Extent, Span, Time};
+use block::{Extent, Op, Span, Time};
 use sched::policy::{Knobs, Policy};
 use sched::predict::Predictor;
 use sched::{Job, JobId, Jobs};
@@ -10,7 +10,7 @@ use sched::{Job, JobId, Jobs};
 struct Waiting {
     id: JobId,
     start: u64,
-    write: bool,
+    op: Op,
     arrived: Time,
     /// In which order it was submitted.
     sequence: u64,
@@ -99,9 +99,13 @@ impl Naive {
     }
 }
 
+/// A write that goes into the buffer costs the same wherever it lies; one with FUA does not go there.
 fn cost<P: Predictor>(belief: &P, head: &P::Head, job: &Waiting) -> u64 {
+    if let (Op::Write { fua: false }, Some(flat)) = (job.op, belief.absorbed()) {
+        return flat;
+    }
     let spot = belief.spot(Extent::new(job.start, 1));
-    belief.cost(head, belief.key(spot), belief.mark(spot), job.write)
+    belief.cost(head, belief.key(spot), belief.mark(spot), job.op.writes())
 }
 
 /// A policy under watch: whatever it takes must be what its plain form would.
@@ -121,8 +125,8 @@ impl<P: Predictor + 'static> Watched<P> {
 impl<P: Predictor> Policy<P> for Watched<P> {
     fn add(&mut self, id: JobId, job: &Job<P::Spot>, belief: &P) {
         assert!(self.held.iter().all(|held| held.id != id), "{id:?} is held");
-        let (start, write) = (job.at.start.0, job.op.writes());
-        self.held.push(Waiting { id, start, write, arrived: job.arrived, sequence: job.sequence });
+        let (start, op) = (job.at.start.0, job.op);
+        self.held.push(Waiting { id, start, op, arrived: job.arrived, sequence: job.sequence });
         self.policy.add(id, job, belief);
     }
 

@@ -1,4 +1,5 @@
-//! A device that takes as long as its sheet says, by the arithmetic of `disk` alone: no cache, no noise.
+//! A device that takes as long as its sheet says, by the arithmetic of `disk` alone: no cache, no noise. Its write
+//! buffer is never full, but sometimes slow.
 
 use block::{Command, Span, Time, Verb};
 use disk::{Rotation, Sheet, Track};
@@ -20,9 +21,14 @@ impl ToyDrive {
         ToyDrive { mechanics, sheet: sheet.clone(), rotation, track }
     }
 
-    /// When a command issued now comes back.
-    pub fn serve(&mut self, now: Time, command: &Command) -> Time {
+    /// When a command issued now comes back; one into the write buffer may be hindered.
+    pub fn serve(&mut self, now: Time, command: &Command, hindered: bool) -> Time {
         let overheads = self.sheet.overheads;
+        let bus = |blocks: u32| overheads.bus_mb_s.map_or(0.0, |rate| f64::from(blocks) * 0.512 / rate);
+        if command.verb == (Verb::Write { fua: false }) && self.sheet.cache.write_buffer > 0 {
+            let late = if hindered { self.rotation.period() } else { Span::ZERO };
+            return now + overheads.write + Span::from_ms(bus(command.at.blocks)) + late;
+        }
         let (overhead, write) = match command.verb {
             Verb::Read => (overheads.read, false),
             Verb::Write { .. } => (overheads.write, true),
@@ -32,8 +38,7 @@ impl ToyDrive {
         let arrived = now + overhead + self.mechanics.stroke(self.track, spot.track, write).total();
         let passage = self.mechanics.pass(&self.rotation, arrived, spot, command.at, write);
         self.track = passage.after.track;
-        let bus = overheads.bus_mb_s.filter(|_| !write).map_or(Span::ZERO, |rate| Span::from_ms(0.512 / rate));
-        passage.end + bus
+        passage.end + Span::from_ms(if write { 0.0 } else { bus(1) })
     }
 }
 

@@ -46,6 +46,21 @@ fn without_noise_the_profile_schedules_within_five_percent_of_the_oracle_and_bet
 }
 
 #[test]
+fn on_one_cylinder_where_heads_switch_the_profile_is_as_good() {
+    for (model, cylinder) in [("mimic-base", 2720), ("st318437lw", 1500), ("lxt-535sy", 781)] {
+        let rate = |predictor| {
+            let text = experiment(model, predictor, 50, false, 1.0)
+                .replace("size = \"4KiB\"", &format!("size = \"2KiB\"\nregion = \"0B..{cylinder} blocks\""))
+                .replace("noise =", "read_cache = false\nnoise =");
+            per_second(&once(&text))
+        };
+        let (profile, oracle) = (rate("profile"), rate("oracle"));
+        println!("{model}, one cylinder: profile {profile:.1}/s, {:.3} of the oracle", profile / oracle);
+        assert!(profile >= 0.95 * oracle, "{model}: {profile} of {oracle} a second");
+    }
+}
+
+#[test]
 fn the_write_buffer_which_the_profile_does_not_see_costs_it_less_than_a_tenth() {
     for model in ["atlas10k", "st318437lw", "nl20"] {
         let [profile, oracle] =
