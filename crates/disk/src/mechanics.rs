@@ -154,6 +154,10 @@ impl Mechanics {
             let here = self.left_on(spot).min(limit - sector);
             if here > 0 {
                 let begin = spin.reach(at, spot.angle);
+                if begin > now {
+                    at = now;
+                    break;
+                }
                 let start = spot;
                 let end = self.passed(spin, begin, &mut spot, here as u32);
                 if end > now {

@@ -1,6 +1,6 @@
-//! The write buffer: extents accepted and not yet on the medium, written back in the order they came.
+//! The write buffer: extents accepted and not yet on the medium, the nearest written back first.
 
-use block::{Extent, Time};
+use block::{Extent, Lbn, Time};
 use std::collections::VecDeque;
 
 /// Extents a drive keeps track of at most.
@@ -16,6 +16,7 @@ pub(crate) struct Dirty {
 
 #[derive(Clone, Debug)]
 pub(crate) struct WriteBuffer {
+    /// In order of arrival.
     waiting: VecDeque<Dirty>,
     capacity: u64,
     used: u64,
@@ -51,9 +52,18 @@ impl WriteBuffer {
         self.waiting.push_back(Dirty { at, ready });
     }
 
-    /// Takes the first extent out for write-back; its space stays used until `freed`.
-    pub(crate) fn pop(&mut self) -> Option<Dirty> {
-        self.waiting.pop_front()
+    /// Takes out, for write-back, the extent that begins nearest to `arm` of those whose data are there at
+    /// `now`; its space stays used until `freed`.
+    pub(crate) fn take_nearest(&mut self, arm: Lbn, now: Time) -> Option<Dirty> {
+        let there = self.waiting.iter().enumerate().take_while(|(_, dirty)| dirty.ready <= now);
+        let (i, _) = there.min_by_key(|(_, dirty)| dirty.at.start.0.abs_diff(arm.0))?;
+        self.waiting.remove(i)
+    }
+
+    /// Takes out the extent that begins at `lbn`, if its data are there at `now`.
+    pub(crate) fn take_at(&mut self, lbn: Lbn, now: Time) -> Option<Dirty> {
+        let i = self.waiting.iter().position(|dirty| dirty.at.start == lbn && dirty.ready <= now)?;
+        self.waiting.remove(i)
     }
 
     /// So many blocks are on the medium.

@@ -70,6 +70,8 @@ pub struct Drive {
     buffer: WriteBuffer,
     /// Where the arm is, once its work is done.
     track: Track,
+    /// The block after the last one that passed under a head on command or in write-back.
+    arm: Lbn,
     /// When the arm's own work is done; a read-ahead may be stopped earlier.
     free: Time,
     /// The block after the last one written to the medium.
@@ -98,6 +100,7 @@ impl Drive {
             read_ahead_blocks: u64::from(cache.read_ahead.min(segment)),
             buffer: WriteBuffer::new(if features.write_buffer { cache.write_buffer } else { 0 }),
             track: sheet.mechanics.layout.locate(Lbn(0)).track,
+            arm: Lbn(0),
             free: Time::ZERO,
             written: Lbn(u64::MAX),
             read_ahead: None,
@@ -220,10 +223,11 @@ impl Drive {
         self.account.until = now;
     }
 
-    /// Sends the arm to write the first waiting extent to the medium, no earlier than `after`.
+    /// Sends the arm to write the nearest waiting extent to the medium, no earlier than `after`.
     fn start_write_back(&mut self, after: Time) {
-        let Some(dirty) = self.buffer.pop() else { return };
-        let began = dirty.ready.max(self.free).max(after);
+        let Some(first) = self.buffer.first() else { return };
+        let began = first.ready.max(self.free).max(after);
+        let Some(dirty) = self.buffer.take_nearest(self.arm, began) else { return };
         let (stroke, spot) = self.move_arm(self.track, dirty.at, true);
         let so_far = Progress { reached: dirty.at.start, at: began + stroke.total(), after: spot };
         self.write_back = Some(WriteBack { began, so_far, limit: dirty.at.end() });
@@ -242,22 +246,22 @@ impl Drive {
                 self.write_back = Some(back);
                 return at;
             }
-            (self.free, self.track, self.written) = (at, back.so_far.after.track, back.limit);
-            match self.buffer.first() {
-                Some(next)
-                    if next.at.start == back.so_far.reached && next.ready <= at && back.limit < stop && at < now =>
-                {
-                    self.buffer.pop();
-                    back.limit = next.at.end();
-                }
-                _ => return at,
+            (self.free, self.track) = (at, back.so_far.after.track);
+            (self.written, self.arm) = (back.limit, back.limit);
+            if back.limit >= stop || at >= now {
+                return at;
+            }
+            match self.buffer.take_at(back.so_far.reached, at) {
+                Some(next) => back.limit = next.at.end(),
+                None => return at,
             }
         }
     }
 
     /// The arm wrote `at` to the medium.
     fn landed(&mut self, passage: &Passage, at: Extent) {
-        (self.free, self.track, self.written) = (passage.end, passage.after.track, at.end());
+        (self.free, self.track) = (passage.end, passage.after.track);
+        (self.written, self.arm) = (at.end(), at.end());
     }
 
     fn read(&mut self, now: Time, at: Extent) -> (Time, Parts) {
@@ -291,7 +295,7 @@ impl Drive {
         let Progress { reached, at: since, after } = ahead.so_far;
         let rest = Extent { start: reached, blocks: (at.end().0 - reached.0) as u32 };
         let passage = self.mechanics.pass(&self.spindle, since, after, rest, false);
-        (self.free, self.track) = (passage.end, passage.after.track);
+        (self.free, self.track, self.arm) = (passage.end, passage.after.track, at.end());
         self.segments.extend(ahead.segment, at.end());
         self.begin_read_ahead(ahead.began, at.end(), &passage, ahead.segment);
         let (hit_end, mut parts) = self.hit(now, at);
@@ -305,7 +309,7 @@ impl Drive {
         let overhead = self.overheads.read;
         let start = self.take_arm(now + overhead);
         let (stroke, passage) = self.access(start, self.track, rest, false);
-        (self.free, self.track) = (passage.end, passage.after.track);
+        (self.free, self.track, self.arm) = (passage.end, passage.after.track, at.end());
         if !self.segments.is_none() {
             let segment = match segment {
                 Some(i) => {

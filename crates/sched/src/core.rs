@@ -133,7 +133,7 @@ impl<P: Predictor> Core<P> {
         };
         let id = self.jobs.insert(job);
         if let Some(deadline) = job.qos.deadline {
-            self.deadlines.push(Reverse((deadline, job.sequence, id)));
+            self.await_deadline(deadline, job.sequence, id);
         }
         if flush {
             self.flushes.push_back(id);
@@ -193,9 +193,20 @@ impl<P: Predictor> Core<P> {
                     self.policy.add(id, &job, &self.belief);
                 }
                 if let Some(deadline) = qos.deadline {
-                    self.deadlines.push(Reverse((deadline, job.sequence, id)));
+                    self.await_deadline(deadline, job.sequence, id);
                 }
             }
+        }
+    }
+
+    /// Keeps a deadline, and of those that passed unneeded no more than in proportion to the jobs.
+    fn await_deadline(&mut self, deadline: Time, sequence: u64, id: JobId) {
+        self.deadlines.push(Reverse((deadline, sequence, id)));
+        if self.deadlines.len() > 64 + 2 * self.jobs.len() as usize {
+            let jobs = &self.jobs;
+            self.deadlines.retain(|Reverse((_, sequence, id))| {
+                jobs.get(*id).is_some_and(|job| job.sequence == *sequence && job.state != State::Flying)
+            });
         }
     }
 

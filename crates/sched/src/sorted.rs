@@ -276,6 +276,11 @@ impl<T: Copy> Sorted<T> {
             self.spare.extend(self.directory.drain(..).map(|slot| slot.leaf));
             return;
         }
+        if self.leaf(slot).len == 0 {
+            self.spare.push(self.directory.remove(slot).leaf);
+            self.directory[0].low = (0, 0);
+            return;
+        }
         let left = slot.min(self.directory.len().saturating_sub(2));
         let right = left + 1;
         if right < self.directory.len() && self.leaf(left).len + self.leaf(right).len <= LEAF * 3 / 4 {
@@ -351,6 +356,7 @@ mod tests {
                 prop_assert!(all.iter().eq(model.iter()));
                 for slot in 0..sorted.directory().len() {
                     let leaf = sorted.leaf(slot);
+                    prop_assert!(leaf.len > 0);
                     prop_assert_eq!(sorted.directory()[slot].bias, leaf.least_bias());
                     prop_assert!(leaf.orders().all(|order| order >= sorted.directory()[slot].low));
                 }

@@ -184,9 +184,11 @@ impl<P: Predictor, V: View<P>> Policy<P> for Greedy<P, V> {
         let mut best = Best { score: u64::MAX, sequence: u64::MAX, kind: READS, slot: 0, place: 0 };
         self.search::<READS>(&head, key, floor, belief, &mut best);
         self.search::<FUA_WRITES>(&head, key, floor, belief, &mut best);
+        // Asked for at every turn, or the queue would keep the writes that are gone.
+        let oldest_write = self.writes.front(jobs);
         if let Some(cost) = V::flat(belief) {
             // Where no write is better placed than another, the oldest is the best of them.
-            if let Some(id) = self.writes.front(jobs)
+            if let Some(id) = oldest_write
                 && let Some(job) = jobs.get(id)
                 && (cost + self.bias(belief, job.arrived), job.sequence) < (best.score, best.sequence)
             {

@@ -19,6 +19,9 @@ use phase::Phase;
 /// may still be at that when a command comes: a late arrival then says nothing of seeks.
 const WRITE_BACK: u32 = 2;
 
+/// A buffer that was full is believed to have room again after so many writes that found some.
+const TRUST: u32 = 8;
+
 /// Ticks in a revolution, less one.
 const TURN: u64 = (1 << TURN_BITS) - 1;
 
@@ -52,8 +55,8 @@ pub struct Profile {
     /// Bus time of the last block of a read.
     bus: Span,
     buffers_writes: bool,
-    /// Whether the last write into the buffer found room at once.
-    has_room: bool,
+    /// Writes into the buffer that found room at once since one did not, or since the drive had a pause.
+    unhindered: u32,
     /// After a read the drive reads on, and leaves at the end of a sector.
     reads_ahead: bool,
     reading: bool,
@@ -90,7 +93,7 @@ impl Profile {
             reviewed: 0,
             bus: Span::from_ms(sheet.overheads.bus_mb_s.map_or(0.0, |rate| BLOCK_BYTES as f64 / rate / 1e3)),
             buffers_writes: sheet.cache.write_buffer > 0,
-            has_room: true,
+            unhindered: TRUST,
             reads_ahead: sheet.cache.segments > 0 && sheet.cache.read_ahead > 0,
             reading: false,
             dirty: false,
@@ -206,7 +209,7 @@ impl Predictor for Profile {
     }
 
     fn absorbed(&self) -> Option<u64> {
-        (self.buffers_writes && self.has_room).then_some(self.motion.overhead[1])
+        (self.buffers_writes && self.unhindered >= TRUST).then_some(self.motion.overhead[1])
     }
 
     fn ticks(&self, span: Span) -> u64 {
@@ -233,6 +236,9 @@ impl Predictor for Profile {
         self.reading = command.verb == Verb::Read;
         let paused = now.since(self.idle_since) > Span(self.mechanics.rotation.period().0 / 64);
         self.dirty |= self.is_buffered(command.verb);
+        if paused {
+            self.unhindered = TRUST;
+        }
         let disturbed = self.is_buffered(command.verb) || (self.dirty && paused);
         self.undisturbed = if disturbed { 0 } else { self.undisturbed.saturating_add(1) };
         // A cached answer comes well before the arm could have got there.
@@ -246,9 +252,9 @@ impl Predictor for Profile {
         self.idle_since = happened;
         self.dirty &= command.verb != Verb::Flush;
         if self.is_buffered(command.verb) {
-            let unhindered = self.overheads.write + Span(self.bus.0 * u64::from(command.at.blocks));
-            let hindrance = happened.since(self.issued).less(unhindered);
-            self.has_room = hindrance < Span(self.mechanics.rotation.period().0 / 8);
+            let least = self.overheads.write + Span(self.bus.0 * u64::from(command.at.blocks));
+            let waited = happened.since(self.issued).less(least) > Span(self.mechanics.rotation.period().0 / 8);
+            self.unhindered = if waited { 0 } else { self.unhindered.saturating_add(1) };
         }
         let from_medium = command.verb != Verb::Flush && !self.is_buffered(command.verb);
         let bus = if command.verb == Verb::Read { self.bus } else { Span::ZERO };

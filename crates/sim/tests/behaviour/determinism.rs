@@ -61,7 +61,7 @@ fn the_same_experiment_and_seed_give_the_same_bytes_on_one_thread_and_on_two() {
 
 /// What the experiment above gave when this was written. If it moves, every recorded result may have: find out why,
 /// and say so in the changelog.
-const GOLDEN: u64 = 0xe3ef_3c0f_b3c4_6ec3;
+const GOLDEN: u64 = 0x89a9_f273_4bec_213a;
 
 #[test]
 fn results_are_pinned() {

@@ -8,8 +8,11 @@
 use block::{Span, Time};
 use disk::{Rotation, Spin};
 
-/// A sample further than this from the expected phase is not believed: 1/50 revolution.
-const WINDOW: u64 = u64::MAX / 50;
+/// A sample further from the expected phase than `TRUST` times the usual error is not believed, within these
+/// bounds: 1/4096 and 1/50 revolution.
+const TRUST: u64 = 16;
+const NARROWEST: u64 = u64::MAX / 4096;
+const WIDEST: u64 = u64::MAX / 50;
 /// So many samples not believed in a row, and the next one sets the phase.
 const LOST_AFTER: u32 = 3;
 /// The rate is within this share of nominal: 1/64.
@@ -26,6 +29,8 @@ pub struct Phase {
     since: Time,
     locked: bool,
     astray: u32,
+    /// Mean of how far samples were off, 2⁻⁶⁴ revolutions; it grows while they are not believed.
+    spread: u64,
 }
 
 impl Phase {
@@ -33,7 +38,15 @@ impl Phase {
     #[must_use]
     pub fn new(nominal: &Rotation) -> Phase {
         let rate = nominal.rate();
-        Phase { nominal: *nominal, rate, phase: 0, since: Time::ZERO, locked: false, astray: LOST_AFTER }
+        Phase {
+            nominal: *nominal,
+            rate,
+            phase: 0,
+            since: Time::ZERO,
+            locked: false,
+            astray: LOST_AFTER,
+            spread: WIDEST / TRUST,
+        }
     }
 
     /// The angle under the heads at `now`, 2⁻⁶⁴ revolutions, where it is known.
@@ -52,8 +65,10 @@ impl Phase {
     pub(super) fn observed(&mut self, passed: Time, angle: u64) -> bool {
         let error = angle.wrapping_sub(self.phase(passed)) as i64;
         let elapsed = passed.since(self.since).0;
-        if self.locked && error.unsigned_abs() <= WINDOW {
+        let window = self.spread.saturating_mul(TRUST).clamp(NARROWEST, WIDEST);
+        if self.locked && error.unsigned_abs() <= window {
             self.astray = 0;
+            self.spread = self.spread - self.spread / 8 + error.unsigned_abs() / 8;
             if elapsed > 0 {
                 let pull = error / 8 / elapsed.min(i64::MAX as u64) as i64;
                 let (nominal, most) = (self.nominal.rate(), self.nominal.rate() >> RATE_SHIFT);
@@ -64,6 +79,7 @@ impl Phase {
             return true;
         }
         self.astray += 1;
+        self.spread = (self.spread * 2).clamp(NARROWEST / TRUST, WIDEST / TRUST);
         if self.astray > LOST_AFTER {
             (self.phase, self.since, self.locked, self.astray) = (angle, passed, true, 0);
         }
