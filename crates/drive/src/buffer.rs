@@ -1,10 +1,13 @@
-//! The write buffer: extents accepted and not yet on the medium, the nearest written back first.
+//! The write buffer: extents accepted and not yet on the medium, written back shortest access first.
 
 use block::{Extent, Lbn, Time};
 use std::collections::VecDeque;
 
 /// Extents a drive keeps track of at most.
 const MOST_EXTENTS: usize = 1024;
+
+/// Extents weighed against one another for each write-back, the oldest first.
+const WEIGHED: usize = 64;
 
 /// One extent waiting for write-back.
 #[derive(Clone, Copy, Debug)]
@@ -52,11 +55,11 @@ impl WriteBuffer {
         self.waiting.push_back(Dirty { at, ready });
     }
 
-    /// Takes out, for write-back, the extent that begins nearest to `arm` of those whose data are there at
+    /// Takes out, for write-back, the one the arm could begin soonest of the oldest whose data are there at
     /// `now`; its space stays used until `freed`.
-    pub(crate) fn take_nearest(&mut self, arm: Lbn, now: Time) -> Option<Dirty> {
-        let there = self.waiting.iter().enumerate().take_while(|(_, dirty)| dirty.ready <= now);
-        let (i, _) = there.min_by_key(|(_, dirty)| dirty.at.start.0.abs_diff(arm.0))?;
+    pub(crate) fn take_soonest(&mut self, now: Time, begins: impl Fn(Extent) -> Time) -> Option<Dirty> {
+        let there = self.waiting.iter().take(WEIGHED).enumerate().take_while(|(_, dirty)| dirty.ready <= now);
+        let (i, _) = there.min_by_key(|(_, dirty)| begins(dirty.at))?;
         self.waiting.remove(i)
     }
 

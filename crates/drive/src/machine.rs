@@ -8,7 +8,7 @@ use crate::buffer::WriteBuffer;
 use crate::cache::{Lookup, Segments};
 use crate::noise::{SeekNoise, Spindle};
 use block::{BLOCK_BYTES, Caps, Command, Extent, Lbn, Outcome, Span, Tag, Time, Verb};
-use disk::{Mechanics, Overheads, Passage, Progress, Sheet, Spot, Stroke, Track, Truth};
+use disk::{Mechanics, Overheads, Passage, Progress, Sheet, Spin, Spot, Stroke, Track, Truth};
 use std::sync::Arc;
 
 /// errno of a command outside the drive.
@@ -70,8 +70,6 @@ pub struct Drive {
     buffer: WriteBuffer,
     /// Where the arm is, once its work is done.
     track: Track,
-    /// The block after the last one that passed under a head on command or in write-back.
-    arm: Lbn,
     /// When the arm's own work is done; a read-ahead may be stopped earlier.
     free: Time,
     /// The block after the last one written to the medium.
@@ -100,7 +98,6 @@ impl Drive {
             read_ahead_blocks: u64::from(cache.read_ahead.min(segment)),
             buffer: WriteBuffer::new(if features.write_buffer { cache.write_buffer } else { 0 }),
             track: sheet.mechanics.layout.locate(Lbn(0)).track,
-            arm: Lbn(0),
             free: Time::ZERO,
             written: Lbn(u64::MAX),
             read_ahead: None,
@@ -223,11 +220,16 @@ impl Drive {
         self.account.until = now;
     }
 
-    /// Sends the arm to write the nearest waiting extent to the medium, no earlier than `after`.
+    /// Sends the arm to write a waiting extent to the medium, no earlier than `after`.
     fn start_write_back(&mut self, after: Time) {
         let Some(first) = self.buffer.first() else { return };
         let began = first.ready.max(self.free).max(after);
-        let Some(dirty) = self.buffer.take_nearest(self.arm, began) else { return };
+        let begins = |at: Extent| {
+            let spot = self.mechanics.layout.locate(at.start);
+            let stroke = self.mechanics.stroke(self.track, spot.track, at.start != self.written);
+            self.spindle.reach(began + stroke.total(), spot.angle)
+        };
+        let Some(dirty) = self.buffer.take_soonest(began, begins) else { return };
         let (stroke, spot) = self.move_arm(self.track, dirty.at, true);
         let so_far = Progress { reached: dirty.at.start, at: began + stroke.total(), after: spot };
         self.write_back = Some(WriteBack { began, so_far, limit: dirty.at.end() });
@@ -247,7 +249,7 @@ impl Drive {
                 return at;
             }
             (self.free, self.track) = (at, back.so_far.after.track);
-            (self.written, self.arm) = (back.limit, back.limit);
+            self.written = back.limit;
             if back.limit >= stop || at >= now {
                 return at;
             }
@@ -261,7 +263,7 @@ impl Drive {
     /// The arm wrote `at` to the medium.
     fn landed(&mut self, passage: &Passage, at: Extent) {
         (self.free, self.track) = (passage.end, passage.after.track);
-        (self.written, self.arm) = (at.end(), at.end());
+        self.written = at.end();
     }
 
     fn read(&mut self, now: Time, at: Extent) -> (Time, Parts) {
@@ -295,7 +297,7 @@ impl Drive {
         let Progress { reached, at: since, after } = ahead.so_far;
         let rest = Extent { start: reached, blocks: (at.end().0 - reached.0) as u32 };
         let passage = self.mechanics.pass(&self.spindle, since, after, rest, false);
-        (self.free, self.track, self.arm) = (passage.end, passage.after.track, at.end());
+        (self.free, self.track) = (passage.end, passage.after.track);
         self.segments.extend(ahead.segment, at.end());
         self.begin_read_ahead(ahead.began, at.end(), &passage, ahead.segment);
         let (hit_end, mut parts) = self.hit(now, at);
@@ -309,7 +311,7 @@ impl Drive {
         let overhead = self.overheads.read;
         let start = self.take_arm(now + overhead);
         let (stroke, passage) = self.access(start, self.track, rest, false);
-        (self.free, self.track, self.arm) = (passage.end, passage.after.track, at.end());
+        (self.free, self.track) = (passage.end, passage.after.track);
         if !self.segments.is_none() {
             let segment = match segment {
                 Some(i) => {

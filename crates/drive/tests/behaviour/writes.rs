@@ -40,9 +40,9 @@ fn a_burst_is_reported_early_until_the_buffer_is_full_and_then_at_the_pace_of_th
         assert!(quick <= fits + 1 + fits / 4, "{name}: {quick} for {fits}");
         let seek = rig.sheet.mechanics.seek.mean_ms();
         let expected = seek + 0.5 * rig.revolution().as_ms();
-        // The nearest of those that wait is written back first, so a large buffer gains on a seek and half a turn.
+        // What the arm can begin soonest is written back first, so a large buffer gains on a seek and half a turn.
         assert!(
-            (expected * 0.5..expected * 1.2).contains(&mean),
+            (expected * 0.4..expected * 1.2).contains(&mean),
             "{name}: {mean} ms, a seek and half a turn {expected}"
         );
     }
