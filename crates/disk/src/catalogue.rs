@@ -19,23 +19,44 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     DRIVES.iter().map(|(name, _)| *name)
 }
 
+/// Where a drive is described.
+enum Source<'a> {
+    Shipped(&'static str, &'static str),
+    File(&'a Path),
+}
+
 /// The drive of this name, however it is capitalised or hyphenated, or the one described by the file of this
 /// name.
 ///
 /// # Errors
 /// When there is no such drive or file, or the file is bad.
 pub fn find(name: &str) -> Result<Drive, BadInput> {
+    match source(name)? {
+        Source::Shipped(name, text) => parse(name, &format!("{name}.toml"), text),
+        Source::File(path) => load(path),
+    }
+}
+
+/// Whether there is such a drive, without reading it.
+///
+/// # Errors
+/// When there is no such drive or file.
+pub fn check(name: &str) -> Result<(), BadInput> {
+    source(name).map(|_| ())
+}
+
+fn source(name: &str) -> Result<Source<'_>, BadInput> {
     let plain = |name: &str| name.to_lowercase().replace(['-', '_', ' '], "");
     if let Some((name, text)) = DRIVES.iter().find(|(known, _)| plain(known) == plain(name)) {
-        return parse(name, &format!("{name}.toml"), text);
+        return Ok(Source::Shipped(name, text));
     }
     let path = Path::new(name);
-    if path.exists() || name.ends_with(".toml") {
-        return load(path);
+    if path.exists() {
+        return Ok(Source::File(path));
     }
     let mend = match nearest(name, names()) {
         Some(known) => format!("did you mean '{known}'? `halfturn drive list` shows all"),
         None => format!("use one of {}, or the path of a TOML file", names().collect::<Vec<_>>().join(", ")),
     };
-    Err(BadInput::new(name, At::File, "there is no such drive in the catalogue and no such file", mend))
+    Err(BadInput::new(name, At::File, format!("there is no drive '{name}' in the catalogue and no such file"), mend))
 }

@@ -30,12 +30,13 @@ pub(super) fn read(root: &Section, folder: &Path) -> Result<DriveChoice, BadInpu
         }
     };
     let model = section.need("model", section.string("model")?)?;
-    if model.is_empty() {
-        return Err(section.error("model", "`model` is empty", "name a drive of the catalogue, or a file"));
-    }
     let beside = folder.join(&model);
+    let model = if beside.is_file() { beside.to_string_lossy().into_owned() } else { model };
+    if let Err(error) = disk::catalogue::check(&model) {
+        return Err(section.error("model", error.what, error.mend));
+    }
     let choice = DriveChoice {
-        model: if beside.is_file() { beside.to_string_lossy().into_owned() } else { model },
+        model,
         noise: section.bool("noise")?.unwrap_or(true),
         read_cache: section.bool("read_cache")?.unwrap_or(true),
         write_buffer: section.bool("write_buffer")?.unwrap_or(true),

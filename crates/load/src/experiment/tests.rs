@@ -86,7 +86,7 @@ fn the_example_of_the_design_reads_as_written() {
 
 #[test]
 fn a_trace_ends_by_itself_and_lies_beside_the_experiment() {
-    let text = "[[disk]]\nmodel = \"x\"\n[scheduler]\npolicy = \"look\"\n[[workload]]\nname = \"t\"\nkind = \"trace\"\nfile = \"a.gz\"";
+    let text = "[[disk]]\nmodel = \"nl20\"\n[scheduler]\npolicy = \"look\"\n[[workload]]\nname = \"t\"\nkind = \"trace\"\nfile = \"a.gz\"";
     let experiment = parse("dir/f.toml", text, &[], None).unwrap().remove(0).experiment;
     let Kind::Trace(trace) = &experiment.workloads[0].kind else { panic!("not a trace") };
     assert_eq!(trace.file, Path::new("dir/a.gz"));
@@ -140,7 +140,9 @@ fn a_drive_file_beside_the_experiment_is_found() {
     std::fs::write(folder.join("f.toml"), EXAMPLE).unwrap();
     let model = |set: &str| load(&folder.join("f.toml"), &[set.into()], None).unwrap().remove(0).experiment.drive.model;
     assert_eq!(Path::new(&model("drive.model=mine.toml")), folder.join("mine.toml"));
-    assert_eq!(model("drive.model=other.toml"), "other.toml");
+    assert_eq!(model("drive.model=NL-20"), "NL-20");
+    let missing = load(&folder.join("f.toml"), &["drive.model=other.toml".into()], None).unwrap_err();
+    assert!(missing.what.contains("no drive 'other.toml'"), "{missing}");
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
