@@ -177,7 +177,8 @@ impl Mechanics {
             let Some(crossing) = self.cross(&mut spot, write) else { break };
             at += crossing;
         }
-        Progress { reached: Lbn(sector << shift), at, after: spot }
+        // A start inside a sector is not taken back to the sector's own.
+        Progress { reached: Lbn(sector << shift).max(reached), at, after: spot }
     }
 
     /// Sectors from a place to the end of its track.

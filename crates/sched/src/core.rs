@@ -146,7 +146,9 @@ impl<P: Predictor> Core<P> {
     /// Gives a job to the policy, or holds it until the last earlier one it overlaps has ended.
     fn queue_or_hold(&mut self, id: JobId, job: &Job<P::Spot>) {
         let Some(blocker) = self.overlap.blocker(job) else {
-            self.set_state(id, State::Queued);
+            if job.state != State::Queued {
+                self.set_state(id, State::Queued);
+            }
             self.policy.add(id, job, &self.belief);
             return;
         };
@@ -241,15 +243,16 @@ impl<P: Predictor> Core<P> {
     }
 
     fn end(&mut self, id: JobId, ending: Ending, out: &mut Vec<Action>) {
-        let Some(job) = self.jobs.remove(id) else { return };
-        self.overlap.remove(&job);
-        let mut held = job.first_held;
+        let Some(job) = self.jobs.get(id) else { return };
+        let (request, mut held) = (job.request, job.first_held);
+        self.overlap.remove(job);
+        self.jobs.free(id);
         while let Some(id) = held {
             let Some(waiting) = self.jobs.get(id).copied() else { break };
             held = waiting.next_held;
             self.queue_or_hold(id, &waiting);
         }
-        out.push(Action::Finish(job.request, ending));
+        out.push(Action::Finish(request, ending));
     }
 
     /// Takes a held job from the list of the one it waits for.
@@ -278,19 +281,20 @@ impl<P: Predictor> Core<P> {
                 taken
             });
             let Some(id) = next else { return };
-            let Some(job) = self.jobs.get(id).copied() else {
+            let Some(job) = self.jobs.get_mut(id) else {
                 debug_assert!(false, "a policy gave a job it did not hold");
                 return;
             };
-            let (verb, place) = match job.op {
-                Op::Read => (Verb::Read, Place::Request(job.request, 0)),
-                Op::Write { fua } => (Verb::Write { fua }, Place::Request(job.request, 0)),
-                Op::Flush => (Verb::Flush, Place::Request(job.request, 0)),
+            job.state = State::Flying;
+            let verb = match job.op {
+                Op::Read => Verb::Read,
+                Op::Write { fua } => Verb::Write { fua },
+                Op::Flush => Verb::Flush,
             };
+            let (spot, place) = (job.spot, Place::Request(job.request, 0));
             let command = Command { verb, at: job.at, place };
-            self.set_state(id, State::Flying);
             self.flying[tag] = Some((id, command));
-            self.belief.issued(now, &command, job.spot);
+            self.belief.issued(now, &command, spot);
             out.push(Action::Issue(DiskId(0), Tag(tag as u32), command));
         }
     }

@@ -94,9 +94,9 @@ impl<S: Copy> Jobs<S> {
         JobId(self.slots.len() as u32 - 1)
     }
 
-    pub(crate) fn remove(&mut self, id: JobId) -> Option<Job<S>> {
-        let job = self.slots.get_mut(id.0 as usize)?.take()?;
+    /// Frees a slot that holds a job.
+    pub(crate) fn free(&mut self, id: JobId) {
+        self.slots[id.0 as usize] = None;
         self.free.push(id);
-        Some(job)
     }
 }

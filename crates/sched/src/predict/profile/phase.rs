@@ -13,6 +13,8 @@ use disk::{Rotation, Spin};
 const TRUST: u64 = 16;
 const NARROWEST: u64 = u64::MAX / 4096;
 const WIDEST: u64 = u64::MAX / 50;
+/// Errors this small come of rounding: 2⁻²¹ revolution, some 3 ns.
+const ROUNDING: u64 = 1 << (64 - 21);
 /// So many samples not believed in a row, and the next one sets the phase.
 const LOST_AFTER: u32 = 3;
 /// The rate is within this share of nominal: 1/64.
@@ -69,7 +71,8 @@ impl Phase {
         if self.locked && error.unsigned_abs() <= window {
             self.astray = 0;
             self.spread = self.spread - self.spread / 8 + error.unsigned_abs() / 8;
-            if elapsed > 0 {
+            // What rounding to nanoseconds leaves says nothing of the rate.
+            if elapsed > 0 && error.unsigned_abs() > ROUNDING {
                 let pull = error / 8 / elapsed.min(i64::MAX as u64) as i64;
                 let (nominal, most) = (self.nominal.rate(), self.nominal.rate() >> RATE_SHIFT);
                 self.rate = self.rate.wrapping_add_signed(pull).clamp(nominal - most, nominal + most);
