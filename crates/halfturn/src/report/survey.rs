@@ -17,6 +17,8 @@ pub struct TraceReport {
     file: String,
     format: String,
     device: Option<String>,
+    /// Records in the file, of every kind.
+    records: u64,
     requests: u64,
     reads: u64,
     writes: u64,
@@ -95,6 +97,7 @@ impl TraceReport {
             file: file.into(),
             format: trace.format().to_string(),
             device: device.map(Into::into),
+            records: trace.counts().records,
             requests: summary.requests,
             reads: summary.reads,
             writes: summary.writes,
@@ -156,7 +159,7 @@ impl TraceReport {
             format!("{} {of}", units::show_blocks(size.blocks))
         });
         let mut lines = vec![
-            ("requests", number::count(self.requests)),
+            ("requests", format!("{} in {} records", number::count(self.requests), number::count(self.records))),
             ("reads", part(self.reads, self.read_bytes)),
             ("writes", part(self.writes, self.write_bytes)),
             ("flushes", format!("{} ({})", number::count(self.flushes), share(self.flushes))),
