@@ -104,6 +104,7 @@ struct Zone {
 #[derive(Clone, Debug)]
 pub struct Layout {
     heads: Divisor,
+    cylinders: u32,
     order: Order,
     sector_shift: u32,
     blocks: u64,
@@ -163,12 +164,18 @@ impl Layout {
         if blocks > first_lbn || blocks == 0 {
             return Err(format!("the capacity given is {blocks} blocks, but the zones hold {first_lbn}"));
         }
-        let guess_shift = (64 - first_lbn.leading_zeros()).saturating_sub(GUESS_BITS);
+        // What lies past the capacity does not exist for anyone.
+        zones.retain(|zone| zone.first_lbn < blocks);
+        if let Some(last) = zones.last_mut() {
+            last.sectors = last.sectors.min((blocks - last.first_lbn).div_ceil(u64::from(plan.sector_blocks)));
+        }
+        let guess_shift = (64 - blocks.leading_zeros()).saturating_sub(GUESS_BITS);
         let zone_of = |lbn: u64| zones.partition_point(|zone| zone.first_lbn <= lbn) as u32 - 1;
-        let guesses = (0..=first_lbn >> guess_shift).map(|run| zone_of(run << guess_shift)).collect();
+        let guesses = (0..=blocks >> guess_shift).map(|run| zone_of(run << guess_shift)).collect();
         let sector_shift = plan.sector_blocks.trailing_zeros();
         let heads = Divisor::new(plan.heads);
-        Ok(Layout { heads, order: plan.order, sector_shift, blocks, guesses, guess_shift, zones })
+        let cylinders = plan.zones.last().map_or(0, |zone| zone.last_cylinder + 1);
+        Ok(Layout { heads, cylinders, order: plan.order, sector_shift, blocks, guesses, guess_shift, zones })
     }
 
     /// Capacity in blocks.
@@ -189,10 +196,10 @@ impl Layout {
         self.order
     }
 
-    /// Cylinders, counted to the end of the last zone.
+    /// Cylinders, counted to the end of the last zone, even where the capacity ends before.
     #[must_use]
     pub fn cylinders(&self) -> u32 {
-        self.zones.last().map_or(0, |zone| zone.first_cylinder + zone.cylinders)
+        self.cylinders
     }
 
     /// Blocks in a physical sector, as a power of two.

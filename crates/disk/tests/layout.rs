@@ -191,3 +191,27 @@ fn a_plan_that_is_no_disk_is_refused_in_words() {
         assert!(error.contains(part), "{error}");
     }
 }
+
+#[test]
+fn zones_past_the_capacity_are_no_zones() {
+    let zone = |first_cylinder, last_cylinder| ZonePlan {
+        first_cylinder,
+        last_cylinder,
+        sectors: 100,
+        head_skew: 0.1,
+        cylinder_skew: 0.1,
+        spares: 0,
+    };
+    let plan = LayoutPlan {
+        heads: 2,
+        order: Order::HeadsFirst,
+        sector_blocks: 1,
+        zones: vec![zone(0, 9), zone(10, 19), zone(20, 29)],
+        blocks: Some(2_050),
+    };
+    let layout = Layout::new(&plan).unwrap();
+    assert_eq!((layout.zones(), layout.cylinders(), layout.blocks()), (2, 30, 2_050));
+    assert_eq!(layout.zone_blocks(1), (Lbn(2_000), Lbn(2_049)));
+    assert_eq!(layout.sectors_on(layout.locate(Lbn(2_049)).track), 50);
+    assert_eq!(layout.next_track(layout.locate(Lbn(2_049)).track), None);
+}
