@@ -49,6 +49,16 @@ pub struct Cache {
     pub write_buffer: u32,
 }
 
+impl Cache {
+    /// The same with reading, writing or both switched off.
+    #[must_use]
+    pub fn switched(self, read_cache: bool, write_buffer: bool) -> Cache {
+        let Cache { segments, segment, read_ahead, .. } = if read_cache { self } else { Cache::default() };
+        let write_buffer = if write_buffer { self.write_buffer } else { 0 };
+        Cache { segments, segment, read_ahead, write_buffer }
+    }
+}
+
 /// What nobody outside knows.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Truth {

@@ -12,4 +12,4 @@ mod machine;
 mod noise;
 
 pub use account::{Account, Parts};
-pub use machine::{Drive, Features};
+pub use machine::Drive;

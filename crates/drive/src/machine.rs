@@ -14,15 +14,6 @@ use std::sync::Arc;
 /// errno of a command outside the drive.
 const EINVAL: i32 = 22;
 
-/// Which features of the sheet are switched on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Features {
-    /// Read segments and read-ahead.
-    pub read_cache: bool,
-    /// Immediate report of writes.
-    pub write_buffer: bool,
-}
-
 /// A read that runs on past what was asked for.
 #[derive(Clone, Copy, Debug)]
 struct ReadAhead {
@@ -84,9 +75,8 @@ pub struct Drive {
 impl Drive {
     /// A drive at rest on cylinder 0, its phase given by the seed.
     #[must_use]
-    pub fn new(sheet: &Sheet, truth: &Truth, features: Features, seed: u64) -> Drive {
+    pub fn new(sheet: &Sheet, truth: &Truth, seed: u64) -> Drive {
         let cache = sheet.cache;
-        let (segments, segment) = if features.read_cache { (cache.segments, cache.segment) } else { (0, 0) };
         let bus = sheet.overheads.bus_mb_s.map_or(0.0, |rate| BLOCK_BYTES as f64 * 1e3 / rate * 65536.0);
         Drive {
             mechanics: Arc::clone(&sheet.mechanics),
@@ -94,9 +84,9 @@ impl Drive {
             bus: bus as u64,
             spindle: Spindle::new(sheet.mechanics.rotation, truth, seed),
             noise: SeekNoise::new(truth, seed),
-            segments: Segments::new(segments, segment),
-            read_ahead_blocks: u64::from(cache.read_ahead.min(segment)),
-            buffer: WriteBuffer::new(if features.write_buffer { cache.write_buffer } else { 0 }),
+            segments: Segments::new(cache.segments, cache.segment),
+            read_ahead_blocks: u64::from(cache.read_ahead.min(cache.segment)),
+            buffer: WriteBuffer::new(cache.write_buffer),
             track: sheet.mechanics.layout.locate(Lbn(0)).track,
             free: Time::ZERO,
             written: Lbn(u64::MAX),

@@ -42,8 +42,9 @@ pub(crate) struct Drives<'a, L: Measured> {
     /// When the command in flight was issued.
     issued: Time,
     measuring: bool,
-    /// Most requests waiting outside the core for room; and requests ended, for the watcher.
+    /// Whether a request was ever due while the core had no room.
     crowded: bool,
+    /// Requests ended, for the watcher.
     ended: u64,
     tell: &'a (dyn Fn(u64) + Sync),
     failed: Option<BadInput>,

@@ -4,7 +4,7 @@ use crate::drives::{ArmTime, Drives, Stop};
 use crate::oracle::Oracle;
 use block::{BadInput, Time};
 use disk::{Sheet, Truth};
-use drive::{Account, Drive, Features};
+use drive::{Account, Drive};
 use load::experiment::{Case, Experiment, Predictor as Choice};
 use load::results::{Results, Run};
 use load::{Meter, Mix};
@@ -114,16 +114,10 @@ pub fn replicate(
 ) -> Result<Replication, BadInput> {
     let choice = &experiment.drive;
     let disk::Drive { mut sheet, truth } = disk::catalogue::find(&choice.model)?;
-    if !choice.read_cache {
-        (sheet.cache.segments, sheet.cache.segment, sheet.cache.read_ahead) = (0, 0, 0);
-    }
-    if !choice.write_buffer {
-        sheet.cache.write_buffer = 0;
-    }
+    sheet.cache = sheet.cache.switched(choice.read_cache, choice.write_buffer);
     let truth = if choice.noise { truth } else { Truth::default() };
     let seed = experiment.run.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(u64::from(replication));
-    let features = Features { read_cache: choice.read_cache, write_buffer: choice.write_buffer };
-    let drive = Drive::new(&sheet, &truth, features, seed);
+    let drive = Drive::new(&sheet, &truth, seed);
     let scene = Scene { experiment, sheet: &sheet, drive, seed, tell };
     match experiment.scheduler.predictor {
         Choice::Distance => scene.play(|_| Distance::default()),

@@ -1,10 +1,10 @@
 //! Every nanosecond of the arm is attributed, whatever is asked of whichever drive.
 
 use crate::random::check;
-use crate::rig::{FUA, Rig, WRITE};
+use crate::rig::{FUA, Features, Rig, WRITE};
 use block::{Extent, Outcome, Span, Time, Verb};
 use disk::{Truth, catalogue};
-use drive::{Account, Features, Parts};
+use drive::{Account, Parts};
 use proptest::prelude::*;
 
 /// Where a command goes.

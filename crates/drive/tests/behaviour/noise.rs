@@ -63,7 +63,7 @@ fn seeks_late_by_two_milliseconds_are_as_many_as_the_truth_says() {
 #[test]
 fn a_spindle_off_nominal_turns_at_its_own_rate() {
     let truth = Truth { rpm_offset: 0.005, ..Truth::default() };
-    let mut rig = Rig::new("st318437lw", truth, drive::Features { read_cache: false, write_buffer: false }, 1);
+    let mut rig = Rig::new("st318437lw", truth, crate::rig::Features { read_cache: false, write_buffer: false }, 1);
     let nominal = rig.revolution().0 as f64;
     rig.read(8, 8);
     let began = rig.now;

@@ -2,7 +2,14 @@
 
 use block::{Command, Extent, Outcome, Place, Span, Tag, Time, Verb};
 use disk::{Sheet, Truth, catalogue};
-use drive::{Drive, Features, Parts};
+use drive::{Drive, Parts};
+
+/// Which parts of the sheet are switched on.
+#[derive(Clone, Copy, Debug)]
+pub struct Features {
+    pub read_cache: bool,
+    pub write_buffer: bool,
+}
 
 pub const ALL_ON: Features = Features { read_cache: true, write_buffer: true };
 pub const WRITE: Verb = Verb::Write { fua: false };
@@ -33,7 +40,9 @@ impl Rig {
 
     pub fn new(name: &str, truth: Truth, features: Features, seed: u64) -> Rig {
         let sheet = catalogue::find(name).unwrap().sheet;
-        Rig { drive: Drive::new(&sheet, &truth, features, seed), sheet, now: Time::ZERO }
+        let cache = sheet.cache.switched(features.read_cache, features.write_buffer);
+        let drive = Drive::new(&Sheet { cache, ..sheet.clone() }, &truth, seed);
+        Rig { drive, sheet, now: Time::ZERO }
     }
 
     pub fn command(&mut self, verb: Verb, at: Extent) -> Done {

@@ -1,9 +1,8 @@
 //! Streams: sequential commands run at the rate of the medium, with pauses and without.
 
-use crate::rig::{Dice, Rig, WRITE};
+use crate::rig::{Dice, Features, Rig, WRITE};
 use block::{Extent, Lbn, Span, Time, Verb};
 use disk::{Truth, catalogue};
-use drive::Features;
 
 /// Blocks of a command: 128 KiB.
 const BLOCKS: u32 = 256;
