@@ -197,6 +197,19 @@ impl<'a> Section<'a> {
         self.quantity(key, units::span)
     }
 
+    /// A time with its unit, or a list of them; a single one counts as a list of one.
+    ///
+    /// # Errors
+    /// When it is something else.
+    pub fn spans(&self, key: &str) -> Read<Vec<Span>> {
+        self.read(key, |node| match &node.item {
+            Item::List(_) => {
+                self.list_of(key, node, "times", |section, key, node| section.quantity_of(key, node, units::span))
+            }
+            _ => Ok(vec![self.quantity_of(key, node, units::span)?]),
+        })
+    }
+
     /// A rate with its unit, per second.
     ///
     /// # Errors
@@ -224,17 +237,7 @@ impl<'a> Section<'a> {
     /// # Errors
     /// When `parse` says so, or it is neither a text nor a number.
     pub fn quantity<T>(&self, key: &str, parse: impl Fn(&str) -> Result<T, String>) -> Read<T> {
-        self.read(key, |node| {
-            let text = match &node.item {
-                // A bare number is given to the parser too: it says best which unit is missing.
-                Item::Scalar(value @ (Value::Text(_) | Value::Integer(_) | Value::Float(_))) => value.to_string(),
-                _ => return Err(self.mistyped(key, node, "a quantity", "write a number and its unit, in quotes")),
-            };
-            parse(&text).map_err(|wrong| {
-                let (what, mend) = wrong.rsplit_once("; ").unwrap_or((&wrong, ""));
-                self.at(node, format!("`{key}`: {what}"), mend)
-            })
-        })
+        self.read(key, |node| self.quantity_of(key, node, &parse))
     }
 
     // --- errors ---
@@ -344,6 +347,18 @@ impl<'a> Section<'a> {
             Item::Scalar(Value::Float(number)) if number.is_finite() => Ok(number),
             _ => Err(self.mistyped(key, node, "a number", "give a finite number, without quotes or unit")),
         }
+    }
+
+    fn quantity_of<T>(&self, key: &str, node: &Node, parse: impl Fn(&str) -> Result<T, String>) -> Result<T, BadInput> {
+        let text = match &node.item {
+            // A bare number is given to the parser too: it says best which unit is missing.
+            Item::Scalar(value @ (Value::Text(_) | Value::Integer(_) | Value::Float(_))) => value.to_string(),
+            _ => return Err(self.mistyped(key, node, "a quantity", "write a number and its unit, in quotes")),
+        };
+        parse(&text).map_err(|wrong| {
+            let (what, mend) = wrong.rsplit_once("; ").unwrap_or((&wrong, ""));
+            self.at(node, format!("`{key}`: {what}"), mend)
+        })
     }
 
     fn list_of<T>(

@@ -1,5 +1,6 @@
 //! The drives that ship with the project: one TOML file each under `catalogue/`, found by name.
 
+use crate::disksim;
 use crate::read::{Drive, load, parse};
 use block::{At, BadInput, nearest};
 use std::path::Path;
@@ -33,6 +34,7 @@ enum Source<'a> {
 pub fn find(name: &str) -> Result<Drive, BadInput> {
     match source(name)? {
         Source::Shipped(name, text) => parse(name, &format!("{name}.toml"), text),
+        Source::File(path) if disksim::is_ours(path) => disksim::load(path, None).map(|import| import.drive),
         Source::File(path) => load(path),
     }
 }

@@ -5,17 +5,22 @@
 //! Nothing here keeps time or state.
 
 pub mod catalogue;
+pub mod disksim;
 mod divide;
 mod layout;
 mod mechanics;
+mod plan;
 mod read;
 mod rotation;
 mod seek;
 mod sheet;
+mod write;
 
-pub use layout::{Layout, LayoutPlan, Order, Parity, Spot, Track, ZonePlan};
-pub use mechanics::{Mechanics, Passage, Progress, Stroke, Switches};
+pub use layout::{Layout, LayoutPlan, Order, Parity, Sparing, Spot, Track, ZonePlan};
+pub use mechanics::{Access, Mechanics, Passage, Piece, Progress, Stroke, Switches};
+pub use plan::DrivePlan;
 pub use read::{Drive, load, parse};
 pub use rotation::{Rotation, Spin};
 pub use seek::{SeekCurve, SeekTable};
-pub use sheet::{Cache, Overheads, Sheet, Truth};
+pub use sheet::{After, Ahead, Bus, Cache, Disconnect, Drain, Large, Overheads, Queue, Sheet, Truth};
+pub use write::write;

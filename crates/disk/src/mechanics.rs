@@ -19,6 +19,36 @@ pub struct Switches {
     pub write_settle: Span,
 }
 
+/// Which blocks may be taken as they come under the head, not in their order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Access {
+    /// A read begins wherever the head lands in what is wanted of a track (zero-latency, read on arrival).
+    pub reads: bool,
+    /// A write does.
+    pub writes: bool,
+    /// A read also takes what passes of its track before the first block wanted ("read any free blocks").
+    pub free: bool,
+}
+
+impl Access {
+    /// Whether what is wanted from this sector of a track on may be taken from its middle.
+    #[must_use]
+    pub fn on_arrival(self, write: bool, sector: u32) -> bool {
+        if write { self.writes } else { self.reads || (self.free && sector > 0) }
+    }
+}
+
+/// Blocks of a passage that follow one another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// When the first came under the head; `end`, if all had been taken before.
+    pub began: Time,
+    /// When the last had passed.
+    pub end: Time,
+    /// Physical sectors.
+    pub sectors: u64,
+}
+
 /// A move of the arm by its parts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stroke {
@@ -53,6 +83,8 @@ pub struct Passage {
     pub crossing: Span,
     /// Where it ended: the place after the last block, on the same track.
     pub after: Spot,
+    /// The angle under the head at the end: that of `after`, unless blocks were taken out of order.
+    pub angle: u64,
 }
 
 /// How far a transfer that runs on and on has come.
@@ -73,21 +105,31 @@ pub struct Mechanics {
     pub layout: Layout,
     /// Seek times.
     pub seek: SeekTable,
+    /// Seek times before a random write, where they are another curve.
+    pub seek_write: Option<SeekTable>,
     /// Nominal rotation.
     pub rotation: Rotation,
     /// Moves that are not seeks.
     pub switches: Switches,
+    /// What is taken on arrival.
+    pub access: Access,
 }
 
 impl Mechanics {
     /// The move of the arm to a random access on another track.
     #[must_use]
     pub fn stroke(&self, from: Track, to: Track, write: bool) -> Stroke {
-        let seek = self.seek.time(from.cylinder.abs_diff(to.cylinder));
+        let seek = self.curve(write).time(from.cylinder.abs_diff(to.cylinder));
         let switch = if from.head == to.head { Span::ZERO } else { self.switches.head.less(seek) };
         let moves = seek + switch > Span::ZERO;
         let settle = if write && moves { self.switches.write_settle } else { Span::ZERO };
         Stroke { seek, switch, settle }
+    }
+
+    /// The seek times before a read or a random write.
+    #[must_use]
+    pub fn curve(&self, write: bool) -> &SeekTable {
+        self.seek_write.as_ref().filter(|_| write).unwrap_or(&self.seek)
     }
 
     /// The time to follow a sequential transfer from one track to the next.
@@ -109,8 +151,23 @@ impl Mechanics {
     /// sectors pass. O(tracks touched).
     #[must_use]
     pub fn pass(&self, spin: &impl Spin, now: Time, spot: Spot, at: Extent, write: bool) -> Passage {
+        self.pass_each(spin, now, spot, at, write, |_| {})
+    }
+
+    /// The same, telling of each piece in the order of its blocks.
+    #[must_use]
+    pub fn pass_each(
+        &self,
+        spin: &impl Spin,
+        now: Time,
+        spot: Spot,
+        at: Extent,
+        write: bool,
+        mut each: impl FnMut(Piece),
+    ) -> Passage {
         let shift = self.layout.sector_shift();
-        let mut left = ((at.end().0 - 1) >> shift) - (at.start.0 >> shift) + 1;
+        let end = ((at.end().0 - 1) >> shift) + 1;
+        let mut next = at.start.0 >> shift;
         let mut passage = Passage {
             began: now,
             end: now,
@@ -118,28 +175,74 @@ impl Mechanics {
             transfer: Span::ZERO,
             crossing: Span::ZERO,
             after: spot,
+            angle: spot.angle,
         };
         loop {
-            let here = left.min(self.left_on(passage.after));
+            let here = (end - next).min(u64::from(passage.after.left));
             if here > 0 {
-                let begin = spin.reach(passage.end, passage.after.angle);
-                let end = self.passed(spin, begin, &mut passage.after, here as u32).max(passage.end);
-                let moving = begin.max(passage.end);
-                if passage.transfer == Span::ZERO {
-                    passage.began = moving;
+                let arrived = passage.end;
+                if !(self.access.on_arrival(write, passage.after.sector)
+                    && self.pass_on_arrival(spin, &mut passage, here, &mut each))
+                {
+                    let begin = spin.reach(arrived, passage.after.angle);
+                    let end = self.passed(spin, begin, &mut passage.after, here as u32).max(arrived);
+                    let began = begin.max(arrived);
+                    each(Piece { began, end, sectors: here });
+                    if passage.transfer == Span::ZERO {
+                        passage.began = began;
+                    }
+                    passage.rotation += began.since(arrived);
+                    passage.transfer += end.since(began);
+                    passage.end = end;
+                    passage.angle = passage.after.angle;
                 }
-                passage.rotation += moving.since(passage.end);
-                passage.transfer += end.since(moving);
-                passage.end = end;
-                left -= here;
+                next += here;
             }
-            if left == 0 {
+            if next >= end {
                 return passage;
             }
-            let Some(crossing) = self.cross(&mut passage.after, write) else { return passage };
+            let Some(crossing) = self.cross(&mut passage.after, next, write) else { return passage };
             passage.crossing += crossing;
             passage.end += crossing;
         }
+    }
+
+    /// Where the head landed in the middle of the next `here` sectors, they pass from there: the rest first, then,
+    /// nearly a revolution later, the beginning. Not so where it landed in the last of them, or beside them.
+    fn pass_on_arrival(
+        &self,
+        spin: &impl Spin,
+        passage: &mut Passage,
+        here: u64,
+        each: &mut impl FnMut(Piece),
+    ) -> bool {
+        let start = passage.after;
+        let width = self.layout.sector_angle(start.track.zone);
+        let into = spin.phase(passage.end).wrapping_sub(start.angle);
+        if into == 0 || into >= width.wrapping_mul(here - 1) || here < 2 {
+            return false;
+        }
+        let skipped = into.div_ceil(width);
+        let mut spot = Spot { angle: start.angle.wrapping_add(width.wrapping_mul(skipped)), ..start };
+        let arrived = passage.end;
+        let begin = spin.reach(arrived, spot.angle).max(arrived);
+        let between = self.passed(spin, begin, &mut spot, (here - skipped) as u32);
+        let mut spot = start;
+        let again = spin.reach(between, spot.angle).max(between);
+        let end = self.passed(spin, again, &mut spot, skipped as u32);
+        each(Piece { began: again, end, sectors: skipped });
+        each(Piece { began: end, end, sectors: here - skipped });
+        if passage.transfer == Span::ZERO {
+            passage.began = begin;
+        }
+        passage.rotation += begin.since(arrived) + again.since(between);
+        passage.transfer += between.since(begin) + end.since(again);
+        passage.end = end;
+        passage.angle = spot.angle;
+        passage.after.sector += here as u32;
+        passage.after.left -= here as u32;
+        passage.after.angle = start.angle.wrapping_add(width.wrapping_mul(here));
+        true
     }
 
     /// How far a transfer that runs on and on has come that had reached block `from`, at `spot`, at `since`: it
@@ -151,7 +254,7 @@ impl Mechanics {
         let mut sector = reached.0 >> shift;
         let limit = (limit.0.min(self.layout.blocks()) + (1 << shift) - 1) >> shift;
         while sector < limit && at < now {
-            let here = self.left_on(spot).min(limit - sector);
+            let here = u64::from(spot.left).min(limit - sector);
             if here > 0 {
                 let begin = spin.reach(at, spot.angle);
                 if begin > now {
@@ -174,16 +277,17 @@ impl Mechanics {
             if sector >= limit {
                 break;
             }
-            let Some(crossing) = self.cross(&mut spot, write) else { break };
+            let Some(crossing) = self.cross(&mut spot, sector, write) else { break };
             at += crossing;
         }
         // A start inside a sector is not taken back to the sector's own.
         Progress { reached: Lbn(sector << shift).max(reached), at, after: spot }
     }
 
-    /// Sectors from a place to the end of its track.
-    fn left_on(&self, spot: Spot) -> u64 {
-        u64::from(self.layout.sectors_on(spot.track) - spot.sector)
+    /// The time a sector takes to pass.
+    #[must_use]
+    pub fn sector_time(&self, zone: u32) -> Span {
+        self.rotation.turning(self.layout.sector_angle(zone))
     }
 
     /// `sectors` sectors pass from `begin` on, when their first is under the head; the place moves on. Gives
@@ -194,15 +298,23 @@ impl Mechanics {
         }
         let turn = self.layout.sector_angle(spot.track.zone).wrapping_mul(u64::from(sectors));
         spot.sector += sectors;
+        spot.left -= sectors;
         spot.angle = spot.angle.wrapping_add(turn);
         spin.correct(begin + spin.turning(turn.wrapping_sub(1)), spot.angle)
     }
 
-    /// On to the beginning of the next track, if there is one; the time that takes.
-    fn cross(&self, spot: &mut Spot, write: bool) -> Option<Span> {
-        let next = self.layout.next_track(spot.track)?;
-        let crossing = self.crossing(spot.track, next.track, write);
-        *spot = next;
+    /// On to where the data go on with sector `next`, if there is one; the time that takes.
+    fn cross(&self, spot: &mut Spot, next: u64, write: bool) -> Option<Span> {
+        if next >= self.layout.sectors() {
+            return None;
+        }
+        let there = self.layout.locate_sector(next);
+        let crossing = if there.remapped || spot.remapped {
+            self.stroke(spot.track, there.track, write).total()
+        } else {
+            self.crossing(spot.track, there.track, write)
+        };
+        *spot = there;
         Some(crossing)
     }
 }

@@ -17,8 +17,17 @@ pub enum SeekCurve {
         c: f64,
         /// Coefficient of d.
         e: f64,
-        /// The seek to the adjacent cylinder, where it does not follow the form.
-        single: Option<f64>,
+        /// The seeks over 1, 2 … cylinders, where they do not follow the form.
+        first: Vec<f64>,
+    },
+    /// The form of Lee: `a·√(d − 1) + b·(d − 1) + c`.
+    Lee {
+        /// Coefficient of √(d − 1).
+        a: f64,
+        /// Coefficient of d − 1.
+        b: f64,
+        /// The seek over one cylinder.
+        c: f64,
     },
     /// Measured points (distance, ms) in ascending distance: linear between them, from the origin to the
     /// first, and along the last two beyond the end. Points need not be monotone and are used as they are.
@@ -34,7 +43,8 @@ impl SeekCurve {
         }
         let d = f64::from(distance);
         match self {
-            SeekCurve::TwoPiece { single: Some(single), .. } if distance == 1 => *single,
+            SeekCurve::TwoPiece { first, .. } if distance as usize <= first.len() => first[distance as usize - 1],
+            SeekCurve::Lee { a, b, c } => a * (d - 1.0).sqrt() + b * (d - 1.0) + c,
             SeekCurve::TwoPiece { a, b, knee, .. } if distance <= *knee => a + b * d.sqrt(),
             SeekCurve::TwoPiece { c, e, .. } => c + e * d,
             SeekCurve::Table(points) => {
@@ -97,7 +107,7 @@ mod tests {
 
     #[test]
     fn two_pieces_meet_and_the_single_cylinder_may_differ() {
-        let curve = SeekCurve::TwoPiece { a: 0.875, b: 0.079057, knee: 6250, c: 4.0, e: 5.0e-4, single: None };
+        let curve = SeekCurve::TwoPiece { a: 0.875, b: 0.079057, knee: 6250, c: 4.0, e: 5.0e-4, first: vec![] };
         assert_eq!(curve.ms(0), 0.0);
         assert!((curve.ms(1) - 0.954).abs() < 1e-3);
         assert!((curve.ms(6250) - curve.ms(6251)).abs() < 1e-3);

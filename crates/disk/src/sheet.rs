@@ -1,6 +1,6 @@
 //! The sheet of a drive and the truth about it.
 
-use crate::Mechanics;
+use crate::{Mechanics, Passage};
 use block::Span;
 use std::sync::Arc;
 
@@ -19,43 +19,214 @@ pub struct Sheet {
     pub mechanics: Arc<Mechanics>,
     /// Time a command takes outside the mechanics.
     pub overheads: Overheads,
+    /// The way to the host.
+    pub bus: Bus,
     /// Buffer memory.
     pub cache: Cache,
+    /// Commands in the drive at once.
+    pub queue: Queue,
+}
+
+/// A time that depends on what the command before was.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct After {
+    /// After a read.
+    pub read: Span,
+    /// After a write.
+    pub write: Span,
+}
+
+impl After {
+    /// The same after either.
+    #[must_use]
+    pub const fn either(span: Span) -> After {
+        After { read: span, write: span }
+    }
+
+    /// The time after a write, or after a read.
+    #[must_use]
+    pub const fn a(self, write: bool) -> Span {
+        if write { self.write } else { self.read }
+    }
 }
 
 /// Time a command takes outside the mechanics.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Overheads {
     /// Before the arm moves for a read.
-    pub read: Span,
-    /// Before the arm moves, or the buffer fills, for a write.
-    pub write: Span,
-    /// Before a read answered from the cache.
-    pub hit: Span,
-    /// Host transfer rate, 10^6 bytes/s; none means no limit.
-    pub bus_mb_s: Option<f64>,
+    pub read: After,
+    /// Before the first block of a read that is, at least in part, in the cache.
+    pub hit: After,
+    /// Before the arm moves for a write that completes on the medium.
+    pub write: After,
+    /// Before the buffer fills with a write.
+    pub buffered: After,
+    /// In place of `read` and `write` for a command that waited in the drive while another was served.
+    pub queued: Option<Span>,
+    /// Before completion is reported, of a read and of a write.
+    pub done: After,
+    /// Before data go to the host after the drive let go of the bus to wait for the medium.
+    pub reselect: Span,
+    /// The least time before a write that does not continue the last one is on the medium.
+    pub least_seek: Span,
+    /// A second disconnection of writes, where the drive has that habit.
+    pub disconnect: Option<Disconnect>,
+    /// What large commands lose, where the firmware handles them badly.
+    pub large: Option<Large>,
+}
+
+/// A write that follows another it does not continue lets go of the bus before its data are sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Disconnect {
+    /// In place of the write's overhead, before the arm moves.
+    pub command: Span,
+    /// Further, before the arm moves.
+    pub seek: Span,
+    /// After `command`, before the data begin to come.
+    pub data: Span,
+}
+
+/// Commands of more than so many blocks transfer more slowly (Virtual IO, Section 4.2: sub-optimal firmware).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Large {
+    /// The largest command that does not suffer.
+    pub above: u32,
+    /// Rate of a large read, as a share of the medium's.
+    pub read: f64,
+    /// Rate of a large write, as a share of the medium's.
+    pub write: f64,
+}
+
+impl Overheads {
+    /// What the firmware loses over a passage of so many blocks.
+    #[must_use]
+    pub fn stall(&self, blocks: u32, write: bool, passage: &Passage) -> Span {
+        match self.large {
+            Some(large) if blocks > large.above => {
+                let rate = if write { large.write } else { large.read };
+                Span(((passage.transfer + passage.crossing).0 as f64 * (1.0 / rate - 1.0)) as u64)
+            }
+            _ => Span::ZERO,
+        }
+    }
+}
+
+/// The way to the host.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Bus {
+    /// Rate, 10^6 bytes/s; none means no limit.
+    pub mb_s: Option<f64>,
+    /// Share of a read that must be in the buffer before its data begin to go to the host.
+    pub watermark: f64,
+    /// Share of a write to the medium that must be in the buffer, beyond what keeps ahead of the head, before it begins;
+    /// one that continues the last write begins at once.
+    pub write_watermark: f64,
+}
+
+/// How far the drive reads on after a read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ahead {
+    /// Not at all.
+    Nowhere,
+    /// To the end of the track.
+    Track,
+    /// To the end of the cylinder.
+    Cylinder,
+    /// As far as the most it may.
+    #[default]
+    Most,
+    /// To the end of the track, and of the next one too if the segment began on the track before.
+    NextTrack,
+}
+
+/// In what order buffered writes go to the medium.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Drain {
+    /// What the arm can begin soonest, of the oldest.
+    #[default]
+    Soonest,
+    /// In the order they came, all of them before anything else is served from the medium.
+    InOrder,
 }
 
 /// The drive's buffer memory; zeros mean there is none. Sizes in blocks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cache {
-    /// Read segments.
+    /// Segments.
     pub segments: u32,
     /// Size of a segment.
     pub segment: u32,
-    /// How far the drive reads on after a read.
+    /// How the drive reads on after a read.
+    pub ahead: Ahead,
+    /// The most blocks it reads on, where `ahead` is bounded by blocks.
     pub read_ahead: u32,
+    /// The least blocks it reads on before another command may have the arm.
+    pub least_ahead: u32,
+    /// Whether it reads on again, from where it stopped, after a read that was all in the cache.
+    pub resumes: bool,
+    /// Whether a read whose first block is just being read ahead counts as found.
+    pub almost_hits: bool,
+    /// Whether what was delivered is given up.
+    pub forgets: bool,
+    /// Whether a read may be answered with what was written.
+    pub written_hits: bool,
+    /// Whether a read answered from the cache must wait for a write-back under way.
+    pub hits_wait: bool,
+    /// Whether reading ahead may stop inside a sector.
+    pub stops_in_sector: bool,
     /// Size of the write buffer; a write that fits completes when it is in it (immediate report).
     pub write_buffer: u32,
+    /// The most extents the write buffer holds; zero means as many as fit.
+    pub write_extents: u32,
+    /// Whether written data take up segments of reads.
+    pub shared: bool,
+    /// In what order the write buffer drains.
+    pub drain: Drain,
+}
+
+impl Default for Cache {
+    fn default() -> Cache {
+        Cache {
+            segments: 0,
+            segment: 0,
+            ahead: Ahead::Most,
+            read_ahead: 0,
+            least_ahead: 0,
+            resumes: false,
+            almost_hits: true,
+            forgets: false,
+            written_hits: true,
+            hits_wait: false,
+            stops_in_sector: false,
+            write_buffer: 0,
+            write_extents: 0,
+            shared: false,
+            drain: Drain::Soonest,
+        }
+    }
 }
 
 impl Cache {
     /// The same with reading, writing or both switched off.
     #[must_use]
     pub fn switched(self, read_cache: bool, write_buffer: bool) -> Cache {
-        let Cache { segments, segment, read_ahead, .. } = if read_cache { self } else { Cache::default() };
-        let write_buffer = if write_buffer { self.write_buffer } else { 0 };
-        Cache { segments, segment, read_ahead, write_buffer }
+        let read = if read_cache { self } else { Cache { segments: 0, segment: 0, read_ahead: 0, ..self } };
+        Cache { write_buffer: if write_buffer { self.write_buffer } else { 0 }, ..read }
+    }
+}
+
+/// Commands in the drive at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Queue {
+    /// How many.
+    pub depth: u16,
+    /// What has waited longer than this goes first; otherwise what the arm can begin soonest.
+    pub age_limit: Span,
+}
+
+impl Default for Queue {
+    fn default() -> Queue {
+        Queue { depth: 1, age_limit: Span(500_000_000) }
     }
 }
 

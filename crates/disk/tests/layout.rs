@@ -1,5 +1,5 @@
-//! Where blocks lie: on layouts of every order, `locate`, `block_at` and `next_track` agree with a plain list of all
-//! sectors in filling order.
+//! Where blocks lie: on layouts of every order and scheme of sparing, `locate` and `track_bounds` agree with a plain
+//! list of all sectors in filling order.
 
 mod common;
 
@@ -8,46 +8,87 @@ use common::{check, plans};
 use disk::{Layout, LayoutPlan, Order, ZonePlan};
 use proptest::prelude::*;
 
-#[test]
-fn every_block_lies_where_the_list_of_sectors_has_it_and_is_found_there() {
-    check(400, plans::plans(), |plan| {
-        let layout = Layout::new(&plan).map_err(TestCaseError::fail)?;
-        let list = plans::sectors(&plan);
-        let per = u64::from(plan.sector_blocks);
-        prop_assert_eq!(layout.blocks(), plan.blocks.unwrap_or(list.len() as u64 * per));
-        for (i, sector) in list.iter().enumerate() {
-            let first = i as u64 * per;
-            for lbn in (first..first + per).filter(|lbn| *lbn < layout.blocks()) {
-                let spot = layout.locate(Lbn(lbn));
-                let got = (spot.track.zone, spot.track.index, spot.track.cylinder, spot.track.head, spot.sector);
-                prop_assert_eq!(got, (sector.zone, sector.track, sector.cylinder, sector.head, sector.sector));
-                prop_assert!(plans::apart(spot.angle, sector.angle) < 1e-9, "{sector:?}: {}", spot.angle);
-            }
-            let found = layout.block_at(sector.cylinder, sector.head, sector.sector);
-            prop_assert_eq!(found, (first < layout.blocks()).then_some(Lbn(first)));
+/// Where every block of a plan lies, how far the ones after it follow, and on which track, by the plain list.
+fn agrees(plan: &LayoutPlan) -> Result<(), TestCaseError> {
+    let layout = Layout::new(plan).map_err(TestCaseError::fail)?;
+    let list = plans::sectors(plan);
+    let per = u64::from(plan.sector_blocks);
+    prop_assert_eq!(layout.blocks(), plan.blocks.unwrap_or(list.len() as u64 * per));
+    let list = &list[..layout.blocks().div_ceil(per) as usize];
+    for (i, sector) in list.iter().enumerate() {
+        let first = i as u64 * per;
+        for lbn in (first..first + per).filter(|lbn| *lbn < layout.blocks()) {
+            let spot = layout.locate(Lbn(lbn));
+            let got = (spot.track.zone, spot.track.cylinder, spot.track.head, spot.sector, spot.remapped);
+            let expected = (sector.zone, sector.cylinder, sector.head, sector.sector, sector.remapped);
+            prop_assert_eq!(got, expected, "block {} of {:?}", lbn, sector);
+            prop_assert!(plans::apart(spot.angle, sector.angle) < 1e-9, "{sector:?}: {}", spot.angle);
+            let mut run = list[i..].windows(2).take_while(|pair| {
+                let [a, b] = pair else { return false };
+                let on = (a.zone, a.track, a.physical + 1) == (b.zone, b.track, b.physical);
+                on && a.remapped == b.remapped && !b.remapped
+            });
+            let run = run.by_ref().count() as u32 + 1;
+            let moved_tracks = plan.sparing == disk::Sparing::Tracks && sector.remapped;
+            prop_assert!(spot.left == run || moved_tracks, "block {lbn}: {} follow, not {run}", spot.left);
         }
+    }
+    Ok(())
+}
+
+#[test]
+fn every_block_lies_where_the_list_of_sectors_has_it() {
+    check(400, plans::plans(), |plan| agrees(&plan));
+}
+
+#[test]
+fn slips_spares_and_remaps_of_every_scheme_are_where_striking_sectors_out_one_by_one_has_them() {
+    check(3000, plans::defective(), |plan| agrees(&plan));
+}
+
+#[test]
+fn no_two_blocks_lie_on_one_sector() {
+    check(500, prop_oneof![plans::plans(), plans::defective()], |plan| {
+        let layout = Layout::new(&plan).map_err(TestCaseError::fail)?;
+        let step = plan.sector_blocks as usize;
+        let mut places: Vec<_> = (0..layout.blocks())
+            .step_by(step)
+            .map(|lbn| {
+                let spot = layout.locate(Lbn(lbn));
+                (spot.track.cylinder, spot.track.head, spot.sector)
+            })
+            .collect();
+        let all = places.len();
+        places.sort_unstable();
+        places.dedup();
+        prop_assert_eq!(places.len(), all);
         Ok(())
     });
 }
 
 #[test]
-fn no_block_lies_on_spares_between_zones_or_past_the_capacity() {
-    check(200, plans::plans(), |plan| {
+fn a_track_begins_and_ends_where_its_blocks_do() {
+    check(500, prop_oneof![plans::plans(), plans::defective()], |plan| {
         let layout = Layout::new(&plan).map_err(TestCaseError::fail)?;
-        let list = plans::sectors(&plan);
-        let most = plan.zones.iter().map(|zone| zone.sectors).max().unwrap_or(0);
-        let mut found = 0;
-        for cylinder in 0..layout.cylinders() + 2 {
-            for head in 0..plan.heads + 2 {
-                for sector in 0..most + 2 {
-                    let Some(lbn) = layout.block_at(cylinder, head, sector) else { continue };
-                    found += 1;
-                    let there = list[(lbn.0 / u64::from(plan.sector_blocks)) as usize];
-                    prop_assert_eq!((there.cylinder, there.head, there.sector), (cylinder, head, sector));
-                }
+        let per = u64::from(plan.sector_blocks);
+        let spots: Vec<_> = (0..layout.blocks()).step_by(per as usize).map(|lbn| layout.locate(Lbn(lbn))).collect();
+        for (i, spot) in spots.iter().enumerate().filter(|(_, spot)| !spot.remapped) {
+            let on = |spot_: &&disk::Spot| spot_.remapped || spot_.track == spot.track;
+            // A remapped block beside the track's own counts to it.
+            let mut first = i - spots[..i].iter().rev().take_while(on).count();
+            let mut last = i + spots[i..].iter().take_while(on).count() - 1;
+            let (from, to) = layout.track_bounds(Lbn(i as u64 * per));
+            let (from, to) = ((from.0 / per) as usize, (to.0.div_ceil(per) as usize) - 1);
+            while first < i && spots[first].remapped && first < from {
+                first += 1;
             }
+            while last > i && spots[last].remapped && last > to {
+                last -= 1;
+            }
+            prop_assert!((first..=i).contains(&from) && (i..=last).contains(&to), "{i}: {from}..{to}, {first}..{last}");
+            let inner_first = first + spots[first..=i].iter().take_while(|spot| spot.remapped).count();
+            prop_assert!(from <= inner_first && to >= i, "{i}: {from} {inner_first}");
         }
-        prop_assert_eq!(found, layout.blocks().div_ceil(u64::from(plan.sector_blocks)));
         Ok(())
     });
 }
@@ -65,25 +106,6 @@ fn sectors_of_a_track_follow_one_another_without_a_gap() {
             }
             let turn = u128::from(width) * u128::from(layout.track_sectors(here.track.zone));
             prop_assert!((1 << 64) - turn <= u128::from(layout.track_sectors(here.track.zone)));
-        }
-        Ok(())
-    });
-}
-
-#[test]
-fn the_next_track_is_where_the_block_after_the_last_of_a_track_lies() {
-    check(200, plans::plans(), |plan| {
-        let whole = LayoutPlan { blocks: None, ..plan };
-        let layout = Layout::new(&whole).map_err(TestCaseError::fail)?;
-        let list = plans::sectors(&whole);
-        let spot = |i: usize| layout.locate(Lbn(i as u64 * u64::from(whole.sector_blocks)));
-        for (i, sector) in list.iter().enumerate() {
-            let here = spot(i);
-            let ends = list.get(i + 1).is_none_or(|next| (next.zone, next.track) != (sector.zone, sector.track));
-            prop_assert_eq!(ends, here.sector + 1 == layout.sectors_on(here.track));
-            if ends {
-                prop_assert_eq!(layout.next_track(here.track), (i + 1 < list.len()).then(|| spot(i + 1)));
-            }
         }
         Ok(())
     });
@@ -114,8 +136,13 @@ fn zone(cylinders: u32) -> ZonePlan {
         sectors: 10,
         head_skew: 0.1,
         cylinder_skew: 0.3,
-        spares: 0,
+        ..ZonePlan::default()
     }
+}
+
+/// A layout of these zones.
+fn plan(heads: u32, order: Order, sector_blocks: u32, zones: Vec<ZonePlan>) -> LayoutPlan {
+    LayoutPlan { heads, order, sector_blocks, zones, ..LayoutPlan::default() }
 }
 
 #[test]
@@ -143,9 +170,7 @@ fn bands_run_forth_and_back_and_the_last_may_be_short() {
             .as_slice(),
         ),
     ] {
-        let plan =
-            LayoutPlan { heads, order: Order::BandSerpentine(3), sector_blocks: 8, zones: vec![zone(5)], blocks: None };
-        let layout = Layout::new(&plan).unwrap();
+        let layout = Layout::new(&plan(heads, Order::BandSerpentine(3), 8, vec![zone(5)])).unwrap();
         for (i, (cylinder, head)) in expected.iter().enumerate() {
             let track = layout.locate(Lbn(i as u64 * 80)).track;
             assert_eq!((track.cylinder, track.head), (*cylinder, *head), "track {i} of {heads} heads");
@@ -155,8 +180,7 @@ fn bands_run_forth_and_back_and_the_last_may_be_short() {
 
 #[test]
 fn a_block_past_the_end_is_taken_for_the_last_one() {
-    let plan =
-        LayoutPlan { heads: 2, order: Order::HeadsFirst, sector_blocks: 1, zones: vec![zone(3)], blocks: Some(47) };
+    let plan = LayoutPlan { blocks: Some(47), ..plan(2, Order::HeadsFirst, 1, vec![zone(3)]) };
     let layout = Layout::new(&plan).unwrap();
     let last = layout.locate(Lbn(46));
     assert_eq!((last.track.cylinder, last.track.head, last.sector), (2, 0, 6));
@@ -167,7 +191,7 @@ fn a_block_past_the_end_is_taken_for_the_last_one() {
 
 #[test]
 fn a_plan_that_is_no_disk_is_refused_in_words() {
-    let good = LayoutPlan { heads: 2, order: Order::HeadsFirst, sector_blocks: 1, zones: vec![zone(3)], blocks: None };
+    let good = plan(2, Order::HeadsFirst, 1, vec![zone(3)]);
     assert!(Layout::new(&good).is_ok());
     let with_zone = |change: fn(&mut ZonePlan)| {
         let mut plan = good.clone();
@@ -183,6 +207,10 @@ fn a_plan_that_is_no_disk_is_refused_in_words() {
         (LayoutPlan { zones: vec![zone(3), zone(3)], ..good.clone() }, "inside the zone before it"),
         (with_zone(|zone| zone.sectors = 0), "no sectors"),
         (with_zone(|zone| zone.spares = 60), "more spares than sectors"),
+        (with_zone(|zone| zone.slips = vec![3, 3]), "slips that do not ascend"),
+        (with_zone(|zone| zone.slips = vec![60]), "past its end"),
+        (with_zone(|zone| zone.remaps = vec![(0, 60)]), "remaps past its end"),
+        (with_zone(|zone| zone.reserved = 60), "more spares than sectors"),
         (with_zone(|zone| zone.first_cylinder = 3), "before it begins"),
         (with_zone(|zone| zone.last_cylinder = 1 << 24), "at most 2^24"),
     ];
@@ -200,18 +228,13 @@ fn zones_past_the_capacity_are_no_zones() {
         sectors: 100,
         head_skew: 0.1,
         cylinder_skew: 0.1,
-        spares: 0,
+        ..ZonePlan::default()
     };
-    let plan = LayoutPlan {
-        heads: 2,
-        order: Order::HeadsFirst,
-        sector_blocks: 1,
-        zones: vec![zone(0, 9), zone(10, 19), zone(20, 29)],
-        blocks: Some(2_050),
-    };
+    let zones = vec![zone(0, 9), zone(10, 19), zone(20, 29)];
+    let plan = LayoutPlan { blocks: Some(2_050), ..plan(2, Order::HeadsFirst, 1, zones) };
     let layout = Layout::new(&plan).unwrap();
     assert_eq!((layout.zones(), layout.cylinders(), layout.blocks()), (2, 30, 2_050));
     assert_eq!(layout.zone_blocks(1), (Lbn(2_000), Lbn(2_049)));
-    assert_eq!(layout.sectors_on(layout.locate(Lbn(2_049)).track), 50);
-    assert_eq!(layout.next_track(layout.locate(Lbn(2_049)).track), None);
+    assert_eq!(layout.locate(Lbn(2_000)).left, 50);
+    assert_eq!(layout.track_bounds(Lbn(2_049)), (Lbn(2_000), Lbn(2_050)));
 }

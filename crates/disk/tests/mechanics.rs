@@ -5,7 +5,7 @@ mod common;
 
 use block::{Extent, Lbn, Span, Time};
 use common::{check, plans};
-use disk::{Layout, LayoutPlan, Mechanics, Progress, Rotation, SeekCurve, SeekTable, Switches};
+use disk::{Access, Layout, LayoutPlan, Mechanics, Progress, Rotation, SeekCurve, SeekTable, Switches};
 use plans::Sector;
 use proptest::prelude::*;
 
@@ -40,8 +40,8 @@ fn switches() -> impl Strategy<Value = Switches> {
 
 fn drives() -> impl Strategy<Value = Small> {
     let seek = (0.2..2.0f64, 0.0..0.5f64).prop_map(|(a, b)| SeekCurve::Table(vec![(1, a), (60, a + 60.0 * b)]));
-    (plans::plans(), seek, switches(), 3.0e6..2.0e7f64, any::<u64>(), 0..3u32).prop_map(
-        |(plan, seek, switches, period, origin, fits)| {
+    (prop_oneof![plans::plans(), plans::defective()], seek, switches(), 3.0e6..2.0e7f64, any::<u64>(), 0..3u32)
+        .prop_map(|(plan, seek, switches, period, origin, fits)| {
             let mut plan = LayoutPlan { blocks: None, ..plan };
             if fits == 0 {
                 // As on most drives: skews just long enough, so that crossings end at the sector's very edge.
@@ -55,9 +55,14 @@ fn drives() -> impl Strategy<Value = Small> {
             let rotation = Rotation::new(period, origin);
             let list = plans::sectors(&plan);
             let origin = origin as f64 / 18_446_744_073_709_551_616.0;
-            Small { plan, mechanics: Mechanics { layout, seek, rotation, switches }, list, period, origin }
-        },
-    )
+            Small {
+                plan,
+                mechanics: Mechanics { layout, seek, seek_write: None, rotation, switches, access: Access::default() },
+                list,
+                period,
+                origin,
+            }
+        })
 }
 
 /// A walk from sector to sector, in ns with fractions.
@@ -76,9 +81,23 @@ impl Small {
         u64::from(self.plan.sector_blocks)
     }
 
+    /// Whether the transfer stops between two sectors that follow one another in the data.
+    fn parts(&self, from: Sector, to: Sector) -> bool {
+        (from.zone, from.physical + 1) != (to.zone, to.physical)
+            || from.track != to.track
+            || from.remapped != to.remapped
+    }
+
     /// The time to follow from one sector to the next.
     fn crossing(&self, from: Sector, to: Sector, write: bool) -> f64 {
         let switches = &self.mechanics.switches;
+        if from.remapped || to.remapped {
+            // The arm goes to a spare, or back, as to any other place.
+            let seek = Span(u64::from(self.mechanics.seek.ns()[from.cylinder.abs_diff(to.cylinder) as usize]));
+            let moves = if from.head == to.head { seek } else { seek.max(switches.head) };
+            let settle = if write && moves > Span::ZERO { switches.write_settle } else { Span::ZERO };
+            return (moves + settle).0 as f64;
+        }
         let span = match from.cylinder.abs_diff(to.cylinder) {
             0 if from.head == to.head => Span::ZERO,
             0 => [switches.head, switches.head_write][usize::from(write)],
@@ -99,7 +118,7 @@ impl Small {
         let mut walk = Walk { began: 0.0, ends: Vec::new(), rotation: 0.0, transfer: 0.0, crossing: 0.0 };
         let mut at = now;
         for (i, sector) in sectors.iter().enumerate() {
-            if i > 0 && sectors[i - 1].sector + 1 != sector.sector {
+            if i > 0 && self.parts(sectors[i - 1], *sector) {
                 let crossing = self.crossing(sectors[i - 1], *sector, write);
                 walk.crossing += crossing;
                 at += crossing;
@@ -140,9 +159,9 @@ fn a_passage_takes_what_a_walk_from_sector_to_sector_takes() {
         let got = drive.mechanics.pass(&drive.mechanics.rotation, Time(now), spot, at, write);
         let walk = drive.walk(now as f64, &drive.list[first..first + length], write);
         prop_assert_eq!(got.rotation + got.transfer + got.crossing, got.end.since(Time(now)));
-        let of_track = |i: usize| (drive.list[i].zone, drive.list[i].track);
-        let tracks = 1 + (first + 1..first + length).filter(|i| of_track(*i) != of_track(i - 1)).count();
-        let rounding = ROUNDING + tracks as f64;
+        let parts = |i: &usize| drive.parts(drive.list[i - 1], drive.list[*i]);
+        let pieces = 1 + (first + 1..first + length).filter(parts).count();
+        let rounding = ROUNDING + pieces as f64;
         close("began", got.began.0, walk.began, ROUNDING)?;
         close("end", got.end.0, walk.ends[length - 1], ROUNDING)?;
         close("rotation", got.rotation.0, walk.rotation, rounding)?;
@@ -223,10 +242,16 @@ fn running_on_stops_at_the_first_sector_boundary_at_or_after_the_instant_asked_f
         } else {
             close("end", got.at.0, walk.ends[length - 1], ROUNDING)?;
         }
-        if passed > 0 && got.after.sector > 0 {
+        let next = at.start.0 + passed as u64 * drive.per();
+        let arrived = passed < length && got.after == drive.mechanics.layout.locate(Lbn(next));
+        let parts = passed > 0 && passed < length && {
+            let i = first + passed;
+            drive.parts(drive.list[i - 1], drive.list[i])
+        };
+        if passed > 0 && !(parts && arrived) {
             close("at", got.at.0, walk.ends[passed - 1], ROUNDING)?;
         } else if passed < length {
-            // It is crossing, or waits where the next track begins.
+            // It is crossing, or waits where the data go on.
             let begins = walk.ends[passed] - width(passed);
             prop_assert!(got.at.0 as f64 <= begins + ROUNDING, "{:?}, though its sector begins at {begins}", got.at);
         }

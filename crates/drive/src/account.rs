@@ -6,6 +6,8 @@ use std::ops::AddAssign;
 /// The time of one command, by what it was spent on; the parts add up to its duration exactly.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Parts {
+    /// Waiting in the drive while other commands were served.
+    pub queued: Span,
     /// Command overhead.
     pub overhead: Span,
     /// External waiting: the arm was still at the drive's own work (read-ahead, write-back).
@@ -27,8 +29,9 @@ pub struct Parts {
 impl Parts {
     /// Each part with its name.
     #[must_use]
-    pub fn named(&self) -> [(&'static str, Span); 8] {
+    pub fn named(&self) -> [(&'static str, Span); 9] {
         [
+            ("queued", self.queued),
             ("overhead", self.overhead),
             ("external", self.external),
             ("seek", self.seek),
@@ -45,10 +48,32 @@ impl Parts {
     pub fn total(&self) -> Span {
         self.named().iter().map(|(_, span)| *span).sum()
     }
+
+    /// What is left of them after the first `span`, in which other commands were served.
+    pub(crate) fn after(mut self, mut span: Span) -> Parts {
+        let parts = [
+            &mut self.queued,
+            &mut self.overhead,
+            &mut self.external,
+            &mut self.seek,
+            &mut self.switch,
+            &mut self.settle,
+            &mut self.rotation,
+            &mut self.transfer,
+            &mut self.bus,
+        ];
+        for part in parts {
+            let less = span.min(*part);
+            *part -= less;
+            span -= less;
+        }
+        self
+    }
 }
 
 impl AddAssign for Parts {
     fn add_assign(&mut self, other: Parts) {
+        self.queued += other.queued;
         self.overhead += other.overhead;
         self.external += other.external;
         self.seek += other.seek;

@@ -23,13 +23,20 @@ pub(crate) struct WriteBuffer {
     waiting: VecDeque<Dirty>,
     capacity: u64,
     used: u64,
+    /// Extents it holds at most.
+    most: usize,
 }
 
 impl WriteBuffer {
-    /// A buffer of `capacity` blocks.
-    pub(crate) fn new(capacity: u32) -> WriteBuffer {
+    /// A buffer of `capacity` blocks that holds at most `extents` extents; zero means as many as fit.
+    pub(crate) fn new(capacity: u32, extents: u32) -> WriteBuffer {
+        let most = if extents == 0 { MOST_EXTENTS } else { MOST_EXTENTS.min(extents as usize) };
         let slots = MOST_EXTENTS.min(capacity as usize);
-        WriteBuffer { waiting: VecDeque::with_capacity(slots), capacity: u64::from(capacity), used: 0 }
+        WriteBuffer { waiting: VecDeque::with_capacity(slots), capacity: u64::from(capacity), used: 0, most }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.used == 0
     }
 
     pub(crate) fn capacity(&self) -> u64 {
@@ -44,9 +51,13 @@ impl WriteBuffer {
         self.waiting.front().copied()
     }
 
-    /// Whether so many blocks, as one more extent, can be accepted.
-    pub(crate) fn fits(&self, blocks: u64) -> bool {
-        self.free() >= blocks && self.waiting.len() < MOST_EXTENTS
+    /// Whether `at` can be accepted beside what waits and what is being written back, `active`: it needs room for
+    /// its blocks and, unless it continues the last extent, for one more.
+    pub(crate) fn fits(&self, at: Extent, active: Option<Lbn>) -> bool {
+        let last = self.waiting.back().map(|dirty| dirty.at.end()).or(active);
+        let extents = self.waiting.len() + usize::from(self.most < MOST_EXTENTS && active.is_some());
+        let most = if last == Some(at.start) { MOST_EXTENTS } else { self.most };
+        self.free() >= u64::from(at.blocks) && extents < most
     }
 
     /// Accepts an extent that fits.
@@ -63,6 +74,11 @@ impl WriteBuffer {
         self.waiting.remove(i)
     }
 
+    /// Takes out the oldest, for write-back.
+    pub(crate) fn take_first(&mut self) -> Option<Dirty> {
+        self.waiting.pop_front()
+    }
+
     /// Takes out the extent that begins at `lbn`, if its data are there at `now`.
     pub(crate) fn take_at(&mut self, lbn: Lbn, now: Time) -> Option<Dirty> {
         let i = self.waiting.iter().position(|dirty| dirty.at.start == lbn && dirty.ready <= now)?;
@@ -72,6 +88,11 @@ impl WriteBuffer {
     /// So many blocks are on the medium.
     pub(crate) fn freed(&mut self, blocks: u32) {
         self.used -= u64::from(blocks);
+    }
+
+    /// Whether a waiting extent holds any of `at`.
+    pub(crate) fn touches(&self, at: Extent) -> bool {
+        self.waiting.iter().any(|dirty| dirty.at.start < at.end() && at.start < dirty.at.end())
     }
 
     /// Whether one waiting extent holds all of `at`.

@@ -1,21 +1,21 @@
-//! Read segments: each holds one run of blocks; the least recently used gives way.
+//! Cache segments: each holds one run of blocks; an empty one is filled first, else the least recently used.
 
 use block::{Extent, Lbn};
 
 /// One run of cached blocks, `start` included, `end` not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Segment {
-    pub(crate) start: Lbn,
-    pub(crate) end: Lbn,
+struct Segment {
+    start: Lbn,
+    end: Lbn,
     used: u64,
 }
 
 /// What the segments have of an extent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lookup {
-    /// All of it.
-    Hit,
-    /// Its beginning, in this segment.
+    /// All of it, in this segment.
+    Hit(usize),
+    /// Its beginning, in this segment; where the segment ends just there, nothing yet.
     Partial(usize),
     /// Nothing useful.
     Miss,
@@ -39,13 +39,13 @@ impl Segments {
         self.most == 0
     }
 
-    /// What is held of `at`; a segment that ends where `at` begins counts as its (empty) beginning.
+    /// What is held of `at`.
     pub(crate) fn look(&self, at: Extent) -> Lookup {
         let mut found = Lookup::Miss;
         for (i, segment) in self.held.iter().enumerate() {
             if segment.start <= at.start && at.start <= segment.end {
                 if at.end() <= segment.end {
-                    return Lookup::Hit;
+                    return Lookup::Hit(i);
                 }
                 found = Lookup::Partial(i);
             }
@@ -53,47 +53,56 @@ impl Segments {
         found
     }
 
-    /// Whether a segment holds a block.
-    pub(crate) fn holds(&self, i: usize, lbn: Lbn) -> bool {
-        self.held[i].start <= lbn && lbn < self.held[i].end
-    }
-
     /// Whether an extent reaches into a segment, or what follows it.
     pub(crate) fn overlaps(&self, i: usize, at: Extent) -> bool {
         self.held[i].start < at.end()
+    }
+
+    pub(crate) fn start_of(&self, i: usize) -> Lbn {
+        self.held[i].start
     }
 
     pub(crate) fn end_of(&self, i: usize) -> Lbn {
         self.held[i].end
     }
 
-    /// Marks the segment that holds `lbn` as just used.
-    pub(crate) fn touch(&mut self, lbn: Lbn) {
+    /// Marks a segment as just used.
+    pub(crate) fn touch(&mut self, i: usize) {
         self.clock += 1;
-        if let Some(segment) = self.held.iter_mut().find(|s| s.start <= lbn && lbn < s.end) {
-            segment.used = self.clock;
-        }
+        self.held[i].used = self.clock;
     }
 
     /// A segment now holds the blocks up to `end`; it slides if that is more than it can hold.
     pub(crate) fn extend(&mut self, i: usize, end: Lbn) {
-        self.clock += 1;
+        self.touch(i);
         let segment = &mut self.held[i];
         segment.end = segment.end.max(end);
         segment.start = segment.start.max(Lbn(segment.end.0.saturating_sub(self.blocks)));
-        segment.used = self.clock;
     }
 
-    /// The least recently used segment now holds (the end of) `at`. Gives its index.
-    pub(crate) fn fill(&mut self, at: Extent) -> usize {
+    /// A segment gives up what it holds before `start`.
+    pub(crate) fn forget_before(&mut self, i: usize, start: Lbn) {
+        let segment = &mut self.held[i];
+        segment.start = segment.start.max(start).min(segment.end);
+    }
+
+    /// A segment now holds (the end of) the blocks from `start` to `end`. Gives its index.
+    pub(crate) fn fill(&mut self, start: Lbn, end: Lbn) -> usize {
         self.clock += 1;
-        let start = at.start.max(Lbn(at.end().0.saturating_sub(self.blocks)));
-        let segment = Segment { start, end: at.end(), used: self.clock };
+        let start = start.max(Lbn(end.0.saturating_sub(self.blocks)));
+        let segment = Segment { start, end, used: self.clock };
         if self.held.len() < self.most {
             self.held.push(segment);
             return self.held.len() - 1;
         }
-        let oldest = (0..self.held.len()).min_by_key(|i| self.held[*i].used).unwrap_or(0);
+        let full = |segment: &Segment| segment.start < segment.end;
+        let mut oldest = 0;
+        for (i, segment) in self.held.iter().enumerate() {
+            let best = &self.held[oldest];
+            if (full(segment), segment.used) < (full(best), best.used) {
+                oldest = i;
+            }
+        }
         self.held[oldest] = segment;
         oldest
     }
@@ -112,26 +121,44 @@ impl Segments {
 mod tests {
     use super::*;
 
+    fn fill(segments: &mut Segments, at: Extent) -> usize {
+        segments.fill(at.start, at.end())
+    }
+
     #[test]
     fn the_least_recently_used_segment_gives_way() {
         let mut segments = Segments::new(2, 100);
-        segments.fill(Extent::new(0, 10));
-        segments.fill(Extent::new(1000, 10));
-        segments.touch(Lbn(5));
-        segments.fill(Extent::new(2000, 10));
-        assert_eq!(segments.look(Extent::new(0, 10)), Lookup::Hit);
+        let first = fill(&mut segments, Extent::new(0, 10));
+        fill(&mut segments, Extent::new(1000, 10));
+        segments.touch(first);
+        fill(&mut segments, Extent::new(2000, 10));
+        assert_eq!(segments.look(Extent::new(0, 10)), Lookup::Hit(0));
         assert_eq!(segments.look(Extent::new(1000, 10)), Lookup::Miss);
         assert_eq!(segments.look(Extent::new(2005, 10)), Lookup::Partial(1));
     }
 
     #[test]
-    fn a_segment_slides_and_a_write_makes_it_stale() {
+    fn an_empty_segment_is_filled_before_any_other() {
+        let mut segments = Segments::new(2, 100);
+        fill(&mut segments, Extent::new(0, 10));
+        fill(&mut segments, Extent::new(1000, 10));
+        segments.invalidate(Extent::new(1005, 1));
+        fill(&mut segments, Extent::new(2000, 10));
+        assert_eq!(segments.look(Extent::new(0, 10)), Lookup::Hit(0));
+        assert_eq!(segments.look(Extent::new(2000, 10)), Lookup::Hit(1));
+    }
+
+    #[test]
+    fn a_segment_slides_forgets_and_goes_stale() {
         let mut segments = Segments::new(1, 100);
-        let i = segments.fill(Extent::new(0, 60));
+        let i = fill(&mut segments, Extent::new(0, 60));
         segments.extend(i, Lbn(150));
         assert_eq!(segments.look(Extent::new(40, 8)), Lookup::Miss);
-        assert_eq!(segments.look(Extent::new(50, 100)), Lookup::Hit);
+        assert_eq!(segments.look(Extent::new(50, 100)), Lookup::Hit(0));
+        segments.forget_before(i, Lbn(60));
+        assert_eq!(segments.look(Extent::new(50, 10)), Lookup::Miss);
+        assert_eq!(segments.look(Extent::new(60, 90)), Lookup::Hit(0));
         segments.invalidate(Extent::new(149, 1));
-        assert_eq!(segments.look(Extent::new(50, 10)), Lookup::Partial(0));
+        assert_eq!(segments.look(Extent::new(60, 10)), Lookup::Partial(0));
     }
 }

@@ -8,8 +8,11 @@
 mod account;
 mod buffer;
 mod cache;
+mod delivery;
 mod machine;
 mod noise;
+mod reads;
+mod writes;
 
 pub use account::{Account, Parts};
 pub use machine::Drive;

@@ -7,4 +7,6 @@ mod drives;
 mod oracle;
 mod simulate;
 
+pub mod validate;
+
 pub use simulate::{Effort, Replication, Watch, replicate, simulate};

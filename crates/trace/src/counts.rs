@@ -25,6 +25,8 @@ pub struct Counts {
     pub unknown_events: u64,
     /// Lines that belong to the format but are no records: headers, summaries.
     pub remarks: u64,
+    /// A trace without times, but for the waits it has.
+    pub untimed: bool,
     /// A DiskSim trace whose times are whole numbers, and so were read as nanoseconds.
     pub whole_ns: bool,
 }
@@ -54,6 +56,9 @@ impl Counts {
             .collect();
         if self.whole_ns {
             notes.push("times are whole numbers, so they were read as nanoseconds, not milliseconds".into());
+        }
+        if self.untimed {
+            notes.push("the trace has no times, only waits: requests between two waits arrive at once".into());
         }
         notes
     }

@@ -12,6 +12,18 @@ use crate::source::Source;
 /// A read, a write, a request for nothing and a sequential read that goes back in time.
 pub(crate) const DISKSIM: &str = "1.250000 0 100 8 1\n2.000001 7 576560 6 0\n2.5 0 0 0 1\n2.0 0 108 8 1b\n";
 
+/// What a drive did, found in every way.
+pub(crate) const VALIDATE: &str = "W Hit 4583176 4 663.00000 45422.25000\nW Miss 4583180 4 607 34200.0\n\
+    R Doub 3962268 12 6657.0 64047.0\nR Trip 0 1 1 0\n";
+
+/// What fio logs: versions 2 and 3, with every kind of action.
+pub(crate) const IOLOGS: [&str; 2] = [
+    "fio version 2 iolog\n/dev/sda add\n/dev/sda open\n/dev/sda read 4096 4096\n/dev/sda write 8192 4096\n\
+     /dev/sda wait 2500 0\n/dev/sda datasync 0 0\n/dev/sda wait 1000 0\n/dev/sda read 4096 4096\n/dev/sda close\n",
+    "fio version 3 iolog\n2 a add\n2 b add\n872 a open\n878 a write 0 16384\n880 a wait 5 0\n888 b read 4100 600\n\
+     889 a trim 0 4096\n890 b read 0 0\n891 a sync 0 0\n10001677 a close\n10001677 b close\n",
+];
+
 /// A file of every format.
 pub(crate) fn every_format() -> Vec<(Format, Vec<u8>)> {
     let queue = |time, flags: u64| (time, 8 * time, 4096, 1 | flags << 16);
@@ -27,6 +39,9 @@ pub(crate) fn every_format() -> Vec<(Format, Vec<u8>)> {
         (Format::Blktrace, all(blktrace_v2, true)),
         (Format::Blkparse, BLKPARSE.into()),
         (Format::DiskSim, DISKSIM.into()),
+        (Format::Validate, VALIDATE.into()),
+        (Format::Iolog, IOLOGS[0].into()),
+        (Format::Iolog, IOLOGS[1].into()),
         (Format::Srt, [SRT_HEADER.as_bytes(), &requests].concat()),
         (Format::Vscsi, scsi(vscsi_v1)),
         (Format::Vscsi, scsi(vscsi_v2)),

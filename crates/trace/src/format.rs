@@ -16,13 +16,18 @@ pub enum Format {
     DiskSim,
     /// HP SRT 1.x binary.
     Srt,
+    /// DiskSim's traces for validation: what a drive did, one request at a time.
+    Validate,
+    /// fio's iolog, version 2 or 3.
+    Iolog,
     /// CloudPhysics vscsi binary; version 1 or 2.
     Vscsi,
     /// A named table of comma-separated columns.
     Table(&'static str),
 }
 
-const PLAIN: [Format; 5] = [Format::Blktrace, Format::Blkparse, Format::DiskSim, Format::Srt, Format::Vscsi];
+const PLAIN: [Format; 7] =
+    [Format::Blktrace, Format::Blkparse, Format::DiskSim, Format::Validate, Format::Iolog, Format::Srt, Format::Vscsi];
 
 impl Format {
     /// Every format.
@@ -43,6 +48,8 @@ impl Format {
             Format::Blktrace => "blktrace",
             Format::Blkparse => "blkparse",
             Format::DiskSim => "disksim",
+            Format::Validate => "validate",
+            Format::Iolog => "iolog",
             Format::Srt => "srt",
             Format::Vscsi => "vscsi",
             Format::Table(name) => name,

@@ -16,6 +16,7 @@ mod disksim;
 mod events;
 mod feed;
 mod format;
+mod iolog;
 mod lines;
 mod number;
 mod open;
@@ -26,7 +27,9 @@ mod summary;
 mod survey;
 mod table;
 mod tables;
+pub mod validate;
 mod vscsi;
+pub mod write;
 
 #[cfg(test)]
 mod fixtures;
@@ -35,7 +38,7 @@ mod mutation;
 
 pub use counts::Counts;
 pub use format::Format;
-pub use open::open;
+pub use open::{files, open};
 pub use reader::{Device, Record, Trace};
 pub use summary::{DeviceSummary, Distances, Responses, Summary, Windows};
 pub use survey::Survey;

@@ -8,7 +8,7 @@ use crate::feed::{Feed, PEEK};
 use crate::format::table_of;
 use crate::reader::{Ledger, Reader, Trace};
 use crate::source::Source;
-use crate::{Format, blkparse, blktrace, disksim, srt, table, tables, vscsi};
+use crate::{Format, blkparse, blktrace, disksim, iolog, srt, table, tables, validate, vscsi};
 
 /// Lines looked at to recognise a text format.
 const LINES: usize = 16;
@@ -49,6 +49,8 @@ pub(crate) fn read(
         Format::Blktrace => blktrace::reader(cpus(feed)?),
         Format::Blkparse => blkparse::reader(feed),
         Format::DiskSim => disksim::reader(feed, &mut ledger)?,
+        Format::Validate => validate::reader(feed),
+        Format::Iolog => iolog::reader(feed),
         Format::Srt => srt::reader(feed)?,
         Format::Vscsi => vscsi::reader(feed)?,
         Format::Table(name) => match table_of(name) {
@@ -60,7 +62,8 @@ pub(crate) fn read(
 }
 
 /// The files `path` stands for: itself, unless it is one of blktrace's or the bare name of them all.
-fn files(path: &Path) -> Vec<PathBuf> {
+#[must_use]
+pub fn files(path: &Path) -> Vec<PathBuf> {
     let cpus = cpu_files(path);
     let one_of_them = cpus.iter().any(|cpu| cpu == path);
     let bare_name = !path.is_file() && !cpus.is_empty();
@@ -111,12 +114,13 @@ fn all_cpus(path: &Path, files: &[PathBuf]) -> Result<Vec<Feed>, BadInput> {
 /// The format the beginning of a file shows.
 fn recognise(feed: &mut Feed) -> Result<Option<Format>, BadInput> {
     let start = feed.peek(PEEK)?;
-    let binary = [
+    let headed = [
+        (Format::Iolog, iolog::looks(start)),
         (Format::Blktrace, blktrace::looks(start)),
         (Format::Srt, srt::looks(start)),
         (Format::Vscsi, vscsi::looks(start)),
     ];
-    if let Some((format, _)) = binary.into_iter().find(|(_, looks)| *looks) {
+    if let Some((format, _)) = headed.into_iter().find(|(_, looks)| *looks) {
         return Ok(Some(format));
     }
     // A line cut by the end of what was peeked at says nothing, unless it is the only one.
@@ -128,9 +132,10 @@ fn recognise(feed: &mut Feed) -> Result<Option<Format>, BadInput> {
         || whole.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).filter(|line| !line.is_empty()).take(LINES);
     let fit = |format: Format| match format {
         Format::DiskSim => lines().filter(|line| disksim::looks(line)).count(),
+        Format::Validate => lines().filter(|line| validate::looks(line)).count(),
         Format::Blkparse => lines().filter(|line| blkparse::looks(line)).count(),
         Format::Table(name) => tables::table(name).map_or(0, |table| table::looks(table, lines())),
-        Format::Blktrace | Format::Srt | Format::Vscsi => 0,
+        Format::Blktrace | Format::Iolog | Format::Srt | Format::Vscsi => 0,
     };
     // Half the lines are enough, so that a damaged line is reported as such, not as an unknown format.
     let best = Format::ALL.into_iter().rev().map(|format| (fit(format), format)).max_by_key(|(count, _)| *count);
@@ -149,6 +154,10 @@ mod tests {
     #[test]
     fn every_format_is_recognised_by_content() {
         assert_eq!(format_of(DISKSIM.as_bytes()), Some(Format::DiskSim));
+        assert_eq!(format_of(fixtures::VALIDATE.as_bytes()), Some(Format::Validate));
+        for iolog in fixtures::IOLOGS {
+            assert_eq!(format_of(iolog.as_bytes()), Some(Format::Iolog));
+        }
         assert_eq!(format_of(BLKPARSE.as_bytes()), Some(Format::Blkparse));
         assert_eq!(format_of(SRT_HEADER.as_bytes()), Some(Format::Srt));
         assert_eq!(format_of(&fixtures::vscsi_v1(0x28, 512, 1, 1)), Some(Format::Vscsi));

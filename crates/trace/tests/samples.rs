@@ -8,9 +8,14 @@ use trace::{Format, Record, Summary, Survey, Trace, open};
 
 /// The folder of traces beside the repository.
 fn shared() -> Option<PathBuf> {
-    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/traces"));
+    beside("traces")
+}
+
+/// A folder of what lies beside the repository.
+fn beside(name: &str) -> Option<PathBuf> {
+    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared")).join(name);
     if folder.is_dir() {
-        return Some(folder.to_owned());
+        return Some(folder);
     }
     // Past the capture of the test harness, which would hide it.
     let _ = writeln!(std::io::stderr(), "SKIPPED: ../shared is absent");
@@ -51,6 +56,26 @@ fn public_samples_have_the_requests_they_should() {
         assert_eq!(summary.requests, counts.requests, "{name}");
         assert_eq!(summary.devices.len(), trace.devices().len(), "{name}");
         assert!(devices == 0 || devices == trace.devices().len(), "{name}");
+    }
+}
+
+#[test]
+fn what_drives_did_reads_as_a_trace_and_as_rows() {
+    let Some(folder) = beside("drives/disksim") else { return };
+    for (name, rows, reads) in [
+        ("atlas10k", 10_000, 6569),
+        ("cheetah9LP", 10_000, 6594),
+        ("hp_c3323a", 9_074, 6113),
+        ("ibm18es", 10_000, 6582),
+    ] {
+        let path = folder.join(format!("{name}.trace"));
+        let (records, trace, summary) = read(&path);
+        let exchanges = trace::validate::load(&path).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!((trace.format(), records.len(), summary.reads), (Format::Validate, rows, reads), "{name}");
+        assert_eq!((exchanges.len(), trace.counts().requests), (rows, rows as u64), "{name}");
+        for (record, exchange) in records.iter().zip(&exchanges) {
+            assert_eq!((record.op, record.at, record.response), (exchange.op, exchange.at, Some(exchange.service)));
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Small random layouts, and the plainest way to list where their sectors lie.
 
-use disk::{LayoutPlan, Order, Parity, ZonePlan};
+use disk::{LayoutPlan, Order, Parity, Sparing, ZonePlan};
 use proptest::prelude::*;
 
 /// A sector in filling order.
@@ -12,6 +12,10 @@ pub struct Sector {
     pub sector: u32,
     /// Which track of its zone.
     pub track: u32,
+    /// Which physical sector of its zone, in filling order.
+    pub physical: u32,
+    /// Whether it is a spare that holds another's data.
+    pub remapped: bool,
     /// Revolutions, not wrapped.
     pub angle: f64,
 }
@@ -47,6 +51,7 @@ fn zones(rows: Vec<Row>, heads: u32) -> Vec<ZonePlan> {
             head_skew,
             cylinder_skew,
             spares: spares.min(cylinders * heads * sectors - 1),
+            ..ZonePlan::default()
         });
     }
     zones
@@ -58,7 +63,14 @@ pub fn plans() -> impl Strategy<Value = LayoutPlan> {
     let cut = prop_oneof![1 => Just(1.0), 1 => 0.01..1.0f64];
     (1..7u32, orders(), sector_blocks, prop::collection::vec(row(), 1..5), cut).prop_map(
         |(heads, order, sector_blocks, rows, cut)| {
-            let mut plan = LayoutPlan { heads, order, sector_blocks, zones: zones(rows, heads), blocks: None };
+            let mut plan = LayoutPlan {
+                heads,
+                order,
+                sector_blocks,
+                sparing: Sparing::Zone,
+                zones: zones(rows, heads),
+                blocks: None,
+            };
             if cut < 1.0 {
                 let whole = sectors(&plan).len() as f64 * f64::from(sector_blocks);
                 plan.blocks = Some((whole * cut).max(1.0) as u64);
@@ -114,13 +126,158 @@ pub fn sectors(plan: &LayoutPlan) -> Vec<Sector> {
                 head,
                 sector,
                 track: i as u32,
-                angle: angle + f64::from(sector) / f64::from(zone.sectors),
+                physical: i as u32 * zone.sectors + sector,
+                remapped: false,
+                angle: zone.offset + angle + f64::from(sector) / f64::from(zone.sectors),
             }));
         }
-        of_zone.truncate(of_zone.len() - zone.spares as usize);
+        let of_zone = holding(plan, zone, &of_zone);
         all.extend(of_zone);
     }
     all
+}
+
+/// Of all sectors of a zone those that hold data, in the order of the data: struck out one by one.
+fn holding(plan: &LayoutPlan, zone: &ZonePlan, all: &[Sector]) -> Vec<Sector> {
+    let track = zone.sectors as usize;
+    let cylinder = track * plan.heads as usize;
+    let spares = zone.spares as usize;
+    let unit = if plan.sparing == Sparing::Tracks { zone.sectors } else { 1 };
+    let slipped = |sector: &Sector| zone.slips.contains(&(sector.physical / unit));
+    let good = |sectors: &[Sector]| -> Vec<Sector> { sectors.iter().filter(|it| !slipped(it)).copied().collect() };
+    let spared = |group: usize, front: bool| -> Vec<Sector> {
+        let keep = |group: &[Sector]| {
+            if front { group[spares..].to_vec() } else { group[..group.len() - spares].to_vec() }
+        };
+        all.chunks(group).flat_map(keep).collect()
+    };
+    // Within a group slips use up the spares.
+    let absorbed = |group: usize, front: bool| -> Vec<Sector> {
+        let keep = |group: &[Sector]| {
+            let good = good(group);
+            let data = group.len() - spares;
+            if front { good[good.len() - data..].to_vec() } else { good[..data].to_vec() }
+        };
+        all.chunks(group).flat_map(keep).collect()
+    };
+    let mut data = match plan.sparing {
+        Sparing::None => good(all),
+        Sparing::Zone => good(all)[..all.len() - spares].to_vec(),
+        Sparing::ZoneSlipping => good(&all[..all.len() - spares]),
+        Sparing::Tracks => good(all)[..all.len() - spares * track].to_vec(),
+        Sparing::EndOfDisk => good(all),
+        Sparing::Track => absorbed(track, false),
+        Sparing::Cylinder => absorbed(cylinder, false),
+        Sparing::CylinderFront => absorbed(cylinder, true),
+        Sparing::Range(range) => absorbed(cylinder * range as usize, false),
+        Sparing::CylinderSlipping => good(&spared(cylinder, false)),
+        Sparing::CylinderFrontSlipping => good(&spared(cylinder, true)),
+    };
+    let turning = |sector: &Sector| {
+        let in_zone = sector.cylinder - zone.first_cylinder;
+        let first = match plan.sparing {
+            Sparing::Track => (in_zone * plan.heads + sector.head) * zone.sectors,
+            Sparing::Cylinder | Sparing::CylinderSlipping | Sparing::CylinderFront | Sparing::CylinderFrontSlipping => {
+                in_zone * plan.heads * zone.sectors
+            }
+            _ => 0,
+        };
+        zone.slips.iter().filter(|slip| **slip < first).count() as f64 / f64::from(zone.sectors)
+    };
+    data.drain(..zone.reserved as usize);
+    for sector in &mut data {
+        let number = sector.physical / unit;
+        if let Some((_, good)) = zone.remaps.iter().find(|(bad, good)| *bad == number && bad != good) {
+            *sector = Sector { remapped: true, ..all[(good * unit + sector.physical % unit) as usize] };
+        }
+        sector.angle += turning(sector);
+    }
+    data
+}
+
+/// Schemes of sparing, with slips, remaps, an offset and reserved sectors, on one zone of whole ranges.
+pub fn defective() -> impl Strategy<Value = LayoutPlan> {
+    let schemes = prop::sample::select(vec![
+        Sparing::Zone,
+        Sparing::ZoneSlipping,
+        Sparing::None,
+        Sparing::Tracks,
+        Sparing::Cylinder,
+        Sparing::CylinderSlipping,
+        Sparing::CylinderFront,
+        Sparing::CylinderFrontSlipping,
+        Sparing::Track,
+        Sparing::EndOfDisk,
+        Sparing::Range(2),
+    ]);
+    let sizes = (1..4u32, 1..5u32, 6..14u32, 1..4u32, 0..4u32, 0.0..1.0f64);
+    let marks = prop::collection::vec(0..10_000u32, 0..14);
+    (schemes, orders(), sizes, marks, prop_oneof![Just(1u32), Just(8)]).prop_map(
+        |(sparing, order, (heads, pairs, sectors, spares, reserved, offset), marks, sector_blocks)| {
+            let cylinders = 2 * pairs;
+            let all = cylinders * heads * sectors;
+            let units = if sparing == Sparing::Tracks { cylinders * heads } else { all };
+            let spares = spares.min(units / 4).min(sectors / 3);
+            let mut zone = ZonePlan {
+                last_cylinder: cylinders - 1,
+                sectors,
+                head_skew: 0.21,
+                cylinder_skew: 0.37,
+                spares: if matches!(sparing, Sparing::None | Sparing::EndOfDisk) { 0 } else { spares },
+                offset,
+                reserved,
+                ..ZonePlan::default()
+            };
+            defects(&mut zone, sparing, heads, units, &marks);
+            LayoutPlan { heads, order, sector_blocks, sparing, zones: vec![zone], blocks: None }
+        },
+    )
+}
+
+/// Slips, as many as there are spares for, then remaps to spares at the end of the zone.
+fn defects(zone: &mut ZonePlan, sparing: Sparing, heads: u32, units: u32, marks: &[u32]) {
+    let group = match sparing {
+        Sparing::Track => zone.sectors,
+        Sparing::Cylinder | Sparing::CylinderFront => zone.sectors * heads,
+        Sparing::Range(range) => zone.sectors * heads * range,
+        _ => units,
+    };
+    let flows = matches!(
+        sparing,
+        Sparing::EndOfDisk | Sparing::ZoneSlipping | Sparing::CylinderSlipping | Sparing::CylinderFrontSlipping
+    );
+    for mark in marks {
+        let slip = mark % units;
+        let of_group = zone.slips.iter().filter(|other| **other / group == slip / group).count();
+        let room = if flows { units as usize / 6 } else { zone.spares as usize };
+        let in_spares = match sparing {
+            Sparing::ZoneSlipping => slip >= units - zone.spares,
+            Sparing::CylinderFront => slip % group < zone.spares,
+            Sparing::CylinderSlipping => slip % (zone.sectors * heads) >= zone.sectors * heads - zone.spares,
+            Sparing::CylinderFrontSlipping => slip % (zone.sectors * heads) < zone.spares,
+            _ => false,
+        };
+        if of_group < room && !zone.slips.contains(&slip) && !in_spares {
+            zone.slips.push(slip);
+        }
+    }
+    zone.slips.sort_unstable();
+    let free: Vec<u32> = match sparing {
+        Sparing::Zone | Sparing::Tracks => {
+            let used = zone.slips.len() as u32;
+            (units - zone.spares + used.min(zone.spares)..units).filter(|unit| !zone.slips.contains(unit)).collect()
+        }
+        _ => Vec::new(),
+    };
+    let slips = zone.slips.clone();
+    // What a slip pushed into the spares is no longer free.
+    let beyond = units - zone.spares + slips.len() as u32;
+    for (good, mark) in free.into_iter().filter(|unit| *unit >= beyond).zip(marks.iter().rev()) {
+        let bad = mark % (units - zone.spares);
+        if !slips.contains(&bad) && zone.remaps.iter().all(|(other, _)| *other != bad) {
+            zone.remaps.push((bad, good));
+        }
+    }
 }
 
 /// How far two angles are apart, in revolutions; one of them 2⁻⁶⁴ revolutions.

@@ -91,7 +91,7 @@ fn without_a_write_buffer_each_sequential_write_loses_a_revolution() {
         rig.write(80, 8);
         let done = rig.write(88, 8);
         // It comes late by the command overhead.
-        let waited = done.took - done.parts.transfer - done.parts.bus;
+        let waited = done.took - done.parts.transfer;
         let turns = waited.0 as f64 / rig.revolution().0 as f64;
         // A slow bus gives the last blocks a head start.
         assert!((0.98..1.001).contains(&turns), "{name}: {turns} revolutions");
@@ -108,8 +108,8 @@ fn medium(rig: &Rig, from: u64, blocks: u64) -> Span {
 
 /// The time of a read that is answered from the cache.
 fn answer(rig: &Rig, blocks: u32) -> Span {
-    let bus = rig.sheet.overheads.bus_mb_s.map_or(0.0, |rate| f64::from(blocks) * 512.0 / rate / 1e3);
-    rig.sheet.overheads.hit + Span::from_ms(bus)
+    let bus = rig.sheet.bus.mb_s.map_or(0.0, |rate| f64::from(blocks) * 512.0 / rate / 1e3);
+    rig.sheet.overheads.hit.read + Span::from_ms(bus)
 }
 
 #[test]

@@ -3,7 +3,9 @@
 mod bars;
 mod catalogue;
 mod compare;
+mod converted;
 mod figures;
+mod imported;
 mod notes;
 mod number;
 mod plot;
@@ -12,8 +14,12 @@ mod sheet;
 mod survey;
 mod sustained;
 mod table;
+mod validate;
 
 pub use catalogue::catalogue;
 pub use compare::comparison;
+pub use converted::converted;
+pub use imported::imported;
 pub use sheet::data_sheet;
 pub use survey::TraceReport;
+pub use validate::Validation;

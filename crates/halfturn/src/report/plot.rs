@@ -10,16 +10,31 @@ const TICK: usize = 3;
 
 /// The curve of `value` over 0 to `last`, both from zero, with what the axes mean.
 pub fn curve(value: impl Fn(u32) -> f64, last: u32, across: &str, up: &str) -> String {
+    curves(&[&value], last, across, up)
+}
+
+/// The same for two, of which the second is dotted.
+pub fn two_curves(value: impl Fn(u32) -> f64, other: impl Fn(u32) -> f64, last: u32, across: &str, up: &str) -> String {
+    curves(&[&value, &other], last, across, up)
+}
+
+fn curves(curves: &[&dyn Fn(u32) -> f64], last: u32, across: &str, up: &str) -> String {
     let (columns, rows) = (WIDTH * 2, HEIGHT * 4);
     let at = |column: usize| (u64::from(last) * column as u64 / (columns as u64 - 1)) as u32;
-    let values: Vec<f64> = (0..columns).map(|column| value(at(column))).collect();
-    let top = ceiling(values.iter().copied().fold(0.0, f64::max));
+    let values: Vec<Vec<f64>> =
+        curves.iter().map(|value| (0..columns).map(|column| value(at(column))).collect()).collect();
+    let top = ceiling(values.iter().flatten().copied().fold(0.0, f64::max));
     let row = |value: f64| rows - 1 - ((value / top * (rows as f64 - 1.0)).round() as usize).min(rows - 1);
     let mut cells = [[0u8; WIDTH]; HEIGHT];
-    for (column, pair) in values.windows(2).enumerate() {
-        let (from, to) = (row(pair[0]), row(pair[1]));
-        for y in from.min(to)..=from.max(to) {
-            cells[y / 4][column / 2] |= dot(column % 2, y % 4);
+    for (curve, values) in values.iter().enumerate() {
+        for (column, pair) in values.windows(2).enumerate() {
+            let (from, to) = (row(pair[0]), row(pair[1]));
+            for y in from.min(to)..=from.max(to) {
+                // A second curve is dotted.
+                if curve == 0 || (column + y) % 4 == 0 {
+                    cells[y / 4][column / 2] |= dot(column % 2, y % 4);
+                }
+            }
         }
     }
     let mut text = format!(" {up}\n");

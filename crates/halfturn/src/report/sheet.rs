@@ -4,7 +4,7 @@ use super::sustained::rates;
 use super::table::{Edge, table};
 use super::{number, plot};
 use block::{Span, units};
-use disk::{Drive, Mechanics, Order, Sheet, Truth};
+use disk::{After, Drive, Mechanics, Order, Sheet, Truth};
 
 /// Rows of the zone table, at most.
 const ZONE_ROWS: u32 = 16;
@@ -85,8 +85,13 @@ fn moves(mechanics: &Mechanics) -> Vec<Line> {
 
 fn electronics(sheet: &Sheet) -> Vec<Line> {
     let (overheads, cache) = (&sheet.overheads, &sheet.cache);
-    let bus = overheads.bus_mb_s.map_or("no limit".to_owned(), |rate| format!("{} MB/s", number::plain(rate)));
-    let times = format!("read {}, write {}, cache hit {}", ms(overheads.read), ms(overheads.write), ms(overheads.hit));
+    let bus = sheet.bus.mb_s.map_or("no limit".to_owned(), |rate| format!("{} MB/s", number::plain(rate)));
+    let times = format!(
+        "read {}, write {}, cache hit {}",
+        either(overheads.read),
+        either(overheads.write),
+        either(overheads.hit)
+    );
     let size = |blocks: u32| units::show_blocks(u64::from(blocks));
     let reads = match cache.segments {
         0 => "no read cache".to_owned(),
@@ -97,6 +102,15 @@ fn electronics(sheet: &Sheet) -> Vec<Line> {
         blocks => format!("write buffer {}", size(blocks)),
     };
     vec![("command overhead", times), ("bus", bus), ("cache", format!("{reads}; {writes}"))]
+}
+
+/// A time that may differ after a write.
+fn either(after: After) -> String {
+    if after.read == after.write {
+        ms(after.read)
+    } else {
+        format!("{} ({} after a write)", ms(after.read), ms(after.write))
+    }
 }
 
 /// What the simulated drive does beyond its sheet.

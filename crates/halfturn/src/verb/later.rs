@@ -1,16 +1,13 @@
 //! Verbs and options of the contract that a later version brings: refused by name, and shown in no help.
 
 /// Words from the first on, and how the whole is named to the user.
-const VERBS: [(&[&str], &str); 10] = [
+const VERBS: [(&[&str], &str); 7] = [
     (&["reproduce"], "halfturn reproduce"),
     (&["profile"], "halfturn profile"),
     (&["serve"], "halfturn serve"),
     (&["volume"], "halfturn volume"),
     (&["bench"], "halfturn bench"),
     (&["replay"], "halfturn replay"),
-    (&["drive", "import"], "halfturn drive import"),
-    (&["drive", "validate"], "halfturn drive validate"),
-    (&["trace", "convert"], "halfturn trace convert"),
     (&["trace", "capture"], "halfturn trace capture"),
 ];
 
@@ -35,9 +32,8 @@ mod tests {
     #[test]
     fn what_is_to_come_is_refused_and_what_is_there_is_not() {
         assert_eq!(of(&["serve", "--emulate", "nl20"]), Some("halfturn serve"));
-        assert_eq!(of(&["trace", "convert", "a", "b"]), Some("halfturn trace convert"));
         assert_eq!(of(&["simulate", "a.toml", "--report=x.html"]), Some("halfturn simulate --report"));
-        for there in [&["trace", "info", "serve"][..], &["simulate", "serve"], &["drive"], &[]] {
+        for there in [&["trace", "info", "serve"][..], &["trace", "convert"], &["simulate", "serve"], &["drive"], &[]] {
             assert_eq!(of(there), None, "{there:?}");
         }
     }

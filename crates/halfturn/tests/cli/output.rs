@@ -8,8 +8,16 @@ const TRACE: &str = "examples/traces/fio-mixed.blkparse.txt.gz";
 
 #[test]
 fn help_of_every_verb() {
-    let verbs =
-        [&[][..], &["simulate"], &["drive"], &["drive", "list"], &["drive", "show"], &["trace"], &["trace", "info"]];
+    let verbs = [
+        &[][..],
+        &["simulate"],
+        &["drive"],
+        &["drive", "list"],
+        &["drive", "show"],
+        &["trace"],
+        &["trace", "info"],
+        &["trace", "convert"],
+    ];
     for verb in verbs {
         let arguments: Vec<&str> = verb.iter().copied().chain(["--help"]).collect();
         insta::assert_snapshot!(format!("help {}", verb.join(" ")).trim().replace(' ', "_"), said(&arguments));

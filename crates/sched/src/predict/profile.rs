@@ -60,6 +60,8 @@ pub struct Profile {
     /// After a read the drive reads on, and leaves at the end of a sector.
     reads_ahead: bool,
     reading: bool,
+    /// Whether the last command was a write.
+    wrote: bool,
     /// Whether the buffer may hold something to write back, and commands since the drive may have been at it.
     dirty: bool,
     undisturbed: u32,
@@ -91,11 +93,12 @@ impl Profile {
             motion: Motion::new(mechanics.seek.ns(), &mechanics.switches, &sheet.overheads, period),
             overheads: sheet.overheads,
             reviewed: 0,
-            bus: Span::from_ms(sheet.overheads.bus_mb_s.map_or(0.0, |rate| BLOCK_BYTES as f64 / rate / 1e3)),
+            bus: Span::from_ms(sheet.bus.mb_s.map_or(0.0, |rate| BLOCK_BYTES as f64 / rate / 1e3)),
             buffers_writes: sheet.cache.write_buffer > 0,
             unhindered: TRUST,
             reads_ahead: sheet.cache.segments > 0 && sheet.cache.read_ahead > 0,
             reading: false,
+            wrote: false,
             dirty: false,
             undisturbed: WRITE_BACK,
             idle_since: Time::ZERO,
@@ -170,15 +173,15 @@ impl Predictor for Profile {
 
     fn head(&self, now: Time) -> (Head, u64) {
         let angle = self.phase.at(now);
-        let stay = angle.map_or(0, |angle| {
-            u64::from(ticks_of(self.stay(angle.wrapping_add(self.motion.overhead[0] << (64 - TURN_BITS)))))
-        });
+        let overhead = self.motion.overhead[usize::from(self.wrote)];
+        let stay = angle
+            .map_or(0, |angle| u64::from(ticks_of(self.stay(angle.wrapping_add(overhead[0] << (64 - TURN_BITS))))));
         let head = Head {
             cylinder: self.track.cylinder,
             surface: self.track.head as u16,
             locked: angle.is_some(),
             phase: angle.map_or(0, |angle| u64::from(ticks_of(angle))),
-            leaves: self.motion.overhead.map(|overhead| overhead + stay),
+            leaves: overhead.map(|overhead| overhead + stay),
         };
         (head, u64::from(head.cylinder) << 32 | head.phase)
     }
@@ -209,7 +212,7 @@ impl Predictor for Profile {
     }
 
     fn absorbed(&self) -> Option<u64> {
-        (self.buffers_writes && self.unhindered >= TRUST).then_some(self.motion.overhead[1])
+        (self.buffers_writes && self.unhindered >= TRUST).then_some(self.motion.buffered[usize::from(self.wrote)])
     }
 
     fn ticks(&self, span: Span) -> u64 {
@@ -228,7 +231,7 @@ impl Predictor for Profile {
         let write = command.verb.writes();
         let stroke = self.mechanics.stroke(self.track, spot.track, write).total();
         let overhead = if write { self.overheads.write } else { self.overheads.read };
-        let ready = now + overhead;
+        let ready = now + overhead.a(self.wrote);
         let stay = self.phase.at(ready).map_or(Span::ZERO, |phase| self.phase.turning(self.stay(phase)));
         let arrived = ready + stay + stroke;
         let passage = self.mechanics.pass(&self.phase, arrived, spot, command.at, write);
@@ -250,9 +253,11 @@ impl Predictor for Profile {
 
     fn observed(&mut self, happened: Time, command: &Command, outcome: Outcome) {
         self.idle_since = happened;
+        let wrote = self.wrote;
+        self.wrote = command.verb.writes() || (self.wrote && command.verb == Verb::Flush);
         self.dirty &= command.verb != Verb::Flush;
         if self.is_buffered(command.verb) {
-            let least = self.overheads.write + Span(self.bus.0 * u64::from(command.at.blocks));
+            let least = self.overheads.buffered.a(wrote) + Span(self.bus.0 * u64::from(command.at.blocks));
             let waited = happened.since(self.issued).less(least) > Span(self.mechanics.rotation.period().0 / 8);
             self.unhindered = if waited { 0 } else { self.unhindered.saturating_add(1) };
         }

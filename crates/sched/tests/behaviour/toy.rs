@@ -24,15 +24,16 @@ impl ToyDrive {
     /// When a command issued now comes back; one into the write buffer may be hindered.
     pub fn serve(&mut self, now: Time, command: &Command, hindered: bool) -> Time {
         let overheads = self.sheet.overheads;
-        let bus = |blocks: u32| overheads.bus_mb_s.map_or(0.0, |rate| f64::from(blocks) * 0.512 / rate);
+        let rate = self.sheet.bus.mb_s;
+        let bus = |blocks: u32| rate.map_or(0.0, |rate| f64::from(blocks) * 0.512 / rate);
         if command.verb == (Verb::Write { fua: false }) && self.sheet.cache.write_buffer > 0 {
             let late = if hindered { self.rotation.period() } else { Span::ZERO };
-            return now + overheads.write + Span::from_ms(bus(command.at.blocks)) + late;
+            return now + overheads.buffered.write + Span::from_ms(bus(command.at.blocks)) + late;
         }
         let (overhead, write) = match command.verb {
-            Verb::Read => (overheads.read, false),
-            Verb::Write { .. } => (overheads.write, true),
-            Verb::Flush => return now + overheads.write,
+            Verb::Read => (overheads.read.read, false),
+            Verb::Write { .. } => (overheads.write.write, true),
+            Verb::Flush => return now + overheads.write.write,
         };
         let spot = self.mechanics.layout.locate(command.at.start);
         let arrived = now + overhead + self.mechanics.stroke(self.track, spot.track, write).total();

@@ -1,7 +1,9 @@
 //! `halfturn drive`: the catalogue.
 
+mod import;
 mod list;
 mod show;
+mod validate;
 
 use crate::failure::Failure;
 use clap::Subcommand;
@@ -11,6 +13,8 @@ use clap::Subcommand;
 pub enum Drive {
     List(list::List),
     Show(show::Show),
+    Import(import::Import),
+    Validate(validate::Validate),
 }
 
 /// Does it.
@@ -18,5 +22,7 @@ pub fn run(verb: &Drive) -> Result<(), Failure> {
     match verb {
         Drive::List(arguments) => list::run(arguments),
         Drive::Show(arguments) => show::run(arguments),
+        Drive::Import(arguments) => import::run(arguments),
+        Drive::Validate(arguments) => validate::run(arguments),
     }
 }

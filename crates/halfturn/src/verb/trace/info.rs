@@ -1,16 +1,11 @@
 //! `halfturn trace info`.
 
 use crate::failure::{Failure, print};
-use crate::progress::Reading;
 use crate::report::TraceReport;
-use crate::verb::{Output, json, trace_format};
-use block::{At, BadInput};
+use crate::verb::{Output, json};
 use clap::Args;
 use std::path::PathBuf;
 use trace::Survey;
-
-/// Requests between two signs of progress.
-const TELL_EVERY: u64 = 1 << 14;
 
 /// Tell what a trace asks of a disk: how much, how large, how far apart, how bursty.
 ///
@@ -38,34 +33,14 @@ pub struct Info {
 
 /// Does it.
 pub fn run(arguments: &Info) -> Result<(), Failure> {
-    let format = arguments.trace_format.as_deref().map(trace_format).transpose()?;
-    let mut trace = trace::open(&arguments.file, format)?;
+    let Info { file, trace_format, device, .. } = arguments;
     let mut survey = Survey::new();
-    let mut read = 0u64;
-    let progress = Reading::new();
-    let mut wanted = None;
-    while let Some(record) = trace.next() {
-        let record = record?;
-        read += 1;
-        if read.is_multiple_of(TELL_EVERY) {
-            progress.at(read);
-        }
-        if let Some(name) = &arguments.device {
-            if wanted.is_none() && trace.devices().get(record.device.0 as usize) == Some(name) {
-                wanted = Some(record.device);
-            }
-            if wanted != Some(record.device) {
-                continue;
-            }
-        }
-        survey.add(&record);
-    }
-    progress.finish();
-    let file = arguments.file.display().to_string();
-    if let (Some(name), None) = (&arguments.device, wanted) {
-        let mend = format!("its devices are {}", trace.devices().join(", "));
-        return Err(BadInput::new(file, At::File, format!("there are no requests to device '{name}'"), mend).into());
-    }
-    let report = TraceReport::new(&file, &trace, survey.finish(), arguments.device.as_deref());
+    let mut trace = super::open(file, trace_format.as_deref())?;
+    super::read(&mut trace, file, device.as_deref(), |record, _| {
+        survey.add(record);
+        Ok(())
+    })?;
+    let file = file.display().to_string();
+    let report = TraceReport::new(&file, &trace, survey.finish(), device.as_deref());
     print(&if arguments.format == Output::Json { json(&report) } else { report.text() })
 }

@@ -17,8 +17,10 @@ pub(super) struct Motion {
     pub(super) floor: Vec<u32>,
     pub(super) head_switch: u64,
     pub(super) write_settle: u64,
-    /// Before the arm moves, for reads and for writes.
-    pub(super) overhead: [u64; 2],
+    /// Before the arm moves: after a read and after a write, for reads and for writes.
+    pub(super) overhead: [[u64; 2]; 2],
+    /// Before the buffer fills with a write, after a read and after a write.
+    pub(super) buffered: [u64; 2],
 }
 
 impl Motion {
@@ -36,7 +38,8 @@ impl Motion {
             floor,
             head_switch: ticks(switches.head),
             write_settle: ticks(switches.write_settle),
-            overhead: [ticks(overheads.read), ticks(overheads.write)],
+            overhead: [false, true].map(|wrote| [overheads.read, overheads.write].map(|after| ticks(after.a(wrote)))),
+            buffered: [false, true].map(|wrote| ticks(overheads.buffered.a(wrote))),
         }
     }
 

@@ -1,0 +1,132 @@
+//! `dm_layout_g1` read into a plan.
+
+use super::params::Params;
+use super::parse::{Block, Value};
+use crate::{Drive, LayoutPlan, Order, Parity, Sparing, ZonePlan};
+use block::BadInput;
+
+/// Cylinders, heads, sectors: no drive has more.
+const MOST: f64 = 16_777_215.0;
+
+/// The layout of a `dm_disk`.
+pub(super) fn plan(model: &Params, warnings: &mut Vec<String>) -> Result<LayoutPlan, BadInput> {
+    let layout = model.block("Layout Model")?.ok_or_else(|| model.missing("Layout Model"))?;
+    let heads = model.whole("Number of data surfaces", 1024.0)? as u32;
+    let layout = model.inner(layout);
+    match layout.block.kind.as_str() {
+        "dm_layout_g1" => zoned(&layout, heads, warnings),
+        kind => {
+            let what = format!("a layout of type '{kind}' is not known here");
+            Err(layout.here(what, "layouts are dm_layout_g1, dm_layout_g2 and dm_layout_g4"))
+        }
+    }
+}
+
+/// What the file says of cylinders and blocks beside what its zones hold.
+pub(super) fn compare(model: &Params, drive: &Drive, warnings: &mut Vec<String>) -> Result<(), BadInput> {
+    let layout = &drive.sheet.mechanics.layout;
+    let said = model.or_zero("Block count")?;
+    if said > 0.0 && said as u64 != layout.blocks() {
+        warnings.push(format!("the file says {said} blocks, its layout holds {}: the layout counts", layout.blocks()));
+    }
+    let said = model.or_zero("Number of cylinders")?;
+    if said > 0.0 && said as u64 != u64::from(layout.cylinders()) {
+        warnings.push(format!("the file says {said} cylinders, its layout has {}", layout.cylinders()));
+    }
+    Ok(())
+}
+
+fn zoned(layout: &Params, heads: u32, warnings: &mut Vec<String>) -> Result<LayoutPlan, BadInput> {
+    let order = match layout.whole("LBN-to-PBN mapping scheme", MOST)? {
+        0 => Order::HeadsFirst,
+        1 => Order::Serpentine(Parity::OfZone),
+        2 => Order::Serpentine(Parity::OfDisk),
+        other => {
+            let name = "LBN-to-PBN mapping scheme";
+            return Err(layout.error(name, format!("there is no mapping scheme {other}"), "schemes are 0, 1 and 2"));
+        }
+    };
+    let range = layout.whole_or_zero("Rangesize for sparing", MOST)?.max(1) as u32;
+    let sparing = match layout.whole("Sparing scheme used", MOST)? {
+        0 => Sparing::None,
+        1 => Sparing::Tracks,
+        2 => Sparing::Cylinder,
+        3 => Sparing::Track,
+        4 => Sparing::CylinderSlipping,
+        5 => Sparing::CylinderFront,
+        6 => Sparing::CylinderFrontSlipping,
+        7 => Sparing::EndOfDisk,
+        8 => Sparing::Range(range),
+        9 => Sparing::Zone,
+        10 => Sparing::ZoneSlipping,
+        other => {
+            let what = format!("there is no sparing scheme {other}");
+            return Err(layout.error("Sparing scheme used", what, "schemes are 0 to 10"));
+        }
+    };
+    let in_revolutions = match layout.find("Skew units").map(|param| &param.value) {
+        None => false,
+        Some(Value::Number(unit)) => *unit != 0.0,
+        Some(Value::Word(word)) => word.starts_with("rev"),
+        Some(_) => return Err(layout.error("Skew units", "no unit of skew", "give sectors or revolutions")),
+    };
+    let mut zones = Vec::new();
+    for value in layout.list("Zones")? {
+        let Value::Block(block) = value else {
+            return Err(layout.error("Zones", "a zone is no block", "write dm_layout_g1_zone { … }"));
+        };
+        zones.push(zone(&layout.inner(block), in_revolutions)?);
+    }
+    // The sectors of a cylinder that slips push over its end go on in the next one, so slips of tracks ascend.
+    for zone in &mut zones {
+        let given = zone.slips.len();
+        zone.slips.sort_unstable();
+        zone.slips.dedup();
+        if zone.slips.len() < given {
+            warnings.push(format!("zone from cylinder {}: a slip is given twice", zone.first_cylinder));
+        }
+    }
+    let unknown = layout.rest(&[]);
+    warnings.extend(unknown.iter().map(|it| format!("{}:{}: `{}` is not modelled", it.file, it.line, it.parameter)));
+    Ok(LayoutPlan { heads, order, sector_blocks: 1, sparing, zones, blocks: None })
+}
+
+fn zone(zone: &Params, in_revolutions: bool) -> Result<ZonePlan, BadInput> {
+    let sectors = zone.whole("Blocks per track", MOST)? as u32;
+    let unit = if in_revolutions { 1.0 } else { f64::from(sectors.max(1)) };
+    let skew = |name: &'static str| -> Result<f64, BadInput> {
+        let value = zone.or_zero(name)?;
+        if (0.0..=1e9).contains(&value) {
+            return Ok(value / unit);
+        }
+        Err(zone.error(
+            name,
+            format!("`{name}` is {value}"),
+            "give a skew in sectors, or in revolutions where `Skew units` says so",
+        ))
+    };
+    let whole = |name: &'static str, list: Vec<f64>| -> Result<Vec<u32>, BadInput> {
+        if list.iter().all(|value| *value >= 0.0 && value.fract() == 0.0 && *value <= f64::from(u32::MAX)) {
+            return Ok(list.into_iter().map(|value| value as u32).collect());
+        }
+        Err(zone.error(name, format!("`{name}` holds what is no sector"), "give whole numbers, zero or more"))
+    };
+    let defects = whole("defects", zone.numbers("defects")?)?;
+    if defects.len() % 2 == 1 {
+        let what = format!("`defects` holds {} numbers", defects.len());
+        return Err(zone.error("defects", what, "give pairs: the bad sector, the one its data are on"));
+    }
+    let _: &Block = zone.block;
+    Ok(ZonePlan {
+        first_cylinder: zone.whole("First cylinder number", MOST)? as u32,
+        last_cylinder: zone.whole("Last cylinder number", MOST)? as u32,
+        sectors,
+        head_skew: skew("Skew for track switch")?,
+        cylinder_skew: skew("Skew for cylinder switch")?,
+        spares: zone.whole_or_zero("Number of spares", f64::from(u32::MAX))? as u32,
+        offset: skew("Offset of first block")?,
+        reserved: zone.whole_or_zero("Empty space at zone front", f64::from(u32::MAX))? as u32,
+        slips: whole("slips", zone.numbers("slips")?)?,
+        remaps: defects.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect(),
+    })
+}

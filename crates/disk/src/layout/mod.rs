@@ -1,0 +1,221 @@
+//! The layout: where each logical block lies — cylinder, head, sector, angle — and how far the blocks after it follow
+//! without a gap.
+
+mod defects;
+mod plan;
+mod zoned;
+
+use block::Lbn;
+pub use plan::{LayoutPlan, Order, Parity, Sparing, ZonePlan};
+use zoned::Zoned;
+
+/// A track: its place on the drive.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Track {
+    /// Index of the zone, or of the kind of track.
+    pub zone: u32,
+    /// Cylinder.
+    pub cylinder: u32,
+    /// Head.
+    pub head: u32,
+}
+
+/// A block's place: its track, the sector on it and the angle at which that sector begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spot {
+    /// The track.
+    pub track: Track,
+    /// Physical sector on the track.
+    pub sector: u32,
+    /// Angle at which the sector begins, 2⁻⁶⁴ revolutions.
+    pub angle: u64,
+    /// Sectors of data, this one included, that follow one another from here on: up to a slipped or remapped sector,
+    /// the end of the track, or that of the drive.
+    pub left: u32,
+    /// Whether its own sector is bad, and this a spare.
+    pub remapped: bool,
+}
+
+/// Tracks of one kind.
+#[derive(Clone, Copy, Debug)]
+struct Kind {
+    /// Angle of one sector.
+    width: u64,
+    sectors: u32,
+}
+
+/// How sectors are found.
+#[derive(Clone, Debug)]
+enum Map {
+    Zoned(Zoned),
+}
+
+/// A layout worked out for use.
+#[derive(Clone, Debug)]
+pub struct Layout {
+    map: Map,
+    heads: u32,
+    cylinders: u32,
+    sector_shift: u32,
+    blocks: u64,
+    kinds: Vec<Kind>,
+}
+
+/// A fraction of a revolution as an angle.
+fn angle(revolutions: f64) -> u64 {
+    let fraction = revolutions - revolutions.floor();
+    (fraction * 18_446_744_073_709_551_616.0) as u64
+}
+
+impl Layout {
+    /// Works a plan out.
+    ///
+    /// # Errors
+    /// In words, when there are no zones or heads, a zone is empty or overlaps the one before it, has slips or remaps
+    /// that are not its own, the sector size is not a power of two, or the capacity given exceeds what the zones hold.
+    pub fn new(plan: &LayoutPlan) -> Result<Layout, String> {
+        if !plan.sector_blocks.is_power_of_two() || plan.sector_blocks > 64 {
+            return Err("a sector is a power of two times 512 bytes, at most 32 KiB".into());
+        }
+        let mut zoned = Zoned::new(plan)?;
+        let held = zoned.sectors() * u64::from(plan.sector_blocks);
+        let blocks = plan.blocks.unwrap_or(held);
+        if blocks > held || blocks == 0 {
+            return Err(format!("the capacity given is {blocks} blocks, but the zones hold {held}"));
+        }
+        zoned.cut(blocks.div_ceil(u64::from(plan.sector_blocks)));
+        let kinds = zoned.kinds();
+        Ok(Layout {
+            map: Map::Zoned(zoned),
+            heads: plan.heads,
+            cylinders: plan.zones.last().map_or(0, |zone| zone.last_cylinder + 1),
+            sector_shift: plan.sector_blocks.trailing_zeros(),
+            blocks,
+            kinds,
+        })
+    }
+
+    /// Capacity in blocks.
+    #[must_use]
+    pub fn blocks(&self) -> u64 {
+        self.blocks
+    }
+
+    /// Surfaces.
+    #[must_use]
+    pub fn heads(&self) -> u32 {
+        self.heads
+    }
+
+    /// Order of tracks.
+    #[must_use]
+    pub fn order(&self) -> Order {
+        let Map::Zoned(zoned) = &self.map;
+        zoned.order()
+    }
+
+    /// Cylinders, counted to the end of the last zone, even where the capacity ends before.
+    #[must_use]
+    pub fn cylinders(&self) -> u32 {
+        self.cylinders
+    }
+
+    /// Blocks in a physical sector, as a power of two.
+    #[must_use]
+    pub fn sector_shift(&self) -> u32 {
+        self.sector_shift
+    }
+
+    /// How many zones, or kinds of track.
+    #[must_use]
+    pub fn zones(&self) -> u32 {
+        self.kinds.len() as u32
+    }
+
+    /// The first and the last block of a zone.
+    #[must_use]
+    pub fn zone_blocks(&self, zone: u32) -> (Lbn, Lbn) {
+        let Map::Zoned(zoned) = &self.map;
+        let (first, last) = zoned.bounds(zone);
+        let shift = self.sector_shift;
+        (Lbn(first << shift), Lbn((((last + 1) << shift) - 1).min(self.blocks - 1)))
+    }
+
+    /// Sectors on a track of a zone.
+    #[must_use]
+    pub fn track_sectors(&self, zone: u32) -> u32 {
+        self.kinds[zone as usize].sectors
+    }
+
+    /// The angle one sector of a zone takes, 2⁻⁶⁴ revolutions.
+    #[must_use]
+    pub fn sector_angle(&self, zone: u32) -> u64 {
+        self.kinds[zone as usize].width
+    }
+
+    /// Where a block lies. Blocks past the end are taken to be the last one.
+    #[must_use]
+    #[inline]
+    pub fn locate(&self, lbn: Lbn) -> Spot {
+        self.locate_sector(lbn.0.min(self.blocks - 1) >> self.sector_shift)
+    }
+
+    /// Where a sector lies, which must be on the drive.
+    #[inline]
+    pub(crate) fn locate_sector(&self, sector: u64) -> Spot {
+        let Map::Zoned(zoned) = &self.map;
+        zoned.locate(sector)
+    }
+
+    /// How many sectors hold blocks.
+    pub(crate) fn sectors(&self) -> u64 {
+        ((self.blocks - 1) >> self.sector_shift) + 1
+    }
+
+    /// The first block of the track a block lies on, and the block after the track's last; blocks moved to spares
+    /// elsewhere count to their own track.
+    #[must_use]
+    pub fn track_bounds(&self, lbn: Lbn) -> (Lbn, Lbn) {
+        self.bounds(lbn, |here, there| here.track == there.track)
+    }
+
+    /// The block after the last of those that lie on a block's cylinder and follow it.
+    #[must_use]
+    pub fn cylinder_end(&self, lbn: Lbn) -> Lbn {
+        let mut end = self.track_bounds(lbn).1;
+        let cylinder = self.locate(Lbn(end.0 - 1)).track.cylinder;
+        while end.0 < self.blocks && self.locate(end).track.cylinder == cylinder {
+            end = self.track_bounds(end).1;
+        }
+        end
+    }
+
+    /// The run of blocks around `lbn` that are `alike`, remapped ones left out of account.
+    fn bounds(&self, lbn: Lbn, alike: impl Fn(&Spot, &Spot) -> bool) -> (Lbn, Lbn) {
+        let (mut first, sectors) = (lbn.0.min(self.blocks - 1) >> self.sector_shift, self.sectors());
+        let mut here = self.locate_sector(first);
+        while here.remapped && first > 0 {
+            first -= 1;
+            here = self.locate_sector(first);
+        }
+        let mut end = first;
+        while end < sectors {
+            let there = self.locate_sector(end);
+            if !there.remapped && !alike(&here, &there) {
+                break;
+            }
+            end += u64::from(there.left.max(1));
+        }
+        // Backwards at most as many sectors as the track has before this one.
+        let mut least = first.saturating_sub(u64::from(here.sector));
+        while least < first {
+            let there = self.locate_sector(least);
+            if there.remapped || alike(&here, &there) {
+                break;
+            }
+            least += u64::from(there.left.max(1));
+        }
+        let shift = self.sector_shift;
+        (Lbn(least.min(first) << shift), Lbn((end.min(sectors) << shift).min(self.blocks)))
+    }
+}

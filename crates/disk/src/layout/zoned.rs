@@ -1,0 +1,222 @@
+//! A layout of zones: runs of cylinders with the same number of sectors a track. Inside a zone the tracks follow one
+//! another in the drive's [`Order`]; each step to the next track adds a head skew or a cylinder skew, so the
+//! angle at which a track begins is two products, not a walk.
+
+use super::defects::{Defects, Size, held};
+use super::plan::{LayoutPlan, Order, Parity, ZonePlan};
+use super::{Kind, Spot, Track, angle};
+use crate::divide::Divisor;
+
+/// Runs of sectors for which the zone is looked up beforehand, as a power of two.
+const GUESS_BITS: u32 = 10;
+
+#[derive(Clone, Debug)]
+struct Zone {
+    first: u64,
+    /// Sectors that hold data.
+    sectors: u64,
+    first_cylinder: u32,
+    cylinders: u32,
+    track_sectors: Divisor,
+    /// Angle of one sector.
+    width: u64,
+    offset: u64,
+    head_skew: u64,
+    cylinder_skew: u64,
+    defects: Option<Box<Defects>>,
+}
+
+/// Zones worked out for use.
+#[derive(Clone, Debug)]
+pub(super) struct Zoned {
+    heads: Divisor,
+    order: Order,
+    /// For each run of 2^`guess_shift` sectors, the zone its first lies in.
+    guesses: Vec<u32>,
+    guess_shift: u32,
+    zones: Vec<Zone>,
+}
+
+impl Zoned {
+    /// Works a plan out.
+    pub(super) fn new(plan: &LayoutPlan) -> Result<Zoned, String> {
+        if plan.zones.is_empty() || plan.heads == 0 {
+            return Err("a layout needs at least one zone and one head".into());
+        }
+        if plan.order == Order::BandSerpentine(0) {
+            return Err("a band holds at least one track".into());
+        }
+        let mut zones: Vec<Zone> = Vec::with_capacity(plan.zones.len());
+        let mut first = 0u64;
+        for (i, zone) in plan.zones.iter().enumerate() {
+            let previous = zones.last().map(|z| z.first_cylinder + z.cylinders);
+            check_zone(i, zone, previous)?;
+            let cylinders = zone.last_cylinder - zone.first_cylinder + 1;
+            let tracks = u64::from(cylinders) * u64::from(plan.heads);
+            if tracks > u64::from(u32::MAX) {
+                return Err(format!("zone {i} has more than 2^32 tracks"));
+            }
+            let track = u64::from(zone.sectors);
+            let size = Size { zone: tracks * track, cylinder: track * u64::from(plan.heads), track };
+            let in_zone = |what: String| format!("zone {i} {what}");
+            let sectors = held(zone, plan.sparing, size).map_err(in_zone)?;
+            zones.push(Zone {
+                first,
+                sectors,
+                first_cylinder: zone.first_cylinder,
+                cylinders,
+                track_sectors: Divisor::new(zone.sectors),
+                width: u64::MAX / track,
+                offset: angle(zone.offset),
+                head_skew: angle(zone.head_skew),
+                cylinder_skew: angle(zone.cylinder_skew),
+                defects: Defects::new(zone, plan.sparing, size).map_err(in_zone)?.map(Box::new),
+            });
+            first += sectors;
+        }
+        let mut zoned =
+            Zoned { heads: Divisor::new(plan.heads), order: plan.order, guesses: Vec::new(), guess_shift: 0, zones };
+        zoned.guess(first);
+        Ok(zoned)
+    }
+
+    /// Looks the zones up beforehand.
+    fn guess(&mut self, sectors: u64) {
+        self.guess_shift = (64 - sectors.leading_zeros()).saturating_sub(GUESS_BITS);
+        let zone_of = |sector: u64| self.zones.partition_point(|zone| zone.first <= sector) as u32 - 1;
+        self.guesses = (0..=sectors >> self.guess_shift).map(|run| zone_of(run << self.guess_shift)).collect();
+    }
+
+    /// Sectors that hold data.
+    pub(super) fn sectors(&self) -> u64 {
+        self.zones.last().map_or(0, |zone| zone.first + zone.sectors)
+    }
+
+    /// What lies past so many sectors does not exist for anyone.
+    pub(super) fn cut(&mut self, sectors: u64) {
+        self.zones.retain(|zone| zone.first < sectors);
+        if let Some(last) = self.zones.last_mut() {
+            last.sectors = last.sectors.min(sectors - last.first);
+        }
+        self.guess(self.sectors());
+    }
+
+    pub(super) fn order(&self) -> Order {
+        self.order
+    }
+
+    pub(super) fn kinds(&self) -> Vec<Kind> {
+        self.zones.iter().map(|zone| Kind { width: zone.width, sectors: zone.track_sectors.value() }).collect()
+    }
+
+    /// The first and the last sector of a zone.
+    pub(super) fn bounds(&self, zone: u32) -> (u64, u64) {
+        let zone = &self.zones[zone as usize];
+        (zone.first, zone.first + zone.sectors - 1)
+    }
+
+    /// Where a sector lies, which must be on the drive.
+    #[inline]
+    pub(super) fn locate(&self, sector: u64) -> Spot {
+        let mut z = self.guesses[(sector >> self.guess_shift) as usize] as usize;
+        while self.zones.get(z + 1).is_some_and(|next| next.first <= sector) {
+            z += 1;
+        }
+        let zone = &self.zones[z];
+        let within = sector - zone.first;
+        if zone.defects.is_some() {
+            return self.locate_moved(z, within);
+        }
+        let (index, on_track) = divided(within, zone.track_sectors);
+        let first = self.track(z as u32, index);
+        let left = (zone.track_sectors.value() - on_track).min((zone.sectors - within).min(u64::from(u32::MAX)) as u32);
+        let angle = first.angle.wrapping_add(u64::from(on_track).wrapping_mul(zone.width));
+        Spot { sector: on_track, angle, left, ..first }
+    }
+
+    #[cold]
+    fn locate_moved(&self, z: usize, within: u64) -> Spot {
+        let zone = &self.zones[z];
+        let Some(defects) = &zone.defects else { return Spot::default() };
+        let at = defects.locate(within);
+        let (index, sector) = divided(at.sector, zone.track_sectors);
+        let first = self.track(z as u32, index);
+        let (track, cylinder) = (u64::from(zone.track_sectors.value()), first.track.cylinder - zone.first_cylinder);
+        let before = u64::from(cylinder) * u64::from(self.heads.value()) * track;
+        let turned = defects.turned(before, before + u64::from(first.track.head) * track);
+        let left = (track - u64::from(sector)).min(at.run).min(zone.sectors - within) as u32;
+        let angle = first.angle.wrapping_add((u64::from(sector) + turned).wrapping_mul(zone.width));
+        Spot { sector, angle, left, remapped: at.remapped, ..first }
+    }
+
+    /// The first sector of a zone's track, by the track's place in the filling order.
+    fn track(&self, z: u32, index: u32) -> Spot {
+        let zone = &self.zones[z as usize];
+        let heads = self.heads.value();
+        let (c, head, head_steps) = match self.order {
+            Order::HeadsFirst => {
+                let (c, k) = self.heads.divide(index);
+                (c, k, index - c)
+            }
+            Order::Serpentine(parity) => {
+                let (c, k) = self.heads.divide(index);
+                let head = if descends(zone, parity, c) { heads - 1 - k } else { k };
+                (c, head, index - c)
+            }
+            Order::BandSerpentine(width) => {
+                let per_band = u64::from(width) * u64::from(heads);
+                let band = (u64::from(index) / per_band) as u32;
+                let within = (u64::from(index) % per_band) as u32;
+                let width_here = width.min(zone.cylinders - band * width);
+                let (run, k) = (within / width_here, within % width_here);
+                let c = band * width + if run.is_multiple_of(2) { k } else { width_here - 1 - k };
+                (c, run, band * (heads - 1) + run)
+            }
+        };
+        let angle = zone
+            .offset
+            .wrapping_add(u64::from(head_steps).wrapping_mul(zone.head_skew))
+            .wrapping_add(u64::from(index - head_steps).wrapping_mul(zone.cylinder_skew));
+        let track = Track { zone: z, cylinder: zone.first_cylinder + c, head };
+        Spot { track, angle, ..Spot::default() }
+    }
+}
+
+/// Track and sector on it.
+#[inline]
+fn divided(sector: u64, track: Divisor) -> (u32, u32) {
+    match u32::try_from(sector) {
+        Ok(sector) => track.divide(sector),
+        Err(_) => {
+            let per = u64::from(track.value());
+            ((sector / per) as u32, (sector % per) as u32)
+        }
+    }
+}
+
+/// Whether the heads descend in a zone's `c`-th cylinder.
+fn descends(zone: &Zone, parity: Parity, c: u32) -> bool {
+    match parity {
+        Parity::OfZone => c % 2 == 1,
+        Parity::OfDisk => (zone.first_cylinder + c) % 2 == 1,
+    }
+}
+
+fn check_zone(i: usize, zone: &ZonePlan, previous_end: Option<u32>) -> Result<(), String> {
+    let ZonePlan { first_cylinder: first, last_cylinder: last, .. } = *zone;
+    if last < first {
+        return Err(format!("zone {i} ends at cylinder {last}, before it begins at {first}"));
+    }
+    if last >= 1 << 24 {
+        return Err(format!("zone {i} ends at cylinder {last}; at most 2^24 cylinders are supported"));
+    }
+    if zone.sectors == 0 {
+        return Err(format!("zone {i} has no sectors on a track"));
+    }
+    match previous_end {
+        Some(end) if first < end => {
+            Err(format!("zone {i} begins at cylinder {first}, inside the zone before it, which ends at {}", end - 1))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,75 @@
+//! A drive as plain numbers: what a drive file holds, before anything is worked out.
+
+use crate::{
+    Access, Bus, Cache, Drive, Layout, LayoutPlan, Mechanics, Overheads, Queue, Rotation, SeekCurve, SeekTable, Sheet,
+    Switches, Truth,
+};
+use std::sync::Arc;
+
+/// A drive as plain numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DrivePlan {
+    /// What it is, in words.
+    pub title: String,
+    /// Where the numbers come from.
+    pub sources: Vec<String>,
+    /// Numbers no source prints, and what was left out.
+    pub assumed: Vec<String>,
+    /// Revolutions a minute.
+    pub rpm: f64,
+    /// Where blocks lie.
+    pub layout: LayoutPlan,
+    /// Seek times.
+    pub seek: SeekCurve,
+    /// Seek times before a random write, where they are another curve.
+    pub seek_write: Option<SeekCurve>,
+    /// Moves that are not seeks.
+    pub switches: Switches,
+    /// What is taken on arrival.
+    pub access: Access,
+    /// Time a command takes outside the mechanics.
+    pub overheads: Overheads,
+    /// The way to the host.
+    pub bus: Bus,
+    /// Buffer memory.
+    pub cache: Cache,
+    /// Commands in the drive at once.
+    pub queue: Queue,
+    /// What nobody outside knows.
+    pub truth: Truth,
+}
+
+impl DrivePlan {
+    /// The drive, worked out.
+    ///
+    /// # Errors
+    /// In words, when the layout or the seek curve is none.
+    pub fn drive(&self, name: &str) -> Result<Drive, String> {
+        let layout = Layout::new(&self.layout)?;
+        let cylinders = layout.cylinders();
+        let table = |curve: &SeekCurve| match (1..cylinders).find(|d| !(0.0..=4000.0).contains(&curve.ms(*d))) {
+            None => Ok(SeekTable::new(curve, cylinders)),
+            Some(distance) => Err(format!("a seek over {distance} cylinders comes to {} ms", curve.ms(distance))),
+        };
+        let mechanics = Mechanics {
+            seek: table(&self.seek)?,
+            seek_write: self.seek_write.as_ref().map(table).transpose()?,
+            rotation: Rotation::from_rpm(self.rpm),
+            switches: self.switches,
+            access: self.access,
+            layout,
+        };
+        let sheet = Sheet {
+            name: name.into(),
+            title: self.title.clone(),
+            sources: self.sources.clone(),
+            assumed: self.assumed.clone(),
+            mechanics: Arc::new(mechanics),
+            overheads: self.overheads,
+            bus: self.bus,
+            cache: self.cache,
+            queue: self.queue,
+        };
+        Ok(Drive { sheet, truth: self.truth })
+    }
+}

@@ -1,0 +1,207 @@
+//! A drive file (TOML) written from a plan; what [`crate::parse`] reads back is the same drive.
+
+use crate::{After, Ahead, Cache, Drain, DrivePlan, LayoutPlan, Order, Overheads, Parity, SeekCurve, Sparing};
+use block::Span;
+use std::fmt::Write;
+
+/// The text of a drive file.
+#[must_use]
+pub fn write(plan: &DrivePlan) -> String {
+    let mut text = format!("title = {}\n", quoted(&plan.title));
+    for (key, list) in [("sources", &plan.sources), ("assumed", &plan.assumed)] {
+        if !list.is_empty() {
+            let lines: String = list.iter().map(|line| format!("    {},\n", quoted(line))).collect();
+            text += &format!("{key} = [\n{lines}]\n");
+        }
+    }
+    text += &format!("\n[rotation]\nrpm = {}\n\n", plan.rpm);
+    text += &geometry(&plan.layout);
+    text += &format!("\n[seek]\n{}", curve(&plan.seek, "table"));
+    if let Some(write) = &plan.seek_write {
+        text += &curve(write, "write_table");
+    }
+    let switches = &plan.switches;
+    text += "\n[switch]\n";
+    for (key, span) in [
+        ("head", switches.head),
+        ("head_write", switches.head_write),
+        ("cylinder", switches.cylinder),
+        ("cylinder_write", switches.cylinder_write),
+        ("write_settle", switches.write_settle),
+    ] {
+        text += &format!("{key} = {}\n", ms(span));
+    }
+    text += &format!("\n[overhead]\n{}", overheads(&plan.overheads));
+    if let Some(rate) = plan.bus.mb_s {
+        text = insert_before_tables(text, &format!("bus_mb_s = {rate:?}\n"));
+    }
+    if plan.bus.watermark > 0.0 {
+        text = insert_before_tables(text, &format!("watermark = {:?}\n", plan.bus.watermark));
+    }
+    if plan.bus.write_watermark > 0.0 {
+        text = insert_before_tables(text, &format!("write_watermark = {:?}\n", plan.bus.write_watermark));
+    }
+    let access = plan.access;
+    if access.reads || access.writes || access.free {
+        text += &format!("\n[access]\nreads = {}\nwrites = {}\nfree = {}\n", access.reads, access.writes, access.free);
+    }
+    text += &format!("\n[cache]\n{}", cache(&plan.cache));
+    if plan.queue.depth > 1 {
+        text += &format!("\n[queue]\ndepth = {}\nage_limit = {}\n", plan.queue.depth, ms(plan.queue.age_limit));
+    }
+    text
+}
+
+/// Puts a line of `[overhead]` before its inner tables.
+fn insert_before_tables(mut text: String, line: &str) -> String {
+    let at = text.find("\n[overhead.").unwrap_or(text.len());
+    text.insert_str(at, line);
+    text
+}
+
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.escape_default())
+}
+
+fn ms(span: Span) -> String {
+    format!("\"{}ms\"", span.0 as f64 / 1e6)
+}
+
+fn after(after: After) -> String {
+    if after.read == after.write { ms(after.read) } else { format!("[{}, {}]", ms(after.read), ms(after.write)) }
+}
+
+fn geometry(layout: &LayoutPlan) -> String {
+    let order = match layout.order {
+        Order::HeadsFirst => "heads-first",
+        Order::Serpentine(Parity::OfZone) => "serpentine",
+        Order::Serpentine(Parity::OfDisk) => "serpentine-absolute",
+        Order::BandSerpentine(_) => "band-serpentine",
+    };
+    let mut text = format!("[geometry]\nheads = {}\norder = \"{order}\"\n", layout.heads);
+    if let Order::BandSerpentine(band) = layout.order {
+        text += &format!("band = {band}\n");
+    }
+    if layout.sector_blocks > 1 {
+        text += &format!("sector = \"{} blocks\"\n", layout.sector_blocks);
+    }
+    if let Some(blocks) = layout.blocks {
+        text += &format!("blocks = {blocks}\n");
+    }
+    if let Sparing::Range(range) = layout.sparing {
+        text += &format!("range = {range}\n");
+    }
+    let words = crate::read::sparings(match layout.sparing {
+        Sparing::Range(range) => range,
+        _ => 1,
+    });
+    if let Some((word, _)) = words.iter().find(|(_, sparing)| *sparing == layout.sparing)
+        && layout.sparing != Sparing::Zone
+    {
+        text += &format!("sparing = \"{word}\"\n");
+    }
+    text += "skew = \"revolutions\"\n";
+    text +=
+        "# first cylinder, last cylinder, sectors a track, head skew, cylinder skew (revolutions), spares\nzones = [\n";
+    for zone in &layout.zones {
+        let _ = writeln!(
+            text,
+            "    [{}, {}, {}, {:?}, {:?}, {}],",
+            zone.first_cylinder, zone.last_cylinder, zone.sectors, zone.head_skew, zone.cylinder_skew, zone.spares
+        );
+    }
+    text += "]\n";
+    let zones = || layout.zones.iter().enumerate();
+    let lists: [(&str, Vec<String>); 4] = [
+        ("reserved", zones().filter(|(_, z)| z.reserved > 0).map(|(i, z)| format!("[{i}, {}]", z.reserved)).collect()),
+        ("offset", zones().filter(|(_, z)| z.offset != 0.0).map(|(i, z)| format!("[{i}, {:?}]", z.offset)).collect()),
+        ("slips", zones().flat_map(|(i, z)| z.slips.iter().map(move |slip| format!("[{i}, {slip}]"))).collect()),
+        ("remaps", zones().flat_map(|(i, z)| z.remaps.iter().map(move |(a, b)| format!("[{i}, {a}, {b}]"))).collect()),
+    ];
+    for (key, rows) in lists {
+        if !rows.is_empty() {
+            let lines: String = rows.chunks(8).map(|rows| format!("    {},\n", rows.join(", "))).collect();
+            text += &format!("{key} = [\n{lines}]\n");
+        }
+    }
+    text
+}
+
+fn curve(curve: &SeekCurve, key: &str) -> String {
+    match curve {
+        SeekCurve::Table(points) => {
+            let rows: Vec<String> = points.iter().map(|(distance, ms)| format!("[{distance}, {ms:?}]")).collect();
+            let lines: String = rows.chunks(8).map(|rows| format!("    {},\n", rows.join(", "))).collect();
+            format!("# distance in cylinders, ms\n{key} = [\n{lines}]\n")
+        }
+        SeekCurve::Lee { a, b, c } => format!("lee_ms = [{a:?}, {b:?}, {c:?}]\n"),
+        SeekCurve::TwoPiece { a, b, knee, c, e, first } => {
+            let first = if first.is_empty() { String::new() } else { format!("first_ms = {first:?}\n") };
+            format!("{first}a_ms = {a:?}\nb_ms = {b:?}\nknee = {knee}\nc_ms = {c:?}\ne_ms = {e:?}\n")
+        }
+    }
+}
+
+fn overheads(overheads: &Overheads) -> String {
+    let mut text = String::new();
+    for (key, time) in [
+        ("read", overheads.read),
+        ("hit", overheads.hit),
+        ("write", overheads.write),
+        ("buffered", overheads.buffered),
+        ("done", overheads.done),
+    ] {
+        text += &format!("{key} = {}\n", after(time));
+    }
+    for (key, span) in [("reselect", overheads.reselect), ("least_seek", overheads.least_seek)] {
+        if span > Span::ZERO {
+            text += &format!("{key} = {}\n", ms(span));
+        }
+    }
+    if let Some(queued) = overheads.queued {
+        text += &format!("queued = {}\n", ms(queued));
+    }
+    if let Some(disconnect) = overheads.disconnect {
+        let (command, seek, data) = (ms(disconnect.command), ms(disconnect.seek), ms(disconnect.data));
+        text += &format!("\n[overhead.disconnect]\ncommand = {command}\nseek = {seek}\ndata = {data}\n");
+    }
+    if let Some(large) = overheads.large {
+        let (read, write) = (large.read, large.write);
+        text +=
+            &format!("\n[overhead.large]\nabove = \"{} blocks\"\nread = {read:?}\nwrite = {write:?}\n", large.above);
+    }
+    text
+}
+
+fn cache(cache: &Cache) -> String {
+    let ahead = match cache.ahead {
+        Ahead::Nowhere => "nowhere",
+        Ahead::Track => "track",
+        Ahead::Cylinder => "cylinder",
+        Ahead::Most => "most",
+        Ahead::NextTrack => "next-track",
+    };
+    let drain = match cache.drain {
+        Drain::Soonest => "soonest",
+        Drain::InOrder => "in-order",
+    };
+    format!(
+        "segments = {}\nsegment = \"{} blocks\"\nread_ahead_to = \"{ahead}\"\nread_ahead = \"{} blocks\"\n\
+         least_read_ahead = \"{} blocks\"\nresumes = {}\nalmost_hits = {}\nforgets = {}\nwritten_hits = {}\n\
+         hits_wait = {}\nstops_in_sector = {}\nwrite_buffer = \"{} blocks\"\nwrite_extents = {}\nshared = {}\n\
+         drain = \"{drain}\"\n",
+        cache.segments,
+        cache.segment,
+        cache.read_ahead,
+        cache.least_ahead,
+        cache.resumes,
+        cache.almost_hits,
+        cache.forgets,
+        cache.written_hits,
+        cache.hits_wait,
+        cache.stops_in_sector,
+        cache.write_buffer,
+        cache.write_extents,
+        cache.shared,
+    )
+}

@@ -1,0 +1,104 @@
+//! Data on their way to the host while the medium is still being read.
+
+use block::{Span, Time};
+use disk::Piece;
+
+/// The way of a read's data over the bus, in the order of its blocks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Delivery {
+    /// Bus time of a block in 2⁻¹⁶ ns.
+    bus: u64,
+    /// Taken before data begin to go.
+    reselect: Span,
+    /// Blocks still to be in the buffer before data begin to go; none once they go.
+    gate: u64,
+    /// Blocks in the buffer that wait for that.
+    held: u64,
+    /// Blocks not yet told of.
+    left: u64,
+    /// When the last block told of is, or would be, with the host.
+    at: Time,
+}
+
+impl Delivery {
+    /// `blocks` blocks of which a share of `watermark` must be there before they begin to go, no earlier than `from`.
+    pub(crate) fn new(bus: u64, blocks: u64, watermark: f64, from: Time, reselect: Span) -> Delivery {
+        let gate = ((blocks as f64 * watermark) as u64).max(1);
+        Delivery { bus, reselect, gate, held: 0, left: blocks, at: from }
+    }
+
+    fn time(&self, blocks: u64) -> Span {
+        Span((self.bus * blocks) >> 16)
+    }
+
+    /// The next sectors, of 2^`shift` blocks, are in the buffer.
+    #[inline]
+    pub(crate) fn take(&mut self, piece: Piece, shift: u32) {
+        let blocks = (piece.sectors << shift).min(self.left);
+        self.left -= blocks;
+        let each = piece.end.since(piece.began).0 / piece.sectors.max(1);
+        if self.gate > blocks {
+            self.gate -= blocks;
+            self.held += blocks;
+            self.at = self.at.max(piece.end);
+            return;
+        }
+        let mut first = piece.began + Span(each);
+        let mut blocks = blocks;
+        if self.gate > 0 {
+            let before = (self.gate - 1) >> shift;
+            first = (first + Span(each * before)).max(self.at) + self.reselect;
+            blocks += self.held;
+            self.gate = 0;
+            self.at = first;
+        }
+        self.at = (self.at.max(first) + self.time(blocks)).max(piece.end + self.time(1));
+    }
+
+    /// When all of it is with the host.
+    pub(crate) fn end(self) -> Time {
+        debug_assert!(self.gate == 0 && self.left == 0, "{self:?}");
+        self.at
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ten sectors of a block each, 10 ns apart.
+    fn piece(began: u64) -> Piece {
+        Piece { began: Time(began), end: Time(began + 100), sectors: 10 }
+    }
+
+    fn delivered(bus: u64, watermark: f64, pieces: &[Piece]) -> Time {
+        let blocks = pieces.iter().map(|piece| piece.sectors).sum();
+        let mut delivery = Delivery::new(bus << 16, blocks, watermark, Time::ZERO, Span(0));
+        for piece in pieces {
+            delivery.take(*piece, 0);
+        }
+        delivery.end()
+    }
+
+    #[test]
+    fn a_fast_bus_adds_the_last_block_and_a_slow_one_sets_the_pace() {
+        assert_eq!(delivered(2, 0.0, &[piece(1000)]), Time(1102));
+        assert_eq!(delivered(20, 0.0, &[piece(1000)]), Time(1010 + 200));
+        assert_eq!(delivered(20, 0.0, &[piece(1000), piece(1500)]), Time(1510 + 200));
+        assert_eq!(delivered(70, 0.0, &[piece(1000), piece(1500)]), Time(1010 + 1400));
+    }
+
+    #[test]
+    fn a_watermark_holds_the_data_back() {
+        assert_eq!(delivered(20, 1.0, &[piece(1000)]), Time(1100 + 200));
+        assert_eq!(delivered(20, 0.5, &[piece(1000)]), Time(1050 + 200));
+        assert_eq!(delivered(20, 1.0, &[piece(1000), piece(1500)]), Time(1600 + 400));
+    }
+
+    #[test]
+    fn what_was_taken_before_goes_as_soon_as_its_turn_comes() {
+        let beginning = Piece { began: Time(900), end: Time(940), sectors: 4 };
+        let rest = Piece { began: Time(940), end: Time(940), sectors: 6 };
+        assert_eq!(delivered(2, 0.0, &[beginning, rest]), Time(942 + 12));
+    }
+}

@@ -1,0 +1,249 @@
+//! Reads: from the cache, from a read-ahead under way, from the medium; and reading ahead.
+
+use crate::account::Parts;
+use crate::cache::Lookup;
+use crate::delivery::Delivery;
+use crate::machine::{Drive, mechanical};
+use block::{Extent, Lbn, Time};
+use disk::{Ahead, Passage, Progress, Spin, Track};
+
+/// A read that runs on past what was asked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReadAhead {
+    /// When it began.
+    pub(crate) began: Time,
+    /// How far it had come when that was last worked out.
+    so_far: Progress,
+    /// Where it stops.
+    limit: Lbn,
+    /// The block it must have reached before the arm may go.
+    least: Lbn,
+    /// The segment it fills.
+    pub(crate) segment: usize,
+}
+
+impl ReadAhead {
+    /// Whether a write to `at` concerns what it will still read.
+    pub(crate) fn meets(&self, at: Extent) -> bool {
+        at.start < self.limit
+    }
+}
+
+impl Drive {
+    pub(crate) fn read(&mut self, now: Time, at: Extent, queued: bool) -> (Time, Parts) {
+        let from_buffer = self.cache.written_hits && self.buffer.holds(at);
+        let cleared = if from_buffer { now } else { self.clear(now, at) };
+        let found = if from_buffer { None } else { Some(self.segments.look(at)) };
+        let ahead = self.read_ahead;
+        let (end, mut parts) = match found {
+            None => self.hit(cleared, at),
+            Some(Lookup::Hit(i)) => {
+                self.segments.touch(i);
+                self.keep_ahead_of(cleared, i, at);
+                let hit = self.hit(cleared, at);
+                self.given(i, at);
+                hit
+            }
+            Some(Lookup::Partial(i)) => match ahead.filter(|ahead| ahead.segment == i) {
+                Some(ahead) if self.cache.almost_hits || at.start < self.segments.end_of(i) => {
+                    self.read_on(cleared, at, ahead)
+                }
+                None if self.cache.almost_hits || at.start < self.segments.end_of(i) => {
+                    self.read_medium(cleared, at, Some(i), queued)
+                }
+                _ => self.read_medium(cleared, at, None, queued),
+            },
+            Some(Lookup::Miss) => self.read_medium(cleared, at, None, queued),
+        };
+        parts.external += cleared.since(now);
+        (end, parts)
+    }
+
+    /// All of it is in the buffer.
+    fn hit(&mut self, now: Time, at: Extent) -> (Time, Parts) {
+        let from = if self.cache.hits_wait { self.settle_write_back().max(now) } else { now };
+        let bus = self.bus_time(at.blocks);
+        let overhead = self.overheads.hit.a(self.last_write.is_some());
+        let done = self.overheads.done.read;
+        let parts = Parts { overhead: overhead + done, external: from.since(now), bus, ..Parts::default() };
+        (from + overhead + bus + done, parts)
+    }
+
+    /// What was delivered from a segment may be given up.
+    fn given(&mut self, segment: usize, at: Extent) {
+        if self.cache.forgets {
+            self.segments.forget_before(segment, at.end());
+        }
+    }
+
+    /// The read-ahead under way will bring it, or has brought its beginning already.
+    fn read_on(&mut self, now: Time, at: Extent, ahead: ReadAhead) -> (Time, Parts) {
+        let Progress { reached, at: since, after } = ahead.so_far;
+        let overhead = self.overheads.hit.a(self.last_write.is_some());
+        let rest = Extent { start: reached, blocks: (at.end().0 - reached.0) as u32 };
+        let there = self.bus_time(at.blocks - rest.blocks);
+        let mut delivery = self.delivery(rest.blocks, now + overhead + there);
+        let shift = self.mechanics.layout.sector_shift();
+        let passage =
+            self.mechanics.pass_each(&self.spindle, since, after, rest, false, |piece| delivery.take(piece, shift));
+        (self.free, self.track) = (passage.end, passage.after.track);
+        self.segments.extend(ahead.segment, at.end());
+        self.begin_read_ahead(ahead.began, at.end(), &passage, ahead.segment);
+        self.given(ahead.segment, at);
+        let done = self.overheads.done.read;
+        let end = delivery.end() + done;
+        let overhead = overhead + done;
+        let bus = self.bus_time(at.blocks).min(end.since(now) - overhead);
+        let transfer = end.since(now) - overhead - bus;
+        (end, Parts { overhead, bus, transfer, ..Parts::default() })
+    }
+
+    /// It must come from the medium, or what follows its beginning in `segment`, which goes on with it.
+    fn read_medium(&mut self, now: Time, at: Extent, segment: Option<usize>, queued: bool) -> (Time, Parts) {
+        let overhead = self.overhead(self.overheads.read, queued);
+        let held = segment.map_or(at.start, |i| self.segments.end_of(i));
+        let rest = Extent { start: held, blocks: (at.end().0 - held.0) as u32 };
+        let start = self.take_arm(now + overhead);
+        let (stroke, spot) = self.move_arm(self.track, rest, false);
+        let arrived = start + stroke.total();
+        let there = at.blocks - rest.blocks;
+        let from = match there {
+            0 => now,
+            _ => now + self.overheads.hit.a(self.last_write.is_some()) + self.bus_time(there),
+        };
+        let mut delivery = self.delivery(rest.blocks, from);
+        let shift = self.mechanics.layout.sector_shift();
+        let passage =
+            self.mechanics.pass_each(&self.spindle, arrived, spot, rest, false, |piece| delivery.take(piece, shift));
+        let stall = self.overheads.stall(at.blocks, false, &passage);
+        (self.free, self.track) = (passage.end + stall, passage.after.track);
+        if !self.segments.is_none() {
+            let segment = match segment {
+                Some(i) => {
+                    self.segments.extend(i, at.end());
+                    i
+                }
+                None => {
+                    let free = self.passed_before(&passage, arrived, spot.sector, spot.track);
+                    self.segments.fill(Lbn(at.start.0 - free), at.end())
+                }
+            };
+            let passage = Passage { end: self.free, ..passage };
+            self.begin_read_ahead(self.free, at.end(), &passage, segment);
+            self.given(segment, at);
+        }
+        let done = self.overheads.done.read;
+        let end = delivery.end() + stall + done;
+        let mut parts = mechanical(stroke, &passage);
+        parts.overhead = overhead + stall + done;
+        parts.external = start.since(now + overhead);
+        parts.bus = end.since(passage.end + stall + done);
+        (end, parts)
+    }
+
+    fn delivery(&self, blocks: u32, from: Time) -> Delivery {
+        Delivery::new(self.bus, u64::from(blocks), self.watermark, from, self.overheads.reselect)
+    }
+
+    /// Blocks of the track that came by while the head waited for the first one wanted, where those are read too.
+    fn passed_before(&self, passage: &Passage, arrived: Time, sector: u32, track: Track) -> u64 {
+        if !self.mechanics.access.free || sector == 0 {
+            return 0;
+        }
+        let each = self.spindle.turning(self.mechanics.layout.sector_angle(track.zone)).0.max(1);
+        (passage.began.since(arrived).0 / each).min(u64::from(sector)) << self.mechanics.layout.sector_shift()
+    }
+
+    /// The drive reads on after a passage that ended before block `reached`; of the last sector all has passed.
+    fn begin_read_ahead(&mut self, began: Time, reached: Lbn, passage: &Passage, segment: usize) {
+        let layout = &self.mechanics.layout;
+        let sector = 1u64 << layout.sector_shift();
+        let reached = Lbn(reached.0.next_multiple_of(sector).min(layout.blocks()));
+        self.segments.extend(segment, reached);
+        let limit = self.read_ahead_limit(self.segments.start_of(segment), reached);
+        let least = Lbn((reached.0 + u64::from(self.cache.least_ahead)).min(limit.0));
+        let so_far = Progress { reached, at: passage.end, after: passage.after };
+        self.read_ahead = (reached < limit).then_some(ReadAhead { began, so_far, limit, least, segment });
+    }
+
+    /// A read-ahead under way keeps its distance ahead of what is asked for from its segment; where the drive
+    /// has that habit, one that had stopped goes on.
+    fn keep_ahead_of(&mut self, now: Time, i: usize, at: Extent) {
+        match &self.read_ahead {
+            Some(ahead) if ahead.segment == i && at.end() <= ahead.so_far.reached => {
+                let limit = self.read_ahead_limit(self.segments.start_of(i), at.end());
+                if let Some(ahead) = &mut self.read_ahead {
+                    ahead.limit = ahead.limit.max(limit);
+                }
+            }
+            None if self.cache.resumes && self.write_back.is_none() && self.buffer.first().is_none() => {
+                let reached = self.segments.end_of(i);
+                let limit = self.read_ahead_limit(self.segments.start_of(i), at.end());
+                if reached < limit {
+                    let (stroke, spot) = self.move_arm(self.track, Extent { start: reached, blocks: 1 }, false);
+                    let began = self.free.max(now);
+                    let so_far = Progress { reached, at: began + stroke.total(), after: spot };
+                    self.track = spot.track;
+                    self.read_ahead = Some(ReadAhead { began, so_far, limit, least: reached, segment: i });
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// How far the drive reads on after a read that ended before block `end`, from a segment that begins at `start`.
+    fn read_ahead_limit(&self, start: Lbn, end: Lbn) -> Lbn {
+        let layout = &self.mechanics.layout;
+        let last = layout.blocks();
+        let most = Lbn((end.0 + u64::from(self.cache.read_ahead)).min(last));
+        match self.cache.ahead {
+            Ahead::Most => most,
+            Ahead::Nowhere => end.min(Lbn(last)),
+            Ahead::Track => most.min(layout.track_bounds(Lbn(end.0 - 1)).1),
+            Ahead::Cylinder => most.min(layout.cylinder_end(Lbn(end.0 - 1))),
+            Ahead::NextTrack if end.0 >= last => Lbn(last),
+            Ahead::NextTrack => {
+                let (first, next) = layout.track_bounds(end);
+                let further = if start < first { layout.track_bounds(next).1 } else { next };
+                further.min(Lbn(last))
+            }
+        }
+    }
+
+    /// Lets the read-ahead under way proceed up to `now`; once it is complete there is none. Gives when it got there.
+    pub(crate) fn read_ahead_until(&mut self, now: Time) -> Time {
+        let Some(ahead) = self.read_ahead else { return self.free };
+        let so_far = self.mechanics.run_on(&self.spindle, ahead.so_far, ahead.limit, now, false);
+        self.segments.extend(ahead.segment, so_far.reached);
+        if so_far.reached < ahead.limit {
+            self.read_ahead = Some(ReadAhead { so_far, ..ahead });
+        } else {
+            (self.free, self.track, self.read_ahead) = (so_far.at, so_far.after.track, None);
+        }
+        so_far.at
+    }
+
+    /// When, and where, a read-ahead lets go of an arm that could be used from `ready` on.
+    pub(crate) fn read_ahead_stopped(&self, ahead: &ReadAhead, ready: Time) -> Progress {
+        let run =
+            |from: Progress, limit: Lbn, until: Time| self.mechanics.run_on(&self.spindle, from, limit, until, false);
+        let mut so_far = ahead.so_far;
+        if so_far.reached < ahead.least {
+            so_far = run(so_far, ahead.least, Time::NEVER);
+        }
+        let mut stopped = run(so_far, ahead.limit, ready);
+        if self.cache.stops_in_sector {
+            stopped.at = stopped.at.min(ready.max(so_far.at));
+        }
+        stopped
+    }
+
+    /// Ends a read-ahead.
+    pub(crate) fn stop_read_ahead(&mut self, ready: Time) {
+        if let Some(ahead) = self.read_ahead.take() {
+            let stopped = self.read_ahead_stopped(&ahead, ready);
+            self.segments.extend(ahead.segment, stopped.reached);
+            (self.free, self.track) = (stopped.at, stopped.after.track);
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! What was read from foreign parameters.
+
+use super::number;
+use block::units;
+use disk::disksim::Import;
+
+/// What an import gave, and what it left out.
+pub fn imported(import: &Import, written: Option<&str>) -> String {
+    let mechanics = &import.drive.sheet.mechanics;
+    let layout = &mechanics.layout;
+    let mut text = format!(
+        " {}: {} ({} blocks), {} rpm, {} cylinders, {} heads, mean seek {} ms\n",
+        import.plan.title,
+        units::show_blocks(layout.blocks()),
+        number::count(layout.blocks()),
+        import.plan.rpm,
+        number::count(u64::from(layout.cylinders())),
+        layout.heads(),
+        number::fixed(mechanics.seek.mean_ms(), 2),
+    );
+    for warning in &import.warnings {
+        text += &format!(" note: {warning}\n");
+    }
+    if import.ignored.is_empty() {
+        text += " Every parameter is modelled.\n";
+    } else {
+        text += " Not modelled:\n";
+        for it in &import.ignored {
+            text += &format!("   {}:{}: {} = {}\n", it.file, it.line, it.parameter, it.value);
+        }
+    }
+    if let Some(file) = written {
+        text += &format!(" Written to {file}\n");
+    }
+    text
+}

@@ -1,0 +1,162 @@
+//! A model held against a measured drive: figures, a sketch, a page.
+
+use super::table::{Edge, table};
+use super::{number, plot};
+use block::Op;
+use plotly::common::{Mode, Title};
+use plotly::layout::{Axis, AxisType};
+use plotly::{Layout, Plot, Scatter};
+use serde::Serialize;
+use sim::validate::{Demerit, Pair};
+
+/// Points of a drawn distribution.
+const POINTS: usize = 2000;
+
+/// How far a model is off.
+#[derive(Serialize)]
+pub struct Validation<'a> {
+    #[serde(flatten)]
+    all: Figures,
+    /// By what was asked, and by whether the model answered from memory.
+    parts: Vec<Figures>,
+    notes: Vec<String>,
+    #[serde(skip)]
+    title: String,
+    #[serde(skip)]
+    file: String,
+    #[serde(skip)]
+    pairs: &'a [Pair],
+}
+
+/// Of some requests.
+#[derive(Serialize)]
+struct Figures {
+    of: &'static str,
+    requests: u64,
+    measured_mean_ms: f64,
+    simulated_mean_ms: f64,
+    mean_error_percent: f64,
+    demerit_ms: f64,
+    demerit_percent: f64,
+    demerit_plain_ms: f64,
+}
+
+impl Figures {
+    fn new<'a>(of: &'static str, pairs: impl IntoIterator<Item = &'a Pair>) -> Figures {
+        let demerit = Demerit::of(pairs);
+        Figures {
+            of,
+            requests: demerit.requests,
+            measured_mean_ms: demerit.measured_mean_ms,
+            simulated_mean_ms: demerit.simulated_mean_ms,
+            mean_error_percent: demerit.mean_error_percent(),
+            demerit_ms: demerit.demerit_ms,
+            demerit_percent: demerit.percent(),
+            demerit_plain_ms: demerit.plain_ms,
+        }
+    }
+
+    fn row(&self) -> Vec<String> {
+        vec![
+            self.of.into(),
+            number::count(self.requests),
+            number::fixed(self.measured_mean_ms, 3),
+            number::fixed(self.simulated_mean_ms, 3),
+            format!("{:+.1}", self.mean_error_percent),
+            number::fixed(self.demerit_ms, 3),
+            number::fixed(self.demerit_percent, 1),
+            number::fixed(self.demerit_plain_ms, 3),
+        ]
+    }
+}
+
+impl<'a> Validation<'a> {
+    /// Of these pairs.
+    pub fn new(title: &str, file: &str, pairs: &'a [Pair], notes: Vec<String>) -> Validation<'a> {
+        let read = |pair: &&Pair| pair.op == Op::Read;
+        let parts = [
+            Figures::new("reads", pairs.iter().filter(read)),
+            Figures::new("writes", pairs.iter().filter(|pair| !read(pair))),
+            Figures::new("hits", pairs.iter().filter(|pair| pair.hit)),
+            Figures::new("misses", pairs.iter().filter(|pair| !pair.hit)),
+        ];
+        let parts = parts.into_iter().filter(|part| part.requests > 0).collect();
+        let all = Figures::new("all", pairs);
+        Validation { all, parts, notes, title: title.into(), file: file.into(), pairs }
+    }
+
+    /// As people read it.
+    pub fn text(&self) -> String {
+        let heads = [
+            ("", Edge::Left),
+            ("requests", Edge::Right),
+            ("measured\nmean ms", Edge::Right),
+            ("simulated\nmean ms", Edge::Right),
+            ("off\n%", Edge::Right),
+            ("demerit\nms", Edge::Right),
+            ("demerit\n% of mean", Edge::Right),
+            ("plain\nms", Edge::Right),
+        ]
+        .map(|(head, edge)| (head.to_owned(), edge));
+        let rows: Vec<Vec<String>> = [&self.all].into_iter().chain(&self.parts).map(Figures::row).collect();
+        let mut text = format!("\n {} against {}\n\n{}\n", self.title, self.file, table(&heads, &rows));
+        text += &self.sketch();
+        text += "\n hits are the simulation's own: what it answered from memory. demerit: root mean square of the\n \
+                 distance between the two distributions, from histograms; plain: from the sorted times themselves.\n";
+        for note in &self.notes {
+            text += &format!(" note: {note}\n");
+        }
+        text
+    }
+
+    /// Both distributions, sorted.
+    fn sorted(&self) -> [Vec<f64>; 2] {
+        [|pair: &Pair| pair.measured, |pair: &Pair| pair.simulated].map(|time| {
+            let mut times: Vec<f64> = self.pairs.iter().map(|pair| time(pair).as_ms()).collect();
+            times.sort_by(f64::total_cmp);
+            times
+        })
+    }
+
+    /// The share of requests answered within a time, measured as a line and simulated as dots.
+    fn sketch(&self) -> String {
+        let [measured, simulated] = self.sorted();
+        let last = measured[(measured.len() - 1) * 999 / 1000].max(simulated[(simulated.len() - 1) * 999 / 1000]);
+        let share = |times: &[f64], us: u32| {
+            100.0 * times.partition_point(|time| *time <= f64::from(us) / 1e3) as f64 / times.len() as f64
+        };
+        let last = (last * 1e3).max(1.0) as u32;
+        plot::two_curves(
+            |us| share(&measured, us),
+            |us| share(&simulated, us),
+            last,
+            "response time, µs: measured as a line, simulated as dots",
+            "% of requests answered",
+        )
+    }
+
+    /// A page with both distributions that opens offline.
+    pub fn page(&self) -> String {
+        let [measured, simulated] = self.sorted();
+        let curve = |times: &[f64], name: &str| {
+            let index = |i: usize| i * (times.len() - 1) / (POINTS - 1);
+            let x: Vec<f64> = (0..POINTS).map(|i| times[index(i)]).collect();
+            let y: Vec<f64> = (0..POINTS).map(|i| 100.0 * (index(i) + 1) as f64 / times.len() as f64).collect();
+            Scatter::new(x, y).name(name).mode(Mode::Lines)
+        };
+        let title = format!(
+            "{} against {}: demerit {:.3} ms, {:.1} % of the mean",
+            self.title, self.file, self.all.demerit_ms, self.all.demerit_percent
+        );
+        let mut plot = Plot::new();
+        plot.add_trace(curve(&measured, "measured"));
+        plot.add_trace(curve(&simulated, "simulated"));
+        plot.set_layout(
+            Layout::new()
+                .title(Title::with_text(title))
+                .x_axis(Axis::new().title(Title::with_text("response time, ms")).type_(AxisType::Log))
+                .y_axis(Axis::new().title(Title::with_text("% of requests answered"))),
+        );
+        plot.to_html()
+    }
+}

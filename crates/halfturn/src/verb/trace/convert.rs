@@ -1,0 +1,86 @@
+//! `halfturn trace convert`.
+
+use super::draft::Draft;
+use crate::failure::{Failure, print};
+use crate::report;
+use block::{At, BadInput};
+use clap::Args;
+use std::path::{Path, PathBuf};
+use trace::write::{Target, Writer};
+
+/// Write a trace in another format.
+///
+/// The trace is read once, in little memory, however long it is. Requests keep their order and their times, whatever
+/// those count from. What the format cannot hold is left out, and said at the end. A file of that name is replaced
+/// once all is written, not before.
+///
+/// Formats to write are disksim (DiskSim's ASCII), iolog (fio's, version 3) and, in a build that has it, parquet.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  halfturn trace convert examples/traces/fio-mixed.blkparse.txt.gz fio-mixed.iolog
+  halfturn trace convert sda.blktrace.0 sda.trace --device 8,0
+  halfturn trace convert volume.csv.zst volume.txt --trace-format msr --to disksim")]
+pub struct Convert {
+    /// The trace; of blktrace, which writes a file for each CPU, any of them or their common name
+    #[arg(value_name = "IN")]
+    from: PathBuf,
+    /// The file to write
+    #[arg(value_name = "OUT")]
+    out: PathBuf,
+    /// The format of IN, where it is not to be guessed from the content; README.md lists the words
+    #[arg(long, value_name = "FORMAT")]
+    trace_format: Option<String>,
+    /// The format of OUT [default: by its ending: .trace or .disksim, .iolog, .parquet]
+    #[arg(long, value_name = "FORMAT")]
+    to: Option<String>,
+    /// Only the requests to this device, by the name the trace gives it
+    #[arg(long, value_name = "DEVICE")]
+    device: Option<String>,
+}
+
+/// Does it.
+pub fn run(arguments: &Convert) -> Result<(), Failure> {
+    let Convert { from, out, trace_format, device, .. } = arguments;
+    let target = target(arguments)?;
+    apart(from, out)?;
+    let mut trace = super::open(from, trace_format.as_deref())?;
+    let unwritable = |error: std::io::Error| Failure::unwritable(out, &error);
+    let draft = Draft::new(out).map_err(unwritable)?;
+    let mut writer = Writer::new(target, draft.file().map_err(unwritable)?).map_err(unwritable)?.ok_or_else(|| {
+        let mend = "build it with cargo build --release -p halfturn --features parquet";
+        BadInput::new(out.display().to_string(), At::File, "this halfturn was built without Parquet", mend)
+    })?;
+    super::read(&mut trace, from, device.as_deref(), |record, device| writer.put(record, device).map_err(unwritable))?;
+    let lost = writer.finish().map_err(unwritable)?;
+    if lost.written == 0 {
+        let what = "there is no request in it to write";
+        return Err(BadInput::new(from.display().to_string(), At::File, what, "name a trace that has some").into());
+    }
+    draft.keep().map_err(unwritable)?;
+    print(&report::converted(out, target, &trace, &lost))
+}
+
+/// The format to write.
+fn target(arguments: &Convert) -> Result<Target, Failure> {
+    if let Some(word) = &arguments.to {
+        let bad = |what| BadInput::new("--to", At::File, what, "or leave it out: the ending of OUT shows the format");
+        return word.parse().map_err(|what| bad(what).into());
+    }
+    let out = arguments.out.display().to_string();
+    let mend = "end it in .trace, .disksim, .iolog or .parquet, or name the format with --to";
+    Target::of(&arguments.out)
+        .ok_or_else(|| BadInput::new(out, At::File, "its ending stands for no format", mend).into())
+}
+
+/// An error if what is written would replace what is read, or a device or folder.
+fn apart(from: &Path, out: &Path) -> Result<(), Failure> {
+    let Ok(real) = out.canonicalize() else { return Ok(()) };
+    let bad = |what, mend| BadInput::new(out.display().to_string(), At::File, what, mend).into();
+    if !real.is_file() {
+        return Err(bad("it is there, and no ordinary file", "name a new file"));
+    }
+    if trace::files(from).iter().any(|file| file.canonicalize().is_ok_and(|file| file == real)) {
+        return Err(bad("this is the trace itself", "give the new file another name"));
+    }
+    Ok(())
+}

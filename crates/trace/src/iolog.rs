@@ -1,0 +1,188 @@
+//! fio's iologs, version 2 and 3: after a first line that names the version, a line an action, between blanks:
+//! `file action [offset length]`, in version 3 with a time before it. Offset and length are in bytes.
+//!
+//! Times of version 3 are microseconds from the beginning of the run: fio's manual does not say so, its source does.
+//! Version 2 has no times, only waits of so many microseconds from the wait before; requests between two waits
+//! arrive at once. A file is a device; what syncs it is a flush.
+//!
+//! Source: fio's HOWTO, "Trace file format v2" and "v3", and its `iolog.c`.
+
+use block::{Extent, Op, Time};
+
+use crate::feed::Feed;
+use crate::lines::{Line, Lines, Parser, words, wrong_columns};
+use crate::number::{Unit, extent, quoted, time, whole};
+use crate::reader::{Fault, Ledger, Reader, Record};
+
+const V2: &[u8] = b"fio version 2 iolog";
+/// The first line of version 3.
+pub(crate) const V3: &[u8] = b"fio version 3 iolog";
+
+/// Reads an iolog.
+pub(crate) fn reader(feed: Feed) -> Box<dyn Reader> {
+    Box::new(Lines::new(feed, Iolog { version: None, waited: 0 }))
+}
+
+/// Whether a file that starts so is an iolog.
+pub(crate) fn looks(start: &[u8]) -> bool {
+    start.starts_with(V2) || start.starts_with(V3)
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Version {
+    Two,
+    Three,
+}
+
+struct Iolog {
+    /// Nothing before the first line.
+    version: Option<Version>,
+    /// Of version 2: the waits so far, in nanoseconds.
+    waited: u64,
+}
+
+impl Iolog {
+    fn first(&mut self, line: &[u8], ledger: &mut Ledger) -> Result<Line, Fault> {
+        self.version = match line.trim_ascii() {
+            V2 => Some(Version::Two),
+            V3 => Some(Version::Three),
+            _ => {
+                return Err(Fault::with_mend(
+                    "the first line is neither 'fio version 2 iolog' nor 'fio version 3 iolog'",
+                    "name a log that fio's write_iolog made; if it has another format, name it with --trace-format",
+                ));
+            }
+        };
+        ledger.counts.untimed = self.version == Some(Version::Two);
+        Ok(Line::Remark)
+    }
+
+    /// Takes the wait of a line of version 2.
+    fn wait(&mut self, us: &[u8]) -> Result<Line, Fault> {
+        let wait = time("wait", us, Unit::Us)?;
+        self.waited = self.waited.checked_add(wait).ok_or_else(|| {
+            Fault::with_mend(
+                "the waits add up to more nanoseconds than 64 bits hold",
+                "correct the waits; they are microseconds, each from the wait before",
+            )
+        })?;
+        Ok(Line::Remark)
+    }
+}
+
+impl Parser for Iolog {
+    fn parse(&mut self, line: &[u8], ledger: &mut Ledger) -> Result<Line, Fault> {
+        let Some(version) = self.version else { return self.first(line, ledger) };
+        let mut rest = words(line);
+        let mut column = || rest.next().unwrap_or_default();
+        let at = if version == Version::Three { column() } else { &[] };
+        let (file, action, offset, length) = (column(), column(), column(), column());
+        let wrong = || {
+            let wanted = match version {
+                Version::Two => "2 or 4 of iolog 2 (file action [offset length])",
+                Version::Three => "3 or 5 of iolog 3 (time file action [offset length])",
+            };
+            Err(wrong_columns(words(line).count(), wanted))
+        };
+        if action.is_empty() || rest.next().is_some() {
+            return wrong();
+        }
+        let at = if version == Version::Three { time("time", at, Unit::Us)? } else { self.waited };
+        let op = match action {
+            b"add" | b"open" | b"close" if offset.is_empty() => return Ok(Line::Remark),
+            b"wait" if version == Version::Two => return self.wait(offset),
+            // fio itself passes over a wait where there are times.
+            b"wait" => {
+                ledger.counts.unknown_events += 1;
+                return Ok(Line::Skipped);
+            }
+            b"read" => Op::Read,
+            b"write" => Op::Write { fua: false },
+            b"sync" | b"datasync" | b"syncfs" => Op::Flush,
+            b"trim" => {
+                ledger.counts.discards_skipped += 1;
+                return Ok(Line::Skipped);
+            }
+            b"sync_file_range" => {
+                ledger.counts.other_commands += 1;
+                return Ok(Line::Skipped);
+            }
+            b"add" | b"open" | b"close" => return wrong(),
+            _ => return Err(Fault::new(format!("action '{}' is none of fio's", quoted(action)))),
+        };
+        let place = if op == Op::Flush {
+            Extent::default()
+        } else {
+            if length.is_empty() {
+                return wrong();
+            }
+            let (place, unaligned) = extent(whole("offset", offset)?, 1, whole("length", length)?, 1)?;
+            if place.blocks == 0 {
+                ledger.counts.empty += 1;
+                return Ok(Line::Skipped);
+            }
+            ledger.counts.unaligned += u64::from(unaligned);
+            place
+        };
+        let device = ledger.devices.intern(file)?;
+        Ok(Line::Request(Record { time: Time(at), device, op, at: place, response: None }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures::{IOLOGS, feed, read};
+
+    type Seen = (u64, u32, Op, Extent);
+
+    fn seen(text: &str) -> (Result<Vec<Seen>, String>, Ledger) {
+        let (records, ledger) = read(|_| Ok(reader(feed(text))));
+        let seen = records.map(|records| records.iter().map(|r| (r.time.0, r.device.0, r.op, r.at)).collect());
+        (seen.map_err(|error| error.what), ledger)
+    }
+
+    const WRITE: Op = Op::Write { fua: false };
+
+    #[test]
+    fn version_3_has_times_in_microseconds() {
+        let (requests, ledger) = seen(IOLOGS[1]);
+        let expected = [
+            (878_000, 0, WRITE, Extent::new(0, 32)),
+            (888_000, 1, Op::Read, Extent::new(8, 2)),
+            (891_000, 0, Op::Flush, Extent::default()),
+        ];
+        assert_eq!(requests.unwrap(), expected);
+        let counts = &ledger.counts;
+        assert_eq!((counts.remarks, counts.discards_skipped, counts.unaligned, counts.untimed), (6, 1, 1, false));
+        assert_eq!((counts.unknown_events, counts.empty), (1, 1));
+    }
+
+    #[test]
+    fn version_2_has_waits_and_says_so() {
+        let (requests, ledger) = seen(IOLOGS[0]);
+        let expected = [
+            (0, 0, Op::Read, Extent::new(8, 8)),
+            (0, 0, WRITE, Extent::new(16, 8)),
+            (2_500_000, 0, Op::Flush, Extent::default()),
+            (3_500_000, 0, Op::Read, Extent::new(8, 8)),
+        ];
+        assert_eq!(requests.unwrap(), expected);
+        assert!(ledger.counts.untimed && ledger.counts.notes()[0].contains("no times"));
+    }
+
+    #[test]
+    fn a_line_is_an_action_of_a_known_kind() {
+        let wrong = |version: u8, line: &str| {
+            seen(&format!("fio version {version} iolog\n{line}\n")).0.expect_err("a bad line")
+        };
+        assert!(wrong(3, "1 a read 0").starts_with("4 columns, not the 3 or 5 of iolog 3"));
+        assert!(wrong(2, "a read 0 1 1").starts_with("5 columns, not the 2 or 4 of iolog 2"));
+        assert!(wrong(3, "1 a open 0 1").starts_with("5 columns"));
+        assert_eq!(wrong(3, "1.x a read 0 512"), "time '1.x' is not a number");
+        assert_eq!(wrong(2, "a erase 0 512"), "action 'erase' is none of fio's");
+        assert_eq!(wrong(2, "a wait"), "wait is missing");
+        assert!(wrong(2, &"a wait 18000000000000000 0\n".repeat(2)).starts_with("the waits add up"));
+        assert!(seen("0 a read 0 512\n").0.unwrap_err().starts_with("the first line is neither"));
+    }
+}

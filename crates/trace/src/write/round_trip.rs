@@ -1,0 +1,156 @@
+//! What is written reads back: the same requests, but for what the format is known not to hold.
+
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex};
+
+use block::{Extent, Op, Span, Time};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, RngSeed, TestRunner};
+
+use crate::fixtures::{every_format, feed};
+use crate::open;
+use crate::reader::{Device, Record};
+use crate::write::{Lost, Target, Writer};
+
+/// Bytes that can still be reached once they were given away.
+#[derive(Clone, Default)]
+pub(super) struct Shared(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Shared {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().expect("nobody panics").write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+type Named = (Record, String);
+
+pub(super) fn written(target: Target, records: &[Named]) -> (Vec<u8>, Lost) {
+    let out = Shared::default();
+    let mut writer = Writer::new(target, out.clone()).unwrap().expect("it is built in");
+    for (record, device) in records {
+        writer.put(record, device).unwrap();
+    }
+    let lost = writer.finish().unwrap();
+    let bytes = out.0.lock().unwrap().clone();
+    (bytes, lost)
+}
+
+fn read_back(bytes: &[u8]) -> Vec<Named> {
+    let mut trace = open::read(feed(bytes), None, |feed| Ok(vec![feed])).unwrap_or_else(|error| panic!("{error}"));
+    let mut records = Vec::new();
+    while let Some(record) = trace.next() {
+        let record = record.unwrap_or_else(|error| panic!("{error}"));
+        records.push((record, trace.devices()[record.device.0 as usize].clone()));
+    }
+    assert!(trace.counts().notes().is_empty(), "{:?}", trace.counts());
+    records
+}
+
+/// What is compared: the devices are the same, but need not have the same numbers.
+fn seen(records: &[Named]) -> Vec<(Time, &str, Op, Extent)> {
+    records.iter().map(|(record, device)| (record.time, device.as_str(), record.op, record.at)).collect()
+}
+
+/// A request as DiskSim's ASCII holds it.
+fn for_disksim((record, device): &Named) -> Option<Named> {
+    let op = match record.op {
+        Op::Flush => return None,
+        Op::Write { .. } => Op::Write { fua: false },
+        Op::Read => Op::Read,
+    };
+    Some((Record { op, response: None, ..*record }, device.clone()))
+}
+
+/// A request as fio's iolog holds it.
+fn for_iolog((record, device): &Named) -> Named {
+    let op = if record.op.writes() { Op::Write { fua: false } } else { record.op };
+    let time = Time((u128::from(record.time.0) + 500) as u64 / 1000 * 1000);
+    (Record { time, op, response: None, ..*record }, device.clone())
+}
+
+fn check(records: &[Named]) {
+    let wanted: Vec<Named> = records.iter().filter_map(for_disksim).collect();
+    let (bytes, lost) = written(Target::DiskSim, records);
+    assert_eq!((lost.written, lost.flushes), (wanted.len() as u64, (records.len() - wanted.len()) as u64));
+    if !wanted.is_empty() {
+        assert_eq!(seen(&read_back(&bytes)), seen(&wanted));
+        assert!(lost.renamed.is_empty());
+    }
+    let wanted: Vec<Named> = records.iter().map(for_iolog).collect();
+    let (bytes, lost) = written(Target::Iolog, records);
+    assert_eq!(seen(&read_back(&bytes)), seen(&wanted));
+    assert_eq!(lost.rounded, records.iter().filter(|(record, _)| record.time.0 % 1000 != 0).count() as u64);
+}
+
+/// Times stay this far below the end of 64 bits, so that none is rounded past it.
+const LAST: u64 = u64::MAX - 1000;
+
+prop_compose! {
+    fn record()(
+        time in prop_oneof![0..LAST, 0..1_000_000u64, Just(LAST)],
+        device in 0u32..4,
+        op in prop_oneof![
+            Just(Op::Read), Just(Op::Write { fua: false }), Just(Op::Write { fua: true }), Just(Op::Flush)
+        ],
+        start in prop_oneof![0..1u64 << 53, 0..1000u64],
+        blocks in prop_oneof![1..=u32::MAX, 1..100u32],
+        response in proptest::option::of(0..u64::MAX),
+    ) -> Named {
+        let at = if op == Op::Flush { Extent::default() } else { Extent::new(start, blocks) };
+        let record = Record { time: Time(time), device: Device(device), op, at, response: response.map(Span) };
+        (record, (7 * device).to_string())
+    }
+}
+
+/// `HALFTURN_SEED` chooses other requests.
+#[test]
+fn any_requests_read_back() {
+    let seed = std::env::var("HALFTURN_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1);
+    let config = Config { cases: 200, failure_persistence: None, rng_seed: RngSeed::Fixed(seed), ..Config::default() };
+    let result = TestRunner::new(config).run(&proptest::collection::vec(record(), 1..40), |records| {
+        check(&records);
+        Ok(())
+    });
+    if let Err(error) = result {
+        panic!("{error}\nHALFTURN_SEED={seed}");
+    }
+}
+
+#[test]
+fn a_trace_of_every_format_reads_back() {
+    for (format, bytes) in every_format() {
+        let trace = open::read(feed(bytes), Some(format), |feed| Ok(vec![feed])).unwrap();
+        let mut records = Vec::new();
+        for record in trace {
+            // By number, so that no device needs another name.
+            let record = record.unwrap();
+            records.push((record, record.device.0.to_string()));
+        }
+        assert!(!records.is_empty(), "{format}");
+        check(&records);
+    }
+}
+
+#[test]
+fn what_is_lost_is_counted() {
+    let at = Extent::new(8, 8);
+    let record = |time, op, at| Record { time: Time(time), device: Device(0), op, at, response: Some(Span(5)) };
+    let records = [
+        (record(1_500, Op::Write { fua: true }, at), "8,0".to_owned()),
+        (record(2_000, Op::Flush, Extent::default()), "8,0".into()),
+        (record(2_000, Op::Read, Extent::new(8, 1 << 23)), "8,0".into()),
+    ];
+    let (bytes, lost) = written(Target::DiskSim, &records);
+    assert_eq!(String::from_utf8(bytes).unwrap(), "0.001500 0 8 8 0\n0.002000 0 8 8388608 1\n");
+    let renamed = vec![("8,0".to_owned(), "0".to_owned())];
+    assert_eq!(lost, Lost { written: 2, flushes: 1, fua: 1, responses: 2, renamed, ..Lost::default() });
+    let (bytes, lost) = written(Target::Iolog, &records);
+    let expected = "fio version 3 iolog\n2 8,0 add\n2 8,0 open\n2 8,0 write 4096 4096\n2 8,0 sync 0 0\n\
+                    2 8,0 read 4096 4294967296\n2 8,0 close\n";
+    assert_eq!(String::from_utf8(bytes).unwrap(), expected);
+    assert_eq!(lost, Lost { written: 3, fua: 1, responses: 3, rounded: 1, long: 1, ..Lost::default() });
+}
