@@ -6,12 +6,26 @@ use block::{At, BadInput, nearest};
 use std::path::Path;
 
 /// Name and text of each drive, in the order `drive list` shows them.
-const DRIVES: [(&str, &str); 6] = [
+const DRIVES: [(&str, &str); 20] = [
     ("st318437lw", include_str!("../catalogue/st318437lw.toml")),
+    ("wd400bb", include_str!("../catalogue/wd400bb.toml")),
     ("atlas10k", include_str!("../catalogue/atlas10k.toml")),
+    ("atlas10k-validation", include_str!("../catalogue/atlas10k-validation.toml")),
     ("dnes-309170w", include_str!("../catalogue/dnes-309170w.toml")),
     ("mimic-base", include_str!("../catalogue/mimic-base.toml")),
+    ("mimic-base-corrected", include_str!("../catalogue/mimic-base-corrected.toml")),
+    ("mimic-2", include_str!("../catalogue/mimic-2.toml")),
+    ("mimic-3", include_str!("../catalogue/mimic-3.toml")),
+    ("mimic-4", include_str!("../catalogue/mimic-4.toml")),
+    ("mimic-5", include_str!("../catalogue/mimic-5.toml")),
+    ("mimic-6", include_str!("../catalogue/mimic-6.toml")),
+    ("mimic-7", include_str!("../catalogue/mimic-7.toml")),
+    ("mimic-7-corrected", include_str!("../catalogue/mimic-7-corrected.toml")),
+    ("mimic-8", include_str!("../catalogue/mimic-8.toml")),
+    ("mimic-8-corrected", include_str!("../catalogue/mimic-8-corrected.toml")),
+    ("ibm-9lzx", include_str!("../catalogue/ibm-9lzx.toml")),
     ("lxt-535sy", include_str!("../catalogue/lxt-535sy.toml")),
+    ("hp-335h", include_str!("../catalogue/hp-335h.toml")),
     ("nl20", include_str!("../catalogue/nl20.toml")),
 ];
 

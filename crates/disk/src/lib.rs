@@ -16,7 +16,10 @@ mod seek;
 mod sheet;
 mod write;
 
-pub use layout::{Layout, LayoutPlan, Order, Parity, Sparing, Spot, Track, ZonePlan};
+pub use layout::{
+    Child, Elsewhere, EntryPlan, Layout, LayoutPlan, ListPlan, ListZone, Order, Parity, Run, Sparing, Spot, Track,
+    TrackPlan, TreePlan, ZonePlan,
+};
 pub use mechanics::{Access, Mechanics, Passage, Piece, Progress, Stroke, Switches};
 pub use plan::DrivePlan;
 pub use read::{Drive, load, parse};

@@ -120,7 +120,9 @@ impl Mechanics {
     #[must_use]
     pub fn stroke(&self, from: Track, to: Track, write: bool) -> Stroke {
         let seek = self.curve(write).time(from.cylinder.abs_diff(to.cylinder));
-        let switch = if from.head == to.head { Span::ZERO } else { self.switches.head.less(seek) };
+        // A write that may begin before the head has settled as for a read follows a head switch sooner, too.
+        let head = if write { self.switches.head.min(self.switches.head_write) } else { self.switches.head };
+        let switch = if from.head == to.head { Span::ZERO } else { head.less(seek) };
         let moves = seek + switch > Span::ZERO;
         let settle = if write && moves { self.switches.write_settle } else { Span::ZERO };
         Stroke { seek, switch, settle }

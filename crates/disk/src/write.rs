@@ -1,6 +1,9 @@
 //! A drive file (TOML) written from a plan; what [`crate::parse`] reads back is the same drive.
 
-use crate::{After, Ahead, Cache, Drain, DrivePlan, LayoutPlan, Order, Overheads, Parity, SeekCurve, Sparing};
+use crate::{
+    After, Ahead, Cache, Child, Drain, DrivePlan, LayoutPlan, ListPlan, Order, Overheads, Parity, SeekCurve, Sparing,
+    TreePlan,
+};
 use block::Span;
 use std::fmt::Write;
 
@@ -17,8 +20,10 @@ pub fn write(plan: &DrivePlan) -> String {
     text += &format!("\n[rotation]\nrpm = {}\n\n", plan.rpm);
     text += &geometry(&plan.layout);
     text += &format!("\n[seek]\n{}", curve(&plan.seek, "table"));
-    if let Some(write) = &plan.seek_write {
-        text += &curve(write, "write_table");
+    match &plan.seek_write {
+        Some(write @ SeekCurve::Table(_)) => text += &curve(write, "write_table"),
+        Some(write) => text += &format!("\n[seek.write]\n{}", curve(write, "table")),
+        None => {}
     }
     let switches = &plan.switches;
     text += "\n[switch]\n";
@@ -60,7 +65,12 @@ fn insert_before_tables(mut text: String, line: &str) -> String {
 }
 
 fn quoted(text: &str) -> String {
-    format!("\"{}\"", text.escape_default())
+    let escaped = |c: char| match c {
+        '"' | '\\' => format!("\\{c}"),
+        c if c.is_control() => format!("\\u{:04X}", u32::from(c)),
+        c => c.to_string(),
+    };
+    format!("\"{}\"", text.chars().map(escaped).collect::<String>())
 }
 
 fn ms(span: Span) -> String {
@@ -69,6 +79,63 @@ fn ms(span: Span) -> String {
 
 fn after(after: After) -> String {
     if after.read == after.write { ms(after.read) } else { format!("[{}, {}]", ms(after.read), ms(after.write)) }
+}
+
+/// Rows of a list, some to a line.
+fn rows(key: &str, rows: &[String]) -> String {
+    if rows.is_empty() {
+        return String::new();
+    }
+    let lines: String = rows.chunks(8).map(|rows| format!("    {},\n", rows.join(", "))).collect();
+    format!("{key} = [\n{lines}]\n")
+}
+
+/// A tree, as tables after the rest of `[geometry]`.
+fn tree(tree: &TreePlan) -> String {
+    let mut text = String::from("\n[geometry.tree]\n# first sector, last sector, sectors all round\n");
+    let tracks = tree.tracks.iter().map(|it| format!("[{}, {}, {}]", it.low, it.high, it.sectors));
+    text += &rows("tracks", &tracks.collect::<Vec<_>>());
+    text += &rows("slips", &tree.slips.iter().map(|(at, n)| format!("[{at}, {n}]")).collect::<Vec<_>>());
+    let remaps = tree.remaps.iter();
+    let remaps = remaps.map(|it| format!("[{}, {}, {}, {}, {}]", it.first, it.blocks, it.cylinder, it.head, it.sector));
+    text += &rows("remaps", &remaps.collect::<Vec<_>>());
+    for list in &tree.lists {
+        text += "\n[[geometry.tree.list]]\n# first block, cylinder, offset, blocks each, cylinders each, turn each, blocks, \
+                 1 or -1 (cylinders descend), track or list, head (-1: a list)\nentries = [\n";
+        for it in list {
+            let (child, head) = match it.child {
+                Child::Track(track, head) => (track, i64::from(head)),
+                Child::List(list) => (list, -1),
+            };
+            let way = if it.descends { -1 } else { 1 };
+            let _ = writeln!(
+                text,
+                "    [{}, {}, {:?}, {}, {}, {:?}, {}, {way}, {child}, {head}],",
+                it.first, it.cylinder, it.offset, it.each, it.cylinders, it.turn, it.blocks
+            );
+        }
+        text += "]\n";
+    }
+    text
+}
+
+/// A list of runs, as a table after the rest of `[geometry]`.
+fn list(list: &ListPlan) -> String {
+    let mut text = String::from(
+        "\n[geometry.list]\n# first cylinder, last cylinder, sectors a track, first block, offset, head skew, cylinder skew \
+         (revolutions)\nzones = [\n",
+    );
+    for it in &list.zones {
+        let (cylinders, skews) = ((it.first_cylinder, it.last_cylinder), (it.offset, it.head_skew, it.cylinder_skew));
+        let _ = writeln!(
+            text,
+            "    [{}, {}, {}, {}, {:?}, {:?}, {:?}],",
+            cylinders.0, cylinders.1, it.sectors, it.first, skews.0, skews.1, skews.2
+        );
+    }
+    text += "]\n# cylinder, head, first sector, sectors: in ascending blocks\n";
+    let run = |it: &crate::Run| format!("[{}, {}, {}, {}]", it.cylinder, it.head, it.sector, it.count);
+    text + &rows("runs", &list.runs.iter().map(run).collect::<Vec<_>>())
 }
 
 fn geometry(layout: &LayoutPlan) -> String {
@@ -100,6 +167,12 @@ fn geometry(layout: &LayoutPlan) -> String {
     {
         text += &format!("sparing = \"{word}\"\n");
     }
+    if let Some(plan) = &layout.tree {
+        return text + &tree(plan);
+    }
+    if let Some(plan) = &layout.list {
+        return text + &list(plan);
+    }
     text += "skew = \"revolutions\"\n";
     text +=
         "# first cylinder, last cylinder, sectors a track, head skew, cylinder skew (revolutions), spares\nzones = [\n";
@@ -118,11 +191,8 @@ fn geometry(layout: &LayoutPlan) -> String {
         ("slips", zones().flat_map(|(i, z)| z.slips.iter().map(move |slip| format!("[{i}, {slip}]"))).collect()),
         ("remaps", zones().flat_map(|(i, z)| z.remaps.iter().map(move |(a, b)| format!("[{i}, {a}, {b}]"))).collect()),
     ];
-    for (key, rows) in lists {
-        if !rows.is_empty() {
-            let lines: String = rows.chunks(8).map(|rows| format!("    {},\n", rows.join(", "))).collect();
-            text += &format!("{key} = [\n{lines}]\n");
-        }
+    for (key, list) in lists {
+        text += &rows(key, &list);
     }
     text
 }
@@ -130,9 +200,8 @@ fn geometry(layout: &LayoutPlan) -> String {
 fn curve(curve: &SeekCurve, key: &str) -> String {
     match curve {
         SeekCurve::Table(points) => {
-            let rows: Vec<String> = points.iter().map(|(distance, ms)| format!("[{distance}, {ms:?}]")).collect();
-            let lines: String = rows.chunks(8).map(|rows| format!("    {},\n", rows.join(", "))).collect();
-            format!("# distance in cylinders, ms\n{key} = [\n{lines}]\n")
+            let points: Vec<String> = points.iter().map(|(distance, ms)| format!("[{distance}, {ms:?}]")).collect();
+            format!("# distance in cylinders, ms\n{}", rows(key, &points))
         }
         SeekCurve::Lee { a, b, c } => format!("lee_ms = [{a:?}, {b:?}, {c:?}]\n"),
         SeekCurve::TwoPiece { a, b, knee, c, e, first } => {

@@ -7,12 +7,14 @@ use std::path::{Path, PathBuf};
 
 /// The given drives, if they are there.
 fn drives() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/drives/disksim");
-    let mut files: Vec<PathBuf> = std::fs::read_dir(&folder)
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/drives");
+    let is_drive = |path: &PathBuf| disksim::is_ours(path) && !path.to_string_lossy().contains("-layout");
+    let mut files: Vec<PathBuf> = ["disksim", "disksim-g4"]
         .into_iter()
+        .flat_map(|inner| std::fs::read_dir(folder.join(inner)))
         .flatten()
         .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| disksim::is_ours(path))
+        .filter(is_drive)
         .collect();
     files.sort();
     if files.is_empty() {
@@ -51,21 +53,31 @@ fn an_imported_drive_is_the_same_when_written_and_read_back() {
     let imports = drives().into_iter().map(|path| disksim::load(&path, None).unwrap());
     for import in imports.chain([small()]) {
         same(&import, &write(&import.plan));
+        same(&import, &import.text());
     }
+}
+
+#[test]
+fn a_name_of_any_characters_is_written_and_read_back() {
+    let text = SMALL.replace("BASE SMALL", "BASE S\"M\\ä\u{1}\u{85}L");
+    let import = disksim::read("ü.diskspecs", text.as_bytes(), Path::new("."), Some("S\"M\\ä\u{1}\u{85}L")).unwrap();
+    let back = parse("x", "x.toml", &write(&import.plan)).unwrap();
+    assert_eq!((back.sheet.title, back.sheet.sources), (import.plan.title, import.plan.sources));
 }
 
 #[test]
 fn what_is_not_modelled_is_listed_with_its_place() {
     let import = small();
-    let told: Vec<String> =
-        import.ignored.iter().map(|it| format!("{}:{} {} = {}", it.file, it.line, it.parameter, it.value)).collect();
-    assert_eq!(
-        told,
-        [
-            "small.diskspecs:45 Percent error in rpms = 0.5",
-            "small.diskspecs:7 Extradisc 2nd disconnect overhead = 0.25"
-        ]
-    );
+    let told = |neutral| -> Vec<String> {
+        let told = import.ignored.iter().filter(|it| it.neutral == neutral);
+        told.map(|it| format!("{}:{} {} = {}", it.file, it.line, it.parameter, it.value)).collect()
+    };
+    let expected = [
+        "small.diskspecs:45 Percent error in rpms = 0.5",
+        "small.diskspecs:7 Extradisc 2nd disconnect overhead = 0.25",
+    ];
+    assert_eq!(told(false), expected);
+    assert_eq!(told(true), ["small.diskspecs:8 Scheduling policy = 1"]);
     assert_eq!(import.warnings, ["the file says 999 blocks, its layout holds 1104: the layout counts"]);
 }
 
@@ -83,6 +95,100 @@ fn a_small_drive_is_what_its_parameters_say() {
     assert_eq!((sheet.cache.segments, sheet.cache.write_buffer, sheet.cache.shared), (3, 64, false));
     assert_eq!(sheet.overheads.read.write.as_ms(), 0.4);
     assert_eq!(sheet.bus.mb_s.map(|rate| (rate * 1000.0).round()), Some(5120.0));
+}
+
+/// The small drive with some of its text replaced.
+fn with(replace: &[(&str, &str)]) -> Import {
+    let text = replace.iter().fold(SMALL.to_owned(), |text, (old, new)| {
+        assert!(text.contains(old), "{old}");
+        text.replacen(old, new, 1)
+    });
+    disksim::read("small.diskspecs", text.as_bytes(), Path::new("."), None).unwrap()
+}
+
+#[test]
+fn what_is_overridden_is_told_once_as_it_is_in_the_end() {
+    let import = with(&[
+        ("Print stats = 1", "Preseeking level = 1, Max queue length = 4"),
+        ("Immediate buffer write = 1", "Preseeking level = 2"),
+        ("disksim_ioqueue { Scheduling policy = 1", "disksim_ioqueue { Scheduling policy = 3"),
+    ]);
+    let told: Vec<String> =
+        import.ignored.iter().filter(|it| !it.neutral).map(|it| format!("{} = {}", it.parameter, it.value)).collect();
+    let last = ["Scheduling policy = 3", "Extradisc 2nd disconnect overhead = 0.25", "Max queue length = 4"];
+    assert_eq!(told[1..4], last);
+    assert_eq!(told[4..], ["Preseeking level = 2"]);
+}
+
+#[test]
+fn a_write_may_settle_sooner_than_a_read() {
+    let import = with(&[("write settling delay = 0.5", "write settling delay = -0.15")]);
+    let mechanics = &import.drive.sheet.mechanics;
+    let at = |cylinder, head| disk::Track { zone: 0, cylinder, head };
+    let ms = |to, write| mechanics.stroke(at(0, 0), to, write).total().as_ms();
+    // Head switch, seek, a seek with a head switch: before reads and before writes.
+    for (to, read, write) in
+        [(at(0, 1), 0.2, 0.05), (at(1, 0), 1.1, 0.95), (at(10, 1), 2.0, 1.85), (at(0, 0), 0.0, 0.0)]
+    {
+        assert!((ms(to, false) - read).abs() < 1e-5 && (ms(to, true) - write).abs() < 1e-5, "{to:?}");
+    }
+    let crossings = [at(0, 1), at(1, 0)].map(|to| mechanics.crossing(at(0, 0), to, true).as_ms());
+    assert!((crossings[0] - 0.05).abs() < 1e-5 && (crossings[1] - 0.95).abs() < 1e-5, "{crossings:?}");
+    assert_eq!(import.warnings.len(), 1, "{:?}", import.warnings);
+    same(&import, &import.text());
+    // No move takes less than no time.
+    let import = with(&[("write settling delay = 0.5", "write settling delay = -0.5")]);
+    let mechanics = &import.drive.sheet.mechanics;
+    assert!(mechanics.stroke(at(0, 0), at(0, 1), true).total().as_ms() < 1e-5);
+    assert!((mechanics.stroke(at(0, 0), at(1, 0), true).total().as_ms() - 0.9).abs() < 1e-5);
+    assert!(import.warnings.iter().any(|warning| warning.contains("the shortest move")), "{:?}", import.warnings);
+    same(&import, &import.text());
+}
+
+#[test]
+fn only_what_lies_between_host_and_drive_slows_its_bus() {
+    let buses = "disksim_bus SLOW { Read block transfer time = 0.5, Arbitration time = 0.1 }\n\
+                 disksim_bus FAST { Write block transfer time = 0.2, Arbitration time = 0.3 }\n\
+                 instantiate [ b0 .. b1 ] as FAST\ninstantiate [ s ] as SLOW\n";
+    let topology = "topology disksim_bus b1 [ disksim_disk disk0 [], disksim_bus s [] ]\n";
+    let rate = |more: &str| {
+        let text = format!("{SMALL}\n{buses}{more}");
+        let import = disksim::read("small.parv", text.as_bytes(), Path::new("."), Some("disk0")).unwrap();
+        let arbitration = import.ignored.iter().filter(|it| it.parameter == "Arbitration time");
+        let told: Vec<String> = arbitration.map(|it| it.value.clone()).collect();
+        (import.drive.sheet.bus.mb_s.map(|rate| (rate * 1000.0).round()), told)
+    };
+    assert_eq!(rate(topology), (Some(2560.0), vec!["0.3".to_owned()]));
+    // Without a topology, all count.
+    assert_eq!(rate(""), (Some(1024.0), vec!["0.1".to_owned(), "0.3".to_owned()]));
+}
+
+#[test]
+fn a_name_is_the_same_when_written_and_read_back_whatever_is_in_it() {
+    let import =
+        with(&[("BASE SMALL", "BASE O'Häusser\\\"x\u{7f}\u{1}"), ("as SMALL", "as O'Häusser\\\"x\u{7f}\u{1}")]);
+    assert_eq!(import.plan.title, "O'Häusser\\\"x\u{7f}\u{1}");
+    assert_eq!(parse("x", "x.toml", &import.text()).unwrap().sheet.title, import.plan.title);
+}
+
+#[test]
+fn a_seek_file_lies_beside_the_file_that_names_it_or_beside_the_first() {
+    let folder = std::env::temp_dir().join(format!("halfturn-beside-{}", std::process::id()));
+    std::fs::create_dir_all(folder.join("inner")).unwrap();
+    let start = SMALL.find("dm_disk SMALL_model").unwrap();
+    let end = SMALL.find("} # the base").unwrap();
+    let model = SMALL[start..end].replace("Seek type = hplplus10", "Seek type = extracted, Full seek curve = a.seek");
+    std::fs::write(folder.join("inner/a.model"), model).unwrap();
+    let text = format!("{}source inner/a.model\n{}", &SMALL[..start], &SMALL[end..]);
+    let top = folder.join("a.diskspecs");
+    std::fs::write(&top, text).unwrap();
+    let single = || disksim::load(&top, None).map(|import| import.drive.sheet.mechanics.seek.time(1).as_ms());
+    assert!(single().unwrap_err().what.contains("a.seek"));
+    std::fs::write(folder.join("a.seek"), "1, 3.0\n").unwrap();
+    assert_eq!(single(), Ok(3.0));
+    std::fs::write(folder.join("inner/a.seek"), "1, 2.0\n").unwrap();
+    assert_eq!(single(), Ok(2.0));
+    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 /// SplitMix64.
@@ -164,4 +270,25 @@ fn a_file_that_grows_by_inheritance_is_told() {
     let text = format!("disksim_disk A {{ a = [{list}] }}\n{many}");
     let error = disksim::read("a.parv", text.as_bytes(), Path::new("."), None).unwrap_err();
     assert!(error.what.contains("inherited counted again"), "{error}");
+}
+
+#[test]
+fn a_drive_of_as_many_cylinders_as_may_be_is_imported_and_one_more_is_told() {
+    let drive = |last: u32| {
+        let text = format!(
+            "dm_disk A {{ Number of data surfaces = 1, Layout Model = dm_layout_g1 {{ LBN-to-PBN mapping scheme = 0,
+             Sparing scheme used = 0, Zones = [ dm_layout_g1_zone {{ First cylinder number = 0,
+             Last cylinder number = {last}, Blocks per track = 16777215 }} ] }}, Mechanical Model = dm_mech_g1 {{
+             Seek type = linear, Single cylinder seek time = 1.0, Average seek time = 5.0,
+             Full strobe seek time = 9.0, Rotation speed (in rpms) = 7200 }} }}"
+        );
+        disksim::read("a.model", text.as_bytes(), Path::new("."), None)
+    };
+    let import = drive((1 << 24) - 1).unwrap();
+    let mechanics = &import.drive.sheet.mechanics;
+    let last = mechanics.layout.locate(Lbn(mechanics.layout.blocks() - 1));
+    assert_eq!((last.track.cylinder, last.sector, last.left), ((1 << 24) - 1, 16_777_214, 1));
+    // Four bytes for each distance is all a cylinder costs.
+    assert_eq!(mechanics.seek.ns().len(), 1 << 24);
+    assert!(drive(1 << 24).unwrap_err().what.contains("is 16777216"));
 }

@@ -300,9 +300,9 @@ fn a_move_costs_its_seek_or_its_head_switch_and_settles_only_to_write_elsewhere(
         let head = if from.head == to.head { 0 } else { drive.mechanics.switches.head.0 };
         let read = drive.mechanics.stroke(from, to, false);
         prop_assert_eq!((read.seek.0, read.total().0), (seek, seek.max(head)));
-        let moves = seek.max(head) > 0;
-        let settle = if moves { drive.mechanics.switches.write_settle } else { Span::ZERO };
-        prop_assert_eq!(drive.mechanics.stroke(from, to, true).total(), read.total() + settle);
+        let before_write = seek.max(head.min(drive.mechanics.switches.head_write.0));
+        let settle = if before_write > 0 { drive.mechanics.switches.write_settle.0 } else { 0 };
+        prop_assert_eq!(drive.mechanics.stroke(from, to, true).total().0, before_write + settle);
         Ok(())
     });
 }

@@ -95,12 +95,11 @@ impl Segments {
             self.held.push(segment);
             return self.held.len() - 1;
         }
-        let full = |segment: &Segment| segment.start < segment.end;
-        let mut oldest = 0;
-        for (i, segment) in self.held.iter().enumerate() {
-            let best = &self.held[oldest];
-            if (full(segment), segment.used) < (full(best), best.used) {
-                oldest = i;
+        let age = |segment: &Segment| if segment.start < segment.end { segment.used } else { 0 };
+        let (mut oldest, mut least) = (0, u64::MAX);
+        for (i, held) in self.held.iter().enumerate() {
+            if age(held) < least {
+                (oldest, least) = (i, age(held));
             }
         }
         self.held[oldest] = segment;

@@ -23,7 +23,7 @@ pub(crate) struct Delivery {
 impl Delivery {
     /// `blocks` blocks of which a share of `watermark` must be there before they begin to go, no earlier than `from`.
     pub(crate) fn new(bus: u64, blocks: u64, watermark: f64, from: Time, reselect: Span) -> Delivery {
-        let gate = ((blocks as f64 * watermark) as u64).max(1);
+        let gate = if watermark == 0.0 { 1 } else { ((blocks as f64 * watermark) as u64).max(1) };
         Delivery { bus, reselect, gate, held: 0, left: blocks, at: from }
     }
 
@@ -36,13 +36,19 @@ impl Delivery {
     pub(crate) fn take(&mut self, piece: Piece, shift: u32) {
         let blocks = (piece.sectors << shift).min(self.left);
         self.left -= blocks;
-        let each = piece.end.since(piece.began).0 / piece.sectors.max(1);
+        // The common case: a bus faster than the medium, which has nothing to catch up with.
+        let passing = piece.end.since(piece.began);
+        if self.gate <= 1 && self.at <= piece.began && self.time(blocks) <= passing && self.reselect == Span::ZERO {
+            (self.gate, self.at) = (0, piece.end + self.time(1));
+            return;
+        }
         if self.gate > blocks {
             self.gate -= blocks;
             self.held += blocks;
             self.at = self.at.max(piece.end);
             return;
         }
+        let each = passing.0 / piece.sectors.max(1);
         let mut first = piece.began + Span(each);
         let mut blocks = blocks;
         if self.gate > 0 {

@@ -127,11 +127,16 @@ impl Drive {
 
     /// Completes the command that `next` announced. The caller guarantees there is one.
     pub fn finish(&mut self) -> (Time, Tag, Outcome, Parts) {
-        let first = (0..self.flying.len()).min_by_key(|i| self.flying[*i].end).expect("a command is in flight");
-        let done = self.flying.remove(first);
+        let done = match self.flying.len() {
+            1 => self.flying.pop().expect("it is one"),
+            several => {
+                let first = (0..several).min_by_key(|i| self.flying[*i].end).expect("a command is in flight");
+                self.flying.remove(first)
+            }
+        };
         // Where several are in service, each moment counts for one of them.
         let before = self.account.until.max(self.account.since).since(done.issued);
-        self.account.parts += done.parts.after(before);
+        self.account.parts += if before == Span::ZERO { done.parts } else { done.parts.after(before) };
         self.account.busy += done.end.since(done.issued).less(before);
         self.account.commands += 1;
         self.account.until = self.account.until.max(done.end);
@@ -156,6 +161,11 @@ impl Drive {
     /// The caller guarantees that it brought the drive to `now` with `advance`.
     #[must_use]
     pub fn foresee(&self, now: Time, command: Command) -> Span {
+        self.foresee_from(now, command, false)
+    }
+
+    /// The same, for a command that may have waited in the drive.
+    fn foresee_from(&self, now: Time, command: Command, queued: bool) -> Span {
         let (write, overheads) = (command.verb.writes(), &self.overheads);
         let after = self.last_write.is_some();
         match command.verb {
@@ -169,7 +179,7 @@ impl Drive {
             Verb::Write { fua: false } if self.buffer.capacity() > 0 => overheads.buffered,
             _ => overheads.write,
         };
-        let ready = now + class.a(after);
+        let ready = now + self.overhead(class, queued);
         let (free, track) = self.freed(ready);
         let (_, passage) = self.access(free.max(ready), track, command.at, write);
         passage.began.since(now)
@@ -235,7 +245,7 @@ impl Drive {
             let mut soonest = Span(u64::MAX);
             // What came after a flush waits for it.
             for (i, waiting) in self.waiting.iter().take_while(|it| it.command.verb != Verb::Flush).enumerate() {
-                let span = self.foresee(now, waiting.command);
+                let span = self.foresee_from(now, waiting.command, now > waiting.issued);
                 if span < soonest {
                     (chosen, soonest) = (i, span);
                 }

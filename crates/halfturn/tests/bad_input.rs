@@ -15,6 +15,10 @@ fn drive(path: &Path) -> Option<BadInput> {
     disk::load(path).err()
 }
 
+fn disksim(path: &Path) -> Option<BadInput> {
+    disk::disksim::load(path, None).err()
+}
+
 fn trace(path: &Path) -> Option<BadInput> {
     let name = path.file_name()?.to_str()?;
     let forced = name.strip_prefix("forced-").and_then(|rest| rest.split_once("--"));
@@ -28,7 +32,9 @@ fn check(folder: &str, read: impl Fn(&Path) -> Option<BadInput>) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/bad").join(folder);
     let mut files: Vec<PathBuf> = fs::read_dir(&folder).expect("is there").map(|entry| entry.unwrap().path()).collect();
     files.sort();
-    files.retain(|path| path.extension().is_none_or(|extension| extension != "expected"));
+    // Seek files and maps are read by way of the parameters that name them.
+    let beside = |path: &PathBuf| ["expected", "seek", "raw"].iter().any(|end| path.extension() == Some(end.as_ref()));
+    files.retain(|path| !beside(path));
     assert!(files.len() >= 10, "the bad files are gone");
     let mut wrong = String::new();
     for path in files {
@@ -55,6 +61,11 @@ fn bad_experiments() {
 #[test]
 fn bad_drives() {
     check("drive", drive);
+}
+
+#[test]
+fn bad_parameters_of_disksim() {
+    check("disksim", disksim);
 }
 
 #[test]

@@ -39,8 +39,8 @@ pub(crate) struct Drives<'a, L: Measured> {
     load: L,
     stop: Stop,
     now: Time,
-    /// When the command in flight was issued.
-    issued: Time,
+    /// When each command in flight was issued, by tag.
+    issued: Vec<Time>,
     measuring: bool,
     /// Whether a request was ever due while the core had no room.
     crowded: bool,
@@ -61,11 +61,11 @@ pub(crate) struct Remains<L> {
 impl<'a, L: Measured> Drives<'a, L> {
     pub(crate) fn new(drive: Drive, load: L, stop: Stop, tell: &'a (dyn Fn(u64) + Sync)) -> Drives<'a, L> {
         Drives {
+            issued: vec![Time::ZERO; usize::from(drive.caps().depth)],
             drive,
             load,
             stop,
             now: Time::ZERO,
-            issued: Time::ZERO,
             measuring: false,
             crowded: false,
             ended: 0,
@@ -86,9 +86,11 @@ impl<'a, L: Measured> Drives<'a, L> {
         Ok(Remains { load: self.load, account, crowded: self.crowded })
     }
 
-    /// From the first moment after the warm-up at which no command is in flight, the arm's time is accounted.
+    /// From the first moment after the warm-up at which no command is in flight, the arm's time is accounted; where
+    /// the drive queues commands, from the first completion.
     fn begin_measuring(&mut self, now: Time) {
-        if !self.measuring && now >= self.load.meter().from() && self.drive.next().is_none() {
+        let between = self.issued.len() > 1 || self.drive.next().is_none();
+        if !self.measuring && now >= self.load.meter().from() && between {
             self.measuring = true;
             self.drive.take_account(now);
         }
@@ -96,7 +98,7 @@ impl<'a, L: Measured> Drives<'a, L> {
 
     fn completion(&mut self) -> (Time, Input) {
         let (now, tag, outcome, _) = self.drive.finish();
-        self.load.meter_mut().command(self.issued, now);
+        self.load.meter_mut().command(self.issued[tag.0 as usize], now);
         (now, Input::Done(tag, now, outcome))
     }
 
@@ -104,7 +106,7 @@ impl<'a, L: Measured> Drives<'a, L> {
         if let Place::Request(id, _) = command.place {
             self.load.began(now, id);
         }
-        self.issued = now;
+        self.issued[tag.0 as usize] = now;
         self.drive.issue(now, tag, command);
     }
 

@@ -2,7 +2,7 @@
 
 use crate::drives::{ArmTime, Drives, Stop};
 use crate::oracle::Oracle;
-use block::{BadInput, Time};
+use block::{At, BadInput, Time};
 use disk::{Sheet, Truth};
 use drive::{Account, Drive};
 use load::experiment::{Case, Experiment, Predictor as Choice};
@@ -115,6 +115,12 @@ pub fn replicate(
     let choice = &experiment.drive;
     let disk::Drive { mut sheet, truth } = disk::catalogue::find(&choice.model)?;
     sheet.cache = sheet.cache.switched(choice.read_cache, choice.write_buffer);
+    if choice.queue > sheet.queue.depth {
+        let what = format!("the drive takes {} commands at once, not {}", sheet.queue.depth, choice.queue);
+        let mend = "ask for no more in `queue` of [drive], or give the drive's file a [queue] with a greater depth";
+        return Err(BadInput::new(choice.model.clone(), At::File, what, mend));
+    }
+    sheet.queue.depth = choice.queue;
     let truth = if choice.noise { truth } else { Truth::default() };
     let seed = experiment.run.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(u64::from(replication));
     let drive = Drive::new(&sheet, &truth, seed);

@@ -38,7 +38,7 @@ mod mutation;
 
 pub use counts::Counts;
 pub use format::Format;
-pub use open::{files, open};
+pub use open::{files, from_bytes, open};
 pub use reader::{Device, Record, Trace};
 pub use summary::{DeviceSummary, Distances, Responses, Summary, Windows};
 pub use survey::Survey;

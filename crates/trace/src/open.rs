@@ -1,5 +1,6 @@
 //! Opening a trace: which files it has and, unless told, which format.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use block::{At, BadInput};
@@ -30,6 +31,20 @@ pub fn open(path: &Path, format: Option<Format>) -> Result<Trace, BadInput> {
     // Of blktrace's files, those of idle CPUs are empty.
     let format = if empty { format.or(Some(Format::Blktrace)) } else { format };
     read(feed, format, |feed| if files.len() == 1 { Ok(vec![feed]) } else { all_cpus(path, &files) })
+}
+
+/// Reads a trace out of `bytes`, which messages call `name`, compressed or not.
+///
+/// # Errors
+/// As those of [`open`].
+pub fn from_bytes(name: &str, bytes: impl Read + Send + 'static, format: Option<Format>) -> Result<Trace, BadInput> {
+    let source = Source::unpacked(name, bytes)
+        .map_err(|error| BadInput::new(name, At::File, format!("cannot be read: {error}"), "check the file"))?;
+    let mut feed = Feed::new(source);
+    if feed.peek(1)?.is_empty() {
+        return Err(feed.bad_file("the file is empty", "name a file with a trace in it"));
+    }
+    read(feed, format, |feed| Ok(vec![feed]))
 }
 
 /// Reads `feed`, or all the feeds `cpus` makes of it if it is blktrace's.

@@ -2,28 +2,24 @@
 
 use super::mechanics::span;
 use super::params::{Ignored, Params};
-use super::parse::{Parsed, Value};
+use super::parse::Parsed;
+use super::path;
 use crate::{After, Ahead, Bus, Cache, Disconnect, Drain, DrivePlan, Overheads};
 use block::{BadInput, Span};
 
 /// Sizes in blocks and counts: no drive has more.
 const MOST: f64 = 1e9;
 
-/// Parameters that bear on no time, or on times only where commands queue in the drive.
-const HARMLESS: [&str; 12] = [
+/// Parameters that bear on no time where a drive has its bus for itself.
+const HARMLESS: [&str; 5] = [
     "Print stats",
     "Avg sectors per cylinder",
     "Calc sector by sector",
-    "Scheduler",
-    "Max queue length",
     "Hold bus entire read xfer",
     "Hold bus entire write xfer",
-    "Allow sneaky partial read hits",
-    "Allow sneaky intermediate read hits",
-    "Allow write prebuffering",
-    "Write hit stop prefetch",
-    "Read directly to buffer",
 ];
+/// Parameters that do nothing at 1: what is modelled.
+const AT_ONE: [&str; 3] = ["Max queue length", "Write hit stop prefetch", "Read directly to buffer"];
 
 /// The parameters of a drive beyond its mechanics.
 pub(super) fn plan(
@@ -35,7 +31,7 @@ pub(super) fn plan(
 ) -> Result<(), BadInput> {
     let fast = disk.whole_or_zero("Fast write level", MOST)?;
     plan.overheads = overheads(disk, fast > 0)?;
-    plan.bus = bus(disk, parsed, warnings)?;
+    plan.bus = bus(disk, parsed, ignored, warnings)?;
     plan.cache = cache(disk, fast > 0)?;
     plan.access.reads = disk.flag("Immediate buffer read")?;
     plan.access.writes = disk.flag("Immediate buffer write")?;
@@ -48,8 +44,26 @@ pub(super) fn plan(
     if fast == 1 {
         warnings.push("`Fast write level = 1` is taken as 2: with one command at a time they are the same".into());
     }
-    ignored.extend(disk.rest(&HARMLESS));
+    if let Some(queue) = disk.block("Scheduler")? {
+        ignored.extend(scheduler(&disk.inner(queue))?);
+    }
+    let mut rest = disk.rest(&HARMLESS);
+    for it in &mut rest {
+        it.neutral = if AT_ONE.contains(&it.parameter.as_str()) { it.value == "1" } else { it.neutral };
+    }
+    ignored.extend(rest);
     Ok(())
+}
+
+/// What the scheduler of the disk holds beside first come, first served: nothing of it is modelled, and nothing of it
+/// counts where one command is in the drive at a time.
+fn scheduler(queue: &Params) -> Result<Vec<Ignored>, BadInput> {
+    let name = "Scheduling policy";
+    let comes_first = queue.number(name)?.is_none_or(|policy| policy == 1.0);
+    let policy = queue.find(name).map(|param| Ignored { neutral: comes_first, ..queue.ignored(param) });
+    let delays = ["Write initiation delay", "Read initiation delay"].map(|name| queue.find(name));
+    let delays = delays.into_iter().flatten().map(|param| queue.ignored(param));
+    Ok(policy.into_iter().chain(delays).collect())
 }
 
 fn overheads(disk: &Params, fast: bool) -> Result<Overheads, BadInput> {
@@ -84,20 +98,18 @@ fn overheads(disk: &Params, fast: bool) -> Result<Overheads, BadInput> {
     })
 }
 
-fn bus(disk: &Params, parsed: &Parsed, warnings: &mut Vec<String>) -> Result<Bus, BadInput> {
-    let mut block_ms = disk.or_zero("Bulk sector transfer time")?;
+fn bus(
+    disk: &Params,
+    parsed: &Parsed,
+    ignored: &mut Vec<Ignored>,
+    warnings: &mut Vec<String>,
+) -> Result<Bus, BadInput> {
+    let block_ms = disk.or_zero("Bulk sector transfer time")?;
     if block_ms < 0.0 {
         warnings.push(format!("`Bulk sector transfer time` is {block_ms}: the bus is taken to have no limit"));
     }
-    // The slowest on the way sets the pace.
-    for block in parsed.blocks.iter().filter(|block| ["disksim_bus", "disksim_ctlr"].contains(&block.kind.as_str())) {
-        for name in ["Read block transfer time", "Write block transfer time", "Bulk sector transfer time"] {
-            if let Some(Value::Number(ms)) = block.find(name).map(|param| &param.value) {
-                block_ms = block_ms.max(*ms);
-            }
-        }
-    }
-    let mb_s = (block_ms > 0.0).then(|| 0.512 / block_ms);
+    let block_ms = path::block_ms(disk, parsed, block_ms, ignored)?;
+    let mb_s = (block_ms > 1e-9).then(|| 0.512 / block_ms);
     let mark = disk.or_zero("High (read) water mark")?.clamp(0.0, 1.0);
     let by_request = disk.flag("Set watermark by reqsize")?;
     if mark > 0.0 && !by_request {
@@ -112,7 +124,7 @@ fn cache(disk: &Params, fast: bool) -> Result<Cache, BadInput> {
     let segments = whole("Number of buffer segments")?.min(1 << 16);
     let segment = whole("Segment size (in blks)")?;
     let most = whole("Maximum read-ahead (blks)")?;
-    let writes = if dedicated { 1 } else { whole("Maximum number of write segments")?.max(1) };
+    let writes = if dedicated { 1 } else { whole("Maximum number of write segments")?.clamp(1, 1 << 16) };
     let _ = whole("Maximum number of write segments")?;
     let ahead = match disk.whole_or_zero("Buffer continuous read", MOST)? {
         0 => Ahead::Nowhere,
@@ -139,7 +151,7 @@ fn cache(disk: &Params, fast: bool) -> Result<Cache, BadInput> {
         written_hits: disk.flag("Allow read hits on write data")?,
         hits_wait: !sneaky,
         stops_in_sector: disk.flag("Stop prefetch in sector")?,
-        write_buffer: if fast { writes.saturating_mul(segment) } else { 0 },
+        write_buffer: if fast { writes.saturating_mul(segment).min(1 << 31) } else { 0 },
         write_extents: writes,
         shared: !dedicated && caches,
         drain: Drain::InOrder,

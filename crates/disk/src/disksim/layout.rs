@@ -1,25 +1,124 @@
-//! `dm_layout_g1` read into a plan.
+//! The layout of a `dm_disk` read into a plan.
 
+use super::list;
 use super::params::Params;
 use super::parse::{Block, Value};
-use crate::{Drive, LayoutPlan, Order, Parity, Sparing, ZonePlan};
+use crate::{Child, Drive, Elsewhere, EntryPlan, LayoutPlan, Order, Parity, Sparing, TrackPlan, TreePlan, ZonePlan};
 use block::BadInput;
+use std::path::Path;
 
 /// Cylinders, heads, sectors: no drive has more.
 const MOST: f64 = 16_777_215.0;
 
 /// The layout of a `dm_disk`.
-pub(super) fn plan(model: &Params, warnings: &mut Vec<String>) -> Result<LayoutPlan, BadInput> {
+pub(super) fn plan(model: &Params, path: &Path, warnings: &mut Vec<String>) -> Result<LayoutPlan, BadInput> {
     let layout = model.block("Layout Model")?.ok_or_else(|| model.missing("Layout Model"))?;
     let heads = model.whole("Number of data surfaces", 1024.0)? as u32;
+    if heads == 0 {
+        return Err(model.error("Number of data surfaces", "a drive without surfaces", "give at least one"));
+    }
     let layout = model.inner(layout);
     match layout.block.kind.as_str() {
         "dm_layout_g1" => zoned(&layout, heads, warnings),
+        "dm_layout_g2" => list::plan(&layout, heads, path, warnings),
+        "dm_layout_g4" => tree(&layout, heads, model.or_zero("Block count")?),
         kind => {
             let what = format!("a layout of type '{kind}' is not known here");
             Err(layout.here(what, "layouts are dm_layout_g1, dm_layout_g2 and dm_layout_g4"))
         }
     }
+}
+
+/// Values taken from a list one after the other, with their types checked.
+struct Row<'a> {
+    params: &'a Params<'a>,
+    name: &'static str,
+    values: std::slice::Iter<'a, Value>,
+}
+
+impl<'a> Row<'a> {
+    fn error(&self, what: &str) -> BadInput {
+        self.params.error(self.name, format!("`{}` holds {what}", self.name), "compare it with DiskSim's manual")
+    }
+
+    fn number(&mut self) -> Result<f64, BadInput> {
+        match self.values.next() {
+            Some(Value::Number(number)) => Ok(*number),
+            _ => Err(self.error("what is no number, or too few")),
+        }
+    }
+
+    fn whole(&mut self, most: f64) -> Result<u64, BadInput> {
+        let number = self.number()?;
+        if (0.0..=most).contains(&number) && number.fract() == 0.0 {
+            return Ok(number as u64);
+        }
+        Err(self.error(&format!("{number} where a whole number up to {most} should be")))
+    }
+
+    fn is_done(&self) -> bool {
+        self.values.len() == 0
+    }
+}
+
+/// Blocks: exact as a number.
+const BLOCKS: f64 = 9_007_199_254_740_992.0;
+
+/// A layout of the fourth generation.
+fn tree(layout: &Params, heads: u32, said: f64) -> Result<LayoutPlan, BadInput> {
+    let row = |name: &'static str| -> Result<Row, BadInput> {
+        Ok(Row { params: layout, name, values: layout.list(name)?.iter() })
+    };
+    let mut plan = TreePlan::default();
+    let mut tracks = row("TP")?;
+    while !tracks.is_done() {
+        let (low, high, sectors) = (tracks.whole(MOST)?, tracks.whole(MOST)?, tracks.whole(MOST)?);
+        plan.tracks.push(TrackPlan { low: low as u32, high: high as u32, sectors: sectors as u32 });
+    }
+    for list in layout.list("IDX")? {
+        let Value::List(list) = list else {
+            return Err(layout.error("IDX", "`IDX` holds what is no list", "write [ [entries], … ]"));
+        };
+        let mut values = Row { params: layout, name: "IDX", values: list.iter() };
+        let mut entries = Vec::new();
+        while !values.is_done() {
+            entries.push(entry(&mut values)?);
+        }
+        plan.lists.push(entries);
+    }
+    let mut slips = row("Slips")?;
+    while !slips.is_done() {
+        let place = slips.whole(BLOCKS)?;
+        plan.slips.push((place, slips.number()? as i64));
+    }
+    let mut remaps = row("Remaps")?;
+    while !remaps.is_done() {
+        let (first, blocks) = (remaps.whole(BLOCKS)?, remaps.whole(MOST)?);
+        let (cylinder, head, sector) = (remaps.whole(MOST)?, remaps.whole(MOST)?, remaps.whole(MOST)?);
+        // The sectors of its track, which the tree knows.
+        remaps.whole(MOST)?;
+        let (cylinder, head, sector) = (cylinder as u32, head as u32, sector as u32);
+        plan.remaps.push(Elsewhere { first, blocks, cylinder, head, sector });
+    }
+    let mut plan = LayoutPlan { heads, sector_blocks: 1, tree: Some(plan), ..LayoutPlan::default() };
+    // The file's count bounds a tree, which may go on to spares.
+    let held = crate::Layout::new(&plan).map_err(|what| layout.here(what, "correct the tree"))?.blocks();
+    plan.blocks = (said >= 1.0 && (said as u64) < held).then_some(said as u64);
+    Ok(plan)
+}
+
+fn entry(values: &mut Row) -> Result<EntryPlan, BadInput> {
+    let (first, cylinder, offset) = (values.whole(BLOCKS)?, values.whole(MOST)? as u32, values.number()?);
+    let (each, cylinders, turn) = (values.whole(BLOCKS)?, values.whole(MOST)? as u32, values.number()?);
+    let (blocks, run) = (values.whole(BLOCKS)?, values.number()?);
+    let child = match values.values.next() {
+        Some(Value::Word(word)) if word == "TRACK" => {
+            Child::Track(values.whole(MOST)? as u32, values.whole(MOST)? as u32)
+        }
+        Some(Value::Word(word)) if word == "IDX" => Child::List(values.whole(MOST)? as u32),
+        _ => return Err(values.error("what is neither TRACK nor IDX where one of them should be")),
+    };
+    Ok(EntryPlan { first, cylinder, offset, each, cylinders, turn, blocks, descends: run < 0.0, child })
 }
 
 /// What the file says of cylinders and blocks beside what its zones hold.
@@ -70,12 +169,14 @@ fn zoned(layout: &Params, heads: u32, warnings: &mut Vec<String>) -> Result<Layo
         Some(Value::Word(word)) => word.starts_with("rev"),
         Some(_) => return Err(layout.error("Skew units", "no unit of skew", "give sectors or revolutions")),
     };
-    let mut zones = Vec::new();
+    let (mut zones, mut unknown) = (Vec::new(), Vec::new());
     for value in layout.list("Zones")? {
         let Value::Block(block) = value else {
             return Err(layout.error("Zones", "a zone is no block", "write dm_layout_g1_zone { … }"));
         };
-        zones.push(zone(&layout.inner(block), in_revolutions)?);
+        let block = layout.inner(block);
+        zones.push(zone(&block, in_revolutions)?);
+        unknown.extend(block.rest(&[]));
     }
     // The sectors of a cylinder that slips push over its end go on in the next one, so slips of tracks ascend.
     for zone in &mut zones {
@@ -86,9 +187,9 @@ fn zoned(layout: &Params, heads: u32, warnings: &mut Vec<String>) -> Result<Layo
             warnings.push(format!("zone from cylinder {}: a slip is given twice", zone.first_cylinder));
         }
     }
-    let unknown = layout.rest(&[]);
+    unknown.extend(layout.rest(&[]));
     warnings.extend(unknown.iter().map(|it| format!("{}:{}: `{}` is not modelled", it.file, it.line, it.parameter)));
-    Ok(LayoutPlan { heads, order, sector_blocks: 1, sparing, zones, blocks: None })
+    Ok(LayoutPlan { heads, order, sector_blocks: 1, sparing, zones, ..LayoutPlan::default() })
 }
 
 fn zone(zone: &Params, in_revolutions: bool) -> Result<ZonePlan, BadInput> {

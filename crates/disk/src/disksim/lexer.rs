@@ -1,5 +1,6 @@
 //! Words and signs of DiskSim's parameter language, with the files they `source` read in place.
 
+use super::files;
 use block::{At, BadInput};
 use std::path::{Path, PathBuf};
 
@@ -122,22 +123,18 @@ impl Lexer {
         if self.stack.len() >= DEPTH || self.files.len() >= FILES {
             return Err(bad(self, format!("more than {DEPTH} files deep, or {FILES} in all"), "source fewer files"));
         }
-        let size = std::fs::metadata(path).map(|data| data.len()).unwrap_or(0);
-        self.bytes = self.bytes.saturating_add(size);
-        if self.bytes > BYTES {
-            return Err(bad(
-                self,
-                format!("more than {} MiB of parameters", BYTES >> 20),
-                "name the file of one drive",
-            ));
-        }
-        let text = std::fs::read(path).map_err(|error| {
-            bad(
-                self,
-                format!("'{shown}' cannot be read: {error}"),
-                "check the name; files are looked for beside the one that sources them",
-            )
+        let text = files::read(path, BYTES).map_err(|error| {
+            if from.is_none() {
+                return bad(self, format!("cannot be read: {error}"), "check the name");
+            }
+            let mend = "check the name; files are looked for beside the one that sources them";
+            bad(self, format!("'{shown}' cannot be read: {error}"), mend)
         })?;
+        self.bytes = self.bytes.saturating_add(text.len() as u64);
+        if self.bytes > BYTES {
+            let what = format!("more than {} MiB of parameters", BYTES >> 20);
+            return Err(bad(self, what, "name the file of one drive"));
+        }
         let place = Place { file: self.files.len() as u32, line: 1 };
         self.files.push(shown);
         self.stack.push(Source { path: path.to_owned(), text, at: 0, place });

@@ -1,5 +1,6 @@
 //! `dm_mech_g1` read into a plan, with the seek files it names.
 
+use super::files;
 use super::params::{Ignored, Params};
 use crate::{LayoutPlan, SeekCurve, Switches};
 use block::{At, BadInput, Span};
@@ -7,6 +8,8 @@ use std::path::Path;
 
 /// Points of a seek file, at most.
 const POINTS: usize = 1 << 20;
+/// Bytes of a seek file, at most.
+const BYTES: u64 = 64 << 20;
 
 /// What the mechanics of a drive are.
 pub(super) struct Mechanics {
@@ -39,9 +42,16 @@ pub(super) fn plan(
     {
         warnings.push(format!("`Access time type = {kind}`: seeks and rotation are simulated all the same"));
     }
-    let cylinders = layout.zones.last().map_or(1, |zone| zone.last_cylinder.saturating_add(1));
-    let (seek, seek_write) = curves(&mechanics, cylinders, path)?;
-    let switches = switches(&mechanics, &seek, seek_write.as_ref(), warnings)?;
+    let said = model.or_zero("Number of cylinders")?.clamp(1.0, 16_777_216.0) as u32;
+    let listed = layout.list.as_ref().and_then(|list| list.zones.last()).map(|zone| zone.last_cylinder);
+    let last = layout.zones.last().map(|zone| zone.last_cylinder).or(listed);
+    let cylinders = last.map_or(said, |last| last.saturating_add(1));
+    let (seek, mut seek_write) = curves(&mechanics, cylinders, path)?;
+    let settle = settle(&mechanics, seek_write.as_ref().unwrap_or(&seek), cylinders, warnings)?;
+    let switches = switches(&mechanics, &seek, seek_write.as_ref(), settle)?;
+    if settle < 0.0 {
+        seek_write = Some(shifted(seek_write.as_ref().unwrap_or(&seek), settle));
+    }
     if let Some(param) = mechanics.find("Percent error in rpms")
         && mechanics.or_zero("Percent error in rpms")? != 0.0
     {
@@ -56,18 +66,48 @@ pub(super) fn span(ms: f64) -> Span {
     Span((ms.clamp(0.0, 1e7) * 1e6 + 0.5) as u64)
 }
 
+/// What a write adds to a move, in ms. It is negative where the times measured are those of reads, before which the
+/// head settles longer, but never longer than a move takes.
+fn settle(mechanics: &Params, write: &SeekCurve, cylinders: u32, warnings: &mut Vec<String>) -> Result<f64, BadInput> {
+    let settle = mechanics.or_zero("Add. write settling delay")?;
+    if settle >= 0.0 {
+        return Ok(settle);
+    }
+    let head = Some(mechanics.or_zero("Head switch time")?).filter(|head| *head > 0.0);
+    let least = (1..cylinders).map(|distance| write.ms(distance)).chain(head).fold(f64::INFINITY, f64::min);
+    // A nanosecond is left, so that rounding leaves no seek below zero.
+    let bounded = settle.max(1e-6 - least).min(0.0);
+    if bounded > settle {
+        warnings.push(format!(
+            "`Add. write settling delay` is {settle}: taken as {bounded:.6}, since the shortest move takes {least} ms"
+        ));
+    }
+    Ok(bounded)
+}
+
+/// A curve with each time longer by `by` ms.
+fn shifted(curve: &SeekCurve, by: f64) -> SeekCurve {
+    match curve {
+        SeekCurve::Table(points) => {
+            let first = points.first().is_some_and(|point| point.0 > 1).then(|| (1, curve.ms(1)));
+            let points = first.into_iter().chain(points.iter().copied());
+            SeekCurve::Table(points.map(|(distance, ms)| (distance, (ms + by).max(0.0))).collect())
+        }
+        SeekCurve::Lee { a, b, c } => SeekCurve::Lee { a: *a, b: *b, c: c + by },
+        SeekCurve::TwoPiece { a, b, knee, c, e, first } => {
+            let first = first.iter().map(|ms| ms + by).collect();
+            SeekCurve::TwoPiece { a: a + by, b: *b, knee: *knee, c: c + by, e: *e, first }
+        }
+    }
+}
+
 fn switches(
     mechanics: &Params,
     seek: &SeekCurve,
     write: Option<&SeekCurve>,
-    warnings: &mut Vec<String>,
+    settle: f64,
 ) -> Result<Switches, BadInput> {
     let head = mechanics.or_zero("Head switch time")?.max(0.0);
-    let mut settle = mechanics.or_zero("Add. write settling delay")?;
-    if settle < 0.0 {
-        warnings.push(format!("`Add. write settling delay` is {settle}: taken for none"));
-        settle = 0.0;
-    }
     // Every crossing is a seek of one cylinder or a head switch, whichever takes longer, and settles before a write.
     let cylinder = seek.ms(1).max(head);
     let cylinder_write = write.unwrap_or(seek).ms(1).max(head) + settle;
@@ -105,7 +145,8 @@ fn curves(mechanics: &Params, cylinders: u32, path: &Path) -> Result<(SeekCurve,
                 _ if v6 >= 0.0 => vec![v6],
                 _ => Vec::new(),
             };
-            let knee = (v1 - 1.0).clamp(0.0, 1e9) as u32;
+            // The first piece holds below V1, which need not be whole.
+            let knee = (v1.ceil() - 1.0).clamp(0.0, 1e9) as u32;
             Ok((SeekCurve::TwoPiece { a: v2, b: v3, knee, c: v4, e: v5, first }, None))
         }
         "curve" | "linear" => {
@@ -134,15 +175,16 @@ fn curves(mechanics: &Params, cylinders: u32, path: &Path) -> Result<(SeekCurve,
 
 /// A seek file: lines of `distance, ms [, standard deviation [, ms before writes]]`.
 fn file(mechanics: &Params, name: &str, path: &Path) -> Result<(SeekCurve, Option<SeekCurve>), BadInput> {
-    let path = path.parent().unwrap_or(Path::new("")).join(name);
-    let bytes = std::fs::read(&path).map_err(|error| {
+    let path = mechanics.beside("Full seek curve", name, path);
+    let bytes = files::read(&path, BYTES).map_err(|error| {
         let what = format!("the seek file '{}' cannot be read: {error}", path.display());
         mechanics.error("Full seek curve", what, "put it beside the file that names it")
     })?;
-    points(&path.display().to_string(), &String::from_utf8_lossy(&bytes))
+    super::seeks(&path.display().to_string(), &bytes)
 }
 
-fn points(file: &str, text: &str) -> Result<(SeekCurve, Option<SeekCurve>), BadInput> {
+/// The points of a seek file.
+pub(super) fn points(file: &str, text: &str) -> Result<(SeekCurve, Option<SeekCurve>), BadInput> {
     let (mut read, mut write) = (Vec::new(), Vec::new());
     for (i, line) in text.lines().enumerate() {
         let line = line.split('#').next().unwrap_or_default().trim();

@@ -2,13 +2,16 @@
 //! listed, never swallowed.
 
 mod controller;
+mod files;
 mod layout;
 mod lexer;
+mod list;
 mod mechanics;
 mod params;
 mod parse;
+mod path;
 
-use crate::{Access, Bus, Cache, Drive, DrivePlan, Overheads, Queue, Truth};
+use crate::{Access, Bus, Cache, Drive, DrivePlan, Layout, Overheads, Queue, Run, SeekCurve, Truth};
 use block::{At, BadInput, nearest};
 use lexer::Lexer;
 pub use params::Ignored;
@@ -29,11 +32,27 @@ pub struct Import {
     pub warnings: Vec<String>,
 }
 
+impl Import {
+    /// The text of a drive file: what is not modelled as comments, then the drive.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        for warning in &self.warnings {
+            text += &format!("# note: {}\n", warning.escape_debug());
+        }
+        for it in self.ignored.iter().filter(|it| !it.neutral) {
+            let line = format!("{}:{}: {} = {}", base(&it.file), it.line, it.parameter, it.value);
+            text += &format!("# not modelled: {}\n", line.escape_debug());
+        }
+        text + &crate::write(&self.plan)
+    }
+}
+
 /// Whether a file's name says that it is DiskSim's.
 #[must_use]
 pub fn is_ours(path: &Path) -> bool {
     let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
-    ["parv", "diskspecs", "model"].contains(&ending)
+    ["parv", "diskspecs", "model"].iter().any(|known| ending.eq_ignore_ascii_case(known))
 }
 
 /// Reads the drive of a file: the one named, the only one, or the only one that is instantiated.
@@ -54,16 +73,32 @@ pub fn read(file: &str, text: &[u8], beside: &Path, name: Option<&str>) -> Resul
     import(&parsed, file, &beside.join(file), name)
 }
 
+/// Reads the text of a seek file shown as `file` in errors: the curve, and that before writes if it is another.
+///
+/// # Errors
+/// Bad input with file, line and mend.
+pub fn seeks(file: &str, text: &[u8]) -> Result<(SeekCurve, Option<SeekCurve>), BadInput> {
+    mechanics::points(file, &String::from_utf8_lossy(text))
+}
+
+/// Reads the text of a map file, shown as `file` in errors, of a drive of so many heads.
+///
+/// # Errors
+/// Bad input with file, line and mend.
+pub fn runs(file: &str, text: &[u8], heads: u32) -> Result<Vec<Run>, BadInput> {
+    list::runs(file, text, heads)
+}
+
 fn import(parsed: &Parsed, file: &str, path: &Path, name: Option<&str>) -> Result<Import, BadInput> {
     let block = choose(parsed, file, name)?;
     let name = block.name.clone().unwrap_or_default();
     let disk = Params::new(block, &parsed.files);
-    let mut warnings = Vec::new();
+    let mut warnings = parsed.warnings.clone();
     let mut ignored = Vec::new();
     let model =
         if block.kind == "disksim_disk" { disk.block("Model")?.ok_or_else(|| disk.missing("Model"))? } else { block };
     let model = disk.inner(model);
-    let layout = layout::plan(&model, &mut warnings)?;
+    let layout = layout::plan(&model, path, &mut warnings)?;
     let mechanics = mechanics::plan(&model, &layout, path, &mut ignored, &mut warnings)?;
     let mut plan = DrivePlan {
         title: name.clone(),
@@ -86,10 +121,23 @@ fn import(parsed: &Parsed, file: &str, path: &Path, name: Option<&str>) -> Resul
     } else {
         warnings.push("the file holds no disksim_disk: no overheads, no cache, no bus".into());
     }
-    let drive = plan.drive(&name.to_lowercase()).map_err(|what| model.here(what, "correct the model"))?;
+    let drive = plan.drive(&name.to_lowercase()).map_err(|what| wrong(&model, &plan, what))?;
     layout::compare(&model, &drive, &mut warnings)?;
     ignored.extend(model.rest(&[]));
     Ok(Import { plan, drive, ignored, warnings })
+}
+
+/// An error at the part of the model that makes no drive.
+fn wrong(model: &Params, plan: &DrivePlan, what: String) -> BadInput {
+    let (part, parameter, mend) = match Layout::new(&plan.layout) {
+        Err(_) if plan.layout.list.is_some() => ("Layout Model", "Layout Map File", "correct the zones or the map"),
+        Err(_) => ("Layout Model", "Zones", "correct the zones"),
+        Ok(_) => ("Mechanical Model", "Seek type", "give seeks of 0 to 4000 ms over the whole stroke"),
+    };
+    match model.block(part) {
+        Ok(Some(block)) => model.inner(block).error(parameter, what, mend),
+        _ => model.here(what, mend),
+    }
 }
 
 /// The end of a path.
@@ -107,7 +155,9 @@ fn choose<'a>(parsed: &'a Parsed, file: &str, name: Option<&str>) -> Result<&'a 
     let names: Vec<&str> = disks.iter().filter_map(|block| block.name.as_deref()).collect();
     let bad = |what: String, mend: String| BadInput::new(file, At::File, what, mend);
     if let Some(name) = name {
-        let found = disks.iter().find(|block| block.name.as_deref() == Some(name));
+        // An instance stands for what it is one of.
+        let wanted = if names.contains(&name) { name } else { parsed.instances.get(name).map_or(name, String::as_str) };
+        let found = disks.iter().find(|block| block.name.as_deref() == Some(wanted));
         return found.copied().ok_or_else(|| {
             let mend = nearest(name, names.iter().copied()).map_or_else(
                 || format!("its disks are {}", names.join(", ")),
@@ -116,7 +166,7 @@ fn choose<'a>(parsed: &'a Parsed, file: &str, name: Option<&str>) -> Result<&'a 
             bad(format!("there is no disk '{name}' in it"), mend)
         });
     }
-    let used = |block: &&&Block| parsed.instances.iter().any(|of| Some(of) == block.name.as_ref());
+    let used = |block: &&&Block| parsed.instances.values().any(|of| Some(of) == block.name.as_ref());
     let instantiated: Vec<&&Block> = disks.iter().filter(used).collect();
     match (&disks[..], &instantiated[..]) {
         ([disk], _) => Ok(disk),

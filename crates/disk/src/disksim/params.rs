@@ -3,6 +3,8 @@
 use super::parse::{Block, Param, Value};
 use block::{At, BadInput};
 use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 /// A parameter that is not modelled.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,6 +17,8 @@ pub struct Ignored {
     pub file: String,
     /// The line.
     pub line: u32,
+    /// Whether it is at a value at which it does nothing.
+    pub neutral: bool,
 }
 
 /// A block that is read.
@@ -131,18 +135,33 @@ impl<'a> Params<'a> {
     }
 
     fn mistyped(&self, param: &Param, wanted: &str) -> BadInput {
-        self.error(&param.name, format!("`{}` is not {wanted}", param.name), format!("give {wanted}"))
+        let mend = match &param.value {
+            Value::Word(word) if word.parse::<f64>().is_ok_and(f64::is_finite) => {
+                "write a number as 5, 0.5 or 5.0e+6: digits on both sides of the point, a sign in the exponent".into()
+            }
+            _ => format!("give {wanted}"),
+        };
+        self.error(&param.name, format!("`{}` is not {wanted}", param.name), mend)
     }
 
-    /// What nobody asked for, but for what bears on nothing.
+    /// What nobody asked for, but for what bears on nothing; of what is set twice, what it is set to in the end.
     pub(crate) fn rest(&self, harmless: &[&str]) -> Vec<Ignored> {
-        let asked = self.asked.borrow();
-        let unknown = |param: &&Param| {
-            !asked.contains(&param.name.as_str())
-                && !harmless.contains(&param.name.as_str())
-                && param.value != Value::Number(0.0)
-        };
-        self.block.params.iter().filter(unknown).map(|param| self.ignored(param)).collect()
+        let mut told: BTreeSet<&str> = self.asked.borrow().iter().chain(harmless).copied().collect();
+        let last_first = self.block.params.iter().rev();
+        let mut rest: Vec<Ignored> =
+            last_first.filter(|param| told.insert(&param.name)).map(|param| self.ignored(param)).collect();
+        rest.reverse();
+        rest
+    }
+
+    /// Where the file lies that a parameter names: beside the file it stands in, or else beside the first one, `top`.
+    pub(crate) fn beside(&self, parameter: &str, name: &str, top: &Path) -> PathBuf {
+        let at_top = top.parent().unwrap_or(Path::new("")).join(name);
+        let file = self.block.find(parameter).map_or(0, |param| param.place.file);
+        match self.files.get(file as usize).and_then(|file| Path::new(file).parent()) {
+            Some(folder) if file > 0 && folder.join(name).exists() => folder.join(name),
+            _ => at_top,
+        }
     }
 
     /// A parameter as one that is not modelled.
@@ -152,8 +171,10 @@ impl<'a> Params<'a> {
             Value::Word(word) => word.clone(),
             Value::List(list) => format!("a list of {}", list.len()),
             Value::Block(block) => format!("a block {}", block.kind),
+            Value::Component(component) => format!("a component {}", component.name),
         };
         let file = self.files.get(param.place.file as usize).cloned().unwrap_or_default();
-        Ignored { parameter: param.name.clone(), value, file, line: param.place.line }
+        let neutral = param.value == Value::Number(0.0);
+        Ignored { parameter: param.name.clone(), value, file, line: param.place.line, neutral }
     }
 }

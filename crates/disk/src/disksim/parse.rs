@@ -2,18 +2,21 @@
 //!
 //! ```text
 //! file   := { TYPE NAME '{' params '}' | 'instantiate' list 'as' NAME | 'topology' topo }
-//! params := [ assign { ',' assign } ]          assign := NAME WORDS '=' value
+//! params := [ assign { ',' assign } ]          assign := (NAME WORDS | list) '=' value
 //! value  := number | word | list | TYPE [NAME] '{' params '}' | topo
-//! list   := '[' [ value { ',' value } ] ']'    topo := TYPE NAME list
+//! list   := '[' [ item { ',' item } ] ']'      item := value | word '..' word      topo := TYPE NAME list
 //! ```
 
 use super::lexer::{Lexer, Place, Token};
 use block::BadInput;
+use std::collections::BTreeMap;
 
 /// Blocks and lists within one another, at most.
 const DEPTH: usize = 64;
-/// Values in all, at most.
+/// Values in all, at most; names and words count as one more for every [`WORD`] bytes.
 const VALUES: usize = 1 << 22;
+/// See [`VALUES`].
+const WORD: usize = 32;
 
 /// What a parameter is set to.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,6 +29,15 @@ pub(crate) enum Value {
     List(Vec<Value>),
     /// A block.
     Block(Block),
+    /// A component of the topology.
+    Component(Component),
+}
+
+/// A component of the topology and those below it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Component {
+    pub(crate) name: String,
+    pub(crate) below: Vec<Value>,
 }
 
 /// A parameter.
@@ -57,15 +69,19 @@ impl Block {
 pub(crate) struct Parsed {
     /// The blocks at its top.
     pub(crate) blocks: Vec<Block>,
-    /// What `instantiate` instantiates.
-    pub(crate) instances: Vec<String>,
+    /// What `instantiate` makes: the block of which name by the name of the instance.
+    pub(crate) instances: BTreeMap<String, String>,
+    /// The roots of the topology.
+    pub(crate) topology: Vec<Component>,
     /// Names of all files read.
     pub(crate) files: Vec<String>,
+    /// What a reader should know.
+    pub(crate) warnings: Vec<String>,
 }
 
 /// Reads all a lexer gives.
 pub(crate) fn parse(lexer: Lexer) -> Result<Parsed, BadInput> {
-    let mut parser = Parser { lexer, parsed: Parsed::default(), weights: Vec::new(), values: 0 };
+    let mut parser = Parser { lexer, parsed: Parsed::default(), names: BTreeMap::new(), values: 0 };
     parser.file()?;
     let Parser { lexer, mut parsed, .. } = parser;
     parsed.files = lexer.into_files();
@@ -75,8 +91,8 @@ pub(crate) fn parse(lexer: Lexer) -> Result<Parsed, BadInput> {
 struct Parser {
     lexer: Lexer,
     parsed: Parsed,
-    /// Values in each block at the top.
-    weights: Vec<usize>,
+    /// Blocks at the top by name: which one, and how many values are in it.
+    names: BTreeMap<String, (usize, usize)>,
     values: usize,
 }
 
@@ -88,37 +104,52 @@ impl Parser {
                 Token::Sign(b',' | b';') => {}
                 Token::Word(word) if word == "instantiate" => self.instantiate()?,
                 Token::Word(word) if word == "topology" => {
-                    let kind = self.word("the type of a component")?;
-                    self.component(&kind, 0)?;
+                    self.word("the type of a component")?;
+                    let name = self.word("the name of a component")?;
+                    self.sign(b'[')?;
+                    let below = self.list(0)?;
+                    self.parsed.topology.push(Component { name, below });
                 }
                 Token::Word(kind) => {
                     let before = self.values;
                     let block = self.block(kind, 0)?;
-                    self.parsed.blocks.push(block);
-                    self.weights.push(self.values - before);
+                    self.more(1)?;
+                    self.define(block, before);
                 }
                 other => return Err(self.unexpected(&other, "the type of a block")),
             }
         }
     }
 
+    /// Keeps a block, unless there is one of its name.
+    fn define(&mut self, block: Block, before: usize) {
+        if let Some(name) = &block.name {
+            if self.names.contains_key(name) {
+                let (file, line) = (self.lexer.file(block.place), block.place.line);
+                let warning = format!("{file}:{line}: there is a '{}' already: the first counts", shortened(name));
+                return self.parsed.warnings.push(warning);
+            }
+            self.names.insert(name.clone(), (self.parsed.blocks.len(), self.values - before));
+        }
+        self.parsed.blocks.push(block);
+    }
+
     fn instantiate(&mut self) -> Result<(), BadInput> {
         self.sign(b'[')?;
-        self.list(0)?;
+        let names = self.list(0)?;
         let word = self.word("`as`")?;
         if word != "as" {
             return Err(self.unexpected(&Token::Word(word), "`as`"));
         }
-        let name = self.word("the name of a block")?;
-        self.parsed.instances.push(name);
-        Ok(())
-    }
-
-    /// A component of the topology, after its type: its name and those below it. What is where is of no use here.
-    fn component(&mut self, _: &str, depth: usize) -> Result<(), BadInput> {
-        self.word("the name of a component")?;
-        self.sign(b'[')?;
-        self.list(depth)?;
+        let of = self.word("the name of a block")?;
+        for name in names {
+            let Value::Word(name) = name else {
+                let what = "an instance has no name";
+                return Err(self.lexer.error(self.lexer.place(), what, "write instantiate [ names ] as BLOCK"));
+            };
+            self.cost(of.len())?;
+            self.parsed.instances.insert(name, of.clone());
+        }
         Ok(())
     }
 
@@ -126,16 +157,18 @@ impl Parser {
     fn block(&mut self, kind: String, depth: usize) -> Result<Block, BadInput> {
         let place = self.lexer.place();
         let mut block = Block { kind, place, ..Block::default() };
+        self.cost(block.kind.len())?;
         match self.lexer.next()? {
             Token::Sign(b'{') => {}
             Token::Word(name) => {
+                self.cost(name.len())?;
                 block.name = Some(name);
                 self.sign(b'{')?;
             }
             other => return Err(self.unexpected(&other, "'{'")),
         }
-        if let Some(i) = self.parsed.blocks.iter().position(|base| base.name.as_ref() == Some(&block.kind)) {
-            self.more(self.weights[i])?;
+        if let Some(&(i, weight)) = self.names.get(&block.kind) {
+            self.more(weight)?;
             let base = &self.parsed.blocks[i];
             (block.kind, block.params) = (base.kind.clone(), base.params.clone());
         }
@@ -143,6 +176,7 @@ impl Parser {
             match self.lexer.next()? {
                 Token::Sign(b'}') => return Ok(block),
                 Token::Sign(b',' | b';') => {}
+                Token::Sign(b'[') => self.assign_all(&mut block, depth)?,
                 Token::Word(word) => {
                     let param = self.assign(word, depth)?;
                     block.params.push(param);
@@ -168,8 +202,33 @@ impl Parser {
                 other => return Err(self.unexpected(&other, &format!("'=' after `{}`", shortened(&name)))),
             }
         }
+        self.cost(name.len())?;
         let value = self.value(depth)?;
         Ok(Param { name, value, place })
+    }
+
+    /// One value for all names of a list, after its '['.
+    fn assign_all(&mut self, block: &mut Block, depth: usize) -> Result<(), BadInput> {
+        let place = self.lexer.place();
+        let names = self.list(depth + 1)?;
+        self.sign(b'=')?;
+        let before = self.values;
+        let value = self.value(depth)?;
+        let weight = self.values - before;
+        for name in names {
+            let Value::Word(name) = name else {
+                let what = "a value is given to what is no name";
+                return Err(self.lexer.error(place, what, "write [ names ] = value"));
+            };
+            self.more(weight)?;
+            block.params.push(Param { name, value: value.clone(), place });
+        }
+        Ok(())
+    }
+
+    /// So many more bytes of names and words.
+    fn cost(&mut self, bytes: usize) -> Result<(), BadInput> {
+        self.more(bytes / WORD)
     }
 
     /// So many more values.
@@ -193,7 +252,10 @@ impl Parser {
             Token::Word(word) => match self.lexer.peek()? {
                 Token::Sign(b'{') => Ok(Value::Block(self.block(word, depth + 1)?)),
                 Token::Word(_) => self.named(word, depth + 1),
-                _ => Ok(number(&word).map_or(Value::Word(word), Value::Number)),
+                _ => {
+                    self.cost(word.len())?;
+                    Ok(number(&word).map_or(Value::Word(word), Value::Number))
+                }
             },
             other => Err(self.unexpected(&other, "a value")),
         }
@@ -210,7 +272,8 @@ impl Parser {
             }
             Token::Sign(b'[') => {
                 self.lexer.next()?;
-                Ok(Value::List(self.list(depth)?))
+                self.cost(name.len())?;
+                Ok(Value::Component(Component { name, below: self.list(depth)? }))
             }
             _ => Err(self.lexer.error(
                 place,
@@ -230,13 +293,37 @@ impl Parser {
                     self.lexer.next()?;
                     return Ok(values);
                 }
-                Token::Sign(b',' | b';') | Token::Range => {
+                Token::Sign(b',' | b';') => {
                     self.lexer.next()?;
                 }
+                Token::Range => self.range(&mut values)?,
                 Token::End => return Err(self.lexer.error(place, "the list does not end", "close it with ']'")),
                 _ => values.push(self.value(depth)?),
             }
         }
+    }
+
+    /// The words from the last of the list to the one after '..': a1 .. a3 is a1, a2, a3.
+    fn range(&mut self, values: &mut Vec<Value>) -> Result<(), BadInput> {
+        self.lexer.next()?;
+        let last = self.word("the end of a range")?;
+        let bounds = match values.pop() {
+            Some(Value::Word(first)) => counted(&first).zip(counted(&last)),
+            _ => None,
+        };
+        let Some(((name, from), (_, to))) = bounds.filter(|(first, last)| first.0 == last.0 && first.1 <= last.1)
+        else {
+            let what = format!("'..' up to `{}` is no range", shortened(&last));
+            return Err(self.lexer.error(
+                self.lexer.place(),
+                what,
+                "write name0 .. name9: one name, numbers ascending",
+            ));
+        };
+        let number = to.abs_diff(from).saturating_add(1).min(VALUES as u64 + 1) as usize;
+        self.more(number.saturating_mul(1 + name.len() / WORD))?;
+        values.extend((from..=to).map(|i| Value::Word(format!("{name}{i}"))));
+        Ok(())
     }
 
     fn word(&mut self, wanted: &str) -> Result<String, BadInput> {
@@ -260,7 +347,13 @@ impl Parser {
             Token::Range => "'..'".into(),
             Token::End => "the end".into(),
         };
-        let mend = "see whether a ',', '=' or '}' is missing before it, or the file is cut off";
+        // Where not one value has been read, it is hardly such a file at all.
+        let mend = match self.values {
+            0 => {
+                "a file of DiskSim's parameters begins with a block: `disksim_disk NAME { … }`; see whether this is one"
+            }
+            _ => "see whether a ',', '=' or '}' is missing before it, or the file is cut off",
+        };
         self.lexer.error(self.lexer.place(), format!("{found} where {wanted} should be"), mend)
     }
 }
@@ -274,15 +367,29 @@ fn shortened(word: &str) -> String {
     short
 }
 
-/// The number a word stands for: whole, hexadecimal, or with digits on both sides of the point.
+/// A name that ends in a number: both.
+fn counted(word: &str) -> Option<(String, u64)> {
+    let name = word.trim_end_matches(|c: char| c.is_ascii_digit());
+    Some((name.to_owned(), word[name.len()..].parse().ok()?)).filter(|_| !name.is_empty())
+}
+
+/// The number a word stands for: whole, hexadecimal, or with digits on both sides of the point and a sign in the
+/// exponent if it has one. What DiskSim takes for a word (`.5`, `1e5`) is one here.
 fn number(word: &str) -> Option<f64> {
     let (sign, digits) = word.strip_prefix('-').map_or((1.0, word), |rest| (-1.0, rest));
     if let Some(hexadecimal) = digits.strip_prefix("0x") {
-        return u64::from_str_radix(hexadecimal, 16).ok().map(|value| sign * value as f64);
+        let all_digits = hexadecimal.bytes().all(|byte| byte.is_ascii_hexdigit());
+        return u64::from_str_radix(hexadecimal, 16).ok().filter(|_| all_digits).map(|value| sign * value as f64);
     }
-    let (mantissa, _) = digits.split_once(['e', 'E']).unwrap_or((digits, ""));
-    let plain = !mantissa.is_empty() && mantissa.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
-    let value: f64 = if plain { digits.parse().ok()? } else { return None };
+    let plain = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let is_number = match digits.split_once('.') {
+        None => plain(digits),
+        Some((whole, rest)) => {
+            let (part, exponent) = rest.split_once('e').map_or((rest, None), |(part, e)| (part, Some(e)));
+            plain(whole) && plain(part) && exponent.is_none_or(|e| e.strip_prefix(['+', '-']).is_some_and(plain))
+        }
+    };
+    let value: f64 = if is_number { digits.parse().ok()? } else { return None };
     value.is_finite().then_some(sign * value)
 }
 
@@ -304,7 +411,59 @@ mod tests {
         let sizes = vec![Value::Number(1.0), Value::Number(16.0), Value::Number(-2.5), Value::Word("x".into())];
         assert_eq!(b.find("Sizes").unwrap().value, Value::List(sizes));
         assert!(matches!(&b.find("Q").unwrap().value, Value::Block(block) if block.kind == "queue"));
-        assert_eq!((b.find("Q").unwrap().place.line, parsed.instances), (2, vec!["B".to_owned()]));
+        let instances: BTreeMap<String, String> = (0..3).map(|i| (format!("d{i}"), "B".to_owned())).collect();
+        assert_eq!((b.find("Q").unwrap().place.line, parsed.instances), (2, instances));
+    }
+
+    #[test]
+    fn words_and_numbers_are_what_disksim_takes_them_for() {
+        for (word, value) in [("7", 7.0), ("-0x1f", -31.0), ("-2.5", -2.5), ("1.5e-3", 0.0015), ("1.0e+2", 100.0)] {
+            assert_eq!(number(word), Some(value), "{word}");
+        }
+        for word in
+            [".5", "5.", "1e5", "1.5e5", "1.5E+5", "0X10", "0x", "0x+1", "+5", "-", "--5", "1.2.3", "inf", "NaN"]
+        {
+            assert_eq!(number(word), None, "{word}");
+        }
+    }
+
+    #[test]
+    fn a_list_may_be_a_range_and_may_stand_for_several_names() {
+        let parsed =
+            parsed("disk A { [ x, y1 .. y3 ] = [ d9 .. d11 ], z = 1 }\ntopology drv t [ bus b [ disk d9 [] ] ]");
+        let parsed = parsed.unwrap();
+        let names: Vec<&str> = parsed.blocks[0].params.iter().map(|param| param.name.as_str()).collect();
+        assert_eq!(names, ["x", "y1", "y2", "y3", "z"]);
+        let list = ["d9", "d10", "d11"].map(|word| Value::Word(word.into())).to_vec();
+        assert_eq!(parsed.blocks[0].find("y2").unwrap().value, Value::List(list));
+        let Value::Component(bus) = &parsed.topology[0].below[0] else { panic!("{parsed:?}") };
+        assert_eq!((parsed.topology[0].name.as_str(), bus.name.as_str(), bus.below.len()), ("t", "b", 1));
+    }
+
+    #[test]
+    fn of_two_blocks_of_a_name_the_first_counts() {
+        let parsed = parsed("disk A { a = 1 }\ndisk A { a = 2 }\n").unwrap();
+        assert_eq!(parsed.blocks.len(), 1);
+        assert_eq!(parsed.warnings, ["a.parv:2: there is a 'A' already: the first counts"]);
+    }
+
+    #[test]
+    fn what_would_grow_without_bound_is_told() {
+        let long = "x".repeat(1 << 20);
+        let many: String = (0..1000).map(|i| format!("A B{i} {{}}\n")).collect();
+        for text in [
+            format!("disk A {{ a = {long} }}\n{many}"),
+            format!("disk A {{ {long} = 1 }}\n{many}"),
+            "disk A { a = [ d0 .. d99999999999 ] }".into(),
+            "disk A { a = [ d0 .. d18446744073709551615 ] }".into(),
+            format!("disk A {{ [ a1 .. a4000 ] = [ {} ] }}", "1, ".repeat(4000)),
+        ] {
+            let error = parsed(&text).unwrap_err();
+            assert!(error.contains("inherited counted again"), "{error}");
+        }
+        // Time grows with the number of blocks, not with its square.
+        let blocks: String = (0..300_000).map(|i| format!("a n{i} {{}}\n")).collect();
+        assert_eq!(parsed(&blocks).unwrap().blocks.len(), 300_000);
     }
 
     #[test]
@@ -314,6 +473,11 @@ mod tests {
             ("disk A {\n a = 1", "a.parv:1: the block 'A' does not end"),
             ("disk A { a = [1, 2", "a.parv:1: the list does not end"),
             ("disk A { a = b c }", "a.parv:1: a value of two words, `b c`"),
+            ("disk A { a = [ b1 .. c3 ] }", "a.parv:1: '..' up to `c3` is no range"),
+            ("disk A { a = [ b3 .. b1 ] }", "a.parv:1: '..' up to `b1` is no range"),
+            ("disk A { a = [ 1 .. 3 ] }", "a.parv:1: '..' up to `3` is no range"),
+            ("disk A { a = [ .. b3 ] }", "a.parv:1: '..' up to `b3` is no range"),
+            ("disk A {\n [ 1 ] = 2 }", "a.parv:2: a value is given to what is no name"),
             ("{", "a.parv:1: '{' where the type of a block should be"),
             ("disk A { a = source nowhere.model }", "a.parv:1: './nowhere.model' cannot be read"),
         ] {

@@ -132,6 +132,10 @@ impl Defects {
             },
         };
         defects.breaks = defects.breaks(unit);
+        let last = held(zone, sparing, size)? - 1;
+        if defects.physical(last).0 >= size.zone {
+            return Err("has more slips than spares: its last blocks lie past its end".into());
+        }
         Ok(Some(defects))
     }
 
@@ -159,6 +163,12 @@ impl Defects {
 
     /// Where the `sector`-th sector of data is.
     pub(super) fn locate(&self, sector: u64) -> At {
+        let (physical, run) = self.physical(sector);
+        self.remap(physical, run)
+    }
+
+    /// Where it would be but for remaps, and how many follow it.
+    fn physical(&self, sector: u64) -> (u64, u64) {
         let logical = sector + self.reserved;
         let next = self.breaks.partition_point(|(from, _)| *from <= logical);
         let shift = next.checked_sub(1).map(|i| self.breaks[i]);
@@ -175,7 +185,7 @@ impl Defects {
                     self.lead_of(g) + shift.filter(|(from, _)| *from >= g * self.data).map_or(0, |(_, shift)| shift)
                 }
             };
-        self.remap(physical, run)
+        (physical, run)
     }
 
     /// Spares before the data of a group whose slips are made up for by beginning earlier.

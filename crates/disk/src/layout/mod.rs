@@ -2,11 +2,18 @@
 //! without a gap.
 
 mod defects;
+mod list;
 mod plan;
+mod tree;
 mod zoned;
 
 use block::Lbn;
+use list::List;
+pub(crate) use list::RUNS;
+pub use list::{ListPlan, ListZone, Run};
 pub use plan::{LayoutPlan, Order, Parity, Sparing, ZonePlan};
+use tree::Tree;
+pub use tree::{Child, Elsewhere, EntryPlan, TrackPlan, TreePlan};
 use zoned::Zoned;
 
 /// A track: its place on the drive.
@@ -48,17 +55,33 @@ struct Kind {
 #[derive(Clone, Debug)]
 enum Map {
     Zoned(Zoned),
+    Tree(Tree),
+    List(List),
 }
 
 /// A layout worked out for use.
 #[derive(Clone, Debug)]
 pub struct Layout {
     map: Map,
+    order: Order,
     heads: u32,
     cylinders: u32,
     sector_shift: u32,
     blocks: u64,
     kinds: Vec<Kind>,
+    /// The first sector of each part of the drive.
+    parts: Vec<u64>,
+}
+
+impl Map {
+    /// How many sectors hold data.
+    fn sectors(&self) -> u64 {
+        match self {
+            Map::Zoned(zoned) => zoned.sectors(),
+            Map::Tree(tree) => tree.sectors(),
+            Map::List(list) => list.sectors(),
+        }
+    }
 }
 
 /// A fraction of a revolution as an angle.
@@ -72,27 +95,39 @@ impl Layout {
     ///
     /// # Errors
     /// In words, when there are no zones or heads, a zone is empty or overlaps the one before it, has slips or remaps
-    /// that are not its own, the sector size is not a power of two, or the capacity given exceeds what the zones hold.
+    /// that are not its own, a tree refers to what it does not hold, runs of a list overlap, the sector size is not a
+    /// power of two, or the capacity given exceeds what the zones hold.
     pub fn new(plan: &LayoutPlan) -> Result<Layout, String> {
         if !plan.sector_blocks.is_power_of_two() || plan.sector_blocks > 64 {
             return Err("a sector is a power of two times 512 bytes, at most 32 KiB".into());
         }
-        let mut zoned = Zoned::new(plan)?;
-        let held = zoned.sectors() * u64::from(plan.sector_blocks);
+        let mut map = match (&plan.tree, &plan.list) {
+            (Some(tree), _) => Map::Tree(Tree::new(tree, plan.heads)?),
+            (None, Some(list)) => Map::List(List::new(list, plan.heads)?),
+            (None, None) => Map::Zoned(Zoned::new(plan)?),
+        };
+        let held = map.sectors().saturating_mul(u64::from(plan.sector_blocks));
         let blocks = plan.blocks.unwrap_or(held);
         if blocks > held || blocks == 0 {
             return Err(format!("the capacity given is {blocks} blocks, but the zones hold {held}"));
         }
-        zoned.cut(blocks.div_ceil(u64::from(plan.sector_blocks)));
-        let kinds = zoned.kinds();
-        Ok(Layout {
-            map: Map::Zoned(zoned),
-            heads: plan.heads,
-            cylinders: plan.zones.last().map_or(0, |zone| zone.last_cylinder + 1),
-            sector_shift: plan.sector_blocks.trailing_zeros(),
-            blocks,
-            kinds,
-        })
+        let sectors = blocks.div_ceil(u64::from(plan.sector_blocks));
+        let (kinds, parts, cylinders) = match &mut map {
+            Map::Zoned(zoned) => {
+                zoned.cut(sectors);
+                (zoned.kinds(), zoned.parts(), plan.zones.last().map_or(0, |zone| zone.last_cylinder + 1))
+            }
+            Map::Tree(tree) => {
+                tree.cut(sectors);
+                (tree.kinds(), tree.parts(), tree.cylinders())
+            }
+            Map::List(list) => {
+                list.cut(sectors);
+                (list.kinds(), list.parts(), list.cylinders())
+            }
+        };
+        let sector_shift = plan.sector_blocks.trailing_zeros();
+        Ok(Layout { map, order: plan.order, heads: plan.heads, cylinders, sector_shift, blocks, kinds, parts })
     }
 
     /// Capacity in blocks.
@@ -107,11 +142,10 @@ impl Layout {
         self.heads
     }
 
-    /// Order of tracks.
+    /// Order of tracks; none where a tree or a list says where each lies.
     #[must_use]
-    pub fn order(&self) -> Order {
-        let Map::Zoned(zoned) = &self.map;
-        zoned.order()
+    pub fn order(&self) -> Option<Order> {
+        matches!(self.map, Map::Zoned(_)).then_some(self.order)
     }
 
     /// Cylinders, counted to the end of the last zone, even where the capacity ends before.
@@ -126,28 +160,27 @@ impl Layout {
         self.sector_shift
     }
 
-    /// How many zones, or kinds of track.
+    /// How many zones; of a tree, the parts it begins with.
     #[must_use]
     pub fn zones(&self) -> u32 {
-        self.kinds.len() as u32
+        self.parts.len() as u32
     }
 
     /// The first and the last block of a zone.
     #[must_use]
     pub fn zone_blocks(&self, zone: u32) -> (Lbn, Lbn) {
-        let Map::Zoned(zoned) = &self.map;
-        let (first, last) = zoned.bounds(zone);
-        let shift = self.sector_shift;
-        (Lbn(first << shift), Lbn((((last + 1) << shift) - 1).min(self.blocks - 1)))
+        let first = self.parts[zone as usize];
+        let end = self.parts.get(zone as usize + 1).map_or(self.blocks, |next| next << self.sector_shift);
+        (Lbn(first << self.sector_shift), Lbn(end.min(self.blocks) - 1))
     }
 
-    /// Sectors on a track of a zone.
+    /// Sectors on a track of a track's zone or kind.
     #[must_use]
     pub fn track_sectors(&self, zone: u32) -> u32 {
         self.kinds[zone as usize].sectors
     }
 
-    /// The angle one sector of a zone takes, 2⁻⁶⁴ revolutions.
+    /// The angle one sector of a track's zone or kind takes, 2⁻⁶⁴ revolutions.
     #[must_use]
     pub fn sector_angle(&self, zone: u32) -> u64 {
         self.kinds[zone as usize].width
@@ -163,8 +196,11 @@ impl Layout {
     /// Where a sector lies, which must be on the drive.
     #[inline]
     pub(crate) fn locate_sector(&self, sector: u64) -> Spot {
-        let Map::Zoned(zoned) = &self.map;
-        zoned.locate(sector)
+        match &self.map {
+            Map::Zoned(zoned) => zoned.locate(sector),
+            Map::Tree(tree) => tree.locate(sector),
+            Map::List(list) => list.locate(sector),
+        }
     }
 
     /// How many sectors hold blocks.

@@ -1,5 +1,7 @@
 //! Layouts as sheets give them.
 
+use super::{ListPlan, TreePlan};
+
 /// The order in which the tracks of a zone are filled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
@@ -87,6 +89,10 @@ pub struct LayoutPlan {
     pub sparing: Sparing,
     /// Zones in ascending cylinders.
     pub zones: Vec<ZonePlan>,
+    /// In place of zones, a tree.
+    pub tree: Option<TreePlan>,
+    /// In place of zones and of a tree, a list of runs.
+    pub list: Option<ListPlan>,
     /// Capacity in blocks where it is less than the zones hold.
     pub blocks: Option<u64>,
 }

@@ -101,18 +101,13 @@ impl Zoned {
         self.guess(self.sectors());
     }
 
-    pub(super) fn order(&self) -> Order {
-        self.order
-    }
-
     pub(super) fn kinds(&self) -> Vec<Kind> {
         self.zones.iter().map(|zone| Kind { width: zone.width, sectors: zone.track_sectors.value() }).collect()
     }
 
-    /// The first and the last sector of a zone.
-    pub(super) fn bounds(&self, zone: u32) -> (u64, u64) {
-        let zone = &self.zones[zone as usize];
-        (zone.first, zone.first + zone.sectors - 1)
+    /// The first sector of each zone.
+    pub(super) fn parts(&self) -> Vec<u64> {
+        self.zones.iter().map(|zone| zone.first).collect()
     }
 
     /// Where a sector lies, which must be on the drive.

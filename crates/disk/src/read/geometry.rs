@@ -1,5 +1,8 @@
 //! `[geometry]` of a drive file.
 
+mod list;
+mod tree;
+
 use crate::{Layout, LayoutPlan, Order, Parity, Sparing, ZonePlan};
 use block::BadInput;
 use config::Section;
@@ -7,7 +10,10 @@ use config::Section;
 /// The layout.
 pub(super) fn layout(section: &Section) -> Result<Layout, BadInput> {
     let heads = section.need("heads", section.within("heads", 1, 1024)?)?;
-    let order = section.need("order", section.string("order")?)?;
+    let order = match section.string("order")? {
+        None if section.has("tree") || section.has("list") => "heads-first".into(),
+        order => section.need("order", order)?,
+    };
     let band = section.within("band", 1, 1 << 24)?.unwrap_or(128);
     let order = match order.as_str() {
         "heads-first" => Order::HeadsFirst,
@@ -23,6 +29,21 @@ pub(super) fn layout(section: &Section) -> Result<Layout, BadInput> {
     if !sector_blocks.is_power_of_two() || sector_blocks > 64 {
         let mend = "give a power of two times 512 bytes, at most 32KiB, e.g. 4KiB";
         return Err(section.error("sector", "no sector has this size", mend));
+    }
+    let blocks = section.u64("blocks")?;
+    if let Some(inner) = section.section("tree")? {
+        let tree = Some(tree::read(&inner)?);
+        let plan = LayoutPlan { heads, sector_blocks, tree, blocks, ..LayoutPlan::default() };
+        let layout = Layout::new(&plan).map_err(|what| inner.here(what, "correct the tree"))?;
+        section.close()?;
+        return Ok(layout);
+    }
+    if let Some(inner) = section.section("list")? {
+        let list = Some(list::read(&inner)?);
+        let plan = LayoutPlan { heads, sector_blocks, list, blocks, ..LayoutPlan::default() };
+        let layout = Layout::new(&plan).map_err(|what| inner.here(what, "correct the list"))?;
+        section.close()?;
+        return Ok(layout);
     }
     let in_revolutions = match section.string("skew")?.as_deref() {
         None | Some("sectors") => false,
@@ -42,10 +63,9 @@ pub(super) fn layout(section: &Section) -> Result<Layout, BadInput> {
             )
         })?);
     }
-    let blocks = section.u64("blocks")?;
     let range = section.within("range", 1, 1 << 24)?.unwrap_or(1);
     let sparing = section.choice("sparing", &sparings(range))?.unwrap_or_default();
-    let mut plan = LayoutPlan { heads, order, sector_blocks, sparing, zones, blocks };
+    let mut plan = LayoutPlan { heads, order, sector_blocks, sparing, zones, blocks, ..LayoutPlan::default() };
     defects(section, &mut plan, in_revolutions)?;
     let layout = Layout::new(&plan).map_err(|what| section.error("zones", what, "correct the zone table"))?;
     section.close()?;

@@ -1,6 +1,5 @@
 //! `[seek]` of a drive file.
 
-use super::positive;
 use crate::{SeekCurve, SeekTable};
 use block::BadInput;
 use config::Section;
@@ -8,9 +7,16 @@ use config::Section;
 /// The seek times, and those before random writes where they differ.
 pub(super) fn tables(section: &Section, cylinders: u32) -> Result<(SeekTable, Option<SeekTable>), BadInput> {
     let read = curve(section)?;
-    let write = if section.has("write_table") { Some(points(section, "write_table")?) } else { None };
+    let write = if section.has("write_table") {
+        Some(worked_out(section, &points(section, "write_table")?, cylinders)?)
+    } else if let Some(inner) = section.section("write")? {
+        let write = worked_out(&inner, &curve(&inner)?, cylinders)?;
+        inner.close()?;
+        Some(write)
+    } else {
+        None
+    };
     section.close()?;
-    let write = write.map(|curve| worked_out(section, &curve, cylinders)).transpose()?;
     Ok((worked_out(section, &read, cylinders)?, write))
 }
 
@@ -38,7 +44,11 @@ fn curve(section: &Section) -> Result<SeekCurve, BadInput> {
         };
         return Ok(SeekCurve::Lee { a, b, c });
     }
-    let knee = positive(section, "knee")? as u32;
+    let knee = section.need("knee", section.f64("knee")?)?;
+    if knee < 0.0 {
+        return Err(section.error("knee", format!("knee is {knee}"), "give a distance in cylinders, or 0"));
+    }
+    let knee = knee as u32;
     let number = |key: &str| section.need(key, section.f64(key)?);
     let (a, b, c, e) = (number("a_ms")?, number("b_ms")?, number("c_ms")?, number("e_ms")?);
     let first = match section.f64("single_ms")? {

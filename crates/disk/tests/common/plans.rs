@@ -69,7 +69,7 @@ pub fn plans() -> impl Strategy<Value = LayoutPlan> {
                 sector_blocks,
                 sparing: Sparing::Zone,
                 zones: zones(rows, heads),
-                blocks: None,
+                ..LayoutPlan::default()
             };
             if cut < 1.0 {
                 let whole = sectors(&plan).len() as f64 * f64::from(sector_blocks);
@@ -229,7 +229,7 @@ pub fn defective() -> impl Strategy<Value = LayoutPlan> {
                 ..ZonePlan::default()
             };
             defects(&mut zone, sparing, heads, units, &marks);
-            LayoutPlan { heads, order, sector_blocks, sparing, zones: vec![zone], blocks: None }
+            LayoutPlan { heads, order, sector_blocks, sparing, zones: vec![zone], ..LayoutPlan::default() }
         },
     )
 }

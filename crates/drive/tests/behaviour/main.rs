@@ -2,7 +2,9 @@
 //! reported early while there is room and no longer, noise is the same for everyone.
 
 mod accounts;
+mod figures;
 mod noise;
+mod queue;
 mod random;
 mod rig;
 mod streams;

@@ -75,6 +75,10 @@ fn sequential_writes_stream_as_reads_do_where_writes_are_buffered() {
         }
         for from in [0, inner(&rig, commands)] {
             let reads = rate(&mut rig, Verb::Read, from, commands, Span::ZERO);
+            if rig.sheet.bus.mb_s.is_some_and(|bus| reads > 0.95 * bus) {
+                // The bus is the slower: the buffer is full before it has all of a command.
+                continue;
+            }
             rig.flush();
             let writes = rate(&mut rig, WRITE, from, commands, Span::ZERO);
             rig.flush();
@@ -153,6 +157,9 @@ fn a_reader_slower_than_the_medium_goes_to_it_once_a_read_ahead_at_most() {
     for name in catalogue::names() {
         let mut rig = Rig::quiet(name);
         let ahead = u64::from(rig.sheet.cache.read_ahead);
+        if ahead == 0 {
+            continue;
+        }
         rig.read(0, 32);
         let mut reached = 0;
         for i in 1..800u64 {

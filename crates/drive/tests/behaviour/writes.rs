@@ -36,8 +36,9 @@ fn a_burst_is_reported_early_until_the_buffer_is_full_and_then_at_the_pace_of_th
         let mean = Span(slow.iter().map(|took| took.0).sum::<u64>() / 200).as_ms();
         println!("{name}: {quick} writes of {blocks} blocks at once, {fits} fit; then {mean:.2} ms each");
         assert!(quick >= fits, "{name}: only {quick} of {fits}");
-        // What the medium takes meanwhile makes room for a few more; of a large buffer, for more.
-        assert!(quick <= fits + 1 + fits / 4, "{name}: {quick} for {fits}");
+        // What the medium takes meanwhile makes room for a few more; of a large buffer or over a slow bus, for more.
+        let taken = early(&rig, blocks).as_ms() / mean;
+        assert!(quick as f64 <= (fits + 1 + fits / 4) as f64 / (1.0 - taken), "{name}: {quick} for {fits}");
         let seek = rig.sheet.mechanics.seek.mean_ms();
         let expected = seek + 0.5 * rig.revolution().as_ms();
         // What the arm can begin soonest is written back first, so a large buffer gains on a seek and half a turn.
@@ -64,7 +65,7 @@ fn a_flush_waits_for_every_write_and_leaves_the_buffer_empty() {
         assert!(flush.took.as_ms() > 5.0 * 0.4 * (seek + 0.5 * rig.revolution().as_ms()), "{name}: {:?}", flush.took);
         assert_eq!(rig.flush().took, rig.sheet.overheads.write.write, "{name}: there was something left");
         rig.drive.take_account(rig.now);
-        rig.pause(Span(1_000_000_000));
+        rig.pause(Span(500_000_000));
         assert_eq!(rig.drive.take_account(rig.now).background, Span::ZERO, "{name}");
     }
 }
@@ -158,10 +159,10 @@ fn a_write_that_goes_on_where_the_last_one_ended_does_not_settle_anew() {
     for name in catalogue::names() {
         let mut rig = Rig::quiet(name);
         let settle = rig.sheet.mechanics.switches.write_settle;
-        assert_eq!(rig.command(FUA, Extent::new(1_000_000, 64)).parts.settle, settle, "{name}");
+        assert_eq!(rig.command(FUA, Extent::new(500_000, 64)).parts.settle, settle, "{name}");
         let mut switched = 0;
         for i in 1..300 {
-            let parts = rig.command(FUA, Extent::new(1_000_000 + i * 64, 64)).parts;
+            let parts = rig.command(FUA, Extent::new(500_000 + i * 64, 64)).parts;
             assert_eq!(parts.settle, Span::ZERO, "{name}: write {i}");
             switched += u32::from(parts.seek + parts.switch > Span::ZERO);
         }

@@ -2,7 +2,7 @@
 
 use super::number;
 use block::units;
-use disk::disksim::Import;
+use disk::disksim::{Ignored, Import};
 
 /// What an import gave, and what it left out.
 pub fn imported(import: &Import, written: Option<&str>) -> String {
@@ -21,13 +21,18 @@ pub fn imported(import: &Import, written: Option<&str>) -> String {
     for warning in &import.warnings {
         text += &format!(" note: {warning}\n");
     }
-    if import.ignored.is_empty() {
-        text += " Every parameter is modelled.\n";
+    let (neutral, ignored): (Vec<&Ignored>, Vec<&Ignored>) = import.ignored.iter().partition(|it| it.neutral);
+    if ignored.is_empty() {
+        text += " Every parameter that bears on times is modelled.\n";
     } else {
         text += " Not modelled:\n";
-        for it in &import.ignored {
+        for it in ignored {
             text += &format!("   {}:{}: {} = {}\n", it.file, it.line, it.parameter, it.value);
         }
+    }
+    if !neutral.is_empty() {
+        let named: Vec<String> = neutral.iter().map(|it| format!("{} = {}", it.parameter, it.value)).collect();
+        text += &format!(" Not modelled, and without effect as they stand: {}\n", named.join("; "));
     }
     if let Some(file) = written {
         text += &format!(" Written to {file}\n");

@@ -34,9 +34,10 @@ type Line = (&'static str, String);
 fn geometry(mechanics: &Mechanics) -> Vec<Line> {
     let layout = &mechanics.layout;
     let order = match layout.order() {
-        Order::HeadsFirst => "heads first".to_owned(),
-        Order::Serpentine(_) => "serpentine".to_owned(),
-        Order::BandSerpentine(band) => format!("serpentine in bands of {band} tracks"),
+        None => "as its tree or list has it".to_owned(),
+        Some(Order::HeadsFirst) => "heads first".to_owned(),
+        Some(Order::Serpentine(_)) => "serpentine".to_owned(),
+        Some(Order::BandSerpentine(band)) => format!("serpentine in bands of {band} tracks"),
     };
     let period = mechanics.rotation.period_ns();
     vec![
@@ -151,7 +152,7 @@ fn zones(mechanics: &Mechanics) -> String {
                 number::count(u64::from(begins(first))),
                 number::count(u64::from(ends.saturating_sub(1)))
             ),
-            range(&|zone| layout.track_sectors(zone).to_string()),
+            range(&|zone| layout.track_sectors(layout.locate(layout.zone_blocks(zone).0).track.zone).to_string()),
             range(&|zone| number::fixed(rates(mechanics, zone).media, 1)),
             range(&|zone| number::fixed(rates(mechanics, zone).sustained, 1)),
         ]);

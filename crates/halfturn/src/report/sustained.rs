@@ -21,7 +21,7 @@ pub fn rates(mechanics: &Mechanics, zone: u32) -> Rates {
     let layout = &mechanics.layout;
     let (first, last) = layout.zone_blocks(zone);
     let sector = 1u64 << layout.sector_shift();
-    let track = u64::from(layout.track_sectors(zone)) * sector;
+    let track = u64::from(layout.track_sectors(layout.locate(first).track.zone)) * sector;
     let media = (track * BLOCK_BYTES) as f64 * 1e3 / mechanics.rotation.period_ns();
     let tracks = TRACKS.min((last.0 - first.0) / track).min(u64::from(u32::MAX) / track - 1);
     let blocks = tracks * track;

@@ -15,6 +15,8 @@ pub struct DriveChoice {
     pub read_cache: bool,
     /// Whether it buffers writes.
     pub write_buffer: bool,
+    /// Commands given to it at once; it serves them by positioning time.
+    pub queue: u16,
 }
 
 pub(super) fn read(root: &Section, folder: &Path) -> Result<DriveChoice, BadInput> {
@@ -40,6 +42,7 @@ pub(super) fn read(root: &Section, folder: &Path) -> Result<DriveChoice, BadInpu
         noise: section.bool("noise")?.unwrap_or(true),
         read_cache: section.bool("read_cache")?.unwrap_or(true),
         write_buffer: section.bool("write_buffer")?.unwrap_or(true),
+        queue: section.within("queue", 1, 4096)?.unwrap_or(1) as u16,
     };
     section.close()?;
     Ok(choice)

@@ -48,7 +48,7 @@ fn the_example_of_the_design_reads_as_written() {
     let random = |blocks| Pattern { blocks, read: 1.0, at: Placement::Random, region: Region::WHOLE, align: 8 };
     let expected = Experiment {
         title: "interactive reads beside a 2 MB stream".into(),
-        drive: DriveChoice { model: "st318437lw".into(), noise: true, read_cache: true, write_buffer: true },
+        drive: DriveChoice { model: "st318437lw".into(), noise: true, read_cache: true, write_buffer: true, queue: 1 },
         scheduler: Scheduler {
             policy: "fcfs".into(),
             predictor: Predictor::Profile,

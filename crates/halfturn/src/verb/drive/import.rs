@@ -33,7 +33,7 @@ pub struct Import {
 pub fn run(arguments: &Import) -> Result<(), Failure> {
     let import = disksim::load(&arguments.file, arguments.disk.as_deref())?;
     if let Some(path) = &arguments.output {
-        fs::write(path, disk::write(&import.plan)).map_err(|error| Failure::unwritable(path, &error))?;
+        fs::write(path, import.text()).map_err(|error| Failure::unwritable(path, &error))?;
     }
     let written = arguments.output.as_ref().map(|path| path.display().to_string());
     print(&report::imported(&import, written.as_deref()))
