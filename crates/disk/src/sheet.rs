@@ -98,15 +98,32 @@ pub struct Large {
 }
 
 impl Overheads {
-    /// What the firmware loses over a passage of so many blocks.
+    /// The rate of a command of so many blocks, as a share of the medium's.
+    fn share(&self, blocks: u32, write: bool) -> f64 {
+        match self.large {
+            Some(large) if blocks > large.above => [large.read, large.write][usize::from(write)],
+            _ => 1.0,
+        }
+    }
+
+    /// What the firmware loses over the passage of a command of so many blocks.
     #[must_use]
     pub fn stall(&self, blocks: u32, write: bool, passage: &Passage) -> Span {
-        match self.large {
-            Some(large) if blocks > large.above => {
-                let rate = if write { large.write } else { large.read };
-                Span(((passage.transfer + passage.crossing).0 as f64 * (1.0 / rate - 1.0)) as u64)
+        match self.share(blocks, write) {
+            1.0 => Span::ZERO,
+            share => Span(((passage.transfer + passage.crossing).0 as f64 * (1.0 / share - 1.0)) as u64),
+        }
+    }
+
+    /// The least time the firmware takes to read so many blocks, `passed` of which came in this passage.
+    #[must_use]
+    pub fn pace(&self, blocks: u32, passed: u32, passage: &Passage) -> Span {
+        match self.share(blocks, false) {
+            1.0 => Span::ZERO,
+            share => {
+                let each = (passage.transfer + passage.crossing).0 as f64 / f64::from(passed.max(1));
+                Span((each * f64::from(blocks) / share) as u64)
             }
-            _ => Span::ZERO,
         }
     }
 }

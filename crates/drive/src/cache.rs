@@ -7,6 +7,7 @@ use block::{Extent, Lbn};
 struct Segment {
     start: Lbn,
     end: Lbn,
+    /// When it was last used; 0 if it is empty.
     used: u64,
 }
 
@@ -83,7 +84,10 @@ impl Segments {
     /// A segment gives up what it holds before `start`.
     pub(crate) fn forget_before(&mut self, i: usize, start: Lbn) {
         let segment = &mut self.held[i];
-        segment.start = segment.start.max(start).min(segment.end);
+        segment.start = segment.start.max(start);
+        if segment.start >= segment.end {
+            (segment.start, segment.used) = (segment.end, 0);
+        }
     }
 
     /// A segment now holds (the end of) the blocks from `start` to `end`. Gives its index.
@@ -95,11 +99,10 @@ impl Segments {
             self.held.push(segment);
             return self.held.len() - 1;
         }
-        let age = |segment: &Segment| if segment.start < segment.end { segment.used } else { 0 };
         let (mut oldest, mut least) = (0, u64::MAX);
         for (i, held) in self.held.iter().enumerate() {
-            if age(held) < least {
-                (oldest, least) = (i, age(held));
+            if held.used < least {
+                (oldest, least) = (i, held.used);
             }
         }
         self.held[oldest] = segment;
@@ -110,7 +113,7 @@ impl Segments {
     pub(crate) fn invalidate(&mut self, at: Extent) {
         for segment in &mut self.held {
             if segment.start < at.end() && at.start < segment.end {
-                segment.end = segment.start;
+                (segment.end, segment.used) = (segment.start, 0);
             }
         }
     }

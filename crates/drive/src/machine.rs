@@ -122,7 +122,11 @@ impl Drive {
     /// When the next command completes, if nothing more is issued.
     #[must_use]
     pub fn next(&self) -> Option<Time> {
-        self.flying.iter().map(|flying| flying.end).min()
+        match &self.flying[..] {
+            [] => None,
+            [only] => Some(only.end),
+            several => several.iter().map(|flying| flying.end).min(),
+        }
     }
 
     /// Completes the command that `next` announced. The caller guarantees there is one.

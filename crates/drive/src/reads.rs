@@ -91,7 +91,8 @@ impl Drive {
         self.begin_read_ahead(ahead.began, at.end(), &passage, ahead.segment);
         self.given(ahead.segment, at);
         let done = self.overheads.done.read;
-        let end = delivery.end() + done;
+        let paced = now + overhead + self.overheads.pace(at.blocks, rest.blocks, &passage);
+        let end = delivery.end().max(paced) + done;
         let overhead = overhead + done;
         let bus = self.bus_time(at.blocks).min(end.since(now) - overhead);
         let transfer = end.since(now) - overhead - bus;
@@ -116,7 +117,7 @@ impl Drive {
         let passage =
             self.mechanics.pass_each(&self.spindle, arrived, spot, rest, false, |piece| delivery.take(piece, shift));
         let stall = self.overheads.stall(at.blocks, false, &passage);
-        (self.free, self.track) = (passage.end + stall, passage.after.track);
+        (self.free, self.track) = (passage.end, passage.after.track);
         if !self.segments.is_none() {
             let segment = match segment {
                 Some(i) => {
@@ -128,7 +129,6 @@ impl Drive {
                     self.segments.fill(Lbn(at.start.0 - free), at.end())
                 }
             };
-            let passage = Passage { end: self.free, ..passage };
             self.begin_read_ahead(self.free, at.end(), &passage, segment);
             self.given(segment, at);
         }
@@ -212,12 +212,11 @@ impl Drive {
 
     /// Lets the read-ahead under way proceed up to `now`; once it is complete there is none. Gives when it got there.
     pub(crate) fn read_ahead_until(&mut self, now: Time) -> Time {
-        let Some(ahead) = self.read_ahead else { return self.free };
-        let so_far = self.mechanics.run_on(&self.spindle, ahead.so_far, ahead.limit, now, false);
+        let Some(ahead) = &mut self.read_ahead else { return self.free };
+        ahead.so_far = self.mechanics.run_on(&self.spindle, ahead.so_far, ahead.limit, now, false);
+        let so_far = ahead.so_far;
         self.segments.extend(ahead.segment, so_far.reached);
-        if so_far.reached < ahead.limit {
-            self.read_ahead = Some(ReadAhead { so_far, ..ahead });
-        } else {
+        if so_far.reached >= ahead.limit {
             (self.free, self.track, self.read_ahead) = (so_far.at, so_far.after.track, None);
         }
         so_far.at
@@ -231,19 +230,22 @@ impl Drive {
         if so_far.reached < ahead.least {
             so_far = run(so_far, ahead.least, Time::NEVER);
         }
+        if so_far.at >= ready {
+            return so_far;
+        }
         let mut stopped = run(so_far, ahead.limit, ready);
         if self.cache.stops_in_sector {
-            stopped.at = stopped.at.min(ready.max(so_far.at));
+            stopped.at = stopped.at.min(ready);
         }
         stopped
     }
 
     /// Ends a read-ahead.
     pub(crate) fn stop_read_ahead(&mut self, ready: Time) {
-        if let Some(ahead) = self.read_ahead.take() {
-            let stopped = self.read_ahead_stopped(&ahead, ready);
+        if let Some(ahead) = &self.read_ahead {
+            let stopped = self.read_ahead_stopped(ahead, ready);
             self.segments.extend(ahead.segment, stopped.reached);
-            (self.free, self.track) = (stopped.at, stopped.after.track);
+            (self.free, self.track, self.read_ahead) = (stopped.at, stopped.after.track, None);
         }
     }
 }

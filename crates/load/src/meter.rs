@@ -4,7 +4,8 @@ use crate::results::{Class, Commands};
 use crate::tally::Tally;
 use block::{Ending, Span, Time};
 
-/// Counts what arrived or was issued in the measured time.
+/// Counts requests that arrived and commands that were issued in the measured time, and bytes that came in it: in a closed
+/// loop as many come of requests from before as are outstanding at the end.
 #[derive(Clone, Debug)]
 pub struct Meter {
     classes: Vec<ClassMeter>,
@@ -96,16 +97,18 @@ impl Meter {
         how: Ending,
         missed: bool,
     ) {
+        let class = &mut self.classes[usize::from(class)];
+        if how == Ending::Finished && now >= self.from {
+            class.bytes += bytes;
+        }
         if arrived < self.from {
             return;
         }
         self.requests += 1;
-        let class = &mut self.classes[usize::from(class)];
         class.requests += 1;
         class.missed += u64::from(missed);
         match how {
             Ending::Finished => {
-                class.bytes += bytes;
                 class.response.add(now.since(arrived));
                 class.waiting.add(began.min(now).since(arrived));
             }

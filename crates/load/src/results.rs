@@ -23,7 +23,7 @@ pub struct Run {
     pub requests: u64,
     /// Measured time, all replications together.
     pub simulated_seconds: f64,
-    /// Requested bytes of finished requests over the measured time.
+    /// Requested bytes of requests that finished in the measured time, over it.
     pub throughput_mb_s: f64,
     /// Mean over disks of the share of time in which the arm did nothing.
     pub idle_fraction: f64,
@@ -80,7 +80,7 @@ pub struct Class {
     pub dropped: u64,
     /// Of these, failed.
     pub failed: u64,
-    /// Requested bytes of finished requests over the measured time.
+    /// Requested bytes of requests that finished in the measured time, over it.
     pub throughput_mb_s: f64,
     /// What the finished requests were worth; 0 where no value is given.
     #[serde(rename = "yield")]

@@ -46,3 +46,51 @@ fn no_model_is_further_from_its_drive_than_disksims() {
         assert!((demerit.demerit_ms - demerit.plain_ms).abs() < 0.03, "{parameters}: {demerit:?}");
     }
 }
+
+/// IO/s of random reads of 4 KiB over the Atlas 10K file at a fixed depth: of `fcfs`, `c-look` and `sstf` as DiskSim has
+/// them, of `satf` as a scheduler like DiskSim's has it that knows the angle of now (where only DiskSim's own is known,
+/// that).
+const THROUGHPUT: [(u32, [f64; 4]); 6] = [
+    (1, [106.7, 106.7, 106.7, 106.7]),
+    (10, [106.7, 139.0, 142.9, 161.2]),
+    (50, [106.7, 166.9, 167.0, 216.8]),
+    (100, [106.7, 175.7, 175.4, 225.7]),
+    (500, [106.7, 192.1, 190.7, 297.7]),
+    (1000, [106.7, 198.3, 197.3, 320.8]),
+];
+
+#[test]
+fn at_every_depth_the_drive_does_as_much_as_disksims() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/drives/disksim/atlas10k.parv");
+    if !file.is_file() {
+        println!("SKIPPED: {} is not there; throughput was NOT compared with DiskSim's", file.display());
+        return;
+    }
+    for (i, policy) in ["fcfs", "c-look", "sstf", "satf"].into_iter().enumerate() {
+        for (depth, theirs) in THROUGHPUT {
+            let model = file.display();
+            let text = format!(
+                r#"
+                [drive]
+                model = "{model}"
+                [scheduler]
+                policy = "{policy}"
+                [[workload]]
+                name = "random"
+                kind = "closed"
+                size = "4KiB"
+                depth = {depth}
+                [run]
+                requests = 40000
+                warmup = "60s"
+                "#
+            );
+            let cases = load::experiment::parse("test.toml", &text, &[], None).unwrap();
+            let run = sim::replicate(&cases[0].experiment, 0, &|_| ()).unwrap();
+            let ours = run.meter.throughput_mb_s() * 1e6 / 4096.0;
+            println!("{policy}, depth {depth}: {ours:.1}/s, DiskSim {:.1}/s", theirs[i]);
+            let share = ours / theirs[i];
+            assert!(share >= 0.98 && (policy == "satf" || share <= 1.02), "{policy}, depth {depth}: {share:.3}");
+        }
+    }
+}

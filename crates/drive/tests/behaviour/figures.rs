@@ -96,17 +96,23 @@ fn one_large_command_is_slower_than_its_chunks() {
     }
 }
 
-/// Virtual IO, Figures 5 and 6, beyond b. Published: throughput falls, for reads (0.83) and for writes.
+/// Virtual IO, Figures 3, 5 and 6, beyond b. Published: throughput falls, with no figure; from Table 1, 0.83 of the
+/// plateau for reads, from Table 3, 0.73 for writes.
 ///
-/// The model differs: in a stream a large read follows the read-ahead under way, which loses nothing, so that the rate
-/// stays; a buffered write loses only when it does not fit the buffer, and then waits for the sector to come round again,
-/// which costs more than the published 0.73: 0.60 and 0.64.
+/// The model differs: the drive reads ahead while its firmware lags, fills its segment and now and then waits a
+/// revolution, which costs reads more than the firmware does; a buffered write loses only when it does not fit the
+/// buffer, and then waits for the sector to come round again.
 #[test]
-fn in_a_stream_large_reads_lose_nothing_and_writes_larger_than_the_buffer_much() {
+fn in_a_stream_large_reads_and_writes_larger_than_the_buffer_lose() {
     for (name, medium) in [("st318437lw", 41.69), ("wd400bb", 34.07)] {
-        for (verb, chunk, range) in
-            [(Verb::Read, 1000, 0.99..1.01), (WRITE, 512, 0.99..1.01), (WRITE, 2000, 0.58..0.66)]
-        {
+        for (verb, chunk, range) in [
+            (Verb::Read, 256, 0.99..1.01),
+            (Verb::Read, 300, 0.66..0.86),
+            (Verb::Read, 1000, 0.72..0.86),
+            (Verb::Read, 4000, 0.80..0.86),
+            (WRITE, 512, 0.99..1.01),
+            (WRITE, 2000, 0.58..0.66),
+        ] {
             let share = streamed(name, verb, chunk) / medium;
             println!("{name}, {verb:?}, {chunk} blocks: {share:.3} of the plateau");
             assert!(range.contains(&share), "{name}, {verb:?}, {chunk} blocks: {share}");

@@ -18,7 +18,8 @@ impl<W: Write> DiskSim<W> {
 }
 
 impl<W: Write> Form for DiskSim<W> {
-    fn put(&mut self, record: &Record, device: &str, _: &mut Lost) -> io::Result<()> {
+    fn put(&mut self, record: &Record, device: &str, lost: &mut Lost) -> io::Result<()> {
+        lost.far += u64::from(record.at.end().0 > i32::MAX as u64);
         let (ms, ns) = (record.time.0 / NS_A_MS, record.time.0 % NS_A_MS);
         let flags = u8::from(record.op == Op::Read);
         writeln!(self.0, "{ms}.{ns:06} {device} {} {} {flags}", record.at.start.0, record.at.blocks)

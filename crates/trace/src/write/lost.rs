@@ -15,6 +15,10 @@ pub struct Lost {
     pub rounded: u64,
     /// Requests longer than 32 bits of bytes, which fio itself cannot read.
     pub long: u64,
+    /// Requests at blocks of more than 31 bits, which DiskSim itself cannot read.
+    pub far: u64,
+    /// Requests that come before the one they follow, which who reads the format may refuse.
+    pub backward: u64,
     /// Devices that got another name, and which.
     pub renamed: Vec<(String, String)>,
 }
@@ -32,6 +36,8 @@ impl Lost {
             (self.responses, "response time", "response times", "left out, for which the format has no place"),
             (self.rounded, "time", "times", "rounded to whole microseconds"),
             (self.long, "request", "requests", "of 4 GiB or more, which fio itself cannot read"),
+            (self.far, "request", "requests", "at block 2^31 or beyond, which DiskSim itself cannot read"),
+            (self.backward, "request", "requests", "earlier than the one before, as in the trace"),
         ];
         let told = sentences.into_iter().filter(|(count, ..)| *count > 0);
         let mut notes: Vec<String> = told

@@ -15,7 +15,7 @@ mod round_trip;
 
 use std::io::{self, Write};
 
-use block::Op;
+use block::{Op, Time};
 
 use crate::reader::Record;
 
@@ -38,6 +38,8 @@ pub struct Writer {
     form: Box<dyn Form>,
     names: Names,
     lost: Lost,
+    /// When the request before came.
+    last: Time,
 }
 
 impl Writer {
@@ -54,7 +56,7 @@ impl Writer {
             #[cfg(not(feature = "parquet"))]
             Target::Parquet => return Ok(None),
         };
-        Ok(Some(Writer { target, form, names, lost: Lost::default() }))
+        Ok(Some(Writer { target, form, names, lost: Lost::default(), last: Time::ZERO }))
     }
 
     /// Writes one request to the device that its trace calls `device`.
@@ -71,6 +73,8 @@ impl Writer {
             self.lost.responses += u64::from(record.response.is_some());
         }
         self.lost.written += 1;
+        self.lost.backward += u64::from(record.time < self.last);
+        self.last = record.time;
         let name = self.names.of(record.device, device);
         self.form.put(record, name, &mut self.lost)
     }

@@ -63,10 +63,14 @@ pub(crate) fn number(name: &str, n: u64) -> String {
     }
 }
 
-/// A word without blanks, and a number after it where it is not free.
+/// Characters of a word, all of them in what fio reads of a line (255 bytes of a name).
+const LONGEST: usize = 60;
+
+/// A word without blanks, not too long, and a number after it where it is not free.
 pub(crate) fn word(name: &str, n: u64) -> String {
     let odd = |c: char| c.is_whitespace() || c.is_control();
-    let word = if name.is_empty() { "_".into() } else { name.replace(odd, "_") };
+    let word: String = name.chars().take(LONGEST).map(|c| if odd(c) { '_' } else { c }).collect();
+    let word = if word.is_empty() { "_".into() } else { word };
     if n == 0 { word } else { format!("{word}_{n}") }
 }
 
@@ -93,6 +97,8 @@ mod tests {
     #[test]
     fn words_lose_their_blanks_and_stay_apart() {
         assert_eq!(given(word, &["a b", "a_b", "", "c"]), ["a_b", "a_b_1", "_", "c"]);
+        let long = "é".repeat(100);
+        assert_eq!(given(word, &[&long, &long]), [long[..120].to_owned(), format!("{}_1", &long[..120])]);
         let mut names = Names::new(word);
         assert_eq!(names.of(Device(3), "x\ty"), "x_y");
         assert_eq!(names.renamed(), [("x\ty".into(), "x_y".into())]);

@@ -20,7 +20,7 @@ impl Draft {
         let mut draft = path.clone().into_os_string();
         draft.push(format!(".part{}", std::process::id()));
         let draft = PathBuf::from(draft);
-        Ok(Draft { file: File::create(&draft)?, draft, path, kept: false })
+        Ok(Draft { file: File::create_new(&draft)?, draft, path, kept: false })
     }
 
     /// Where to write.
