@@ -10,6 +10,10 @@ pub struct DiskId(pub u16);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tag(pub u32);
 
+/// A piece of memory of the core's, a chunk long.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FrameId(pub u32);
+
 /// Where the bytes of a command are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
@@ -17,6 +21,8 @@ pub enum Place {
     Nowhere,
     /// In a request's own memory, so many blocks into it.
     Request(RequestId, u32),
+    /// In a frame of the core's, so many blocks into it.
+    Frame(FrameId, u32),
 }
 
 /// What a command does.
@@ -29,6 +35,8 @@ pub enum Verb {
         /// Complete on the medium, not in the drive's buffer.
         fua: bool,
     },
+    /// Moves the arm to where the extent begins, and transfers nothing.
+    Seek,
     /// Empties the drive's write buffer.
     Flush,
 }
@@ -68,4 +76,6 @@ pub struct Caps {
     pub blocks: u64,
     /// How many commands it takes at once.
     pub depth: u16,
+    /// Whether it can move its arm without a transfer.
+    pub seek: bool,
 }

@@ -12,7 +12,7 @@ mod time;
 pub mod units;
 
 pub use bad_input::{At, BadInput, nearest};
-pub use command::{Caps, Command, DiskId, Outcome, Place, Tag, Verb};
+pub use command::{Caps, Command, DiskId, FrameId, Outcome, Place, Tag, Verb};
 pub use extent::{BLOCK_BYTES, Extent, Lbn};
 pub use request::{Change, Ending, Op, Qos, Request, RequestId};
 pub use time::{Span, Time};

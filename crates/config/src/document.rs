@@ -107,6 +107,11 @@ impl Document {
         Ok(())
     }
 
+    /// One of its tables as a document.
+    pub(crate) fn part(&self, node: &Node) -> Document {
+        Document { name: self.name.clone(), sets: self.sets.clone(), root: node.clone() }
+    }
+
     /// The table of the whole file.
     #[must_use]
     pub fn root(&self) -> Section<'_> {

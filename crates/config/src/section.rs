@@ -50,6 +50,14 @@ impl<'a> Section<'a> {
         })
     }
 
+    /// The table under `key` as a document of its own, whose errors still name the lines of this one.
+    ///
+    /// # Errors
+    /// When it is something else.
+    pub fn document(&self, key: &str) -> Read<Document> {
+        Ok(self.section(key)?.map(|section| self.document.part(section.node)))
+    }
+
     /// The tables of the array under `key`; a single table counts as one, a missing one as none.
     ///
     /// # Errors

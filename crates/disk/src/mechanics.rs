@@ -158,6 +158,7 @@ impl Mechanics {
 
     /// The same, telling of each piece in the order of its blocks.
     #[must_use]
+    #[inline]
     pub fn pass_each(
         &self,
         spin: &impl Spin,

@@ -162,6 +162,8 @@ pub enum Drain {
     /// What the arm can begin soonest, of the oldest.
     #[default]
     Soonest,
+    /// The same, all of them before anything else is served from the medium.
+    AllSoonest,
     /// In the order they came, all of them before anything else is served from the medium.
     InOrder,
 }
@@ -195,6 +197,8 @@ pub struct Cache {
     pub write_buffer: u32,
     /// The most extents the write buffer holds; zero means as many as fit.
     pub write_extents: u32,
+    /// Whether a write that continues the last one is not counted there.
+    pub joins_writes: bool,
     /// Whether written data take up segments of reads.
     pub shared: bool,
     /// In what order the write buffer drains.
@@ -217,6 +221,7 @@ impl Default for Cache {
             stops_in_sector: false,
             write_buffer: 0,
             write_extents: 0,
+            joins_writes: true,
             shared: false,
             drain: Drain::Soonest,
         }

@@ -252,12 +252,13 @@ fn cache(cache: &Cache) -> String {
     };
     let drain = match cache.drain {
         Drain::Soonest => "soonest",
+        Drain::AllSoonest => "all-soonest",
         Drain::InOrder => "in-order",
     };
     format!(
         "segments = {}\nsegment = \"{} blocks\"\nread_ahead_to = \"{ahead}\"\nread_ahead = \"{} blocks\"\n\
          least_read_ahead = \"{} blocks\"\nresumes = {}\nalmost_hits = {}\nforgets = {}\nwritten_hits = {}\n\
-         hits_wait = {}\nstops_in_sector = {}\nwrite_buffer = \"{} blocks\"\nwrite_extents = {}\nshared = {}\n\
+         hits_wait = {}\nstops_in_sector = {}\nwrite_buffer = \"{} blocks\"\nwrite_extents = {}\njoins_writes = {}\nshared = {}\n\
          drain = \"{drain}\"\n",
         cache.segments,
         cache.segment,
@@ -271,6 +272,7 @@ fn cache(cache: &Cache) -> String {
         cache.stops_in_sector,
         cache.write_buffer,
         cache.write_extents,
+        cache.joins_writes,
         cache.shared,
     )
 }

@@ -25,14 +25,17 @@ pub(crate) struct WriteBuffer {
     used: u64,
     /// Extents it holds at most.
     most: usize,
+    /// Whether one that continues the last needs no room of its own.
+    joins: bool,
 }
 
 impl WriteBuffer {
-    /// A buffer of `capacity` blocks that holds at most `extents` extents; zero means as many as fit.
-    pub(crate) fn new(capacity: u32, extents: u32) -> WriteBuffer {
+    /// A buffer of `capacity` blocks that holds at most `extents` extents, which is none for as many as fit; where it
+    /// `joins`, those that continue the last are not counted.
+    pub(crate) fn new(capacity: u32, extents: u32, joins: bool) -> WriteBuffer {
         let most = if extents == 0 { MOST_EXTENTS } else { MOST_EXTENTS.min(extents as usize) };
         let slots = MOST_EXTENTS.min(capacity as usize);
-        WriteBuffer { waiting: VecDeque::with_capacity(slots), capacity: u64::from(capacity), used: 0, most }
+        WriteBuffer { waiting: VecDeque::with_capacity(slots), capacity: u64::from(capacity), used: 0, most, joins }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -52,11 +55,11 @@ impl WriteBuffer {
     }
 
     /// Whether `at` can be accepted beside what waits and what is being written back, `active`: it needs room for
-    /// its blocks and, unless it continues the last extent, for one more.
+    /// its blocks and, unless it joins the last extent, for one more.
     pub(crate) fn fits(&self, at: Extent, active: Option<Lbn>) -> bool {
         let last = self.waiting.back().map(|dirty| dirty.at.end()).or(active);
         let extents = self.waiting.len() + usize::from(self.most < MOST_EXTENTS && active.is_some());
-        let most = if last == Some(at.start) { MOST_EXTENTS } else { self.most };
+        let most = if self.joins && last == Some(at.start) { MOST_EXTENTS } else { self.most };
         self.free() >= u64::from(at.blocks) && extents < most
     }
 

@@ -85,7 +85,7 @@ impl Drive {
             spindle: Spindle::new(sheet.mechanics.rotation, truth, seed),
             noise: SeekNoise::new(truth, seed),
             segments: Segments::new(cache.segments, cache.segment),
-            buffer: WriteBuffer::new(cache.write_buffer, cache.write_extents),
+            buffer: WriteBuffer::new(cache.write_buffer, cache.write_extents, cache.joins_writes),
             track: sheet.mechanics.layout.locate(Lbn(0)).track,
             free: Time::ZERO,
             written: Lbn(u64::MAX),
@@ -102,7 +102,7 @@ impl Drive {
     /// What it can do.
     #[must_use]
     pub fn caps(&self) -> Caps {
-        Caps { blocks: self.mechanics.layout.blocks(), depth: self.rules.depth }
+        Caps { blocks: self.mechanics.layout.blocks(), depth: self.rules.depth, seek: true }
     }
 
     /// Gives it a command. The caller guarantees that fewer than `caps().depth` are in it, and that `now` never goes
@@ -173,7 +173,7 @@ impl Drive {
         let (write, overheads) = (command.verb.writes(), &self.overheads);
         let after = self.last_write.is_some();
         match command.verb {
-            Verb::Flush => return Span::ZERO,
+            Verb::Flush | Verb::Seek => return Span::ZERO,
             Verb::Read if self.is_quick(command) => return overheads.hit.a(after),
             Verb::Write { .. } if self.is_quick(command) => return overheads.buffered.a(after),
             _ => {}
@@ -187,6 +187,34 @@ impl Drive {
         let (free, track) = self.freed(ready);
         let (_, passage) = self.access(free.max(ready), track, command.at, write);
         passage.began.since(now)
+    }
+
+    /// How long the arm would take to get there for a transfer given now, and how long the first block would then take
+    /// to come round: the truth, noise included. Nothing where the arm need not move. The caller guarantees that it
+    /// brought the drive to `now` with `advance`.
+    #[must_use]
+    pub fn approach(&self, now: Time, command: Command) -> Option<(Span, Span)> {
+        if self.is_quick(command) {
+            return None;
+        }
+        let write = command.verb.writes();
+        let ready = now + self.overhead(if write { self.overheads.write } else { self.overheads.read }, false);
+        let (free, track) = self.freed(ready);
+        let (stroke, passage) = self.access(free.max(ready), track, command.at, write);
+        let arrived = free.max(ready) + stroke.total();
+        Some((arrived.since(now), passage.began.since(arrived)))
+    }
+
+    /// Its mechanics.
+    #[must_use]
+    pub fn mechanics(&self) -> &Mechanics {
+        &self.mechanics
+    }
+
+    /// The track the arm is on, or will be when it has done what it is at.
+    #[must_use]
+    pub fn track(&self) -> Track {
+        self.track
     }
 
     /// Lets the drive's own work — read-ahead, write-back — proceed up to `now`.
@@ -232,7 +260,7 @@ impl Drive {
                 _ => self.cache.written_hits && self.buffer.holds(at),
             },
             Verb::Write { fua } => !fua && self.fits(at),
-            Verb::Flush => false,
+            Verb::Seek | Verb::Flush => false,
         }
     }
 
@@ -266,18 +294,31 @@ impl Drive {
         let (end, mut parts, outcome) = match command.verb {
             Verb::Flush => with(self.flush(now), Outcome::Ok),
             _ if !inside || command.at.blocks == 0 => (now, Parts::default(), Outcome::Failed(EINVAL)),
+            Verb::Seek => with(self.seek(now, command.at, queued), Outcome::Ok),
             Verb::Read => with(self.read(now, command.at, queued), Outcome::Ok),
             Verb::Write { fua } => with(self.write(now, command.at, fua, queued), Outcome::Ok),
         };
         match command.verb {
             Verb::Read => self.last_write = None,
             Verb::Write { .. } => self.last_write = Some(command.at.end()),
-            Verb::Flush => {}
+            Verb::Seek | Verb::Flush => {}
         }
         self.ordinal += 1;
         parts.queued = now.since(issued);
         debug_assert_eq!(parts.total(), end.since(issued), "parts of {command:?}: {parts:?}");
         self.flying.push(Flying { tag, issued, end, outcome, parts, arm });
+    }
+
+    /// The arm moves to where `at` begins, and stays there. What it was at ends first.
+    fn seek(&mut self, now: Time, at: Extent, queued: bool) -> (Time, Parts) {
+        let overhead = self.overhead(self.overheads.read, queued);
+        let start = self.take_arm(now + overhead);
+        let (stroke, spot) = self.move_arm(self.track, at, false);
+        (self.free, self.track) = (start + stroke.total(), spot.track);
+        let done = self.overheads.done.read;
+        let external = start.since(now + overhead);
+        let Stroke { seek, switch, settle } = stroke;
+        (self.free + done, Parts { overhead: overhead + done, external, seek, switch, settle, ..Parts::default() })
     }
 
     /// The arm goes from `track` at `start` to `at` and lets it pass.

@@ -123,7 +123,7 @@ impl Drive {
         let began = first.ready.max(self.free).max(after);
         let taken = match self.cache.drain {
             Drain::InOrder => self.buffer.take_first(),
-            Drain::Soonest => {
+            Drain::Soonest | Drain::AllSoonest => {
                 let begins = |at: Extent| {
                     let spot = self.mechanics.layout.locate(at.start);
                     let stroke = self.mechanics.stroke(self.track, spot.track, at.start != self.written);
@@ -203,8 +203,9 @@ impl Drive {
     /// Ends the drive's own work: a write-back when it is complete, and all of them where they go first; a read-ahead
     /// at the first sector boundary after `ready`. Gives when the arm can go.
     pub(crate) fn take_arm(&mut self, ready: Time) -> Time {
+        let wrote = self.write_back.is_some() || self.buffer.first().is_some();
         self.settle_write_back();
-        if self.cache.drain == Drain::InOrder {
+        if self.cache.drain != Drain::Soonest {
             while self.buffer.first().is_some_and(|dirty| dirty.ready <= ready) {
                 self.stop_read_ahead(ready);
                 self.start_write_back(Time::ZERO);
@@ -212,12 +213,14 @@ impl Drive {
             }
         }
         self.stop_read_ahead(ready);
-        self.free.max(ready)
+        // A command that waited until all was written is only then looked at.
+        let drained = self.cache.drain == Drain::AllSoonest && wrote && self.free > ready;
+        self.free.max(ready) + if drained { self.overheads.write.write } else { Span::ZERO }
     }
 
     /// What `take_arm` would give, and where the arm would then be.
     pub(crate) fn freed(&self, ready: Time) -> (Time, Track) {
-        if self.cache.drain == Drain::InOrder && self.buffer.first().is_some() {
+        if self.cache.drain != Drain::Soonest && self.buffer.first().is_some() {
             let mut drive = self.clone();
             let free = drive.take_arm(ready);
             return (free, drive.track);

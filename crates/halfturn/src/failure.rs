@@ -11,6 +11,8 @@ pub enum Failure {
     Input(BadInput),
     /// A verb or option that is not there yet.
     Later(&'static str),
+    /// A published result does not come out, as what was printed shows.
+    Mismatch,
     /// Standard output could not be written.
     Output(io::Error),
 }
@@ -35,6 +37,7 @@ impl Failure {
         match self {
             Failure::Input(error) => say(format!("error: {error}")),
             Failure::Later(verb) => say(format!("error: `{verb}` is not in this version")),
+            Failure::Mismatch => return ExitCode::FAILURE,
             Failure::Output(error) if error.kind() == ErrorKind::BrokenPipe => return ExitCode::SUCCESS,
             Failure::Output(error) => {
                 say(format!("error: stdout: cannot be written: {error}"));

@@ -1,7 +1,8 @@
 //! The command line. One file a verb under `verb/`; what people read is written by `report/`.
 //!
 //! What a verb has to say goes to stdout, the same bytes every time; progress and wall time go to stderr, and only
-//! to a terminal. Exit code 2 is for bad input, 1 for output that could not be written.
+//! to a terminal. Exit code 2 is for bad input, 1 for output that could not be
+//! written and for published results that do not come out.
 
 mod failure;
 mod progress;

@@ -8,9 +8,11 @@ mod meter;
 mod mix;
 pub mod results;
 mod tally;
+mod wait;
 pub mod workload;
 
 pub use draw::Draw;
 pub use meter::Meter;
 pub use mix::{Load, Mix};
 pub use tally::Tally;
+pub use wait::expected_wait;

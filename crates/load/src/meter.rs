@@ -1,8 +1,9 @@
 //! What is measured of a run: responses and waits by class, durations of commands.
 
-use crate::results::{Class, Commands};
+use crate::results::{Class, Commands, PredictionError, Service};
 use crate::tally::Tally;
-use block::{Ending, Span, Time};
+use block::{BLOCK_BYTES, Ending, Span, Time};
+use sched::Tally as Came;
 
 /// Counts requests that arrived and commands that were issued in the measured time, and bytes that came in it: in a closed
 /// loop as many come of requests from before as are outstanding at the end.
@@ -15,6 +16,22 @@ pub struct Meter {
     from: Time,
     requests: u64,
     measured: Span,
+    /// What serving in short commands came to.
+    service: Option<Came>,
+}
+
+/// A request that has ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Served {
+    pub(crate) bytes: u64,
+    pub(crate) arrived: Time,
+    /// When its turn came.
+    pub(crate) began: Time,
+    pub(crate) ended: Time,
+    /// Waiting for the drive's own work.
+    pub(crate) external: Span,
+    /// Whether it missed its deadline.
+    pub(crate) missed: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -22,6 +39,9 @@ struct ClassMeter {
     name: String,
     response: Tally,
     waiting: Tally,
+    /// What arrivals found left of the command in progress.
+    found: Tally,
+    external: Span,
     bytes: u64,
     requests: u64,
     dropped: u64,
@@ -37,6 +57,8 @@ impl Meter {
             name,
             response: Tally::default(),
             waiting: Tally::default(),
+            found: Tally::default(),
+            external: Span::ZERO,
             bytes: 0,
             requests: 0,
             dropped: 0,
@@ -50,6 +72,7 @@ impl Meter {
             from,
             requests: 0,
             measured: Span::ZERO,
+            service: None,
         }
     }
 
@@ -71,6 +94,18 @@ impl Meter {
         self.measured
     }
 
+    /// A request of a class arrived at `now`, with so much left of the command in progress.
+    pub fn found(&mut self, class: u8, now: Time, left: Span) {
+        if now >= self.from {
+            self.classes[usize::from(class)].found.add(left);
+        }
+    }
+
+    /// What serving in short commands came to.
+    pub fn serviced(&mut self, came: Came) {
+        self.service = Some(came);
+    }
+
     /// The measured time ends.
     pub fn close(&mut self, until: Time) {
         self.measured = until.since(self.from);
@@ -86,31 +121,22 @@ impl Meter {
     }
 
     /// A request of a class has ended.
-    #[allow(clippy::too_many_arguments)]
-    pub(crate) fn ended(
-        &mut self,
-        class: u8,
-        bytes: u64,
-        arrived: Time,
-        began: Time,
-        now: Time,
-        how: Ending,
-        missed: bool,
-    ) {
+    pub(crate) fn ended(&mut self, class: u8, it: Served, how: Ending) {
         let class = &mut self.classes[usize::from(class)];
-        if how == Ending::Finished && now >= self.from {
-            class.bytes += bytes;
+        if how == Ending::Finished && it.ended >= self.from {
+            class.bytes += it.bytes;
         }
-        if arrived < self.from {
+        if it.arrived < self.from {
             return;
         }
         self.requests += 1;
         class.requests += 1;
-        class.missed += u64::from(missed);
+        class.missed += u64::from(it.missed);
         match how {
             Ending::Finished => {
-                class.response.add(now.since(arrived));
-                class.waiting.add(began.min(now).since(arrived));
+                class.response.add(it.ended.since(it.arrived));
+                class.waiting.add(it.began.min(it.ended).since(it.arrived));
+                class.external += it.external;
             }
             Ending::Failed(_) => class.failed += 1,
             Ending::Dropped => class.dropped += 1,
@@ -123,9 +149,15 @@ impl Meter {
         self.measured += other.measured;
         self.squares += other.squares;
         self.commands.merge(&other.commands);
+        match (&mut self.service, &other.service) {
+            (Some(service), Some(other)) => service.merge(other),
+            (service, other) => *service = service.take().or_else(|| other.clone()),
+        }
         for (class, other) in self.classes.iter_mut().zip(&other.classes) {
             class.response.merge(&other.response);
             class.waiting.merge(&other.waiting);
+            class.found.merge(&other.found);
+            class.external += other.external;
             class.bytes += other.bytes;
             class.requests += other.requests;
             class.dropped += other.dropped;
@@ -140,10 +172,12 @@ impl Meter {
         self.rate(self.classes.iter().map(|class| class.bytes).sum())
     }
 
-    /// What an arrival would wait for the command in progress: ½ΣT²/ΣT in ms (Virtual IO, Eq. 2).
+    /// What an arrival would wait for the command in progress: ½ΣT²/(ΣT + slack) in ms (Virtual IO, Eq. 2; slack lets
+    /// an arrival in at once, as in its example).
     #[must_use]
     pub fn expected_wait_ms(&self) -> f64 {
-        let sum = self.commands.mean_ns() * self.commands.count() as f64;
+        let slack = self.service.as_ref().map_or(0, |service| service.slack.0) as f64;
+        let sum = self.commands.mean_ns() * self.commands.count() as f64 + slack;
         if sum == 0.0 { 0.0 } else { self.squares as f64 / sum / 2.0 / 1e6 }
     }
 
@@ -155,7 +189,31 @@ impl Meter {
             mean_ms: self.commands.mean_ns() / 1e6,
             p99_ms: self.commands.quantile_ms(0.99),
             max_ms: self.commands.max_ms(),
+            histogram: self.commands.histogram_ms(),
         }
+    }
+
+    /// What serving in short commands came to, where requests were served so.
+    #[must_use]
+    pub fn service(&self) -> Option<Service> {
+        let came = self.service.as_ref()?;
+        Some(Service {
+            slack_fraction: came.slack.0 as f64 / self.measured.0.max(1) as f64,
+            preemptions: came.preemptions,
+            cascades: came.cascades,
+            jit_seeks: came.jit_seeks,
+            late: came.late,
+            cached: came.cached,
+            sub_seeks: came.sub_seeks,
+            prefetched_mb_s: self.rate(came.prefetched * BLOCK_BYTES),
+            prefetched_used_mb_s: self.rate(came.prefetched_used * BLOCK_BYTES),
+            prediction_error_ms: PredictionError {
+                mean: came.errors.mean_ms(),
+                p1: came.errors.quantile_ms(0.01),
+                p50: came.errors.quantile_ms(0.5),
+                p99: came.errors.quantile_ms(0.99),
+            },
+        })
     }
 
     /// What each class got.
@@ -170,6 +228,8 @@ impl Meter {
                 missed_deadlines: class.missed,
                 response_ms: class.response.distribution(),
                 waiting_ms: class.waiting.distribution(),
+                arrival_wait_ms: class.found.distribution(),
+                external_ms: class.external.as_ms() / class.response.count().max(1) as f64,
             };
             (class.name.clone(), got)
         })

@@ -2,7 +2,7 @@
 
 use crate::draw::Draw;
 use crate::experiment::Experiment;
-use crate::meter::Meter;
+use crate::meter::{Meter, Served};
 use crate::workload::{Workload, build};
 use block::{BadInput, Ending, Extent, Qos, Request, RequestId, Span, Time};
 
@@ -20,6 +20,9 @@ pub trait Load {
     /// The first command of a request was issued.
     fn began(&mut self, now: Time, id: RequestId);
 
+    /// A command of a request waited so long for the drive's own work.
+    fn waited(&mut self, id: RequestId, external: Span);
+
     /// A request has ended.
     fn ended(&mut self, now: Time, id: RequestId, how: Ending);
 }
@@ -32,6 +35,8 @@ struct Slot {
     arrived: Time,
     /// When its first command was issued, or never yet.
     began: Time,
+    /// What its commands waited for the drive's own work.
+    external: Span,
     deadline: Time,
 }
 
@@ -58,16 +63,14 @@ impl Mix {
     /// # Errors
     /// When a workload does not fit the drive, or a trace cannot be read.
     pub fn new(experiment: &Experiment, seed: u64, blocks: u64) -> Result<Mix, BadInput> {
-        let mut classes: Vec<String> = Vec::new();
+        let classes = experiment.classes();
         let mut sources = Vec::new();
         for (i, what) in experiment.workloads.iter().enumerate() {
-            let class = classes.iter().position(|class| *class == what.class).unwrap_or_else(|| {
-                classes.push(what.class.clone());
-                classes.len() - 1
-            });
+            let class = classes.iter().position(|class| *class == what.class).unwrap_or(0);
             let workload = build(what, blocks, Draw::new(seed, i as u64))?;
             sources.push(Source { workload, class: class as u8, priority: what.priority, deadline: what.deadline });
         }
+        let classes = classes.into_iter().map(Into::into).collect();
         let meter = Meter::new(classes, Time::ZERO + experiment.run.warmup);
         let mut mix = Mix { sources, slots: Vec::new(), free: Vec::new(), first: None, meter };
         mix.find_first();
@@ -114,6 +117,7 @@ impl Load for Mix {
             at: draft.at,
             arrived: draft.arrives,
             began: Time::NEVER,
+            external: Span::ZERO,
             deadline: deadline.unwrap_or(Time::NEVER),
         };
         let id = self.free.pop().unwrap_or(RequestId(self.slots.len() as u32));
@@ -130,11 +134,23 @@ impl Load for Mix {
         *began = now.min(*began);
     }
 
+    fn waited(&mut self, id: RequestId, external: Span) {
+        self.slots[id.0 as usize].external += external;
+    }
+
     fn ended(&mut self, now: Time, id: RequestId, how: Ending) {
         let slot = self.slots[id.0 as usize];
         let source = &mut self.sources[usize::from(slot.source)];
         let missed = how == Ending::Dropped || now > slot.deadline;
-        self.meter.ended(source.class, slot.at.bytes(), slot.arrived, slot.began, now, how, missed);
+        let served = Served {
+            bytes: slot.at.bytes(),
+            arrived: slot.arrived,
+            began: slot.began,
+            ended: now,
+            external: slot.external,
+            missed,
+        };
+        self.meter.ended(source.class, served, how);
         source.workload.ended(now, slot.at);
         self.free.push(id);
         self.find_first();

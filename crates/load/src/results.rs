@@ -27,10 +27,13 @@ pub struct Run {
     pub throughput_mb_s: f64,
     /// Mean over disks of the share of time in which the arm did nothing.
     pub idle_fraction: f64,
-    /// What an arrival would wait for the drive command in progress: ½ΣT²/ΣT (Virtual IO, Eq. 2).
+    /// What an arrival would wait for the drive command in progress: ½ΣT²/(ΣT + slack) (Virtual IO, Eq. 2).
     pub expected_wait_ms: f64,
     /// Durations of drive commands.
     pub commands: Commands,
+    /// What serving in short commands came to; not there where requests are served whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub service: Option<Service>,
     /// By service class.
     pub classes: BTreeMap<String, Class>,
     /// By disk.
@@ -69,6 +72,47 @@ pub struct Commands {
     pub p99_ms: f64,
     /// The longest.
     pub max_ms: f64,
+    /// How many took up to so many ms, and longer than the entry before: 0.1 ms apart up to 20 ms, 1 ms up to 200 ms,
+    /// and so on.
+    pub histogram: Vec<(f64, u64)>,
+}
+
+/// What serving requests in short commands came to.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Service {
+    /// Share of time in which a seek was awaited with no command in flight.
+    pub slack_fraction: f64,
+    /// Requests interrupted after a command of theirs.
+    pub preemptions: u64,
+    /// Of these, requests that had interrupted another themselves.
+    pub cascades: u64,
+    /// Seeks timed to arrive just before the first block comes round.
+    pub jit_seeks: u64,
+    /// Of these, those that came too late and cost a revolution.
+    pub late: u64,
+    /// Of these, those that the drive answered from its cache after all.
+    pub cached: u64,
+    /// Parts of split seeks, the last of each not counted.
+    pub sub_seeks: u64,
+    /// 10^6 bytes a second read ahead in slack, used or not; not part of the throughput.
+    pub prefetched_mb_s: f64,
+    /// Of these, used by a later request.
+    pub prefetched_used_mb_s: f64,
+    /// By how much the first command after a timed seek came back later than was believed.
+    pub prediction_error_ms: PredictionError,
+}
+
+/// A distribution of errors in milliseconds.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct PredictionError {
+    /// Mean.
+    pub mean: f64,
+    /// 1st percentile.
+    pub p1: f64,
+    /// Median.
+    pub p50: f64,
+    /// 99th percentile.
+    pub p99: f64,
 }
 
 /// What one service class got.
@@ -89,8 +133,12 @@ pub struct Class {
     pub missed_deadlines: u64,
     /// From arrival to end.
     pub response_ms: Distribution,
-    /// From arrival to the first drive command.
+    /// From arrival to when its turn came: to the first drive command, but for the slack before its own seek.
     pub waiting_ms: Distribution,
+    /// What arrivals found left of the drive command in progress.
+    pub arrival_wait_ms: Distribution,
+    /// Mean time a request's commands waited for the drive's own work: its external waiting time.
+    pub external_ms: f64,
 }
 
 /// A distribution of times in milliseconds.

@@ -12,6 +12,8 @@ const BATCHES: usize = 40;
 #[derive(Clone, Debug)]
 pub struct Tally {
     histogram: Histogram<u64>,
+    /// Times of nothing, which are many, and not in the histogram yet.
+    zeros: u64,
     sum: u128,
     max: u64,
     /// Sums of finished batches of `batch` samples each, in order.
@@ -27,6 +29,7 @@ impl Default for Tally {
     fn default() -> Tally {
         Tally {
             histogram: histogram(),
+            zeros: 0,
             sum: 0,
             max: 0,
             batches: Vec::with_capacity(BATCHES),
@@ -45,7 +48,11 @@ fn histogram() -> Histogram<u64> {
 impl Tally {
     /// Adds a time.
     pub fn add(&mut self, span: Span) {
-        self.histogram.saturating_record(span.0);
+        if span == Span::ZERO {
+            self.zeros += 1
+        } else {
+            self.histogram.saturating_record(span.0)
+        }
         self.sum += u128::from(span.0);
         self.max = self.max.max(span.0);
         self.filling.0 += u128::from(span.0);
@@ -70,7 +77,7 @@ impl Tally {
     /// How many times were added.
     #[must_use]
     pub fn count(&self) -> u64 {
-        self.histogram.len()
+        self.histogram.len() + self.zeros
     }
 
     /// Their mean in ns; zero if there are none.
@@ -87,6 +94,7 @@ impl Tally {
         if other.count() > 0 {
             self.means.push(other.mean_ns());
         }
+        self.zeros += other.zeros;
         self.histogram.add(&other.histogram).expect("both histograms have the same bounds");
         self.sum += other.sum;
         self.max = self.max.max(other.max);
@@ -95,7 +103,35 @@ impl Tally {
     /// The value at a quantile, in ms.
     #[must_use]
     pub fn quantile_ms(&self, quantile: f64) -> f64 {
+        let above = quantile * self.count() as f64 - self.zeros as f64;
+        if above <= 0.0 {
+            return 0.0;
+        }
+        let quantile = above / self.histogram.len().max(1) as f64;
         (self.histogram.value_at_quantile(quantile).min(self.max)) as f64 / 1e6
+    }
+
+    /// How many times lie up to each of ascending bounds in ms and above the one before: bounds are 0.1 ms apart up to
+    /// 20 ms, then 1 ms up to 200 ms, and so on; those with none are left out.
+    #[must_use]
+    pub fn histogram_ms(&self) -> Vec<(f64, u64)> {
+        let mut bars: Vec<(u64, u64)> = Vec::new();
+        if self.zeros > 0 {
+            bars.push((0, self.zeros));
+        }
+        for bar in self.histogram.iter_recorded() {
+            let value = bar.value_iterated_to();
+            let mut width = 100_000u64;
+            while value > 200 * width {
+                width *= 10;
+            }
+            let bound = value.div_ceil(width) * width;
+            match bars.last_mut() {
+                Some((last, count)) if *last == bound => *count += bar.count_since_last_iteration(),
+                _ => bars.push((bound, bar.count_since_last_iteration())),
+            }
+        }
+        bars.into_iter().map(|(bound, count)| (bound as f64 / 1e6, count)).collect()
     }
 
     /// The largest, in ms.

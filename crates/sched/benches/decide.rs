@@ -3,6 +3,7 @@
 
 use block::{Caps, Extent, Op, Outcome, Qos, Request, RequestId, Tag, Time};
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
+use sched::plan::Rules;
 use sched::policy::{Knobs, named};
 use sched::predict::Profile;
 use sched::{Action, Core, Input};
@@ -20,8 +21,10 @@ impl Loop {
     fn new(policy: &str, depth: u32) -> Loop {
         let sheet = disk::catalogue::find("atlas10k").expect("it is in the catalogue").sheet;
         let blocks = sheet.mechanics.layout.blocks();
-        let policy = named(policy, &Knobs::default()).expect("it is a policy");
-        let core = Core::new(Caps { blocks, depth: 1 }, depth + 1, Profile::new(&sheet), policy);
+        let policy = policy.to_owned();
+        let make = move || named(&policy, &Knobs::default()).expect("it is a policy");
+        let caps = Caps { blocks, depth: 1, seek: true };
+        let core = Core::new(caps, depth + 1, Profile::new(&sheet), Rules::default(), Box::new(make));
         let mut all = Loop { core, blocks, now: Time::ZERO, dice: 1, out: Vec::with_capacity(8) };
         for id in 0..=depth {
             all.submit(RequestId(id));
@@ -42,7 +45,7 @@ impl Loop {
         self.core.handle(self.now, Input::Done(Tag(0), self.now, Outcome::Ok), &mut self.out);
         let ended = self.out.iter().find_map(|action| match action {
             Action::Finish(id, _) => Some(*id),
-            Action::Issue(..) => None,
+            _ => None,
         });
         self.submit(ended.expect("a completion ends its request"));
     }

@@ -2,10 +2,15 @@
 
 use crate::job::State;
 use crate::overlap::Overlap;
-use crate::policy::Policy;
+use crate::plan::Rules;
 use crate::predict::Predictor;
+use crate::queue::{Maker, Queue};
+use crate::service::Service;
+use crate::tally::Tally;
 use crate::{Job, JobId, Jobs};
-use block::{Caps, Change, Command, DiskId, Ending, Op, Outcome, Place, Request, RequestId, Tag, Time, Verb};
+use block::{
+    Caps, Change, Command, DiskId, Ending, Extent, FrameId, Op, Outcome, Place, Request, RequestId, Tag, Time, Verb,
+};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -28,25 +33,50 @@ pub enum Input {
 /// What a core decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
+    /// A request's turn has come; its seek may still be put off.
+    Begin(RequestId),
     /// Give a device a command.
     Issue(DiskId, Tag, Command),
+    /// Copy blocks in memory.
+    Copy {
+        /// From here.
+        from: Place,
+        /// To here.
+        to: Place,
+        /// So many.
+        blocks: u32,
+    },
     /// A request has ended; its slot is free.
     Finish(RequestId, Ending),
 }
 
+/// What a command is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Errand {
+    /// A request, or a part of it.
+    Job(JobId),
+    /// Part of a seek.
+    Seek,
+    /// Reading ahead.
+    Frame(FrameId),
+}
+
 /// The scheduling core of one disk.
 pub struct Core<P: Predictor> {
-    caps: Caps,
+    pub(crate) caps: Caps,
+    pub(crate) rules: Rules,
     /// Requests it keeps at most.
     limit: u32,
-    belief: P,
-    policy: Box<dyn Policy<P>>,
-    jobs: Jobs<P::Spot>,
-    overlap: Overlap,
+    pub(crate) belief: P,
+    pub(crate) queue: Queue<P>,
+    pub(crate) jobs: Jobs<P::Spot>,
+    pub(crate) overlap: Overlap,
     /// Flushes have no place on the medium and go ahead of the queue.
-    flushes: VecDeque<JobId>,
+    pub(crate) flushes: VecDeque<JobId>,
     /// The command each tag stands for.
-    flying: Vec<Option<(JobId, Command)>>,
+    flying: Vec<Option<(Errand, Command)>>,
+    /// Serving in short commands.
+    pub(crate) service: Option<Service>,
     /// Hard deadlines of waiting jobs; those of jobs that are gone are passed over.
     deadlines: BinaryHeap<Reverse<(Time, u64, JobId)>>,
     sequence: u64,
@@ -54,14 +84,17 @@ pub struct Core<P: Predictor> {
 }
 
 impl<P: Predictor> Core<P> {
-    /// A core for a device of these capabilities that keeps at most `limit` requests.
+    /// A core for a device of these capabilities that keeps at most `limit` requests; `make` makes the policy by which
+    /// requests of one rank are ordered. In short commands requests are served one at a time.
     #[must_use]
-    pub fn new(caps: Caps, limit: u32, belief: P, policy: Box<dyn Policy<P>>) -> Core<P> {
+    pub fn new(caps: Caps, limit: u32, belief: P, rules: Rules, make: Maker<P>) -> Core<P> {
         Core {
             caps,
+            service: rules.plan.map(Service::new),
+            rules,
             limit,
             belief,
-            policy,
+            queue: Queue::new(make),
             jobs: Jobs::new(),
             overlap: Overlap::new(),
             flushes: VecDeque::new(),
@@ -74,6 +107,9 @@ impl<P: Predictor> Core<P> {
 
     /// Takes an input and appends what follows from it. `now` never goes back.
     pub fn handle(&mut self, now: Time, input: Input, out: &mut Vec<Action>) {
+        if let Some(service) = &mut self.service {
+            service.passed(now);
+        }
         match input {
             Input::Done(tag, happened, outcome) => self.done(tag, happened, outcome, out),
             Input::Amend(request, change) => self.amend(request, change, out),
@@ -83,13 +119,31 @@ impl<P: Predictor> Core<P> {
         if !self.deadlines.is_empty() {
             self.drop_expired(now, out);
         }
-        self.dispatch(now, out);
+        if self.service.is_some() { self.serve(now, out) } else { self.dispatch(now, out) }
     }
 
     /// When it wants to be woken, if nothing else happens before.
     #[must_use]
     pub fn wake_at(&self) -> Option<Time> {
-        self.deadlines.peek().map(|Reverse((deadline, ..))| *deadline)
+        let deadline = self.deadlines.peek().map(|Reverse((deadline, ..))| *deadline);
+        let seek = self.service.as_ref().and_then(|service| service.wake);
+        match (deadline, seek) {
+            (Some(deadline), Some(seek)) => Some(deadline.min(seek)),
+            (deadline, seek) => deadline.or(seek),
+        }
+    }
+
+    /// From now on things count for the tally.
+    pub fn count_from(&mut self, from: Time) {
+        if let Some(service) = &mut self.service {
+            service.from = from;
+        }
+    }
+
+    /// What serving in short commands came to; nothing where requests are served whole.
+    #[must_use]
+    pub fn tally(&self) -> Option<&Tally> {
+        self.service.as_ref().map(|service| &service.tally)
     }
 
     /// How many more requests it takes.
@@ -107,7 +161,7 @@ impl<P: Predictor> Core<P> {
     /// Decisions taken and candidates examined for them: what scheduling costs.
     #[must_use]
     pub fn effort(&self) -> (u64, u64) {
-        (self.decisions, self.policy.examined())
+        (self.decisions, self.queue.examined())
     }
 
     fn submit(&mut self, now: Time, request: &Request, out: &mut Vec<Action>) {
@@ -119,10 +173,11 @@ impl<P: Predictor> Core<P> {
             return;
         }
         self.sequence += 1;
-        let job = Job {
+        let mut job = Job {
             request: request.id,
             op: request.op,
             at: request.at,
+            done: 0,
             qos: request.qos,
             arrived: now,
             sequence: self.sequence,
@@ -131,6 +186,15 @@ impl<P: Predictor> Core<P> {
             first_held: None,
             next_held: None,
         };
+        if self.service.is_some() && !flush {
+            if self.serve_from_frames(now, &mut job, out) {
+                out.push(Action::Finish(request.id, Ending::Finished));
+                return;
+            }
+            if job.done > 0 {
+                job.spot = self.belief.spot(job.rest());
+            }
+        }
         let id = self.jobs.insert(job);
         if let Some(deadline) = job.qos.deadline {
             self.await_deadline(deadline, job.sequence, id);
@@ -149,7 +213,7 @@ impl<P: Predictor> Core<P> {
             if job.state != State::Queued {
                 self.set_state(id, State::Queued);
             }
-            self.policy.add(id, job, &self.belief);
+            self.queue.add(&self.rules, id, job, &self.belief);
             return;
         };
         let next = self.jobs.get_mut(blocker).and_then(|blocker| blocker.first_held.replace(id));
@@ -159,16 +223,20 @@ impl<P: Predictor> Core<P> {
     }
 
     fn done(&mut self, tag: Tag, happened: Time, outcome: Outcome, out: &mut Vec<Action>) {
-        let Some((id, command)) = self.flying.get_mut(tag.0 as usize).and_then(Option::take) else {
+        let Some((errand, command)) = self.flying.get_mut(tag.0 as usize).and_then(Option::take) else {
             debug_assert!(false, "{tag:?} was not in flight");
             return;
         };
         self.belief.observed(happened, &command, outcome);
-        let ending = match outcome {
-            Outcome::Ok => Ending::Finished,
-            Outcome::Failed(errno) => Ending::Failed(errno),
-        };
-        self.end(id, ending, out);
+        let Errand::Job(id) = errand else { return self.ran(errand, &command, outcome, happened) };
+        match outcome {
+            Outcome::Ok if self.progressed(id, &command, happened) => self.end(id, Ending::Finished, out),
+            Outcome::Ok => {}
+            Outcome::Failed(errno) => {
+                self.forget(id);
+                self.end(id, Ending::Failed(errno), out);
+            }
+        }
     }
 
     fn amend(&mut self, request: RequestId, change: Change, out: &mut Vec<Action>) {
@@ -177,7 +245,7 @@ impl<P: Predictor> Core<P> {
             return;
         };
         match change {
-            Change::Cancel if job.state != State::Flying => {
+            Change::Cancel if job.state != State::Serving => {
                 self.withdraw(id, &job);
                 self.end(id, Ending::Failed(ECANCELED), out);
             }
@@ -185,14 +253,14 @@ impl<P: Predictor> Core<P> {
             Change::Qos(qos) => {
                 let queued = job.state == State::Queued && job.op != Op::Flush;
                 if queued {
-                    self.policy.remove(id, &job, &self.belief);
+                    self.queue.remove(&self.rules, id, &job, &self.belief);
                 }
                 job.qos = qos;
                 if let Some(kept) = self.jobs.get_mut(id) {
                     *kept = job;
                 }
                 if queued {
-                    self.policy.add(id, &job, &self.belief);
+                    self.queue.add(&self.rules, id, &job, &self.belief);
                 }
                 if let Some(deadline) = qos.deadline {
                     self.await_deadline(deadline, job.sequence, id);
@@ -202,12 +270,12 @@ impl<P: Predictor> Core<P> {
     }
 
     /// Keeps a deadline, and of those that passed unneeded no more than in proportion to the jobs.
-    fn await_deadline(&mut self, deadline: Time, sequence: u64, id: JobId) {
+    pub(crate) fn await_deadline(&mut self, deadline: Time, sequence: u64, id: JobId) {
         self.deadlines.push(Reverse((deadline, sequence, id)));
         if self.deadlines.len() > 64 + 2 * self.jobs.len() as usize {
             let jobs = &self.jobs;
             self.deadlines.retain(|Reverse((_, sequence, id))| {
-                jobs.get(*id).is_some_and(|job| job.sequence == *sequence && job.state != State::Flying)
+                jobs.get(*id).is_some_and(|job| job.sequence == *sequence && job.state != State::Serving)
             });
         }
     }
@@ -215,7 +283,7 @@ impl<P: Predictor> Core<P> {
     /// Drops what still waits at its hard deadline.
     fn drop_expired(&mut self, now: Time, out: &mut Vec<Action>) {
         while let Some(Reverse((deadline, sequence, id))) = self.deadlines.peek().copied() {
-            let waiting = self.jobs.get(id).filter(|job| job.sequence == sequence && job.state != State::Flying);
+            let waiting = self.jobs.get(id).filter(|job| job.sequence == sequence && job.state != State::Serving);
             let Some(job) = waiting.copied() else {
                 self.deadlines.pop();
                 continue;
@@ -237,8 +305,8 @@ impl<P: Predictor> Core<P> {
         match job.state {
             State::Held(blocker) => self.let_go(id, blocker, job.next_held),
             State::Queued if job.op == Op::Flush => self.flushes.retain(|flush| *flush != id),
-            State::Queued => self.policy.remove(id, job, &self.belief),
-            State::Flying => {}
+            State::Queued => self.queue.remove(&self.rules, id, job, &self.belief),
+            State::Serving => {}
         }
     }
 
@@ -272,20 +340,15 @@ impl<P: Predictor> Core<P> {
         }
     }
 
-    /// Gives the device what it has room for.
+    /// Gives the device what it has room for, each request whole.
     fn dispatch(&mut self, now: Time, out: &mut Vec<Action>) {
         while let Some(tag) = self.flying.iter().position(Option::is_none) {
-            let next = self.flushes.pop_front().or_else(|| {
-                let taken = self.policy.take(now, &self.jobs, &self.belief);
-                self.decisions += u64::from(taken.is_some());
-                taken
-            });
-            let Some(id) = next else { return };
+            let Some(id) = self.flushes.pop_front().or_else(|| self.take(now)) else { return };
             let Some(job) = self.jobs.get_mut(id) else {
                 debug_assert!(false, "a policy gave a job it did not hold");
                 return;
             };
-            job.state = State::Flying;
+            job.state = State::Serving;
             let verb = match job.op {
                 Op::Read => Verb::Read,
                 Op::Write { fua } => Verb::Write { fua },
@@ -293,10 +356,45 @@ impl<P: Predictor> Core<P> {
             };
             let (spot, place) = (job.spot, Place::Request(job.request, 0));
             let command = Command { verb, at: job.at, place };
-            self.flying[tag] = Some((id, command));
+            self.flying[tag] = Some((Errand::Job(id), command));
             self.belief.issued(now, &command, spot);
             out.push(Action::Issue(DiskId(0), Tag(tag as u32), command));
         }
+    }
+
+    /// The next job by rank and policy.
+    pub(crate) fn take(&mut self, now: Time) -> Option<JobId> {
+        let taken = self.queue.take(&self.rules, now, &self.jobs, &self.belief);
+        self.decisions += u64::from(taken.is_some());
+        taken
+    }
+
+    /// Whether no command is in flight.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.flying.iter().all(Option::is_none)
+    }
+
+    /// Issues one of many short commands, for which the caller guarantees there is room.
+    #[inline(never)]
+    pub(crate) fn send(
+        &mut self,
+        now: Time,
+        errand: Errand,
+        verb: Verb,
+        at: Extent,
+        place: Place,
+        out: &mut Vec<Action>,
+    ) {
+        let Some(tag) = self.flying.iter().position(Option::is_none) else { return };
+        let command = Command { verb, at, place };
+        let known = match errand {
+            Errand::Job(id) => self.jobs.get(id).filter(|job| job.done == 0).map(|job| job.spot),
+            _ => None,
+        };
+        let spot = known.unwrap_or_else(|| self.belief.spot(at));
+        self.flying[tag] = Some((errand, command));
+        self.belief.issued(now, &command, spot);
+        out.push(Action::Issue(DiskId(0), Tag(tag as u32), command));
     }
 
     fn set_state(&mut self, id: JobId, state: State) {

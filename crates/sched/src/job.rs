@@ -1,6 +1,6 @@
 //! What the core has to do: one job a request.
 
-use block::{Extent, Op, Qos, RequestId, Time};
+use block::{Extent, Lbn, Op, Qos, RequestId, Time};
 
 /// A slot of the core's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -13,8 +13,8 @@ pub(crate) enum State {
     Held(JobId),
     /// With the policy.
     Queued,
-    /// On the device.
-    Flying,
+    /// Its turn has come.
+    Serving,
 }
 
 /// A request as the core keeps it.
@@ -26,18 +26,28 @@ pub struct Job<S> {
     pub op: Op,
     /// Where.
     pub at: Extent,
+    /// Blocks of it that are done.
+    pub done: u32,
     /// What it is worth.
     pub qos: Qos,
     /// When it was submitted.
     pub arrived: Time,
     /// In which order it was submitted: the last word in every tie.
     pub sequence: u64,
-    /// Where the predictor found it to lie.
+    /// Where the predictor found what is left of it to lie.
     pub spot: S,
     pub(crate) state: State,
     /// The first of the jobs held because of this one, and the next held because of the same one as this.
     pub(crate) first_held: Option<JobId>,
     pub(crate) next_held: Option<JobId>,
+}
+
+impl<S> Job<S> {
+    /// What is left of it.
+    #[must_use]
+    pub fn rest(&self) -> Extent {
+        Extent { start: Lbn(self.at.start.0 + u64::from(self.done)), blocks: self.at.blocks - self.done }
+    }
 }
 
 /// All jobs, in slots that are used again.

@@ -6,13 +6,21 @@
 //! to a [`World`], simulated or live.
 
 mod core;
+mod frames;
 mod job;
 mod overlap;
+pub mod plan;
+pub mod planner;
 pub mod policy;
 pub mod predict;
+mod queue;
+mod service;
 mod sorted;
+mod tally;
 mod world;
 
 pub use crate::core::{Action, Core, Input};
 pub use job::{Job, JobId, Jobs};
+pub use queue::Maker;
+pub use tally::{Errors, Tally};
 pub use world::{World, run};

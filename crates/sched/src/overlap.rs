@@ -5,6 +5,7 @@
 
 use crate::sorted::{Entry, Sorted};
 use crate::{Job, JobId, Jobs};
+use block::Extent;
 
 /// Classes of length: up to 8, 64, 512 … blocks, and the rest.
 const CLASSES: usize = 6;
@@ -65,6 +66,16 @@ impl Overlap {
         if self.watching {
             self.classes[class_of(job.at.blocks)].outstanding.remove(job.at.start.0, job.sequence);
         }
+    }
+
+    /// Whether a write outstanding meets these blocks.
+    pub(crate) fn writes(&self, at: Extent) -> bool {
+        let (start, end) = (at.start.0, at.end().0);
+        self.watching
+            && self.classes.iter().filter(|class| !class.outstanding.is_empty()).any(|class| {
+                let mut near = class.outstanding.within(start.saturating_sub(class.longest), end);
+                near.any(|other| other.item.writes && other.item.end > start)
+            })
     }
 
     /// The last job submitted before this one that it must wait for.

@@ -205,6 +205,11 @@ impl<T: Copy> Sorted<T> {
         Some(self.remove_at(slot, i))
     }
 
+    /// Whether it holds an entry with this key and sequence.
+    pub(crate) fn holds(&self, key: u64, sequence: u64) -> bool {
+        !self.is_empty() && self.leaf(self.place((key, sequence))).orders().any(|order| order == (key, sequence))
+    }
+
     /// Takes the `i`-th entry of a leaf out.
     pub(crate) fn remove_at(&mut self, slot: usize, i: usize) -> Entry<T> {
         self.len -= 1;

@@ -39,8 +39,8 @@ pub(crate) struct Drives<'a, L: Measured> {
     load: L,
     stop: Stop,
     now: Time,
-    /// When each command in flight was issued, by tag.
-    issued: Vec<Time>,
+    /// When each command in flight was issued, and for which request, by tag.
+    issued: Vec<(Time, Option<RequestId>)>,
     measuring: bool,
     /// Whether a request was ever due while the core had no room.
     crowded: bool,
@@ -61,7 +61,7 @@ pub(crate) struct Remains<L> {
 impl<'a, L: Measured> Drives<'a, L> {
     pub(crate) fn new(drive: Drive, load: L, stop: Stop, tell: &'a (dyn Fn(u64) + Sync)) -> Drives<'a, L> {
         Drives {
-            issued: vec![Time::ZERO; usize::from(drive.caps().depth)],
+            issued: vec![(Time::ZERO, None); usize::from(drive.caps().depth)],
             drive,
             load,
             stop,
@@ -97,16 +97,21 @@ impl<'a, L: Measured> Drives<'a, L> {
     }
 
     fn completion(&mut self) -> (Time, Input) {
-        let (now, tag, outcome, _) = self.drive.finish();
-        self.load.meter_mut().command(self.issued[tag.0 as usize], now);
+        let (now, tag, outcome, parts) = self.drive.finish();
+        let (issued, request) = self.issued[tag.0 as usize];
+        self.load.meter_mut().command(issued, now);
+        if let Some(id) = request.filter(|_| parts.external > Span::ZERO) {
+            self.load.waited(id, parts.external);
+        }
         (now, Input::Done(tag, now, outcome))
     }
 
     fn issue(&mut self, now: Time, tag: Tag, command: Command) {
-        if let Place::Request(id, _) = command.place {
+        let request = if let Place::Request(id, _) = command.place { Some(id) } else { None };
+        if let Some(id) = request {
             self.load.began(now, id);
         }
-        self.issued[tag.0 as usize] = now;
+        self.issued[tag.0 as usize] = (now, request);
         self.drive.issue(now, tag, command);
     }
 
@@ -120,7 +125,11 @@ impl<'a, L: Measured> Drives<'a, L> {
 
     fn submission(&mut self) -> Option<Request> {
         match self.load.fire() {
-            Ok(request) => Some(request),
+            Ok(request) => {
+                let left = self.drive.next().map_or(Span::ZERO, |end| end.since(self.now));
+                self.load.meter_mut().found(request.qos.class, self.now, left);
+                Some(request)
+            }
             Err(error) => {
                 self.failed = Some(error);
                 None
@@ -161,6 +170,8 @@ impl<L: Measured> World for Drives<'_, L> {
                 debug_assert_eq!(disk, DiskId(0));
                 self.issue(now, tag, command);
             }
+            Action::Begin(id) => self.load.began(now, id),
+            Action::Copy { .. } => {}
             Action::Finish(id, how) => self.ended(now, id, how),
         }
     }

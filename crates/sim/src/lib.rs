@@ -6,6 +6,7 @@
 mod drives;
 mod oracle;
 mod simulate;
+mod trial;
 
 pub mod validate;
 

@@ -4,7 +4,7 @@
 
 use block::{Command, Extent, Lbn, Outcome, Place, Span, Tag, Time, Verb};
 use drive::Drive;
-use sched::predict::Predictor;
+use sched::predict::{Approach, Predictor};
 use std::cell::RefCell;
 
 /// Perfect knowledge of one drive.
@@ -60,8 +60,45 @@ impl Predictor for Oracle {
         self.arm
     }
 
+    fn approach(&self, now: Time, at: Extent, _: Extent, write: bool) -> Option<Approach> {
+        let verb = if write { Verb::Write { fua: true } } else { Verb::Read };
+        let mut shadow = self.shadow.borrow_mut();
+        shadow.advance(now);
+        let (travel, wait) = shadow.approach(now, Command { verb, at, place: Place::Nowhere })?;
+        let layout = &shadow.mechanics().layout;
+        let distance = shadow.track().cylinder.abs_diff(layout.locate(at.start).track.cylinder);
+        Some(Approach { travel, wait, turn: self.turn(), distance, cylinders: layout.cylinders() })
+    }
+
+    fn seek_time(&self, distance: u32) -> Span {
+        self.shadow.borrow().mechanics().seek.time(distance)
+    }
+
+    fn midway(&self, at: Extent, parts: u32) -> Option<Lbn> {
+        let shadow = self.shadow.borrow();
+        let layout = &shadow.mechanics().layout;
+        let (here, there) = (shadow.track().cylinder, layout.locate(at.start).track.cylinder);
+        let step = here.abs_diff(there) / parts.max(1);
+        let cylinder = if here < there { here + step } else { here - step };
+        Some(layout.block_towards(cylinder, Lbn(0), Lbn(layout.blocks() - 1)))
+    }
+
+    fn follow_on(&self, now: Time, at: Extent) -> Span {
+        let mut shadow = self.shadow.borrow().clone();
+        shadow.issue(now, Tag(0), Command { verb: Verb::Read, at, place: Place::Nowhere });
+        shadow.next().map_or(Span::ZERO, |end| end.since(now))
+    }
+
+    fn expected(&self) -> Option<Time> {
+        self.shadow.borrow().next()
+    }
+
+    fn turn(&self) -> Span {
+        self.shadow.borrow().mechanics().rotation.period()
+    }
+
     fn issued(&mut self, now: Time, command: &Command, _: Extent) {
-        if command.verb != Verb::Flush {
+        if !matches!(command.verb, Verb::Flush | Verb::Seek) {
             self.arm = command.at.end();
         }
         let mut shadow = self.shadow.borrow_mut();

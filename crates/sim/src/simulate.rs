@@ -2,13 +2,15 @@
 
 use crate::drives::{ArmTime, Drives, Stop};
 use crate::oracle::Oracle;
-use block::{At, BadInput, Time};
+use crate::trial;
+use block::{At, BLOCK_BYTES, BadInput, Time};
 use disk::{Sheet, Truth};
 use drive::{Account, Drive};
 use load::experiment::{Case, Experiment, Predictor as Choice};
 use load::results::{Results, Run};
 use load::{Meter, Mix};
 use rayon::prelude::*;
+use sched::plan::{Preemption, Rules, chunk_for};
 use sched::policy::{self, Knobs};
 use sched::predict::{Distance, Predictor, Profile};
 use sched::{Core, run};
@@ -96,6 +98,7 @@ fn joined(case: &Case, replications: Vec<Replication>) -> Run {
         throughput_mb_s: meter.throughput_mb_s(),
         idle_fraction: disk.idle,
         expected_wait_ms: meter.expected_wait_ms(),
+        service: meter.service(),
         commands: meter.commands(),
         classes: meter.classes().collect(),
         disks: vec![disk],
@@ -136,6 +139,27 @@ pub fn replicate(
     }
 }
 
+/// What a reader must know of how requests were served.
+fn serving(experiment: &Experiment, rules: &Rules) -> Vec<String> {
+    let mut notes = Vec::new();
+    let given = experiment.scheduler.rules.plan.is_some_and(|plan| plan.chunk > 0);
+    if let Some(plan) = rules.plan.filter(|_| !given && experiment.scheduler.wish.is_none()) {
+        let kib = u64::from(plan.chunk) * BLOCK_BYTES / 1024;
+        notes.push(format!("commands of at most {kib} KiB, from the drive's sheet"));
+    }
+    if rules.preemption == Preemption::Always {
+        let names = experiment.classes();
+        let able = names.iter().zip(&rules.classes).filter(|(_, rule)| rule.preempts).map(|(name, _)| *name);
+        let able: Vec<&str> = able.collect();
+        notes.push(match able.len() {
+            0 => "nothing interrupts: no class has shorter requests or a higher priority than another".into(),
+            count if count == names.len() => "every class is to interrupt, so that none does".into(),
+            _ => format!("what interrupts: {}", able.join(", ")),
+        });
+    }
+    notes
+}
+
 /// Everything a replication needs.
 struct Scene<'a> {
     experiment: &'a Experiment,
@@ -154,24 +178,41 @@ impl Scene<'_> {
             age_limit: scheduler.age_limit,
             batch: scheduler.batch.unwrap_or(defaults.batch),
         };
-        let policy = policy::named(&scheduler.policy, &knobs)
-            .unwrap_or_else(|| unreachable!("the experiment was checked: {}", scheduler.policy));
+        let name = scheduler.policy.clone();
+        let make = move || policy::named(&name, &knobs).expect("the experiment was checked");
         let caps = self.drive.caps();
-        let mut core = Core::new(caps, scheduler.queue, belief(&self), policy);
+        let mut rules = scheduler.rules.clone();
+        let mut picked = None;
+        match (&mut rules.plan, scheduler.wish) {
+            (Some(plan), Some(wish)) => {
+                let found = trial::pick(self.experiment, self.sheet, *plan, wish)?;
+                (*plan, picked) = (found.plan, Some(found.story));
+            }
+            (Some(plan), None) if plan.chunk == 0 => plan.chunk = chunk_for(self.sheet),
+            _ => {}
+        }
+        let mut told = serving(self.experiment, &rules);
+        told.extend(picked);
+        let mut core = Core::new(caps, scheduler.queue, belief(&self), rules, Box::new(make));
         let plan = &self.experiment.run;
+        core.count_from(Time::ZERO + plan.warmup);
         let stop =
             Stop { at: plan.duration.map(|duration| Time::ZERO + plan.warmup + duration), requests: plan.requests };
         let mix = Mix::new(self.experiment, self.seed, caps.blocks)?;
         let mut world = Drives::new(self.drive, mix, stop, self.tell);
         run(&mut core, &mut world);
         let remains = world.finish()?;
-        let (meter, mut notes) = remains.load.finish();
+        let (mut meter, mut notes) = remains.load.finish();
+        if let Some(tally) = core.tally() {
+            meter.serviced(tally.clone());
+        }
         if remains.crowded {
             notes.push(format!(
                 "more than {} requests were outstanding; those beyond waited in order of arrival outside the scheduler",
                 scheduler.queue
             ));
         }
+        notes.extend(told);
         let (decisions, examined) = core.effort();
         Ok(Replication { meter, account: remains.account, effort: Effort { decisions, examined }, notes })
     }

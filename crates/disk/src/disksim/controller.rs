@@ -153,6 +153,7 @@ fn cache(disk: &Params, fast: bool) -> Result<Cache, BadInput> {
         stops_in_sector: disk.flag("Stop prefetch in sector")?,
         write_buffer: if fast { writes.saturating_mul(segment).min(1 << 31) } else { 0 },
         write_extents: writes,
+        joins_writes: true,
         shared: !dedicated && caches,
         drain: Drain::InOrder,
     };

@@ -203,6 +203,18 @@ impl Layout {
         }
     }
 
+    /// A block between two others, on the cylinder that is nearest to `cylinder` of those between theirs. Where
+    /// cylinders do not follow blocks throughout, nearly so. O(log blocks).
+    #[must_use]
+    pub fn block_towards(&self, cylinder: u32, from: Lbn, to: Lbn) -> Lbn {
+        let (mut low, mut high) = if from <= to { (from.0, to.0) } else { (to.0, from.0) };
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.locate(Lbn(middle)).track.cylinder < cylinder { low = middle + 1 } else { high = middle }
+        }
+        Lbn(low)
+    }
+
     /// How many sectors hold blocks.
     pub(crate) fn sectors(&self) -> u64 {
         ((self.blocks - 1) >> self.sector_shift) + 1

@@ -92,7 +92,7 @@ pub(super) fn cache(section: Option<Section>) -> Result<Cache, BadInput> {
         ("most", Ahead::Most),
         ("next-track", Ahead::NextTrack),
     ];
-    let drain = [("soonest", Drain::Soonest), ("in-order", Drain::InOrder)];
+    let drain = [("soonest", Drain::Soonest), ("all-soonest", Drain::AllSoonest), ("in-order", Drain::InOrder)];
     let cache = Cache {
         segments: section.u64("segments")?.unwrap_or(0).min(1 << 16) as u32,
         segment,
@@ -107,6 +107,7 @@ pub(super) fn cache(section: Option<Section>) -> Result<Cache, BadInput> {
         stops_in_sector: flag("stops_in_sector", plain.stops_in_sector)?,
         write_buffer: size("write_buffer")?,
         write_extents: section.within("write_extents", 0, 1 << 16)?.unwrap_or(0),
+        joins_writes: flag("joins_writes", plain.joins_writes)?,
         shared: flag("shared", plain.shared)?,
         drain: section.choice("drain", &drain)?.unwrap_or_default(),
     };

@@ -36,12 +36,14 @@ fn bounded(rig: &Rig, verb: Verb, chunk: u32, medium: f64) -> f64 {
 /// chosen for the first drive is 25 kB, so its a is no larger.
 ///
 /// Reads below a are up to a quarter slower than the commands alone would have it: the drive reads ahead faster than it is
-/// asked, fills its segment, stops, and must then wait for the sector to come round.
+/// asked, fills its segment, stops, and must then wait for the sector to come round. Writes are slower on the drive that
+/// keeps no more than eight of them, each by itself: it comes to wait for its buffer, and for the sector.
 #[test]
 fn streams_of_chunks_are_bound_by_commands_below_25_kb_and_by_the_medium_from_there_on() {
     for (name, medium) in [("st318437lw", 41.69), ("wd400bb", 34.07)] {
         let rig = Rig::quiet(name);
-        for (verb, least) in [(Verb::Read, 0.75), (WRITE, 0.99)] {
+        let alone = if rig.sheet.cache.joins_writes { 0.99 } else { 0.3 };
+        for (verb, least) in [(Verb::Read, 0.75), (WRITE, alone)] {
             for chunk in CHUNKS.into_iter().filter(|chunk| *chunk <= rig.sheet.overheads.large.unwrap().above) {
                 let (rate, bound) = (streamed(name, verb, chunk), bounded(&rig, verb, chunk, medium));
                 println!("{name}, {verb:?}, {chunk} blocks: {rate:.2} MB/s, bound {bound:.2}");

@@ -2,7 +2,7 @@
 
 use super::figures::{Better, Figures};
 use super::table::{Edge, table};
-use super::{bars, notes, setting};
+use super::{bars, notes, service, setting};
 use load::experiment::{Case, Predictor};
 use load::results::{Class, Disk, Results, Run};
 
@@ -33,6 +33,9 @@ pub fn comparison(cases: &[Case], results: &Results) -> String {
     if !single {
         tables += &format!("\n{}", classes_table(&pairs));
     }
+    if let Some(table) = service::table(&pairs) {
+        tables += &format!("\n{table}");
+    }
     text += &tables;
     text.push('\n');
     text + &notes::footer(&pairs, tables.contains(" *"))
@@ -53,7 +56,7 @@ fn picture(pairs: &[Pair], single: bool) -> Option<String> {
 }
 
 /// What was varied, what all rivals share first; `policy` where nothing was.
-fn keys<'a>(pairs: &[Pair<'a>]) -> Vec<&'a str> {
+pub fn keys<'a>(pairs: &[Pair<'a>]) -> Vec<&'a str> {
     let groups = rivals(pairs);
     let mut keys: Vec<&str> =
         pairs.first().map_or_else(Vec::new, |(case, _)| case.labels.keys().map(String::as_str).collect());
@@ -65,7 +68,7 @@ fn keys<'a>(pairs: &[Pair<'a>]) -> Vec<&'a str> {
 }
 
 /// What a row is called: its values of what was varied.
-fn label(case: &Case, keys: &[&str]) -> Vec<String> {
+pub fn label(case: &Case, keys: &[&str]) -> Vec<String> {
     let value = |key: &&str| {
         case.labels.get(*key).map_or_else(|| case.experiment.scheduler.policy.clone(), ToString::to_string)
     };
@@ -78,7 +81,7 @@ fn label(case: &Case, keys: &[&str]) -> Vec<String> {
 }
 
 /// For each run the first that it may be compared with: those asked for the same. A bound is no rival of a scheduler.
-fn rivals(pairs: &[Pair]) -> Vec<usize> {
+pub fn rivals(pairs: &[Pair]) -> Vec<usize> {
     let bound = |case: &Case| case.experiment.scheduler.predictor == Predictor::Oracle;
     let same = |a: &Case, b: &Case| {
         let (x, y) = (&a.experiment, &b.experiment);
@@ -191,7 +194,7 @@ fn mean(run: &Run, of: &dyn Fn(&Disk) -> f64) -> f64 {
 }
 
 /// Labels and figures as one table. A label is not repeated from row to row.
-fn assembled(keys: &[&str], labels: Vec<Vec<String>>, columns: &[Figures], groups: &[usize]) -> String {
+pub fn assembled(keys: &[&str], labels: Vec<Vec<String>>, columns: &[Figures], groups: &[usize]) -> String {
     let mut heads: Vec<(String, Edge)> = keys.iter().map(|key| ((*key).to_owned(), Edge::Left)).collect();
     let mut rows = labels.clone();
     for (pair, row) in labels.windows(2).zip(rows.iter_mut().skip(1)) {

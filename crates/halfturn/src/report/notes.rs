@@ -30,6 +30,9 @@ pub fn footer(pairs: &[Pair], marks: bool) -> String {
             lines.push(format!("{part}: {meaning}"));
         }
     }
+    if pairs.iter().any(|(_, run)| run.service.is_some()) {
+        lines.extend(super::service::MEANING.map(Into::into));
+    }
     let overloaded: Vec<usize> = (0..pairs.len()).filter(|row| overloaded(&pairs[*row])).collect();
     if !overloaded.is_empty() {
         lines.push(format!(

@@ -1,5 +1,6 @@
 //! A model held against a measured drive: figures, a sketch, a page.
 
+use super::page::Page;
 use super::table::{Edge, table};
 use super::{number, plot};
 use block::Op;
@@ -157,6 +158,9 @@ impl<'a> Validation<'a> {
                 .x_axis(Axis::new().title(Title::with_text("response time, ms")).type_(AxisType::Log))
                 .y_axis(Axis::new().title(Title::with_text("% of requests answered"))),
         );
-        plot.to_html()
+        let mut page = Page::new(&self.title);
+        page.figure(&plot);
+        page.text(&self.text());
+        page.html()
     }
 }

@@ -2,6 +2,7 @@
 
 mod drive;
 pub mod later;
+mod reproduce;
 mod simulate;
 mod trace;
 
@@ -13,6 +14,7 @@ use clap::{Subcommand, ValueEnum};
 #[derive(Subcommand)]
 pub enum Verb {
     Simulate(simulate::Simulate),
+    Reproduce(reproduce::Reproduce),
     #[command(subcommand)]
     Drive(drive::Drive),
     #[command(subcommand)]
@@ -32,6 +34,7 @@ pub enum Output {
 pub fn run(verb: Verb) -> Result<(), Failure> {
     match verb {
         Verb::Simulate(arguments) => simulate::run(&arguments),
+        Verb::Reproduce(arguments) => reproduce::run(&arguments),
         Verb::Drive(verb) => drive::run(&verb),
         Verb::Trace(verb) => trace::run(&verb),
     }

@@ -4,6 +4,7 @@ mod bad;
 mod convert;
 mod output;
 mod readme;
+mod reproduce;
 mod steady;
 
 use std::path::{Path, PathBuf};

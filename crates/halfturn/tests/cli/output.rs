@@ -11,6 +11,7 @@ fn help_of_every_verb() {
     let verbs = [
         &[][..],
         &["simulate"],
+        &["reproduce"],
         &["drive"],
         &["drive", "list"],
         &["drive", "show"],

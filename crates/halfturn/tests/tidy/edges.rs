@@ -13,16 +13,17 @@ struct Row {
     tests_use: &'static [&'static str],
 }
 
-const ALL: &[&str] = &["block", "config", "disk", "drive", "sched", "trace", "load", "sim"];
+const ALL: &[&str] = &["block", "config", "disk", "drive", "sched", "trace", "load", "published", "sim"];
 
-const ROWS: [Row; 9] = [
+const ROWS: [Row; 10] = [
     Row { name: "block", uses: &[], tests_use: &[] },
     Row { name: "config", uses: &["block"], tests_use: &[] },
     Row { name: "disk", uses: &["block", "config"], tests_use: &[] },
     Row { name: "drive", uses: &["block", "disk"], tests_use: &[] },
     Row { name: "sched", uses: &["block", "disk"], tests_use: &[] },
     Row { name: "trace", uses: &["block"], tests_use: &[] },
-    Row { name: "load", uses: &["block", "config", "disk", "trace"], tests_use: &[] },
+    Row { name: "load", uses: &["block", "config", "disk", "sched", "trace"], tests_use: &[] },
+    Row { name: "published", uses: &["block", "config", "disk", "load"], tests_use: &["sim"] },
     Row { name: "sim", uses: &["block", "disk", "drive", "sched", "load", "trace"], tests_use: ALL },
     Row { name: "halfturn", uses: ALL, tests_use: ALL },
 ];

@@ -9,6 +9,7 @@ mod pattern;
 mod replay;
 mod run;
 mod scheduler;
+mod service;
 #[cfg(test)]
 mod tests;
 mod varied;
@@ -24,6 +25,7 @@ pub use workload::{Arrivals, Kind, Workload};
 use crate::results::Label;
 use block::BadInput;
 use config::{Document, Value};
+use sched::plan::Preemption;
 use std::collections::BTreeMap;
 use std::path::Path;
 use varied::Varied;
@@ -41,6 +43,31 @@ pub struct Experiment {
     pub workloads: Vec<Workload>,
     /// For how long, how often.
     pub run: RunPlan,
+}
+
+impl Experiment {
+    /// The service classes, in the order in which they first appear: a class's number is its place here.
+    #[must_use]
+    pub fn classes(&self) -> Vec<&str> {
+        service::names(&self.workloads)
+    }
+
+    /// Blocks of the longest request of those that others can interrupt, or of all where nobody can.
+    #[must_use]
+    pub fn longest(&self) -> u32 {
+        let rules = &self.scheduler.rules;
+        let names = self.classes();
+        let steps_in = |workload: &Workload| {
+            let class = names.iter().position(|name| *name == workload.class).unwrap_or(0);
+            rules.preemption == Preemption::Always && rules.class(class as u8).preempts
+        };
+        let blocks = |workload: &Workload| match &workload.kind {
+            Kind::Open { pattern, .. } | Kind::Closed { pattern, .. } => pattern.blocks,
+            Kind::Trace(_) => 256,
+        };
+        let of = |all: bool| self.workloads.iter().filter(|it| all || !steps_in(it)).map(blocks).max();
+        of(false).or_else(|| of(true)).unwrap_or(8)
+    }
 }
 
 /// One combination of what an experiment file varies.
@@ -67,6 +94,14 @@ pub fn load(path: &Path, sets: &[String], seed: Option<u64>) -> Result<Vec<Case>
 /// Bad input with file, line and mend.
 pub fn parse(name: &str, text: &str, sets: &[String], seed: Option<u64>) -> Result<Vec<Case>, BadInput> {
     cases(Document::parse(name, text)?, Path::new(name), sets, seed)
+}
+
+/// The same of a document that was read as part of another file, shown as `name` in results.
+///
+/// # Errors
+/// Bad input with file, line and mend.
+pub fn of(document: Document, name: &str, sets: &[String]) -> Result<Vec<Case>, BadInput> {
+    cases(document, Path::new(name), sets, None)
 }
 
 fn cases(mut document: Document, path: &Path, sets: &[String], seed: Option<u64>) -> Result<Vec<Case>, BadInput> {
@@ -105,10 +140,11 @@ fn experiment(document: &Document, path: &Path, varied: &Varied) -> Result<Exper
     root.close()?;
     let title = root.string("title")?;
     let workloads = workload::read_all(&root, folder, varied)?;
+    let drive = drive::read(&root, folder)?;
     Ok(Experiment {
         title: title.unwrap_or_else(|| path.file_stem().unwrap_or_default().to_string_lossy().into_owned()),
-        drive: drive::read(&root, folder)?,
-        scheduler: scheduler::read(&root, varied)?,
+        scheduler: scheduler::read(&root, &drive, &workloads, varied)?,
+        drive,
         run: run::read(&root, &workloads)?,
         workloads,
     })

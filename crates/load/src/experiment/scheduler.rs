@@ -1,13 +1,15 @@
 //! `[scheduler]`: the policy, what it believes and its knobs.
 
 use super::varied::{Scope, Varied, choice};
+use super::{DriveChoice, Workload, service};
 use block::{BadInput, Span};
 use config::Section;
+use sched::plan::Rules;
+use sched::planner::Wish;
 
 /// Policies there are.
 const POLICIES: [&str; 7] = ["fcfs", "look", "c-look", "sstf", "satf", "asatf", "batch-look"];
 
-const PREEMPTION: &str = "preemption";
 const YIELD: &str = "yield-driven scheduling";
 const MIMIC: &str = "the Disk Mimic";
 
@@ -46,6 +48,10 @@ pub struct Scheduler {
     pub batch: Option<u32>,
     /// The bound on requests inside the core.
     pub queue: u32,
+    /// Whether in short commands, and who steps in between. A plan whose chunk is 0 leaves that to the drive's sheet.
+    pub rules: Rules,
+    /// The wait that the plan is to keep, where one is wanted: then chunk and split are picked.
+    pub wish: Option<Wish>,
 }
 
 /// What a policy believes of the drive.
@@ -60,15 +66,14 @@ pub enum Predictor {
     Oracle,
 }
 
-pub(super) fn read(root: &Section, varied: &Varied) -> Result<Scheduler, BadInput> {
+pub(super) fn read(
+    root: &Section,
+    drive: &DriveChoice,
+    workloads: &[Workload],
+    varied: &Varied,
+) -> Result<Scheduler, BadInput> {
     let section = root.section("scheduler")?;
     let section = section.ok_or_else(|| root.here("no [scheduler]", "add [scheduler] with its `policy`"))?;
-    section.refuse("class", "comes with scheduling by class")?;
-    section.refuse("preempt_at", "comes with preemption")?;
-    let preemptions = ["always", "priority", "conservative", "aggressive", "lookahead"].map(|name| (name, PREEMPTION));
-    choice(&section, "preemption", &[("never", ())], &preemptions)?;
-    choice(&section, "io", &[("non-preemptible", ())], &[("semi-preemptible", PREEMPTION)])?;
-
     let policy = choice(&section, "policy", &POLICIES.map(|name| (name, name)), &LATER)?;
     let policy = section.need("policy", policy)?;
     let knob = |key, user| varied.belongs(Scope::Scheduler, &section, key, "policy", &[user]);
@@ -83,6 +88,7 @@ pub(super) fn read(root: &Section, varied: &Varied) -> Result<Scheduler, BadInpu
     }
     let predictors =
         [("profile", Predictor::Profile), ("distance", Predictor::Distance), ("oracle", Predictor::Oracle)];
+    let (rules, wish) = service::read(&section, drive, workloads)?;
     let scheduler = Scheduler {
         policy: policy.into(),
         predictor: choice(&section, "predictor", &predictors, &[("mimic", MIMIC)])?.unwrap_or_default(),
@@ -90,6 +96,8 @@ pub(super) fn read(root: &Section, varied: &Varied) -> Result<Scheduler, BadInpu
         age_limit: section.span("age_limit")?.filter(|_| aged),
         batch: Some(section.within("batch", 1, LONGEST_QUEUE)?.unwrap_or(BATCH)).filter(|_| batched),
         queue: section.within("queue", 1, LONGEST_QUEUE)?.unwrap_or(QUEUE),
+        rules,
+        wish,
     };
     section.close()?;
     Ok(scheduler)

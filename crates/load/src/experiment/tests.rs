@@ -2,16 +2,18 @@
 
 use super::*;
 use block::Span;
+use sched::plan::{ClassRule, Plan, PreemptAt, Preemption, Rules, Short, Split};
 
-/// The example of the design, without the keys that come with preemption.
+/// The example of the design.
 const EXAMPLE: &str = r#"
 title = "interactive reads beside a 2 MB stream"
 [drive]
 model = "st318437lw"
 [scheduler]
 policy = "fcfs"
-preemption = "never"
-io = "non-preemptible"
+preemption = "always"
+preempt_at = "jit"
+io = "semi-preemptible"
 predictor = "profile"
 [[workload]]
 name = "interactive"
@@ -56,6 +58,13 @@ fn the_example_of_the_design_reads_as_written() {
             age_limit: None,
             batch: None,
             queue: 65_536,
+            rules: Rules {
+                plan: Some(Plan::of_chunk(0)),
+                preemption: Preemption::Always,
+                preempt_at: PreemptAt::Jit,
+                classes: [true, false].map(|preempts| ClassRule { preempts, preemptible: true }).into(),
+            },
+            wish: None,
         },
         workloads: vec![
             Workload {
@@ -172,13 +181,37 @@ fn requests_of_whole_pages_are_aligned_to_pages() {
 }
 
 #[test]
+fn a_plan_begins_with_its_preset_and_changes_what_is_given() {
+    let plan = |sets: &[&str]| one(sets).scheduler.rules.plan.expect("there is a plan");
+    assert_eq!(plan(&["scheduler.plan.preset=virtual-io-2002"]), Plan::VIRTUAL_IO_2002);
+    let changed =
+        plan(&["scheduler.plan.preset=virtual-io-2002", "scheduler.plan.chunk=64KiB", "scheduler.plan.split=masked"]);
+    assert_eq!(changed, Plan { chunk: 128, split: Split::Masked, ..Plan::VIRTUAL_IO_2002 });
+    assert_eq!(
+        plan(&["scheduler.plan.short_slack=next-revolution"]),
+        Plan { short: Short::NextRevolution, ..Plan::of_chunk(0) }
+    );
+    assert_eq!(one(&["scheduler.io=non-preemptible"]).scheduler.rules.plan, None);
+}
+
+#[test]
+fn with_always_the_urgent_or_the_short_preempt_unless_the_file_says_otherwise() {
+    let preempts =
+        |sets: &[&str]| one(sets).scheduler.rules.classes.iter().map(|class| class.preempts).collect::<Vec<_>>();
+    assert_eq!(preempts(&[]), [true, false]);
+    assert_eq!(preempts(&["workload.stream.priority=1"]), [false, true]);
+    assert_eq!(preempts(&["workload.stream.size=4KiB"]), [false, false]);
+    assert_eq!(preempts(&["scheduler.class.stream.preempts=true"]), [true, true]);
+    assert_eq!(preempts(&["scheduler.preemption=priority"]), [true, true]);
+    assert!(!one(&["scheduler.class.stream.preemptible=false"]).scheduler.rules.classes[1].preemptible);
+}
+
+#[test]
 fn every_value_of_a_later_feature_is_refused_by_name() {
     for set in [
-        "scheduler.preemption=always",
-        "scheduler.preempt_at=jit",
-        "scheduler.io=semi-preemptible",
+        "scheduler.preemption=aggressive",
         "scheduler.predictor=mimic",
-        "scheduler.class.video.order=look",
+        "scheduler.class.stream.order=look",
         "workload.stream.chunk=64KiB",
         "workload.stream.value=3",
         "workload.stream.kind=process-flow",

@@ -34,7 +34,7 @@ const KEYS: [(&str, &[&str]); 15] = [
 
 /// Keys and kinds there will be.
 const LATER_KEYS: [(&str, &str); 4] = [
-    ("chunk", "comes with preemption"),
+    ("chunk", "comes with plans by class"),
     ("value", "comes with yield-driven scheduling"),
     ("yield", "comes with yield-driven scheduling"),
     ("volume", "comes with serving volumes"),

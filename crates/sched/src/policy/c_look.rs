@@ -22,7 +22,7 @@ impl<P: Predictor> Policy<P> for CLook {
     }
 
     fn remove(&mut self, _: JobId, job: &Job<P::Spot>, _: &P) {
-        self.waiting.remove(job.at.start.0, job.sequence);
+        self.waiting.remove(job.rest().start.0, job.sequence);
     }
 
     fn take(&mut self, _: Time, _: &Jobs<P::Spot>, belief: &P) -> Option<JobId> {

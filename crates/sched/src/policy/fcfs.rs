@@ -17,18 +17,24 @@ impl Fcfs {
     }
 
     pub(super) fn push<S>(&mut self, id: JobId, job: &Job<S>) {
-        // A job that waited for one it overlaps comes late but keeps its turn.
+        // A job that was interrupted, or waited for one it overlaps, comes late but keeps its turn.
+        if self.queue.front().is_some_and(|(_, first)| job.sequence < *first) {
+            self.queue.push_front((id, job.sequence));
+            return;
+        }
         let at = self.queue.iter().rposition(|(_, sequence)| *sequence < job.sequence).map_or(0, |i| i + 1);
         self.queue.insert(at, (id, job.sequence));
     }
 
-    pub(super) fn front<S: Copy>(&mut self, jobs: &Jobs<S>) -> Option<JobId> {
+    /// The first that is still `held` of those that wait.
+    pub(super) fn front<S: Copy>(&mut self, jobs: &Jobs<S>, held: impl Fn(&Job<S>) -> bool) -> Option<JobId> {
+        let held = |id, sequence| jobs.is_queued(id, sequence) && jobs.get(id).is_some_and(&held);
         // Those served out of turn behind a front that is not: kept in proportion to those that wait.
         if self.queue.len() > 64 + 2 * jobs.len() as usize {
-            self.queue.retain(|(id, sequence)| jobs.is_queued(*id, *sequence));
+            self.queue.retain(|(id, sequence)| held(*id, *sequence));
         }
         while let Some((id, sequence)) = self.queue.front().copied() {
-            if jobs.is_queued(id, sequence) {
+            if held(id, sequence) {
                 return Some(id);
             }
             self.queue.pop_front();
@@ -48,7 +54,7 @@ impl<P: Predictor> Policy<P> for Fcfs {
     }
 
     fn take(&mut self, _: Time, jobs: &Jobs<P::Spot>, _: &P) -> Option<JobId> {
-        let id = self.front(jobs)?;
+        let id = self.front(jobs, |_| true)?;
         self.queue.pop_front();
         Some(id)
     }

@@ -39,6 +39,13 @@ pub(super) struct Ageing {
     pub(super) limit: Option<Span>,
 }
 
+impl Ageing {
+    /// Whether age counts.
+    fn is_some(self) -> bool {
+        self.weight > 0.0 || self.limit.is_some()
+    }
+}
+
 pub(super) struct Greedy<P: Predictor, V: View<P>> {
     /// By kind.
     waiting: [Sorted<V::Item>; KINDS],
@@ -85,10 +92,6 @@ impl<P: Predictor, V: View<P>> Greedy<P, V> {
             writes: Fcfs::new(),
             examined: 0,
         }
-    }
-
-    fn ages(&self) -> bool {
-        self.ageing.weight > 0.0 || self.ageing.limit.is_some()
     }
 
     /// What a job's arrival adds to its score: w · arrival, so that waiting since earlier weighs less. The
@@ -155,7 +158,7 @@ impl<P: Predictor, V: View<P>> Policy<P> for Greedy<P, V> {
         let bias = self.bias(belief, job.arrived);
         let waiting = &mut self.waiting[kind(job.op)];
         waiting.add(Entry { key, sequence: job.sequence, bias, id, item });
-        if self.ages() {
+        if self.ageing.is_some() {
             self.oldest.push(id, job);
         }
         if kind(job.op) == WRITES {
@@ -171,7 +174,12 @@ impl<P: Predictor, V: View<P>> Policy<P> for Greedy<P, V> {
         if self.waiting.iter().all(Sorted::is_empty) {
             return None;
         }
-        let oldest = if self.ages() { self.oldest.front(jobs) } else { None };
+        // One that was taken or removed may wait again, but with the policy of another rank.
+        let waiting = &self.waiting;
+        let held = |job: &Job<P::Spot>| waiting[kind(job.op)].holds(V::place(belief, job).0, job.sequence);
+        let oldest = if self.ageing.is_some() { self.oldest.front(jobs, held) } else { None };
+        // Asked for at every turn, or the queue would keep the writes that are gone.
+        let oldest_write = self.writes.front(jobs, held);
         if let (Some(limit), Some(id)) = (self.ageing.limit, oldest)
             && let Some(job) = jobs.get(id)
             && now.since(job.arrived) > limit
@@ -184,8 +192,6 @@ impl<P: Predictor, V: View<P>> Policy<P> for Greedy<P, V> {
         let mut best = Best { score: u64::MAX, sequence: u64::MAX, kind: READS, slot: 0, place: 0 };
         self.search::<READS>(&head, key, floor, belief, &mut best);
         self.search::<FUA_WRITES>(&head, key, floor, belief, &mut best);
-        // Asked for at every turn, or the queue would keep the writes that are gone.
-        let oldest_write = self.writes.front(jobs);
         if let Some(cost) = V::flat(belief) {
             // Where no write is better placed than another, the oldest is the best of them.
             if let Some(id) = oldest_write

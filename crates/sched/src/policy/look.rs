@@ -31,7 +31,7 @@ impl Look {
     }
 
     pub(super) fn discard<S>(&mut self, job: &Job<S>) -> bool {
-        self.waiting.remove(job.at.start.0, job.sequence).is_some()
+        self.waiting.remove(job.rest().start.0, job.sequence).is_some()
     }
 
     /// The next one from block `arm` on, in the direction of the sweep.

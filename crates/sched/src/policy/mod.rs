@@ -68,5 +68,5 @@ pub fn named<P: Predictor + 'static>(name: &str, knobs: &Knobs) -> Option<Box<dy
 
 /// How a policy that orders by block number files a job.
 fn by_lbn<S>(id: JobId, job: &Job<S>) -> crate::sorted::Entry<()> {
-    crate::sorted::Entry { key: job.at.start.0, sequence: job.sequence, bias: 0, id, item: () }
+    crate::sorted::Entry { key: job.rest().start.0, sequence: job.sequence, bias: 0, id, item: () }
 }

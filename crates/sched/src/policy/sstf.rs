@@ -17,7 +17,7 @@ impl<P: Predictor> View<P> for Nearness {
     type Head = u64;
 
     fn place(_: &P, job: &Job<P::Spot>) -> (u64, ()) {
-        (job.at.start.0, ())
+        (job.rest().start.0, ())
     }
 
     fn head(belief: &P, _: Time) -> (u64, u64) {

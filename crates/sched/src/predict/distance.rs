@@ -46,7 +46,7 @@ impl Predictor for Distance {
     }
 
     fn issued(&mut self, _: Time, command: &Command, _: Lbn) {
-        if command.verb != Verb::Flush {
+        if !matches!(command.verb, Verb::Flush | Verb::Seek) {
             self.arm = command.at.end();
         }
     }

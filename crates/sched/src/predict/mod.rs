@@ -8,6 +8,21 @@ pub use profile::Profile;
 
 use block::{Command, Extent, Lbn, Outcome, Span, Time};
 
+/// The way to a request, were the arm to leave for it now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Approach {
+    /// Until the arm is there, command overhead included.
+    pub travel: Span,
+    /// From then until the first block comes under the head.
+    pub wait: Span,
+    /// One revolution.
+    pub turn: Span,
+    /// Cylinders to cross.
+    pub distance: u32,
+    /// Cylinders there are.
+    pub cylinders: u32,
+}
+
 /// What the scheduler believes of a device, from a profile or from past times, never from the device itself.
 ///
 /// Costs are in ticks, a unit of the predictor's own, and mean: how long from now until the first block of a
@@ -49,6 +64,46 @@ pub trait Predictor {
 
     /// The block after the last one commanded: where policies that know only block numbers take the arm to be.
     fn arm(&self) -> Lbn;
+
+    /// The way to a request that lies at `spot`; nothing where the phase is not known, or the request only goes on
+    /// where the last command ended, so that there is nothing to wait for.
+    fn approach(&self, now: Time, at: Extent, spot: Self::Spot, write: bool) -> Option<Approach> {
+        let _ = (now, at, spot, write);
+        None
+    }
+
+    /// How much sooner than need be the arm should leave, so that few arrivals come too late.
+    fn early(&self) -> Span {
+        Span::ZERO
+    }
+
+    /// A seek over so many cylinders by itself, command overhead included.
+    fn seek_time(&self, distance: u32) -> Span {
+        let _ = distance;
+        Span::ZERO
+    }
+
+    /// A block on the way to `spot`, after the first of so many equal parts.
+    fn midway(&self, spot: Self::Spot, parts: u32) -> Option<Lbn> {
+        let _ = (spot, parts);
+        None
+    }
+
+    /// How long a read takes that goes on where the last one ended.
+    fn follow_on(&self, now: Time, at: Extent) -> Span {
+        let _ = (now, at);
+        Span(u64::MAX)
+    }
+
+    /// When the command in flight should come back, where that is known.
+    fn expected(&self) -> Option<Time> {
+        None
+    }
+
+    /// One revolution; a device without has none.
+    fn turn(&self) -> Span {
+        Span(u64::MAX)
+    }
 
     /// A command was issued for a request, or part of one, that lies at `spot`.
     fn issued(&mut self, now: Time, command: &Command, spot: Self::Spot);

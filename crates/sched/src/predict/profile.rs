@@ -3,7 +3,7 @@
 //!
 //! Ticks are 2⁻²⁸ revolutions: angles wrap by masking, and no candidate needs a multiplication.
 
-use super::Predictor;
+use super::{Approach, Predictor};
 use block::{BLOCK_BYTES, Command, Extent, Lbn, Outcome, Span, Time, Verb};
 use disk::{Mechanics, Overheads, Sheet, Spin, Spot, Track};
 use std::sync::Arc;
@@ -60,6 +60,8 @@ pub struct Profile {
     /// After a read the drive reads on, and leaves at the end of a sector.
     reads_ahead: bool,
     reading: bool,
+    /// Whether the last command was a transfer, which may go on.
+    transferred: bool,
     /// Whether the last command was a write.
     wrote: bool,
     /// Whether the buffer may hold something to write back, and commands since the drive may have been at it.
@@ -98,6 +100,7 @@ impl Profile {
             unhindered: TRUST,
             reads_ahead: sheet.cache.segments > 0 && sheet.cache.read_ahead > 0,
             reading: false,
+            transferred: false,
             wrote: false,
             dirty: false,
             undisturbed: WRITE_BACK,
@@ -134,6 +137,21 @@ impl Profile {
     /// Whether a command completes in the drive's buffer.
     fn is_buffered(&self, verb: Verb) -> bool {
         self.buffers_writes && verb == Verb::Write { fua: false }
+    }
+
+    /// Whether a transfer goes on where the last one ended, so that the drive is at it or has it already.
+    fn follows(&self, at: Extent, write: bool) -> bool {
+        self.transferred && at.start == self.arm && write != self.reading && (write || self.reads_ahead)
+    }
+
+    /// When the arm is at `spot`, if it leaves for it now.
+    #[inline]
+    fn arrival(&self, now: Time, spot: Spot, write: bool) -> Time {
+        let stroke = self.mechanics.stroke(self.track, spot.track, write).total();
+        let overhead = if write { self.overheads.write } else { self.overheads.read };
+        let ready = now + overhead.a(self.wrote);
+        let stay = self.phase.at(ready).map_or(Span::ZERO, |phase| self.phase.turning(self.stay(phase)));
+        ready + stay + stroke
     }
 
     /// The angle from `phase` to the end of the sector the drive is reading ahead, if it is.
@@ -223,20 +241,68 @@ impl Predictor for Profile {
         self.arm
     }
 
+    fn approach(&self, now: Time, at: Extent, spot: Spot, write: bool) -> Option<Approach> {
+        if self.follows(at, write) {
+            return None;
+        }
+        self.phase.at(now)?;
+        let arrived = self.arrival(now, spot, write);
+        let turn = Span(self.phase.period_ns() as u64);
+        let wait = self.phase.reach(arrived, spot.angle).since(arrived);
+        let (distance, cylinders) =
+            (self.track.cylinder.abs_diff(spot.track.cylinder), self.mechanics.layout.cylinders());
+        Some(Approach { travel: arrived.since(now), wait, turn, distance, cylinders })
+    }
+
+    fn early(&self) -> Span {
+        self.phase.turning(u64::from(self.lateness.early()) << (64 - TURN_BITS))
+    }
+
+    fn seek_time(&self, distance: u32) -> Span {
+        self.overheads.read.a(self.wrote) + self.mechanics.seek.time(distance)
+    }
+
+    fn midway(&self, spot: Spot, parts: u32) -> Option<Lbn> {
+        let (here, there) = (self.track.cylinder, spot.track.cylinder);
+        let step = here.abs_diff(there) / parts.max(1);
+        let cylinder = if here < there { here + step } else { here - step };
+        let layout = &self.mechanics.layout;
+        Some(layout.block_towards(cylinder, Lbn(0), Lbn(layout.blocks() - 1)))
+    }
+
+    #[inline(never)]
+    fn follow_on(&self, now: Time, at: Extent) -> Span {
+        let spot = self.mechanics.layout.locate(at.start);
+        let begins = self.phase.reach(now, spot.angle);
+        let passage = self.mechanics.pass(&self.phase, begins, spot, at, false);
+        self.overheads.hit.a(self.wrote) + passage.end.since(begins)
+    }
+
+    fn expected(&self) -> Option<Time> {
+        self.expected.map(|(passed, _)| passed + self.bus)
+    }
+
+    fn turn(&self) -> Span {
+        self.mechanics.rotation.period()
+    }
+
+    #[inline]
     fn issued(&mut self, now: Time, command: &Command, spot: Spot) {
-        if command.verb == Verb::Flush {
+        self.issued = now;
+        if matches!(command.verb, Verb::Seek | Verb::Flush) {
             self.expected = None;
+            self.transferred = false;
+            if command.verb == Verb::Seek {
+                (self.reading, self.track, self.arm) = (false, spot.track, command.at.start);
+            }
             return;
         }
+        let follows = self.follows(command.at, command.verb.writes());
         let write = command.verb.writes();
-        let stroke = self.mechanics.stroke(self.track, spot.track, write).total();
-        let overhead = if write { self.overheads.write } else { self.overheads.read };
-        let ready = now + overhead.a(self.wrote);
-        let stay = self.phase.at(ready).map_or(Span::ZERO, |phase| self.phase.turning(self.stay(phase)));
-        let arrived = ready + stay + stroke;
+        let arrived = self.arrival(now, spot, write);
         let passage = self.mechanics.pass(&self.phase, arrived, spot, command.at, write);
-        self.issued = now;
         self.reading = command.verb == Verb::Read;
+        self.transferred = true;
         let paused = now.since(self.idle_since) > Span(self.mechanics.rotation.period().0 / 64);
         self.dirty |= self.is_buffered(command.verb);
         if paused {
@@ -246,7 +312,9 @@ impl Predictor for Profile {
         self.undisturbed = if disturbed { 0 } else { self.undisturbed.saturating_add(1) };
         // A cached answer comes well before the arm could have got there.
         self.soonest = arrived.since(now) + passage.transfer + passage.crossing;
-        self.expected = self.phase.at(now).map(|_| (passage.end, self.ticks(passage.began.since(arrived))));
+        let expected = self.phase.at(now).map(|_| (passage.end, self.ticks(passage.began.since(arrived))));
+        // What the drive reads ahead comes when it comes, and what it buffers at once.
+        self.expected = expected.filter(|_| !follows && !self.is_buffered(command.verb));
         (self.track, self.angle) = (passage.after.track, passage.after.angle);
         self.arm = command.at.end();
     }
@@ -254,14 +322,14 @@ impl Predictor for Profile {
     fn observed(&mut self, happened: Time, command: &Command, outcome: Outcome) {
         self.idle_since = happened;
         let wrote = self.wrote;
-        self.wrote = command.verb.writes() || (self.wrote && command.verb == Verb::Flush);
+        self.wrote = command.verb.writes() || (self.wrote && command.verb != Verb::Read);
         self.dirty &= command.verb != Verb::Flush;
         if self.is_buffered(command.verb) {
             let least = self.overheads.buffered.a(wrote) + Span(self.bus.0 * u64::from(command.at.blocks));
             let waited = happened.since(self.issued).less(least) > Span(self.mechanics.rotation.period().0 / 8);
             self.unhindered = if waited { 0 } else { self.unhindered.saturating_add(1) };
         }
-        let from_medium = command.verb != Verb::Flush && !self.is_buffered(command.verb);
+        let from_medium = !matches!(command.verb, Verb::Flush | Verb::Seek) && !self.is_buffered(command.verb);
         let bus = if command.verb == Verb::Read { self.bus } else { Span::ZERO };
         let passed = Time(happened.0.saturating_sub(bus.0));
         let soonest = Span(self.soonest.0 - self.soonest.0 / 8);

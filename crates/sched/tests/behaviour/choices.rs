@@ -6,6 +6,7 @@ use crate::toy::{Dice, ToyDrive};
 use block::{Caps, Change, Extent, Op, Outcome, Qos, Request, RequestId, Span, Tag, Time};
 use disk::{Sheet, catalogue};
 use proptest::prelude::*;
+use sched::plan::Rules;
 use sched::policy::{self, Knobs};
 use sched::predict::{Distance, Predictor, Profile};
 use sched::{Action, Core, Input};
@@ -65,7 +66,13 @@ impl<P: Predictor + 'static> Stage<P> {
         let mut dice = Dice(scene.seed);
         let drive = ToyDrive::new(sheet, dice.below(u64::MAX));
         Stage {
-            core: Core::new(Caps { blocks, depth: 1 }, 1000, belief, Box::new(Watched::new(name, knobs))),
+            core: Core::new(
+                Caps { blocks, depth: 1, seek: true },
+                1000,
+                belief,
+                Rules::default(),
+                Box::new(move || Box::new(Watched::new(name, knobs))),
+            ),
             drive,
             dice,
             scene,

@@ -5,6 +5,7 @@ use crate::random::check;
 use crate::toy::Dice;
 use block::{Caps, Change, Command, Ending, Extent, Op, Outcome, Place, Qos, Request, RequestId, Tag, Time, Verb};
 use proptest::prelude::*;
+use sched::plan::Rules;
 use sched::policy::{self, Knobs};
 use sched::predict::Distance;
 use sched::{Action, Core, Input, World, run};
@@ -228,15 +229,18 @@ impl World for Chaos {
         match action {
             Action::Issue(_, tag, command) => self.issue(tag, command),
             Action::Finish(id, how) => self.finish(id, how),
+            Action::Begin(_) | Action::Copy { .. } => panic!("{action:?} where requests are served whole"),
         }
     }
 }
 
 /// Runs `requests` requests to their end in a world of chaos.
 fn chaos(name: &str, seed: u64, depth: u16, limit: u32, requests: u32) -> Chaos {
-    let caps = Caps { blocks: BLOCKS, depth };
+    let caps = Caps { blocks: BLOCKS, depth, seek: true };
     let knobs = Knobs { age_limit: Some(block::Span(3000)), batch: 4, ..Knobs::default() };
-    let mut core = Core::new(caps, limit, Distance::default(), policy::named(name, &knobs).unwrap());
+    let policy = name.to_owned();
+    let make = move || policy::named(&policy, &knobs).unwrap();
+    let mut core = Core::new(caps, limit, Distance::default(), Rules::default(), Box::new(make));
     let mut world = Chaos::new(seed, depth, limit, requests);
     run(&mut core, &mut world);
     assert_eq!(core.room(), limit);
@@ -266,8 +270,9 @@ fn requests_end_in_every_way_there_is() {
 
 #[test]
 fn what_waits_at_its_deadline_is_dropped_then_and_not_later() {
-    let caps = Caps { blocks: BLOCKS, depth: 1 };
-    let mut core = Core::new(caps, 8, Distance::default(), policy::named("fcfs", &Knobs::default()).unwrap());
+    let caps = Caps { blocks: BLOCKS, depth: 1, seek: true };
+    let make = || policy::named("fcfs", &Knobs::default()).unwrap();
+    let mut core = Core::new(caps, 8, Distance::default(), Rules::default(), Box::new(make));
     let mut out = Vec::new();
     let request = |id, deadline: Option<u64>| {
         let qos = Qos { deadline: deadline.map(Time), ..Qos::default() };

@@ -1,8 +1,10 @@
 //! What a core promises whoever drives it: the order each policy stands for, found by search as by looking at every
-//! waiting request; and each request ended exactly once, whatever happens.
+//! waiting request; each request ended exactly once, whatever happens; and served in short commands, each block moved
+//! once and never stale.
 
 mod choices;
 mod endings;
 mod naive;
 mod random;
+mod short_commands;
 mod toy;

@@ -34,6 +34,11 @@ impl ToyDrive {
             Verb::Read => (overheads.read.read, false),
             Verb::Write { .. } => (overheads.write.write, true),
             Verb::Flush => return now + overheads.write.write,
+            Verb::Seek => {
+                let track = self.mechanics.layout.locate(command.at.start).track;
+                let stroke = self.mechanics.stroke(std::mem::replace(&mut self.track, track), track, false);
+                return now + overheads.read.read + stroke.total();
+            }
         };
         let spot = self.mechanics.layout.locate(command.at.start);
         let arrived = now + overhead + self.mechanics.stroke(self.track, spot.track, write).total();

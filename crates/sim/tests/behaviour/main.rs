@@ -5,4 +5,5 @@ mod belief;
 mod determinism;
 mod effort;
 mod files;
+mod plans;
 mod replay;

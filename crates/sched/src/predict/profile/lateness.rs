@@ -12,6 +12,16 @@ const MEMORY: u32 = 2048;
 /// On-time arrivals assumed in every class beforehand.
 const PRIOR: u32 = 4;
 
+/// Of arrivals that leave the wait aimed at, at most one in so many should be late.
+const RARELY: u32 = 256;
+/// The share of late ones is taken over so many classes together, with at least so many samples.
+const WINDOW: usize = 4;
+const ENOUGH: u32 = 128;
+/// The wait aimed at while nothing is known: a quarter of a revolution.
+const CAUTIOUS: usize = CLASSES / 4;
+/// How often that is looked at again, in samples.
+const REVIEW: u32 = 64;
+
 /// Learned lateness.
 #[derive(Clone, Debug)]
 pub struct Lateness {
@@ -19,16 +29,45 @@ pub struct Lateness {
     late: [u32; CLASSES],
     /// Ticks an arrival of this class is expected to lose.
     penalty: [u32; CLASSES],
+    /// The class of the wait to aim at.
+    aim: usize,
+    /// Samples since that was last looked at.
+    reviewed: u32,
 }
 
 impl Lateness {
     pub(super) fn new() -> Lateness {
-        Lateness { seen: [0; CLASSES], late: [0; CLASSES], penalty: [0; CLASSES] }
+        Lateness { seen: [0; CLASSES], late: [0; CLASSES], penalty: [0; CLASSES], aim: CAUTIOUS, reviewed: 0 }
     }
 
     /// Ticks an arrival that leaves `wait` ticks (less than a revolution) is expected to lose.
     pub(super) fn penalty(&self, wait: u64) -> u64 {
         u64::from(self.penalty[(wait >> CLASS_SHIFT) as usize % CLASSES])
+    }
+
+    /// The wait to aim at, in ticks: the shortest that is rarely too short.
+    pub(super) fn early(&self) -> u32 {
+        ((self.aim + 1) as u32) << CLASS_SHIFT
+    }
+
+    /// Looks for it from the cautious end; where too little has been seen, it stays.
+    fn review(&mut self) {
+        let rare = |from: usize| {
+            let window = from..from + WINDOW;
+            let (seen, late) = (&self.seen[window.clone()], &self.late[window]);
+            let (seen, late): (u32, u32) = (seen.iter().sum(), late.iter().sum());
+            (seen >= ENOUGH).then_some(u64::from(late) * u64::from(RARELY) <= u64::from(seen))
+        };
+        // A class that was aimed at has many samples; shorter waits have those of arrivals that had no more.
+        let mut aim = CAUTIOUS;
+        for from in (0..CAUTIOUS).rev() {
+            match rare(from) {
+                Some(true) => aim = from,
+                Some(false) => break,
+                None => {}
+            }
+        }
+        self.aim = aim;
     }
 
     /// An arrival that should have left `wait` ticks came in time or late.
@@ -41,6 +80,11 @@ impl Lateness {
             self.late[class] /= 2;
         }
         let share = u64::from(self.late[class]) << 28;
+        self.reviewed += 1;
+        if self.reviewed >= REVIEW {
+            self.reviewed = 0;
+            self.review();
+        }
         self.penalty[class] = (share / u64::from(self.seen[class] + PRIOR)) as u32;
     }
 }

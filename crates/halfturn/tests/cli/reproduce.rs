@@ -1,0 +1,49 @@
+//! `halfturn reproduce`.
+
+use crate::{root, run_in, said};
+use serde_json::Value;
+
+#[test]
+fn a_table_of_arithmetic() {
+    insta::assert_snapshot!(said(&["reproduce", "vio.eq2"]));
+}
+
+#[test]
+fn json_has_the_keys_of_each_target() {
+    let json: Value = serde_json::from_str(&said(&["reproduce", "vio.eq1.seek", "vio.disk.outer", "--format", "json"]))
+        .expect("JSON");
+    let targets = json["targets"].as_array().expect("targets");
+    let ids: Vec<&Value> = targets.iter().map(|target| &target["id"]).collect();
+    assert_eq!(ids, ["vio.eq1.seek", "vio.disk.outer"]);
+    for target in targets {
+        for key in ["claim", "published", "measured", "tolerance", "pass", "source"] {
+            assert!(!target[key].is_null(), "{key} of {target}");
+        }
+    }
+    assert_eq!((&targets[0]["published"], &targets[0]["measured"]), (&Value::from(7.0), &Value::from(7.0)));
+}
+
+#[test]
+fn a_known_miss_is_shown_as_one_and_is_no_failure() {
+    let text = said(&["reproduce", "vio.fig11.tail.50"]);
+    assert!(text.contains("DOES NOT MATCH") && text.contains("0 of 1 match; 1 known not to"), "{text}");
+}
+
+#[test]
+fn the_list_names_every_target_and_runs_nothing() {
+    let list = said(&["reproduce", "--list"]);
+    let json: Value = serde_json::from_str(&said(&["reproduce", "--list", "--format", "json"])).expect("JSON");
+    let targets = json["targets"].as_array().expect("targets");
+    assert!(targets.len() > 100);
+    assert!(targets.iter().all(|target| list.contains(target["id"].as_str().expect("an id"))));
+}
+
+#[test]
+fn the_page_opens_offline_with_published_points() {
+    let path = std::env::temp_dir().join(format!("halfturn-reproduce-{}.html", std::process::id()));
+    let output = run_in(&root(), &["reproduce", "vio.fig9.npio", "--report", &path.to_string_lossy()]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let page = std::fs::read_to_string(&path).expect("the page");
+    std::fs::remove_file(&path).expect("it is ours");
+    assert!(page.contains("npIO, published") && page.contains("45.4") && !page.contains("<script src"));
+}

@@ -1,0 +1,149 @@
+//! `[scheduler]`, its part on preemption: `io`, `[scheduler.plan]`, `preemption`, `preempt_at` and
+//! `[scheduler.class.NAME]`.
+
+use super::varied::choice;
+use super::{DriveChoice, Kind, Workload};
+use block::{BLOCK_BYTES, BadInput, Span, units};
+use config::Section;
+use sched::plan::{ClassRule, Plan, PreemptAt, Preemption, Prefetch, Rules, Short, Split};
+use sched::planner::Wish;
+
+const YIELD: &str = "yield-driven scheduling";
+
+/// Blocks of a command at most: 64 MiB.
+const LONGEST_CHUNK: u64 = 1 << 17;
+/// The paper's preset, and none.
+const PRESETS: [(&str, Plan); 2] = [("virtual-io-2002", Plan::VIRTUAL_IO_2002), ("plain", Plan::of_chunk(0))];
+
+/// How requests are served. A plan with no `chunk` leaves that to the drive's sheet.
+pub(super) fn read(
+    scheduler: &Section,
+    drive: &DriveChoice,
+    workloads: &[Workload],
+) -> Result<(Rules, Option<Wish>), BadInput> {
+    let preemptions =
+        [("never", Preemption::Never), ("always", Preemption::Always), ("priority", Preemption::Priority)];
+    let later = ["conservative", "aggressive", "lookahead"].map(|name| (name, YIELD));
+    let preemption = choice(scheduler, "preemption", &preemptions, &later)?.unwrap_or_default();
+    let times = [("jit", PreemptAt::Jit), ("command", PreemptAt::Command)];
+    let preempt_at = scheduler.choice("preempt_at", &times)?.unwrap_or_default();
+    let short = scheduler.choice("io", &[("semi-preemptible", true), ("non-preemptible", false)])?;
+    if short == Some(true) && drive.queue > 1 {
+        let what = format!("requests in short commands are given to the drive one at a time, not {}", drive.queue);
+        return Err(scheduler.error("io", what, "take `queue` out of [drive], or set io = \"non-preemptible\""));
+    }
+    let section = scheduler.section("plan")?;
+    let (plan, wish) = match (short, section) {
+        (Some(true), section) => plan(section.as_ref())?,
+        (_, None) => (None, None),
+        (_, Some(section)) => {
+            let mend = "add io = \"semi-preemptible\" to [scheduler], or take [scheduler.plan] out";
+            return Err(section.here("a plan is of use only where requests are served in short commands", mend));
+        }
+    };
+    Ok((Rules { plan, preemption, preempt_at, classes: classes(scheduler, workloads, preemption)? }, wish))
+}
+
+fn plan(section: Option<&Section>) -> Result<(Option<Plan>, Option<Wish>), BadInput> {
+    let Some(section) = section else { return Ok((Some(Plan::of_chunk(0)), None)) };
+    let preset = section.choice("preset", &PRESETS)?.unwrap_or(Plan::of_chunk(0));
+    let shorts = [("next-revolution", Short::NextRevolution), ("at-once", Short::AtOnce)];
+    let splits = [("never", Split::Never), ("always", Split::Always), ("masked", Split::Masked)];
+    let prefetches = [("never", Prefetch::Never), ("streams", Prefetch::Streams), ("always", Prefetch::Always)];
+    let plan = Plan {
+        chunk: chunk(section)?.unwrap_or(preset.chunk),
+        jit: section.bool("jit")?.unwrap_or(preset.jit),
+        offset: section.quantity("offset", offset)?.unwrap_or(preset.offset),
+        short: section.choice("short_slack", &shorts)?.unwrap_or(preset.short),
+        split: section.choice("split", &splits)?.unwrap_or(preset.split),
+        split_beyond: section.share("split_beyond")?.unwrap_or(preset.split_beyond),
+        split_parts: section.within("split_parts", 2, 16)?.unwrap_or(preset.split_parts),
+        prefetch: section.choice("prefetch", &prefetches)?.unwrap_or(preset.prefetch),
+        prefetch_most: section.within("prefetch_most", 1, 64)?.unwrap_or(preset.prefetch_most),
+        prefetch_margin: section.span("prefetch_margin")?.unwrap_or(preset.prefetch_margin),
+        last_fua: section.bool("last_chunk_fua")?.unwrap_or(preset.last_fua),
+    };
+    let wish = match (section.span("target_wait")?, section.span("max_wait")?) {
+        (Some(_), Some(_)) => {
+            return Err(section.error("max_wait", "both target_wait and max_wait", "keep one of them"));
+        }
+        (Some(expected), None) => Some(Wish::Expected(expected)),
+        (None, longest) => longest.map(Wish::Longest),
+    };
+    if wish.is_some()
+        && let Some(key) = ["chunk", "split", "split_beyond", "split_parts"].iter().find(|key| section.has(key))
+    {
+        let mend = "take it out, or give no wait that is wanted";
+        return Err(section.error(key, format!("`{key}` is picked so that the wait wanted is kept"), mend));
+    }
+    section.close()?;
+    Ok((Some(plan), wish))
+}
+
+/// A time, or `auto`.
+fn offset(text: &str) -> Result<Option<Span>, String> {
+    if text == "auto" { Ok(None) } else { units::span(text).map(Some) }
+}
+
+/// Most blocks of a command, where the file says.
+fn chunk(section: &Section) -> Result<Option<u32>, BadInput> {
+    let Some(blocks) = section.size("chunk")? else { return Ok(None) };
+    if blocks == 0 || blocks > LONGEST_CHUNK {
+        let what = format!("a chunk of {blocks} blocks");
+        return Err(section.error("chunk", what, "give from one block up to 64 MiB"));
+    }
+    Ok(Some(blocks as u32))
+}
+
+/// What of preemption differs by class, in the order in which the classes first appear.
+fn classes(scheduler: &Section, workloads: &[Workload], preemption: Preemption) -> Result<Vec<ClassRule>, BadInput> {
+    let names = names(workloads);
+    let mut rules: Vec<ClassRule> = names
+        .iter()
+        .map(|name| ClassRule { preempts: preempts(name, workloads, preemption), preemptible: true })
+        .collect();
+    let Some(section) = scheduler.section("class")? else { return Ok(rules) };
+    for (name, rule) in names.iter().zip(&mut rules) {
+        let Some(class) = section.section(name)? else { continue };
+        class.refuse("order", "comes with scheduling by class")?;
+        rule.preempts = class.bool("preempts")?.unwrap_or(rule.preempts);
+        rule.preemptible = class.bool("preemptible")?.unwrap_or(rule.preemptible);
+        class.close()?;
+    }
+    section.close()?;
+    Ok(rules)
+}
+
+/// The classes in the order in which they first appear: a class's number is its place here.
+pub(super) fn names(workloads: &[Workload]) -> Vec<&str> {
+    let mut names: Vec<&str> = Vec::new();
+    for workload in workloads {
+        if !names.contains(&workload.class.as_str()) {
+            names.push(&workload.class);
+        }
+    }
+    names
+}
+
+/// Whether a class preempts, where the file does not say. By priority all do. With `always`, those of more than the
+/// lowest priority; where there is only one priority, those whose requests are all shorter than the longest.
+fn preempts(class: &str, workloads: &[Workload], preemption: Preemption) -> bool {
+    if preemption != Preemption::Always {
+        return true;
+    }
+    let of_class = || workloads.iter().filter(|workload| workload.class == class);
+    let least = workloads.iter().map(|workload| workload.priority).min();
+    if workloads.iter().any(|workload| Some(workload.priority) > least) {
+        return of_class().any(|workload| Some(workload.priority) > least);
+    }
+    let longest = workloads.iter().map(length).max();
+    of_class().all(|workload| Some(length(workload)) < longest)
+}
+
+/// The length of a workload's requests in bytes; a trace's may be any.
+fn length(workload: &Workload) -> u64 {
+    match &workload.kind {
+        Kind::Open { pattern, .. } | Kind::Closed { pattern, .. } => u64::from(pattern.blocks) * BLOCK_BYTES,
+        Kind::Trace(_) => u64::MAX,
+    }
+}

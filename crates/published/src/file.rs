@@ -1,0 +1,116 @@
+//! A file of `reproduce/`: what one table, figure or claim of a paper says, and the experiments that show it.
+//!
+//! | key | value |
+//! |---|---|
+//! | `title`, `source` | what it is; paper and place |
+//! | `[experiment.NAME]` | an experiment file, as `simulate` takes it; NAME is what measures call it |
+//! | `[full]` | `NAME = ["run.requests=100000"]`: what a longer run changes in it |
+//! | `[[target]]` | `id`, `claim`, `published`, `measure`, `tolerance`; `fast`, `fitted`, `note`, `known_miss` |
+//! | `[[figure]]` | `title`, `x`, `y` and `[[figure.curve]]` with `name`, `measure`, `over`, `published` (rows of x and y) |
+
+use crate::figure::{self, Figure};
+use crate::measure::{Expression, Selection};
+use crate::target::{self, Target};
+use block::BadInput;
+use config::{Document, Section};
+use load::experiment::{self, Case};
+
+/// A file of `reproduce/`.
+#[derive(Clone, Debug)]
+pub struct File {
+    /// Its name, without the ending.
+    pub id: String,
+    /// What it is.
+    pub title: String,
+    /// Paper, and table, figure or section.
+    pub source: String,
+    /// Published figures, and what must hold of ours.
+    pub targets: Vec<Target>,
+    /// Curves with published points.
+    pub figures: Vec<Figure>,
+    pub(crate) experiments: Vec<Experiment>,
+}
+
+/// An experiment of a file.
+#[derive(Clone, Debug)]
+pub(crate) struct Experiment {
+    pub name: String,
+    /// Its runs.
+    pub cases: Vec<Case>,
+}
+
+impl File {
+    /// Reads the text of `reproduce/ID.toml`; `full` with its longer runs.
+    ///
+    /// # Errors
+    /// Bad input with file, line and mend.
+    pub fn parse(id: &str, text: &str, full: bool) -> Result<File, BadInput> {
+        let name = format!("reproduce/{id}.toml");
+        let document = Document::parse(&name, text)?;
+        let root = document.root();
+        let title = root.need("title", root.string("title")?)?;
+        let source = root.need("source", root.string("source")?)?;
+        let experiments = experiments(&root, &name, full)?;
+        let mut file = File { id: id.into(), title, source, targets: Vec::new(), figures: Vec::new(), experiments };
+        for section in root.sections("target")? {
+            let target = target::read(&section, id)?;
+            if file.targets.iter().any(|other| other.id == target.id) {
+                return Err(section.error("id", format!("a second target '{}'", target.id), "give each its own id"));
+            }
+            for expression in target.measure.expressions() {
+                file.check(&section, expression)?;
+            }
+            file.targets.push(target);
+        }
+        for section in root.sections("figure")? {
+            let (figure, sections) = figure::read(&section)?;
+            for (curve, section) in figure.curves.iter().zip(sections) {
+                file.check(&section, &curve.measure)?;
+            }
+            file.figures.push(figure);
+        }
+        root.close()?;
+        if file.targets.is_empty() {
+            return Err(root.here("no [[target]] in it", "add what must hold"));
+        }
+        Ok(file)
+    }
+
+    /// Whether every run that a measure names is there.
+    fn check(&self, section: &Section, expression: &Expression) -> Result<(), BadInput> {
+        for selection in expression.selections() {
+            let name = &selection.experiment;
+            let Some(experiment) = self.experiments.iter().find(|experiment| experiment.name == *name) else {
+                let known: Vec<&str> = self.experiments.iter().map(|experiment| experiment.name.as_str()).collect();
+                let mend = format!("its experiments are {}", known.join(", "));
+                return Err(section.error("measure", format!("there is no experiment `{name}`"), mend));
+            };
+            if !experiment.cases.iter().any(|case| selection.takes(&case.labels)) {
+                let what = format!("no run of `{name}` has the labels {}", shown(selection));
+                return Err(section.error("measure", what, "name labels that are swept, with values of the sweep"));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn experiments(root: &Section, file: &str, full: bool) -> Result<Vec<Experiment>, BadInput> {
+    let Some(section) = root.section("experiment")? else { return Ok(Vec::new()) };
+    let longer = root.section("full")?;
+    let mut experiments = Vec::new();
+    for name in section.keys() {
+        let Some(document) = section.document(name)? else { continue };
+        let sets = longer.as_ref().map_or(Ok(None), |longer| longer.strings(name))?.unwrap_or_default();
+        let cases = experiment::of(document, file, if full { &sets } else { &[] })?;
+        experiments.push(Experiment { name: name.into(), cases });
+    }
+    if let Some(longer) = longer {
+        longer.close()?;
+    }
+    Ok(experiments)
+}
+
+fn shown(selection: &Selection) -> String {
+    let pairs: Vec<String> = selection.labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    format!("{{{}}}", pairs.join(", "))
+}

@@ -1,0 +1,24 @@
+//! What papers published, and whether a simulation agrees: the files under `reproduce/`, what they measure, and the
+//! verdict.
+//!
+//! It promises that a verdict follows from the file alone: published value, measure, tolerance. It runs nothing: it
+//! says which cases are to be simulated and judges their results. It knows nothing of drives or schedulers, but for
+//! the seek curve a formula may ask for.
+
+mod choice;
+mod figure;
+mod file;
+mod measure;
+mod plan;
+mod shipped;
+mod target;
+mod tolerance;
+
+pub use choice::choose;
+pub use figure::{Curve, Figure};
+pub use file::File;
+pub use measure::Measured;
+pub use plan::{Drawn, Line, Outcome, Plan, Verdict};
+pub use shipped::{all, names};
+pub use target::{Published, Target};
+pub use tolerance::Tolerance;

@@ -1,0 +1,179 @@
+//! What has to be simulated for some targets, and what the results say of them.
+
+use crate::figure::{Curve, Figure};
+use crate::file::File;
+use crate::measure::{Expression, Found, Measured, Selection, Source, label_number};
+use crate::target::Target;
+use block::BadInput;
+use load::experiment::Case;
+use load::results::Results;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// Targets, and the runs they need: no run is done for the sake of a target nobody asked for.
+pub struct Plan<'a> {
+    files: &'a [File],
+    chosen: Vec<(usize, usize)>,
+    cases: Vec<Case>,
+    /// Where the run of a file, an experiment and a case is among `cases`.
+    places: BTreeMap<(usize, usize, usize), usize>,
+}
+
+/// A target with what was measured.
+#[derive(Clone, Debug)]
+pub struct Outcome<'a> {
+    /// What must hold.
+    pub target: &'a Target,
+    /// Where it stands.
+    pub file: &'a File,
+    /// What was measured.
+    pub measured: Measured,
+    /// Whether it holds.
+    pub verdict: Verdict,
+}
+
+/// Whether a target holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It does.
+    Holds,
+    /// It does not, and nobody said so.
+    Fails,
+    /// It does not, and the file says why.
+    KnownMiss,
+}
+
+/// A figure with its curves as measured.
+#[derive(Clone, Debug)]
+pub struct Drawn<'a> {
+    /// Where it stands.
+    pub file: &'a File,
+    /// The figure.
+    pub figure: &'a Figure,
+    /// Its curves, in the same order.
+    pub lines: Vec<Line<'a>>,
+}
+
+/// A measured curve.
+#[derive(Clone, Debug)]
+pub struct Line<'a> {
+    /// The curve.
+    pub curve: &'a Curve,
+    /// As x and y, in the order of the sweep.
+    pub measured: Vec<(f64, f64)>,
+}
+
+impl<'a> Plan<'a> {
+    /// For these targets; `figures` with the figures of their files.
+    #[must_use]
+    pub fn new(files: &'a [File], chosen: Vec<(usize, usize)>, figures: bool) -> Plan<'a> {
+        let mut plan = Plan { files, cases: Vec::new(), places: BTreeMap::new(), chosen: Vec::new() };
+        for (f, t) in &chosen {
+            let expressions = files[*f].targets[*t].measure.expressions();
+            expressions.iter().for_each(|expression| plan.need(*f, expression));
+        }
+        let drawn = files.iter().enumerate().filter(|(f, _)| figures && chosen.iter().any(|(chosen, _)| chosen == f));
+        for (f, file) in drawn {
+            for curve in file.figures.iter().flat_map(|figure| &figure.curves) {
+                plan.need(f, &curve.measure);
+            }
+        }
+        plan.chosen = chosen;
+        plan
+    }
+
+    /// What is to be simulated.
+    #[must_use]
+    pub fn cases(&self) -> &[Case] {
+        &self.cases
+    }
+
+    fn need(&mut self, f: usize, expression: &Expression) {
+        for selection in expression.selections() {
+            let experiments = self.files[f].experiments.iter().enumerate();
+            for (e, experiment) in experiments.filter(|(_, experiment)| experiment.name == selection.experiment) {
+                for (c, case) in experiment.cases.iter().enumerate() {
+                    if selection.takes(&case.labels) && !self.places.contains_key(&(f, e, c)) {
+                        self.places.insert((f, e, c), self.cases.len());
+                        self.cases.push(case.clone());
+                    }
+                }
+            }
+        }
+    }
+
+    /// What the results of the cases, in their order, say of each target.
+    ///
+    /// # Errors
+    /// When a measure does not fit the results.
+    pub fn judge(&self, results: &Results) -> Result<Vec<Outcome<'a>>, BadInput> {
+        let runs = self.values(results);
+        self.chosen.iter().map(|(f, t)| self.outcome(*f, *t, &runs)).collect()
+    }
+
+    fn outcome(&self, f: usize, t: usize, runs: &[Value]) -> Result<Outcome<'a>, BadInput> {
+        let file = &self.files[f];
+        let target = &file.targets[t];
+        let measured = target.measure.value(&InFile { plan: self, f, runs }).map_err(|wrong| {
+            let (what, mend) = wrong.rsplit_once("; ").unwrap_or((&wrong, ""));
+            BadInput { what: format!("`measure`: {what}"), mend: mend.into(), ..target.place.clone() }
+        })?;
+        let verdict = match (target.tolerance.holds(&target.published, &measured), &target.known_miss) {
+            (true, _) => Verdict::Holds,
+            (false, Some(_)) => Verdict::KnownMiss,
+            (false, None) => Verdict::Fails,
+        };
+        Ok(Outcome { target, file, measured, verdict })
+    }
+
+    /// The figures of the files that the targets stand in.
+    #[must_use]
+    pub fn drawn(&self, results: &Results) -> Vec<Drawn<'a>> {
+        let runs = self.values(results);
+        let mut drawn = Vec::new();
+        for (f, file) in self.files.iter().enumerate().filter(|(f, _)| self.chosen.iter().any(|(g, _)| g == f)) {
+            let source = InFile { plan: self, f, runs: &runs };
+            for figure in &file.figures {
+                let lines: Vec<Line> = figure.curves.iter().filter_map(|curve| line(curve, &source)).collect();
+                if !lines.is_empty() {
+                    drawn.push(Drawn { file, figure, lines });
+                }
+            }
+        }
+        drawn
+    }
+
+    fn values(&self, results: &Results) -> Vec<Value> {
+        results.runs.iter().map(|run| serde_json::to_value(run).expect("results are plain data")).collect()
+    }
+}
+
+/// A curve as measured; none if its runs cannot be laid along an axis.
+fn line<'a>(curve: &'a Curve, source: &dyn Source) -> Option<Line<'a>> {
+    let points = curve.measure.points(source).ok()?;
+    let measured = points.iter().map(|point| Some((label_number(point.labels.get(&curve.over)?)?, point.value)));
+    Some(Line { curve, measured: measured.collect::<Option<_>>()? })
+}
+
+/// The runs of one file.
+struct InFile<'a> {
+    plan: &'a Plan<'a>,
+    f: usize,
+    runs: &'a [Value],
+}
+
+impl Source for InFile<'_> {
+    fn runs(&self, selection: &Selection) -> Result<Vec<Found<'_>>, String> {
+        let mut found = Vec::new();
+        for (e, experiment) in self.plan.files[self.f].experiments.iter().enumerate() {
+            let cases = experiment.cases.iter().enumerate();
+            let cases =
+                cases.filter(|(_, case)| experiment.name == selection.experiment && selection.takes(&case.labels));
+            for (c, case) in cases {
+                let run = self.plan.places.get(&(self.f, e, c)).and_then(|place| self.runs.get(*place));
+                found.push((&case.labels, run.ok_or("a run of it was not simulated; simulate all cases of the plan")?));
+            }
+        }
+        Ok(found)
+    }
+}

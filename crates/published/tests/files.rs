@@ -1,0 +1,129 @@
+//! The files under `reproduce/`: all shipped, all readable, and the quick targets as they say.
+
+use load::results::Run;
+use published::{Measured, Plan, Published, Tolerance, Verdict};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+#[test]
+fn every_file_is_shipped_and_read_with_its_longer_runs_too() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../reproduce");
+    let there: BTreeSet<String> = std::fs::read_dir(folder)
+        .expect("the folder")
+        .map(|entry| entry.expect("a readable entry").file_name().to_string_lossy().into_owned())
+        .collect();
+    let shipped: BTreeSet<String> = published::names().map(|id| format!("{id}.toml")).collect();
+    assert_eq!(there, shipped, "name each file of reproduce/ in crates/published/src/shipped.rs");
+    for full in [false, true] {
+        if let Err(error) = published::all(full) {
+            panic!("{error}");
+        }
+    }
+}
+
+#[test]
+fn ids_are_unique_and_claims_say_something() {
+    let files = published::all(false).expect("they are read");
+    let targets: Vec<_> = files.iter().flat_map(|file| &file.targets).collect();
+    let ids: BTreeSet<&str> = targets.iter().map(|target| target.id.as_str()).collect();
+    assert_eq!(ids.len(), targets.len());
+    assert!(
+        targets
+            .iter()
+            .all(|target| target.claim.len() > 10 && target.known_miss.as_ref().is_none_or(|why| why.len() > 20))
+    );
+}
+
+#[test]
+fn words_choose_targets_up_to_a_dot() {
+    let files = published::all(false).expect("they are read");
+    let chosen = |word: &str| published::choose(&files, &[word.into()]).map(|chosen| chosen.len());
+    assert_eq!(chosen("vio.eq1.seek"), Ok(1));
+    assert!(chosen("vio").expect("many") > chosen("vio.table2").expect("some"));
+    let error = chosen("vio.tabel2").expect_err("a slip");
+    assert_eq!(error.mend, "did you mean 'vio.table2'? `halfturn reproduce --list` shows all");
+    assert!(chosen("vio.eq").is_err() && chosen("").is_err());
+    let all: usize = files.iter().map(|file| file.targets.len()).sum();
+    assert_eq!(published::choose(&files, &[]).expect("all").len(), all);
+}
+
+struct Nobody;
+
+impl sim::Watch for Nobody {
+    fn requests(&self, _: u64) {}
+    fn replication(&self) {}
+}
+
+#[test]
+fn the_quick_targets_hold_but_for_known_misses() {
+    let mut files = published::all(false).expect("they are read");
+    for file in &mut files {
+        file.targets.retain(|target| target.fast);
+    }
+    let plan = Plan::new(&files, published::choose(&files, &[]).expect("all"), false);
+    let results = sim::simulate(plan.cases(), &Nobody).expect("they run");
+    let mut wrong = Vec::new();
+    for outcome in plan.judge(&results).expect("the measures fit the results") {
+        let target = outcome.target;
+        match (outcome.verdict, &target.known_miss) {
+            (Verdict::Fails, _) => wrong.push(format!("{}: {:?}", target.id, outcome.measured)),
+            (Verdict::Holds, Some(_)) => {
+                wrong.push(format!("{} is no longer missed: take its known_miss out", target.id))
+            }
+            _ => {}
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A file with one target, and its verdict.
+fn verdict(published: &str, tolerance: &str, more: &str) -> Verdict {
+    let text = format!(
+        "title = \"t\"\nsource = \"s\"\n[[target]]\nid = \"a.b\"\nclaim = \"c\"\npublished = {published}\n\
+         measure = \"expected_wait(0, 122, 1)\"\ntolerance = \"{tolerance}\"\n{more}"
+    );
+    let files = [published::File::parse("a", &text, false).expect("a file")];
+    let plan = Plan::new(&files, vec![(0, 0)], true);
+    let results = load::results::Results { schema: 1, runs: Vec::<Run>::new() };
+    plan.judge(&results).expect("arithmetic")[0].verdict
+}
+
+#[test]
+fn a_wrong_published_value_fails_and_a_known_miss_is_told_apart() {
+    assert_eq!(verdict("61", "0", ""), Verdict::Holds);
+    assert_eq!(verdict("62", "0", ""), Verdict::Fails);
+    assert_eq!(verdict("64.3", "5 %", ""), Verdict::Fails);
+    assert_eq!(verdict("64.2", "5 %", ""), Verdict::Holds);
+    assert_eq!(verdict("62", "0", "known_miss = \"why\""), Verdict::KnownMiss);
+    assert_eq!(verdict("\"some\"", ">= 61", ""), Verdict::Holds);
+    let (wrong, right) = (Published::Number(62.0), Measured::Number(61.0));
+    assert!(!Tolerance::Distance(0.5).holds(&wrong, &right));
+}
+
+#[test]
+fn what_is_wrong_in_a_file_is_told_with_its_line() {
+    let told = |target: &str| {
+        let text = format!(
+            "title = \"t\"\nsource = \"s\"\n[experiment.np]\ndrive = {{ model = \"nl20\" }}\nscheduler = {{ policy = \"fcfs\" }}\n\
+             workload = {{ name = \"low\", kind = \"closed\", depth = [1, 2], size = \"4KiB\" }}\nrun = {{ requests = 10 }}\n\
+             [[target]]\n{target}"
+        );
+        published::File::parse("a", &text, false).expect_err(target).to_string()
+    };
+    let target = |id: &str, measure: &str, tolerance: &str| {
+        told(&format!(
+            "id = \"{id}\"\nclaim = \"c\"\npublished = \"p\"\nmeasure = \"{measure}\"\ntolerance = \"{tolerance}\"\n"
+        ))
+    };
+    for (told, expected) in [
+        (target("b.c", "1", "> 0"), "reproduce/a.toml:9: the id 'b.c' does not begin with that of its file"),
+        (target("a.c", "nq.x", "> 0"), "reproduce/a.toml:12: there is no experiment `nq`"),
+        (target("a.c", "np{depth=3}.x", "> 0"), "reproduce/a.toml:12: no run of `np` has the labels {depth=3}"),
+        (target("a.c", "rising(np.x", "order"), "reproduce/a.toml:12: `measure`: `)` is missing before the end"),
+        (target("a.c", "rising(np.x)", "> 0"), "reproduce/a.toml:13: the tolerance does not suit the measure"),
+        (target("a.c", "1", "5 %"), "reproduce/a.toml:13: there is no number for the tolerance to be around"),
+        (target("a.c", "1", "roughly"), "reproduce/a.toml:13: `tolerance`: 'roughly' is not a tolerance"),
+    ] {
+        assert!(told.starts_with(expected), "{told}");
+    }
+}

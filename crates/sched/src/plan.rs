@@ -1,0 +1,168 @@
+//! How one request becomes a sequence of short drive commands (Virtual IO, Sections 3.1 to 3.3), and who may step in
+//! between.
+
+use block::{BLOCK_BYTES, Span};
+use disk::Sheet;
+
+/// How requests are served: in commands of a chunk, the seek just in time, long seeks split.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Plan {
+    /// Most blocks of a command.
+    pub chunk: u32,
+    /// Whether the seek is put off until just in time: the slack before it can be used or given up.
+    pub jit: bool,
+    /// How much sooner than need be the arm should arrive: what a prediction may be off. Nothing: as much as the
+    /// predictor finds it takes.
+    pub offset: Option<Span>,
+    /// What to do where there is less slack than `offset`.
+    pub short: Short,
+    /// When a long seek is made in parts.
+    pub split: Split,
+    /// A seek over more than this share of the cylinders is long.
+    pub split_beyond: f64,
+    /// Into so many parts.
+    pub split_parts: u32,
+    /// When the slack is used to read on after what was read last.
+    pub prefetch: Prefetch,
+    /// At most so many chunks at once.
+    pub prefetch_most: u32,
+    /// How long before the seek reading on must have ended.
+    pub prefetch_margin: Span,
+    /// Whether the last command of a write completes on the medium (force unit access), so that none waits later for
+    /// the drive to write back.
+    pub last_fua: bool,
+}
+
+/// What to do where the wait for the sector is shorter than the offset.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Short {
+    /// Go: what comes too late costs a revolution.
+    #[default]
+    AtOnce,
+    /// Take the sector when it comes round next; until then anything may step in.
+    NextRevolution,
+}
+
+/// When a long seek is split.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Split {
+    /// Never.
+    #[default]
+    Never,
+    /// Always.
+    Always,
+    /// When the slack is long enough that it costs nothing.
+    Masked,
+}
+
+/// When slack is used to read ahead.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Prefetch {
+    /// Never.
+    #[default]
+    Never,
+    /// After a read that continued another of its class.
+    Streams,
+    /// After any read.
+    Always,
+}
+
+impl Plan {
+    /// The prototype of Virtual IO on its disk of 2001: chunks of 50 blocks, an offset of 1.5 ms, seeks of more than
+    /// half the disk in two.
+    ///
+    /// What the paper does not say is as its tables suggest: the next revolution where the slack is short, at most
+    /// four chunks of free prefetching, over a millisecond before the seek.
+    pub const VIRTUAL_IO_2002: Plan = Plan {
+        chunk: 50,
+        jit: true,
+        offset: Some(Span(1_500_000)),
+        short: Short::NextRevolution,
+        split: Split::Always,
+        split_beyond: 0.5,
+        split_parts: 2,
+        prefetch: Prefetch::Never,
+        prefetch_most: 4,
+        prefetch_margin: Span(1_000_000),
+        last_fua: true,
+    };
+
+    /// The same ideas for use: nothing that costs throughput without need.
+    #[must_use]
+    pub const fn of_chunk(chunk: u32) -> Plan {
+        Plan { chunk, offset: None, short: Short::AtOnce, split: Split::Masked, ..Plan::VIRTUAL_IO_2002 }
+    }
+}
+
+/// Whose requests go before whose, and interrupt them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Preemption {
+    /// Nobody's.
+    #[default]
+    Never,
+    /// Those of the classes that preempt.
+    Always,
+    /// Those of a higher priority, if their class preempts.
+    Priority,
+}
+
+/// When the one that steps in takes over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PreemptAt {
+    /// At once when the command in flight has come back; until its own seek the drive does nothing.
+    Command,
+    /// When its own seek is due; until then the one interrupted goes on.
+    #[default]
+    Jit,
+}
+
+/// What of preemption differs by class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClassRule {
+    /// Whether its requests interrupt others.
+    pub preempts: bool,
+    /// Whether its requests can be interrupted.
+    pub preemptible: bool,
+}
+
+impl Default for ClassRule {
+    fn default() -> ClassRule {
+        ClassRule { preempts: true, preemptible: true }
+    }
+}
+
+/// How a core serves requests.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Rules {
+    /// Requests in short commands; nothing: each in one.
+    pub plan: Option<Plan>,
+    /// Who steps in.
+    pub preemption: Preemption,
+    /// And when.
+    pub preempt_at: PreemptAt,
+    /// By class; a class past the end has the default.
+    pub classes: Vec<ClassRule>,
+}
+
+impl Rules {
+    /// What holds for a class.
+    #[must_use]
+    pub fn class(&self, class: u8) -> ClassRule {
+        self.classes.get(usize::from(class)).copied().unwrap_or_default()
+    }
+}
+
+/// Blocks of the chunk a drive streams in at the medium's pace, command after command: twice what its fastest track
+/// turns out in the time of a command's overhead, in whole 4 KiB.
+#[must_use]
+pub fn chunk_for(sheet: &Sheet) -> u32 {
+    let layout = &sheet.mechanics.layout;
+    let fastest =
+        (0..layout.zones()).map(|zone| layout.track_sectors(zone) << layout.sector_shift()).max().unwrap_or(8);
+    let a_second = f64::from(fastest) / (sheet.mechanics.rotation.period_ns() / 1e9);
+    let bus = sheet.bus.mb_s.map_or(0.0, |rate| BLOCK_BYTES as f64 / 1e6 / rate);
+    // What the bus takes is not there for the overhead.
+    let share = (1.0 - bus * a_second).clamp(0.1, 1.0);
+    let hidden = sheet.overheads.hit.read.as_secs() * a_second / share;
+    ((2.0 * hidden / 8.0).ceil() as u32 * 8).max(8)
+}
