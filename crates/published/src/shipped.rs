@@ -31,6 +31,7 @@ const FILES: &[(&str, &str)] = files![
     "spio.fig11",
     "spio.fig12",
     "spio.fig13",
+    "tradeoff",
 ];
 
 /// The ids of all files.

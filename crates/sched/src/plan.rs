@@ -157,8 +157,7 @@ impl Rules {
 #[must_use]
 pub fn chunk_for(sheet: &Sheet) -> u32 {
     let layout = &sheet.mechanics.layout;
-    let fastest =
-        (0..layout.zones()).map(|zone| layout.track_sectors(zone) << layout.sector_shift()).max().unwrap_or(8);
+    let fastest = layout.longest_track() << layout.sector_shift();
     let a_second = f64::from(fastest) / (sheet.mechanics.rotation.period_ns() / 1e9);
     let bus = sheet.bus.mb_s.map_or(0.0, |rate| BLOCK_BYTES as f64 / 1e6 / rate);
     // What the bus takes is not there for the overhead.

@@ -65,9 +65,9 @@ impl Predictor for Oracle {
         let mut shadow = self.shadow.borrow_mut();
         shadow.advance(now);
         let (travel, wait) = shadow.approach(now, Command { verb, at, place: Place::Nowhere })?;
-        let layout = &shadow.mechanics().layout;
+        let (layout, turn) = (&shadow.mechanics().layout, shadow.mechanics().rotation.period());
         let distance = shadow.track().cylinder.abs_diff(layout.locate(at.start).track.cylinder);
-        Some(Approach { travel, wait, turn: self.turn(), distance, cylinders: layout.cylinders() })
+        Some(Approach { travel, wait, turn, distance, cylinders: layout.cylinders() })
     }
 
     fn seek_time(&self, distance: u32) -> Span {

@@ -180,6 +180,12 @@ impl Layout {
         self.kinds[zone as usize].sectors
     }
 
+    /// Sectors on the longest track.
+    #[must_use]
+    pub fn longest_track(&self) -> u32 {
+        self.kinds.iter().map(|kind| kind.sectors).max().unwrap_or(1)
+    }
+
     /// The angle one sector of a track's zone or kind takes, 2⁻⁶⁴ revolutions.
     #[must_use]
     pub fn sector_angle(&self, zone: u32) -> u64 {

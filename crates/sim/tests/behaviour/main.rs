@@ -1,5 +1,6 @@
 //! Whole experiments: the same bytes from the same seed, the same drive for every scheduler, belief that is worth its
-//! name, traces replayed as their mode says, and searches that do not look at everything.
+//! name, traces replayed as their mode says, searches that do not look at everything, and short commands that change
+//! nothing but who may step in.
 
 mod belief;
 mod determinism;
@@ -7,3 +8,4 @@ mod effort;
 mod files;
 mod plans;
 mod replay;
+mod short_commands;

@@ -2,6 +2,7 @@
 
 use crate::files::once;
 use sim::Replication;
+use std::path::Path;
 
 const DRIVES: [&str; 4] = ["st318437lw", "nl20", "atlas10k", "mimic-base"];
 
@@ -68,6 +69,55 @@ fn a_wait_that_is_wanted_is_kept_or_said_to_be_out_of_reach() {
             let wait = run.meter.expected_wait_ms();
             println!("{model}: {wait:.2} ms: {}", run.notes[0]);
             assert!(out_of_reach == (wait > wanted * 1.02), "{model}, {wanted} ms: {wait} ms; {}", run.notes[0]);
+        }
+    }
+}
+
+#[test]
+fn every_belief_serves_every_drive_in_short_commands() {
+    let given = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/drives");
+    let mut models: Vec<String> = disk::catalogue::names().map(Into::into).collect();
+    for file in ["disksim/hp_c3323a.parv", "disksim-g4/maxtor300g.parv", "disksim-g4/G4_LBA_64bit_4T.parv"] {
+        let path = given.join(file);
+        if path.is_file() {
+            models.push(path.display().to_string());
+        } else {
+            println!("SKIPPED: {} is not there; that drive was NOT served", path.display());
+        }
+    }
+    for model in models {
+        for predictor in ["profile", "distance", "oracle"] {
+            let run = once(&format!(
+                r#"
+                [drive]
+                model = "{model}"
+                [scheduler]
+                policy = "satf"
+                predictor = "{predictor}"
+                io = "semi-preemptible"
+                preemption = "priority"
+                [scheduler.plan]
+                split = "always"
+                prefetch = "always"
+                [[workload]]
+                name = "bulk"
+                kind = "closed"
+                depth = 2
+                size = "300KiB"
+                read = 0.7
+                [[workload]]
+                name = "reader"
+                priority = 1
+                kind = "open"
+                rate = "9/s"
+                size = "8KiB"
+                [run]
+                requests = 300
+                "#
+            ));
+            let account = run.account;
+            assert!(account.busy + account.background <= account.elapsed(), "{model}, {predictor}: {account:?}");
+            assert!(run.meter.requests() >= 300, "{model}, {predictor}");
         }
     }
 }
