@@ -217,6 +217,13 @@ impl Drive {
         self.track
     }
 
+    /// Until when, up to `now`, the arm was last at work. The caller guarantees that it brought the drive to `now` with
+    /// `advance`.
+    #[must_use]
+    pub fn own_until(&self, now: Time) -> Time {
+        if self.read_ahead.is_some() || self.write_back.is_some() { now } else { self.free.min(now) }
+    }
+
     /// Lets the drive's own work — read-ahead, write-back — proceed up to `now`.
     pub fn advance(&mut self, now: Time) {
         let gap = self.account.until;

@@ -35,8 +35,8 @@ struct Slot {
     arrived: Time,
     /// When its first command was issued, or never yet.
     began: Time,
-    /// What its commands waited for the drive's own work.
-    external: Span,
+    /// What its commands waited for the drive's own work, in ns: 4 s at most, to keep the slots small.
+    external: u32,
     deadline: Time,
 }
 
@@ -117,7 +117,7 @@ impl Load for Mix {
             at: draft.at,
             arrived: draft.arrives,
             began: Time::NEVER,
-            external: Span::ZERO,
+            external: 0,
             deadline: deadline.unwrap_or(Time::NEVER),
         };
         let id = self.free.pop().unwrap_or(RequestId(self.slots.len() as u32));
@@ -135,7 +135,8 @@ impl Load for Mix {
     }
 
     fn waited(&mut self, id: RequestId, external: Span) {
-        self.slots[id.0 as usize].external += external;
+        let slot = &mut self.slots[id.0 as usize];
+        slot.external = slot.external.saturating_add(external.0.min(u64::from(u32::MAX)) as u32);
     }
 
     fn ended(&mut self, now: Time, id: RequestId, how: Ending) {
@@ -147,7 +148,7 @@ impl Load for Mix {
             arrived: slot.arrived,
             began: slot.began,
             ended: now,
-            external: slot.external,
+            external: Span(u64::from(slot.external)),
             missed,
         };
         self.meter.ended(source.class, served, how);

@@ -4,16 +4,21 @@
 use crate::results::Distribution;
 use block::Span;
 use hdrhistogram::Histogram;
+use std::borrow::Cow;
 
 /// Batches a single run is cut into at most; when they are full, neighbours join.
 const BATCHES: usize = 40;
+/// Times put into the histogram together.
+const PENDING: usize = 64;
 
 /// A distribution of times. Merged across replications, never averaged.
 #[derive(Clone, Debug)]
 pub struct Tally {
     histogram: Histogram<u64>,
-    /// Times of nothing, which are many, and not in the histogram yet.
+    /// Times of nothing, which are many, and not in the histogram.
     zeros: u64,
+    /// Times on their way to the histogram: many at once go faster.
+    pending: Vec<u64>,
     sum: u128,
     max: u64,
     /// Sums of finished batches of `batch` samples each, in order.
@@ -30,6 +35,7 @@ impl Default for Tally {
         Tally {
             histogram: histogram(),
             zeros: 0,
+            pending: Vec::with_capacity(PENDING),
             sum: 0,
             max: 0,
             batches: Vec::with_capacity(BATCHES),
@@ -49,9 +55,12 @@ impl Tally {
     /// Adds a time.
     pub fn add(&mut self, span: Span) {
         if span == Span::ZERO {
-            self.zeros += 1
+            self.zeros += 1;
         } else {
-            self.histogram.saturating_record(span.0)
+            self.pending.push(span.0);
+            if self.pending.len() == PENDING {
+                self.settle();
+            }
         }
         self.sum += u128::from(span.0);
         self.max = self.max.max(span.0);
@@ -60,6 +69,24 @@ impl Tally {
         if self.filling.1 == self.batch {
             self.close_batch();
         }
+    }
+
+    /// Puts what is pending into the histogram.
+    #[cold]
+    fn settle(&mut self) {
+        for time in self.pending.drain(..) {
+            self.histogram.saturating_record(time);
+        }
+    }
+
+    /// The histogram with what is pending.
+    fn settled(&self) -> Cow<'_, Histogram<u64>> {
+        let mut histogram = Cow::Borrowed(&self.histogram);
+        if !self.pending.is_empty() {
+            let histogram = histogram.to_mut();
+            self.pending.iter().for_each(|time| histogram.saturating_record(*time));
+        }
+        histogram
     }
 
     fn close_batch(&mut self) {
@@ -77,7 +104,7 @@ impl Tally {
     /// How many times were added.
     #[must_use]
     pub fn count(&self) -> u64 {
-        self.histogram.len() + self.zeros
+        self.histogram.len() + self.zeros + self.pending.len() as u64
     }
 
     /// Their mean in ns; zero if there are none.
@@ -95,7 +122,8 @@ impl Tally {
             self.means.push(other.mean_ns());
         }
         self.zeros += other.zeros;
-        self.histogram.add(&other.histogram).expect("both histograms have the same bounds");
+        self.settle();
+        self.histogram.add(other.settled().as_ref()).expect("both histograms have the same bounds");
         self.sum += other.sum;
         self.max = self.max.max(other.max);
     }
@@ -107,8 +135,9 @@ impl Tally {
         if above <= 0.0 {
             return 0.0;
         }
-        let quantile = above / self.histogram.len().max(1) as f64;
-        (self.histogram.value_at_quantile(quantile).min(self.max)) as f64 / 1e6
+        let histogram = self.settled();
+        let quantile = above / histogram.len().max(1) as f64;
+        (histogram.value_at_quantile(quantile).min(self.max)) as f64 / 1e6
     }
 
     /// How many times lie up to each of ascending bounds in ms and above the one before: bounds are 0.1 ms apart up to
@@ -119,7 +148,7 @@ impl Tally {
         if self.zeros > 0 {
             bars.push((0, self.zeros));
         }
-        for bar in self.histogram.iter_recorded() {
+        for bar in self.settled().iter_recorded() {
             let value = bar.value_iterated_to();
             let mut width = 100_000u64;
             while value > 200 * width {

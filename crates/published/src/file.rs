@@ -7,10 +7,12 @@
 //! | `[full]` | `NAME = ["run.requests=100000"]`: what a longer run changes in it |
 //! | `[[target]]` | `id`, `claim`, `published`, `measure`, `tolerance`; `fast`, `fitted`, `note`, `known_miss` |
 //! | `[[figure]]` | `title`, `x`, `y` and `[[figure.curve]]` with `name`, `measure`, `over`, `published` (rows of x and y) |
+//! | `[[timeline]]` | `title` and `[[timeline.row]]` with `name`, `experiment`; `request`, `requests`, `commands`: which piece of the run is drawn |
 
 use crate::figure::{self, Figure};
 use crate::measure::{Expression, Selection};
 use crate::target::{self, Target};
+use crate::timeline::{self, Timeline};
 use block::BadInput;
 use config::{Document, Section};
 use load::experiment::{self, Case};
@@ -28,6 +30,8 @@ pub struct File {
     pub targets: Vec<Target>,
     /// Curves with published points.
     pub figures: Vec<Figure>,
+    /// Timing diagrams.
+    pub timelines: Vec<Timeline>,
     pub(crate) experiments: Vec<Experiment>,
 }
 
@@ -51,7 +55,11 @@ impl File {
         let title = root.need("title", root.string("title")?)?;
         let source = root.need("source", root.string("source")?)?;
         let experiments = experiments(&root, &name, full)?;
-        let mut file = File { id: id.into(), title, source, targets: Vec::new(), figures: Vec::new(), experiments };
+        let timelines = root.sections("timeline")?;
+        let timelines =
+            timelines.iter().map(|section| timeline::read(section, &experiments)).collect::<Result<_, _>>()?;
+        let (targets, figures) = (Vec::new(), Vec::new());
+        let mut file = File { id: id.into(), title, source, targets, figures, timelines, experiments };
         for section in root.sections("target")? {
             let target = target::read(&section, id)?;
             if file.targets.iter().any(|other| other.id == target.id) {

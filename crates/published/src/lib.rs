@@ -12,6 +12,7 @@ mod measure;
 mod plan;
 mod shipped;
 mod target;
+mod timeline;
 mod tolerance;
 
 pub use choice::choose;
@@ -21,4 +22,5 @@ pub use measure::Measured;
 pub use plan::{Drawn, Line, Outcome, Plan, Verdict};
 pub use shipped::{all, names};
 pub use target::{Published, Target};
+pub use timeline::{Row, Timeline};
 pub use tolerance::Tolerance;

@@ -4,6 +4,7 @@ use crate::figure::{Curve, Figure};
 use crate::file::File;
 use crate::measure::{Expression, Found, Measured, Selection, Source, label_number};
 use crate::target::Target;
+use crate::timeline::Timeline;
 use block::BadInput;
 use load::experiment::Case;
 use load::results::Results;
@@ -141,6 +142,13 @@ impl<'a> Plan<'a> {
             }
         }
         drawn
+    }
+
+    /// The timing diagrams of those files.
+    pub fn timelines(&self) -> impl Iterator<Item = (&'a File, &'a Timeline)> {
+        let files = self.files.iter().enumerate();
+        let files = files.filter(|(f, _)| self.chosen.iter().any(|(g, _)| g == f));
+        files.flat_map(|(_, file)| file.timelines.iter().map(move |timeline| (file, timeline)))
     }
 
     fn values(&self, results: &Results) -> Vec<Value> {

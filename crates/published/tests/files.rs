@@ -115,6 +115,13 @@ fn what_is_wrong_in_a_file_is_told_with_its_line() {
             "id = \"{id}\"\nclaim = \"c\"\npublished = \"p\"\nmeasure = \"{measure}\"\ntolerance = \"{tolerance}\"\n"
         ))
     };
+    let timeline = |experiment: &str| {
+        told(
+            "id = \"a.c\"\n[[timeline]]\ntitle = \"t\"\nrow = { name = \"r\", experiment = \"EXPERIMENT\" }"
+                .replace("EXPERIMENT", experiment)
+                .as_str(),
+        )
+    };
     for (told, expected) in [
         (target("b.c", "1", "> 0"), "reproduce/a.toml:9: the id 'b.c' does not begin with that of its file"),
         (target("a.c", "nq.x", "> 0"), "reproduce/a.toml:12: there is no experiment `nq`"),
@@ -123,6 +130,8 @@ fn what_is_wrong_in_a_file_is_told_with_its_line() {
         (target("a.c", "rising(np.x)", "> 0"), "reproduce/a.toml:13: the tolerance does not suit the measure"),
         (target("a.c", "1", "5 %"), "reproduce/a.toml:13: there is no number for the tolerance to be around"),
         (target("a.c", "1", "roughly"), "reproduce/a.toml:13: `tolerance`: 'roughly' is not a tolerance"),
+        (timeline("nq"), "reproduce/a.toml:12: there is no experiment `nq`\n  mend: its experiments are np"),
+        (timeline("np"), "reproduce/a.toml:12: `np` has 2 runs\n  mend: name an experiment in which nothing is swept"),
     ] {
         assert!(told.starts_with(expected), "{told}");
     }

@@ -171,6 +171,11 @@ impl<P: Predictor> Core<P> {
                 }
             }
             Stage::Splitting { done, due } => self.approach(service, now, &job, done, due, out),
+            // All of it is written; what is asked for is that it is on the medium.
+            Stage::Moving if job.rest().blocks == 0 => {
+                let place = Place::Request(job.request, job.done);
+                self.send(now, Errand::Job(target.id), Verb::Flush, Extent::default(), place, out);
+            }
             Stage::Moving => self.send_chunk(now, target.id, &job, service.plan.chunk, &service.plan, out),
         }
         true
@@ -180,7 +185,7 @@ impl<P: Predictor> Core<P> {
     fn interrupt(&mut self, service: &mut Service, now: Time) {
         let Some(target) = service.target else { return };
         let Some(job) = self.jobs.get(target.id) else { return };
-        if !self.queue.interrupts(&self.rules, job) {
+        if job.rest().blocks == 0 || !self.queue.interrupts(&self.rules, job) {
             return;
         }
         let goes_on = self.rules.preempt_at == PreemptAt::Jit && target.stage == Stage::Moving && job.op == Op::Read;
@@ -308,7 +313,8 @@ impl<P: Predictor> Core<P> {
         let last = at.blocks == rest.blocks;
         let verb = match job.op {
             Op::Read => Verb::Read,
-            Op::Write { fua } => Verb::Write { fua: fua || (last && plan.last_fua) },
+            // Each of many commands on the medium would cost a revolution each: a flush at their end costs one.
+            Op::Write { fua } => Verb::Write { fua: (fua && at == job.at) || (last && plan.last_fua) },
             Op::Flush => Verb::Flush,
         };
         self.send(now, Errand::Job(id), verb, at, Place::Request(job.request, job.done), out);
@@ -356,7 +362,8 @@ impl<P: Predictor> Core<P> {
             return true;
         }
         job.done += command.at.blocks;
-        let all = job.done == job.at.blocks;
+        let sound = job.op != Op::Write { fua: true } || command.at == job.at || command.verb == Verb::Flush;
+        let all = job.done == job.at.blocks && sound;
         let Some(service) = &mut self.service else { return all };
         let job = *job;
         if let Some(expected) = service.expected.take() {

@@ -1,5 +1,6 @@
 //! The world of simulated drives.
 
+use crate::timeline::Film;
 use block::{BadInput, Command, DiskId, Ending, Place, Request, RequestId, Span, Tag, Time};
 use drive::{Account, Drive};
 use load::{Load, Meter};
@@ -47,6 +48,7 @@ pub(crate) struct Drives<'a, L: Measured> {
     /// Requests ended, for the watcher.
     ended: u64,
     tell: &'a (dyn Fn(u64) + Sync),
+    film: Option<Film>,
     failed: Option<BadInput>,
 }
 
@@ -56,10 +58,17 @@ pub(crate) struct Remains<L> {
     pub(crate) account: Account,
     /// Whether the core ever had no room.
     pub(crate) crowded: bool,
+    pub(crate) film: Option<Film>,
 }
 
 impl<'a, L: Measured> Drives<'a, L> {
-    pub(crate) fn new(drive: Drive, load: L, stop: Stop, tell: &'a (dyn Fn(u64) + Sync)) -> Drives<'a, L> {
+    pub(crate) fn new(
+        drive: Drive,
+        load: L,
+        stop: Stop,
+        tell: &'a (dyn Fn(u64) + Sync),
+        film: Option<Film>,
+    ) -> Drives<'a, L> {
         Drives {
             issued: vec![(Time::ZERO, None); usize::from(drive.caps().depth)],
             drive,
@@ -70,6 +79,7 @@ impl<'a, L: Measured> Drives<'a, L> {
             crowded: false,
             ended: 0,
             tell,
+            film,
             failed: None,
         }
     }
@@ -83,7 +93,7 @@ impl<'a, L: Measured> Drives<'a, L> {
         let end = self.stop.at.filter(|_| self.stop.requests.is_none()).unwrap_or(self.now);
         let account = self.drive.take_account(end);
         self.load.meter_mut().close(end);
-        Ok(Remains { load: self.load, account, crowded: self.crowded })
+        Ok(Remains { load: self.load, account, crowded: self.crowded, film: self.film })
     }
 
     /// From the first moment after the warm-up at which no command is in flight, the arm's time is accounted; where
@@ -99,6 +109,9 @@ impl<'a, L: Measured> Drives<'a, L> {
     fn completion(&mut self) -> (Time, Input) {
         let (now, tag, outcome, parts) = self.drive.finish();
         let (issued, request) = self.issued[tag.0 as usize];
+        if let Some(film) = &mut self.film {
+            film.done(now, tag, parts);
+        }
         self.load.meter_mut().command(issued, now);
         if let Some(id) = request.filter(|_| parts.external > Span::ZERO) {
             self.load.waited(id, parts.external);
@@ -112,12 +125,21 @@ impl<'a, L: Measured> Drives<'a, L> {
             self.load.began(now, id);
         }
         self.issued[tag.0 as usize] = (now, request);
+        if let Some(film) = &mut self.film {
+            film.issued(now, tag, command, &mut self.drive);
+            if film.over {
+                self.stop.requests = Some(0);
+            }
+        }
         self.drive.issue(now, tag, command);
     }
 
     fn ended(&mut self, now: Time, id: RequestId, how: Ending) {
         self.load.ended(now, id, how);
         self.ended += 1;
+        if let Some(film) = &mut self.film {
+            film.ended(now, self.ended);
+        }
         if self.ended.is_multiple_of(TELL_EVERY) {
             (self.tell)(TELL_EVERY);
         }
@@ -164,6 +186,7 @@ impl<L: Measured> World for Drives<'_, L> {
         Some((next, event))
     }
 
+    #[inline]
     fn act(&mut self, now: Time, action: Action) {
         match action {
             Action::Issue(disk, tag, command) => {

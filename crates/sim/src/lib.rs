@@ -6,8 +6,10 @@
 mod drives;
 mod oracle;
 mod simulate;
+mod timeline;
 mod trial;
 
 pub mod validate;
 
 pub use simulate::{Effort, Replication, Watch, replicate, simulate};
+pub use timeline::{Step, Timeline, Window, timeline};

@@ -2,6 +2,7 @@
 
 use crate::drives::{ArmTime, Drives, Stop};
 use crate::oracle::Oracle;
+use crate::timeline::Film;
 use crate::trial;
 use block::{At, BLOCK_BYTES, BadInput, Time};
 use disk::{Sheet, Truth};
@@ -43,6 +44,8 @@ pub struct Replication {
     pub effort: Effort,
     /// What a reader of the results must know.
     pub notes: Vec<String>,
+    /// What was recorded, where that was asked for.
+    pub(crate) film: Option<Film>,
 }
 
 /// Simulates all cases of an experiment.
@@ -115,6 +118,16 @@ pub fn replicate(
     replication: u32,
     tell: &(dyn Fn(u64) + Sync),
 ) -> Result<Replication, BadInput> {
+    stage(experiment, replication, tell, None)
+}
+
+/// The same; with a film, only as far as that goes.
+pub(crate) fn stage(
+    experiment: &Experiment,
+    replication: u32,
+    tell: &(dyn Fn(u64) + Sync),
+    film: Option<Film>,
+) -> Result<Replication, BadInput> {
     let choice = &experiment.drive;
     let disk::Drive { mut sheet, truth } = disk::catalogue::find(&choice.model)?;
     sheet.cache = sheet.cache.switched(choice.read_cache, choice.write_buffer);
@@ -127,7 +140,7 @@ pub fn replicate(
     let truth = if choice.noise { truth } else { Truth::default() };
     let seed = experiment.run.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(u64::from(replication));
     let drive = Drive::new(&sheet, &truth, seed);
-    let scene = Scene { experiment, sheet: &sheet, drive, seed, tell };
+    let scene = Scene { experiment, sheet: &sheet, drive, seed, tell, film };
     match experiment.scheduler.predictor {
         Choice::Distance => scene.play(|_| Distance::default()),
         Choice::Profile => scene.play(|scene| Profile::new(scene.sheet)),
@@ -167,6 +180,7 @@ struct Scene<'a> {
     drive: Drive,
     seed: u64,
     tell: &'a (dyn Fn(u64) + Sync),
+    film: Option<Film>,
 }
 
 impl Scene<'_> {
@@ -196,10 +210,11 @@ impl Scene<'_> {
         let mut core = Core::new(caps, scheduler.queue, belief(&self), rules, Box::new(make));
         let plan = &self.experiment.run;
         core.count_from(Time::ZERO + plan.warmup);
-        let stop =
+        let whole =
             Stop { at: plan.duration.map(|duration| Time::ZERO + plan.warmup + duration), requests: plan.requests };
+        let stop = if self.film.is_some() { Stop::default() } else { whole };
         let mix = Mix::new(self.experiment, self.seed, caps.blocks)?;
-        let mut world = Drives::new(self.drive, mix, stop, self.tell);
+        let mut world = Drives::new(self.drive, mix, stop, self.tell, self.film);
         run(&mut core, &mut world);
         let remains = world.finish()?;
         let (mut meter, mut notes) = remains.load.finish();
@@ -214,6 +229,12 @@ impl Scene<'_> {
         }
         notes.extend(told);
         let (decisions, examined) = core.effort();
-        Ok(Replication { meter, account: remains.account, effort: Effort { decisions, examined }, notes })
+        Ok(Replication {
+            meter,
+            account: remains.account,
+            effort: Effort { decisions, examined },
+            notes,
+            film: remains.film,
+        })
     }
 }

@@ -17,6 +17,7 @@ mod sheet;
 mod survey;
 mod sustained;
 mod table;
+mod timeline;
 mod validate;
 
 pub use catalogue::catalogue;
@@ -26,4 +27,5 @@ pub use imported::imported;
 pub use reproduce::{Verdicts, list, listed};
 pub use sheet::data_sheet;
 pub use survey::TraceReport;
+pub use timeline::Diagram;
 pub use validate::Validation;

@@ -2,6 +2,7 @@
 
 use super::page::Page;
 use super::table::{Edge, table};
+use super::timeline::Diagram;
 use plotly::common::{Marker, Mode, Title};
 use plotly::layout::Axis;
 use plotly::{Layout, Plot, Scatter};
@@ -112,9 +113,13 @@ impl<'a> Verdicts<'a> {
         text
     }
 
-    /// A page with the tables, and published points over measured curves, that opens offline.
-    pub fn page(&self, drawn: &[Drawn]) -> String {
+    /// A page with the tables, timing diagrams, and published points over measured curves, that opens offline.
+    pub fn page(&self, drawn: &[Drawn], diagrams: &[Diagram]) -> String {
         let mut page = Page::new("Published results, done again");
+        for diagram in diagrams {
+            page.heading(&diagram.title());
+            page.figure(&diagram.plot());
+        }
         for figure in drawn {
             page.heading(&format!("{}: {}", figure.file.source, figure.figure.title));
             page.figure(&plot(figure));

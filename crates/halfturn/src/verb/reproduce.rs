@@ -3,9 +3,10 @@
 use super::{Output, json};
 use crate::failure::{Failure, print};
 use crate::progress::Simulating;
-use crate::report::{self, Verdicts};
+use crate::report::{self, Diagram, Verdicts};
+use block::BadInput;
 use clap::Args;
-use published::Plan;
+use published::{File, Plan, Row, Timeline};
 use std::fs;
 use std::path::PathBuf;
 
@@ -56,8 +57,22 @@ pub fn run(arguments: &Reproduce) -> Result<(), Failure> {
     progress.finish();
     let verdicts = Verdicts::new(plan.judge(&results)?);
     if let Some(path) = &arguments.report {
-        fs::write(path, verdicts.page(&plan.drawn(&results))).map_err(|error| Failure::unwritable(path, &error))?;
+        let diagrams =
+            plan.timelines().map(|(file, timeline)| diagram(file, timeline)).collect::<Result<Vec<_>, _>>()?;
+        fs::write(path, verdicts.page(&plan.drawn(&results), &diagrams))
+            .map_err(|error| Failure::unwritable(path, &error))?;
     }
     print(&if arguments.format == Output::Json { json(&verdicts) } else { verdicts.text() })?;
     if verdicts.failed() > 0 { Err(Failure::Mismatch) } else { Ok(()) }
+}
+
+/// A timing diagram, its pieces of runs simulated.
+fn diagram<'a>(file: &'a File, timeline: &'a Timeline) -> Result<Diagram<'a>, BadInput> {
+    let record = |row: &'a Row| {
+        let Row { request, requests, commands, .. } = *row;
+        let window = sim::Window { request, requests, commands };
+        Ok((row.name.as_str(), sim::timeline(&row.case.experiment, window)?))
+    };
+    let rows = timeline.rows.iter().map(record).collect::<Result<_, BadInput>>()?;
+    Ok(Diagram { file, timeline, rows })
 }

@@ -47,3 +47,17 @@ fn the_page_opens_offline_with_published_points() {
     std::fs::remove_file(&path).expect("it is ours");
     assert!(page.contains("npIO, published") && page.contains("45.4") && !page.contains("<script src"));
 }
+
+#[test]
+fn the_page_has_the_bars_of_timing_diagrams() {
+    let path = std::env::temp_dir().join(format!("halfturn-timing-{}.html", std::process::id()));
+    let output = run_in(&root(), &["reproduce", "vio.fig4", "--report", &path.to_string_lossy()]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let page = std::fs::read_to_string(&path).expect("the page");
+    std::fs::remove_file(&path).expect("it is ours");
+    let bars = ["slack", "overhead", "seek", "rotation", "transfer"].map(|kind| format!("\"name\":\"{kind}\""));
+    let rows = ["regular IO: commands", "IO with JIT-seek: commands"].map(str::to_owned);
+    for part in bars.iter().chain(&rows) {
+        assert!(page.contains(part), "no {part}");
+    }
+}

@@ -95,6 +95,8 @@ struct Inside {
     done: u32,
     begun: bool,
     cancelled: bool,
+    /// Whether it needs no flush to be on the medium, if that is asked for.
+    sound: bool,
 }
 
 struct Chaos {
@@ -251,7 +253,7 @@ impl Chaos {
         self.order += 1;
         self.fresh = Some(request.id);
         self.inside[request.id.0 as usize] =
-            Some(Inside { request, order: self.order, done: 0, begun: false, cancelled: false });
+            Some(Inside { request, order: self.order, done: 0, begun: false, cancelled: false, sound: true });
         Input::Submit(request)
     }
 
@@ -351,7 +353,7 @@ impl Chaos {
                 assert_eq!((Some(id), at.blocks), (self.target, 1));
                 self.none_is_passed_over(id);
             }
-            Place::Request(id, 0) if verb == Verb::Flush => assert_eq!(self.job(id).request.op, Op::Flush),
+            Place::Request(id, into) if verb == Verb::Flush => self.flush(id, into),
             Place::Request(id, into) => self.chunk(id, into, verb, at),
             Place::Nowhere => panic!("{command:?}"),
         }
@@ -365,6 +367,17 @@ impl Chaos {
         self.flying = Some((end, command, outcome));
     }
 
+    /// A flush that was asked for, or that ends a write which must be on the medium.
+    fn flush(&mut self, id: RequestId, into: u32) {
+        let job = self.job(id);
+        if job.request.op != Op::Flush {
+            assert_eq!(job.request.op, Op::Write { fua: true }, "{job:?}");
+            assert!(!job.sound && job.done == job.request.at.blocks, "{job:?}");
+        }
+        assert_eq!(into, job.done);
+        job.sound = true;
+    }
+
     /// A command of a request.
     fn chunk(&mut self, id: RequestId, into: u32, verb: Verb, at: Extent) {
         let job = *self.job(id);
@@ -375,7 +388,10 @@ impl Chaos {
         let last = at.end() == whole.end() && self.plan.last_fua;
         match op {
             Op::Read => assert_eq!(verb, Verb::Read),
-            Op::Write { fua } => assert_eq!(verb, Verb::Write { fua: fua || last }),
+            Op::Write { fua } => {
+                self.job(id).sound = !fua || at == whole;
+                assert_eq!(verb, Verb::Write { fua: (fua && at == whole) || last });
+            }
             Op::Flush => panic!("{job:?} has no blocks"),
         }
         self.sees_its_past(&job, at);
@@ -419,7 +435,7 @@ impl Chaos {
         let flying = self.flying.and_then(|(_, command, _)| served_by(&command));
         assert!(flying != Some(id), "{job:?} ends with a command in flight");
         match how {
-            Ending::Finished => assert_eq!(job.done, job.request.at.blocks, "{job:?}"),
+            Ending::Finished => assert!(job.done == job.request.at.blocks && job.sound, "{job:?}"),
             Ending::Failed(EIO) => assert!(job.begun || job.request.op == Op::Flush, "{job:?}"),
             Ending::Failed(ECANCELED) => assert!(job.cancelled, "{job:?}"),
             Ending::Dropped => {

@@ -1,0 +1,67 @@
+//! Timing diagrams: what a drive and its arm did, drawn from runs.
+
+use crate::file::Experiment;
+use block::BadInput;
+use config::Section;
+use load::experiment::Case;
+
+/// Commands of a row at most, where the file does not say.
+const COMMANDS: u32 = 40;
+
+/// A timing diagram: a `[[timeline]]`.
+#[derive(Clone, Debug)]
+pub struct Timeline {
+    /// Its title.
+    pub title: String,
+    /// Its rows, one under the other.
+    pub rows: Vec<Row>,
+}
+
+/// A piece of a run: a `[[timeline.row]]`.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// Its name.
+    pub name: String,
+    /// The run.
+    pub case: Case,
+    /// From the end of the request before this one, counted from 1.
+    pub request: u64,
+    /// Until so many have ended.
+    pub requests: u64,
+    /// At most so many commands.
+    pub commands: usize,
+}
+
+/// Reads a `[[timeline]]`.
+pub(crate) fn read(section: &Section, experiments: &[Experiment]) -> Result<Timeline, BadInput> {
+    let title = section.need("title", section.string("title")?)?;
+    let rows =
+        section.sections("row")?.iter().map(|section| row(section, experiments)).collect::<Result<Vec<_>, _>>()?;
+    section.close()?;
+    if rows.is_empty() {
+        return Err(section.here("a timeline without a row", "add [[timeline.row]]"));
+    }
+    Ok(Timeline { title, rows })
+}
+
+fn row(section: &Section, experiments: &[Experiment]) -> Result<Row, BadInput> {
+    let wanted = section.need("experiment", section.string("experiment")?)?;
+    let Some(experiment) = experiments.iter().find(|experiment| experiment.name == wanted) else {
+        let known: Vec<&str> = experiments.iter().map(|experiment| experiment.name.as_str()).collect();
+        let mend = format!("its experiments are {}", known.join(", "));
+        return Err(section.error("experiment", format!("there is no experiment `{wanted}`"), mend));
+    };
+    let [case] = experiment.cases.as_slice() else {
+        let what = format!("`{wanted}` has {} runs", experiment.cases.len());
+        return Err(section.error("experiment", what, "name an experiment in which nothing is swept"));
+    };
+    let row = Row {
+        name: section.need("name", section.string("name")?)?,
+        case: case.clone(),
+        request: section.within("request", 1, 100_000)?.unwrap_or(1).into(),
+        requests: section.within("requests", 1, 1000)?.unwrap_or(1).into(),
+        commands: section.within("commands", 1, 1000)?.unwrap_or(COMMANDS) as usize,
+    };
+    section.close()?;
+    Ok(row)
+}
