@@ -76,7 +76,7 @@ pub struct Core<P: Predictor> {
     /// The command each tag stands for.
     flying: Vec<Option<(Errand, Command)>>,
     /// Serving in short commands.
-    pub(crate) service: Option<Service>,
+    pub(crate) service: Option<Box<Service>>,
     /// Hard deadlines of waiting jobs; those of jobs that are gone are passed over.
     deadlines: BinaryHeap<Reverse<(Time, u64, JobId)>>,
     sequence: u64,
@@ -90,7 +90,7 @@ impl<P: Predictor> Core<P> {
     pub fn new(caps: Caps, limit: u32, belief: P, rules: Rules, make: Maker<P>) -> Core<P> {
         Core {
             caps,
-            service: rules.plan.map(Service::new),
+            service: rules.plan.map(|plan| Box::new(Service::new(plan))),
             rules,
             limit,
             belief,
