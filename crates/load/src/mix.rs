@@ -1,7 +1,7 @@
 //! All workloads of an experiment together, and the slots of the requests they have outstanding.
 
 use crate::draw::Draw;
-use crate::experiment::Experiment;
+use crate::experiment::{Experiment, Kind};
 use crate::meter::{Meter, Served};
 use crate::workload::{Workload, build};
 use block::{BadInput, Ending, Extent, Qos, Request, RequestId, Span, Time};
@@ -11,11 +11,11 @@ pub trait Load {
     /// When the next request arrives.
     fn due(&self) -> Option<Time>;
 
-    /// The request that is due. Its arrival counts from when it was due, even if there was no room for it then.
+    /// The request that is due, while so much is left of the command in progress. Its arrival counts from when it was due, even if there was no room for it then.
     ///
     /// # Errors
     /// Bad input, where requests are read from a file.
-    fn fire(&mut self) -> Result<Request, BadInput>;
+    fn fire(&mut self, left: Span) -> Result<Request, BadInput>;
 
     /// The first command of a request was issued.
     fn began(&mut self, now: Time, id: RequestId);
@@ -45,6 +45,8 @@ struct Source {
     class: u8,
     priority: u8,
     deadline: Option<Span>,
+    /// Whether its requests come when others have ended: then what they find in progress says nothing.
+    closed: bool,
 }
 
 /// The workloads of an experiment.
@@ -68,7 +70,13 @@ impl Mix {
         for (i, what) in experiment.workloads.iter().enumerate() {
             let class = classes.iter().position(|class| *class == what.class).unwrap_or(0);
             let workload = build(what, blocks, Draw::new(seed, i as u64))?;
-            sources.push(Source { workload, class: class as u8, priority: what.priority, deadline: what.deadline });
+            sources.push(Source {
+                workload,
+                class: class as u8,
+                priority: what.priority,
+                deadline: what.deadline,
+                closed: matches!(what.kind, Kind::Closed { .. }),
+            });
         }
         let classes = classes.into_iter().map(Into::into).collect();
         let meter = Meter::new(classes, Time::ZERO + experiment.run.warmup);
@@ -106,10 +114,13 @@ impl Load for Mix {
         self.first.map(|(due, _)| due)
     }
 
-    fn fire(&mut self) -> Result<Request, BadInput> {
-        let (_, source) = self.first.expect("a request is due");
-        let Source { workload, class, priority, deadline } = &mut self.sources[source];
+    fn fire(&mut self, left: Span) -> Result<Request, BadInput> {
+        let (due, source) = self.first.expect("a request is due");
+        let Source { workload, class, priority, deadline, closed } = &mut self.sources[source];
         let draft = workload.make()?;
+        if !*closed {
+            self.meter.found(*class, due, left);
+        }
         let deadline = deadline.map(|within| draft.arrives + within);
         let qos = Qos { class: *class, priority: *priority, deadline };
         let slot = Slot {

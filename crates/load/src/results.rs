@@ -135,7 +135,7 @@ pub struct Class {
     pub response_ms: Distribution,
     /// From arrival to when its turn came: to the first drive command, but for the slack before its own seek.
     pub waiting_ms: Distribution,
-    /// What arrivals found left of the drive command in progress.
+    /// What arrivals found left of the drive command in progress; none of a closed workload, whose arrivals are not random.
     pub arrival_wait_ms: Distribution,
     /// Mean time a request's commands waited for the drive's own work: its external waiting time.
     pub external_ms: f64,

@@ -146,12 +146,9 @@ impl<'a, L: Measured> Drives<'a, L> {
     }
 
     fn submission(&mut self) -> Option<Request> {
-        match self.load.fire() {
-            Ok(request) => {
-                let left = self.drive.next().map_or(Span::ZERO, |end| end.since(self.now));
-                self.load.meter_mut().found(request.qos.class, self.now, left);
-                Some(request)
-            }
+        let left = self.drive.next().map_or(Span::ZERO, |end| end.since(self.now));
+        match self.load.fire(left) {
+            Ok(request) => Some(request),
             Err(error) => {
                 self.failed = Some(error);
                 None
