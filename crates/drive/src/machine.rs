@@ -170,7 +170,7 @@ impl Drive {
 
     /// The same, for a command that may have waited in the drive.
     fn foresee_from(&self, now: Time, command: Command, queued: bool) -> Span {
-        let (write, overheads) = (command.verb.writes(), &self.overheads);
+        let overheads = &self.overheads;
         let after = self.last_write.is_some();
         match command.verb {
             Verb::Flush | Verb::Seek => return Span::ZERO,
@@ -183,10 +183,15 @@ impl Drive {
             Verb::Write { fua: false } if self.buffer.capacity() > 0 => overheads.buffered,
             _ => overheads.write,
         };
-        let ready = now + self.overhead(class, queued);
+        self.reach(now + self.overhead(class, queued), command).1.began.since(now)
+    }
+
+    /// When the arm would be there for a transfer that could begin to move it at `ready`, and the passage then.
+    fn reach(&self, ready: Time, command: Command) -> (Time, Passage) {
         let (free, track) = self.freed(ready);
-        let (_, passage) = self.access(free.max(ready), track, command.at, write);
-        passage.began.since(now)
+        let start = free.max(ready);
+        let (stroke, passage) = self.access(start, track, command.at, command.verb.writes());
+        (start + stroke.total(), passage)
     }
 
     /// How long the arm would take to get there for a transfer given now, and how long the first block would then take
@@ -197,11 +202,8 @@ impl Drive {
         if self.is_quick(command) {
             return None;
         }
-        let write = command.verb.writes();
-        let ready = now + self.overhead(if write { self.overheads.write } else { self.overheads.read }, false);
-        let (free, track) = self.freed(ready);
-        let (stroke, passage) = self.access(free.max(ready), track, command.at, write);
-        let arrived = free.max(ready) + stroke.total();
+        let class = if command.verb.writes() { self.overheads.write } else { self.overheads.read };
+        let (arrived, passage) = self.reach(now + self.overhead(class, false), command);
         Some((arrived.since(now), passage.began.since(arrived)))
     }
 

@@ -2,6 +2,7 @@
 
 use crate::results::{Class, Commands, PredictionError, Service};
 use crate::tally::Tally;
+use crate::wait::half_square;
 use block::{BLOCK_BYTES, Ending, Span, Time};
 use sched::Tally as Came;
 
@@ -178,7 +179,7 @@ impl Meter {
     pub fn expected_wait_ms(&self) -> f64 {
         let slack = self.service.as_ref().map_or(0, |service| service.slack.0) as f64;
         let sum = self.commands.mean_ns() * self.commands.count() as f64 + slack;
-        if sum == 0.0 { 0.0 } else { self.squares as f64 / sum / 2.0 / 1e6 }
+        half_square(self.squares as f64, sum) / 1e6
     }
 
     /// Durations of commands.

@@ -65,10 +65,8 @@ impl Mix {
     /// # Errors
     /// When a workload does not fit the drive, or a trace cannot be read.
     pub fn new(experiment: &Experiment, seed: u64, blocks: u64) -> Result<Mix, BadInput> {
-        let classes = experiment.classes();
         let mut sources = Vec::new();
         for (i, what) in experiment.workloads.iter().enumerate() {
-            let class = classes.iter().position(|class| *class == what.class).unwrap_or(0);
             let workload = build(what, blocks, Draw::new(seed, i as u64))?;
             sources.push(Source {
                 workload,
@@ -78,7 +76,7 @@ impl Mix {
                 closed: matches!(what.kind, Kind::Closed { .. }),
             });
         }
-        let classes = classes.into_iter().map(Into::into).collect();
+        let classes = experiment.classes().into_iter().map(Into::into).collect();
         let meter = Meter::new(classes, Time::ZERO + experiment.run.warmup);
         let mut mix = Mix { sources, slots: Vec::new(), free: Vec::new(), first: None, meter };
         mix.find_first();

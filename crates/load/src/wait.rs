@@ -5,7 +5,11 @@
 #[must_use]
 pub fn expected_wait(times: impl IntoIterator<Item = f64>, slack: f64) -> f64 {
     let (sum, squares) = times.into_iter().fold((0.0, 0.0), |(sum, squares), t| (sum + t, squares + t * t));
-    let all = sum + slack;
+    half_square(squares, sum + slack)
+}
+
+/// ½ of the sum of the squares of times over the time in which one may come; 0 of none.
+pub(crate) fn half_square(squares: f64, all: f64) -> f64 {
     if all > 0.0 { squares / all / 2.0 } else { 0.0 }
 }
 

@@ -73,13 +73,12 @@ impl<'a> Plan<'a> {
             let expressions = files[*f].targets[*t].measure.expressions();
             expressions.iter().for_each(|expression| plan.need(*f, expression));
         }
-        let drawn = files.iter().enumerate().filter(|(f, _)| figures && chosen.iter().any(|(chosen, _)| chosen == f));
-        for (f, file) in drawn {
+        plan.chosen = chosen;
+        for (f, file) in plan.asked().filter(|_| figures).collect::<Vec<_>>() {
             for curve in file.figures.iter().flat_map(|figure| &figure.curves) {
                 plan.need(f, &curve.measure);
             }
         }
-        plan.chosen = chosen;
         plan
     }
 
@@ -87,6 +86,11 @@ impl<'a> Plan<'a> {
     #[must_use]
     pub fn cases(&self) -> &[Case] {
         &self.cases
+    }
+
+    /// The files the targets stand in, with their places.
+    fn asked(&self) -> impl Iterator<Item = (usize, &'a File)> {
+        self.files.iter().enumerate().filter(|(f, _)| self.chosen.iter().any(|(g, _)| g == f))
     }
 
     fn need(&mut self, f: usize, expression: &Expression) {
@@ -132,7 +136,7 @@ impl<'a> Plan<'a> {
     pub fn drawn(&self, results: &Results) -> Vec<Drawn<'a>> {
         let runs = self.values(results);
         let mut drawn = Vec::new();
-        for (f, file) in self.files.iter().enumerate().filter(|(f, _)| self.chosen.iter().any(|(g, _)| g == f)) {
+        for (f, file) in self.asked() {
             let source = InFile { plan: self, f, runs: &runs };
             for figure in &file.figures {
                 let lines: Vec<Line> = figure.curves.iter().filter_map(|curve| line(curve, &source)).collect();
@@ -146,9 +150,7 @@ impl<'a> Plan<'a> {
 
     /// The timing diagrams of those files.
     pub fn timelines(&self) -> impl Iterator<Item = (&'a File, &'a Timeline)> {
-        let files = self.files.iter().enumerate();
-        let files = files.filter(|(f, _)| self.chosen.iter().any(|(g, _)| g == f));
-        files.flat_map(|(_, file)| file.timelines.iter().map(move |timeline| (file, timeline)))
+        self.asked().flat_map(|(_, file)| file.timelines.iter().map(move |timeline| (file, timeline)))
     }
 
     fn values(&self, results: &Results) -> Vec<Value> {

@@ -17,6 +17,34 @@ pub enum Wish {
     Longest(Span),
 }
 
+impl Wish {
+    /// The time that is wanted.
+    #[must_use]
+    pub fn span(self) -> Span {
+        match self {
+            Wish::Expected(span) | Wish::Longest(span) => span,
+        }
+    }
+
+    /// The same wish for so much of the time.
+    #[must_use]
+    pub fn scaled(self, share: f64) -> Wish {
+        let span = Span((self.span().0 as f64 * share) as u64);
+        match self {
+            Wish::Expected(_) => Wish::Expected(span),
+            Wish::Longest(_) => Wish::Longest(span),
+        }
+    }
+
+    /// What of a pick it is about, ms.
+    fn of(self, pick: &Pick) -> f64 {
+        match self {
+            Wish::Expected(_) => pick.expected_ms,
+            Wish::Longest(_) => pick.longest_ms,
+        }
+    }
+}
+
 /// A plan, and what it is thought to come to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pick {
@@ -128,16 +156,14 @@ impl<'a> Model<'a> {
         Sums { time: sums.time / all, squares: sums.squares / all, slack: sums.slack / all, longest: sums.longest }
     }
 
-    fn judge(&self, plan: Plan, wish: Wish) -> Pick {
+    /// What a plan comes to, `whole` being the time of a request in a single command.
+    fn judge(&self, plan: Plan, wish: Wish, whole: f64) -> Pick {
         let sums = self.request(&plan);
-        let whole = self.request(&Plan { chunk: u32::MAX, jit: false, split: Split::Never, ..plan });
-        let (expected_ms, longest_ms) = (sums.squares / (sums.time + sums.slack) / 2.0, sums.longest);
-        let met = match wish {
-            Wish::Expected(wanted) => expected_ms <= wanted.as_ms(),
-            Wish::Longest(wanted) => longest_ms <= wanted.as_ms(),
-        };
-        let loss = 1.0 - whole.time / (sums.time + sums.slack);
-        Pick { plan, expected_ms, longest_ms, loss, met }
+        let all = sums.time + sums.slack;
+        let expected_ms = sums.squares / all / 2.0;
+        let mut pick = Pick { plan, expected_ms, longest_ms: sums.longest, loss: 1.0 - whole / all, met: false };
+        pick.met = wish.of(&pick) <= wish.span().as_ms();
+        pick
     }
 }
 
@@ -146,6 +172,7 @@ impl<'a> Model<'a> {
 #[must_use]
 pub fn pick(sheet: &Sheet, base: Plan, blocks: u32, wish: Wish) -> Pick {
     let model = Model::new(sheet, blocks);
+    let whole = model.request(&Plan { chunk: u32::MAX, jit: false, split: Split::Never, ..base }).time;
     let least = chunk_for(sheet);
     let chunks = (-1..10).map(|power| if power < 0 { least.div_ceil(2) } else { least << power });
     let mut splits = vec![(Split::Never, 1.0, base.split_parts)];
@@ -154,16 +181,12 @@ pub fn pick(sheet: &Sheet, base: Plan, blocks: u32, wish: Wish) -> Pick {
             splits.extend([2, 3, 4, 6].map(|parts| (split, beyond, parts)));
         }
     }
-    let wanting = |pick: &Pick| match wish {
-        _ if pick.met => 0.0,
-        Wish::Expected(_) => pick.expected_ms,
-        Wish::Longest(_) => pick.longest_ms,
-    };
+    let wanting = |pick: &Pick| if pick.met { 0.0 } else { wish.of(pick) };
     let mut best: Option<Pick> = None;
     for chunk in chunks.filter(|chunk| *chunk <= blocks.max(least)) {
         for (split, split_beyond, split_parts) in &splits {
             let (split, split_beyond, split_parts) = (*split, *split_beyond, *split_parts);
-            let pick = model.judge(Plan { chunk, split, split_beyond, split_parts, ..base }, wish);
+            let pick = model.judge(Plan { chunk, split, split_beyond, split_parts, ..base }, wish, whole);
             let better = best.is_none_or(|best| {
                 let (this, that) = (wanting(&pick), wanting(&best));
                 this < that || (this == that && pick.loss < best.loss - 1e-4)
@@ -173,5 +196,5 @@ pub fn pick(sheet: &Sheet, base: Plan, blocks: u32, wish: Wish) -> Pick {
             }
         }
     }
-    best.unwrap_or_else(|| model.judge(Plan { chunk: least, ..base }, wish))
+    best.unwrap_or_else(|| model.judge(Plan { chunk: least, ..base }, wish, whole))
 }

@@ -77,10 +77,7 @@ impl Predictor for Oracle {
     fn midway(&self, at: Extent, parts: u32) -> Option<Lbn> {
         let shadow = self.shadow.borrow();
         let layout = &shadow.mechanics().layout;
-        let (here, there) = (shadow.track().cylinder, layout.locate(at.start).track.cylinder);
-        let step = here.abs_diff(there) / parts.max(1);
-        let cylinder = if here < there { here + step } else { here - step };
-        Some(layout.block_towards(cylinder, Lbn(0), Lbn(layout.blocks() - 1)))
+        Some(layout.midway(shadow.track().cylinder, layout.locate(at.start).track.cylinder, parts))
     }
 
     fn follow_on(&self, now: Time, at: Extent) -> Span {

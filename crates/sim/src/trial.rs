@@ -23,7 +23,7 @@ pub(crate) fn pick(experiment: &Experiment, sheet: &Sheet, base: Plan, wish: Wis
     let blocks = experiment.longest();
     let (mut best, mut used): (Option<(Pick, f64)>, f64) = (None, 1.0);
     for _ in 0..TRIALS {
-        let pick = by_sheet(sheet, base, blocks, scaled(wish, used));
+        let pick = by_sheet(sheet, base, blocks, wish.scaled(used));
         let measured = match wish {
             Wish::Expected(_) => expected_ms(experiment, pick.plan, blocks)?,
             // Late seeks apart, what is longest is so by the sheet.
@@ -32,7 +32,7 @@ pub(crate) fn pick(experiment: &Experiment, sheet: &Sheet, base: Plan, wish: Wis
         if best.is_none_or(|(_, least)| measured < least) {
             best = Some((pick, measured));
         }
-        let wanted = wanted(wish).as_ms();
+        let wanted = wish.span().as_ms();
         if measured <= wanted || !pick.met {
             break;
         }
@@ -40,20 +40,6 @@ pub(crate) fn pick(experiment: &Experiment, sheet: &Sheet, base: Plan, wish: Wis
     }
     let (pick, measured) = best.expect("there is a trial");
     Ok(Found { plan: pick.plan, story: story(&pick, wish, measured) })
-}
-
-fn wanted(wish: Wish) -> Span {
-    match wish {
-        Wish::Expected(span) | Wish::Longest(span) => span,
-    }
-}
-
-fn scaled(wish: Wish, used: f64) -> Wish {
-    let less = |span: Span| Span((span.0 as f64 * used) as u64);
-    match wish {
-        Wish::Expected(span) => Wish::Expected(less(span)),
-        Wish::Longest(span) => Wish::Longest(less(span)),
-    }
 }
 
 /// What an arrival would wait for a command of a stream served by this plan, measured.
@@ -89,14 +75,14 @@ fn story(pick: &Pick, wish: Wish, measured: f64) -> String {
         Split::Masked => format!("seeks over {beyond} % of the cylinders in {split_parts} parts where slack hides it"),
         Split::Always => format!("seeks over {beyond} % of the cylinders in {split_parts} parts"),
     };
-    let wanted = wanted(wish).as_ms();
+    let wanted = wish.span().as_ms();
     let what = match wish {
-        Wish::Expected(_) => format!("expected wait of {wanted} ms; {measured:.2} ms in a trial"),
-        Wish::Longest(_) => format!("longest command of {wanted} ms but for late seeks; {measured:.2} ms by the sheet"),
+        Wish::Expected(_) => format!("an expected wait of {wanted} ms; {measured:.2} ms in a trial"),
+        Wish::Longest(_) => {
+            format!("a longest command of {wanted} ms but for late seeks; {measured:.2} ms by the sheet")
+        }
     };
-    let met = if measured <= wanted { "for an" } else { "this drive cannot do it: nearest to an" };
+    let met = if measured <= wanted { "for" } else { "this drive cannot do it: nearest to" };
     let (kib, loss) = (f64::from(chunk) / 2.0, pick.loss.max(0.0) * 100.0);
     format!("picked {met} {what}: commands of at most {kib} KiB, {seeks}, at a loss of {loss:.1} % of throughput")
-        .replace("for an longest", "for a longest")
-        .replace("to an longest", "to a longest")
 }

@@ -209,11 +209,13 @@ impl Layout {
         }
     }
 
-    /// A block between two others, on the cylinder that is nearest to `cylinder` of those between theirs. Where
-    /// cylinders do not follow blocks throughout, nearly so. O(log blocks).
+    /// A block on the way from one cylinder to another, after the first of so many equal parts. Where cylinders do not
+    /// follow blocks throughout, nearly so. O(log blocks).
     #[must_use]
-    pub fn block_towards(&self, cylinder: u32, from: Lbn, to: Lbn) -> Lbn {
-        let (mut low, mut high) = if from <= to { (from.0, to.0) } else { (to.0, from.0) };
+    pub fn midway(&self, here: u32, there: u32, parts: u32) -> Lbn {
+        let step = here.abs_diff(there) / parts.max(1);
+        let cylinder = if here < there { here + step } else { here - step };
+        let (mut low, mut high) = (0, self.blocks - 1);
         while low < high {
             let middle = low + (high - low) / 2;
             if self.locate(Lbn(middle)).track.cylinder < cylinder { low = middle + 1 } else { high = middle }

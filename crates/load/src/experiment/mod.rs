@@ -52,14 +52,18 @@ impl Experiment {
         service::names(&self.workloads)
     }
 
+    /// The number of a workload's class.
+    #[must_use]
+    pub fn class_of(&self, workload: &Workload) -> u8 {
+        self.classes().iter().position(|name| *name == workload.class).unwrap_or(0) as u8
+    }
+
     /// Blocks of the longest request of those that others can interrupt, or of all where nobody can.
     #[must_use]
     pub fn longest(&self) -> u32 {
         let rules = &self.scheduler.rules;
-        let names = self.classes();
         let steps_in = |workload: &Workload| {
-            let class = names.iter().position(|name| *name == workload.class).unwrap_or(0);
-            rules.preemption == Preemption::Always && rules.class(class as u8).preempts
+            rules.preemption == Preemption::Always && rules.class(self.class_of(workload)).preempts
         };
         let blocks = |workload: &Workload| match &workload.kind {
             Kind::Open { pattern, .. } | Kind::Closed { pattern, .. } => pattern.blocks,

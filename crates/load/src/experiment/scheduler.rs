@@ -10,7 +10,7 @@ use sched::planner::Wish;
 /// Policies there are.
 const POLICIES: [&str; 7] = ["fcfs", "look", "c-look", "sstf", "satf", "asatf", "batch-look"];
 
-const YIELD: &str = "yield-driven scheduling";
+pub(super) const YIELD: &str = "yield-driven scheduling";
 const MIMIC: &str = "the Disk Mimic";
 
 /// Policies there will be, and what they come with.

@@ -1,14 +1,13 @@
 //! `[scheduler]`, its part on preemption: `io`, `[scheduler.plan]`, `preemption`, `preempt_at` and
 //! `[scheduler.class.NAME]`.
 
+use super::scheduler::YIELD;
 use super::varied::choice;
 use super::{DriveChoice, Kind, Workload};
 use block::{BLOCK_BYTES, BadInput, Span, units};
 use config::Section;
 use sched::plan::{ClassRule, Plan, PreemptAt, Preemption, Prefetch, Rules, Short, Split};
 use sched::planner::Wish;
-
-const YIELD: &str = "yield-driven scheduling";
 
 /// Blocks of a command at most: 64 MiB.
 const LONGEST_CHUNK: u64 = 1 << 17;

@@ -166,8 +166,7 @@ impl Reader {
 
     /// `NAME.path` or, of the word before braces, `NAME{labels}.path`.
     fn field(&mut self, word: &str) -> Read<Expression> {
-        let (selection, path) = if let Some(Token::Labels(labels)) = self.peek().cloned() {
-            self.at += 1;
+        let (selection, path) = if let Some(labels) = self.labels() {
             self.expect('.')?;
             (Selection { experiment: word.into(), labels }, self.word()?)
         } else {
@@ -183,15 +182,14 @@ impl Reader {
     }
 
     fn selection(&mut self) -> Read<Selection> {
-        let experiment = self.word()?;
-        let labels = match self.peek().cloned() {
-            Some(Token::Labels(labels)) => {
-                self.at += 1;
-                labels
-            }
-            _ => Vec::new(),
-        };
-        Ok(Selection { experiment, labels })
+        Ok(Selection { experiment: self.word()?, labels: self.labels().unwrap_or_default() })
+    }
+
+    /// Takes the labels if they come next.
+    fn labels(&mut self) -> Option<Vec<(String, String)>> {
+        let Some(Token::Labels(labels)) = self.peek().cloned() else { return None };
+        self.at += 1;
+        Some(labels)
     }
 
     fn word(&mut self) -> Read<String> {

@@ -263,11 +263,7 @@ impl Predictor for Profile {
     }
 
     fn midway(&self, spot: Spot, parts: u32) -> Option<Lbn> {
-        let (here, there) = (self.track.cylinder, spot.track.cylinder);
-        let step = here.abs_diff(there) / parts.max(1);
-        let cylinder = if here < there { here + step } else { here - step };
-        let layout = &self.mechanics.layout;
-        Some(layout.block_towards(cylinder, Lbn(0), Lbn(layout.blocks() - 1)))
+        Some(self.mechanics.layout.midway(self.track.cylinder, spot.track.cylinder, parts))
     }
 
     #[inline(never)]
