@@ -11,7 +11,8 @@ pub trait Load {
     /// When the next request arrives.
     fn due(&self) -> Option<Time>;
 
-    /// The request that is due, while so much is left of the command in progress. Its arrival counts from when it was due, even if there was no room for it then.
+    /// The request that is due, while so much is `left` of the command in progress. Its arrival counts from when it was
+    /// due, even if there was no room for it then.
     ///
     /// # Errors
     /// Bad input, where requests are read from a file.
@@ -70,7 +71,7 @@ impl Mix {
             let workload = build(what, blocks, Draw::new(seed, i as u64))?;
             sources.push(Source {
                 workload,
-                class: class as u8,
+                class: experiment.class_of(what),
                 priority: what.priority,
                 deadline: what.deadline,
                 closed: matches!(what.kind, Kind::Closed { .. }),
