@@ -6,6 +6,7 @@
 
 mod bad_input;
 mod command;
+mod device;
 mod extent;
 mod request;
 mod time;
@@ -13,6 +14,7 @@ pub mod units;
 
 pub use bad_input::{At, BadInput, nearest};
 pub use command::{Caps, Command, DiskId, FrameId, Outcome, Place, Tag, Verb};
+pub use device::Device;
 pub use extent::{BLOCK_BYTES, Extent, Lbn};
 pub use request::{Change, Ending, Op, Qos, Request, RequestId};
 pub use time::{Span, Time};

@@ -1,12 +1,12 @@
 //! The drives that ship with the project: one TOML file each under `catalogue/`, found by name.
 
 use crate::disksim;
-use crate::read::{Drive, load, parse};
+use crate::read::{Drive, Model, load, parse};
 use block::{At, BadInput, nearest};
 use std::path::Path;
 
-/// Name and text of each drive, in the order `drive list` shows them.
-const DRIVES: [(&str, &str); 20] = [
+/// Name and text of each disk, in the order `drive list` shows them.
+const DISKS: [(&str, &str); 20] = [
     ("st318437lw", include_str!("../catalogue/st318437lw.toml")),
     ("wd400bb", include_str!("../catalogue/wd400bb.toml")),
     ("atlas10k", include_str!("../catalogue/atlas10k.toml")),
@@ -29,9 +29,22 @@ const DRIVES: [(&str, &str); 20] = [
     ("nl20", include_str!("../catalogue/nl20.toml")),
 ];
 
-/// The names of all drives.
+/// The same of what is not a disk.
+const OTHERS: [(&str, &str); 4] = [
+    ("mirror-atlas10k", include_str!("../catalogue/mirror-atlas10k.toml")),
+    ("flash-x25m", include_str!("../catalogue/flash-x25m.toml")),
+    ("store-block", include_str!("../catalogue/store-block.toml")),
+    ("tape-lto5", include_str!("../catalogue/tape-lto5.toml")),
+];
+
+/// The names of all disks.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    DRIVES.iter().map(|(name, _)| *name)
+    DISKS.iter().map(|(name, _)| *name)
+}
+
+/// The names of what is not a disk.
+pub fn others() -> impl Iterator<Item = &'static str> {
+    OTHERS.iter().map(|(name, _)| *name)
 }
 
 /// Where a drive is described.
@@ -40,16 +53,28 @@ enum Source<'a> {
     File(&'a Path),
 }
 
-/// The drive of this name, however it is capitalised or hyphenated, or the one described by the file of this
+/// The disk of this name, however it is capitalised or hyphenated, or the one described by the file of this
 /// name.
 ///
 /// # Errors
-/// When there is no such drive or file, or the file is bad.
+/// When there is no such drive or file, the file is bad, or it is not of a disk.
 pub fn find(name: &str) -> Result<Drive, BadInput> {
     match source(name)? {
         Source::Shipped(name, text) => parse(name, &format!("{name}.toml"), text),
         Source::File(path) if disksim::is_ours(path) => disksim::load(path, None).map(|import| import.drive),
         Source::File(path) => load(path),
+    }
+}
+
+/// The same of any device, disk or not.
+///
+/// # Errors
+/// When there is no such drive or file, or the file is bad.
+pub fn model(name: &str) -> Result<Model, BadInput> {
+    match source(name)? {
+        Source::Shipped(name, text) => Model::parse(name, &format!("{name}.toml"), text),
+        Source::File(path) if disksim::is_ours(path) => find(name).map(|drive| Model::Disk(Box::new(drive))),
+        Source::File(path) => Model::load(path),
     }
 }
 
@@ -63,16 +88,18 @@ pub fn check(name: &str) -> Result<(), BadInput> {
 
 fn source(name: &str) -> Result<Source<'_>, BadInput> {
     let plain = |name: &str| name.to_lowercase().replace(['-', '_', ' '], "");
-    if let Some((name, text)) = DRIVES.iter().find(|(known, _)| plain(known) == plain(name)) {
+    if let Some((name, text)) = DISKS.iter().chain(&OTHERS).find(|(known, _)| plain(known) == plain(name)) {
         return Ok(Source::Shipped(name, text));
     }
     let path = Path::new(name);
     if path.exists() {
         return Ok(Source::File(path));
     }
-    let mend = match nearest(name, names()) {
+    let mend = match nearest(name, names().chain(others())) {
         Some(known) => format!("did you mean '{known}'? `halfturn drive list` shows all"),
-        None => format!("use one of {}, or the path of a TOML file", names().collect::<Vec<_>>().join(", ")),
+        None => {
+            format!("use one of {}, or the path of a TOML file", names().chain(others()).collect::<Vec<_>>().join(", "))
+        }
     };
     Err(BadInput::new(name, At::File, format!("there is no drive '{name}' in the catalogue and no such file"), mend))
 }

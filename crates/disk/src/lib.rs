@@ -1,7 +1,7 @@
 //! What can be known of a drive: its sheet, the arithmetic of its mechanics, and the catalogue.
 //!
 //! [`Sheet`] is what an outsider may know (a data sheet, a profile); [`Truth`] is what nobody outside knows
-//! (noise, quirks). The drive model and the scheduler's belief share the arithmetic here, never each other.
+//! (noise, quirks). What is no disk ([`Other`]) has neither mechanics nor a sheet. The drive model and the scheduler's belief share the arithmetic here, never each other.
 //! Nothing here keeps time or state.
 
 pub mod catalogue;
@@ -9,6 +9,7 @@ pub mod disksim;
 mod divide;
 mod layout;
 mod mechanics;
+pub mod other;
 mod plan;
 mod read;
 mod rotation;
@@ -21,8 +22,9 @@ pub use layout::{
     TrackPlan, TreePlan, ZonePlan,
 };
 pub use mechanics::{Access, Mechanics, Passage, Piece, Progress, Stroke, Switches};
+pub use other::Other;
 pub use plan::DrivePlan;
-pub use read::{Drive, load, parse};
+pub use read::{Drive, Model, load, parse};
 pub use rotation::{Rotation, Spin};
 pub use seek::{SeekCurve, SeekTable};
 pub use sheet::{After, Ahead, Bus, Cache, Disconnect, Drain, Large, Overheads, Queue, Sheet, Truth};

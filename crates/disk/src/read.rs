@@ -1,12 +1,13 @@
-//! A drive file (TOML) read into a sheet and, where it holds one, a truth.
+//! A drive file (TOML) read into a sheet and, where it holds one, a truth; or into a device that is no disk.
 
 mod controller;
 mod geometry;
+mod other;
 mod seek;
 
 pub(crate) use geometry::sparings;
 
-use crate::{Mechanics, Rotation, SeekTable, Sheet, Switches, Truth};
+use crate::{Mechanics, Other, Rotation, SeekTable, Sheet, Switches, Truth};
 use block::BadInput;
 use config::{Document, Section};
 use std::path::Path;
@@ -21,25 +22,80 @@ pub struct Drive {
     pub truth: Truth,
 }
 
-/// Reads a drive file.
+/// What a file describes.
+#[derive(Clone, Debug)]
+pub enum Model {
+    /// A disk.
+    Disk(Box<Drive>),
+    /// Something else.
+    Other(Box<Other>),
+}
+
+impl Model {
+    /// Reads a drive file.
+    ///
+    /// # Errors
+    /// Bad input with file, line and mend.
+    pub fn load(path: &Path) -> Result<Model, BadInput> {
+        model(&name(path), &Document::load(path)?, path.parent().unwrap_or(Path::new("")))
+    }
+
+    /// Reads the text of a drive file shown as `file` in errors.
+    ///
+    /// # Errors
+    /// Bad input with file, line and mend.
+    pub fn parse(name: &str, file: &str, text: &str) -> Result<Model, BadInput> {
+        model(name, &Document::parse(file, text)?, Path::new(""))
+    }
+
+    /// What it is, in words.
+    #[must_use]
+    pub fn title(&self) -> &str {
+        match self {
+            Model::Disk(drive) => &drive.sheet.title,
+            Model::Other(other) => &other.title,
+        }
+    }
+}
+
+/// Reads the drive file of a disk.
 ///
 /// # Errors
 /// Bad input with file, line and mend.
 pub fn load(path: &Path) -> Result<Drive, BadInput> {
-    let name = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
-    read(&name, &Document::load(path)?)
+    disk(&name(path), &Document::load(path)?)
 }
 
-/// Reads the text of a drive file shown as `file` in errors.
+/// Reads the text of the drive file of a disk, shown as `file` in errors.
 ///
 /// # Errors
 /// Bad input with file, line and mend.
 pub fn parse(name: &str, file: &str, text: &str) -> Result<Drive, BadInput> {
-    read(name, &Document::parse(file, text)?)
+    disk(name, &Document::parse(file, text)?)
 }
 
-fn read(name: &str, document: &Document) -> Result<Drive, BadInput> {
+fn name(path: &Path) -> String {
+    path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned())
+}
+
+fn model(name: &str, document: &Document, folder: &Path) -> Result<Model, BadInput> {
     let root = document.root();
+    match other::word(&root)? {
+        Some(word) => other::read(name, &root, word, folder).map(|other| Model::Other(Box::new(other))),
+        None => read(name, &root).map(|drive| Model::Disk(Box::new(drive))),
+    }
+}
+
+/// A disk, or an error that says what it is instead; what that names is not read.
+fn disk(name: &str, document: &Document) -> Result<Drive, BadInput> {
+    let root = document.root();
+    match other::word(&root)? {
+        Some(word) => Err(other::no_disk(&root, word)),
+        None => read(name, &root),
+    }
+}
+
+fn read(name: &str, root: &Section) -> Result<Drive, BadInput> {
     let title = root.need("title", root.string("title")?)?;
     let sources = root.strings("sources")?.unwrap_or_default();
     let assumed = root.strings("assumed")?.unwrap_or_default();

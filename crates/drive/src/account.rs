@@ -103,6 +103,16 @@ pub struct Account {
 }
 
 impl Account {
+    /// A command was served. Where several are in service, each moment counts for one of them.
+    #[inline]
+    pub(crate) fn served(&mut self, issued: Time, end: Time, parts: Parts) {
+        let before = self.until.max(self.since).since(issued);
+        self.parts += if before == Span::ZERO { parts } else { parts.after(before) };
+        self.busy += end.since(issued).less(before);
+        self.commands += 1;
+        self.until = self.until.max(end);
+    }
+
     /// The time covered.
     #[must_use]
     pub fn elapsed(&self) -> Span {

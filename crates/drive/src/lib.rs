@@ -3,16 +3,19 @@
 //! A [`Drive`] is a state machine without clock, thread or I/O: given a command at a time, it says when it
 //! completes and why. The parts of a command's time add up exactly, and every nanosecond of the arm is
 //! accounted for. Noise is a function of (seed, command ordinal), never a stream, so that two schedulers meet
-//! the same drive. Nothing in a scheduler may know of this crate.
+//! the same drive. What is not a disk is in [`other`]. Nothing in a scheduler may know of this crate.
 
 mod account;
 mod buffer;
 mod cache;
 mod delivery;
+mod device;
 mod machine;
 mod noise;
+pub mod other;
 mod reads;
 mod writes;
 
 pub use account::{Account, Parts};
+pub use device::Machine;
 pub use machine::Drive;

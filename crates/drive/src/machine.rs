@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// errno of a command outside the drive.
-const EINVAL: i32 = 22;
+pub(crate) const EINVAL: i32 = 22;
 
 /// A command whose completion is known.
 #[derive(Clone, Copy, Debug)]
@@ -138,12 +138,7 @@ impl Drive {
                 self.flying.remove(first)
             }
         };
-        // Where several are in service, each moment counts for one of them.
-        let before = self.account.until.max(self.account.since).since(done.issued);
-        self.account.parts += if before == Span::ZERO { done.parts } else { done.parts.after(before) };
-        self.account.busy += done.end.since(done.issued).less(before);
-        self.account.commands += 1;
-        self.account.until = self.account.until.max(done.end);
+        self.account.served(done.issued, done.end, done.parts);
         if done.arm && !self.waiting.is_empty() {
             let next = self.pick(done.end);
             self.start(done.end, next);

@@ -5,7 +5,7 @@ use disk::{Rotation, Spin, Truth};
 use std::f64::consts::TAU;
 
 /// A number that depends on its arguments alone (SplitMix64 over both).
-fn hash(seed: u64, ordinal: u64) -> u64 {
+pub(crate) fn hash(seed: u64, ordinal: u64) -> u64 {
     let mut x = seed.wrapping_add(ordinal.wrapping_mul(0x9E37_79B9_7F4A_7C15)).wrapping_add(0x9E37_79B9_7F4A_7C15);
     x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
@@ -13,8 +13,14 @@ fn hash(seed: u64, ordinal: u64) -> u64 {
 }
 
 /// A hash as a fraction in [0, 1).
-fn unit(bits: u64) -> f64 {
+pub(crate) fn unit(bits: u64) -> f64 {
     (bits >> 11) as f64 / 9_007_199_254_740_992.0
+}
+
+/// A normal deviate from a hash (Box-Muller).
+pub(crate) fn normal(bits: u64) -> f64 {
+    let (u, v) = (unit(bits), unit(hash(bits, 2)));
+    libm::sqrt(-2.0 * libm::log(1.0 - u)) * libm::cos(TAU * v)
 }
 
 /// The spread of seek times.
@@ -38,10 +44,7 @@ impl SeekNoise {
             return seek;
         }
         let bits = hash(self.seed, ordinal);
-        let (u, v) = (unit(bits), unit(hash(bits, 2)));
-        // Box-Muller.
-        let normal = libm::sqrt(-2.0 * libm::log(1.0 - u)) * libm::cos(TAU * v);
-        let noisy = (seek.0 as f64 + normal * self.sd_ns).max(seek.0 as f64 / 2.0);
+        let noisy = (seek.0 as f64 + normal(bits) * self.sd_ns).max(seek.0 as f64 / 2.0);
         let late = if unit(hash(bits, 3)) < self.late_share { self.late_by } else { Span::ZERO };
         Span(noisy as u64) + late
     }

@@ -12,7 +12,7 @@ fn experiment(path: &Path) -> Option<BadInput> {
 }
 
 fn drive(path: &Path) -> Option<BadInput> {
-    disk::load(path).err()
+    disk::Model::load(path).err()
 }
 
 fn disksim(path: &Path) -> Option<BadInput> {
@@ -51,6 +51,15 @@ fn check(folder: &str, read: impl Fn(&Path) -> Option<BadInput>) {
         }
     }
     assert!(wrong.is_empty(), "{wrong}");
+}
+
+fn mimic(path: &Path) -> Option<BadInput> {
+    load::learned::read(path).err()
+}
+
+#[test]
+fn bad_tables_of_the_mimic() {
+    check("mimic", mimic);
 }
 
 #[test]

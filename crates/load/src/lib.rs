@@ -4,6 +4,7 @@
 mod draw;
 pub mod experiment;
 mod fit;
+pub mod learned;
 mod meter;
 mod mix;
 pub mod results;

@@ -23,6 +23,8 @@ pub struct Run {
     pub requests: u64,
     /// Measured time, all replications together.
     pub simulated_seconds: f64,
+    /// Of that, time with a command in service, mean over disks: what the workload spent at the disk.
+    pub busy_seconds: f64,
     /// Requested bytes of requests that finished in the measured time, over it.
     pub throughput_mb_s: f64,
     /// Mean over disks of the share of time in which the arm did nothing.
@@ -34,6 +36,9 @@ pub struct Run {
     /// What serving in short commands came to; not there where requests are served whole.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service: Option<Service>,
+    /// What a scheduler that learns the device came to know of it; not there where it does not learn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub learned: Option<Learned>,
     /// By service class.
     pub classes: BTreeMap<String, Class>,
     /// By disk.
@@ -102,6 +107,23 @@ pub struct Service {
     pub prediction_error_ms: PredictionError,
 }
 
+/// What a scheduler that learns a device knows of it at the end of the first replication.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Learned {
+    /// Distances kept.
+    pub distances: u64,
+    /// Memory for them.
+    pub bytes: u64,
+    /// Commands of the probes before the run.
+    pub probes: u64,
+    /// Time of the device they took.
+    pub probing_seconds: f64,
+    /// Share of all distances whose time the probes left to interpolation.
+    pub interpolated_fraction: f64,
+    /// Share of all distances of which only what others like them take is known.
+    pub coarse_fraction: f64,
+}
+
 /// A distribution of errors in milliseconds.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct PredictionError {
@@ -164,7 +186,7 @@ pub struct Distribution {
 /// Where the time of one disk's arm went; the three shares add up to 1.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Disk {
-    /// Share of time with a command in service.
+    /// Share of time with a command in service; times `simulated_seconds`, the time the load spent at the disk.
     pub busy: f64,
     /// Share of time the arm worked with no command in service: read-ahead, write-back.
     pub background: f64,

@@ -35,6 +35,12 @@ const FILES: &[(&str, &str)] = files![
     "spio.fig12",
     "spio.fig13",
     "tradeoff",
+    "mimic.fig2",
+    "mimic.fig4",
+    "mimic.table2",
+    "mimic.fig7",
+    "mimic.9lzx",
+    "mimic.fig8",
 ];
 
 /// The ids of all files.

@@ -5,26 +5,25 @@ use block::{Caps, Extent, Op, Outcome, Qos, Request, RequestId, Tag, Time};
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use sched::plan::Rules;
 use sched::policy::{Knobs, named};
-use sched::predict::Profile;
+use sched::predict::mimic::Learning;
+use sched::predict::{Mimic, Predictor, Profile};
 use sched::{Action, Core, Input};
 
 /// A core that always holds as many requests, and a device that takes 5.3 ms for each.
-struct Loop {
-    core: Core<Profile>,
+struct Loop<P: Predictor> {
+    core: Core<P>,
     blocks: u64,
     now: Time,
     dice: u64,
     out: Vec<Action>,
 }
 
-impl Loop {
-    fn new(policy: &str, depth: u32) -> Loop {
-        let sheet = disk::catalogue::find("atlas10k").expect("it is in the catalogue").sheet;
-        let blocks = sheet.mechanics.layout.blocks();
+impl<P: Predictor + 'static> Loop<P> {
+    fn new(policy: &str, depth: u32, blocks: u64, belief: P) -> Loop<P> {
         let policy = policy.to_owned();
         let make = move || named(&policy, &Knobs::default()).expect("it is a policy");
         let caps = Caps { blocks, depth: 1, seek: true };
-        let core = Core::new(caps, depth + 1, Profile::new(&sheet), Rules::default(), Box::new(make));
+        let core = Core::new(caps, depth + 1, belief, Rules::default(), Box::new(make));
         let mut all = Loop { core, blocks, now: Time::ZERO, dice: 1, out: Vec::with_capacity(8) };
         for id in 0..=depth {
             all.submit(RequestId(id));
@@ -52,12 +51,18 @@ impl Loop {
 }
 
 fn decisions(criterion: &mut Criterion) {
+    let sheet = disk::catalogue::find("atlas10k").expect("it is in the catalogue").sheet;
+    let blocks = sheet.mechanics.layout.blocks();
     let mut group = criterion.benchmark_group("decide");
     for policy in ["satf", "asatf", "sstf", "c-look"] {
         for depth in [10, 100, 1000, 10_000] {
-            let mut all = Loop::new(policy, depth);
+            let mut all = Loop::new(policy, depth, blocks, Profile::new(&sheet));
             group.bench_function(BenchmarkId::new(policy, depth), |bencher| bencher.iter(|| all.step()));
         }
+    }
+    for depth in [10, 100, 1000, 10_000] {
+        let mut all = Loop::new("smtf", depth, blocks, Mimic::new(blocks, Learning::default()));
+        group.bench_function(BenchmarkId::new("smtf", depth), |bencher| bencher.iter(|| all.step()));
     }
     group.finish();
 }

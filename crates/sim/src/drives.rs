@@ -2,7 +2,7 @@
 
 use crate::timeline::Film;
 use block::{BadInput, Command, DiskId, Ending, Place, Request, RequestId, Span, Tag, Time};
-use drive::{Account, Drive};
+use drive::{Account, Machine};
 use load::{Load, Meter};
 use sched::{Action, Input, World};
 
@@ -34,9 +34,9 @@ pub(crate) struct Stop {
     pub(crate) requests: Option<u64>,
 }
 
-/// A drive and the load on it.
-pub(crate) struct Drives<'a, L: Measured> {
-    drive: Drive,
+/// A device and the load on it.
+pub(crate) struct Drives<'a, M, L: Measured> {
+    drive: M,
     load: L,
     stop: Stop,
     now: Time,
@@ -61,14 +61,14 @@ pub(crate) struct Remains<L> {
     pub(crate) film: Option<Film>,
 }
 
-impl<'a, L: Measured> Drives<'a, L> {
+impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
     pub(crate) fn new(
-        drive: Drive,
+        drive: M,
         load: L,
         stop: Stop,
         tell: &'a (dyn Fn(u64) + Sync),
         film: Option<Film>,
-    ) -> Drives<'a, L> {
+    ) -> Drives<'a, M, L> {
         Drives {
             issued: vec![(Time::ZERO, None); usize::from(drive.caps().depth)],
             drive,
@@ -126,7 +126,7 @@ impl<'a, L: Measured> Drives<'a, L> {
         }
         self.issued[tag.0 as usize] = (now, request);
         if let Some(film) = &mut self.film {
-            film.issued(now, tag, command, &mut self.drive);
+            film.issued(now, tag, command, self.drive.own_until(now));
             if film.over {
                 self.stop.requests = Some(0);
             }
@@ -157,7 +157,7 @@ impl<'a, L: Measured> Drives<'a, L> {
     }
 }
 
-impl<L: Measured> World for Drives<'_, L> {
+impl<M: Machine, L: Measured> World for Drives<'_, M, L> {
     fn next(&mut self, wake: Option<Time>, room: u32) -> Option<(Time, Input)> {
         if self.stop.requests.is_some_and(|most| self.load.meter().requests() >= most) {
             return None;

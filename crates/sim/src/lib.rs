@@ -3,13 +3,17 @@
 //! The same experiment and seed give the same results on any machine and any number of threads: each
 //! replication of each run is a simulation of its own, and they are joined in the order of the sweep.
 
+mod bench;
 mod drives;
+pub mod learned;
 mod oracle;
 mod simulate;
 mod timeline;
 mod trial;
+mod unit;
 
 pub mod validate;
 
+pub use bench::Bench;
 pub use simulate::{Effort, Replication, Watch, replicate, simulate};
 pub use timeline::{Step, Timeline, Window, timeline};

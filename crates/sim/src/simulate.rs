@@ -1,20 +1,24 @@
 //! Running an experiment: every run of the sweep, every replication, on all cores.
 
 use crate::drives::{ArmTime, Drives, Stop};
+use crate::learned;
 use crate::oracle::Oracle;
 use crate::timeline::Film;
 use crate::trial;
+use crate::unit::{Unit, unit};
 use block::{At, BLOCK_BYTES, BadInput, Time};
-use disk::{Sheet, Truth};
-use drive::{Account, Drive};
+use disk::{Other, Sheet};
+use drive::{Account, Machine};
 use load::experiment::{Case, Experiment, Predictor as Choice};
-use load::results::{Results, Run};
+use load::results::{self, Results, Run};
 use load::{Meter, Mix};
 use rayon::prelude::*;
 use sched::plan::{Preemption, Rules, chunk_for};
 use sched::policy::{self, Knobs};
-use sched::predict::{Distance, Predictor, Profile};
+use sched::predict::mimic::Learned;
+use sched::predict::{Distance, Mimic, Predictor, Profile};
 use sched::{Core, run};
+use std::sync::Arc;
 
 /// Someone who follows the progress of an experiment.
 pub trait Watch: Sync {
@@ -44,6 +48,8 @@ pub struct Replication {
     pub effort: Effort,
     /// What a reader of the results must know.
     pub notes: Vec<String>,
+    /// What the scheduler knows of the device at the end, where it learns.
+    pub learned: Option<results::Learned>,
     /// What was recorded, where that was asked for.
     pub(crate) film: Option<Film>,
 }
@@ -58,10 +64,12 @@ pub fn simulate(cases: &[Case], watch: &dyn Watch) -> Result<Results, BadInput> 
         .enumerate()
         .flat_map(|(i, case)| (0..case.experiment.run.replications).map(move |replication| (i, replication)))
         .collect();
+    let learned = learned::learned_all(cases)?;
     let done: Vec<Result<Replication, BadInput>> = jobs
         .par_iter()
         .map(|(i, replication)| {
-            let result = replicate(&cases[*i].experiment, *replication, &|count| watch.requests(count));
+            let experiment = &cases[*i].experiment;
+            let result = stage(experiment, learned[*i].clone(), *replication, &|count| watch.requests(count), None);
             watch.replication();
             result
         })
@@ -80,7 +88,9 @@ fn joined(case: &Case, replications: Vec<Replication>) -> Run {
     let mut arm = ArmTime::default();
     let mut notes: Vec<String> = Vec::new();
     let mut meter: Option<Meter> = None;
+    let mut learned = None;
     for replication in replications {
+        learned = learned.or(replication.learned);
         arm.add(&replication.account);
         for note in replication.notes {
             if !notes.contains(&note) {
@@ -98,11 +108,13 @@ fn joined(case: &Case, replications: Vec<Replication>) -> Run {
         labels: case.labels.clone(),
         requests: meter.requests(),
         simulated_seconds: meter.measured().as_secs(),
+        busy_seconds: meter.measured().as_secs() * disk.busy,
         throughput_mb_s: meter.throughput_mb_s(),
         idle_fraction: disk.idle,
         expected_wait_ms: meter.expected_wait_ms(),
         service: meter.service(),
         commands: meter.commands(),
+        learned,
         classes: meter.classes().collect(),
         disks: vec![disk],
         notes,
@@ -118,38 +130,67 @@ pub fn replicate(
     replication: u32,
     tell: &(dyn Fn(u64) + Sync),
 ) -> Result<Replication, BadInput> {
-    stage(experiment, replication, tell, None)
+    stage(experiment, None, replication, tell, None)
 }
 
-/// The same; with a film, only as far as that goes.
+/// The same, with what was learned before if that is known already; with a film, only as far as that goes.
 pub(crate) fn stage(
     experiment: &Experiment,
+    learned: Option<Arc<Learned>>,
     replication: u32,
     tell: &(dyn Fn(u64) + Sync),
     film: Option<Film>,
 ) -> Result<Replication, BadInput> {
-    let choice = &experiment.drive;
-    let disk::Drive { mut sheet, truth } = disk::catalogue::find(&choice.model)?;
-    sheet.cache = sheet.cache.switched(choice.read_cache, choice.write_buffer);
-    if choice.queue > sheet.queue.depth {
-        let what = format!("the drive takes {} commands at once, not {}", sheet.queue.depth, choice.queue);
-        let mend = "ask for no more in `queue` of [drive], or give the drive's file a [queue] with a greater depth";
-        return Err(BadInput::new(choice.model.clone(), At::File, what, mend));
-    }
-    sheet.queue.depth = choice.queue;
-    let truth = if choice.noise { truth } else { Truth::default() };
     let seed = experiment.run.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(u64::from(replication));
-    let drive = Drive::new(&sheet, &truth, seed);
-    let scene = Scene { experiment, sheet: &sheet, drive, seed, tell, film };
-    match experiment.scheduler.predictor {
-        Choice::Distance => scene.play(|_| Distance::default()),
-        Choice::Profile => scene.play(|scene| Profile::new(scene.sheet)),
-        Choice::Oracle => {
-            let mut replication = scene.play(|scene| Oracle::new(scene.drive.clone()))?;
-            replication.notes.push("rests on perfect knowledge of the drive (predictor = \"oracle\"): a bound".into());
-            Ok(replication)
+    let learned = match learned {
+        None => learned::learned(experiment)?,
+        learned => learned,
+    };
+    let scheduler = &experiment.scheduler;
+    let predictor = scheduler.predictor;
+    match unit(&experiment.drive, seed)? {
+        Unit::Disk(sheet, drive) => {
+            let scene = Scene { experiment, sheet: Some(&sheet), drive: *drive, seed, tell, film };
+            match predictor.unwrap_or(Choice::Profile) {
+                Choice::Distance => scene.play(|_| Distance::default()),
+                Choice::Profile => scene.play(|_| Profile::new(&sheet)),
+                Choice::Mimic => scene.mimic(learned),
+                Choice::Oracle => {
+                    let mut replication = scene.play(|scene| Oracle::new(scene.drive.clone()))?;
+                    let note = "rests on perfect knowledge of the drive (predictor = \"oracle\"): a bound";
+                    replication.notes.push(note.into());
+                    Ok(replication)
+                }
+            }
+        }
+        Unit::Other(other, drive) => {
+            check_other(experiment, &other)?;
+            let scene = Scene { experiment, sheet: None, drive, seed, tell, film };
+            if predictor == Some(Choice::Mimic) { scene.mimic(learned) } else { scene.play(|_| Distance::default()) }
         }
     }
+}
+
+/// Of a device that is not a disk nothing is known beforehand.
+fn check_other(experiment: &Experiment, other: &Other) -> Result<(), BadInput> {
+    let scheduler = &experiment.scheduler;
+    let refuse = |what: &str, mend: &str| {
+        let what = format!("{} is not a disk: {what}", other.name);
+        Err(BadInput::new(experiment.drive.model.clone(), At::File, what, mend))
+    };
+    let mend = "set predictor = \"distance\" or \"mimic\"";
+    match scheduler.predictor {
+        None | Some(Choice::Distance | Choice::Mimic) => {}
+        Some(Choice::Profile) => return refuse("there is no sheet to believe", mend),
+        Some(Choice::Oracle) => return refuse("nobody knows it perfectly", mend),
+    }
+    if scheduler.wish.is_some() {
+        return refuse("no plan can be picked for a wait that is wanted", "set `chunk` in [scheduler.plan]");
+    }
+    if scheduler.rules.plan.is_some_and(|plan| plan.chunk == 0) {
+        return refuse("it has no sheet to take `chunk` from", "set `chunk` in [scheduler.plan]");
+    }
+    Ok(())
 }
 
 /// What a reader must know of how requests were served.
@@ -174,36 +215,55 @@ fn serving(experiment: &Experiment, rules: &Rules) -> Vec<String> {
 }
 
 /// Everything a replication needs.
-struct Scene<'a> {
+struct Scene<'a, M> {
     experiment: &'a Experiment,
-    sheet: &'a Sheet,
-    drive: Drive,
+    /// The drive's, if it is a disk.
+    sheet: Option<&'a Sheet>,
+    drive: M,
     seed: u64,
     tell: &'a (dyn Fn(u64) + Sync),
     film: Option<Film>,
 }
 
-impl Scene<'_> {
+impl<M: Machine> Scene<'_, M> {
+    /// With the Disk Mimic, and what it learned before.
+    fn mimic(self, learned: Option<Arc<Learned>>) -> Result<Replication, BadInput> {
+        let learning = self.experiment.scheduler.mimic.learning;
+        let mut replication = self.play(|scene| match &learned {
+            Some(learned) => Mimic::knowing(Arc::clone(learned), learning),
+            None => Mimic::new(scene.drive.caps().blocks, learning),
+        })?;
+        if let (Some(kept), Some(learned)) = (&mut replication.learned, &learned) {
+            learned::tell(learned, kept, &mut replication.notes);
+        }
+        Ok(replication)
+    }
+
     fn play<P: Predictor + 'static>(self, belief: impl Fn(&Self) -> P) -> Result<Replication, BadInput> {
         let scheduler = &self.experiment.scheduler;
         let defaults = Knobs::default();
+        let weight = if scheduler.policy == "smtf" { 0.0 } else { defaults.age_weight };
         let knobs = Knobs {
-            age_weight: scheduler.age_weight.unwrap_or(defaults.age_weight),
+            age_weight: scheduler.age_weight.unwrap_or(weight),
             age_limit: scheduler.age_limit,
             batch: scheduler.batch.unwrap_or(defaults.batch),
+            learn: scheduler.mimic.learn,
+            base: scheduler.mimic.base,
         };
         let name = scheduler.policy.clone();
         let make = move || policy::named(&name, &knobs).expect("the experiment was checked");
         let caps = self.drive.caps();
         let mut rules = scheduler.rules.clone();
         let mut picked = None;
-        match (&mut rules.plan, scheduler.wish) {
-            (Some(plan), Some(wish)) => {
-                let found = trial::pick(self.experiment, self.sheet, *plan, wish)?;
-                (*plan, picked) = (found.plan, Some(found.story));
+        if let (Some(plan), Some(sheet)) = (&mut rules.plan, self.sheet) {
+            match scheduler.wish {
+                Some(wish) => {
+                    let found = trial::pick(self.experiment, sheet, *plan, wish)?;
+                    (*plan, picked) = (found.plan, Some(found.story));
+                }
+                None if plan.chunk == 0 => plan.chunk = chunk_for(sheet),
+                None => {}
             }
-            (Some(plan), None) if plan.chunk == 0 => plan.chunk = chunk_for(self.sheet),
-            _ => {}
         }
         let mut told = serving(self.experiment, &rules);
         told.extend(picked);
@@ -233,6 +293,11 @@ impl Scene<'_> {
             meter,
             account: remains.account,
             effort: Effort { decisions, examined },
+            learned: core.belief().memory().map(|(distances, bytes)| results::Learned {
+                distances: distances as u64,
+                bytes: bytes as u64,
+                ..results::Learned::default()
+            }),
             notes,
             film: remains.film,
         })

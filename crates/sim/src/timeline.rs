@@ -2,7 +2,7 @@
 
 use crate::simulate::stage;
 use block::{BadInput, Command, Tag, Time};
-use drive::{Drive, Parts};
+use drive::Parts;
 use load::experiment::Experiment;
 
 /// Which piece of a run.
@@ -47,7 +47,7 @@ pub struct Timeline {
 /// # Errors
 /// As [`crate::replicate`].
 pub fn timeline(experiment: &Experiment, window: Window) -> Result<Timeline, BadInput> {
-    let film = stage(experiment, 0, &|_| (), Some(Film::new(window)))?.film.expect("it was put in");
+    let film = stage(experiment, None, 0, &|_| (), Some(Film::new(window)))?.film.expect("it was put in");
     let ended = film.steps.into_iter().map(|(_, step)| step).filter(|step| step.ended != Time::NEVER);
     Ok(Timeline { from: film.from.unwrap_or(Time::ZERO), steps: ended.collect(), own_until: film.own_until })
 }
@@ -71,14 +71,12 @@ impl Film {
         Film { window, from, steps: Vec::new(), own_until: Time::ZERO, last: false, over: false }
     }
 
-    /// A command is about to be issued.
+    /// A command is about to be issued to a drive that was at work of its own until `own_until`.
     #[cold]
-    pub(crate) fn issued(&mut self, now: Time, tag: Tag, command: Command, drive: &mut Drive) {
+    pub(crate) fn issued(&mut self, now: Time, tag: Tag, command: Command, own_until: Time) {
         if self.from.is_none() {
             return;
         }
-        drive.advance(now);
-        let own_until = drive.own_until(now);
         if self.last || self.steps.len() >= self.window.commands {
             (self.own_until, self.over) = (own_until, true);
             return;

@@ -4,6 +4,7 @@
 mod accounts;
 mod figures;
 mod noise;
+mod other;
 mod queue;
 mod random;
 mod rig;

@@ -73,7 +73,8 @@ pub fn label(case: &Case, keys: &[&str]) -> Vec<String> {
         case.labels.get(*key).map_or_else(|| case.experiment.scheduler.policy.clone(), ToString::to_string)
     };
     let mut label: Vec<String> = keys.iter().map(value).collect();
-    let oracle = case.experiment.scheduler.predictor == Predictor::Oracle && !case.labels.contains_key("predictor");
+    let oracle =
+        case.experiment.scheduler.predictor == Some(Predictor::Oracle) && !case.labels.contains_key("predictor");
     if let Some(last) = label.last_mut().filter(|_| oracle) {
         last.push_str(" (oracle)");
     }
@@ -82,7 +83,7 @@ pub fn label(case: &Case, keys: &[&str]) -> Vec<String> {
 
 /// For each run the first that it may be compared with: those asked for the same. A bound is no rival of a scheduler.
 pub fn rivals(pairs: &[Pair]) -> Vec<usize> {
-    let bound = |case: &Case| case.experiment.scheduler.predictor == Predictor::Oracle;
+    let bound = |case: &Case| case.experiment.scheduler.predictor == Some(Predictor::Oracle);
     let same = |a: &Case, b: &Case| {
         let (x, y) = (&a.experiment, &b.experiment);
         x.workloads == y.workloads && x.run == y.run && bound(a) == bound(b)

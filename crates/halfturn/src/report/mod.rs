@@ -4,6 +4,7 @@ mod bars;
 mod catalogue;
 mod compare;
 mod converted;
+mod device;
 mod figures;
 mod imported;
 mod notes;

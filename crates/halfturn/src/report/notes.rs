@@ -1,7 +1,7 @@
 //! What must be known to believe a comparison: the foot of its table.
 
 use super::compare::{Pair, shown_parts};
-use load::experiment::{Kind, Replay};
+use load::experiment::{Kind, Replay, TraceChoice};
 use std::collections::BTreeSet;
 
 /// A drive busier than this, under a load that does not wait for it, falls behind.
@@ -54,7 +54,7 @@ fn overloaded((case, run): &Pair) -> bool {
     let waits_for_no_one = case.experiment.workloads.iter().all(|workload| match &workload.kind {
         Kind::Open { .. } => true,
         Kind::Closed { .. } => false,
-        Kind::Trace(trace) => trace.replay != Replay::Closed,
+        Kind::Trace(TraceChoice { pace, .. }) | Kind::CelloLike { pace, .. } => pace.replay != Replay::Closed,
     });
     let length_ms = run.simulated_seconds * 1e3 / f64::from(case.experiment.run.replications);
     let behind = run.classes.values().any(|class| class.response_ms.mean >= BACKLOG * length_ms);

@@ -3,7 +3,8 @@
 use super::number;
 use block::{Span, units};
 use load::experiment::{
-    Arrivals, Bound, Case, Experiment, Fit, Kind, Pattern, Placement, Predictor, Region, Replay, TraceChoice, Workload,
+    Arrivals, Bound, Case, Experiment, Fit, Kind, Pace, Pattern, Placement, Predictor, Region, Replay, TraceChoice,
+    Workload,
 };
 
 /// The lines above the table.
@@ -36,7 +37,7 @@ fn constant(cases: &[Case], words: impl Fn(&Experiment) -> Vec<String>) -> Vec<S
 
 fn drive(experiment: &Experiment) -> Vec<String> {
     let choice = &experiment.drive;
-    let title = disk::catalogue::find(&choice.model).map_or(choice.model.clone(), |drive| drive.sheet.title);
+    let title = disk::catalogue::model(&choice.model).map_or(choice.model.clone(), |model| model.title().to_owned());
     let mut words = vec![title];
     let off = [
         (choice.noise, "without noise"),
@@ -51,9 +52,10 @@ fn scheduler(experiment: &Experiment) -> Vec<String> {
     let scheduler = &experiment.scheduler;
     let mut words = vec![scheduler.policy.clone()];
     match scheduler.predictor {
-        Predictor::Profile => {}
-        Predictor::Distance => words.push("believing in distance alone".into()),
-        Predictor::Oracle => {
+        None | Some(Predictor::Profile) => {}
+        Some(Predictor::Distance) => words.push("believing in distance alone".into()),
+        Some(Predictor::Mimic) => words.push("believing in the times of past distances".into()),
+        Some(Predictor::Oracle) => {
             words.push("with perfect knowledge of the drive (oracle): a bound, not a scheduler".into())
         }
     }
@@ -78,6 +80,12 @@ fn run(experiment: &Experiment) -> Vec<String> {
 fn workload(workload: &Workload, named: bool) -> Vec<String> {
     let mut words = match &workload.kind {
         Kind::Trace(trace) => replay(trace),
+        Kind::CelloLike { days, region, pace } => {
+            let mut words = vec![format!("{days} days like those of cello, of 1992")];
+            words.extend(played(pace));
+            words.extend(region.map(within));
+            words
+        }
         Kind::Open { rate, arrivals, pattern } => {
             let spacing = if *arrivals == Arrivals::Poisson { "Poisson" } else { "evenly spaced" };
             let mut words = vec![format!("{rate} requests/s"), spacing.to_owned()];
@@ -104,22 +112,28 @@ fn replay(trace: &TraceChoice) -> Vec<String> {
     let name = trace.file.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let mut words = vec![name];
     words.extend(trace.device.as_ref().map(|device| format!("device {device}")));
-    match trace.replay {
-        Replay::Open => words.push("each request at its recorded time".into()),
-        Replay::Hold => words.push("each request at its recorded time, repeated ones held".into()),
-        Replay::Closed => {
-            words.push("in recorded order, its times left out".into());
-            words.push(outstanding(trace.depth));
-        }
-    }
-    if trace.time_scale != 1.0 {
-        words.push(format!("{} × recorded speed", trace.time_scale));
-    }
+    words.extend(played(&trace.pace));
     match trace.fit {
         Fit::Error => {}
         Fit::Scale => words.push("addresses scaled to the drive".into()),
         Fit::Wrap => words.push("addresses modulo the drive".into()),
         Fit::Compact => words.push("untouched parts left out".into()),
+    }
+    words
+}
+
+fn played(pace: &Pace) -> Vec<String> {
+    let mut words = Vec::new();
+    match pace.replay {
+        Replay::Open => words.push("each request at its recorded time".into()),
+        Replay::Hold => words.push("each request at its recorded time, repeated ones held".into()),
+        Replay::Closed => {
+            words.push("in recorded order, its times left out".into());
+            words.push(outstanding(pace.depth));
+        }
+    }
+    if pace.time_scale != 1.0 {
+        words.push(format!("{} × recorded speed", pace.time_scale));
     }
     words
 }
@@ -137,9 +151,13 @@ fn asked(pattern: &Pattern) -> Vec<String> {
     };
     let mut words = vec![format!("{place} {what}"), format!("{} each", units::show_blocks(u64::from(pattern.blocks)))];
     if pattern.region != Region::WHOLE {
-        words.push(format!("from {} to {} of the drive", bound(pattern.region.from), bound(pattern.region.to)));
+        words.push(within(pattern.region));
     }
     words
+}
+
+fn within(region: Region) -> String {
+    format!("from {} to {} of the drive", bound(region.from), bound(region.to))
 }
 
 fn bound(bound: Bound) -> String {

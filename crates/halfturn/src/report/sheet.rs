@@ -1,16 +1,24 @@
 //! The data sheet of a drive, on a page.
 
+use super::device::device;
 use super::sustained::rates;
 use super::table::{Edge, table};
 use super::{number, plot};
 use block::{Span, units};
-use disk::{After, Drive, Mechanics, Order, Sheet, Truth};
+use disk::{After, Drive, Mechanics, Model, Order, Sheet, Truth};
 
 /// Rows of the zone table, at most.
 const ZONE_ROWS: u32 = 16;
 
 /// What `drive show` prints.
-pub fn data_sheet(drive: &Drive) -> String {
+pub fn data_sheet(model: &Model) -> String {
+    match model {
+        Model::Disk(drive) => disk(drive),
+        Model::Other(other) => device(other),
+    }
+}
+
+fn disk(drive: &Drive) -> String {
     let Drive { sheet, truth } = drive;
     let mechanics = &sheet.mechanics;
     let mut text = format!(" {}\n\n", sheet.title);
@@ -29,7 +37,7 @@ pub fn data_sheet(drive: &Drive) -> String {
     text + &listed("assumed: no source prints these", &sheet.assumed)
 }
 
-type Line = (&'static str, String);
+pub(super) type Line = (&'static str, String);
 
 fn geometry(mechanics: &Mechanics) -> Vec<Line> {
     let layout = &mechanics.layout;
@@ -164,7 +172,7 @@ fn ms(span: Span) -> String {
     format!("{:.2} ms", span.as_ms())
 }
 
-fn listed(title: &str, lines: &[String]) -> String {
+pub(super) fn listed(title: &str, lines: &[String]) -> String {
     if lines.is_empty() {
         return String::new();
     }

@@ -74,6 +74,12 @@ fn every_drive_of_the_catalogue_has_a_sheet_of_a_page() {
 }
 
 #[test]
+fn drive_show_of_what_is_not_a_disk() {
+    let sheets: Vec<String> = disk::catalogue::others().map(|name| said(&["drive", "show", name])).collect();
+    insta::assert_snapshot!(sheets.join("\n"));
+}
+
+#[test]
 fn trace_info() {
     insta::assert_snapshot!(said(&["trace", "info", TRACE]));
 }

@@ -104,6 +104,7 @@ fn every_key_policy_and_format_is_in_the_readme() {
         "replay",
         "time_scale",
         "fit",
+        "days",
         "duration",
         "requests",
         "warmup",
@@ -112,7 +113,7 @@ fn every_key_policy_and_format_is_in_the_readme() {
     ];
     let policies = ["fcfs", "look", "c-look", "batch-look", "sstf", "satf", "asatf"];
     let formats = trace::Format::ALL.map(trace::Format::word);
-    let drives = disk::catalogue::names();
+    let drives = disk::catalogue::names().chain(disk::catalogue::others());
     for word in keys.into_iter().chain(policies).chain(formats).chain(drives) {
         assert!(page.contains(&format!("`{word}`")), "`{word}` is not in README.md");
     }

@@ -5,6 +5,7 @@
 //! whether the drives and traces that a file names exist.
 
 mod drive;
+mod mimic;
 mod pattern;
 mod replay;
 mod run;
@@ -16,8 +17,9 @@ mod varied;
 mod workload;
 
 pub use drive::DriveChoice;
+pub use mimic::{Before, MimicChoice};
 pub use pattern::{Bound, Pattern, Placement, Region};
-pub use replay::{Fit, Replay, TraceChoice};
+pub use replay::{Fit, Pace, Replay, TraceChoice};
 pub use run::RunPlan;
 pub use scheduler::{Predictor, Scheduler};
 pub use workload::{Arrivals, Kind, Workload};
@@ -67,6 +69,7 @@ impl Experiment {
         };
         let blocks = |workload: &Workload| match &workload.kind {
             Kind::Open { pattern, .. } | Kind::Closed { pattern, .. } => pattern.blocks,
+            Kind::CelloLike { .. } => 16,
             Kind::Trace(_) => 256,
         };
         let of = |all: bool| self.workloads.iter().filter(|it| all || !steps_in(it)).map(blocks).max();
@@ -147,7 +150,7 @@ fn experiment(document: &Document, path: &Path, varied: &Varied) -> Result<Exper
     let drive = drive::read(&root, folder)?;
     Ok(Experiment {
         title: title.unwrap_or_else(|| path.file_stem().unwrap_or_default().to_string_lossy().into_owned()),
-        scheduler: scheduler::read(&root, &drive, &workloads, varied)?,
+        scheduler: scheduler::read(&root, folder, &drive, &workloads, varied)?,
         drive,
         run: run::read(&root, &workloads)?,
         workloads,

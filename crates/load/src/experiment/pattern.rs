@@ -102,9 +102,14 @@ pub(super) fn read(section: &Section) -> Result<Pattern, BadInput> {
         blocks,
         read: section.share("read")?.unwrap_or(1.0),
         at: section.choice("at", &places)?.unwrap_or_default(),
-        region: section.quantity("region", Region::parse)?.unwrap_or(Region::WHOLE),
+        region: region(section)?.unwrap_or(Region::WHOLE),
         align: self::blocks(section, "align")?.unwrap_or(if blocks.is_multiple_of(PAGE) { PAGE } else { 1 }),
     })
+}
+
+/// A part of the drive, where the file says.
+pub(super) fn region(section: &Section) -> Result<Option<Region>, BadInput> {
+    section.quantity("region", Region::parse)
 }
 
 /// A size of at least one block that fits a request.

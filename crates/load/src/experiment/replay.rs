@@ -1,4 +1,4 @@
-//! A trace as a workload.
+//! A trace as a workload; and the pace at which any records are played.
 
 use super::varied::{Scope, Varied};
 use super::workload::MOST_AT_ONCE;
@@ -15,17 +15,24 @@ pub struct TraceChoice {
     pub format: Option<String>,
     /// Which of the devices in the trace, by name or `all`; without one, the only one there is.
     pub device: Option<String>,
+    /// What becomes of addresses past the end of the drive.
+    pub fit: Fit,
+    /// When its requests arrive.
+    pub pace: Pace,
+}
+
+/// How records are played.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pace {
     /// What decides when a request arrives.
     pub replay: Replay,
     /// Of a closed replay: how many are in flight at once; 1 for the others.
     pub depth: u32,
     /// So many times faster than recorded; above 0, and 1 for a closed replay.
     pub time_scale: f64,
-    /// What becomes of addresses past the end of the drive.
-    pub fit: Fit,
 }
 
-/// What decides when a request of a trace arrives.
+/// What decides when a recorded request arrives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Replay {
     /// Its recorded time.
@@ -33,7 +40,7 @@ pub enum Replay {
     Open,
     /// Its recorded time, but no sooner than an earlier request for the same extent has ended.
     Hold,
-    /// The end of another: [`TraceChoice::depth`] are in flight at once.
+    /// The end of another: [`Pace::depth`] are in flight at once.
     Closed,
 }
 
@@ -52,6 +59,18 @@ pub enum Fit {
 }
 
 pub(super) fn read(section: &Section, scope: Scope, folder: &Path, varied: &Varied) -> Result<TraceChoice, BadInput> {
+    let pace = pace(section, scope, varied)?;
+    let fits = [("error", Fit::Error), ("scale", Fit::Scale), ("wrap", Fit::Wrap), ("compact", Fit::Compact)];
+    Ok(TraceChoice {
+        file: folder.join(section.need("file", section.string("file")?)?),
+        format: section.string("format")?,
+        device: section.name("device")?,
+        fit: section.choice("fit", &fits)?.unwrap_or_default(),
+        pace,
+    })
+}
+
+pub(super) fn pace(section: &Section, scope: Scope, varied: &Varied) -> Result<Pace, BadInput> {
     varied.belongs(scope, section, "depth", "replay", &["closed"])?;
     varied.belongs(scope, section, "time_scale", "replay", &["open", "hold"])?;
     let depth = section.within("depth", 1, MOST_AT_ONCE)?.unwrap_or(1);
@@ -63,14 +82,5 @@ pub(super) fn read(section: &Section, scope: Scope, folder: &Path, varied: &Vari
         let mend = "give a number above 0; 20 is twenty times faster";
         return Err(section.error("time_scale", format!("`time_scale` is {time_scale}"), mend));
     }
-    let fits = [("error", Fit::Error), ("scale", Fit::Scale), ("wrap", Fit::Wrap), ("compact", Fit::Compact)];
-    Ok(TraceChoice {
-        file: folder.join(section.need("file", section.string("file")?)?),
-        format: section.string("format")?,
-        device: section.name("device")?,
-        replay,
-        depth: if closed { depth } else { 1 },
-        time_scale: if closed { 1.0 } else { time_scale },
-        fit: section.choice("fit", &fits)?.unwrap_or_default(),
-    })
+    Ok(Pace { replay, depth: if closed { depth } else { 1 }, time_scale: if closed { 1.0 } else { time_scale } })
 }

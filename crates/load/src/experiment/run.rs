@@ -10,7 +10,7 @@ const MOST_REPLICATIONS: u32 = 1000;
 /// When a run ends, and how often it is done.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunPlan {
-    /// It ends after so long; without this and `requests`, when the traces do.
+    /// It ends after so long; without this and `requests`, when what is replayed does.
     pub duration: Option<Span>,
     /// It ends after so many requests.
     pub requests: Option<u64>,
@@ -26,7 +26,7 @@ pub(super) fn read(root: &Section, workloads: &[Workload]) -> Result<RunPlan, Ba
     let section = root.section("run")?;
     let plain = RunPlan { duration: None, requests: None, warmup: Span::ZERO, replications: 1, seed: 1 };
     let plan = section.as_ref().map_or(Ok(plain.clone()), |section| plan(section, plain))?;
-    let endless = workloads.iter().find(|workload| !matches!(workload.kind, Kind::Trace(_)));
+    let endless = workloads.iter().find(|workload| matches!(workload.kind, Kind::Open { .. } | Kind::Closed { .. }));
     if let (Some(workload), None, None) = (endless, plan.duration, plan.requests) {
         let what = format!("nothing ends the run, and workload '{}' never does", workload.name);
         let mend = "add `duration = \"600s\"` or `requests = 200000` to [run]";

@@ -1,21 +1,21 @@
 //! `[scheduler]`: the policy, what it believes and its knobs.
 
+use super::mimic::{self, MimicChoice};
 use super::varied::{Scope, Varied, choice};
 use super::{DriveChoice, Workload, service};
 use block::{BadInput, Span};
 use config::Section;
 use sched::plan::Rules;
 use sched::planner::Wish;
+use std::path::Path;
 
 /// Policies there are.
-const POLICIES: [&str; 7] = ["fcfs", "look", "c-look", "sstf", "satf", "asatf", "batch-look"];
+const POLICIES: [&str; 8] = ["fcfs", "look", "c-look", "sstf", "satf", "asatf", "smtf", "batch-look"];
 
 pub(super) const YIELD: &str = "yield-driven scheduling";
-const MIMIC: &str = "the Disk Mimic";
 
 /// Policies there will be, and what they come with.
-const LATER: [(&str, &str); 10] = [
-    ("smtf", MIMIC),
+const LATER: [(&str, &str); 9] = [
     ("edf", "deadline scheduling"),
     ("scan-edf", "deadline scheduling"),
     ("priority-1", "criticality scheduling"),
@@ -36,16 +36,18 @@ const LONGEST_QUEUE: u32 = 1 << 20;
 /// How requests are ordered.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scheduler {
-    /// One of `fcfs`, `look`, `c-look`, `sstf`, `satf`, `asatf`, `batch-look`.
+    /// One of `fcfs`, `look`, `c-look`, `sstf`, `satf`, `asatf`, `smtf`, `batch-look`.
     pub policy: String,
-    /// What it believes of the drive.
-    pub predictor: Predictor,
-    /// Of `asatf`: what a unit of waiting takes off the positioning time.
+    /// What it believes of the drive; where the file does not say, a disk's mechanics, and of anything else distance.
+    pub predictor: Option<Predictor>,
+    /// Of `asatf` and `smtf`: what a unit of waiting takes off the positioning time.
     pub age_weight: Option<f64>,
-    /// Of `asatf`: what has waited longer goes first.
+    /// Of `asatf` and `smtf`: what has waited longer goes first.
     pub age_limit: Option<Span>,
     /// Of `batch-look`: how many requests make a batch; always there for it.
     pub batch: Option<u32>,
+    /// Of the Disk Mimic.
+    pub mimic: MimicChoice,
     /// The bound on requests inside the core.
     pub queue: u32,
     /// Whether in short commands, and who steps in between. A plan whose chunk is 0 leaves that to the drive's sheet.
@@ -55,19 +57,21 @@ pub struct Scheduler {
 }
 
 /// What a policy believes of the drive.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Predictor {
     /// Its mechanics, as its sheet gives them.
-    #[default]
     Profile,
     /// That what is farther takes longer.
     Distance,
     /// Everything: a bound no real scheduler reaches.
     Oracle,
+    /// The times of past distances: the Disk Mimic.
+    Mimic,
 }
 
 pub(super) fn read(
     root: &Section,
+    folder: &Path,
     drive: &DriveChoice,
     workloads: &[Workload],
     varied: &Varied,
@@ -76,22 +80,26 @@ pub(super) fn read(
     let section = section.ok_or_else(|| root.here("no [scheduler]", "add [scheduler] with its `policy`"))?;
     let policy = choice(&section, "policy", &POLICIES.map(|name| (name, name)), &LATER)?;
     let policy = section.need("policy", policy)?;
-    let knob = |key, user| varied.belongs(Scope::Scheduler, &section, key, "policy", &[user]);
-    knob("age_weight", "asatf")?;
-    knob("age_limit", "asatf")?;
-    knob("batch", "batch-look")?;
-    let (aged, batched) = (policy == "asatf", policy == "batch-look");
+    let knob = |key, users: &[&str]| varied.belongs(Scope::Scheduler, &section, key, "policy", users);
+    knob("age_weight", &["asatf", "smtf"])?;
+    knob("age_limit", &["asatf", "smtf"])?;
+    knob("batch", &["batch-look"])?;
+    let (aged, batched) = (matches!(policy, "asatf" | "smtf"), policy == "batch-look");
     let age_weight = section.f64("age_weight")?;
     if let Some(weight) = age_weight.filter(|weight| *weight < 0.0) {
         let mend = "give a number, zero or more";
         return Err(section.error("age_weight", format!("`age_weight` is negative: {weight}"), mend));
     }
-    let predictors =
-        [("profile", Predictor::Profile), ("distance", Predictor::Distance), ("oracle", Predictor::Oracle)];
+    let predictor = predictor(&section, policy, varied)?;
+    let mimic = match section.section("mimic")? {
+        Some(section) => mimic::read(&section, folder)?,
+        None => MimicChoice::default(),
+    };
     let (rules, wish) = service::read(&section, drive, workloads)?;
     let scheduler = Scheduler {
         policy: policy.into(),
-        predictor: choice(&section, "predictor", &predictors, &[("mimic", MIMIC)])?.unwrap_or_default(),
+        predictor,
+        mimic,
         age_weight: age_weight.filter(|_| aged),
         age_limit: section.span("age_limit")?.filter(|_| aged),
         batch: Some(section.within("batch", 1, LONGEST_QUEUE)?.unwrap_or(BATCH)).filter(|_| batched),
@@ -101,4 +109,25 @@ pub(super) fn read(
     };
     section.close()?;
     Ok(scheduler)
+}
+
+fn predictor(section: &Section, policy: &str, varied: &Varied) -> Result<Option<Predictor>, BadInput> {
+    let predictors = [
+        ("profile", Predictor::Profile),
+        ("mimic", Predictor::Mimic),
+        ("distance", Predictor::Distance),
+        ("oracle", Predictor::Oracle),
+    ];
+    let given = section.choice("predictor", &predictors)?;
+    if given != Some(Predictor::Mimic) {
+        varied.belongs(Scope::Scheduler, section, "mimic", "policy", &["smtf"])?;
+    }
+    match given {
+        Some(other) if policy == "smtf" && other != Predictor::Mimic => {
+            let mend = "take `predictor` out, or use policy = \"satf\"";
+            Err(section.error("predictor", "smtf goes by the Disk Mimic", mend))
+        }
+        None if policy == "smtf" => Ok(Some(Predictor::Mimic)),
+        given => Ok(given),
+    }
 }

@@ -139,10 +139,10 @@ fn preempts(class: &str, workloads: &[Workload], preemption: Preemption) -> bool
     of_class().all(|workload| Some(length(workload)) < longest)
 }
 
-/// The length of a workload's requests in bytes; a trace's may be any.
+/// The length of a workload's requests in bytes; a recorded one's may be any.
 fn length(workload: &Workload) -> u64 {
     match &workload.kind {
         Kind::Open { pattern, .. } | Kind::Closed { pattern, .. } => u64::from(pattern.blocks) * BLOCK_BYTES,
-        Kind::Trace(_) => u64::MAX,
+        Kind::Trace(_) | Kind::CelloLike { .. } => u64::MAX,
     }
 }

@@ -53,7 +53,8 @@ fn the_example_of_the_design_reads_as_written() {
         drive: DriveChoice { model: "st318437lw".into(), noise: true, read_cache: true, write_buffer: true, queue: 1 },
         scheduler: Scheduler {
             policy: "fcfs".into(),
-            predictor: Predictor::Profile,
+            predictor: Some(Predictor::Profile),
+            mimic: MimicChoice::default(),
             age_weight: None,
             age_limit: None,
             batch: None,
@@ -99,7 +100,7 @@ fn a_trace_ends_by_itself_and_lies_beside_the_experiment() {
     let experiment = parse("dir/f.toml", text, &[], None).unwrap().remove(0).experiment;
     let Kind::Trace(trace) = &experiment.workloads[0].kind else { panic!("not a trace") };
     assert_eq!(trace.file, Path::new("dir/a.gz"));
-    assert_eq!((trace.replay, trace.time_scale, trace.fit), (Replay::Open, 1.0, Fit::Error));
+    assert_eq!((trace.pace.replay, trace.pace.time_scale, trace.fit), (Replay::Open, 1.0, Fit::Error));
     assert_eq!((experiment.title.as_str(), experiment.run.seed, experiment.run.replications), ("f", 1, 1));
 }
 
@@ -117,7 +118,7 @@ fn a_knob_of_one_swept_replay_or_kind_is_fine_beside_the_others() {
         "workload.stream={name=\"t\", kind=\"trace\", file=\"a\", replay=[\"hold\", \"closed\"], depth=4, time_scale=20}",
     ];
     let replays = with(&trace).unwrap().into_iter().map(|case| match &case.experiment.workloads[1].kind {
-        Kind::Trace(trace) => (trace.replay, trace.depth, trace.time_scale),
+        Kind::Trace(trace) => (trace.pace.replay, trace.pace.depth, trace.pace.time_scale),
         _ => panic!("not a trace"),
     });
     assert_eq!(replays.collect::<Vec<_>>(), [(Replay::Hold, 1, 20.0), (Replay::Closed, 4, 1.0)]);
@@ -210,7 +211,6 @@ fn with_always_the_urgent_or_the_short_preempt_unless_the_file_says_otherwise() 
 fn every_value_of_a_later_feature_is_refused_by_name() {
     for set in [
         "scheduler.preemption=aggressive",
-        "scheduler.predictor=mimic",
         "scheduler.class.stream.order=look",
         "workload.stream.chunk=64KiB",
         "workload.stream.value=3",
@@ -221,7 +221,7 @@ fn every_value_of_a_later_feature_is_refused_by_name() {
         let error = with(&[set]).unwrap_err();
         assert!(error.contains(" comes with "), "{error}");
     }
-    for policy in "smtf edf scan-edf priority-1 priority-2 3q yield look-cyl c-look-cyl sstf-cyl".split(' ') {
+    for policy in "edf scan-edf priority-1 priority-2 3q yield look-cyl c-look-cyl sstf-cyl".split(' ') {
         let error = with(&[&format!("scheduler.policy={policy}")]).unwrap_err();
         assert!(error.contains(&format!("policy '{policy}' comes with ")), "{error}");
     }

@@ -1,7 +1,7 @@
 //! `[[workload]]`: who asks, and when.
 
 use super::varied::{Scope, Varied, choice};
-use super::{Pattern, TraceChoice, pattern, replay};
+use super::{Pace, Pattern, Region, TraceChoice, pattern, replay};
 use block::{BadInput, Span};
 use config::Section;
 use std::path::Path;
@@ -14,23 +14,27 @@ pub(super) const MOST_AT_ONCE: u32 = 1 << 20;
 const FASTEST: f64 = 1e9;
 
 /// The keys that not every kind has, and the kinds that have them.
-const KEYS: [(&str, &[&str]); 15] = [
+const KEYS: [(&str, &[&str]); 16] = [
     ("rate", &["open"]),
     ("arrivals", &["open"]),
     ("think", &["closed"]),
-    ("depth", &["closed", "trace"]),
+    ("depth", &["closed", "trace", "cello-like"]),
     ("size", &["open", "closed"]),
     ("read", &["open", "closed"]),
     ("at", &["open", "closed"]),
-    ("region", &["open", "closed"]),
+    ("region", &["open", "closed", "cello-like"]),
     ("align", &["open", "closed"]),
     ("file", &["trace"]),
     ("format", &["trace"]),
     ("device", &["trace"]),
-    ("replay", &["trace"]),
-    ("time_scale", &["trace"]),
+    ("replay", &["trace", "cello-like"]),
+    ("time_scale", &["trace", "cello-like"]),
     ("fit", &["trace"]),
+    ("days", &["cello-like"]),
 ];
+
+/// The most days of a workload that is like cello.
+const MOST_DAYS: u32 = 366;
 
 /// Keys and kinds there will be.
 const LATER_KEYS: [(&str, &str); 4] = [
@@ -39,6 +43,7 @@ const LATER_KEYS: [(&str, &str); 4] = [
     ("yield", "comes with yield-driven scheduling"),
     ("volume", "comes with serving volumes"),
 ];
+const KINDS: [&str; 4] = ["open", "closed", "trace", "cello-like"];
 const LATER_KINDS: [(&str, &str); 3] =
     [("process-flow", "the process-flow model"), ("rebuild", "arrays"), ("scrub", "arrays")];
 
@@ -80,6 +85,15 @@ pub enum Kind {
     },
     /// What a trace recorded.
     Trace(TraceChoice),
+    /// What the busiest disk of a timesharing system was asked in 1992, made up after its published statistics.
+    CelloLike {
+        /// For how many days; at least 1.
+        days: u32,
+        /// Where on the drive; a disk of those days, at the beginning of the drive, unless the file says otherwise.
+        region: Option<Region>,
+        /// When its requests arrive.
+        pace: Pace,
+    },
 }
 
 /// How the arrivals of an open workload are spaced.
@@ -126,7 +140,7 @@ fn read(section: &Section, scope: Scope, folder: &Path, varied: &Varied) -> Resu
         return Err(section.error("deadline", what, "give a longer time, or take it out"));
     }
     LATER_KEYS.iter().try_for_each(|(key, why)| section.refuse(key, why))?;
-    let kind = choice(section, "kind", &["open", "closed", "trace"].map(|name| (name, name)), &LATER_KINDS)?;
+    let kind = choice(section, "kind", &KINDS.map(|name| (name, name)), &LATER_KINDS)?;
     let kind = section.need("kind", kind)?;
     KEYS.iter().try_for_each(|(key, kinds)| varied.belongs(scope, section, key, "kind", kinds))?;
     let kind = match kind {
@@ -141,6 +155,11 @@ fn read(section: &Section, scope: Scope, folder: &Path, varied: &Varied) -> Resu
             depth: section.need("depth", section.within("depth", 1, MOST_AT_ONCE)?)?,
             think: section.span("think")?.unwrap_or_default(),
             pattern: pattern::read(section)?,
+        },
+        "cello-like" => Kind::CelloLike {
+            days: section.within("days", 1, MOST_DAYS)?.unwrap_or(7),
+            region: pattern::region(section)?,
+            pace: replay::pace(section, scope, varied)?,
         },
         _ => Kind::Trace(replay::read(section, scope, folder, varied)?),
     };

@@ -1,8 +1,10 @@
 //! Workloads: who asks for what, and when. One file each.
 
+mod cello_like;
 mod closed;
 mod open;
 mod pattern;
+mod replay;
 mod trace;
 
 use crate::draw::Draw;
@@ -54,6 +56,10 @@ pub fn build(what: &Description, blocks: u64, draw: Draw) -> Result<Box<dyn Work
             let pattern = pattern::Addresses::new(&what.name, pattern, blocks, draw)?;
             Box::new(closed::Closed::new(*depth, *think, pattern))
         }
-        Kind::Trace(choice) => Box::new(trace::Replay::open(choice, blocks)?),
+        Kind::Trace(choice) => Box::new(replay::Replay::new(trace::Recorded::open(choice, blocks)?, &choice.pace)?),
+        Kind::CelloLike { days, region, pace } => {
+            let week = cello_like::Week::new(&what.name, *days, *region, blocks, draw)?;
+            Box::new(replay::Replay::new(week, pace)?)
+        }
     })
 }

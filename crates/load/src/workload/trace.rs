@@ -1,37 +1,22 @@
-//! A recorded trace, replayed by its own times, by its own times with repeated requests held, or closed.
+//! The records of a trace: those of the device wanted, made to fit the drive.
 
-use super::{Draft, Workload};
-use crate::experiment::{Fit, Replay as How, TraceChoice};
+use super::Draft;
+use super::replay::Records;
+use crate::experiment::{Fit, TraceChoice};
 use crate::fit::{Fitting, Footprint};
-use block::{At, BadInput, Extent, Span, Time};
-use std::collections::BTreeMap;
+use block::{At, BadInput};
 use trace::{Device, Record, Trace};
 
 /// Records looked at before a replay begins, to see whether the trace has several devices.
 const LOOKED_AT: usize = 10_000;
 
-pub(super) struct Replay {
+/// A trace being read.
+pub(super) struct Recorded {
     file: String,
     trace: Trace,
     device: Wanted,
     fitting: Fitting,
     capacity: u64,
-    how: How,
-    /// Requests a closed replay keeps outstanding.
-    depth: u32,
-    time_scale: f64,
-    /// Time of the first request in the trace.
-    origin: Option<Time>,
-    next: Option<Draft>,
-    failed: Option<BadInput>,
-    /// When the next request of a closed or held replay could come.
-    released: Time,
-    outstanding: u32,
-    /// Extents outstanding and how often; kept for a held replay alone.
-    extents: BTreeMap<(u64, u32), u32>,
-    blocked: bool,
-    held: u64,
-    out_of_order: u64,
     other_devices: u64,
 }
 
@@ -45,42 +30,20 @@ enum Wanted {
     Named(String),
 }
 
-impl Replay {
-    pub(super) fn open(choice: &TraceChoice, capacity: u64) -> Result<Replay, BadInput> {
+impl Recorded {
+    pub(super) fn open(choice: &TraceChoice, capacity: u64) -> Result<Recorded, BadInput> {
         let file = choice.file.display().to_string();
         let device = match choice.device.as_deref() {
             Some("all") => Wanted::All,
             Some(name) => Wanted::Named(name.into()),
             None => Wanted::Only(None),
         };
-        let mut replay = Replay {
-            trace: reopen(choice)?,
-            file,
-            device,
-            fitting: Fitting::AsIs,
-            capacity,
-            how: choice.replay,
-            depth: choice.depth,
-            time_scale: choice.time_scale,
-            origin: None,
-            next: None,
-            failed: None,
-            released: Time::ZERO,
-            outstanding: 0,
-            extents: BTreeMap::new(),
-            blocked: false,
-            held: 0,
-            out_of_order: 0,
-            other_devices: 0,
-        };
-        replay.look_ahead(choice)?;
-        replay.trace = reopen(choice)?;
-        (replay.out_of_order, replay.other_devices) = (0, 0);
-        replay.advance();
-        match replay.failed.take() {
-            Some(error) => Err(error),
-            None => Ok(replay),
-        }
+        let trace = reopen(choice)?;
+        let mut recorded = Recorded { file, trace, device, fitting: Fitting::AsIs, capacity, other_devices: 0 };
+        recorded.look_ahead(choice)?;
+        recorded.trace = reopen(choice)?;
+        recorded.other_devices = 0;
+        Ok(recorded)
     }
 
     /// A first pass: over the whole trace where its addresses must be known, else over its beginning.
@@ -136,21 +99,8 @@ impl Replay {
         Ok(None)
     }
 
-    /// Makes the record after this one the next.
-    fn advance(&mut self) {
-        let draft = self.read().and_then(|record| record.map(|record| self.draft(record)).transpose());
-        match draft {
-            Ok(draft) => self.next = draft,
-            Err(error) => {
-                self.next = None;
-                self.failed = Some(error);
-            }
-        }
-        self.blocked = self.is_blocked();
-        self.held += u64::from(self.blocked);
-    }
-
-    fn draft(&mut self, record: Record) -> Result<Draft, BadInput> {
+    /// What a record asks of the drive.
+    fn draft(&self, record: Record) -> Result<Draft, BadInput> {
         let at = self.fitting.map(record.at);
         if at.end().0 > self.capacity {
             let what = format!(
@@ -162,21 +112,7 @@ impl Replay {
             let mend = "use a larger drive, or fit = \"scale\", \"wrap\" or \"compact\"";
             return Err(self.error(&what, mend));
         }
-        let origin = *self.origin.get_or_insert(record.time);
-        let recorded = record.time.since(origin).0;
-        let scaled = if self.time_scale == 1.0 { recorded } else { (recorded as f64 / self.time_scale) as u64 };
-        let before = self.next.map_or(Time::ZERO, |draft| draft.arrives);
-        let arrives = Time::ZERO + Span(scaled);
-        self.out_of_order += u64::from(arrives < before || record.time < origin);
-        Ok(Draft { arrives: arrives.max(before), op: record.op, at })
-    }
-
-    /// Whether the next request repeats one that is outstanding, and so is held, with all that follow it.
-    fn is_blocked(&self) -> bool {
-        match (self.how, self.next) {
-            (How::Hold, Some(draft)) => self.extents.contains_key(&(draft.at.start.0, draft.at.blocks)),
-            _ => false,
-        }
+        Ok(Draft { arrives: record.time, op: record.op, at })
     }
 
     fn error(&self, what: &str, mend: &str) -> BadInput {
@@ -190,58 +126,20 @@ fn reopen(choice: &TraceChoice) -> Result<Trace, BadInput> {
     trace::open(&choice.file, format)
 }
 
-impl Workload for Replay {
-    fn due(&self) -> Option<Time> {
-        let Some(next) = self.next else { return self.failed.is_some().then_some(self.released) };
-        match self.how {
-            How::Open => Some(next.arrives),
-            How::Hold => (!self.blocked).then_some(next.arrives.max(self.released)),
-            How::Closed => (self.outstanding < self.depth).then_some(self.released),
-        }
+impl Records for Recorded {
+    fn next(&mut self) -> Result<Option<Draft>, BadInput> {
+        self.read()?.map(|record| self.draft(record)).transpose()
     }
 
-    fn make(&mut self) -> Result<Draft, BadInput> {
-        let arrives = self.due().unwrap_or(Time::NEVER);
-        let Some(next) = self.next else { return Err(self.failed.take().expect("a request or an error is due")) };
-        self.outstanding += 1;
-        if self.how == How::Hold && next.at.blocks > 0 {
-            *self.extents.entry((next.at.start.0, next.at.blocks)).or_insert(0) += 1;
-        }
-        self.advance();
-        Ok(Draft { arrives, ..next })
-    }
-
-    fn ended(&mut self, now: Time, at: Extent) {
-        self.outstanding -= 1;
-        match self.how {
-            How::Open => {}
-            How::Closed => self.released = now,
-            How::Hold => {
-                let key = (at.start.0, at.blocks);
-                if let Some(count) = self.extents.get_mut(&key) {
-                    *count -= 1;
-                    if *count == 0 {
-                        self.extents.remove(&key);
-                    }
-                }
-                if self.blocked && !self.is_blocked() {
-                    self.blocked = false;
-                    self.released = now;
-                }
-            }
-        }
+    fn name(&self) -> &str {
+        &self.file
     }
 
     fn notes(&self) -> Vec<String> {
         let mut notes = self.trace.counts().notes();
-        let mut note = |count: u64, what: &str| {
-            if count > 0 {
-                notes.push(format!("{count} {what}"));
-            }
-        };
-        note(self.held, "requests held, with those behind them, until an identical earlier one had ended");
-        note(self.out_of_order, "records earlier than the one before them, replayed at its time");
-        note(self.other_devices, "requests to other devices left out");
-        notes.into_iter().map(|note| format!("{}: {note}", self.file)).collect()
+        if self.other_devices > 0 {
+            notes.push(format!("{} requests to other devices left out", self.other_devices));
+        }
+        notes
     }
 }

@@ -150,6 +150,44 @@ impl<P: Predictor, V: View<P>> Greedy<P, V> {
             }
         }
     }
+
+    /// Chooses the job of the least score under `ceiling` and gives it up, or one that has waited too long.
+    pub(super) fn take_below(&mut self, ceiling: u64, now: Time, jobs: &Jobs<P::Spot>, belief: &P) -> Option<JobId> {
+        if self.waiting.iter().all(Sorted::is_empty) {
+            return None;
+        }
+        // One that was taken or removed may wait again, but with the policy of another rank.
+        let waiting = &self.waiting;
+        let held = |job: &Job<P::Spot>| waiting[kind(job.op)].holds(V::place(belief, job).0, job.sequence);
+        let oldest = if self.ageing.is_some() { self.oldest.front(jobs, held) } else { None };
+        // Asked for at every turn, or the queue would keep the writes that are gone.
+        let oldest_write = self.writes.front(jobs, held);
+        if let (Some(limit), Some(id)) = (self.ageing.limit, oldest)
+            && let Some(job) = jobs.get(id)
+            && now.since(job.arrived) > limit
+        {
+            self.remove(id, job, belief);
+            return Some(id);
+        }
+        let floor = oldest.and_then(|id| jobs.get(id)).map_or(0, |job| self.bias(belief, job.arrived));
+        let (head, key) = V::head(belief, now);
+        let mut best = Best { score: ceiling, sequence: u64::MAX, kind: READS, slot: 0, place: 0 };
+        self.search::<READS>(&head, key, floor, belief, &mut best);
+        self.search::<FUA_WRITES>(&head, key, floor, belief, &mut best);
+        if let Some(cost) = V::flat(belief) {
+            // Where no write is better placed than another, the oldest is the best of them.
+            if let Some(id) = oldest_write
+                && let Some(job) = jobs.get(id)
+                && (cost + self.bias(belief, job.arrived), job.sequence) < (best.score, best.sequence)
+            {
+                self.remove(id, job, belief);
+                return Some(id);
+            }
+        } else {
+            self.search::<WRITES>(&head, key, floor, belief, &mut best);
+        }
+        (best.score < ceiling).then(|| self.waiting[best.kind].remove_at(best.slot, best.place).id)
+    }
 }
 
 impl<P: Predictor, V: View<P>> Policy<P> for Greedy<P, V> {
@@ -171,40 +209,7 @@ impl<P: Predictor, V: View<P>> Policy<P> for Greedy<P, V> {
     }
 
     fn take(&mut self, now: Time, jobs: &Jobs<P::Spot>, belief: &P) -> Option<JobId> {
-        if self.waiting.iter().all(Sorted::is_empty) {
-            return None;
-        }
-        // One that was taken or removed may wait again, but with the policy of another rank.
-        let waiting = &self.waiting;
-        let held = |job: &Job<P::Spot>| waiting[kind(job.op)].holds(V::place(belief, job).0, job.sequence);
-        let oldest = if self.ageing.is_some() { self.oldest.front(jobs, held) } else { None };
-        // Asked for at every turn, or the queue would keep the writes that are gone.
-        let oldest_write = self.writes.front(jobs, held);
-        if let (Some(limit), Some(id)) = (self.ageing.limit, oldest)
-            && let Some(job) = jobs.get(id)
-            && now.since(job.arrived) > limit
-        {
-            self.remove(id, job, belief);
-            return Some(id);
-        }
-        let floor = oldest.and_then(|id| jobs.get(id)).map_or(0, |job| self.bias(belief, job.arrived));
-        let (head, key) = V::head(belief, now);
-        let mut best = Best { score: u64::MAX, sequence: u64::MAX, kind: READS, slot: 0, place: 0 };
-        self.search::<READS>(&head, key, floor, belief, &mut best);
-        self.search::<FUA_WRITES>(&head, key, floor, belief, &mut best);
-        if let Some(cost) = V::flat(belief) {
-            // Where no write is better placed than another, the oldest is the best of them.
-            if let Some(id) = oldest_write
-                && let Some(job) = jobs.get(id)
-                && (cost + self.bias(belief, job.arrived), job.sequence) < (best.score, best.sequence)
-            {
-                self.remove(id, job, belief);
-                return Some(id);
-            }
-        } else {
-            self.search::<WRITES>(&head, key, floor, belief, &mut best);
-        }
-        Some(self.waiting[best.kind].remove_at(best.slot, best.place).id)
+        self.take_below(u64::MAX, now, jobs, belief)
     }
 
     fn examined(&self) -> u64 {

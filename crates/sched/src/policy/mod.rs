@@ -7,7 +7,10 @@ mod fcfs;
 mod greedy;
 mod look;
 mod satf;
+mod smtf;
 mod sstf;
+
+pub use smtf::Learn;
 
 use crate::predict::Predictor;
 use crate::{Job, JobId, Jobs};
@@ -32,22 +35,26 @@ pub trait Policy<P: Predictor> {
 }
 
 /// The names of all policies.
-pub const NAMES: [&str; 7] = ["fcfs", "look", "c-look", "sstf", "satf", "asatf", "batch-look"];
+pub const NAMES: [&str; 8] = ["fcfs", "look", "c-look", "sstf", "satf", "asatf", "smtf", "batch-look"];
 
 /// What a policy may be told; each reads only what concerns it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Knobs {
-    /// `asatf`: what a request gains over another by having waited longer, as a share of the time waited.
+    /// `asatf`, `smtf`: what a request gains over another by having waited longer, as a share of the time waited.
     pub age_weight: f64,
-    /// `asatf`: whatever has waited longer than this goes first, oldest first.
+    /// `asatf`, `smtf`: whatever has waited longer than this goes first, oldest first.
     pub age_limit: Option<Span>,
     /// `batch-look`: requests sorted together.
     pub batch: u32,
+    /// `smtf`: what is done about requests whose time is not known.
+    pub learn: Learn,
+    /// `smtf`: the policy it learns under.
+    pub base: &'static str,
 }
 
 impl Default for Knobs {
     fn default() -> Knobs {
-        Knobs { age_weight: 0.006, age_limit: None, batch: 40 }
+        Knobs { age_weight: 0.006, age_limit: None, batch: 40, learn: Learn::Set, base: "sstf" }
     }
 }
 
@@ -61,6 +68,7 @@ pub fn named<P: Predictor + 'static>(name: &str, knobs: &Knobs) -> Option<Box<dy
         "sstf" => Box::new(sstf::sstf()),
         "satf" => Box::new(satf::satf()),
         "asatf" => Box::new(asatf::asatf(knobs)),
+        "smtf" => Box::new(smtf::smtf(knobs)?),
         "batch-look" => Box::new(batch_look::BatchLook::new(knobs.batch)),
         _ => return None,
     })

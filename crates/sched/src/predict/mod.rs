@@ -1,12 +1,17 @@
 //! Predictors: what the scheduler believes of a device. One file each.
 
 mod distance;
+pub mod mimic;
 mod profile;
 
 pub use distance::Distance;
+pub use mimic::Mimic;
 pub use profile::Profile;
 
 use block::{Command, Extent, Lbn, Outcome, Span, Time};
+
+/// The cost of what is not known: more than anything else costs.
+pub const UNKNOWN: u64 = 1 << 61;
 
 /// The way to a request, were the arm to leave for it now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +61,17 @@ pub trait Predictor {
 
     /// What a write without FUA costs wherever it lies, while the device is believed to take it into its buffer at once.
     fn absorbed(&self) -> Option<u64> {
+        None
+    }
+
+    /// Whether it knows what a request at `spot` costs, were it the next.
+    fn knows(&self, spot: Self::Spot, write: bool) -> bool {
+        let _ = (spot, write);
+        true
+    }
+
+    /// Things it remembers of the device, and their memory in bytes; nothing where it does not learn.
+    fn memory(&self) -> Option<(usize, usize)> {
         None
     }
 

@@ -7,8 +7,9 @@ use block::{Caps, Change, Extent, Op, Outcome, Qos, Request, RequestId, Span, Ta
 use disk::{Sheet, catalogue};
 use proptest::prelude::*;
 use sched::plan::Rules;
-use sched::policy::{self, Knobs};
-use sched::predict::{Distance, Predictor, Profile};
+use sched::policy::{self, Knobs, Learn};
+use sched::predict::mimic::Learning;
+use sched::predict::{Distance, Mimic, Predictor, Profile};
 use sched::{Action, Core, Input};
 
 /// Where requests go.
@@ -175,7 +176,11 @@ fn satf_takes_the_least_believed_access_time_and_of_equal_ones_the_first_submitt
 fn asatf_takes_the_least_access_time_less_the_weighted_wait_and_past_the_limit_the_oldest() {
     let limit = prop_oneof![Just(None), (1.0..3000.0f64).prop_map(|ms| Some(Span::from_ms(ms)))];
     let weight = prop_oneof![Just(0.006), 0.0..0.2f64, Just(1.0), Just(0.0)];
-    plays("asatf", 300, (weight, limit).prop_map(|(age_weight, age_limit)| Knobs { age_weight, age_limit, batch: 1 }));
+    plays(
+        "asatf",
+        300,
+        (weight, limit).prop_map(|(age_weight, age_limit)| Knobs { age_weight, age_limit, ..Knobs::default() }),
+    );
 }
 
 #[test]
@@ -204,7 +209,26 @@ fn batch_look_serves_the_oldest_batch_before_any_later_request() {
 }
 
 #[test]
+fn smtf_takes_the_least_known_time_and_what_its_base_would_where_that_is_unknown() {
+    let learn = prop::sample::select(vec![Learn::Set, Learn::Priority]);
+    let base = prop::sample::select(vec!["sstf", "c-look"]);
+    let learning = (any::<bool>(), any::<bool>(), 1..3u8).prop_map(|(interpolate, smooth, fewest)| Learning {
+        interpolate,
+        smooth,
+        fewest,
+        ..Learning::default()
+    });
+    check(300, (scenes(), learn, base, learning), |(scene, learn, base, learning)| {
+        let sheet = catalogue::find(scene.drive).unwrap().sheet;
+        let knobs = Knobs { learn, base, age_weight: 0.0, ..Knobs::default() };
+        let belief = Mimic::new(sheet.mechanics.layout.blocks(), learning);
+        Stage::new("smtf", knobs, scene, &sheet, belief).play();
+        Ok(())
+    });
+}
+
+#[test]
 fn every_policy_is_compared() {
-    let compared = ["fcfs", "look", "c-look", "sstf", "satf", "asatf", "batch-look"];
+    let compared = ["fcfs", "look", "c-look", "sstf", "satf", "asatf", "smtf", "batch-look"];
     assert!(policy::NAMES.iter().all(|name| compared.contains(name)), "{:?}", policy::NAMES);
 }

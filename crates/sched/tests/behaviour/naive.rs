@@ -1,7 +1,7 @@
 //! What each policy stands for, in its plainest form: look at every waiting request.
 
 use block::{Extent, Op, Span, Time};
-use sched::policy::{Knobs, Policy};
+use sched::policy::{Knobs, Learn, Policy};
 use sched::predict::Predictor;
 use sched::{Job, JobId, Jobs};
 
@@ -52,6 +52,7 @@ impl Naive {
             }
             "asatf" => return self.aged(now, belief, waiting),
             "look" => self.look(arm, waiting),
+            "smtf" => return self.mimicked(now, belief, waiting),
             "batch-look" => return self.batch_look(arm, waiting),
             other => panic!("{other} has no plain form here"),
         };
@@ -81,6 +82,19 @@ impl Naive {
         }
         let together: Vec<Waiting> = waiting.iter().filter(|job| self.batch.contains(&job.sequence)).copied().collect();
         self.look(arm, &together).map(|job| job.sequence).into_iter().collect()
+    }
+
+    /// 002 §6, in so many words.
+    fn mimicked<P: Predictor>(&mut self, now: Time, belief: &P, waiting: &[Waiting]) -> Vec<u64> {
+        let by_base = Naive { name: self.knobs.base, ..Naive::new("", self.knobs) }.choose(now, belief, waiting);
+        let knows = |job: &Waiting| belief.knows(belief.spot(Extent::new(job.start, 1)), job.op.writes());
+        let base = waiting.iter().find(|job| by_base.contains(&job.sequence));
+        let (head, _) = belief.head(now);
+        let known = waiting.iter().filter(|job| knows(job)).min_by_key(|job| (cost(belief, &head, job), job.sequence));
+        match self.knobs.learn {
+            Learn::Set if base.is_some_and(|job| !knows(job)) => by_base,
+            _ => known.map_or(by_base, |job| vec![job.sequence]),
+        }
     }
 
     fn aged<P: Predictor>(&self, now: Time, belief: &P, waiting: &[Waiting]) -> Vec<u64> {

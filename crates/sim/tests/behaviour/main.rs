@@ -1,11 +1,12 @@
 //! Whole experiments: the same bytes from the same seed, the same drive for every scheduler, belief that is worth its
 //! name, traces replayed as their mode says, searches that do not look at everything, and short commands that change
-//! nothing but who may step in.
+//! nothing but who may step in; and all this on what is not a disk, as far as it can be.
 
 mod belief;
 mod determinism;
 mod effort;
 mod files;
+mod other;
 mod plans;
 mod replay;
 mod short_commands;

@@ -174,3 +174,71 @@ fn one_device_of_several_is_chosen_by_name() {
     assert_eq!(once(&experiment(&file, "device = \"3\"")).meter.requests(), 2);
     assert_eq!(once(&experiment(&file, "device = \"all\"")).meter.requests(), 3);
 }
+
+/// Days like those of cello on the base disk of the Disk Mimic.
+fn like_cello(days: u32, policy: &str, time_scale: f64) -> String {
+    format!(
+        r#"
+        [drive]
+        model = "mimic-base"
+        [scheduler]
+        policy = "{policy}"
+        [[workload]]
+        name = "week"
+        kind = "cello-like"
+        days = {days}
+        replay = "hold"
+        time_scale = {time_scale:?}
+        "#
+    )
+}
+
+#[test]
+fn made_up_days_are_held_and_compressed_as_a_trace_is() {
+    let plain = once(&like_cello(1, "c-look", 1.0));
+    let fast = once(&like_cello(1, "c-look", 20.0));
+    let (day, squeezed) = (plain.meter.measured().as_secs(), fast.meter.measured().as_secs());
+    println!("{} requests in {day:.0} s and in {squeezed:.0} s; {:?}", plain.meter.requests(), fast.notes);
+    assert_eq!(plain.meter.requests(), fast.meter.requests());
+    assert!((day - 86_400.0).abs() < 60.0 && (4317.0..8640.0).contains(&squeezed));
+    assert!(fast.notes.iter().any(|note| note.starts_with("week: ") && note.contains("requests held")));
+}
+
+#[test]
+fn the_time_a_load_spent_at_the_disk_is_the_busy_share_of_the_time_simulated() {
+    for (policy, time_scale) in [("fcfs", 5.0), ("sstf", 20.0)] {
+        let results = crate::files::results(&like_cello(1, policy, time_scale));
+        let run = &results.runs[0];
+        let at_the_disk = run.disks[0].busy * run.simulated_seconds;
+        let commands = run.commands.count as f64 * run.commands.mean_ms / 1e3;
+        println!(
+            "{policy}, {time_scale} times as fast: {at_the_disk:.3} s at the disk, of {:.0} s",
+            run.simulated_seconds
+        );
+        assert!((at_the_disk / commands - 1.0).abs() < 1e-6, "{at_the_disk} s, commands {commands} s");
+    }
+}
+
+#[test]
+fn the_week_of_hplajw_is_held_and_compressed_a_thousand_times() {
+    let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces/public/ajw.1week.srt");
+    if !file.is_file() {
+        println!("SKIPPED: {} is not there; it was NOT replayed", file.display());
+        return;
+    }
+    let replayed = |policy: &str, time_scale: f64| {
+        let keys = format!("device = \"0\"\nreplay = \"hold\"\ntime_scale = {time_scale:?}");
+        let text = experiment(&file.display().to_string(), &keys).replace("fcfs", policy);
+        let run = crate::files::results(&text).runs.remove(0);
+        assert_eq!(run.requests, 42_252);
+        assert!(run.notes.iter().any(|note| note.contains("requests held")), "{:?}", run.notes);
+        (run.simulated_seconds, run.disks[0].busy * run.simulated_seconds)
+    };
+    for time_scale in [100.0, 1000.0] {
+        let ((fcfs, slow), (satf, quick)) = (replayed("fcfs", time_scale), replayed("satf", time_scale));
+        println!(
+            "{time_scale} times as fast: {slow:.1} s at the disk in {fcfs:.0} s; satf {quick:.1} s in {satf:.0} s"
+        );
+        assert!(fcfs >= 603_064.0 / time_scale && satf >= 603_064.0 / time_scale && quick < slow);
+    }
+}

@@ -17,5 +17,5 @@ pub struct Show {
 
 /// Does it.
 pub fn run(arguments: &Show) -> Result<(), Failure> {
-    print(&report::data_sheet(&disk::catalogue::find(&arguments.drive)?))
+    print(&report::data_sheet(&disk::catalogue::model(&arguments.drive)?))
 }

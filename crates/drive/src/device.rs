@@ -1,0 +1,87 @@
+//! What every simulated device can do, disk or not.
+
+use crate::{Account, Drive, Parts};
+use block::{Caps, Command, Outcome, Tag, Time};
+
+/// A device in virtual time: commands in, completions out. It keeps no clock; the caller guarantees that `now` never
+/// goes back.
+pub trait Machine {
+    /// What it can do.
+    fn caps(&self) -> Caps;
+
+    /// Gives it a command. The caller guarantees that fewer than `caps().depth` are in it.
+    fn issue(&mut self, now: Time, tag: Tag, command: Command);
+
+    /// When the next command completes, if nothing more is issued.
+    fn next(&self) -> Option<Time>;
+
+    /// Completes the command that `next` announced. The caller guarantees there is one.
+    fn finish(&mut self) -> (Time, Tag, Outcome, Parts);
+
+    /// Where its time went up to `now`, or to when the first command in flight was issued; the account begins anew.
+    fn take_account(&mut self, now: Time) -> Account;
+
+    /// Until when, up to `now`, it was last at work on its own account.
+    fn own_until(&mut self, now: Time) -> Time {
+        let _ = now;
+        Time::ZERO
+    }
+}
+
+impl Machine for Drive {
+    #[inline]
+    fn caps(&self) -> Caps {
+        Drive::caps(self)
+    }
+
+    #[inline]
+    fn issue(&mut self, now: Time, tag: Tag, command: Command) {
+        Drive::issue(self, now, tag, command);
+    }
+
+    #[inline]
+    fn next(&self) -> Option<Time> {
+        Drive::next(self)
+    }
+
+    #[inline]
+    fn finish(&mut self) -> (Time, Tag, Outcome, Parts) {
+        Drive::finish(self)
+    }
+
+    #[inline]
+    fn take_account(&mut self, now: Time) -> Account {
+        Drive::take_account(self, now)
+    }
+
+    fn own_until(&mut self, now: Time) -> Time {
+        self.advance(now);
+        Drive::own_until(self, now)
+    }
+}
+
+impl<M: Machine + ?Sized> Machine for Box<M> {
+    fn caps(&self) -> Caps {
+        (**self).caps()
+    }
+
+    fn issue(&mut self, now: Time, tag: Tag, command: Command) {
+        (**self).issue(now, tag, command);
+    }
+
+    fn next(&self) -> Option<Time> {
+        (**self).next()
+    }
+
+    fn finish(&mut self) -> (Time, Tag, Outcome, Parts) {
+        (**self).finish()
+    }
+
+    fn take_account(&mut self, now: Time) -> Account {
+        (**self).take_account(now)
+    }
+
+    fn own_until(&mut self, now: Time) -> Time {
+        (**self).own_until(now)
+    }
+}

@@ -1,0 +1,104 @@
+//! Devices that are not a disk. One file each.
+//!
+//! None of them changes its mind: what a command will take is known when it comes, and depends on nothing that comes
+//! later. A `Timing` says what; `Timed` makes a machine of it, with its account.
+
+mod flash;
+mod link;
+mod mirror;
+mod store;
+mod tape;
+
+use crate::Machine;
+use crate::account::{Account, Parts};
+use crate::machine::EINVAL;
+use block::{Caps, Command, Outcome, Tag, Time, Verb};
+use disk::Other;
+use disk::other::Kind;
+
+/// The machine of a device that is not a disk, at rest; what varies is given by the seed.
+#[must_use]
+pub fn machine(other: &Other, seed: u64) -> Box<dyn Machine> {
+    let caps = Caps { blocks: other.blocks(), depth: other.depth, seek: false };
+    match &other.kind {
+        Kind::Mirror(drive) => boxed(caps, mirror::Mirror::new(drive, seed)),
+        Kind::Flash(flash) => boxed(caps, flash::Flash::new(flash)),
+        Kind::Store(store) => boxed(caps, store::Store::new(store, seed)),
+        Kind::Tape(tape) => boxed(caps, tape::Tape::new(tape)),
+    }
+}
+
+fn boxed(caps: Caps, timing: impl Timing + 'static) -> Box<dyn Machine> {
+    let flying = Vec::with_capacity(usize::from(caps.depth));
+    Box::new(Timed { caps, timing, flying, account: Account::default() })
+}
+
+/// What commands take in a device.
+trait Timing {
+    /// The parts of a command given now. The caller guarantees that `now` never goes back, and that a transfer is of at
+    /// least a block and within the device.
+    fn serve(&mut self, now: Time, command: Command) -> Parts;
+}
+
+/// A command whose completion is known.
+#[derive(Clone, Copy, Debug)]
+struct Flying {
+    tag: Tag,
+    issued: Time,
+    end: Time,
+    outcome: Outcome,
+    parts: Parts,
+}
+
+/// A device whose commands take what they take.
+struct Timed<T> {
+    caps: Caps,
+    timing: T,
+    flying: Vec<Flying>,
+    account: Account,
+}
+
+impl<T: Timing> Machine for Timed<T> {
+    fn caps(&self) -> Caps {
+        self.caps
+    }
+
+    fn issue(&mut self, now: Time, tag: Tag, command: Command) {
+        let room = self.flying.len() < usize::from(self.caps.depth);
+        assert!(room, "a device takes no more commands than it has room for");
+        if self.flying.is_empty() {
+            self.account.until = now;
+        }
+        let at = command.at;
+        let sane = command.verb == Verb::Flush || (at.blocks > 0 && at.end().0 <= self.caps.blocks);
+        let (mut parts, outcome) = match command.verb {
+            _ if !sane => (Parts::default(), Outcome::Failed(EINVAL)),
+            Verb::Seek => (Parts::default(), Outcome::Ok),
+            _ => (self.timing.serve(now, command), Outcome::Ok),
+        };
+        if command.verb == Verb::Flush {
+            let last = self.flying.iter().map(|flying| flying.end).max().unwrap_or(now);
+            parts.queued += last.since(now + parts.total());
+        }
+        self.flying.push(Flying { tag, issued: now, end: now + parts.total(), outcome, parts });
+    }
+
+    fn next(&self) -> Option<Time> {
+        self.flying.iter().map(|flying| flying.end).min()
+    }
+
+    fn finish(&mut self) -> (Time, Tag, Outcome, Parts) {
+        let first = (0..self.flying.len()).min_by_key(|i| self.flying[*i].end).expect("a command is in flight");
+        let done = self.flying.remove(first);
+        self.account.served(done.issued, done.end, done.parts);
+        (done.end, done.tag, done.outcome, done.parts)
+    }
+
+    fn take_account(&mut self, now: Time) -> Account {
+        if self.flying.is_empty() {
+            self.account.until = now;
+        }
+        let fresh = Account { since: now, until: now, ..Account::default() };
+        std::mem::replace(&mut self.account, fresh)
+    }
+}

@@ -1,0 +1,65 @@
+//! The data sheet of a device that is not a disk.
+
+use super::number;
+use super::sheet::{Line, listed};
+use block::{Span, units};
+use disk::Other;
+use disk::other::{Flash, Kind, Store, Tape};
+
+/// What `drive show` prints of it.
+pub fn device(other: &Other) -> String {
+    let blocks = other.blocks();
+    let mut lines = vec![
+        ("capacity", format!("{} ({} blocks of 512 B)", units::show_blocks(blocks), number::count(blocks))),
+        ("commands in it", format!("up to {}", other.depth)),
+    ];
+    match &other.kind {
+        Kind::Mirror(drive) => lines.push(("two of", format!("{}: {}", drive.sheet.name, drive.sheet.title))),
+        Kind::Flash(flash) => lines.extend(memory(flash)),
+        Kind::Store(store) => lines.extend(network(store)),
+        Kind::Tape(tape) => lines.extend(reels(tape)),
+    }
+    let lines: String = lines.iter().map(|(name, value)| format!(" {name:<18}  {value}\n")).collect();
+    let title = format!(" {}\n\n{lines}\n", other.title);
+    title + &listed("sources", &other.sources) + &listed("assumed: no source prints these", &other.assumed)
+}
+
+fn memory(flash: &Flash) -> Vec<Line> {
+    vec![
+        ("channels", number::count(u64::from(flash.channels))),
+        ("latency", format!("read {}, write {}, wherever", time(flash.read), time(flash.write))),
+        ("bus", rate(flash.mb_s)),
+    ]
+}
+
+fn network(store: &Store) -> Vec<Line> {
+    let mut lines = vec![("latency", format!("{}, wherever", time(store.latency)))];
+    if store.jitter > Span::ZERO {
+        let spread = format!("longer by a log-normal time, median {}, sigma {}", time(store.jitter), store.sigma);
+        lines.push(("jitter (not known)", spread));
+    }
+    if store.tail_share > 0.0 {
+        let tail = format!("{} of commands {} longer", number::percent(store.tail_share), time(store.tail));
+        lines.push(("tail (not known)", tail));
+    }
+    lines.push(("network", rate(store.mb_s)));
+    lines
+}
+
+fn reels(tape: &Tape) -> Vec<Line> {
+    let wrap = units::show_blocks(tape.wrap_blocks());
+    vec![
+        ("wraps", format!("{} of {wrap}, to and fro", number::count(u64::from(tape.wraps)))),
+        ("locate", format!("{} from end to end, {} to another wrap", time(tape.full_length), time(tape.wrap_change))),
+        ("start", format!("{}; goes on for {} when nothing comes", time(tape.start), time(tape.stops_after))),
+        ("streams at", rate(tape.mb_s)),
+    ]
+}
+
+fn rate(mb_s: f64) -> String {
+    format!("{} MB/s", number::plain(mb_s))
+}
+
+fn time(span: Span) -> String {
+    number::seconds(span.as_secs())
+}

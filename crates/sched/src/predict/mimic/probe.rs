@@ -1,0 +1,298 @@
+//! Learning a device before it is used: each distance is tried from random places.
+
+use super::point::Point;
+use super::smooth::{Smooth, sampled};
+use super::table::{ALLOWED, Table, between};
+use super::{Grain, Summary};
+use block::{Command, Device, Extent, Lbn, Outcome, Place, Span, Tag, Time, Verb};
+use rand_core::Rng;
+use rand_pcg::Pcg64;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+/// How a device is learned before it is used.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Probing {
+    /// Times each distance is tried (002 §5.2).
+    pub samples: u32,
+    /// What stands for them.
+    pub summary: Summary,
+    /// Whether distances are interpolated where a line tells them, else each one is tried.
+    pub interpolate: bool,
+    /// Whether means are drawn to what distances like theirs take, and a line is one where chance explains what is off it;
+    /// else as in 002: a mean counts whole, and a line is one by the progressive rule of §5.3.
+    pub smooth: bool,
+    /// Distances are tried up to so many blocks either way; farther ones count as this far. 0: all there are.
+    pub reach: u64,
+    /// Distances are told apart by so many blocks, as in [`super::Learning`].
+    pub grain: u32,
+    /// Blocks a probe reads.
+    pub blocks: u32,
+    /// Distances kept at most.
+    pub most: usize,
+    /// The seed of the places tried.
+    pub seed: u64,
+}
+
+impl Default for Probing {
+    /// With the samples of 002 §5.2, in 1 MiB.
+    fn default() -> Probing {
+        Probing {
+            samples: 10,
+            summary: Summary::Mean,
+            interpolate: true,
+            smooth: true,
+            reach: 0,
+            grain: super::FINEST,
+            blocks: 2,
+            most: super::points(1 << 20),
+            seed: 1,
+        }
+    }
+}
+
+/// What it took to learn a device.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Effort {
+    /// Commands.
+    pub commands: u64,
+    /// Time of the device.
+    pub time: Span,
+    /// Share of the distances that are interpolated.
+    pub interpolated: f64,
+    /// Share of the distances for which memory did not suffice: only their mean is known.
+    pub coarse: f64,
+}
+
+/// A device being tried.
+pub(super) struct Prober<'a> {
+    device: &'a mut dyn Device,
+    how: Probing,
+    grain: Grain,
+    dice: Pcg64,
+    times: Vec<f32>,
+    /// Of each distance, its times where a summary is drawn from them.
+    pub(super) spread: BTreeMap<i32, [f32; SPREAD]>,
+    pub(super) effort: Effort,
+    pub(super) smooth: Smooth,
+    began: Time,
+}
+
+/// Distances of each cell from which the curve is learned.
+const CURVE: u32 = 32;
+
+/// Quantiles that stand for a distribution.
+pub(super) const SPREAD: usize = 16;
+
+/// A distance as it was tried.
+#[derive(Clone, Copy)]
+struct Tried {
+    distance: i32,
+    time: f32,
+    /// Of its samples.
+    variance: f32,
+    samples: u32,
+    /// Whether the times up to the next one lie on the line between the two.
+    line: bool,
+}
+
+impl<'a> Prober<'a> {
+    pub(super) fn new(device: &'a mut dyn Device, grain: Grain, how: &Probing) -> Prober<'a> {
+        let began = device.now();
+        let dice = Pcg64::new(u128::from(how.seed) << 1 | 1, 0x0A02_BDBF_7BB3_C0A7_AC28_FA16_A64A_BF96);
+        Prober {
+            device,
+            how: *how,
+            grain,
+            dice,
+            times: Vec::new(),
+            spread: BTreeMap::new(),
+            effort: Effort::default(),
+            smooth: Smooth::default(),
+            began,
+        }
+    }
+
+    /// Learns all distances within reach.
+    pub(super) fn learn(&mut self, tell: &mut dyn FnMut(f64)) -> Table {
+        let blocks = self.device.caps().blocks;
+        let room = blocks.saturating_sub(2 * u64::from(self.how.blocks)).max(1);
+        let reach = self.grain.of(if self.how.reach == 0 { room } else { self.how.reach.min(room) } as i64);
+        if self.how.smooth {
+            let dice = &mut self.dice;
+            let distances = sampled(reach, CURVE, &mut |below| (dice.next_u64() % u64::from(below)) as u32);
+            for distance in distances {
+                self.attempt(distance);
+            }
+        }
+        let table = if self.how.interpolate { self.by_lines(reach, tell) } else { self.one_by_one(reach, tell) };
+        self.effort.time = self.device.now().since(self.began);
+        table
+    }
+
+    fn one_by_one(&mut self, reach: i32, tell: &mut dyn FnMut(f64)) -> Table {
+        let mut tried = Vec::new();
+        for distance in -reach..=reach {
+            tried.push(self.attempt(distance));
+            if distance & 0xFFF == 0 {
+                tell(f64::from(distance + reach) / (2.0 * f64::from(reach) + 1.0));
+            }
+        }
+        table(&tried)
+    }
+
+    /// Between two distances a few more are tried, until they are seen to lie on the line or not; then the part is cut
+    /// where they are. Near distances come first, and of those within an octave the widest parts, so that where memory
+    /// ends, it ends for the farthest.
+    fn by_lines(&mut self, reach: i32, tell: &mut dyn FnMut(f64)) -> Table {
+        let mut all: Vec<Tried> = octaves(reach).map(|distance| self.attempt(distance)).collect();
+        let mut parts = BinaryHeap::new();
+        let part = |left: usize, right: usize, all: &[Tried]| {
+            let (left_at, right_at) = (i64::from(all[left].distance), i64::from(all[right].distance));
+            let near = left_at.abs().min(right_at.abs()).max(1).ilog2();
+            (right_at - left_at > 1).then_some((Reverse(near), right_at - left_at, Reverse(left), right))
+        };
+        parts.extend((1..all.len()).filter_map(|right| part(right - 1, right, &all)));
+        let mut steps = 0;
+        while let Some((_, width, Reverse(left), right)) = parts.pop() {
+            if all.len() >= self.how.most {
+                self.effort.coarse += (width - 1) as f64;
+                all[left].line = !self.how.smooth;
+                continue;
+            }
+            let (checked, line) = self.check(all[left], all[right]);
+            if line {
+                self.effort.interpolated += (width - 1) as f64;
+                all[left].line = true;
+                continue;
+            }
+            let mut ends = vec![left];
+            ends.extend((0..checked.len()).map(|i| all.len() + i));
+            ends.push(right);
+            all.extend(checked);
+            parts.extend(ends.windows(2).filter_map(|pair| part(pair[0], pair[1], &all)));
+            steps += 1;
+            if steps % 64 == 0 {
+                tell(all.len() as f64 / self.how.most as f64);
+            }
+        }
+        all.sort_unstable_by_key(|tried| tried.distance);
+        let distances = 2.0 * f64::from(reach) + 1.0;
+        self.effort.interpolated /= distances;
+        self.effort.coarse /= distances;
+        table(&all)
+    }
+
+    /// Tries distances between two until a line is seen to tell them or not to; what was tried, in order, and whether
+    /// it does.
+    fn check(&mut self, left: Tried, right: Tried) -> (Vec<Tried>, bool) {
+        let inside = i64::from(right.distance) - i64::from(left.distance) - 1;
+        let mut checked: Vec<Tried> = Vec::new();
+        for (count, allowed) in ALLOWED {
+            let count = count.min(inside as usize);
+            while checked.len() < count {
+                let offset = (self.dice.next_u64() % inside as u64) as i64;
+                let distance = (i64::from(left.distance) + 1 + offset) as i32;
+                if checked.iter().all(|tried| tried.distance != distance) {
+                    checked.push(self.attempt(distance));
+                }
+            }
+            let off = |tried: &Tried| tried.time - between(left.end(), right.end(), tried.distance);
+            let last = count == inside as usize || count == ALLOWED[ALLOWED.len() - 1].0;
+            let told = if self.how.smooth {
+                by_chance(&checked, &off, last)
+            } else {
+                let most = checked.iter().map(|tried| (off(tried) / tried.time).abs()).fold(0.0, f32::max);
+                // No number of points more mends what one has shown.
+                if most <= allowed { Some(true) } else { (last || most > 0.2).then_some(false) }
+            };
+            if let Some(line) = told {
+                checked.sort_unstable_by_key(|tried| tried.distance);
+                return (checked, line);
+            }
+        }
+        (checked, false)
+    }
+
+    /// Tries a distance.
+    fn attempt(&mut self, distance: i32) -> Tried {
+        let mut times = std::mem::take(&mut self.times);
+        times.clear();
+        for _ in 0..self.how.samples {
+            times.extend(self.sample(distance).map(|time| time.0 as f32));
+        }
+        times.sort_unstable_by(f32::total_cmp);
+        if self.how.summary == Summary::Probabilistic && !times.is_empty() {
+            let quantile = |i: usize| times[i * (times.len() - 1) / (SPREAD - 1)];
+            self.spread.insert(distance, std::array::from_fn(quantile));
+        }
+        let mean = Summary::Mean.of(&times);
+        let variance =
+            times.iter().map(|time| (time - mean) * (time - mean)).sum::<f32>() / (times.len().max(2) - 1) as f32;
+        let tried =
+            Tried { distance, time: self.how.summary.of(&times), variance, samples: times.len() as u32, line: false };
+        self.smooth.see_all(distance, tried.time, variance, times.len());
+        self.times = times;
+        tried
+    }
+
+    /// The time of a read so far from the end of another, at a random place.
+    fn sample(&mut self, distance: i32) -> Option<Span> {
+        let (blocks, length) = (self.device.caps().blocks as i64, i64::from(self.how.blocks));
+        let step = self.grain.blocks(distance);
+        let low = (-step - length).max(0);
+        let high = (blocks - length).min(blocks - 2 * length - step);
+        if high < low {
+            return None;
+        }
+        let start = low + (self.dice.next_u64() % (high - low + 1) as u64) as i64;
+        self.read(start)?;
+        self.read(start + length + step)
+    }
+
+    fn read(&mut self, start: i64) -> Option<Span> {
+        let at = Extent { start: Lbn(start as u64), blocks: self.how.blocks };
+        let began = self.device.now();
+        self.device.issue(Tag(0), Command { verb: Verb::Read, at, place: Place::Nowhere });
+        let (ended, _, outcome) = self.device.next(Time::NEVER)?;
+        self.effort.commands += 1;
+        (outcome == Outcome::Ok).then(|| ended.since(began))
+    }
+}
+
+/// What is kept of what was tried.
+fn table(tried: &[Tried]) -> Table {
+    let point = |tried: &Tried| {
+        let mut point = tried.end();
+        point.lead(tried.line);
+        point
+    };
+    Table::of(&tried.iter().map(point).collect::<Vec<_>>())
+}
+
+impl Tried {
+    fn end(self) -> Point {
+        Point::new(self.distance, self.time, self.samples)
+    }
+}
+
+/// Whether chance explains how far from a line these lie, or nothing yet.
+fn by_chance(checked: &[Tried], off: &dyn Fn(&Tried) -> f32, last: bool) -> Option<bool> {
+    let count = checked.len() as f32;
+    let noise: f32 = checked.iter().map(|tried| tried.variance / tried.samples.max(1) as f32).sum::<f32>() / count;
+    // The ends of the line are as uncertain as what is between: that adds two thirds. A hundredth is near enough.
+    let square = |tried: &Tried| off(tried).powi(2) / (noise * 5.0 / 3.0 + (0.01 * tried.time).powi(2));
+    let excess = checked.iter().map(square).sum::<f32>() / count;
+    if last {
+        return Some(excess <= 1.6);
+    }
+    (excess > 1.0 + 9.0 / count.sqrt()).then_some(false)
+}
+
+/// Powers of two up to `reach`, either way, and zero: in order.
+fn octaves(reach: i32) -> impl Iterator<Item = i32> {
+    let up = move || (0..31).map(|bit| 1i32 << bit).take_while(move |distance| *distance < reach).chain([reach]);
+    let mut down: Vec<i32> = up().map(|distance| -distance).collect();
+    down.reverse();
+    down.into_iter().chain([0]).chain(up())
+}

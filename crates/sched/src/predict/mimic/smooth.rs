@@ -1,0 +1,230 @@
+//! What distances like this one take: a smooth curve, to which the mean of few samples is drawn.
+//!
+//! Times of one distance scatter by a revolution, and the least of many noisy means is the luckiest, not the best. So a
+//! mean counts for as much as it is worth: after `n` samples of a distance it is `m + n/(n + k)·(mean − m)`, where `m` is
+//! what distances of about this size take and `k` the variance within a distance over that between distances
+//! (empirical Bayes). Where distance tells nothing but the seek, as on a drive with many zones, only the curve is left.
+
+use super::point::Point;
+use super::table::least;
+
+/// Cells of an octave of distances.
+const CELLS: usize = 8;
+const OCTAVES: usize = 32;
+/// Cells of one direction.
+const SIDE: usize = CELLS * OCTAVES;
+/// Samples before a cell tells anything.
+const FEWEST: f32 = 8.0;
+/// Samples beyond which a cell's mean moves no more slowly.
+const MOST: f32 = 4096.0;
+
+/// Samples the curve counts for at most.
+const MOST_WEIGHT: f32 = 1e3;
+
+/// One cell.
+#[derive(Clone, Copy, Debug, Default)]
+struct Cell {
+    samples: f32,
+    mean: f32,
+    /// Of single times about the mean.
+    variance: f32,
+    /// Of the means of distances about it: from how two times of one distance vary together.
+    between: f32,
+    pairs: f32,
+}
+
+impl Cell {
+    /// Samples the curve counts for against those of a distance.
+    fn weight(&self) -> f32 {
+        // What chance alone would show between distances is no reason to trust their means.
+        let between = self.between - self.variance / self.pairs.max(1.0).sqrt();
+        let least = self.variance * 1e-3;
+        if between <= least { MOST_WEIGHT } else { ((self.variance - between) / between).clamp(0.0, MOST_WEIGHT) }
+    }
+}
+
+/// What the curve is learned from.
+#[derive(Clone, Debug)]
+pub(super) struct Smooth {
+    cells: Vec<Cell>,
+}
+
+impl Default for Smooth {
+    fn default() -> Smooth {
+        Smooth { cells: vec![Cell::default(); 2 * SIDE + 1] }
+    }
+}
+
+/// The cell of a distance: in order of distance, zero in the middle.
+fn cell(distance: i32) -> usize {
+    let size = distance.unsigned_abs();
+    if size == 0 {
+        return SIDE;
+    }
+    let octave = size.ilog2();
+    let part = ((u64::from(size) * CELLS as u64) >> octave) as usize - CELLS;
+    let offset = octave as usize * CELLS + part;
+    if distance > 0 { SIDE + 1 + offset } else { SIDE - 1 - offset }
+}
+
+/// The distance in the middle of a cell.
+fn centre(cell: usize) -> f32 {
+    if cell == SIDE {
+        return 0.0;
+    }
+    let offset = if cell > SIDE { cell - SIDE - 1 } else { SIDE - 1 - cell };
+    let octave = offset / CELLS;
+    let size = (CELLS + offset % CELLS) as f32 + 0.5;
+    let size = (size * (1u64 << octave) as f32 / CELLS as f32).max(1.0);
+    if cell > SIDE { size } else { -size }
+}
+
+/// So many random distances of each cell up to `reach`, by `draw`, which draws a number below another; all there are where
+/// a cell has no more.
+pub(super) fn sampled(reach: i32, count: u32, draw: &mut dyn FnMut(u32) -> u32) -> Vec<i32> {
+    let mut distances = vec![0];
+    for octave in 0..reach.max(1).ilog2() + 1 {
+        for part in 0..CELLS as u32 {
+            let edge = |part: u32| (u64::from(CELLS as u32 + part) << octave).div_ceil(CELLS as u64);
+            let (low, high) = (edge(part), edge(part + 1).min(reach as u64 + 1));
+            let width = high.saturating_sub(low) as u32;
+            for sign in [1, -1] {
+                let mut add = |offset: u32| distances.push(sign * (low as i64 + i64::from(offset)) as i32);
+                if width <= count { (0..width).for_each(&mut add) } else { (0..count).for_each(|_| add(draw(width))) }
+            }
+        }
+    }
+    distances
+}
+
+/// The curve as it was last drawn.
+#[derive(Clone, Debug)]
+pub(super) struct Curve {
+    /// By cell.
+    strokes: Vec<Stroke>,
+    /// Their times in the middle.
+    times: Vec<f32>,
+}
+
+/// The curve in one cell.
+#[derive(Clone, Copy, Debug)]
+struct Stroke {
+    /// In its middle, infinite where it is not known.
+    time: f32,
+    middle: f32,
+    /// How it rises before and after the middle.
+    before: f32,
+    after: f32,
+    /// Samples it counts for against those of a distance.
+    weight: f32,
+}
+
+impl Curve {
+    /// What distances like this one take; nothing before a few were seen.
+    pub(super) fn time(&self, distance: i32) -> Option<f32> {
+        let stroke = &self.strokes[cell(distance)];
+        stroke.time.is_finite().then(|| stroke.at(distance))
+    }
+
+    /// What a point tells, where its mean counts for what it is worth.
+    pub(super) fn worth(&self, point: Point) -> f32 {
+        let stroke = &self.strokes[cell(point.distance)];
+        if !stroke.time.is_finite() {
+            return point.time();
+        }
+        let (curve, samples) = (stroke.at(point.distance), f32::from(point.samples()));
+        curve + (point.time() - curve) * samples / (samples + stroke.weight)
+    }
+
+    /// Nothing on it in `from..=to` takes less.
+    pub(super) fn least(&self, from: i32, to: i32) -> f32 {
+        let (first, last) = (cell(from).saturating_sub(1), (cell(to) + 1).min(2 * SIDE));
+        least(&self.times[first..=last])
+    }
+}
+
+impl Stroke {
+    fn at(&self, distance: i32) -> f32 {
+        let off = distance as f32 - self.middle;
+        self.time + off * if off < 0.0 { self.before } else { self.after }
+    }
+}
+
+impl Smooth {
+    /// Draws the curve.
+    pub(super) fn curve(&self) -> Curve {
+        let told = |at: usize| self.cells.get(at).filter(|cell| cell.samples >= FEWEST).map(|cell| cell.mean);
+        let rise = |at: usize, to: Option<usize>| {
+            let to = to?;
+            Some((told(to)? - told(at)?) / (centre(to) - centre(at)))
+        };
+        let stroke = |at: usize| Stroke {
+            time: told(at).unwrap_or(f32::INFINITY),
+            middle: centre(at),
+            before: rise(at, at.checked_sub(1)).unwrap_or(0.0),
+            after: rise(at, Some(at + 1)).unwrap_or(0.0),
+            weight: self.cells[at].weight(),
+        };
+        let strokes: Vec<Stroke> = (0..self.cells.len()).map(stroke).collect();
+        Curve { times: strokes.iter().map(|stroke| stroke.time).collect(), strokes }
+    }
+
+    /// The device is no longer what it was: what comes now weighs more.
+    pub(super) fn forget(&mut self) {
+        for cell in &mut self.cells {
+            (cell.samples, cell.pairs) = (cell.samples.min(FEWEST), cell.pairs.min(FEWEST));
+        }
+    }
+
+    /// A time was seen where the curve is at `curve`; `before` is the mean of this very distance until now.
+    pub(super) fn see(&mut self, distance: i32, time: f32, curve: Option<f32>, before: Option<f32>) {
+        let cell = &mut self.cells[cell(distance)];
+        let curve = curve.unwrap_or(cell.mean);
+        cell.samples = (cell.samples + 1.0).min(MOST);
+        cell.mean += (time - cell.mean) / cell.samples;
+        if cell.samples >= 2.0 {
+            cell.variance += ((time - curve) * (time - curve) - cell.variance) / (cell.samples - 1.0);
+        }
+        if let Some(mean) = before {
+            cell.pairs = (cell.pairs + 1.0).min(MOST);
+            cell.between += ((time - curve) * (mean - curve) - cell.between) / cell.pairs;
+        }
+    }
+
+    /// The mean of so many samples of one distance, and their variance, were seen at once.
+    pub(super) fn see_all(&mut self, distance: i32, mean: f32, variance: f32, samples: usize) {
+        if samples == 0 {
+            return;
+        }
+        let cell = &mut self.cells[cell(distance)];
+        // Each distance counts once, but is sure of more.
+        let share = samples as f32 / (cell.samples + samples as f32);
+        cell.samples += samples as f32;
+        let off = mean - cell.mean;
+        cell.mean += off * share;
+        // As much is learned of what differs between distances as from this many pairs of single times.
+        cell.pairs += (samples * samples) as f32 / 2.0;
+        let between = off * (mean - cell.mean) - variance / samples as f32;
+        cell.between += (between - cell.between) * share;
+        cell.variance += (variance + between.max(0.0) - cell.variance) * share;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_are_in_order_of_distance() {
+        let mut sizes: Vec<i32> = (0..31).flat_map(|bit| [1 << bit, (1 << bit) + (1 << bit >> 1)]).collect();
+        sizes.push(i32::MAX);
+        for pair in sizes.windows(2) {
+            assert!(cell(pair[0]) <= cell(pair[1]), "{pair:?}");
+            assert!(cell(-pair[1]) <= cell(-pair[0]), "{pair:?}");
+        }
+        for distance in sizes.iter().flat_map(|size| [*size, -*size, 0]).filter(|size| size.abs() > 1 << 12) {
+            let middle = centre(cell(distance));
+            assert!((middle - distance as f32).abs() <= 0.13 * (distance as f32).abs(), "{distance} {middle}");
+        }
+    }
+}

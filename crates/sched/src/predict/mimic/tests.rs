@@ -1,0 +1,207 @@
+//! The table against a plain map, and what the Mimic promises of it.
+
+use super::point::Point;
+use super::smooth::Smooth;
+use super::table::Table;
+use super::{Known, Learned, Learning, Mimic, Probing, Summary};
+use crate::predict::{Predictor, UNKNOWN};
+use block::{Caps, Command, Device, Extent, Lbn, Outcome, Place, Tag, Time, Verb};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Distances near and far, seen often and seldom.
+fn seen() -> impl Strategy<Value = Vec<(i32, u32)>> {
+    let distance = prop_oneof![-40..40i32, -100_000..100_000i32, Just(i32::MAX), Just(-i32::MAX)];
+    prop::collection::vec((distance, 1..20_000_000u32), 0..600)
+}
+
+proptest! {
+    #[test]
+    fn without_lines_it_is_a_map_of_means(seen in seen()) {
+        let mut table = Table::default();
+        let mut naive: BTreeMap<i32, (f64, u32)> = BTreeMap::new();
+        for (distance, time) in seen {
+            table.observe(distance, time as f32, None);
+            let (sum, count) = naive.entry(distance).or_default();
+            (*sum, *count) = (*sum + f64::from(time), *count + 1);
+        }
+        prop_assert_eq!(table.len(), naive.len());
+        for (distance, (sum, count)) in &naive {
+            let (mean, found) = (sum / f64::from(*count), table.time(*distance, 1).unwrap());
+            prop_assert!((f64::from(found) - mean).abs() <= 5e-3 * mean + 1.0, "{distance}: {found}, not {mean}");
+            let beside = distance.saturating_add(1);
+            prop_assert_eq!(table.time(beside, 1).is_some(), naive.contains_key(&beside));
+            prop_assert_eq!(table.time(*distance, 2).is_some(), *count >= 2);
+        }
+    }
+
+    #[test]
+    fn nothing_takes_less_than_the_least(seen in seen(), from in -120_000..120_000i32, width in 0..200_000i32, lines: bool) {
+        let mut table = Table::default();
+        let mut smooth = Smooth::default();
+        for (i, (distance, time)) in seen.iter().enumerate() {
+            smooth.see(*distance, *time as f32, table.curve_at(*distance), table.known(*distance));
+            if i % 100 == 99 {
+                table.draw(Some(smooth.curve()));
+            }
+            table.observe(*distance, *time as f32, lines.then_some(1));
+        }
+        let to = from + width;
+        let least = table.least(from, to);
+        let inside = seen.iter().map(|(distance, _)| *distance).filter(|it| (from..=to).contains(it));
+        for distance in inside.chain([from, to, from + width / 2]) {
+            if let Some(time) = table.time(distance, 1) {
+                prop_assert!(least <= time * 1.0001, "{distance}: {time} < {least}");
+            }
+        }
+    }
+
+    #[test]
+    fn points_stay_in_order_and_counted(seen in seen()) {
+        let mut table = Table::default();
+        for (distance, time) in seen {
+            table.observe(distance, time as f32, Some(1));
+            if table.len() > 300 {
+                table.thin();
+            }
+        }
+        let points: Vec<Point> = table.points().collect();
+        prop_assert_eq!(points.len(), table.len());
+        prop_assert!(points.is_sorted_by(|one, next| one.distance < next.distance));
+        prop_assert!(points.last().is_none_or(|last| !last.leads()));
+    }
+}
+
+#[test]
+fn a_line_takes_the_place_of_what_lies_on_it() {
+    let mut table = Table::default();
+    for distance in 0..1000 {
+        table.observe(distance, 1e6 + 1e3 * distance as f32, Some(1));
+    }
+    assert!(table.len() < 20, "{} points are kept of a straight line", table.len());
+    for distance in 0..1000 {
+        let (time, true_time) = (table.time(distance, 1).unwrap(), 1e6 + 1e3 * distance as f32);
+        assert!((time - true_time).abs() < 0.02 * true_time, "{distance}: {time}");
+    }
+    // What does not lie on it breaks it.
+    table.observe(501, 9e6, Some(1));
+    assert!((table.time(501, 1).unwrap() - 9e6).abs() < 1e4);
+}
+
+#[test]
+fn few_samples_count_for_little_where_distances_differ_by_chance() {
+    let mut smooth = Smooth::default();
+    let mut table = Table::default();
+    // A hundred times of nine tenths of a revolution's spread, in no relation to the distance.
+    for i in 0..4000i32 {
+        let (distance, time) = (10_000 + i % 500, 3e6 + (i * 7919 % 6000) as f32 * 1e3);
+        smooth.see(distance, time, table.curve_at(distance), table.known(distance));
+        table.observe(distance, time, None);
+        if i % 500 == 499 {
+            table.draw(Some(smooth.curve()));
+        }
+    }
+    table.observe(11_111, 3e6, None);
+    let lucky = table.time(11_111, 1).unwrap();
+    assert!(lucky > 5.5e6, "one lucky sample is believed: {lucky}");
+}
+
+/// A device on which a command takes 2 ms and 1 µs for each block from the last, and then this times that.
+struct Ruler {
+    now: Time,
+    arm: u64,
+    pending: Option<(Tag, Time)>,
+    times: u64,
+}
+
+impl Device for Ruler {
+    fn caps(&self) -> Caps {
+        Caps { blocks: 1 << 20, depth: 1, seek: false }
+    }
+
+    fn now(&self) -> Time {
+        self.now
+    }
+
+    fn issue(&mut self, tag: Tag, command: Command) {
+        let time = 2_000_000 + self.arm.abs_diff(command.at.start.0) * 1000;
+        self.arm = command.at.end().0;
+        self.pending = Some((tag, Time(self.now.0 + time * self.times)));
+    }
+
+    fn next(&mut self, _: Time) -> Option<(Time, Tag, Outcome)> {
+        let (tag, end) = self.pending.take()?;
+        self.now = end;
+        Some((end, tag, Outcome::Ok))
+    }
+}
+
+fn ruler(times: u64) -> Ruler {
+    Ruler { now: Time::ZERO, arm: 0, pending: None, times }
+}
+
+#[test]
+fn probes_find_what_a_distance_takes_and_where_lines_are() {
+    for smooth in [true, false] {
+        let learned = Learned::by_probing(&mut ruler(1), &Probing { smooth, ..Probing::default() }, &mut |_| ());
+        assert!(learned.len() < 4000, "{} points for two lines", learned.len());
+        assert!(learned.effort.interpolated > 0.9, "{:?}", learned.effort);
+        for distance in [-900_000, -5000, -2, 0, 2, 640, 77_776, 900_000i64] {
+            let (time, wanted) = (learned.time(distance).unwrap().0, 2_000_000 + distance.unsigned_abs() * 1000);
+            assert!(time.abs_diff(wanted) < wanted / 50 + 3000, "{distance}: {time}, not {wanted}");
+        }
+    }
+}
+
+#[test]
+fn every_summary_is_one_of_the_times() {
+    let times = [1.0, 2.0, 3.0, 10.0];
+    let of = |summary: Summary| summary.of(&times);
+    assert_eq!(of(Summary::Mean), 4.0);
+    assert_eq!(of(Summary::Median), 2.5);
+    assert_eq!((of(Summary::Minimum), of(Summary::Maximum)), (1.0, 10.0));
+}
+
+/// Feeds a Mimic what a device answers; the mean error of its last thousand expectations, as a share.
+fn follow(mimic: &mut Mimic, device: &mut Ruler, requests: u64) -> f64 {
+    let (mut error, mut counted) = (0.0, 0);
+    let mut dice = requests;
+    for i in 0..requests {
+        dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let at = Extent { start: Lbn((dice >> 44) & !7), blocks: 8 };
+        let command = Command { verb: Verb::Read, at, place: Place::Nowhere };
+        let (head, key) = mimic.head(device.now());
+        assert_eq!(key, mimic.arm().0);
+        let expected = mimic.cost(&head, mimic.key(mimic.spot(at)), (), false);
+        let began = device.now();
+        device.issue(Tag(0), command);
+        mimic.issued(began, &command, at.start);
+        let (end, ..) = device.next(Time::NEVER).unwrap();
+        mimic.observed(end, &command, Outcome::Ok);
+        if i + 1000 >= requests && expected < UNKNOWN {
+            error += (expected as f64 / end.since(began).0 as f64 - 1.0).abs();
+            counted += 1;
+        }
+    }
+    error / f64::from(counted.max(1))
+}
+
+#[test]
+fn what_changes_is_learned_anew() {
+    let mut device = ruler(1);
+    let learned = Learned::by_probing(&mut device, &Probing::default(), &mut |_| ());
+    let mut mimic = Mimic::knowing(Arc::new(learned), Learning::default());
+    assert!(follow(&mut mimic, &mut device, 20_000) < 0.03);
+    device.times = 2;
+    assert!(follow(&mut mimic, &mut device, 1000) > 0.2, "nothing changed");
+    assert!(follow(&mut mimic, &mut device, 20_000) < 0.05);
+}
+
+#[test]
+fn what_is_kept_is_the_same_after_it_was_told() {
+    let learned = Learned::by_probing(&mut ruler(1), &Probing::default(), &mut |_| ());
+    let known: Vec<Known> = learned.known().collect();
+    let again = Learned::of(learned.blocks(), learned.grain(), known.iter().copied(), learned.effort);
+    assert_eq!(again.known().collect::<Vec<_>>(), known);
+}
