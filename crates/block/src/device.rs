@@ -18,3 +18,21 @@ pub trait Device {
     /// The next command to come back, and when it did; nothing when `until` is reached first. Afterwards it is that time.
     fn next(&mut self, until: Time) -> Option<(Time, Tag, Outcome)>;
 }
+
+impl<D: Device + ?Sized> Device for &mut D {
+    fn caps(&self) -> Caps {
+        (**self).caps()
+    }
+
+    fn now(&self) -> Time {
+        (**self).now()
+    }
+
+    fn issue(&mut self, tag: Tag, command: Command) {
+        (**self).issue(tag, command);
+    }
+
+    fn next(&mut self, until: Time) -> Option<(Time, Tag, Outcome)> {
+        (**self).next(until)
+    }
+}

@@ -2,7 +2,7 @@
 
 use crate::{
     After, Ahead, Cache, Child, Drain, DrivePlan, LayoutPlan, ListPlan, Order, Overheads, Parity, SeekCurve, Sparing,
-    TreePlan,
+    TreePlan, Truth,
 };
 use block::Span;
 use std::fmt::Write;
@@ -54,7 +54,21 @@ pub fn write(plan: &DrivePlan) -> String {
     if plan.queue.depth > 1 {
         text += &format!("\n[queue]\ndepth = {}\nage_limit = {}\n", plan.queue.depth, ms(plan.queue.age_limit));
     }
+    text += &truth(&plan.truth);
     text
+}
+
+/// What nobody outside knows, where anything is given.
+fn truth(truth: &Truth) -> String {
+    let (seek_noise, late_by, wander_period) = (ms(truth.seek_noise), ms(truth.late_by), ms(truth.wander_period));
+    match *truth == Truth::default() {
+        true => String::new(),
+        false => format!(
+            "\n[truth]\nseek_noise = {seek_noise}\nlate_share = {:?}\nlate_by = {late_by}\nrpm_offset = {:?}\n\
+             rpm_wander = {:?}\nwander_period = {wander_period}\n",
+            truth.late_share, truth.rpm_offset, truth.rpm_wander,
+        ),
+    }
 }
 
 /// Puts a line of `[overhead]` before its inner tables.

@@ -100,3 +100,38 @@ impl Reading {
         self.0.finish_and_clear();
     }
 }
+
+/// Follows a profile: its steps, and how much of the drive is mapped.
+pub struct Profiling(ProgressBar);
+
+impl Profiling {
+    /// Before the first command; `of` says of what the share is.
+    pub fn new(of: &str) -> Profiling {
+        let bar = ProgressBar::new(1000);
+        let style = ProgressStyle::with_template("{bar:30} {percent:>3} % {prefix}  {msg}  {eta} to go");
+        bar.set_style(style.expect("the template is valid"));
+        bar.set_prefix(of.to_owned());
+        bar.enable_steady_tick(REFRESH);
+        Profiling(bar)
+    }
+
+    /// So much is done, of 1.
+    pub fn share(&self, done: f64) {
+        self.0.set_position((done * 1000.0) as u64);
+    }
+
+    /// Takes it away.
+    pub fn finish(self) {
+        self.0.finish_and_clear();
+    }
+}
+
+impl profile::Watch for Profiling {
+    fn step(&mut self, step: profile::Step) {
+        self.0.set_message(step.to_string());
+    }
+
+    fn mapped(&mut self, done: u64, all: u64) {
+        self.0.set_position((u128::from(done) * 1000 / u128::from(all.max(1))) as u64);
+    }
+}

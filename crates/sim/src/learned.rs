@@ -1,29 +1,15 @@
 //! What the Disk Mimic knows of a device before a run.
 
-use crate::bench::Bench;
-use crate::unit::{Unit, unit};
+use crate::unit::bench;
 use block::{At, BadInput};
-use drive::Machine;
-use load::experiment::{Before, Case, DriveChoice, Experiment, Predictor};
+use load::experiment::{Before, Case, Experiment, Predictor};
 use load::results;
 use rayon::prelude::*;
-use sched::predict::mimic::{Learned, Probing};
+use sched::predict::mimic::Learned;
 use std::sync::Arc;
 
 /// Seed of the device that is probed.
 const PROBED: u64 = 0xD15C_0316;
-
-/// Learns a device of the catalogue, or of a drive file, by probing one of its make; `tell` is told from time to time what
-/// share of the work is done.
-///
-/// # Errors
-/// When there is no such device.
-pub fn probe(choice: &DriveChoice, probing: &Probing, tell: &mut dyn FnMut(f64)) -> Result<Learned, BadInput> {
-    Ok(match unit(&DriveChoice { queue: 1, ..choice.clone() }, PROBED)? {
-        Unit::Disk(_, drive) => Learned::by_probing(&mut Bench::new(*drive), probing, tell),
-        Unit::Other(_, machine) => Learned::by_probing(&mut Bench::new(machine), probing, tell),
-    })
-}
 
 /// What the Disk Mimic of an experiment knows before it begins, if anything.
 pub(crate) fn learned(experiment: &Experiment) -> Result<Option<Arc<Learned>>, BadInput> {
@@ -33,13 +19,14 @@ pub(crate) fn learned(experiment: &Experiment) -> Result<Option<Arc<Learned>>, B
     }
     Ok(match &scheduler.mimic.before {
         Before::Nothing => None,
-        Before::Probed(probing) => Some(Arc::new(probe(&experiment.drive, probing, &mut |_| ())?)),
+        Before::Probed(probing) => {
+            // Another device of the same make, not the one that is scheduled.
+            let mut device = bench(&experiment.drive, PROBED)?;
+            Some(Arc::new(Learned::by_probing(&mut *device, probing, &mut |_| ())))
+        }
         Before::Table(path) => {
             let learned = load::learned::read(path)?;
-            let blocks = match unit(&experiment.drive, PROBED)? {
-                Unit::Disk(_, drive) => drive.caps().blocks,
-                Unit::Other(_, machine) => machine.caps().blocks,
-            };
+            let blocks = bench(&experiment.drive, PROBED)?.caps().blocks;
             if learned.blocks() != blocks {
                 let what = format!("learned of a device of {} blocks; the drive has {blocks}", learned.blocks());
                 let mend = "make it anew of this drive with `halfturn profile --mimic`";

@@ -5,7 +5,7 @@
 
 mod bench;
 mod drives;
-pub mod learned;
+mod learned;
 mod oracle;
 mod simulate;
 mod timeline;
@@ -17,3 +17,4 @@ pub mod validate;
 pub use bench::Bench;
 pub use simulate::{Effort, Replication, Watch, replicate, simulate};
 pub use timeline::{Step, Timeline, Window, timeline};
+pub use unit::bench;

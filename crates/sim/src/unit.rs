@@ -1,6 +1,7 @@
 //! The device of an experiment: a disk or another.
 
-use block::{At, BadInput};
+use crate::bench::Bench;
+use block::{At, BadInput, Device};
 use disk::{Model, Other, Sheet, Truth};
 use drive::{Drive, Machine};
 use load::experiment::DriveChoice;
@@ -48,5 +49,16 @@ pub(crate) fn unit(choice: &DriveChoice, seed: u64) -> Result<Unit, BadInput> {
             let machine = drive::other::machine(&other, seed);
             Unit::Other(Box::new(other), machine)
         }
+    })
+}
+
+/// The same on a bench, for those who learn it.
+///
+/// # Errors
+/// When there is none of this name, or it cannot be had like that.
+pub fn bench(choice: &DriveChoice, seed: u64) -> Result<Box<dyn Device>, BadInput> {
+    Ok(match unit(choice, seed)? {
+        Unit::Disk(_, drive) => Box::new(Bench::new(*drive)),
+        Unit::Other(_, machine) => Box::new(Bench::new(machine)),
     })
 }

@@ -1,8 +1,7 @@
 //! Verbs and options of the contract that a later version brings: refused by name, and shown in no help.
 
 /// Words from the first on, and how the whole is named to the user.
-const VERBS: [(&[&str], &str); 6] = [
-    (&["profile"], "halfturn profile"),
+const VERBS: [(&[&str], &str); 5] = [
     (&["serve"], "halfturn serve"),
     (&["volume"], "halfturn volume"),
     (&["bench"], "halfturn bench"),

@@ -2,6 +2,7 @@
 
 mod drive;
 pub mod later;
+mod profile;
 mod reproduce;
 mod simulate;
 mod trace;
@@ -15,6 +16,7 @@ use clap::{Subcommand, ValueEnum};
 pub enum Verb {
     Simulate(simulate::Simulate),
     Reproduce(reproduce::Reproduce),
+    Profile(profile::Profile),
     #[command(subcommand)]
     Drive(drive::Drive),
     #[command(subcommand)]
@@ -35,6 +37,7 @@ pub fn run(verb: Verb) -> Result<(), Failure> {
     match verb {
         Verb::Simulate(arguments) => simulate::run(&arguments),
         Verb::Reproduce(arguments) => reproduce::run(&arguments),
+        Verb::Profile(arguments) => profile::run(&arguments),
         Verb::Drive(verb) => drive::run(&verb),
         Verb::Trace(verb) => trace::run(&verb),
     }

@@ -12,6 +12,7 @@ fn help_of_every_verb() {
         &[][..],
         &["simulate"],
         &["reproduce"],
+        &["profile"],
         &["drive"],
         &["drive", "list"],
         &["drive", "show"],
@@ -53,6 +54,54 @@ fn json_has_the_schema_and_every_run() {
     assert_eq!(policies, ["fcfs", "satf"]);
     assert_eq!(json["runs"][0]["classes"]["readers"]["requests"], json["runs"][0]["requests"]);
     assert!(text.ends_with("}\n"));
+}
+
+#[test]
+fn profile_says_what_it_found_and_its_drive_can_be_simulated() {
+    let folder = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    let path = folder.join("learned.toml").to_string_lossy().into_owned();
+    let text = said(&["profile", "simulated:mimic-base", "--quick", "-o", &path]);
+    insta::assert_snapshot!(text.replace(&path, "learned.toml"));
+    assert!(said(&["drive", "show", &path]).contains("Profile of simulated:mimic-base"));
+    let small = said(&["simulate", &data("small.toml"), "--set", &format!("drive.model={path}")]);
+    assert!(small.contains("satf"), "{small}");
+}
+
+#[test]
+fn profile_of_a_mimic_is_a_table_to_schedule_by() {
+    let folder = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    let path = folder.join("mimic.toml").to_string_lossy().into_owned();
+    let text = said(&["profile", "simulated:flash-x25m", "--mimic", "--quick", "-o", &path]);
+    insta::assert_snapshot!(text.replace(&path, "mimic.toml"));
+    let (small, table) = (data("small.toml"), format!("scheduler.mimic.table={path}"));
+    let sets = ["--set", "drive.model=flash-x25m", "--set", "scheduler.policy=smtf", "--set", &table];
+    let arguments: Vec<&str> = ["simulate", &small].into_iter().chain(sets).collect();
+    assert!(said(&arguments).contains("learned before from "));
+}
+
+#[test]
+fn profile_of_what_does_not_turn() {
+    insta::assert_snapshot!(said(&["profile", "simulated:flash-x25m"]));
+}
+
+#[test]
+fn an_experiment_on_a_learned_drive_ends_as_on_the_drive_itself() {
+    let folder = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    let path = folder.join("learned-st318437lw.toml").to_string_lossy().into_owned();
+    said(&["profile", "simulated:st318437lw", "-o", &path]);
+    let of = |drive: &str| {
+        let (small, model) = (data("small.toml"), format!("drive.model={drive}"));
+        let sets = ["--set", &model, "--set", "scheduler.policy=satf", "--set", "run.requests=20000"];
+        let arguments: Vec<&str> = ["simulate", &small, "--format", "json"].into_iter().chain(sets).collect();
+        let json: serde_json::Value = serde_json::from_str(&said(&arguments)).expect("it is JSON");
+        let response = &json["runs"][0]["classes"]["readers"]["response_ms"];
+        ["mean", "p99"].map(|figure| response[figure].as_f64().expect("a number"))
+    };
+    let (learned, real) = (of(&path), of("st318437lw"));
+    for (figure, most) in [(0, 0.02), (1, 0.05)] {
+        let off = learned[figure] / real[figure] - 1.0;
+        assert!(off.abs() < most, "{learned:?} on what was learned, {real:?} on the drive");
+    }
 }
 
 #[test]

@@ -1,0 +1,76 @@
+//! The platter as a clock: what its phase is at any time, as far as it has been followed.
+
+use crate::estimate::{fraction, signed};
+use block::Time;
+
+/// The phase as a function of time: a straight line, corrected at each anchor.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Clock {
+    /// Revolution, ns.
+    pub period: f64,
+    /// Standard deviation of one completion about the line, revolutions.
+    pub noise: f64,
+    since: Time,
+    phase: f64,
+    /// Where the line began, and the revolutions up to the last anchor.
+    first: Time,
+    turns: f64,
+    /// The largest correction lately, revolutions a second.
+    pub wander: f64,
+}
+
+impl Clock {
+    /// A clock of this period (ns) and noise (revolutions), phase zero at `since`.
+    #[must_use]
+    pub fn new(period: f64, noise: f64, since: Time) -> Clock {
+        Clock { period, noise, since, phase: 0.0, first: since, turns: 0.0, wander: 0.0 }
+    }
+
+    /// The phase at a time no earlier than the last anchor, in revolutions.
+    #[must_use]
+    pub fn phase(&self, now: Time) -> f64 {
+        let turned = now.since(self.since).0 as f64 / self.period;
+        fraction(self.phase + fraction(turned))
+    }
+
+    /// What is at `phase` at `now` was found to be `off` revolutions further.
+    pub fn anchor(&mut self, now: Time, off: f64) {
+        let off = signed(off);
+        let passed = now.since(self.since).0 as f64;
+        let gain = if off.abs() > 4.0 * self.noise { 1.0 } else { 0.2 };
+        self.phase = fraction(self.phase(now) + gain * off);
+        self.since = now;
+        let revolutions = passed / self.period;
+        self.turns += revolutions + gain * off;
+        if revolutions > 1.0 && off.abs() > 4.0 * self.noise {
+            self.period /= 1.0 + 0.5 * off / revolutions;
+            self.wander = off.abs() / (passed / 1e9);
+        } else {
+            self.wander *= 0.5;
+        }
+    }
+
+    /// The mean period since the beginning, ns.
+    #[must_use]
+    pub fn mean_period(&self) -> f64 {
+        if self.turns > 0.0 { self.since.since(self.first).0 as f64 / self.turns } else { self.period }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn anchors_pull_a_clock_onto_a_platter_that_turns_faster() {
+        let real = |time: Time| fraction(time.0 as f64 / 5_999_000.0);
+        let mut clock = Clock::new(6_000_000.0, 1e-6, Time(0));
+        for step in 1..200u64 {
+            let now = Time(step * 30_000_000);
+            let off = real(now) - clock.phase(now);
+            clock.anchor(now, off);
+        }
+        assert!((clock.period - 5_999_000.0).abs() < 1.0, "{}", clock.period);
+        assert!((clock.mean_period() - 5_999_000.0).abs() < 50.0, "{}", clock.mean_period());
+    }
+}

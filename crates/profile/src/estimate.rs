@@ -1,0 +1,62 @@
+//! Estimates that a few wild values do not move.
+
+use std::cmp::Ordering;
+
+fn order(a: &f64, b: &f64) -> Ordering {
+    a.total_cmp(b)
+}
+
+/// The value at a share of the way through, in ascending order; zero of none.
+#[must_use]
+pub fn quantile(values: &[f64], share: f64) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(order);
+    let last = sorted.len().saturating_sub(1);
+    sorted.get((share * last as f64 + 0.5) as usize).copied().unwrap_or(0.0)
+}
+
+/// The middle value; zero of none.
+#[must_use]
+pub fn median(values: &[f64]) -> f64 {
+    quantile(values, 0.5)
+}
+
+/// The standard deviation of a normal distribution with this median absolute deviation (× 1.4826).
+#[must_use]
+pub fn spread(values: &[f64]) -> f64 {
+    let middle = median(values);
+    1.4826 * median(&values.iter().map(|value| (value - middle).abs()).collect::<Vec<_>>())
+}
+
+/// An angle in revolutions, as a fraction in [0, 1).
+#[must_use]
+pub fn fraction(revolutions: f64) -> f64 {
+    let fraction = revolutions - libm::floor(revolutions);
+    if fraction < 1.0 { fraction } else { 0.0 }
+}
+
+/// An angle in revolutions, as a signed fraction in [-0.5, 0.5).
+#[must_use]
+pub fn signed(revolutions: f64) -> f64 {
+    fraction(revolutions + 0.5) - 0.5
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wild_value_moves_neither_middle_nor_spread() {
+        let values = [1.0, 2.0, 3.0, 4.0, 1e9];
+        assert_eq!(median(&values), 3.0);
+        assert!(spread(&values) < 2.0);
+        assert_eq!(median(&[]), 0.0);
+    }
+
+    #[test]
+    fn angles_wrap_both_ways() {
+        assert!((fraction(-0.25) - 0.75).abs() < 1e-12);
+        assert!((signed(0.75) + 0.25).abs() < 1e-12);
+        assert_eq!(fraction(-1e-20), 0.0);
+    }
+}

@@ -1,0 +1,20 @@
+//! Diskbench: learns a disk drive from nothing but the times of commands.
+//!
+//! Whatever is known of a drive here was found through [`block::Device`]: a command goes in, and when it comes back is
+//! all there is to see (SYSTEM.md, Section 3; Virtual IO, Section 3.4). Angles are in revolutions, LBNs counted in
+//! physical sectors, unless said otherwise; the platter's phase is where the clock of the run began, so that only
+//! differences of angles mean anything.
+
+pub mod bench;
+pub mod clock;
+mod draw;
+pub mod estimate;
+pub mod eye;
+pub mod map;
+mod plan;
+pub mod probe;
+mod profile;
+mod validate;
+
+pub use profile::{Effort, Known, Options, Outcome, Profile, Step, Watch, profile};
+pub use validate::Validation;

@@ -1,0 +1,149 @@
+//! Which tracks share a cylinder, and so how far apart any two are for the arm.
+
+use super::{Map, Region};
+
+/// How the tracks of a region lie over heads and cylinders.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrangement {
+    /// All heads of a cylinder, then the next cylinder.
+    Heads,
+    /// So many cylinders on one head, then back on the next; then the next band.
+    Bands(u64),
+}
+
+/// A track's place for the arm.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Address {
+    /// Cylinder, from the drive's first sector.
+    pub cylinder: u64,
+    /// Head, as its turn comes in a cylinder or band.
+    pub head: u64,
+}
+
+/// A map with cylinders.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Geometry {
+    /// The map; every region has a period of a cylinder or a run of a band.
+    pub map: Map,
+    /// Heads.
+    pub heads: u64,
+    /// How tracks lie.
+    pub arrangement: Arrangement,
+    /// The cylinder at which the pattern of each region begins.
+    pub cylinders: Vec<u64>,
+}
+
+/// The region with its tracks numbered from where a cylinder begins, `into` tracks before its own first.
+fn aligned(region: Region, heads: u64, into: u64) -> Region {
+    let tracks = |region: &Region| (0..region.levels.len()).map(|i| region.tracks(i)).collect::<Vec<_>>();
+    if tracks(&region).contains(&heads) {
+        return region;
+    }
+    // Turned evenly throughout: the period is as good as any.
+    let skip = region.skip + into * region.track;
+    let angle = region.angle - into as f64 * region.turn;
+    let level = super::Level { sectors: heads * region.track, turn: heads as f64 * region.turn };
+    let levels = if region.levels.is_empty() { vec![level] } else { region.levels.clone() };
+    Region { skip, angle, levels, ..region }
+}
+
+impl Geometry {
+    /// The cylinders that follow from how many heads there are.
+    #[must_use]
+    pub fn new(map: Map, heads: u64, arrangement: Arrangement) -> Geometry {
+        let (mut tracks, mut cylinders, mut regions) = (0u64, Vec::new(), Vec::new());
+        for region in map.regions {
+            // A cylinder's tracks, and those of a whole band.
+            let (period, wide) = match arrangement {
+                Arrangement::Heads => (heads, 1),
+                Arrangement::Bands(width) => (heads * width, width),
+            };
+            let region = match arrangement {
+                Arrangement::Heads => aligned(region, heads, tracks % heads),
+                Arrangement::Bands(_) => region,
+            };
+            let first = region.place(region.first).track;
+            let base = match arrangement {
+                Arrangement::Heads => (tracks.saturating_sub(first) + period / 2) / period,
+                Arrangement::Bands(_) => tracks.saturating_sub(first).div_ceil(heads),
+            };
+            let last = region.place(region.end().max(region.first + 1) - 1).track;
+            let end = last + 1;
+            tracks = match arrangement {
+                Arrangement::Heads => base * period + end,
+                // The last band is as narrow as it must be.
+                Arrangement::Bands(_) => (base + end / period * wide + (end % period).div_ceil(heads)) * heads,
+            };
+            cylinders.push(base);
+            regions.push(region);
+        }
+        Geometry { map: Map { regions, ..map }, heads, arrangement, cylinders }
+    }
+
+    /// Cylinders and bands of a region: the width of the band a track lies in.
+    fn width(&self, region: usize, track: u64, width: u64) -> u64 {
+        let r = &self.map.regions[region];
+        let tracks = r.place(r.end().max(r.first + 1) - 1).track + 1;
+        let (band, period) = (track / (width * self.heads), width * self.heads);
+        let left = tracks.saturating_sub(band * period);
+        if left < period && left.is_multiple_of(self.heads) { (left / self.heads).max(1) } else { width }
+    }
+
+    /// Where a region's track lies.
+    #[must_use]
+    pub fn address(&self, region: usize, track: u64) -> Address {
+        let base = self.cylinders[region];
+        match self.arrangement {
+            Arrangement::Heads => Address { cylinder: base + track / self.heads, head: track % self.heads },
+            Arrangement::Bands(width) => {
+                let here = self.width(region, track, width);
+                let (band, within) = (track / (width * self.heads), track % (width * self.heads));
+                let (head, k) = (within / here, within % here);
+                let k = if head.is_multiple_of(2) { k } else { here - 1 - k };
+                Address { cylinder: base + band * width + k, head }
+            }
+        }
+    }
+
+    /// The region and track at an address, if there is one.
+    #[must_use]
+    pub fn track(&self, at: Address) -> Option<(usize, u64)> {
+        let region = self.cylinders.partition_point(|base| *base <= at.cylinder).checked_sub(1)?;
+        let into = at.cylinder - self.cylinders[region];
+        let track = match self.arrangement {
+            Arrangement::Heads => into * self.heads + at.head,
+            Arrangement::Bands(width) => {
+                let band = into / width;
+                let here = self.width(region, band * width * self.heads, width);
+                let k = into % width;
+                if k >= here {
+                    return None;
+                }
+                let k = if at.head.is_multiple_of(2) { k } else { here - 1 - k };
+                band * width * self.heads + at.head * here + k
+            }
+        };
+        let r = &self.map.regions[region];
+        let pattern = r.track_pattern(track);
+        let inside = pattern >= r.skip && r.sector_at(pattern) + r.track < r.end();
+        inside.then_some((region, track))
+    }
+
+    /// Where a sector lies for the arm.
+    #[must_use]
+    pub fn address_of(&self, sector: u64) -> Address {
+        let region = self.map.region_of(sector);
+        self.address(region, self.map.regions[region].place(sector).track)
+    }
+
+    /// Cylinders in all.
+    #[must_use]
+    pub fn all_cylinders(&self) -> u64 {
+        let last = self.map.regions.last().map_or(0, |region| region.end() - 1);
+        let address = self.address_of(last);
+        match self.arrangement {
+            Arrangement::Heads => address.cylinder + 1,
+            Arrangement::Bands(width) => address.cylinder + width,
+        }
+    }
+}

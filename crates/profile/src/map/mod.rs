@@ -1,0 +1,34 @@
+//! The map of a drive, as angles: where on its track each sector begins and where tracks end.
+
+mod geometry;
+mod region;
+
+pub use geometry::{Address, Arrangement, Geometry};
+pub use region::{Level, Place, Region};
+
+/// A drive's map: regions in ascending sectors without a gap between them, and sectors that lie elsewhere.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Map {
+    /// Regions, ascending.
+    pub regions: Vec<Region>,
+    /// Sectors whose data lie elsewhere, and the angle at which each begins; ascending.
+    pub remaps: Vec<(u64, f64)>,
+}
+
+impl Map {
+    /// The index of the region that holds a sector.
+    #[must_use]
+    pub fn region_of(&self, sector: u64) -> usize {
+        self.regions.partition_point(|region| region.first <= sector).saturating_sub(1)
+    }
+
+    /// Where a sector lies. The caller guarantees that the map is not empty.
+    #[must_use]
+    pub fn place(&self, sector: u64) -> Place {
+        let place = self.regions[self.region_of(sector)].place(sector);
+        match self.remaps.binary_search_by_key(&sector, |(at, _)| *at) {
+            Ok(i) => Place { angle: self.remaps[i].1, ..place },
+            Err(_) => place,
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! How soon after one read another, on another track, can be done: the least time from the completion of the first to
+//! that of a second that came just in time. Each trial asks for a sector that comes by at a chosen moment and sees
+//! whether it was caught then or a revolution later; the moments are narrowed down, and a normal distribution is fitted
+//! to what was caught (SYSTEM.md, Section 3).
+
+use crate::estimate::{fraction, signed};
+use crate::eye::Eye;
+use crate::map::Region;
+use block::{BadInput, Device, Span, Verb};
+
+/// How many of the trials nothing explains: stalls, and seeks that fail to settle.
+const LAPSE: f64 = 0.04;
+/// Trials that tell nothing, at most.
+const MISHAPS: usize = 60;
+/// Trials of an estimate: at least, and at most.
+const TRIALS: (usize, usize) = (20, 72);
+
+/// The time from one completion to the soonest that may follow, ms.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Reach {
+    /// Its mean.
+    pub mean: f64,
+    /// Its standard deviation.
+    pub spread: f64,
+    /// Trials made.
+    pub trials: usize,
+}
+
+/// A reach and the trials it rests on.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// The reach.
+    pub reach: Reach,
+    trials: Vec<Trial>,
+}
+
+/// The spread that the trials of many reaches have in common, each about its own mean, ms.
+#[must_use]
+pub fn common_spread(found: &[Found]) -> f64 {
+    let about = |found: &Found| {
+        let mean = found.reach.mean;
+        found.trials.iter().map(move |trial| Trial { at: trial.at - mean, ..*trial }).collect::<Vec<_>>()
+    };
+    let trials: Vec<Trial> = found.iter().flat_map(about).collect();
+    if trials.is_empty() { 0.0 } else { fit(&trials).spread }
+}
+
+/// A track: of a region, by its number in the region's pattern.
+#[derive(Clone, Copy, Debug)]
+pub struct Track<'r> {
+    /// The region.
+    pub region: &'r Region,
+    /// The number.
+    pub number: u64,
+}
+
+impl Track<'_> {
+    /// A sector of data some way into the track.
+    fn sector(&self, into: u64) -> u64 {
+        self.region.sector_at(self.region.track_pattern(self.number) + into)
+    }
+
+    /// The sector of data that begins nearest before an angle.
+    fn passing(&self, angle: f64) -> u64 {
+        let begin = self.region.place_at(self.region.track_pattern(self.number)).angle;
+        let into = (fraction(angle - begin) * f64::from(self.region.round)) as u64;
+        let data = self.region.place(self.sector(0)).left.min(self.region.track);
+        self.sector(into.min(data.saturating_sub(1)))
+    }
+}
+
+/// What a trial goes between.
+#[derive(Clone, Copy, Debug)]
+pub struct Way<'r> {
+    /// A track to come from beforehand, and the reach from it, ms: so that the first read does not wait for its sector,
+    /// and what passes meanwhile is not taken into memory.
+    pub via: Option<(Track<'r>, f64)>,
+    /// The first read's track.
+    pub from: Track<'r>,
+    /// The second's.
+    pub to: Track<'r>,
+}
+
+impl<'r> Way<'r> {
+    /// From one track to another.
+    #[must_use]
+    pub fn new(from: Track<'r>, to: Track<'r>) -> Way<'r> {
+        Way { via: None, from, to }
+    }
+}
+
+/// What a trial showed.
+#[derive(Clone, Copy, Debug)]
+struct Trial {
+    /// When the sector came by, ms.
+    at: f64,
+    caught: bool,
+}
+
+/// The reach from tracks to tracks, as `pick` draws them.
+///
+/// # Errors
+/// As [`crate::bench::Bench::read`].
+pub fn reach<'r, D: Device>(
+    eye: &mut Eye<D>,
+    verb: Verb,
+    mut pick: impl FnMut(&mut Eye<D>) -> Way<'r>,
+) -> Result<Option<Found>, BadInput> {
+    let period = eye.clock.period / 1e6;
+    // Any response is the first pass after the reach.
+    let mut high = f64::MAX;
+    for _ in 0..4 {
+        let way = pick(eye);
+        let wanted = eye.bench.draw.unit() * period;
+        if let Some((_, response)) = trial(eye, verb, way, wanted)? {
+            high = high.min(response);
+        }
+    }
+    if high == f64::MAX {
+        return Ok(None);
+    }
+    let mut low = high - period;
+    let mut asked = 0;
+    while high - low > period / 60.0 && asked < MISHAPS {
+        asked += 1;
+        let middle = low + (high - low) / 2.0;
+        let way = pick(eye);
+        let Some((at, response)) = trial(eye, verb, way, middle)? else { continue };
+        if response < at + period / 2.0 { high = at.min(high) } else { low = at.max(low) }
+    }
+    let mut trials: Vec<Trial> = Vec::new();
+    let (mut centre, mut half) = ((low + high) / 2.0, period / 40.0);
+    let mut mishaps = 0;
+    while trials.len() < TRIALS.1 && mishaps < MISHAPS {
+        let wanted = centre + (2.0 * eye.bench.draw.unit() - 1.0) * half;
+        let way = pick(eye);
+        let Some((at, response)) = trial(eye, verb, way, wanted)? else {
+            mishaps += 1;
+            continue;
+        };
+        trials.push(Trial { at, caught: response < at + period / 2.0 });
+        if trials.len().is_multiple_of(8) {
+            let fit = fit(&trials);
+            let caught = trials.iter().filter(|trial| trial.caught).count();
+            let lopsided = caught.min(trials.len() - caught) < trials.len() / 6;
+            // Where to look next: about the middle, as wide as the spread asks for, wider where one side is missing.
+            half = if lopsided { 2.0 * half } else { 2.5 * fit.spread }.clamp(period / 500.0, period / 3.0);
+            centre = fit.mean;
+            if trials.len() >= TRIALS.0 && fit.spread < period / 300.0 && !lopsided {
+                break;
+            }
+        }
+    }
+    Ok((trials.len() >= TRIALS.0 / 2).then(|| Found { reach: fit(&trials), trials }))
+}
+
+/// Whether a sector that comes by `wanted` ms after a read is caught. Nothing if it cannot be told.
+///
+/// # Errors
+/// As [`crate::bench::Bench::read`].
+pub fn caught<D: Device>(eye: &mut Eye<D>, verb: Verb, way: Way, wanted: f64) -> Result<Option<bool>, BadInput> {
+    let half = eye.clock.period / 2e6;
+    Ok(trial(eye, verb, way, wanted)?.map(|(at, response)| response < at + half))
+}
+
+/// One trial: reads on one track, then asks for the sector of another that comes by `wanted` ms after; when that one does,
+/// and the response, both in ms.
+fn trial<D: Device>(
+    eye: &mut Eye<D>,
+    verb: Verb,
+    Way { via, from, to }: Way,
+    wanted: f64,
+) -> Result<Option<(f64, f64)>, BadInput> {
+    let period = eye.clock.period / 1e6;
+    let width = period / f64::from(from.region.round);
+    // Sectors come by in steps; a pause makes what is asked for come by at any moment.
+    let pause = eye.bench.draw.unit() * width;
+    let into = match std::ptr::eq(from.region, to.region) && from.number == to.number {
+        // So that what comes by `wanted` ms after is the beginning of the track, which no reading ahead brings.
+        true => from.region.track.saturating_sub(((wanted + pause) / width) as u64 + 1),
+        // Not near the end of the track: what reads ahead stays on it.
+        false => eye.bench.draw.below((from.region.track / 2).max(1)),
+    };
+    let first = from.sector(into);
+    if let Some((track, reach)) = via {
+        let there = from.region.place(first).angle - reach / period;
+        eye.angle(track.passing(there))?;
+    }
+    if eye.angle(first)?.is_none() {
+        return Ok(None);
+    }
+    eye.bench.idle(Span::from_ms(pause));
+    let phase = eye.clock.phase(eye.bench.now());
+    let sector = to.passing(phase + wanted / period);
+    let there = to.region.place(sector);
+    let passed = there.angle + 1.0 / f64::from(to.region.round);
+    let at = wanted + signed(passed - phase - wanted / period) * period;
+    let Some(reply) = eye.bench.one(verb, sector)? else { return Ok(None) };
+    let response = reply.response().as_ms();
+    // What came at another angle came from memory, or was held up.
+    let off = signed((response - at) / period) * f64::from(to.region.round);
+    Ok((off.abs() < 0.5 + 6.0 * eye.clock.noise * f64::from(to.region.round)).then_some((at, response)))
+}
+
+/// The normal distribution most likely to give these trials.
+fn fit(trials: &[Trial]) -> Reach {
+    let least = trials.iter().map(|trial| trial.at).fold(f64::MAX, f64::min);
+    let most = trials.iter().map(|trial| trial.at).fold(f64::MIN, f64::max);
+    let (mut best, mut likeliest) = (Reach { trials: trials.len(), ..Reach::default() }, f64::MIN);
+    let mut spread = 0.003;
+    while spread < 3.0 {
+        for step in 0..=120 {
+            let mean = least + (most - least) * f64::from(step) / 120.0;
+            let mut sum = 0.0;
+            for trial in trials {
+                let caught = (1.0 - LAPSE) * 0.5 * libm::erfc((mean - trial.at) / (spread * std::f64::consts::SQRT_2));
+                let likely = if trial.caught { caught + 0.002 } else { 1.0 - caught };
+                sum += libm::log(likely.max(1e-9));
+            }
+            if sum > likeliest {
+                (likeliest, best.mean, best.spread) = (sum, mean, spread);
+            }
+        }
+        spread *= 1.12;
+    }
+    best
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fit_finds_mean_and_spread_through_lapses() {
+        let mut draw = crate::draw::Draw::new(3);
+        let mut normal = || (0..12).map(|_| draw.unit()).sum::<f64>() - 6.0;
+        let trials: Vec<Trial> = (0..400)
+            .map(|i| {
+                let at = 4.0 + f64::from(i % 40) / 20.0;
+                let late = if i % 20 == 7 { 2.0 } else { 0.0 };
+                Trial { at, caught: at > 5.0 + 0.25 * normal() + late }
+            })
+            .collect();
+        let fit = fit(&trials);
+        assert!((fit.mean - 5.0).abs() < 0.05 && (fit.spread / 0.25 - 1.0).abs() < 0.35, "{fit:?}");
+    }
+}

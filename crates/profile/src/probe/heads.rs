@@ -1,0 +1,119 @@
+//! Heads and cylinders: tracks of one cylinder are nearer to each other for the arm than those of others. Where angles
+//! show a period, it is a cylinder, or a run of tracks on one head; where they show none, or a run, the arm tells
+//! (modern drives keep many tracks on one head before they switch).
+
+use super::arm::{Track, Way, reach};
+use crate::eye::Eye;
+use crate::map::{Arrangement, Geometry, Map, Region};
+use block::{BadInput, Device, Verb};
+
+/// Tracks looked through for those near the first, at most.
+const FAR: u64 = 2048;
+/// Reaches that differ by less are alike, ms.
+const ALIKE: f64 = 0.12;
+
+/// Finds heads and cylinders.
+///
+/// # Errors
+/// As [`crate::bench::Bench::read`].
+pub fn learn<D: Device>(eye: &mut Eye<D>, map: Map) -> Result<Geometry, BadInput> {
+    // The region that has most tracks shows best.
+    let Some(region) = map.regions.iter().max_by_key(|region| region.sectors / u64::from(region.round)).cloned() else {
+        return Ok(Geometry::new(map, 1, Arrangement::Heads));
+    };
+    let (heads, arrangement) = match region.levels.first() {
+        Some(level) => by_period(eye, &region, level.sectors.div_ceil(region.track))?,
+        None => by_search(eye, &region)?,
+    };
+    Ok(Geometry::new(map, heads, arrangement))
+}
+
+/// The reach between tracks so far apart, from one that begins a period on.
+fn apart<D: Device>(eye: &mut Eye<D>, region: &Region, tracks: u64) -> Result<f64, BadInput> {
+    let period = region.levels.last().map_or(1, |_| region.tracks(region.levels.len() - 1));
+    let first = (region.skip / region.track).next_multiple_of(period);
+    let last = region.place(region.end() - 1).track;
+    let whole = (last.saturating_sub(first + tracks + 2) / period).clamp(1, 64);
+    let even = region.levels.is_empty();
+    let pick = |eye: &mut Eye<D>| {
+        // Without a period only the first track is known to begin one.
+        let start = if even { first } else { first + eye.bench.draw.below(whole) * period };
+        Way::new(Track { region, number: start }, Track { region, number: start + tracks })
+    };
+    Ok(reach(eye, Verb::Read, pick)?.map_or(f64::MAX, |found| found.reach.mean))
+}
+
+/// A period of so many tracks is a cylinder, unless its last track is further from its first than the last of the next
+/// period is: a run of tracks on one head, and the next run comes back.
+fn by_period<D: Device>(eye: &mut Eye<D>, region: &Region, tracks: u64) -> Result<(u64, Arrangement), BadInput> {
+    if tracks < 3 {
+        return Ok((tracks, Arrangement::Heads));
+    }
+    let (within, back) = (apart(eye, region, tracks - 1)?, apart(eye, region, 2 * tracks - 1)?);
+    if back > within - ALIKE {
+        return Ok((tracks, Arrangement::Heads));
+    }
+    let heads = heads_of_bands(eye, region, tracks, back + (0.3 * (within - back)).min(0.6))?;
+    Ok((heads, Arrangement::Bands(tracks)))
+}
+
+/// How many runs of so many tracks a band has: at the end of each second one the arm is back near the first track, as it
+/// is not in another band.
+fn heads_of_bands<D: Device>(eye: &mut Eye<D>, region: &Region, width: u64, limit: f64) -> Result<u64, BadInput> {
+    let last = region.place(region.end() - 1).track;
+    let mut heads = 2;
+    for k in 1..128 {
+        let at = 2 * width * k;
+        if at >= last || !is_near(eye, region, at - 1, limit)? {
+            break;
+        }
+        heads = 2 * k + u64::from(is_near(eye, region, at, limit)?);
+    }
+    Ok(heads)
+}
+
+/// Where angles show no period: the tracks that are near the first.
+fn by_search<D: Device>(eye: &mut Eye<D>, region: &Region) -> Result<(u64, Arrangement), BadInput> {
+    let last = region.place(region.end() - 1).track;
+    let far = apart(eye, region, 64.min(last.saturating_sub(1)).max(1))?;
+    let near = apart(eye, region, 1.min(last))?;
+    if far - near < 2.0 * ALIKE {
+        return Ok((1, Arrangement::Heads));
+    }
+    let limit = near + (0.3 * (far - near)).min(0.6);
+    let mut run = 1;
+    while run < FAR.min(last / 2) && is_near(eye, region, run, limit)? {
+        run += 1;
+    }
+    let mut dip: Option<(u64, u64)> = None;
+    for tracks in run + 1..FAR.min(last) {
+        match (is_near(eye, region, tracks, limit)?, dip) {
+            (true, None) => dip = Some((tracks, tracks)),
+            (true, Some((first, _))) => dip = Some((first, tracks)),
+            (false, Some(_)) => break,
+            (false, None) => {}
+        }
+    }
+    let Some((first, end)) = dip else { return Ok((run, Arrangement::Heads)) };
+    let width = (first + end + 1).div_ceil(4);
+    let heads = heads_of_bands(eye, region, width, limit)?;
+    Ok((heads, Arrangement::Bands(width)))
+}
+
+/// Whether a track is within reach of the first by `limit` ms: as most of five say that do not agree at once.
+fn is_near<D: Device>(eye: &mut Eye<D>, region: &Region, tracks: u64, limit: f64) -> Result<bool, BadInput> {
+    let (mut caught, mut missed) = (0, 0);
+    let period = region.levels.last().map_or(1, |_| region.tracks(region.levels.len() - 1));
+    let first = region.skip.div_ceil(region.track).next_multiple_of(period);
+    while caught < 3 && missed < 3 {
+        let way = Way::new(Track { region, number: first }, Track { region, number: first + tracks });
+        match super::arm::caught(eye, Verb::Read, way, limit)? {
+            Some(true) => caught += 1,
+            _ => missed += 1,
+        }
+        if (caught == 0 && missed == 2) || (missed == 0 && caught == 2) {
+            break;
+        }
+    }
+    Ok(caught > missed)
+}

@@ -1,0 +1,57 @@
+//! Regions that repeat each other become one, with a further period.
+
+use super::Survey;
+use crate::estimate::{fraction, signed};
+use crate::map::{Level, Map};
+use block::Device;
+
+impl<D: Device> Survey<'_, '_, '_, D> {
+    /// The region just begun at a sector and an angle joins the two before it if all three repeat each other.
+    pub(super) fn merge(&mut self, _first: u64, _angle: f64) {
+        while joined(&mut self.map) {}
+    }
+}
+
+/// Joins the last region, which is under way, to the two before it, if they are alike, as long, and turned alike.
+fn joined(map: &mut Map) -> bool {
+    let [.., a, b, c] = &map.regions[..] else { return false };
+    let length = |region: &crate::map::Region| (region.pattern(region.end() - 1) + 1) as i64;
+    let even = a.like(b) && b.like(c) && a.skip == 0 && b.skip == 0 && length(a) == length(b);
+    let turn = signed(b.angle - a.angle);
+    let sector = 1.0 / f64::from(a.round);
+    if !even || signed(c.angle - b.angle - turn).abs() > 0.2 * sector || a.place(a.end() - 1).left != 1 {
+        return false;
+    }
+    let mut whole = a.clone();
+    let level = Level { sectors: length(a) as u64, turn: fraction(turn) };
+    match whole.levels.last_mut() {
+        Some(last) if last.sectors == level.sectors => *last = level,
+        _ => whole.levels.push(level),
+    }
+    let shifted = a.slips.last().map_or(0, |(_, shift)| *shift);
+    whole.slips.extend(b.slips.iter().map(|(from, shift)| (*from, shift + shifted)));
+    let count = map.regions.len();
+    map.regions.truncate(count - 3);
+    // A first period that is not whole.
+    if let Some(before) = map.regions.last() {
+        let part = length(before) - before.skip as i64;
+        let base = crate::map::Region { levels: whole.levels[..whole.levels.len() - 1].to_vec(), ..whole.clone() };
+        let skip = whole.outermost().sectors.checked_sub(part.unsigned_abs());
+        if let Some(skip) = skip
+            && before.like(&base)
+        {
+            let first = before.first;
+            let mut slips = before.slips.clone();
+            let shifted = slips.last().map_or(0, |(_, shift)| *shift);
+            slips.extend(whole.slips.iter().map(|(from, shift)| (*from, shift + shifted)));
+            let angle = fraction(whole.angle - whole.outermost().turn);
+            let longer = crate::map::Region { first, skip, angle, slips, ..whole.clone() };
+            if signed(longer.place(first).angle - before.place(first).angle).abs() < 0.2 * sector {
+                map.regions.pop();
+                whole = longer;
+            }
+        }
+    }
+    map.regions.push(whole);
+    true
+}

@@ -1,0 +1,169 @@
+//! Rotation: completions of reads of one sector from the medium are whole revolutions apart. The period is the longest
+//! that explains them, refined by growing the baseline (SYSTEM.md, Section 3).
+
+use crate::bench::Bench;
+use crate::clock::Clock;
+use crate::estimate::{median, signed, spread};
+use block::{BadInput, Device, Span, Time};
+use std::f64::consts::TAU;
+
+/// Frequencies looked for, revolutions a second: 3000 to 36,000 a minute.
+const LOW: f64 = 50.0;
+const HIGH: f64 = 600.0;
+/// How coherent completions must be to be a rotation's, of 1.
+const COHERENT: f64 = 0.96;
+/// Completions of each sector that the first guess is made from.
+const FIRST: usize = 14;
+/// Sectors whose completions the first guess is made from, at most.
+const SAMPLED: usize = 24;
+/// The baseline of the first guess, ns, at most.
+const SHORT: u64 = 3_000_000_000;
+/// The baseline the period is refined over, ns.
+const LONG: u64 = 40_000_000_000;
+
+/// The sectors that are read in turn, so that none is still in memory when its turn comes, and when they completed.
+struct Ring {
+    sectors: Vec<u64>,
+    ends: Vec<Vec<Time>>,
+}
+
+impl Ring {
+    fn new<D: Device>(bench: &mut Bench<D>) -> Ring {
+        let count = u64::from(bench.memory.forgotten_after) + 1;
+        let all = bench.sectors();
+        let (start, step) = (bench.draw.below(all), (1 << 16).min(all / (count + 1)).max(1));
+        let sectors: Vec<u64> = (0..count).map(|i| (start + i * step) % all).collect();
+        Ring { ends: vec![Vec::new(); sectors.len()], sectors }
+    }
+
+    /// Every sector once, `keep` of them at most.
+    fn turn<D: Device>(&mut self, bench: &mut Bench<D>) -> Result<(), BadInput> {
+        for (sector, ends) in self.sectors.iter().zip(&mut self.ends) {
+            // The wait makes what answers at once fall anywhere.
+            let pause = bench.draw.below(1_500_000);
+            bench.idle(Span(pause));
+            if let Some(reply) = bench.read_medium(*sector)? {
+                ends.push(reply.end);
+            }
+        }
+        Ok(())
+    }
+
+    /// How far completions are from whole revolutions of so many ns, each against the first of its sector.
+    fn offs(&self, period: f64) -> Vec<f64> {
+        let off = |ends: &Vec<Time>| {
+            let first = ends.first().copied().unwrap_or_default();
+            let phases: Vec<f64> = ends.iter().map(|end| signed(end.since(first).0 as f64 / period)).collect();
+            phases.into_iter().skip(1).collect::<Vec<_>>()
+        };
+        self.ends.iter().flat_map(off).collect()
+    }
+
+    /// The coherence of completions with a frequency a ns: 1 if all are whole revolutions apart.
+    fn coherence(&self, frequency: f64) -> f64 {
+        let (mut sum, mut count) = (0.0, 0.0);
+        for ends in self.ends.iter().take(SAMPLED) {
+            let Some(first) = ends.first() else { continue };
+            for end in &ends[1..] {
+                sum += libm::cos(TAU * frequency * end.since(*first).0 as f64);
+                count += 1.0;
+            }
+        }
+        if count > 0.0 { sum / count } else { 0.0 }
+    }
+}
+
+/// What turns, if anything does.
+///
+/// # Errors
+/// As [`Bench::read`].
+pub fn learn<D: Device>(bench: &mut Bench<D>) -> Result<Option<Clock>, BadInput> {
+    let mut ring = Ring::new(bench);
+    let began = bench.now();
+    let mut round = 60_000_000;
+    for turn in 0..FIRST {
+        // Rounds of uneven length, or other periods than the true one fit nearly as well.
+        let pause = bench.draw.below(round);
+        bench.idle(Span(pause));
+        let before = bench.now();
+        ring.turn(bench)?;
+        round = round.max(bench.now().since(before).0);
+        if turn >= FIRST / 2 && bench.now().since(began).0 > SHORT {
+            break;
+        }
+    }
+    let Some(mut period) = coarse(&ring, bench.now().since(began)) else { return Ok(None) };
+    let mut noise = spread(&ring.offs(period));
+    loop {
+        period = refined(&ring, period, noise);
+        noise = spread(&ring.offs(period)).max(1.0 / period);
+        let passed = bench.now().since(began).0;
+        if passed >= LONG {
+            break;
+        }
+        // The next baseline may be so long that the period's error does not reach half a revolution by far.
+        let error = noise / (passed as f64 / period);
+        let safe = (0.1 / error.max(1e-12)) * period;
+        let next = (passed as f64 * 3.0).min(safe).min(LONG as f64) as u64;
+        bench.idle(Span(next.saturating_sub(passed)));
+        ring.turn(bench)?;
+    }
+    let last = ring.ends.iter().filter_map(|ends| ends.last()).max().copied().unwrap_or_default();
+    Ok(Some(Clock::new(period, noise, last)))
+}
+
+/// The longest period that explains the completions: of the peaks of coherence on a grid as fine as the baseline asks
+/// for, each climbed to its top, the first that is as high as any.
+fn coarse(ring: &Ring, baseline: Span) -> Option<f64> {
+    let step = 0.1 / baseline.as_secs().max(1e-3);
+    let mut peaks: Vec<(f64, f64)> = Vec::new();
+    let (mut before, mut here) = (0.0, ring.coherence(LOW / 1e9));
+    for i in 0..((HIGH - LOW) / step) as u64 {
+        let frequency = LOW + i as f64 * step;
+        let after = ring.coherence((frequency + step) / 1e9);
+        if here > COHERENT - 0.1 && here >= before && here > after {
+            peaks.push(climbed(ring, frequency, step / 2.0));
+        }
+        (before, here) = (here, after);
+    }
+    let most = peaks.iter().map(|(_, coherence)| *coherence).fold(COHERENT, f64::max);
+    peaks
+        .iter()
+        .find(|(_, coherence)| 1.0 - coherence < 2.0 * (1.0 - most) + 1e-6)
+        .map(|(frequency, _)| 1e9 / frequency)
+}
+
+/// The frequency of the top of a peak, and its coherence.
+fn climbed(ring: &Ring, mut frequency: f64, mut step: f64) -> (f64, f64) {
+    let mut most = ring.coherence(frequency / 1e9);
+    for _ in 0..12 {
+        for next in [frequency - step, frequency + step] {
+            let coherence = ring.coherence(next / 1e9);
+            if coherence > most {
+                (frequency, most) = (next, coherence);
+            }
+        }
+        step /= 2.0;
+    }
+    (frequency, most)
+}
+
+/// The period corrected by the slope of what is left, until nothing is.
+fn refined(ring: &Ring, mut period: f64, noise: f64) -> f64 {
+    for _ in 0..8 {
+        let mut slopes = Vec::new();
+        for ends in &ring.ends {
+            let (Some(first), Some(last)) = (ends.first(), ends.last()) else { continue };
+            let passed = last.since(*first).0 as f64;
+            if passed > 0.0 {
+                slopes.push(signed(passed / period) / (passed / period));
+            }
+        }
+        let slope = median(&slopes);
+        period *= 1.0 + slope;
+        if slope.abs() < 1e-3 * noise / 1e6 {
+            break;
+        }
+    }
+    period
+}

@@ -1,0 +1,92 @@
+//! Transfers over more than one sector: whether a read begins wherever the head lands, and whether crossing to the next
+//! track takes longer than the skew allows for.
+
+use crate::estimate::median;
+use crate::eye::Eye;
+use crate::map::{Address, Geometry};
+use block::{BadInput, Device, Extent, Verb};
+
+/// Trials of each question.
+const TRIALS: usize = 12;
+
+/// How transfers go.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Transfer {
+    /// Whether a read of a track begins wherever the head lands (zero-latency).
+    pub on_arrival: bool,
+    /// Revolutions lost in going on to the next head.
+    pub lost_at_head: bool,
+    /// Revolutions lost in going on to the next cylinder.
+    pub lost_at_cylinder: bool,
+}
+
+/// Learns how transfers go.
+///
+/// # Errors
+/// As [`crate::bench::Bench::read`].
+pub fn learn<D: Device>(eye: &mut Eye<D>, geometry: &Geometry) -> Result<Transfer, BadInput> {
+    let on_arrival = on_arrival(eye, geometry)?;
+    let lost_at_head = geometry.heads > 1 && lost(eye, geometry, false)?;
+    let lost_at_cylinder = lost(eye, geometry, true)?;
+    Ok(Transfer { on_arrival, lost_at_head, lost_at_cylinder })
+}
+
+/// The longest that a whole track takes to come from one nearby, in revolutions: hardly more than one and a move, if it
+/// may begin anywhere; up to two, if not.
+fn on_arrival<D: Device>(eye: &mut Eye<D>, geometry: &Geometry) -> Result<bool, BadInput> {
+    let shift = eye.bench.shift;
+    let period = eye.clock.period;
+    let mut revolutions = Vec::new();
+    for trial in 0..TRIALS {
+        let Some((region, track)) = anywhere(eye, geometry) else { continue };
+        let region = &geometry.map.regions[region];
+        let first = region.sector_at(region.track_pattern(track));
+        let left = region.place(first).left.min(u64::from(u32::MAX >> shift));
+        // From a sector half a revolution off to three quarters.
+        if eye.angle(first + region.track + (trial as u64 * region.track) / TRIALS as u64)?.is_none() {
+            continue;
+        }
+        let reply = eye.bench.command(Verb::Read, Extent::new(first << shift, (left << shift) as u32))?;
+        revolutions.push(reply.response().0 as f64 / period);
+    }
+    // Within one revolution and what overhead and move take, which spread evenly otherwise.
+    let least = revolutions.iter().copied().fold(f64::MAX, f64::min);
+    let most = revolutions.iter().copied().fold(0.0, f64::max);
+    Ok(!revolutions.is_empty() && most - least < 0.35)
+}
+
+/// Whether the first sector of a track, asked for with the last of the one before, comes a revolution later than skewed.
+fn lost<D: Device>(eye: &mut Eye<D>, geometry: &Geometry, cylinder: bool) -> Result<bool, BadInput> {
+    let shift = eye.bench.shift;
+    let mut revolutions = Vec::new();
+    for _ in 0..400 {
+        if revolutions.len() >= TRIALS {
+            break;
+        }
+        let Some((index, track)) = anywhere(eye, geometry) else { continue };
+        let (here, next) = (geometry.address(index, track), geometry.address(index, track + 1));
+        if (here.cylinder != next.cylinder) != cylinder {
+            continue;
+        }
+        let region = &geometry.map.regions[index];
+        let edge = region.next_track(region.sector_at(region.track_pattern(track)));
+        if edge + 1 >= region.end() || region.place(edge).track != track + 1 {
+            continue;
+        }
+        // From half a track before, so that the command is in time.
+        let Some(_) = eye.angle(edge - region.track / 2)? else { continue };
+        let begun = eye.bench.now();
+        let reply = eye.bench.command(Verb::Read, Extent::new((edge - 1) << shift, 2 << shift))?;
+        let skew = crate::estimate::fraction(region.place(edge).angle - region.place(edge - 1).angle);
+        let after = reply.end.since(begun).0 as f64 / eye.clock.period - skew;
+        revolutions.push(after);
+    }
+    Ok(median(&revolutions) > 1.0)
+}
+
+fn anywhere<D: Device>(eye: &mut Eye<D>, geometry: &Geometry) -> Option<(usize, u64)> {
+    let cylinders = geometry.all_cylinders().saturating_sub(1).max(1);
+    let head = eye.bench.draw.below(geometry.heads);
+    let address = Address { cylinder: eye.bench.draw.below(cylinders), head };
+    geometry.track(address)
+}

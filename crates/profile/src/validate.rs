@@ -1,0 +1,62 @@
+//! How well a drive is known: what a profile predicts of fresh random requests, and what was observed.
+
+use crate::estimate::fraction;
+use crate::eye::Eye;
+use crate::map::Geometry;
+use crate::probe::seek::Moves;
+use block::{BadInput, Device};
+
+/// Requests asked, in two halves a pair.
+const REQUESTS: usize = 500;
+
+/// Predicted against observed response times of single-block reads at random.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Validation {
+    /// Predicted and observed, ms.
+    pub pairs: Vec<(f64, f64)>,
+    /// Root mean square of the differences, ms.
+    pub rms_ms: f64,
+    /// The same, of those within a quarter of a revolution.
+    pub rms_on_time_ms: f64,
+    /// Share that came a revolution or more off.
+    pub late: f64,
+}
+
+/// Asks fresh random requests.
+///
+/// # Errors
+/// As [`crate::bench::Bench::read`].
+pub fn validate<D: Device>(eye: &mut Eye<D>, geometry: &Geometry, moves: &Moves) -> Result<Validation, BadInput> {
+    let period = eye.clock.period / 1e6;
+    let all = eye.bench.sectors();
+    let mut pairs = Vec::with_capacity(REQUESTS);
+    let mut last = eye.bench.draw.below(all);
+    eye.angle(last)?;
+    for _ in 0..REQUESTS {
+        let next = eye.bench.draw.below(all);
+        if eye.angle(last)?.is_none() {
+            last = next;
+            continue;
+        }
+        let (from, to) = (geometry.address_of(last), geometry.address_of(next));
+        let region = &geometry.map.regions[geometry.map.region_of(next)];
+        let begins = moves.reach(from.cylinder.abs_diff(to.cylinder), from.head != to.head) / period;
+        let phase = eye.clock.phase(eye.bench.now());
+        let wait = fraction(geometry.map.place(next).angle - phase - begins);
+        let predicted = (begins + wait + 1.0 / f64::from(region.round)) * period;
+        if let Some(reply) = eye.bench.read(next)?
+            && !eye.bench.is_hit(reply.response())
+        {
+            pairs.push((predicted, reply.response().as_ms()));
+        }
+        // A place whose read is not in memory, to begin the next from.
+        last = eye.bench.draw.below(all);
+    }
+    let rms = |pairs: &[(f64, f64)]| {
+        let sum: f64 = pairs.iter().map(|(predicted, observed)| (predicted - observed) * (predicted - observed)).sum();
+        libm::sqrt(sum / pairs.len().max(1) as f64)
+    };
+    let on_time: Vec<(f64, f64)> = pairs.iter().copied().filter(|(a, b)| (a - b).abs() < period / 4.0).collect();
+    let late = 1.0 - on_time.len() as f64 / pairs.len().max(1) as f64;
+    Ok(Validation { rms_ms: rms(&pairs), rms_on_time_ms: rms(&on_time), late, pairs })
+}

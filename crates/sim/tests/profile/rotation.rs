@@ -1,0 +1,21 @@
+//! The period, and how many segments a read cache has.
+
+use disk::Truth;
+use drive::Drive;
+use profile::bench::Bench;
+use profile::probe::{memory, rotation};
+
+#[test]
+fn the_period_of_every_drive_is_found() {
+    for name in disk::catalogue::names() {
+        let disk::Drive { sheet, truth } = disk::catalogue::find(name).expect("it is in the catalogue");
+        let truth = Truth { rpm_offset: 0.0031, ..truth };
+        let mut device = sim::Bench::new(Drive::new(&sheet, &truth, 7));
+        let mut bench = Bench::new(name, &mut device, 1);
+        memory::learn(&mut bench).expect("it can be read");
+        let clock = rotation::learn(&mut bench).expect("it can be read").expect("it turns");
+        let real = sheet.mechanics.rotation.period_ns() / 1.0031;
+        assert!((clock.period / real - 1.0).abs() < 1e-6, "{name}: {} against {real}", clock.period);
+        assert_eq!(bench.memory.forgotten_after, sheet.cache.segments, "{name}");
+    }
+}

@@ -1,0 +1,150 @@
+//! Whole profiles, held against the truth: a few drives each time, all of them on demand.
+
+use crate::profiled;
+use block::Lbn;
+use disk::{Layout, Sheet, Truth};
+use drive::Drive;
+use profile::estimate::{median, signed};
+use profile::{Outcome, Profile};
+use std::path::Path;
+
+/// A line of the table.
+#[derive(Debug)]
+struct Line {
+    period_error: f64,
+    angles: f64,
+    tracks: f64,
+    /// Cylinders that tracks are off, on the mean.
+    cylinders_off: f64,
+    seek_mae: f64,
+    spread: (f64, f64),
+    /// Share of late seeks, found and true.
+    late_seeks: (f64, f64),
+    /// Whether segments, their size and reading ahead are right.
+    cache: bool,
+    minutes: f64,
+    commands: u64,
+    rms_ms: f64,
+    late: f64,
+}
+
+/// The angle of a sector, revolutions.
+fn angle(layout: &Layout, sector: u64) -> f64 {
+    layout.locate(Lbn(sector << layout.sector_shift())).angle as f64 / 18_446_744_073_709_551_616.0
+}
+
+fn line(name: &str) -> Line {
+    let disk::Drive { sheet, truth } = if name.contains('/') {
+        disk::disksim::load(Path::new(name), None).expect("it is there").drive
+    } else {
+        disk::catalogue::find(name).expect("it is in the catalogue")
+    };
+    let mut device = sim::Bench::new(Drive::new(&sheet, &truth, 7));
+    let profile = profiled(name, &mut device).expect("it can be read");
+    let Outcome::Disk(known) = &profile.outcome else { panic!("{name} turns") };
+    let plan = known.plan("it", profile.blocks);
+    let text = disk::write(&plan);
+    let found = disk::parse("it", "it.toml", &text).expect("the drive file is one").sheet;
+    compare(&sheet, &found, &profile, known.clock.mean_period(), &truth)
+}
+
+fn compare(sheet: &Sheet, found: &Sheet, profile: &Profile, period: f64, truth: &Truth) -> Line {
+    let (layout, ours) = (&sheet.mechanics.layout, &found.mechanics.layout);
+    assert_eq!(layout.blocks(), ours.blocks());
+    let sectors = layout.blocks() >> layout.sector_shift();
+    let (mut offs, mut tracks, mut cylinders, n) = (Vec::new(), 0, Vec::new(), 10_000u64);
+    for i in 0..n {
+        let sector = (i * 2_654_435_761 + 17) % sectors;
+        let lbn = Lbn(sector << layout.sector_shift());
+        offs.push(angle(ours, sector) - angle(layout, sector));
+        tracks += u64::from(layout.track_bounds(lbn) == ours.track_bounds(lbn));
+        cylinders.push(f64::from(layout.locate(lbn).track.cylinder) - f64::from(ours.locate(lbn).track.cylinder));
+    }
+    // What comes before the first block nobody can see.
+    let before = median(&cylinders);
+    let off_by = cylinders.iter().map(|off| (off - before).abs()).sum::<f64>() / n as f64;
+    let middle = offs[0] + median(&offs.iter().map(|off| signed(off - offs[0])).collect::<Vec<_>>());
+    let real = sheet.mechanics.rotation.period_ns();
+    let right = offs.iter().filter(|off| signed(**off - middle).abs() * real < 50_000.0).count();
+    let last = layout.cylinders().min(ours.cylinders());
+    let distances = (1..200).map(|i| (libm::pow(f64::from(last - 1), f64::from(i) / 200.0)) as u32);
+    let errors: Vec<f64> = distances
+        .map(|d| (sheet.mechanics.seek.time(d).as_ms() - found.mechanics.seek.time(d).as_ms()).abs())
+        .collect();
+    let Outcome::Disk(known) = &profile.outcome else { panic!("it turns") };
+    let (ours, theirs) = (found.cache, sheet.cache);
+    Line {
+        period_error: (period / real - 1.0).abs(),
+        angles: right as f64 / n as f64,
+        tracks: tracks as f64 / n as f64,
+        cylinders_off: off_by,
+        seek_mae: errors.iter().sum::<f64>() / errors.len() as f64,
+        spread: (known.moves.spread, truth.seek_noise.as_ms()),
+        late_seeks: (known.late.share, truth.late_share),
+        cache: (ours.segments, ours.segment, ours.ahead, ours.read_ahead)
+            == (theirs.segments, theirs.segment, theirs.ahead, theirs.read_ahead.min(theirs.segment)),
+        minutes: profile.time.as_secs() / 60.0,
+        commands: profile.commands,
+        rms_ms: known.validation.rms_on_time_ms,
+        late: known.validation.late,
+    }
+}
+
+/// What holds for a drive whose blocks are where its sheet has them.
+#[track_caller]
+fn is_known(name: &str) {
+    let line = line(name);
+    assert!(line.period_error < 1e-6 && line.angles == 1.0 && line.tracks == 1.0, "{name}: {line:?}");
+    assert!(line.cylinders_off == 0.0 && line.seek_mae < 0.1 && line.cache, "{name}: {line:?}");
+    let (found, real) = line.spread;
+    assert!((found - real).abs() < 0.2 * real + 0.02, "{name}: {line:?}");
+    assert!((line.late_seeks.0 - line.late_seeks.1).abs() < 0.02, "{name}: {line:?}");
+    assert!(line.minutes < 15.0 && line.rms_ms < 0.05 && line.late < 0.08, "{name}: {line:?}");
+}
+
+#[test]
+fn a_drive_of_one_zone_is_known() {
+    is_known("mimic-base");
+}
+
+#[test]
+fn a_drive_of_many_zones_is_known_through_the_noise_of_its_seeks() {
+    is_known("st318437lw");
+}
+
+#[test]
+fn a_drive_with_zones_of_equal_tracks_and_other_skews_is_known() {
+    is_known("atlas10k");
+}
+
+#[test]
+#[ignore = "half a minute, in a release build; prints a table"]
+fn the_catalogue() {
+    println!(
+        "| drive | period | angles % | tracks % | cylinders off | seek MAE ms | spread ms | cache | late % | min | commands |"
+    );
+    println!("|---|---|---|---|---|---|---|---|---|---|---|");
+    let given = std::env::var("HALFTURN_DRIVES").unwrap_or_default();
+    let names: Vec<&str> = match given.is_empty() {
+        true => disk::catalogue::names().collect(),
+        false => given.split(',').collect(),
+    };
+    for name in names {
+        let it = line(name);
+        let short = name.rsplit('/').next().unwrap_or(name);
+        println!(
+            "| {short} | {:.0e} | {:.2} | {:.2} | {:.1} | {:.3} | {:.3} ({:.3}) | {} | {:.1} | {:.1} | {} |",
+            it.period_error,
+            100.0 * it.angles,
+            100.0 * it.tracks,
+            it.cylinders_off,
+            it.seek_mae,
+            it.spread.0,
+            it.spread.1,
+            it.cache,
+            100.0 * it.late,
+            it.minutes,
+            it.commands
+        );
+    }
+}
