@@ -249,6 +249,7 @@ impl<M: Machine> Scene<'_, M> {
             batch: scheduler.batch.unwrap_or(defaults.batch),
             learn: scheduler.mimic.learn,
             base: scheduler.mimic.base,
+            margin: scheduler.mimic.margin,
         };
         let name = scheduler.policy.clone();
         let make = move || policy::named(&name, &knobs).expect("the experiment was checked");

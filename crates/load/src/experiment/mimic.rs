@@ -9,6 +9,10 @@ use std::path::{Path, PathBuf};
 /// Policies under which it learns.
 const BASES: [(&str, &str); 2] = [("sstf", "sstf"), ("c-look", "c-look")];
 
+/// The margin, where a mean counts for what it is worth. What the curve leaves unsure is less; but a tenth costs nothing where
+/// distance tells more than the seek, and elsewhere keeps to the base.
+const MARGIN: f64 = 0.1;
+
 /// How the Disk Mimic is used.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MimicChoice {
@@ -20,6 +24,8 @@ pub struct MimicChoice {
     pub learn: Learn,
     /// The policy it learns under: `sstf` or `c-look`.
     pub base: &'static str,
+    /// By what share of its time another request must be better than what the base would pick.
+    pub margin: f64,
 }
 
 /// What is known of a device before it is used.
@@ -35,7 +41,13 @@ pub enum Before {
 
 impl Default for MimicChoice {
     fn default() -> MimicChoice {
-        MimicChoice { before: Before::Nothing, learning: Learning::default(), learn: Learn::Set, base: "sstf" }
+        MimicChoice {
+            before: Before::Nothing,
+            learning: Learning::default(),
+            learn: Learn::Set,
+            base: "sstf",
+            margin: MARGIN,
+        }
     }
 }
 
@@ -95,6 +107,7 @@ pub(super) fn read(section: &Section, folder: &Path) -> Result<MimicChoice, BadI
         },
         learn: learn.unwrap_or_default(),
         base: section.choice("base", &BASES)?.unwrap_or("sstf"),
+        margin: section.share("margin")?.unwrap_or(if smooth { MARGIN } else { 0.0 }),
     };
     section.close()?;
     Ok(choice)

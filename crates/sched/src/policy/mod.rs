@@ -50,11 +50,13 @@ pub struct Knobs {
     pub learn: Learn,
     /// `smtf`: the policy it learns under.
     pub base: &'static str,
+    /// `smtf`, *Online-Set*: by what share of its time another request must be better than what the base would pick.
+    pub margin: f64,
 }
 
 impl Default for Knobs {
     fn default() -> Knobs {
-        Knobs { age_weight: 0.006, age_limit: None, batch: 40, learn: Learn::Set, base: "sstf" }
+        Knobs { age_weight: 0.006, age_limit: None, batch: 40, learn: Learn::Set, base: "sstf", margin: 0.0 }
     }
 }
 

@@ -20,6 +20,7 @@ pub enum Learn {
 
 pub(super) struct Smtf<P: Predictor> {
     learn: Learn,
+    margin: f64,
     mimic: Greedy<P, AccessTime>,
     base: Box<dyn Policy<P>>,
 }
@@ -27,7 +28,8 @@ pub(super) struct Smtf<P: Predictor> {
 pub(super) fn smtf<P: Predictor + 'static>(knobs: &Knobs) -> Option<Smtf<P>> {
     let base = if knobs.base == NAME { None } else { named(knobs.base, knobs) }?;
     let ageing = Ageing { weight: knobs.age_weight, limit: knobs.age_limit };
-    Some(Smtf { learn: knobs.learn, mimic: Greedy::new(ageing), base })
+    let margin = if knobs.age_weight > 0.0 { 0.0 } else { knobs.margin };
+    Some(Smtf { learn: knobs.learn, margin, mimic: Greedy::new(ageing), base })
 }
 
 /// Its own name, which is no base.
@@ -46,6 +48,7 @@ impl<P: Predictor> Policy<P> for Smtf<P> {
 
     fn take(&mut self, now: Time, jobs: &Jobs<P::Spot>, belief: &P) -> Option<JobId> {
         let job = |id| jobs.get(id);
+        let mut ceiling = UNKNOWN;
         if self.learn == Learn::Set {
             let by_base = self.base.take(now, jobs, belief)?;
             let Some(its) = job(by_base) else { return Some(by_base) };
@@ -54,8 +57,13 @@ impl<P: Predictor> Policy<P> for Smtf<P> {
                 return Some(by_base);
             }
             self.base.add(by_base, its, belief);
+            if self.margin > 0.0 {
+                let head = belief.head(now).0;
+                let cost = belief.cost(&head, belief.key(its.spot), belief.mark(its.spot), its.op.writes());
+                ceiling = (cost as f64 * (1.0 - self.margin)) as u64;
+            }
         }
-        let Some(known) = self.mimic.take_below(UNKNOWN, now, jobs, belief) else {
+        let Some(known) = self.mimic.take_below(ceiling, now, jobs, belief) else {
             let by_base = self.base.take(now, jobs, belief)?;
             if let Some(its) = job(by_base) {
                 self.mimic.remove(by_base, its, belief);

@@ -218,9 +218,10 @@ fn smtf_takes_the_least_known_time_and_what_its_base_would_where_that_is_unknown
         fewest,
         ..Learning::default()
     });
-    check(300, (scenes(), learn, base, learning), |(scene, learn, base, learning)| {
+    let margin = prop::sample::select(vec![0.0, 0.1]);
+    check(300, (scenes(), learn, base, learning, margin), |(scene, learn, base, learning, margin)| {
         let sheet = catalogue::find(scene.drive).unwrap().sheet;
-        let knobs = Knobs { learn, base, age_weight: 0.0, ..Knobs::default() };
+        let knobs = Knobs { learn, base, margin, age_weight: 0.0, ..Knobs::default() };
         let belief = Mimic::new(sheet.mechanics.layout.blocks(), learning);
         Stage::new("smtf", knobs, scene, &sheet, belief).play();
         Ok(())

@@ -91,6 +91,14 @@ impl Naive {
         let base = waiting.iter().find(|job| by_base.contains(&job.sequence));
         let (head, _) = belief.head(now);
         let known = waiting.iter().filter(|job| knows(job)).min_by_key(|job| (cost(belief, &head, job), job.sequence));
+        let cost_of = |job: &Waiting| cost(belief, &head, job);
+        let worth = |job: &&Waiting| match base {
+            Some(base) if self.knobs.learn == Learn::Set && self.knobs.margin > 0.0 => {
+                cost_of(job) < (cost_of(base) as f64 * (1.0 - self.knobs.margin)) as u64
+            }
+            _ => true,
+        };
+        let known = known.filter(worth);
         match self.knobs.learn {
             Learn::Set if base.is_some_and(|job| !knows(job)) => by_base,
             _ => known.map_or(by_base, |job| vec![job.sequence]),

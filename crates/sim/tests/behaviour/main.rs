@@ -1,11 +1,12 @@
 //! Whole experiments: the same bytes from the same seed, the same drive for every scheduler, belief that is worth its
 //! name, traces replayed as their mode says, searches that do not look at everything, and short commands that change
-//! nothing but who may step in; and all this on what is not a disk, as far as it can be.
+//! nothing but who may step in; all this on what is not a disk, as far as it can be; and a device learned in use.
 
 mod belief;
 mod determinism;
 mod effort;
 mod files;
+mod learning;
 mod other;
 mod plans;
 mod replay;
