@@ -47,6 +47,12 @@ impl Verb {
     pub const fn writes(self) -> bool {
         matches!(self, Verb::Write { .. })
     }
+
+    /// Whether it transfers blocks.
+    #[must_use]
+    pub const fn transfers(self) -> bool {
+        matches!(self, Verb::Read | Verb::Write { .. })
+    }
 }
 
 /// One drive command. Once issued it is never interrupted.

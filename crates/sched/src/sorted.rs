@@ -78,6 +78,10 @@ impl<T: Copy> Leaf<T> {
         &self.sequences[..self.len]
     }
 
+    pub(crate) fn id(&self, i: usize) -> JobId {
+        self.ids[i]
+    }
+
     fn order(&self, i: usize) -> (u64, u64) {
         (self.keys[i], self.sequences[i])
     }

@@ -95,7 +95,7 @@ impl Predictor for Oracle {
     }
 
     fn issued(&mut self, now: Time, command: &Command, _: Extent) {
-        if !matches!(command.verb, Verb::Flush | Verb::Seek) {
+        if command.verb.transfers() {
             self.arm = command.at.end();
         }
         let mut shadow = self.shadow.borrow_mut();

@@ -230,7 +230,7 @@ impl<M: Machine> Scene<'_, M> {
     fn mimic(self, learned: Option<Arc<Learned>>) -> Result<Replication, BadInput> {
         let learning = self.experiment.scheduler.mimic.learning;
         let mut replication = self.play(|scene| match &learned {
-            Some(learned) => Mimic::knowing(Arc::clone(learned), learning),
+            Some(learned) => Mimic::knowing(learned, learning),
             None => Mimic::new(scene.drive.caps().blocks, learning),
         })?;
         if let (Some(kept), Some(learned)) = (&mut replication.learned, &learned) {

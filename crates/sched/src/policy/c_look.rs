@@ -1,10 +1,11 @@
 //! C-LOOK: the arm sweeps upward in order of block number, then jumps back to the lowest waiting request.
 
+use super::smtf::Base;
 use super::{Policy, by_lbn};
 use crate::predict::Predictor;
 use crate::sorted::Sorted;
 use crate::{Job, JobId, Jobs};
-use block::Time;
+use block::{Lbn, Time};
 
 pub(super) struct CLook {
     waiting: Sorted<()>,
@@ -13,6 +14,11 @@ pub(super) struct CLook {
 impl CLook {
     pub(super) fn new() -> CLook {
         CLook { waiting: Sorted::new() }
+    }
+
+    /// Where the next one waits, the arm being there.
+    fn next(&self, arm: Lbn) -> Option<(usize, usize)> {
+        self.waiting.at_or_after(arm.0).or_else(|| self.waiting.at_or_after(0))
     }
 }
 
@@ -26,7 +32,14 @@ impl<P: Predictor> Policy<P> for CLook {
     }
 
     fn take(&mut self, _: Time, _: &Jobs<P::Spot>, belief: &P) -> Option<JobId> {
-        let (slot, i) = self.waiting.at_or_after(belief.arm().0).or_else(|| self.waiting.at_or_after(0))?;
+        let (slot, i) = self.next(belief.arm())?;
         Some(self.waiting.remove_at(slot, i).id)
+    }
+}
+
+impl<P: Predictor> Base<P> for CLook {
+    fn choice(&mut self, _: Time, belief: &P) -> Option<JobId> {
+        let (slot, i) = self.next(belief.arm())?;
+        Some(self.waiting.leaf(slot).id(i))
     }
 }

@@ -83,6 +83,13 @@ struct Best {
     place: usize,
 }
 
+impl Best {
+    /// None yet, and none that scores as much as `ceiling`.
+    fn under(ceiling: u64) -> Best {
+        Best { score: ceiling, sequence: u64::MAX, kind: READS, slot: 0, place: 0 }
+    }
+}
+
 impl<P: Predictor, V: View<P>> Greedy<P, V> {
     pub(super) fn new(ageing: Ageing) -> Greedy<P, V> {
         Greedy {
@@ -151,6 +158,16 @@ impl<P: Predictor, V: View<P>> Greedy<P, V> {
         }
     }
 
+    /// The job of the least score, where age does not count and no write costs the same everywhere; it is kept.
+    pub(super) fn least(&mut self, now: Time, belief: &P) -> Option<JobId> {
+        let (head, key) = V::head(belief, now);
+        let mut best = Best::under(u64::MAX);
+        self.search::<READS>(&head, key, 0, belief, &mut best);
+        self.search::<FUA_WRITES>(&head, key, 0, belief, &mut best);
+        self.search::<WRITES>(&head, key, 0, belief, &mut best);
+        (best.score < u64::MAX).then(|| self.waiting[best.kind].leaf(best.slot).id(best.place))
+    }
+
     /// Chooses the job of the least score under `ceiling` and gives it up, or one that has waited too long.
     pub(super) fn take_below(&mut self, ceiling: u64, now: Time, jobs: &Jobs<P::Spot>, belief: &P) -> Option<JobId> {
         if self.waiting.iter().all(Sorted::is_empty) {
@@ -171,7 +188,7 @@ impl<P: Predictor, V: View<P>> Greedy<P, V> {
         }
         let floor = oldest.and_then(|id| jobs.get(id)).map_or(0, |job| self.bias(belief, job.arrived));
         let (head, key) = V::head(belief, now);
-        let mut best = Best { score: ceiling, sequence: u64::MAX, kind: READS, slot: 0, place: 0 };
+        let mut best = Best::under(ceiling);
         self.search::<READS>(&head, key, floor, belief, &mut best);
         self.search::<FUA_WRITES>(&head, key, floor, belief, &mut best);
         if let Some(cost) = V::flat(belief) {

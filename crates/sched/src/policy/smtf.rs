@@ -1,9 +1,11 @@
 //! Shortest mimicked time first (002 §2): the waiting request whose distance is known to take least. While the device is
 //! still being learned, a base policy has its say (002 §6).
 
+use super::c_look::CLook;
 use super::greedy::{Ageing, Greedy};
 use super::satf::AccessTime;
-use super::{Knobs, Policy, named};
+use super::sstf::sstf;
+use super::{Knobs, Policy};
 use crate::predict::{Predictor, UNKNOWN};
 use crate::{Job, JobId, Jobs};
 use block::Time;
@@ -22,18 +24,25 @@ pub(super) struct Smtf<P: Predictor> {
     learn: Learn,
     margin: f64,
     mimic: Greedy<P, AccessTime>,
-    base: Box<dyn Policy<P>>,
+    base: Box<dyn Base<P>>,
+}
+
+/// A policy that says what it would choose, and keeps it.
+pub(super) trait Base<P: Predictor>: Policy<P> {
+    /// The job it would take now; nothing only when it holds none.
+    fn choice(&mut self, now: Time, belief: &P) -> Option<JobId>;
 }
 
 pub(super) fn smtf<P: Predictor + 'static>(knobs: &Knobs) -> Option<Smtf<P>> {
-    let base = if knobs.base == NAME { None } else { named(knobs.base, knobs) }?;
+    let base: Box<dyn Base<P>> = match knobs.base {
+        "sstf" => Box::new(sstf()),
+        "c-look" => Box::new(CLook::new()),
+        _ => return None,
+    };
     let ageing = Ageing { weight: knobs.age_weight, limit: knobs.age_limit };
     let margin = if knobs.age_weight > 0.0 { 0.0 } else { knobs.margin };
     Some(Smtf { learn: knobs.learn, margin, mimic: Greedy::new(ageing), base })
 }
-
-/// Its own name, which is no base.
-const NAME: &str = "smtf";
 
 impl<P: Predictor> Policy<P> for Smtf<P> {
     fn add(&mut self, id: JobId, job: &Job<P::Spot>, belief: &P) {
@@ -47,33 +56,28 @@ impl<P: Predictor> Policy<P> for Smtf<P> {
     }
 
     fn take(&mut self, now: Time, jobs: &Jobs<P::Spot>, belief: &P) -> Option<JobId> {
-        let job = |id| jobs.get(id);
-        let mut ceiling = UNKNOWN;
+        let (mut ceiling, mut by_base) = (UNKNOWN, None);
         if self.learn == Learn::Set {
-            let by_base = self.base.take(now, jobs, belief)?;
-            let Some(its) = job(by_base) else { return Some(by_base) };
-            if !belief.knows(its.spot, its.op.writes()) {
-                self.mimic.remove(by_base, its, belief);
-                return Some(by_base);
+            let id = self.base.choice(now, belief)?;
+            let its = jobs.get(id)?;
+            let write = its.op.writes();
+            if !belief.knows(its.spot, write) {
+                self.remove(id, its, belief);
+                return Some(id);
             }
-            self.base.add(by_base, its, belief);
             if self.margin > 0.0 {
-                let head = belief.head(now).0;
-                let cost = belief.cost(&head, belief.key(its.spot), belief.mark(its.spot), its.op.writes());
+                let cost = belief.cost(&belief.head(now).0, belief.key(its.spot), belief.mark(its.spot), write);
                 ceiling = (cost as f64 * (1.0 - self.margin)) as u64;
             }
+            by_base = Some(id);
         }
-        let Some(known) = self.mimic.take_below(ceiling, now, jobs, belief) else {
-            let by_base = self.base.take(now, jobs, belief)?;
-            if let Some(its) = job(by_base) {
-                self.mimic.remove(by_base, its, belief);
-            }
-            return Some(by_base);
-        };
-        if let Some(its) = job(known) {
-            self.base.remove(known, its, belief);
+        if let Some(known) = self.mimic.take_below(ceiling, now, jobs, belief) {
+            self.base.remove(known, jobs.get(known)?, belief);
+            return Some(known);
         }
-        Some(known)
+        let id = by_base.or_else(|| self.base.choice(now, belief))?;
+        self.remove(id, jobs.get(id)?, belief);
+        Some(id)
     }
 
     fn examined(&self) -> u64 {

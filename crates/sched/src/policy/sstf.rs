@@ -1,7 +1,9 @@
 //! Shortest seek time first: the waiting request whose first block is nearest by block number.
 
 use super::greedy::{Ageing, Greedy, View};
+use super::smtf::Base;
 use crate::Job;
+use crate::JobId;
 use crate::predict::Predictor;
 use block::Time;
 
@@ -34,5 +36,11 @@ impl<P: Predictor> View<P> for Nearness {
 
     fn least(_: &P, arm: &u64, from: u64, to: u64, _: bool) -> u64 {
         arm.abs_diff((*arm).clamp(from, to))
+    }
+}
+
+impl<P: Predictor> Base<P> for Greedy<P, Nearness> {
+    fn choice(&mut self, now: Time, belief: &P) -> Option<JobId> {
+        self.least(now, belief)
     }
 }

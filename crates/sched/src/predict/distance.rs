@@ -1,7 +1,7 @@
 //! Plain distance: a request costs as many ticks as its first block is away from the last one commanded.
 
 use super::Predictor;
-use block::{Command, Extent, Lbn, Outcome, Span, Time, Verb};
+use block::{Command, Extent, Lbn, Outcome, Span, Time};
 
 /// Knows nothing but block numbers.
 #[derive(Clone, Copy, Debug, Default)]
@@ -46,7 +46,7 @@ impl Predictor for Distance {
     }
 
     fn issued(&mut self, _: Time, command: &Command, _: Lbn) {
-        if !matches!(command.verb, Verb::Flush | Verb::Seek) {
+        if command.verb.transfers() {
             self.arm = command.at.end();
         }
     }

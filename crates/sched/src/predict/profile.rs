@@ -285,7 +285,7 @@ impl Predictor for Profile {
     #[inline]
     fn issued(&mut self, now: Time, command: &Command, spot: Spot) {
         self.issued = now;
-        if matches!(command.verb, Verb::Seek | Verb::Flush) {
+        if !command.verb.transfers() {
             self.expected = None;
             self.transferred = false;
             if command.verb == Verb::Seek {
@@ -325,7 +325,7 @@ impl Predictor for Profile {
             let waited = happened.since(self.issued).less(least) > Span(self.mechanics.rotation.period().0 / 8);
             self.unhindered = if waited { 0 } else { self.unhindered.saturating_add(1) };
         }
-        let from_medium = !matches!(command.verb, Verb::Flush | Verb::Seek) && !self.is_buffered(command.verb);
+        let from_medium = command.verb.transfers() && !self.is_buffered(command.verb);
         let bus = if command.verb == Verb::Read { self.bus } else { Span::ZERO };
         let passed = Time(happened.0.saturating_sub(bus.0));
         let soonest = Span(self.soonest.0 - self.soonest.0 / 8);

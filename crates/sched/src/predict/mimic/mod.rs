@@ -15,7 +15,7 @@ mod tests;
 pub use probe::{Effort, Probing};
 
 use super::{Predictor, UNKNOWN};
-use block::{Command, Device, Extent, Lbn, Outcome, Span, Time, Verb};
+use block::{Command, Device, Extent, Lbn, Outcome, Span, Time};
 use point::Point;
 use probe::{Prober, SPREAD};
 use smooth::Smooth;
@@ -97,7 +97,7 @@ pub struct Learned {
     grain: Grain,
     table: Table,
     smooth: Smooth,
-    spread: BTreeMap<i32, [f32; SPREAD]>,
+    spread: Arc<BTreeMap<i32, [f32; SPREAD]>>,
     blocks: u64,
     /// The farthest distance tried, in grains.
     reach: i32,
@@ -114,7 +114,15 @@ impl Learned {
         let mut table = prober.learn(tell);
         table.draw(how.smooth.then(|| prober.smooth.curve()));
         let reach = table.points().last().map_or(0, |point| point.distance);
-        Learned { grain, table, smooth: prober.smooth, spread: prober.spread, blocks, reach, effort: prober.effort }
+        Learned {
+            grain,
+            table,
+            smooth: prober.smooth,
+            spread: Arc::new(prober.spread),
+            blocks,
+            reach,
+            effort: prober.effort,
+        }
     }
 
     /// What is known already of a device of so many blocks, in ascending order of distance; `grain` blocks are not told
@@ -136,7 +144,7 @@ impl Learned {
         let reach = points.last().map_or(0, |point| point.distance);
         let mut table = Table::of(&points);
         table.draw(Some(smooth.curve()));
-        Learned { grain, table, smooth, spread: BTreeMap::new(), blocks, reach, effort }
+        Learned { grain, table, smooth, spread: Arc::default(), blocks, reach, effort }
     }
 
     /// What is known, in ascending order of distance.
@@ -261,7 +269,8 @@ pub struct Mimic {
     smooth: [Smooth; 2],
     /// Samples of each table.
     seen: [u64; 2],
-    spread: Arc<Learned>,
+    /// Of each distance, its times where one of them is drawn.
+    spread: Arc<BTreeMap<i32, [f32; SPREAD]>>,
     reach: i32,
     learning: Learning,
     arm: Lbn,
@@ -280,17 +289,17 @@ impl Mimic {
             grain: Grain::for_device(blocks, learning.grain),
             table: Table::default(),
             smooth: Smooth::default(),
-            spread: BTreeMap::new(),
+            spread: Arc::default(),
             blocks,
             reach: i32::MAX,
             effort: Effort::default(),
         };
-        Mimic::knowing(Arc::new(nothing), learning)
+        Mimic::knowing(&nothing, learning)
     }
 
     /// A Mimic that knows what was learned before.
     #[must_use]
-    pub fn knowing(learned: Arc<Learned>, learning: Learning) -> Mimic {
+    pub fn knowing(learned: &Learned, learning: Learning) -> Mimic {
         let mut table = learned.table.clone();
         if !learning.smooth {
             table.draw(None);
@@ -302,7 +311,7 @@ impl Mimic {
             smooth: [learned.smooth.clone(), learned.smooth.clone()],
             seen: [0; 2],
             reach: if learning.on { i32::MAX } else { learned.reach },
-            spread: learned,
+            spread: Arc::clone(&learned.spread),
             learning,
             arm: Lbn(0),
             quiet_since: Time::ZERO,
@@ -343,8 +352,7 @@ impl Mimic {
 
     /// One of the times a distance was seen to take.
     fn drawn(&self, distance: i32) -> Option<f32> {
-        let spread = &self.spread.spread;
-        let (_, times) = spread.range(..=distance).next_back()?;
+        let (_, times) = self.spread.range(..=distance).next_back()?;
         self.draws.set(self.draws.get().wrapping_add(0x9E37_79B9_7F4A_7C15));
         let mut mixed = self.draws.get();
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -374,7 +382,7 @@ impl Predictor for Mimic {
 
     fn cost(&self, head: &Lbn, key: u64, (): (), write: bool) -> u64 {
         let distance = self.distance(head.0, key);
-        let drawn = if self.spread.spread.is_empty() { None } else { self.drawn(distance) };
+        let drawn = if self.spread.is_empty() { None } else { self.drawn(distance) };
         drawn.or_else(|| self.time(distance, self.table(write))).map_or(UNKNOWN, |time| time as u64)
     }
 
@@ -403,7 +411,7 @@ impl Predictor for Mimic {
     }
 
     fn issued(&mut self, now: Time, command: &Command, _: Lbn) {
-        if matches!(command.verb, Verb::Flush | Verb::Seek) {
+        if !command.verb.transfers() {
             return;
         }
         if self.learning.on && (!self.flying.is_empty() || now.since(self.quiet_since) < self.learning.pause) {
@@ -461,9 +469,9 @@ impl Watch {
     fn is_new(&mut self, ratio: f32) -> bool {
         let ratio = ratio.min(4.0);
         self.seen += 1;
-        let long = if self.seen < Self::SETTLED / 2 { 2.0 / (self.seen + 1) as f32 } else { Self::LONG };
-        self.lately += (ratio - self.lately) * Self::LATELY.max(long.min(1.0));
-        self.long += (ratio - self.long) * long.min(1.0);
+        let long = if self.seen < Self::SETTLED / 2 { (2.0 / (self.seen + 1) as f32).min(1.0) } else { Self::LONG };
+        self.lately += (ratio - self.lately) * Self::LATELY.max(long);
+        self.long += (ratio - self.long) * long;
         if self.seen < Self::SETTLED || (self.lately - self.long).abs() < Self::CHANGED {
             return false;
         }

@@ -2,7 +2,7 @@
 
 use super::point::Point;
 use super::smooth::{Smooth, sampled};
-use super::table::{ALLOWED, Table, between};
+use super::table::{ALLOWED, LOOSEST, Table, between};
 use super::{Grain, Summary};
 use block::{Command, Device, Extent, Lbn, Outcome, Place, Span, Tag, Time, Verb};
 use rand_core::Rng;
@@ -198,13 +198,13 @@ impl<'a> Prober<'a> {
                 }
             }
             let off = |tried: &Tried| tried.time - between(left.end(), right.end(), tried.distance);
-            let last = count == inside as usize || count == ALLOWED[ALLOWED.len() - 1].0;
+            let last = count == inside as usize || count == LOOSEST.0;
             let told = if self.how.smooth {
                 by_chance(&checked, &off, last)
             } else {
                 let most = checked.iter().map(|tried| (off(tried) / tried.time).abs()).fold(0.0, f32::max);
                 // No number of points more mends what one has shown.
-                if most <= allowed { Some(true) } else { (last || most > 0.2).then_some(false) }
+                if most <= allowed { Some(true) } else { (last || most > LOOSEST.1).then_some(false) }
             };
             if let Some(line) = told {
                 checked.sort_unstable_by_key(|tried| tried.distance);

@@ -12,6 +12,9 @@ const GROUP: usize = 64;
 /// so many points checked, and the share of the time each may be off (002 Table 2).
 pub(super) const ALLOWED: [(usize, f32); 6] = [(1, 0.01), (2, 0.02), (3, 0.05), (4, 0.10), (5, 0.15), (10, 0.20)];
 
+/// What is checked at most, and allowed at most.
+pub(super) const LOOSEST: (usize, f32) = ALLOWED[ALLOWED.len() - 1];
+
 /// Lines are joined to a longer one where what they meet in is off it by no more than this share.
 const JOINED: f32 = 0.02;
 
@@ -154,7 +157,7 @@ impl Table {
         } else {
             if point.leads() {
                 let next = self.next((leaf, at)).expect("a line leads to a point");
-                let (_, allowed) = ALLOWED[ALLOWED.len() - 1];
+                let (_, allowed) = LOOSEST;
                 if is_near(between(point, next, distance), time, allowed) {
                     return;
                 }
@@ -170,7 +173,7 @@ impl Table {
     /// Looks around a point for a few in a row that the line between those on either side of them tells, and draws it.
     fn confirm(&mut self, distance: i32, fewest: u8) {
         // As many on either side as a line may span.
-        let most = ALLOWED[ALLOWED.len() - 1].0;
+        let (most, _) = LOOSEST;
         let Some(here) = self.at_or_before(distance) else { return };
         let (mut first, mut before) = (here, 0);
         while before <= most

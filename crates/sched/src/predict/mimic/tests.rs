@@ -8,7 +8,6 @@ use crate::predict::{Predictor, UNKNOWN};
 use block::{Caps, Command, Device, Extent, Lbn, Outcome, Place, Tag, Time, Verb};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 /// Distances near and far, seen often and seldom.
 fn seen() -> impl Strategy<Value = Vec<(i32, u32)>> {
@@ -191,7 +190,7 @@ fn follow(mimic: &mut Mimic, device: &mut Ruler, requests: u64) -> f64 {
 fn what_changes_is_learned_anew() {
     let mut device = ruler(1);
     let learned = Learned::by_probing(&mut device, &Probing::default(), &mut |_| ());
-    let mut mimic = Mimic::knowing(Arc::new(learned), Learning::default());
+    let mut mimic = Mimic::knowing(&learned, Learning::default());
     assert!(follow(&mut mimic, &mut device, 20_000) < 0.03);
     device.times = 2;
     assert!(follow(&mut mimic, &mut device, 1000) > 0.2, "nothing changed");
