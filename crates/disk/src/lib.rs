@@ -27,5 +27,5 @@ pub use plan::DrivePlan;
 pub use read::{Drive, Model, load, parse};
 pub use rotation::{Rotation, Spin};
 pub use seek::{SeekCurve, SeekTable};
-pub use sheet::{After, Ahead, Bus, Cache, Disconnect, Drain, Large, Overheads, Queue, Sheet, Truth};
+pub use sheet::{After, Ahead, Bus, Cache, Disconnect, Drain, Drift, Large, Overheads, Queue, Sheet, Truth};
 pub use write::write;

@@ -32,6 +32,15 @@ pub enum Model {
 }
 
 impl Model {
+    /// How many commands it takes at once.
+    #[must_use]
+    pub fn depth(&self) -> u16 {
+        match self {
+            Model::Disk(drive) => drive.sheet.queue.depth,
+            Model::Other(other) => other.depth,
+        }
+    }
+
     /// Reads a drive file.
     ///
     /// # Errors

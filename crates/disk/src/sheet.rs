@@ -1,7 +1,7 @@
 //! The sheet of a drive and the truth about it.
 
 use crate::{Mechanics, Passage};
-use block::Span;
+use block::{Span, Time};
 use std::sync::Arc;
 
 /// What can be known of a drive from outside.
@@ -41,6 +41,12 @@ impl After {
     #[must_use]
     pub const fn either(span: Span) -> After {
         After { read: span, write: span }
+    }
+
+    /// Both shorter by so much, or nothing.
+    #[must_use]
+    pub fn less(self, span: Span) -> After {
+        After { read: self.read.less(span), write: self.write.less(span) }
     }
 
     /// The time after a write, or after a read.
@@ -267,4 +273,15 @@ pub struct Truth {
     pub rpm_wander: f64,
     /// Period of the wander.
     pub wander_period: Span,
+    /// How it comes to differ in use.
+    pub drift: Option<Drift>,
+}
+
+/// A drive that is no longer what it was.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Drift {
+    /// From then on.
+    pub at: Time,
+    /// What seeks take longer, as a share of their time.
+    pub seek: f64,
 }

@@ -317,7 +317,7 @@ impl Drive {
     fn seek(&mut self, now: Time, at: Extent, queued: bool) -> (Time, Parts) {
         let overhead = self.overhead(self.overheads.read, queued);
         let start = self.take_arm(now + overhead);
-        let (stroke, spot) = self.move_arm(self.track, at, false);
+        let (stroke, spot) = self.move_arm(self.track, at, false, start);
         (self.free, self.track) = (start + stroke.total(), spot.track);
         let done = self.overheads.done.read;
         let external = start.since(now + overhead);
@@ -327,16 +327,16 @@ impl Drive {
 
     /// The arm goes from `track` at `start` to `at` and lets it pass.
     pub(crate) fn access(&self, start: Time, track: Track, at: Extent, write: bool) -> (Stroke, Passage) {
-        let (stroke, spot) = self.move_arm(track, at, write);
+        let (stroke, spot) = self.move_arm(track, at, write, start);
         (stroke, self.mechanics.pass(&self.spindle, start + stroke.total(), spot, at, write))
     }
 
-    /// The move of the arm from `track` to `at`, as it really goes, and where that is.
-    pub(crate) fn move_arm(&self, track: Track, at: Extent, write: bool) -> (Stroke, Spot) {
+    /// The move of the arm at `start` from `track` to `at`, as it really goes, and where that is.
+    pub(crate) fn move_arm(&self, track: Track, at: Extent, write: bool, start: Time) -> (Stroke, Spot) {
         let spot = self.mechanics.layout.locate(at.start);
         let random = write && at.start != self.written;
         let mut stroke = self.mechanics.stroke(track, spot.track, random);
-        stroke.seek = self.noise.apply(stroke.seek, self.ordinal);
+        stroke.seek = self.noise.apply(stroke.seek, start, self.ordinal);
         if random {
             stroke.settle += self.overheads.least_seek.less(stroke.total());
         }

@@ -1,7 +1,7 @@
 //! What makes a real drive differ from its sheet: its phase, its rpm, and the spread of its seeks.
 
 use block::{Span, Time};
-use disk::{Rotation, Spin, Truth};
+use disk::{Drift, Rotation, Spin, Truth};
 use std::f64::consts::TAU;
 
 /// A number that depends on its arguments alone (SplitMix64 over both).
@@ -30,16 +30,25 @@ pub(crate) struct SeekNoise {
     sd_ns: f64,
     late_share: f64,
     late_by: Span,
+    drift: Option<Drift>,
 }
 
 impl SeekNoise {
     pub(crate) fn new(truth: &Truth, seed: u64) -> SeekNoise {
         let seed = hash(seed, 1);
-        SeekNoise { seed, sd_ns: truth.seek_noise.0 as f64, late_share: truth.late_share, late_by: truth.late_by }
+        SeekNoise {
+            seed,
+            sd_ns: truth.seek_noise.0 as f64,
+            late_share: truth.late_share,
+            late_by: truth.late_by,
+            drift: truth.drift,
+        }
     }
 
-    /// What the seek of the command with this ordinal really takes; at least half of what it should.
-    pub(crate) fn apply(&self, seek: Span, ordinal: u64) -> Span {
+    /// What a seek that begins now, of the command with this ordinal, really takes; at least half of what it should.
+    pub(crate) fn apply(&self, seek: Span, now: Time, ordinal: u64) -> Span {
+        let drifted = self.drift.filter(|drift| now >= drift.at);
+        let seek = drifted.map_or(seek, |drift| Span((seek.0 as f64 * (1.0 + drift.seek)) as u64));
         if seek == Span::ZERO || (self.sd_ns == 0.0 && self.late_share == 0.0) {
             return seek;
         }
@@ -119,12 +128,23 @@ mod tests {
         let truth = Truth { seek_noise: Span::from_ms(0.3), ..Truth::default() };
         let (a, b) = (SeekNoise::new(&truth, 7), SeekNoise::new(&truth, 8));
         let seek = Span::from_ms(8.0);
-        assert_eq!(a.apply(seek, 3), a.apply(seek, 3));
-        assert_ne!(a.apply(seek, 3), b.apply(seek, 3));
-        let errors: Vec<f64> = (0..10_000).map(|i| a.apply(seek, i).as_ms() - 8.0).collect();
+        assert_eq!(a.apply(seek, Time(0), 3), a.apply(seek, Time(9), 3));
+        assert_ne!(a.apply(seek, Time(0), 3), b.apply(seek, Time(0), 3));
+        let errors: Vec<f64> = (0..10_000).map(|i| a.apply(seek, Time(0), i).as_ms() - 8.0).collect();
         let mean = errors.iter().sum::<f64>() / 1e4;
         let variance = errors.iter().map(|e| e * e).sum::<f64>() / 1e4;
         assert!(mean.abs() < 0.01 && (variance.sqrt() - 0.3).abs() < 0.01, "mean {mean} variance {variance}");
+    }
+
+    #[test]
+    fn a_drift_makes_seeks_longer_from_its_time_on() {
+        let drift = Some(Drift { at: Time(1000), seek: 0.2 });
+        let noise = SeekNoise::new(&Truth { drift, ..Truth::default() }, 7);
+        let seek = |seek, now| noise.apply(Span(seek), Time(now), 3);
+        assert_eq!(
+            [seek(5_000_000, 999), seek(5_000_000, 1000), seek(0, 1000)].map(|span| span.0),
+            [5_000_000, 6_000_000, 0]
+        );
     }
 
     #[test]

@@ -105,7 +105,7 @@ impl Drive {
         let held = segment.map_or(at.start, |i| self.segments.end_of(i));
         let rest = Extent { start: held, blocks: (at.end().0 - held.0) as u32 };
         let start = self.take_arm(now + overhead);
-        let (stroke, spot) = self.move_arm(self.track, rest, false);
+        let (stroke, spot) = self.move_arm(self.track, rest, false, start);
         let arrived = start + stroke.total();
         let there = at.blocks - rest.blocks;
         let from = match there {
@@ -180,8 +180,9 @@ impl Drive {
                 let reached = self.segments.end_of(i);
                 let limit = self.read_ahead_limit(self.segments.start_of(i), at.end());
                 if reached < limit {
-                    let (stroke, spot) = self.move_arm(self.track, Extent { start: reached, blocks: 1 }, false);
                     let began = self.free.max(now);
+                    let at = Extent { start: reached, blocks: 1 };
+                    let (stroke, spot) = self.move_arm(self.track, at, false, began);
                     let so_far = Progress { reached, at: began + stroke.total(), after: spot };
                     self.track = spot.track;
                     self.read_ahead = Some(ReadAhead { began, so_far, limit, least: reached, segment: i });

@@ -60,7 +60,7 @@ impl Drive {
             again.unwrap_or(Disconnect { command: plain, ..Disconnect::default() });
         let ready = now + command + seek;
         let start = self.take_arm(ready);
-        let (stroke, spot) = self.move_arm(self.track, at, true);
+        let (stroke, spot) = self.move_arm(self.track, at, true, start);
         let arrived = start + stroke.total();
         // No block is written before it has come over the bus: not the first, and at the medium's pace not the last.
         let shift = self.mechanics.layout.sector_shift();
@@ -133,7 +133,7 @@ impl Drive {
             }
         };
         let Some(dirty) = taken else { return };
-        let (stroke, spot) = self.move_arm(self.track, dirty.at, true);
+        let (stroke, spot) = self.move_arm(self.track, dirty.at, true, began);
         let arrived = began + stroke.total();
         let mut back = WriteBack {
             began,

@@ -3,8 +3,9 @@
 use crate::results::{Class, Commands, PredictionError, Service};
 use crate::tally::Tally;
 use crate::wait::half_square;
-use block::{BLOCK_BYTES, Ending, Span, Time};
+use block::{BLOCK_BYTES, Ending, Extent, Qos, Span, Time};
 use sched::Tally as Came;
+use sched::value::Worth;
 
 /// Counts requests that arrived and commands that were issued in the measured time, and bytes that came in it: in a closed
 /// loop as many come of requests from before as are outstanding at the end.
@@ -24,20 +25,21 @@ pub struct Meter {
 /// A request that has ended.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Served {
-    pub(crate) bytes: u64,
+    pub(crate) at: Extent,
     pub(crate) arrived: Time,
     /// When its turn came.
     pub(crate) began: Time,
     pub(crate) ended: Time,
     /// Waiting for the drive's own work.
     pub(crate) external: Span,
-    /// Whether it missed its deadline.
-    pub(crate) missed: bool,
+    pub(crate) qos: Qos,
 }
 
 #[derive(Clone, Debug)]
 struct ClassMeter {
     name: String,
+    worth: Worth,
+    yielded: f64,
     response: Tally,
     waiting: Tally,
     /// What arrivals found left of the command in progress.
@@ -51,11 +53,13 @@ struct ClassMeter {
 }
 
 impl Meter {
-    /// A meter for these classes that counts from `from` on.
+    /// A meter for these classes, by name and what their requests are worth, that counts from `from` on.
     #[must_use]
-    pub fn new(classes: Vec<String>, from: Time) -> Meter {
-        let class = |name| ClassMeter {
+    pub fn new(classes: impl Iterator<Item = (String, Worth)>, from: Time) -> Meter {
+        let class = |(name, worth)| ClassMeter {
             name,
+            worth,
+            yielded: 0.0,
             response: Tally::default(),
             waiting: Tally::default(),
             found: Tally::default(),
@@ -67,7 +71,7 @@ impl Meter {
             missed: 0,
         };
         Meter {
-            classes: classes.into_iter().map(class).collect(),
+            classes: classes.map(class).collect(),
             commands: Tally::default(),
             squares: 0,
             from,
@@ -122,22 +126,24 @@ impl Meter {
     }
 
     /// A request of a class has ended.
-    pub(crate) fn ended(&mut self, class: u8, it: Served, how: Ending) {
-        let class = &mut self.classes[usize::from(class)];
+    pub(crate) fn ended(&mut self, it: Served, how: Ending) {
+        let class = &mut self.classes[usize::from(it.qos.class)];
         if how == Ending::Finished && it.ended >= self.from {
-            class.bytes += it.bytes;
+            class.bytes += it.at.bytes();
         }
         if it.arrived < self.from {
             return;
         }
         self.requests += 1;
         class.requests += 1;
-        class.missed += u64::from(it.missed);
+        class.missed +=
+            u64::from(how == Ending::Dropped || it.qos.deadline.is_some_and(|deadline| it.ended > deadline));
         match how {
             Ending::Finished => {
                 class.response.add(it.ended.since(it.arrived));
                 class.waiting.add(it.began.min(it.ended).since(it.arrived));
                 class.external += it.external;
+                class.yielded += class.worth.at(it.at.blocks, &it.qos, it.arrived, it.ended);
             }
             Ending::Failed(_) => class.failed += 1,
             Ending::Dropped => class.dropped += 1,
@@ -159,6 +165,7 @@ impl Meter {
             class.waiting.merge(&other.waiting);
             class.found.merge(&other.found);
             class.external += other.external;
+            class.yielded += other.yielded;
             class.bytes += other.bytes;
             class.requests += other.requests;
             class.dropped += other.dropped;
@@ -225,7 +232,7 @@ impl Meter {
                 dropped: class.dropped,
                 failed: class.failed,
                 throughput_mb_s: self.rate(class.bytes),
-                yield_: 0.0,
+                yield_: class.yielded,
                 missed_deadlines: class.missed,
                 response_ms: class.response.distribution(),
                 waiting_ms: class.waiting.distribution(),

@@ -38,7 +38,7 @@ struct Slot {
     began: Time,
     /// What its commands waited for the drive's own work, in ns: 4 s at most, to keep the slots small.
     external: u32,
-    deadline: Time,
+    deadline: Option<Time>,
 }
 
 struct Source {
@@ -77,7 +77,8 @@ impl Mix {
                 closed: matches!(what.kind, Kind::Closed { .. }),
             });
         }
-        let classes = experiment.classes().into_iter().map(Into::into).collect();
+        let worth = |class| experiment.scheduler.rules.class(class).worth;
+        let classes = experiment.classes().into_iter().zip(0..).map(|(name, class)| (name.into(), worth(class)));
         let meter = Meter::new(classes, Time::ZERO + experiment.run.warmup);
         let mut mix = Mix { sources, slots: Vec::new(), free: Vec::new(), first: None, meter };
         mix.find_first();
@@ -128,7 +129,7 @@ impl Load for Mix {
             arrived: draft.arrives,
             began: Time::NEVER,
             external: 0,
-            deadline: deadline.unwrap_or(Time::NEVER),
+            deadline,
         };
         let id = self.free.pop().unwrap_or(RequestId(self.slots.len() as u32));
         match self.slots.get_mut(id.0 as usize) {
@@ -152,16 +153,15 @@ impl Load for Mix {
     fn ended(&mut self, now: Time, id: RequestId, how: Ending) {
         let slot = self.slots[id.0 as usize];
         let source = &mut self.sources[usize::from(slot.source)];
-        let missed = how == Ending::Dropped || now > slot.deadline;
         let served = Served {
-            bytes: slot.at.bytes(),
+            at: slot.at,
             arrived: slot.arrived,
             began: slot.began,
             ended: now,
             external: Span(u64::from(slot.external)),
-            missed,
+            qos: Qos { class: source.class, priority: source.priority, deadline: slot.deadline },
         };
-        self.meter.ended(source.class, served, how);
+        self.meter.ended(served, how);
         source.workload.ended(now, slot.at);
         self.free.push(id);
         self.find_first();

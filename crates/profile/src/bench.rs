@@ -1,13 +1,22 @@
 //! One command at a time: what a probe may do with a device, and the count of what it did.
 
 use crate::draw::Draw;
+use crate::scratch::Scratch;
 use block::{At, BadInput, Command, Device, Extent, Outcome, Place, Span, Tag, Time, Verb};
 
 /// A command that has not come back after so long never will.
 const LOST: Span = Span(60_000_000_000);
 /// A reply that took so long says nothing of the mechanics.
 const STALL: Span = Span(500_000_000);
-/// Reads that fail, at most, before the device is given up.
+/// What is read to drive memory out is no nearer than this, sectors.
+const FAR: u64 = 1 << 14;
+/// Sectors from one read that drives memory out to the next, at most.
+const STRIDE: u64 = 1 << 9;
+/// So many reads are worth finding out how they take least.
+const MANY: u32 = 32;
+/// Reads of a trial of that.
+const TRIAL: u32 = 32;
+/// Commands that fail, at most, before the device is given up.
 const FAILURES: u64 = 10_000;
 
 /// A command and how it came back.
@@ -49,25 +58,37 @@ pub struct Bench<'d, D> {
     pub memory: Memory,
     /// Blocks of a physical sector, as a power of two.
     pub shift: u32,
+    /// What may be written; none: nothing.
+    scratch: Option<Scratch>,
+    /// Sectors from one read that drives memory out to the next; none if not known yet.
+    stride: u64,
     /// Commands given.
     pub commands: u64,
+    /// Writes given.
+    pub writes: u64,
     /// Sectors that could not be read, in the order met.
     pub unreadable: Vec<u64>,
+    /// Sectors at which a write that failed began, in the order met.
+    pub unwritable: Vec<u64>,
     /// Replies that stalled.
     pub stalls: u64,
 }
 
 impl<'d, D: Device> Bench<'d, D> {
-    /// A device by the name its errors give it.
-    pub fn new(name: &str, device: &'d mut D, seed: u64) -> Bench<'d, D> {
+    /// A device by the name its errors give it, and what may be written of it.
+    pub fn new(name: &str, device: &'d mut D, seed: u64, scratch: Option<Scratch>) -> Bench<'d, D> {
         Bench {
             device,
             name: name.into(),
             draw: Draw::new(seed),
             memory: Memory::default(),
             shift: 0,
+            scratch,
+            stride: 0,
             commands: 0,
+            writes: 0,
             unreadable: Vec::new(),
+            unwritable: Vec::new(),
             stalls: 0,
         }
     }
@@ -98,29 +119,84 @@ impl<'d, D: Device> Bench<'d, D> {
         BadInput::new(self.name.clone(), At::File, what, mend)
     }
 
-    /// Gives a command and waits for it.
+    /// The sectors that may be written: the first, and the one after the last.
+    pub fn writable(&self) -> Option<(u64, u64)> {
+        let scratch = self.scratch?;
+        let (first, end) = (scratch.first.div_ceil(1 << self.shift), scratch.end() >> self.shift);
+        (first < end).then_some((first, end))
+    }
+
+    /// Whether all of an extent may be written.
+    pub fn may_write(&self, at: Extent) -> bool {
+        self.scratch.is_some_and(|scratch| scratch.holds(at))
+    }
+
+    /// Gives a command and waits for it. A write outside what may be written is not given.
     ///
     /// # Errors
-    /// When it does not come back within a minute.
+    /// When it does not come back within a minute, or must not be given.
     pub fn command(&mut self, verb: Verb, at: Extent) -> Result<Reply, BadInput> {
-        let issued = self.device.now();
+        if verb.writes() {
+            if !self.may_write(at) {
+                let what = format!("a write of {} blocks from block {} was not given", at.blocks, at.start.0);
+                return Err(self.error(what, "report it: it lies outside what may be written"));
+            }
+            self.writes += 1;
+        }
         self.commands += 1;
         self.device.issue(Tag(0), Command { verb, at, place: Place::Nowhere });
+        let issued = self.device.now();
         match self.device.next(issued + LOST) {
             Some((end, _, outcome)) => Ok(Reply { issued, end, done: outcome == Outcome::Ok }),
-            None => {
-                Err(self.error("a command did not come back within a minute", "see whether the device still works"))
-            }
+            None => Err(self.lost()),
         }
     }
 
-    /// Reads one block of a physical sector, from wherever it comes. Nothing if it cannot be read.
+    /// How many commands the device takes at once.
+    pub fn depth(&self) -> u16 {
+        self.device.caps().depth
+    }
+
+    /// Gives several commands together and waits for all. The caller guarantees that they are no more than the device takes
+    /// and that none writes.
+    ///
+    /// # Errors
+    /// When one does not come back within a minute.
+    pub fn together(&mut self, verb: Verb, at: &[Extent]) -> Result<Vec<Reply>, BadInput> {
+        let place = Place::Nowhere;
+        for (tag, at) in at.iter().enumerate() {
+            self.device.issue(Tag(tag as u32), Command { verb, at: *at, place });
+        }
+        self.commands += at.len() as u64;
+        let issued = self.device.now();
+        let mut replies = vec![Reply { issued, end: issued, done: false }; at.len()];
+        for _ in at {
+            match self.device.next(issued + LOST) {
+                Some((end, tag, outcome)) => {
+                    replies[tag.0 as usize] = Reply { issued, end, done: outcome == Outcome::Ok };
+                }
+                None => return Err(self.lost()),
+            }
+        }
+        Ok(replies)
+    }
+
+    fn lost(&self) -> BadInput {
+        self.error("a command did not come back within a minute", "see whether the device still works")
+    }
+
+    /// Reads one block of a physical sector, from wherever it comes. Nothing if it cannot be read, asked twice.
     ///
     /// # Errors
     /// When the device is lost, or reads fail all over it.
     pub fn read(&mut self, sector: u64) -> Result<Option<Reply>, BadInput> {
+        let mut failed = false;
         for _ in 0..4 {
             let reply = self.command(Verb::Read, Extent::new(sector << self.shift, 1))?;
+            if !reply.done && !failed {
+                failed = true;
+                continue;
+            }
             if !reply.done {
                 self.unreadable.push(sector);
                 if self.unreadable.len() as u64 > FAILURES {
@@ -138,13 +214,41 @@ impl<'d, D: Device> Bench<'d, D> {
         Err(self.error(what, "profile a device that answers"))
     }
 
-    /// One block of a sector, by this verb, as it comes; nothing if that fails or stalls.
+    /// One block of a sector, by this verb, as it comes; the whole sector, if that writes. Nothing if it fails, stalls or
+    /// may not be written.
     ///
     /// # Errors
     /// As [`Bench::command`].
     pub fn one(&mut self, verb: Verb, sector: u64) -> Result<Option<Reply>, BadInput> {
+        if verb.writes() {
+            return self.write(verb, sector, 1);
+        }
         let reply = self.command(verb, Extent::new(sector << self.shift, 1))?;
         Ok((reply.done && reply.response() < STALL).then_some(reply))
+    }
+
+    /// Writes whole sectors, by this verb. Nothing if that fails, stalls or is more than may be written.
+    ///
+    /// # Errors
+    /// When the device is lost, or writes fail all over it.
+    pub fn write(&mut self, verb: Verb, sector: u64, sectors: u64) -> Result<Option<Reply>, BadInput> {
+        let Ok(blocks) = u32::try_from(sectors << self.shift) else { return Ok(None) };
+        let at = Extent::new(sector << self.shift, blocks);
+        if !self.may_write(at) {
+            return Ok(None);
+        }
+        let reply = self.command(verb, at)?;
+        if !reply.done {
+            self.unwritable.push(sector);
+            if self.unwritable.len() as u64 > FAILURES {
+                let what = format!("{FAILURES} writes failed, the last at block {}", at.start.0);
+                return Err(self.error(what, "profile a device that can be written, or leave --scratch out"));
+            }
+            return Ok(None);
+        }
+        let stalled = reply.response() >= STALL;
+        self.stalls += u64::from(stalled);
+        Ok((!stalled).then_some(reply))
     }
 
     /// Reads one block of a sector from the medium: what memory answers is driven out and asked again. Nothing if it
@@ -168,24 +272,68 @@ impl<'d, D: Device> Bench<'d, D> {
         self.memory.hit.is_some_and(|(least, most)| (least..=most).contains(&response))
     }
 
-    /// Reads around a sector until nothing of it is left in the device's memory.
+    /// Reads elsewhere until nothing of a sector is left in the device's memory: one sector after the other, so far apart
+    /// that each comes by as soon as it is asked for and none is read ahead.
     ///
     /// # Errors
     /// As [`Bench::read`].
     pub fn forget(&mut self, sector: u64) -> Result<(), BadInput> {
-        let (all, reach) = (self.sectors(), 1u64 << 17);
-        let low = sector.saturating_sub(reach).min(all.saturating_sub(2 * reach));
-        let span = (2 * reach).min(all);
+        let all = self.sectors();
         let (mut left, mut tries) = (self.memory.forgotten_after, 4 * self.memory.forgotten_after);
+        if self.stride == 0 && left >= MANY {
+            self.stride = self.best_stride()?;
+        }
+        let far = FAR + u64::from(left) * 2 * self.stride.max(1);
+        // Before the sector rather than after it, where what comes next is looked for.
+        let low = sector.checked_sub(far).unwrap_or((sector + 2 * far) % all);
+        let mut next = low.saturating_sub(self.draw.below(FAR));
         while left > 0 && tries > 0 {
             tries -= 1;
-            let other = low + self.draw.below(span);
-            if let Some(reply) = self.read(other)?
+            next = if left >= MANY { (next + self.stride) % all } else { low.saturating_sub(self.draw.below(FAR)) };
+            if let Some(reply) = self.read(next)?
                 && !self.is_hit(reply.response())
             {
                 left -= 1;
             }
         }
         Ok(())
+    }
+
+    /// The distance at which sectors are read one after the other in the least time, of those at which that drives out what
+    /// was read before.
+    fn best_stride(&mut self) -> Result<u64, BadInput> {
+        let mut found = Vec::new();
+        let mut stride = 2;
+        while stride <= STRIDE {
+            let mut next = self.draw.below(self.sectors());
+            let (began, mut hits) = (self.now(), 0);
+            for _ in 0..TRIAL {
+                next = (next + stride) % self.sectors();
+                hits += u32::from(self.read(next)?.is_none_or(|reply| self.is_hit(reply.response())));
+            }
+            if hits < TRIAL / 8 {
+                found.push((self.now().since(began), stride));
+            }
+            stride += stride.div_ceil(4);
+        }
+        found.sort_unstable();
+        for (_, stride) in found {
+            if self.drives_out(stride)? && self.drives_out(stride)? {
+                return Ok(stride);
+            }
+        }
+        Ok(FAR)
+    }
+
+    /// Whether as many reads as should, at this distance from one another, leave nothing of one before them: what reads on
+    /// may take them for one.
+    fn drives_out(&mut self, stride: u64) -> Result<bool, BadInput> {
+        let all = self.sectors();
+        let sector = self.draw.below(all);
+        self.read(sector)?;
+        for i in 0..u64::from(self.memory.forgotten_after) {
+            self.read((sector + all / 2 + i * stride) % all)?;
+        }
+        Ok(self.read(sector)?.is_some_and(|reply| !self.is_hit(reply.response())))
     }
 }

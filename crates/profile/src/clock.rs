@@ -10,6 +10,8 @@ pub struct Clock {
     pub period: f64,
     /// Standard deviation of one completion about the line, revolutions.
     pub noise: f64,
+    /// What an anchor may be off by chance, revolutions.
+    pub blur: f64,
     since: Time,
     phase: f64,
     /// Where the line began, and the revolutions up to the last anchor.
@@ -23,7 +25,7 @@ impl Clock {
     /// A clock of this period (ns) and noise (revolutions), phase zero at `since`.
     #[must_use]
     pub fn new(period: f64, noise: f64, since: Time) -> Clock {
-        Clock { period, noise, since, phase: 0.0, first: since, turns: 0.0, wander: 0.0 }
+        Clock { period, noise, blur: noise, since, phase: 0.0, first: since, turns: 0.0, wander: 0.0 }
     }
 
     /// The phase at a time no earlier than the last anchor, in revolutions.
@@ -37,13 +39,16 @@ impl Clock {
     pub fn anchor(&mut self, now: Time, off: f64) {
         let off = signed(off);
         let passed = now.since(self.since).0 as f64;
-        let gain = if off.abs() > 4.0 * self.noise { 1.0 } else { 0.2 };
+        let chance = off.abs() <= 4.0 * self.blur;
+        let (gain, follow) = if chance { (0.2, 0.02) } else { (1.0, 0.5) };
         self.phase = fraction(self.phase(now) + gain * off);
         self.since = now;
         let revolutions = passed / self.period;
         self.turns += revolutions + gain * off;
-        if revolutions > 1.0 && off.abs() > 4.0 * self.noise {
-            self.period /= 1.0 + 0.5 * off / revolutions;
+        if revolutions > 1.0 {
+            self.period /= 1.0 + follow * off / revolutions;
+        }
+        if revolutions > 1.0 && !chance {
             self.wander = off.abs() / (passed / 1e9);
         } else {
             self.wander *= 0.5;

@@ -2,15 +2,21 @@
 
 use crate::bench::Bench;
 use crate::clock::Clock;
-use crate::estimate::{fraction, median, signed};
-use block::{BadInput, Device, Time};
-use std::collections::VecDeque;
+use crate::estimate::{fraction, signed};
+use block::{BadInput, Device, Extent, Time, Verb};
+use std::collections::{BTreeMap, VecDeque};
 
 /// The time between two looks at an old acquaintance, ns: at first, and at most.
 const SOON: u64 = 50_000_000;
 const LATE: u64 = 2_000_000_000;
 /// Old acquaintances kept.
 const KEPT: usize = 64;
+/// A memory of so many segments is worth going round rather than driving out.
+const MANY: u32 = 32;
+/// Sectors that a read of one in memory begins before it, to end on the medium.
+const RUN_UPS: [u64; 8] = [2, 40, 5, 90, 200, 13, 150, 260];
+/// Angles remembered.
+const RECALLED: usize = 4096;
 
 /// A sector seen before.
 #[derive(Clone, Copy, Debug)]
@@ -21,12 +27,11 @@ struct Seen {
     at: u64,
 }
 
-/// How often an angle must be looked at, completions scattering by so many revolutions, for their median to be as good as
-/// one that does not scatter; no oftener than can be borne.
+/// How often an angle must be looked at where replies are late by so many revolutions on the mean, for the least late of
+/// them to be on time by a quarter of a narrow sector; no oftener than can be borne.
 fn looks(noise: f64) -> usize {
-    let (fine, most) = (6e-5, 9);
-    let looks = libm::ceil(1.6 * (noise / fine) * (noise / fine));
-    if noise < fine { 1 } else { (looks as usize).clamp(3, most) | 1 }
+    let fine = 6e-5;
+    if noise < fine { 1 } else { (libm::ceil(noise / fine) as usize).clamp(3, 64) }
 }
 
 /// A device on the bench, and its platter as a clock.
@@ -36,7 +41,10 @@ pub struct Eye<'b, 'd, D> {
     pub bench: &'b mut Bench<'d, D>,
     /// The clock.
     pub clock: Clock,
+    /// How much later than a read of a sector a write of it completes, ms.
+    pub write_lag: f64,
     seen: VecDeque<Seen>,
+    recalled: BTreeMap<u64, f64>,
     looked: Time,
     interval: u64,
 }
@@ -45,7 +53,17 @@ impl<'b, 'd, D: Device> Eye<'b, 'd, D> {
     /// A device whose platter keeps this time.
     pub fn new(bench: &'b mut Bench<'d, D>, clock: Clock) -> Eye<'b, 'd, D> {
         let looked = bench.now();
-        Eye { bench, clock, seen: VecDeque::with_capacity(KEPT), looked, interval: SOON }
+        let mut clock = clock;
+        clock.blur = 3.0 * clock.noise / looks(clock.noise).max(3) as f64;
+        Eye {
+            bench,
+            clock,
+            write_lag: 0.0,
+            seen: VecDeque::with_capacity(KEPT),
+            recalled: BTreeMap::new(),
+            looked,
+            interval: SOON,
+        }
     }
 
     /// The angle at which a sector has passed, revolutions: its end, later by all that is constant in a completion.
@@ -55,16 +73,7 @@ impl<'b, 'd, D: Device> Eye<'b, 'd, D> {
     /// As [`Bench::read`].
     pub fn angle(&mut self, sector: u64) -> Result<Option<f64>, BadInput> {
         self.follow()?;
-        let Some(mut angle) = self.glance(sector)? else { return Ok(None) };
-        let looks = looks(self.clock.noise);
-        if looks > 1 {
-            let mut offs = vec![0.0];
-            for _ in 1..looks {
-                self.bench.forget(sector)?;
-                offs.extend(self.glance(sector)?.map(|again| signed(again - angle)));
-            }
-            angle = fraction(angle + median(&offs));
-        }
+        let Some(angle) = self.look(sector, None)? else { return Ok(None) };
         if self.seen.len() == KEPT {
             self.seen.pop_front();
         }
@@ -75,9 +84,88 @@ impl<'b, 'd, D: Device> Eye<'b, 'd, D> {
         Ok(Some(angle))
     }
 
+    /// Goes to a sector and reads it; whether that could be done.
+    ///
+    /// # Errors
+    /// As [`Bench::read`].
+    pub fn visit(&mut self, sector: u64) -> Result<bool, BadInput> {
+        self.follow()?;
+        Ok(self.bench.read_medium(sector)?.is_some())
+    }
+
+    /// The angle of a sector, the least late of as many looks as it takes; of fewer, if one is as good as `at` an angle, by
+    /// an eighth of a width.
+    fn look(&mut self, sector: u64, at: Option<(f64, f64)>) -> Result<Option<f64>, BadInput> {
+        let Some(first) = self.glance(sector)? else { return Ok(None) };
+        let mut least = 0.0f64;
+        for count in 1..looks(self.clock.noise) as u64 {
+            if at.is_some_and(|(angle, width)| signed(first + least - angle).abs() < 0.12 * width) {
+                break;
+            }
+            // What begins one sector sooner each time is not in memory.
+            let began = self.bench.now();
+            let run_up = self.run_up(sector, count)?.map(|again| signed(again - first));
+            let turned = self.bench.now().since(began).0 as f64 / self.clock.period;
+            match run_up.filter(|off| turned > 0.6 && off.abs() < 12.0 * self.clock.noise) {
+                Some(off) => least = least.min(off),
+                None => {
+                    self.bench.forget(sector)?;
+                    least = self.glance(sector)?.map_or(least, |again| least.min(signed(again - first)));
+                }
+            }
+        }
+        Ok(Some(fraction(first + least)))
+    }
+
+    /// The angle of a sector that may be `at` one, in sectors so wide, as it was when last asked for, if that is not long
+    /// ago.
+    ///
+    /// # Errors
+    /// As [`Bench::read`].
+    pub fn recall(&mut self, sector: u64, at: Option<(f64, f64)>) -> Result<Option<f64>, BadInput> {
+        if let Some(angle) = self.recalled.get(&sector) {
+            return Ok(Some(*angle));
+        }
+        let angle = match at {
+            Some(_) if looks(self.clock.noise) > 1 => {
+                self.follow()?;
+                self.look(sector, at)?
+            }
+            _ => self.angle(sector)?,
+        };
+        if self.recalled.len() >= RECALLED {
+            self.recalled.clear();
+        }
+        self.recalled.extend(angle.map(|angle| (sector, angle)));
+        Ok(angle)
+    }
+
     /// The same, by the clock as it is.
     fn glance(&mut self, sector: u64) -> Result<Option<f64>, BadInput> {
+        let Some(reply) = self.bench.read(sector)? else { return Ok(None) };
+        if !self.bench.is_hit(reply.response()) {
+            return Ok(Some(self.clock.phase(reply.end)));
+        }
+        let run_ups = if self.bench.memory.forgotten_after < MANY { &[][..] } else { &RUN_UPS };
+        for before in run_ups {
+            let (a, b, c) =
+                (self.run_up(sector, *before)?, self.run_up(sector, before + 1)?, self.run_up(sector, before + 3)?);
+            let same = |other: f64| a.is_some_and(|a| signed(a - other).abs() < 2e-5 + 4.0 * self.clock.noise);
+            // All ended with the sector, unless one was answered from memory or began in its middle.
+            if b.is_some_and(same) && c.is_some_and(same) {
+                return Ok(a);
+            }
+        }
         Ok(self.bench.read_medium(sector)?.map(|reply| self.clock.phase(reply.end)))
+    }
+
+    /// The angle at which a read of a sector and so many before it ended: that of the sector, if they are not in memory,
+    /// even where that one is.
+    fn run_up(&mut self, sector: u64, before: u64) -> Result<Option<f64>, BadInput> {
+        let shift = self.bench.shift;
+        let Some(first) = sector.checked_sub(before) else { return Ok(None) };
+        let reply = self.bench.command(Verb::Read, Extent::new(first << shift, (before << shift) as u32 + 1))?;
+        Ok(reply.done.then(|| self.clock.phase(reply.end)))
     }
 
     /// Sets the clock, if that is due, by two acquaintances that agree.
@@ -86,7 +174,7 @@ impl<'b, 'd, D: Device> Eye<'b, 'd, D> {
             return Ok(());
         }
         let Some(mut off) = self.off()? else { return Ok(()) };
-        let quiet = 6.0 * self.clock.noise;
+        let quiet = 6.0 * self.clock.blur;
         if off.abs() > quiet {
             match self.off()? {
                 Some(again) if signed(again - off).abs() < quiet + 0.2 * off.abs() => off = again,
@@ -104,7 +192,7 @@ impl<'b, 'd, D: Device> Eye<'b, 'd, D> {
         let long_ago = self.bench.commands.saturating_sub(2 * u64::from(self.bench.memory.forgotten_after) + 4);
         let Some(i) = self.seen.iter().position(|seen| seen.at <= long_ago) else { return Ok(None) };
         let Some(mut seen) = self.seen.remove(i) else { return Ok(None) };
-        let angle = self.glance(seen.sector)?;
+        let angle = self.look(seen.sector, None)?;
         seen.at = self.bench.commands;
         self.seen.push_back(seen);
         Ok(angle.map(|angle| signed(fraction(seen.angle) - angle)))

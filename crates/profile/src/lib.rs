@@ -10,11 +10,15 @@ pub mod clock;
 mod draw;
 pub mod estimate;
 pub mod eye;
+pub mod journal;
 pub mod map;
 mod plan;
 pub mod probe;
 mod profile;
+mod scratch;
 mod validate;
+mod written;
 
 pub use profile::{Effort, Known, Options, Outcome, Profile, Step, Watch, profile};
+pub use scratch::Scratch;
 pub use validate::Validation;

@@ -2,7 +2,7 @@
 
 use crate::estimate::fraction;
 use crate::map::{Arrangement, Geometry, Region};
-use disk::{Child, EntryPlan, LayoutPlan, TrackPlan, TreePlan};
+use disk::{Child, Elsewhere, EntryPlan, Layout, LayoutPlan, TrackPlan, TreePlan};
 use std::collections::BTreeMap;
 
 /// A tree as it grows. Places are sectors of the medium, slipped ones included, from the drive's first.
@@ -38,13 +38,31 @@ pub fn layout(geometry: &Geometry, blocks: u64, shift: u32) -> LayoutPlan {
     }
     let Tree { mut plan, root, .. } = tree;
     plan.lists.push(root);
-    LayoutPlan {
+    plan.remaps = geometry.map.remaps.iter().filter_map(|remap| spare(geometry, *remap)).collect();
+    let layout = |tree| LayoutPlan {
         heads: geometry.heads as u32,
         sector_blocks: 1 << shift,
-        tree: Some(plan),
+        tree: Some(tree),
         blocks: Some(blocks),
         ..LayoutPlan::default()
+    };
+    if Layout::new(&layout(plan.clone())).is_err() {
+        // A spare at an angle where the track has no sector.
+        plan.remaps.clear();
     }
+    layout(plan)
+}
+
+/// A sector that lies elsewhere, at an angle: on which track nobody can see, and so it is taken to be its own.
+fn spare(geometry: &Geometry, (sector, angle): (u64, f64)) -> Option<Elsewhere> {
+    let index = geometry.map.region_of(sector);
+    let region = geometry.map.regions.get(index)?;
+    let place = region.place(sector);
+    let begins = region.place_at(region.track_pattern(place.track));
+    let on = (fraction(angle - begins.angle) * f64::from(place.round) + 0.5) as u32 % place.round;
+    let address = geometry.address(index, place.track);
+    let (cylinder, head) = (address.cylinder as u32, address.head as u32);
+    Some(Elsewhere { first: sector, blocks: 1, cylinder, head, sector: on })
 }
 
 impl Tree<'_> {
@@ -64,7 +82,7 @@ impl Tree<'_> {
         let base = geometry.cylinders[index];
         let (from, to) = (region.skip, region.pattern(region.end() - 1) + 1);
         let place = |pattern: u64| (region.first + pattern - region.skip).saturating_add_signed(slipped);
-        let unit = self.unit(region, None);
+        let Some(unit) = self.unit(index, None) else { return self.tracks(index, (from, to), place(from)) };
         let whole = from.next_multiple_of(unit.sectors).min(to);
         self.tracks(index, (from, whole), place(from));
         // A period beyond the unit turns otherwise at its end.
@@ -73,6 +91,17 @@ impl Tree<'_> {
         let mut at = whole;
         while at < narrow {
             let next = beyond.map_or(narrow, |beyond| ((at / beyond + 1) * beyond).min(narrow));
+            let bend = region.bends.partition_point(|(from, _)| *from <= at);
+            let bend = region.bends.get(bend).map_or(u64::MAX, |(from, _)| *from);
+            let next = match (bend.saturating_sub(at) / unit.sectors) * unit.sectors {
+                0 => {
+                    let next = (at + unit.sectors).min(narrow);
+                    self.tracks(index, (at, next), place(at));
+                    at = next;
+                    continue;
+                }
+                even => next.min(at.saturating_add(even)),
+            };
             self.root.push(EntryPlan {
                 first: place(at),
                 cylinder: (base + at / unit.sectors * unit.cylinders) as u32,
@@ -86,21 +115,24 @@ impl Tree<'_> {
             });
             at = next;
         }
-        if at < to {
-            let width = (to - at).div_ceil(region.track).div_ceil(geometry.heads);
-            let last = self.unit(region, Some(width));
-            self.root.push(EntryPlan {
-                first: place(at),
-                cylinder: (base + at / unit.sectors * unit.cylinders) as u32,
-                offset: region.place_at(at).angle,
-                each: last.sectors,
-                cylinders: 0,
-                turn: 0.0,
-                blocks: to - at,
-                descends: false,
-                child: Child::List(last.list),
-            });
+        if at >= to {
+            return;
         }
+        let width = (to - at).div_ceil(region.track).div_ceil(geometry.heads);
+        let bent = region.bends.last().is_some_and(|(from, _)| *from > at);
+        let last = if bent || !region.runs.is_empty() { None } else { self.unit(index, Some(width)) };
+        let Some(last) = last else { return self.tracks(index, (at, to), place(at)) };
+        self.root.push(EntryPlan {
+            first: place(at),
+            cylinder: (base + at / unit.sectors * unit.cylinders) as u32,
+            offset: region.place_at(at).angle,
+            each: last.sectors,
+            cylinders: 0,
+            turn: 0.0,
+            blocks: to - at,
+            descends: false,
+            child: Child::List(last.list),
+        });
     }
 
     /// Where a last, narrower band begins; the end, if there is none.
@@ -118,7 +150,7 @@ impl Tree<'_> {
             let there = region.place_at(at);
             let count = there.left.min(to - at);
             let address = self.geometry.address(index, there.track);
-            let track = self.piece(there.sector, there.sector + count - 1, region.round);
+            let track = self.piece(there.sector, there.sector + count - 1, there.round);
             self.root.push(EntryPlan {
                 first: place + at - from,
                 cylinder: address.cylinder as u32,
@@ -134,9 +166,14 @@ impl Tree<'_> {
         }
     }
 
-    /// The unit of a region: a cylinder, or a band of a width if it is not the usual one.
-    fn unit(&mut self, region: &Region, width: Option<u64>) -> Unit {
+    /// The unit of a region: a cylinder, or a band of a width if it is not the usual one; where tracks differ, the shortest
+    /// period. None if that is no whole number of cylinders.
+    fn unit(&mut self, index: usize, width: Option<u64>) -> Option<Unit> {
         let heads = self.geometry.heads;
+        let region = &self.geometry.map.regions[index];
+        if !region.runs.is_empty() {
+            return self.unit_of_runs(index);
+        }
         let track = self.piece(0, region.track - 1, region.round);
         let mut entries = Vec::new();
         let unit = match self.geometry.arrangement {
@@ -172,12 +209,68 @@ impl Tree<'_> {
                 Unit { sectors: heads * width * region.track, cylinders: width, turn: fraction(band), list: 0 }
             }
         };
+        Some(Unit { list: self.list(entries), ..unit })
+    }
+
+    /// A list by its place among the lists, where it is if it is not new.
+    fn list(&mut self, entries: Vec<EntryPlan>) -> u32 {
         let known = self.plan.lists.iter().position(|list| *list == entries);
         let list = known.unwrap_or_else(|| {
             self.plan.lists.push(entries);
             self.plan.lists.len() - 1
         });
-        Unit { list: list as u32, ..unit }
+        list as u32
+    }
+
+    /// The shortest period of a region whose tracks differ: an entry for each run, and each turn of the arm in it.
+    fn unit_of_runs(&mut self, index: usize) -> Option<Unit> {
+        let Geometry { heads, arrangement, .. } = *self.geometry;
+        let region = &self.geometry.map.regions[index];
+        let (level, tracks) = (region.levels[0], region.tracks(0));
+        let whole = match arrangement {
+            Arrangement::Heads => heads,
+            Arrangement::Bands(width) => heads * width,
+        };
+        if !tracks.is_multiple_of(whole) {
+            return None;
+        }
+        let base = self.geometry.cylinders[index];
+        let mut entries: Vec<EntryPlan> = Vec::new();
+        let mut last = 0;
+        for track in 0..tracks {
+            let pattern = region.track_pattern(track);
+            let place = region.place_at(pattern);
+            let address = self.geometry.address(index, track);
+            let cylinder = (address.cylinder - base) as u32;
+            let child = Child::Track(self.piece(0, place.data - 1, place.round), address.head as u32);
+            let follows = |entry: &EntryPlan| {
+                let (way, step) = (cylinder.cmp(&last), cylinder.abs_diff(last));
+                let only = entry.blocks == entry.each;
+                entry.child == child && step == 1 && (only || entry.descends == way.is_lt())
+            };
+            match entries.last_mut().filter(|entry| follows(entry)) {
+                Some(entry) => {
+                    if entry.blocks == entry.each {
+                        entry.turn = fraction(place.angle - region.place_at(entry.first).angle);
+                        (entry.cylinders, entry.descends) = (1, cylinder < last);
+                    }
+                    entry.blocks += place.left;
+                }
+                None => {
+                    let offset = fraction(place.angle - region.angle);
+                    entries.push(entry(
+                        (pattern, u64::from(cylinder)),
+                        offset,
+                        (place.left, 0, 0.0),
+                        place.left,
+                        child,
+                    ));
+                }
+            }
+            last = cylinder;
+        }
+        let list = self.list(entries);
+        Some(Unit { sectors: level.sectors, cylinders: tracks / heads, turn: level.turn, list })
     }
 }
 
@@ -190,4 +283,37 @@ fn entry(
     child: Child,
 ) -> EntryPlan {
     EntryPlan { first, cylinder: cylinder as u32, offset, each, cylinders, turn, blocks, descends: false, child }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::map::{Level, Map};
+    use block::Lbn;
+
+    #[test]
+    fn a_sector_elsewhere_keeps_its_angle() {
+        let level = Level { sectors: 1000, turn: 0.3 };
+        let region = Region {
+            first: 0,
+            sectors: 50_000,
+            skip: 0,
+            round: 100,
+            track: 100,
+            turn: 0.2,
+            runs: Vec::new(),
+            levels: vec![level],
+            angle: 0.0,
+            slips: Vec::new(),
+            bends: vec![(3_000, 0.05)],
+        };
+        let map = Map { regions: vec![region], remaps: vec![(1_234, 0.75)], guessed: None };
+        let geometry = Geometry::new(map, 10, Arrangement::Heads);
+        let found = Layout::new(&layout(&geometry, 50_000, 0)).expect("it is a layout");
+        for sector in [0, 1_233, 1_234, 1_235, 2_999, 3_000, 3_950, 49_999] {
+            let angle = found.locate(Lbn(sector)).angle as f64 / 18_446_744_073_709_551_616.0;
+            let off = crate::estimate::signed(angle - geometry.map.place(sector).angle);
+            assert!(off.abs() < 1e-6, "{sector}: {off}");
+        }
+    }
 }

@@ -5,15 +5,22 @@ use crate::clock::Clock;
 use crate::eye::Eye;
 use crate::map::{Geometry, Map};
 use crate::plan;
+use crate::probe::buffer::Buffer;
 use crate::probe::cache::Cache;
+use crate::probe::chunk::{self, Chunks};
+use crate::probe::field::Field;
+use crate::probe::large::{self, Large};
 use crate::probe::late::{self, Late};
 use crate::probe::map::{Progress, Survey};
+use crate::probe::queue::{self, Queue};
 use crate::probe::seek::Moves;
 use crate::probe::transfer::Transfer;
-use crate::probe::{cache, heads, memory, rotation, sector, seek, transfer};
+use crate::probe::write::Writes;
+use crate::probe::{borders, buffer, cache, heads, memory, rotation, sector, seek, transfer, write};
+use crate::scratch::Scratch;
 use crate::validate::{Validation, validate};
-use block::{BadInput, Device, Span, Verb};
-use disk::{Access, After, Bus, DrivePlan, Overheads, Queue, SeekCurve, Switches, Truth};
+use block::{BadInput, Caps, Device, Span, Verb};
+use disk::{Access, After, Bus, DrivePlan, Overheads, SeekCurve, Switches, Truth};
 use std::fmt;
 
 /// What is asked of a profile.
@@ -25,6 +32,22 @@ pub struct Options {
     pub seed: u64,
     /// How thoroughly.
     pub effort: Effort,
+    /// What may be written; none: nothing.
+    pub scratch: Option<Scratch>,
+}
+
+impl Options {
+    /// What determines the profile of a device beside its answers, in a line.
+    #[must_use]
+    pub fn title(&self, caps: Caps) -> String {
+        let effort = match self.effort {
+            Effort::Thorough => "thorough",
+            Effort::Quick => "quick",
+        };
+        let scratch = self.scratch.map_or("no scratch".to_owned(), |scratch| format!("a scratch of {scratch}"));
+        let Caps { blocks, depth, .. } = caps;
+        format!("{}, {blocks} blocks, {depth} at once; seed {}, {effort}, {scratch}", self.name, self.seed)
+    }
 }
 
 /// How thoroughly a drive is learned.
@@ -33,8 +56,19 @@ pub enum Effort {
     /// All that a profile holds.
     #[default]
     Thorough,
-    /// The same in less time: seeks over one distance an octave instead of three.
+    /// The same in less time: seeks over one distance an octave instead of three, late ones not looked for, and what is not
+    /// mapped within three minutes taken to go on as before.
     Quick,
+}
+
+impl Effort {
+    /// The device time a map may take.
+    fn map_time(self) -> Span {
+        match self {
+            Effort::Thorough => Span(50 * 60_000_000_000),
+            Effort::Quick => Span(3 * 60_000_000_000),
+        }
+    }
 }
 
 /// A step of a profile.
@@ -52,6 +86,8 @@ pub enum Step {
     Seeks,
     /// The read cache, and transfers.
     Cache,
+    /// Writes, inside the scratch.
+    Writes,
     /// Predicted against observed.
     Validation,
 }
@@ -65,6 +101,7 @@ impl fmt::Display for Step {
             Step::Heads => "heads",
             Step::Seeks => "seeks",
             Step::Cache => "read-ahead",
+            Step::Writes => "writes",
             Step::Validation => "validation",
         })
     }
@@ -88,6 +125,8 @@ pub struct Known {
     pub shift: u32,
     /// Where sectors lie.
     pub geometry: Geometry,
+    /// Cylinders without data that the arm crosses between regions; they are counted.
+    pub hidden: u64,
     /// What the arm takes.
     pub moves: Moves,
     /// Seeks that fail to settle at once.
@@ -96,6 +135,14 @@ pub struct Known {
     pub cache: Cache,
     /// How transfers go.
     pub transfer: Transfer,
+    /// What becomes of commands given together.
+    pub queue: Queue,
+    /// What large reads lose, if they do.
+    pub large: Option<Large>,
+    /// Throughput of reads by chunk.
+    pub chunks: Chunks,
+    /// Writes, the write buffer and throughput by chunk, if anything might be written.
+    pub writes: Option<(Writes, Buffer, Chunks)>,
     /// How well all that predicts.
     pub validation: Validation,
 }
@@ -120,8 +167,12 @@ pub struct Profile {
     pub commands: u64,
     /// Device time taken.
     pub time: Span,
+    /// Writes among them.
+    pub writes: u64,
     /// Sectors that could not be read.
     pub unreadable: Vec<u64>,
+    /// Sectors at which a write that failed began.
+    pub unwritable: Vec<u64>,
     /// Replies that stalled.
     pub stalls: u64,
 }
@@ -134,20 +185,25 @@ impl Progress for Mapped<'_> {
     }
 }
 
-/// Profiles a device by reads alone.
+/// Profiles a device, by reads alone if there is no scratch.
 ///
 /// # Errors
-/// When the device is lost, or what must be read of it cannot be.
+/// When the device is lost, what must be read of it cannot be, or the scratch is not on it.
 pub fn profile<D: Device>(device: &mut D, options: &Options, watch: &mut dyn Watch) -> Result<Profile, BadInput> {
-    let mut bench = Bench::new(&options.name, device, options.seed);
+    if let Some(scratch) = options.scratch {
+        scratch.check(device.caps().blocks)?;
+    }
+    let mut bench = Bench::new(&options.name, device, options.seed, options.scratch);
     let began = bench.now();
     let outcome = learn(&mut bench, options.effort, watch)?;
     Ok(Profile {
         outcome,
         blocks: bench.blocks(),
         commands: bench.commands,
+        writes: bench.writes,
         time: bench.now().since(began),
         unreadable: bench.unreadable.clone(),
+        unwritable: bench.unwritable.clone(),
         stalls: bench.stalls,
     })
 }
@@ -156,26 +212,65 @@ fn learn<D: Device>(bench: &mut Bench<D>, effort: Effort, watch: &mut dyn Watch)
     watch.step(Step::Memory);
     memory::learn(bench)?;
     watch.step(Step::Rotation);
-    let Some(clock) = rotation::learn(bench)? else { return no_rotation(bench) };
+    let Some(clock) = rotation::learn(bench, effort)? else { return no_rotation(bench) };
     bench.shift = sector::learn(bench, &clock)?;
     let shift = bench.shift;
     watch.step(Step::Map);
     let mut eye = Eye::new(bench, clock);
-    let mut survey = Survey { eye: &mut eye, map: Map::default() };
+    let until = eye.bench.now() + effort.map_time();
+    let mut survey = Survey { eye: &mut eye, map: Map::default(), until };
     survey.run(&mut Mapped(watch))?;
     let map = survey.map;
     watch.step(Step::Heads);
-    let geometry = heads::learn(&mut eye, map)?;
+    let mut geometry = heads::learn(&mut eye, map)?;
     watch.step(Step::Seeks);
     let moves = seek::learn(&mut eye, &geometry, Verb::Read, effort)?;
-    let late = late::learn(&mut eye, &geometry, &moves)?;
+    let hidden = borders::learn(&mut eye, &mut geometry, &moves)?;
+    let late = match effort {
+        Effort::Thorough => late::learn(&mut eye, &geometry, &moves)?,
+        Effort::Quick => Late::default(),
+    };
     watch.step(Step::Cache);
     let transfer = transfer::learn(&mut eye, &geometry)?;
-    let cache = cache::learn(eye.bench, &geometry.map)?;
+    let cache = cache::learn(eye.bench, &geometry)?;
+    let queue = queue::learn(&mut eye, &geometry, &moves)?;
+    let all = (0, eye.bench.sectors());
+    let chunks = chunk::learn(&mut eye, &geometry, Verb::Read, all)?;
+    // What begins wherever the head lands shows nothing of how long it took.
+    let large = match transfer.on_arrival {
+        true => None,
+        false => large::learn(&mut eye, &geometry, Verb::Read, all)?,
+    };
+    let writes = match eye.bench.writable() {
+        Some((first, end)) => {
+            watch.step(Step::Writes);
+            let field = Field { geometry: &geometry, first, end };
+            let buffer = buffer::learn(&mut eye, &field)?;
+            let bus = buffer.block.unwrap_or(cache.block_ns()) * f64::from(1u32 << shift) / 1e6;
+            let writes = write::learn(&mut eye, &field, &moves, bus)?;
+            let plain = Verb::Write { fua: false };
+            Some((writes, buffer, chunk::learn(&mut eye, &geometry, plain, (first, end))?))
+        }
+        None => None,
+    };
     watch.step(Step::Validation);
     let validation = validate(&mut eye, &geometry, &moves)?;
     let clock = eye.clock;
-    Ok(Outcome::Disk(Box::new(Known { clock, shift, geometry, moves, late, cache, transfer, validation })))
+    Ok(Outcome::Disk(Box::new(Known {
+        clock,
+        shift,
+        geometry,
+        hidden,
+        moves,
+        late,
+        cache,
+        transfer,
+        queue,
+        large,
+        chunks,
+        writes,
+        validation,
+    })))
 }
 
 /// What can be said of a device that does not turn.
@@ -191,7 +286,7 @@ fn no_rotation<D: Device>(bench: &mut Bench<D>) -> Result<Outcome, BadInput> {
 }
 
 /// Nanosecond spans of what may have come out below nothing.
-fn ms(ms: f64) -> Span {
+pub(crate) fn ms(ms: f64) -> Span {
     Span::from_ms(ms.max(0.0))
 }
 
@@ -203,15 +298,19 @@ impl Known {
         let overhead = moves.overhead();
         let head = self.head_switch();
         let bus = cache.mb_s.map_or(0.0, |mb_s| 512.0 / mb_s / 1e3);
-        let (at_head, at_cylinder) = self.crossings(head);
-        let rows = |(distance, ms): (u32, f64)| (distance, ms);
-        DrivePlan {
+        let lost = [transfer.lost_at_head, transfer.lost_at_cylinder];
+        let (at_head, at_cylinder) = self.crossings(head, lost);
+        let mut curve = moves.curve();
+        if curve.is_empty() {
+            curve.push((1, 0.0));
+        }
+        self.written(DrivePlan {
             title: format!("Profile of {name}"),
             sources: vec![format!("halfturn profile {name}: times of commands, and nothing else")],
             assumed: self.assumed(),
             rpm: 60e9 / self.clock.mean_period(),
             layout: plan::layout(geometry, blocks, self.shift),
-            seek: SeekCurve::Table(moves.curve().into_iter().map(rows).collect()),
+            seek: SeekCurve::Table(curve),
             seek_write: None,
             switches: Switches {
                 head: ms(head),
@@ -226,6 +325,7 @@ impl Known {
                 write: After::either(ms(overhead - bus)),
                 hit: After::either(ms(cache.hit)),
                 buffered: After::either(ms(cache.hit)),
+                large: self.large.map(|Large { above, share }| disk::Large { above, read: share, write: share }),
                 ..Overheads::default()
             },
             bus: Bus { mb_s: cache.mb_s, ..Bus::default() },
@@ -236,14 +336,17 @@ impl Known {
                 read_ahead: cache.read_ahead as u32,
                 ..disk::Cache::default()
             },
-            queue: Queue::default(),
+            queue: disk::Queue {
+                depth: if self.queue.reorders() { self.queue.depth } else { 1 },
+                ..disk::Queue::default()
+            },
             truth: Truth {
                 seek_noise: ms(moves.spread),
                 late_share: self.late.share.min(1.0),
                 late_by: ms(self.late.by),
                 ..Truth::default()
             },
-        }
+        })
     }
 
     /// What switching heads takes on its own, ms.
@@ -254,40 +357,44 @@ impl Known {
 
     /// What going on to the next head, and to the next cylinder, takes, ms: no more than the skew, unless that loses a
     /// revolution.
-    fn crossings(&self, head: f64) -> (f64, f64) {
+    pub(crate) fn crossings(&self, head: f64, [lost_at_head, lost_at_cylinder]: [bool; 2]) -> (f64, f64) {
         let period = self.clock.period / 1e6;
         let Some(region) = self.geometry.map.regions.first() else { return (0.0, 0.0) };
         let gap = |track: u64| {
             let last = region.track_pattern(track + 1) - 1;
             let (end, next) = (region.place_at(last), region.place_at(last + 1));
-            crate::estimate::fraction(next.angle - end.angle - 1.0 / f64::from(region.round)) * period
+            crate::estimate::fraction(next.angle - end.angle - end.width()) * period
         };
         let first_seek = self.moves.curve().first().map_or(0.0, |(_, ms)| *ms);
         let crossing = |skew: f64, move_ms: f64, lost: bool| match lost {
             true => move_ms.max(1.05 * skew),
             false => move_ms.min(0.98 * skew),
         };
-        let at_head = crossing(gap(0), head, self.transfer.lost_at_head);
-        let at_cylinder = crossing(gap(self.geometry.heads - 1), first_seek.max(head), self.transfer.lost_at_cylinder);
+        let at_head = crossing(gap(0), head, lost_at_head);
+        let at_cylinder = crossing(gap(self.geometry.heads - 1), first_seek.max(head), lost_at_cylinder);
         (at_head, at_cylinder)
     }
 
     fn assumed(&self) -> Vec<String> {
-        let mut notes = vec![
-            "writes: as reads, nothing was written".to_owned(),
-            "write buffer: none".to_owned(),
-            format!(
-                "how well it is known: {} fresh random reads, rms {:.3} ms of those on time, {:.2} % a revolution off",
-                self.validation.pairs.len(),
-                self.validation.rms_on_time_ms,
-                100.0 * self.validation.late
-            ),
-        ];
+        let moves = &self.moves;
+        let mut notes = self.assumed_of_writes();
+        notes.push(format!(
+            "how well it is known: {} fresh random reads, rms {:.3} ms of those on time, {:.2} % a revolution off",
+            self.validation.pairs.len(),
+            self.validation.rms_on_time_ms,
+            100.0 * self.validation.late
+        ));
+        if let Some(from) = self.geometry.map.guessed {
+            notes.push(format!("from sector {from} on nothing was looked at: taken to go on as before"));
+        }
         let elsewhere = self.geometry.map.remaps.len();
         if elsewhere > 0 {
-            notes.push(format!("{elsewhere} sectors that lie elsewhere are taken to lie in their place"));
+            notes.push(format!("{elsewhere} sectors lie elsewhere, at the angles seen: which track is not known, and taken to be their own"));
         }
-        if self.moves.overhead.is_none() {
+        if moves.points.is_empty() {
+            notes.push("seeks: none could be measured".into());
+        }
+        if moves.overhead.is_none() {
             notes.push("overhead: the shortest move, for it could not be told from one".into());
         }
         notes

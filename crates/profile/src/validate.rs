@@ -31,19 +31,19 @@ pub fn validate<D: Device>(eye: &mut Eye<D>, geometry: &Geometry, moves: &Moves)
     let all = eye.bench.sectors();
     let mut pairs = Vec::with_capacity(REQUESTS);
     let mut last = eye.bench.draw.below(all);
-    eye.angle(last)?;
+    eye.visit(last)?;
     for _ in 0..REQUESTS {
         let next = eye.bench.draw.below(all);
-        if eye.angle(last)?.is_none() {
+        if !eye.visit(last)? {
             last = next;
             continue;
         }
         let (from, to) = (geometry.address_of(last), geometry.address_of(next));
-        let region = &geometry.map.regions[geometry.map.region_of(next)];
+        let there = geometry.map.place(next);
         let begins = moves.reach(from.cylinder.abs_diff(to.cylinder), from.head != to.head) / period;
         let phase = eye.clock.phase(eye.bench.now());
-        let wait = fraction(geometry.map.place(next).angle - phase - begins);
-        let predicted = (begins + wait + 1.0 / f64::from(region.round)) * period;
+        let wait = fraction(there.angle - phase - begins);
+        let predicted = (begins + wait + there.width()) * period;
         if let Some(reply) = eye.bench.read(next)?
             && !eye.bench.is_hit(reply.response())
         {

@@ -41,6 +41,9 @@ const FILES: &[(&str, &str)] = files![
     "mimic.fig7",
     "mimic.9lzx",
     "mimic.fig8",
+    "praid.fig13",
+    "praid.fig15",
+    "praid.fig16",
 ];
 
 /// The ids of all files.

@@ -54,7 +54,7 @@ fn decisions(criterion: &mut Criterion) {
     let sheet = disk::catalogue::find("atlas10k").expect("it is in the catalogue").sheet;
     let blocks = sheet.mechanics.layout.blocks();
     let mut group = criterion.benchmark_group("decide");
-    for policy in ["satf", "asatf", "sstf", "c-look"] {
+    for policy in ["satf", "yield", "asatf", "lookahead", "sstf", "c-look"] {
         for depth in [10, 100, 1000, 10_000] {
             let mut all = Loop::new(policy, depth, blocks, Profile::new(&sheet));
             group.bench_function(BenchmarkId::new(policy, depth), |bencher| bencher.iter(|| all.step()));

@@ -196,9 +196,7 @@ impl<P: Predictor> Core<P> {
             }
         }
         let id = self.jobs.insert(job);
-        if let Some(deadline) = job.qos.deadline {
-            self.await_deadline(deadline, job.sequence, id);
-        }
+        self.await_deadline(id, &job);
         if flush {
             self.flushes.push_back(id);
             return;
@@ -214,6 +212,11 @@ impl<P: Predictor> Core<P> {
                 self.set_state(id, State::Queued);
             }
             self.queue.add(&self.rules, id, job, &self.belief);
+            if self.rules.preemption.by_value()
+                && let Some(service) = &mut self.service
+            {
+                service.came(id);
+            }
             return;
         };
         let next = self.jobs.get_mut(blocker).and_then(|blocker| blocker.first_held.replace(id));
@@ -262,16 +265,21 @@ impl<P: Predictor> Core<P> {
                 if queued {
                     self.queue.add(&self.rules, id, &job, &self.belief);
                 }
-                if let Some(deadline) = qos.deadline {
-                    self.await_deadline(deadline, job.sequence, id);
-                }
+                self.await_deadline(id, &job);
             }
         }
     }
 
-    /// Keeps a deadline, and of those that passed unneeded no more than in proportion to the jobs.
-    pub(crate) fn await_deadline(&mut self, deadline: Time, sequence: u64, id: JobId) {
-        self.deadlines.push(Reverse((deadline, sequence, id)));
+    /// When a waiting job is to be dropped, if ever.
+    fn deadline(&self, job: &Job<P::Spot>) -> Option<Time> {
+        job.qos.deadline?;
+        self.rules.class(job.qos.class).worth.end(&job.qos, job.arrived)
+    }
+
+    /// Keeps a job's deadline, and of those that passed unneeded no more than in proportion to the jobs.
+    pub(crate) fn await_deadline(&mut self, id: JobId, job: &Job<P::Spot>) {
+        let Some(deadline) = self.deadline(job) else { return };
+        self.deadlines.push(Reverse((deadline, job.sequence, id)));
         if self.deadlines.len() > 64 + 2 * self.jobs.len() as usize {
             let jobs = &self.jobs;
             self.deadlines.retain(|Reverse((_, sequence, id))| {
@@ -293,7 +301,7 @@ impl<P: Predictor> Core<P> {
             }
             self.deadlines.pop();
             // An amended request is dropped at its present deadline only.
-            if job.qos.deadline == Some(deadline) {
+            if self.deadline(&job) == Some(deadline) {
                 self.withdraw(id, &job);
                 self.end(id, Ending::Dropped, out);
             }

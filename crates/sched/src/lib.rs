@@ -8,6 +8,7 @@
 mod core;
 mod frames;
 mod job;
+mod outbid;
 mod overlap;
 pub mod plan;
 pub mod planner;
@@ -17,6 +18,7 @@ mod queue;
 mod service;
 mod sorted;
 mod tally;
+pub mod value;
 mod world;
 
 pub use crate::core::{Action, Core, Input};

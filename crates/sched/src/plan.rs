@@ -1,6 +1,7 @@
 //! How one request becomes a sequence of short drive commands (Virtual IO, Sections 3.1 to 3.3), and who may step in
 //! between.
 
+use crate::value::Worth;
 use block::{BLOCK_BYTES, Span};
 use disk::Sheet;
 
@@ -104,6 +105,19 @@ pub enum Preemption {
     Always,
     /// Those of a higher priority, if their class preempts.
     Priority,
+    /// One that has come, if serving it first and then the rest of the other yields more a second than the other way round
+    /// (Preemptive RAID scheduling, Eq. 5).
+    Conservative,
+    /// One that has come, if it yields more a second than the rest of the other (Section 3.3.2).
+    Aggressive,
+}
+
+impl Preemption {
+    /// Whether it goes by what requests are worth.
+    #[must_use]
+    pub fn by_value(self) -> bool {
+        matches!(self, Preemption::Conservative | Preemption::Aggressive)
+    }
 }
 
 /// When the one that steps in takes over.
@@ -116,23 +130,24 @@ pub enum PreemptAt {
     Jit,
 }
 
-/// What of preemption differs by class.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What differs by class.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClassRule {
     /// Whether its requests interrupt others.
     pub preempts: bool,
     /// Whether its requests can be interrupted.
     pub preemptible: bool,
+    /// What its requests are worth.
+    pub worth: Worth,
 }
 
-impl Default for ClassRule {
-    fn default() -> ClassRule {
-        ClassRule { preempts: true, preemptible: true }
-    }
+impl ClassRule {
+    /// What holds where nothing is said.
+    pub const USUAL: ClassRule = ClassRule { preempts: true, preemptible: true, worth: Worth::USUAL };
 }
 
 /// How a core serves requests.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Rules {
     /// Requests in short commands; nothing: each in one.
     pub plan: Option<Plan>,
@@ -140,15 +155,29 @@ pub struct Rules {
     pub preemption: Preemption,
     /// And when.
     pub preempt_at: PreemptAt,
+    /// By value: how many times as much the one must yield as the other; at least 1.
+    pub hysteresis: f64,
     /// By class; a class past the end has the default.
     pub classes: Vec<ClassRule>,
+}
+
+impl Default for Rules {
+    fn default() -> Rules {
+        Rules {
+            plan: None,
+            preemption: Preemption::default(),
+            preempt_at: PreemptAt::default(),
+            hysteresis: 1.0,
+            classes: Vec::new(),
+        }
+    }
 }
 
 impl Rules {
     /// What holds for a class.
     #[must_use]
-    pub fn class(&self, class: u8) -> ClassRule {
-        self.classes.get(usize::from(class)).copied().unwrap_or_default()
+    pub fn class(&self, class: u8) -> &ClassRule {
+        self.classes.get(usize::from(class)).unwrap_or(&ClassRule::USUAL)
     }
 }
 

@@ -26,7 +26,7 @@ pub(crate) struct Queue<P: Predictor> {
 /// The rank of a job.
 pub(crate) fn rank<S>(rules: &Rules, job: &Job<S>) -> u8 {
     match rules.preemption {
-        Preemption::Never => 0,
+        Preemption::Never | Preemption::Conservative | Preemption::Aggressive => 0,
         Preemption::Always => u8::from(rules.class(job.qos.class).preempts),
         Preemption::Priority => job.qos.priority,
     }
@@ -34,7 +34,7 @@ pub(crate) fn rank<S>(rules: &Rules, job: &Job<S>) -> u8 {
 
 /// Whether jobs of a class interrupt others, as a number.
 fn presses(rules: &Rules, class: u8) -> u32 {
-    u32::from(rules.preemption != Preemption::Never && rules.class(class).preempts)
+    u32::from(matches!(rules.preemption, Preemption::Always | Preemption::Priority) && rules.class(class).preempts)
 }
 
 impl<P: Predictor> Queue<P> {

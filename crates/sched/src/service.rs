@@ -66,6 +66,10 @@ pub(crate) struct Service {
     filler: Option<Filler>,
     /// How many requests, one interrupting the other, the next one chosen interrupts.
     interrupted: u32,
+    /// Those that came while another is served, where one may interrupt it by value.
+    came: Vec<JobId>,
+    /// The one that does, and is the next.
+    outbidder: Option<JobId>,
     /// Of a first command after a timed seek: when it was believed to come back.
     expected: Option<Time>,
     /// Since when a seek has been awaited with no command in flight.
@@ -87,6 +91,8 @@ impl Service {
             target: None,
             filler: None,
             interrupted: 0,
+            came: Vec::new(),
+            outbidder: None,
             expected: None,
             resting: None,
             wake: None,
@@ -101,6 +107,13 @@ impl Service {
     pub(crate) fn passed(&mut self, now: Time) {
         if let Some(since) = self.resting.take() {
             self.tally.slack += now.since(since.max(self.from));
+        }
+    }
+
+    /// A job has come, which may interrupt.
+    pub(crate) fn came(&mut self, id: JobId) {
+        if self.target.is_some() {
+            self.came.push(id);
         }
     }
 
@@ -185,7 +198,21 @@ impl<P: Predictor> Core<P> {
     fn interrupt(&mut self, service: &mut Service, now: Time) {
         let Some(target) = service.target else { return };
         let Some(job) = self.jobs.get(target.id) else { return };
-        if job.rest().blocks == 0 || !self.queue.interrupts(&self.rules, job) {
+        if job.rest().blocks == 0 {
+            return;
+        }
+        if self.rules.preemption.by_value() {
+            if service.came.is_empty() {
+                return;
+            }
+            let begun = !matches!(target.stage, Stage::Chosen | Stage::Awaited(_));
+            service.outbidder = if begun { self.outbidder(now, job, &service.came) } else { None };
+            service.came.clear();
+            // What has not begun is chosen anew.
+            if begun && service.outbidder.is_none() || !self.rules.class(job.qos.class).preemptible {
+                return;
+            }
+        } else if !self.queue.interrupts(&self.rules, job) {
             return;
         }
         let goes_on = self.rules.preempt_at == PreemptAt::Jit && target.stage == Stage::Moving && job.op == Op::Read;
@@ -208,16 +235,23 @@ impl<P: Predictor> Core<P> {
     /// Takes the next request from the queue; false if none waits.
     fn choose(&mut self, service: &mut Service, now: Time, out: &mut Vec<Action>) -> bool {
         // Who interrupted it may be gone by now: while a flush was under way, say.
+        let outbidder = service.outbidder.take();
+        let outbidder = outbidder.filter(|id| self.jobs.get(*id).is_some_and(|job| job.state == State::Queued));
         if let Some(Filler::Job(id)) = service.filler
+            && outbidder.is_none()
             && !self.jobs.get(id).is_some_and(|job| self.queue.interrupts(&self.rules, job))
         {
             self.drop_filler(service);
         }
-        let Some(id) = self.take(now) else { return false };
+        if let Some(job) = outbidder.and_then(|id| self.jobs.get(id)) {
+            self.queue.remove(&self.rules, outbidder.unwrap_or_default(), job, &self.belief);
+        }
+        let Some(id) = outbidder.or_else(|| self.take(now)) else { return false };
         let Some(job) = self.jobs.get_mut(id) else { return false };
         job.state = State::Serving;
         out.push(Action::Begin(job.request));
         let depth = std::mem::take(&mut service.interrupted);
+        service.came.clear();
         service.target = Some(Target { id, stage: Stage::Chosen, depth });
         true
     }
@@ -228,9 +262,7 @@ impl<P: Predictor> Core<P> {
         job.state = State::Queued;
         job.spot = self.belief.spot(job.rest());
         let job = *job;
-        if let Some(deadline) = job.qos.deadline {
-            self.await_deadline(deadline, job.sequence, id);
-        }
+        self.await_deadline(id, &job);
         self.queue.add(&self.rules, id, &job, &self.belief);
     }
 
@@ -250,7 +282,8 @@ impl<P: Predictor> Core<P> {
         let Some(way) = self.belief.approach(now, job.rest(), job.spot, job.op.writes()) else { return at_once };
         let long = f64::from(way.distance) > plan.split_beyond * f64::from(way.cylinders);
         // Slack and parts are for those that step in: where nobody will, what they cost is lost.
-        let urgent = self.queue.is_urgent(&self.rules, job);
+        let outbid = service.target.is_some_and(|target| target.depth > 0) && self.rules.preemption.by_value();
+        let urgent = outbid || self.queue.is_urgent(&self.rules, job);
         let mut parts = match plan.split {
             Split::Never => 1,
             _ if long && self.caps.seek && !urgent => plan.split_parts.max(1),

@@ -10,20 +10,36 @@ use std::cell::RefCell;
 /// Perfect knowledge of one drive.
 pub(crate) struct Oracle {
     shadow: RefCell<Drive>,
+    /// The drive as it would be after commands that were thought of since the last `head`.
+    futures: RefCell<Vec<Drive>>,
     arm: Lbn,
+}
+
+/// The drive at a time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Head {
+    now: Time,
+    /// Which of the futures, if it is none of now.
+    future: Option<usize>,
 }
 
 impl Oracle {
     /// The oracle of a drive like `shadow`, which is as it was made.
     pub(crate) fn new(shadow: Drive) -> Oracle {
-        Oracle { shadow: RefCell::new(shadow), arm: Lbn(0) }
+        Oracle { shadow: RefCell::new(shadow), futures: RefCell::default(), arm: Lbn(0) }
     }
+}
+
+/// A command that is only thought of.
+fn thought(at: Extent, write: bool) -> Command {
+    let verb = if write { Verb::Write { fua: false } } else { Verb::Read };
+    Command { verb, at, place: Place::Nowhere }
 }
 
 impl Predictor for Oracle {
     type Spot = Extent;
     type Mark = Extent;
-    type Head = Time;
+    type Head = Head;
 
     fn spot(&self, at: Extent) -> Extent {
         at
@@ -37,18 +53,35 @@ impl Predictor for Oracle {
         at
     }
 
-    fn head(&self, now: Time) -> (Time, u64) {
+    fn head(&self, now: Time) -> (Head, u64) {
         self.shadow.borrow_mut().advance(now);
-        (now, self.arm.0)
+        self.futures.borrow_mut().clear();
+        (Head { now, future: None }, self.arm.0)
     }
 
-    fn cost(&self, now: &Time, _: u64, at: Extent, write: bool) -> u64 {
-        let verb = if write { Verb::Write { fua: false } } else { Verb::Read };
-        self.shadow.borrow().foresee(*now, Command { verb, at, place: Place::Nowhere }).0
+    fn cost(&self, head: &Head, _: u64, at: Extent, write: bool) -> u64 {
+        let command = thought(at, write);
+        match head.future {
+            None => self.shadow.borrow().foresee(head.now, command).0,
+            Some(i) => self.futures.borrow()[i].foresee(head.now, command).0,
+        }
+    }
+
+    fn after(&self, head: &Head, at: Extent, _: Extent, write: bool) -> (Head, u64) {
+        let mut futures = self.futures.borrow_mut();
+        let mut drive = head.future.map_or_else(|| self.shadow.borrow().clone(), |i| futures[i].clone());
+        if drive.next().is_some() {
+            drive.finish();
+        }
+        drive.issue(head.now, Tag(0), thought(at, write));
+        let (now, ..) = drive.finish();
+        drive.advance(now);
+        futures.push(drive);
+        (Head { now, future: Some(futures.len() - 1) }, at.end().0)
     }
 
     /// A cached answer may come from anywhere on the drive, at once.
-    fn least(&self, _: &Time, _: u64, _: u64, _: bool) -> u64 {
+    fn least(&self, _: &Head, _: u64, _: u64, _: bool) -> u64 {
         0
     }
 
@@ -109,6 +142,37 @@ impl Predictor for Oracle {
         let mut shadow = self.shadow.borrow_mut();
         if shadow.next().is_some() {
             shadow.finish();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use disk::catalogue;
+
+    #[test]
+    fn what_is_thought_of_comes_about() {
+        for model in ["st318437lw", "nl20"] {
+            let disk::Drive { sheet, truth } = catalogue::find(model).unwrap();
+            let mut oracle = Oracle::new(Drive::new(&sheet, &truth, 3));
+            let at = |i: u64| Extent::new(i.wrapping_mul(7_919_777_777) % 30_000_000, 1 + (i % 50) as u32);
+            let mut now = Time(0);
+            for i in 0..300 {
+                let writes = [i % 3 == 0, i % 5 == 0];
+                let (head, _) = oracle.head(now);
+                let (head, _) = oracle.after(&head, at(i), at(i), writes[0]);
+                let (head, _) = oracle.after(&head, at(i + 1), at(i + 1), writes[1]);
+                let foreseen = oracle.cost(&head, 0, at(i + 2), false);
+                for (i, write) in (i..).zip(writes) {
+                    let command = thought(at(i), write);
+                    oracle.issued(now, &command, at(i));
+                    now = oracle.expected().unwrap();
+                    oracle.observed(now, &command, Outcome::Ok);
+                }
+                let (head, _) = oracle.head(now);
+                assert_eq!(oracle.cost(&head, 0, at(i + 2), false), foreseen, "{model}, {i}");
+            }
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Running an experiment: every run of the sweep, every replication, on all cores.
 
 use crate::drives::{ArmTime, Drives, Stop};
-use crate::learned;
+use crate::learned::{self, Knowledge};
 use crate::oracle::Oracle;
 use crate::timeline::Film;
 use crate::trial;
@@ -14,11 +14,9 @@ use load::results::{self, Results, Run};
 use load::{Meter, Mix};
 use rayon::prelude::*;
 use sched::plan::{Preemption, Rules, chunk_for};
-use sched::policy::{self, Knobs};
-use sched::predict::mimic::Learned;
+use sched::policy::{self, Knobs, Learn};
 use sched::predict::{Distance, Mimic, Predictor, Profile};
 use sched::{Core, run};
-use std::sync::Arc;
 
 /// Someone who follows the progress of an experiment.
 pub trait Watch: Sync {
@@ -64,12 +62,12 @@ pub fn simulate(cases: &[Case], watch: &dyn Watch) -> Result<Results, BadInput> 
         .enumerate()
         .flat_map(|(i, case)| (0..case.experiment.run.replications).map(move |replication| (i, replication)))
         .collect();
-    let learned = learned::learned_all(cases)?;
+    let known = learned::knowledge_all(cases)?;
     let done: Vec<Result<Replication, BadInput>> = jobs
         .par_iter()
         .map(|(i, replication)| {
             let experiment = &cases[*i].experiment;
-            let result = stage(experiment, learned[*i].clone(), *replication, &|count| watch.requests(count), None);
+            let result = stage(experiment, known[*i].clone(), *replication, &|count| watch.requests(count), None);
             watch.replication();
             result
         })
@@ -130,31 +128,32 @@ pub fn replicate(
     replication: u32,
     tell: &(dyn Fn(u64) + Sync),
 ) -> Result<Replication, BadInput> {
-    stage(experiment, None, replication, tell, None)
+    stage(experiment, learned::knowledge(experiment)?, replication, tell, None)
 }
 
-/// The same, with what was learned before if that is known already; with a film, only as far as that goes.
+/// The same, with what is known before; with a film, only as far as that goes.
 pub(crate) fn stage(
     experiment: &Experiment,
-    learned: Option<Arc<Learned>>,
+    known: Knowledge,
     replication: u32,
     tell: &(dyn Fn(u64) + Sync),
     film: Option<Film>,
 ) -> Result<Replication, BadInput> {
     let seed = experiment.run.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(u64::from(replication));
-    let learned = match learned {
-        None => learned::learned(experiment)?,
-        learned => learned,
-    };
-    let scheduler = &experiment.scheduler;
-    let predictor = scheduler.predictor;
+    let predictor = experiment.scheduler.predictor;
     match unit(&experiment.drive, seed)? {
         Unit::Disk(sheet, drive) => {
-            let scene = Scene { experiment, sheet: Some(&sheet), drive: *drive, seed, tell, film };
+            let believed = if let Knowledge::Mechanics(mechanics) = &known { &mechanics.sheet } else { &*sheet };
+            let scene = Scene { experiment, known: &known, sheet: Some(believed), drive: *drive, seed, tell, film };
+            if let Knowledge::Mechanics(mechanics) = &known {
+                let mut replication = scene.play(|_| Profile::new(believed))?;
+                replication.learned = mechanics.tell(&mut replication.notes);
+                return Ok(replication);
+            }
             match predictor.unwrap_or(Choice::Profile) {
                 Choice::Distance => scene.play(|_| Distance::default()),
-                Choice::Profile => scene.play(|_| Profile::new(&sheet)),
-                Choice::Mimic => scene.mimic(learned),
+                Choice::Profile => scene.play(|_| Profile::new(believed)),
+                Choice::Mimic => scene.mimic(),
                 Choice::Oracle => {
                     let mut replication = scene.play(|scene| Oracle::new(scene.drive.clone()))?;
                     let note = "rests on perfect knowledge of the drive (predictor = \"oracle\"): a bound";
@@ -165,8 +164,8 @@ pub(crate) fn stage(
         }
         Unit::Other(other, drive) => {
             check_other(experiment, &other)?;
-            let scene = Scene { experiment, sheet: None, drive, seed, tell, film };
-            if predictor == Some(Choice::Mimic) { scene.mimic(learned) } else { scene.play(|_| Distance::default()) }
+            let scene = Scene { experiment, known: &known, sheet: None, drive, seed, tell, film };
+            if predictor == Some(Choice::Mimic) { scene.mimic() } else { scene.play(|_| Distance::default()) }
         }
     }
 }
@@ -217,7 +216,8 @@ fn serving(experiment: &Experiment, rules: &Rules) -> Vec<String> {
 /// Everything a replication needs.
 struct Scene<'a, M> {
     experiment: &'a Experiment,
-    /// The drive's, if it is a disk.
+    known: &'a Knowledge,
+    /// What is believed of the drive's mechanics, if it is a disk.
     sheet: Option<&'a Sheet>,
     drive: M,
     seed: u64,
@@ -227,30 +227,44 @@ struct Scene<'a, M> {
 
 impl<M: Machine> Scene<'_, M> {
     /// With the Disk Mimic, and what it learned before.
-    fn mimic(self, learned: Option<Arc<Learned>>) -> Result<Replication, BadInput> {
-        let learning = self.experiment.scheduler.mimic.learning;
-        let mut replication = self.play(|scene| match &learned {
-            Some(learned) => Mimic::knowing(learned, learning),
-            None => Mimic::new(scene.drive.caps().blocks, learning),
+    fn mimic(self) -> Result<Replication, BadInput> {
+        let (known, learning) = (self.known, self.experiment.scheduler.mimic.learning);
+        let mut replication = self.play(|scene| match known {
+            Knowledge::Times(learned) => Mimic::knowing(learned, learning),
+            _ => Mimic::new(scene.drive.caps().blocks, learning),
         })?;
-        if let (Some(kept), Some(learned)) = (&mut replication.learned, &learned) {
+        if let (Some(kept), Knowledge::Times(learned)) = (&mut replication.learned, known) {
             learned::tell(learned, kept, &mut replication.notes);
         }
         Ok(replication)
     }
 
-    fn play<P: Predictor + 'static>(self, belief: impl Fn(&Self) -> P) -> Result<Replication, BadInput> {
+    /// What the policy is told.
+    fn knobs(&self) -> Knobs {
         let scheduler = &self.experiment.scheduler;
         let defaults = Knobs::default();
-        let weight = if scheduler.policy == "smtf" { 0.0 } else { defaults.age_weight };
-        let knobs = Knobs {
-            age_weight: scheduler.age_weight.unwrap_or(weight),
-            age_limit: scheduler.age_limit,
-            batch: scheduler.batch.unwrap_or(defaults.batch),
-            learn: scheduler.mimic.learn,
-            base: scheduler.mimic.base,
-            margin: scheduler.mimic.margin,
+        // Who knows the mechanics has nothing to learn under a base.
+        let (learn, margin) = match self.known {
+            Knowledge::Mechanics(_) => (Learn::Priority, 0.0),
+            _ => (scheduler.mimic.learn, scheduler.mimic.margin),
         };
+        Knobs {
+            age_weight: scheduler.age_weight.unwrap_or_else(|| policy::age_weight(&scheduler.policy)),
+            age_limit: scheduler.age_limit,
+            beam: scheduler.beam.unwrap_or(defaults.beam),
+            horizon: scheduler.horizon.unwrap_or(defaults.horizon),
+            batch: scheduler.batch.unwrap_or(defaults.batch),
+            worths: scheduler.rules.classes.iter().map(|class| class.worth).collect(),
+            doubling: scheduler.age_doubling,
+            learn,
+            base: scheduler.mimic.base,
+            margin,
+        }
+    }
+
+    fn play<P: Predictor + 'static>(self, belief: impl Fn(&Self) -> P) -> Result<Replication, BadInput> {
+        let scheduler = &self.experiment.scheduler;
+        let knobs = self.knobs();
         let name = scheduler.policy.clone();
         let make = move || policy::named(&name, &knobs).expect("the experiment was checked");
         let caps = self.drive.caps();

@@ -1,5 +1,6 @@
 //! What a drive and its arm did, command by command, in a short piece of a run.
 
+use crate::learned::knowledge;
 use crate::simulate::stage;
 use block::{BadInput, Command, Tag, Time};
 use drive::Parts;
@@ -47,7 +48,8 @@ pub struct Timeline {
 /// # Errors
 /// As [`crate::replicate`].
 pub fn timeline(experiment: &Experiment, window: Window) -> Result<Timeline, BadInput> {
-    let film = stage(experiment, None, 0, &|_| (), Some(Film::new(window)))?.film.expect("it was put in");
+    let film =
+        stage(experiment, knowledge(experiment)?, 0, &|_| (), Some(Film::new(window)))?.film.expect("it was put in");
     let ended = film.steps.into_iter().map(|(_, step)| step).filter(|step| step.ended != Time::NEVER);
     Ok(Timeline { from: film.from.unwrap_or(Time::ZERO), steps: ended.collect(), own_until: film.own_until })
 }

@@ -1,7 +1,7 @@
 //! The device of an experiment: a disk or another.
 
 use crate::bench::Bench;
-use block::{At, BadInput, Device};
+use block::{At, BadInput, Device, Time};
 use disk::{Model, Other, Sheet, Truth};
 use drive::{Drive, Machine};
 use load::experiment::DriveChoice;
@@ -20,10 +20,7 @@ pub(crate) enum Unit {
 /// When there is none of this name, or it cannot be had like that.
 pub(crate) fn unit(choice: &DriveChoice, seed: u64) -> Result<Unit, BadInput> {
     let model = disk::catalogue::model(&choice.model)?;
-    let depth = match &model {
-        Model::Disk(drive) => drive.sheet.queue.depth,
-        Model::Other(other) => other.depth,
-    };
+    let depth = model.depth();
     if choice.queue > depth {
         let what = format!("the drive takes {depth} commands at once, not {}", choice.queue);
         let mend = match model {
@@ -39,9 +36,13 @@ pub(crate) fn unit(choice: &DriveChoice, seed: u64) -> Result<Unit, BadInput> {
             let disk::Drive { mut sheet, truth } = *drive;
             sheet.cache = sheet.cache.switched(choice.read_cache, choice.write_buffer);
             sheet.queue.depth = choice.queue;
-            let truth = if choice.noise { truth } else { Truth::default() };
+            let truth = Truth { drift: choice.drift, ..if choice.noise { truth } else { Truth::default() } };
             let drive = Drive::new(&sheet, &truth, seed);
             Unit::Disk(Box::new(sheet), Box::new(drive))
+        }
+        Model::Other(_) if choice.drift.is_some() => {
+            let mend = "take `drift` out of [drive], or choose a disk";
+            return Err(BadInput::new(choice.model.clone(), At::File, "only the seeks of a disk drift", mend));
         }
         Model::Other(other) => {
             let other = other.switched(choice.read_cache, choice.write_buffer);
@@ -52,12 +53,13 @@ pub(crate) fn unit(choice: &DriveChoice, seed: u64) -> Result<Unit, BadInput> {
     })
 }
 
-/// The same on a bench, for those who learn it.
+/// The same on a bench, for those who learn it before it drifts.
 ///
 /// # Errors
 /// When there is none of this name, or it cannot be had like that.
 pub fn bench(choice: &DriveChoice, seed: u64) -> Result<Box<dyn Device>, BadInput> {
-    Ok(match unit(choice, seed)? {
+    let drift = choice.drift.filter(|drift| drift.at == Time::ZERO);
+    Ok(match unit(&DriveChoice { drift, ..choice.clone() }, seed)? {
         Unit::Disk(_, drive) => Box::new(Bench::new(*drive)),
         Unit::Other(_, machine) => Box::new(Bench::new(machine)),
     })

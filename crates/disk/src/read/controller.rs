@@ -145,6 +145,7 @@ pub(super) fn truth(section: Option<Section>) -> Result<Truth, BadInput> {
         rpm_offset: fraction("rpm_offset")?,
         rpm_wander: fraction("rpm_wander")?,
         wander_period: section.span("wander_period")?.unwrap_or(Span(600_000_000_000)),
+        drift: None,
     };
     section.close()?;
     Ok(truth)

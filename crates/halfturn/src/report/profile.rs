@@ -7,6 +7,9 @@ use block::units;
 use plotly::common::{Mode, Title};
 use plotly::layout::Axis;
 use plotly::{Layout, Plot, Scatter};
+use profile::probe::buffer::Buffer;
+use profile::probe::chunk::Chunks;
+use profile::probe::write::Writes;
 use profile::{Known, Outcome, Profile};
 
 /// A profile as people read it.
@@ -23,11 +26,20 @@ pub fn profiled(name: &str, profile: &Profile, written: Option<&str>) -> String 
         ),
     };
     let commands = number::count(profile.commands);
-    text += &format!(" {commands} commands, {} of device time\n", number::seconds(profile.time.as_secs()));
+    let writes = match profile.writes {
+        0 => String::new(),
+        writes => format!(", {} of them writes", number::count(writes)),
+    };
+    text += &format!(" {commands} commands{writes}, {} of device time\n", number::seconds(profile.time.as_secs()));
     if !profile.unreadable.is_empty() {
         let shown: Vec<String> = profile.unreadable.iter().take(8).map(|sector| number::count(*sector)).collect();
         let count = number::count(profile.unreadable.len() as u64);
         text += &format!(" {count} reads failed, of sectors {}\n", shown.join("; "));
+    }
+    if !profile.unwritable.is_empty() {
+        let shown: Vec<String> = profile.unwritable.iter().take(8).map(|sector| number::count(*sector)).collect();
+        let count = number::count(profile.unwritable.len() as u64);
+        text += &format!(" {count} writes failed, at sectors {}\n", shown.join("; "));
     }
     if profile.stalls > 0 {
         text += &format!(" {} replies stalled and were asked again\n", number::count(profile.stalls));
@@ -40,7 +52,7 @@ pub fn profiled(name: &str, profile: &Profile, written: Option<&str>) -> String 
 
 fn disk(name: &str, profile: &Profile, known: &Known) -> String {
     let geometry = &known.geometry;
-    let rows = vec![
+    let mut rows = vec![
         row("rotation", format!("{:.6} ms", known.clock.mean_period() / 1e6), rotation(known)),
         row("sector", units::show_blocks(1 << known.shift), "blocks that complete at the same angle".into()),
         row("heads", geometry.heads.to_string(), order(known)),
@@ -51,12 +63,24 @@ fn disk(name: &str, profile: &Profile, known: &Known) -> String {
         row("late seeks", number::percent(known.late.share), format!("by {}", ms(known.late.by))),
         row("read cache", cache(known), format!("answers in {}", ms(known.cache.hit))),
         row("reads", arrival(known).into(), "whole tracks, asked for at every angle".into()),
+        row("queue", queue(known), queue_evidence(known)),
+        row("chunks of reads", range(&known.chunks), best(&known.chunks)),
     ];
+    rows.extend(known.writes.iter().flat_map(|(writes, buffer, chunks)| written(known, writes, buffer, chunks)));
     let heads = [("", Edge::Left), ("found", Edge::Left), ("evidence", Edge::Left)];
     let heads = heads.map(|(head, edge)| (head.to_owned(), edge));
     let validation = &known.validation;
+    let assumed =
+        known.assumed_of_writes().into_iter().map(|note| format!(" Not measured: {note}\n")).collect::<String>();
+    let guessed = geometry.map.guessed.map_or(String::new(), |from| {
+        let share = number::percent(1.0 - (from << known.shift) as f64 / profile.blocks as f64);
+        format!(
+            " Not mapped in the time there was: {share}, from sector {} on; taken to go on as before\n",
+            number::count(from)
+        )
+    });
     format!(
-        " {name}: {} ({} blocks)\n\n{}\n {} fresh random reads: predicted to {} rms, {} a revolution off\n",
+        " {name}: {} ({} blocks)\n\n{}{guessed}\n{assumed} {} fresh random reads: predicted to {} rms, {} a revolution off\n",
         units::show_blocks(profile.blocks),
         number::count(profile.blocks),
         table(&heads, &rows),
@@ -76,7 +100,13 @@ fn ms(ms: f64) -> String {
 
 fn rotation(known: &Known) -> String {
     let noise = known.clock.noise * known.clock.period / 1e9;
-    format!("{} rpm; completions within {}", number::fixed(60e9 / known.clock.mean_period(), 2), number::seconds(noise))
+    let wander = known.clock.wander * known.clock.period / 1e9;
+    format!(
+        "{} rpm; completions within {}, wander {} a second",
+        number::fixed(60e9 / known.clock.mean_period(), 2),
+        number::seconds(noise),
+        number::seconds(wander)
+    )
 }
 
 fn order(known: &Known) -> String {
@@ -96,7 +126,11 @@ fn regions(known: &Known) -> String {
         1 => "1 region".to_owned(),
         several => format!("{several} regions"),
     };
-    format!("{regions} of {sectors} sectors a track, {slips} slips, {} sectors elsewhere", map.remaps.len())
+    let hidden = match known.hidden {
+        0 => String::new(),
+        hidden => format!(", {hidden} cylinders without data"),
+    };
+    format!("{regions} of {sectors} sectors a track, {slips} slips, {} sectors elsewhere{hidden}", map.remaps.len())
 }
 
 fn overhead(known: &Known) -> String {
@@ -124,6 +158,86 @@ fn cache(known: &Known) -> String {
 
 fn arrival(known: &Known) -> &'static str {
     if known.transfer.on_arrival { "begin where the head lands" } else { "begin with their first sector" }
+}
+
+/// What was found by writing, and what the scratch was too small for.
+fn written(known: &Known, writes: &Writes, buffer: &Buffer, chunks: &Chunks) -> Vec<Vec<String>> {
+    let seeks = match (writes.own_curve, writes.points.len()) {
+        (_, 0) => "no seek measured".to_owned(),
+        (own, count) => {
+            let curve = if own { "a curve of their own" } else { "the curve of reads" };
+            format!("{count} distances up to {} cylinders: {curve}", number::count(writes.farthest()))
+        }
+    };
+    let arrival = match writes.on_arrival {
+        Some(true) => "begin where the head lands",
+        Some(false) => "begin with their first sector",
+        None => "no track to ask",
+    };
+    let settle = row("write settle", ms(writes.settle), seeks);
+    let mut rows = vec![
+        row("write overhead", ms(writes.overhead(&known.moves)), "least reach on one track".into()),
+        settle,
+        row("writes", arrival.into(), "whole tracks, asked for at every angle".into()),
+    ];
+    rows.push(match buffer.blocks {
+        0 => row("write buffer", "none found".into(), "writes wait for the medium".into()),
+        blocks => {
+            let more = if buffer.at_least { " or more" } else { "" };
+            let count = match buffer.extents {
+                0 => String::new(),
+                extents => format!(", {} writes", number::count(extents.into())),
+            };
+            row("write buffer", format!("{}{more}{count}", units::show_blocks(blocks)), drains(buffer))
+        }
+    });
+    rows.push(row("chunks of writes", range(chunks), best(chunks)));
+    rows
+}
+
+fn queue(known: &Known) -> String {
+    match (known.queue.depth, known.queue.reorders()) {
+        (depth, true) => format!("{depth} commands, soonest first"),
+        (1, false) => "one command at a time".into(),
+        (depth, false) => format!("{depth} commands, not by position"),
+    }
+}
+
+fn queue_evidence(known: &Known) -> String {
+    match known.queue.depth {
+        1 => "as the device says".into(),
+        _ => {
+            let [overtaken, soonest] = [known.queue.overtaken, known.queue.soonest].map(number::percent);
+            format!("given together, {overtaken} overtaken; {soonest} of the picks what the arm reaches soonest")
+        }
+    }
+}
+
+/// How fast a buffer drains, as far as it could be filled.
+fn drains(buffer: &Buffer) -> String {
+    match (buffer.mb_s > 0.0, buffer.per_second > 0.0) {
+        (true, true) => {
+            let (mb_s, each) = (number::fixed(buffer.mb_s, 1), number::fixed(buffer.per_second, 0));
+            format!("drains at {mb_s} MB/s in a row, {each} scattered writes/s")
+        }
+        (true, false) => format!("drains at {} MB/s in a row", number::fixed(buffer.mb_s, 1)),
+        (false, true) => format!("drains {} scattered writes/s", number::fixed(buffer.per_second, 0)),
+        (false, false) => "writes come back at once".into(),
+    }
+}
+
+fn range(chunks: &Chunks) -> String {
+    match chunks.optimal {
+        Some((least, most)) => {
+            format!("{} to {}", units::show_blocks(least.into()), units::show_blocks(most.into()))
+        }
+        None => "too few tracks to tell".into(),
+    }
+}
+
+fn best(chunks: &Chunks) -> String {
+    let best = chunks.sweep.iter().map(|(_, rate)| *rate).fold(0.0, f64::max);
+    format!("{} sizes in a row, at best {} MB/s", chunks.sweep.len(), number::fixed(best, 1))
 }
 
 /// A page with the seek curve, and predicted against observed times, that opens offline.

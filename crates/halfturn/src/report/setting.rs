@@ -1,11 +1,12 @@
 //! What an experiment is about, in a few lines: title, drive, load, scheduler, run. What is varied is left to the table.
 
 use super::number;
-use block::{Span, units};
+use block::{Span, Time, units};
 use load::experiment::{
-    Arrivals, Bound, Case, Experiment, Fit, Kind, Pace, Pattern, Placement, Predictor, Region, Replay, TraceChoice,
-    Workload,
+    Arrivals, Believed, Bound, Case, Experiment, Fit, Kind, Pace, Pattern, Placement, Predictor, Region, Replay,
+    TraceChoice, Workload,
 };
+use sched::plan::Preemption;
 
 /// The lines above the table.
 pub fn setting(cases: &[Case]) -> String {
@@ -45,6 +46,9 @@ fn drive(experiment: &Experiment) -> Vec<String> {
         (choice.write_buffer, "write buffer off"),
     ];
     words.extend(off.into_iter().filter(|(on, _)| !on).map(|(_, word)| word.to_owned()));
+    words.extend(choice.drift.map(|drift| {
+        format!("from {:.0} s on seeks take {:+.0} %", drift.at.since(Time::ZERO).as_secs(), drift.seek * 100.0)
+    }));
     words
 }
 
@@ -54,10 +58,23 @@ fn scheduler(experiment: &Experiment) -> Vec<String> {
     match scheduler.predictor {
         None | Some(Predictor::Profile) => {}
         Some(Predictor::Distance) => words.push("believing in distance alone".into()),
+        Some(Predictor::Mimic) if scheduler.mimic.angle => {
+            words.push("believing in the times of past distances, and in angles where something turns".into());
+        }
         Some(Predictor::Mimic) => words.push("believing in the times of past distances".into()),
         Some(Predictor::Oracle) => {
             words.push("with perfect knowledge of the drive (oracle): a bound, not a scheduler".into())
         }
+    }
+    match scheduler.rules.preemption {
+        Preemption::Conservative => words.push("interrupting where both together yield more".into()),
+        Preemption::Aggressive => words.push("interrupting where the newcomer yields more for its time".into()),
+        Preemption::Never | Preemption::Always | Preemption::Priority => {}
+    }
+    match &scheduler.profile {
+        Believed::Sheet => {}
+        Believed::Learned => words.push("believing a profile of another drive of the same make".into()),
+        Believed::Drive(model) => words.push(format!("believing {model}")),
     }
     words
 }

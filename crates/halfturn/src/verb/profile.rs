@@ -6,20 +6,28 @@ use crate::report;
 use block::{At, BadInput, Device};
 use clap::Args;
 use load::experiment::DriveChoice;
-use profile::{Effort, Options, Outcome};
+use profile::journal::{Journal, Past, Recorder};
+use profile::{Effort, Options, Outcome, Profile as Found, Scratch};
 use sched::predict::mimic::{Learned, Probing};
 use std::fs;
-use std::path::PathBuf;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How old what is kept of a profile under way may be.
+const KEPT_EVERY: Duration = Duration::from_secs(5);
 
 /// Learn a drive from nothing but the times of commands.
 ///
 /// Finds out rotation, block map, heads and cylinders, seek curve, switches, overheads and read cache by reading, and
-/// writes nothing to the device. What was found is a drive file that `simulate` takes as it is. At the end fresh
-/// random reads are predicted and asked: how well they agree is how well the drive is known.
+/// writes nothing to the device unless --scratch says where it may. What was found is a drive file that `simulate` takes
+/// as it is. At the end fresh random reads are predicted and asked: how well they agree is how well the drive is known.
+/// With -o, what was answered so far is kept in DRIVE.toml.partial; the same command line goes on from there.
 #[derive(Args)]
 #[command(after_help = "Examples:
   halfturn profile simulated:st318437lw -o learned.toml
   halfturn profile simulated:atlas10k.parv --quick --report learned.html
+  halfturn profile simulated:wd400bb --scratch 10GiB+1GiB -o learned.toml
   halfturn profile simulated:tape-lto5 --mimic -o tape.toml")]
 pub struct Profile {
     /// `simulated:` and a name `drive list` shows, a drive file (TOML) or a DiskSim .parv, .diskspecs or .model
@@ -28,12 +36,16 @@ pub struct Profile {
     /// Write the drive into this file (TOML)
     #[arg(short, long, value_name = "DRIVE.toml")]
     output: Option<PathBuf>,
-    /// In less time: seeks over one distance an octave instead of three; of a Mimic, a quarter of the distances
+    /// In less time: seeks over one distance an octave instead of three, late ones not looked for, three minutes for the
+    /// map; of a Mimic, a quarter of the distances
     #[arg(long)]
     quick: bool,
     /// Learn the times of distances instead, for `[scheduler.mimic] table`: of any device, disk or not
     #[arg(long)]
     mimic: bool,
+    /// Also write, and only here, e.g. 100GiB+1GiB: what writing takes, and the write buffer. What is there is lost
+    #[arg(long, value_name = "OFFSET+LENGTH")]
+    scratch: Option<String>,
     /// Also draw what was found, and predicted against observed times, on this page
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
@@ -49,19 +61,32 @@ pub fn run(arguments: &Profile) -> Result<(), Failure> {
         let mend = "write simulated:NAME, with a name `halfturn drive list` shows, or simulated:FILE";
         return Err(BadInput::new(arguments.device.clone(), At::File, what, mend).into());
     };
-    let choice = DriveChoice { model: name.into(), noise: true, read_cache: true, write_buffer: true, queue: 1 };
+    // A Mimic learns what one command after another takes.
+    let queue = if arguments.mimic { 1 } else { disk::catalogue::model(name)?.depth() };
+    let choice =
+        DriveChoice { model: name.into(), noise: true, read_cache: true, write_buffer: true, queue, drift: None };
     let mut device = sim::bench(&choice, arguments.seed)?;
     if arguments.mimic {
         return mimic(arguments, &mut *device);
     }
     let effort = if arguments.quick { Effort::Quick } else { Effort::Thorough };
-    let options = Options { name: arguments.device.clone(), seed: arguments.seed, effort };
+    let bad = |what| BadInput::new("--scratch", At::File, what, "a size has a unit: B, kB, KiB, MB, MiB, GB, GiB ...");
+    let scratch = arguments.scratch.as_deref().map(Scratch::parse).transpose().map_err(bad)?;
+    let options = Options { name: arguments.device.clone(), seed: arguments.seed, effort, scratch };
+    let title = options.title(device.caps());
+    let state = arguments.output.as_deref().map(|path| State::new(path, &title)).transpose()?;
     let mut progress = Profiling::new("of the drive mapped");
-    let found = profile::profile(&mut &mut *device, &options, &mut progress)?;
+    let found = match &state {
+        Some(state) => state.go_on(&mut *device, &options, &mut progress)?,
+        None => profile::profile(&mut &mut *device, &options, &mut progress)?,
+    };
     progress.finish();
     if let (Outcome::Disk(known), Some(path)) = (&found.outcome, &arguments.output) {
         let text = disk::write(&known.plan(&options.name, found.blocks));
         fs::write(path, text).map_err(|error| Failure::unwritable(path, &error))?;
+    }
+    if let Some(state) = state {
+        state.done()?;
     }
     let written = arguments.output.as_ref().filter(|_| matches!(found.outcome, Outcome::Disk(_)));
     let text = report::profiled(&options.name, &found, written.map(|path| path.display().to_string()).as_deref());
@@ -72,11 +97,82 @@ pub fn run(arguments: &Profile) -> Result<(), Failure> {
     print(&text)
 }
 
+/// The journal of a profile under way, beside the drive file it will end as.
+struct State {
+    path: PathBuf,
+    journal: Journal,
+}
+
+impl State {
+    /// What was kept beside a drive file of this title, or nothing yet.
+    fn new(output: &Path, title: &str) -> Result<State, Failure> {
+        let path = with_end(output, ".partial");
+        let file = path.display().to_string();
+        let journal = match fs::read(&path) {
+            Ok(bytes) => Journal::parse(&file, title, &bytes)?,
+            Err(error) if error.kind() == ErrorKind::NotFound => Journal::new(&file, title),
+            Err(error) => {
+                let what = format!("cannot be read: {error}");
+                return Err(BadInput::new(file, At::File, what, "make it readable, or delete it to begin anew").into());
+            }
+        };
+        Ok(State { path, journal })
+    }
+
+    /// Profiles from where the journal ends, and keeps it now and then, and when the device is lost.
+    fn go_on(&self, device: &mut dyn Device, options: &Options, watch: &mut Profiling) -> Result<Found, Failure> {
+        let (mut last, mut failed) = (Instant::now(), None);
+        let mut keep = |journal: &Journal| {
+            if last.elapsed() >= KEPT_EVERY {
+                failed = failed.take().or(self.write(journal).err());
+                last = Instant::now();
+            }
+        };
+        let mut recorder = Recorder::new(device, self.journal.clone(), Past::Again, &mut keep);
+        let found = profile::profile(&mut recorder, options, watch);
+        let (journal, fault) = recorder.end();
+        if let Some(fault) = fault {
+            return Err(fault.into());
+        }
+        if found.is_err() {
+            self.write(&journal)?;
+        }
+        failed.map_or(Ok(()), Err)?;
+        Ok(found?)
+    }
+
+    /// Keeps a journal: whole, or as it was before.
+    fn write(&self, journal: &Journal) -> Result<(), Failure> {
+        let new = with_end(&self.path, ".new");
+        let written = fs::write(&new, journal.bytes()).and_then(|()| fs::rename(&new, &self.path));
+        written.map_err(|error| Failure::unwritable(&self.path, &error))
+    }
+
+    /// Takes it away.
+    fn done(self) -> Result<(), Failure> {
+        match fs::remove_file(&self.path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(Failure::unwritable(&self.path, &error)),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The path of a file with more to its name.
+fn with_end(path: &Path, end: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(end);
+    name.into()
+}
+
 /// Learns the times of distances.
 fn mimic(arguments: &Profile, device: &mut dyn Device) -> Result<(), Failure> {
-    if arguments.report.is_some() {
-        let mend = "take --report or --mimic out";
-        return Err(BadInput::new("--report", At::File, "there is no page of a Mimic", mend).into());
+    for (given, option, what) in [
+        (arguments.report.is_some(), "--report", "there is no page of a Mimic"),
+        (arguments.scratch.is_some(), "--scratch", "a Mimic is learned by reads alone"),
+    ] {
+        if given {
+            return Err(BadInput::new(option, At::File, what, format!("take {option} or --mimic out")).into());
+        }
     }
     let usual = Probing::default();
     let most = if arguments.quick { usual.most / 4 } else { usual.most };

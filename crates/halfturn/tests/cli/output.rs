@@ -68,6 +68,24 @@ fn profile_says_what_it_found_and_its_drive_can_be_simulated() {
 }
 
 #[test]
+fn profile_with_a_scratch_says_what_writing_takes_and_goes_on_from_what_was_kept() {
+    let folder = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    let path = folder.join("written.toml").to_string_lossy().into_owned();
+    let arguments = ["profile", "simulated:atlas10k", "--quick", "--scratch", "4GB+256MiB", "-o", &path];
+    let text = said(&arguments);
+    insta::assert_snapshot!(text.replace(&path, "written.toml"));
+    let whole = std::fs::read(&path).expect("it was written");
+    let partial = format!("{path}.partial");
+    assert!(!std::path::Path::new(&partial).exists(), "what was kept is taken away at the end");
+    // Nothing was answered yet.
+    let title =
+        "simulated:atlas10k, 17938986 blocks, 1 at once; seed 1, quick, a scratch of 524288 blocks from block 7812500";
+    std::fs::write(&partial, profile::journal::Journal::new(&partial, title).bytes()).expect("the folder is there");
+    assert_eq!(said(&arguments), text);
+    assert!(std::fs::read(&path).expect("it was written") == whole && !std::path::Path::new(&partial).exists());
+}
+
+#[test]
 fn profile_of_a_mimic_is_a_table_to_schedule_by() {
     let folder = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
     let path = folder.join("mimic.toml").to_string_lossy().into_owned();

@@ -25,7 +25,7 @@ const ROWS: [Row; 11] = [
     Row { name: "load", uses: &["block", "config", "disk", "sched", "trace"], tests_use: &[] },
     Row { name: "published", uses: &["block", "config", "disk", "load"], tests_use: &["sim"] },
     Row { name: "profile", uses: &["block", "disk", "sched"], tests_use: &[] },
-    Row { name: "sim", uses: &["block", "disk", "drive", "sched", "load", "trace"], tests_use: ALL },
+    Row { name: "sim", uses: &["block", "disk", "drive", "sched", "load", "trace", "profile"], tests_use: ALL },
     Row { name: "halfturn", uses: ALL, tests_use: ALL },
 ];
 

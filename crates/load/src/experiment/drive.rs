@@ -1,8 +1,13 @@
 //! `[drive]`, or a single `[[disk]]`: which drive, and which of its parts are switched on.
 
-use block::BadInput;
+use block::{BadInput, Time};
 use config::Section;
+use disk::Drift;
 use std::path::Path;
+
+/// By what share of their time seeks may drift: to a half, or to ten times as much.
+const MOST_SHORTER: f64 = 0.5;
+const MOST_LONGER: f64 = 9.0;
 
 /// The drive of an experiment.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,6 +22,8 @@ pub struct DriveChoice {
     pub write_buffer: bool,
     /// Commands given to it at once; it serves them by positioning time.
     pub queue: u16,
+    /// How it comes to differ in use from what it was, which nobody is told.
+    pub drift: Option<Drift>,
 }
 
 pub(super) fn read(root: &Section, folder: &Path) -> Result<DriveChoice, BadInput> {
@@ -32,8 +39,7 @@ pub(super) fn read(root: &Section, folder: &Path) -> Result<DriveChoice, BadInpu
         }
     };
     let model = section.need("model", section.string("model")?)?;
-    let beside = folder.join(&model);
-    let model = if beside.is_file() { beside.to_string_lossy().into_owned() } else { model };
+    let model = beside(folder, &model);
     if let Err(error) = disk::catalogue::check(&model) {
         return Err(section.error("model", error.what, error.mend));
     }
@@ -43,7 +49,26 @@ pub(super) fn read(root: &Section, folder: &Path) -> Result<DriveChoice, BadInpu
         read_cache: section.bool("read_cache")?.unwrap_or(true),
         write_buffer: section.bool("write_buffer")?.unwrap_or(true),
         queue: section.within("queue", 1, 4096)?.unwrap_or(1) as u16,
+        drift: section.section("drift")?.map(|drift| read_drift(&drift)).transpose()?,
     };
     section.close()?;
     Ok(choice)
+}
+
+/// A file beside the experiment if there is one of that name, else the name as it was given.
+pub(super) fn beside(folder: &Path, name: &str) -> String {
+    let beside = folder.join(name);
+    if beside.is_file() { beside.to_string_lossy().into_owned() } else { name.into() }
+}
+
+/// `[drive.drift]`.
+fn read_drift(section: &Section) -> Result<Drift, BadInput> {
+    let at = section.need("at", section.span("at")?)?;
+    let seek = section.need("seek", section.f64("seek")?)?;
+    if !(-MOST_SHORTER..=MOST_LONGER).contains(&seek) {
+        let mend = format!("give the share by which they take longer, from -{MOST_SHORTER} to {MOST_LONGER}");
+        return Err(section.error("seek", format!("seeks that take {seek} longer"), mend));
+    }
+    section.close()?;
+    Ok(Drift { at: Time::ZERO + at, seek })
 }

@@ -18,6 +18,9 @@ const MARGIN: f64 = 0.1;
 pub struct MimicChoice {
     /// What it knows before it begins.
     pub before: Before,
+    /// Whether the second key is learned besides, where on its track a request begins: by a profile of another drive of the
+    /// same make, made before the run. Where nothing turns, there is none.
+    pub angle: bool,
     /// How it learns while it is used.
     pub learning: Learning,
     /// What is done about requests whose time is not known.
@@ -43,6 +46,7 @@ impl Default for MimicChoice {
     fn default() -> MimicChoice {
         MimicChoice {
             before: Before::Nothing,
+            angle: false,
             learning: Learning::default(),
             learn: Learn::Set,
             base: "sstf",
@@ -95,6 +99,7 @@ pub(super) fn read(section: &Section, folder: &Path) -> Result<MimicChoice, BadI
             None if learn.is_none() => Before::Probed(probing),
             None => Before::Nothing,
         },
+        angle: section.choice("second_key", &[("none", false), ("angle", true)])?.unwrap_or(false),
         learning: Learning {
             on: learn.is_some(),
             interpolate,

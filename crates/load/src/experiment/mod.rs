@@ -13,6 +13,7 @@ mod scheduler;
 mod service;
 #[cfg(test)]
 mod tests;
+mod value;
 mod varied;
 mod workload;
 
@@ -21,7 +22,7 @@ pub use mimic::{Before, MimicChoice};
 pub use pattern::{Bound, Pattern, Placement, Region};
 pub use replay::{Fit, Pace, Replay, TraceChoice};
 pub use run::RunPlan;
-pub use scheduler::{Predictor, Scheduler};
+pub use scheduler::{Believed, Predictor, Scheduler};
 pub use workload::{Arrivals, Kind, Workload};
 
 use crate::results::Label;

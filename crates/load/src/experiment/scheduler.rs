@@ -2,26 +2,25 @@
 
 use super::mimic::{self, MimicChoice};
 use super::varied::{Scope, Varied, choice};
-use super::{DriveChoice, Workload, service};
+use super::{DriveChoice, Workload, drive, service};
 use block::{BadInput, Span};
 use config::Section;
 use sched::plan::Rules;
 use sched::planner::Wish;
+use sched::policy;
 use std::path::Path;
 
 /// Policies there are.
-const POLICIES: [&str; 8] = ["fcfs", "look", "c-look", "sstf", "satf", "asatf", "smtf", "batch-look"];
-
-pub(super) const YIELD: &str = "yield-driven scheduling";
+const POLICIES: [&str; 10] =
+    ["fcfs", "look", "c-look", "sstf", "satf", "asatf", "smtf", "lookahead", "yield", "batch-look"];
 
 /// Policies there will be, and what they come with.
-const LATER: [(&str, &str); 9] = [
+const LATER: [(&str, &str); 8] = [
     ("edf", "deadline scheduling"),
     ("scan-edf", "deadline scheduling"),
     ("priority-1", "criticality scheduling"),
     ("priority-2", "criticality scheduling"),
     ("3q", "criticality scheduling"),
-    ("yield", YIELD),
     ("look-cyl", "ordering by cylinder"),
     ("c-look-cyl", "ordering by cylinder"),
     ("sstf-cyl", "ordering by cylinder"),
@@ -36,14 +35,22 @@ const LONGEST_QUEUE: u32 = 1 << 20;
 /// How requests are ordered.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scheduler {
-    /// One of `fcfs`, `look`, `c-look`, `sstf`, `satf`, `asatf`, `smtf`, `batch-look`.
+    /// One of `fcfs`, `look`, `c-look`, `sstf`, `satf`, `asatf`, `smtf`, `lookahead`, `yield`, `batch-look`.
     pub policy: String,
     /// What it believes of the drive; where the file does not say, a disk's mechanics, and of anything else distance.
     pub predictor: Option<Predictor>,
-    /// Of `asatf` and `smtf`: what a unit of waiting takes off the positioning time.
+    /// Where the mechanics that `predictor = "profile"` believes come from.
+    pub profile: Believed,
+    /// Of `asatf`, `smtf` and `lookahead`: what a unit of waiting takes off the positioning time.
     pub age_weight: Option<f64>,
-    /// Of `asatf` and `smtf`: what has waited longer goes first.
+    /// Of `asatf`, `smtf`, `lookahead` and `yield`: what has waited longer goes first.
     pub age_limit: Option<Span>,
+    /// Of `yield`: what has waited so long counts double.
+    pub age_doubling: Option<Span>,
+    /// Of `lookahead`: plans kept of those of one length.
+    pub beam: Option<u32>,
+    /// Of `lookahead`: requests of a plan.
+    pub horizon: Option<u32>,
     /// Of `batch-look`: how many requests make a batch; always there for it.
     pub batch: Option<u32>,
     /// Of the Disk Mimic.
@@ -69,6 +76,18 @@ pub enum Predictor {
     Mimic,
 }
 
+/// Whose word on a disk's mechanics is taken.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Believed {
+    /// That of the sheet of the drive itself.
+    #[default]
+    Sheet,
+    /// That of a profile made before the run, of another drive of the same make.
+    Learned,
+    /// That of a drive file, such as `halfturn profile` writes, or of another drive in the catalogue.
+    Drive(String),
+}
+
 pub(super) fn read(
     root: &Section,
     folder: &Path,
@@ -81,10 +100,14 @@ pub(super) fn read(
     let policy = choice(&section, "policy", &POLICIES.map(|name| (name, name)), &LATER)?;
     let policy = section.need("policy", policy)?;
     let knob = |key, users: &[&str]| varied.belongs(Scope::Scheduler, &section, key, "policy", users);
-    knob("age_weight", &["asatf", "smtf"])?;
-    knob("age_limit", &["asatf", "smtf"])?;
+    knob("age_weight", &["asatf", "smtf", "lookahead"])?;
+    knob("age_limit", &["asatf", "smtf", "lookahead", "yield"])?;
+    knob("age_doubling", &["yield"])?;
+    knob("beam", &["lookahead"])?;
+    knob("horizon", &["lookahead"])?;
     knob("batch", &["batch-look"])?;
-    let (aged, batched) = (matches!(policy, "asatf" | "smtf"), policy == "batch-look");
+    let (aged, batched) = (matches!(policy, "asatf" | "smtf" | "lookahead"), policy == "batch-look");
+    let by_value = policy == "yield";
     let age_weight = section.f64("age_weight")?;
     if let Some(weight) = age_weight.filter(|weight| *weight < 0.0) {
         let mend = "give a number, zero or more";
@@ -95,13 +118,18 @@ pub(super) fn read(
         Some(section) => mimic::read(&section, folder)?,
         None => MimicChoice::default(),
     };
-    let (rules, wish) = service::read(&section, drive, workloads)?;
+    let profile = believed(&section, folder, predictor)?;
+    let (rules, wish) = service::read(&section, drive, workloads, varied)?;
     let scheduler = Scheduler {
         policy: policy.into(),
         predictor,
+        profile,
         mimic,
         age_weight: age_weight.filter(|_| aged),
-        age_limit: section.span("age_limit")?.filter(|_| aged),
+        age_limit: section.span("age_limit")?.filter(|_| aged || by_value),
+        age_doubling: section.span("age_doubling")?.filter(|_| by_value),
+        beam: section.within("beam", 1, policy::WIDEST_BEAM)?,
+        horizon: section.within("horizon", 1, policy::LONGEST_HORIZON)?,
         batch: Some(section.within("batch", 1, LONGEST_QUEUE)?.unwrap_or(BATCH)).filter(|_| batched),
         queue: section.within("queue", 1, LONGEST_QUEUE)?.unwrap_or(QUEUE),
         rules,
@@ -128,6 +156,30 @@ fn predictor(section: &Section, policy: &str, varied: &Varied) -> Result<Option<
             Err(section.error("predictor", "smtf goes by the Disk Mimic", mend))
         }
         None if policy == "smtf" => Ok(Some(Predictor::Mimic)),
+        Some(Predictor::Distance) if policy == "yield" => {
+            let what = "yield weighs times, and distance tells none";
+            Err(section.error("predictor", what, "take `predictor` out, or use \"profile\" or \"mimic\""))
+        }
         given => Ok(given),
     }
+}
+
+fn believed(section: &Section, folder: &Path, predictor: Option<Predictor>) -> Result<Believed, BadInput> {
+    let Some(given) = section.string("profile")? else { return Ok(Believed::Sheet) };
+    if !matches!(predictor, None | Some(Predictor::Profile)) {
+        let what = "`profile` is of use only with predictor = \"profile\"";
+        return Err(section.error("profile", what, "take it out, or let `predictor` be \"profile\""));
+    }
+    Ok(match given.as_str() {
+        "sheet" => Believed::Sheet,
+        "learned" => Believed::Learned,
+        name => {
+            let model = drive::beside(folder, name);
+            if let Err(error) = disk::catalogue::check(&model) {
+                let mend = "give \"sheet\", \"learned\", or a file that `halfturn profile -o` wrote";
+                return Err(section.error("profile", error.what, mend));
+            }
+            Believed::Drive(model)
+        }
+    })
 }

@@ -1,9 +1,8 @@
 //! `[scheduler]`, its part on preemption: `io`, `[scheduler.plan]`, `preemption`, `preempt_at` and
 //! `[scheduler.class.NAME]`.
 
-use super::scheduler::YIELD;
-use super::varied::choice;
-use super::{DriveChoice, Kind, Workload};
+use super::varied::{Scope, Varied, choice};
+use super::{DriveChoice, Kind, Workload, value};
 use block::{BLOCK_BYTES, BadInput, Span, units};
 use config::Section;
 use sched::plan::{ClassRule, Plan, PreemptAt, Preemption, Prefetch, Rules, Short, Split};
@@ -19,10 +18,16 @@ pub(super) fn read(
     scheduler: &Section,
     drive: &DriveChoice,
     workloads: &[Workload],
+    varied: &Varied,
 ) -> Result<(Rules, Option<Wish>), BadInput> {
-    let preemptions =
-        [("never", Preemption::Never), ("always", Preemption::Always), ("priority", Preemption::Priority)];
-    let later = ["conservative", "aggressive", "lookahead"].map(|name| (name, YIELD));
+    let preemptions = [
+        ("never", Preemption::Never),
+        ("always", Preemption::Always),
+        ("priority", Preemption::Priority),
+        ("conservative", Preemption::Conservative),
+        ("aggressive", Preemption::Aggressive),
+    ];
+    let later = [("lookahead", "preemption by whole schedules")];
     let preemption = choice(scheduler, "preemption", &preemptions, &later)?.unwrap_or_default();
     let times = [("jit", PreemptAt::Jit), ("command", PreemptAt::Command)];
     let preempt_at = scheduler.choice("preempt_at", &times)?.unwrap_or_default();
@@ -40,7 +45,17 @@ pub(super) fn read(
             return Err(section.here("a plan is of use only where requests are served in short commands", mend));
         }
     };
-    Ok((Rules { plan, preemption, preempt_at, classes: classes(scheduler, workloads, preemption)? }, wish))
+    if preemption.by_value() && plan.is_none() {
+        let what = "by value requests are interrupted only where they are served in short commands";
+        return Err(scheduler.error("preemption", what, "add io = \"semi-preemptible\""));
+    }
+    varied.belongs(Scope::Scheduler, scheduler, "hysteresis", "preemption", &["conservative", "aggressive"])?;
+    let hysteresis = scheduler.f64("hysteresis")?;
+    if let Some(times) = hysteresis.filter(|times| !(1.0..=1e6).contains(times)) {
+        return Err(scheduler.error("hysteresis", format!("`hysteresis` is {times}"), "give a number from 1 on"));
+    }
+    let classes = classes(scheduler, workloads, preemption)?;
+    Ok((Rules { plan, preemption, preempt_at, hysteresis: hysteresis.unwrap_or(1.0), classes }, wish))
 }
 
 fn plan(section: Option<&Section>) -> Result<(Option<Plan>, Option<Wish>), BadInput> {
@@ -99,7 +114,7 @@ fn classes(scheduler: &Section, workloads: &[Workload], preemption: Preemption) 
     let names = names(workloads);
     let mut rules: Vec<ClassRule> = names
         .iter()
-        .map(|name| ClassRule { preempts: preempts(name, workloads, preemption), preemptible: true })
+        .map(|name| ClassRule { preempts: preempts(name, workloads, preemption), ..ClassRule::USUAL })
         .collect();
     let Some(section) = scheduler.section("class")? else { return Ok(rules) };
     for (name, rule) in names.iter().zip(&mut rules) {
@@ -107,6 +122,7 @@ fn classes(scheduler: &Section, workloads: &[Workload], preemption: Preemption) 
         class.refuse("order", "comes with scheduling by class")?;
         rule.preempts = class.bool("preempts")?.unwrap_or(rule.preempts);
         rule.preemptible = class.bool("preemptible")?.unwrap_or(rule.preemptible);
+        rule.worth = value::read(&class, name, workloads)?;
         class.close()?;
     }
     section.close()?;

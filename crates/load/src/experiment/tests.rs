@@ -50,20 +50,32 @@ fn the_example_of_the_design_reads_as_written() {
     let random = |blocks| Pattern { blocks, read: 1.0, at: Placement::Random, region: Region::WHOLE, align: 8 };
     let expected = Experiment {
         title: "interactive reads beside a 2 MB stream".into(),
-        drive: DriveChoice { model: "st318437lw".into(), noise: true, read_cache: true, write_buffer: true, queue: 1 },
+        drive: DriveChoice {
+            model: "st318437lw".into(),
+            noise: true,
+            read_cache: true,
+            write_buffer: true,
+            queue: 1,
+            drift: None,
+        },
         scheduler: Scheduler {
             policy: "fcfs".into(),
             predictor: Some(Predictor::Profile),
+            age_doubling: None,
+            profile: Believed::Sheet,
             mimic: MimicChoice::default(),
             age_weight: None,
             age_limit: None,
+            beam: None,
+            horizon: None,
             batch: None,
             queue: 65_536,
             rules: Rules {
                 plan: Some(Plan::of_chunk(0)),
                 preemption: Preemption::Always,
                 preempt_at: PreemptAt::Jit,
-                classes: [true, false].map(|preempts| ClassRule { preempts, preemptible: true }).into(),
+                hysteresis: 1.0,
+                classes: [true, false].map(|preempts| ClassRule { preempts, ..ClassRule::USUAL }).into(),
             },
             wish: None,
         },
@@ -210,10 +222,9 @@ fn with_always_the_urgent_or_the_short_preempt_unless_the_file_says_otherwise() 
 #[test]
 fn every_value_of_a_later_feature_is_refused_by_name() {
     for set in [
-        "scheduler.preemption=aggressive",
+        "scheduler.preemption=lookahead",
         "scheduler.class.stream.order=look",
         "workload.stream.chunk=64KiB",
-        "workload.stream.value=3",
         "workload.stream.kind=process-flow",
         "array.level=5",
         "volume.name=a",
@@ -221,7 +232,7 @@ fn every_value_of_a_later_feature_is_refused_by_name() {
         let error = with(&[set]).unwrap_err();
         assert!(error.contains(" comes with "), "{error}");
     }
-    for policy in "edf scan-edf priority-1 priority-2 3q yield look-cyl c-look-cyl sstf-cyl".split(' ') {
+    for policy in "edf scan-edf priority-1 priority-2 3q look-cyl c-look-cyl sstf-cyl".split(' ') {
         let error = with(&[&format!("scheduler.policy={policy}")]).unwrap_err();
         assert!(error.contains(&format!("policy '{policy}' comes with ")), "{error}");
     }

@@ -4,7 +4,7 @@ use block::BadInput;
 use config::{Document, Section};
 use std::collections::BTreeSet;
 
-/// Every value that `policy`, `kind` and `replay` take somewhere in a sweep. A key is of use where any of them uses
+/// Every value that `policy`, `preemption`, `kind` and `replay` take somewhere in a sweep. A key is of use where any of them uses
 /// it: `age_weight` beside `policy = ["satf", "asatf"]` is no mistake.
 pub(super) struct Varied(BTreeSet<(Scope, &'static str, String)>);
 
@@ -27,6 +27,7 @@ impl Varied {
             let root = document.root();
             if let Ok(Some(scheduler)) = root.section("scheduler") {
                 note(Scope::Scheduler, &scheduler, "policy", None);
+                note(Scope::Scheduler, &scheduler, "preemption", None);
             }
             for (index, workload) in root.sections("workload").into_iter().flatten().enumerate() {
                 note(Scope::Workload(index), &workload, "kind", None);

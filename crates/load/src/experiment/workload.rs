@@ -37,12 +37,8 @@ const KEYS: [(&str, &[&str]); 16] = [
 const MOST_DAYS: u32 = 366;
 
 /// Keys and kinds there will be.
-const LATER_KEYS: [(&str, &str); 4] = [
-    ("chunk", "comes with plans by class"),
-    ("value", "comes with yield-driven scheduling"),
-    ("yield", "comes with yield-driven scheduling"),
-    ("volume", "comes with serving volumes"),
-];
+const LATER_KEYS: [(&str, &str); 2] =
+    [("chunk", "comes with plans by class"), ("volume", "comes with serving volumes")];
 const KINDS: [&str; 4] = ["open", "closed", "trace", "cello-like"];
 const LATER_KINDS: [(&str, &str); 3] =
     [("process-flow", "the process-flow model"), ("rebuild", "arrays"), ("scrub", "arrays")];

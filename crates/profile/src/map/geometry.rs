@@ -136,6 +136,18 @@ impl Geometry {
         self.address(region, self.map.regions[region].place(sector).track)
     }
 
+    /// The first sector after a sector that is on another cylinder.
+    #[must_use]
+    pub fn cylinder_end(&self, sector: u64) -> u64 {
+        let cylinder = self.address_of(sector).cylinder;
+        let last = self.map.regions.last().map_or(0, Region::end);
+        let mut end = self.map.next_track(sector);
+        while end < last && self.address_of(end).cylinder == cylinder {
+            end = self.map.next_track(end);
+        }
+        end
+    }
+
     /// Cylinders in all.
     #[must_use]
     pub fn all_cylinders(&self) -> u64 {

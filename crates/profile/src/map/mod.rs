@@ -4,7 +4,7 @@ mod geometry;
 mod region;
 
 pub use geometry::{Address, Arrangement, Geometry};
-pub use region::{Level, Place, Region};
+pub use region::{Level, Place, Region, Run};
 
 /// A drive's map: regions in ascending sectors without a gap between them, and sectors that lie elsewhere.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -13,6 +13,8 @@ pub struct Map {
     pub regions: Vec<Region>,
     /// Sectors whose data lie elsewhere, and the angle at which each begins; ascending.
     pub remaps: Vec<(u64, f64)>,
+    /// From which sector on it was not looked at, and is taken to go on as before.
+    pub guessed: Option<u64>,
 }
 
 impl Map {
@@ -30,5 +32,18 @@ impl Map {
             Ok(i) => Place { angle: self.remaps[i].1, ..place },
             Err(_) => place,
         }
+    }
+
+    /// The first sector of the track a sector is on.
+    #[must_use]
+    pub fn track_start(&self, sector: u64) -> u64 {
+        self.regions[self.region_of(sector)].track_start(sector)
+    }
+
+    /// The first sector of the track after a sector's.
+    #[must_use]
+    pub fn next_track(&self, sector: u64) -> u64 {
+        let region = &self.regions[self.region_of(sector)];
+        region.next_track(sector).min(region.end())
     }
 }

@@ -12,6 +12,23 @@ pub struct Level {
     pub turn: f64,
 }
 
+/// Tracks of one kind in a row, where those of the shortest period are not all alike.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Run {
+    /// Sectors of the period before it.
+    pub sectors: u64,
+    /// Tracks of the period before it.
+    pub tracks: u64,
+    /// Turn from the beginning of the period to that of the run, revolutions.
+    pub angle: f64,
+    /// Sectors all round a track.
+    pub round: u32,
+    /// Sectors of data on a track.
+    pub track: u64,
+    /// Turn from the beginning of a track to that of the next, revolutions.
+    pub turn: f64,
+}
+
 /// A region of a map.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Region {
@@ -21,18 +38,22 @@ pub struct Region {
     pub sectors: u64,
     /// Sectors of the pattern before its first.
     pub skip: u64,
-    /// Sectors all round a track.
+    /// Sectors all round a track; of several kinds, the most.
     pub round: u32,
-    /// Sectors of data on a track.
+    /// Sectors of data on a track; of several kinds, the most.
     pub track: u64,
     /// Turn from the beginning of a track to that of the next, revolutions.
     pub turn: f64,
+    /// What the shortest period is made of, if its tracks are not all alike.
+    pub runs: Vec<Run>,
     /// Periods, the shortest first.
     pub levels: Vec<Level>,
     /// The angle at which the pattern begins, revolutions.
     pub angle: f64,
     /// From which sector on how many places on the medium were passed over since the region's beginning.
     pub slips: Vec<(u64, i64)>,
+    /// From which place in the pattern on it is turned by how much more than the pattern has it, revolutions.
+    pub bends: Vec<(u64, f64)>,
 }
 
 /// Where a sector lies.
@@ -46,6 +67,18 @@ pub struct Place {
     pub angle: f64,
     /// Sectors of data, this one included, up to the end of the track.
     pub left: u64,
+    /// Sectors all round the track.
+    pub round: u32,
+    /// Sectors of data on the track.
+    pub data: u64,
+}
+
+impl Place {
+    /// A sector's width, revolutions.
+    #[must_use]
+    pub fn width(&self) -> f64 {
+        1.0 / f64::from(self.round)
+    }
 }
 
 impl Region {
@@ -77,16 +110,41 @@ impl Region {
         at.max(self.first)
     }
 
+    /// The run that holds what `holds` says of the last of them; all of a region without any.
+    fn run(&self, holds: impl Fn(&Run) -> bool) -> Run {
+        let plain = Run { sectors: 0, tracks: 0, angle: 0.0, round: self.round, track: self.track, turn: self.turn };
+        let after = self.runs.partition_point(holds);
+        after.checked_sub(1).map_or(plain, |i| self.runs[i])
+    }
+
     /// How many tracks a period has; of level 0, the shortest.
     #[must_use]
     pub fn tracks(&self, level: usize) -> u64 {
-        let mut tracks = 1;
-        let mut sectors = self.track;
-        for level in &self.levels[..=level] {
+        let shortest = self.levels[0].sectors;
+        let run = self.run(|run| run.sectors < shortest);
+        let mut tracks = run.tracks + (shortest - run.sectors).div_ceil(run.track);
+        let mut sectors = shortest;
+        for level in &self.levels[1..=level] {
             tracks *= level.sectors.div_ceil(sectors);
             sectors = level.sectors;
         }
         tracks
+    }
+
+    /// How many tracks a run has, if all have as many; of tracks all alike, those of the shortest period.
+    #[must_use]
+    pub fn run_tracks(&self) -> Option<u64> {
+        let shortest = (!self.levels.is_empty()).then(|| self.tracks(0))?;
+        let starts = self.runs.iter().map(|run| run.tracks).skip(1).chain([shortest]);
+        let mut lengths = self.runs.iter().zip(starts).map(|(run, next)| next - run.tracks);
+        let first = lengths.next().unwrap_or(shortest);
+        lengths.all(|length| length == first).then_some(first)
+    }
+
+    /// How much more than the pattern has it a place in it is turned.
+    fn bent(&self, pattern: u64) -> f64 {
+        let next = self.bends.partition_point(|(from, _)| *from <= pattern);
+        next.checked_sub(1).map_or(0.0, |i| self.bends[i].1)
     }
 
     /// The place in the pattern at which a track begins.
@@ -98,7 +156,8 @@ impl Region {
             pattern += rest / tracks * level.sectors;
             rest %= tracks;
         }
-        pattern + rest * self.track
+        let run = self.run(|run| run.tracks <= rest);
+        pattern + run.sectors + (rest - run.tracks) * run.track
     }
 
     /// Where a place of the pattern lies.
@@ -113,10 +172,15 @@ impl Region {
             track += index * self.tracks(i);
             end = end.min(level.sectors - rest);
         }
-        let index = rest / self.track;
-        let sector = rest - index * self.track;
-        angle += fraction(index as f64 * self.turn) + sector as f64 / f64::from(self.round);
-        Place { track: track + index, sector, angle: fraction(angle), left: end.min(self.track - sector) }
+        let run = self.run(|run| run.sectors <= rest);
+        rest -= run.sectors;
+        let index = rest / run.track;
+        let sector = rest - index * run.track;
+        angle += run.angle + fraction(index as f64 * run.turn) + sector as f64 / f64::from(run.round);
+        angle += self.bent(pattern);
+        let left = end.min(run.track - sector);
+        let track = track + run.tracks + index;
+        Place { track, sector, angle: fraction(angle), left, round: run.round, data: run.track }
     }
 
     /// Where a sector lies.
@@ -135,6 +199,12 @@ impl Region {
             before = *shift;
         }
         place
+    }
+
+    /// Whether it is no more than part of a track, between what could not be understood.
+    #[must_use]
+    pub fn is_fragment(&self) -> bool {
+        2 * self.track < u64::from(self.round)
     }
 
     /// The sector after its last.
@@ -175,7 +245,7 @@ impl Region {
     /// The same pattern, begun anew at a sector and an angle.
     #[must_use]
     pub fn again(&self, first: u64, angle: f64) -> Region {
-        Region { first, sectors: 0, skip: 0, angle, slips: Vec::new(), ..self.clone() }
+        Region { first, sectors: 0, skip: 0, angle, slips: Vec::new(), bends: Vec::new(), ..self.clone() }
     }
 
     /// Whether the two follow the same pattern.
@@ -185,6 +255,12 @@ impl Region {
         self.round == other.round
             && self.track == other.track
             && alike(self.turn, other.turn)
+            && self.runs.len() == other.runs.len()
+            && self.runs.iter().zip(&other.runs).all(|(a, b)| {
+                (a.sectors, a.round, a.track) == (b.sectors, b.round, b.track)
+                    && alike(a.turn, b.turn)
+                    && alike(a.angle, b.angle)
+            })
             && self.levels.len() == other.levels.len()
             && self.levels.iter().zip(&other.levels).all(|(a, b)| a.sectors == b.sectors && alike(a.turn, b.turn))
     }
@@ -206,6 +282,8 @@ mod tests {
             levels: vec![Level { sectors: 28, turn: 0.7 }],
             angle: 0.0,
             slips: vec![(105, 1)],
+            runs: Vec::new(),
+            bends: Vec::new(),
         }
     }
 
@@ -218,6 +296,31 @@ mod tests {
         assert_eq!(region.place(100 + 27).left, 1);
         assert_eq!(region.track_start(100 + 28 + 12), 138);
         assert_eq!(region.next_track(100 + 27), 128);
+    }
+
+    #[test]
+    fn runs_of_a_period_have_tracks_of_their_own() {
+        let run = |sectors, tracks, angle, round: u32, turn| Run {
+            sectors,
+            tracks,
+            angle,
+            round,
+            track: u64::from(round),
+            turn,
+        };
+        let runs = vec![run(0, 0, 0.0, 10, 0.2), run(20, 2, 0.5, 8, 0.25)];
+        let levels = vec![Level { sectors: 36, turn: 0.1 }];
+        let bends = vec![(36 + 20, 0.01)];
+        let region = Region { slips: Vec::new(), runs, levels, bends, ..region() };
+        assert_eq!((region.tracks(0), region.run_tracks()), (4, Some(2)));
+        for (sector, track, on, angle, left) in
+            [(15, 1, 5, 0.7, 5), (20, 2, 0, 0.5, 8), (29, 3, 1, 0.875, 7), (36, 4, 0, 0.1, 10), (57, 6, 1, 0.735, 7)]
+        {
+            let place = region.place(100 + sector);
+            assert_eq!((place.track, place.sector, place.left), (track, on, left), "{sector}");
+            assert!((place.angle - angle).abs() < 1e-9, "{sector}: {place:?}");
+            assert_eq!(region.track_pattern(track), sector - on);
+        }
     }
 
     #[test]

@@ -5,13 +5,15 @@
 
 use crate::estimate::{fraction, signed};
 use crate::eye::Eye;
-use crate::map::Region;
+use crate::map::{Place, Region};
 use block::{BadInput, Device, Span, Verb};
 
 /// How many of the trials nothing explains: stalls, and seeks that fail to settle.
 const LAPSE: f64 = 0.04;
 /// Trials that tell nothing, at most.
 const MISHAPS: usize = 60;
+/// Spreads looked for, ms.
+const SPREADS: (f64, f64) = (0.003, 3.0);
 /// Trials of an estimate: at least, and at most.
 const TRIALS: (usize, usize) = (20, 72);
 
@@ -34,6 +36,16 @@ pub struct Found {
     trials: Vec<Trial>,
 }
 
+impl Found {
+    /// The same, all of it so much later, ms.
+    #[must_use]
+    pub fn later_by(mut self, ms: f64) -> Found {
+        self.reach.mean += ms;
+        self.trials.iter_mut().for_each(|trial| trial.at += ms);
+        self
+    }
+}
+
 /// The spread that the trials of many reaches have in common, each about its own mean, ms.
 #[must_use]
 pub fn common_spread(found: &[Found]) -> f64 {
@@ -43,6 +55,14 @@ pub fn common_spread(found: &[Found]) -> f64 {
     };
     let trials: Vec<Trial> = found.iter().flat_map(about).collect();
     if trials.is_empty() { 0.0 } else { fit(&trials).spread }
+}
+
+impl Found {
+    /// The reach, if its spread is that of many.
+    #[must_use]
+    pub fn spread_by(&self, spread: f64) -> Reach {
+        fit_to(&self.trials, &[spread.max(SPREADS.0)])
+    }
 }
 
 /// A track: of a region, by its number in the region's pattern.
@@ -60,11 +80,16 @@ impl Track<'_> {
         self.region.sector_at(self.region.track_pattern(self.number) + into)
     }
 
+    /// Where it begins.
+    fn begins(&self) -> Place {
+        self.region.place_at(self.region.track_pattern(self.number))
+    }
+
     /// The sector of data that begins nearest before an angle.
     fn passing(&self, angle: f64) -> u64 {
-        let begin = self.region.place_at(self.region.track_pattern(self.number)).angle;
-        let into = (fraction(angle - begin) * f64::from(self.region.round)) as u64;
-        let data = self.region.place(self.sector(0)).left.min(self.region.track);
+        let begins = self.begins();
+        let into = (fraction(angle - begins.angle) * f64::from(begins.round)) as u64;
+        let data = self.region.place(self.sector(0)).left.min(begins.data);
         self.sector(into.min(data.saturating_sub(1)))
     }
 }
@@ -79,13 +104,15 @@ pub struct Way<'r> {
     pub from: Track<'r>,
     /// The second's.
     pub to: Track<'r>,
+    /// Whether the first is written, too, once it was read: then its track may be.
+    pub written: bool,
 }
 
 impl<'r> Way<'r> {
     /// From one track to another.
     #[must_use]
     pub fn new(from: Track<'r>, to: Track<'r>) -> Way<'r> {
-        Way { via: None, from, to }
+        Way { via: None, from, to, written: false }
     }
 }
 
@@ -144,9 +171,10 @@ pub fn reach<'r, D: Device>(
             let caught = trials.iter().filter(|trial| trial.caught).count();
             let lopsided = caught.min(trials.len() - caught) < trials.len() / 6;
             // Where to look next: about the middle, as wide as the spread asks for, wider where one side is missing.
-            half = if lopsided { 2.0 * half } else { 2.5 * fit.spread }.clamp(period / 500.0, period / 3.0);
+            let gap = gap(&trials, fit.mean);
+            half = if lopsided { 2.0 * half } else { (2.5 * fit.spread).max(gap) }.clamp(period / 500.0, period / 3.0);
             centre = fit.mean;
-            if trials.len() >= TRIALS.0 && fit.spread < period / 300.0 && !lopsided {
+            if trials.len() >= TRIALS.0 && fit.spread < period / 300.0 && gap < period / 300.0 && !lopsided {
                 break;
             }
         }
@@ -168,47 +196,64 @@ pub fn caught<D: Device>(eye: &mut Eye<D>, verb: Verb, way: Way, wanted: f64) ->
 fn trial<D: Device>(
     eye: &mut Eye<D>,
     verb: Verb,
-    Way { via, from, to }: Way,
+    Way { via, from, to, written }: Way,
     wanted: f64,
 ) -> Result<Option<(f64, f64)>, BadInput> {
     let period = eye.clock.period / 1e6;
-    let width = period / f64::from(from.region.round);
+    let track = from.begins();
+    let width = period * track.width();
     // Sectors come by in steps; a pause makes what is asked for come by at any moment.
     let pause = eye.bench.draw.unit() * width;
     let into = match std::ptr::eq(from.region, to.region) && from.number == to.number {
         // So that what comes by `wanted` ms after is the beginning of the track, which no reading ahead brings.
-        true => from.region.track.saturating_sub(((wanted + pause) / width) as u64 + 1),
+        true => track.data.saturating_sub(((wanted + pause) / width) as u64 + 1),
         // Not near the end of the track: what reads ahead stays on it.
-        false => eye.bench.draw.below((from.region.track / 2).max(1)),
+        false => eye.bench.draw.below((track.data / 2).max(1)),
     };
     let first = from.sector(into);
-    if let Some((track, reach)) = via {
+    if let Some((via, reach)) = via {
         let there = from.region.place(first).angle - reach / period;
-        eye.angle(track.passing(there))?;
+        eye.visit(via.passing(there))?;
     }
-    if eye.angle(first)?.is_none() {
+    if !eye.visit(first)? {
+        return Ok(None);
+    }
+    if written && eye.bench.write(Verb::Write { fua: true }, first, 1)?.is_none() {
         return Ok(None);
     }
     eye.bench.idle(Span::from_ms(pause));
     let phase = eye.clock.phase(eye.bench.now());
     let sector = to.passing(phase + wanted / period);
     let there = to.region.place(sector);
-    let passed = there.angle + 1.0 / f64::from(to.region.round);
+    let passed = there.angle + there.width();
     let at = wanted + signed(passed - phase - wanted / period) * period;
     let Some(reply) = eye.bench.one(verb, sector)? else { return Ok(None) };
-    let response = reply.response().as_ms();
+    // As if a write completed at the angle at which a read does.
+    let response = reply.response().as_ms() - if verb.writes() { eye.write_lag } else { 0.0 };
     // What came at another angle came from memory, or was held up.
-    let off = signed((response - at) / period) * f64::from(to.region.round);
-    Ok((off.abs() < 0.5 + 6.0 * eye.clock.noise * f64::from(to.region.round)).then_some((at, response)))
+    let off = signed((response - at) / period).abs();
+    Ok((off < 0.5 * there.width() + 6.0 * eye.clock.noise).then_some((at, response)))
+}
+
+/// How far it is, about a mean, from what was missed to what was caught.
+fn gap(trials: &[Trial], mean: f64) -> f64 {
+    let missed = trials.iter().filter(|trial| !trial.caught && trial.at <= mean).map(|trial| trial.at);
+    let caught = trials.iter().filter(|trial| trial.caught && trial.at >= mean).map(|trial| trial.at);
+    caught.fold(f64::MAX, f64::min) - missed.fold(f64::MIN, f64::max)
 }
 
 /// The normal distribution most likely to give these trials.
 fn fit(trials: &[Trial]) -> Reach {
+    let spreads = std::iter::successors(Some(SPREADS.0), |spread| Some(spread * 1.12));
+    fit_to(trials, &spreads.take_while(|spread| *spread < SPREADS.1).collect::<Vec<_>>())
+}
+
+/// The same, of those with one of these spreads.
+fn fit_to(trials: &[Trial], spreads: &[f64]) -> Reach {
     let least = trials.iter().map(|trial| trial.at).fold(f64::MAX, f64::min);
     let most = trials.iter().map(|trial| trial.at).fold(f64::MIN, f64::max);
     let (mut best, mut likeliest) = (Reach { trials: trials.len(), ..Reach::default() }, f64::MIN);
-    let mut spread = 0.003;
-    while spread < 3.0 {
+    for spread in spreads.iter().copied() {
         for step in 0..=120 {
             let mean = least + (most - least) * f64::from(step) / 120.0;
             let mut sum = 0.0;
@@ -221,7 +266,6 @@ fn fit(trials: &[Trial]) -> Reach {
                 (likeliest, best.mean, best.spread) = (sum, mean, spread);
             }
         }
-        spread *= 1.12;
     }
     best
 }

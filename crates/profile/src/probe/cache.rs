@@ -2,12 +2,15 @@
 
 use crate::bench::Bench;
 use crate::estimate::median;
-use crate::map::Map;
+use crate::map::Geometry;
 use block::{BadInput, Device, Extent, Span, Verb};
 use disk::Ahead;
 
-/// What a drive does in between needs no longer than this, ns.
+/// What a drive does in between needs no longer than this, and over a few tracks than that, ns.
 const REST: Span = Span(400_000_000);
+const BRIEF: Span = Span(150_000_000);
+/// Trials of a question, each somewhere else.
+const TRIALS: u32 = 7;
 /// Blocks read on, at most.
 const MOST: u64 = 1 << 17;
 
@@ -28,107 +31,153 @@ pub struct Cache {
     pub mb_s: Option<f64>,
 }
 
+impl Cache {
+    /// What a block takes on the bus, ns.
+    #[must_use]
+    pub fn block_ns(&self) -> f64 {
+        self.mb_s.map_or(0.0, |mb_s| 512e3 / mb_s)
+    }
+}
+
 /// Learns the read cache.
 ///
 /// # Errors
 /// As [`Bench::read`].
-pub fn learn<D: Device>(bench: &mut Bench<D>, map: &Map) -> Result<Cache, BadInput> {
+pub fn learn<D: Device>(bench: &mut Bench<D>, geometry: &Geometry) -> Result<Cache, BadInput> {
     let Some((least, most)) = bench.memory.hit else { return Ok(Cache::default()) };
     let single = f64::midpoint(least.0 as f64, most.0 as f64);
-    let mut looks = Vec::new();
-    for _ in 0..3 {
-        looks.push(read_on(bench, map)?);
-    }
-    let ends = |find: fn(&Look) -> u64| looks.iter().all(|look| look.end.abs_diff(find(look)) <= look.sector);
-    let blocks = |look: &Look| look.end.saturating_sub(look.start + look.sector) as f64;
-    let longest = looks.iter().map(|look| blocks(look) as u64).max().unwrap_or(0);
-    let ahead = if longest == 0 {
-        Ahead::Nowhere
-    } else if ends(|look| look.track_end) {
-        Ahead::Track
-    } else if ends(|look| look.next_end) {
-        Ahead::NextTrack
-    } else {
-        Ahead::Most
-    };
+    let ahead = ahead(bench, geometry)?;
+    let track = geometry.map.regions.iter().map(|region| region.track << bench.shift).max().unwrap_or(0);
     let read_ahead = match ahead {
-        Ahead::Most => median(&looks.iter().map(blocks).collect::<Vec<_>>()) as u64,
-        _ => longest,
+        Ahead::Nowhere => 0,
+        Ahead::Track => track,
+        Ahead::NextTrack => 2 * track,
+        Ahead::Cylinder => geometry.heads * track,
+        Ahead::Most => {
+            let looks = [farthest(bench)?, farthest(bench)?, farthest(bench)?];
+            median(&looks.map(|blocks| blocks as f64)) as u64
+        }
     };
-    let segment = kept(bench, read_ahead)?;
+    let segment = segment(bench, geometry, (ahead, read_ahead))?;
     let (hit, mb_s) = costs(bench, single, segment)?;
     Ok(Cache { segments: bench.memory.forgotten_after, segment, ahead, read_ahead, hit, mb_s })
 }
 
-/// How far a drive read on after one block.
-struct Look {
-    start: u64,
-    /// The block after the last one found in memory.
-    end: u64,
-    track_end: u64,
-    next_end: u64,
-    sector: u64,
+/// Reads some blocks, lets the drive read on, and asks for another block: whether it is in memory.
+fn held<D: Device>(bench: &mut Bench<D>, read: Extent, asked: u64, rest: Span) -> Result<bool, BadInput> {
+    if read.end().0 > bench.blocks() || asked >= bench.blocks() {
+        return Ok(false);
+    }
+    bench.command(Verb::Read, read)?;
+    bench.idle(rest);
+    let reply = bench.command(Verb::Read, Extent::new(asked, 1))?;
+    Ok(bench.is_hit(reply.response()))
 }
 
-/// Reads one block, lets the drive read on, and finds the last block in memory.
-fn read_on<D: Device>(bench: &mut Bench<D>, map: &Map) -> Result<Look, BadInput> {
+/// How many of some trials, each somewhere else on the drive, find what they ask for in memory: `ask` gives a read and what
+/// to ask for after it, from a sector that is not near the end of the drive.
+fn found<D: Device>(bench: &mut Bench<D>, ask: impl Fn(u64) -> (Extent, u64)) -> Result<u32, BadInput> {
+    let mut count = 0;
+    for _ in 0..TRIALS {
+        let sector = bench.draw.below(bench.sectors() / 4 * 3);
+        let (read, asked) = ask(sector);
+        count += u32::from(held(bench, read, asked, BRIEF)?);
+    }
+    Ok(count)
+}
+
+/// How far the drive reads on after a short read.
+fn ahead<D: Device>(bench: &mut Bench<D>, geometry: &Geometry) -> Result<Ahead, BadInput> {
     let shift = bench.shift;
-    let anywhere = |bench: &mut Bench<D>| bench.draw.below(bench.sectors() / 2) << shift;
-    let first = anywhere(bench);
-    // Each question spoils what it asks about: a fresh place as far into its track for each.
-    let region = map.region_of(first >> shift);
-    let place = map.regions[region].place(first >> shift);
-    let fresh = |bench: &mut Bench<D>| {
-        let region = &map.regions[region];
-        let tracks = (region.sectors / region.track).max(4);
-        let pattern = region.track_pattern(bench.draw.below(tracks * 3 / 4) + 1) + place.sector;
-        region.sector_at(pattern) << shift
-    };
-    let (mut held, mut gone) = (0, 1u64 << shift);
-    let ask = |bench: &mut Bench<D>, distance: u64| -> Result<bool, BadInput> {
-        let start = fresh(bench);
-        if start + distance + 1 >= bench.blocks() {
-            return Ok(false);
-        }
-        bench.command(Verb::Read, Extent::new(start, 1))?;
-        bench.idle(REST);
-        let reply = bench.command(Verb::Read, Extent::new(start + distance, 1))?;
-        Ok(bench.is_hit(reply.response()))
-    };
-    while gone < MOST && ask(bench, gone)? {
-        (held, gone) = (gone, 2 * gone);
+    let one = |sector: u64| Extent::new(sector << shift, 1);
+    let track_end = |sector: u64| geometry.map.next_track(sector);
+    // Well before the end of its track.
+    let early = |sector: u64| geometry.map.track_start(sector) + 1;
+    if found(bench, |sector| (one(early(sector)), (early(sector) + 1) << shift))? < TRIALS / 2 {
+        return Ok(Ahead::Nowhere);
     }
-    while gone - held > 1 {
-        let middle = held + (gone - held) / 2;
-        if ask(bench, middle)? { held = middle } else { gone = middle }
+    let ends = |bench: &mut Bench<D>, end: &dyn Fn(u64) -> u64| -> Result<bool, BadInput> {
+        Ok(found(bench, |sector| (one(early(sector)), (end(sector) - 1) << shift))? >= TRIALS - 1
+            && found(bench, |sector| (one(early(sector)), end(sector) << shift))? <= 1)
+    };
+    if ends(bench, &track_end)? {
+        // From the end of one track to the beginning of the next: whether the one after is read, too.
+        let across = |sector: u64| {
+            let edge = track_end(sector);
+            (Extent::new((edge << shift) - 1, 2), track_end(edge) << shift)
+        };
+        return Ok(if found(bench, across)? > TRIALS / 2 { Ahead::NextTrack } else { Ahead::Track });
     }
-    let region = &map.regions[region];
-    let track_end = first + (place.left << shift);
-    let next_end = region.next_track(region.next_track(first >> shift)) << shift;
-    Ok(Look { start: first, end: first + held + 1, track_end, next_end, sector: 1 << shift })
+    if ends(bench, &|sector| geometry.cylinder_end(sector))? {
+        return Ok(Ahead::Cylinder);
+    }
+    Ok(Ahead::Most)
 }
 
-/// Blocks of a segment: what it holds when the drive has read on after the most blocks that leave the first in memory.
-fn kept<D: Device>(bench: &mut Bench<D>, read_ahead: u64) -> Result<u64, BadInput> {
-    let ask = |bench: &mut Bench<D>, blocks: u64| -> Result<bool, BadInput> {
+/// The most blocks read on after one.
+fn farthest<D: Device>(bench: &mut Bench<D>) -> Result<u64, BadInput> {
+    let sector = 1 << bench.shift;
+    let (mut found, mut gone) = (sector - 1, 2 * sector - 1);
+    let mut ask = |distance: u64| -> Result<bool, BadInput> {
         let start = bench.draw.below(bench.sectors() / 2) << bench.shift;
-        if start + blocks >= bench.blocks() {
-            return Ok(false);
-        }
-        bench.command(Verb::Read, Extent::new(start, blocks as u32))?;
-        bench.idle(REST);
-        let reply = bench.command(Verb::Read, Extent::new(start, 1))?;
-        Ok(bench.is_hit(reply.response()))
+        held(bench, Extent::new(start, 1), start + distance, REST)
     };
-    let (mut held, mut gone) = (0, 1);
-    while gone < MOST && ask(bench, gone)? {
-        (held, gone) = (gone, 2 * gone);
+    while gone < MOST && ask(gone)? {
+        (found, gone) = (gone, 2 * gone);
     }
-    while gone - held > 1 {
-        let middle = held + (gone - held) / 2;
-        if ask(bench, middle)? { held = middle } else { gone = middle }
+    while gone - found > 1 {
+        let middle = found + (gone - found) / 2;
+        if ask(middle)? { found = middle } else { gone = middle }
     }
-    Ok((held + read_ahead).max(1))
+    Ok(found + 1 - sector)
+}
+
+/// Blocks of a segment: those that are left, up to where the drive has read on, of a read of more.
+fn segment<D: Device>(
+    bench: &mut Bench<D>,
+    geometry: &Geometry,
+    (ahead, read_ahead): (Ahead, u64),
+) -> Result<u64, BadInput> {
+    let shift = bench.shift;
+    let end = |read: Extent| {
+        let (sector, last) = ((read.end().0 >> shift), (read.end().0 - 1) >> shift);
+        let end = match ahead {
+            Ahead::Nowhere => last + 1,
+            Ahead::Track => geometry.map.next_track(last),
+            Ahead::Cylinder => geometry.cylinder_end(last),
+            Ahead::NextTrack => {
+                let next = geometry.map.next_track(sector);
+                let began = (read.start.0 >> shift) < geometry.map.track_start(sector);
+                if began { geometry.map.next_track(next) } else { next }
+            }
+            Ahead::Most => return ((last + 1) << shift) + read_ahead,
+        };
+        end << shift
+    };
+    let mut ask = |blocks: u64, left: u64| -> Result<bool, BadInput> {
+        let mut count = 0;
+        for trial in 0..3 {
+            let start = bench.draw.below(bench.sectors() / 2) << shift;
+            let read = Extent::new(start, blocks as u32);
+            let asked = end(read).saturating_sub(left.max(1));
+            count += u32::from(held(bench, read, asked, REST)?);
+            if count == 0 && trial == 1 || count == 2 {
+                break;
+            }
+        }
+        Ok(count > 1)
+    };
+    // More than it holds, so that what is left begins after the read.
+    let mut blocks = 1;
+    while blocks < MOST && ask(blocks, blocks)? {
+        blocks *= 2;
+    }
+    let (mut left, mut gone) = (0, blocks);
+    while gone - left > 1 {
+        let middle = left + (gone - left) / 2;
+        if ask(2 * blocks, middle)? { left = middle } else { gone = middle }
+    }
+    Ok(left.max(1))
 }
 
 /// What an answer from memory takes before its first block, ms, and the rate at which blocks follow.

@@ -21,9 +21,10 @@ pub fn learn<D: Device>(eye: &mut Eye<D>, map: Map) -> Result<Geometry, BadInput
     let Some(region) = map.regions.iter().max_by_key(|region| region.sectors / u64::from(region.round)).cloned() else {
         return Ok(Geometry::new(map, 1, Arrangement::Heads));
     };
-    let (heads, arrangement) = match region.levels.first() {
-        Some(level) => by_period(eye, &region, level.sectors.div_ceil(region.track))?,
-        None => by_search(eye, &region)?,
+    let (heads, arrangement) = match region.run_tracks() {
+        Some(tracks) if region.runs.is_empty() || tracks > 2 => by_period(eye, &region, tracks)?,
+        _ if !region.levels.is_empty() => by_period(eye, &region, region.tracks(0))?,
+        _ => by_search(eye, &region)?,
     };
     Ok(Geometry::new(map, heads, arrangement))
 }
@@ -31,7 +32,7 @@ pub fn learn<D: Device>(eye: &mut Eye<D>, map: Map) -> Result<Geometry, BadInput
 /// The reach between tracks so far apart, from one that begins a period on.
 fn apart<D: Device>(eye: &mut Eye<D>, region: &Region, tracks: u64) -> Result<f64, BadInput> {
     let period = region.levels.last().map_or(1, |_| region.tracks(region.levels.len() - 1));
-    let first = (region.skip / region.track).next_multiple_of(period);
+    let first = region.place(region.first).track.next_multiple_of(period);
     let last = region.place(region.end() - 1).track;
     let whole = (last.saturating_sub(first + tracks + 2) / period).clamp(1, 64);
     let even = region.levels.is_empty();
@@ -104,7 +105,8 @@ fn by_search<D: Device>(eye: &mut Eye<D>, region: &Region) -> Result<(u64, Arran
 fn is_near<D: Device>(eye: &mut Eye<D>, region: &Region, tracks: u64, limit: f64) -> Result<bool, BadInput> {
     let (mut caught, mut missed) = (0, 0);
     let period = region.levels.last().map_or(1, |_| region.tracks(region.levels.len() - 1));
-    let first = region.skip.div_ceil(region.track).next_multiple_of(period);
+    let begins = region.place(region.first);
+    let first = (begins.track + u64::from(begins.sector > 0)).next_multiple_of(period);
     while caught < 3 && missed < 3 {
         let way = Way::new(Track { region, number: first }, Track { region, number: first + tracks });
         match super::arm::caught(eye, Verb::Read, way, limit)? {

@@ -36,43 +36,70 @@ pub fn learn<D: Device>(bench: &mut Bench<D>) -> Result<(), BadInput> {
     if again.is_empty() || spread > STEADY || median(&first) < 2.0 * middle {
         return Ok(());
     }
-    let margin = 6.0 * spread + 2_000.0;
-    bench.memory.hit = Some((Span((middle - margin).max(0.0) as u64), Span((middle + margin) as u64)));
+    // A host is late, not early: now and then by many times the spread.
+    let (sooner, later) = (6.0 * spread + 2_000.0, 15.0 * spread + 2_000.0);
+    bench.memory.hit = Some((Span((middle - sooner).max(0.0) as u64), Span((middle + later) as u64)));
     bench.memory.forgotten_after = segments(bench)?;
     Ok(())
 }
 
-/// Reads elsewhere after which a read is no longer in memory.
+/// Reads elsewhere after which a read is no longer in memory: as most of three trials say.
 fn segments<D: Device>(bench: &mut Bench<D>) -> Result<u32, BadInput> {
-    let (mut kept, mut gone) = (0, 1);
-    while !forgotten(bench, gone)? {
-        if gone >= MOST {
-            return Ok(gone);
-        }
-        (kept, gone) = (gone, 2 * gone);
+    let mut kept: u32 = 1;
+    while kept < MOST && !forgotten(bench, kept)? {
+        kept *= 2;
     }
-    while gone - kept > 1 {
-        let middle = kept + (gone - kept) / 2;
-        if forgotten(bench, middle)? { gone = middle } else { kept = middle }
-    }
-    Ok(gone)
+    let mut found = [trial(bench, kept)?, trial(bench, kept)?, 0];
+    found[2] = if found[0] == found[1] { found[0] } else { trial(bench, kept)? };
+    found.sort_unstable();
+    Ok(found[1])
+}
+
+/// Sectors to be read one after the other, spread evenly over part of the device, so that no two are near each other.
+fn spread_out<D: Device>(bench: &mut Bench<D>, count: u32) -> Vec<u64> {
+    let (all, count) = (bench.sectors(), u64::from(count));
+    let first = bench.draw.below(all);
+    let step = ((1 << 22) / count).max(1 << 13).min(all / (count + 1)).max(1);
+    (0..count).map(|i| (first + i * step) % all).collect()
 }
 
 /// Whether a read is forgotten after so many others: as most of three say.
 fn forgotten<D: Device>(bench: &mut Bench<D>, others: u32) -> Result<bool, BadInput> {
     let mut verdicts = [0u32; 2];
     while verdicts[0] < 2 && verdicts[1] < 2 {
-        let all = bench.sectors();
-        let (sector, near) = (bench.draw.below(all), all.min(1 << 22));
-        let Some(_) = bench.read(sector)? else { continue };
-        for i in 0..u64::from(others) {
-            // Spread evenly, so that no two are near each other, nor near the one to be forgotten.
-            let step = near / (u64::from(others) + 2);
-            bench.read((sector + near / 2 + i * step.max(1)) % all)?;
-        }
-        if let Some(reply) = bench.read(sector)? {
+        let sectors = filled(bench, others + 1)?;
+        if let Some(reply) = bench.read(sectors[0])? {
             verdicts[usize::from(!bench.is_hit(reply.response()))] += 1;
         }
     }
     Ok(verdicts[1] > verdicts[0])
+}
+
+/// How many of the last reads are in memory, `most` at the most: roughly by halving, since each that is not drives out
+/// another, then one after the other from the most recent that may not be.
+fn trial<D: Device>(bench: &mut Bench<D>, most: u32) -> Result<u32, BadInput> {
+    let sectors = filled(bench, most)?;
+    let (mut held, mut gone) = (0, most + 1);
+    while gone - held > 1 {
+        let middle = held + (gone - held) / 2;
+        if in_memory(bench, sectors[(most - middle) as usize])? { held = middle } else { gone = middle }
+    }
+    let sectors = filled(bench, most)?;
+    while held < most && in_memory(bench, sectors[(most - held - 1) as usize])? {
+        held += 1;
+    }
+    Ok(held.max(1))
+}
+
+/// Sectors that were read one after the other.
+fn filled<D: Device>(bench: &mut Bench<D>, count: u32) -> Result<Vec<u64>, BadInput> {
+    let sectors = spread_out(bench, count);
+    for sector in &sectors {
+        bench.read(*sector)?;
+    }
+    Ok(sectors)
+}
+
+fn in_memory<D: Device>(bench: &mut Bench<D>, sector: u64) -> Result<bool, BadInput> {
+    Ok(bench.read(sector)?.is_some_and(|reply| bench.is_hit(reply.response())))
 }

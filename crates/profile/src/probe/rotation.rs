@@ -1,6 +1,7 @@
 //! Rotation: completions of reads of one sector from the medium are whole revolutions apart. The period is the longest
 //! that explains them, refined by growing the baseline (SYSTEM.md, Section 3).
 
+use crate::Effort;
 use crate::bench::Bench;
 use crate::clock::Clock;
 use crate::estimate::{median, signed, spread};
@@ -18,8 +19,15 @@ const FIRST: usize = 14;
 const SAMPLED: usize = 24;
 /// The baseline of the first guess, ns, at most.
 const SHORT: u64 = 3_000_000_000;
-/// The baseline the period is refined over, ns.
-const LONG: u64 = 40_000_000_000;
+/// Completions that scatter more, in revolutions, are late.
+const SCATTER: f64 = 6e-5;
+/// The baseline the period is refined over, ns; it is followed from there on.
+fn baseline(effort: Effort) -> u64 {
+    match effort {
+        Effort::Thorough => 40_000_000_000,
+        Effort::Quick => 10_000_000_000,
+    }
+}
 
 /// The sectors that are read in turn, so that none is still in memory when its turn comes, and when they completed.
 struct Ring {
@@ -38,9 +46,10 @@ impl Ring {
 
     /// Every sector once, `keep` of them at most.
     fn turn<D: Device>(&mut self, bench: &mut Bench<D>) -> Result<(), BadInput> {
-        for (sector, ends) in self.sectors.iter().zip(&mut self.ends) {
-            // The wait makes what answers at once fall anywhere.
-            let pause = bench.draw.below(1_500_000);
+        for (i, (sector, ends)) in self.sectors.iter().zip(&mut self.ends).enumerate() {
+            // The wait makes what answers at once fall anywhere; in a long ring, what is far apart by chance too.
+            let most = if i % 16 == 15 && self.sectors.len() > 256 { 250_000_000 } else { 1_500_000 };
+            let pause = bench.draw.below(most);
             bench.idle(Span(pause));
             if let Some(reply) = bench.read_medium(*sector)? {
                 ends.push(reply.end);
@@ -77,18 +86,20 @@ impl Ring {
 ///
 /// # Errors
 /// As [`Bench::read`].
-pub fn learn<D: Device>(bench: &mut Bench<D>) -> Result<Option<Clock>, BadInput> {
+pub fn learn<D: Device>(bench: &mut Bench<D>, effort: Effort) -> Result<Option<Clock>, BadInput> {
+    let long = baseline(effort);
     let mut ring = Ring::new(bench);
     let began = bench.now();
     let mut round = 60_000_000;
-    for turn in 0..FIRST {
+    let turns = (FIRST * SAMPLED / ring.sectors.len()).clamp(4, FIRST);
+    for turn in 0..turns {
         // Rounds of uneven length, or other periods than the true one fit nearly as well.
         let pause = bench.draw.below(round);
         bench.idle(Span(pause));
         let before = bench.now();
         ring.turn(bench)?;
         round = round.max(bench.now().since(before).0);
-        if turn >= FIRST / 2 && bench.now().since(began).0 > SHORT {
+        if turn >= turns / 2 && bench.now().since(began).0 > SHORT {
             break;
         }
     }
@@ -98,15 +109,22 @@ pub fn learn<D: Device>(bench: &mut Bench<D>) -> Result<Option<Clock>, BadInput>
         period = refined(&ring, period, noise);
         noise = spread(&ring.offs(period)).max(1.0 / period);
         let passed = bench.now().since(began).0;
-        if passed >= LONG {
+        if passed >= long {
             break;
         }
         // The next baseline may be so long that the period's error does not reach half a revolution by far.
         let error = noise / (passed as f64 / period);
         let safe = (0.1 / error.max(1e-12)) * period;
-        let next = (passed as f64 * 3.0).min(safe).min(LONG as f64) as u64;
+        let next = (passed as f64 * 3.0).min(safe).min(long as f64) as u64;
         bench.idle(Span(next.saturating_sub(passed)));
         ring.turn(bench)?;
+    }
+    if noise > SCATTER {
+        // The least late of many is hardly late.
+        for _ in 0..FIRST {
+            ring.turn(bench)?;
+        }
+        period = refined(&ring, period, noise);
     }
     let last = ring.ends.iter().filter_map(|ends| ends.last()).max().copied().unwrap_or_default();
     Ok(Some(Clock::new(period, noise, last)))
@@ -148,15 +166,29 @@ fn climbed(ring: &Ring, mut frequency: f64, mut step: f64) -> (f64, f64) {
     (frequency, most)
 }
 
-/// The period corrected by the slope of what is left, until nothing is.
+/// The period corrected by the slope of what is left, until nothing is: of each sector from the least late completion of the
+/// first half of the time to that of the second.
 fn refined(ring: &Ring, mut period: f64, noise: f64) -> f64 {
+    let latest = ring.ends.iter().filter_map(|ends| ends.last()).max().copied().unwrap_or_default();
     for _ in 0..8 {
         let mut slopes = Vec::new();
         for ends in &ring.ends {
-            let (Some(first), Some(last)) = (ends.first(), ends.last()) else { continue };
-            let passed = last.since(*first).0 as f64;
-            if passed > 0.0 {
-                slopes.push(signed(passed / period) / (passed / period));
+            let Some(first) = ends.first() else { continue };
+            let middle = latest.since(*first).0 / 2;
+            let least = |half: bool| {
+                if noise <= SCATTER {
+                    // None is late, and what is out of line is not to be picked.
+                    let end = if half { ends.last() } else { Some(first) }?;
+                    return Some((signed(end.since(*first).0 as f64 / period), end.since(*first).0));
+                }
+                let off = |end: &Time| (signed(end.since(*first).0 as f64 / period), end.since(*first).0);
+                let of_half = ends.iter().filter(|end| (end.since(*first).0 > middle) == half);
+                of_half.map(off).min_by(|a, b| a.0.total_cmp(&b.0))
+            };
+            if let (Some(a), Some(b)) = (least(false), least(true))
+                && b.1 > a.1
+            {
+                slopes.push((b.0 - a.0) / ((b.1 - a.1) as f64 / period));
             }
         }
         let slope = median(&slopes);

@@ -33,6 +33,8 @@ pub struct Moves {
     pub points: Vec<Point>,
     /// The spread of seeks, ms.
     pub spread: f64,
+    /// Whether the arm has to end reading a sector ahead before it moves.
+    pub called_off: bool,
 }
 
 /// The distances a curve is measured at: each of the first few, then some for each doubling, and the longest.
@@ -62,32 +64,39 @@ pub fn learn<D: Device>(eye: &mut Eye<D>, geometry: &Geometry, verb: Verb, effor
         return Ok(moves);
     }
     let each = if effort == Effort::Quick { EACH / 2 } else { EACH };
-    let stop = if reads_ahead(eye)? { 0.5 } else { 0.0 };
+    moves.called_off = reads_ahead(eye)?;
     let mut found = Vec::new();
     // Not quite from end to end: there are too few such pairs.
     for distance in distances((cylinders - 2).min(cylinders - cylinders / 64), each) {
         let Some(one) = reach(eye, verb, |eye| apart(eye, geometry, cylinders, (distance, 0)))? else { continue };
-        moves.points.push(Point { distance, reach: passing(geometry, eye, one.reach, 1.0 + stop) });
+        moves.points.push(Point { distance, reach: passing(&moves, (geometry, eye), one.reach) });
         found.push(one);
     }
-    moves.spread = common_spread(&found);
+    // Called off at any moment of a sector, it ends with that: as likely at once as after all of it.
+    let called_off = if moves.called_off { sector_time(geometry, eye) } else { 0.0 };
+    let spread = common_spread(&found);
+    moves.spread = libm::sqrt((spread * spread - called_off * called_off / 12.0).max(0.0));
+    // What hardly spreads needs no help from the others.
+    for (point, found) in moves.points.iter_mut().zip(&found).filter(|_| spread > 0.02) {
+        point.reach.mean += found.spread_by(spread).mean - found.reach.mean;
+    }
     let mut near = None;
     if geometry.heads > 1 {
         let found = reach(eye, verb, |eye| apart(eye, geometry, cylinders, (0, 1)))?;
         near = found.as_ref().map(|found| found.reach);
-        moves.switch = found.map(|found| passing(geometry, eye, found.reach, 1.0 + stop));
+        moves.switch = found.map(|found| passing(&moves, (geometry, eye), found.reach));
     }
     let still = reach(eye, verb, |eye| {
         let Way { from, to, .. } = apart(eye, geometry, cylinders, (0, 1));
         let soon = near.map(|near| (from, near.mean + eye.clock.period / 3e7));
-        Way { via: soon, from: to, to }
+        Way { via: soon, ..Way::new(to, to) }
     })?;
-    moves.overhead = still.map(|found| passing(geometry, eye, found.reach, 1.0).mean);
+    moves.overhead = still.map(|found| found.reach.mean - sector_time(geometry, eye));
     Ok(moves)
 }
 
 /// Whether the device reads on after a read: as most of five say.
-fn reads_ahead<D: Device>(eye: &mut Eye<D>) -> Result<bool, BadInput> {
+pub(super) fn reads_ahead<D: Device>(eye: &mut Eye<D>) -> Result<bool, BadInput> {
     let mut found = 0;
     for _ in 0..5 {
         let sector = eye.bench.draw.below(eye.bench.sectors() - 1);
@@ -100,13 +109,23 @@ fn reads_ahead<D: Device>(eye: &mut Eye<D>) -> Result<bool, BadInput> {
     Ok(found >= 3)
 }
 
-/// A reach without what so many sectors take to pass, on the mean: the one asked for and, where the arm had to be called
-/// off reading on, half of the one it was reading.
-fn passing<D: Device>(geometry: &Geometry, eye: &Eye<D>, reach: Reach, sectors: f64) -> Reach {
+/// What a sector takes to pass, on the mean, ms.
+fn sector_time<D: Device>(geometry: &Geometry, eye: &Eye<D>) -> f64 {
     let regions = &geometry.map.regions;
-    let mean = regions.iter().map(|r| r.sectors as f64 / f64::from(r.round)).sum::<f64>();
+    let turns = regions.iter().map(|r| r.sectors as f64 / f64::from(r.round)).sum::<f64>();
     let all = regions.iter().map(|r| r.sectors as f64).sum::<f64>();
-    Reach { mean: reach.mean - sectors * mean / all.max(1.0) * eye.clock.period / 1e6, ..reach }
+    turns / all.max(1.0) * eye.clock.period / 1e6
+}
+
+/// What passes in a reach that is no move, where a sector takes so long: the one asked for and, where the arm had to be
+/// called off reading on, half of the one it was reading.
+pub(super) fn passed(moves: &Moves, sector: f64) -> f64 {
+    sector * if moves.called_off { 1.5 } else { 1.0 }
+}
+
+/// A reach without what passes in it.
+fn passing<D: Device>(moves: &Moves, (geometry, eye): (&Geometry, &Eye<D>), reach: Reach) -> Reach {
+    Reach { mean: reach.mean - passed(moves, sector_time(geometry, eye)), ..reach }
 }
 
 /// Two tracks so many cylinders and heads apart, either way, anywhere.
@@ -143,16 +162,23 @@ impl Moves {
         self.overhead.unwrap_or(if shortest == f64::MAX { 0.0 } else { shortest }).max(0.0)
     }
 
-    /// Seek times by distance: cylinders and ms, ascending, never shorter for a longer way.
+    /// Seek times by distance: cylinders and ms; shorter for a longer way only where the spread does not explain it.
     #[must_use]
     pub fn curve(&self) -> Vec<(u32, f64)> {
         let overhead = self.overhead();
-        let mut least = 0.0f64;
-        let point = |point: &Point| {
-            least = least.max(point.reach.mean - overhead);
-            (point.distance as u32, libm::round(least * 1e6) / 1e6)
-        };
-        self.points.iter().map(point).collect()
+        let chance = 0.01 + self.spread / 2.0;
+        // Means of neighbours that are out of order by chance, and how many each stands for.
+        let mut pools: Vec<(f64, usize)> = Vec::new();
+        for point in &self.points {
+            let mut last = ((point.reach.mean - overhead).max(0.0), 1);
+            while let Some(before) = pools.pop_if(|before| before.0 > last.0 && before.0 - last.0 < chance) {
+                let count = before.1 + last.1;
+                last = ((before.0 * before.1 as f64 + last.0 * last.1 as f64) / count as f64, count);
+            }
+            pools.push(last);
+        }
+        let seeks = pools.iter().flat_map(|(mean, count)| std::iter::repeat_n(libm::round(mean * 1e6) / 1e6, *count));
+        self.points.iter().map(|point| point.distance as u32).zip(seeks).collect()
     }
 
     /// The reach over so many cylinders, without the sector's passing, ms.

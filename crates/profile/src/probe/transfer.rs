@@ -1,5 +1,5 @@
-//! Transfers over more than one sector: whether a read begins wherever the head lands, and whether crossing to the next
-//! track takes longer than the skew allows for.
+//! Transfers over more than one sector: whether they begin wherever the head lands, and whether crossing to the next
+//! track takes longer than the skew allows for. By reads, or by writes where that is allowed.
 
 use crate::estimate::median;
 use crate::eye::Eye;
@@ -20,50 +20,79 @@ pub struct Transfer {
     pub lost_at_cylinder: bool,
 }
 
-/// Learns how transfers go.
+/// Learns how reads go.
 ///
 /// # Errors
 /// As [`crate::bench::Bench::read`].
 pub fn learn<D: Device>(eye: &mut Eye<D>, geometry: &Geometry) -> Result<Transfer, BadInput> {
-    let on_arrival = on_arrival(eye, geometry)?;
-    let lost_at_head = geometry.heads > 1 && lost(eye, geometry, false)?;
-    let lost_at_cylinder = lost(eye, geometry, true)?;
-    Ok(Transfer { on_arrival, lost_at_head, lost_at_cylinder })
+    let mut anywhere = |eye: &mut Eye<D>| anywhere(eye, geometry);
+    let on_arrival = on_arrival(eye, geometry, Verb::Read, &mut anywhere)?;
+    let lost_at_head = match geometry.heads {
+        1 => None,
+        _ => lost(eye, geometry, Verb::Read, false, &mut anywhere)?,
+    };
+    let lost_at_cylinder = lost(eye, geometry, Verb::Read, true, &mut anywhere)?;
+    Ok(Transfer {
+        on_arrival: on_arrival.unwrap_or(false),
+        lost_at_head: lost_at_head.unwrap_or(false),
+        lost_at_cylinder: lost_at_cylinder.unwrap_or(false),
+    })
 }
 
-/// The longest that a whole track takes to come from one nearby, in revolutions: hardly more than one and a move, if it
-/// may begin anywhere; up to two, if not.
-fn on_arrival<D: Device>(eye: &mut Eye<D>, geometry: &Geometry) -> Result<bool, BadInput> {
+/// Draws a track, as its region and number.
+pub(super) type Draws<'p, 'b, 'd, D> = &'p mut dyn FnMut(&mut Eye<'b, 'd, D>) -> Option<(usize, u64)>;
+
+/// Whether a transfer of a whole track may begin anywhere: it then takes, from one nearby, hardly more than a revolution
+/// and a move at the longest; up to two, if not.
+pub(super) fn on_arrival<'b, 'd, D: Device>(
+    eye: &mut Eye<'b, 'd, D>,
+    geometry: &Geometry,
+    verb: Verb,
+    pick: Draws<'_, 'b, 'd, D>,
+) -> Result<Option<bool>, BadInput> {
     let shift = eye.bench.shift;
     let period = eye.clock.period;
     let mut revolutions = Vec::new();
     for trial in 0..TRIALS {
-        let Some((region, track)) = anywhere(eye, geometry) else { continue };
+        let Some((region, track)) = pick(eye) else { continue };
         let region = &geometry.map.regions[region];
         let first = region.sector_at(region.track_pattern(track));
         let left = region.place(first).left.min(u64::from(u32::MAX >> shift));
         // From a sector half a revolution off to three quarters.
-        if eye.angle(first + region.track + (trial as u64 * region.track) / TRIALS as u64)?.is_none() {
+        if !eye.visit(first + region.track + (trial as u64 * region.track) / TRIALS as u64)? {
             continue;
         }
-        let reply = eye.bench.command(Verb::Read, Extent::new(first << shift, (left << shift) as u32))?;
+        let whole = Extent::new(first << shift, (left << shift) as u32);
+        if verb.writes() && !eye.bench.may_write(whole) {
+            continue;
+        }
+        let reply = eye.bench.command(verb, whole)?;
+        if !reply.done {
+            continue;
+        }
         revolutions.push(reply.response().0 as f64 / period);
     }
     // Within one revolution and what overhead and move take, which spread evenly otherwise.
     let least = revolutions.iter().copied().fold(f64::MAX, f64::min);
     let most = revolutions.iter().copied().fold(0.0, f64::max);
-    Ok(!revolutions.is_empty() && most - least < 0.35)
+    Ok((revolutions.len() > TRIALS / 2).then_some(most - least < 0.35))
 }
 
 /// Whether the first sector of a track, asked for with the last of the one before, comes a revolution later than skewed.
-fn lost<D: Device>(eye: &mut Eye<D>, geometry: &Geometry, cylinder: bool) -> Result<bool, BadInput> {
+pub(super) fn lost<'b, 'd, D: Device>(
+    eye: &mut Eye<'b, 'd, D>,
+    geometry: &Geometry,
+    verb: Verb,
+    cylinder: bool,
+    pick: Draws<'_, 'b, 'd, D>,
+) -> Result<Option<bool>, BadInput> {
     let shift = eye.bench.shift;
     let mut revolutions = Vec::new();
     for _ in 0..400 {
         if revolutions.len() >= TRIALS {
             break;
         }
-        let Some((index, track)) = anywhere(eye, geometry) else { continue };
+        let Some((index, track)) = pick(eye) else { continue };
         let (here, next) = (geometry.address(index, track), geometry.address(index, track + 1));
         if (here.cylinder != next.cylinder) != cylinder {
             continue;
@@ -74,14 +103,23 @@ fn lost<D: Device>(eye: &mut Eye<D>, geometry: &Geometry, cylinder: bool) -> Res
             continue;
         }
         // From half a track before, so that the command is in time.
-        let Some(_) = eye.angle(edge - region.track / 2)? else { continue };
+        if !eye.visit(edge - region.track / 2)? {
+            continue;
+        }
+        let both = Extent::new((edge - 1) << shift, 2 << shift);
+        if verb.writes() && !eye.bench.may_write(both) {
+            continue;
+        }
         let begun = eye.bench.now();
-        let reply = eye.bench.command(Verb::Read, Extent::new((edge - 1) << shift, 2 << shift))?;
+        let reply = eye.bench.command(verb, both)?;
+        if !reply.done {
+            continue;
+        }
         let skew = crate::estimate::fraction(region.place(edge).angle - region.place(edge - 1).angle);
         let after = reply.end.since(begun).0 as f64 / eye.clock.period - skew;
         revolutions.push(after);
     }
-    Ok(median(&revolutions) > 1.0)
+    Ok((revolutions.len() > TRIALS / 3).then(|| median(&revolutions) > 1.0))
 }
 
 fn anywhere<D: Device>(eye: &mut Eye<D>, geometry: &Geometry) -> Option<(usize, u64)> {

@@ -73,20 +73,56 @@ fn kind(op: Op) -> usize {
     }
 }
 
-/// The best candidate so far.
-#[derive(Clone, Copy)]
-struct Best {
-    score: u64,
-    sequence: u64,
+/// What age has to say.
+pub(super) struct Oldest {
+    /// One that has waited too long.
+    pub(super) overdue: Option<JobId>,
+    /// The oldest write that a buffer may take.
+    pub(super) write: Option<JobId>,
+    /// The least bias there is.
+    pub(super) floor: u64,
+}
+
+/// A candidate.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Found {
+    pub(super) score: u64,
+    pub(super) sequence: u64,
+    pub(super) id: JobId,
     kind: usize,
     slot: usize,
     place: usize,
 }
 
+/// What a search keeps of the candidates it meets.
+pub(super) trait Keep {
+    /// Only what scores no more than this may still be kept.
+    fn bar(&self) -> u64;
+    /// A candidate that scores no more than the bar.
+    fn offer(&mut self, found: Found);
+}
+
+/// The best candidate so far.
+struct Best(Found);
+
 impl Best {
     /// None yet, and none that scores as much as `ceiling`.
     fn under(ceiling: u64) -> Best {
-        Best { score: ceiling, sequence: u64::MAX, kind: READS, slot: 0, place: 0 }
+        Best(Found { score: ceiling, sequence: u64::MAX, ..Found::default() })
+    }
+}
+
+impl Keep for Best {
+    #[inline]
+    fn bar(&self) -> u64 {
+        self.0.score
+    }
+
+    #[inline]
+    fn offer(&mut self, found: Found) {
+        if (found.score, found.sequence) < (self.0.score, self.0.sequence) {
+            self.0 = found;
+        }
     }
 }
 
@@ -103,12 +139,12 @@ impl<P: Predictor, V: View<P>> Greedy<P, V> {
 
     /// What a job's arrival adds to its score: w · arrival, so that waiting since earlier weighs less. The
     /// term w · now is the same for all and is left out.
-    fn bias(&self, belief: &P, arrived: Time) -> u64 {
+    pub(super) fn bias(&self, belief: &P, arrived: Time) -> u64 {
         if self.ageing.weight == 0.0 { 0 } else { belief.ticks(Span((self.ageing.weight * arrived.0 as f64) as u64)) }
     }
 
-    /// The best of a kind, if it is better than what was found so far.
-    fn search<const KIND: usize>(&mut self, head: &V::Head, key: u64, floor: u64, belief: &P, best: &mut Best) {
+    /// Offers what is worth it of a kind.
+    fn search<const KIND: usize>(&mut self, head: &V::Head, key: u64, floor: u64, belief: &P, kept: &mut impl Keep) {
         let sorted = &self.waiting[KIND];
         let directory = sorted.directory();
         if directory.is_empty() {
@@ -131,7 +167,7 @@ impl<P: Predictor, V: View<P>> Greedy<P, V> {
         let (mut least_left, mut least_right) = (below(left), above(right));
         loop {
             let slot = if least_right <= least_left { right } else { left.wrapping_sub(1) };
-            if least_left.min(least_right) > best.score || (left == 0 && right == directory.len()) {
+            if least_left.min(least_right) > kept.bar() || (left == 0 && right == directory.len()) {
                 return;
             }
             if slot == right {
@@ -142,7 +178,7 @@ impl<P: Predictor, V: View<P>> Greedy<P, V> {
                 least_left = below(left);
             }
             let least = V::least(belief, head, low(slot), low(slot + 1), KIND != READS) + directory[slot].bias;
-            if least > best.score {
+            if least > kept.bar() {
                 continue;
             }
             let leaf = sorted.leaf(slot);
@@ -150,9 +186,9 @@ impl<P: Predictor, V: View<P>> Greedy<P, V> {
             let candidates = leaf.keys().iter().zip(leaf.items()).zip(leaf.biases());
             for (place, ((key, item), bias)) in candidates.enumerate() {
                 let score = V::cost(belief, head, *key, *item, KIND != READS) + bias;
-                let sooner = || leaf.sequences()[place] < best.sequence;
-                if score < best.score || (score == best.score && sooner()) {
-                    *best = Best { score, sequence: leaf.sequences()[place], kind: KIND, slot, place };
+                if score <= kept.bar() {
+                    let (sequence, id) = (leaf.sequences()[place], leaf.id(place));
+                    kept.offer(Found { score, sequence, id, kind: KIND, slot, place });
                 }
             }
         }
@@ -162,48 +198,63 @@ impl<P: Predictor, V: View<P>> Greedy<P, V> {
     pub(super) fn least(&mut self, now: Time, belief: &P) -> Option<JobId> {
         let (head, key) = V::head(belief, now);
         let mut best = Best::under(u64::MAX);
-        self.search::<READS>(&head, key, 0, belief, &mut best);
-        self.search::<FUA_WRITES>(&head, key, 0, belief, &mut best);
-        self.search::<WRITES>(&head, key, 0, belief, &mut best);
-        (best.score < u64::MAX).then(|| self.waiting[best.kind].leaf(best.slot).id(best.place))
+        self.offer_all(&head, key, 0, belief, &mut best);
+        (best.0.score < u64::MAX).then_some(best.0.id)
+    }
+
+    /// Offers what scores least from a head at `key`; no bias is less than `floor`.
+    pub(super) fn offer_all(&mut self, head: &V::Head, key: u64, floor: u64, belief: &P, kept: &mut impl Keep) {
+        self.search::<READS>(head, key, floor, belief, kept);
+        self.search::<FUA_WRITES>(head, key, floor, belief, kept);
+        self.search::<WRITES>(head, key, floor, belief, kept);
     }
 
     /// Chooses the job of the least score under `ceiling` and gives it up, or one that has waited too long.
     pub(super) fn take_below(&mut self, ceiling: u64, now: Time, jobs: &Jobs<P::Spot>, belief: &P) -> Option<JobId> {
-        if self.waiting.iter().all(Sorted::is_empty) {
+        if self.is_empty() {
             return None;
         }
-        // One that was taken or removed may wait again, but with the policy of another rank.
-        let waiting = &self.waiting;
-        let held = |job: &Job<P::Spot>| waiting[kind(job.op)].holds(V::place(belief, job).0, job.sequence);
-        let oldest = if self.ageing.is_some() { self.oldest.front(jobs, held) } else { None };
-        // Asked for at every turn, or the queue would keep the writes that are gone.
-        let oldest_write = self.writes.front(jobs, held);
-        if let (Some(limit), Some(id)) = (self.ageing.limit, oldest)
-            && let Some(job) = jobs.get(id)
-            && now.since(job.arrived) > limit
-        {
-            self.remove(id, job, belief);
+        let oldest = self.oldest(now, jobs, belief);
+        if let Some(id) = oldest.overdue {
+            self.remove(id, jobs.get(id)?, belief);
             return Some(id);
         }
-        let floor = oldest.and_then(|id| jobs.get(id)).map_or(0, |job| self.bias(belief, job.arrived));
         let (head, key) = V::head(belief, now);
         let mut best = Best::under(ceiling);
-        self.search::<READS>(&head, key, floor, belief, &mut best);
-        self.search::<FUA_WRITES>(&head, key, floor, belief, &mut best);
+        self.search::<READS>(&head, key, oldest.floor, belief, &mut best);
+        self.search::<FUA_WRITES>(&head, key, oldest.floor, belief, &mut best);
         if let Some(cost) = V::flat(belief) {
             // Where no write is better placed than another, the oldest is the best of them.
-            if let Some(id) = oldest_write
+            if let Some(id) = oldest.write
                 && let Some(job) = jobs.get(id)
-                && (cost + self.bias(belief, job.arrived), job.sequence) < (best.score, best.sequence)
+                && (cost + self.bias(belief, job.arrived), job.sequence) < (best.0.score, best.0.sequence)
             {
                 self.remove(id, job, belief);
                 return Some(id);
             }
         } else {
-            self.search::<WRITES>(&head, key, floor, belief, &mut best);
+            self.search::<WRITES>(&head, key, oldest.floor, belief, &mut best);
         }
+        let Best(best) = best;
         (best.score < ceiling).then(|| self.waiting[best.kind].remove_at(best.slot, best.place).id)
+    }
+
+    /// Whether it holds no job.
+    pub(super) fn is_empty(&self) -> bool {
+        self.waiting.iter().all(Sorted::is_empty)
+    }
+
+    /// What is asked for at every turn, or the queues would keep what is gone.
+    pub(super) fn oldest(&mut self, now: Time, jobs: &Jobs<P::Spot>, belief: &P) -> Oldest {
+        // One that was taken or removed may wait again, but with the policy of another rank.
+        let waiting = &self.waiting;
+        let held = |job: &Job<P::Spot>| waiting[kind(job.op)].holds(V::place(belief, job).0, job.sequence);
+        let oldest = if self.ageing.is_some() { self.oldest.front(jobs, held) } else { None };
+        let write = self.writes.front(jobs, held);
+        let arrived = oldest.and_then(|id| jobs.get(id)).map(|job| job.arrived);
+        let late = arrived.zip(self.ageing.limit).is_some_and(|(arrived, limit)| now.since(arrived) > limit);
+        let floor = arrived.map_or(0, |arrived| self.bias(belief, arrived));
+        Oldest { overdue: oldest.filter(|_| late), write, floor }
     }
 }
 

@@ -6,13 +6,17 @@ mod c_look;
 mod fcfs;
 mod greedy;
 mod look;
+mod lookahead;
 mod satf;
 mod smtf;
 mod sstf;
+mod yielding;
 
+pub use lookahead::{LONGEST_HORIZON, WIDEST_BEAM};
 pub use smtf::Learn;
 
 use crate::predict::Predictor;
+use crate::value::Worth;
 use crate::{Job, JobId, Jobs};
 use block::{Span, Time};
 
@@ -35,15 +39,20 @@ pub trait Policy<P: Predictor> {
 }
 
 /// The names of all policies.
-pub const NAMES: [&str; 8] = ["fcfs", "look", "c-look", "sstf", "satf", "asatf", "smtf", "batch-look"];
+pub const NAMES: [&str; 10] =
+    ["fcfs", "look", "c-look", "sstf", "satf", "asatf", "smtf", "lookahead", "yield", "batch-look"];
 
 /// What a policy may be told; each reads only what concerns it.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Knobs {
-    /// `asatf`, `smtf`: what a request gains over another by having waited longer, as a share of the time waited.
+    /// `asatf`, `smtf`, `lookahead`: what a request gains over another by having waited longer, as a share of the time waited.
     pub age_weight: f64,
-    /// `asatf`, `smtf`: whatever has waited longer than this goes first, oldest first.
+    /// `asatf`, `smtf`, `lookahead`, `yield`: whatever has waited longer than this goes first, oldest first.
     pub age_limit: Option<Span>,
+    /// `lookahead`: plans kept of those of one length.
+    pub beam: u32,
+    /// `lookahead`: requests of a plan.
+    pub horizon: u32,
     /// `batch-look`: requests sorted together.
     pub batch: u32,
     /// `smtf`: what is done about requests whose time is not known.
@@ -52,11 +61,37 @@ pub struct Knobs {
     pub base: &'static str,
     /// `smtf`, *Online-Set*: by what share of its time another request must be better than what the base would pick.
     pub margin: f64,
+    /// `yield`: what requests are worth, by class; a class past the end has the usual.
+    pub worths: Vec<Worth>,
+    /// `yield`: what has waited so long counts double, what has waited twice as long three times, and so on.
+    pub doubling: Option<Span>,
 }
 
 impl Default for Knobs {
     fn default() -> Knobs {
-        Knobs { age_weight: 0.006, age_limit: None, batch: 40, learn: Learn::Set, base: "sstf", margin: 0.0 }
+        Knobs {
+            age_weight: age_weight("asatf"),
+            age_limit: None,
+            beam: 8,
+            horizon: 6,
+            batch: 40,
+            learn: Learn::Set,
+            base: "sstf",
+            margin: 0.0,
+            worths: Vec::new(),
+            doubling: None,
+        }
+    }
+}
+
+/// The `age_weight` of a policy where nothing else is said: what costs `lookahead` no throughput, and `asatf` a few
+/// percent.
+#[must_use]
+pub fn age_weight(name: &str) -> f64 {
+    match name {
+        "asatf" => 0.006,
+        "lookahead" => 0.0005,
+        _ => 0.0,
     }
 }
 
@@ -71,6 +106,8 @@ pub fn named<P: Predictor + 'static>(name: &str, knobs: &Knobs) -> Option<Box<dy
         "satf" => Box::new(satf::satf()),
         "asatf" => Box::new(asatf::asatf(knobs)),
         "smtf" => Box::new(smtf::smtf(knobs)?),
+        "lookahead" => Box::new(lookahead::Lookahead::new(knobs)),
+        "yield" => Box::new(yielding::yielding(knobs)),
         "batch-look" => Box::new(batch_look::BatchLook::new(knobs.batch)),
         _ => return None,
     })

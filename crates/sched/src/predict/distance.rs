@@ -36,6 +36,10 @@ impl Predictor for Distance {
         head.0.abs_diff(head.0.clamp(from, to))
     }
 
+    fn after(&self, _: &Lbn, at: Extent, _: Lbn, _: bool) -> (Lbn, u64) {
+        (at.end(), at.end().0)
+    }
+
     /// A block counts as a microsecond.
     fn ticks(&self, span: Span) -> u64 {
         span.0 / 1000

@@ -59,6 +59,17 @@ pub trait Predictor {
     /// A lower bound: nothing with a key in `from..=to` costs less. It makes pruning sound.
     fn least(&self, head: &Self::Head, from: u64, to: u64, write: bool) -> u64;
 
+    /// Where a head at `head` is when it has served what lies at `spot`, and the key of that place; of use until the next
+    /// `head`.
+    fn after(&self, head: &Self::Head, at: Extent, spot: Self::Spot, write: bool) -> (Self::Head, u64);
+
+    /// How long the transfer of blocks that begin at `spot` takes, from when the first is under the head; nothing where costs
+    /// hold it already, or it is not known.
+    fn transfer(&self, at: Extent, spot: Self::Spot) -> Span {
+        let _ = (at, spot);
+        Span::ZERO
+    }
+
     /// What a write without FUA costs wherever it lies, while the device is believed to take it into its buffer at once.
     fn absorbed(&self) -> Option<u64> {
         None

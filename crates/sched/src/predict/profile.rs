@@ -28,6 +28,9 @@ const TURN: u64 = (1 << TURN_BITS) - 1;
 /// How often the ticks are held against the rate at which the drive is found to turn, in observations.
 const REVIEW: u32 = 256;
 
+/// A revolution as an angle.
+const TURN_ANGLE: f64 = 18_446_744_073_709_551_616.0;
+
 /// An angle in ticks.
 fn ticks_of(angle: u64) -> u32 {
     (angle >> (64 - TURN_BITS)) as u32
@@ -150,17 +153,36 @@ impl Profile {
         let stroke = self.mechanics.stroke(self.track, spot.track, write).total();
         let overhead = if write { self.overheads.write } else { self.overheads.read };
         let ready = now + overhead.a(self.wrote);
-        let stay = self.phase.at(ready).map_or(Span::ZERO, |phase| self.phase.turning(self.stay(phase)));
+        let stay = |(phase, ahead_of)| self.phase.turning(self.stay(self.track.zone, ahead_of, phase));
+        let stay = self.phase.at(ready).zip(self.ahead_of()).map_or(Span::ZERO, stay);
         ready + stay + stroke
     }
 
-    /// The angle from `phase` to the end of the sector the drive is reading ahead, if it is.
-    fn stay(&self, phase: u64) -> u64 {
-        if !(self.reads_ahead && self.reading) {
-            return 0;
-        }
-        let sector = self.mechanics.layout.sector_angle(self.track.zone);
-        sector - phase.wrapping_sub(self.angle) % sector
+    /// The angle behind which the drive is reading ahead, if it is.
+    fn ahead_of(&self) -> Option<u64> {
+        (self.reads_ahead && self.reading).then_some(self.angle)
+    }
+
+    /// The angle from `phase` to the end of the sector in a zone that is being read behind the angle `ahead_of`.
+    fn stay(&self, zone: u32, ahead_of: u64, phase: u64) -> u64 {
+        let sector = self.mechanics.layout.sector_angle(zone);
+        sector - phase.wrapping_sub(ahead_of) % sector
+    }
+
+    /// The head on a track at an angle, after a write or not, where the drive reads ahead behind another angle or not;
+    /// and its key.
+    fn head_on(&self, track: Track, phase: Option<u64>, wrote: bool, ahead_of: Option<u64>) -> (Head, u64) {
+        let overhead = self.motion.overhead[usize::from(wrote)];
+        let ready = phase.map(|phase| phase.wrapping_add(overhead[0] << (64 - TURN_BITS)));
+        let stay = ready.zip(ahead_of).map_or(0, |(ready, ahead_of)| self.stay(track.zone, ahead_of, ready));
+        let head = Head {
+            cylinder: track.cylinder,
+            surface: track.head as u16,
+            locked: phase.is_some(),
+            phase: phase.map_or(0, |phase| u64::from(ticks_of(phase))),
+            leaves: overhead.map(|overhead| overhead + u64::from(ticks_of(stay))),
+        };
+        (head, u64::from(head.cylinder) << 32 | head.phase)
     }
 }
 
@@ -190,18 +212,7 @@ impl Predictor for Profile {
     }
 
     fn head(&self, now: Time) -> (Head, u64) {
-        let angle = self.phase.at(now);
-        let overhead = self.motion.overhead[usize::from(self.wrote)];
-        let stay = angle
-            .map_or(0, |angle| u64::from(ticks_of(self.stay(angle.wrapping_add(overhead[0] << (64 - TURN_BITS))))));
-        let head = Head {
-            cylinder: self.track.cylinder,
-            surface: self.track.head as u16,
-            locked: angle.is_some(),
-            phase: angle.map_or(0, |angle| u64::from(ticks_of(angle))),
-            leaves: overhead.map(|overhead| overhead + stay),
-        };
-        (head, u64::from(head.cylinder) << 32 | head.phase)
+        self.head_on(self.track, self.phase.at(now), self.wrote, self.ahead_of())
     }
 
     #[inline]
@@ -227,6 +238,31 @@ impl Predictor for Profile {
         let (low, high) = (from as u32, to as u32);
         let here = ((head.phase + travel) & TURN) as u32;
         if (low..=high).contains(&here) { travel } else { travel + wait(travel, head.phase, from) }
+    }
+
+    /// At the pace of its track, a switch of heads at the end of each.
+    fn transfer(&self, at: Extent, spot: Spot) -> Span {
+        let layout = &self.mechanics.layout;
+        let period = self.phase.period_ns();
+        let sectors = f64::from(at.blocks.div_ceil(1 << layout.sector_shift()));
+        let turns = sectors * layout.sector_angle(spot.track.zone) as f64 / TURN_ANGLE;
+        Span((turns * (period + self.mechanics.switches.head.0 as f64)) as u64)
+    }
+
+    fn after(&self, head: &Head, at: Extent, spot: Spot, write: bool) -> (Head, u64) {
+        let layout = &self.mechanics.layout;
+        let width = layout.sector_angle(spot.track.zone);
+        let shift = layout.sector_shift();
+        let sectors = ((at.end().0 - 1) >> shift) - (at.start.0 >> shift) + 1;
+        let (track, angle) = if sectors <= u64::from(spot.left) {
+            (spot.track, spot.angle.wrapping_add(width.wrapping_mul(sectors)))
+        } else {
+            let last = layout.locate(Lbn(at.end().0 - 1));
+            (last.track, last.angle.wrapping_add(layout.sector_angle(last.track.zone)))
+        };
+        let (bus, ahead) = if write { (0, None) } else { (self.ticks(self.bus), Some(angle)) };
+        let phase = head.locked.then(|| angle.wrapping_add(bus << (64 - TURN_BITS)));
+        self.head_on(track, phase, write, ahead.filter(|_| self.reads_ahead))
     }
 
     fn absorbed(&self) -> Option<u64> {

@@ -10,6 +10,7 @@ use sched::plan::Rules;
 use sched::policy::{self, Knobs, Learn};
 use sched::predict::mimic::Learning;
 use sched::predict::{Distance, Mimic, Predictor, Profile};
+use sched::value::{Curve, Worth};
 use sched::{Action, Core, Input};
 
 /// Where requests go.
@@ -31,6 +32,9 @@ struct Scene {
     crowd: Crowd,
     /// How many are submitted before the second command.
     deep: u64,
+    /// How many the core takes, and how many steps of twenty submit one.
+    room: u32,
+    keen: u64,
     steps: u64,
     /// Quarters of the requests that write, and of those with FUA.
     writes: u64,
@@ -43,7 +47,17 @@ fn scenes() -> impl Strategy<Value = Scene> {
     let crowd = prop::sample::select(vec![Crowd::Spread, Crowd::Region, Crowd::Tracks, Crowd::Blocks]);
     let deep = prop_oneof![0..8u64, 0..60u64, 300..700u64];
     (drive, crowd, deep, 20..120u64, 0..4u64, 0..5u64, any::<u64>()).prop_map(
-        |(drive, crowd, deep, steps, writes, fua, seed)| Scene { drive, crowd, deep, steps, writes, fua, seed },
+        |(drive, crowd, deep, steps, writes, fua, seed)| Scene {
+            drive,
+            crowd,
+            deep,
+            room: 1000,
+            keen: 7,
+            steps,
+            writes,
+            fua,
+            seed,
+        },
     )
 }
 
@@ -58,6 +72,8 @@ struct Stage<P: Predictor> {
     /// The command in flight comes back then.
     flying: Option<Time>,
     submitted: u32,
+    /// Whether requests are of several classes and have deadlines.
+    valued: bool,
     out: Vec<Action>,
 }
 
@@ -69,10 +85,10 @@ impl<P: Predictor + 'static> Stage<P> {
         Stage {
             core: Core::new(
                 Caps { blocks, depth: 1, seek: true },
-                1000,
+                scene.room,
                 belief,
                 Rules::default(),
-                Box::new(move || Box::new(Watched::new(name, knobs))),
+                Box::new(move || Box::new(Watched::new(name, knobs.clone()))),
             ),
             drive,
             dice,
@@ -81,6 +97,7 @@ impl<P: Predictor + 'static> Stage<P> {
             now: Time::ZERO,
             flying: None,
             submitted: 0,
+            valued: name == "yield",
             out: Vec::new(),
         }
     }
@@ -103,7 +120,14 @@ impl<P: Predictor + 'static> Stage<P> {
         };
         let at = self.extent();
         self.submitted += 1;
-        self.handle(Input::Submit(Request { id: RequestId(self.submitted), op, at, qos: Qos::default() }));
+        let qos = if self.valued { self.qos() } else { Qos::default() };
+        self.handle(Input::Submit(Request { id: RequestId(self.submitted), op, at, qos }));
+    }
+
+    fn qos(&mut self) -> Qos {
+        let within = Span(1 + self.dice.below(400_000_000));
+        let deadline = self.dice.once_in(2).then_some(self.now + within);
+        Qos { class: self.dice.below(4) as u8, priority: 0, deadline }
     }
 
     fn complete(&mut self) {
@@ -136,7 +160,7 @@ impl<P: Predictor + 'static> Stage<P> {
         for _ in 0..self.scene.steps {
             match self.dice.below(20) {
                 0 => self.cancel(),
-                1..8 if self.core.room() > 0 => self.submit(),
+                step if step <= self.scene.keen && self.core.room() > 0 => self.submit(),
                 _ => self.complete(),
             }
             if self.dice.once_in(10) && self.flying.is_none() {
@@ -146,7 +170,7 @@ impl<P: Predictor + 'static> Stage<P> {
         while self.flying.is_some() {
             self.complete();
         }
-        assert_eq!(self.core.room(), 1000);
+        assert_eq!(self.core.room(), self.scene.room);
     }
 }
 
@@ -228,8 +252,56 @@ fn smtf_takes_the_least_known_time_and_what_its_base_would_where_that_is_unknown
     });
 }
 
+/// Few enough wait to try all plans.
+#[test]
+fn lookahead_takes_the_first_of_the_best_plan_where_the_beam_holds_them_all() {
+    let limit = prop_oneof![3 => Just(None), 1 => (50.0..3000.0f64).prop_map(|ms| Some(Span::from_ms(ms)))];
+    let weight = prop::sample::select(vec![0.0, 0.002, 0.1]);
+    let knobs = (1..5u32, weight, limit).prop_map(|(horizon, age_weight, age_limit)| Knobs {
+        age_weight,
+        age_limit,
+        beam: 4096,
+        horizon,
+        ..Knobs::default()
+    });
+    let scenes = (scenes(), 0..6u64).prop_map(|(scene, deep)| Scene { deep, room: 7, keen: 14, ..scene });
+    check(300, (scenes, knobs, 0..3), |(scene, knobs, belief)| {
+        let sheet = catalogue::find(scene.drive).unwrap().sheet;
+        let blocks = sheet.mechanics.layout.blocks();
+        match belief {
+            0 => Stage::new("lookahead", knobs, scene, &sheet, Distance::default()).play(),
+            1 => Stage::new("lookahead", knobs, scene, &sheet, Mimic::new(blocks, Learning::default())).play(),
+            _ => Stage::new("lookahead", knobs, scene, &sheet, Profile::new(&sheet)).play(),
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn yield_takes_the_greatest_average_yield() {
+    let curve = prop::sample::select(vec![
+        Curve::BEST_EFFORT,
+        Curve::HARD,
+        Curve::interactive_real_time(0.8),
+        Curve::interactive_best_effort(0.1),
+    ]);
+    let worth = (curve, 0.0..20.0f64, any::<bool>()).prop_map(|(curve, value, whole)| Worth { curve, value, whole });
+    let limit = prop_oneof![Just(None), (1.0..3000.0f64).prop_map(|ms| Some(Span::from_ms(ms)))];
+    let doubling = prop_oneof![Just(None), (10.0..3000.0f64).prop_map(|ms| Some(Span::from_ms(ms)))];
+    check(
+        300,
+        (scenes(), prop::collection::vec(worth, 0..5), limit, doubling),
+        |(scene, worths, age_limit, doubling)| {
+            let sheet = catalogue::find(scene.drive).unwrap().sheet;
+            let knobs = Knobs { worths, age_limit, doubling, ..Knobs::default() };
+            Stage::new("yield", knobs, scene, &sheet, Profile::new(&sheet)).play();
+            Ok(())
+        },
+    );
+}
+
 #[test]
 fn every_policy_is_compared() {
-    let compared = ["fcfs", "look", "c-look", "sstf", "satf", "asatf", "smtf", "batch-look"];
+    let compared = ["fcfs", "look", "c-look", "sstf", "satf", "asatf", "smtf", "lookahead", "yield", "batch-look"];
     assert!(policy::NAMES.iter().all(|name| compared.contains(name)), "{:?}", policy::NAMES);
 }

@@ -1,10 +1,12 @@
 //! What a core promises whoever drives it: the order each policy stands for, found by search as by looking at every
 //! waiting request; each request ended exactly once, whatever happens; and served in short commands, each block moved
-//! once and never stale.
+//! once and never stale. And where a plan takes the head to be, it is.
 
+mod after;
 mod choices;
 mod endings;
 mod naive;
 mod random;
 mod short_commands;
+mod stepping_in;
 mod toy;

@@ -1,8 +1,9 @@
 //! What each policy stands for, in its plainest form: look at every waiting request.
 
-use block::{Extent, Op, Span, Time};
+use block::{Extent, Op, Qos, Span, Time};
 use sched::policy::{Knobs, Learn, Policy};
 use sched::predict::Predictor;
+use sched::value::Worth;
 use sched::{Job, JobId, Jobs};
 
 /// A request waiting.
@@ -10,7 +11,9 @@ use sched::{Job, JobId, Jobs};
 struct Waiting {
     id: JobId,
     start: u64,
+    at: Extent,
     op: Op,
+    qos: Qos,
     arrived: Time,
     /// In which order it was submitted.
     sequence: u64,
@@ -52,7 +55,9 @@ impl Naive {
             }
             "asatf" => return self.aged(now, belief, waiting),
             "look" => self.look(arm, waiting),
+            "lookahead" => return self.planned(now, belief, waiting),
             "smtf" => return self.mimicked(now, belief, waiting),
+            "yield" => return self.yielding(now, belief, waiting),
             "batch-look" => return self.batch_look(arm, waiting),
             other => panic!("{other} has no plain form here"),
         };
@@ -84,9 +89,34 @@ impl Naive {
         self.look(arm, &together).map(|job| job.sequence).into_iter().collect()
     }
 
+    /// 001, Eqs. 2 and 4, in so many words.
+    fn yielding<P: Predictor>(&self, now: Time, belief: &P, waiting: &[Waiting]) -> Vec<u64> {
+        let Some(oldest) = waiting.iter().min_by_key(|job| job.sequence) else { return Vec::new() };
+        if self.knobs.age_limit.is_some_and(|limit| now.since(oldest.arrived) > limit) {
+            return vec![oldest.sequence];
+        }
+        let (head, _) = belief.head(now);
+        let a_second = belief.ticks(Span(1_000_000_000)) as f64;
+        let average = |job: &Waiting| {
+            let spot = belief.spot(job.at);
+            let there = belief.cost(&head, belief.key(spot), belief.mark(spot), job.op.writes());
+            let takes = (there as f64 / a_second * 1e9 + belief.transfer(job.at, spot).0 as f64).max(1.0);
+            let worth = self.knobs.worths.get(usize::from(job.qos.class)).unwrap_or(&Worth::USUAL);
+            let aged =
+                self.knobs.doubling.map_or(1.0, |doubling| 1.0 + now.since(job.arrived).0 as f64 / doubling.0 as f64);
+            aged * worth.at(job.at.blocks, &job.qos, job.arrived, now + Span(takes as u64)) / takes
+        };
+        let most = waiting.iter().map(average).fold(0.0, f64::max);
+        if most == 0.0 {
+            return vec![oldest.sequence];
+        }
+        waiting.iter().filter(|job| average(job) >= most * (1.0 - 1e-9)).map(|job| job.sequence).collect()
+    }
+
     /// 002 §6, in so many words.
     fn mimicked<P: Predictor>(&mut self, now: Time, belief: &P, waiting: &[Waiting]) -> Vec<u64> {
-        let by_base = Naive { name: self.knobs.base, ..Naive::new("", self.knobs) }.choose(now, belief, waiting);
+        let by_base =
+            Naive { name: self.knobs.base, ..Naive::new("", self.knobs.clone()) }.choose(now, belief, waiting);
         let knows = |job: &Waiting| belief.knows(belief.spot(Extent::new(job.start, 1)), job.op.writes());
         let base = waiting.iter().find(|job| by_base.contains(&job.sequence));
         let (head, _) = belief.head(now);
@@ -103,6 +133,52 @@ impl Naive {
             Learn::Set if base.is_some_and(|job| !knows(job)) => by_base,
             _ => known.map_or(by_base, |job| vec![job.sequence]),
         }
+    }
+
+    /// The first requests of the best plans, where few enough wait to try them all; any, where more do.
+    fn planned<P: Predictor>(&self, now: Time, belief: &P, waiting: &[Waiting]) -> Vec<u64> {
+        let buffered = |job: &Waiting| job.op == Op::Write { fua: false } && belief.absorbed().is_some();
+        let overdue = |job: &Waiting| self.knobs.age_limit.is_some_and(|limit| now.since(job.arrived) > limit);
+        let horizon = self.knobs.horizon.min(waiting.len() as u32);
+        if horizon <= 1 || waiting.iter().any(|job| buffered(job) || overdue(job)) {
+            return self.aged(now, belief, waiting);
+        }
+        if waiting.len() > 6 {
+            return waiting.iter().map(|job| job.sequence).collect();
+        }
+        let (head, _) = belief.head(now);
+        let firsts: Vec<(i128, u64)> = (0..waiting.len())
+            .map(|first| (self.best_after(now, belief, &head, waiting, &[first], horizon), waiting[first].sequence))
+            .collect();
+        let least = firsts.iter().map(|(cost, _)| *cost).min().unwrap_or(0);
+        // Each score and its share round.
+        firsts.iter().filter(|(cost, _)| *cost <= least + 80 * i128::from(horizon)).map(|(_, first)| *first).collect()
+    }
+
+    /// What the last of these requests and the best to follow them cost; the head is where the last but one leaves it.
+    fn best_after<P: Predictor>(
+        &self,
+        now: Time,
+        belief: &P,
+        head: &P::Head,
+        waiting: &[Waiting],
+        plan: &[usize],
+        horizon: u32,
+    ) -> i128 {
+        let job = &waiting[*plan.last().expect("a plan has a request")];
+        let aged = Span((self.knobs.age_weight * now.since(job.arrived).0 as f64) as u64);
+        let score = cost(belief, head, job) as i64 - belief.ticks(aged) as i64;
+        let counted = i128::from(score) * (17 - plan.len() as i128);
+        if plan.len() as u32 == horizon {
+            return counted;
+        }
+        let (head, _) = belief.after(head, job.at, belief.spot(job.at), job.op.writes());
+        let others = (0..waiting.len()).filter(|other| !plan.contains(other));
+        let best = others.map(|other| {
+            let longer = [plan, &[other]].concat();
+            self.best_after(now, belief, &head, waiting, &longer, horizon)
+        });
+        counted + best.min().expect("there are more than the horizon")
     }
 
     fn aged<P: Predictor>(&self, now: Time, belief: &P, waiting: &[Waiting]) -> Vec<u64> {
@@ -148,7 +224,8 @@ impl<P: Predictor> Policy<P> for Watched<P> {
     fn add(&mut self, id: JobId, job: &Job<P::Spot>, belief: &P) {
         assert!(self.held.iter().all(|held| held.id != id), "{id:?} is held");
         let (start, op) = (job.at.start.0, job.op);
-        self.held.push(Waiting { id, start, op, arrived: job.arrived, sequence: job.sequence });
+        let (at, qos) = (job.rest(), job.qos);
+        self.held.push(Waiting { id, start, at, op, qos, arrived: job.arrived, sequence: job.sequence });
         self.policy.add(id, job, belief);
     }
 

@@ -60,17 +60,31 @@ fn plans() -> impl Strategy<Value = Plan> {
 }
 
 fn rules() -> impl Strategy<Value = Rules> {
-    let preemption = prop::sample::select(vec![Preemption::Never, Preemption::Always, Preemption::Priority]);
+    let preemption = prop::sample::select(vec![
+        Preemption::Never,
+        Preemption::Always,
+        Preemption::Priority,
+        Preemption::Conservative,
+        Preemption::Aggressive,
+    ]);
     let preempt_at = prop::sample::select(vec![PreemptAt::Command, PreemptAt::Jit]);
     let class = (any::<bool>(), prop::bool::weighted(0.8));
-    let class = class.prop_map(|(preempts, preemptible)| ClassRule { preempts, preemptible });
-    (plans(), preemption, preempt_at, prop::collection::vec(class, 0..4))
-        .prop_map(|(plan, preemption, preempt_at, classes)| Rules { plan: Some(plan), preemption, preempt_at, classes })
+    let class = class.prop_map(|(preempts, preemptible)| ClassRule { preempts, preemptible, ..ClassRule::USUAL });
+    (plans(), preemption, preempt_at, prop::collection::vec(class, 0..4)).prop_map(
+        |(plan, preemption, preempt_at, classes)| Rules {
+            plan: Some(plan),
+            preemption,
+            preempt_at,
+            classes,
+            ..Rules::default()
+        },
+    )
 }
 
 fn scenes() -> impl Strategy<Value = Scene> {
     let drive = prop::sample::select(vec!["atlas10k", "st318437lw"]);
-    let policy = prop::sample::select(vec!["fcfs", "look", "c-look", "sstf", "satf", "asatf", "batch-look"]);
+    let policies = vec!["fcfs", "look", "c-look", "sstf", "satf", "asatf", "lookahead", "yield", "batch-look"];
+    let policy = prop::sample::select(policies);
     let gap = prop_oneof![(0..4_000_000u64), (4_000_000..60_000_000u64)].prop_map(Span);
     (rules(), any::<bool>(), drive, policy, 20..150u32, gap, 0..7u64, any::<u64>()).prop_map(
         |(rules, seek, drive, policy, requests, gap, writes, seed)| Scene {
@@ -178,7 +192,7 @@ impl Chaos {
 
     fn rank(&self, qos: Qos) -> u8 {
         match self.scene.rules.preemption {
-            Preemption::Never => 0,
+            Preemption::Never | Preemption::Conservative | Preemption::Aggressive => 0,
             Preemption::Always => u8::from(self.scene.rules.class(qos.class).preempts),
             Preemption::Priority => qos.priority,
         }
@@ -326,6 +340,9 @@ impl Chaos {
             let before = *self.job(target);
             let preemptible = self.scene.rules.class(before.request.qos.class).preemptible;
             assert!(preemptible || self.flushed, "{before:?} is interrupted");
+            let preempts = self.scene.rules.class(job.request.qos.class).preempts;
+            let by_value = self.scene.rules.preemption.by_value();
+            assert!(preempts || self.flushed || !self.moving || !by_value, "{job:?} interrupts {before:?}");
             let goes_on = self.scene.rules.preempt_at == PreemptAt::Jit && before.request.op == Op::Read;
             if self.moving && goes_on {
                 self.filler = Some(target);

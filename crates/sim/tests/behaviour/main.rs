@@ -3,10 +3,13 @@
 //! nothing but who may step in; all this on what is not a disk, as far as it can be; and a device learned in use.
 
 mod belief;
+mod believed;
 mod determinism;
 mod effort;
 mod files;
 mod learning;
+mod lookahead;
+mod mimicry;
 mod other;
 mod plans;
 mod replay;

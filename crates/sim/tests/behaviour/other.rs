@@ -33,7 +33,7 @@ fn experiment(model: &str, policy: &str, more: &str) -> String {
 fn every_policy_serves_every_device_whole_and_in_short_commands() {
     let short = "io = \"semi-preemptible\"\npreemption = \"priority\"\nplan = { chunk = \"64KiB\" }";
     for model in disk::catalogue::others() {
-        for policy in ["fcfs", "look", "c-look", "sstf", "satf", "asatf", "batch-look"] {
+        for policy in ["fcfs", "look", "c-look", "sstf", "satf", "asatf", "lookahead", "batch-look"] {
             for more in ["", "predictor = \"distance\"", short] {
                 let run = once(&experiment(model, policy, more));
                 let account = run.account;

@@ -1,11 +1,17 @@
 //! The profiler against simulated drives as black boxes: what it finds, beside what is true.
 //!
 //! The whole catalogue, as a table: `cargo test --release -p sim --test profile -- --ignored --nocapture`; with
-//! `HALFTURN_DRIVES=FILE,FILE` of these drives or parameter files instead.
+//! `HALFTURN_DRIVES=FILE,FILE` of these drives or parameter files instead, with `HALFTURN_QUICK=1` in less time, with
+//! `HALFTURN_LATE_NS=N` behind a host that is late by so much on the mean.
 
+mod chunks;
+mod made;
 mod oddities;
+mod queue;
+mod resume;
 mod rotation;
 mod whole;
+mod writes;
 
 use profile::{Effort, Options, Profile, Step, Watch};
 
@@ -17,8 +23,31 @@ impl Watch for Quiet {
     fn mapped(&mut self, _: u64, _: u64) {}
 }
 
-/// Profiles a device.
+/// The drives of a table: those of `HALFTURN_DRIVES`, or the catalogue.
+fn names() -> Vec<String> {
+    let given = std::env::var("HALFTURN_DRIVES").unwrap_or_default();
+    match given.is_empty() {
+        true => disk::catalogue::names().map(str::to_owned).collect(),
+        false => given.split(',').map(str::to_owned).collect(),
+    }
+}
+
+/// A drive of the catalogue, or of a parameter file.
+fn drive(name: &str) -> disk::Drive {
+    if name.contains('/') {
+        disk::disksim::load(std::path::Path::new(name), None).expect("it is there").drive
+    } else {
+        disk::catalogue::find(name).expect("it is in the catalogue")
+    }
+}
+
+/// Profiles a device thoroughly.
 fn profiled(name: &str, device: &mut impl block::Device) -> Result<Profile, block::BadInput> {
-    let options = Options { name: name.into(), seed: 1, effort: Effort::Thorough };
+    profiled_with(name, Effort::Thorough, device)
+}
+
+/// Profiles a device.
+fn profiled_with(name: &str, effort: Effort, device: &mut impl block::Device) -> Result<Profile, block::BadInput> {
+    let options = Options { name: name.into(), seed: 1, effort, scratch: None };
     profile::profile(device, &options, &mut Quiet)
 }

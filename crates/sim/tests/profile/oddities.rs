@@ -1,9 +1,9 @@
 //! Devices that are not what a profile hopes for.
 
-use crate::profiled;
+use crate::{Quiet, profiled};
 use block::{Caps, Command, Device, Outcome, Span, Tag, Time};
 use drive::Drive;
-use profile::Outcome as Found;
+use profile::{Effort, Options, Outcome as Found, Scratch};
 
 /// A device that answers in the same time wherever a block lies.
 struct Ram {
@@ -52,10 +52,15 @@ enum Trouble {
     Jitter(u64),
     /// Commands after so many are lost.
     Dies(u64),
+    /// Blocks whose number leaves a rest of 97 below this cannot be written.
+    Unwritable(u64),
+    /// A host with other work: replies late by an exponential of this mean, ns; one in 4,999 by a second more; one command
+    /// in 2,999 fails.
+    Busy(f64),
 }
 
 /// A device in trouble.
-struct Troubled<D> {
+pub struct Troubled<D> {
     device: D,
     trouble: Trouble,
     commands: u64,
@@ -64,6 +69,11 @@ struct Troubled<D> {
 }
 
 impl<D: Device> Troubled<D> {
+    /// A device behind a host with other work.
+    pub fn busy(device: D, mean_ns: f64) -> Troubled<D> {
+        Troubled::new(device, Trouble::Busy(mean_ns))
+    }
+
     fn new(device: D, trouble: Trouble) -> Troubled<D> {
         Troubled { device, trouble, commands: 0, fails: false, late: None }
     }
@@ -80,7 +90,13 @@ impl<D: Device> Device for Troubled<D> {
 
     fn issue(&mut self, tag: Tag, command: Command) {
         self.commands += 1;
-        self.fails = matches!(self.trouble, Trouble::Unreadable(rest) if command.at.start.0 % 997 == rest);
+        let at = command.at.start.0;
+        self.fails = match self.trouble {
+            Trouble::Unreadable(rest) => at % 997 == rest,
+            Trouble::Busy(_) => self.commands.is_multiple_of(2_999),
+            Trouble::Unwritable(rest) => command.verb.writes() && at % 97 < rest,
+            _ => false,
+        };
         self.device.issue(tag, command);
     }
 
@@ -92,6 +108,13 @@ impl<D: Device> Device for Troubled<D> {
                 Trouble::Stalls(every) if self.commands.is_multiple_of(every) => 1_000_000_000,
                 Trouble::Jitter(most) => (self.commands.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) % most,
                 Trouble::Dies(after) if self.commands > after => u64::MAX / 2,
+                Trouble::Busy(mean) => {
+                    let bits = self.commands.wrapping_add(77).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+                    let bits = (bits ^ (bits >> 29)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+                    let unit = ((bits ^ (bits >> 32)) >> 11) as f64 / 9_007_199_254_740_992.0;
+                    let stall = if self.commands.is_multiple_of(4_999) { 1_000_000_000 } else { 0 };
+                    (-mean * (1.0 - unit).ln()) as u64 + stall
+                }
                 _ => 0,
             };
             self.late = Some((end + Span(late), tag, outcome));
@@ -148,4 +171,57 @@ fn jitter_of_the_host_is_seen_through() {
     let profile = profiled("jitter", &mut Troubled::new(base(), Trouble::Jitter(4_000))).expect("it can be read");
     let Found::Disk(known) = &profile.outcome else { panic!("it turns") };
     assert_eq!((known.geometry.heads, known.geometry.map.regions.len()), (10, 1));
+}
+
+/// Profiles with a scratch of 1 MiB in the middle.
+fn scratched(device: &mut impl Device) -> Result<profile::Profile, block::BadInput> {
+    let scratch = Some(Scratch { first: 1 << 20, blocks: 1 << 11 });
+    let options = Options { name: "it".into(), seed: 1, effort: Effort::Quick, scratch };
+    profile::profile(device, &options, &mut Quiet)
+}
+
+#[test]
+fn writes_that_fail_are_named_and_the_others_tell() {
+    let profile = scratched(&mut Troubled::new(base(), Trouble::Unwritable(5))).expect("most can be written");
+    let Found::Disk(known) = &profile.outcome else { panic!("it turns") };
+    assert!(
+        !profile.unwritable.is_empty() && profile.unwritable.iter().all(|at| at % 97 < 5),
+        "{:?}",
+        profile.unwritable
+    );
+    let (writes, _, _) = known.writes.as_ref().expect("some was written");
+    assert!(writes.settle < 0.05 && writes.overhead.is_some(), "{writes:?}");
+}
+
+#[test]
+fn a_device_that_cannot_be_written_says_so() {
+    let profile = scratched(&mut Troubled::new(base(), Trouble::Unwritable(97))).expect("it can be read");
+    let Found::Disk(known) = &profile.outcome else { panic!("it turns") };
+    assert!(profile.unwritable.len() as u64 == profile.writes && profile.writes > 0, "{}", profile.writes);
+    let notes = known.assumed_of_writes().join("\n");
+    assert!(notes.contains("no write came back"), "{notes}");
+}
+
+#[test]
+fn a_device_that_stalls_is_written_all_the_same() {
+    let profile = scratched(&mut Troubled::new(base(), Trouble::Stalls(401))).expect("it answers");
+    let Found::Disk(known) = &profile.outcome else { panic!("it turns") };
+    let (writes, buffer, _) = known.writes.as_ref().expect("it was written");
+    assert!(profile.stalls > 0 && writes.settle < 0.05 && buffer.blocks == 0, "{writes:?} {buffer:?}");
+}
+
+#[test]
+fn what_does_not_turn_is_not_written() {
+    let mut ram = Ram { now: Time::ZERO, flying: None };
+    let profile = scratched(&mut ram).expect("it can be read");
+    assert!(matches!(profile.outcome, Found::NoRotation(_)) && profile.writes == 0);
+}
+
+#[test]
+fn a_device_that_dies_while_it_is_written_is_an_error_and_no_hang() {
+    let commands = scratched(&mut base()).expect("it can be written").commands;
+    for after in [commands * 9 / 10, commands - 700] {
+        let error = scratched(&mut Troubled::new(base(), Trouble::Dies(after))).expect_err("it is dead");
+        assert!(error.to_string().contains("did not come back"), "{error}");
+    }
 }

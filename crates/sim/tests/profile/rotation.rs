@@ -11,9 +11,9 @@ fn the_period_of_every_drive_is_found() {
         let disk::Drive { sheet, truth } = disk::catalogue::find(name).expect("it is in the catalogue");
         let truth = Truth { rpm_offset: 0.0031, ..truth };
         let mut device = sim::Bench::new(Drive::new(&sheet, &truth, 7));
-        let mut bench = Bench::new(name, &mut device, 1);
+        let mut bench = Bench::new(name, &mut device, 1, None);
         memory::learn(&mut bench).expect("it can be read");
-        let clock = rotation::learn(&mut bench).expect("it can be read").expect("it turns");
+        let clock = rotation::learn(&mut bench, profile::Effort::Thorough).expect("it can be read").expect("it turns");
         let real = sheet.mechanics.rotation.period_ns() / 1.0031;
         assert!((clock.period / real - 1.0).abs() < 1e-6, "{name}: {} against {real}", clock.period);
         assert_eq!(bench.memory.forgotten_after, sheet.cache.segments, "{name}");

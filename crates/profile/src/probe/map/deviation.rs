@@ -12,13 +12,38 @@ pub(super) enum Deviation {
     Elsewhere(Vec<(u64, f64)>),
     /// So many places are passed over (taken back, if negative), and all goes on as before.
     Slip(i64),
+    /// A track begins here, so much further round, and goes on as before.
+    Bend(f64),
     /// The region ends here.
     End,
 }
 
-/// How far a sector seen at an angle is from where a region has it, revolutions.
-pub(super) fn off(region: &Region, sector: u64, angle: f64) -> f64 {
-    signed(angle - 1.0 / f64::from(region.round) - region.place(sector).angle)
+/// How far a sector seen at an angle is from where a region has it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Off {
+    /// Revolutions.
+    pub(super) angle: f64,
+    /// Sectors.
+    pub(super) sectors: f64,
+}
+
+impl Off {
+    pub(super) fn new(region: &Region, sector: u64, angle: f64) -> Off {
+        let place = region.place(sector);
+        let angle = signed(angle - place.width() - place.angle);
+        Off { angle, sectors: angle * f64::from(place.round) }
+    }
+
+    /// Whether the sector is as good as there.
+    pub(super) fn agrees(self) -> bool {
+        self.sectors.abs() < 0.35
+    }
+
+    /// So many sectors, if it is a whole number of them.
+    pub(super) fn whole(self) -> Option<i64> {
+        let count = libm::round(self.sectors);
+        ((self.sectors - count).abs() < 0.35).then_some(count as i64)
+    }
 }
 
 impl<D: Device> Survey<'_, '_, '_, D> {
@@ -26,29 +51,27 @@ impl<D: Device> Survey<'_, '_, '_, D> {
     pub(super) fn first_deviation(&mut self, known: u64, target: u64) -> Result<(u64, f64), BadInput> {
         let region = self.current();
         let (mut low, mut high) = (known, target);
-        let mut angle = None;
         for _ in 0..4 {
             while high - low > 1 {
                 let middle = middle(&region, low, high);
-                match self.eye.angle(middle)? {
-                    Some(seen) if !self.agrees(&region, off(&region, middle, seen)) => {
-                        (high, angle) = (middle, Some(seen));
-                    }
+                match self.off(&region, middle)? {
+                    Some(off) if !off.agrees() => high = middle,
                     _ => low = middle,
                 }
             }
             // What agreed by chance is given away by its neighbours.
-            let witness = high.saturating_sub(2 + region.track / 3 + region.track);
-            if witness <= known || self.off(&region, witness)?.is_none_or(|(_, agrees)| agrees) {
-                break;
+            let mut stray = None;
+            for tracks in [1, 4] {
+                let witness = high.saturating_sub(2 + region.track / 3 + tracks * region.track);
+                if witness > known && !self.off(&region, witness)?.is_none_or(Off::agrees) {
+                    stray = Some(witness);
+                    break;
+                }
             }
-            (low, high, angle) = (known, witness, None);
+            let Some(witness) = stray else { break };
+            (low, high) = (known, witness);
         }
-        let angle = match angle {
-            Some(angle) => angle,
-            None => self.seen(high)?,
-        };
-        Ok((high, angle))
+        Ok((high, self.seen(high)?))
     }
 
     /// What it means that a sector, the first, is not where the region under way has it.
@@ -63,11 +86,11 @@ impl<D: Device> Survey<'_, '_, '_, D> {
             }
             return Ok(Deviation::End);
         }
-        let places = off(&region, sector, angle) * f64::from(region.round);
-        let count = if places < 0.0 { (places - 0.5) as i64 } else { (places + 0.5) as i64 };
-        if count != 0 && count.abs() <= SLIPPED && (places - count as f64).abs() < 0.35 {
+        let off = Off::new(&region, sector, angle);
+        if let Some(count) = off.whole().filter(|count| *count != 0 && count.abs() <= SLIPPED) {
+            let place = region.place(sector);
             let skew = signed(region.turn).abs() * f64::from(region.round);
-            let inside = region.place(sector).sector > 0 && (1..=SMALL).contains(&count) && (count as f64) < skew / 2.0;
+            let inside = place.sector > 0 && (1..=SMALL).contains(&count) && (count as f64) < skew / 2.0;
             let mut slipped = region.clone();
             let before = region.slips.last().map_or(0, |(_, shift)| *shift);
             slipped.slips.push((sector, before + count));
@@ -78,11 +101,34 @@ impl<D: Device> Survey<'_, '_, '_, D> {
             if at[0] >= all {
                 return Ok(Deviation::End);
             }
-            if self.all_agree(&slipped, &at)? || (inside && self.few_more(&slipped, at[0], at[1])?) {
+            if self.all_agree(&slipped, &at)?
+                || (inside
+                    && (self.few_more(&slipped, at[0], at[1])? || self.all_agree(&slipped, &[edge, edge - 1])?))
+            {
                 return Ok(Deviation::Slip(count));
             }
         }
+        if let Some(count) = self.over_the_edge(&region, sector, angle)? {
+            return Ok(Deviation::Slip(count));
+        }
+        if self.bends(&region, sector, off)? {
+            return Ok(Deviation::Bend(off.angle));
+        }
+        if self.goes_on(&region, sector)? {
+            return Ok(Deviation::Elsewhere(self.elsewhere(&region, sector, angle)?));
+        }
         Ok(Deviation::End)
+    }
+
+    /// Whether what follows a sector on its track is where it should be, if not at once.
+    fn goes_on(&mut self, region: &Region, sector: u64) -> Result<bool, BadInput> {
+        for after in [1, 2, 4, 8, 16] {
+            let left = region.place(sector).left;
+            if after + 1 < left && self.all_agree(region, &[sector + after, sector + after + 1])? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Whether tracks that follow a slip in the middle of one have no more than a few slips besides.
@@ -90,22 +136,60 @@ impl<D: Device> Survey<'_, '_, '_, D> {
         let mut least = 0;
         let mut places = Vec::new();
         for sector in [later, sooner] {
-            let Some((off, _)) = self.off(slipped, sector)? else { return Ok(false) };
-            places.push(off * f64::from(slipped.round));
+            let Some(off) = self.off(slipped, sector)? else { return Ok(false) };
+            places.push(off.whole());
         }
-        for places in places.into_iter().rev() {
-            let count = (places + 0.5) as i64;
-            if places < -0.35 || (places - count as f64).abs() > 0.35 || !(least..=SMALL).contains(&count) {
-                return Ok(false);
+        for count in places.into_iter().rev() {
+            match count.filter(|count| (least..=SMALL).contains(count)) {
+                Some(count) => least = count,
+                None => return Ok(false),
             }
-            least = count;
         }
         Ok(true)
     }
 
+    /// Places passed over at the end of a track, so that a sector seen at an angle begins the next.
+    fn over_the_edge(&mut self, region: &Region, sector: u64, angle: f64) -> Result<Option<i64>, BadInput> {
+        let before = region.slips.last().map_or(0, |(_, shift)| *shift);
+        for count in region.place(sector).left as i64..=SMALL {
+            let mut slipped = region.clone();
+            slipped.slips.push((sector, before + count));
+            if Off::new(&slipped, sector, angle).agrees() {
+                let edge = slipped.next_track(sector);
+                let whole = edge < self.eye.bench.sectors() && self.all_agree(&slipped, &[edge, edge - 1])?;
+                return Ok(whole.then_some(count));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether a track that begins at a sector, off by so much, ends where it should, or some slips sooner. Of a pattern
+    /// that does not repeat yet nothing is known of what should follow.
+    fn bends(&mut self, region: &Region, sector: u64, off: Off) -> Result<bool, BadInput> {
+        let place = region.place(sector);
+        let after = sector + place.left;
+        if place.sector > 0 || region.levels.is_empty() || after >= self.eye.bench.sectors() {
+            return Ok(false);
+        }
+        let pattern = region.pattern(sector);
+        let begins = pattern.is_multiple_of(region.outermost().sectors);
+        if begins && self.holds(&region.again(sector, place.angle + off.angle), sector)? {
+            return Ok(false);
+        }
+        let mut bent = region.clone();
+        let before = bent.bends.last().map_or(0.0, |(_, turned)| *turned);
+        bent.bends.push((pattern, before + off.angle));
+        let Some(last) = self.off(&bent, after - 1)? else { return Ok(false) };
+        let Some(slipped) = last.whole().filter(|count| (0..=SMALL).contains(count)) else { return Ok(false) };
+        // The next sector is on another track: no other way round, and no further on this one.
+        let Some(seen) = self.eye.recall(after - slipped as u64, None)? else { return Ok(false) };
+        let along = place.angle + off.angle + (place.left + 1) as f64 * place.width();
+        Ok(signed(seen - along).abs() > 0.35 * place.width())
+    }
+
     fn all_agree(&mut self, region: &Region, sectors: &[u64]) -> Result<bool, BadInput> {
         for sector in sectors {
-            if self.off(region, *sector)?.is_none_or(|(_, agrees)| !agrees) {
+            if !self.off(region, *sector)?.is_some_and(Off::agrees) {
                 return Ok(false);
             }
         }
@@ -114,13 +198,11 @@ impl<D: Device> Survey<'_, '_, '_, D> {
 
     /// The sectors from one on that are not where the region has them.
     fn elsewhere(&mut self, region: &Region, first: u64, angle: f64) -> Result<Vec<(u64, f64)>, BadInput> {
-        let width = 1.0 / f64::from(region.round);
+        let width = region.place(first).width();
         let mut found = vec![(first, fraction(angle - width))];
         for sector in first + 1..first + ELSEWHERE {
-            match self.eye.angle(sector)? {
-                Some(seen) if !self.agrees(region, off(region, sector, seen)) => {
-                    found.push((sector, fraction(seen - width)));
-                }
+            match self.eye.recall(sector, None)? {
+                Some(seen) if !Off::new(region, sector, seen).agrees() => found.push((sector, fraction(seen - width))),
                 _ => break,
             }
         }

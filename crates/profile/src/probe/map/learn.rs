@@ -10,10 +10,14 @@ use block::{BadInput, Device};
 const STEP: u64 = 14;
 /// Sectors on a track, at most.
 const MOST: u64 = 1 << 15;
+/// Slips on a track, at most.
+const SLIPS: usize = 32;
+/// No arm is so quick that the next track is turned by less, revolutions.
+const SLIP: f64 = 1.0 / 64.0;
 
 /// The angle of a sector that can be read at or before it, and which.
 fn near<D: Device>(eye: &mut Eye<D>, sector: u64) -> Result<f64, BadInput> {
-    match eye.angle(sector)? {
+    match eye.recall(sector, None)? {
         Some(angle) => Ok(angle),
         None => Err(unreadable(eye.bench, sector)),
     }
@@ -26,32 +30,41 @@ fn unreadable<D: Device>(bench: &Bench<D>, sector: u64) -> BadInput {
     )
 }
 
-/// Learns the region that begins at a sector, seen at an angle.
-pub(super) fn region<D: Device>(eye: &mut Eye<D>, first: u64, angle: f64) -> Result<Region, BadInput> {
+/// Learns the region that begins at a sector, seen at an angle; its sectors may be as wide as some met before.
+pub(super) fn region<D: Device>(
+    eye: &mut Eye<D>,
+    (first, angle): (u64, f64),
+    widths: &[f64],
+) -> Result<Region, BadInput> {
     let all = eye.bench.sectors();
-    let rough = slope(eye, first, angle)?;
-    let (end, per_sector) = track_end(eye, (first, angle), rough, all)?;
+    let rough = match familiar(eye, (first, angle), widths)? {
+        Some(width) => width,
+        None => slope(eye, first, angle)?,
+    };
+    let Line { end, per_sector, slipped } = line(eye, (first, angle), rough, all)?;
     let round = (1.0 / per_sector + 0.5) as u32;
+    let length = end - first + slipped;
     if round < 2 || end >= all {
         let round = round.max(2);
         let start = angle - 1.0 / f64::from(round);
-        return Ok(plain(first, round, u64::from(round).max(end - first), 0.0, fraction(start)));
+        return Ok(plain(first, round, u64::from(round).max(length), 0.0, fraction(start)));
     }
     let width = 1.0 / f64::from(round);
     let next = near(eye, end)?;
-    let track = track(eye, end, (round, next), (end - first).min(u64::from(round)))?;
-    let skip = track.saturating_sub(end - first);
+    let track = track(eye, end, (round, next), length.min(u64::from(round)))?;
+    let skip = track.saturating_sub(length);
     let start = angle - width - skip as f64 * width;
     let turn = next - width - start;
-    let region = plain(first, round, track.max(end - first), fraction(turn), fraction(start));
+    let region = plain(first, round, track.max(length).min(u64::from(round)), fraction(turn), fraction(start));
     Ok(Region { skip, ..region })
 }
 
 /// Sectors of data on a track, of which one ends before `end`, seen at an angle: all there are, if one of the next two
-/// tracks has them, since slips and remaps only take some away; else the most that one of them has.
+/// tracks has them, since slips and remaps only take some away; else the most that one of them has. Tracks of another
+/// kind tell nothing.
 fn track<D: Device>(eye: &mut Eye<D>, end: u64, (round, angle): (u32, f64), first: u64) -> Result<u64, BadInput> {
     let (whole, width, all) = (u64::from(round), 1.0 / f64::from(round), eye.bench.sectors());
-    let (mut begin, mut angle, mut most) = (end, angle, first);
+    let (mut begin, mut angle, mut most, mut alike) = (end, angle, first, 0);
     for _ in 0..2 {
         let last = begin + whole - 1;
         if most == whole || last >= all {
@@ -61,16 +74,87 @@ fn track<D: Device>(eye: &mut Eye<D>, end: u64, (round, angle): (u32, f64), firs
         if signed(far - angle - (last - begin) as f64 * width).abs() < 0.35 * width {
             return Ok(whole);
         }
-        let next = track_end(eye, (begin, angle), width, all)?.0;
-        most = if begin == end { next - begin } else { most.max(next - begin) };
+        let Line { end: next, per_sector, slipped } = line(eye, (begin, angle), width, all)?;
+        if (1.0 / per_sector + 0.5) as u32 == round {
+            let length = next - begin + slipped;
+            most = if alike == 0 { length } else { most.max(length) };
+            alike += 1;
+        }
         begin = next;
         angle = near(eye, begin.min(all - 1))?;
     }
-    Ok(most)
+    Ok(if alike == 0 && 2 * first > whole { whole } else { most })
+}
+
+/// Sectors in line on a track.
+#[derive(Clone, Copy, Debug)]
+struct Line {
+    /// The first that is not.
+    end: u64,
+    /// The turn of one, revolutions.
+    per_sector: f64,
+    /// Places passed over among them.
+    slipped: u64,
+}
+
+/// Sectors of a track, slipped ones included, from one on whose angle was seen, if they are about so wide.
+pub(super) fn left<D: Device>(eye: &mut Eye<D>, from: (u64, f64), width: f64) -> Result<u64, BadInput> {
+    let all = eye.bench.sectors();
+    let line = line(eye, from, width, all)?;
+    Ok(line.end - from.0 + line.slipped)
+}
+
+/// The sectors in line from one on, whose angle was seen, up to the end of its track. A step too small for the arm is no
+/// end but a slip.
+fn line<D: Device>(eye: &mut Eye<D>, from: (u64, f64), rough: f64, all: u64) -> Result<Line, BadInput> {
+    let first = from.0;
+    let (mut from, mut per_sector, mut slipped) = (from, rough, 0);
+    for _ in 0..SLIPS {
+        let (end, width) = track_end(eye, from, per_sector, all)?;
+        let line = Line { end, per_sector: if slipped == 0 { width } else { per_sector }, slipped };
+        if end >= all {
+            return Ok(line);
+        }
+        per_sector = line.per_sector;
+        let angle = near(eye, end)?;
+        let places = signed(angle - from.1 - (end - from.0) as f64 * width) / width;
+        let whole = libm::round(places);
+        let round = (1.0 / width + 0.5) as u64;
+        let beyond = end - first + slipped + whole.max(0.0) as u64 >= round;
+        if beyond || whole < 1.0 || whole * width > SLIP || (places - whole).abs() > 0.35 {
+            return Ok(line);
+        }
+        slipped += whole as u64;
+        from = (end, angle);
+    }
+    Ok(Line { end: from.0, per_sector, slipped })
 }
 
 fn plain(first: u64, round: u32, track: u64, turn: f64, angle: f64) -> Region {
-    Region { first, sectors: 0, skip: 0, round, track, turn, levels: Vec::new(), angle, slips: Vec::new() }
+    Region {
+        first,
+        sectors: 0,
+        skip: 0,
+        round,
+        track,
+        turn,
+        levels: Vec::new(),
+        angle,
+        runs: Vec::new(),
+        slips: Vec::new(),
+        bends: Vec::new(),
+    }
+}
+
+/// Of some widths the one that sectors from one on have, if any.
+fn familiar<D: Device>(eye: &mut Eye<D>, (first, angle): (u64, f64), widths: &[f64]) -> Result<Option<f64>, BadInput> {
+    let there = first + 4 * STEP;
+    if widths.is_empty() || there >= eye.bench.sectors() {
+        return Ok(None);
+    }
+    let turned = near(eye, there)? - angle;
+    let off = |width: f64| signed(turned - (4 * STEP) as f64 * width).abs() / width;
+    Ok(widths.iter().copied().min_by(|a, b| off(*a).total_cmp(&off(*b))).filter(|width| off(*width) < 0.1))
 }
 
 /// Turn of one sector, about: the median of three steps, looked at backwards, since what follows a read is in memory.

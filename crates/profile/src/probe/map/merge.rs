@@ -1,6 +1,6 @@
 //! Regions that repeat each other become one, with a further period.
 
-use super::Survey;
+use super::{Survey, cycle};
 use crate::estimate::{fraction, signed};
 use crate::map::{Level, Map};
 use block::Device;
@@ -8,7 +8,7 @@ use block::Device;
 impl<D: Device> Survey<'_, '_, '_, D> {
     /// The region just begun at a sector and an angle joins the two before it if all three repeat each other.
     pub(super) fn merge(&mut self, _first: u64, _angle: f64) {
-        while joined(&mut self.map) {}
+        while joined(&mut self.map) || cycle::joined(&mut self.map) {}
     }
 }
 
@@ -16,7 +16,14 @@ impl<D: Device> Survey<'_, '_, '_, D> {
 fn joined(map: &mut Map) -> bool {
     let [.., a, b, c] = &map.regions[..] else { return false };
     let length = |region: &crate::map::Region| (region.pattern(region.end() - 1) + 1) as i64;
-    let even = a.like(b) && b.like(c) && a.skip == 0 && b.skip == 0 && length(a) == length(b);
+    let even = !a.is_fragment()
+        && a.like(b)
+        && b.like(c)
+        && a.skip == 0
+        && b.skip == 0
+        && a.bends.is_empty()
+        && b.bends.is_empty()
+        && length(a) == length(b);
     let turn = signed(b.angle - a.angle);
     let sector = 1.0 / f64::from(a.round);
     if !even || signed(c.angle - b.angle - turn).abs() > 0.2 * sector || a.place(a.end() - 1).left != 1 {

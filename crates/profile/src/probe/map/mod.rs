@@ -1,21 +1,29 @@
 //! The block map, from angles alone: a region is learned from its first tracks, followed by leaps that double until one
 //! lands on another angle than predicted, and the first sector that deviates is found by halving. What deviates is a
-//! sector elsewhere, a slip, the end of a period, or another region. Angles tell sectors apart to less than half of
-//! one, so that leaps over thousands of tracks still tell a slipped sector.
+//! sector elsewhere, a slip, a track turned by more than the rule has it (a bend), the end of a period, or another region.
+//! Regions that repeat each other, one by one or several at a time, become periods of one. Angles tell sectors apart to
+//! less than half of one, so that leaps over thousands of tracks still tell a slipped sector.
 
+mod cycle;
 mod deviation;
 mod learn;
 mod merge;
 
+use crate::estimate::fraction;
 use crate::eye::Eye;
 use crate::map::{Map, Region};
-use block::{BadInput, Device};
-use deviation::Deviation;
+use block::{BadInput, Device, Time};
+use deviation::{Deviation, Off};
 
 /// The first leap, in tracks.
 const LEAP: u64 = 1;
 /// Regions, at most; more are no order that could be followed.
 const REGIONS: usize = 20_000;
+/// Patterns tried before a region is learned anew, and how many regions back they are looked for.
+const PATTERNS: usize = 4;
+const LOOKED_BACK: usize = 64;
+/// Bends in a row that repeat themselves and so are no irregularity.
+const ALIKE: usize = 12;
 /// Sectors in a row that lie elsewhere, at most.
 const ELSEWHERE: u64 = 64;
 /// Sectors slipped at once, at most.
@@ -37,6 +45,8 @@ pub struct Survey<'e, 'b, 'd, D> {
     pub eye: &'e mut Eye<'b, 'd, D>,
     /// What is mapped; the last region is under way.
     pub map: Map,
+    /// When to leave off; what is not mapped by then is taken to go on as before.
+    pub until: Time,
 }
 
 impl<D: Device> Survey<'_, '_, '_, D> {
@@ -49,19 +59,29 @@ impl<D: Device> Survey<'_, '_, '_, D> {
         let mut known = 0;
         while known < all {
             progress.at(known, all);
-            if self.map.regions.len() >= REGIONS {
-                let what = format!("its tracks follow no order: {REGIONS} regions up to sector {known} of {all}");
-                return Err(self.eye.bench.error(what, "this layout is not understood; report the drive"));
+            if !self.map.regions.is_empty() && self.leaves_off() {
+                self.map.guessed = Some(known);
+                self.close(all);
+                break;
             }
             let angle = self.seen(known)?;
             let region = self.begin(known, angle)?;
             self.map.regions.push(region);
             self.merge(known, angle);
-            known = self.follow(known, all, progress)?;
+            let region = self.current();
+            known = match region.is_fragment() {
+                true => (known + region.track - region.skip.min(region.track - 1)).min(all),
+                false => self.follow(known, all, progress)?,
+            };
             self.close(known);
         }
         progress.at(all, all);
         Ok(())
+    }
+
+    /// Whether there are more regions, or it takes longer, than can be borne.
+    fn leaves_off(&self) -> bool {
+        self.map.regions.len() >= REGIONS || self.eye.bench.now() >= self.until
     }
 
     /// The region under way ends before a sector.
@@ -73,7 +93,7 @@ impl<D: Device> Survey<'_, '_, '_, D> {
 
     /// The angle of a sector that must be readable, or the first one after it that is.
     fn seen(&mut self, sector: u64) -> Result<f64, BadInput> {
-        match self.eye.angle(sector)? {
+        match self.eye.recall(sector, None)? {
             Some(angle) => Ok(angle),
             None => Err(self.eye.bench.error(
                 format!("sector {sector} cannot be read, and begins what is to be learned"),
@@ -84,21 +104,67 @@ impl<D: Device> Survey<'_, '_, '_, D> {
 
     /// The region that begins at a sector: like the one before, if that is how it goes on, or another.
     fn begin(&mut self, first: u64, angle: f64) -> Result<Region, BadInput> {
-        if let Some(last) = self.map.regions.last().cloned() {
-            let base = Region { levels: Vec::new(), ..last.clone() };
-            for pattern in [&last, &base] {
-                let start = angle - 1.0 / f64::from(pattern.round);
-                let region = pattern.again(first, start);
-                if self.holds(&region, first)? {
-                    return Ok(region);
-                }
-                if last.levels.is_empty() {
-                    break;
-                }
+        for pattern in self.known_patterns() {
+            let region = pattern.again(first, angle);
+            let width = region.place(first).width();
+            let region = Region { angle: angle - width, ..region };
+            if self.holds(&region, first)? || self.holds_slipped(&region, first)? {
+                return Ok(region);
             }
         }
-        let learned = learn::region(self.eye, first, angle)?;
+        if let Some(region) = self.resumed(first, angle)? {
+            return Ok(region);
+        }
+        let learned = learn::region(self.eye, (first, angle), &self.known_widths())?;
         Ok(self.map.regions.last_mut().map_or(learned.clone(), |last| since_its_track(last, learned)))
+    }
+
+    /// The widths of sectors met lately.
+    fn known_widths(&self) -> Vec<f64> {
+        let lately = self.map.regions.iter().rev().take(LOOKED_BACK);
+        let runs = lately.flat_map(|region| region.runs.iter().map(|run| run.round).chain([region.round]));
+        let mut rounds: Vec<u32> = runs.filter(|round| *round > 2 * ELSEWHERE as u32).collect();
+        rounds.sort_unstable();
+        rounds.dedup();
+        rounds.into_iter().map(|round| 1.0 / f64::from(round)).collect()
+    }
+
+    /// What a new region may be like: the last one, what that is made of, and the last few that are not alike.
+    fn known_patterns(&self) -> Vec<Region> {
+        let regions = self.map.regions.iter().filter(|region| !region.is_fragment());
+        let mut known: Vec<Region> = Vec::new();
+        for (i, region) in regions.rev().take(LOOKED_BACK).enumerate() {
+            if i == 0 || (!region.levels.is_empty() && !known.iter().any(|other| other.like(region))) {
+                known.push(region.again(region.first, region.angle));
+            }
+            if i == 0 && !region.levels.is_empty() && region.runs.is_empty() {
+                known.push(Region { levels: Vec::new(), ..region.again(region.first, region.angle) });
+            }
+            if known.len() >= PATTERNS {
+                break;
+            }
+        }
+        known
+    }
+
+    /// The last pattern from somewhere in it on, as the track a sector is on tells.
+    fn resumed(&mut self, first: u64, angle: f64) -> Result<Option<Region>, BadInput> {
+        let Some(last) = self.map.regions.last().filter(|last| !last.levels.is_empty()).cloned() else {
+            return Ok(None);
+        };
+        let expected = last.place_at(last.pattern(first));
+        let left = learn::left(self.eye, (first, angle), expected.width())?;
+        for track in [expected.track, expected.track + 1, expected.track.saturating_sub(1)] {
+            let start = last.track_pattern(track);
+            let Some(gone) = last.place_at(start).left.checked_sub(left) else { continue };
+            let region = Region { skip: start + gone, ..last.again(first, last.angle) };
+            let place = region.place(first);
+            let region = Region { angle: fraction(region.angle + angle - place.width() - place.angle), ..region };
+            if self.holds(&region, first)? || self.holds_slipped(&region, first)? {
+                return Ok(Some(region));
+            }
+        }
+        Ok(None)
     }
 
     /// Whether a region begun at a sector goes on as its pattern says.
@@ -110,23 +176,42 @@ impl<D: Device> Survey<'_, '_, '_, D> {
         }
         let all = self.eye.bench.sectors();
         for sector in at.into_iter().rev().filter(|sector| *sector < all) {
-            if self.off(region, sector)?.is_none_or(|(_, agrees)| !agrees) {
+            if !self.off(region, sector)?.is_some_and(Off::agrees) {
                 return Ok(false);
             }
         }
         Ok(true)
     }
 
-    /// How far a sector's angle is from where a region has it, and whether that is as good as there. Nothing if it
-    /// cannot be read.
-    fn off(&mut self, region: &Region, sector: u64) -> Result<Option<(f64, bool)>, BadInput> {
-        let Some(angle) = self.eye.angle(sector)? else { return Ok(None) };
-        let off = deviation::off(region, sector, angle);
-        Ok(Some((off, self.agrees(region, off))))
+    /// The same, if places are passed over on the way: tracks begin later, then, by as much as they end sooner.
+    fn holds_slipped(&mut self, region: &Region, first: u64) -> Result<bool, BadInput> {
+        let (track, period) = (region.track, region.outermost().sectors);
+        let at = [first + track / 2, first + track + track / 2, first + period + track / 2];
+        let count = if region.levels.is_empty() { 2 } else { 3 };
+        let all = self.eye.bench.sectors();
+        for sector in at.into_iter().take(count).rev() {
+            if sector + 2 * track >= all {
+                return Ok(false);
+            }
+            let most = i64::from(region.place(sector).round / 32);
+            let slipped = self.off(region, sector)?.and_then(Off::whole).filter(|count| (0..=most).contains(count));
+            let Some(slipped) = slipped else { return Ok(false) };
+            let region = Region { slips: vec![(first + 1, slipped)], ..region.clone() };
+            let edge = region.next_track(sector);
+            if !self.off(&region, edge)?.is_some_and(Off::agrees)
+                || !self.off(&region, edge - 1)?.is_some_and(Off::agrees)
+            {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
-    fn agrees(&self, region: &Region, off: f64) -> bool {
-        off.abs() < 0.35 / f64::from(region.round)
+    /// How far a sector's angle is from where a region has it. Nothing if it cannot be read.
+    fn off(&mut self, region: &Region, sector: u64) -> Result<Option<Off>, BadInput> {
+        let place = region.place(sector);
+        let there = (place.angle + place.width(), place.width());
+        Ok(self.eye.recall(sector, Some(there))?.map(|angle| Off::new(region, sector, angle)))
     }
 
     /// Follows the region under way from a sector of it on; gives where it ends.
@@ -134,6 +219,9 @@ impl<D: Device> Survey<'_, '_, '_, D> {
         let mut known = from;
         let mut leap = 0;
         loop {
+            if self.leaves_off() {
+                return Ok(known);
+            }
             let region = self.current();
             leap = (2 * leap).max(LEAP * region.track);
             // Somewhere on a track, not at its edges.
@@ -147,7 +235,8 @@ impl<D: Device> Survey<'_, '_, '_, D> {
                 continue;
             }
             let (sector, angle) = self.first_deviation(known, target)?;
-            match self.classify(sector, angle)? {
+            let found = self.classify(sector, angle)?;
+            match found {
                 Deviation::Elsewhere(sectors) => {
                     known = sector + sectors.len() as u64 - 1;
                     self.map.remaps.extend(sectors);
@@ -158,6 +247,15 @@ impl<D: Device> Survey<'_, '_, '_, D> {
                     region.slips.push((sector, before + count));
                     known = sector;
                 }
+                Deviation::Bend(turn) => {
+                    let region = self.current_mut();
+                    let before = region.bends.last().map_or(0.0, |(_, turned)| *turned);
+                    region.bends.push((region.pattern(sector), before + turn));
+                    known = sector;
+                    if let Some(sector) = evenly_bent(region) {
+                        return Ok(sector);
+                    }
+                }
                 Deviation::End => return Ok(sector),
             }
             leap = 0;
@@ -167,16 +265,18 @@ impl<D: Device> Survey<'_, '_, '_, D> {
     /// Whether a leap lands where it should, as two sectors say; the region turns as the first has it, then.
     fn lands(&mut self, target: u64) -> Result<bool, BadInput> {
         let region = self.current();
-        let Some((off, agrees)) = self.off(&region, target)? else { return Ok(true) };
-        if !agrees {
+        // Not merely as good as there: the first look that is may be late by as much as the region is off.
+        let Some(angle) = self.eye.recall(target, None)? else { return Ok(true) };
+        let off = Off::new(&region, target, angle);
+        if !off.agrees() {
             return Ok(false);
         }
         // Another sector that is not by chance where it should be, too.
         let other = target.saturating_sub(region.track + region.track / 3).max(region.first);
-        if !self.off(&region, other)?.is_none_or(|(_, agrees)| agrees) {
+        if !self.off(&region, other)?.is_none_or(Off::agrees) {
             return Ok(false);
         }
-        self.current_mut().refine(target, off);
+        self.current_mut().refine(target, off.angle);
         Ok(true)
     }
 
@@ -188,6 +288,25 @@ impl<D: Device> Survey<'_, '_, '_, D> {
         let last = self.map.regions.len() - 1;
         &mut self.map.regions[last]
     }
+}
+
+/// Where a region ended if its last bends repeat themselves: nothing irregular, but another pattern. They are taken back.
+fn evenly_bent(region: &mut Region) -> Option<u64> {
+    let width = 1.0 / f64::from(region.round);
+    // Each against the one so many before it.
+    let like = |i: usize, period: usize| {
+        let step = |i: usize| (region.bends[i].0 - region.bends[i - 1].0, region.bends[i].1 - region.bends[i - 1].1);
+        let (a, b) = (step(i), step(i - period));
+        a.0 == b.0 && (a.1 - b.1).abs() < 0.3 * width
+    };
+    let count = region.bends.len();
+    let begin = (1..=count / 2).find_map(|period| {
+        let begin = count.checked_sub(ALIKE.max(2 * period) + 1)?;
+        (begin + 1 + period..count).all(|i| like(i, period)).then_some(begin)
+    })?;
+    let first = region.bends[begin].0;
+    region.bends.truncate(begin);
+    Some(region.sector_at(first))
 }
 
 /// A region that begins inside a track, where the tracks before it may go on by chance as its own do: it begins with its

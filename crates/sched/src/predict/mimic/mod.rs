@@ -393,6 +393,10 @@ impl Predictor for Mimic {
         if least.is_finite() { least as u64 } else { UNKNOWN }
     }
 
+    fn after(&self, _: &Lbn, at: Extent, _: Lbn, _: bool) -> (Lbn, u64) {
+        (at.end(), at.end().0)
+    }
+
     fn ticks(&self, span: Span) -> u64 {
         span.0
     }

@@ -102,14 +102,14 @@ pub(super) fn sampled(reach: i32, count: u32, draw: &mut dyn FnMut(u32) -> u32) 
 pub(super) struct Curve {
     /// By cell.
     strokes: Vec<Stroke>,
-    /// Their times in the middle.
+    /// Their times in the middle, infinite where they are not known.
     times: Vec<f32>,
 }
 
 /// The curve in one cell.
 #[derive(Clone, Copy, Debug)]
 struct Stroke {
-    /// In its middle, infinite where it is not known.
+    /// In its middle; where that is not known, what the nearest known one takes, and infinite where there is none.
     time: f32,
     middle: f32,
     /// How it rises before and after the middle.
@@ -122,8 +122,8 @@ struct Stroke {
 impl Curve {
     /// What distances like this one take; nothing before a few were seen.
     pub(super) fn time(&self, distance: i32) -> Option<f32> {
-        let stroke = &self.strokes[cell(distance)];
-        stroke.time.is_finite().then(|| stroke.at(distance))
+        let cell = cell(distance);
+        self.times[cell].is_finite().then(|| self.strokes[cell].at(distance))
     }
 
     /// What a point tells, where its mean counts for what it is worth.
@@ -165,8 +165,16 @@ impl Smooth {
             after: rise(at, Some(at + 1)).unwrap_or(0.0),
             weight: self.cells[at].weight(),
         };
-        let strokes: Vec<Stroke> = (0..self.cells.len()).map(stroke).collect();
-        Curve { times: strokes.iter().map(|stroke| stroke.time).collect(), strokes }
+        let mut strokes: Vec<Stroke> = (0..self.cells.len()).map(stroke).collect();
+        let times = strokes.iter().map(|stroke| stroke.time).collect();
+        // A mean of few samples is no surer where few others are known: it is drawn to what the next nearer takes.
+        for at in (SIDE + 1..strokes.len()).chain((0..SIDE).rev()) {
+            let nearer = if at > SIDE { at - 1 } else { at + 1 };
+            if !strokes[at].time.is_finite() {
+                (strokes[at].time, strokes[at].weight) = (strokes[nearer].time, strokes[nearer].weight);
+            }
+        }
+        Curve { times, strokes }
     }
 
     /// The device is no longer what it was: what comes now weighs more.

@@ -1,0 +1,362 @@
+//! A journal of what a device answered, so that a profile that was stopped goes on where it was.
+//!
+//! What a profile asks follows from its options and from what was answered before. Given the answers of the journal again,
+//! it comes to where the journal ends; from there on the device is asked. A simulated device lives through it all again,
+//! and must answer the same; for a real one it is over, and its clock has gone on.
+//!
+//! The file: a line of text that says of what profile it is, entries, and the checksum (FNV-1a, 64 bits) of all before. An
+//! entry is a number in seven bits a byte, the least first: the time passed since the last entry in ns, times four, plus
+//! what happened: 0, the time had gone on when a command was given, after so many that found it the same (a number
+//! follows); 1, nothing came back until then; 2, a command came back (its tag follows), or 3, it failed (tag and errno);
+//! after these two a byte of what was asked since the last.
+
+use block::{At, BadInput, Caps, Command, Device, Outcome, Span, Tag, Time, Verb};
+
+/// What every journal begins with.
+const BEGINS: &str = "halfturn profile journal 1: ";
+/// What to do about a journal that cannot be used.
+const ANEW: &str = "delete the file: the profile then begins anew";
+
+/// The answers so far.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Journal {
+    file: String,
+    title: String,
+    entries: Vec<u8>,
+}
+
+/// What has become of the answers in a journal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Past {
+    /// The device begins anew and lives through them again.
+    Again,
+    /// The device gave them, and goes on from there; so does its clock.
+    Over,
+}
+
+/// An entry of a journal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Entry {
+    /// The time had gone on when a command was given, after so many that found it the same.
+    Given(u64),
+    /// Nothing came back.
+    Nothing,
+    /// A command came back; a byte of what was asked.
+    Back(Tag, Outcome, u8),
+}
+
+fn checksum(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xCBF2_9CE4_8422_2325, |sum, byte| (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01B3))
+}
+
+/// Writes a number, seven bits a byte.
+fn put(bytes: &mut Vec<u8>, mut number: u128) {
+    while number >= 0x80 {
+        bytes.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    bytes.push(number as u8);
+}
+
+/// Reads a number from a place on, which moves on.
+fn get(bytes: &[u8], at: &mut usize) -> Option<u128> {
+    let mut number = 0u128;
+    for shift in (0..70).step_by(7) {
+        let byte = *bytes.get(*at)?;
+        *at += 1;
+        number |= u128::from(byte & 0x7F) << shift;
+        if byte < 0x80 {
+            return Some(number);
+        }
+    }
+    None
+}
+
+impl Journal {
+    /// An empty journal, of a profile of this title (one line), to be kept in a file.
+    #[must_use]
+    pub fn new(file: &str, title: &str) -> Journal {
+        Journal { file: file.into(), title: title.replace('\n', " "), entries: Vec::new() }
+    }
+
+    /// Reads what was kept in a file; it must be of the profile of this title.
+    ///
+    /// # Errors
+    /// When it is no journal, damaged or of another profile.
+    pub fn parse(file: &str, title: &str, bytes: &[u8]) -> Result<Journal, BadInput> {
+        let empty = Journal::new(file, title);
+        let Some(rest) = bytes.strip_prefix(BEGINS.as_bytes()) else {
+            return Err(empty.error("this is no journal of a profile", ANEW));
+        };
+        let (all, sum) = rest.split_at(rest.len().saturating_sub(8));
+        if sum != checksum(&bytes[..bytes.len() - sum.len()]).to_le_bytes() {
+            return Err(empty.error("the journal is damaged: its checksum does not fit", ANEW));
+        }
+        let end = all.iter().position(|byte| *byte == b'\n').unwrap_or(all.len());
+        let theirs = String::from_utf8_lossy(&all[..end]);
+        if theirs != empty.title {
+            let what = format!("this is the journal of another profile: {theirs}");
+            let mend = format!("give the command line it was begun with (this one is {}), or {ANEW}", empty.title);
+            return Err(empty.error(what, mend));
+        }
+        Ok(Journal { entries: all.get(end + 1..).unwrap_or_default().to_vec(), ..empty })
+    }
+
+    /// What is kept in the file.
+    #[must_use]
+    pub fn bytes(&self) -> Vec<u8> {
+        let mut bytes = format!("{BEGINS}{}\n", self.title).into_bytes();
+        bytes.extend_from_slice(&self.entries);
+        let sum = checksum(&bytes);
+        bytes.extend(sum.to_le_bytes());
+        bytes
+    }
+
+    /// Whether nothing was answered yet.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    fn error(&self, what: impl Into<String>, mend: impl Into<String>) -> BadInput {
+        BadInput::new(self.file.clone(), At::File, what, mend)
+    }
+
+    fn push(&mut self, passed: u64, entry: Entry) {
+        let kind = match entry {
+            Entry::Given(_) => 0,
+            Entry::Nothing => 1,
+            Entry::Back(_, Outcome::Ok, _) => 2,
+            Entry::Back(_, Outcome::Failed(_), _) => 3,
+        };
+        put(&mut self.entries, u128::from(passed) << 2 | kind);
+        match entry {
+            Entry::Given(before) => put(&mut self.entries, before.into()),
+            Entry::Nothing => {}
+            Entry::Back(tag, outcome, asked) => {
+                put(&mut self.entries, tag.0.into());
+                if let Outcome::Failed(errno) = outcome {
+                    put(&mut self.entries, u128::from(errno as u32));
+                }
+                self.entries.push(asked);
+            }
+        }
+    }
+
+    /// The entry at a place, which moves on, and the time passed before it.
+    fn entry(&self, at: &mut usize) -> Option<(u64, Entry)> {
+        let first = get(&self.entries, at)?;
+        let mut number = || get(&self.entries, at);
+        let entry = match first & 3 {
+            0 => Entry::Given(u64::try_from(number()?).ok()?),
+            1 => Entry::Nothing,
+            kind => {
+                let tag = Tag(u32::try_from(number()?).ok()?);
+                let outcome = match kind {
+                    2 => Outcome::Ok,
+                    _ => Outcome::Failed(u32::try_from(number()?).ok()? as i32),
+                };
+                let asked = *self.entries.get(*at)?;
+                *at += 1;
+                Entry::Back(tag, outcome, asked)
+            }
+        };
+        Some((u64::try_from(first >> 2).ok()?, entry))
+    }
+}
+
+/// A device whose answers are written down; those of a journal come first.
+pub struct Recorder<'r, D> {
+    device: D,
+    past: Past,
+    journal: Journal,
+    /// How far the journal has been read.
+    read: usize,
+    /// The time at the last entry, and the commands given since that found it the same.
+    time: Time,
+    given: u64,
+    /// A byte of what was asked since the last command came back.
+    asked: u8,
+    /// Commands not back yet.
+    flying: Vec<(Tag, Command)>,
+    /// Whether a command never came back: what follows is not kept.
+    lost: bool,
+    fault: Option<BadInput>,
+    keep: &'r mut dyn FnMut(&Journal),
+}
+
+impl<'r, D: Device> Recorder<'r, D> {
+    /// A device that goes on where a journal ends; `keep` is told of the journal whenever a command came back.
+    pub fn new(device: D, journal: Journal, past: Past, keep: &'r mut dyn FnMut(&Journal)) -> Recorder<'r, D> {
+        let time = if past == Past::Over && !journal.is_empty() { Time::ZERO } else { device.now() };
+        Recorder {
+            device,
+            past,
+            journal,
+            read: 0,
+            time,
+            given: 0,
+            asked: 0,
+            flying: Vec::new(),
+            lost: false,
+            fault: None,
+            keep,
+        }
+    }
+
+    /// The journal, and why it could not be followed, if so.
+    pub fn end(self) -> (Journal, Option<BadInput>) {
+        (self.journal, self.fault)
+    }
+
+    /// Whether the journal is still read.
+    fn replays(&self) -> bool {
+        self.read < self.journal.entries.len()
+    }
+
+    /// Whether the device is asked.
+    fn asks(&self) -> bool {
+        self.past == Past::Again || !self.replays()
+    }
+
+    fn fail(&mut self, what: &str) {
+        let error = self.journal.error(what, ANEW);
+        self.fault.get_or_insert(error);
+    }
+
+    /// The next entry of the journal and its time, if that is still read.
+    fn recall(&mut self) -> Option<(Time, Entry, usize)> {
+        if !self.replays() {
+            return None;
+        }
+        let mut at = self.read;
+        match self.journal.entry(&mut at) {
+            Some((passed, entry)) => Some((self.time + Span(passed), entry, at)),
+            None => {
+                self.fail("the journal is damaged: an entry is none");
+                None
+            }
+        }
+    }
+
+    /// Goes on to an entry.
+    fn advance(&mut self, time: Time, entry: Entry) {
+        if !self.replays() && !self.lost {
+            self.journal.push(time.since(self.time).0, entry);
+            self.read = self.journal.entries.len();
+        }
+        (self.time, self.given) = (time, 0);
+    }
+
+    /// What the journal has for `next`, if it fits what was asked and what the device says.
+    fn recalled(&mut self, until: Time) -> Option<Option<(Time, Tag, Outcome)>> {
+        let (time, entry, read) = self.recall()?;
+        let answer = match entry {
+            Entry::Given(_) => None,
+            Entry::Nothing => Some(None),
+            Entry::Back(tag, outcome, asked) => (asked == self.asked).then_some(Some((time, tag, outcome))),
+        };
+        let Some(answer) = answer else {
+            self.fail("the journal does not fit what is asked now: another version kept it");
+            return None;
+        };
+        if self.past == Past::Again {
+            let real = self.device.next(until);
+            if real.is_none() && answer.is_some() {
+                return None;
+            }
+            if real != answer || self.device.now() != time {
+                self.fail("the device does not answer as when the journal was kept");
+                return None;
+            }
+        }
+        self.read = read;
+        (self.time, self.given) = (time, 0);
+        Some(answer)
+    }
+}
+
+/// A byte of a command and what was asked before it.
+fn mixed(before: u8, tag: Tag, command: Command) -> u8 {
+    let verb = match command.verb {
+        Verb::Read => 1,
+        Verb::Write { fua: false } => 2,
+        Verb::Write { fua: true } => 3,
+        Verb::Seek => 4,
+        Verb::Flush => 5,
+    };
+    let parts = [u64::from(before), u64::from(tag.0), verb, command.at.start.0, command.at.blocks.into()];
+    let bytes: Vec<u8> = parts.iter().flat_map(|part| part.to_le_bytes()).collect();
+    (checksum(&bytes) >> 32) as u8
+}
+
+impl<D: Device> Device for Recorder<'_, D> {
+    fn caps(&self) -> Caps {
+        self.device.caps()
+    }
+
+    fn now(&self) -> Time {
+        self.time
+    }
+
+    fn issue(&mut self, tag: Tag, command: Command) {
+        if self.fault.is_some() {
+            return;
+        }
+        self.asked = mixed(self.asked, tag, command);
+        self.flying.push((tag, command));
+        let recalled = self.recall();
+        if self.asks() {
+            self.device.issue(tag, command);
+        }
+        match recalled {
+            Some((time, Entry::Given(before), read)) if before == self.given => {
+                self.read = read;
+                (self.time, self.given) = (time, 0);
+            }
+            None if self.device.now() > self.time => {
+                let (now, given) = (self.device.now(), self.given);
+                self.advance(now, Entry::Given(given));
+            }
+            _ => self.given += 1,
+        }
+    }
+
+    fn next(&mut self, until: Time) -> Option<(Time, Tag, Outcome)> {
+        if self.fault.is_some() {
+            return None;
+        }
+        let replayed = self.replays();
+        let answer = match replayed {
+            true => self.recalled(until)?,
+            false => {
+                let answer = self.device.next(until);
+                match answer {
+                    Some((end, tag, outcome)) => self.advance(end, Entry::Back(tag, outcome, self.asked)),
+                    None => {
+                        // Resumed, it is asked again.
+                        self.lost |= !self.flying.is_empty();
+                        self.advance(self.device.now(), Entry::Nothing);
+                    }
+                }
+                answer
+            }
+        };
+        if let Some((_, tag, _)) = answer {
+            self.flying.retain(|flying| flying.0 != tag);
+            self.asked = 0;
+            if !replayed && !self.lost {
+                (self.keep)(&self.journal);
+            }
+        }
+        // Where nothing is in flight, the time that has passed since is kept with what is asked next.
+        if replayed && !self.replays() && self.past == Past::Over && !self.flying.is_empty() {
+            self.time = self.time.max(self.device.now());
+            for (tag, command) in std::mem::take(&mut self.flying) {
+                self.device.issue(tag, command);
+                self.flying.push((tag, command));
+            }
+        }
+        answer
+    }
+}

@@ -1,0 +1,75 @@
+//! Cylinders that hold no data, between one region and the next: spares and defects nobody can read. The arm knows them:
+//! to cross a border takes as long as the seek over all the cylinders there are.
+
+use super::arm::{Track, Way, reach};
+use super::seek::{Moves, passed};
+use crate::eye::Eye;
+use crate::map::{Address, Arrangement, Geometry};
+use block::{BadInput, Device, Verb};
+
+/// Borders crossed, at most.
+const MOST: usize = 96;
+/// Cylinders to either side of a border that are used, at most.
+const NEAR: u64 = 3;
+/// Cylinders without data, at most.
+const HIDDEN: u64 = 256;
+
+/// Moves the cylinders of regions on by what the arm finds between them; gives how many that were.
+///
+/// # Errors
+/// As [`crate::bench::Bench::read`].
+pub fn learn<D: Device>(eye: &mut Eye<D>, geometry: &mut Geometry, moves: &Moves) -> Result<u64, BadInput> {
+    let borders = geometry.map.regions.len().saturating_sub(1);
+    if geometry.arrangement != Arrangement::Heads || borders > MOST || moves.points.len() < 3 {
+        return Ok(0);
+    }
+    let mut hidden = Vec::with_capacity(borders);
+    for border in 0..borders {
+        // Twice, before it is believed.
+        let found = across(eye, geometry, moves, border)?;
+        let again = if found > 0 { across(eye, geometry, moves, border)? } else { 0 };
+        hidden.push(found.min(again));
+    }
+    let mut before = 0;
+    for (cylinder, hidden) in geometry.cylinders[1..].iter_mut().zip(hidden) {
+        before += hidden;
+        *cylinder += before;
+    }
+    Ok(before)
+}
+
+/// The two tracks nearest a border that are on one head, and how far apart they seem.
+fn nearest(geometry: &Geometry, border: usize) -> Option<((u64, u64), u64)> {
+    let [before, after] = &geometry.map.regions[border..border + 2] else { return None };
+    let last = geometry.address(border, before.place(before.end() - 1).track).cylinder;
+    let first = geometry.address(border + 1, after.place(after.first).track).cylinder;
+    let at = |cylinder, head| geometry.track(Address { cylinder, head });
+    (0..NEAR * NEAR * geometry.heads).find_map(|i| {
+        let (step, head) = (i / geometry.heads, i % geometry.heads);
+        let (low, high) = (last.checked_sub(step / NEAR)?, first + step % NEAR);
+        let (from, to) = (at(low, head)?, at(high, head)?);
+        (from.0 == border && to.0 == border + 1 && high > low).then_some(((from.1, to.1), high - low))
+    })
+}
+
+/// Cylinders that cannot be seen at a border.
+fn across<D: Device>(eye: &mut Eye<D>, geometry: &Geometry, moves: &Moves, border: usize) -> Result<u64, BadInput> {
+    let Some(((from, to), distance)) = nearest(geometry, border) else { return Ok(0) };
+    let [before, after] = [border, border + 1].map(|index| &geometry.map.regions[index]);
+    let ends = [Track { region: before, number: from }, Track { region: after, number: to }];
+    let found = reach(eye, Verb::Read, |eye| match eye.bench.draw.below(2) {
+        0 => Way::new(ends[0], ends[1]),
+        _ => Way::new(ends[1], ends[0]),
+    })?;
+    let Some(found) = found else { return Ok(0) };
+    let width = 0.5 * (1.0 / f64::from(before.round) + 1.0 / f64::from(after.round));
+    let sector = width * eye.clock.period / 1e6;
+    let mean = found.reach.mean - passed(moves, sector);
+    let error = 6.0 * moves.spread / libm::sqrt(found.reach.trials as f64) + 0.15 * sector + 0.01;
+    let curve = |distance: u64| moves.reach(distance, false);
+    if (mean - curve(distance)).abs() < error {
+        return Ok(0);
+    }
+    let off = |hidden: &u64| (mean - curve(distance + hidden)).abs();
+    Ok((0..=HIDDEN).min_by(|a, b| off(a).total_cmp(&off(b))).filter(|hidden| off(hidden) < error).unwrap_or(0))
+}

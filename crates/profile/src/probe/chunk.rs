@@ -1,0 +1,158 @@
+//! The chunk: throughput of commands of one size in a row, by size. The optimal range begins where a smaller chunk would
+//! make the host the bottleneck, and ends where the firmware handles larger ones badly (Virtual IO, Section 3.1 and 3.4;
+//! Figures 5 and 6).
+//!
+//! Each run begins after a command that ends where it starts, so that how the platter stood costs all runs the same. Of
+//! writes, which lose a revolution before they begin and end with a flush, a short run is taken off a long one.
+
+use super::write::THROUGH;
+use crate::estimate::median;
+use crate::eye::Eye;
+use crate::map::Geometry;
+use block::{BadInput, Device, Extent, Span, Verb};
+
+/// The largest chunk tried, blocks (SYSTEM.md, Section 3).
+pub const MOST: u32 = 4096;
+/// A chunk is optimal with this share of the best throughput.
+pub const FULL: f64 = 0.99;
+/// Throughputs within this share of each other are alike: runs begin and end at different places of a track.
+const ALIKE: f64 = 0.97;
+/// A run: tracks, and chunks, at least.
+const TRACKS: u64 = 48;
+const CHUNKS: u64 = 12;
+/// And commands, at most.
+const COMMANDS: u64 = 1000;
+/// Runs of each size.
+const RUNS: usize = 3;
+/// A run that has taken so long is long enough, ns, if it had so many commands.
+const LONG: (Span, u64) = (Span(1_000_000_000), 32);
+
+/// Throughput by chunk.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Chunks {
+    /// Blocks of a chunk, ascending, and 10^6 bytes/s.
+    pub sweep: Vec<(u32, f64)>,
+    /// The smallest and the largest optimal chunk, blocks.
+    pub optimal: Option<(u32, u32)>,
+}
+
+/// The chunks of a sweep, with sectors of so many blocks: two sizes for each doubling.
+#[must_use]
+pub fn sizes(sector: u32) -> Vec<u32> {
+    let doubled = (0..=MOST.ilog2()).map(|power| 1u32 << power);
+    let sizes = doubled.flat_map(|size| [size, size + size / 2]);
+    let mut sizes: Vec<u32> = sizes.filter(|size| size.is_multiple_of(sector) && *size <= MOST).collect();
+    sizes.dedup();
+    sizes
+}
+
+/// Sweeps over the chunks of reads, or of writes where that is allowed, on the fastest tracks there are. Nothing where they
+/// are too few.
+///
+/// # Errors
+/// As [`crate::bench::Bench::read`].
+pub fn learn<D: Device>(
+    eye: &mut Eye<D>,
+    geometry: &Geometry,
+    verb: Verb,
+    (low, high): (u64, u64),
+) -> Result<Chunks, BadInput> {
+    let shift = eye.bench.shift;
+    let overlap = |region: &&crate::map::Region| region.end().min(high).saturating_sub(region.first.max(low));
+    let wide = |region: &&crate::map::Region| overlap(region) >= 2 * TRACKS * region.track;
+    let Some(region) = geometry.map.regions.iter().filter(wide).max_by_key(|region| region.round) else {
+        return Ok(Chunks::default());
+    };
+    let (low, high) = (region.first.max(low), region.end().min(high));
+    let room = high - low - region.track - 1;
+    let most = (TRACKS * region.track).max(CHUNKS * u64::from(MOST >> shift)).min(room);
+    // The same for all sizes: places differ by more than throughputs that count as full.
+    let starts = [(); RUNS].map(|()| region.next_track(low + eye.bench.draw.below(room - most + 1)).max(low + 1));
+    let mut sweep = Vec::new();
+    for size in sizes(1 << shift) {
+        let chunk = u64::from(size >> shift);
+        let want = (TRACKS * region.track).max(CHUNKS * chunk);
+        if want > most {
+            break;
+        }
+        let want = (want / chunk).min(COMMANDS) * chunk;
+        let mut rates = Vec::new();
+        for start in starts {
+            let short = match verb.writes() {
+                true => run(eye, verb, (start, want), chunk, 4)?,
+                false => Some((0, Span::ZERO)),
+            };
+            let long = run(eye, verb, (start, want), chunk, 1)?;
+            if let (Some(short), Some(long)) = (short, long) {
+                let (sectors, took) = (long.0.saturating_sub(short.0), long.1.less(short.1));
+                rates.push((sectors << shift) as f64 * 512.0 / 1e6 / took.as_secs().max(1e-9));
+            }
+        }
+        // What a device does not take, it does not take larger.
+        if rates.is_empty() {
+            break;
+        }
+        sweep.push((size, median(&rates)));
+    }
+    Ok(Chunks { optimal: optimal(&sweep), sweep })
+}
+
+/// One run over a part of so many sectors from one on: how many, and what they took; nothing if a command fails.
+fn run<D: Device>(
+    eye: &mut Eye<D>,
+    verb: Verb,
+    (start, want): (u64, u64),
+    chunk: u64,
+    part: u64,
+) -> Result<Option<(u64, Span)>, BadInput> {
+    let shift = eye.bench.shift;
+    let before = match verb.writes() {
+        true => eye.bench.write(THROUGH, start - 1, 1)?,
+        false => {
+            eye.bench.forget(start - 1)?;
+            eye.bench.read_medium(start - 1)?
+        }
+    };
+    if before.is_none() {
+        return Ok(None);
+    }
+    let began = eye.bench.now();
+    let (mut at, mut commands) = (start, 0);
+    let long = Span(LONG.0.0 / part);
+    // Whole chunks, and no more than there is room for.
+    let end = start + want / part / chunk * chunk;
+    while at < end && (eye.bench.now().since(began) < long || commands < LONG.1 / part) {
+        if !eye.bench.command(verb, Extent::new(at << shift, (chunk << shift) as u32))?.done {
+            return Ok(None);
+        }
+        at += chunk;
+        commands += 1;
+    }
+    if verb.writes() {
+        eye.bench.command(Verb::Flush, Extent::new(0, 0))?;
+    }
+    Ok(Some((at - start, eye.bench.now().since(began))))
+}
+
+/// The smallest and the largest chunk with nearly the best throughput.
+fn optimal(sweep: &[(u32, f64)]) -> Option<(u32, u32)> {
+    let highest = sweep.iter().map(|(_, rate)| *rate).fold(0.0, f64::max);
+    // Not the luckiest of those that are as good.
+    let best = median(&sweep.iter().map(|(_, rate)| *rate).filter(|rate| *rate >= ALIKE * highest).collect::<Vec<_>>());
+    let full = |point: &&(u32, f64)| point.1 >= FULL * best;
+    Some((sweep.iter().find(full)?.0, sweep.iter().rfind(full)?.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_begins_and_ends_where_throughput_does() {
+        assert_eq!(sizes(8)[..5], [8, 16, 24, 32, 48]);
+        assert_eq!(sizes(1).last(), Some(&MOST));
+        let sweep = [(1, 5.0), (2, 9.0), (3, 9.95), (4, 10.0), (6, 9.92), (8, 8.0)];
+        assert_eq!(optimal(&sweep), Some((3, 6)));
+        assert_eq!(optimal(&[]), None);
+    }
+}

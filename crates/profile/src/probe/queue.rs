@@ -1,0 +1,79 @@
+//! The queue in the device: whether commands given together come back in the order the arm can reach them, not in that in
+//! which they were given.
+
+use crate::estimate::fraction;
+use crate::eye::Eye;
+use crate::map::Geometry;
+use crate::probe::seek::Moves;
+use block::{BadInput, Device, Extent, Verb};
+
+/// Batches given, and reads of one, at most.
+const BATCHES: usize = 24;
+const BATCH: usize = 8;
+/// A queue orders by position if so much of what it picks is what the arm reaches soonest; drawn blindly it would be a
+/// quarter or so.
+const SURE: f64 = 0.6;
+
+/// What a device does with several commands at once.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Queue {
+    /// Commands it takes at once.
+    pub depth: u16,
+    /// Share of the reads that another, given later, overtook.
+    pub overtaken: f64,
+    /// Share of the picks that were what the arm would reach soonest.
+    pub soonest: f64,
+}
+
+impl Queue {
+    /// Whether it orders what is in it by position.
+    #[must_use]
+    pub fn reorders(&self) -> bool {
+        self.overtaken > 0.1 && self.soonest > SURE
+    }
+}
+
+/// Learns what becomes of reads given together.
+///
+/// # Errors
+/// As [`crate::bench::Bench::read`].
+pub fn learn<D: Device>(eye: &mut Eye<D>, geometry: &Geometry, moves: &Moves) -> Result<Queue, BadInput> {
+    let depth = eye.bench.depth();
+    let mut queue = Queue { depth, ..Queue::default() };
+    let batch = BATCH.min(usize::from(depth));
+    if batch < 3 {
+        return Ok(queue);
+    }
+    let (mut overtaken, mut soonest, mut picks, mut reads) = (0, 0, 0, 0);
+    for _ in 0..BATCHES {
+        let sectors: Vec<u64> = (0..batch).map(|_| eye.bench.draw.below(eye.bench.sectors())).collect();
+        let shift = eye.bench.shift;
+        // Looks at the clock before, if that is due.
+        let start = eye.bench.draw.below(eye.bench.sectors());
+        eye.angle(start)?;
+        let at: Vec<Extent> = sectors.iter().map(|sector| Extent::new(sector << shift, 1)).collect();
+        let ends = eye.bench.together(Verb::Read, &at)?;
+        let mut order: Vec<usize> = (0..batch).collect();
+        order.sort_by_key(|i| ends[*i].end);
+        reads += batch;
+        overtaken += (0..batch).filter(|i| (i + 1..batch).any(|later| ends[later].end < ends[*i].end)).count();
+        // The first went off alone; the last had no choice.
+        for place in 1..batch - 1 {
+            let (from, now) = (sectors[order[place - 1]], ends[order[place - 1]].end);
+            let here = geometry.address_of(from);
+            let reached = |i: &usize| {
+                let to = geometry.address_of(sectors[*i]);
+                let period = eye.clock.period / 1e6;
+                let begins = moves.reach(here.cylinder.abs_diff(to.cylinder), here.head != to.head) / period;
+                let angle = geometry.map.place(sectors[*i]).angle;
+                begins + fraction(angle - eye.clock.phase(now) - begins)
+            };
+            let best = order[place..].iter().min_by(|a, b| reached(a).total_cmp(&reached(b)));
+            picks += 1;
+            soonest += usize::from(best == Some(&order[place]));
+        }
+    }
+    queue.overtaken = overtaken as f64 / reads as f64;
+    queue.soonest = soonest as f64 / f64::from(picks.max(1));
+    Ok(queue)
+}

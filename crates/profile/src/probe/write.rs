@@ -1,0 +1,200 @@
+//! What writing takes beyond reading: the overhead, settling, switches, and a seek curve of its own if there is one.
+//!
+//! The arm comes from anywhere by a read and ends in a write inside the scratch that completes on the medium, so that even
+//! a small scratch shows long seeks. A write completes at its sector's angle as a read does, but for a constant: it is
+//! found first, and taken off (SYSTEM.md, Section 3).
+
+use super::arm::{Found, Reach, Way, common_spread, reach};
+use super::field::Field;
+use super::large::{self, Large};
+use super::seek::{Moves, Point, reads_ahead};
+use super::transfer;
+use crate::estimate::{median, signed, spread};
+use crate::eye::Eye;
+use block::{BadInput, Device, Verb};
+
+/// A write that completes on the medium.
+pub(super) const THROUGH: Verb = Verb::Write { fua: true };
+/// Sectors whose completions by a write and by a read are compared.
+const PAIRS: usize = 15;
+/// Ways to go a distance, at least, for it to be measured.
+const WAYS: usize = 4;
+
+/// What writing takes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Writes {
+    /// Whether writes come back done.
+    pub done: bool,
+    /// How much later than a read of a sector a write of it completes, ms.
+    pub lag: f64,
+    /// Reach of a write on the track the arm is on, without the sector's passing and its way over the bus, ms; nothing if
+    /// it could not be measured.
+    pub overhead: Option<f64>,
+    /// The same of a read and of a write that follow a write.
+    pub after_write: [Option<f64>; 2],
+    /// Reach of a head switch that ends in a write.
+    pub switch: Option<Reach>,
+    /// Reaches of seeks that end in a write, ascending.
+    pub points: Vec<Point>,
+    /// What a write adds to a move of the arm, ms.
+    pub settle: f64,
+    /// Whether seeks that end in a write follow a curve of their own, not that of reads and the settling.
+    pub own_curve: bool,
+    /// What large writes lose, if they do.
+    pub large: Option<Large>,
+    /// Whether a write of a track begins wherever the head lands.
+    pub on_arrival: Option<bool>,
+    /// Whether a write loses a revolution in going on to the next head.
+    pub lost_at_head: Option<bool>,
+    /// Whether it does in going on to the next cylinder.
+    pub lost_at_cylinder: Option<bool>,
+}
+
+/// Learns what writing takes, a sector being `bus` ms on the bus; what the scratch is too small for is left out.
+///
+/// # Errors
+/// As [`crate::bench::Bench::write`].
+pub fn learn<D: Device>(eye: &mut Eye<D>, field: &Field, moves: &Moves, bus: f64) -> Result<Writes, BadInput> {
+    let Some(lag) = lag(eye, field)? else { return Ok(Writes::default()) };
+    eye.write_lag = lag;
+    let mut writes = Writes { done: true, lag, ..Writes::default() };
+    if field.track(eye).is_none() {
+        return Ok(writes);
+    }
+    let stop = if reads_ahead(eye)? { 0.5 } else { 0.0 };
+    let mut found: Vec<(u64, Found)> = Vec::new();
+    for point in &moves.points {
+        found.extend(ending(eye, field, (point.distance, 0), stop)?.map(|found| (point.distance, found)));
+    }
+    if field.geometry.heads > 1 {
+        writes.switch = ending(eye, field, (0, 1), stop)?.map(|found| found.reach);
+    }
+    // While the arm moves the sector comes over the bus; here it must come first.
+    writes.overhead = still(eye, field, THROUGH, false)?.map(|reach| reach - bus);
+    writes.after_write =
+        [still(eye, field, Verb::Read, true)?, still(eye, field, THROUGH, true)?.map(|reach| reach - bus)];
+    let spread = common_spread(&found.iter().map(|(_, found)| found.clone()).collect::<Vec<_>>());
+    writes.points = found.iter().map(|(distance, found)| Point { distance: *distance, reach: found.reach }).collect();
+    settle(&mut writes, moves, spread);
+    let pick = |eye: &mut Eye<D>| field.track(eye);
+    writes.on_arrival = transfer::on_arrival(eye, field.geometry, THROUGH, &mut |eye| pick(eye))?;
+    if writes.on_arrival == Some(false) {
+        writes.large = large::learn(eye, field.geometry, THROUGH, (field.first, field.end))?;
+    }
+    writes.lost_at_head = transfer::lost(eye, field.geometry, THROUGH, false, &mut |eye| pick(eye))?;
+    writes.lost_at_cylinder = transfer::lost(eye, field.geometry, THROUGH, true, &mut |eye| pick(eye))?;
+    Ok(writes)
+}
+
+/// How much later than a read of a sector a write of it completes, ms.
+fn lag<D: Device>(eye: &mut Eye<D>, field: &Field) -> Result<Option<f64>, BadInput> {
+    let mut offs = Vec::new();
+    for _ in 0..2 * PAIRS {
+        let sector = field.first + eye.bench.draw.below(field.end - field.first);
+        let Some(angle) = eye.angle(sector)? else { continue };
+        // Another phase of the host against the platter each time.
+        let pause = eye.bench.draw.below(eye.clock.period as u64);
+        eye.bench.idle(block::Span(pause));
+        if let Some(reply) = eye.bench.write(THROUGH, sector, 1)? {
+            offs.push(signed(eye.clock.phase(reply.end) - angle));
+        }
+        if offs.len() == PAIRS {
+            break;
+        }
+    }
+    Ok((offs.len() > PAIRS / 2).then(|| median(&offs) * eye.clock.period / 1e6))
+}
+
+/// The reach over so many cylinders and heads to a write, without what passes.
+fn ending<D: Device>(
+    eye: &mut Eye<D>,
+    field: &Field,
+    (distance, heads): (u64, u64),
+    stop: f64,
+) -> Result<Option<Found>, BadInput> {
+    let ways = field.ways(eye, distance, heads);
+    over(eye, THROUGH, ways, stop)
+}
+
+/// The reach on a track of the field, after a read or a write, without the sector's passing, ms.
+fn still<D: Device>(eye: &mut Eye<D>, field: &Field, verb: Verb, written: bool) -> Result<Option<f64>, BadInput> {
+    let ways = field.ways(eye, 0, 0).into_iter().map(|Way { to, .. }| Way { written, ..Way::new(to, to) }).collect();
+    Ok(over(eye, verb, ways, 0.0)?.map(|found| found.reach.mean))
+}
+
+/// The reach over ways, without the sector's passing and, where the arm was called off reading on, the share `stop` of the
+/// one it was reading.
+fn over<D: Device>(eye: &mut Eye<D>, verb: Verb, ways: Vec<Way>, stop: f64) -> Result<Option<Found>, BadInput> {
+    if ways.len() < WAYS {
+        return Ok(None);
+    }
+    let found = reach(eye, verb, |eye| ways[eye.bench.draw.below(ways.len() as u64) as usize])?;
+    let width = |way: &Way| 1.0 / f64::from(way.to.region.round) + stop / f64::from(way.from.region.round);
+    let passing = ways.iter().map(width).sum::<f64>() / ways.len() as f64 * eye.clock.period / 1e6;
+    Ok(found.map(|found| found.later_by(-passing)))
+}
+
+/// What a write adds to a move, and whether that is the same for all.
+fn settle(writes: &mut Writes, moves: &Moves, noise: f64) {
+    let overhead = writes.overhead(moves);
+    let added = |point: &Point| {
+        let read = moves.points.iter().find(|read| read.distance == point.distance)?;
+        Some((point.reach.mean - overhead) - (read.reach.mean - moves.overhead()))
+    };
+    let added: Vec<f64> = writes.points.iter().filter_map(added).collect();
+    let at_switch =
+        writes.switch.zip(moves.switch).map(|(write, read)| write.mean - overhead - read.mean + moves.overhead());
+    // The mean of some twenty trials at each end.
+    let sure = 0.05 + 0.7 * noise;
+    let third = added.len().div_ceil(3);
+    let ends = median(&added[..third]) - median(&added[added.len() - third..]);
+    writes.own_curve = ends.abs() > sure || spread(&added) > 1.5 * sure;
+    writes.settle = match (writes.own_curve, at_switch) {
+        (true, switch) => switch.unwrap_or(0.0),
+        (false, Some(switch)) if added.is_empty() => switch,
+        (false, _) => median(&added),
+    }
+    .max(0.0);
+    let least = median(&added);
+    if let Some(overhead) = writes.overhead.as_mut().filter(|_| least < 0.0 && !writes.own_curve) {
+        // The sector's way over a bus nothing is known of: hidden by a move, and not by none.
+        *overhead += least;
+        writes.after_write[1] = writes.after_write[1].map(|after| after + least);
+    }
+}
+
+impl Writes {
+    /// The overhead, or that of reads where it could not be measured, ms.
+    #[must_use]
+    pub fn overhead(&self, moves: &Moves) -> f64 {
+        self.overhead.unwrap_or(moves.overhead())
+    }
+
+    /// Seek times before a write, without the settling: cylinders and ms, ascending, never shorter for a longer way. Beyond
+    /// what was measured, as reads.
+    #[must_use]
+    pub fn curve(&self, moves: &Moves) -> Vec<(u32, f64)> {
+        let overhead = self.overhead(moves) + self.settle;
+        let measured = self.points.iter().map(|point| (point.distance as u32, point.reach.mean - overhead));
+        let farthest = self.farthest();
+        let reads = moves.curve();
+        // Beyond, they go on at the distance from the curve of reads that they had reached.
+        let last = self.points.last().map_or(0.0, |point| {
+            point.reach.mean - overhead - disk::SeekCurve::Table(reads.clone()).ms(point.distance as u32)
+        });
+        let beyond =
+            reads.iter().filter(|(distance, _)| u64::from(*distance) > farthest).map(|(d, ms)| (*d, ms + last));
+        let mut least = 0.0f64;
+        let point = |(distance, ms): (u32, f64)| {
+            least = least.max(ms);
+            (distance, libm::round(least * 1e6) / 1e6)
+        };
+        measured.chain(beyond).map(point).collect()
+    }
+
+    /// The longest distance measured, cylinders.
+    #[must_use]
+    pub fn farthest(&self) -> u64 {
+        self.points.last().map_or(0, |point| point.distance)
+    }
+}

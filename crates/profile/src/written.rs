@@ -1,0 +1,120 @@
+//! What was learned by writing, put into the drive file that reads alone would give.
+
+use crate::probe::buffer::Buffer;
+use crate::probe::write::Writes;
+use crate::profile::{Known, ms};
+use disk::{After, DrivePlan, SeekCurve};
+
+/// A difference that a reach does not show for certain, ms.
+const UNSURE: f64 = 0.05;
+
+impl Known {
+    /// The plan of a drive, with what is known of its writes.
+    pub(crate) fn written(&self, mut plan: DrivePlan) -> DrivePlan {
+        let Some((writes, buffer, _)) = self.writes.as_ref().filter(|(writes, ..)| writes.done) else { return plan };
+        let block = self.cache.block_ns() / 1e6;
+        let sector = block * f64::from(1u32 << self.shift);
+        // A completion later than a read's is the drive's; an earlier one makes the read's late.
+        let later = writes.lag + block;
+        plan.overheads.done = After { read: ms(-later), write: ms(later) };
+        let early = (-later).max(0.0);
+        plan.overheads.read = plan.overheads.read.less(ms(early));
+        plan.overheads.hit = plan.overheads.hit.less(ms(early));
+        let overhead = |reach: f64| ms(reach - block - early);
+        let [read, write] = writes.after_write;
+        plan.overheads.read.write = read.map_or(plan.overheads.read.read, overhead);
+        let after_read = writes.overhead(&self.moves);
+        plan.overheads.write = After { read: overhead(after_read), write: overhead(write.unwrap_or(after_read)) };
+        plan.switches.write_settle = ms(writes.settle);
+        if writes.own_curve {
+            plan.seek_write = Some(SeekCurve::Table(writes.curve(&self.moves)));
+        }
+        let head = self.head_switch();
+        let lost = [
+            writes.lost_at_head.unwrap_or(self.transfer.lost_at_head),
+            writes.lost_at_cylinder.unwrap_or(self.transfer.lost_at_cylinder),
+        ];
+        let (at_head, at_cylinder) = self.crossings(head, lost);
+        (plan.switches.head_write, plan.switches.cylinder_write) = (ms(at_head), ms(at_cylinder));
+        // A write that follows a head switch sooner than a read does shows what it switches in.
+        let switch = writes.switch.map(|switch| switch.mean - writes.overhead(&self.moves) - writes.settle);
+        if let Some(switch) = switch.filter(|switch| *switch < head - 2.0 * UNSURE) {
+            plan.switches.head_write = ms(switch);
+        }
+        plan.overheads.large = match (self.large, writes.large) {
+            (None, None) => None,
+            (reads, large) => Some(disk::Large {
+                above: reads.or(large).map_or(0, |large| large.above),
+                read: reads.map_or(1.0, |large| large.share),
+                write: large.or(reads.filter(|_| writes.on_arrival != Some(false))).map_or(1.0, |large| large.share),
+            }),
+        };
+        plan.access.writes = writes.on_arrival.unwrap_or(plan.access.reads);
+        if buffer.blocks > 0 {
+            let [read, write] = buffer.response.map(|response| ms(response - sector - later.max(0.0)));
+            plan.overheads.buffered = After { read, write };
+            plan.cache.write_buffer = buffer.blocks.min(u64::from(u32::MAX)) as u32;
+            plan.cache.write_extents = buffer.extents;
+            plan.cache.joins_writes = buffer.joins;
+            plan.cache.written_hits = buffer.answers;
+            plan.cache.drain = buffer.drain.unwrap_or_default();
+        }
+        plan
+    }
+
+    /// What of writes is not measured but assumed.
+    #[must_use]
+    pub fn assumed_of_writes(&self) -> Vec<String> {
+        match &self.writes {
+            None => vec!["writes: as reads, nothing was written".to_owned(), "write buffer: none".to_owned()],
+            Some((writes, buffer, _)) => [self.unmoved(writes), unbuffered(buffer)].concat(),
+        }
+    }
+
+    /// What the scratch was too small for, of the arm.
+    fn unmoved(&self, writes: &Writes) -> Vec<String> {
+        let track = self.geometry.map.regions.iter().map(|region| region.track).max().unwrap_or(1) << self.shift;
+        let mut notes = Vec::new();
+        if !writes.done {
+            return vec!["writes: as reads, for no write came back done".to_owned()];
+        }
+        if writes.points.is_empty() && writes.overhead.is_none() {
+            let need = block::units::show_blocks(2 * track);
+            notes.push(format!("moves of writes: as of reads, for the scratch holds no whole track; {need} would do"));
+        } else if writes.farthest() < self.moves.points.last().map_or(0, |point| point.distance) {
+            let cylinders = writes.farthest();
+            notes.push(format!(
+                "seeks of writes over more than {cylinders} cylinders: as of reads, and the settling; the scratch is no farther \
+                 from either end"
+            ));
+        }
+        for (known, what, edge) in [
+            (writes.on_arrival.is_some(), "zero-latency writes", "whole track"),
+            (writes.lost_at_head.is_some() || self.geometry.heads == 1, "crossing heads in a write", "end of a track"),
+            (writes.lost_at_cylinder.is_some(), "crossing cylinders in a write", "end of a cylinder"),
+        ] {
+            if !known {
+                notes.push(format!("{what}: as of reads, for no {edge} lies well inside the scratch"));
+            }
+        }
+        notes
+    }
+}
+
+/// What the scratch was too small for, of the buffer.
+fn unbuffered(buffer: &Buffer) -> Vec<String> {
+    let mut notes = Vec::new();
+    if buffer.blocks == 0 {
+        return notes;
+    }
+    let size = block::units::show_blocks(buffer.blocks);
+    if buffer.at_least {
+        notes.push(format!(
+            "write buffer: {size} or more, for the scratch or the longest write ended before it was full"
+        ));
+    }
+    if buffer.drain.is_none() {
+        notes.push("order of writing back: shortest access first, for it could not be told inside the scratch".into());
+    }
+    notes
+}

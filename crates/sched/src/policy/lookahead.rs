@@ -1,0 +1,210 @@
+//! Lookahead: the request that begins the best plan, by a beam search over what the predictor believes.
+//!
+//! SATF takes what can be reached soonest, and may end far from all the rest. Here a plan is a few requests in an order,
+//! each reached from where the one before leaves the head. Of the plans of one length the best `beam` are kept; each is
+//! continued with the requests it reaches soonest, half as many; the first request of the best plan of `horizon` requests
+//! is served, and with the next decision all is planned anew. A plan costs the times in which its requests are reached, less
+//! what they have waited, as aged SATF has it, which this is at a horizon of one; transfers are paid for in any order. Each
+//! request counts a sixteenth less than the one before: by then others have come. So one that has waited long comes
+//! to be the first.
+
+use super::greedy::{Ageing, Found, Greedy, Keep};
+use super::satf::AccessTime;
+use super::{Knobs, Policy};
+use crate::predict::Predictor;
+use crate::{Job, JobId, Jobs};
+use block::Time;
+
+/// Requests of a plan at most.
+pub const LONGEST_HORIZON: u32 = 16;
+/// Plans kept at most.
+pub const WIDEST_BEAM: u32 = 4096;
+/// The first request of a plan counts so many parts, each later one a part less.
+const STEPS: u64 = LONGEST_HORIZON as u64;
+
+pub(super) struct Lookahead<P: Predictor> {
+    greedy: Greedy<P, AccessTime>,
+    beam: usize,
+    horizon: usize,
+    /// Plans of one length, and those of one more.
+    plans: Vec<Plan<P::Head>>,
+    longer: Vec<Plan<P::Head>>,
+    few: Few,
+}
+
+/// Requests in the order in which they would be served.
+#[derive(Clone, Copy)]
+struct Plan<H> {
+    /// What its requests wait to be reached, in ticks, less what they have waited: each counted for what it is worth.
+    cost: u64,
+    /// Where the head is before the last request.
+    head: H,
+    first: Found,
+    last: JobId,
+    taken: Taken,
+}
+
+/// The requests of a plan, in no order.
+#[derive(Clone, Copy, Default)]
+struct Taken {
+    ids: [JobId; LONGEST_HORIZON as usize],
+    len: usize,
+    /// The same for the same requests in any order.
+    mark: u64,
+}
+
+impl Taken {
+    fn with(mut self, id: JobId) -> Taken {
+        let mixed = (u64::from(id.0) + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        self.mark = self.mark.wrapping_add((mixed ^ (mixed >> 32)).wrapping_mul(0xBF58_476D_1CE4_E5B9));
+        self.ids[self.len] = id;
+        self.len += 1;
+        self
+    }
+
+    fn holds(&self, id: JobId) -> bool {
+        self.ids[..self.len].contains(&id)
+    }
+}
+
+/// The best few candidates to continue a plan with, best first.
+struct Few {
+    found: Vec<Found>,
+    most: usize,
+    /// None that costs more is of use.
+    ceiling: u64,
+    taken: Taken,
+}
+
+impl Few {
+    fn begin(&mut self, most: usize, ceiling: u64, taken: Taken) {
+        self.found.clear();
+        (self.most, self.ceiling, self.taken) = (most, ceiling, taken);
+    }
+}
+
+impl Keep for Few {
+    #[inline]
+    fn bar(&self) -> u64 {
+        if self.found.len() < self.most { self.ceiling } else { self.found[self.most - 1].score.min(self.ceiling) }
+    }
+
+    fn offer(&mut self, found: Found) {
+        if self.taken.holds(found.id) {
+            return;
+        }
+        let order = |found: &Found| (found.score, found.sequence);
+        let at = self.found.partition_point(|kept| order(kept) < order(&found));
+        if at < self.most {
+            self.found.truncate(self.most - 1);
+            self.found.insert(at, found);
+        }
+    }
+}
+
+impl<P: Predictor> Lookahead<P> {
+    pub(super) fn new(knobs: &Knobs) -> Lookahead<P> {
+        let beam = knobs.beam.clamp(1, WIDEST_BEAM) as usize;
+        Lookahead {
+            greedy: Greedy::new(Ageing { weight: knobs.age_weight, limit: knobs.age_limit }),
+            beam,
+            horizon: knobs.horizon.clamp(1, LONGEST_HORIZON) as usize,
+            plans: Vec::with_capacity(beam),
+            longer: Vec::with_capacity(beam),
+            few: Few { found: Vec::with_capacity(beam), most: 0, ceiling: u64::MAX, taken: Taken::default() },
+        }
+    }
+
+    /// The first request of the best plan, of as many requests as there are up to the horizon; no bias is less than
+    /// `floor`.
+    fn choose(&mut self, now: Time, floor: u64, jobs: &Jobs<P::Spot>, belief: &P) -> Option<JobId> {
+        let Lookahead { greedy, beam, horizon, plans, longer, few } = self;
+        // Of the longest plans only the best is of use.
+        let kept = |len| if len == *horizon { 1 } else { *beam };
+        let branch = |len| kept(len).min(beam.div_ceil(2));
+        let (head, key) = belief.head(now);
+        few.begin(branch(1), u64::MAX, Taken::default());
+        greedy.offer_all(&head, key, floor, belief, few);
+        plans.clear();
+        let one = |found: &Found| {
+            let taken = Taken::default().with(found.id);
+            Plan { cost: counted(found.score - floor, 1), head, first: *found, last: found.id, taken }
+        };
+        plans.extend(few.found.iter().map(one));
+        for len in 2..=*horizon {
+            longer.clear();
+            for plan in plans.iter() {
+                let Some(job) = jobs.get(plan.last) else { continue };
+                let (head, key) = belief.after(&plan.head, job.rest(), job.spot, job.op.writes());
+                let left = longer.get(kept(len) - 1).map(|worst| worst.cost.saturating_sub(plan.cost));
+                let ceiling = left.map_or(u64::MAX, |left| ceiling(left, len).saturating_add(floor));
+                few.begin(branch(len), ceiling, plan.taken);
+                greedy.offer_all(&head, key, floor, belief, few);
+                for found in &few.found {
+                    let cost = plan.cost.saturating_add(counted(found.score - floor, len));
+                    let taken = plan.taken.with(found.id);
+                    keep(longer, kept(len), Plan { cost, head, first: plan.first, last: found.id, taken });
+                }
+            }
+            if longer.is_empty() {
+                break;
+            }
+            std::mem::swap(plans, longer);
+        }
+        plans.first().map(|plan| plan.first.id)
+    }
+}
+
+/// What the `nth` request of a plan counts: by then others will have come, and what seems best now will not be.
+fn counted(score: u64, nth: usize) -> u64 {
+    let parts = STEPS + 1 - nth as u64;
+    score / STEPS * parts + score % STEPS * parts / STEPS
+}
+
+/// No score above this counts less.
+fn ceiling(counted: u64, nth: usize) -> u64 {
+    (counted / (STEPS + 1 - nth as u64) + 1).saturating_mul(STEPS)
+}
+
+/// Keeps a plan if it is one of the best so many, best first. Of those of the same requests that end with the same one, the
+/// best is enough: what comes after costs the same.
+fn keep<H>(plans: &mut Vec<Plan<H>>, most: usize, plan: Plan<H>) {
+    let order = |plan: &Plan<H>| (plan.cost, plan.first.sequence);
+    let same = |kept: &Plan<H>| kept.last == plan.last && kept.taken.mark == plan.taken.mark;
+    if let Some(i) = plans.iter().position(same) {
+        if order(&plans[i]) <= order(&plan) {
+            return;
+        }
+        plans.remove(i);
+    }
+    let at = plans.partition_point(|kept| order(kept) <= order(&plan));
+    if at < most {
+        plans.truncate(most - 1);
+        plans.insert(at, plan);
+    }
+}
+
+impl<P: Predictor> Policy<P> for Lookahead<P> {
+    fn add(&mut self, id: JobId, job: &Job<P::Spot>, belief: &P) {
+        self.greedy.add(id, job, belief);
+    }
+
+    fn remove(&mut self, id: JobId, job: &Job<P::Spot>, belief: &P) {
+        self.greedy.remove(id, job, belief);
+    }
+
+    fn take(&mut self, now: Time, jobs: &Jobs<P::Spot>, belief: &P) -> Option<JobId> {
+        let oldest = self.greedy.oldest(now, jobs, belief);
+        // What a buffer takes at once leaves the arm where it is.
+        if oldest.overdue.is_some() || (oldest.write.is_some() && belief.absorbed().is_some()) {
+            return self.greedy.take(now, jobs, belief);
+        }
+        let id = self.choose(now, oldest.floor, jobs, belief)?;
+        self.remove(id, jobs.get(id)?, belief);
+        Some(id)
+    }
+
+    fn examined(&self) -> u64 {
+        self.greedy.examined()
+    }
+}

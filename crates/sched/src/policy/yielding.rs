@@ -1,0 +1,237 @@
+//! `yield`: the request of the greatest average yield first, what it is worth when it will be done over how long that takes
+//! (Preemptive RAID scheduling, Eqs. 2 and 4). Ties go to the earlier deadline, then to the one submitted first.
+
+use super::fcfs::Fcfs;
+use super::{Knobs, Policy};
+use crate::predict::Predictor;
+use crate::sorted::{Entry, Sorted};
+use crate::value::Worth;
+use crate::{Job, JobId, Jobs};
+use block::{Qos, Span, Time};
+
+/// What is kept of a job beside its place.
+#[derive(Clone, Copy)]
+struct Item<M> {
+    mark: M,
+    /// What its transfer takes, ns.
+    transfer: f64,
+    /// What it was worth when it came.
+    fresh: f64,
+    qos: Qos,
+    arrived: Time,
+}
+
+/// The waiting jobs of a class. They are searched by class, because what they are worth differs little within one.
+struct Class<M> {
+    worth: Worth,
+    /// Reads and writes.
+    waiting: [Sorted<Item<M>>; 2],
+    oldest: Fcfs,
+    /// The most that one of them was worth, and the least time of transfer for what it was worth, since the class was empty.
+    most: f64,
+    densest: f64,
+}
+
+impl<M: Copy> Class<M> {
+    fn new(worth: Worth) -> Class<M> {
+        Class { worth, waiting: [Sorted::new(), Sorted::new()], oldest: Fcfs::new(), most: 0.0, densest: f64::INFINITY }
+    }
+}
+
+/// The best candidate so far.
+#[derive(Clone, Copy)]
+struct Best {
+    /// Worth a nanosecond.
+    average: f64,
+    deadline: Time,
+    sequence: u64,
+    class: usize,
+    write: usize,
+    slot: usize,
+    place: usize,
+}
+
+pub(super) struct Yield<P: Predictor> {
+    worths: Vec<Worth>,
+    classes: Vec<Class<P::Mark>>,
+    /// What has waited longer goes first.
+    limit: Option<Span>,
+    /// What has waited so long counts double, and so on.
+    doubling: Option<Span>,
+    examined: u64,
+}
+
+pub(super) fn yielding<P: Predictor>(knobs: &Knobs) -> Yield<P> {
+    Yield {
+        worths: knobs.worths.clone(),
+        classes: Vec::new(),
+        limit: knobs.age_limit,
+        doubling: knobs.doubling,
+        examined: 0,
+    }
+}
+
+/// What a decision goes by.
+struct Scene<'b, P: Predictor> {
+    belief: &'b P,
+    now: Time,
+    head: P::Head,
+    key: u64,
+    /// Ticks a nanosecond.
+    pace: f64,
+    doubling: Option<Span>,
+}
+
+impl<P: Predictor> Scene<'_, P> {
+    /// By how much having waited since `arrived` counts.
+    fn aged(&self, arrived: Time) -> f64 {
+        self.doubling.map_or(1.0, |doubling| 1.0 + self.now.since(arrived).0 as f64 / doubling.0.max(1) as f64)
+    }
+
+    /// The average yield of a job (Eq. 4), aged.
+    fn average(&self, worth: &Worth, key: u64, item: &Item<P::Mark>, write: bool) -> f64 {
+        let there = self.belief.cost(&self.head, key, item.mark, write) as f64 / self.pace;
+        let takes = (there + item.transfer).max(1.0);
+        let end = self.now + Span(takes as u64);
+        item.fresh * worth.left(&item.qos, item.arrived, end) * self.aged(item.arrived) / takes
+    }
+
+    /// No job with a key in `from..=to` of a class whose jobs have waited no longer than `oldest` has a higher one.
+    fn most(&self, class: &Class<P::Mark>, oldest: f64, from: u64, to: u64, write: bool) -> f64 {
+        let there = self.belief.least(&self.head, from, to, write) as f64 / self.pace;
+        // Rounding may not make a bound of what is no longer one.
+        1.000_001 * oldest / (there / class.most + class.densest).max(1.0 / class.most)
+    }
+}
+
+impl<P: Predictor> Yield<P> {
+    fn class(&mut self, class: u8) -> &mut Class<P::Mark> {
+        let class = usize::from(class);
+        while self.classes.len() <= class {
+            let worth = self.worths.get(self.classes.len()).copied().unwrap_or(Worth::USUAL);
+            self.classes.push(Class::new(worth));
+        }
+        &mut self.classes[class]
+    }
+
+    /// The best of a class, if it is better than what was found so far.
+    fn search(&mut self, index: usize, write: usize, oldest: f64, scene: &Scene<P>, best: &mut Best) {
+        let class = &self.classes[index];
+        let sorted = &class.waiting[write];
+        let directory = sorted.directory();
+        if directory.is_empty() {
+            return;
+        }
+        let low = |slot: usize| directory.get(slot).map_or(u64::MAX, |slot| slot.low());
+        let most = |from, to| scene.most(class, oldest, from, to, write == 1);
+        let below = |slot| if slot == 0 { 0.0 } else { most(0, low(slot)) };
+        let above = |slot| if slot == directory.len() { 0.0 } else { most(low(slot), u64::MAX) };
+        let mut left = sorted.slot_of(scene.key);
+        let mut right = left;
+        let (mut most_left, mut most_right) = (below(left), above(right));
+        while most_left.max(most_right) > 0.0 && most_left.max(most_right) >= best.average {
+            let slot = if most_right >= most_left {
+                right += 1;
+                most_right = above(right);
+                right - 1
+            } else {
+                left -= 1;
+                most_left = below(left);
+                left
+            };
+            if most(low(slot), low(slot + 1)) < best.average {
+                continue;
+            }
+            let leaf = sorted.leaf(slot);
+            self.examined += leaf.keys().len() as u64;
+            for (place, (key, item)) in leaf.keys().iter().zip(leaf.items()).enumerate() {
+                let average = scene.average(&class.worth, *key, item, write == 1);
+                let deadline = item.qos.deadline.unwrap_or(Time::NEVER);
+                let sequence = leaf.sequences()[place];
+                let sooner = || (deadline, sequence) < (best.deadline, best.sequence);
+                if average > best.average || (average == best.average && sooner()) {
+                    *best = Best { average, deadline, sequence, class: index, write, slot, place };
+                }
+            }
+        }
+    }
+}
+
+impl<P: Predictor> Policy<P> for Yield<P> {
+    fn add(&mut self, id: JobId, job: &Job<P::Spot>, belief: &P) {
+        let transfer = belief.transfer(job.rest(), job.spot).0 as f64;
+        let class = self.class(job.qos.class);
+        let fresh = class.worth.fresh(job.at.blocks);
+        if class.waiting.iter().all(Sorted::is_empty) {
+            (class.most, class.densest) = (f64::MIN_POSITIVE, f64::INFINITY);
+        }
+        class.most = class.most.max(fresh);
+        class.densest = class.densest.min(transfer / fresh.max(f64::MIN_POSITIVE));
+        let item = Item { mark: belief.mark(job.spot), transfer, fresh, qos: job.qos, arrived: job.arrived };
+        let entry = Entry { key: belief.key(job.spot), sequence: job.sequence, bias: 0, id, item };
+        class.waiting[usize::from(job.op.writes())].add(entry);
+        class.oldest.push(id, job);
+    }
+
+    fn remove(&mut self, _: JobId, job: &Job<P::Spot>, belief: &P) {
+        let waiting = &mut self.class(job.qos.class).waiting[usize::from(job.op.writes())];
+        waiting.remove(belief.key(job.spot), job.sequence);
+    }
+
+    fn take(&mut self, now: Time, jobs: &Jobs<P::Spot>, belief: &P) -> Option<JobId> {
+        let (head, key) = belief.head(now);
+        let second = Span(1_000_000_000);
+        let pace = belief.ticks(second) as f64 / second.0 as f64;
+        let scene = Scene { belief, now, head, key, pace, doubling: self.doubling };
+        let nothing = Best {
+            average: 0.0,
+            deadline: Time::NEVER,
+            sequence: u64::MAX,
+            class: usize::MAX,
+            write: 0,
+            slot: 0,
+            place: 0,
+        };
+        let mut best = nothing;
+        let mut longest: Option<(u64, JobId)> = None;
+        // The most valuable first: what they find bounds the others.
+        let mut order: [(f64, usize); 256] = [(0.0, 0); 256];
+        let mut count = 0;
+        for (index, class) in self.classes.iter_mut().enumerate() {
+            let waiting = &class.waiting;
+            let held =
+                |job: &Job<P::Spot>| waiting[usize::from(job.op.writes())].holds(belief.key(job.spot), job.sequence);
+            let Some(id) = class.oldest.front(jobs, held) else { continue };
+            let Some(job) = jobs.get(id) else { continue };
+            if longest.is_none_or(|(sequence, _)| job.sequence < sequence) {
+                longest = Some((job.sequence, id));
+            }
+            order[count] = (class.most, index);
+            count += 1;
+        }
+        let (_, oldest) = longest?;
+        let first = jobs.get(oldest)?;
+        if self.limit.is_some_and(|limit| now.since(first.arrived) > limit) {
+            self.remove(oldest, first, belief);
+            return Some(oldest);
+        }
+        let aged = scene.aged(first.arrived);
+        let order = &mut order[..count];
+        order.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        for (_, index) in order.iter() {
+            for write in 0..2 {
+                self.search(*index, write, aged, &scene, &mut best);
+            }
+        }
+        if best.class == usize::MAX {
+            // Nothing is worth anything any more: in order of arrival.
+            self.remove(oldest, first, belief);
+            return Some(oldest);
+        }
+        Some(self.classes[best.class].waiting[best.write].remove_at(best.slot, best.place).id)
+    }
+
+    fn examined(&self) -> u64 {
+        self.examined
+    }
+}

@@ -1,0 +1,68 @@
+//! Where a predictor takes the head to be after requests it only thought of is where it is once they were served.
+
+use crate::toy::{Dice, ToyDrive};
+use block::{Command, Extent, Outcome, Place, Time, Verb};
+use disk::catalogue;
+use sched::predict::mimic::Learning;
+use sched::predict::{Distance, Mimic, Predictor, Profile};
+
+/// Serves random pairs of requests and holds what a third costs from the head that was foreseen against what it costs then;
+/// gives the largest difference in ticks, in revolutions where a turn has ticks.
+fn farthest<P: Predictor>(model: &str, mut belief: P) -> f64 {
+    let sheet = catalogue::find(model).unwrap().sheet;
+    let (mut drive, mut dice) = (ToyDrive::new(&sheet, 12345), Dice(7));
+    let blocks = sheet.mechanics.layout.blocks();
+    let turn = belief.ticks(sheet.mechanics.rotation.period());
+    let mut now = Time(1_000_000);
+    let mut farthest = 0;
+    for i in 0..400u32 {
+        let mut serve = |belief: &mut P, verb: Verb, at: Extent| {
+            let command = Command { verb, at, place: Place::Nowhere };
+            belief.issued(now, &command, belief.spot(at));
+            now = drive.serve(now, &command, false);
+            belief.observed(now, &command, Outcome::Ok);
+            now
+        };
+        // Near one another at times, and across tracks.
+        let near = dice.below(blocks - 20_000);
+        let mut extent = || {
+            let start = if i % 2 == 0 { dice.below(blocks - 20_000) } else { near + dice.below(9000) };
+            Extent::new(start, 1 + [dice.below(8), dice.below(900)][usize::from(dice.once_in(4))] as u32)
+        };
+        let ats = [extent(), extent(), extent(), extent()];
+        let verbs = [(); 3].map(|()| if dice.once_in(3) { Verb::Write { fua: true } } else { Verb::Read });
+        let started = serve(&mut belief, verbs[0], ats[0]);
+        let (mut head, _) = belief.head(started);
+        for (verb, at) in verbs.iter().zip(ats).skip(1) {
+            (head, _) = belief.after(&head, at, belief.spot(at), verb.writes());
+        }
+        let then = (1..3).fold(started, |_, i| serve(&mut belief, verbs[i], ats[i]));
+        let spot = belief.spot(ats[3]);
+        let cost = |head: &P::Head| belief.cost(head, belief.key(spot), belief.mark(spot), false);
+        let (foreseen, found) = (cost(&head), cost(&belief.head(then).0));
+        // A sector just missed comes by a revolution later.
+        let off = foreseen.abs_diff(found);
+        if i > 20 {
+            farthest = farthest.max(if turn > 0 { off.min(off.abs_diff(turn)) } else { off });
+        }
+    }
+    farthest as f64 / turn.max(1) as f64
+}
+
+#[test]
+fn the_profile_foresees_where_the_head_will_be() {
+    for model in ["atlas10k", "st318437lw", "mimic-base", "nl20", "lxt-535sy"] {
+        let sheet = catalogue::find(model).unwrap().sheet;
+        let off = farthest(model, Profile::new(&sheet));
+        println!("{model}: off by {off:.6} revolutions at most");
+        assert!(off < 0.001, "{model}: {off} revolutions");
+    }
+}
+
+#[test]
+fn distance_and_the_mimic_foresee_where_the_arm_will_be() {
+    let blocks = catalogue::find("atlas10k").unwrap().sheet.mechanics.layout.blocks();
+    assert_eq!(farthest("atlas10k", Distance::default()), 0.0);
+    let learning = Learning { on: false, ..Learning::default() };
+    assert_eq!(farthest("atlas10k", Mimic::new(blocks, learning)), 0.0);
+}

@@ -1,0 +1,125 @@
+//! Who interrupts whom, in scenes of two: by rank always, by value where it pays (Preemptive RAID scheduling, Figures 1, 11
+//! and 12).
+
+use crate::toy::ToyDrive;
+use block::{Caps, Ending, Extent, Op, Outcome, Qos, Request, RequestId, Span, Tag, Time};
+use disk::catalogue;
+use sched::plan::{ClassRule, Plan, Preemption, Rules};
+use sched::policy::{Knobs, named};
+use sched::predict::Profile;
+use sched::value::{Curve, Worth};
+use sched::{Action, Core, Input};
+
+/// What is read in bulk, and what steps in.
+const BULK: RequestId = RequestId(1);
+const OTHER: RequestId = RequestId(2);
+/// Blocks of the bulk request.
+const BLOCKS: u32 = 4096;
+
+/// A 2 MiB request is read; when a share of it is done another comes, of 100 KiB. Which of them ends first?
+struct Two {
+    preemption: Preemption,
+    /// Of a whole request: the bulk one, and the other.
+    values: [f64; 2],
+    share: f64,
+    /// The deadline of the other, from when it comes.
+    deadline: Option<Span>,
+}
+
+impl Two {
+    fn first(&self) -> RequestId {
+        let sheet = catalogue::find("atlas10k").expect("it is in the catalogue").sheet;
+        let blocks = sheet.mechanics.layout.blocks();
+        let worth = |value, curve| Worth { curve, value, whole: true };
+        let curve = if self.deadline.is_some() { Curve::interactive_real_time(0.8) } else { Curve::BEST_EFFORT };
+        let classes = vec![
+            ClassRule { preempts: false, worth: worth(self.values[0], Curve::BEST_EFFORT), ..ClassRule::USUAL },
+            ClassRule { worth: worth(self.values[1], curve), ..ClassRule::USUAL },
+        ];
+        let rules = Rules {
+            plan: Some(Plan::of_chunk(40)),
+            preemption: self.preemption,
+            classes: classes.clone(),
+            ..Rules::default()
+        };
+        let caps = Caps { blocks, depth: 1, seek: true };
+        let make = || named("fcfs", &Knobs::default()).expect("it is a policy");
+        let mut core = Core::new(caps, 40, Profile::new(&sheet), rules, Box::new(make));
+        let mut drive = ToyDrive::new(&sheet, 77);
+        let mut now = Time::ZERO;
+        // Some reads beforehand, so that the phase is known.
+        let mut coming: Vec<Request> =
+            (0..20).map(|i| read(RequestId(3 + i), 1000 + 90_000 * u64::from(i), 8, 0)).collect();
+        coming.reverse();
+        let (mut out, mut flying, mut moved, mut bulk) = (Vec::new(), None, 0, false);
+        loop {
+            let input = match (flying.take(), coming.pop()) {
+                (Some((end, command)), waiting) => {
+                    coming.extend(waiting);
+                    now = end;
+                    moved += if bulk { block_count(&command) } else { 0 };
+                    if bulk && f64::from(moved) >= self.share * f64::from(BLOCKS) {
+                        let at = read(OTHER, 12_000_000, 200, 1);
+                        let deadline = self.deadline.map(|within| now + within);
+                        coming.push(Request { qos: Qos { deadline, ..at.qos }, ..at });
+                        bulk = false;
+                    }
+                    Input::Done(Tag(0), end, Outcome::Ok)
+                }
+                (None, Some(request)) => Input::Submit(request),
+                (None, None) => {
+                    now = core.wake_at().expect("something is awaited");
+                    Input::Wake
+                }
+            };
+            out.clear();
+            core.handle(now, input, &mut out);
+            // One that has come is submitted at once.
+            if matches!(input, Input::Done(..)) && coming.last().is_some_and(|request| request.id == OTHER) {
+                let request = coming.pop().expect("it is there");
+                core.handle(now, Input::Submit(request), &mut out);
+            }
+            for action in &out {
+                match action {
+                    Action::Issue(_, _, command) => flying = Some((drive.serve(now, command, false), *command)),
+                    Action::Finish(id @ (BULK | OTHER), Ending::Finished) => return *id,
+                    Action::Finish(RequestId(22), _) => {
+                        coming.push(read(BULK, 4_000_000, BLOCKS, 0));
+                        bulk = true;
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+}
+
+fn read(id: RequestId, start: u64, blocks: u32, class: u8) -> Request {
+    Request { id, op: Op::Read, at: Extent::new(start, blocks), qos: Qos { class, ..Qos::default() } }
+}
+
+fn block_count(command: &block::Command) -> u32 {
+    if command.verb.transfers() { command.at.blocks } else { 0 }
+}
+
+#[test]
+fn rank_interrupts_whenever_it_comes_and_value_only_while_it_pays() {
+    let first =
+        |preemption, share| Two { preemption, values: [1.0, 1.0], share, deadline: Some(Span::from_ms(60.0)) }.first();
+    for share in [0.1, 0.9] {
+        assert_eq!(first(Preemption::Never, share), BULK, "at {share}");
+        assert_eq!(first(Preemption::Always, share), OTHER, "at {share}");
+    }
+    // Early on the other would come too late; near the end it would not, and stepping in costs a seek.
+    for preemption in [Preemption::Conservative, Preemption::Aggressive] {
+        assert_eq!(first(preemption, 0.1), OTHER, "{preemption:?}");
+        assert_eq!(first(preemption, 0.95), BULK, "{preemption:?}");
+    }
+}
+
+#[test]
+fn the_aggressive_interrupts_where_the_conservative_sees_that_both_together_yield_less() {
+    let first = |preemption| Two { preemption, values: [1.0, 1.0], share: 0.5, deadline: None }.first();
+    assert_eq!(first(Preemption::Aggressive), OTHER);
+    assert_eq!(first(Preemption::Conservative), BULK);
+}

@@ -1,0 +1,60 @@
+//! Whether a device orders the commands in it.
+
+use crate::{Quiet, drive};
+use block::{Caps, Command, Device, Outcome, Tag, Time};
+use drive::Drive;
+use profile::{Effort, Known, Options, Outcome as Found};
+use std::collections::VecDeque;
+
+/// A device that takes several commands and serves them in the order they came.
+struct InOrder {
+    device: sim::Bench<Drive>,
+    waiting: VecDeque<(Tag, Command)>,
+}
+
+impl Device for InOrder {
+    fn caps(&self) -> Caps {
+        Caps { depth: 16, ..self.device.caps() }
+    }
+
+    fn now(&self) -> Time {
+        self.device.now()
+    }
+
+    fn issue(&mut self, tag: Tag, command: Command) {
+        if self.waiting.is_empty() {
+            self.device.issue(tag, command);
+        }
+        self.waiting.push_back((tag, command));
+    }
+
+    fn next(&mut self, until: Time) -> Option<(Time, Tag, Outcome)> {
+        let done = self.device.next(until)?;
+        self.waiting.pop_front();
+        if let Some((tag, command)) = self.waiting.front() {
+            self.device.issue(*tag, *command);
+        }
+        Some(done)
+    }
+}
+
+fn known(device: &mut impl Device) -> (Known, u16) {
+    let options = Options { name: "it".into(), seed: 1, effort: Effort::Quick, scratch: None };
+    let profile = profile::profile(device, &options, &mut Quiet).expect("it can be read");
+    let Found::Disk(known) = profile.outcome else { panic!("it turns") };
+    let depth = known.plan("it", profile.blocks).queue.depth;
+    (*known, depth)
+}
+
+#[test]
+fn a_queue_that_orders_by_position_is_told_from_one_that_does_not() {
+    let disk::Drive { mut sheet, truth } = drive("mimic-base");
+    let (one, depth) = known(&mut sim::Bench::new(Drive::new(&sheet, &truth, 7)));
+    assert_eq!((one.queue.overtaken, depth), (0.0, 1));
+    let device = sim::Bench::new(Drive::new(&sheet, &truth, 7));
+    let (in_order, depth) = known(&mut InOrder { device, waiting: VecDeque::new() });
+    assert!(in_order.queue.depth == 16 && !in_order.queue.reorders() && depth == 1, "{:?}", in_order.queue);
+    sheet.queue.depth = 16;
+    let (orders, depth) = known(&mut sim::Bench::new(Drive::new(&sheet, &truth, 7)));
+    assert!(orders.queue.reorders() && orders.queue.soonest > 0.9 && depth == 16, "{:?}", orders.queue);
+}
