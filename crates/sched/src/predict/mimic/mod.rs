@@ -405,8 +405,9 @@ impl Predictor for Mimic {
         self.arm
     }
 
+    /// Nothing, while the device has other commands in it: from where it will come, it alone decides.
     fn knows(&self, spot: Lbn, write: bool) -> bool {
-        self.time(self.distance(self.arm.0, spot.0), self.table(write)).is_some()
+        self.flying.is_empty() && self.time(self.distance(self.arm.0, spot.0), self.table(write)).is_some()
     }
 
     fn memory(&self) -> Option<(usize, usize)> {
