@@ -29,6 +29,9 @@ pub enum Op {
     },
     /// Completes when every write that completed before it is on the medium; its extent is empty.
     Flush,
+    /// Reads all that an array keeps of the extent, and brings back what is missing of it: rebuilding where a disk was
+    /// replaced, scrubbing where none was.
+    Repair,
 }
 
 impl Op {

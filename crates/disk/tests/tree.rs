@@ -127,6 +127,29 @@ fn every_block_lies_where_the_tree_written_out_has_it() {
 }
 
 #[test]
+fn what_repeats_may_end_in_the_middle_of_a_track() {
+    let track = TrackPlan { low: 0, high: 9, sectors: 10 };
+    let entry = |first, cylinder, (each, blocks), child| EntryPlan {
+        first,
+        cylinder,
+        offset: 0.0,
+        each,
+        cylinders: 1,
+        turn: 0.1,
+        blocks,
+        descends: false,
+        child,
+    };
+    let cylinder = vec![entry(0, 0, (10, 10), Child::Track(0, 0)), entry(10, 0, (10, 10), Child::Track(0, 1))];
+    let root = vec![entry(0, 0, (20, 35), Child::List(0)), entry(35, 7, (20, 40), Child::List(0))];
+    let tree = TreePlan { tracks: vec![track], lists: vec![cylinder, root], ..TreePlan::default() };
+    let plan = LayoutPlan { heads: 2, sector_blocks: 1, tree: Some(tree), ..LayoutPlan::default() };
+    let layout = Layout::new(&plan).expect("it is a layout");
+    assert_eq!((layout.locate(Lbn(32)).left, layout.track_bounds(Lbn(32))), (3, (Lbn(30), Lbn(35))));
+    assert_eq!((layout.locate(Lbn(35)).left, layout.locate(Lbn(35)).track.cylinder), (10, 7));
+}
+
+#[test]
 fn a_tree_that_is_no_layout_is_refused_in_words() {
     let track = TrackPlan { low: 0, high: 9, sectors: 10 };
     let entry = EntryPlan {

@@ -1,7 +1,7 @@
 //! Where time went: the parts of one command, and the account of an arm.
 
 use block::{Span, Time};
-use std::ops::AddAssign;
+use std::ops::{AddAssign, SubAssign};
 
 /// The time of one command, by what it was spent on; the parts add up to its duration exactly.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,8 +50,19 @@ impl Parts {
     }
 
     /// What is left of them after the first `span`, in which other commands were served.
-    pub(crate) fn after(mut self, mut span: Span) -> Parts {
-        let parts = [
+    #[must_use]
+    pub fn after(mut self, mut span: Span) -> Parts {
+        for part in self.each() {
+            let less = span.min(*part);
+            *part -= less;
+            span -= less;
+        }
+        self
+    }
+
+    /// Each part, as in `named`.
+    fn each(&mut self) -> [&mut Span; 9] {
+        [
             &mut self.queued,
             &mut self.overhead,
             &mut self.external,
@@ -61,13 +72,16 @@ impl Parts {
             &mut self.rotation,
             &mut self.transfer,
             &mut self.bus,
-        ];
-        for part in parts {
-            let less = span.min(*part);
-            *part -= less;
-            span -= less;
+        ]
+    }
+}
+
+impl SubAssign for Parts {
+    /// Takes some of the commands out again.
+    fn sub_assign(&mut self, other: Parts) {
+        for (part, (_, other)) in self.each().into_iter().zip(other.named()) {
+            *part -= other;
         }
-        self
     }
 }
 

@@ -13,7 +13,7 @@ mod wait;
 pub mod workload;
 
 pub use draw::Draw;
-pub use meter::Meter;
+pub use meter::{Meter, Served};
 pub use mix::{Load, Mix};
 pub use tally::Tally;
 pub use wait::expected_wait;

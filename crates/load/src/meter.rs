@@ -1,10 +1,11 @@
 //! What is measured of a run: responses and waits by class, durations of commands.
 
-use crate::results::{Class, Commands, PredictionError, Service};
+use crate::results::{Buffer, Class, Commands, PredictionError, Service};
 use crate::tally::Tally;
 use crate::wait::half_square;
 use block::{BLOCK_BYTES, Ending, Extent, Qos, Span, Time};
 use sched::Tally as Came;
+use sched::array::Fill;
 use sched::value::Worth;
 
 /// Counts requests that arrived and commands that were issued in the measured time, and bytes that came in it: in a closed
@@ -20,19 +21,25 @@ pub struct Meter {
     measured: Span,
     /// What serving in short commands came to.
     service: Option<Came>,
+    /// How full the write buffer of an array was.
+    fill: Option<Fill>,
 }
 
 /// A request that has ended.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Served {
-    pub(crate) at: Extent,
-    pub(crate) arrived: Time,
+pub struct Served {
+    /// Where it was.
+    pub at: Extent,
+    /// When it came.
+    pub arrived: Time,
     /// When its turn came.
-    pub(crate) began: Time,
-    pub(crate) ended: Time,
+    pub began: Time,
+    /// When it ended.
+    pub ended: Time,
     /// Waiting for the drive's own work.
-    pub(crate) external: Span,
-    pub(crate) qos: Qos,
+    pub external: Span,
+    /// The class it counts under, and what it was worth.
+    pub qos: Qos,
 }
 
 #[derive(Clone, Debug)]
@@ -78,6 +85,7 @@ impl Meter {
             requests: 0,
             measured: Span::ZERO,
             service: None,
+            fill: None,
         }
     }
 
@@ -111,6 +119,11 @@ impl Meter {
         self.service = Some(came);
     }
 
+    /// How full the write buffer of an array was.
+    pub fn filled(&mut self, fill: Fill) {
+        self.fill = Some(fill);
+    }
+
     /// The measured time ends.
     pub fn close(&mut self, until: Time) {
         self.measured = until.since(self.from);
@@ -126,7 +139,7 @@ impl Meter {
     }
 
     /// A request of a class has ended.
-    pub(crate) fn ended(&mut self, it: Served, how: Ending) {
+    pub fn ended(&mut self, it: Served, how: Ending) {
         let class = &mut self.classes[usize::from(it.qos.class)];
         if how == Ending::Finished && it.ended >= self.from {
             class.bytes += it.at.bytes();
@@ -159,6 +172,10 @@ impl Meter {
         match (&mut self.service, &other.service) {
             (Some(service), Some(other)) => service.merge(other),
             (service, other) => *service = service.take().or_else(|| other.clone()),
+        }
+        match (&mut self.fill, &other.fill) {
+            (Some(fill), Some(other)) => fill.merge(other),
+            (fill, other) => *fill = fill.take().or_else(|| other.clone()),
         }
         for (class, other) in self.classes.iter_mut().zip(&other.classes) {
             class.response.merge(&other.response);
@@ -221,6 +238,21 @@ impl Meter {
                 p50: came.errors.quantile_ms(0.5),
                 p99: came.errors.quantile_ms(0.99),
             },
+        })
+    }
+
+    /// How full the write buffer was, where there is one.
+    #[must_use]
+    pub fn buffer(&self) -> Option<Buffer> {
+        let fill = self.fill.as_ref()?;
+        let mib = |blocks: u64| (blocks * BLOCK_BYTES) as f64 / 1_048_576.0;
+        Some(Buffer {
+            most_mib: mib(fill.most),
+            p99_mib: mib(fill.quantile(0.99).min(fill.most)),
+            p50_mib: mib(fill.quantile(0.5).min(fill.most)),
+            full_fraction: fill.full.0 as f64 / self.measured.0.max(1) as f64,
+            blocked: fill.blocked,
+            lost: fill.lost,
         })
     }
 

@@ -5,18 +5,19 @@ use crate::experiment::{Experiment, Kind};
 use crate::meter::{Meter, Served};
 use crate::workload::{Workload, build};
 use block::{BadInput, Ending, Extent, Qos, Request, RequestId, Span, Time};
+use sched::Input;
 
 /// Something that asks a core for I/O and is told how it ended.
 pub trait Load {
-    /// When the next request arrives.
+    /// When something is due next.
     fn due(&self) -> Option<Time>;
 
-    /// The request that is due, while so much is `left` of the command in progress. Its arrival counts from when it was
-    /// due, even if there was no room for it then.
+    /// What is due, while so much is `left` of the command in progress: a request, whose arrival counts from when it was
+    /// due, even if there was no room for it then; a change of one; or nothing that a core need know of.
     ///
     /// # Errors
     /// Bad input, where requests are read from a file.
-    fn fire(&mut self, left: Span) -> Result<Request, BadInput>;
+    fn fire(&mut self, now: Time, left: Span) -> Result<Option<Input>, BadInput>;
 
     /// The first command of a request was issued.
     fn began(&mut self, now: Time, id: RequestId);
@@ -114,7 +115,7 @@ impl Load for Mix {
         self.first.map(|(due, _)| due)
     }
 
-    fn fire(&mut self, left: Span) -> Result<Request, BadInput> {
+    fn fire(&mut self, _: Time, left: Span) -> Result<Option<Input>, BadInput> {
         let (due, source) = self.first.expect("a request is due");
         let Source { workload, class, priority, deadline, closed } = &mut self.sources[source];
         let draft = workload.make()?;
@@ -137,7 +138,7 @@ impl Load for Mix {
             None => self.slots.push(slot),
         }
         self.find_first();
-        Ok(Request { id, op: draft.op, at: draft.at, qos })
+        Ok(Some(Input::Submit(Request { id, op: draft.op, at: draft.at, qos })))
     }
 
     fn began(&mut self, now: Time, id: RequestId) {

@@ -23,7 +23,7 @@ pub struct Run {
     pub requests: u64,
     /// Measured time, all replications together.
     pub simulated_seconds: f64,
-    /// Of that, time with a command in service, mean over disks: what the workload spent at the disk.
+    /// Of that, time with a request's command in service, mean over disks: what the workload spent at the disk.
     pub busy_seconds: f64,
     /// Requested bytes of requests that finished in the measured time, over it.
     pub throughput_mb_s: f64,
@@ -36,9 +36,15 @@ pub struct Run {
     /// What serving in short commands came to; not there where requests are served whole.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service: Option<Service>,
+    /// How full the write buffer of an array was; not there where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub buffer: Option<Buffer>,
     /// What a scheduler that learns the device came to know of it; not there where it does not learn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub learned: Option<Learned>,
+    /// What the machine around the disk came to; not there where requests come by themselves.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub system: Option<System>,
     /// By service class.
     pub classes: BTreeMap<String, Class>,
     /// By disk.
@@ -107,6 +113,23 @@ pub struct Service {
     pub prediction_error_ms: PredictionError,
 }
 
+/// How full the non-volatile write buffer of an array was, in MiB.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Buffer {
+    /// At most.
+    pub most_mib: f64,
+    /// For 99 % of the time no more than this, to an eighth.
+    pub p99_mib: f64,
+    /// For half of the time no more than this, to an eighth.
+    pub p50_mib: f64,
+    /// Share of time in which a write waited for room.
+    pub full_fraction: f64,
+    /// Writes that had to.
+    pub blocked: u64,
+    /// Writes that no disk took afterwards: lost data.
+    pub lost: u64,
+}
+
 /// What a scheduler that learns a device knows of it at the end of the first replication.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Learned {
@@ -122,6 +145,94 @@ pub struct Learned {
     pub interpolated_fraction: f64,
     /// Share of all distances of which only what others like them take is known.
     pub coarse_fraction: f64,
+    /// Probes in idle time, whose time is background; not there where there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idle_probes: Option<u64>,
+}
+
+/// What a system of processes came to, the mean over replications; times are of all processors together, until the last
+/// process has ended.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct System {
+    /// Until the last process has ended; where the run ends before, until then.
+    pub execution_ms: f64,
+    /// Computing for processes.
+    pub computing_ms: f64,
+    /// Switching to processes.
+    pub switching_ms: f64,
+    /// Handling interrupts.
+    pub interrupts_ms: f64,
+    /// Idle while a process waited for I/O.
+    pub false_idle_ms: f64,
+    /// Idle with nothing to do.
+    pub idle_ms: f64,
+    /// Spent because processes were blocked: switches, wake-ups, interrupts of useless read-ahead.
+    pub false_computation_ms: f64,
+    /// Switches to a process.
+    pub context_switches: f64,
+    /// Requests, as issued: someone waits at once.
+    pub critical: f64,
+    /// Someone waits if they have not ended by some time.
+    pub limited: f64,
+    /// Nobody waits.
+    pub noncritical: f64,
+    /// Requests that someone came to wait for.
+    pub raised: f64,
+    /// Mean time from a limited request to when it was needed.
+    pub time_limit_ms: f64,
+    /// Of limited requests that were needed, the share that had ended by then.
+    pub in_time_fraction: f64,
+    /// Reads the drive answered without moving the arm or waiting for the platter.
+    pub buffer_hits: f64,
+    /// Pages found in the system's buffer cache.
+    pub cache_hits: f64,
+    /// Pages read ahead that nobody used.
+    pub useless_read_ahead: f64,
+    /// Mean cylinders crossed for a command.
+    pub seek_distance: f64,
+    /// Mean seek of a command.
+    pub seek_ms: f64,
+    /// When the last request ended.
+    pub last_io_ms: f64,
+}
+
+impl System {
+    fn figures(&mut self) -> [&mut f64; 20] {
+        [
+            &mut self.execution_ms,
+            &mut self.computing_ms,
+            &mut self.switching_ms,
+            &mut self.interrupts_ms,
+            &mut self.false_idle_ms,
+            &mut self.idle_ms,
+            &mut self.false_computation_ms,
+            &mut self.context_switches,
+            &mut self.critical,
+            &mut self.limited,
+            &mut self.noncritical,
+            &mut self.raised,
+            &mut self.time_limit_ms,
+            &mut self.in_time_fraction,
+            &mut self.buffer_hits,
+            &mut self.cache_hits,
+            &mut self.useless_read_ahead,
+            &mut self.seek_distance,
+            &mut self.seek_ms,
+            &mut self.last_io_ms,
+        ]
+    }
+
+    /// The mean of several; of none, nothing.
+    #[must_use]
+    pub fn mean(of: &[System]) -> Option<System> {
+        let mut mean = System::default();
+        for mut one in of.iter().cloned() {
+            for (sum, figure) in mean.figures().into_iter().zip(one.figures()) {
+                *sum += *figure / of.len() as f64;
+            }
+        }
+        (!of.is_empty()).then_some(mean)
+    }
 }
 
 /// A distribution of errors in milliseconds.
@@ -188,7 +299,7 @@ pub struct Distribution {
 pub struct Disk {
     /// Share of time with a command in service; times `simulated_seconds`, the time the load spent at the disk.
     pub busy: f64,
-    /// Share of time the arm worked with no command in service: read-ahead, write-back.
+    /// Share of time the arm worked for no request: read-ahead, write-back, probes in idle time.
     pub background: f64,
     /// Share of time it did nothing.
     pub idle: f64,

@@ -11,14 +11,15 @@ use crate::probe::chunk::{self, Chunks};
 use crate::probe::field::Field;
 use crate::probe::large::{self, Large};
 use crate::probe::late::{self, Late};
-use crate::probe::map::{Progress, Survey};
+use crate::probe::map::Survey;
 use crate::probe::queue::{self, Queue};
 use crate::probe::seek::Moves;
 use crate::probe::transfer::Transfer;
 use crate::probe::write::Writes;
-use crate::probe::{borders, buffer, cache, heads, memory, rotation, sector, seek, transfer, write};
+use crate::probe::{borders, buffer, cache, delivery, heads, memory, rotation, sector, seek, transfer, write};
 use crate::scratch::Scratch;
 use crate::validate::{Validation, validate};
+use block::units::show_blocks;
 use block::{BadInput, Caps, Device, Span, Verb};
 use disk::{Access, After, Bus, DrivePlan, Overheads, SeekCurve, Switches, Truth};
 use std::fmt;
@@ -56,8 +57,7 @@ pub enum Effort {
     /// All that a profile holds.
     #[default]
     Thorough,
-    /// The same in less time: seeks over one distance an octave instead of three, late ones not looked for, and what is not
-    /// mapped within three minutes taken to go on as before.
+    /// The same in less time, but for what is [given up](Effort::gives_up).
     Quick,
 }
 
@@ -67,6 +67,19 @@ impl Effort {
         match self {
             Effort::Thorough => Span(50 * 60_000_000_000),
             Effort::Quick => Span(3 * 60_000_000_000),
+        }
+    }
+
+    /// What it gives up, if anything.
+    #[must_use]
+    pub fn gives_up(self) -> Option<&'static str> {
+        match self {
+            Effort::Thorough => None,
+            Effort::Quick => Some(
+                "quick: seeks over one distance an octave instead of three, so that the curve between may be off by more \
+                 than 0.1 ms; late seeks not looked for; throughput by chunk from one run of each size instead of three; \
+                 what is not mapped within three minutes taken to go on as before",
+            ),
         }
     }
 }
@@ -116,9 +129,17 @@ pub trait Watch {
     fn mapped(&mut self, done: u64, all: u64);
 }
 
+/// Nobody watches.
+impl Watch for () {
+    fn step(&mut self, _: Step) {}
+    fn mapped(&mut self, _: u64, _: u64) {}
+}
+
 /// What is known of a drive, and how.
 #[derive(Clone, Debug)]
 pub struct Known {
+    /// How thoroughly it was learned.
+    pub effort: Effort,
     /// The platter, as followed to the end.
     pub clock: Clock,
     /// Blocks of a sector, as a power of two.
@@ -133,6 +154,8 @@ pub struct Known {
     pub late: Late,
     /// The read cache.
     pub cache: Cache,
+    /// Share of a read that is in the buffer before its data begin to go to the host.
+    pub watermark: f64,
     /// How transfers go.
     pub transfer: Transfer,
     /// What becomes of commands given together.
@@ -177,14 +200,6 @@ pub struct Profile {
     pub stalls: u64,
 }
 
-struct Mapped<'w>(&'w mut dyn Watch);
-
-impl Progress for Mapped<'_> {
-    fn at(&mut self, done: u64, all: u64) {
-        self.0.mapped(done, all);
-    }
-}
-
 /// Profiles a device, by reads alone if there is no scratch.
 ///
 /// # Errors
@@ -219,7 +234,7 @@ fn learn<D: Device>(bench: &mut Bench<D>, effort: Effort, watch: &mut dyn Watch)
     let mut eye = Eye::new(bench, clock);
     let until = eye.bench.now() + effort.map_time();
     let mut survey = Survey { eye: &mut eye, map: Map::default(), until };
-    survey.run(&mut Mapped(watch))?;
+    survey.run(watch)?;
     let map = survey.map;
     watch.step(Step::Heads);
     let mut geometry = heads::learn(&mut eye, map)?;
@@ -232,10 +247,13 @@ fn learn<D: Device>(bench: &mut Bench<D>, effort: Effort, watch: &mut dyn Watch)
     };
     watch.step(Step::Cache);
     let transfer = transfer::learn(&mut eye, &geometry)?;
-    let cache = cache::learn(eye.bench, &geometry)?;
+    let mut cache = cache::learn(eye.bench, &geometry, eye.clock.period)?;
+    let block = cache.mb_s.map(|_| cache.block_ns());
+    let delivery = delivery::learn(&mut eye, &geometry, block)?;
+    cache.mb_s = (delivery.block > 0.0).then(|| 512e3 / delivery.block);
     let queue = queue::learn(&mut eye, &geometry, &moves)?;
     let all = (0, eye.bench.sectors());
-    let chunks = chunk::learn(&mut eye, &geometry, Verb::Read, all)?;
+    let chunks = chunk::learn(&mut eye, &geometry, Verb::Read, all, effort)?;
     // What begins wherever the head lands shows nothing of how long it took.
     let large = match transfer.on_arrival {
         true => None,
@@ -249,7 +267,7 @@ fn learn<D: Device>(bench: &mut Bench<D>, effort: Effort, watch: &mut dyn Watch)
             let bus = buffer.block.unwrap_or(cache.block_ns()) * f64::from(1u32 << shift) / 1e6;
             let writes = write::learn(&mut eye, &field, &moves, bus)?;
             let plain = Verb::Write { fua: false };
-            Some((writes, buffer, chunk::learn(&mut eye, &geometry, plain, (first, end))?))
+            Some((writes, buffer, chunk::learn(&mut eye, &geometry, plain, (first, end), effort)?))
         }
         None => None,
     };
@@ -257,6 +275,7 @@ fn learn<D: Device>(bench: &mut Bench<D>, effort: Effort, watch: &mut dyn Watch)
     let validation = validate(&mut eye, &geometry, &moves)?;
     let clock = eye.clock;
     Ok(Outcome::Disk(Box::new(Known {
+        effort,
         clock,
         shift,
         geometry,
@@ -264,6 +283,7 @@ fn learn<D: Device>(bench: &mut Bench<D>, effort: Effort, watch: &mut dyn Watch)
         moves,
         late,
         cache,
+        watermark: delivery.watermark,
         transfer,
         queue,
         large,
@@ -298,6 +318,8 @@ impl Known {
         let overhead = moves.overhead();
         let head = self.head_switch();
         let bus = cache.mb_s.map_or(0.0, |mb_s| 512.0 / mb_s / 1e3);
+        // Where memory answers nothing, what comes from it would take a read's.
+        let hit = if cache.segments > 0 { cache.hit } else { overhead - bus };
         let lost = [transfer.lost_at_head, transfer.lost_at_cylinder];
         let (at_head, at_cylinder) = self.crossings(head, lost);
         let mut curve = moves.curve();
@@ -306,7 +328,7 @@ impl Known {
         }
         self.written(DrivePlan {
             title: format!("Profile of {name}"),
-            sources: vec![format!("halfturn profile {name}: times of commands, and nothing else")],
+            sources: self.sources(name),
             assumed: self.assumed(),
             rpm: 60e9 / self.clock.mean_period(),
             layout: plan::layout(geometry, blocks, self.shift),
@@ -323,16 +345,17 @@ impl Known {
             overheads: Overheads {
                 read: After::either(ms(overhead - bus)),
                 write: After::either(ms(overhead - bus)),
-                hit: After::either(ms(cache.hit)),
-                buffered: After::either(ms(cache.hit)),
+                hit: After::either(ms(hit)),
+                buffered: After::either(ms(hit)),
                 large: self.large.map(|Large { above, share }| disk::Large { above, read: share, write: share }),
                 ..Overheads::default()
             },
-            bus: Bus { mb_s: cache.mb_s, ..Bus::default() },
+            bus: Bus { mb_s: cache.mb_s, watermark: self.watermark, ..Bus::default() },
             cache: disk::Cache {
                 segments: cache.segments,
                 segment: cache.segment as u32,
                 ahead: cache.ahead,
+                almost_hits: cache.almost_hits,
                 read_ahead: cache.read_ahead as u32,
                 ..disk::Cache::default()
             },
@@ -375,6 +398,17 @@ impl Known {
         (at_head, at_cylinder)
     }
 
+    /// Where it is from, and what of it no key of a drive file holds.
+    fn sources(&self, name: &str) -> Vec<String> {
+        let mut sources = vec![format!("halfturn profile {name}: times of commands, and nothing else")];
+        let writes = self.writes.as_ref().and_then(|(.., chunks)| chunks.optimal);
+        for (what, optimal) in [("reads", self.chunks.optimal), ("writes", writes)] {
+            let sizes = optimal.map(|(least, most)| [least, most].map(|blocks| show_blocks(blocks.into())));
+            sources.extend(sizes.map(|[least, most]| format!("optimal chunks of {what}: {least} to {most}")));
+        }
+        sources
+    }
+
     fn assumed(&self) -> Vec<String> {
         let moves = &self.moves;
         let mut notes = self.assumed_of_writes();
@@ -384,6 +418,7 @@ impl Known {
             self.validation.rms_on_time_ms,
             100.0 * self.validation.late
         ));
+        notes.extend(self.effort.gives_up().map(str::to_owned));
         if let Some(from) = self.geometry.map.guessed {
             notes.push(format!("from sector {from} on nothing was looked at: taken to go on as before"));
         }

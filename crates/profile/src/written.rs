@@ -19,7 +19,9 @@ impl Known {
         plan.overheads.done = After { read: ms(-later), write: ms(later) };
         let early = (-later).max(0.0);
         plan.overheads.read = plan.overheads.read.less(ms(early));
-        plan.overheads.hit = plan.overheads.hit.less(ms(early));
+        let hit = writes.hit.map_or(plan.overheads.hit.write, |hit| ms(hit - block));
+        plan.overheads.hit = After { write: hit, ..plan.overheads.hit }.less(ms(early));
+        plan.bus.write_watermark = writes.watermark;
         let overhead = |reach: f64| ms(reach - block - early);
         let [read, write] = writes.after_write;
         plan.overheads.read.write = read.map_or(plan.overheads.read.read, overhead);
@@ -57,6 +59,7 @@ impl Known {
             plan.cache.write_extents = buffer.extents;
             plan.cache.joins_writes = buffer.joins;
             plan.cache.written_hits = buffer.answers;
+            plan.cache.hits_wait = writes.hits_wait;
             plan.cache.drain = buffer.drain.unwrap_or_default();
         }
         plan

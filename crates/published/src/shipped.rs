@@ -41,9 +41,18 @@ const FILES: &[(&str, &str)] = files![
     "mimic.fig7",
     "mimic.9lzx",
     "mimic.fig8",
+    "mimic.hplajw",
     "praid.fig13",
     "praid.fig15",
     "praid.fig16",
+    "praid.fig17",
+    "praid.fig18",
+    "praid.fig20",
+    "praid.fig21",
+    "pfm.table3",
+    "pfm.table4",
+    "pfm.fig1",
+    "pfm.claims",
 ];
 
 /// The ids of all files.

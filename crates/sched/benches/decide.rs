@@ -1,7 +1,7 @@
 //! What a decision costs: a completion, the choice of the next of so many random requests on the Atlas 10K, and the
 //! arrival of one more.
 
-use block::{Caps, Extent, Op, Outcome, Qos, Request, RequestId, Tag, Time};
+use block::{Caps, DiskId, Extent, Op, Outcome, Qos, Request, RequestId, Tag, Time};
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use sched::plan::Rules;
 use sched::policy::{Knobs, named};
@@ -41,7 +41,7 @@ impl<P: Predictor + 'static> Loop<P> {
     fn step(&mut self) {
         self.out.clear();
         self.now = Time(self.now.0 + 5_300_000);
-        self.core.handle(self.now, Input::Done(Tag(0), self.now, Outcome::Ok), &mut self.out);
+        self.core.handle(self.now, Input::Done(DiskId(0), Tag(0), self.now, Outcome::Ok), &mut self.out);
         let ended = self.out.iter().find_map(|action| match action {
             Action::Finish(id, _) => Some(*id),
             _ => None,

@@ -1,7 +1,10 @@
 //! The core: inputs in, actions out.
 
+use crate::event::{Action, Input};
 use crate::job::State;
-use crate::overlap::Overlap;
+use crate::leisure::Leisure;
+use crate::outbid::Patience;
+use crate::overlap::{self, Overlap};
 use crate::plan::Rules;
 use crate::predict::Predictor;
 use crate::queue::{Maker, Queue};
@@ -9,46 +12,14 @@ use crate::service::Service;
 use crate::tally::Tally;
 use crate::{Job, JobId, Jobs};
 use block::{
-    Caps, Change, Command, DiskId, Ending, Extent, FrameId, Op, Outcome, Place, Request, RequestId, Tag, Time, Verb,
+    Caps, Change, Command, DiskId, Ending, Extent, FrameId, Op, Outcome, Place, Request, RequestId, Span, Tag, Time,
+    Verb,
 };
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 const EINVAL: i32 = 22;
 const ECANCELED: i32 = 125;
-
-/// What can happen to a core. At one instant: completions, amendments, submissions, the wake.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Input {
-    /// A command came back; the time is when it happened, which may be before now.
-    Done(Tag, Time, Outcome),
-    /// Something changed about a request.
-    Amend(RequestId, Change),
-    /// A request was submitted; only while there is room.
-    Submit(Request),
-    /// The time of `wake_at` has come.
-    Wake,
-}
-
-/// What a core decides.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Action {
-    /// A request's turn has come; its seek may still be put off.
-    Begin(RequestId),
-    /// Give a device a command.
-    Issue(DiskId, Tag, Command),
-    /// Copy blocks in memory.
-    Copy {
-        /// From here.
-        from: Place,
-        /// To here.
-        to: Place,
-        /// So many.
-        blocks: u32,
-    },
-    /// A request has ended; its slot is free.
-    Finish(RequestId, Ending),
-}
 
 /// What a command is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +30,8 @@ pub(crate) enum Errand {
     Seek,
     /// Reading ahead.
     Frame(FrameId),
+    /// Learning the device.
+    Probe,
 }
 
 /// The scheduling core of one disk.
@@ -77,8 +50,15 @@ pub struct Core<P: Predictor> {
     flying: Vec<Option<(Errand, Command)>>,
     /// Serving in short commands.
     pub(crate) service: Option<Box<Service>>,
+    /// While it has no requests: from when on the belief may have something read to learn from.
+    pub(crate) probes_from: Option<Time>,
     /// Hard deadlines of waiting jobs; those of jobs that are gone are passed over.
     deadlines: BinaryHeap<Reverse<(Time, u64, JobId)>>,
+    /// By how much what a write is worth counts.
+    pub(crate) weight: f64,
+    pub(crate) patience: Patience,
+    /// How idle the disk is, and how full the write buffer.
+    pub(crate) leisure: Leisure,
     sequence: u64,
     decisions: u64,
 }
@@ -91,6 +71,7 @@ impl<P: Predictor> Core<P> {
         Core {
             caps,
             service: rules.plan.map(|plan| Box::new(Service::new(plan))),
+            probes_from: None,
             rules,
             limit,
             belief,
@@ -100,6 +81,9 @@ impl<P: Predictor> Core<P> {
             flushes: VecDeque::new(),
             flying: vec![None; usize::from(caps.depth)],
             deadlines: BinaryHeap::new(),
+            weight: 1.0,
+            patience: Patience::default(),
+            leisure: Leisure::default(),
             sequence: 0,
             decisions: 0,
         }
@@ -110,16 +94,27 @@ impl<P: Predictor> Core<P> {
         if let Some(service) = &mut self.service {
             service.passed(now);
         }
+        if self.rules.budget.is_some() {
+            self.leisure.passed(now, self.jobs.is_empty());
+        }
         match input {
-            Input::Done(tag, happened, outcome) => self.done(tag, happened, outcome, out),
+            Input::Done(_, tag, happened, outcome) => self.done(tag, happened, outcome, out),
             Input::Amend(request, change) => self.amend(request, change, out),
             Input::Submit(request) => self.submit(now, &request, out),
-            Input::Wake => {}
+            // A disk that fails says so by each command.
+            Input::Disk(..) | Input::Wake => {}
         }
         if !self.deadlines.is_empty() {
             self.drop_expired(now, out);
         }
-        if self.service.is_some() { self.serve(now, out) } else { self.dispatch(now, out) }
+        if self.service.is_some() {
+            self.serve(now, out)
+        } else {
+            self.dispatch(now, out)
+        }
+        if let Some(patience) = self.belief.patience() {
+            self.probe(now, patience, out);
+        }
     }
 
     /// When it wants to be woken, if nothing else happens before.
@@ -127,10 +122,8 @@ impl<P: Predictor> Core<P> {
     pub fn wake_at(&self) -> Option<Time> {
         let deadline = self.deadlines.peek().map(|Reverse((deadline, ..))| *deadline);
         let seek = self.service.as_ref().and_then(|service| service.wake);
-        match (deadline, seek) {
-            (Some(deadline), Some(seek)) => Some(deadline.min(seek)),
-            (deadline, seek) => deadline.or(seek),
-        }
+        let probe = self.probes_from.filter(|_| self.is_idle());
+        [deadline, seek, probe].into_iter().flatten().min()
     }
 
     /// From now on things count for the tally.
@@ -164,11 +157,62 @@ impl<P: Predictor> Core<P> {
         (self.decisions, self.queue.examined())
     }
 
+    /// The read in short commands that is being transferred, and what is left of it.
+    pub(crate) fn streaming(&self) -> Option<(RequestId, Extent)> {
+        let job = self.jobs.get(self.service.as_ref()?.moving()?)?;
+        (job.op == Op::Read).then(|| (job.request, job.rest()))
+    }
+
+    /// Blocks of a short command.
+    pub(crate) fn chunk(&self) -> Option<u32> {
+        self.rules.plan.map(|plan| plan.chunk)
+    }
+
+    /// Of the request being transferred only so many blocks are to be served here.
+    pub(crate) fn cut(&mut self, request: RequestId, blocks: u32) {
+        let Some(id) = self.service.as_ref().and_then(|service| service.moving()) else { return };
+        let Some(job) = self.jobs.get_mut(id).filter(|job| job.request == request) else { return };
+        self.overlap.remove(job);
+        job.at.blocks = blocks;
+        let job = *job;
+        self.overlap.add(id, &job, &self.jobs);
+    }
+
+    /// The request that was interrupted since this was last asked.
+    pub(crate) fn take_interrupted(&mut self) -> Option<RequestId> {
+        let id = self.service.as_mut()?.interrupted_job.take()?;
+        self.jobs.get(id).filter(|job| job.state == State::Queued).map(|job| job.request)
+    }
+
+    /// Gives up a waiting request, which then does not end here; how many blocks of it are done.
+    pub(crate) fn give_up(&mut self, request: RequestId) -> Option<u32> {
+        let id = self.jobs.find(request)?;
+        let job = *self.jobs.get(id)?;
+        if job.state != State::Queued || job.first_held.is_some() {
+            return None;
+        }
+        self.queue.remove(&self.rules, id, &job, &self.belief);
+        self.overlap.remove(&job);
+        self.jobs.free(id);
+        Some(job.done)
+    }
+
+    /// From now on a write is worth so many times what it is worth by its class.
+    pub(crate) fn weigh_writes(&mut self, weight: f64, fill: f64) {
+        (self.weight, self.leisure.fill) = (weight, fill);
+        self.queue.weigh_writes(weight);
+    }
+
+    /// How long the blocks of an extent take to come, once the first is under the head; nothing where that is not known.
+    pub(crate) fn transfer(&self, at: Extent) -> Span {
+        if at.blocks == 0 { Span::ZERO } else { self.belief.transfer(at, self.belief.spot(at)) }
+    }
+
     fn submit(&mut self, now: Time, request: &Request, out: &mut Vec<Action>) {
         debug_assert!(self.room() > 0, "a request was submitted without room");
         let flush = request.op == Op::Flush;
         let sane = flush || (request.at.blocks > 0 && request.at.end().0 <= self.caps.blocks);
-        if !sane {
+        if !sane || request.op == Op::Repair {
             out.push(Action::Finish(request.id, Ending::Failed(EINVAL)));
             return;
         }
@@ -207,21 +251,14 @@ impl<P: Predictor> Core<P> {
 
     /// Gives a job to the policy, or holds it until the last earlier one it overlaps has ended.
     fn queue_or_hold(&mut self, id: JobId, job: &Job<P::Spot>) {
-        let Some(blocker) = self.overlap.blocker(job) else {
-            if job.state != State::Queued {
-                self.set_state(id, State::Queued);
-            }
-            self.queue.add(&self.rules, id, job, &self.belief);
-            if self.rules.preemption.by_value()
-                && let Some(service) = &mut self.service
-            {
-                service.came(id);
-            }
+        if self.overlap.hold(id, job, &mut self.jobs) {
             return;
-        };
-        let next = self.jobs.get_mut(blocker).and_then(|blocker| blocker.first_held.replace(id));
-        if let Some(job) = self.jobs.get_mut(id) {
-            (job.state, job.next_held) = (State::Held(blocker), next);
+        }
+        self.queue.add(&self.rules, id, job, &self.belief);
+        if self.rules.preemption.weighs()
+            && let Some(service) = &mut self.service
+        {
+            service.came(id);
         }
     }
 
@@ -243,10 +280,8 @@ impl<P: Predictor> Core<P> {
     }
 
     fn amend(&mut self, request: RequestId, change: Change, out: &mut Vec<Action>) {
-        let Some((id, mut job)) = self.jobs.iter().find(|(_, job)| job.request == request).map(|(id, job)| (id, *job))
-        else {
-            return;
-        };
+        let found = self.jobs.find(request).and_then(|id| Some((id, *self.jobs.get(id)?)));
+        let Some((id, mut job)) = found else { return };
         match change {
             Change::Cancel if job.state != State::Serving => {
                 self.withdraw(id, &job);
@@ -272,7 +307,9 @@ impl<P: Predictor> Core<P> {
 
     /// When a waiting job is to be dropped, if ever.
     fn deadline(&self, job: &Job<P::Spot>) -> Option<Time> {
-        job.qos.deadline?;
+        if self.rules.keeps_writes && job.op.writes() {
+            return None;
+        }
         self.rules.class(job.qos.class).worth.end(&job.qos, job.arrived)
     }
 
@@ -311,7 +348,7 @@ impl<P: Predictor> Core<P> {
     /// Takes a waiting job from wherever it waits.
     fn withdraw(&mut self, id: JobId, job: &Job<P::Spot>) {
         match job.state {
-            State::Held(blocker) => self.let_go(id, blocker, job.next_held),
+            State::Held(blocker) => overlap::let_go(id, blocker, job.next_held, &mut self.jobs),
             State::Queued if job.op == Op::Flush => self.flushes.retain(|flush| *flush != id),
             State::Queued => self.queue.remove(&self.rules, id, job, &self.belief),
             State::Serving => {}
@@ -331,23 +368,6 @@ impl<P: Predictor> Core<P> {
         out.push(Action::Finish(request, ending));
     }
 
-    /// Takes a held job from the list of the one it waits for.
-    fn let_go(&mut self, id: JobId, blocker: JobId, next: Option<JobId>) {
-        let Some(blocker) = self.jobs.get_mut(blocker) else { return };
-        if blocker.first_held == Some(id) {
-            blocker.first_held = next;
-            return;
-        }
-        let mut at = blocker.first_held;
-        while let Some(job) = at.and_then(|at| self.jobs.get_mut(at)) {
-            if job.next_held == Some(id) {
-                job.next_held = next;
-                return;
-            }
-            at = job.next_held;
-        }
-    }
-
     /// Gives the device what it has room for, each request whole.
     fn dispatch(&mut self, now: Time, out: &mut Vec<Action>) {
         while let Some(tag) = self.flying.iter().position(Option::is_none) {
@@ -358,7 +378,7 @@ impl<P: Predictor> Core<P> {
             };
             job.state = State::Serving;
             let verb = match job.op {
-                Op::Read => Verb::Read,
+                Op::Read | Op::Repair => Verb::Read,
                 Op::Write { fua } => Verb::Write { fua },
                 Op::Flush => Verb::Flush,
             };
@@ -403,11 +423,5 @@ impl<P: Predictor> Core<P> {
         self.flying[tag] = Some((errand, command));
         self.belief.issued(now, &command, spot);
         out.push(Action::Issue(DiskId(0), Tag(tag as u32), command));
-    }
-
-    fn set_state(&mut self, id: JobId, state: State) {
-        if let Some(job) = self.jobs.get_mut(id) {
-            job.state = state;
-        }
     }
 }

@@ -2,8 +2,8 @@
 
 use block::{Extent, FrameId, Lbn};
 
-/// Frames at most.
-const FRAMES: u32 = 64;
+/// Frames of a disk at most.
+pub(crate) const FRAMES: u32 = 64;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {

@@ -1,5 +1,6 @@
 //! What the core has to do: one job a request.
 
+use crate::slab::Slab;
 use block::{Extent, Lbn, Op, Qos, RequestId, Time};
 
 /// A slot of the core's.
@@ -53,25 +54,26 @@ impl<S> Job<S> {
 /// All jobs, in slots that are used again.
 #[derive(Clone, Debug)]
 pub struct Jobs<S> {
-    slots: Vec<Option<Job<S>>>,
-    free: Vec<JobId>,
+    slots: Slab<Job<S>>,
+    /// Where the job of each request is, or was.
+    by_request: Vec<JobId>,
 }
 
 impl<S: Copy> Jobs<S> {
     pub(crate) fn new() -> Jobs<S> {
-        Jobs { slots: Vec::new(), free: Vec::new() }
+        Jobs { slots: Slab::default(), by_request: Vec::new() }
     }
 
     /// The job in a slot, if there is one.
     #[must_use]
     pub fn get(&self, id: JobId) -> Option<&Job<S>> {
-        self.slots.get(id.0 as usize)?.as_ref()
+        self.slots.get(id.0)
     }
 
     /// How many there are.
     #[must_use]
     pub fn len(&self) -> u32 {
-        (self.slots.len() - self.free.len()) as u32
+        self.slots.len()
     }
 
     /// Whether there are none.
@@ -82,7 +84,7 @@ impl<S: Copy> Jobs<S> {
 
     /// Each job with its slot.
     pub fn iter(&self) -> impl Iterator<Item = (JobId, &Job<S>)> {
-        self.slots.iter().enumerate().filter_map(|(i, job)| Some((JobId(i as u32), job.as_ref()?)))
+        self.slots.iter().map(|(slot, job)| (JobId(slot), job))
     }
 
     /// Whether the slot still holds the job with this sequence number, waiting with the policy.
@@ -92,21 +94,27 @@ impl<S: Copy> Jobs<S> {
     }
 
     pub(crate) fn get_mut(&mut self, id: JobId) -> Option<&mut Job<S>> {
-        self.slots.get_mut(id.0 as usize)?.as_mut()
+        self.slots.get_mut(id.0)
+    }
+
+    /// The job of a request, if it has not ended.
+    pub(crate) fn find(&self, request: RequestId) -> Option<JobId> {
+        let id = *self.by_request.get(request.0 as usize)?;
+        self.get(id).filter(|job| job.request == request).map(|_| id)
     }
 
     pub(crate) fn insert(&mut self, job: Job<S>) -> JobId {
-        if let Some(id) = self.free.pop() {
-            self.slots[id.0 as usize] = Some(job);
-            return id;
+        let request = job.request.0 as usize;
+        let id = JobId(self.slots.insert(job));
+        if self.by_request.len() <= request {
+            self.by_request.resize(request + 1, JobId(u32::MAX));
         }
-        self.slots.push(Some(job));
-        JobId(self.slots.len() as u32 - 1)
+        self.by_request[request] = id;
+        id
     }
 
     /// Frees a slot that holds a job.
     pub(crate) fn free(&mut self, id: JobId) {
-        self.slots[id.0 as usize] = None;
-        self.free.push(id);
+        self.slots.remove(id.0);
     }
 }

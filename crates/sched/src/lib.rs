@@ -5,9 +5,13 @@
 //! [`policy::Policy`]. It must never know how a drive really behaves. [`run`] is the one loop that joins a core
 //! to a [`World`], simulated or live.
 
+pub mod array;
 mod core;
+mod event;
 mod frames;
+mod idle;
 mod job;
+mod leisure;
 mod outbid;
 mod overlap;
 pub mod plan;
@@ -16,13 +20,16 @@ pub mod policy;
 pub mod predict;
 mod queue;
 mod service;
+mod slab;
 mod sorted;
 mod tally;
 pub mod value;
 mod world;
 
-pub use crate::core::{Action, Core, Input};
+pub use crate::array::Array;
+pub use crate::core::Core;
+pub use event::{Action, Health, Input};
 pub use job::{Job, JobId, Jobs};
 pub use queue::Maker;
 pub use tally::{Errors, Tally};
-pub use world::{World, run};
+pub use world::{Scheduler, World, run};

@@ -3,6 +3,7 @@
 //! While nobody writes, nothing is kept. Extents are filed by length, so that a look-up need not reach back
 //! further than the longest of a class: one long request does not make all look-ups long.
 
+use crate::job::State;
 use crate::sorted::{Entry, Sorted};
 use crate::{Job, JobId, Jobs};
 use block::Extent;
@@ -37,6 +38,11 @@ impl Overlap {
     pub(crate) fn new() -> Overlap {
         let class = || Class { outstanding: Sorted::new(), longest: 0 };
         Overlap { classes: std::array::from_fn(|_| class()), watching: false }
+    }
+
+    /// One that keeps all that is added from the beginning.
+    pub(crate) fn watching() -> Overlap {
+        Overlap { watching: true, ..Overlap::new() }
     }
 
     /// A job was submitted; `jobs` already holds it.
@@ -78,6 +84,33 @@ impl Overlap {
             })
     }
 
+    /// Has a job wait for the last earlier one that it must wait for; false, and queued, if there is none.
+    pub(crate) fn hold<S: Copy>(&self, id: JobId, job: &Job<S>, jobs: &mut Jobs<S>) -> bool {
+        self.hold_for(self.blocker(job), id, job, jobs)
+    }
+
+    /// The same, but it waits for those that are served already, too, though they came after it.
+    pub(crate) fn hold_for_served<S: Copy>(&self, id: JobId, job: &Job<S>, jobs: &mut Jobs<S>) -> bool {
+        let is_served = |other: JobId| jobs.get(other).is_some_and(|job| job.state == State::Serving);
+        let (start, end) = (job.at.start.0, job.at.end().0);
+        let near =
+            self.classes.iter().flat_map(|class| class.outstanding.within(start.saturating_sub(class.longest), end));
+        let served = near.filter(|other| other.id != id && other.item.end > start && is_served(other.id));
+        let served = served.filter(|other| other.item.writes || job.op.writes()).map(|other| other.id).next();
+        self.hold_for(served.or_else(|| self.blocker(job)), id, job, jobs)
+    }
+
+    fn hold_for<S: Copy>(&self, blocker: Option<JobId>, id: JobId, job: &Job<S>, jobs: &mut Jobs<S>) -> bool {
+        if blocker.is_none() && job.state == State::Queued {
+            return false;
+        }
+        let next = blocker.and_then(|blocker| jobs.get_mut(blocker)?.first_held.replace(id));
+        if let Some(job) = jobs.get_mut(id) {
+            (job.state, job.next_held) = (blocker.map_or(State::Queued, State::Held), next);
+        }
+        blocker.is_some()
+    }
+
     /// The last job submitted before this one that it must wait for.
     pub(crate) fn blocker<S>(&self, job: &Job<S>) -> Option<JobId> {
         if !self.watching {
@@ -91,6 +124,23 @@ impl Overlap {
             .filter(|other| other.item.writes || job.op.writes())
             .max_by_key(|other| other.sequence)
             .map(|other| other.id)
+    }
+}
+
+/// Takes a held job from the list of the one it waits for.
+pub(crate) fn let_go<S: Copy>(id: JobId, blocker: JobId, next: Option<JobId>, jobs: &mut Jobs<S>) {
+    let Some(blocker) = jobs.get_mut(blocker) else { return };
+    if blocker.first_held == Some(id) {
+        blocker.first_held = next;
+        return;
+    }
+    let mut at = blocker.first_held;
+    while let Some(job) = at.and_then(|at| jobs.get_mut(at)) {
+        if job.next_held == Some(id) {
+            job.next_held = next;
+            return;
+        }
+        at = job.next_held;
     }
 }
 

@@ -110,14 +110,25 @@ pub enum Preemption {
     Conservative,
     /// One that has come, if it yields more a second than the rest of the other (Section 3.3.2).
     Aggressive,
+    /// Those of classes that something is promised, when else the promise would not be kept.
+    Slo,
 }
 
 impl Preemption {
-    /// Whether it goes by what requests are worth.
+    /// Whether each one that comes is asked about by itself.
     #[must_use]
-    pub fn by_value(self) -> bool {
-        matches!(self, Preemption::Conservative | Preemption::Aggressive)
+    pub fn weighs(self) -> bool {
+        matches!(self, Preemption::Conservative | Preemption::Aggressive | Preemption::Slo)
     }
+}
+
+/// What has to be left so that requests may still interrupt others (Preemptive RAID scheduling, Section 4.2.3).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Budget {
+    /// Of the last seconds, the share in which the disk had nothing to do.
+    pub idle: f64,
+    /// Of the write buffer, the share that is free.
+    pub free: f64,
 }
 
 /// When the one that steps in takes over.
@@ -137,13 +148,18 @@ pub struct ClassRule {
     pub preempts: bool,
     /// Whether its requests can be interrupted.
     pub preemptible: bool,
+    /// Whether an array reads parts of one request from several copies at once.
+    pub splits: bool,
+    /// With [`Preemption::Slo`]: in how long 99 % of its requests are to be done.
+    pub p99: Option<Span>,
     /// What its requests are worth.
     pub worth: Worth,
 }
 
 impl ClassRule {
     /// What holds where nothing is said.
-    pub const USUAL: ClassRule = ClassRule { preempts: true, preemptible: true, worth: Worth::USUAL };
+    pub const USUAL: ClassRule =
+        ClassRule { preempts: true, preemptible: true, splits: false, p99: None, worth: Worth::USUAL };
 }
 
 /// How a core serves requests.
@@ -157,6 +173,10 @@ pub struct Rules {
     pub preempt_at: PreemptAt,
     /// By value: how many times as much the one must yield as the other; at least 1.
     pub hysteresis: f64,
+    /// What has to be left so that any may interrupt.
+    pub budget: Option<Budget>,
+    /// Whether a write is served even past its hard deadline, since elsewhere half of it may be done.
+    pub keeps_writes: bool,
     /// By class; a class past the end has the default.
     pub classes: Vec<ClassRule>,
 }
@@ -168,6 +188,8 @@ impl Default for Rules {
             preemption: Preemption::default(),
             preempt_at: PreemptAt::default(),
             hysteresis: 1.0,
+            budget: None,
+            keeps_writes: false,
             classes: Vec::new(),
         }
     }

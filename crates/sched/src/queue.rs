@@ -19,6 +19,8 @@ struct Rank<P: Predictor> {
 
 pub(crate) struct Queue<P: Predictor> {
     make: Maker<P>,
+    /// By how much what a write is worth counts.
+    weight: f64,
     /// Highest first.
     ranks: Vec<Rank<P>>,
 }
@@ -29,6 +31,7 @@ pub(crate) fn rank<S>(rules: &Rules, job: &Job<S>) -> u8 {
         Preemption::Never | Preemption::Conservative | Preemption::Aggressive => 0,
         Preemption::Always => u8::from(rules.class(job.qos.class).preempts),
         Preemption::Priority => job.qos.priority,
+        Preemption::Slo => u8::from(rules.class(job.qos.class).p99.is_some()),
     }
 }
 
@@ -39,7 +42,7 @@ fn presses(rules: &Rules, class: u8) -> u32 {
 
 impl<P: Predictor> Queue<P> {
     pub(crate) fn new(make: Maker<P>) -> Queue<P> {
-        Queue { make, ranks: Vec::new() }
+        Queue { make, weight: 1.0, ranks: Vec::new() }
     }
 
     #[inline]
@@ -56,7 +59,9 @@ impl<P: Predictor> Queue<P> {
             Some(at) if self.ranks[at].rank == rank => at,
             at => {
                 let at = at.unwrap_or(self.ranks.len());
-                self.ranks.insert(at, Rank { rank, policy: (self.make)(), held: 0, pressing: 0 });
+                let mut policy = (self.make)();
+                policy.weigh_writes(self.weight);
+                self.ranks.insert(at, Rank { rank, policy, held: 0, pressing: 0 });
                 at
             }
         };
@@ -98,6 +103,17 @@ impl<P: Predictor> Queue<P> {
     pub(crate) fn is_urgent<S>(&self, rules: &Rules, job: &Job<S>) -> bool {
         let this = rank(rules, job);
         self.ranks.iter().all(|held| held.rank <= this) && self.ranks.iter().any(|held| held.rank < this)
+    }
+
+    /// From now on a write is worth so many times what it is worth by its class.
+    pub(crate) fn weigh_writes(&mut self, weight: f64) {
+        self.weight = weight;
+        self.ranks.iter_mut().for_each(|queue| queue.policy.weigh_writes(weight));
+    }
+
+    /// Jobs held of a rank.
+    pub(crate) fn held(&self, rank: u8) -> u32 {
+        self.ranks.iter().find(|held| held.rank == rank).map_or(0, |held| held.held)
     }
 
     pub(crate) fn examined(&self) -> u64 {

@@ -4,7 +4,8 @@
 //! round. In that slack the one it interrupted goes on, or the drive reads on after the last read, as long as that
 //! ends before the seek is due. Then the arm goes, in parts if it has far to go, and the blocks come chunk by chunk.
 
-use crate::core::{Action, Core, Errand};
+use crate::core::{Core, Errand};
+use crate::event::Action;
 use crate::frames::Frames;
 use crate::job::State;
 use crate::plan::{Plan, PreemptAt, Prefetch, Short, Split};
@@ -70,6 +71,8 @@ pub(crate) struct Service {
     came: Vec<JobId>,
     /// The one that does, and is the next.
     outbidder: Option<JobId>,
+    /// The one that was given back to the queue last.
+    pub(crate) interrupted_job: Option<JobId>,
     /// Of a first command after a timed seek: when it was believed to come back.
     expected: Option<Time>,
     /// Since when a seek has been awaited with no command in flight.
@@ -93,6 +96,7 @@ impl Service {
             interrupted: 0,
             came: Vec::new(),
             outbidder: None,
+            interrupted_job: None,
             expected: None,
             resting: None,
             wake: None,
@@ -108,6 +112,11 @@ impl Service {
         if let Some(since) = self.resting.take() {
             self.tally.slack += now.since(since.max(self.from));
         }
+    }
+
+    /// The job whose blocks come.
+    pub(crate) fn moving(&self) -> Option<JobId> {
+        self.target.filter(|target| target.stage == Stage::Moving).map(|target| target.id)
     }
 
     /// A job has come, which may interrupt.
@@ -198,10 +207,10 @@ impl<P: Predictor> Core<P> {
     fn interrupt(&mut self, service: &mut Service, now: Time) {
         let Some(target) = service.target else { return };
         let Some(job) = self.jobs.get(target.id) else { return };
-        if job.rest().blocks == 0 {
+        if job.rest().blocks == 0 || self.rules.budget.is_some_and(|budget| !self.leisure.allows(&budget)) {
             return;
         }
-        if self.rules.preemption.by_value() {
+        if self.rules.preemption.weighs() {
             if service.came.is_empty() {
                 return;
             }
@@ -228,25 +237,31 @@ impl<P: Predictor> Core<P> {
         if goes_on {
             service.filler = Some(Filler::Job(target.id));
         } else {
-            self.put_back(target.id);
+            self.put_back(service, target.id);
         }
     }
 
     /// Takes the next request from the queue; false if none waits.
     fn choose(&mut self, service: &mut Service, now: Time, out: &mut Vec<Action>) -> bool {
         // Who interrupted it may be gone by now: while a flush was under way, say.
-        let outbidder = service.outbidder.take();
-        let outbidder = outbidder.filter(|id| self.jobs.get(*id).is_some_and(|job| job.state == State::Queued));
+        let outbidder = service.outbidder.take().and_then(|id| Some((id, *self.jobs.get(id)?)));
+        let outbidder = outbidder.filter(|(_, job)| job.state == State::Queued);
         if let Some(Filler::Job(id)) = service.filler
             && outbidder.is_none()
             && !self.jobs.get(id).is_some_and(|job| self.queue.interrupts(&self.rules, job))
         {
             self.drop_filler(service);
         }
-        if let Some(job) = outbidder.and_then(|id| self.jobs.get(id)) {
-            self.queue.remove(&self.rules, outbidder.unwrap_or_default(), job, &self.belief);
-        }
-        let Some(id) = outbidder.or_else(|| self.take(now)) else { return false };
+        let id = match outbidder {
+            Some((id, job)) => {
+                self.queue.remove(&self.rules, id, &job, &self.belief);
+                id
+            }
+            None => match self.take(now) {
+                Some(id) => id,
+                None => return false,
+            },
+        };
         let Some(job) = self.jobs.get_mut(id) else { return false };
         job.state = State::Serving;
         out.push(Action::Begin(job.request));
@@ -257,7 +272,8 @@ impl<P: Predictor> Core<P> {
     }
 
     /// Gives what is left of a request back to the queue, where its deadline holds again.
-    fn put_back(&mut self, id: JobId) {
+    fn put_back(&mut self, service: &mut Service, id: JobId) {
+        service.interrupted_job = Some(id);
         let Some(job) = self.jobs.get_mut(id) else { return };
         job.state = State::Queued;
         job.spot = self.belief.spot(job.rest());
@@ -269,7 +285,7 @@ impl<P: Predictor> Core<P> {
     /// Nothing more fills the slack. Says whether a request waits again, which may be worth more by now.
     fn drop_filler(&mut self, service: &mut Service) -> bool {
         let Some(Filler::Job(id)) = service.filler.take() else { return false };
-        self.put_back(id);
+        self.put_back(service, id);
         true
     }
 
@@ -282,7 +298,7 @@ impl<P: Predictor> Core<P> {
         let Some(way) = self.belief.approach(now, job.rest(), job.spot, job.op.writes()) else { return at_once };
         let long = f64::from(way.distance) > plan.split_beyond * f64::from(way.cylinders);
         // Slack and parts are for those that step in: where nobody will, what they cost is lost.
-        let outbid = service.target.is_some_and(|target| target.depth > 0) && self.rules.preemption.by_value();
+        let outbid = service.target.is_some_and(|target| target.depth > 0) && self.rules.preemption.weighs();
         let urgent = outbid || self.queue.is_urgent(&self.rules, job);
         let mut parts = match plan.split {
             Split::Never => 1,
@@ -345,7 +361,7 @@ impl<P: Predictor> Core<P> {
         let at = Extent { start: rest.start, blocks: rest.blocks.min(most) };
         let last = at.blocks == rest.blocks;
         let verb = match job.op {
-            Op::Read => Verb::Read,
+            Op::Read | Op::Repair => Verb::Read,
             // Each of many commands on the medium would cost a revolution each: a flush at their end costs one.
             Op::Write { fua } => Verb::Write { fua: (fua && at == job.at) || (last && plan.last_fua) },
             Op::Flush => Verb::Flush,
@@ -409,6 +425,9 @@ impl<P: Predictor> Core<P> {
                     tally.late += u64::from(late);
                 }
             });
+        }
+        if let Some(p99) = self.rules.class(job.qos.class).p99.filter(|_| all) {
+            self.patience.learn(job.qos.class, p99, now.since(job.arrived));
         }
         if all {
             service.finished(id, &job, self.queue.is_urgent(&self.rules, &job));

@@ -1,7 +1,8 @@
 //! The loop.
 
+use crate::array::Fill;
 use crate::predict::Predictor;
-use crate::{Action, Core, Input};
+use crate::{Action, Core, Input, Tally};
 use block::Time;
 
 /// Everything outside a core: devices, clients and the clock.
@@ -15,8 +16,75 @@ pub trait World {
     fn act(&mut self, now: Time, action: Action);
 }
 
+/// What decides: the core of one disk, or of an array of them.
+pub trait Scheduler {
+    /// Takes an input and appends what follows from it. `now` never goes back.
+    fn handle(&mut self, now: Time, input: Input, out: &mut Vec<Action>);
+
+    /// When it wants to be woken, if nothing else happens before.
+    fn wake_at(&self) -> Option<Time>;
+
+    /// How many more requests it takes.
+    fn room(&self) -> u32;
+
+    /// From `from` on things count for the tally.
+    fn count_from(&mut self, from: Time);
+
+    /// What serving in short commands came to; nothing where requests are served whole.
+    fn tally(&self) -> Option<Tally>;
+
+    /// How full the write buffer was; nothing where there is none.
+    fn fill(&self) -> Option<Fill> {
+        None
+    }
+
+    /// Requests that failed because no disk holds any more what they asked for.
+    fn lost(&self) -> u64 {
+        0
+    }
+
+    /// Decisions taken and candidates examined for them: what scheduling costs.
+    fn effort(&self) -> (u64, u64);
+
+    /// Things it remembers of its devices, and their memory in bytes; nothing where it does not learn.
+    fn memory(&self) -> Option<(usize, usize)>;
+}
+
+impl<P: Predictor> Scheduler for Core<P> {
+    #[inline]
+    fn handle(&mut self, now: Time, input: Input, out: &mut Vec<Action>) {
+        Core::handle(self, now, input, out);
+    }
+
+    #[inline]
+    fn wake_at(&self) -> Option<Time> {
+        Core::wake_at(self)
+    }
+
+    #[inline]
+    fn room(&self) -> u32 {
+        Core::room(self)
+    }
+
+    fn count_from(&mut self, from: Time) {
+        Core::count_from(self, from);
+    }
+
+    fn tally(&self) -> Option<Tally> {
+        Core::tally(self).cloned()
+    }
+
+    fn effort(&self) -> (u64, u64) {
+        Core::effort(self)
+    }
+
+    fn memory(&self) -> Option<(usize, usize)> {
+        self.belief().memory()
+    }
+}
+
 /// Runs a core in a world until nothing more happens.
-pub fn run<P: Predictor>(core: &mut Core<P>, world: &mut impl World) {
+pub fn run(core: &mut impl Scheduler, world: &mut impl World) {
     let mut actions = Vec::with_capacity(64);
     while let Some((now, input)) = world.next(core.wake_at(), core.room()) {
         core.handle(now, input, &mut actions);

@@ -1,11 +1,16 @@
-//! The world of simulated drives.
+//! The world of simulated drives, one or many.
 
+use crate::moves::Moves;
+use crate::probes::{Probes, is_probe};
 use crate::timeline::Film;
-use block::{BadInput, Command, DiskId, Ending, Place, Request, RequestId, Span, Tag, Time};
+use block::{BadInput, Command, DiskId, Ending, Outcome, Place, RequestId, Span, Tag, Time};
 use drive::{Account, Machine};
+use load::experiment::Failure;
 use load::{Load, Meter};
-use sched::{Action, Input, World};
+use sched::{Action, Health, Input, World};
+use std::collections::VecDeque;
 
+const EIO: i32 = 5;
 /// How often the watcher is told of progress, in requests.
 const TELL_EVERY: u64 = 1 << 15;
 
@@ -13,6 +18,8 @@ const TELL_EVERY: u64 = 1 << 15;
 pub(crate) trait Measured: Load {
     fn meter(&self) -> &Meter;
     fn meter_mut(&mut self) -> &mut Meter;
+    /// Ends the run at a time: what was measured, what a reader must know, and what a system of processes came to.
+    fn finish(self, end: Time) -> (Meter, Vec<String>, Option<flow::Account>);
 }
 
 impl Measured for load::Mix {
@@ -22,6 +29,26 @@ impl Measured for load::Mix {
 
     fn meter_mut(&mut self) -> &mut Meter {
         load::Mix::meter_mut(self)
+    }
+
+    fn finish(self, _: Time) -> (Meter, Vec<String>, Option<flow::Account>) {
+        let (meter, notes) = load::Mix::finish(self);
+        (meter, notes, None)
+    }
+}
+
+impl Measured for flow::System {
+    fn meter(&self) -> &Meter {
+        flow::System::meter(self)
+    }
+
+    fn meter_mut(&mut self) -> &mut Meter {
+        flow::System::meter_mut(self)
+    }
+
+    fn finish(self, end: Time) -> (Meter, Vec<String>, Option<flow::Account>) {
+        let (meter, account) = flow::System::finish(self, end);
+        (meter, Vec::new(), Some(account))
     }
 }
 
@@ -34,54 +61,120 @@ pub(crate) struct Stop {
     pub(crate) requests: Option<u64>,
 }
 
-/// A device and the load on it.
+/// A command in flight.
+#[derive(Clone, Copy, Debug, Default)]
+struct Issued {
+    at: Time,
+    /// For which request.
+    request: Option<RequestId>,
+    /// Whether for none, but to learn.
+    probe: bool,
+}
+
+/// Devices and the load on them.
 pub(crate) struct Drives<'a, M, L: Measured> {
-    drive: M,
+    drives: Vec<M>,
+    /// When the next command of each comes back, and which drive's is the first.
+    ends: Vec<Time>,
+    first: usize,
     load: L,
     stop: Stop,
     now: Time,
-    /// When each command in flight was issued, and for which request, by tag.
-    issued: Vec<(Time, Option<RequestId>)>,
-    measuring: bool,
+    /// Commands a drive takes at once.
+    depth: usize,
+    /// Each command in flight, by drive and tag.
+    issued: Vec<Issued>,
+    /// By drive.
+    probes: Vec<Probes>,
+    /// Requests outstanding.
+    outstanding: u32,
+    /// Whether the arm of each is accounted yet, and of how many it is not.
+    measured: Vec<bool>,
+    unmeasured: usize,
+    /// What becomes of disks, the first first.
+    fates: VecDeque<(Time, DiskId, Health)>,
+    dead: Vec<DiskId>,
     /// Whether a request was ever due while the core had no room.
     crowded: bool,
     /// Requests ended, for the watcher.
     ended: u64,
     tell: &'a (dyn Fn(u64) + Sync),
     film: Option<Film>,
+    /// How the arm moved, where that is asked for.
+    moves: Option<Moves>,
     failed: Option<BadInput>,
 }
 
 /// What is left of a world when it has ended.
 pub(crate) struct Remains<L> {
     pub(crate) load: L,
-    pub(crate) account: Account,
+    /// By drive.
+    pub(crate) accounts: Vec<Account>,
     /// Whether the core ever had no room.
     pub(crate) crowded: bool,
+    /// Probes in idle time.
+    pub(crate) probes: u64,
     pub(crate) film: Option<Film>,
+    pub(crate) moves: Option<Moves>,
+    pub(crate) end: Time,
 }
 
 impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
+    /// The world of these drives; a film is of the first of them.
     pub(crate) fn new(
-        drive: M,
+        drives: Vec<M>,
         load: L,
         stop: Stop,
         tell: &'a (dyn Fn(u64) + Sync),
         film: Option<Film>,
     ) -> Drives<'a, M, L> {
+        let depth = drives.first().map_or(1, |drive| usize::from(drive.caps().depth));
         Drives {
-            issued: vec![(Time::ZERO, None); usize::from(drive.caps().depth)],
-            drive,
+            issued: vec![Issued::default(); drives.len() * depth],
+            ends: vec![Time::NEVER; drives.len()],
+            first: 0,
+            measured: vec![false; drives.len()],
+            unmeasured: drives.len(),
+            probes: vec![Probes::default(); drives.len()],
+            outstanding: 0,
+            drives,
             load,
             stop,
             now: Time::ZERO,
-            measuring: false,
+            depth,
+            fates: VecDeque::new(),
+            dead: Vec::new(),
             crowded: false,
             ended: 0,
             tell,
             film,
+            moves: None,
             failed: None,
         }
+    }
+
+    /// Has a disk fail, and perhaps an empty one take its place at once.
+    pub(crate) fn fail(&mut self, failure: Failure) {
+        let (at, disk) = (Time::ZERO + failure.at, DiskId(failure.disk));
+        self.fates.push_back((at, disk, Health::Failed));
+        if failure.replaced {
+            self.fates.push_back((at, disk, Health::Replaced));
+        }
+    }
+
+    /// What becomes of a disk now.
+    fn fate(&mut self) -> Option<Input> {
+        let (_, disk, health) = self.fates.pop_front()?;
+        self.dead.retain(|dead| *dead != disk);
+        if health == Health::Failed {
+            self.dead.push(disk);
+        }
+        Some(Input::Disk(disk, health))
+    }
+
+    /// Follows how the arm moves.
+    pub(crate) fn following(self, moves: Option<Moves>) -> Self {
+        Drives { moves, ..self }
     }
 
     /// Ends the run.
@@ -91,51 +184,84 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
         }
         (self.tell)(self.ended % TELL_EVERY);
         let end = self.stop.at.filter(|_| self.stop.requests.is_none()).unwrap_or(self.now);
-        let account = self.drive.take_account(end);
+        let mut accounts: Vec<Account> = self.drives.iter_mut().map(|drive| drive.take_account(end)).collect();
+        self.probes.iter().zip(&mut accounts).for_each(|(probes, account)| probes.put_aside(account));
         self.load.meter_mut().close(end);
-        Ok(Remains { load: self.load, account, crowded: self.crowded, film: self.film })
+        let probes = self.probes.iter().map(|probes| probes.count).sum();
+        let Drives { load, crowded, film, moves, .. } = self;
+        Ok(Remains { load, accounts, crowded, probes, film, moves, end })
     }
 
-    /// From the first moment after the warm-up at which no command is in flight, the arm's time is accounted; where
+    /// A drive's next completion is another.
+    #[inline]
+    fn expect(&mut self, disk: usize) {
+        self.ends[disk] = self.drives[disk].next().unwrap_or(Time::NEVER);
+        if self.ends.len() > 1 {
+            self.first = (0..self.ends.len()).min_by_key(|disk| self.ends[*disk]).unwrap_or(0);
+        }
+    }
+
+    /// From the first moment after the warm-up at which no command is in flight, the time of an arm is accounted; where
     /// the drive queues commands, from the first completion.
     fn begin_measuring(&mut self, now: Time) {
-        let between = self.issued.len() > 1 || self.drive.next().is_none();
-        if !self.measuring && now >= self.load.meter().from() && between {
-            self.measuring = true;
-            self.drive.take_account(now);
+        if self.unmeasured == 0 || now < self.load.meter().from() {
+            return;
+        }
+        for (disk, drive) in self.drives.iter_mut().enumerate() {
+            if !self.measured[disk] && (self.depth > 1 || drive.next().is_none()) {
+                self.measured[disk] = true;
+                self.unmeasured -= 1;
+                drive.take_account(now);
+                self.probes[disk].begin(now);
+            }
         }
     }
 
     fn completion(&mut self) -> (Time, Input) {
-        let (now, tag, outcome, parts) = self.drive.finish();
-        let (issued, request) = self.issued[tag.0 as usize];
-        if let Some(film) = &mut self.film {
+        let disk = self.first;
+        let (now, tag, outcome, parts) = self.drives[disk].finish();
+        let outcome = if self.dead.contains(&DiskId(disk as u16)) { Outcome::Failed(EIO) } else { outcome };
+        self.expect(disk);
+        let issued = self.issued[disk * self.depth + tag.0 as usize];
+        self.probes[disk].done(issued.at, now, parts, issued.probe);
+        if let Some(moves) = self.moves.as_mut().filter(|_| disk == 0) {
+            moves.done(tag, parts);
+        }
+        if let Some(film) = self.film.as_mut().filter(|_| disk == 0) {
             film.done(now, tag, parts);
         }
-        self.load.meter_mut().command(issued, now);
-        if let Some(id) = request.filter(|_| parts.external > Span::ZERO) {
+        if !issued.probe {
+            self.load.meter_mut().command(issued.at, now);
+        }
+        if let Some(id) = issued.request.filter(|_| parts.external > Span::ZERO) {
             self.load.waited(id, parts.external);
         }
-        (now, Input::Done(tag, now, outcome))
+        (now, Input::Done(DiskId(disk as u16), tag, now, outcome))
     }
 
-    fn issue(&mut self, now: Time, tag: Tag, command: Command) {
+    fn issue(&mut self, now: Time, disk: DiskId, tag: Tag, command: Command) {
+        let disk = usize::from(disk.0);
         let request = if let Place::Request(id, _) = command.place { Some(id) } else { None };
         if let Some(id) = request {
             self.load.began(now, id);
         }
-        self.issued[tag.0 as usize] = (now, request);
-        if let Some(film) = &mut self.film {
-            film.issued(now, tag, command, self.drive.own_until(now));
+        self.issued[disk * self.depth + tag.0 as usize] = Issued { at: now, request, probe: is_probe(&command) };
+        if let Some(moves) = self.moves.as_mut().filter(|_| disk == 0) {
+            moves.issued(tag, command);
+        }
+        if let Some(film) = self.film.as_mut().filter(|_| disk == 0) {
+            film.issued(now, tag, command, self.drives[disk].own_until(now));
             if film.over {
                 self.stop.requests = Some(0);
             }
         }
-        self.drive.issue(now, tag, command);
+        self.drives[disk].issue(now, tag, command);
+        self.expect(disk);
     }
 
     fn ended(&mut self, now: Time, id: RequestId, how: Ending) {
         self.load.ended(now, id, how);
+        self.outstanding -= 1;
         self.ended += 1;
         if let Some(film) = &mut self.film {
             film.ended(now, self.ended);
@@ -145,53 +271,86 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
         }
     }
 
-    fn submission(&mut self) -> Option<Request> {
-        let left = self.drive.next().map_or(Span::ZERO, |end| end.since(self.now));
-        match self.load.fire(left) {
-            Ok(request) => Some(request),
-            Err(error) => {
-                self.failed = Some(error);
-                None
-            }
-        }
+    /// What is left of the command in progress, on average over the drives.
+    fn in_progress(&self) -> Span {
+        let left = self.ends.iter().filter(|end| **end != Time::NEVER).map(|end| end.since(self.now).0);
+        Span(left.sum::<u64>() / self.ends.len() as u64)
     }
-}
 
-impl<M: Machine, L: Measured> World for Drives<'_, M, L> {
-    fn next(&mut self, wake: Option<Time>, room: u32) -> Option<(Time, Input)> {
+    /// What the load has to say, if that concerns the core.
+    fn said(&mut self, now: Time) -> Option<Input> {
+        let left = self.in_progress();
+        let said = self.load.fire(now, left).unwrap_or_else(|error| {
+            self.failed = Some(error);
+            None
+        });
+        self.outstanding += u32::from(matches!(said, Some(Input::Submit(_))));
+        said
+    }
+
+    /// The next thing that happens, the end of the run apart.
+    fn happens(&mut self, wake: Option<Time>, room: u32) -> Option<Happened> {
         if self.stop.requests.is_some_and(|most| self.load.meter().requests() >= most) {
             return None;
         }
-        let done = self.drive.next().unwrap_or(Time::NEVER);
-        let due = self.load.due().unwrap_or(Time::NEVER).max(self.now);
+        let done = self.ends[self.first];
+        let due = self.load.due();
+        // When no request will come, nobody learns any more.
+        let wake = wake.filter(|_| due.is_some() || self.outstanding > 0);
+        let due = due.unwrap_or(Time::NEVER).max(self.now);
         self.crowded |= room == 0 && due <= done;
         let due = if room > 0 { due } else { Time::NEVER };
         let wake = wake.unwrap_or(Time::NEVER).max(self.now);
-        let next = done.min(due).min(wake);
+        let fate = self.fates.front().map_or(Time::NEVER, |(at, ..)| (*at).max(self.now));
+        let next = done.min(due).min(wake).min(fate);
         if next == Time::NEVER || self.stop.at.is_some_and(|end| next > end) {
             return None;
         }
         self.now = next;
-        let event = if done == next {
+        if fate == next {
+            return self.fate().map(|input| Happened::Input(next, input));
+        }
+        if done == next {
             let event = self.completion();
             self.begin_measuring(next);
-            return Some(event);
+            return Some(Happened::Input(event.0, event.1));
+        }
+        self.begin_measuring(next);
+        if due > next {
+            return Some(Happened::Input(next, Input::Wake));
+        }
+        let said = self.said(next);
+        if self.failed.is_some() {
+            None
         } else {
-            self.begin_measuring(next);
-            if due == next { Input::Submit(self.submission()?) } else { Input::Wake }
-        };
-        Some((next, event))
+            Some(said.map_or(Happened::Inside, |input| Happened::Input(next, input)))
+        }
+    }
+}
+
+/// Something that happened.
+enum Happened {
+    /// The core is told.
+    Input(Time, Input),
+    /// It concerns the load alone.
+    Inside,
+}
+
+impl<M: Machine, L: Measured> World for Drives<'_, M, L> {
+    fn next(&mut self, wake: Option<Time>, room: u32) -> Option<(Time, Input)> {
+        loop {
+            if let Happened::Input(now, input) = self.happens(wake, room)? {
+                return Some((now, input));
+            }
+        }
     }
 
     #[inline]
     fn act(&mut self, now: Time, action: Action) {
         match action {
-            Action::Issue(disk, tag, command) => {
-                debug_assert_eq!(disk, DiskId(0));
-                self.issue(now, tag, command);
-            }
+            Action::Issue(disk, tag, command) => self.issue(now, disk, tag, command),
             Action::Begin(id) => self.load.began(now, id),
-            Action::Copy { .. } => {}
+            Action::Copy { .. } | Action::Xor { .. } => {}
             Action::Finish(id, how) => self.ended(now, id, how),
         }
     }

@@ -5,7 +5,7 @@ use block::{At, BadInput};
 use disk::Sheet;
 use load::experiment::{Before, Believed, Case, DriveChoice, Experiment, Predictor};
 use load::results;
-use profile::{Effort, Options, Outcome, Step, Watch};
+use profile::{Effort, Options, Outcome};
 use rayon::prelude::*;
 use sched::predict::mimic::Learned;
 use std::sync::Arc;
@@ -30,14 +30,6 @@ pub(crate) struct Mechanics {
     pub(crate) sheet: Sheet,
     effort: Option<(u64, f64)>,
     note: String,
-}
-
-/// Watches nothing.
-struct Quiet;
-
-impl Watch for Quiet {
-    fn step(&mut self, _: Step) {}
-    fn mapped(&mut self, _: u64, _: u64) {}
 }
 
 /// What is known of the device of an experiment before it begins.
@@ -85,7 +77,7 @@ pub(crate) fn knowledge(experiment: &Experiment) -> Result<Knowledge, BadInput> 
 fn mechanics(choice: &DriveChoice) -> Result<Option<Mechanics>, BadInput> {
     let mut device = bench(choice, PROBED)?;
     let options = Options { name: choice.model.clone(), seed: PROBED, effort: Effort::Thorough, scratch: None };
-    let found = profile::profile(&mut &mut *device, &options, &mut Quiet)?;
+    let found = profile::profile(&mut &mut *device, &options, &mut ())?;
     let Outcome::Disk(known) = &found.outcome else { return Ok(None) };
     let text = disk::write(&known.plan(&options.name, found.blocks));
     let drive = disk::parse("learned", "learned.toml", &text)?;

@@ -5,8 +5,11 @@
 
 mod bench;
 mod drives;
+pub mod faults;
 mod learned;
+mod moves;
 mod oracle;
+mod probes;
 mod simulate;
 mod timeline;
 mod trial;

@@ -53,6 +53,10 @@ impl Predictor for Oracle {
         at
     }
 
+    fn cylinder(&self, at: Extent) -> Option<u32> {
+        Some(self.shadow.borrow().mechanics().layout.locate(at.start).track.cylinder)
+    }
+
     fn head(&self, now: Time) -> (Head, u64) {
         self.shadow.borrow_mut().advance(now);
         self.futures.borrow_mut().clear();

@@ -1,7 +1,8 @@
 //! Running an experiment: every run of the sweep, every replication, on all cores.
 
-use crate::drives::{ArmTime, Drives, Stop};
+use crate::drives::{ArmTime, Drives, Measured, Stop};
 use crate::learned::{self, Knowledge};
+use crate::moves::Moves;
 use crate::oracle::Oracle;
 use crate::timeline::Film;
 use crate::trial;
@@ -13,10 +14,14 @@ use load::experiment::{Case, Experiment, Predictor as Choice};
 use load::results::{self, Results, Run};
 use load::{Meter, Mix};
 use rayon::prelude::*;
+use sched::array::{Geometry, Level};
 use sched::plan::{Preemption, Rules, chunk_for};
 use sched::policy::{self, Knobs, Learn};
 use sched::predict::{Distance, Mimic, Predictor, Profile};
-use sched::{Core, run};
+use sched::{Array, Core, Scheduler, run};
+
+/// What sets the seeds of the disks of an array apart.
+const APART: u64 = 0xD1B5_4A32_D192_ED03;
 
 /// Someone who follows the progress of an experiment.
 pub trait Watch: Sync {
@@ -40,14 +45,16 @@ pub struct Effort {
 pub struct Replication {
     /// What was measured.
     pub meter: Meter,
-    /// Where the arm's time went.
-    pub account: Account,
+    /// Where the time of each arm went.
+    pub accounts: Vec<Account>,
     /// What scheduling cost.
     pub effort: Effort,
     /// What a reader of the results must know.
     pub notes: Vec<String>,
     /// What the scheduler knows of the device at the end, where it learns.
     pub learned: Option<results::Learned>,
+    /// What a system of processes came to.
+    pub system: Option<results::System>,
     /// What was recorded, where that was asked for.
     pub(crate) film: Option<Film>,
 }
@@ -83,13 +90,15 @@ pub fn simulate(cases: &[Case], watch: &dyn Watch) -> Result<Results, BadInput> 
 
 /// The replications of a run as one result.
 fn joined(case: &Case, replications: Vec<Replication>) -> Run {
-    let mut arm = ArmTime::default();
+    let mut arms: Vec<ArmTime> = Vec::new();
     let mut notes: Vec<String> = Vec::new();
     let mut meter: Option<Meter> = None;
     let mut learned = None;
+    let systems: Vec<results::System> = replications.iter().filter_map(|one| one.system.clone()).collect();
     for replication in replications {
         learned = learned.or(replication.learned);
-        arm.add(&replication.account);
+        arms.resize_with(replication.accounts.len(), ArmTime::default);
+        arms.iter_mut().zip(&replication.accounts).for_each(|(arm, account)| arm.add(account));
         for note in replication.notes {
             if !notes.contains(&note) {
                 notes.push(note);
@@ -101,20 +110,24 @@ fn joined(case: &Case, replications: Vec<Replication>) -> Run {
         }
     }
     let meter = meter.expect("an experiment has at least one replication");
-    let disk = arm.shares();
+    let disks: Vec<results::Disk> = arms.iter().map(ArmTime::shares).collect();
+    let mean = |share: fn(&results::Disk) -> f64| disks.iter().map(share).sum::<f64>() / disks.len().max(1) as f64;
+    let (busy, idle) = (mean(|disk| disk.busy), mean(|disk| disk.idle));
     Run {
         labels: case.labels.clone(),
         requests: meter.requests(),
         simulated_seconds: meter.measured().as_secs(),
-        busy_seconds: meter.measured().as_secs() * disk.busy,
+        busy_seconds: meter.measured().as_secs() * busy,
         throughput_mb_s: meter.throughput_mb_s(),
-        idle_fraction: disk.idle,
+        idle_fraction: idle,
         expected_wait_ms: meter.expected_wait_ms(),
         service: meter.service(),
+        buffer: meter.buffer(),
         commands: meter.commands(),
         learned,
+        system: results::System::mean(&systems),
         classes: meter.classes().collect(),
-        disks: vec![disk],
+        disks,
         notes,
     }
 }
@@ -141,31 +154,43 @@ pub(crate) fn stage(
 ) -> Result<Replication, BadInput> {
     let seed = experiment.run.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(u64::from(replication));
     let predictor = experiment.scheduler.predictor;
-    match unit(&experiment.drive, seed)? {
-        Unit::Disk(sheet, drive) => {
-            let believed = if let Knowledge::Mechanics(mechanics) = &known { &mechanics.sheet } else { &*sheet };
-            let scene = Scene { experiment, known: &known, sheet: Some(believed), drive: *drive, seed, tell, film };
-            if let Knowledge::Mechanics(mechanics) = &known {
-                let mut replication = scene.play(|_| Profile::new(believed))?;
-                replication.learned = mechanics.tell(&mut replication.notes);
-                return Ok(replication);
+    let (mut disks, mut others) = (Vec::new(), Vec::new());
+    let mut made = (None, None);
+    for i in 0..u64::from(experiment.array.as_ref().map_or(1, |array| array.disks)) {
+        // Each of an array has a phase and noise of its own.
+        match unit(&experiment.drive, seed.wrapping_add(i.wrapping_mul(APART)))? {
+            Unit::Disk(sheet, drive) => {
+                made.0 = Some(sheet);
+                disks.push(*drive);
             }
-            match predictor.unwrap_or(Choice::Profile) {
-                Choice::Distance => scene.play(|_| Distance::default()),
-                Choice::Profile => scene.play(|_| Profile::new(believed)),
-                Choice::Mimic => scene.mimic(),
-                Choice::Oracle => {
-                    let mut replication = scene.play(|scene| Oracle::new(scene.drive.clone()))?;
-                    let note = "rests on perfect knowledge of the drive (predictor = \"oracle\"): a bound";
-                    replication.notes.push(note.into());
-                    Ok(replication)
-                }
+            Unit::Other(other, drive) => {
+                made.1 = Some(other);
+                others.push(drive);
             }
         }
-        Unit::Other(other, drive) => {
-            check_other(experiment, &other)?;
-            let scene = Scene { experiment, known: &known, sheet: None, drive, seed, tell, film };
-            if predictor == Some(Choice::Mimic) { scene.mimic() } else { scene.play(|_| Distance::default()) }
+    }
+    if let Some(other) = made.1 {
+        check_other(experiment, &other)?;
+        let scene = Scene { experiment, known: &known, sheet: None, drives: others, seed, tell, film };
+        return if predictor == Some(Choice::Mimic) { scene.mimic() } else { scene.play(|_, _| Distance::default()) };
+    }
+    let Some(sheet) = made.0 else { unreachable!("an experiment has a drive") };
+    let believed = if let Knowledge::Mechanics(mechanics) = &known { &mechanics.sheet } else { &*sheet };
+    let scene = Scene { experiment, known: &known, sheet: Some(believed), drives: disks, seed, tell, film };
+    if let Knowledge::Mechanics(mechanics) = &known {
+        let mut replication = scene.play(|_, _| Profile::new(believed))?;
+        replication.learned = mechanics.tell(&mut replication.notes);
+        return Ok(replication);
+    }
+    match predictor.unwrap_or(Choice::Profile) {
+        Choice::Distance => scene.play(|_, _| Distance::default()),
+        Choice::Profile => scene.play(|_, _| Profile::new(believed)),
+        Choice::Mimic => scene.mimic(),
+        Choice::Oracle => {
+            let mut replication = scene.play(|scene, i| Oracle::new(scene.drives[i].clone()))?;
+            let note = "rests on perfect knowledge of the drive (predictor = \"oracle\"): a bound";
+            replication.notes.push(note.into());
+            Ok(replication)
         }
     }
 }
@@ -219,7 +244,8 @@ struct Scene<'a, M> {
     known: &'a Knowledge,
     /// What is believed of the drive's mechanics, if it is a disk.
     sheet: Option<&'a Sheet>,
-    drive: M,
+    /// The drive, or those of the array.
+    drives: Vec<M>,
     seed: u64,
     tell: &'a (dyn Fn(u64) + Sync),
     film: Option<Film>,
@@ -229,9 +255,9 @@ impl<M: Machine> Scene<'_, M> {
     /// With the Disk Mimic, and what it learned before.
     fn mimic(self) -> Result<Replication, BadInput> {
         let (known, learning) = (self.known, self.experiment.scheduler.mimic.learning);
-        let mut replication = self.play(|scene| match known {
+        let mut replication = self.play(|scene, i| match known {
             Knowledge::Times(learned) => Mimic::knowing(learned, learning),
-            _ => Mimic::new(scene.drive.caps().blocks, learning),
+            _ => Mimic::new(scene.drives[i].caps().blocks, learning),
         })?;
         if let (Some(kept), Knowledge::Times(learned)) = (&mut replication.learned, known) {
             learned::tell(learned, kept, &mut replication.notes);
@@ -256,18 +282,16 @@ impl<M: Machine> Scene<'_, M> {
             batch: scheduler.batch.unwrap_or(defaults.batch),
             worths: scheduler.rules.classes.iter().map(|class| class.worth).collect(),
             doubling: scheduler.age_doubling,
+            timeout: scheduler.timeout,
             learn,
             base: scheduler.mimic.base,
             margin,
         }
     }
 
-    fn play<P: Predictor + 'static>(self, belief: impl Fn(&Self) -> P) -> Result<Replication, BadInput> {
+    fn play<P: Predictor + 'static>(self, belief: impl Fn(&Self, usize) -> P) -> Result<Replication, BadInput> {
         let scheduler = &self.experiment.scheduler;
         let knobs = self.knobs();
-        let name = scheduler.policy.clone();
-        let make = move || policy::named(&name, &knobs).expect("the experiment was checked");
-        let caps = self.drive.caps();
         let mut rules = scheduler.rules.clone();
         let mut picked = None;
         if let (Some(plan), Some(sheet)) = (&mut rules.plan, self.sheet) {
@@ -282,38 +306,87 @@ impl<M: Machine> Scene<'_, M> {
         }
         let mut told = serving(self.experiment, &rules);
         told.extend(picked);
-        let mut core = Core::new(caps, scheduler.queue, belief(&self), rules, Box::new(make));
+        rules.keeps_writes = self.experiment.array.as_ref().is_some_and(|array| array.level != Level::Striped);
+        let core = |i: usize, limit: u32| {
+            let (name, knobs) = (scheduler.policy.clone(), knobs.clone());
+            let make = move || policy::named(&name, &knobs).expect("the experiment was checked");
+            Core::new(self.drives[i].caps(), limit, belief(&self, i), rules.clone(), Box::new(make))
+        };
+        let blocks = self.drives.first().map_or(0, |drive| drive.caps().blocks);
+        let Some(choice) = &self.experiment.array else {
+            let core = core(0, scheduler.queue);
+            return self.ask(core, blocks, told);
+        };
+        let geometry = Geometry::new(choice.level, choice.disks, choice.unit, blocks)
+            .map_err(|(what, mend)| BadInput::new(self.experiment.drive.model.clone(), At::File, what, mend))?;
+        // The array bounds what its disks are given.
+        let cores = (0..self.drives.len()).map(|i| core(i, u32::MAX)).collect();
+        let array = Array::new(geometry, choice.plan, rules.clone(), scheduler.queue, cores);
+        self.ask(array, geometry.blocks(), told)
+    }
+
+    /// Asks what the experiment asks of so many blocks.
+    fn ask(self, core: impl Scheduler, blocks: u64, told: Vec<String>) -> Result<Replication, BadInput> {
+        if self.experiment.has_processes() {
+            let programs = flow::programs(self.experiment, self.seed, blocks)?;
+            let system = flow::System::new(self.experiment, programs, self.seed);
+            return self.serve(core, system, told);
+        }
+        let mix = Mix::new(self.experiment, self.seed, blocks)?;
+        self.serve(core, mix, told)
+    }
+
+    /// Serves a load to the end.
+    fn serve<L: Measured>(self, mut core: impl Scheduler, load: L, told: Vec<String>) -> Result<Replication, BadInput> {
         let plan = &self.experiment.run;
         core.count_from(Time::ZERO + plan.warmup);
         let whole =
             Stop { at: plan.duration.map(|duration| Time::ZERO + plan.warmup + duration), requests: plan.requests };
         let stop = if self.film.is_some() { Stop::default() } else { whole };
-        let mix = Mix::new(self.experiment, self.seed, caps.blocks)?;
-        let mut world = Drives::new(self.drive, mix, stop, self.tell, self.film);
+        let moves = self.sheet.filter(|_| self.experiment.has_processes()).map(|sheet| Moves::new(&sheet.mechanics));
+        let mut world = Drives::new(self.drives, load, stop, self.tell, self.film).following(moves);
+        for failure in self.experiment.array.iter().flat_map(|array| &array.fails) {
+            world.fail(*failure);
+        }
         run(&mut core, &mut world);
         let remains = world.finish()?;
-        let (mut meter, mut notes) = remains.load.finish();
+        let (mut meter, mut notes, account) = remains.load.finish(remains.end);
+        let mut system = account.map(|account| account.result(remains.end));
+        if let (Some(system), Some(moves)) = (&mut system, &remains.moves) {
+            moves.tell(system);
+        }
         if let Some(tally) = core.tally() {
-            meter.serviced(tally.clone());
+            meter.serviced(tally);
+        }
+        if let Some(fill) = core.fill() {
+            meter.filled(fill);
         }
         if remains.crowded {
             notes.push(format!(
                 "more than {} requests were outstanding; those beyond waited in order of arrival outside the scheduler",
-                scheduler.queue
+                self.experiment.scheduler.queue
             ));
         }
+        if remains.probes > 0 {
+            notes.push(format!("{} probes in idle time, counted as background", remains.probes));
+        }
         notes.extend(told);
+        if core.lost() > 0 {
+            notes.push(format!("data was lost: {} requests met what no disk holds any more", core.lost()));
+        }
         let (decisions, examined) = core.effort();
         Ok(Replication {
             meter,
-            account: remains.account,
+            accounts: remains.accounts,
             effort: Effort { decisions, examined },
-            learned: core.belief().memory().map(|(distances, bytes)| results::Learned {
+            learned: core.memory().map(|(distances, bytes)| results::Learned {
                 distances: distances as u64,
                 bytes: bytes as u64,
+                idle_probes: (remains.probes > 0).then_some(remains.probes),
                 ..results::Learned::default()
             }),
             notes,
+            system,
             film: remains.film,
         })
     }

@@ -54,7 +54,7 @@ pub fn replay(
     let mut pairs = Vec::new();
     for (i, Measured { op, at, response, pause }) in exchange.into_iter().enumerate() {
         let verb = match op {
-            Op::Read => Verb::Read,
+            Op::Read | Op::Repair => Verb::Read,
             Op::Write { fua } => Verb::Write { fua },
             Op::Flush => Verb::Flush,
         };

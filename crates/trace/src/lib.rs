@@ -16,6 +16,7 @@ mod disksim;
 mod events;
 mod feed;
 mod format;
+pub mod ftrace;
 mod iolog;
 mod lines;
 mod number;

@@ -65,7 +65,7 @@ impl Survey {
         self.summary.requests += 1;
         let bytes = record.at.bytes();
         match record.op {
-            Op::Read => {
+            Op::Read | Op::Repair => {
                 device.reads += 1;
                 self.summary.reads += 1;
                 self.summary.read_bytes = self.summary.read_bytes.saturating_add(bytes);

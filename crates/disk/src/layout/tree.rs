@@ -224,6 +224,8 @@ impl Tree {
             // A place no entry covers is taken for the last one before it.
             let within = (place - plan.first).min(plan.blocks - 1);
             let (repeat, rest) = (within / plan.each, within % plan.each);
+            // Of what it repeats, an entry may end in the middle.
+            run = run.min(plan.each - rest).min(plan.blocks - within);
             let moved = repeat as u32 * plan.cylinders;
             cylinder += if plan.descends { plan.cylinder - moved } else { plan.cylinder + moved };
             turned = turned.wrapping_add(*offset).wrapping_add(turn.wrapping_mul(repeat));
@@ -234,8 +236,7 @@ impl Tree {
                     let piece = &self.tracks[track as usize];
                     let track = Track { zone: track, cylinder, head };
                     let first = Spot { track, sector: piece.low, angle: turned, left: 0, remapped: false };
-                    let left = run.min(plan.each - rest).min(plan.blocks - within);
-                    return self.along(first, rest as u32, left as u32);
+                    return self.along(first, rest as u32, run as u32);
                 }
             }
         }

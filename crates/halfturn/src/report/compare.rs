@@ -2,7 +2,7 @@
 
 use super::figures::{Better, Figures};
 use super::table::{Edge, table};
-use super::{bars, notes, service, setting};
+use super::{bars, notes, service, setting, system};
 use load::experiment::{Case, Predictor};
 use load::results::{Class, Disk, Results, Run};
 
@@ -33,7 +33,7 @@ pub fn comparison(cases: &[Case], results: &Results) -> String {
     if !single {
         tables += &format!("\n{}", classes_table(&pairs));
     }
-    if let Some(table) = service::table(&pairs) {
+    for table in [service::table(&pairs), system::table(&pairs)].into_iter().flatten() {
         tables += &format!("\n{table}");
     }
     text += &tables;

@@ -53,8 +53,8 @@ pub fn footer(pairs: &[Pair], marks: bool) -> String {
 fn overloaded((case, run): &Pair) -> bool {
     let waits_for_no_one = case.experiment.workloads.iter().all(|workload| match &workload.kind {
         Kind::Open { .. } => true,
-        Kind::Closed { .. } => false,
-        Kind::Trace(TraceChoice { pace, .. }) | Kind::CelloLike { pace, .. } => pace.replay != Replay::Closed,
+        Kind::Closed { .. } | Kind::Repair { .. } | Kind::Compression(_) | Kind::Processes(_) => false,
+        Kind::Trace(TraceChoice { pace, .. }) | Kind::MadeUp { pace, .. } => pace.replay != Replay::Closed,
     });
     let length_ms = run.simulated_seconds * 1e3 / f64::from(case.experiment.run.replications);
     let behind = run.classes.values().any(|class| class.response_ms.mean >= BACKLOG * length_ms);

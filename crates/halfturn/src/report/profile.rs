@@ -62,6 +62,7 @@ fn disk(name: &str, profile: &Profile, known: &Known) -> String {
         row("seek", seeks(known), format!("{} distances, spread {}", known.moves.points.len(), ms(known.moves.spread))),
         row("late seeks", number::percent(known.late.share), format!("by {}", ms(known.late.by))),
         row("read cache", cache(known), format!("answers in {}", ms(known.cache.hit))),
+        row("bus", bus(known), held_back(known)),
         row("reads", arrival(known).into(), "whole tracks, asked for at every angle".into()),
         row("queue", queue(known), queue_evidence(known)),
         row("chunks of reads", range(&known.chunks), best(&known.chunks)),
@@ -79,8 +80,9 @@ fn disk(name: &str, profile: &Profile, known: &Known) -> String {
             number::count(from)
         )
     });
+    let gives_up = known.effort.gives_up().map_or(String::new(), |what| format!(" Given up, {what}\n"));
     format!(
-        " {name}: {} ({} blocks)\n\n{}{guessed}\n{assumed} {} fresh random reads: predicted to {} rms, {} a revolution off\n",
+        " {name}: {} ({} blocks)\n\n{}{guessed}\n{assumed}{gives_up} {} fresh random reads: predicted to {} rms, {} a revolution off\n",
         units::show_blocks(profile.blocks),
         number::count(profile.blocks),
         table(&heads, &rows),
@@ -153,6 +155,20 @@ fn cache(known: &Known) -> String {
     match cache.segments {
         0 => "none found".into(),
         segments => format!("{segments} segments of {} blocks, {} read on", cache.segment, cache.read_ahead),
+    }
+}
+
+fn bus(known: &Known) -> String {
+    known
+        .cache
+        .mb_s
+        .map_or_else(|| "takes no time that shows".into(), |mb_s| format!("{} MB/s", number::fixed(mb_s, 1)))
+}
+
+fn held_back(known: &Known) -> String {
+    match known.watermark {
+        0.0 => "longer reads end as their last sector passes, or as the bus has it".into(),
+        share => format!("{} of a read is in the buffer before it goes", number::percent(share)),
     }
 }
 

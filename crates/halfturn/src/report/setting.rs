@@ -3,8 +3,8 @@
 use super::number;
 use block::{Span, Time, units};
 use load::experiment::{
-    Arrivals, Believed, Bound, Case, Experiment, Fit, Kind, Pace, Pattern, Placement, Predictor, Region, Replay,
-    TraceChoice, Workload,
+    Arrivals, Believed, Bound, Case, Experiment, Fit, Kind, Like, PAGE, Pace, Pattern, Placement, Predictor, Region,
+    Replay, TraceChoice, Workload,
 };
 use sched::plan::Preemption;
 
@@ -69,6 +69,7 @@ fn scheduler(experiment: &Experiment) -> Vec<String> {
     match scheduler.rules.preemption {
         Preemption::Conservative => words.push("interrupting where both together yield more".into()),
         Preemption::Aggressive => words.push("interrupting where the newcomer yields more for its time".into()),
+        Preemption::Slo => words.push("interrupting where else a promise would not be kept".into()),
         Preemption::Never | Preemption::Always | Preemption::Priority => {}
     }
     match &scheduler.profile {
@@ -97,8 +98,16 @@ fn run(experiment: &Experiment) -> Vec<String> {
 fn workload(workload: &Workload, named: bool) -> Vec<String> {
     let mut words = match &workload.kind {
         Kind::Trace(trace) => replay(trace),
-        Kind::CelloLike { days, region, pace } => {
-            let mut words = vec![format!("{days} days like those of cello, of 1992")];
+        Kind::Repair { blocks, depth, start, again, rate } => {
+            let what = if *again { "scrubbing" } else { "rebuilding" };
+            let mut words = vec![format!("{what}, {} each, {depth} at once", units::show_blocks(u64::from(*blocks)))];
+            words.extend((*start > Span::ZERO).then(|| format!("from {} on", span(*start))));
+            words.extend(rate.map(|rate| format!("at most {rate} a second")));
+            words
+        }
+        Kind::MadeUp { like, days, region, pace } => {
+            let system = if *like == Like::Cello { "cello" } else { "hplajw" };
+            let mut words = vec![format!("{days} days like those of {system}, of 1992")];
             words.extend(played(pace));
             words.extend(region.map(within));
             words
@@ -107,6 +116,21 @@ fn workload(workload: &Workload, named: bool) -> Vec<String> {
             let spacing = if *arrivals == Arrivals::Poisson { "Poisson" } else { "evenly spaced" };
             let mut words = vec![format!("{rate} requests/s"), spacing.to_owned()];
             words.extend(asked(pattern));
+            words
+        }
+        Kind::Compression(plan) => vec![
+            processes(plan.processes),
+            format!("each compressing {} to {}", pages(plan.input), pages(plan.output)),
+            format!("{} of computing a page", span(plan.compute.mean)),
+        ],
+        Kind::Processes(plan) => {
+            let mut words = vec![processes(plan.processes)];
+            words.push(format!("each computing {} between requests", span(plan.compute.mean)));
+            let shares = [(plan.critical, "critical"), (plan.limited, "time-limited")];
+            let shares = shares.iter().filter(|(share, _)| *share > 0.0);
+            words.extend(shares.map(|(share, name)| format!("{} % {name}", number::fixed(share * 100.0, 0))));
+            words.extend(plan.requests.map(|requests| format!("{} requests each", number::count(requests))));
+            words.extend(asked(&plan.pattern));
             words
         }
         Kind::Closed { depth, think, pattern } => {
@@ -123,6 +147,15 @@ fn workload(workload: &Workload, named: bool) -> Vec<String> {
         *first = format!("{}: {first}", workload.name);
     }
     words
+}
+
+fn processes(count: u32) -> String {
+    format!("{count} process{}", if count == 1 { "" } else { "es" })
+}
+
+/// A size in pages of the buffer cache.
+fn pages(count: u64) -> String {
+    units::show_blocks(count * u64::from(PAGE))
 }
 
 fn replay(trace: &TraceChoice) -> Vec<String> {

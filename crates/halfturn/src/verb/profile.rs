@@ -36,8 +36,9 @@ pub struct Profile {
     /// Write the drive into this file (TOML)
     #[arg(short, long, value_name = "DRIVE.toml")]
     output: Option<PathBuf>,
-    /// In less time: seeks over one distance an octave instead of three, late ones not looked for, three minutes for the
-    /// map; of a Mimic, a quarter of the distances
+    /// In less time (5 min): seeks over one distance an octave instead of three, so that the curve between may be off by
+    /// more than 0.1 ms; late ones not looked for; each size of chunks run once instead of three times; three minutes for
+    /// the map, and what is not mapped by then taken to go on as before. Of a Mimic, a quarter of the distances
     #[arg(long)]
     quick: bool,
     /// Learn the times of distances instead, for `[scheduler.mimic] table`: of any device, disk or not

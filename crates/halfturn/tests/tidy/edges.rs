@@ -13,9 +13,10 @@ struct Row {
     tests_use: &'static [&'static str],
 }
 
-const ALL: &[&str] = &["block", "config", "disk", "drive", "sched", "trace", "load", "published", "profile", "sim"];
+const ALL: &[&str] =
+    &["block", "config", "disk", "drive", "sched", "trace", "load", "flow", "published", "profile", "sim"];
 
-const ROWS: [Row; 11] = [
+const ROWS: [Row; 12] = [
     Row { name: "block", uses: &[], tests_use: &[] },
     Row { name: "config", uses: &["block"], tests_use: &[] },
     Row { name: "disk", uses: &["block", "config"], tests_use: &[] },
@@ -23,9 +24,10 @@ const ROWS: [Row; 11] = [
     Row { name: "sched", uses: &["block", "disk"], tests_use: &[] },
     Row { name: "trace", uses: &["block"], tests_use: &[] },
     Row { name: "load", uses: &["block", "config", "disk", "sched", "trace"], tests_use: &[] },
+    Row { name: "flow", uses: &["block", "load", "sched", "trace"], tests_use: &[] },
     Row { name: "published", uses: &["block", "config", "disk", "load"], tests_use: &["sim"] },
     Row { name: "profile", uses: &["block", "disk", "sched"], tests_use: &[] },
-    Row { name: "sim", uses: &["block", "disk", "drive", "sched", "load", "trace", "profile"], tests_use: ALL },
+    Row { name: "sim", uses: &["block", "disk", "drive", "sched", "load", "flow", "trace", "profile"], tests_use: ALL },
     Row { name: "halfturn", uses: ALL, tests_use: ALL },
 ];
 

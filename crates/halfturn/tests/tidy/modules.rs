@@ -65,7 +65,7 @@ fn declared(code: &str) -> Vec<&str> {
 
 /// Files of code and prose whose name tells of another version.
 pub fn leftovers(tree: &Tree) -> Vec<Fault> {
-    let kept = |path: &&str| [".rs", ".md", ".py", ".sh"].iter().any(|end| path.ends_with(end));
+    let kept = |path: &&str| [".rs", ".md", ".py", ".sh", ".rej", ".orig"].iter().any(|end| path.ends_with(end));
     let mut faults = Vec::new();
     for path in tree.paths().filter(kept) {
         if let Some(part) = path.split('/').find(|part| is_leftover(part)) {
@@ -79,7 +79,8 @@ pub fn leftovers(tree: &Tree) -> Vec<Fault> {
 fn is_leftover(part: &str) -> bool {
     let stem = part.split('.').next().unwrap_or(part);
     let version = stem.rsplit_once("_v").is_some_and(|(_, n)| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()));
-    version || LEFTOVERS.iter().any(|end| stem.ends_with(end))
+    let merged = part.ends_with(".rej") || part.ends_with(".orig");
+    version || merged || LEFTOVERS.iter().any(|end| stem.ends_with(end))
 }
 
 #[cfg(test)]
@@ -121,7 +122,8 @@ mod tests {
 
     #[test]
     fn a_name_of_another_version_is_a_leftover() {
-        let bad = ["crates/a/src/look_old.rs", "docs_v2/page.md", "crates/a/src/seek_new.rs"];
+        let bad =
+            ["crates/a/src/look_old.rs", "docs_v2/page.md", "crates/a/src/seek_new.rs", "crates/a/src/seek.rs.rej"];
         let good = ["crates/a/src/threshold.rs", "crates/a/src/renew.rs", "crates/a/src/mov_video.rs", "data_v1.bin"];
         let files: Vec<(&str, &str)> = bad.iter().chain(&good).map(|path| (*path, "")).collect();
         let found: BTreeSet<String> = leftovers(&Tree::of(&files)).into_iter().map(|fault| fault.file).collect();

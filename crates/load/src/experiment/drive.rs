@@ -1,8 +1,9 @@
-//! `[drive]`, or a single `[[disk]]`: which drive, and which of its parts are switched on.
+//! `[drive]`, or `[[disk]]` as often as there are: which drive, and which of its parts are switched on.
 
 use block::{BadInput, Time};
 use config::Section;
 use disk::Drift;
+use sched::array::MOST_DISKS;
 use std::path::Path;
 
 /// By what share of their time seeks may drift: to a half, or to ten times as much.
@@ -26,18 +27,33 @@ pub struct DriveChoice {
     pub drift: Option<Drift>,
 }
 
-pub(super) fn read(root: &Section, folder: &Path) -> Result<DriveChoice, BadInput> {
+/// The drive, and how many of it there are where [[disk]] counts them.
+pub(super) fn read(root: &Section, folder: &Path) -> Result<(DriveChoice, Option<u16>), BadInput> {
     let drive = root.section("drive")?;
     let disks = root.sections("disk")?;
-    let section = match (&drive, disks.as_slice()) {
-        (Some(drive), []) => drive,
-        (None, [disk]) => disk,
-        (None, []) => return Err(root.here("no drive: neither [drive] nor [[disk]]", "add [drive] with its `model`")),
-        (Some(_), [disk, ..]) => return Err(disk.here("both [drive] and [[disk]]", "keep one of them")),
-        (None, [_, disk, ..]) => {
-            return Err(disk.here("a second [[disk]] comes with arrays of disks", "keep one of them"));
+    if let (Some(_), [disk, ..]) = (&drive, disks.as_slice()) {
+        return Err(disk.here("both [drive] and [[disk]]", "keep one of them"));
+    }
+    if let Some(drive) = drive {
+        return Ok((read_one(&drive, folder)?, None));
+    }
+    let mut found: Option<DriveChoice> = None;
+    let mut count = 0;
+    for section in &disks {
+        count += section.within("count", 1, MOST_DISKS.into())?.unwrap_or(1);
+        let choice = read_one(section, folder)?;
+        if found.as_ref().is_some_and(|first| *first != choice) {
+            let mend = "give all disks of an array the same model and settings";
+            return Err(section.here("a disk unlike the first", mend));
         }
-    };
+        found = Some(choice);
+    }
+    let found =
+        found.ok_or_else(|| root.here("no drive: neither [drive] nor [[disk]]", "add [drive] with its `model`"))?;
+    Ok((found, Some(count.min(u16::MAX.into()) as u16)))
+}
+
+fn read_one(section: &Section, folder: &Path) -> Result<DriveChoice, BadInput> {
     let model = section.need("model", section.string("model")?)?;
     let model = beside(folder, &model);
     if let Err(error) = disk::catalogue::check(&model) {

@@ -3,7 +3,7 @@
 use block::{BLOCK_BYTES, BadInput, Span};
 use config::Section;
 use sched::policy::Learn;
-use sched::predict::mimic::{Learning, Probing, Summary, points};
+use sched::predict::mimic::{Idle, Learning, Probing, Summary, points};
 use std::path::{Path, PathBuf};
 
 /// Policies under which it learns.
@@ -92,6 +92,11 @@ pub(super) fn read(section: &Section, folder: &Path) -> Result<MimicChoice, BadI
     if !(1..=2048).contains(&probing.blocks) {
         return Err(section.error("probe", "a probe reads from one block up to 1 MiB", "1KiB is what the paper took"));
     }
+    let idle = section.span("probe_after")?.map(|after| Idle {
+        after,
+        enough: probing.samples.min(255) as u8,
+        blocks: probing.blocks,
+    });
     let usual = Learning::default();
     let choice = MimicChoice {
         before: match section.string("table")? {
@@ -109,6 +114,7 @@ pub(super) fn read(section: &Section, folder: &Path) -> Result<MimicChoice, BadI
             fewest: section.within("fewest", 1, 255)?.unwrap_or(u32::from(usual.fewest)) as u8,
             apart: section.bool("apart")?.unwrap_or(usual.apart),
             pause: section.span("pause")?.unwrap_or(usual.pause).max(Span(1)),
+            idle,
         },
         learn: learn.unwrap_or_default(),
         base: section.choice("base", &BASES)?.unwrap_or("sstf"),

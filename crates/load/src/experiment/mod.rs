@@ -4,26 +4,32 @@
 //! of use to what it stands beside. A value a later feature brings is refused by its name. It does not look
 //! whether the drives and traces that a file names exist.
 
+mod array;
 mod drive;
 mod mimic;
 mod pattern;
+mod processes;
 mod replay;
 mod run;
 mod scheduler;
 mod service;
+mod system;
 #[cfg(test)]
 mod tests;
 mod value;
 mod varied;
 mod workload;
 
+pub use array::{ArrayChoice, Failure};
 pub use drive::DriveChoice;
 pub use mimic::{Before, MimicChoice};
 pub use pattern::{Bound, Pattern, Placement, Region};
+pub use processes::{CompressionPlan, ProcessPlan, Times};
 pub use replay::{Fit, Pace, Replay, TraceChoice};
 pub use run::RunPlan;
 pub use scheduler::{Believed, Predictor, Scheduler};
-pub use workload::{Arrivals, Kind, Workload};
+pub use system::{PAGE, SystemPlan};
+pub use workload::{Arrivals, Kind, Like, Workload};
 
 use crate::results::Label;
 use block::BadInput;
@@ -38,12 +44,16 @@ use varied::Varied;
 pub struct Experiment {
     /// What it is about; the file's name if it does not say.
     pub title: String,
-    /// The drive.
+    /// The drive, or each of those of the array.
     pub drive: DriveChoice,
+    /// The array, where there is more than the drive.
+    pub array: Option<ArrayChoice>,
     /// How its requests are ordered.
     pub scheduler: Scheduler,
     /// What is asked; at least one, each with a name of its own.
     pub workloads: Vec<Workload>,
+    /// The machine that its processes run on.
+    pub system: SystemPlan,
     /// For how long, how often.
     pub run: RunPlan,
 }
@@ -53,6 +63,12 @@ impl Experiment {
     #[must_use]
     pub fn classes(&self) -> Vec<&str> {
         service::names(&self.workloads)
+    }
+
+    /// Whether what is asked is asked by processes.
+    #[must_use]
+    pub fn has_processes(&self) -> bool {
+        self.workloads.iter().any(|workload| workload.kind.has_processes())
     }
 
     /// The number of a workload's class.
@@ -70,7 +86,10 @@ impl Experiment {
         };
         let blocks = |workload: &Workload| match &workload.kind {
             Kind::Open { pattern, .. } | Kind::Closed { pattern, .. } => pattern.blocks,
-            Kind::CelloLike { .. } => 16,
+            Kind::Repair { blocks, .. } => *blocks,
+            Kind::Processes(plan) => plan.pattern.blocks,
+            Kind::Compression(_) => PAGE,
+            Kind::MadeUp { .. } => 16,
             Kind::Trace(_) => 256,
         };
         let of = |all: bool| self.workloads.iter().filter(|it| all || !steps_in(it)).map(blocks).max();
@@ -139,20 +158,21 @@ fn label(value: Value) -> Label {
 fn experiment(document: &Document, path: &Path, varied: &Varied) -> Result<Experiment, BadInput> {
     let root = document.root();
     let folder = path.parent().unwrap_or(Path::new(""));
-    root.refuse("array", "comes with arrays of disks")?;
     root.refuse("volume", "comes with serving volumes")?;
     // Before its tables are read: a misspelt [run] is one error, not a missing [run].
-    for key in ["title", "drive", "disk", "scheduler", "workload", "run"] {
+    for key in ["title", "drive", "disk", "array", "scheduler", "system", "workload", "run"] {
         root.has(key);
     }
     root.close()?;
     let title = root.string("title")?;
     let workloads = workload::read_all(&root, folder, varied)?;
-    let drive = drive::read(&root, folder)?;
+    let (drive, counted) = drive::read(&root, folder)?;
     Ok(Experiment {
         title: title.unwrap_or_else(|| path.file_stem().unwrap_or_default().to_string_lossy().into_owned()),
         scheduler: scheduler::read(&root, folder, &drive, &workloads, varied)?,
         drive,
+        array: array::read(&root, counted, &workloads, varied)?,
+        system: system::read(&root, &workloads)?,
         run: run::read(&root, &workloads)?,
         workloads,
     })

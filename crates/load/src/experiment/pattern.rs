@@ -109,11 +109,16 @@ pub(super) fn read(section: &Section) -> Result<Pattern, BadInput> {
 
 /// A part of the drive, where the file says.
 pub(super) fn region(section: &Section) -> Result<Option<Region>, BadInput> {
-    section.quantity("region", Region::parse)
+    region_of(section, "region")
+}
+
+/// The same under another key.
+pub(super) fn region_of(section: &Section, key: &str) -> Result<Option<Region>, BadInput> {
+    section.quantity(key, Region::parse)
 }
 
 /// A size of at least one block that fits a request.
-fn blocks(section: &Section, key: &str) -> Result<Option<u32>, BadInput> {
+pub(super) fn blocks(section: &Section, key: &str) -> Result<Option<u32>, BadInput> {
     let Some(blocks) = section.size(key)? else { return Ok(None) };
     match u32::try_from(blocks) {
         Ok(0) => Err(section.error(key, format!("`{key}` is zero"), "give at least one block of 512 bytes")),

@@ -26,7 +26,13 @@ pub(super) fn read(root: &Section, workloads: &[Workload]) -> Result<RunPlan, Ba
     let section = root.section("run")?;
     let plain = RunPlan { duration: None, requests: None, warmup: Span::ZERO, replications: 1, seed: 1 };
     let plan = section.as_ref().map_or(Ok(plain.clone()), |section| plan(section, plain))?;
-    let endless = workloads.iter().find(|workload| matches!(workload.kind, Kind::Open { .. } | Kind::Closed { .. }));
+    let is_endless = |kind: &Kind| match kind {
+        Kind::Open { .. } | Kind::Closed { .. } => true,
+        Kind::Processes(plan) => plan.requests.is_none(),
+        Kind::Repair { again, .. } => *again,
+        Kind::Trace(_) | Kind::MadeUp { .. } | Kind::Compression(_) => false,
+    };
+    let endless = workloads.iter().find(|workload| is_endless(&workload.kind));
     if let (Some(workload), None, None) = (endless, plan.duration, plan.requests) {
         let what = format!("nothing ends the run, and workload '{}' never does", workload.name);
         let mend = "add `duration = \"600s\"` or `requests = 200000` to [run]";

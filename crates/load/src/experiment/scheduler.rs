@@ -3,28 +3,17 @@
 use super::mimic::{self, MimicChoice};
 use super::varied::{Scope, Varied, choice};
 use super::{DriveChoice, Workload, drive, service};
-use block::{BadInput, Span};
+use block::{BadInput, Span, units};
 use config::Section;
 use sched::plan::Rules;
 use sched::planner::Wish;
 use sched::policy;
 use std::path::Path;
 
-/// Policies there are.
-const POLICIES: [&str; 10] =
-    ["fcfs", "look", "c-look", "sstf", "satf", "asatf", "smtf", "lookahead", "yield", "batch-look"];
-
 /// Policies there will be, and what they come with.
-const LATER: [(&str, &str); 8] = [
-    ("edf", "deadline scheduling"),
-    ("scan-edf", "deadline scheduling"),
-    ("priority-1", "criticality scheduling"),
-    ("priority-2", "criticality scheduling"),
-    ("3q", "criticality scheduling"),
-    ("look-cyl", "ordering by cylinder"),
-    ("c-look-cyl", "ordering by cylinder"),
-    ("sstf-cyl", "ordering by cylinder"),
-];
+const LATER: [(&str, &str); 2] = [("edf", "deadline scheduling"), ("scan-edf", "deadline scheduling")];
+/// Policies that know who waits for a request.
+const BY_CRITICALITY: [&str; 3] = ["priority-1", "priority-2", "3q"];
 
 /// Size of a batch of `batch-look` where the file does not say.
 const BATCH: u32 = 40;
@@ -35,7 +24,7 @@ const LONGEST_QUEUE: u32 = 1 << 20;
 /// How requests are ordered.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scheduler {
-    /// One of `fcfs`, `look`, `c-look`, `sstf`, `satf`, `asatf`, `smtf`, `lookahead`, `yield`, `batch-look`.
+    /// One of [`policy::NAMES`].
     pub policy: String,
     /// What it believes of the drive; where the file does not say, a disk's mechanics, and of anything else distance.
     pub predictor: Option<Predictor>,
@@ -53,6 +42,8 @@ pub struct Scheduler {
     pub horizon: Option<u32>,
     /// Of `batch-look`: how many requests make a batch; always there for it.
     pub batch: Option<u32>,
+    /// Of `priority-1`, `priority-2` and `3q`: after so long in the low queue a request moves to the high one.
+    pub timeout: Option<Span>,
     /// Of the Disk Mimic.
     pub mimic: MimicChoice,
     /// The bound on requests inside the core.
@@ -97,7 +88,7 @@ pub(super) fn read(
 ) -> Result<Scheduler, BadInput> {
     let section = root.section("scheduler")?;
     let section = section.ok_or_else(|| root.here("no [scheduler]", "add [scheduler] with its `policy`"))?;
-    let policy = choice(&section, "policy", &POLICIES.map(|name| (name, name)), &LATER)?;
+    let policy = choice(&section, "policy", &policy::NAMES.map(|name| (name, name)), &LATER)?;
     let policy = section.need("policy", policy)?;
     let knob = |key, users: &[&str]| varied.belongs(Scope::Scheduler, &section, key, "policy", users);
     knob("age_weight", &["asatf", "smtf", "lookahead"])?;
@@ -106,6 +97,7 @@ pub(super) fn read(
     knob("beam", &["lookahead"])?;
     knob("horizon", &["lookahead"])?;
     knob("batch", &["batch-look"])?;
+    knob("timeout", &BY_CRITICALITY)?;
     let (aged, batched) = (matches!(policy, "asatf" | "smtf" | "lookahead"), policy == "batch-look");
     let by_value = policy == "yield";
     let age_weight = section.f64("age_weight")?;
@@ -131,12 +123,18 @@ pub(super) fn read(
         beam: section.within("beam", 1, policy::WIDEST_BEAM)?,
         horizon: section.within("horizon", 1, policy::LONGEST_HORIZON)?,
         batch: Some(section.within("batch", 1, LONGEST_QUEUE)?.unwrap_or(BATCH)).filter(|_| batched),
+        timeout: section.quantity("timeout", timeout)?.flatten().filter(|_| BY_CRITICALITY.contains(&policy)),
         queue: section.within("queue", 1, LONGEST_QUEUE)?.unwrap_or(QUEUE),
         rules,
         wish,
     };
     section.close()?;
     Ok(scheduler)
+}
+
+/// A time, or `never`.
+fn timeout(text: &str) -> Result<Option<Span>, String> {
+    if text == "never" { Ok(None) } else { units::span(text).map(Some) }
 }
 
 fn predictor(section: &Section, policy: &str, varied: &Varied) -> Result<Option<Predictor>, BadInput> {

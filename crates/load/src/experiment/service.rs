@@ -2,10 +2,11 @@
 //! `[scheduler.class.NAME]`.
 
 use super::varied::{Scope, Varied, choice};
+use super::workload::CRITICALITIES;
 use super::{DriveChoice, Kind, Workload, value};
 use block::{BLOCK_BYTES, BadInput, Span, units};
 use config::Section;
-use sched::plan::{ClassRule, Plan, PreemptAt, Preemption, Prefetch, Rules, Short, Split};
+use sched::plan::{Budget, ClassRule, Plan, PreemptAt, Preemption, Prefetch, Rules, Short, Split};
 use sched::planner::Wish;
 
 /// Blocks of a command at most: 64 MiB.
@@ -26,6 +27,7 @@ pub(super) fn read(
         ("priority", Preemption::Priority),
         ("conservative", Preemption::Conservative),
         ("aggressive", Preemption::Aggressive),
+        ("slo", Preemption::Slo),
     ];
     let later = [("lookahead", "preemption by whole schedules")];
     let preemption = choice(scheduler, "preemption", &preemptions, &later)?.unwrap_or_default();
@@ -45,8 +47,9 @@ pub(super) fn read(
             return Err(section.here("a plan is of use only where requests are served in short commands", mend));
         }
     };
-    if preemption.by_value() && plan.is_none() {
-        let what = "by value requests are interrupted only where they are served in short commands";
+    if preemption.weighs() && plan.is_none() {
+        let what =
+            "by value, or for what was promised, requests are interrupted only where they are served in short commands";
         return Err(scheduler.error("preemption", what, "add io = \"semi-preemptible\""));
     }
     varied.belongs(Scope::Scheduler, scheduler, "hysteresis", "preemption", &["conservative", "aggressive"])?;
@@ -54,8 +57,21 @@ pub(super) fn read(
     if let Some(times) = hysteresis.filter(|times| !(1.0..=1e6).contains(times)) {
         return Err(scheduler.error("hysteresis", format!("`hysteresis` is {times}"), "give a number from 1 on"));
     }
-    let classes = classes(scheduler, workloads, preemption)?;
-    Ok((Rules { plan, preemption, preempt_at, hysteresis: hysteresis.unwrap_or(1.0), classes }, wish))
+    let budget = scheduler.section("budget")?.map(|section| budget(&section)).transpose()?;
+    let classes = classes(scheduler, workloads, preemption, varied)?;
+    if preemption == Preemption::Slo && classes.iter().all(|class| class.p99.is_none()) {
+        let mend = "give a class a `p99` in [scheduler.class.NAME]";
+        return Err(scheduler.error("preemption", "nothing is promised to any class", mend));
+    }
+    let hysteresis = hysteresis.unwrap_or(1.0);
+    Ok((Rules { plan, preemption, preempt_at, hysteresis, budget, keeps_writes: false, classes }, wish))
+}
+
+/// `[scheduler.budget]`.
+fn budget(section: &Section) -> Result<Budget, BadInput> {
+    let budget = Budget { idle: section.share("idle")?.unwrap_or(0.0), free: section.share("free")?.unwrap_or(0.0) };
+    section.close()?;
+    Ok(budget)
 }
 
 fn plan(section: Option<&Section>) -> Result<(Option<Plan>, Option<Wish>), BadInput> {
@@ -110,7 +126,12 @@ fn chunk(section: &Section) -> Result<Option<u32>, BadInput> {
 }
 
 /// What of preemption differs by class, in the order in which the classes first appear.
-fn classes(scheduler: &Section, workloads: &[Workload], preemption: Preemption) -> Result<Vec<ClassRule>, BadInput> {
+fn classes(
+    scheduler: &Section,
+    workloads: &[Workload],
+    preemption: Preemption,
+    varied: &Varied,
+) -> Result<Vec<ClassRule>, BadInput> {
     let names = names(workloads);
     let mut rules: Vec<ClassRule> = names
         .iter()
@@ -122,6 +143,9 @@ fn classes(scheduler: &Section, workloads: &[Workload], preemption: Preemption) 
         class.refuse("order", "comes with scheduling by class")?;
         rule.preempts = class.bool("preempts")?.unwrap_or(rule.preempts);
         rule.preemptible = class.bool("preemptible")?.unwrap_or(rule.preemptible);
+        varied.belongs(Scope::Scheduler, &class, "p99", "preemption", &["slo"])?;
+        rule.p99 = class.span("p99")?;
+        rule.splits = class.bool("split_reads")?.unwrap_or(rule.splits);
         rule.worth = value::read(&class, name, workloads)?;
         class.close()?;
     }
@@ -131,6 +155,9 @@ fn classes(scheduler: &Section, workloads: &[Workload], preemption: Preemption) 
 
 /// The classes in the order in which they first appear: a class's number is its place here.
 pub(super) fn names(workloads: &[Workload]) -> Vec<&str> {
+    if workloads.iter().any(|workload| workload.kind.has_processes()) {
+        return CRITICALITIES.to_vec();
+    }
     let mut names: Vec<&str> = Vec::new();
     for workload in workloads {
         if !names.contains(&workload.class.as_str()) {
@@ -146,6 +173,9 @@ fn preempts(class: &str, workloads: &[Workload], preemption: Preemption) -> bool
     if preemption != Preemption::Always {
         return true;
     }
+    if workloads.iter().any(|workload| workload.kind.has_processes()) {
+        return class != "noncritical";
+    }
     let of_class = || workloads.iter().filter(|workload| workload.class == class);
     let least = workloads.iter().map(|workload| workload.priority).min();
     if workloads.iter().any(|workload| Some(workload.priority) > least) {
@@ -159,6 +189,8 @@ fn preempts(class: &str, workloads: &[Workload], preemption: Preemption) -> bool
 fn length(workload: &Workload) -> u64 {
     match &workload.kind {
         Kind::Open { pattern, .. } | Kind::Closed { pattern, .. } => u64::from(pattern.blocks) * BLOCK_BYTES,
-        Kind::Trace(_) | Kind::CelloLike { .. } => u64::MAX,
+        Kind::Trace(_) | Kind::MadeUp { .. } | Kind::Repair { .. } | Kind::Compression(_) | Kind::Processes(_) => {
+            u64::MAX
+        }
     }
 }

@@ -39,7 +39,8 @@ pub(super) fn read(class: &Section, name: &str, workloads: &[Workload]) -> Resul
         Some("interactive-best-effort") => Curve::interactive_best_effort(least),
         Some(_) => Curve::BEST_EFFORT,
     });
-    let timeless = workloads.iter().find(|workload| workload.class == name && workload.deadline.is_none());
+    let is_of = |workload: &&Workload| workload.class == name || workload.kind.has_processes();
+    let timeless = workloads.iter().filter(is_of).find(|workload| workload.deadline.is_none());
     if let Some(workload) = timeless
         && curve.falls()
         && let Some(key) = ["yield", "curve"].into_iter().find(|key| class.has(key))

@@ -11,6 +11,7 @@ pub(super) struct Varied(BTreeSet<(Scope, &'static str, String)>);
 /// The table a choice stands in: a workload by its index, or the scheduler.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Scope {
+    Array,
     Scheduler,
     Workload(usize),
 }
@@ -25,6 +26,9 @@ impl Varied {
         };
         for document in documents {
             let root = document.root();
+            if let Ok(Some(array)) = root.section("array") {
+                note(Scope::Array, &array, "level", None);
+            }
             if let Ok(Some(scheduler)) = root.section("scheduler") {
                 note(Scope::Scheduler, &scheduler, "policy", None);
                 note(Scope::Scheduler, &scheduler, "preemption", None);

@@ -1,7 +1,7 @@
 //! `[[workload]]`: who asks, and when.
 
 use super::varied::{Scope, Varied, choice};
-use super::{Pace, Pattern, Region, TraceChoice, pattern, replay};
+use super::{CompressionPlan, Pace, Pattern, ProcessPlan, Region, TraceChoice, pattern, processes, replay};
 use block::{BadInput, Span};
 use config::Section;
 use std::path::Path;
@@ -14,34 +14,51 @@ pub(super) const MOST_AT_ONCE: u32 = 1 << 20;
 const FASTEST: f64 = 1e9;
 
 /// The keys that not every kind has, and the kinds that have them.
-const KEYS: [(&str, &[&str]); 16] = [
-    ("rate", &["open"]),
+const KEYS: [(&str, &[&str]); 30] = [
+    ("rate", &["open", "rebuild", "scrub"]),
     ("arrivals", &["open"]),
     ("think", &["closed"]),
-    ("depth", &["closed", "trace", "cello-like"]),
-    ("size", &["open", "closed"]),
-    ("read", &["open", "closed"]),
-    ("at", &["open", "closed"]),
-    ("region", &["open", "closed", "cello-like"]),
-    ("align", &["open", "closed"]),
+    ("depth", &["closed", "trace", "cello-like", "hplajw-like", "rebuild", "scrub"]),
+    ("start", &["rebuild", "scrub"]),
+    ("size", &["open", "closed", "processes", "rebuild", "scrub"]),
+    ("read", &["open", "closed", "processes"]),
+    ("at", &["open", "closed", "processes"]),
+    ("region", &["open", "closed", "cello-like", "hplajw-like", "processes", "compression"]),
+    ("align", &["open", "closed", "processes"]),
+    ("processes", &["processes", "compression"]),
+    ("compute", &["processes", "compression"]),
+    ("spread", &["processes", "compression"]),
+    ("critical", &["processes"]),
+    ("limited", &["processes"]),
+    ("limit", &["processes"]),
+    ("requests", &["processes"]),
+    ("input", &["compression"]),
+    ("output", &["compression"]),
+    ("output_region", &["compression"]),
+    ("interleave", &["compression"]),
+    ("pause", &["compression"]),
+    ("pause_every", &["compression"]),
     ("file", &["trace"]),
     ("format", &["trace"]),
     ("device", &["trace"]),
-    ("replay", &["trace", "cello-like"]),
-    ("time_scale", &["trace", "cello-like"]),
+    ("replay", &["trace", "cello-like", "hplajw-like"]),
+    ("time_scale", &["trace", "cello-like", "hplajw-like"]),
     ("fit", &["trace"]),
-    ("days", &["cello-like"]),
+    ("days", &["cello-like", "hplajw-like"]),
 ];
 
-/// The most days of a workload that is like cello.
+/// The most days of a workload that is made up.
 const MOST_DAYS: u32 = 366;
+
+/// Blocks of a repair where the file does not say: 256 KiB.
+const REPAIRED: u32 = 512;
 
 /// Keys and kinds there will be.
 const LATER_KEYS: [(&str, &str); 2] =
     [("chunk", "comes with plans by class"), ("volume", "comes with serving volumes")];
-const KINDS: [&str; 4] = ["open", "closed", "trace", "cello-like"];
-const LATER_KINDS: [(&str, &str); 3] =
-    [("process-flow", "the process-flow model"), ("rebuild", "arrays"), ("scrub", "arrays")];
+const KINDS: [&str; 9] =
+    ["open", "closed", "trace", "cello-like", "hplajw-like", "rebuild", "scrub", "processes", "compression"];
+const LATER_KINDS: [(&str, &str); 1] = [("process-flow", "the process-flow model")];
 
 /// One stream of requests.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,10 +96,25 @@ pub enum Kind {
         /// What they ask.
         pattern: Pattern,
     },
+    /// The array is read from its first block to its last, and what is missing of it brought back.
+    Repair {
+        /// Blocks of a request; at least 1.
+        blocks: u32,
+        /// How many at once.
+        depth: u32,
+        /// When it begins.
+        start: Span,
+        /// Whether it begins anew at the end: scrubbing.
+        again: bool,
+        /// Requests a second at most, where there is a cap.
+        rate: Option<f64>,
+    },
     /// What a trace recorded.
     Trace(TraceChoice),
-    /// What the busiest disk of a timesharing system was asked in 1992, made up after its published statistics.
-    CelloLike {
+    /// What the busiest disk of a system was asked in 1992, made up after its published statistics.
+    MadeUp {
+        /// Of which system.
+        like: Like,
         /// For how many days; at least 1.
         days: u32,
         /// Where on the drive; a disk of those days, at the beginning of the drive, unless the file says otherwise.
@@ -90,6 +122,30 @@ pub enum Kind {
         /// When its requests arrive.
         pace: Pace,
     },
+    /// Processes that each compress a large file.
+    Compression(CompressionPlan),
+    /// Processes made up of chances.
+    Processes(ProcessPlan),
+}
+
+impl Kind {
+    /// Whether it is processes that ask.
+    #[must_use]
+    pub fn has_processes(&self) -> bool {
+        matches!(self, Kind::Compression(_) | Kind::Processes(_))
+    }
+}
+
+/// The classes of what processes ask for.
+pub const CRITICALITIES: [&str; 3] = ["critical", "limited", "noncritical"];
+
+/// A system whose days are made up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Like {
+    /// A timesharing system of many users.
+    Cello,
+    /// A workstation of one.
+    Hplajw,
 }
 
 /// How the arrivals of an open workload are spaced.
@@ -117,6 +173,11 @@ pub(super) fn read_all(root: &Section, folder: &Path, varied: &Varied) -> Result
             let what = format!("a workload before this one is named '{}' too", workload.name);
             return Err(section.error("name", what, "give each a name of its own; they may share a `class`"));
         }
+        let others = workloads.first().is_some_and(|first| first.kind.has_processes() != workload.kind.has_processes());
+        if others {
+            let what = "processes and requests that come by themselves in one experiment";
+            return Err(section.here(what, "let all workloads be of processes, or none"));
+        }
         workloads.push(workload);
     }
     Ok(workloads)
@@ -135,6 +196,7 @@ fn read(section: &Section, scope: Scope, folder: &Path, varied: &Varied) -> Resu
         let what = "`deadline` is zero: every request that waits would be dropped";
         return Err(section.error("deadline", what, "give a longer time, or take it out"));
     }
+    let given = ["class", "priority", "deadline"].into_iter().find(|key| section.has(key));
     LATER_KEYS.iter().try_for_each(|(key, why)| section.refuse(key, why))?;
     let kind = choice(section, "kind", &KINDS.map(|name| (name, name)), &LATER_KINDS)?;
     let kind = section.need("kind", kind)?;
@@ -152,13 +214,27 @@ fn read(section: &Section, scope: Scope, folder: &Path, varied: &Varied) -> Resu
             think: section.span("think")?.unwrap_or_default(),
             pattern: pattern::read(section)?,
         },
-        "cello-like" => Kind::CelloLike {
+        "compression" => Kind::Compression(processes::compression(section)?),
+        "processes" => Kind::Processes(processes::chances(section)?),
+        "cello-like" | "hplajw-like" => Kind::MadeUp {
+            like: if kind == "cello-like" { Like::Cello } else { Like::Hplajw },
             days: section.within("days", 1, MOST_DAYS)?.unwrap_or(7),
             region: pattern::region(section)?,
             pace: replay::pace(section, scope, varied)?,
         },
+        "rebuild" | "scrub" => Kind::Repair {
+            blocks: pattern::blocks(section, "size")?.unwrap_or(REPAIRED),
+            depth: section.within("depth", 1, MOST_AT_ONCE)?.unwrap_or(1),
+            start: section.span("start")?.unwrap_or_default(),
+            again: kind == "scrub",
+            rate: section.has("rate").then(|| rate(section)).transpose()?,
+        },
         _ => Kind::Trace(replay::read(section, scope, folder, varied)?),
     };
+    if let Some(key) = given.filter(|_| kind.has_processes()) {
+        let what = format!("`{key}` is not given for processes: who waits decides (critical, limited, noncritical)");
+        return Err(section.error(key, what, "take it out"));
+    }
     section.close()?;
     Ok(Workload { name, class, priority, deadline, kind })
 }

@@ -25,7 +25,7 @@ impl Workload for Closed {
 
     fn make(&mut self) -> Result<Draft, BadInput> {
         let arrives = self.ready.pop_front().unwrap_or(Time::NEVER);
-        let (op, at) = self.addresses.next();
+        let (op, at) = self.addresses.draft();
         Ok(Draft { arrives, op, at })
     }
 

@@ -1,15 +1,18 @@
 //! Workloads: who asks for what, and when. One file each.
 
-mod cello_like;
 mod closed;
 mod open;
 mod pattern;
 mod replay;
+mod sweep;
 mod trace;
+mod week;
+
+pub use pattern::Addresses;
 
 use crate::draw::Draw;
 use crate::experiment::{Kind, Workload as Description};
-use block::{BadInput, Extent, Op, Time};
+use block::{At, BadInput, Extent, Op, Time};
 
 /// A request about to be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,9 +59,21 @@ pub fn build(what: &Description, blocks: u64, draw: Draw) -> Result<Box<dyn Work
             let pattern = pattern::Addresses::new(&what.name, pattern, blocks, draw)?;
             Box::new(closed::Closed::new(*depth, *think, pattern))
         }
+        Kind::Repair { blocks: size, depth, start, again, rate } => {
+            Box::new(sweep::Sweep::new(*depth, *start, blocks, *size, *again, *rate))
+        }
         Kind::Trace(choice) => Box::new(replay::Replay::new(trace::Recorded::open(choice, blocks)?, &choice.pace)?),
-        Kind::CelloLike { days, region, pace } => {
-            let week = cello_like::Week::new(&what.name, *days, *region, blocks, draw)?;
+        Kind::Compression(_) | Kind::Processes(_) => {
+            let mend = "let a system run them";
+            return Err(BadInput::new(
+                format!("workload '{}'", what.name),
+                At::File,
+                "processes need processors",
+                mend,
+            ));
+        }
+        Kind::MadeUp { like, days, region, pace } => {
+            let week = week::Week::new(&what.name, *like, *days, *region, blocks, draw)?;
             Box::new(replay::Replay::new(week, pace)?)
         }
     })

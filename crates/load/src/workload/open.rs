@@ -36,7 +36,7 @@ impl Workload for Open {
             Arrivals::Constant => 1.0,
         };
         self.next += Span((gap * self.interval_ns) as u64);
-        let (op, at) = self.addresses.next();
+        let (op, at) = self.addresses.draft();
         Ok(Draft { arrives, op, at })
     }
 

@@ -5,7 +5,7 @@ use crate::experiment::{Pattern, Placement};
 use block::{At, BadInput, Extent, Op, units};
 
 /// A stream of operations and extents.
-pub(super) struct Addresses {
+pub struct Addresses {
     /// First block of the region, and of the next sequential request.
     first: u64,
     next: u64,
@@ -21,7 +21,11 @@ pub(super) struct Addresses {
 }
 
 impl Addresses {
-    pub(super) fn new(name: &str, pattern: &Pattern, drive_blocks: u64, draw: Draw) -> Result<Addresses, BadInput> {
+    /// Those of a workload on a drive of so many blocks.
+    ///
+    /// # Errors
+    /// When a request does not fit the region, or that not the drive.
+    pub fn new(name: &str, pattern: &Pattern, drive_blocks: u64, draw: Draw) -> Result<Addresses, BadInput> {
         let (from, end) = pattern.region.on(drive_blocks);
         let align = u64::from(pattern.align.max(1));
         let first = from.next_multiple_of(align);
@@ -43,7 +47,8 @@ impl Addresses {
         &mut self.draw
     }
 
-    pub(super) fn next(&mut self) -> (Op, Extent) {
+    /// What is asked for next.
+    pub fn draft(&mut self) -> (Op, Extent) {
         let start = match self.placement {
             Placement::Random => self.first + self.align * self.draw.below(self.starts),
             Placement::Sequential => {

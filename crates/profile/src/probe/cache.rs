@@ -6,11 +6,14 @@ use crate::map::Geometry;
 use block::{BadInput, Device, Extent, Span, Verb};
 use disk::Ahead;
 
-/// What a drive does in between needs no longer than this, and over a few tracks than that, ns.
-const REST: Span = Span(400_000_000);
-const BRIEF: Span = Span(150_000_000);
+/// Revolutions that a drive takes to read a track on, its skew and a revolution lost included; and to begin with it.
+const EACH: f64 = 2.5;
+const BEGIN: f64 = 3.0;
 /// Trials of a question, each somewhere else.
 const TRIALS: u32 = 7;
+/// What a block takes is alike within this share, and so many ns by chance.
+const ALIKE: f64 = 1.1;
+const ROUGH: f64 = 2_000.0;
 /// Blocks read on, at most.
 const MOST: u64 = 1 << 17;
 
@@ -25,6 +28,8 @@ pub struct Cache {
     pub ahead: Ahead,
     /// Blocks it reads on, at most.
     pub read_ahead: u64,
+    /// Whether what is just being read on counts as found.
+    pub almost_hits: bool,
     /// Before the first block of an answer from memory, ms.
     pub hit: f64,
     /// Rate of the bus, 10^6 bytes/s; none if it takes no time.
@@ -39,14 +44,38 @@ impl Cache {
     }
 }
 
-/// Learns the read cache.
+/// How long a drive may take to read on, ns.
+#[derive(Clone, Copy, Debug)]
+struct Pace {
+    /// Before the first block.
+    begin: f64,
+    /// For each.
+    block: f64,
+}
+
+impl Pace {
+    /// On the shortest tracks, a revolution taking `period` ns.
+    fn new(geometry: &Geometry, shift: u32, period: f64) -> Pace {
+        let track = geometry.map.regions.iter().filter(|region| !region.is_fragment()).map(|region| region.track).min();
+        let blocks = track.unwrap_or(1).max(1) << shift;
+        Pace { begin: BEGIN * period, block: EACH * period / blocks as f64 }
+    }
+
+    /// The time after which so many blocks have been read on.
+    fn rest(self, blocks: u64) -> Span {
+        Span((self.begin + self.block * blocks as f64) as u64)
+    }
+}
+
+/// Learns the read cache of a drive whose revolution takes `period` ns.
 ///
 /// # Errors
 /// As [`Bench::read`].
-pub fn learn<D: Device>(bench: &mut Bench<D>, geometry: &Geometry) -> Result<Cache, BadInput> {
+pub fn learn<D: Device>(bench: &mut Bench<D>, geometry: &Geometry, period: f64) -> Result<Cache, BadInput> {
     let Some((least, most)) = bench.memory.hit else { return Ok(Cache::default()) };
     let single = f64::midpoint(least.0 as f64, most.0 as f64);
-    let ahead = ahead(bench, geometry)?;
+    let pace = Pace::new(geometry, bench.shift, period);
+    let ahead = ahead(bench, geometry, pace)?;
     let track = geometry.map.regions.iter().map(|region| region.track << bench.shift).max().unwrap_or(0);
     let read_ahead = match ahead {
         Ahead::Nowhere => 0,
@@ -54,13 +83,26 @@ pub fn learn<D: Device>(bench: &mut Bench<D>, geometry: &Geometry) -> Result<Cac
         Ahead::NextTrack => 2 * track,
         Ahead::Cylinder => geometry.heads * track,
         Ahead::Most => {
-            let looks = [farthest(bench)?, farthest(bench)?, farthest(bench)?];
+            let looks = [farthest(bench, pace)?, farthest(bench, pace)?, farthest(bench, pace)?];
             median(&looks.map(|blocks| blocks as f64)) as u64
         }
     };
-    let segment = segment(bench, geometry, (ahead, read_ahead))?;
+    let segment = segment(bench, geometry, (ahead, read_ahead), pace)?;
     let (hit, mb_s) = costs(bench, single, segment)?;
-    Ok(Cache { segments: bench.memory.forgotten_after, segment, ahead, read_ahead, hit, mb_s })
+    let almost_hits = ahead == Ahead::Nowhere || almost_hits(bench, period)?;
+    Ok(Cache { segments: bench.memory.forgotten_after, segment, ahead, read_ahead, almost_hits, hit, mb_s })
+}
+
+/// Whether a read of the sector that is just being read on is answered as it passes, not a revolution later.
+fn almost_hits<D: Device>(bench: &mut Bench<D>, period: f64) -> Result<bool, BadInput> {
+    let mut times = Vec::new();
+    for _ in 0..TRIALS {
+        let sector = bench.draw.below(bench.sectors() - 1);
+        if bench.read_medium(sector)?.is_some() {
+            times.extend(bench.read(sector + 1)?.map(|reply| reply.response().0 as f64));
+        }
+    }
+    Ok(median(&times) < 0.7 * period)
 }
 
 /// Reads some blocks, lets the drive read on, and asks for another block: whether it is in memory.
@@ -76,29 +118,29 @@ fn held<D: Device>(bench: &mut Bench<D>, read: Extent, asked: u64, rest: Span) -
 
 /// How many of some trials, each somewhere else on the drive, find what they ask for in memory: `ask` gives a read and what
 /// to ask for after it, from a sector that is not near the end of the drive.
-fn found<D: Device>(bench: &mut Bench<D>, ask: impl Fn(u64) -> (Extent, u64)) -> Result<u32, BadInput> {
+fn found<D: Device>(bench: &mut Bench<D>, pace: Pace, ask: impl Fn(u64) -> (Extent, u64)) -> Result<u32, BadInput> {
     let mut count = 0;
     for _ in 0..TRIALS {
         let sector = bench.draw.below(bench.sectors() / 4 * 3);
         let (read, asked) = ask(sector);
-        count += u32::from(held(bench, read, asked, BRIEF)?);
+        count += u32::from(held(bench, read, asked, pace.rest((asked + 1).saturating_sub(read.end().0)))?);
     }
     Ok(count)
 }
 
 /// How far the drive reads on after a short read.
-fn ahead<D: Device>(bench: &mut Bench<D>, geometry: &Geometry) -> Result<Ahead, BadInput> {
+fn ahead<D: Device>(bench: &mut Bench<D>, geometry: &Geometry, pace: Pace) -> Result<Ahead, BadInput> {
     let shift = bench.shift;
     let one = |sector: u64| Extent::new(sector << shift, 1);
     let track_end = |sector: u64| geometry.map.next_track(sector);
     // Well before the end of its track.
     let early = |sector: u64| geometry.map.track_start(sector) + 1;
-    if found(bench, |sector| (one(early(sector)), (early(sector) + 1) << shift))? < TRIALS / 2 {
+    if found(bench, pace, |sector| (one(early(sector)), (early(sector) + 1) << shift))? < TRIALS / 2 {
         return Ok(Ahead::Nowhere);
     }
     let ends = |bench: &mut Bench<D>, end: &dyn Fn(u64) -> u64| -> Result<bool, BadInput> {
-        Ok(found(bench, |sector| (one(early(sector)), (end(sector) - 1) << shift))? >= TRIALS - 1
-            && found(bench, |sector| (one(early(sector)), end(sector) << shift))? <= 1)
+        Ok(found(bench, pace, |sector| (one(early(sector)), (end(sector) - 1) << shift))? >= TRIALS - 1
+            && found(bench, pace, |sector| (one(early(sector)), end(sector) << shift))? <= 1)
     };
     if ends(bench, &track_end)? {
         // From the end of one track to the beginning of the next: whether the one after is read, too.
@@ -106,7 +148,7 @@ fn ahead<D: Device>(bench: &mut Bench<D>, geometry: &Geometry) -> Result<Ahead, 
             let edge = track_end(sector);
             (Extent::new((edge << shift) - 1, 2), track_end(edge) << shift)
         };
-        return Ok(if found(bench, across)? > TRIALS / 2 { Ahead::NextTrack } else { Ahead::Track });
+        return Ok(if found(bench, pace, across)? > TRIALS / 2 { Ahead::NextTrack } else { Ahead::Track });
     }
     if ends(bench, &|sector| geometry.cylinder_end(sector))? {
         return Ok(Ahead::Cylinder);
@@ -115,12 +157,12 @@ fn ahead<D: Device>(bench: &mut Bench<D>, geometry: &Geometry) -> Result<Ahead, 
 }
 
 /// The most blocks read on after one.
-fn farthest<D: Device>(bench: &mut Bench<D>) -> Result<u64, BadInput> {
+fn farthest<D: Device>(bench: &mut Bench<D>, pace: Pace) -> Result<u64, BadInput> {
     let sector = 1 << bench.shift;
     let (mut found, mut gone) = (sector - 1, 2 * sector - 1);
     let mut ask = |distance: u64| -> Result<bool, BadInput> {
         let start = bench.draw.below(bench.sectors() / 2) << bench.shift;
-        held(bench, Extent::new(start, 1), start + distance, REST)
+        held(bench, Extent::new(start, 1), start + distance, pace.rest(distance))
     };
     while gone < MOST && ask(gone)? {
         (found, gone) = (gone, 2 * gone);
@@ -137,6 +179,7 @@ fn segment<D: Device>(
     bench: &mut Bench<D>,
     geometry: &Geometry,
     (ahead, read_ahead): (Ahead, u64),
+    pace: Pace,
 ) -> Result<u64, BadInput> {
     let shift = bench.shift;
     let end = |read: Extent| {
@@ -159,8 +202,8 @@ fn segment<D: Device>(
         for trial in 0..3 {
             let start = bench.draw.below(bench.sectors() / 2) << shift;
             let read = Extent::new(start, blocks as u32);
-            let asked = end(read).saturating_sub(left.max(1));
-            count += u32::from(held(bench, read, asked, REST)?);
+            let (end, rest) = (end(read), pace.rest(end(read).saturating_sub(read.end().0)));
+            count += u32::from(held(bench, read, end.saturating_sub(left.max(1)), rest)?);
             if count == 0 && trial == 1 || count == 2 {
                 break;
             }
@@ -180,16 +223,29 @@ fn segment<D: Device>(
     Ok(left.max(1))
 }
 
-/// What an answer from memory takes before its first block, ms, and the rate at which blocks follow.
+/// What an answer from memory takes before its first block, ms, and the rate at which blocks follow: by the longest read
+/// that is all in memory when it is asked for again, since it takes no more of a block than one half as long.
 fn costs<D: Device>(bench: &mut Bench<D>, single: f64, segment: u64) -> Result<(f64, Option<f64>), BadInput> {
-    let many = (segment / 2).clamp(2, 128);
+    let mut many = (segment / 2).clamp(2, 128);
+    let mut each = each_of(bench, single, many)?;
+    while many > 3 {
+        let half = each_of(bench, single, many / 2)?;
+        if each < half * ALIKE + ROUGH {
+            break;
+        }
+        (many, each) = (many / 2, half);
+    }
+    let mb_s = (each > 20.0).then_some(512e3 / each);
+    Ok(((single - each) / 1e6, mb_s))
+}
+
+/// What each further block of a read of so many takes when it is asked for again, ns.
+fn each_of<D: Device>(bench: &mut Bench<D>, single: f64, many: u64) -> Result<f64, BadInput> {
     let mut times = Vec::new();
     for _ in 0..9 {
         let start = bench.draw.below(bench.sectors() / 2) << bench.shift;
         bench.command(Verb::Read, Extent::new(start, many as u32))?;
         times.push(bench.command(Verb::Read, Extent::new(start, many as u32))?.response().0 as f64);
     }
-    let each = ((median(&times) - single) / (many - 1) as f64).max(0.0);
-    let mb_s = (each > 20.0).then_some(512e3 / each);
-    Ok(((single - each) / 1e6, mb_s))
+    Ok(((median(&times) - single) / (many - 1) as f64).max(0.0))
 }

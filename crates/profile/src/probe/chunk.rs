@@ -6,6 +6,7 @@
 //! writes, which lose a revolution before they begin and end with a flush, a short run is taken off a long one.
 
 use super::write::THROUGH;
+use crate::Effort;
 use crate::estimate::median;
 use crate::eye::Eye;
 use crate::map::Geometry;
@@ -22,10 +23,16 @@ const TRACKS: u64 = 48;
 const CHUNKS: u64 = 12;
 /// And commands, at most.
 const COMMANDS: u64 = 1000;
+/// A run that has taken so long is long enough, ns, if it had so many commands, or has taken so many times that.
+const LONG: (Span, u64, u64) = (Span(1_000_000_000), 32, 3);
+
 /// Runs of each size.
-const RUNS: usize = 3;
-/// A run that has taken so long is long enough, ns, if it had so many commands.
-const LONG: (Span, u64) = (Span(1_000_000_000), 32);
+fn runs(effort: Effort) -> usize {
+    match effort {
+        Effort::Thorough => 3,
+        Effort::Quick => 1,
+    }
+}
 
 /// Throughput by chunk.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -56,6 +63,7 @@ pub fn learn<D: Device>(
     geometry: &Geometry,
     verb: Verb,
     (low, high): (u64, u64),
+    effort: Effort,
 ) -> Result<Chunks, BadInput> {
     let shift = eye.bench.shift;
     let overlap = |region: &&crate::map::Region| region.end().min(high).saturating_sub(region.first.max(low));
@@ -67,7 +75,8 @@ pub fn learn<D: Device>(
     let room = high - low - region.track - 1;
     let most = (TRACKS * region.track).max(CHUNKS * u64::from(MOST >> shift)).min(room);
     // The same for all sizes: places differ by more than throughputs that count as full.
-    let starts = [(); RUNS].map(|()| region.next_track(low + eye.bench.draw.below(room - most + 1)).max(low + 1));
+    let start = |_| region.next_track(low + eye.bench.draw.below(room - most + 1)).max(low + 1);
+    let starts: Vec<u64> = (0..runs(effort)).map(start).collect();
     let mut sweep = Vec::new();
     for size in sizes(1 << shift) {
         let chunk = u64::from(size >> shift);
@@ -77,7 +86,7 @@ pub fn learn<D: Device>(
         }
         let want = (want / chunk).min(COMMANDS) * chunk;
         let mut rates = Vec::new();
-        for start in starts {
+        for start in starts.iter().copied() {
             let short = match verb.writes() {
                 true => run(eye, verb, (start, want), chunk, 4)?,
                 false => Some((0, Span::ZERO)),
@@ -121,7 +130,9 @@ fn run<D: Device>(
     let long = Span(LONG.0.0 / part);
     // Whole chunks, and no more than there is room for.
     let end = start + want / part / chunk * chunk;
-    while at < end && (eye.bench.now().since(began) < long || commands < LONG.1 / part) {
+    let most = Span(LONG.2 * long.0);
+    let enough = |took: Span, commands: u64| took >= most || (took >= long && commands >= LONG.1 / part);
+    while at < end && !enough(eye.bench.now().since(began), commands) {
         if !eye.bench.command(verb, Extent::new(at << shift, (chunk << shift) as u32))?.done {
             return Ok(None);
         }

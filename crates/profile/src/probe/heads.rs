@@ -86,19 +86,30 @@ fn by_search<D: Device>(eye: &mut Eye<D>, region: &Region) -> Result<(u64, Arran
     while run < FAR.min(last / 2) && is_near(eye, region, run, limit)? {
         run += 1;
     }
-    let mut dip: Option<(u64, u64)> = None;
-    for tracks in run + 1..FAR.min(last) {
-        match (is_near(eye, region, tracks, limit)?, dip) {
-            (true, None) => dip = Some((tracks, tracks)),
-            (true, Some((first, _))) => dip = Some((first, tracks)),
-            (false, Some(_)) => break,
-            (false, None) => {}
-        }
-    }
-    let Some((first, end)) = dip else { return Ok((run, Arrangement::Heads)) };
+    let Some((first, end)) = dip(eye, region, run, limit)? else { return Ok((run, Arrangement::Heads)) };
     let width = (first + end + 1).div_ceil(4);
     let heads = heads_of_bands(eye, region, width, limit)?;
     Ok((heads, Arrangement::Bands(width)))
+}
+
+/// The first and the last of the tracks on which the arm comes back near the first, after the `run` next to it: on its way
+/// back it passes as many cylinders, and does again on the next way out.
+fn dip<D: Device>(eye: &mut Eye<D>, region: &Region, run: u64, limit: f64) -> Result<Option<(u64, u64)>, BadInput> {
+    let last = FAR.min(region.place(region.end() - 1).track);
+    for tracks in (run + 1..last).step_by(run as usize) {
+        if !is_near(eye, region, tracks, limit)? {
+            continue;
+        }
+        let (mut first, mut end) = (tracks, tracks);
+        while first > run + 1 && is_near(eye, region, first - 1, limit)? {
+            first -= 1;
+        }
+        while end + 1 < last && is_near(eye, region, end + 1, limit)? {
+            end += 1;
+        }
+        return Ok(Some((first, end)));
+    }
+    Ok(None)
 }
 
 /// Whether a track is within reach of the first by `limit` ms: as most of five say that do not agree at once.

@@ -5,6 +5,7 @@ pub mod borders;
 pub mod buffer;
 pub mod cache;
 pub mod chunk;
+pub mod delivery;
 pub mod field;
 pub mod heads;
 pub mod large;

@@ -3,7 +3,7 @@
 //! A reach is the command's overhead, the move and one sector passing. What is left of a move of no distance is the
 //! overhead; what a reach over some cylinders takes beyond that is the seek (SYSTEM.md, Section 3).
 
-use super::arm::{Reach, Track, Way, common_spread, reach};
+use super::arm::{Found, Reach, Track, Way, common_spread, reach};
 use crate::Effort;
 use crate::eye::Eye;
 use crate::map::{Address, Geometry};
@@ -12,6 +12,9 @@ use block::{BadInput, Device, Span, Verb};
 /// Distances measured for each doubling, and each of the first few.
 const EACH: u32 = 3;
 const FIRST: u64 = 8;
+/// Distances measured besides where the curve is uneven, at most; and by how much it must be, ms.
+const BETWEEN: usize = 32;
+const UNEVEN: f64 = 0.08;
 
 /// A distance in cylinders and what it takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -65,13 +68,24 @@ pub fn learn<D: Device>(eye: &mut Eye<D>, geometry: &Geometry, verb: Verb, effor
     }
     let each = if effort == Effort::Quick { EACH / 2 } else { EACH };
     moves.called_off = reads_ahead(eye)?;
-    let mut found = Vec::new();
     // Not quite from end to end: there are too few such pairs.
-    for distance in distances((cylinders - 2).min(cylinders - cylinders / 64), each) {
-        let Some(one) = reach(eye, verb, |eye| apart(eye, geometry, cylinders, (distance, 0)))? else { continue };
-        moves.points.push(Point { distance, reach: passing(&moves, (geometry, eye), one.reach) });
-        found.push(one);
+    let all = distances((cylinders - 2).min(cylinders - cylinders / 64), each);
+    let mut found = Vec::new();
+    for distance in all {
+        found.extend(over(eye, geometry, verb, distance)?.map(|one| (distance, one)));
     }
+    let more = if effort == Effort::Quick { 0 } else { BETWEEN };
+    for _ in 0..more {
+        let Some((at, distance)) = uneven(&found) else { break };
+        let Some(one) = over(eye, geometry, verb, distance)? else { break };
+        found.insert(at, (distance, one));
+    }
+    let point = |(distance, one): &(u64, Found)| {
+        let reach = passing(&moves, (geometry, eye), one.reach);
+        Point { distance: *distance, reach }
+    };
+    moves.points = found.iter().map(point).collect();
+    let found: Vec<Found> = found.into_iter().map(|(_, one)| one).collect();
     // Called off at any moment of a sector, it ends with that: as likely at once as after all of it.
     let called_off = if moves.called_off { sector_time(geometry, eye) } else { 0.0 };
     let spread = common_spread(&found);
@@ -93,6 +107,40 @@ pub fn learn<D: Device>(eye: &mut Eye<D>, geometry: &Geometry, verb: Verb, effor
     })?;
     moves.overhead = still.map(|found| found.reach.mean - sector_time(geometry, eye));
     Ok(moves)
+}
+
+/// The reach over so many cylinders.
+fn over<D: Device>(
+    eye: &mut Eye<D>,
+    geometry: &Geometry,
+    verb: Verb,
+    distance: u64,
+) -> Result<Option<Found>, BadInput> {
+    let cylinders = geometry.all_cylinders();
+    reach(eye, verb, |eye| apart(eye, geometry, cylinders, (distance, 0)))
+}
+
+/// The distance to be measured next, and its place: between two where the curve turns most from the line through those
+/// around, on a scale of doublings; nothing if it is even.
+fn uneven(found: &[(u64, Found)]) -> Option<(usize, u64)> {
+    let log = |i: usize| libm::log(found[i].0 as f64);
+    let mean = |i: usize| found[i].1.reach.mean;
+    let mut most: Option<(f64, usize)> = None;
+    for i in 1..found.len().saturating_sub(1) {
+        let share = (log(i) - log(i - 1)) / (log(i + 1) - log(i - 1));
+        let off = (mean(i) - mean(i - 1) - share * (mean(i + 1) - mean(i - 1))).abs();
+        let chance = 4.0 * found[i].1.reach.spread / libm::sqrt(found[i].1.reach.trials as f64);
+        for at in [i, i + 1] {
+            let weight = off * (log(at) - log(at - 1));
+            let split = found[at].0 - found[at - 1].0 > 1;
+            if split && off > UNEVEN + chance && most.is_none_or(|(before, _)| weight > before) {
+                most = Some((weight, at));
+            }
+        }
+    }
+    let (_, at) = most?;
+    let middle = libm::round(libm::sqrt(found[at - 1].0 as f64 * found[at].0 as f64)) as u64;
+    Some((at, middle.clamp(found[at - 1].0 + 1, found[at].0 - 1)))
 }
 
 /// Whether the device reads on after a read: as most of five say.

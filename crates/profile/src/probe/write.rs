@@ -11,7 +11,7 @@ use super::seek::{Moves, Point, reads_ahead};
 use super::transfer;
 use crate::estimate::{median, signed, spread};
 use crate::eye::Eye;
-use block::{BadInput, Device, Verb};
+use block::{BadInput, Device, Span, Verb};
 
 /// A write that completes on the medium.
 pub(super) const THROUGH: Verb = Verb::Write { fua: true };
@@ -19,6 +19,14 @@ pub(super) const THROUGH: Verb = Verb::Write { fua: true };
 const PAIRS: usize = 15;
 /// Ways to go a distance, at least, for it to be measured.
 const WAYS: usize = 4;
+/// Reads from memory after a write, and what they vary by less than, ns.
+const HITS: usize = 9;
+const STEADY: f64 = 120_000.0;
+/// Long writes, at different moments of a revolution, and what of a track they have.
+const LONG: u64 = 24;
+const LONGEST: f64 = 0.8;
+/// What a share of a write may be off to be none, or all.
+const UNSURE: f64 = 0.12;
 
 /// What writing takes.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -42,6 +50,13 @@ pub struct Writes {
     pub own_curve: bool,
     /// What large writes lose, if they do.
     pub large: Option<Large>,
+    /// Response of a read of a sector from memory that follows a write, ms; nothing if a write leaves nothing there.
+    pub hit: Option<f64>,
+    /// Whether it waits for what is written back meanwhile.
+    pub hits_wait: bool,
+    /// Share of a write that does not continue another that is in the buffer, beyond what keeps ahead of the head, before it
+    /// begins.
+    pub watermark: f64,
     /// Whether a write of a track begins wherever the head lands.
     pub on_arrival: Option<bool>,
     /// Whether a write loses a revolution in going on to the next head.
@@ -78,7 +93,10 @@ pub fn learn<D: Device>(eye: &mut Eye<D>, field: &Field, moves: &Moves, bus: f64
     settle(&mut writes, moves, spread);
     let pick = |eye: &mut Eye<D>| field.track(eye);
     writes.on_arrival = transfer::on_arrival(eye, field.geometry, THROUGH, &mut |eye| pick(eye))?;
+    writes.hit = hit(eye, field, THROUGH)?.filter(|(_, varies)| *varies < STEADY).map(|(ms, _)| ms);
+    writes.hits_wait = hits_wait(eye, field, writes.hit)?;
     if writes.on_arrival == Some(false) {
+        writes.watermark = watermark(eye, field, (writes.overhead(moves), bus))?;
         writes.large = large::learn(eye, field.geometry, THROUGH, (field.first, field.end))?;
     }
     writes.lost_at_head = transfer::lost(eye, field.geometry, THROUGH, false, &mut |eye| pick(eye))?;
@@ -94,7 +112,7 @@ fn lag<D: Device>(eye: &mut Eye<D>, field: &Field) -> Result<Option<f64>, BadInp
         let Some(angle) = eye.angle(sector)? else { continue };
         // Another phase of the host against the platter each time.
         let pause = eye.bench.draw.below(eye.clock.period as u64);
-        eye.bench.idle(block::Span(pause));
+        eye.bench.idle(Span(pause));
         if let Some(reply) = eye.bench.write(THROUGH, sector, 1)? {
             offs.push(signed(eye.clock.phase(reply.end) - angle));
         }
@@ -103,6 +121,63 @@ fn lag<D: Device>(eye: &mut Eye<D>, field: &Field) -> Result<Option<f64>, BadInp
         }
     }
     Ok((offs.len() > PAIRS / 2).then(|| median(&offs) * eye.clock.period / 1e6))
+}
+
+/// The response of a read from memory that follows a write, ms, and what it varies by, ns. Nothing without a memory.
+fn hit<D: Device>(eye: &mut Eye<D>, field: &Field, verb: Verb) -> Result<Option<(f64, f64)>, BadInput> {
+    let mut times = Vec::new();
+    for _ in 0..HITS {
+        let far = field.far(eye);
+        eye.bench.read(far)?;
+        let sector = field.first + eye.bench.draw.below(field.end - field.first);
+        eye.bench.write(verb, sector, 1)?;
+        times.extend(eye.bench.read(far)?.map(|reply| reply.response().0 as f64));
+    }
+    let known = eye.bench.memory.hit.is_some() && times.len() > HITS / 2;
+    Ok(known.then(|| (median(&times) / 1e6, spread(&times))))
+}
+
+/// Whether a read from memory waits while a write in the buffer goes to the medium, as the arm is sent far to do; one after
+/// a write that is there already takes `hit` ms.
+fn hits_wait<D: Device>(eye: &mut Eye<D>, field: &Field, hit_after: Option<f64>) -> Result<bool, BadInput> {
+    let Some(alone) = hit_after else { return Ok(false) };
+    let behind = hit(eye, field, Verb::Write { fua: false })?;
+    Ok(behind.is_some_and(|(ms, _)| ms > alone + eye.clock.period / 8e6))
+}
+
+/// How much of a write must have come before it begins: where the bus is no faster than the medium by far, the soonest
+/// that a long one begins after a read shows it, the overhead and a sector on the bus being known, ms.
+fn watermark<D: Device>(eye: &mut Eye<D>, field: &Field, (overhead, bus): (f64, f64)) -> Result<f64, BadInput> {
+    let period = eye.clock.period / 1e6;
+    let Some((index, number)) = field.track(eye) else { return Ok(0.0) };
+    let region = &field.geometry.map.regions[index];
+    let start = region.sector_at(region.track_pattern(number));
+    let sectors = (LONGEST * region.place(start).left as f64) as u64;
+    let sector = period / f64::from(region.round);
+    let first = overhead + bus;
+    let last = first + (sectors.max(1) - 1) as f64 * bus;
+    let streaming = first.max(last - (sectors.max(1) - 1) as f64 * sector);
+    if last - streaming < period / 2.0 {
+        return Ok(0.0);
+    }
+    let mut soonest = f64::MAX;
+    for moment in 0..LONG {
+        eye.visit(start + sectors / 2)?;
+        eye.bench.idle(Span::from_ms(moment as f64 * period / LONG as f64));
+        if let Some(reply) = eye.bench.write(THROUGH, start, sectors)? {
+            soonest = soonest.min(reply.response().as_ms() - sectors as f64 * sector);
+        }
+    }
+    // The soonest of moments so far apart, and half of that too late on the mean.
+    let begins = soonest - period / (2 * LONG) as f64;
+    let held = (begins - streaming) / (last - streaming);
+    Ok(if held < UNSURE {
+        0.0
+    } else if held > 1.0 - UNSURE {
+        1.0
+    } else {
+        held
+    })
 }
 
 /// The reach over so many cylinders and heads to a write, without what passes.

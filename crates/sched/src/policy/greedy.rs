@@ -69,7 +69,7 @@ fn kind(op: Op) -> usize {
     match op {
         Op::Write { fua: false } => WRITES,
         Op::Write { fua: true } => FUA_WRITES,
-        Op::Read | Op::Flush => READS,
+        Op::Read | Op::Flush | Op::Repair => READS,
     }
 }
 

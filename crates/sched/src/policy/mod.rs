@@ -3,13 +3,21 @@
 mod asatf;
 mod batch_look;
 mod c_look;
+mod c_look_cyl;
+mod cylinders;
 mod fcfs;
 mod greedy;
 mod look;
+mod look_cyl;
 mod lookahead;
+mod priority;
+mod priority_1;
+mod priority_2;
 mod satf;
 mod smtf;
 mod sstf;
+mod sstf_cyl;
+mod three_queues;
 mod yielding;
 
 pub use lookahead::{LONGEST_HORIZON, WIDEST_BEAM};
@@ -32,6 +40,11 @@ pub trait Policy<P: Predictor> {
     /// submitted first.
     fn take(&mut self, now: Time, jobs: &Jobs<P::Spot>, belief: &P) -> Option<JobId>;
 
+    /// From now on a write is worth so many times what it is worth by its class; of use to those that go by worth.
+    fn weigh_writes(&mut self, weight: f64) {
+        let _ = weight;
+    }
+
     /// Candidates examined so far, where the policy weighs candidates.
     fn examined(&self) -> u64 {
         0
@@ -39,8 +52,24 @@ pub trait Policy<P: Predictor> {
 }
 
 /// The names of all policies.
-pub const NAMES: [&str; 10] =
-    ["fcfs", "look", "c-look", "sstf", "satf", "asatf", "smtf", "lookahead", "yield", "batch-look"];
+pub const NAMES: [&str; 16] = [
+    "fcfs",
+    "look",
+    "c-look",
+    "sstf",
+    "satf",
+    "asatf",
+    "smtf",
+    "lookahead",
+    "yield",
+    "batch-look",
+    "look-cyl",
+    "c-look-cyl",
+    "sstf-cyl",
+    "priority-1",
+    "priority-2",
+    "3q",
+];
 
 /// What a policy may be told; each reads only what concerns it.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,6 +94,8 @@ pub struct Knobs {
     pub worths: Vec<Worth>,
     /// `yield`: what has waited so long counts double, what has waited twice as long three times, and so on.
     pub doubling: Option<Span>,
+    /// `priority-1`, `priority-2`, `3q`: what has waited so long in the low queue moves to the high one.
+    pub timeout: Option<Span>,
 }
 
 impl Default for Knobs {
@@ -80,6 +111,7 @@ impl Default for Knobs {
             margin: 0.0,
             worths: Vec::new(),
             doubling: None,
+            timeout: None,
         }
     }
 }
@@ -109,6 +141,12 @@ pub fn named<P: Predictor + 'static>(name: &str, knobs: &Knobs) -> Option<Box<dy
         "lookahead" => Box::new(lookahead::Lookahead::new(knobs)),
         "yield" => Box::new(yielding::yielding(knobs)),
         "batch-look" => Box::new(batch_look::BatchLook::new(knobs.batch)),
+        "look-cyl" => Box::new(look_cyl::LookCyl::new()),
+        "c-look-cyl" => Box::new(c_look_cyl::CLookCyl::new()),
+        "sstf-cyl" => Box::new(sstf_cyl::SstfCyl::new()),
+        "priority-1" => Box::new(priority_1::priority_1(knobs)),
+        "priority-2" => Box::new(priority_2::priority_2(knobs)),
+        "3q" => Box::new(three_queues::three_queues(knobs)),
         _ => return None,
     })
 }

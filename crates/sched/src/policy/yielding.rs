@@ -54,10 +54,14 @@ struct Best {
 pub(super) struct Yield<P: Predictor> {
     worths: Vec<Worth>,
     classes: Vec<Class<P::Mark>>,
+    /// The classes that have jobs, the most valuable first.
+    order: Vec<usize>,
     /// What has waited longer goes first.
     limit: Option<Span>,
     /// What has waited so long counts double, and so on.
     doubling: Option<Span>,
+    /// By how much what a write is worth counts.
+    weight: f64,
     examined: u64,
 }
 
@@ -65,8 +69,10 @@ pub(super) fn yielding<P: Predictor>(knobs: &Knobs) -> Yield<P> {
     Yield {
         worths: knobs.worths.clone(),
         classes: Vec::new(),
+        order: Vec::new(),
         limit: knobs.age_limit,
         doubling: knobs.doubling,
+        weight: 1.0,
         examined: 0,
     }
 }
@@ -80,6 +86,7 @@ struct Scene<'b, P: Predictor> {
     /// Ticks a nanosecond.
     pace: f64,
     doubling: Option<Span>,
+    weight: f64,
 }
 
 impl<P: Predictor> Scene<'_, P> {
@@ -93,14 +100,16 @@ impl<P: Predictor> Scene<'_, P> {
         let there = self.belief.cost(&self.head, key, item.mark, write) as f64 / self.pace;
         let takes = (there + item.transfer).max(1.0);
         let end = self.now + Span(takes as u64);
-        item.fresh * worth.left(&item.qos, item.arrived, end) * self.aged(item.arrived) / takes
+        let weight = if write { self.weight } else { 1.0 };
+        weight * item.fresh * worth.left(&item.qos, item.arrived, end) * self.aged(item.arrived) / takes
     }
 
     /// No job with a key in `from..=to` of a class whose jobs have waited no longer than `oldest` has a higher one.
     fn most(&self, class: &Class<P::Mark>, oldest: f64, from: u64, to: u64, write: bool) -> f64 {
         let there = self.belief.least(&self.head, from, to, write) as f64 / self.pace;
         // Rounding may not make a bound of what is no longer one.
-        1.000_001 * oldest / (there / class.most + class.densest).max(1.0 / class.most)
+        let weight = if write { self.weight } else { 1.0 };
+        1.000_001 * weight * oldest / (there / class.most + class.densest).max(1.0 / class.most)
     }
 }
 
@@ -112,6 +121,26 @@ impl<P: Predictor> Yield<P> {
             self.classes.push(Class::new(worth));
         }
         &mut self.classes[class]
+    }
+
+    /// Puts the classes that have jobs in order of what they are worth at most; the oldest job of all.
+    fn survey(&mut self, jobs: &Jobs<P::Spot>, belief: &P) -> Option<JobId> {
+        let mut longest: Option<(u64, JobId)> = None;
+        self.order.clear();
+        for (index, class) in self.classes.iter_mut().enumerate() {
+            let waiting = &class.waiting;
+            let held =
+                |job: &Job<P::Spot>| waiting[usize::from(job.op.writes())].holds(belief.key(job.spot), job.sequence);
+            let Some(id) = class.oldest.front(jobs, held) else { continue };
+            let Some(job) = jobs.get(id) else { continue };
+            if longest.is_none_or(|(sequence, _)| job.sequence < sequence) {
+                longest = Some((job.sequence, id));
+            }
+            self.order.push(index);
+        }
+        let classes = &self.classes;
+        self.order.sort_unstable_by(|a, b| classes[*b].most.total_cmp(&classes[*a].most).then(a.cmp(b)));
+        longest.map(|(_, id)| id)
     }
 
     /// The best of a class, if it is better than what was found so far.
@@ -182,7 +211,7 @@ impl<P: Predictor> Policy<P> for Yield<P> {
         let (head, key) = belief.head(now);
         let second = Span(1_000_000_000);
         let pace = belief.ticks(second) as f64 / second.0 as f64;
-        let scene = Scene { belief, now, head, key, pace, doubling: self.doubling };
+        let scene = Scene { belief, now, head, key, pace, doubling: self.doubling, weight: self.weight };
         let nothing = Best {
             average: 0.0,
             deadline: Time::NEVER,
@@ -193,34 +222,17 @@ impl<P: Predictor> Policy<P> for Yield<P> {
             place: 0,
         };
         let mut best = nothing;
-        let mut longest: Option<(u64, JobId)> = None;
-        // The most valuable first: what they find bounds the others.
-        let mut order: [(f64, usize); 256] = [(0.0, 0); 256];
-        let mut count = 0;
-        for (index, class) in self.classes.iter_mut().enumerate() {
-            let waiting = &class.waiting;
-            let held =
-                |job: &Job<P::Spot>| waiting[usize::from(job.op.writes())].holds(belief.key(job.spot), job.sequence);
-            let Some(id) = class.oldest.front(jobs, held) else { continue };
-            let Some(job) = jobs.get(id) else { continue };
-            if longest.is_none_or(|(sequence, _)| job.sequence < sequence) {
-                longest = Some((job.sequence, id));
-            }
-            order[count] = (class.most, index);
-            count += 1;
-        }
-        let (_, oldest) = longest?;
+        let oldest = self.survey(jobs, belief)?;
         let first = jobs.get(oldest)?;
         if self.limit.is_some_and(|limit| now.since(first.arrived) > limit) {
             self.remove(oldest, first, belief);
             return Some(oldest);
         }
         let aged = scene.aged(first.arrived);
-        let order = &mut order[..count];
-        order.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        for (_, index) in order.iter() {
+        // The most valuable first: what they find bounds the others.
+        for place in 0..self.order.len() {
             for write in 0..2 {
-                self.search(*index, write, aged, &scene, &mut best);
+                self.search(self.order[place], write, aged, &scene, &mut best);
             }
         }
         if best.class == usize::MAX {
@@ -229,6 +241,10 @@ impl<P: Predictor> Policy<P> for Yield<P> {
             return Some(oldest);
         }
         Some(self.classes[best.class].waiting[best.write].remove_at(best.slot, best.place).id)
+    }
+
+    fn weigh_writes(&mut self, weight: f64) {
+        self.weight = weight;
     }
 
     fn examined(&self) -> u64 {

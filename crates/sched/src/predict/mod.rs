@@ -50,6 +50,12 @@ pub trait Predictor {
     /// What a decision needs to know of it beyond its key.
     fn mark(&self, spot: Self::Spot) -> Self::Mark;
 
+    /// The cylinder it begins on, where cylinders are known.
+    fn cylinder(&self, spot: Self::Spot) -> Option<u32> {
+        let _ = spot;
+        None
+    }
+
     /// Where the head is at `now`, and the key of that place.
     fn head(&self, now: Time) -> (Self::Head, u64);
 
@@ -130,6 +136,17 @@ pub trait Predictor {
     /// One revolution; a device without has none.
     fn turn(&self) -> Span {
         Span(u64::MAX)
+    }
+
+    /// How long the device must be left alone before it would have something read to learn from; nothing where it would not.
+    fn patience(&self) -> Option<Span> {
+        None
+    }
+
+    /// What it would have read at `now`, while nobody else needs the device; nothing where it knows enough.
+    fn probe(&mut self, now: Time) -> Option<Extent> {
+        let _ = now;
+        None
     }
 
     /// A command was issued for a request, or part of one, that lies at `spot`.

@@ -211,6 +211,10 @@ impl Predictor for Profile {
         spot.track.head as u16
     }
 
+    fn cylinder(&self, spot: Spot) -> Option<u32> {
+        Some(spot.track.cylinder)
+    }
+
     fn head(&self, now: Time) -> (Head, u64) {
         self.head_on(self.track, self.phase.at(now), self.wrote, self.ahead_of())
     }

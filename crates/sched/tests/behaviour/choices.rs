@@ -3,7 +3,7 @@
 use crate::naive::Watched;
 use crate::random::check;
 use crate::toy::{Dice, ToyDrive};
-use block::{Caps, Change, Extent, Op, Outcome, Qos, Request, RequestId, Span, Tag, Time};
+use block::{Caps, Change, DiskId, Extent, Op, Outcome, Qos, Request, RequestId, Span, Tag, Time};
 use disk::{Sheet, catalogue};
 use proptest::prelude::*;
 use sched::plan::Rules;
@@ -74,6 +74,8 @@ struct Stage<P: Predictor> {
     submitted: u32,
     /// Whether requests are of several classes and have deadlines.
     valued: bool,
+    /// Whether they are of several priorities, which may change.
+    prioritised: bool,
     out: Vec<Action>,
 }
 
@@ -98,6 +100,7 @@ impl<P: Predictor + 'static> Stage<P> {
             flying: None,
             submitted: 0,
             valued: name == "yield",
+            prioritised: name.starts_with("priority") || name == "3q",
             out: Vec::new(),
         }
     }
@@ -120,26 +123,35 @@ impl<P: Predictor + 'static> Stage<P> {
         };
         let at = self.extent();
         self.submitted += 1;
-        let qos = if self.valued { self.qos() } else { Qos::default() };
+        let qos = if self.valued || self.prioritised { self.qos() } else { Qos::default() };
         self.handle(Input::Submit(Request { id: RequestId(self.submitted), op, at, qos }));
     }
 
     fn qos(&mut self) -> Qos {
         let within = Span(1 + self.dice.below(400_000_000));
         let deadline = self.dice.once_in(2).then_some(self.now + within);
-        Qos { class: self.dice.below(4) as u8, priority: 0, deadline }
+        let deadline = if self.prioritised { None } else { deadline };
+        let priority = if self.prioritised { self.dice.below(3) as u8 } else { 0 };
+        Qos { class: self.dice.below(4) as u8, priority, deadline }
     }
 
     fn complete(&mut self) {
         let Some(end) = self.flying.take() else { return };
         self.now = end;
-        self.handle(Input::Done(Tag(0), end, Outcome::Ok));
+        self.handle(Input::Done(DiskId(0), Tag(0), end, Outcome::Ok));
     }
 
     /// Cancels a request, or one that is flying or has ended.
     fn cancel(&mut self) {
         let id = RequestId(1 + self.dice.below(u64::from(self.submitted)) as u32);
         self.handle(Input::Amend(id, Change::Cancel));
+    }
+
+    /// Someone waits for a request after all, or no longer.
+    fn amend(&mut self) {
+        let id = RequestId(1 + self.dice.below(u64::from(self.submitted)) as u32);
+        let qos = self.qos();
+        self.handle(Input::Amend(id, Change::Qos(qos)));
     }
 
     fn handle(&mut self, input: Input) {
@@ -160,6 +172,7 @@ impl<P: Predictor + 'static> Stage<P> {
         for _ in 0..self.scene.steps {
             match self.dice.below(20) {
                 0 => self.cancel(),
+                1 | 2 if self.prioritised => self.amend(),
                 step if step <= self.scene.keen && self.core.room() > 0 => self.submit(),
                 _ => self.complete(),
             }
@@ -233,6 +246,22 @@ fn batch_look_serves_the_oldest_batch_before_any_later_request() {
 }
 
 #[test]
+fn by_cylinder_as_by_block_but_ascending_on_each() {
+    for name in ["look-cyl", "c-look-cyl", "sstf-cyl"] {
+        plays(name, 150, plain());
+    }
+}
+
+#[test]
+fn what_someone_waits_for_goes_first_and_what_waited_too_long_beside_it() {
+    let timeout =
+        || prop_oneof![Just(None), Just(Some(Span::ZERO)), (1.0..3000.0f64).prop_map(|ms| Some(Span::from_ms(ms)))];
+    for name in ["priority-1", "priority-2", "3q"] {
+        plays(name, 300, timeout().prop_map(|timeout| Knobs { timeout, ..Knobs::default() }));
+    }
+}
+
+#[test]
 fn smtf_takes_the_least_known_time_and_what_its_base_would_where_that_is_unknown() {
     let learn = prop::sample::select(vec![Learn::Set, Learn::Priority]);
     let base = prop::sample::select(vec!["sstf", "c-look"]);
@@ -302,6 +331,7 @@ fn yield_takes_the_greatest_average_yield() {
 
 #[test]
 fn every_policy_is_compared() {
-    let compared = ["fcfs", "look", "c-look", "sstf", "satf", "asatf", "smtf", "lookahead", "yield", "batch-look"];
-    assert!(policy::NAMES.iter().all(|name| compared.contains(name)), "{:?}", policy::NAMES);
+    let compared = "fcfs look c-look sstf satf asatf smtf lookahead yield batch-look look-cyl c-look-cyl sstf-cyl \
+        priority-1 priority-2 3q";
+    assert!(policy::NAMES.iter().all(|name| compared.split_whitespace().any(|word| word == *name)));
 }

@@ -3,7 +3,9 @@
 
 use crate::random::check;
 use crate::toy::Dice;
-use block::{Caps, Change, Command, Ending, Extent, Op, Outcome, Place, Qos, Request, RequestId, Tag, Time, Verb};
+use block::{
+    Caps, Change, Command, DiskId, Ending, Extent, Op, Outcome, Place, Qos, Request, RequestId, Tag, Time, Verb,
+};
 use proptest::prelude::*;
 use sched::plan::Rules;
 use sched::policy::{self, Knobs};
@@ -140,7 +142,7 @@ impl Chaos {
     fn completion(&mut self, tag: usize) -> Input {
         let Flying { id, outcome, end } = self.flying[tag].take().expect("it is in flight");
         self.came_back = Some((id, outcome));
-        Input::Done(Tag(tag as u32), end, outcome)
+        Input::Done(DiskId(0), Tag(tag as u32), end, outcome)
     }
 
     /// What must hold whenever the core waits.
@@ -164,7 +166,7 @@ impl Chaos {
         assert!(!self.must_wait(&job), "{job:?} overtakes one it overlaps");
         assert!(job.request.qos.deadline.is_none_or(|deadline| deadline > self.now), "{job:?} is issued too late");
         let verb = match job.request.op {
-            Op::Read => Verb::Read,
+            Op::Read | Op::Repair => Verb::Read,
             Op::Write { fua } => Verb::Write { fua },
             Op::Flush => Verb::Flush,
         };
@@ -229,7 +231,9 @@ impl World for Chaos {
         match action {
             Action::Issue(_, tag, command) => self.issue(tag, command),
             Action::Finish(id, how) => self.finish(id, how),
-            Action::Begin(_) | Action::Copy { .. } => panic!("{action:?} where requests are served whole"),
+            Action::Begin(_) | Action::Copy { .. } | Action::Xor { .. } => {
+                panic!("{action:?} where requests are served whole")
+            }
         }
     }
 }
@@ -291,7 +295,7 @@ fn what_waits_at_its_deadline_is_dropped_then_and_not_later() {
     core.handle(Time(100), Input::Wake, &mut out);
     assert_eq!(out, [Action::Finish(RequestId(1), Ending::Dropped)]);
     out.clear();
-    core.handle(Time(200), Input::Done(Tag(0), Time(200), Outcome::Ok), &mut out);
+    core.handle(Time(200), Input::Done(DiskId(0), Tag(0), Time(200), Outcome::Ok), &mut out);
     assert_eq!(out[0], Action::Finish(RequestId(0), Ending::Finished));
     assert!(matches!(out[1], Action::Issue(_, Tag(0), command) if command.at.start.0 == 20), "{out:?}");
     assert_eq!(core.wake_at(), None);

@@ -3,8 +3,10 @@
 //! once and never stale. And where a plan takes the head to be, it is.
 
 mod after;
+mod by_cylinder;
 mod choices;
 mod endings;
+mod idle;
 mod naive;
 mod random;
 mod short_commands;

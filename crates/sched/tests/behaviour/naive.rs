@@ -1,5 +1,6 @@
 //! What each policy stands for, in its plainest form: look at every waiting request.
 
+use crate::by_cylinder::ByCylinder;
 use block::{Extent, Op, Qos, Span, Time};
 use sched::policy::{Knobs, Learn, Policy};
 use sched::predict::Predictor;
@@ -8,15 +9,15 @@ use sched::{Job, JobId, Jobs};
 
 /// A request waiting.
 #[derive(Clone, Copy, Debug)]
-struct Waiting {
+pub struct Waiting {
     id: JobId,
-    start: u64,
-    at: Extent,
+    pub start: u64,
+    pub at: Extent,
     op: Op,
-    qos: Qos,
-    arrived: Time,
+    pub qos: Qos,
+    pub arrived: Time,
     /// In which order it was submitted.
-    sequence: u64,
+    pub sequence: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,11 +33,12 @@ struct Naive {
     sweep: Sweep,
     /// The batch being served, by number.
     batch: Vec<u64>,
+    by_cylinder: ByCylinder,
 }
 
 impl Naive {
     fn new(name: &'static str, knobs: Knobs) -> Naive {
-        Naive { name, knobs, sweep: Sweep::Up, batch: Vec::new() }
+        Naive { name, knobs, sweep: Sweep::Up, batch: Vec::new(), by_cylinder: ByCylinder::default() }
     }
 
     /// The numbers of the requests it may serve now: one, but where ageing makes scores equal to within rounding.
@@ -59,7 +61,7 @@ impl Naive {
             "smtf" => return self.mimicked(now, belief, waiting),
             "yield" => return self.yielding(now, belief, waiting),
             "batch-look" => return self.batch_look(arm, waiting),
-            other => panic!("{other} has no plain form here"),
+            _ => return self.by_cylinder.choose(self.name, self.knobs.timeout, now, belief, waiting),
         };
         one.map(|job| job.sequence).into_iter().collect()
     }

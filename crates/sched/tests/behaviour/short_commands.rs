@@ -4,7 +4,8 @@
 use crate::random::check;
 use crate::toy::{Dice, ToyDrive};
 use block::{
-    Caps, Change, Command, Ending, Extent, FrameId, Op, Outcome, Place, Qos, Request, RequestId, Span, Tag, Time, Verb,
+    Caps, Change, Command, DiskId, Ending, Extent, FrameId, Op, Outcome, Place, Qos, Request, RequestId, Span, Tag,
+    Time, Verb,
 };
 use disk::{Sheet, catalogue};
 use proptest::prelude::*;
@@ -192,7 +193,7 @@ impl Chaos {
 
     fn rank(&self, qos: Qos) -> u8 {
         match self.scene.rules.preemption {
-            Preemption::Never | Preemption::Conservative | Preemption::Aggressive => 0,
+            Preemption::Never | Preemption::Conservative | Preemption::Aggressive | Preemption::Slo => 0,
             Preemption::Always => u8::from(self.scene.rules.class(qos.class).preempts),
             Preemption::Priority => qos.priority,
         }
@@ -309,7 +310,7 @@ impl Chaos {
             }
             _ => {}
         }
-        Input::Done(Tag(0), end, outcome)
+        Input::Done(DiskId(0), Tag(0), end, outcome)
     }
 
     /// What must hold whenever the core waits.
@@ -341,7 +342,7 @@ impl Chaos {
             let preemptible = self.scene.rules.class(before.request.qos.class).preemptible;
             assert!(preemptible || self.flushed, "{before:?} is interrupted");
             let preempts = self.scene.rules.class(job.request.qos.class).preempts;
-            let by_value = self.scene.rules.preemption.by_value();
+            let by_value = self.scene.rules.preemption.weighs();
             assert!(preempts || self.flushed || !self.moving || !by_value, "{job:?} interrupts {before:?}");
             let goes_on = self.scene.rules.preempt_at == PreemptAt::Jit && before.request.op == Op::Read;
             if self.moving && goes_on {
@@ -404,7 +405,7 @@ impl Chaos {
         assert!(at.end() <= whole.end(), "{job:?}: {at:?}");
         let last = at.end() == whole.end() && self.plan.last_fua;
         match op {
-            Op::Read => assert_eq!(verb, Verb::Read),
+            Op::Read | Op::Repair => assert_eq!(verb, Verb::Read),
             Op::Write { fua } => {
                 self.job(id).sound = !fua || at == whole;
                 assert_eq!(verb, Verb::Write { fua: (fua && at == whole) || last });
@@ -499,6 +500,7 @@ impl World for Chaos {
             Action::Begin(id) => self.begin(id),
             Action::Issue(_, tag, command) => self.issue(tag, command),
             Action::Copy { from, to, blocks } => self.copy(from, to, blocks),
+            Action::Xor { .. } => panic!("one disk has no parity"),
             Action::Finish(id, how) => self.finish(id, how),
         }
     }
@@ -575,7 +577,7 @@ fn one_interrupted_and_cancelled_is_gone_whatever_the_policy() {
         };
         handle(&mut core, Input::Submit(request(0, 1000, 100, 0)), &mut out);
         handle(&mut core, Input::Submit(request(1, 5000, 8, 1)), &mut out);
-        handle(&mut core, Input::Done(Tag(0), Time(2500), Outcome::Ok), &mut out);
+        handle(&mut core, Input::Done(DiskId(0), Tag(0), Time(2500), Outcome::Ok), &mut out);
         handle(&mut core, Input::Amend(RequestId(0), Change::Cancel), &mut out);
         assert_eq!(out.last(), Some(&Action::Finish(RequestId(0), Ending::Failed(ECANCELED))), "{name}");
         // Another in its slot, and one that waits behind.
@@ -583,7 +585,7 @@ fn one_interrupted_and_cancelled_is_gone_whatever_the_policy() {
         handle(&mut core, Input::Submit(request(3, 95_000, 8, 0)), &mut out);
         out.clear();
         for turn in 0..3 {
-            handle(&mut core, Input::Done(Tag(0), Time(4500 + turn * 1000), Outcome::Ok), &mut out);
+            handle(&mut core, Input::Done(DiskId(0), Tag(0), Time(4500 + turn * 1000), Outcome::Ok), &mut out);
         }
         let ended: Vec<&Action> = out.iter().filter(|action| matches!(action, Action::Finish(..))).collect();
         assert_eq!(

@@ -2,7 +2,7 @@
 //! and 12).
 
 use crate::toy::ToyDrive;
-use block::{Caps, Ending, Extent, Op, Outcome, Qos, Request, RequestId, Span, Tag, Time};
+use block::{Caps, DiskId, Ending, Extent, Op, Outcome, Qos, Request, RequestId, Span, Tag, Time};
 use disk::catalogue;
 use sched::plan::{ClassRule, Plan, Preemption, Rules};
 use sched::policy::{Knobs, named};
@@ -64,7 +64,7 @@ impl Two {
                         coming.push(Request { qos: Qos { deadline, ..at.qos }, ..at });
                         bulk = false;
                     }
-                    Input::Done(Tag(0), end, Outcome::Ok)
+                    Input::Done(DiskId(0), Tag(0), end, Outcome::Ok)
                 }
                 (None, Some(request)) => Input::Submit(request),
                 (None, None) => {

@@ -5,8 +5,8 @@
 
 use crate::files::{Folder, cases, results};
 use load::experiment::DriveChoice;
-use load::results::Run;
-use profile::{Effort, Options, Outcome, Step, Watch};
+use load::results::{Distribution, Run};
+use profile::{Effort, Options, Outcome, Scratch};
 
 /// Reads at random, so many outstanding.
 fn reads(drive: &str, scheduler: &str, depth: u32, requests: u32) -> Run {
@@ -90,37 +90,41 @@ fn a_profile_that_is_wrong_costs_what_it_costs_and_one_that_cannot_be_is_refused
     }
 }
 
-struct Quiet;
-
-impl Watch for Quiet {
-    fn step(&mut self, _: Step) {}
-    fn mapped(&mut self, _: u64, _: u64) {}
-}
-
-/// The drive file that a profile of this drive makes.
-fn extracted(folder: &Folder, drive: &str) -> String {
+/// The drive file that a profile of this drive makes, by reads alone or with a scratch of an eighth of it in its middle.
+fn extracted(folder: &Folder, drive: &str, writes: bool) -> String {
     let choice =
         DriveChoice { model: drive.into(), noise: true, read_cache: true, write_buffer: true, queue: 1, drift: None };
     let mut device = sim::bench(&choice, 11).expect("there is one");
-    let options = Options { name: drive.into(), seed: 1, effort: Effort::Thorough, scratch: None };
-    let found = profile::profile(&mut &mut *device, &options, &mut Quiet).expect("it can be read");
+    let blocks = device.caps().blocks;
+    let scratch = writes.then(|| Scratch { first: blocks / 2, blocks: (blocks / 8).min(1 << 22) });
+    let options = Options { name: drive.into(), seed: 1, effort: Effort::Thorough, scratch };
+    let found = profile::profile(&mut &mut *device, &options, &mut ()).expect("it can be read");
     let Outcome::Disk(known) = &found.outcome else { panic!("{drive} turns") };
-    folder.file("extracted.toml", &disk::write(&known.plan(drive, found.blocks)))
+    folder.file(if writes { "written.toml" } else { "extracted.toml" }, &disk::write(&known.plan(drive, found.blocks)))
 }
 
-/// A recorded trace of reads, on the blocks that the drive has; nothing where it is not at hand.
-fn recorded(drive: &str) -> Option<Run> {
-    let trace =
-        concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/traces/recorded/blktrace/fio-mixed.blkparse.txt.gz");
-    if !std::path::Path::new(trace).exists() {
+/// Requests of a recorded trace outstanding, in a run each: one alone of some 2,000 requests has a percentile by chance.
+const DEPTHS: [u32; 6] = [8, 12, 16, 20, 24, 32];
+
+/// A recorded trace on the blocks that the drive has: mean and 99th percentile of the response, ms, means over the depths;
+/// nothing where it is not at hand.
+fn recorded(drive: &str, trace: &str, write_buffer: bool, seed: u32) -> Option<(f64, f64)> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/traces/recorded/blktrace");
+    let trace = format!("{folder}/{trace}.blkparse.txt.gz");
+    if !std::path::Path::new(&trace).exists() {
         println!("SKIPPED: {trace} is not here");
         return None;
     }
     let text = format!(
-        "[drive]\nmodel = \"{drive}\"\nwrite_buffer = false\n[scheduler]\npolicy = \"satf\"\n[[workload]]\nname = \"reads\"\n\
-         kind = \"trace\"\nfile = \"{trace}\"\nreplay = \"closed\"\ndepth = 16\nfit = \"wrap\"\n[run]\nrequests = 20000\n"
+        "[drive]\nmodel = \"{drive}\"\nwrite_buffer = {write_buffer}\n[scheduler]\npolicy = \"satf\"\n[[workload]]\n\
+         name = \"reads\"\nkind = \"trace\"\nfile = \"{trace}\"\nreplay = \"closed\"\ndepth = {DEPTHS:?}\nfit = \"wrap\"\n\
+         [run]\nrequests = 20000\nreplications = 5\nseed = {seed}\n"
     );
-    Some(results(&text).runs.remove(0))
+    let runs = results(&text).runs;
+    let mean = |of: fn(&Distribution) -> f64| {
+        runs.iter().map(|run| of(&run.classes["reads"].response_ms)).sum::<f64>() / runs.len() as f64
+    };
+    Some((mean(|times| times.mean), mean(|times| times.p99)))
 }
 
 /// By how many percent a figure is off.
@@ -128,49 +132,85 @@ fn off(found: f64, real: f64) -> f64 {
     100.0 * (found / real - 1.0)
 }
 
+/// By how many percent the mean and the 99th percentile of a class's response are off.
+fn offs(found: &Run, real: &Run, class: &str) -> String {
+    let of = |run: &Run| (run.classes[class].response_ms.mean, run.classes[class].response_ms.p99);
+    both_off(of(found), of(real))
+}
+
+/// By how many percent each of two figures is off.
+fn both_off(found: (f64, f64), real: (f64, f64)) -> String {
+    format!("{:+.1}, {:+.1}", off(found.0, real.0), off(found.1, real.1))
+}
+
+/// The drives of a table: those of `HALFTURN_DRIVES`, or the catalogue.
+fn names() -> Vec<String> {
+    let given = std::env::var("HALFTURN_DRIVES").unwrap_or_default();
+    match given.is_empty() {
+        true => disk::catalogue::names().map(str::to_owned).collect(),
+        false => given.split(',').map(str::to_owned).collect(),
+    }
+}
+
+fn short(name: &str) -> &str {
+    name.rsplit('/').next().unwrap_or(name)
+}
+
 #[test]
 #[ignore = "minutes; prints a table"]
 fn drive_by_drive() {
-    let given = std::env::var("HALFTURN_DRIVES").unwrap_or_default();
-    let names: Vec<&str> = match given.is_empty() {
-        true => disk::catalogue::names().collect(),
-        false => given.split(',').collect(),
-    };
     println!(
-        "| drive | smtf with angle / satf, depth 10, 50, 500 | jit on the learned profile: wait %, late % (sheet's) | \
-         on the extracted drive: satf mean %, p99 % | interactive mean %, p99 %, bulk MB/s % | trace mean %, p99 % |"
+        "| drive | smtf with angle / satf, depth 10, 50, 500 | jit on the learned profile: wait %, late % (sheet's) |"
     );
-    println!("|---|---|---|---|---|---|");
-    let folder = Folder::new("extracted");
+    println!("|---|---|---|");
     let key = "policy = \"smtf\"\n[scheduler.mimic]\nsecond_key = \"angle\"";
-    for name in names {
-        let satf = |drive: &str, depth| reads(drive, "policy = \"satf\"", depth, 60_000);
-        let ratios = [10, 50, 500].map(|depth| mean(&reads(name, key, depth, 60_000)) / mean(&satf(name, depth)));
-        let [sheet, learned] = ["sheet", "learned"].map(|from| stepping_in(name, from, 600));
-        let drive = extracted(&folder, name);
-        let of = |run: &Run, class: &str| {
-            let response = &run.classes[class].response_ms;
-            (response.mean, response.p99)
-        };
-        let pair = |theirs: (f64, f64), ours: (f64, f64)| {
-            format!("{:+.1}, {:+.1}", off(ours.0, theirs.0), off(ours.1, theirs.1))
-        };
-        let (first, second) = (satf(name, 50), satf(&drive, 50));
-        let stepped = stepping_in(&drive, "sheet", 600);
-        let traced = recorded(name).zip(recorded(&drive));
+    for name in names() {
+        let satf = |depth| reads(&name, "policy = \"satf\"", depth, 60_000);
+        let ratios = [10, 50, 500].map(|depth| mean(&reads(&name, key, depth, 60_000)) / mean(&satf(depth)));
+        let [sheet, learned] = ["sheet", "learned"].map(|from| stepping_in(&name, from, 600));
         println!(
-            "| {} | {:.3}, {:.3}, {:.3} | {:+.1}, {:+.0} ({:.2} %) | {} | {}, {:+.1} | {} |",
-            name.rsplit('/').next().unwrap_or(name),
+            "| {} | {:.3}, {:.3}, {:.3} | {:+.1}, {:+.0} ({:.2} %) |",
+            short(&name),
             ratios[0],
             ratios[1],
             ratios[2],
             off(learned.expected_wait_ms, sheet.expected_wait_ms),
             off(late(&learned).max(1e-9), late(&sheet).max(1e-9)),
             100.0 * late(&sheet),
-            pair(of(&first, "reads"), of(&second, "reads")),
-            pair(of(&sheet, "interactive"), of(&stepped, "interactive")),
+        );
+    }
+}
+
+#[test]
+#[ignore = "minutes; prints a table"]
+fn on_the_extracted_drive() {
+    println!(
+        "| drive | satf, depth 50 | interactive; bulk MB/s | reads alone: fio-mixed, git, sqlite | with a scratch | with a \
+         scratch, write buffer off | by chance: the true drive, another seed |"
+    );
+    println!("|---|---|---|---|---|---|---|");
+    let folder = Folder::new("extracted");
+    for name in names() {
+        let (read, written) = (extracted(&folder, &name, false), extracted(&folder, &name, true));
+        let satf = |drive: &str| reads(drive, "policy = \"satf\"", 50, 60_000);
+        let [sheet, stepped] = [&name, &written].map(|drive| stepping_in(drive, "sheet", 600));
+        let traces = |drive: &str, buffer, seed| {
+            let one = |trace| {
+                let runs = recorded(drive, trace, buffer, seed).zip(recorded(&name, trace, buffer, 1));
+                runs.map_or_else(|| "–".into(), |(ours, theirs)| both_off(ours, theirs))
+            };
+            ["fio-mixed", "git", "sqlite"].map(one).join("; ")
+        };
+        println!(
+            "| {} | {} | {}; {:+.1} | {} | {} | {} | {} |",
+            short(&name),
+            offs(&satf(&written), &satf(&name), "reads"),
+            offs(&stepped, &sheet, "interactive"),
             off(stepped.classes["bulk"].throughput_mb_s, sheet.classes["bulk"].throughput_mb_s),
-            traced.map_or_else(|| "–".into(), |(theirs, ours)| pair(of(&theirs, "reads"), of(&ours, "reads"))),
+            traces(&read, true, 1),
+            traces(&written, true, 1),
+            traces(&written, false, 1),
+            traces(&name, true, 2),
         );
     }
 }

@@ -1,16 +1,21 @@
 //! Whole experiments: the same bytes from the same seed, the same drive for every scheduler, belief that is worth its
 //! name, traces replayed as their mode says, searches that do not look at everything, and short commands that change
-//! nothing but who may step in; all this on what is not a disk, as far as it can be; and a device learned in use.
+//! nothing but who may step in; all this on what is not a disk, as far as it can be; and a device learned in use, and in idle time.
 
+mod arrays;
 mod belief;
 mod believed;
 mod determinism;
 mod effort;
 mod files;
+mod idle;
 mod learning;
 mod lookahead;
 mod mimicry;
+mod moving;
 mod other;
+mod pairs;
 mod plans;
+mod promise;
 mod replay;
 mod short_commands;

@@ -36,7 +36,7 @@ fn every_policy_serves_every_device_whole_and_in_short_commands() {
         for policy in ["fcfs", "look", "c-look", "sstf", "satf", "asatf", "lookahead", "batch-look"] {
             for more in ["", "predictor = \"distance\"", short] {
                 let run = once(&experiment(model, policy, more));
-                let account = run.account;
+                let account = run.accounts[0];
                 assert!(account.busy + account.background <= account.elapsed(), "{model}, {policy}: {account:?}");
                 assert_eq!(account.parts.total(), account.busy, "{model}, {policy}");
                 assert!(run.meter.requests() >= 300, "{model}, {policy}");

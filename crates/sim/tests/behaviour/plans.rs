@@ -115,7 +115,7 @@ fn every_belief_serves_every_drive_in_short_commands() {
                 requests = 300
                 "#
             ));
-            let account = run.account;
+            let account = run.accounts[0];
             assert!(account.busy + account.background <= account.elapsed(), "{model}, {predictor}: {account:?}");
             assert!(run.meter.requests() >= 300, "{model}, {predictor}");
         }

@@ -219,13 +219,38 @@ fn the_time_a_load_spent_at_the_disk_is_the_busy_share_of_the_time_simulated() {
     }
 }
 
-#[test]
-fn the_week_of_hplajw_is_held_and_compressed_a_thousand_times() {
+/// The trace of hplajw, where it is at hand.
+fn hplajw() -> Option<std::path::PathBuf> {
     let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces/public/ajw.1week.srt");
     if !file.is_file() {
         println!("SKIPPED: {} is not there; it was NOT replayed", file.display());
-        return;
+        return None;
     }
+    Some(file)
+}
+
+#[test]
+fn a_week_made_up_after_hplajw_takes_a_disk_about_as_long_as_its_trace() {
+    let Some(file) = hplajw() else { return };
+    for (model, policy) in [("mimic-base", "fcfs"), ("mimic-base", "satf"), ("atlas10k", "sstf"), ("hp-335h", "c-look")]
+    {
+        let busy = |workload: &str| {
+            let text = format!(
+                "[drive]\nmodel = \"{model}\"\nwrite_buffer = false\n[scheduler]\npolicy = \"{policy}\"\n[[workload]]\n\
+                 name = \"week\"\n{workload}\nreplay = \"hold\"\ntime_scale = 100\n[run]\n"
+            );
+            crate::files::results(&text).runs[0].busy_seconds
+        };
+        let real = busy(&format!("kind = \"trace\"\nfile = \"{}\"\ndevice = \"0\"", file.display()));
+        let made_up = busy("kind = \"hplajw-like\"");
+        println!("{model}, {policy}: {real:.1} s of the trace, {made_up:.1} s made up");
+        assert!((made_up / real - 1.0).abs() < 0.15, "{model}, {policy}: {made_up} s, of the trace {real} s");
+    }
+}
+
+#[test]
+fn the_week_of_hplajw_is_held_and_compressed_a_thousand_times() {
+    let Some(file) = hplajw() else { return };
     let replayed = |policy: &str, time_scale: f64| {
         let keys = format!("device = \"0\"\nreplay = \"hold\"\ntime_scale = {time_scale:?}");
         let text = experiment(&file.display().to_string(), &keys).replace("fcfs", policy);

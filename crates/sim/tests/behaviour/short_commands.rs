@@ -2,7 +2,7 @@
 //! waits (Virtual IO, Sections 3 and 4).
 
 use crate::files::results;
-use block::{Ending, Extent, Op, Place, Qos, Request, RequestId, Span, Time};
+use block::{DiskId, Ending, Extent, Op, Place, Qos, Request, RequestId, Span, Time};
 use disk::{Sheet, Truth, catalogue};
 use drive::Drive;
 use sched::plan::{Plan, PreemptAt, Preemption, Rules, Split, chunk_for};
@@ -44,7 +44,7 @@ impl World for Script {
         if self.drive.next() == Some(self.now) {
             let (now, tag, outcome, parts) = self.drive.finish();
             self.waits[self.flying.0 as usize].get_or_insert(parts.rotation);
-            return Some((now, Input::Done(tag, now, outcome)));
+            return Some((now, Input::Done(DiskId(0), tag, now, outcome)));
         }
         if due == Some(self.now) {
             self.submitted += 1;
@@ -64,7 +64,7 @@ impl World for Script {
                 assert_eq!(how, Ending::Finished);
                 self.ended[id.0 as usize] = Some(now);
             }
-            Action::Begin(_) | Action::Copy { .. } => {}
+            Action::Begin(_) | Action::Copy { .. } | Action::Xor { .. } => {}
         }
     }
 }

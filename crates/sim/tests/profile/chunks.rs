@@ -1,7 +1,7 @@
 //! The optimal range of chunks, held against the same sweep over a drive as its sheet has it, without noise and at another
 //! phase.
 
-use crate::{Quiet, drive, names};
+use crate::{drive, names};
 use disk::{Sheet, Truth};
 use drive::Drive;
 use profile::probe::chunk::{Chunks, sizes};
@@ -14,7 +14,7 @@ fn swept(sheet: &Sheet, truth: &Truth, seed: u64) -> ([Chunks; 2], Sheet) {
     let blocks = sheet.mechanics.layout.blocks();
     let scratch = Some(Scratch { first: blocks / 2, blocks: (blocks / 8).min(1 << 20) });
     let options = Options { name: "it".into(), seed, effort: Effort::Quick, scratch };
-    let profile = profile::profile(&mut device, &options, &mut Quiet).expect("it can be read and written");
+    let profile = profile::profile(&mut device, &options, &mut ()).expect("it can be read and written");
     let Outcome::Disk(known) = profile.outcome else { panic!("it turns") };
     let plan = known.plan("it", profile.blocks);
     let (_, _, writes) = known.writes.clone().expect("it was written");
@@ -69,6 +69,11 @@ fn what_large_commands_lose_is_in_the_drive_file() {
 #[test]
 fn chunks_of_a_drive_with_a_small_buffer() {
     is_as_the_sheet_has_it("atlas10k");
+}
+
+#[test]
+fn chunks_of_a_drive_without_a_memory() {
+    is_as_the_sheet_has_it("hp-335h");
 }
 
 #[test]

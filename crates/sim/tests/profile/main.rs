@@ -2,9 +2,11 @@
 //!
 //! The whole catalogue, as a table: `cargo test --release -p sim --test profile -- --ignored --nocapture`; with
 //! `HALFTURN_DRIVES=FILE,FILE` of these drives or parameter files instead, with `HALFTURN_QUICK=1` in less time, with
-//! `HALFTURN_LATE_NS=N` behind a host that is late by so much on the mean.
+//! `HALFTURN_LATE_NS=N` behind a host that is late by so much on the mean, with `HALFTURN_SEED=N` of other draws.
 
 mod chunks;
+mod delivery;
+mod edges;
 mod made;
 mod oddities;
 mod queue;
@@ -13,15 +15,7 @@ mod rotation;
 mod whole;
 mod writes;
 
-use profile::{Effort, Options, Profile, Step, Watch};
-
-/// Watches nothing.
-struct Quiet;
-
-impl Watch for Quiet {
-    fn step(&mut self, _: Step) {}
-    fn mapped(&mut self, _: u64, _: u64) {}
-}
+use profile::{Effort, Options, Profile};
 
 /// The drives of a table: those of `HALFTURN_DRIVES`, or the catalogue.
 fn names() -> Vec<String> {
@@ -46,8 +40,13 @@ fn profiled(name: &str, device: &mut impl block::Device) -> Result<Profile, bloc
     profiled_with(name, Effort::Thorough, device)
 }
 
+/// The seed of a profile, and of its drive but for a few.
+fn seed() -> u64 {
+    std::env::var("HALFTURN_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1)
+}
+
 /// Profiles a device.
 fn profiled_with(name: &str, effort: Effort, device: &mut impl block::Device) -> Result<Profile, block::BadInput> {
-    let options = Options { name: name.into(), seed: 1, effort, scratch: None };
-    profile::profile(device, &options, &mut Quiet)
+    let options = Options { name: name.into(), seed: seed(), effort, scratch: None };
+    profile::profile(device, &options, &mut ())
 }

@@ -1,6 +1,6 @@
 //! Devices that are not what a profile hopes for.
 
-use crate::{Quiet, profiled};
+use crate::profiled;
 use block::{Caps, Command, Device, Outcome, Span, Tag, Time};
 use drive::Drive;
 use profile::{Effort, Options, Outcome as Found, Scratch};
@@ -177,7 +177,7 @@ fn jitter_of_the_host_is_seen_through() {
 fn scratched(device: &mut impl Device) -> Result<profile::Profile, block::BadInput> {
     let scratch = Some(Scratch { first: 1 << 20, blocks: 1 << 11 });
     let options = Options { name: "it".into(), seed: 1, effort: Effort::Quick, scratch };
-    profile::profile(device, &options, &mut Quiet)
+    profile::profile(device, &options, &mut ())
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Whether a device orders the commands in it.
 
-use crate::{Quiet, drive};
+use crate::drive;
 use block::{Caps, Command, Device, Outcome, Tag, Time};
 use drive::Drive;
 use profile::{Effort, Known, Options, Outcome as Found};
@@ -40,7 +40,7 @@ impl Device for InOrder {
 
 fn known(device: &mut impl Device) -> (Known, u16) {
     let options = Options { name: "it".into(), seed: 1, effort: Effort::Quick, scratch: None };
-    let profile = profile::profile(device, &options, &mut Quiet).expect("it can be read");
+    let profile = profile::profile(device, &options, &mut ()).expect("it can be read");
     let Found::Disk(known) = profile.outcome else { panic!("it turns") };
     let depth = known.plan("it", profile.blocks).queue.depth;
     (*known, depth)

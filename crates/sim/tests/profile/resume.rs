@@ -1,6 +1,5 @@
 //! A profile that was stopped and goes on from its journal comes to what one comes to that was not.
 
-use crate::Quiet;
 use block::{BadInput, Caps, Command, Device, Outcome as How, Tag, Time};
 use drive::Drive;
 use profile::journal::{Journal, Past, Recorder};
@@ -58,7 +57,7 @@ fn device() -> sim::Bench<Drive> {
 fn on(device: &mut impl Device, journal: Journal, past: Past) -> (Result<String, BadInput>, Journal) {
     let mut keep = |_: &Journal| {};
     let mut recorder = Recorder::new(device, journal, past, &mut keep);
-    let found = profile::profile(&mut recorder, &options(), &mut Quiet);
+    let found = profile::profile(&mut recorder, &options(), &mut ());
     let (journal, fault) = recorder.end();
     let found = match fault {
         Some(fault) => Err(fault),
@@ -122,7 +121,7 @@ fn a_journal_of_another_device_or_question_is_refused() {
     let mut device = device();
     let mut recorder = Recorder::new(&mut device, kept(&journal), Past::Over, &mut keep);
     let asked = Options { seed: 4, ..options() };
-    assert!(profile::profile(&mut recorder, &asked, &mut Quiet).is_err());
+    assert!(profile::profile(&mut recorder, &asked, &mut ()).is_err());
     let (_, fault) = recorder.end();
     let error = fault.expect("it asks something else").to_string();
     assert!(error.contains("does not fit what is asked"), "{error}");

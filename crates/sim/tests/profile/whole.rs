@@ -1,5 +1,6 @@
 //! Whole profiles, held against the truth: a few drives each time, all of them on demand.
 
+use crate::edges::{self, Borders};
 use crate::oddities::Troubled;
 use crate::profiled_with;
 use block::Lbn;
@@ -16,6 +17,9 @@ pub struct Line {
     pub tracks: f64,
     /// Cylinders that tracks are off, on the mean.
     pub cylinders_off: f64,
+    pub borders: Borders,
+    /// Share of tracks whose turn to the next is right to the sector.
+    pub skews: f64,
     seek_mae: f64,
     spread: (f64, f64),
     /// Share of late seeks, found and true.
@@ -29,7 +33,7 @@ pub struct Line {
 }
 
 /// The angle of a sector, revolutions.
-fn angle(layout: &Layout, sector: u64) -> f64 {
+pub fn angle(layout: &Layout, sector: u64) -> f64 {
     layout.locate(Lbn(sector << layout.sector_shift())).angle as f64 / 18_446_744_073_709_551_616.0
 }
 
@@ -40,7 +44,7 @@ fn line(name: &str, effort: Effort, late: f64) -> Line {
 
 /// The same of a drive that need not have a name.
 pub fn line_of(name: &str, disk::Drive { sheet, truth }: disk::Drive, effort: Effort, late: f64) -> Line {
-    let device = sim::Bench::new(Drive::new(&sheet, &truth, 7));
+    let device = sim::Bench::new(Drive::new(&sheet, &truth, 6 + crate::seed()));
     let profile = match late {
         0.0 => profiled_with(name, effort, &mut { device }),
         late => profiled_with(name, effort, &mut Troubled::busy(device, late)),
@@ -61,6 +65,7 @@ fn cache(it: &disk::Cache) -> String {
 
 fn compare(sheet: &Sheet, found: &Sheet, profile: &Profile, period: f64, truth: &Truth) -> Line {
     let (layout, ours) = (&sheet.mechanics.layout, &found.mechanics.layout);
+    let (borders, skews) = (edges::compare(layout, ours), edges::skews(layout, ours));
     assert_eq!(layout.blocks(), ours.blocks());
     let sectors = layout.blocks() >> layout.sector_shift();
     let (mut offs, mut tracks, mut cylinders, n) = (Vec::new(), 0, Vec::new(), 10_000u64);
@@ -89,6 +94,8 @@ fn compare(sheet: &Sheet, found: &Sheet, profile: &Profile, period: f64, truth: 
         angles: right as f64 / n as f64,
         tracks: tracks as f64 / n as f64,
         cylinders_off: off_by,
+        borders,
+        skews,
         seek_mae: errors.iter().sum::<f64>() / errors.len() as f64,
         spread: (known.moves.spread, truth.seek_noise.as_ms()),
         late_seeks: (known.late.share, truth.late_share),
@@ -105,6 +112,8 @@ fn compare(sheet: &Sheet, found: &Sheet, profile: &Profile, period: f64, truth: 
 fn is_known(name: &str) {
     let line = line(name, Effort::Thorough, 0.0);
     assert!(line.period_error < 1e-6 && line.angles == 1.0 && line.tracks == 1.0, "{name}: {line:?}");
+    let Borders { all, exact, made_up, .. } = line.borders;
+    assert!(exact == all && made_up == 0 && line.skews == 1.0, "{name}: {line:?}");
     assert!(line.cylinders_off == 0.0 && line.seek_mae < 0.1 && line.cache.0 == line.cache.1, "{name}: {line:?}");
     let (found, real) = line.spread;
     assert!((found - real).abs() < 0.2 * real + 0.02, "{name}: {line:?}");
@@ -129,7 +138,7 @@ fn a_drive_with_zones_of_equal_tracks_and_other_skews_is_known() {
 
 #[test]
 fn a_host_that_is_late_stalls_and_fails_is_seen_through() {
-    for name in ["mimic-base", "atlas10k"] {
+    for name in ["mimic-base", "atlas10k", "st318437lw"] {
         let line = line(name, Effort::Thorough, 30_000.0);
         assert!(line.period_error < 1e-6 && line.angles > 0.999 && line.tracks > 0.999, "{name}: {line:?}");
         assert!(line.seek_mae < 0.1 && line.minutes < 30.0, "{name}: {line:?}");
@@ -137,23 +146,36 @@ fn a_host_that_is_late_stalls_and_fails_is_seen_through() {
 }
 
 #[test]
+fn in_less_time_a_drive_of_20_tb_is_known_within_five_minutes() {
+    let line = line("nl20", Effort::Quick, 0.0);
+    assert!(line.minutes < 5.0 && line.period_error < 1e-6, "{line:?}");
+    assert!(line.angles == 1.0 && line.tracks == 1.0 && line.borders.exact == line.borders.all, "{line:?}");
+    assert!(Effort::Quick.gives_up().is_some_and(|what| what.contains("three minutes")));
+}
+
+#[test]
 #[ignore = "half a minute, in a release build; prints a table"]
 fn the_catalogue() {
     println!(
-        "| drive | period | angles % | tracks % | cylinders off | seek MAE ms | spread ms | cache | rms µs | late % | min | commands |"
+        "| drive | period | angles % | tracks % | cylinders off | borders: exact, within a track, of, made up | skews % | seek MAE ms | spread ms | cache | rms µs | late % | min | commands |"
     );
-    println!("|---|---|---|---|---|---|---|---|---|---|---|---|");
+    println!("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|");
     for name in crate::names() {
         let quick = std::env::var("HALFTURN_QUICK").is_ok();
         let late = std::env::var("HALFTURN_LATE_NS").ok().and_then(|late| late.parse().ok()).unwrap_or(0.0);
         let it = line(&name, if quick { Effort::Quick } else { Effort::Thorough }, late);
         let short = name.rsplit('/').next().unwrap_or(&name);
         println!(
-            "| {short} | {:.0e} | {:.2} | {:.2} | {:.1} | {:.3} | {:.3} ({:.3}) | {} | {:.0} | {:.1} | {:.1} | {} |",
+            "| {short} | {:.0e} | {:.2} | {:.2} | {:.1} | {}, {}, {}, {} | {:.2} | {:.3} | {:.3} ({:.3}) | {} | {:.0} | {:.1} | {:.1} | {} |",
             it.period_error,
             100.0 * it.angles,
             100.0 * it.tracks,
             it.cylinders_off,
+            it.borders.exact,
+            it.borders.near,
+            it.borders.all,
+            it.borders.made_up,
+            100.0 * it.skews,
             it.seek_mae,
             it.spread.0,
             it.spread.1,

@@ -1,6 +1,6 @@
 //! What writing takes, and the write buffer, held against the truth; and that nothing is written but in the scratch.
 
-use crate::{Quiet, names};
+use crate::names;
 use block::{Caps, Command, Device, Extent, Outcome as How, Tag, Time, Verb};
 use disk::{Drain, Sheet};
 use drive::Drive;
@@ -8,13 +8,13 @@ use profile::bench::Bench;
 use profile::{Effort, Known, Options, Outcome, Profile, Scratch};
 
 /// Profiles with a scratch.
-fn written(name: &str, device: &mut impl Device, scratch: Scratch) -> Profile {
+pub fn written(name: &str, device: &mut impl Device, scratch: Scratch) -> Profile {
     let options = Options { name: name.into(), seed: 1, effort: Effort::Thorough, scratch: Some(scratch) };
-    profile::profile(device, &options, &mut Quiet).expect("it can be read and written")
+    profile::profile(device, &options, &mut ()).expect("it can be read and written")
 }
 
 /// So many blocks from the middle of a drive.
-fn middle(sheet: &Sheet, blocks: u64) -> Scratch {
+pub fn middle(sheet: &Sheet, blocks: u64) -> Scratch {
     let all = sheet.mechanics.layout.blocks();
     let blocks = blocks.min(all / 8);
     Scratch { first: all / 2, blocks }
@@ -163,7 +163,7 @@ fn nothing_is_written_outside_the_scratch_and_nothing_at_all_without_one() {
         let scratch = Scratch { first: draw(blocks - length + 1), blocks: length };
         let mut device = watched("mimic-base");
         let options = Options { name: "it".into(), seed: 1, effort: Effort::Quick, scratch: Some(scratch) };
-        let profile = profile::profile(&mut device, &options, &mut Quiet).expect("it can be read and written");
+        let profile = profile::profile(&mut device, &options, &mut ()).expect("it can be read and written");
         let outside = device.written.iter().find(|at| !scratch.holds(**at));
         assert!(outside.is_none(), "seed 5, {scratch}: {outside:?}");
         assert_eq!(device.written.len() as u64, profile.writes, "seed 5, {scratch}");
@@ -196,7 +196,7 @@ fn a_scratch_that_is_not_on_the_device_is_refused() {
     let mut device = watched("mimic-base");
     let scratch = Some(Scratch { first: device.caps().blocks - 1, blocks: 2 });
     let options = Options { name: "it".into(), seed: 1, effort: Effort::Quick, scratch };
-    let error = profile::profile(&mut device, &options, &mut Quiet).expect_err("it ends beyond").to_string();
+    let error = profile::profile(&mut device, &options, &mut ()).expect_err("it ends beyond").to_string();
     assert!(error.contains("end beyond the device") && error.contains("mend"), "{error}");
     assert_eq!(device.written, []);
 }

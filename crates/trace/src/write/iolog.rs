@@ -41,7 +41,7 @@ impl<W: Write> Form for Iolog<W> {
             writeln!(self.out, "{us} {device} add\n{us} {device} open")?;
         }
         let action = match record.op {
-            Op::Read => "read",
+            Op::Read | Op::Repair => "read",
             Op::Write { .. } => "write",
             Op::Flush => "sync",
         };

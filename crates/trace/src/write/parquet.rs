@@ -100,7 +100,7 @@ impl Rows {
         let device = self.names[index].get_or_insert_with(|| ByteArray::from(device.as_bytes().to_vec()));
         let [read, write, flush] = &self.words;
         let op = match record.op {
-            Op::Read => read,
+            Op::Read | Op::Repair => read,
             Op::Write { .. } => write,
             Op::Flush => flush,
         };

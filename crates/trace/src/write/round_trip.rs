@@ -58,7 +58,7 @@ fn seen(records: &[Named]) -> Vec<(Time, &str, Op, Extent)> {
 /// A request as DiskSim's ASCII holds it.
 fn for_disksim((record, device): &Named) -> Option<Named> {
     let op = match record.op {
-        Op::Flush => return None,
+        Op::Flush | Op::Repair => return None,
         Op::Write { .. } => Op::Write { fua: false },
         Op::Read => Op::Read,
     };

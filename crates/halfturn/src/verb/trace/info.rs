@@ -1,16 +1,20 @@
 //! `halfturn trace info`.
 
 use crate::failure::{Failure, print};
-use crate::report::TraceReport;
+use crate::report::{RecordedReport, TraceReport};
 use crate::verb::{Output, json};
+use block::BadInput;
 use clap::Args;
 use std::path::PathBuf;
-use trace::Survey;
+use trace::{Survey, ftrace};
 
 /// Tell what a trace asks of a disk: how much, how large, how far apart, how bursty.
 ///
 /// The trace is read once, in little memory, however long it is; gzip, zstd, bzip2 and xz are read in place. The
 /// format is recognised by content. Whatever the reader left out or found odd is said at the end.
+///
+/// Of a whole machine recorded by ftrace it tells the account instead: where the processors' time went, by process, and
+/// who slept on which requests.
 #[derive(Args)]
 #[command(after_help = "Examples:
   halfturn trace info examples/traces/fio-mixed.blkparse.txt.gz
@@ -34,6 +38,13 @@ pub struct Info {
 /// Does it.
 pub fn run(arguments: &Info) -> Result<(), Failure> {
     let Info { file, trace_format, device, .. } = arguments;
+    if trace_format.is_none() && device.is_none() && file.is_file() && ftrace::looks(file)? {
+        let account = flow::recorded::account(file)?;
+        let replay = |device| Ok::<_, BadInput>((device, flow::recorded::replay(file, device)?));
+        let replay = account.busiest().map(replay).transpose()?;
+        let report = RecordedReport::new(&file.display().to_string(), &account, replay);
+        return print(&if arguments.format == Output::Json { json(&report) } else { report.text() });
+    }
     let mut survey = Survey::new();
     let mut trace = super::open(file, trace_format.as_deref())?;
     super::read(&mut trace, file, device.as_deref(), |record, _| {

@@ -61,7 +61,7 @@ impl<D: Device> Survey<'_, '_, '_, D> {
             }
             // What agreed by chance is given away by its neighbours.
             let mut stray = None;
-            for tracks in [1, 4] {
+            for tracks in [0, 1, 4] {
                 let witness = high.saturating_sub(2 + region.track / 3 + tracks * region.track);
                 if witness > known && !self.off(&region, witness)?.is_none_or(Off::agrees) {
                     stray = Some(witness);

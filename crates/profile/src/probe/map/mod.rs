@@ -9,6 +9,7 @@ mod deviation;
 mod learn;
 mod merge;
 
+use crate::Watch;
 use crate::estimate::fraction;
 use crate::eye::Eye;
 use crate::map::{Map, Region};
@@ -26,17 +27,13 @@ const LOOKED_BACK: usize = 64;
 const ALIKE: usize = 12;
 /// Sectors in a row that lie elsewhere, at most.
 const ELSEWHERE: u64 = 64;
+/// Sectors all round a track, at least, where nothing better is known.
+const LEAST_ROUND: u32 = 64;
 /// Sectors slipped at once, at most.
 const SLIPPED: i64 = 64;
 
 /// Sectors slipped at once that cannot be mistaken for a skew, at most.
 const SMALL: i64 = 8;
-
-/// Told how far a survey has come, in sectors of all.
-pub trait Progress {
-    /// So many of so many.
-    fn at(&mut self, done: u64, all: u64);
-}
 
 /// Surveys a drive from its first sector to its last.
 #[derive(Debug)]
@@ -54,13 +51,14 @@ impl<D: Device> Survey<'_, '_, '_, D> {
     ///
     /// # Errors
     /// As [`crate::bench::Bench::read`], and when no tracks are found.
-    pub fn run(&mut self, progress: &mut dyn Progress) -> Result<(), BadInput> {
+    pub fn run(&mut self, watch: &mut dyn Watch) -> Result<(), BadInput> {
         let all = self.eye.bench.sectors();
         let mut known = 0;
         while known < all {
-            progress.at(known, all);
+            watch.mapped(known, all);
             if !self.map.regions.is_empty() && self.leaves_off() {
                 self.map.guessed = Some(known);
+                self.go_on_as_before(known)?;
                 self.close(all);
                 break;
             }
@@ -71,17 +69,39 @@ impl<D: Device> Survey<'_, '_, '_, D> {
             let region = self.current();
             known = match region.is_fragment() {
                 true => (known + region.track - region.skip.min(region.track - 1)).min(all),
-                false => self.follow(known, all, progress)?,
+                false => self.follow(known, all, watch)?,
             };
             self.close(known);
         }
-        progress.at(all, all);
+        watch.mapped(all, all);
         Ok(())
     }
 
     /// Whether there are more regions, or it takes longer, than can be borne.
     fn leaves_off(&self) -> bool {
         self.map.regions.len() >= REGIONS || self.eye.bench.now() >= self.until
+    }
+
+    /// What was not looked at is taken to go on as the region under way, or, where that is hardly known, to be like the
+    /// longest met lately, in whole tracks.
+    fn go_on_as_before(&mut self, known: u64) -> Result<(), BadInput> {
+        self.close(known);
+        let lately = self.map.regions.iter().rev().take(LOOKED_BACK);
+        let Some(longest) = lately.max_by_key(|region| region.sectors).cloned() else { return Ok(()) };
+        let last = self.current();
+        if !last.is_fragment() && last.sectors >= longest.sectors.min(4 * longest.track) {
+            return Ok(());
+        }
+        let like = match longest.is_fragment() {
+            true => {
+                let round = longest.round.max(LEAST_ROUND);
+                Region { round, track: u64::from(round), levels: Vec::new(), runs: Vec::new(), ..longest }
+            }
+            false => longest,
+        };
+        let angle = self.seen(known)? - 1.0 / f64::from(like.round);
+        self.map.regions.push(like.again(known, fraction(angle)));
+        Ok(())
     }
 
     /// The region under way ends before a sector.
@@ -170,7 +190,9 @@ impl<D: Device> Survey<'_, '_, '_, D> {
     /// Whether a region begun at a sector goes on as its pattern says.
     fn holds(&mut self, region: &Region, first: u64) -> Result<bool, BadInput> {
         let (track, period) = (region.track, region.outermost().sectors);
-        let mut at = vec![first + track / 2, first + track + track / 2];
+        // The first track must end where it should, or all of them are shifted.
+        let edge = region.next_track(first);
+        let mut at = vec![edge - 1, edge, first + track / 2, first + track + track / 2];
         if !region.levels.is_empty() {
             at.extend([first + period - track / 2, first + period + track / 2, first + 2 * period + track / 3]);
         }
@@ -215,7 +237,7 @@ impl<D: Device> Survey<'_, '_, '_, D> {
     }
 
     /// Follows the region under way from a sector of it on; gives where it ends.
-    fn follow(&mut self, from: u64, all: u64, progress: &mut dyn Progress) -> Result<u64, BadInput> {
+    fn follow(&mut self, from: u64, all: u64, watch: &mut dyn Watch) -> Result<u64, BadInput> {
         let mut known = from;
         let mut leap = 0;
         loop {
@@ -231,7 +253,7 @@ impl<D: Device> Survey<'_, '_, '_, D> {
             }
             if self.lands(target)? {
                 known = target;
-                progress.at(known, all);
+                watch.mapped(known, all);
                 continue;
             }
             let (sector, angle) = self.first_deviation(known, target)?;

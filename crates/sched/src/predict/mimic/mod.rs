@@ -5,6 +5,8 @@
 //! time of the whole command. How much time passed before it is left out, so that the first request after a pause is not
 //! learned from.
 
+mod idle;
+mod learned;
 mod point;
 mod probe;
 mod smooth;
@@ -12,12 +14,15 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+pub use idle::Idle;
+pub use learned::{Known, Learned};
 pub use probe::{Effort, Probing};
 
 use super::{Predictor, UNKNOWN};
-use block::{Command, Device, Extent, Lbn, Outcome, Span, Time};
+use block::{Command, Extent, Lbn, Outcome, Place, Span, Time};
+use idle::Curiosity;
 use point::Point;
-use probe::{Prober, SPREAD};
+use probe::SPREAD;
 use smooth::Smooth;
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -78,124 +83,6 @@ impl Grain {
     }
 }
 
-/// What is known of one distance.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Known {
-    /// From the end of a request to the start of the next, in blocks.
-    pub distance: i64,
-    /// The time of the command.
-    pub time: Span,
-    /// From how many samples, up to 255.
-    pub samples: u8,
-    /// Whether the times up to the next distance lie on the line between the two.
-    pub line: bool,
-}
-
-/// What was learned of a device before it is used.
-#[derive(Clone, Debug)]
-pub struct Learned {
-    grain: Grain,
-    table: Table,
-    smooth: Smooth,
-    spread: Arc<BTreeMap<i32, [f32; SPREAD]>>,
-    blocks: u64,
-    /// The farthest distance tried, in grains.
-    reach: i32,
-    /// What it took.
-    pub effort: Effort,
-}
-
-impl Learned {
-    /// Learns a device by probing it; `tell` is told from time to time what share of the work is done.
-    pub fn by_probing(device: &mut dyn Device, how: &Probing, tell: &mut dyn FnMut(f64)) -> Learned {
-        let blocks = device.caps().blocks;
-        let grain = Grain::for_device(blocks, how.grain);
-        let mut prober = Prober::new(device, grain, how);
-        let mut table = prober.learn(tell);
-        table.draw(how.smooth.then(|| prober.smooth.curve()));
-        let reach = table.points().last().map_or(0, |point| point.distance);
-        Learned {
-            grain,
-            table,
-            smooth: prober.smooth,
-            spread: Arc::new(prober.spread),
-            blocks,
-            reach,
-            effort: prober.effort,
-        }
-    }
-
-    /// What is known already of a device of so many blocks, in ascending order of distance; `grain` blocks are not told
-    /// apart.
-    pub fn of(blocks: u64, grain: u32, known: impl Iterator<Item = Known>, effort: Effort) -> Learned {
-        let grain = Grain::for_device(blocks, grain);
-        let mut points: Vec<Point> = Vec::new();
-        let mut smooth = Smooth::default();
-        for known in known {
-            smooth.see_all(grain.of(known.distance), known.time.0 as f32, 0.0, usize::from(known.samples));
-            let mut point = Point::new(grain.of(known.distance), known.time.0 as f32, u32::from(known.samples));
-            point.lead(known.line);
-            points.push(point);
-        }
-        points.dedup_by_key(|point| point.distance);
-        if let Some(last) = points.last_mut() {
-            last.lead(false);
-        }
-        let reach = points.last().map_or(0, |point| point.distance);
-        let mut table = Table::of(&points);
-        table.draw(Some(smooth.curve()));
-        Learned { grain, table, smooth, spread: Arc::default(), blocks, reach, effort }
-    }
-
-    /// What is known, in ascending order of distance.
-    pub fn known(&self) -> impl Iterator<Item = Known> {
-        let grain = self.grain;
-        self.table.points().map(move |point| Known {
-            distance: grain.blocks(point.distance),
-            time: Span(point.time() as u64),
-            samples: point.samples(),
-            line: point.leads(),
-        })
-    }
-
-    /// Blocks that are not told apart.
-    #[must_use]
-    pub fn grain(&self) -> u32 {
-        1 << self.grain.shift
-    }
-
-    /// Blocks of the device.
-    #[must_use]
-    pub fn blocks(&self) -> u64 {
-        self.blocks
-    }
-
-    /// Distances it keeps.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.table.len()
-    }
-
-    /// Whether it keeps none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Its memory in bytes.
-    #[must_use]
-    pub fn bytes(&self) -> usize {
-        self.table.bytes() + self.spread.len() * size_of::<(i32, [f32; SPREAD])>()
-    }
-
-    /// The time of a distance in blocks, where it is known.
-    #[must_use]
-    pub fn time(&self, distance: i64) -> Option<Span> {
-        let distance = self.grain.of(distance).clamp(-self.reach, self.reach);
-        self.table.time(distance, 1).map(|time| Span(time as u64))
-    }
-}
-
 /// How a device is learned while it is used.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Learning {
@@ -217,6 +104,8 @@ pub struct Learning {
     pub apart: bool,
     /// After a pause as long as this a request is not learned from.
     pub pause: Span,
+    /// Whether idle time is used to learn.
+    pub idle: Option<Idle>,
 }
 
 /// Distances that fit into so many bytes.
@@ -244,12 +133,28 @@ impl Default for Learning {
             most: points(1 << 20),
             apart: false,
             pause: Span(1_000_000),
+            idle: None,
         }
     }
 }
 
+/// A number, of a row that is always the same.
+fn draw(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let mut mixed = *state;
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB)
+}
+
 /// The curve is drawn anew after so many samples.
 const DRAWN: u64 = 4096;
+
+/// In use a distance may be hoped to take less, by so many standard deviations of what is not known of it: those never
+/// tried would else never be.
+const HOPE: f32 = 0.75;
+
+/// Where less than this share of a time is hoped for, it is not sure enough to show that the device is another.
+const SURE: f32 = 0.9;
 
 /// A command in flight that is learned from.
 #[derive(Clone, Copy, Debug)]
@@ -278,6 +183,7 @@ pub struct Mimic {
     quiet_since: Time,
     flying: Vec<Flying>,
     watch: Watch,
+    curiosity: Option<Curiosity>,
     draws: Cell<u64>,
 }
 
@@ -317,6 +223,7 @@ impl Mimic {
             quiet_since: Time::ZERO,
             flying: Vec::new(),
             watch: Watch::default(),
+            curiosity: learning.idle.filter(|_| learning.on).map(Curiosity::new),
             draws: Cell::new(0),
         }
     }
@@ -334,6 +241,11 @@ impl Mimic {
         self.tables[table].time(distance, self.learning.fewest)
     }
 
+    /// The same, as it is hoped.
+    fn hoped(&self, distance: i32, table: usize) -> Option<f32> {
+        self.tables[table].hoped(distance, self.learning.fewest)
+    }
+
     fn learn(&mut self, distance: i32, time: f32, table: usize) {
         let (of, smooth) = (&mut self.tables[table], &mut self.smooth[table]);
         if self.learning.smooth {
@@ -341,7 +253,7 @@ impl Mimic {
             self.seen[table] += 1;
             let seen = self.seen[table];
             if seen.is_multiple_of(DRAWN) || (seen < DRAWN && seen.is_power_of_two()) {
-                of.draw(Some(smooth.curve()));
+                of.draw(Some(smooth.curve(HOPE)));
             }
         }
         of.observe(distance, time, self.learning.interpolate.then_some(self.learning.merges()));
@@ -353,11 +265,10 @@ impl Mimic {
     /// One of the times a distance was seen to take.
     fn drawn(&self, distance: i32) -> Option<f32> {
         let (_, times) = self.spread.range(..=distance).next_back()?;
-        self.draws.set(self.draws.get().wrapping_add(0x9E37_79B9_7F4A_7C15));
-        let mut mixed = self.draws.get();
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        Some(times[(mixed >> 60) as usize % SPREAD])
+        let mut draws = self.draws.get();
+        let drawn = draw(&mut draws);
+        self.draws.set(draws);
+        Some(times[(drawn >> 60) as usize % SPREAD])
     }
 }
 
@@ -383,7 +294,7 @@ impl Predictor for Mimic {
     fn cost(&self, head: &Lbn, key: u64, (): (), write: bool) -> u64 {
         let distance = self.distance(head.0, key);
         let drawn = if self.spread.is_empty() { None } else { self.drawn(distance) };
-        drawn.or_else(|| self.time(distance, self.table(write))).map_or(UNKNOWN, |time| time as u64)
+        drawn.or_else(|| self.hoped(distance, self.table(write))).map_or(UNKNOWN, |time| time as u64)
     }
 
     fn least(&self, head: &Lbn, from: u64, to: u64, write: bool) -> u64 {
@@ -424,7 +335,20 @@ impl Predictor for Mimic {
             let table = self.table(command.verb.writes());
             self.flying.push(Flying { at: command.at, issued: now, distance, table });
         }
+        if let Some(curiosity) = self.curiosity.as_mut().filter(|_| command.place != Place::Nowhere) {
+            curiosity.asked(command.at);
+        }
         self.arm = command.at.end();
+    }
+
+    fn patience(&self) -> Option<Span> {
+        self.curiosity.as_ref().map(|curiosity| curiosity.how.after)
+    }
+
+    fn probe(&mut self, now: Time) -> Option<Extent> {
+        let follows = now.since(self.quiet_since) < self.learning.pause;
+        let known = |distance| self.tables[0].samples(distance);
+        self.curiosity.as_mut()?.probe(self.arm, follows, self.grain, known)
     }
 
     fn observed(&mut self, happened: Time, command: &Command, outcome: Outcome) {
@@ -437,6 +361,7 @@ impl Predictor for Mimic {
         }
         let time = happened.since(issued.max(free)).0 as f32;
         if let Some(expected) = self.time(distance, table)
+            && self.hoped(distance, table).is_some_and(|hoped| hoped > SURE * expected)
             && self.watch.is_new(time / expected.max(1.0))
         {
             self.tables.iter_mut().for_each(Table::forget);

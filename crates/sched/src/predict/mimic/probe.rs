@@ -240,12 +240,7 @@ impl<'a> Prober<'a> {
     fn sample(&mut self, distance: i32) -> Option<Span> {
         let (blocks, length) = (self.device.caps().blocks as i64, i64::from(self.how.blocks));
         let step = self.grain.blocks(distance);
-        let low = (-step - length).max(0);
-        let high = (blocks - length).min(blocks - 2 * length - step);
-        if high < low {
-            return None;
-        }
-        let start = low + (self.dice.next_u64() % (high - low + 1) as u64) as i64;
+        let start = place(blocks, length, step, &mut |below| self.dice.next_u64() % below)?;
         self.read(start)?;
         self.read(start + length + step)
     }
@@ -258,6 +253,13 @@ impl<'a> Prober<'a> {
         self.effort.commands += 1;
         (outcome == Outcome::Ok).then(|| ended.since(began))
     }
+}
+
+/// A random place among so many blocks for a read of `length` from which another, `step` from its end, does not leave them.
+pub(super) fn place(blocks: i64, length: i64, step: i64, draw: &mut dyn FnMut(u64) -> u64) -> Option<i64> {
+    let low = (-step - length).max(0);
+    let high = (blocks - length).min(blocks - 2 * length - step);
+    (high >= low).then(|| low + draw((high - low + 1) as u64) as i64)
 }
 
 /// What is kept of what was tried.

@@ -36,10 +36,14 @@ struct Cell {
 impl Cell {
     /// Samples the curve counts for against those of a distance.
     fn weight(&self) -> f32 {
-        // What chance alone would show between distances is no reason to trust their means.
-        let between = self.between - self.variance / self.pairs.max(1.0).sqrt();
+        let between = self.between();
         let least = self.variance * 1e-3;
         if between <= least { MOST_WEIGHT } else { ((self.variance - between) / between).clamp(0.0, MOST_WEIGHT) }
+    }
+
+    /// How much the means of distances vary, beyond what chance alone would show between them.
+    fn between(&self) -> f32 {
+        (self.between - self.variance / self.pairs.max(1.0).sqrt()).clamp(0.0, self.variance)
     }
 }
 
@@ -102,8 +106,8 @@ pub(super) fn sampled(reach: i32, count: u32, draw: &mut dyn FnMut(u32) -> u32) 
 pub(super) struct Curve {
     /// By cell.
     strokes: Vec<Stroke>,
-    /// Their times in the middle, infinite where they are not known.
-    times: Vec<f32>,
+    /// Nothing on it in a cell takes less, as it is hoped; infinite where it is not known.
+    least: Vec<f32>,
 }
 
 /// The curve in one cell.
@@ -117,13 +121,21 @@ struct Stroke {
     after: f32,
     /// Samples it counts for against those of a distance.
     weight: f32,
+    /// How much less a distance of which nothing is known may well take.
+    hope: f32,
 }
 
 impl Curve {
     /// What distances like this one take; nothing before a few were seen.
     pub(super) fn time(&self, distance: i32) -> Option<f32> {
         let cell = cell(distance);
-        self.times[cell].is_finite().then(|| self.strokes[cell].at(distance))
+        self.least[cell].is_finite().then(|| self.strokes[cell].at(distance))
+    }
+
+    /// The same, as it is hoped.
+    pub(super) fn hoped(&self, distance: i32) -> Option<f32> {
+        let hope = self.strokes[cell(distance)].hope;
+        self.time(distance).map(|time| (time - hope).max(0.0))
     }
 
     /// What a point tells, where its mean counts for what it is worth.
@@ -136,10 +148,19 @@ impl Curve {
         curve + (point.time() - curve) * samples / (samples + stroke.weight)
     }
 
+    /// The same, as it is hoped: the less the more samples there are.
+    pub(super) fn hope(&self, point: Point) -> f32 {
+        let stroke = &self.strokes[cell(point.distance)];
+        if stroke.hope == 0.0 {
+            return self.worth(point);
+        }
+        let doubt = (stroke.weight / (f32::from(point.samples()) + stroke.weight)).sqrt();
+        (self.worth(point) - stroke.hope * doubt).max(0.0)
+    }
+
     /// Nothing on it in `from..=to` takes less.
     pub(super) fn least(&self, from: i32, to: i32) -> f32 {
-        let (first, last) = (cell(from).saturating_sub(1), (cell(to) + 1).min(2 * SIDE));
-        least(&self.times[first..=last])
+        least(&self.least[cell(from)..=cell(to)])
     }
 }
 
@@ -151,8 +172,22 @@ impl Stroke {
 }
 
 impl Smooth {
-    /// Draws the curve.
-    pub(super) fn curve(&self) -> Curve {
+    /// Of the deviation of single times the part by which distances differ, where they come again.
+    fn differ(&self) -> f32 {
+        let (mut samples, mut pairs, mut between, mut all) = (0.0, 0.0, 0.0, 0.0);
+        for cell in &self.cells {
+            samples += cell.samples;
+            pairs += cell.pairs;
+            between += cell.pairs * cell.between;
+            all += cell.pairs * cell.variance;
+        }
+        let share = between / all.max(1.0) - 1.0 / f32::max(pairs, 1.0).sqrt();
+        share.clamp(0.0, 1.0).sqrt() * pairs / f32::max(samples, 1.0)
+    }
+
+    /// Draws the curve; distances may be hoped to take less by so many standard deviations of what is not known of them.
+    pub(super) fn curve(&self, hope: f32) -> Curve {
+        let hope = hope * self.differ();
         let told = |at: usize| self.cells.get(at).filter(|cell| cell.samples >= FEWEST).map(|cell| cell.mean);
         let rise = |at: usize, to: Option<usize>| {
             let to = to?;
@@ -164,17 +199,25 @@ impl Smooth {
             before: rise(at, at.checked_sub(1)).unwrap_or(0.0),
             after: rise(at, Some(at + 1)).unwrap_or(0.0),
             weight: self.cells[at].weight(),
+            hope: hope * self.cells[at].variance.sqrt(),
         };
         let mut strokes: Vec<Stroke> = (0..self.cells.len()).map(stroke).collect();
-        let times = strokes.iter().map(|stroke| stroke.time).collect();
         // A mean of few samples is no surer where few others are known: it is drawn to what the next nearer takes.
         for at in (SIDE + 1..strokes.len()).chain((0..SIDE).rev()) {
             let nearer = if at > SIDE { at - 1 } else { at + 1 };
             if !strokes[at].time.is_finite() {
-                (strokes[at].time, strokes[at].weight) = (strokes[nearer].time, strokes[nearer].weight);
+                let Stroke { time, weight, hope, .. } = strokes[nearer];
+                (strokes[at].time, strokes[at].weight, strokes[at].hope) = (time, weight, hope);
             }
         }
-        Curve { times, strokes }
+        let times: Vec<f32> = strokes.iter().map(|stroke| stroke.time).collect();
+        let low = |at: usize| {
+            let near = least(&times[at.saturating_sub(1)..(at + 2).min(times.len())]);
+            let known = told(at).is_some() || times[at].is_finite() && hope > 0.0;
+            if known { (near - strokes[at].hope).max(0.0) } else { f32::INFINITY }
+        };
+        let least = (0..strokes.len()).map(low).collect();
+        Curve { strokes, least }
     }
 
     /// The device is no longer what it was: what comes now weighs more.

@@ -95,21 +95,42 @@ impl Table {
 
     /// The time of a distance in nanoseconds: of a point of at least `fewest` samples, from a line, or else from the curve.
     pub(super) fn time(&self, distance: i32, fewest: u8) -> Option<f32> {
-        self.told(distance, fewest).or_else(|| self.curve_at(distance))
+        self.told(distance, fewest, |point| self.worth(point)).or_else(|| self.curve_at(distance))
     }
 
-    fn told(&self, distance: i32, fewest: u8) -> Option<f32> {
+    /// The same, as it is hoped, so that what is not known well is tried now and then.
+    pub(super) fn hoped(&self, distance: i32, fewest: u8) -> Option<f32> {
+        let told = self.told(distance, fewest, |point| self.hope(point));
+        told.or_else(|| self.curve.as_ref()?.hoped(distance))
+    }
+
+    /// Samples of a distance, or the fewest of the ends of its line.
+    pub(super) fn samples(&self, distance: i32) -> u8 {
+        let Some((leaf, at)) = self.at_or_before(distance) else { return 0 };
+        let point = self.leaves[leaf][at];
+        if point.distance == distance {
+            return point.samples();
+        }
+        let next = self.next((leaf, at)).filter(|_| point.leads());
+        next.map_or(0, |next| point.samples().min(next.samples()))
+    }
+
+    fn told(&self, distance: i32, fewest: u8, worth: impl Fn(Point) -> f32) -> Option<f32> {
         let (leaf, at) = self.at_or_before(distance)?;
         let point = self.leaves[leaf][at];
         if point.distance == distance {
-            return (point.samples() >= fewest).then(|| self.worth(point));
+            return (point.samples() >= fewest).then(|| worth(point));
         }
         let next = self.next((leaf, at)).filter(|_| point.leads())?;
-        Some(point.line(next).at(distance, self.worth(point), self.worth(next)))
+        Some(point.line(next).at(distance, worth(point), worth(next)))
     }
 
     fn worth(&self, point: Point) -> f32 {
         self.curve.as_ref().map_or_else(|| point.time(), |curve| curve.worth(point))
+    }
+
+    fn hope(&self, point: Point) -> f32 {
+        self.curve.as_ref().map_or_else(|| point.time(), |curve| curve.hope(point))
     }
 
     /// From now on means are drawn to this curve, or count whole.
@@ -281,8 +302,8 @@ impl Table {
 
     /// The least time of a leaf and of the line from it to the next.
     fn least_of(&self, leaf: usize) -> f32 {
-        let own = self.leaves[leaf].iter().map(|point| self.worth(*point)).fold(f32::INFINITY, f32::min);
-        self.leaves.get(leaf + 1).map_or(own, |next| own.min(self.worth(next[0])))
+        let own = self.leaves[leaf].iter().map(|point| self.hope(*point)).fold(f32::INFINITY, f32::min);
+        self.leaves.get(leaf + 1).map_or(own, |next| own.min(self.hope(next[0])))
     }
 
     /// The least time of a leaf may have changed.

@@ -36,13 +36,15 @@ proptest! {
     }
 
     #[test]
-    fn nothing_takes_less_than_the_least(seen in seen(), from in -120_000..120_000i32, width in 0..200_000i32, lines: bool) {
+    fn nothing_is_hoped_to_take_less_than_the_least(
+        seen in seen(), from in -120_000..120_000i32, width in 0..200_000i32, lines: bool, hope in 0.0..2.0f32,
+    ) {
         let mut table = Table::default();
         let mut smooth = Smooth::default();
         for (i, (distance, time)) in seen.iter().enumerate() {
             smooth.see(*distance, *time as f32, table.curve_at(*distance), table.known(*distance));
             if i % 100 == 99 {
-                table.draw(Some(smooth.curve()));
+                table.draw(Some(smooth.curve(hope)));
             }
             table.observe(*distance, *time as f32, lines.then_some(1));
         }
@@ -50,8 +52,10 @@ proptest! {
         let least = table.least(from, to);
         let inside = seen.iter().map(|(distance, _)| *distance).filter(|it| (from..=to).contains(it));
         for distance in inside.chain([from, to, from + width / 2]) {
-            if let Some(time) = table.time(distance, 1) {
-                prop_assert!(least <= time * 1.0001, "{distance}: {time} < {least}");
+            let (time, hoped) = (table.time(distance, 1), table.hoped(distance, 1));
+            prop_assert_eq!(time.is_some(), hoped.is_some());
+            if let (Some(time), Some(hoped)) = (time, hoped) {
+                prop_assert!(least <= hoped * 1.0001 && hoped <= time, "{distance}: {hoped} < {least}, or not below {time}");
             }
         }
     }
@@ -98,7 +102,7 @@ fn few_samples_count_for_little_where_distances_differ_by_chance() {
         smooth.see(distance, time, table.curve_at(distance), table.known(distance));
         table.observe(distance, time, None);
         if i % 500 == 499 {
-            table.draw(Some(smooth.curve()));
+            table.draw(Some(smooth.curve(0.0)));
         }
     }
     table.observe(11_111, 3e6, None);

@@ -1,0 +1,249 @@
+//! What the system does for a process: a step at a time.
+
+use crate::cache::{Content, Room};
+use crate::events::Kind;
+use crate::process::{Pid, Standing, Step};
+use crate::requests::{Asked, Criticality, Purpose, id};
+use crate::system::System;
+use block::{Change, Extent, Op, Request, Span, Time};
+use load::experiment::PAGE;
+use sched::Input;
+
+/// What came of a step.
+pub(crate) enum Turn {
+    /// The process goes on at once.
+    Done,
+    /// The process computes.
+    Takes(Span),
+    /// The process leaves its processor.
+    Leaves(Standing),
+}
+
+impl System {
+    /// The next step of a process that has its processor.
+    pub(crate) fn step(&mut self, pid: Pid, now: Time) -> Turn {
+        let (step, again) = match self.process(pid).step.take() {
+            Some(step) => (step, true),
+            None => (self.process(pid).program.next(now), false),
+        };
+        match step {
+            Step::Compute(span) => Turn::Takes(self.scaled(span)),
+            Step::Read { page, ahead } => match self.read(page, ahead, now, again) {
+                Some(slot) => self.wait(pid, slot, Step::Read { page, ahead }, now),
+                None => Turn::Done,
+            },
+            Step::Write { page } => match self.write(page, now) {
+                Some(slot) => self.wait(pid, slot, Step::Write { page }, now),
+                None => Turn::Done,
+            },
+            Step::Ask { key, op, at, criticality } => {
+                let slot = self.ask(op, at, criticality, Purpose::Direct, now);
+                if let (Some((key, awaited)), Some(asked)) = (key, self.requests.get(slot)) {
+                    asked.awaited = awaited;
+                    self.named.insert(key, slot);
+                }
+                Turn::Done
+            }
+            Step::Await { key } => self.await_named(pid, key, now),
+            Step::Flush { parts } => {
+                for frame in self.cache.sweep(parts) {
+                    self.write_out(frame, Criticality::Noncritical, now);
+                }
+                Turn::Done
+            }
+            Step::Pause { span } => Turn::Leaves(Standing::Until(now + span)),
+            Step::Sleep { channel } => match self.signals.get_mut(&channel).filter(|signals| **signals > 0) {
+                Some(signals) => {
+                    *signals -= 1;
+                    Turn::Done
+                }
+                None => Turn::Leaves(Standing::On(channel)),
+            },
+            Step::Wakeup { channel } => {
+                self.wake(channel);
+                Turn::Done
+            }
+            Step::Fork(program) => {
+                self.create(program);
+                Turn::Done
+            }
+            Step::Exit => Turn::Leaves(Standing::Gone),
+        }
+    }
+
+    /// A process waits for a request, and looks again then.
+    fn wait(&mut self, pid: Pid, slot: Option<u32>, step: Step, now: Time) -> Turn {
+        self.process(pid).step = Some(step);
+        match slot {
+            Some(slot) => {
+                self.raise_to_critical(slot);
+                Turn::Leaves(Standing::ForRequest(slot))
+            }
+            // Every frame is being read: there will be one.
+            None => Turn::Leaves(Standing::Until(now + self.plan.clock)),
+        }
+    }
+
+    /// Reads a page through the cache; what has to end before, if it is not there.
+    #[expect(clippy::option_option, reason = "nothing to wait for; nothing known to wait for")]
+    fn read(&mut self, page: u64, ahead: Option<u64>, now: Time, again: bool) -> Option<Option<u32>> {
+        if let Some(frame) = self.cache.find(page) {
+            let content = self.cache.frame(frame).content;
+            let asked = self.cache.frame(frame).ahead.take();
+            let waits = matches!(content, Content::Reading(_));
+            if let Some(asked) = asked {
+                self.limit(now.since(asked), !waits);
+            }
+            if let Content::Reading(slot) = content {
+                return Some(Some(slot));
+            }
+            self.account.cache_hits += u64::from(!again);
+            self.cache.set(frame, content);
+            self.read_ahead(ahead, now);
+            return None;
+        }
+        let found = match self.find_room(now) {
+            Ok(frame) => frame,
+            Err(slot) => return Some(slot),
+        };
+        let slot = self.ask(Op::Read, extent(page), Criticality::Critical, Purpose::Frame(found), now);
+        self.cache.assign(found, page, Content::Reading(slot));
+        self.read_ahead(ahead, now);
+        Some(Some(slot))
+    }
+
+    /// Has a page read that is not there, if there is a clean frame for it.
+    fn read_ahead(&mut self, ahead: Option<u64>, now: Time) {
+        let Some(page) = ahead.filter(|page| self.cache.find(*page).is_none()) else { return };
+        let Room::Frame(frame, useless) = self.cache.room() else { return };
+        self.given_up(useless);
+        let slot = self.ask(Op::Read, extent(page), Criticality::Limited, Purpose::Frame(frame), now);
+        self.cache.assign(frame, page, Content::Reading(slot));
+        self.cache.frame(frame).ahead = Some(now);
+    }
+
+    /// Writes a whole page into the cache; what has to end before, if there is no place for it.
+    #[expect(clippy::option_option, reason = "as in `read`")]
+    fn write(&mut self, page: u64, now: Time) -> Option<Option<u32>> {
+        if let Some(frame) = self.cache.find(page) {
+            let content = match self.cache.frame(frame).content {
+                Content::Reading(slot) => return Some(Some(slot)),
+                Content::Writing(slot, _) => Content::Writing(slot, true),
+                Content::Clean | Content::Dirty => Content::Dirty,
+            };
+            self.cache.set(frame, content);
+            return None;
+        }
+        match self.find_room(now) {
+            Ok(frame) => {
+                self.cache.assign(frame, page, Content::Dirty);
+                None
+            }
+            Err(slot) => Some(slot),
+        }
+    }
+
+    /// A clean frame; or the write that makes one, which is critical now.
+    fn find_room(&mut self, now: Time) -> Result<u32, Option<u32>> {
+        match self.cache.room() {
+            Room::Frame(frame, useless) => {
+                self.given_up(useless);
+                Ok(frame)
+            }
+            Room::Writing(slot) => Err(Some(slot)),
+            Room::Dirty(frame) => Err(Some(self.write_out(frame, Criticality::Critical, now))),
+            Room::None => Err(None),
+        }
+    }
+
+    /// A page that was read ahead for nothing also cost an interrupt.
+    fn given_up(&mut self, useless: bool) {
+        if useless {
+            self.account.useless += 1;
+            self.account.false_computation += self.scaled(self.plan.io_interrupt);
+        }
+    }
+
+    fn write_out(&mut self, frame: u32, criticality: Criticality, now: Time) -> u32 {
+        let page = self.cache.frame(frame).page.unwrap_or(0);
+        let slot = self.ask(Op::Write { fua: false }, extent(page), criticality, Purpose::Frame(frame), now);
+        self.cache.becomes(frame, Content::Writing(slot, false));
+        slot
+    }
+
+    fn await_named(&mut self, pid: Pid, key: u32, now: Time) -> Turn {
+        let Some(slot) = self.named.get(&key).copied() else { return Turn::Done };
+        let Some(asked) = self.requests.get(slot).map(|asked| *asked) else { return Turn::Done };
+        if asked.criticality == Criticality::Limited {
+            self.limit(now.since(asked.arrived), asked.seen);
+        }
+        if !asked.seen {
+            return self.wait(pid, Some(slot), Step::Await { key }, now);
+        }
+        let left = asked.awaited - 1;
+        if let Some(asked) = self.requests.get(slot) {
+            asked.awaited = left;
+        }
+        if left == 0 {
+            self.named.remove(&key);
+            self.requests.release(slot);
+        }
+        Turn::Done
+    }
+
+    /// A time limit came to be known.
+    fn limit(&mut self, limit: Span, in_time: bool) {
+        self.account.limits += 1;
+        self.account.limits_sum += limit;
+        self.account.in_time += u64::from(in_time);
+    }
+
+    /// Makes a request.
+    fn ask(&mut self, op: Op, at: Extent, criticality: Criticality, purpose: Purpose, now: Time) -> u32 {
+        let counted = match criticality {
+            Criticality::Critical => &mut self.account.critical,
+            Criticality::Limited => &mut self.account.limited,
+            Criticality::Noncritical => &mut self.account.noncritical,
+        };
+        *counted += 1;
+        let slot = self.requests.insert(Asked {
+            at,
+            purpose,
+            issued_as: criticality,
+            criticality,
+            arrived: now,
+            began: Time::NEVER,
+            external: 0,
+            seen: false,
+            awaited: 0,
+        });
+        let qos = self.classes.qos(criticality);
+        self.outbox.push_back(Input::Submit(Request { id: id(slot), op, at, qos }));
+        self.note(Kind::Request(id(slot)));
+        slot
+    }
+
+    /// Somebody waits for a request now.
+    fn raise_to_critical(&mut self, slot: u32) {
+        let Some(asked) = self.requests.get(slot) else { return };
+        if asked.criticality < Criticality::Critical {
+            asked.criticality = Criticality::Critical;
+            self.account.raised += 1;
+            let qos = self.classes.qos(Criticality::Critical);
+            self.outbox.push_back(Input::Amend(id(slot), Change::Qos(qos)));
+        }
+    }
+
+    fn wake(&mut self, channel: u32) {
+        let asleep = self.processes.iter().position(|process| process.standing == Standing::On(channel));
+        match asleep {
+            Some(pid) => self.enable(Pid(pid as u32)),
+            None => *self.signals.entry(channel).or_default() += 1,
+        }
+    }
+}
+
+/// Where a page lies.
+fn extent(page: u64) -> Extent {
+    Extent::new(page * u64::from(PAGE), PAGE)
+}

@@ -1,0 +1,25 @@
+//! The process-flow model (004 §4): processors, processes, the dispatcher and the buffer cache around the I/O.
+//!
+//! A [`System`] is a [`load::Load`]: it asks a core for I/O because its processes do, says how much each request matters
+//! ([`Criticality`]), and says it again when someone waits for one after all. It promises that every processor's time is
+//! told apart: computing, switching, interrupts, idle with nothing to do, and *false idle*, with nothing to do because
+//! processes wait for I/O. Times are integers, and the same programs and completions give the same events. It must never
+//! know what serves the requests: a disk, an array, which order they are served in.
+
+mod account;
+mod cache;
+mod cpu;
+mod events;
+mod kernel;
+mod process;
+mod program;
+pub mod recorded;
+mod requests;
+mod system;
+
+pub use account::Account;
+pub use events::{Event, Kind};
+pub use process::{Pid, Program, Step};
+pub use program::{Compression, Synthetic, programs};
+pub use requests::Criticality;
+pub use system::System;

@@ -1,0 +1,64 @@
+//! What processes do: the compression of large files, and processes made up of chances.
+
+mod compression;
+mod synthetic;
+
+pub use compression::Compression;
+pub use synthetic::Synthetic;
+
+use crate::process::{Program, Step};
+use block::{BadInput, Span, Time};
+use load::Draw;
+use load::experiment::{Experiment, Kind};
+
+/// The processes of an experiment, in the replication with this seed, on a device of `blocks` blocks.
+///
+/// # Errors
+/// When what they ask for does not fit the device.
+pub fn programs(experiment: &Experiment, seed: u64, blocks: u64) -> Result<Vec<Box<dyn Program>>, BadInput> {
+    let mut programs: Vec<Box<dyn Program>> = Vec::new();
+    let mut cached = false;
+    for (i, what) in experiment.workloads.iter().enumerate() {
+        match &what.kind {
+            Kind::Compression(plan) => {
+                cached = true;
+                for process in 0..plan.processes {
+                    let draw = Draw::new(seed, (i as u64) << 32 | u64::from(process));
+                    let key = programs.len() as u32;
+                    programs.push(Box::new(Compression::new(&what.name, *plan, (process, key), blocks, draw)?));
+                }
+            }
+            Kind::Processes(plan) => {
+                for process in 0..plan.processes {
+                    let draw = Draw::new(seed, (i as u64) << 32 | u64::from(process));
+                    let key = programs.len() as u32;
+                    programs.push(Box::new(Synthetic::new(&what.name, plan, key, blocks, draw)?));
+                }
+            }
+            _ => {}
+        }
+    }
+    if cached {
+        let plan = experiment.system;
+        programs.push(Box::new(Daemon { every: plan.flush_every, parts: plan.flush_parts, slept: false }));
+    }
+    Ok(programs)
+}
+
+/// Writes dirty pages out, some of the cache at a time.
+struct Daemon {
+    every: Span,
+    parts: u32,
+    slept: bool,
+}
+
+impl Program for Daemon {
+    fn next(&mut self, _: Time) -> Step {
+        self.slept = !self.slept;
+        if self.slept { Step::Pause { span: self.every } } else { Step::Flush { parts: self.parts } }
+    }
+
+    fn counts(&self) -> bool {
+        false
+    }
+}

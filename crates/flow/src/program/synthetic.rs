@@ -1,0 +1,73 @@
+//! A process made up of chances: it computes, asks, and waits at once, later or never (the synthetic workloads of DiskSim).
+
+use crate::process::{Program, Step};
+use crate::requests::Criticality;
+use block::{BadInput, Time};
+use load::Draw;
+use load::experiment::ProcessPlan;
+use load::workload::Addresses;
+
+/// What it is about to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Compute,
+    Ask,
+    /// Waits for what it just asked for.
+    Await,
+    /// Computes until it needs what it asked for.
+    Think,
+}
+
+/// One such process.
+pub struct Synthetic {
+    plan: ProcessPlan,
+    addresses: Addresses,
+    draw: Draw,
+    key: u32,
+    stage: Stage,
+    asked: u64,
+}
+
+impl Synthetic {
+    /// A process that names its requests by `key`.
+    ///
+    /// # Errors
+    /// When what it asks for does not fit the device.
+    pub fn new(name: &str, plan: &ProcessPlan, key: u32, blocks: u64, mut draw: Draw) -> Result<Synthetic, BadInput> {
+        let addresses = Addresses::new(name, &plan.pattern, blocks, Draw::new(draw.below(u64::MAX), 1))?;
+        Ok(Synthetic { plan: plan.clone(), addresses, draw, key, stage: Stage::Compute, asked: 0 })
+    }
+}
+
+impl Program for Synthetic {
+    fn next(&mut self, _: Time) -> Step {
+        match self.stage {
+            Stage::Compute if self.plan.requests.is_some_and(|most| self.asked >= most) => Step::Exit,
+            Stage::Compute => {
+                self.stage = Stage::Ask;
+                Step::Compute(self.plan.compute.draw(&mut self.draw))
+            }
+            Stage::Ask => {
+                self.asked += 1;
+                let chance = self.draw.unit();
+                let (op, at) = self.addresses.draft();
+                let (criticality, stage) = match chance {
+                    chance if chance < self.plan.critical => (Criticality::Critical, Stage::Await),
+                    chance if chance < self.plan.critical + self.plan.limited => (Criticality::Limited, Stage::Think),
+                    _ => (Criticality::Noncritical, Stage::Compute),
+                };
+                self.stage = stage;
+                let key = (criticality > Criticality::Noncritical).then_some((self.key, 1));
+                Step::Ask { key, op, at, criticality }
+            }
+            Stage::Think => {
+                self.stage = Stage::Await;
+                Step::Compute(self.plan.limit.draw(&mut self.draw))
+            }
+            Stage::Await => {
+                self.stage = Stage::Compute;
+                Step::Await { key: self.key }
+            }
+        }
+    }
+}

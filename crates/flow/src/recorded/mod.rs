@@ -1,0 +1,325 @@
+//! What a recorded machine did: its own account, and how much each of its requests mattered, from who slept on it.
+
+mod programs;
+mod replay;
+
+pub use programs::{Programs, programs};
+pub use replay::{Replay, replay};
+
+use block::{BadInput, Op, Span, Time};
+use std::collections::BTreeMap;
+use std::path::Path;
+use trace::ftrace::{Event, IDLE, Io, Left, Recording, What};
+
+/// A process of a recorded machine.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Task {
+    /// Its number.
+    pub pid: u32,
+    /// Its name.
+    pub name: String,
+    /// On a processor, interrupts apart.
+    pub busy: Span,
+    /// Blocked, not to be disturbed.
+    pub blocked: Span,
+    /// Sleeps that the end of a request ended, and how long they were.
+    pub waits: u64,
+    /// See `waits`.
+    pub waited: Span,
+    standing: Standing,
+    since: Time,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Standing {
+    #[default]
+    Running,
+    Asleep,
+    Blocked,
+    Idle,
+}
+
+/// What was asked of a device.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Device {
+    /// Major and minor.
+    pub name: (u32, u32),
+    /// Requests on which somebody slept, and that were not marked as read-ahead.
+    pub critical: u64,
+    /// Read-ahead on which nobody slept; and on which somebody did: it was late.
+    pub in_time: u64,
+    /// See `in_time`.
+    pub late: u64,
+    /// The others.
+    pub noncritical: u64,
+    /// From the last issue of each to its end, all together.
+    pub access: Span,
+    /// Sleeps on them, all together.
+    pub slept: Span,
+    /// Time limits of what was late, all together.
+    pub limits: Span,
+    /// Requests that had not ended at the end, and ends of requests that were not seen to begin.
+    pub unended: u64,
+    /// See `unended`.
+    pub unbegun: u64,
+}
+
+/// The account of a recorded machine.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Recorded {
+    /// Processors seen.
+    pub cpus: usize,
+    /// From the first event to the last.
+    pub length: Span,
+    /// Events; those lost, as the file says; those whose time went back.
+    pub events: u64,
+    /// See `events`.
+    pub lost: u64,
+    /// See `events`.
+    pub steps_back: u64,
+    /// Time of all processors: in processes, in interrupts, idle while somebody was blocked, idle.
+    pub busy: Span,
+    /// See `busy`.
+    pub interrupts: Span,
+    /// See `busy`.
+    pub false_idle: Span,
+    /// See `busy`.
+    pub idle: Span,
+    /// Switches from one task to another, the idle one among them.
+    pub switches: u64,
+    /// By time on a processor, most first.
+    pub tasks: Vec<Task>,
+    /// By their numbers.
+    pub devices: Vec<Device>,
+}
+
+impl Recorded {
+    /// The device with the most requests that ended.
+    #[must_use]
+    pub fn busiest(&self) -> Option<(u32, u32)> {
+        let ended = |device: &&Device| device.critical + device.late + device.in_time + device.noncritical;
+        self.devices.iter().max_by_key(ended).map(|device| device.name)
+    }
+}
+
+/// A processor while it is read.
+#[derive(Clone, Copy, Debug)]
+struct Cpu {
+    task: u32,
+    /// Interrupts within one another.
+    depth: u32,
+    /// The last request that ended in them.
+    ended: Option<usize>,
+}
+
+/// A request while it is read.
+#[derive(Clone, Copy, Debug)]
+struct Asked {
+    io: Io,
+    asked: Time,
+    issued: Option<Time>,
+    ended: bool,
+    /// The first sleep on it: since when, and how long.
+    slept: Option<(Time, Span)>,
+}
+
+type Key = ((u32, u32), u64, u8);
+
+fn key(io: &Io) -> Key {
+    (io.device, io.at.start.0, kind(io.op))
+}
+
+fn kind(op: Op) -> u8 {
+    match op {
+        Op::Read | Op::Repair => 0,
+        Op::Write { .. } => 1,
+        Op::Flush => 2,
+    }
+}
+
+#[derive(Default)]
+struct Reading {
+    account: Recorded,
+    cpus: BTreeMap<usize, Cpu>,
+    tasks: BTreeMap<u32, Task>,
+    requests: Vec<Asked>,
+    open: BTreeMap<Key, usize>,
+    devices: BTreeMap<(u32, u32), Device>,
+    /// Tasks that are blocked now.
+    blocked: u32,
+    now: Time,
+}
+
+/// Reads a recording and gives its account.
+///
+/// # Errors
+/// When it cannot be read, or a line not be understood.
+pub fn account(path: &Path) -> Result<Recorded, BadInput> {
+    let mut recording = Recording::open(path)?;
+    let mut reading = Reading::default();
+    while let Some(event) = recording.next_event()? {
+        reading.charge(event.at);
+        reading.take(&event);
+    }
+    for (pid, name) in &recording.names {
+        if let Some(task) = reading.tasks.get_mut(pid) {
+            task.name.clone_from(name);
+        }
+    }
+    let (length, events, lost, steps_back) =
+        (recording.length(), recording.events, recording.lost, recording.steps_back);
+    Ok(reading.finish(Recorded { length, events, lost, steps_back, ..Recorded::default() }))
+}
+
+impl Reading {
+    /// Tells the time since the last event apart.
+    fn charge(&mut self, now: Time) {
+        let span = now.since(self.now);
+        self.now = now;
+        if span == Span::ZERO {
+            return;
+        }
+        for cpu in self.cpus.values() {
+            let part = match cpu {
+                Cpu { depth: 1.., .. } => &mut self.account.interrupts,
+                Cpu { task: IDLE, .. } if self.blocked > 0 => &mut self.account.false_idle,
+                Cpu { task: IDLE, .. } => &mut self.account.idle,
+                Cpu { task, .. } => {
+                    self.account.busy += span;
+                    &mut self.tasks.entry(*task).or_default().busy
+                }
+            };
+            *part += span;
+        }
+    }
+
+    fn take(&mut self, event: &Event) {
+        // Before its first event a processor is taken for what it is at then.
+        let fresh = Cpu { task: event.task, depth: 0, ended: None };
+        let cpu = self.cpus.entry(event.cpu).or_insert(fresh);
+        match event.what {
+            What::Interrupt => cpu.depth += 1,
+            What::InterruptEnd => {
+                cpu.depth = cpu.depth.saturating_sub(1);
+                if cpu.depth == 0 {
+                    cpu.ended = None;
+                }
+            }
+            What::Switch { from, left, to } => {
+                cpu.task = to;
+                self.account.switches += 1;
+                self.leaves(from, left);
+                self.stands(to, Standing::Running);
+            }
+            What::Waking(pid) => {
+                let ended = cpu.ended.filter(|_| event.interrupt);
+                self.wakes(pid, ended);
+            }
+            What::Insert(io) => self.asks(io, None),
+            What::Issue(io) => self.asks(io, Some(event.at)),
+            What::Complete(io) => {
+                let ended = self.ends(&io);
+                if let Some(cpu) = self.cpus.get_mut(&event.cpu) {
+                    cpu.ended = ended.or(cpu.ended);
+                }
+            }
+            What::Fork(_) | What::Exit | What::SystemCall | What::Return | What::Trap | What::Other => {}
+        }
+    }
+
+    fn leaves(&mut self, pid: u32, left: Left) {
+        match left {
+            Left::Blocked => self.stands(pid, Standing::Blocked),
+            Left::Asleep => self.stands(pid, Standing::Asleep),
+            Left::Idle => self.stands(pid, Standing::Idle),
+            Left::Preempted | Left::Ended => {}
+        }
+    }
+
+    fn stands(&mut self, pid: u32, standing: Standing) {
+        if pid == IDLE {
+            return;
+        }
+        let task = self.tasks.entry(pid).or_insert_with(|| Task { pid, ..Task::default() });
+        if task.standing == Standing::Blocked && standing != Standing::Blocked {
+            self.blocked -= 1;
+            task.blocked += self.now.since(task.since);
+        }
+        if standing == Standing::Blocked && task.standing != Standing::Blocked {
+            self.blocked += 1;
+        }
+        (task.standing, task.since) = (standing, self.now);
+    }
+
+    /// A task is woken, by the end of a request or otherwise.
+    fn wakes(&mut self, pid: u32, ended: Option<usize>) {
+        let Some(task) = self.tasks.get_mut(&pid).filter(|task| task.standing != Standing::Running) else { return };
+        // A worker that gets work did not wait for the request.
+        if let Some(request) = ended.filter(|_| task.standing != Standing::Idle) {
+            let slept = self.now.since(task.since);
+            (task.waits, task.waited) = (task.waits + 1, task.waited + slept);
+            let asked = &mut self.requests[request];
+            asked.slept = asked.slept.or(Some((task.since, slept)));
+        }
+        self.stands(pid, Standing::Running);
+    }
+
+    fn asks(&mut self, io: Io, issued: Option<Time>) {
+        let known = self.open.get(&key(&io)).copied();
+        let request = known.unwrap_or_else(|| {
+            self.requests.push(Asked { io, asked: self.now, issued: None, ended: false, slept: None });
+            self.requests.len() - 1
+        });
+        self.open.insert(key(&io), request);
+        let asked = &mut self.requests[request];
+        // The last issue is the one that was served; merges may have made it longer by then.
+        (asked.issued, asked.io) = (issued.or(asked.issued), io);
+    }
+
+    fn ends(&mut self, io: &Io) -> Option<usize> {
+        let device = self.devices.entry(io.device).or_default();
+        let Some(request) = self.open.remove(&key(io)) else {
+            device.unbegun += 1;
+            return None;
+        };
+        let asked = &mut self.requests[request];
+        asked.ended = true;
+        device.access += self.now.since(asked.issued.unwrap_or(asked.asked));
+        Some(request)
+    }
+
+    fn finish(mut self, account: Recorded) -> Recorded {
+        for asked in &self.requests {
+            let device = self.devices.entry(asked.io.device).or_default();
+            match asked {
+                // One that was merged into another is never issued.
+                Asked { ended: false, issued: None, .. } => {}
+                Asked { ended: false, .. } => device.unended += 1,
+                Asked { slept: None, io: Io { ahead: true, .. }, .. } => device.in_time += 1,
+                Asked { slept: None, .. } => device.noncritical += 1,
+                Asked { slept: Some((since, slept)), io, .. } => {
+                    device.slept += *slept;
+                    if io.ahead {
+                        device.late += 1;
+                        device.limits += since.since(asked.asked);
+                    } else {
+                        device.critical += 1;
+                    }
+                }
+            }
+        }
+        let mut tasks: Vec<Task> = self.tasks.into_iter().map(|(pid, task)| Task { pid, ..task }).collect();
+        tasks.sort_by_key(|task| (std::cmp::Reverse(task.busy), task.pid));
+        let devices = self.devices.into_iter().map(|(name, device)| Device { name, ..device }).collect();
+        Recorded {
+            length: account.length,
+            events: account.events,
+            lost: account.lost,
+            steps_back: account.steps_back,
+            cpus: self.cpus.len(),
+            tasks,
+            devices,
+            ..self.account
+        }
+    }
+}

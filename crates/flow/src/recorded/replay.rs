@@ -1,0 +1,85 @@
+//! A recording replayed with the response times it recorded: what the model makes of the processors by themselves (004 §5.3).
+
+use super::programs::{Programs, programs};
+use crate::events::Kind;
+use crate::system::System;
+use block::{BadInput, Ending, Span, Time};
+use load::Load;
+use load::experiment::SystemPlan;
+use sched::Input;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::path::Path;
+
+/// The clock and slices of today's Linux: 250 Hz.
+const LINUX: SystemPlan = SystemPlan { slice: Span(4_000_000), clock: Span(4_000_000), ..SystemPlan::PLAIN };
+
+/// What came of a replay.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Replay {
+    /// Until the last process that ends had ended: recorded.
+    pub recorded: Time,
+    /// The same, replayed.
+    pub replayed: Time,
+    /// Requests, and how many of them came in the order in which they were recorded: the longest run that did.
+    pub requests: usize,
+    /// See `requests`.
+    pub in_order: usize,
+}
+
+/// Replays a recording of one device, its response times as recorded.
+///
+/// # Errors
+/// When it cannot be read, or a line not be understood.
+pub fn replay(path: &Path, device: (u32, u32)) -> Result<Replay, BadInput> {
+    let Programs { requests, programs, cpus, wakeup, execution } = programs(path, device)?;
+    let mut system = System::of_plan(SystemPlan { cpus: cpus.max(1), wakeup, ..LINUX }, programs).recording();
+    // Which of the recorded requests each is: the same place at the same turn.
+    let mut turns: BTreeMap<(u64, u32, u8), VecDeque<usize>> = BTreeMap::new();
+    for (i, request) in requests.iter().enumerate() {
+        turns
+            .entry((request.io.at.start.0, request.io.at.blocks, super::kind(request.io.op)))
+            .or_default()
+            .push_back(i);
+    }
+    let (mut flying, mut order) = (BinaryHeap::new(), Vec::new());
+    let mut now = Time::ZERO;
+    loop {
+        let due = system.due().unwrap_or(Time::NEVER).max(now);
+        let done = flying.peek().map_or(Time::NEVER, |Reverse((done, _, _))| *done);
+        if due.min(done) == Time::NEVER {
+            break;
+        }
+        now = due.min(done);
+        if done <= due {
+            let Some(Reverse((_, _, id))) = flying.pop() else { break };
+            system.ended(now, id, Ending::Finished);
+        } else if let Some(Input::Submit(request)) = system.fire(now, Span::ZERO)? {
+            let place = (request.at.start.0, request.at.blocks, super::kind(request.op));
+            let Some(i) = turns.get_mut(&place).and_then(VecDeque::pop_front) else { continue };
+            order.push(i);
+            // One that never ended does not end here either.
+            if let Some(ended) = requests[i].ended {
+                flying.push(Reverse((now + ended.since(requests[i].asked), i, request.id)));
+            }
+        }
+    }
+    let exits = system.events().iter().filter(|event| matches!(event.kind, Kind::Exit(_)));
+    let last = exits.map(|event| event.at).max().unwrap_or(now);
+    let replayed = system.account().ended.unwrap_or(last);
+    Ok(Replay { recorded: execution, replayed, requests: requests.len(), in_order: longest_rise(&order) })
+}
+
+/// The length of the longest run of ever larger numbers, others left out.
+fn longest_rise(numbers: &[usize]) -> usize {
+    let mut least_ends: Vec<usize> = Vec::new();
+    for number in numbers {
+        let at = least_ends.partition_point(|end| end < number);
+        if at == least_ends.len() {
+            least_ends.push(*number);
+        } else {
+            least_ends[at] = *number;
+        }
+    }
+    least_ends.len()
+}

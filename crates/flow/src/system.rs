@@ -1,0 +1,522 @@
+//! The system: processors, dispatcher, clock and interrupts; and its face as a load.
+
+use crate::account::Account;
+use crate::cache::{Cache, Content};
+use crate::cpu::{Cpu, Handler, State};
+use crate::events::{Event, Kind};
+use crate::kernel::Turn;
+use crate::process::{Pid, Process, Program, Standing};
+use crate::requests::{Classes, Purpose, Requests, id};
+use block::{BadInput, Ending, RequestId, Span, Time};
+use load::experiment::{Experiment, SystemPlan};
+use load::{Draw, Load, Meter, Served};
+use sched::Input;
+use sched::value::Worth;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// Processes on processors, and the I/O they ask for.
+pub struct System {
+    pub(crate) plan: SystemPlan,
+    pub(crate) cpus: Vec<Cpu>,
+    pub(crate) processes: Vec<Process>,
+    pub(crate) ready: VecDeque<Pid>,
+    pub(crate) requests: Requests,
+    /// Requests that are awaited by a name.
+    pub(crate) named: BTreeMap<u32, u32>,
+    /// Who sleeps, and until when.
+    sleepers: BTreeSet<(Time, Pid)>,
+    /// Wake-ups for which nobody slept yet, by channel.
+    pub(crate) signals: BTreeMap<u32, u32>,
+    pub(crate) cache: Cache,
+    pub(crate) classes: Classes,
+    /// What it has to say to the core.
+    pub(crate) outbox: VecDeque<Input>,
+    /// The next clock interrupt.
+    tick: Time,
+    now: Time,
+    /// The processor that is at work at this instant.
+    current: Option<usize>,
+    /// Processes blocked for I/O; processes that count and have not ended; of these, those not asleep on a channel; and
+    /// daemons.
+    pub(crate) blocked: u32,
+    living: u32,
+    moving: u32,
+    daemons: u32,
+    pub(crate) account: Account,
+    meter: Meter,
+    events: Option<Vec<Event>>,
+}
+
+impl System {
+    /// A system with these processes, all ready at time zero, in the replication with this seed.
+    #[must_use]
+    pub fn new(experiment: &Experiment, programs: Vec<Box<dyn Program>>, seed: u64) -> System {
+        let names = experiment.classes();
+        let class = |name| names.iter().position(|other| *other == name).unwrap_or(0) as u8;
+        let worth = |class| experiment.scheduler.rules.class(class).worth;
+        let counted = names.iter().zip(0..).map(|(name, class)| ((*name).into(), worth(class)));
+        let meter = Meter::new(counted, Time::ZERO + experiment.run.warmup);
+        let classes = Classes(["noncritical", "limited", "critical"].map(class));
+        System::with(experiment.system, classes, meter, programs, seed)
+    }
+
+    /// A system by itself, of which only the account is of interest.
+    #[must_use]
+    pub fn of_plan(plan: SystemPlan, programs: Vec<Box<dyn Program>>) -> System {
+        let classes = ["noncritical", "limited", "critical"].map(|name| (name.to_owned(), Worth::USUAL));
+        System::with(plan, Classes([0, 1, 2]), Meter::new(classes.into_iter(), Time::ZERO), programs, 0)
+    }
+
+    fn with(plan: SystemPlan, classes: Classes, meter: Meter, programs: Vec<Box<dyn Program>>, seed: u64) -> System {
+        let mut system = System {
+            cpus: (0..plan.cpus).map(|_| Cpu::new()).collect(),
+            processes: Vec::new(),
+            ready: VecDeque::new(),
+            requests: Requests::default(),
+            named: BTreeMap::new(),
+            sleepers: BTreeSet::new(),
+            signals: BTreeMap::new(),
+            cache: Cache::new(plan.cache, Draw::new(seed, u64::MAX)),
+            classes,
+            outbox: VecDeque::new(),
+            tick: Time::ZERO + plan.clock,
+            now: Time::ZERO,
+            current: None,
+            blocked: 0,
+            living: 0,
+            moving: 0,
+            daemons: 0,
+            account: Account { cpus: plan.cpus, ..Account::default() },
+            meter,
+            events: None,
+            plan,
+        };
+        for program in programs {
+            system.create(program);
+        }
+        system
+    }
+
+    /// Keeps what happens.
+    #[must_use]
+    pub fn recording(self) -> System {
+        System { events: Some(Vec::new()), ..self }
+    }
+
+    /// What was measured.
+    #[must_use]
+    pub fn meter(&self) -> &Meter {
+        &self.meter
+    }
+
+    /// What was measured, for writing.
+    pub fn meter_mut(&mut self) -> &mut Meter {
+        &mut self.meter
+    }
+
+    /// Where the time went so far.
+    #[must_use]
+    pub fn account(&self) -> &Account {
+        &self.account
+    }
+
+    /// What happened, where it was kept.
+    #[must_use]
+    pub fn events(&self) -> &[Event] {
+        self.events.as_deref().unwrap_or_default()
+    }
+
+    /// Requests that have not been seen to end.
+    #[must_use]
+    pub fn outstanding(&self) -> usize {
+        self.requests.outstanding()
+    }
+
+    /// Ends the run at a time: what was measured.
+    #[must_use]
+    pub fn finish(mut self, end: Time) -> (Meter, Account) {
+        self.charge(end);
+        (self.meter, self.account)
+    }
+
+    pub(crate) fn note(&mut self, kind: Kind) {
+        if let Some(events) = &mut self.events {
+            events.push(Event { at: self.now, kind });
+        }
+    }
+
+    /// So many processor seconds of this cost, at this system's speed.
+    pub(crate) fn scaled(&self, span: Span) -> Span {
+        if self.plan.speed == 1.0 { span } else { Span((span.0 as f64 / self.plan.speed + 0.5) as u64) }
+    }
+
+    /// A new process, ready.
+    pub(crate) fn create(&mut self, program: Box<dyn Program>) {
+        let pid = Pid(self.processes.len() as u32);
+        let counts = u32::from(program.counts());
+        (self.living, self.moving) = (self.living + counts, self.moving + counts);
+        self.daemons += 1 - counts;
+        self.processes.push(Process::new(program, self.plan.slice));
+        self.note(Kind::Fork(pid));
+        self.ready.push_back(pid);
+        self.employ(pid);
+    }
+
+    /// Whether a process may have a processor.
+    fn may_have(&self, pid: Pid, cpu: usize) -> bool {
+        self.processes[pid.0 as usize].program.cpus() >> (cpu % 64) & 1 == 1
+    }
+
+    /// Gives an idle processor something to do, if it may have this process.
+    fn employ(&mut self, pid: Pid) {
+        let idle = |cpu: &usize| self.cpus[*cpu].is_free() && self.cpus[*cpu].state == State::Idle;
+        if let Some(cpu) = (0..self.cpus.len()).filter(idle).find(|cpu| self.may_have(pid, *cpu)) {
+            self.dispatch(cpu);
+        }
+    }
+
+    pub(crate) fn process(&mut self, pid: Pid) -> &mut Process {
+        &mut self.processes[pid.0 as usize]
+    }
+
+    /// A process stands otherwise now.
+    pub(crate) fn stands(&mut self, pid: Pid, standing: Standing) {
+        let process = &mut self.processes[pid.0 as usize];
+        let counts = u32::from(process.program.counts());
+        let before = std::mem::replace(&mut process.standing, standing);
+        if let Standing::Until(until) = standing {
+            self.sleepers.insert((until, pid));
+        }
+        let is_blocked = |standing| u32::from(matches!(standing, Standing::ForRequest(_)));
+        let is_still = |standing| matches!(standing, Standing::On(_) | Standing::Gone);
+        self.blocked = self.blocked + is_blocked(standing) - is_blocked(before);
+        self.moving = self.moving + counts * u32::from(is_still(before)) - counts * u32::from(is_still(standing));
+        if standing == Standing::Gone {
+            self.living -= counts;
+            self.daemons -= 1 - counts;
+            if counts == 1 && self.living == 0 {
+                self.account.ended = Some(self.now);
+            }
+        }
+    }
+
+    /// Tells the time since the last event apart.
+    fn charge(&mut self, now: Time) {
+        let span = now.since(self.now);
+        self.now = self.now.max(now);
+        if span == Span::ZERO || self.account.ended.is_some() {
+            return;
+        }
+        for cpu in &self.cpus {
+            let part = match cpu.state {
+                State::Idle if self.blocked > 0 => &mut self.account.false_idle,
+                State::Idle => &mut self.account.idle,
+                State::Switching => &mut self.account.switching,
+                State::Computing => &mut self.account.computing,
+                State::Interrupt(_) => &mut self.account.interrupts,
+            };
+            *part += span;
+        }
+    }
+
+    /// Whether the clock still matters.
+    fn ticks(&self) -> bool {
+        let roused = self.living > 0 && !self.sleepers.is_empty();
+        self.moving > 0 || roused || (self.daemons > 0 && self.cache.has_dirty())
+    }
+
+    /// Gives a processor the next process, if there is one.
+    fn dispatch(&mut self, cpu: usize) {
+        let next = self.ready.iter().position(|pid| self.may_have(*pid, cpu));
+        let Some(pid) = next.and_then(|next| self.ready.remove(next)) else {
+            return self.cpus[cpu].set(State::Idle, Time::NEVER);
+        };
+        self.note(Kind::Dispatch(pid));
+        let switch = self.scaled(self.plan.switch);
+        let was_blocked = std::mem::take(&mut self.process(pid).was_blocked);
+        self.stands(pid, Standing::Running);
+        let left_blocked = std::mem::take(&mut self.cpus[cpu].left_blocked);
+        if self.account.ended.is_none() {
+            self.account.switches += 1;
+            if was_blocked || left_blocked {
+                self.account.false_computation += switch;
+            }
+        }
+        let until = self.now + switch;
+        self.cpus[cpu].process = Some(pid);
+        self.cpus[cpu].preempt = false;
+        self.cpus[cpu].set(State::Switching, until);
+    }
+
+    /// A process can run again.
+    pub(crate) fn enable(&mut self, pid: Pid) {
+        self.note(Kind::Wakeup(pid));
+        let for_io = matches!(self.process(pid).standing, Standing::ForRequest(_));
+        let cost = self.scaled(self.plan.wakeup);
+        if for_io && self.account.ended.is_none() {
+            self.account.false_computation += cost;
+        }
+        let process = self.process(pid);
+        process.owed += cost;
+        process.was_blocked = for_io;
+        self.stands(pid, Standing::Ready);
+        let able = |cpu: &usize| self.may_have(pid, *cpu);
+        let free = (0..self.cpus.len()).filter(able).filter(|cpu| self.cpus[*cpu].is_free()).count();
+        let to_preempt = |cpu: &usize| !self.cpus[*cpu].is_free() && !self.cpus[*cpu].preempt;
+        let preempted = (0..self.cpus.len()).filter(able).find(to_preempt);
+        if free <= self.ready.len()
+            && self.plan.preempt_on_wake
+            && let Some(cpu) = preempted
+        {
+            self.cpus[cpu].preempt = true;
+            self.ready.push_front(pid);
+            self.press(cpu);
+        } else {
+            self.ready.push_back(pid);
+        }
+        self.employ(pid);
+    }
+
+    /// A processor is to change to who woke up: at once, but for one in a handler or at work on this very thing.
+    fn press(&mut self, cpu: usize) {
+        let Cpu { state, until, process, .. } = self.cpus[cpu];
+        if let (Some(pid), State::Computing | State::Switching, true) = (process, state, self.current != Some(cpu)) {
+            if state == State::Computing {
+                self.process(pid).left = until.since(self.now);
+            }
+            self.displace(cpu, pid);
+        }
+    }
+
+    /// A processor is done with what it was at.
+    fn act(&mut self, cpu: usize) {
+        self.current = Some(cpu);
+        match self.cpus[cpu].state {
+            State::Idle => {}
+            State::Switching => self.begin(cpu),
+            State::Computing => {
+                if let Some(pid) = self.cpus[cpu].process {
+                    self.process(pid).left = Span::ZERO;
+                    self.run(cpu, pid);
+                }
+            }
+            State::Interrupt(handler) => self.handled(cpu, handler),
+        }
+        self.current = None;
+    }
+
+    /// A process has its processor.
+    fn begin(&mut self, cpu: usize) {
+        let Some(pid) = self.cpus[cpu].process else { return };
+        self.note(Kind::Switch(pid));
+        let process = self.process(pid);
+        let owed = std::mem::take(&mut process.owed);
+        process.left += owed;
+        let left = process.left;
+        if left > Span::ZERO {
+            let until = self.now + left;
+            self.cpus[cpu].set(State::Computing, until);
+        } else {
+            self.run(cpu, pid);
+        }
+    }
+
+    /// A process goes on, step by step, until one takes time.
+    fn run(&mut self, cpu: usize, pid: Pid) {
+        loop {
+            // Whoever this process woke goes first.
+            if self.cpus[cpu].preempt && !self.ready.is_empty() {
+                return self.displace(cpu, pid);
+            }
+            match self.step(pid, self.now) {
+                Turn::Done => {}
+                Turn::Takes(span) => {
+                    let until = self.now + span;
+                    return self.cpus[cpu].set(State::Computing, until);
+                }
+                Turn::Leaves(standing) => {
+                    let kind = if standing == Standing::Gone { Kind::Exit(pid) } else { Kind::Sleep(pid) };
+                    self.note(kind);
+                    self.stands(pid, standing);
+                    let slice = self.plan.slice;
+                    self.process(pid).slice = slice;
+                    self.cpus[cpu].left_blocked = matches!(standing, Standing::ForRequest(_));
+                    self.cpus[cpu].process = None;
+                    return self.dispatch(cpu);
+                }
+            }
+        }
+    }
+
+    /// A process gives way to one that woke up, and goes on after it.
+    fn displace(&mut self, cpu: usize, pid: Pid) {
+        self.stands(pid, Standing::Ready);
+        self.ready.insert(1.min(self.ready.len()), pid);
+        self.cpus[cpu].process = None;
+        self.dispatch(cpu);
+    }
+
+    /// An interrupt comes; the first processor that is free takes it, or the first of all.
+    fn interrupt(&mut self, handler: Handler) {
+        let free = self.cpus.iter().position(Cpu::is_free).unwrap_or(0);
+        self.raise(free, handler);
+    }
+
+    fn raise(&mut self, cpu: usize, handler: Handler) {
+        let cost = self.cost(handler);
+        if self.cpus[cpu].raise(handler, self.now, cost) {
+            self.note(Kind::Interrupt(about(handler)));
+        }
+    }
+
+    fn cost(&self, handler: Handler) -> Span {
+        self.scaled(match handler {
+            Handler::Clock => self.plan.clock_interrupt,
+            Handler::Completion(_) => self.plan.io_interrupt,
+        })
+    }
+
+    /// A handler has done its work.
+    fn handled(&mut self, cpu: usize, handler: Handler) {
+        self.note(Kind::InterruptEnd(about(handler)));
+        match handler {
+            Handler::Clock => self.clock(cpu),
+            Handler::Completion(slot) => self.seen(slot),
+        }
+        if let Some(next) = self.cpus[cpu].next_pending() {
+            let until = self.now + self.cost(next);
+            self.note(Kind::Interrupt(about(next)));
+            return self.cpus[cpu].set(State::Interrupt(next), until);
+        }
+        let (state, left) = self.cpus[cpu].resume(self.now);
+        let Some(pid) = self.cpus[cpu].process else { return self.dispatch(cpu) };
+        let is_over = self.process(pid).slice == Span::ZERO;
+        if self.cpus[cpu].preempt || is_over {
+            let preempts = self.cpus[cpu].preempt;
+            if is_over {
+                let slice = self.plan.slice;
+                self.process(pid).slice = slice;
+            }
+            if self.ready.is_empty() {
+                self.cpus[cpu].preempt = false;
+                return;
+            }
+            if state == State::Computing {
+                self.process(pid).left = left;
+            }
+            if preempts {
+                return self.displace(cpu, pid);
+            }
+            self.stands(pid, Standing::Ready);
+            self.ready.push_back(pid);
+            self.cpus[cpu].process = None;
+            self.dispatch(cpu);
+        }
+    }
+
+    /// The clock: slices grow shorter.
+    fn clock(&mut self, cpu: usize) {
+        if let Some(pid) = self.cpus[cpu].process {
+            let clock = self.plan.clock;
+            let process = self.process(pid);
+            process.slice = process.slice.less(clock);
+        }
+    }
+
+    /// Wakes who slept long enough.
+    fn rouse(&mut self) {
+        let now = self.now;
+        while let Some((until, pid)) = self.sleepers.first().copied().filter(|(until, _)| *until <= now) {
+            self.sleepers.remove(&(until, pid));
+            self.enable(pid);
+        }
+    }
+
+    /// The system sees that a request has ended.
+    fn seen(&mut self, slot: u32) {
+        let Some(asked) = self.requests.get(slot) else { return };
+        asked.seen = true;
+        if let Purpose::Frame(frame) = asked.purpose {
+            let again = self.cache.frame(frame).content == Content::Writing(slot, true);
+            self.cache.becomes(frame, if again { Content::Dirty } else { Content::Clean });
+        }
+        for pid in (0..self.processes.len() as u32).map(Pid) {
+            if self.process(pid).standing == Standing::ForRequest(slot) {
+                self.enable(pid);
+            }
+        }
+        self.requests.release(slot);
+    }
+
+    /// The next thing that happens by itself.
+    fn next_event(&self) -> Option<Time> {
+        let busy = self.cpus.iter().map(|cpu| cpu.until).min().unwrap_or(Time::NEVER);
+        let sleeper = self.sleepers.first().map_or(Time::NEVER, |(until, _)| *until);
+        let next = if self.ticks() { busy.min(self.tick).min(sleeper) } else { busy };
+        (next < Time::NEVER).then_some(next)
+    }
+
+    /// Something happens by itself.
+    fn advance(&mut self) {
+        if let Some(cpu) = self.cpus.iter().position(|cpu| cpu.until <= self.now) {
+            return self.act(cpu);
+        }
+        if self.sleepers.first().is_some_and(|(until, _)| *until <= self.now) {
+            return self.rouse();
+        }
+        if self.ticks() && self.tick <= self.now {
+            self.tick += self.plan.clock;
+            for cpu in 0..self.cpus.len() {
+                self.raise(cpu, Handler::Clock);
+            }
+        }
+    }
+}
+
+/// The request an interrupt is about.
+fn about(handler: Handler) -> Option<RequestId> {
+    match handler {
+        Handler::Clock => None,
+        Handler::Completion(slot) => Some(id(slot)),
+    }
+}
+
+impl Load for System {
+    fn due(&self) -> Option<Time> {
+        if self.outbox.is_empty() { self.next_event() } else { Some(self.now) }
+    }
+
+    fn fire(&mut self, now: Time, _: Span) -> Result<Option<Input>, BadInput> {
+        self.charge(now);
+        if self.outbox.is_empty() {
+            self.advance();
+        }
+        Ok(self.outbox.pop_front())
+    }
+
+    fn began(&mut self, now: Time, id: RequestId) {
+        let Some(asked) = self.requests.get(id.0) else { return };
+        if asked.began == Time::NEVER {
+            asked.began = now;
+            self.charge(now);
+            self.note(Kind::Access(id));
+        }
+    }
+
+    fn waited(&mut self, id: RequestId, external: Span) {
+        if let Some(asked) = self.requests.get(id.0) {
+            asked.external += external.0;
+        }
+    }
+
+    fn ended(&mut self, now: Time, id: RequestId, how: Ending) {
+        self.charge(now);
+        let Some(asked) = self.requests.get(id.0).map(|asked| *asked) else { return };
+        self.account.last_io = now;
+        let qos = self.classes.qos(asked.issued_as);
+        let external = Span(asked.external);
+        let served = Served { at: asked.at, arrived: asked.arrived, began: asked.began, ended: now, external, qos };
+        self.meter.ended(served, how);
+        self.interrupt(Handler::Completion(id.0));
+    }
+}

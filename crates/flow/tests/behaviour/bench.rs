@@ -1,0 +1,108 @@
+//! A system over a device that takes the same time for every request, one after the other.
+
+use block::{Change, Ending, Op, RequestId, Span, Time};
+use flow::{Account, Event, Program, Step, System};
+use load::Load;
+use load::experiment;
+use sched::Input;
+use std::collections::VecDeque;
+
+pub const MS: Span = Span(1_000_000);
+
+/// What a run came to.
+pub struct Run {
+    pub account: Account,
+    pub events: Vec<Event>,
+    /// When each request was made, and whether it writes.
+    pub made: Vec<(Time, bool)>,
+    /// Priorities that requests were raised to.
+    pub raised: Vec<u8>,
+    /// Most requests outstanding at once, and fewest once as many were.
+    pub outstanding: (usize, usize),
+}
+
+/// A process that does these steps.
+pub struct Script(pub VecDeque<Step>);
+
+impl Program for Script {
+    fn next(&mut self, _: Time) -> Step {
+        self.0.pop_front().unwrap_or(Step::Exit)
+    }
+}
+
+pub fn script(steps: impl IntoIterator<Item = Step>) -> Box<dyn Program> {
+    Box::new(Script(steps.into_iter().collect()))
+}
+
+pub fn compute(ms: u64) -> Step {
+    Step::Compute(Span(ms * MS.0))
+}
+
+/// An experiment with this `[system]` and this workload of processes.
+pub fn case(system: &str, workload: &str) -> experiment::Experiment {
+    let text = format!(
+        "[drive]\nmodel = \"lxt-535sy\"\n[scheduler]\npolicy = \"fcfs\"\n[system]\n{system}\n\
+         [[workload]]\nname = \"it\"\n{workload}\n"
+    );
+    experiment::parse("experiment.toml", &text, &[], None).expect("it is in order").remove(0).experiment
+}
+
+/// Processes that nobody looks at: `play` is given others.
+pub const ANY: &str = "kind = \"processes\"\nprocesses = 1\ncompute = \"1ms\"\nsize = \"4KiB\"\nrequests = 1";
+
+/// Runs programs on a system of such a plan, each request taking `takes`.
+pub fn play(system: &str, programs: Vec<Box<dyn Program>>, takes: Span) -> Run {
+    run(System::new(&case(system, ANY), programs, 1), takes)
+}
+
+/// Runs the processes of a workload.
+pub fn play_workload(system: &str, workload: &str, takes: Span) -> Run {
+    let case = case(system, workload);
+    let programs = flow::programs(&case, 1, 1_000_000).expect("they fit");
+    run(System::new(&case, programs, 1), takes)
+}
+
+fn run(system: System, takes: Span) -> Run {
+    let mut system = system.recording();
+    let mut queue: VecDeque<RequestId> = VecDeque::new();
+    let (mut busy, mut now): (Option<(Time, RequestId)>, Time) = (None, Time::ZERO);
+    let (mut made, mut raised, mut outstanding) = (Vec::new(), Vec::new(), (0, usize::MAX));
+    loop {
+        let due = system.due().unwrap_or(Time::NEVER).max(now);
+        let done = busy.map_or(Time::NEVER, |(done, _)| done);
+        if due.min(done) == Time::NEVER {
+            break;
+        }
+        now = due.min(done);
+        if let Some((_, id)) = busy.filter(|_| done <= due) {
+            system.ended(now, id, Ending::Finished);
+            busy = None;
+        } else {
+            match system.fire(now, Span::ZERO).expect("nothing is read from a file") {
+                Some(Input::Submit(request)) => {
+                    made.push((now, matches!(request.op, Op::Write { .. })));
+                    queue.push_back(request.id);
+                }
+                Some(Input::Amend(_, Change::Qos(qos))) => raised.push(qos.priority),
+                _ => {}
+            }
+        }
+        if busy.is_none()
+            && let Some(id) = queue.pop_front()
+        {
+            system.began(now, id);
+            busy = Some((now + takes, id));
+        }
+        let open = queue.len() + usize::from(busy.is_some());
+        outstanding.0 = outstanding.0.max(open);
+        if open < outstanding.0 {
+            outstanding.1 = outstanding.1.min(open);
+        }
+        assert!(now < Time(10_000_000_000_000), "the run does not end");
+    }
+    let events = system.events().to_vec();
+    let (_, account) = system.finish(now);
+    let elapsed = account.ended.unwrap_or(now).since(Time::ZERO);
+    assert_eq!(account.total(), Span(elapsed.0 * u64::from(account.cpus)), "every processor's time is told apart");
+    Run { account, events, made, raised, outstanding }
+}

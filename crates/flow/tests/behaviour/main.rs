@@ -1,0 +1,7 @@
+//! What a system promises: every processor's time told apart, and waits, wake-ups and slices as they were meant.
+
+mod bench;
+mod cache;
+mod processors;
+mod recorded;
+mod waits;

@@ -1,0 +1,286 @@
+//! The non-volatile write buffer (Preemptive RAID scheduling, Section 3.2.2): a write that fits is done at once, and is written
+//! to the disks later; one that does not waits for room.
+
+use super::children::offset;
+use super::{Array, Task};
+use crate::JobId;
+use crate::event::Action;
+use crate::predict::Predictor;
+use block::{Ending, Extent, Op, Place, RequestId, Span, Time};
+use std::collections::VecDeque;
+
+/// The request of a write that nobody waits for any more.
+const NOBODY: RequestId = RequestId(u32::MAX);
+
+/// Classes of fill are an eighth of a power of two of blocks each.
+const PER_OCTAVE: u32 = 8;
+const CLASSES: usize = 256;
+
+/// How full the buffer was.
+#[derive(Clone, Debug)]
+pub struct Fill {
+    /// Blocks at most.
+    pub most: u64,
+    /// Writes that had to wait for room.
+    pub blocked: u64,
+    /// Writes that were buffered and that no disk took: data is lost.
+    pub lost: u64,
+    /// For how long some did.
+    pub full: Span,
+    /// For how long each class of fill was there.
+    classes: Box<[u64]>,
+}
+
+impl Default for Fill {
+    fn default() -> Fill {
+        Fill { most: 0, blocked: 0, lost: 0, full: Span::ZERO, classes: vec![0; CLASSES].into() }
+    }
+}
+
+impl Fill {
+    fn class(blocks: u64) -> usize {
+        let octave = (blocks + 1).ilog2();
+        let part = (((blocks + 1) << PER_OCTAVE.ilog2()) >> octave) & u64::from(PER_OCTAVE - 1);
+        (octave * PER_OCTAVE) as usize + part as usize
+    }
+
+    fn lasted(&mut self, blocks: u64, span: Span) {
+        self.classes[Fill::class(blocks).min(CLASSES - 1)] += span.0;
+    }
+
+    /// What was in it for that share of the time at most, in blocks, to an eighth.
+    #[must_use]
+    pub fn quantile(&self, share: f64) -> u64 {
+        let mut left = share * self.classes.iter().sum::<u64>() as f64;
+        for (class, time) in (0u32..).zip(&self.classes) {
+            left -= *time as f64;
+            if left <= 0.0 {
+                let (octave, part) = (class / PER_OCTAVE, class % PER_OCTAVE);
+                return (((u64::from(PER_OCTAVE + part + 1)) << octave) / u64::from(PER_OCTAVE)).saturating_sub(2);
+            }
+        }
+        self.most
+    }
+
+    /// Adds that of another replication.
+    pub fn merge(&mut self, other: &Fill) {
+        self.most = self.most.max(other.most);
+        self.blocked += other.blocked;
+        self.lost += other.lost;
+        self.full += other.full;
+        self.classes.iter_mut().zip(&other.classes).for_each(|(time, more)| *time += more);
+    }
+}
+
+/// The buffer.
+#[derive(Debug)]
+pub(super) struct Buffer {
+    /// Blocks there is room for.
+    room: u64,
+    used: u64,
+    /// Frames, by the slot of the task that writes what is in them; a free one has none.
+    free: Vec<u32>,
+    frames: u32,
+    /// Writes that wait for room, in order of arrival.
+    waiting: VecDeque<JobId>,
+    since: Time,
+    from: Time,
+    pub(super) fill: Fill,
+}
+
+impl Buffer {
+    pub(super) fn new(room: u64) -> Buffer {
+        Buffer {
+            room,
+            used: 0,
+            free: Vec::new(),
+            frames: 0,
+            waiting: VecDeque::new(),
+            since: Time::ZERO,
+            from: Time::ZERO,
+            fill: Fill::default(),
+        }
+    }
+
+    pub(super) fn count_from(&mut self, from: Time) {
+        self.from = from;
+    }
+
+    /// Whether a write can be buffered at all.
+    pub(super) fn takes(&self, blocks: u32) -> bool {
+        u64::from(blocks) <= self.room
+    }
+
+    /// How full it is, from 0 to 1.
+    fn share(&self) -> f64 {
+        self.used as f64 / self.room.max(1) as f64
+    }
+
+    /// How full it is changes by now.
+    fn passed(&mut self, now: Time) {
+        let span = now.since(self.since.max(self.from));
+        self.fill.lasted(self.used, span);
+        if !self.waiting.is_empty() {
+            self.fill.full += span;
+        }
+        self.since = now;
+    }
+
+    /// Room for so many blocks: a frame, if there is room.
+    fn take(&mut self, now: Time, blocks: u32) -> Option<u32> {
+        if self.used + u64::from(blocks) > self.room {
+            return None;
+        }
+        self.passed(now);
+        self.used += u64::from(blocks);
+        if now >= self.from {
+            self.fill.most = self.fill.most.max(self.used);
+        }
+        Some(self.free.pop().unwrap_or_else(|| {
+            self.frames += 1;
+            self.frames - 1
+        }))
+    }
+
+    fn give_back(&mut self, now: Time, frame: u32, blocks: u32) {
+        self.passed(now);
+        self.used -= u64::from(blocks);
+        self.free.push(frame);
+    }
+}
+
+/// What writing a block out of the buffer is worth, of what a block is worth by itself: little while it is nearly empty, very
+/// much when it is nearly full (SYSTEM, Section 7.3: I_wr).
+fn drain(share: f64) -> f64 {
+    let between = |from: f64, to: f64| (share - from) / (to - from);
+    match share {
+        share if share < 0.3 => 0.05,
+        share if share < 0.7 => 0.05 + 0.95 * between(0.3, 0.7),
+        share if share < 0.95 => 1.0 + 9.0 * between(0.7, 0.95) * between(0.7, 0.95),
+        _ => 10.0 + 90.0 * between(0.95, 1.0),
+    }
+}
+
+impl<P: Predictor> Array<P> {
+    /// A write that has come goes into the buffer, or waits for room in it. Says whether it waits.
+    pub(super) fn admit(&mut self, id: JobId, out: &mut Vec<Action>) -> bool {
+        let Some(job) = self.tasks.get(id).copied() else { return false };
+        let Some(buffer) = self.buffer.as_mut().filter(|buffer| buffer.takes(job.spot.at.blocks)) else { return false };
+        if !buffer.waiting.is_empty() || !self.put_in(id, out) {
+            let Some(buffer) = &mut self.buffer else { return false };
+            buffer.passed(self.now);
+            buffer.waiting.push_back(id);
+            buffer.fill.blocked += u64::from(self.now >= buffer.from);
+            self.weigh();
+            return true;
+        }
+        false
+    }
+
+    /// Puts a write into the buffer, which ends it; false if there is no room.
+    fn put_in(&mut self, id: JobId, out: &mut Vec<Action>) -> bool {
+        let (Some(buffer), Some(job)) = (&mut self.buffer, self.tasks.get_mut(id)) else { return false };
+        let Some(frame) = buffer.take(self.now, job.spot.at.blocks) else { return false };
+        let (request, blocks) = (job.request, job.spot.at.blocks);
+        job.spot.buffered = Some(frame);
+        job.request = NOBODY;
+        // It leaves the buffer when it is on the medium, not in a drive's memory.
+        job.op = Op::Write { fua: !self.plan.trusting };
+        // What it was worth has been got.
+        job.qos.deadline = None;
+        let to = Place::Frame(self.frame(2 * frame + 1), 0);
+        if let Some(job) = self.tasks.get_mut(id) {
+            job.spot.base = to;
+        }
+        out.push(Action::Copy { from: Place::Request(request, 0), to, blocks });
+        out.push(Action::Finish(request, Ending::Finished));
+        self.weigh();
+        true
+    }
+
+    /// A write that was buffered is on the disks, or lost because none takes it: there is room for others.
+    pub(super) fn drained(&mut self, frame: u32, blocks: u32, lost: bool, out: &mut Vec<Action>) {
+        let Some(buffer) = &mut self.buffer else { return };
+        buffer.fill.lost += u64::from(lost);
+        buffer.give_back(self.now, frame, blocks);
+        while let Some(id) = self.buffer.as_ref().and_then(|buffer| buffer.waiting.front().copied()) {
+            if !self.put_in(id, out) {
+                break;
+            }
+            if let Some(buffer) = &mut self.buffer {
+                buffer.waiting.pop_front();
+            }
+            self.start_or_hold(id, out);
+        }
+        self.weigh();
+    }
+
+    /// A write no longer waits for room; false if it did not.
+    pub(super) fn no_longer_waits(&mut self, id: JobId) -> bool {
+        let Some(buffer) = &mut self.buffer else { return false };
+        let before = buffer.waiting.len();
+        buffer.waiting.retain(|waiting| *waiting != id);
+        before > buffer.waiting.len()
+    }
+
+    /// What lies wholly in the last buffered write that meets it is read there, or written there if nothing of that has gone to a
+    /// disk yet. Says whether that is all.
+    pub(super) fn answer_from_buffer(&mut self, id: JobId, out: &mut Vec<Action>) -> bool {
+        let Some(job) = self.tasks.get(id) else { return false };
+        let (request, at, writes) = (job.request, job.spot.at, job.op.writes());
+        let Some(last) = self.overlap.blocker(job).and_then(|last| self.tasks.get(last)) else { return false };
+        let Task { at: held, base, begun, buffered, .. } = last.spot;
+        if job.op == Op::Repair || buffered.is_none() || !within(at, held) || (writes && begun) {
+            return false;
+        }
+        let here = offset(base, (at.start.0 - held.start.0) as u32);
+        let there = Place::Request(request, 0);
+        let (from, to) = if writes { (there, here) } else { (here, there) };
+        out.push(Action::Copy { from, to, blocks: at.blocks });
+        self.end(id, Ending::Finished, out);
+        true
+    }
+
+    /// Tells the disks what writing out of the buffer is worth now: I_wr, and the most that a write that waits for room yields,
+    /// per block (Eq. 3).
+    fn weigh(&mut self) {
+        let Some(buffer) = &self.buffer else { return };
+        let blocked = buffer.waiting.iter().filter_map(|id| self.tasks.get(*id)).map(|job| {
+            let worth = self.rules.class(job.qos.class).worth;
+            worth.at(job.spot.at.blocks, &job.qos, job.arrived, self.now) / worth.fresh(job.spot.at.blocks).max(1e-9)
+        });
+        let weight = drain(buffer.share()) + blocked.fold(0.0, f64::max);
+        let fill = buffer.share();
+        for disk in &mut self.disks {
+            disk.weigh_writes(weight, fill);
+        }
+    }
+}
+
+fn within(at: Extent, held: Extent) -> bool {
+    held.start <= at.start && at.end() <= held.end()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn draining_is_worth_more_the_fuller_it_is() {
+        let shares = [0.0, 0.29, 0.31, 0.5, 0.7, 0.8, 0.95, 0.99, 1.0].map(drain);
+        assert!(shares.windows(2).all(|pair| pair[0] <= pair[1]), "{shares:?}");
+        assert_eq!((drain(0.0), drain(0.7), drain(1.0)), (0.05, 1.0, 100.0));
+        assert!((drain(0.95) - 10.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn fill_is_told_by_share_of_the_time() {
+        let mut fill = Fill::default();
+        fill.lasted(0, Span(90));
+        fill.lasted(1000, Span(9));
+        fill.lasted(100_000, Span(1));
+        assert_eq!(fill.quantile(0.5), 0);
+        assert!((1000..1150).contains(&fill.quantile(0.95)), "{}", fill.quantile(0.95));
+        assert!((100_000..115_000).contains(&fill.quantile(0.999)), "{}", fill.quantile(0.999));
+    }
+}

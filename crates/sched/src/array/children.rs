@@ -1,0 +1,225 @@
+//! What an array asks of its disks, and what becomes of that.
+
+use super::{Array, EIO, Level, Piece, Task};
+use crate::event::{Action, Input};
+use crate::frames::FRAMES;
+use crate::predict::Predictor;
+use crate::{Job, JobId};
+use block::{Change, Command, DiskId, Ending, Extent, FrameId, Op, Place, Qos, Request, RequestId, Span, Time};
+
+const ECANCELED: i32 = 125;
+
+/// Whose a child is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Owner {
+    Task,
+    Update(u32),
+}
+
+/// An internal request.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Child {
+    pub(super) task: JobId,
+    pub(super) owner: Owner,
+    pub(super) disk: DiskId,
+    pub(super) op: Op,
+    pub(super) at: Extent,
+    pub(super) place: Place,
+    /// Copies that were tried.
+    pub(super) tried: u16,
+    /// What it was thought to take.
+    pub(super) takes: Span,
+    /// The how manieth disk in its place it was meant for.
+    pub(super) generation: u32,
+}
+
+/// What is to be told to disks.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Post {
+    Submit(u32),
+    Amend(u32, Change),
+}
+
+impl<P: Predictor> Array<P> {
+    /// Makes a child and has its disk told.
+    #[expect(clippy::too_many_arguments, reason = "it is all that a child is")]
+    pub(super) fn post(
+        &mut self,
+        task: JobId,
+        owner: Owner,
+        disk: DiskId,
+        op: Op,
+        at: Extent,
+        place: Place,
+        tried: u16,
+    ) {
+        let child = self.child(Child { task, owner, disk, op, at, place, tried, takes: Span::ZERO, generation: 0 });
+        self.posts.push_back(Post::Submit(child));
+    }
+
+    /// Makes a child.
+    pub(super) fn child(&mut self, child: Child) -> u32 {
+        let takes = self.positioning + self.disks[usize::from(child.disk.0)].transfer(child.at);
+        self.loads[usize::from(child.disk.0)] += takes;
+        match child.owner {
+            Owner::Task => {
+                if let Some(job) = self.tasks.get_mut(child.task) {
+                    job.spot.left += 1;
+                }
+            }
+            Owner::Update(update) => {
+                if let Some(update) = self.updates.get_mut(update) {
+                    update.left += 1;
+                }
+            }
+        }
+        self.children.insert(Child { takes, generation: self.standings.generation(child.disk), ..child })
+    }
+
+    /// A child's disk no longer has its load.
+    pub(super) fn unload(&mut self, child: &Child) {
+        let load = &mut self.loads[usize::from(child.disk.0)];
+        *load = load.less(child.takes);
+    }
+
+    /// Tells the disks what is to be told, until nothing more follows from it.
+    pub(super) fn settle(&mut self, now: Time, out: &mut Vec<Action>) {
+        while let Some(post) = self.posts.pop_front() {
+            let (Post::Submit(id) | Post::Amend(id, _)) = post;
+            let Some(child) = self.children.get(id).copied() else { continue };
+            let input = match post {
+                Post::Amend(_, change) => Input::Amend(RequestId(id), change),
+                Post::Submit(_) if !self.standings.works(child.disk) => {
+                    self.child_ended(id, Ending::Failed(EIO), out);
+                    continue;
+                }
+                Post::Submit(_) => {
+                    self.make_way(child.disk);
+                    let qos = self.tasks.get(child.task).map_or(Qos::default(), |job| job.qos);
+                    Input::Submit(Request { id: RequestId(id), op: child.op, at: child.at, qos })
+                }
+            };
+            self.tell(now, child.disk, input, out);
+        }
+    }
+
+    /// Tells a disk something, and carries out what it decides.
+    pub(super) fn tell(&mut self, now: Time, disk: DiskId, input: Input, out: &mut Vec<Action>) {
+        let mut told = std::mem::take(&mut self.told);
+        self.disks[usize::from(disk.0)].handle(now, input, &mut told);
+        for action in told.drain(..) {
+            match action {
+                Action::Issue(_, tag, command) => {
+                    if let Place::Request(child, _) = command.place
+                        && let Some(child) = self.children.get(child.0)
+                        && let Some(job) = self.tasks.get_mut(child.task)
+                    {
+                        job.spot.begun = true;
+                    }
+                    let place = self.in_array(disk, command.place);
+                    out.push(Action::Issue(disk, tag, Command { place, ..command }));
+                }
+                Action::Begin(child) => self.began(child, out),
+                Action::Copy { from, to, blocks } => {
+                    let (from, to) = (self.in_array(disk, from), self.in_array(disk, to));
+                    out.push(Action::Copy { from, to, blocks });
+                }
+                Action::Xor { .. } => debug_assert!(false, "one disk has no parity"),
+                Action::Finish(child, ending) => self.child_ended(child.0, ending, out),
+            }
+        }
+        self.told = told;
+        self.interrupted(disk);
+    }
+
+    /// Where a disk's bytes are, as the array has it.
+    fn in_array(&self, disk: DiskId, place: Place) -> Place {
+        match place {
+            Place::Nowhere => Place::Nowhere,
+            Place::Request(child, into) => {
+                self.children.get(child.0).map_or(Place::Nowhere, |child| offset(child.place, into))
+            }
+            Place::Frame(frame, into) => Place::Frame(FrameId(u32::from(disk.0) * FRAMES + frame.0), into),
+        }
+    }
+
+    /// A frame of the array's own, beside those of its disks.
+    pub(super) fn frame(&self, slot: u32) -> FrameId {
+        FrameId(u32::from(self.geometry.disks()) * FRAMES + slot)
+    }
+
+    fn began(&mut self, child: RequestId, out: &mut Vec<Action>) {
+        let Some(child) = self.children.get(child.0) else { return };
+        let Some(job) = self.tasks.get_mut(child.task) else { return };
+        if !std::mem::replace(&mut job.spot.begun, true) && job.spot.buffered.is_none() {
+            out.push(Action::Begin(job.request));
+        }
+    }
+
+    fn child_ended(&mut self, id: u32, ending: Ending, out: &mut Vec<Action>) {
+        let Some(child) = self.children.remove(id) else {
+            debug_assert!(false, "no child {id}");
+            return;
+        };
+        self.unload(&child);
+        let meant = child.generation == self.standings.generation(child.disk);
+        let refused = matches!(ending, Ending::Failed(errno) if errno != ECANCELED) && child.op != Op::Read;
+        if refused && meant && self.redundant() {
+            // A disk that does not take what it is given is of no use any more.
+            self.fail(child.disk);
+        }
+        if let Owner::Update(update) = child.owner {
+            return self.update_went_on(update, &child, ending, out);
+        }
+        let Some(job) = self.tasks.get(child.task).copied() else { return };
+        let works = meant && self.standings.works(child.disk);
+        match ending {
+            Ending::Finished => {}
+            Ending::Failed(_) if job.spot.trouble.is_some() => {}
+            Ending::Failed(_) if child.op == Op::Read && self.redundant() => self.read_again(&child, &job, out),
+            Ending::Failed(_) if !works => {
+                // What is on another disk too is not lost.
+                if self.loses(&child) {
+                    self.trouble(child.task, Ending::Failed(EIO));
+                }
+            }
+            Ending::Dropped | Ending::Failed(_) => self.trouble(child.task, ending),
+        }
+        self.done_one(child.task, out);
+    }
+
+    /// Whether there is more than one way to a block.
+    pub(super) fn redundant(&self) -> bool {
+        self.geometry.level() != Level::Striped
+    }
+
+    /// Whether no sound disk holds what a child of a failed one was to hold.
+    fn loses(&self, child: &Child) -> bool {
+        if child.op == Op::Flush {
+            return !self.redundant();
+        }
+        let row = child.at.start.0 / u64::from(self.geometry.unit());
+        let Some(column) = self.geometry.column(row, child.disk) else { return false };
+        (0..self.geometry.copies()).all(|copy| !self.standings.holds(self.geometry.disk(row, column, copy), child.at))
+    }
+
+    /// What a read did not bring is had another way.
+    fn read_again(&mut self, child: &Child, job: &Job<Task>, out: &mut Vec<Action>) {
+        let unit = u64::from(self.geometry.unit());
+        let (row, within) = (child.at.start.0 / unit, (child.at.start.0 % unit) as u32);
+        let Some(column) = self.geometry.column(row, child.disk) else { return };
+        let first = self.geometry.block(row, column, within);
+        let into = (first.0 - job.spot.at.start.0) as u32;
+        let piece = Piece { row, column, within, blocks: child.at.blocks, into };
+        self.read(child.task, job, &piece, Some(child), out);
+    }
+}
+
+/// So many blocks further.
+pub(super) fn offset(place: Place, blocks: u32) -> Place {
+    match place {
+        Place::Nowhere => Place::Nowhere,
+        Place::Request(id, into) => Place::Request(id, into + blocks),
+        Place::Frame(id, into) => Place::Frame(id, into + blocks),
+    }
+}

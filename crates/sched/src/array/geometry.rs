@@ -1,0 +1,303 @@
+//! Where an array's blocks lie: striping, mirrored stripes, rotated parity (Preemptive RAID scheduling, Section 3.2).
+//!
+//! A *row* is one stripe unit of every disk; a *column* of a row, one of its units of data. Parity is left-symmetric: in row
+//! r of N disks on disk N − 1 − (r mod N), with the columns on the disks after it.
+
+use block::{DiskId, Extent, Lbn};
+
+/// The most disks of an array.
+pub const MOST_DISKS: u16 = 512;
+/// The most disks of an array with parity.
+pub const MOST_WITH_PARITY: u16 = 64;
+
+/// How an array keeps its data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// RAID 0: once.
+    Striped,
+    /// RAID 0/1: so many copies of every stripe.
+    Mirrored {
+        /// At least 2.
+        copies: u16,
+    },
+    /// RAID 5: with the parity of each row.
+    Parity,
+}
+
+/// The arithmetic of an array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Geometry {
+    level: Level,
+    disks: u16,
+    /// Blocks of a stripe unit.
+    unit: u32,
+    rows: u64,
+}
+
+/// A part of an extent that lies in one unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// The row it lies in.
+    pub row: u64,
+    /// The column.
+    pub column: u16,
+    /// Blocks from the beginning of the unit.
+    pub within: u32,
+    /// How many blocks.
+    pub blocks: u32,
+    /// Blocks from the beginning of the extent.
+    pub into: u32,
+}
+
+impl Geometry {
+    /// An array of so many disks of at least `each` blocks, in stripe units of `unit` blocks. What is left of a disk after its
+    /// last whole unit is not used.
+    ///
+    /// # Errors
+    /// What is wrong, and the mend.
+    pub fn new(level: Level, disks: u16, unit: u32, each: u64) -> Result<Geometry, (String, String)> {
+        let fault = |what: String, mend: &str| Err((what, mend.into()));
+        if disks == 0 || disks > MOST_DISKS {
+            return fault(format!("an array of {disks} disks"), "give from 1 to 512");
+        }
+        match level {
+            Level::Striped => {}
+            Level::Mirrored { copies } if copies < 2 => {
+                return fault(format!("copies = {copies}"), "give 2 or more, or level = \"0\"");
+            }
+            Level::Mirrored { copies } if !disks.is_multiple_of(copies) => {
+                let what = format!("{copies} copies do not divide {disks} disks");
+                return fault(what, "give a number of disks that is a multiple of `copies`");
+            }
+            Level::Parity if !(3..=MOST_WITH_PARITY).contains(&disks) => {
+                return fault(format!("RAID 5 of {disks} disks"), "give from 3 to 64 disks, or another level");
+            }
+            Level::Mirrored { .. } | Level::Parity => {}
+        }
+        if unit == 0 {
+            return fault("a stripe of no blocks".into(), "give a size such as 64KiB");
+        }
+        let rows = each / u64::from(unit);
+        if rows == 0 {
+            let what = format!("a stripe unit of {unit} blocks on disks of {each}");
+            return fault(what, "give a stripe no larger than a disk");
+        }
+        Ok(Geometry { level, disks, unit, rows })
+    }
+
+    /// How it keeps its data.
+    #[must_use]
+    pub fn level(&self) -> Level {
+        self.level
+    }
+
+    /// Disks, without spares.
+    #[must_use]
+    pub fn disks(&self) -> u16 {
+        self.disks
+    }
+
+    /// Blocks of a stripe unit.
+    #[must_use]
+    pub fn unit(&self) -> u32 {
+        self.unit
+    }
+
+    /// Units of a disk.
+    #[must_use]
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// Copies of a block; 1 with parity.
+    #[must_use]
+    pub fn copies(&self) -> u16 {
+        if let Level::Mirrored { copies } = self.level { copies } else { 1 }
+    }
+
+    /// Units of data in a row.
+    #[must_use]
+    pub fn columns(&self) -> u16 {
+        match self.level {
+            Level::Striped => self.disks,
+            Level::Mirrored { copies } => self.disks / copies,
+            Level::Parity => self.disks - 1,
+        }
+    }
+
+    /// Its capacity in blocks.
+    #[must_use]
+    pub fn blocks(&self) -> u64 {
+        self.rows * u64::from(self.columns()) * u64::from(self.unit)
+    }
+
+    /// The disk with a copy of a column.
+    #[must_use]
+    pub fn disk(&self, row: u64, column: u16, copy: u16) -> DiskId {
+        DiskId(match self.level {
+            Level::Striped | Level::Mirrored { .. } => column + copy * self.columns(),
+            Level::Parity => (self.parity(row).0 + 1 + column) % self.disks,
+        })
+    }
+
+    /// The disk with the parity of a row.
+    #[must_use]
+    pub fn parity(&self, row: u64) -> DiskId {
+        DiskId(self.disks - 1 - (row % u64::from(self.disks)) as u16)
+    }
+
+    /// The column of a row that lies on a disk; with parity on it, none.
+    #[must_use]
+    pub fn column(&self, row: u64, disk: DiskId) -> Option<u16> {
+        match self.level {
+            Level::Striped | Level::Mirrored { .. } => Some(disk.0 % self.columns()),
+            Level::Parity => (disk.0 + self.disks - self.parity(row).0 - 1 + self.disks)
+                .checked_rem(self.disks)
+                .filter(|column| *column < self.columns()),
+        }
+    }
+
+    /// A part of a row's units, on any of their disks.
+    #[must_use]
+    pub fn on_disk(&self, row: u64, within: u32, blocks: u32) -> Extent {
+        Extent::new(row * u64::from(self.unit) + u64::from(within), blocks)
+    }
+
+    /// The array's block there.
+    #[must_use]
+    pub fn block(&self, row: u64, column: u16, within: u32) -> Lbn {
+        let stripe = row * u64::from(self.columns()) + u64::from(column);
+        Lbn(stripe * u64::from(self.unit) + u64::from(within))
+    }
+
+    /// The parts of an extent, in its order.
+    pub fn pieces(&self, at: Extent) -> impl Iterator<Item = Piece> + use<> {
+        let (unit, columns) = (u64::from(self.unit), u64::from(self.columns()));
+        let mut into = 0;
+        std::iter::from_fn(move || {
+            let left = at.blocks - into;
+            if left == 0 {
+                return None;
+            }
+            let block = at.start.0 + u64::from(into);
+            let (stripe, within) = (block / unit, block % unit);
+            let blocks = u64::from(left).min(unit - within) as u32;
+            let piece =
+                Piece { row: stripe / columns, column: (stripe % columns) as u16, within: within as u32, blocks, into };
+            into += blocks;
+            Some(piece)
+        })
+    }
+
+    /// What a request on `at` must not meet with one that writes: with parity, the rows of the units it touches, as blocks of
+    /// a disk, since who writes one column changes what another is read by when it is missing; else its blocks.
+    #[must_use]
+    pub fn guarded(&self, at: Extent) -> Extent {
+        if self.level != Level::Parity || at.blocks == 0 {
+            return at;
+        }
+        let first = self.pieces(at).next().map_or(0, |piece| piece.row);
+        let last = Extent { start: Lbn(at.end().0 - 1), blocks: 1 };
+        let last = self.pieces(last).next().map_or(first, |piece| piece.row);
+        let within = self.pieces(at).filter(|_| first == last);
+        let (low, high) = within
+            .fold((self.unit, 0), |(low, high), piece| (low.min(piece.within), high.max(piece.within + piece.blocks)));
+        let (low, high) = if first == last { (low, high) } else { (0, self.unit) };
+        let rows = (last - first) as u32;
+        Extent { blocks: rows * self.unit + high - low, ..self.on_disk(first, low, 0) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    fn geometries() -> Vec<Geometry> {
+        let mut all = Vec::new();
+        for disks in 1..=9 {
+            for unit in [1, 3, 8] {
+                for level in
+                    [Level::Striped, Level::Mirrored { copies: 2 }, Level::Mirrored { copies: 3 }, Level::Parity]
+                {
+                    all.extend(Geometry::new(level, disks, unit, 40).ok());
+                }
+            }
+        }
+        assert!(all.len() > 50);
+        all
+    }
+
+    #[test]
+    fn every_block_has_places_of_its_own() {
+        for it in geometries() {
+            let mut taken = BTreeSet::new();
+            for block in 0..it.blocks() {
+                let piece = it.pieces(Extent::new(block, 1)).next().unwrap();
+                assert_eq!(it.block(piece.row, piece.column, piece.within), Lbn(block));
+                let at = it.on_disk(piece.row, piece.within, 1);
+                for copy in 0..it.copies() {
+                    let disk = it.disk(piece.row, piece.column, copy);
+                    assert!(disk.0 < it.disks() && at.end().0 <= 40, "{it:?}");
+                    assert_eq!(it.column(piece.row, disk), Some(piece.column), "{it:?}");
+                    assert!(taken.insert((disk, at.start)), "{it:?}: {block} lies on another");
+                }
+                if it.level() == Level::Parity {
+                    assert_eq!(it.column(piece.row, it.parity(piece.row)), None);
+                    taken.insert((it.parity(piece.row), at.start));
+                }
+            }
+            assert_eq!(taken.len() as u64, u64::from(it.disks()) * it.rows() * u64::from(it.unit()));
+        }
+    }
+
+    #[test]
+    fn pieces_are_the_extent_in_its_order() {
+        for it in geometries() {
+            for start in 0..it.blocks().min(30) {
+                let at = Extent::new(start, (it.blocks() - start).min(25) as u32);
+                let mut next = 0;
+                for piece in it.pieces(at) {
+                    assert_eq!(piece.into, next);
+                    assert_eq!(it.block(piece.row, piece.column, piece.within).0, start + u64::from(next));
+                    assert!(piece.within + piece.blocks <= it.unit());
+                    next += piece.blocks;
+                }
+                assert_eq!(next, at.blocks);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_guarded_meets_where_a_row_s_columns_meet() {
+        for it in geometries().into_iter().filter(|it| it.level() == Level::Parity) {
+            let rows = |at: Extent| -> BTreeSet<u64> {
+                let blocks = (at.start.0..at.end().0).map(|block| it.pieces(Extent::new(block, 1)).next().unwrap());
+                blocks.map(|piece| it.on_disk(piece.row, piece.within, 1).start.0).collect()
+            };
+            for start in 0..it.blocks().min(40) {
+                for blocks in 1..20.min(it.blocks() - start) as u32 {
+                    let at = Extent::new(start, blocks);
+                    let guarded = it.guarded(at);
+                    let (low, high) = (guarded.start.0, guarded.end().0);
+                    assert!(rows(at).iter().all(|block| (low..high).contains(block)), "{it:?} {at:?} {guarded:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn an_array_that_cannot_be_is_refused() {
+        for (level, disks, unit, each, what) in [
+            (Level::Striped, 0, 8, 100, "0 disks"),
+            (Level::Mirrored { copies: 1 }, 4, 8, 100, "copies = 1"),
+            (Level::Mirrored { copies: 3 }, 4, 8, 100, "do not divide"),
+            (Level::Parity, 2, 8, 100, "RAID 5 of 2"),
+            (Level::Striped, 2, 0, 100, "no blocks"),
+            (Level::Striped, 2, 101, 100, "101 blocks on disks of 100"),
+        ] {
+            let (found, _) = Geometry::new(level, disks, unit, each).unwrap_err();
+            assert!(found.contains(what), "{found}");
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Reads that go on at another copy (Preemptive RAID scheduling, Sections 2.3 and 2.4).
+
+use super::Array;
+use super::children::{Child, Owner, Post, offset};
+use crate::predict::Predictor;
+use block::{DiskId, Extent, Lbn, Op, Span};
+use std::cmp::Reverse;
+
+/// What is not worth moving has fewer blocks: 64 KiB.
+const LEAST_MOVED: u32 = 128;
+/// Places at which another disk may take over that are looked at.
+const PLACES: u32 = 64;
+/// Steps that the disk keeps at least: what is under way, and the next.
+const EARLIEST: u32 = 2;
+
+/// Whether what a disk was interrupted in goes on elsewhere.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Migration {
+    /// No: it waits where it was.
+    #[default]
+    Never,
+    /// What is left of an interrupted read joins the queue of the disk that is thought to be done first.
+    Remainder,
+    /// A read whose disk another request comes to goes on at a disk that lies idle, from where that can take over without
+    /// delaying it (JIT-migration); what is interrupted all the same, as with `Remainder`.
+    Jit,
+}
+
+impl<P: Predictor> Array<P> {
+    /// What is left of a read that was interrupted on a disk goes where it is thought to be done first.
+    pub(super) fn interrupted(&mut self, disk: DiskId) {
+        let Some(request) = self.disks[usize::from(disk.0)].take_interrupted() else { return };
+        let Some(child) = self.children.get(request.0).copied() else { return };
+        let (Migration::Remainder | Migration::Jit, Op::Read) = (self.plan.migration, child.op) else { return };
+        let Some(to) = self.others(&child).into_iter().min_by_key(|disk| self.loads[usize::from(disk.0)]) else {
+            return;
+        };
+        if self.loads[usize::from(to.0)] + self.positioning >= self.loads[usize::from(disk.0)] {
+            return;
+        }
+        let Some(done) = self.disks[usize::from(disk.0)].give_up(request) else { return };
+        self.go_on(&child, done, child.at.blocks - done, to);
+        self.children.remove(request.0);
+        self.unload(&child);
+        match child.owner {
+            Owner::Task => self.tasks.get_mut(child.task).into_iter().for_each(|job| job.spot.left -= 1),
+            Owner::Update(update) => self.updates.get_mut(update).into_iter().for_each(|update| update.left -= 1),
+        }
+    }
+
+    /// The sound disks with another copy of what a child reads.
+    fn others(&self, child: &Child) -> Vec<DiskId> {
+        let row = child.at.start.0 / u64::from(self.geometry.unit());
+        let Some(column) = self.geometry.column(row, child.disk) else { return Vec::new() };
+        let copies = (0..self.geometry.copies()).map(|copy| self.geometry.disk(row, column, copy));
+        copies.filter(|disk| *disk != child.disk && self.standings.holds(*disk, child.at)).collect()
+    }
+
+    /// Another disk goes on with a child, from `from` on for so many blocks.
+    fn go_on(&mut self, child: &Child, from: u32, blocks: u32, to: DiskId) {
+        let at = Extent { start: Lbn(child.at.start.0 + u64::from(from)), blocks };
+        self.moved += 1;
+        let id = self.child(Child { disk: to, at, place: offset(child.place, from), ..*child });
+        match self.plan.delay {
+            Span::ZERO => self.posts.push_back(Post::Submit(id)),
+            delay => self.later.push(Reverse((self.now + delay, id))),
+        }
+    }
+
+    /// A request comes to a disk: what that reads may go on elsewhere.
+    pub(super) fn make_way(&mut self, disk: DiskId) {
+        if self.plan.migration != Migration::Jit {
+            return;
+        }
+        let Some((request, rest)) = self.disks[usize::from(disk.0)].streaming() else { return };
+        let Some(child) = self.children.get(request.0).copied() else { return };
+        let idle = |disk: &DiskId| self.loads[usize::from(disk.0)] == Span::ZERO;
+        let Some((kept, to)) = self.others(&child).into_iter().filter(idle).find_map(|to| {
+            let kept = self.takes_over(disk, to, rest)?;
+            Some((kept, to))
+        }) else {
+            return;
+        };
+        let done = (rest.start.0 - child.at.start.0) as u32;
+        self.disks[usize::from(disk.0)].cut(request, done + kept);
+        if let Some(child) = self.children.get_mut(request.0) {
+            child.at.blocks = done + kept;
+        }
+        self.go_on(&child, done + kept, rest.blocks - kept, to);
+    }
+
+    /// After how many blocks of what a disk reads another can go on in time, the fewest; nothing if there is no such place.
+    fn takes_over(&self, disk: DiskId, to: DiskId, rest: Extent) -> Option<u32> {
+        let (ours, theirs) = (&self.disks[usize::from(disk.0)], &self.disks[usize::from(to.0)].belief);
+        let step = (rest.blocks / PLACES).max(ours.chunk()?);
+        let asked = self.now + self.plan.delay;
+        (EARLIEST..).map(|i| i * step).take_while(|kept| kept + LEAST_MOVED <= rest.blocks).find(|kept| {
+            let here = ours.transfer(Extent { blocks: *kept, ..rest });
+            let at = Extent { start: Lbn(rest.start.0 + u64::from(*kept)), blocks: rest.blocks - kept };
+            let way = theirs.approach(asked, at, theirs.spot(at), false);
+            way.is_some_and(|way| self.plan.delay + way.travel + way.wait <= here)
+        })
+    }
+}

@@ -1,0 +1,517 @@
+//! The core of an array: requests (external I/O) become internal ones on its disks, each of which a core of its own serves
+//! (Preemptive RAID scheduling, Section 3.2).
+//!
+//! A request is a *task*. What it needs of a disk is a *child*: an internal request that lies in one stripe unit. With parity,
+//! what a task needs of a row is an update: children that read, sums of parity, children that write. Tasks that
+//! meet keep their order here; the disks need not know of one another.
+
+mod buffer;
+mod children;
+mod geometry;
+mod migration;
+mod parity;
+mod placement;
+mod standing;
+
+pub use buffer::Fill;
+pub use geometry::{Geometry, Level, MOST_DISKS, MOST_WITH_PARITY, Piece};
+pub use migration::Migration;
+pub use placement::Placement;
+
+use crate::core::Core;
+use crate::event::{Action, Health, Input};
+use crate::job::State;
+use crate::overlap::{self, Overlap};
+use crate::plan::Rules;
+use crate::predict::Predictor;
+use crate::slab::Slab;
+use crate::tally::Tally;
+use crate::world::Scheduler;
+use crate::{Job, JobId, Jobs};
+use block::{Change, DiskId, Ending, Extent, Op, Place, Request, RequestId, Span, Time};
+use buffer::Buffer;
+use children::{Child, Owner, Post, offset};
+use parity::Update;
+use standing::Standings;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+const EIO: i32 = 5;
+const EINVAL: i32 = 22;
+const ECANCELED: i32 = 125;
+
+/// Times that what is in the write buffer is tried to be written again.
+const MOST_TRIES: u8 = 16;
+
+/// Parts of a read that is split have at least so many blocks: 64 KiB.
+const LEAST_PART: u32 = 128;
+
+/// What an array does with its tasks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ArrayPlan {
+    /// Which copy is read.
+    pub placement: Placement,
+    /// Blocks of its non-volatile write buffer; 0: none.
+    pub buffer: u64,
+    /// Whether what was buffered stays so only until its disks have taken it, though their memory forgets.
+    pub trusting: bool,
+    /// Whether reads go on at another copy.
+    pub migration: Migration,
+    /// How long a message from one disk to another takes.
+    pub delay: Span,
+}
+
+/// What is kept of a request.
+#[derive(Clone, Copy, Debug)]
+struct Task {
+    /// Its blocks.
+    at: Extent,
+    /// Where its bytes are.
+    base: Place,
+    /// Children and updates of it that have not ended.
+    left: u32,
+    /// How it ends, if not well.
+    trouble: Option<Ending>,
+    /// Whether it keeps its order with others of its rows.
+    by_rows: bool,
+    /// Whether a disk did not bring what it was asked for, which can be had from the rest of its row.
+    again: bool,
+    /// Whether a command of it was issued.
+    begun: bool,
+    /// The frame of the write buffer that its bytes are in; then nobody waits for it.
+    buffered: Option<u32>,
+    /// Times that writing it out of the buffer failed.
+    tries: u8,
+}
+
+/// The scheduling core of an array of disks.
+pub struct Array<P: Predictor> {
+    geometry: Geometry,
+    plan: ArrayPlan,
+    rules: Rules,
+    disks: Vec<Core<P>>,
+    standings: Standings,
+    /// What the children of each disk are thought to take.
+    loads: Vec<Span>,
+    /// Positioning on average.
+    positioning: Span,
+    /// Whose turn it is to be read.
+    turn: u16,
+    /// Tasks it keeps at most.
+    limit: u32,
+    now: Time,
+    tasks: Jobs<Task>,
+    overlap: Overlap,
+    /// With parity: tasks that write, repair, or read what is missing, by the rows they touch, as blocks of a disk.
+    rows: Overlap,
+    sequence: u64,
+    children: Slab<Child>,
+    updates: Slab<Update>,
+    buffer: Option<Buffer>,
+    posts: VecDeque<Post>,
+    /// Children whose disks are told of them later, and when.
+    later: BinaryHeap<Reverse<(Time, u32)>>,
+    /// Reads that went on at another disk.
+    moved: u64,
+    /// Tasks that failed because no disk holds what they need.
+    lost: u64,
+    told: Vec<Action>,
+}
+
+impl<P: Predictor> Array<P> {
+    /// An array of these disks, in their order, that keeps at most `limit` requests. The caller guarantees that there are as
+    /// many as the geometry has, none smaller than it needs, and that they bound nothing themselves.
+    #[must_use]
+    pub fn new(geometry: Geometry, plan: ArrayPlan, rules: Rules, limit: u32, disks: Vec<Core<P>>) -> Array<P> {
+        debug_assert_eq!(usize::from(geometry.disks()), disks.len());
+        Array {
+            geometry,
+            plan,
+            rules,
+            standings: Standings::new(geometry.disks(), geometry.rows() * u64::from(geometry.unit())),
+            loads: vec![Span::ZERO; disks.len()],
+            positioning: disks.first().map_or(Span::ZERO, placement::positioning),
+            disks,
+            turn: 0,
+            limit,
+            now: Time::ZERO,
+            tasks: Jobs::new(),
+            overlap: Overlap::new(),
+            rows: Overlap::watching(),
+            sequence: 0,
+            children: Slab::default(),
+            updates: Slab::default(),
+            buffer: (plan.buffer > 0).then(|| Buffer::new(plan.buffer)),
+            posts: VecDeque::new(),
+            later: BinaryHeap::new(),
+            moved: 0,
+            lost: 0,
+            told: Vec::new(),
+        }
+    }
+
+    /// Its disks.
+    #[must_use]
+    pub fn disks(&self) -> &[Core<P>] {
+        &self.disks
+    }
+
+    /// Reads that went on at another disk.
+    #[must_use]
+    pub fn moved(&self) -> u64 {
+        self.moved
+    }
+
+    fn submit(&mut self, now: Time, request: &Request, out: &mut Vec<Action>) {
+        debug_assert!(self.room() > 0, "a request was submitted without room");
+        let sane = request.op == Op::Flush || (request.at.blocks > 0 && request.at.end().0 <= self.geometry.blocks());
+        if !sane {
+            out.push(Action::Finish(request.id, Ending::Failed(EINVAL)));
+            return;
+        }
+        self.sequence += 1;
+        let base = Place::Request(request.id, 0);
+        let job = Job {
+            request: request.id,
+            op: request.op,
+            at: request.at,
+            done: 0,
+            qos: request.qos,
+            arrived: now,
+            sequence: self.sequence,
+            spot: Task {
+                at: request.at,
+                base,
+                left: 0,
+                trouble: None,
+                by_rows: false,
+                again: false,
+                begun: false,
+                buffered: None,
+                tries: 0,
+            },
+            state: State::Queued,
+            first_held: None,
+            next_held: None,
+        };
+        let id = self.tasks.insert(job);
+        if request.op == Op::Flush {
+            return self.start(id, &job, out);
+        }
+        self.overlap.add(id, &job, &self.tasks);
+        if job.op != Op::Read {
+            self.by_rows(id);
+        }
+        let settled =
+            self.buffer.is_some() && (self.answer_from_buffer(id, out) || (job.op.writes() && self.admit(id, out)));
+        if !settled {
+            self.start_or_hold(id, out);
+        }
+    }
+
+    /// Starts a task, or has it wait for the last one before it that it meets.
+    fn start_or_hold(&mut self, id: JobId, out: &mut Vec<Action>) {
+        let Some(job) = self.tasks.get(id).copied() else { return };
+        if self.overlap.hold(id, &job, &mut self.tasks) {
+            return;
+        }
+        if !job.spot.by_rows && self.misses(&job) {
+            self.by_rows(id);
+        }
+        let Some(job) = self.tasks.get(id).copied() else { return };
+        if job.spot.by_rows && self.rows.hold_for_served(id, &self.of_rows(&job), &mut self.tasks) {
+            return;
+        }
+        self.start(id, &job, out);
+    }
+
+    /// With parity, from now on a task keeps its order with others of its rows: who writes a column changes what another is
+    /// read by when it is missing.
+    fn by_rows(&mut self, id: JobId) {
+        if self.geometry.level() != Level::Parity {
+            return;
+        }
+        let Some(job) = self.tasks.get_mut(id).filter(|job| !job.spot.by_rows) else { return };
+        job.spot.by_rows = true;
+        let job = *job;
+        let rows = self.of_rows(&job);
+        self.rows.add(id, &rows, &self.tasks);
+    }
+
+    /// A task, with its rows in place of its blocks.
+    fn of_rows(&self, job: &Job<Task>) -> Job<Task> {
+        Job { at: self.geometry.guarded(job.spot.at), ..*job }
+    }
+
+    /// Whether a disk with parity beside it does not hold what a task reads.
+    fn misses(&self, job: &Job<Task>) -> bool {
+        let there = |piece: &Piece| {
+            let at = self.geometry.on_disk(piece.row, piece.within, piece.blocks);
+            self.standings.holds(self.geometry.disk(piece.row, piece.column, 0), at)
+        };
+        self.geometry.level() == Level::Parity
+            && job.op == Op::Read
+            && !self.geometry.pieces(job.spot.at).all(|piece| there(&piece))
+    }
+
+    /// Says what a task needs of the disks.
+    fn start(&mut self, id: JobId, job: &Job<Task>, out: &mut Vec<Action>) {
+        if let Some(job) = self.tasks.get_mut(id) {
+            job.state = State::Serving;
+            job.spot.left = 1;
+        }
+        let geometry = self.geometry;
+        match job.op {
+            Op::Flush => {
+                for disk in (0..geometry.disks()).map(DiskId) {
+                    if self.standings.works(disk) {
+                        self.post(id, Owner::Task, disk, Op::Flush, Extent::default(), Place::Nowhere, 0);
+                    }
+                }
+            }
+            Op::Repair => {
+                for piece in geometry.pieces(job.spot.at) {
+                    self.repair(id, &piece, out);
+                }
+            }
+            Op::Read => {
+                for piece in geometry.pieces(job.spot.at) {
+                    self.read(id, job, &piece, None, out);
+                }
+            }
+            Op::Write { .. } if geometry.level() == Level::Parity => self.write_rows(id, job, out),
+            Op::Write { .. } => {
+                for piece in geometry.pieces(job.spot.at) {
+                    self.write(id, job, &piece);
+                }
+            }
+        }
+        self.done_one(id, out);
+    }
+
+    /// Reads a piece from one of its copies, or from several; after a read that failed, from the next.
+    fn read(&mut self, id: JobId, job: &Job<Task>, piece: &Piece, after: Option<&Child>, out: &mut Vec<Action>) {
+        let at = self.geometry.on_disk(piece.row, piece.within, piece.blocks);
+        let place = offset(job.spot.base, piece.into);
+        if self.geometry.level() == Level::Parity {
+            let disk = self.geometry.disk(piece.row, piece.column, 0);
+            return match self.standings.holds(disk, at) && after.is_none() {
+                true => self.post(id, Owner::Task, disk, Op::Read, at, place, 0),
+                false if job.spot.by_rows => self.read_missing(id, piece, disk, out),
+                false => self.again(id),
+            };
+        }
+        let copies: Vec<DiskId> = (0..self.geometry.copies())
+            .map(|copy| self.geometry.disk(piece.row, piece.column, copy))
+            .filter(|disk| self.standings.holds(*disk, at))
+            .collect();
+        if let Some(child) = after {
+            let tried = child.tried + 1;
+            let next = copies.iter().find(|disk| **disk > child.disk).or(copies.first());
+            return match next.filter(|_| tried < self.geometry.copies()) {
+                Some(disk) => self.post(id, Owner::Task, *disk, Op::Read, at, place, tried),
+                None => self.trouble(id, Ending::Failed(EIO)),
+            };
+        }
+        let parts = match self.rules.class(job.qos.class).splits {
+            true => (piece.blocks / LEAST_PART).clamp(1, copies.len().max(1) as u32),
+            false => 1,
+        };
+        if parts > 1 {
+            for (part, disk) in (0..parts).zip(&copies) {
+                let from = (u64::from(piece.blocks) * u64::from(part) / u64::from(parts)) as u32;
+                let to = (u64::from(piece.blocks) * u64::from(part + 1) / u64::from(parts)) as u32;
+                let at = Extent::new(at.start.0 + u64::from(from), to - from);
+                self.post(id, Owner::Task, *disk, Op::Read, at, offset(place, from), 0);
+            }
+            return;
+        }
+        match self.place(&copies, at) {
+            Some(disk) => self.post(id, Owner::Task, disk, Op::Read, at, place, 0),
+            None => self.trouble(id, Ending::Failed(EIO)),
+        }
+    }
+
+    /// Writes a piece to each of its copies.
+    fn write(&mut self, id: JobId, job: &Job<Task>, piece: &Piece) {
+        let at = self.geometry.on_disk(piece.row, piece.within, piece.blocks);
+        let mut copies = 0;
+        for copy in 0..self.geometry.copies() {
+            let disk = self.geometry.disk(piece.row, piece.column, copy);
+            if self.standings.works(disk) {
+                self.post(id, Owner::Task, disk, job.op, at, offset(job.spot.base, piece.into), 0);
+                copies += u16::from(self.standings.holds(disk, at));
+            }
+        }
+        if copies == 0 {
+            self.trouble(id, Ending::Failed(EIO));
+        }
+    }
+
+    /// A read has to begin again, in order with others of its rows.
+    fn again(&mut self, id: JobId) {
+        if let Some(job) = self.tasks.get_mut(id) {
+            job.spot.again = true;
+        }
+    }
+
+    /// Notes how a task ends, if nothing was noted before.
+    fn trouble(&mut self, id: JobId, how: Ending) {
+        if let Some(job) = self.tasks.get_mut(id) {
+            job.spot.trouble = job.spot.trouble.or(Some(how));
+        }
+    }
+
+    /// One of the things a task waits for has ended.
+    fn done_one(&mut self, id: JobId, out: &mut Vec<Action>) {
+        let Some(job) = self.tasks.get_mut(id) else { return };
+        job.spot.left -= 1;
+        if job.spot.left > 0 {
+            return;
+        }
+        if std::mem::take(&mut job.spot.again) && job.spot.trouble.is_none() {
+            // From the beginning, in order with those that write in its rows.
+            job.state = State::Queued;
+            self.by_rows(id);
+            return self.start_or_hold(id, out);
+        }
+        let ending = job.spot.trouble.take().unwrap_or(Ending::Finished);
+        if ending != Ending::Finished && job.spot.buffered.is_some() && job.spot.tries < MOST_TRIES {
+            // Whoever wrote it believes that it is written.
+            job.spot.tries += 1;
+            let job = *job;
+            return self.start(id, &job, out);
+        }
+        self.end(id, ending, out);
+    }
+
+    fn end(&mut self, id: JobId, ending: Ending, out: &mut Vec<Action>) {
+        let Some(job) = self.tasks.get(id).copied() else { return };
+        if job.op != Op::Flush {
+            self.overlap.remove(&job);
+        }
+        if job.spot.by_rows {
+            self.rows.remove(&self.of_rows(&job));
+        }
+        self.tasks.free(id);
+        self.lost += u64::from(ending == Ending::Failed(EIO));
+        match job.spot.buffered {
+            Some(frame) => {
+                let lost = ending != Ending::Finished;
+                self.drained(frame, job.spot.at.blocks, lost, out);
+            }
+            None => out.push(Action::Finish(job.request, ending)),
+        }
+        let mut held = job.first_held;
+        while let Some(id) = held {
+            let Some(waiting) = self.tasks.get(id).copied() else { break };
+            held = waiting.next_held;
+            self.start_or_hold(id, out);
+        }
+    }
+
+    fn amend(&mut self, request: RequestId, change: Change, out: &mut Vec<Action>) {
+        let Some(id) = self.tasks.find(request) else { return };
+        let Some(job) = self.tasks.get_mut(id) else { return };
+        if let Change::Qos(qos) = change {
+            job.qos = qos;
+        }
+        let job = *job;
+        if change == Change::Cancel {
+            if let State::Held(blocker) = job.state {
+                overlap::let_go(id, blocker, job.next_held, &mut self.tasks);
+                return self.end(id, Ending::Failed(ECANCELED), out);
+            }
+            if self.no_longer_waits(id) {
+                return self.end(id, Ending::Failed(ECANCELED), out);
+            }
+            // With parity half done there is no way back.
+            if job.op.writes() && self.redundant() {
+                return;
+            }
+            self.trouble(id, Ending::Failed(ECANCELED));
+        }
+        let children = self.children.iter().filter(|(_, child)| child.task == id);
+        self.posts.extend(children.map(|(child, _)| Post::Amend(child, change)));
+    }
+
+    /// A disk is of no use any more: what waits for it is had another way.
+    fn fail(&mut self, disk: DiskId) {
+        if !self.standings.fail(disk) {
+            return;
+        }
+        let children = self.children.iter().filter(|(_, child)| child.disk == disk);
+        self.posts.extend(children.map(|(child, _)| Post::Amend(child, Change::Cancel)));
+    }
+}
+
+impl<P: Predictor> Scheduler for Array<P> {
+    fn handle(&mut self, now: Time, input: Input, out: &mut Vec<Action>) {
+        self.now = now;
+        match input {
+            Input::Submit(request) => self.submit(now, &request, out),
+            Input::Done(disk, ..) => self.tell(now, disk, input, out),
+            Input::Amend(request, change) => self.amend(request, change, out),
+            Input::Disk(disk, Health::Failed) => self.fail(disk),
+            Input::Disk(disk, Health::Replaced) => {
+                self.fail(disk);
+                self.settle(now, out);
+                self.standings.replace(disk);
+            }
+            Input::Wake => {
+                while let Some(Reverse((_, child))) = self.later.peek().copied().filter(|Reverse((at, _))| *at <= now) {
+                    self.later.pop();
+                    self.posts.push_back(Post::Submit(child));
+                }
+                for disk in (0..self.geometry.disks()).map(DiskId) {
+                    if self.disks[usize::from(disk.0)].wake_at().is_some_and(|wake| wake <= now) {
+                        self.tell(now, disk, Input::Wake, out);
+                    }
+                }
+            }
+        }
+        self.settle(now, out);
+    }
+
+    fn wake_at(&self) -> Option<Time> {
+        let later = self.later.peek().map(|Reverse((at, _))| *at);
+        self.disks.iter().filter_map(Core::wake_at).chain(later).min()
+    }
+
+    fn room(&self) -> u32 {
+        self.limit - self.tasks.len()
+    }
+
+    fn count_from(&mut self, from: Time) {
+        for disk in &mut self.disks {
+            disk.count_from(from);
+        }
+        if let Some(buffer) = &mut self.buffer {
+            buffer.count_from(from);
+        }
+    }
+
+    fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    fn fill(&self) -> Option<Fill> {
+        self.buffer.as_ref().map(|buffer| buffer.fill.clone())
+    }
+
+    fn tally(&self) -> Option<Tally> {
+        self.disks.iter().filter_map(Core::tally).cloned().reduce(|mut sum, tally| {
+            sum.merge(&tally);
+            sum
+        })
+    }
+
+    fn effort(&self) -> (u64, u64) {
+        self.disks.iter().map(Core::effort).fold((0, 0), |(a, b), (c, d)| (a + c, b + d))
+    }
+
+    fn memory(&self) -> Option<(usize, usize)> {
+        let memories = self.disks.iter().filter_map(|disk| disk.belief().memory());
+        memories.reduce(|(things, bytes), (more, larger)| (things + more, bytes + larger))
+    }
+}

@@ -1,0 +1,61 @@
+//! Which copy is read.
+
+use super::Array;
+use crate::core::Core;
+use crate::predict::Predictor;
+use block::{DiskId, Extent, Lbn, Span, Time};
+
+/// Places that are looked at to find what positioning takes on average.
+const SAMPLES: u64 = 16;
+/// What it takes where that is not known.
+const USUAL: Span = Span(10_000_000);
+
+/// Which copy of what is read is taken; of equals, that of the first disk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Placement {
+    /// That of the disk thought to be done with it first.
+    #[default]
+    LeastFinish,
+    /// Each disk in turn.
+    RoundRobin,
+    /// That of the disk whose arm is thought to be nearest in time.
+    Nearest,
+}
+
+/// What positioning takes on average on a disk that lies still: the way there and half a revolution.
+pub(super) fn positioning<P: Predictor>(disk: &Core<P>) -> Span {
+    let each = disk.caps.blocks / SAMPLES;
+    let ways = (0..SAMPLES).filter_map(|i| {
+        let at = Extent { start: Lbn(i * each), blocks: 1 };
+        let way = disk.belief.approach(Time::ZERO, at, disk.belief.spot(at), false)?;
+        Some(way.travel.0 + way.turn.0 / 2)
+    });
+    let (sum, count) = ways.fold((0, 0), |(sum, count), way| (sum + way, count + 1));
+    sum.checked_div(count).map_or(USUAL, Span)
+}
+
+impl<P: Predictor> Array<P> {
+    /// Of the disks that hold a copy, the one to read.
+    pub(super) fn place(&mut self, copies: &[DiskId], at: Extent) -> Option<DiskId> {
+        match (self.plan.placement, copies) {
+            (_, [] | [_]) => copies.first().copied(),
+            (Placement::RoundRobin, _) => {
+                self.turn = self.turn.wrapping_add(1);
+                copies.get(usize::from(self.turn) % copies.len()).copied()
+            }
+            (Placement::LeastFinish, _) => {
+                let least = |disk: &&DiskId| (self.loads[usize::from(disk.0)], self.away(**disk, at));
+                copies.iter().min_by_key(least).copied()
+            }
+            (Placement::Nearest, _) => copies.iter().min_by_key(|disk| self.away(**disk, at)).copied(),
+        }
+    }
+
+    /// How long a disk's arm is thought to take to a place, were it idle; in the predictor's ticks.
+    fn away(&self, disk: DiskId, at: Extent) -> u64 {
+        let belief = &self.disks[usize::from(disk.0)].belief;
+        let (head, _) = belief.head(self.now);
+        let spot = belief.spot(at);
+        belief.cost(&head, belief.key(spot), belief.mark(spot), false)
+    }
+}

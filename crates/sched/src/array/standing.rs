@@ -1,0 +1,98 @@
+//! How the disks of an array are: which hold what they should.
+
+use block::{DiskId, Extent};
+use std::collections::BTreeMap;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Standing {
+    Sound,
+    Failed,
+    /// An empty one that has been filled up to a block, and with these extents beyond it, by their first blocks.
+    Filling {
+        until: u64,
+        beyond: BTreeMap<u64, u64>,
+    },
+}
+
+/// The standing of each disk.
+#[derive(Clone, Debug)]
+pub(super) struct Standings {
+    disks: Vec<Standing>,
+    /// The how manieth each is, in its place.
+    generations: Vec<u32>,
+    /// Blocks of a disk that are used.
+    used: u64,
+}
+
+impl Standings {
+    pub(super) fn new(disks: u16, used: u64) -> Standings {
+        Standings { disks: vec![Standing::Sound; disks.into()], generations: vec![0; disks.into()], used }
+    }
+
+    /// Whether a disk takes commands.
+    pub(super) fn works(&self, disk: DiskId) -> bool {
+        self.disks[usize::from(disk.0)] != Standing::Failed
+    }
+
+    /// Whether a disk holds what it should there.
+    pub(super) fn holds(&self, disk: DiskId, at: Extent) -> bool {
+        match &self.disks[usize::from(disk.0)] {
+            Standing::Sound => true,
+            Standing::Failed => false,
+            Standing::Filling { until, .. } => at.end().0 <= *until,
+        }
+    }
+
+    /// The how manieth disk is in this place.
+    pub(super) fn generation(&self, disk: DiskId) -> u32 {
+        self.generations[usize::from(disk.0)]
+    }
+
+    /// A disk fails; false if it had.
+    pub(super) fn fail(&mut self, disk: DiskId) -> bool {
+        std::mem::replace(&mut self.disks[usize::from(disk.0)], Standing::Failed) != Standing::Failed
+    }
+
+    /// An empty disk takes its place.
+    pub(super) fn replace(&mut self, disk: DiskId) {
+        self.disks[usize::from(disk.0)] = Standing::Filling { until: 0, beyond: BTreeMap::new() };
+        self.generations[usize::from(disk.0)] += 1;
+    }
+
+    /// A disk now holds what it should there.
+    pub(super) fn filled(&mut self, disk: DiskId, at: Extent) {
+        let standing = &mut self.disks[usize::from(disk.0)];
+        let Standing::Filling { until, beyond } = standing else { return };
+        beyond.insert(at.start.0, at.end().0);
+        while let Some((start, end)) = beyond.first_key_value().map(|(start, end)| (*start, *end))
+            && start <= *until
+        {
+            beyond.remove(&start);
+            *until = end.max(*until);
+        }
+        if *until >= self.used {
+            *standing = Standing::Sound;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_disk_is_sound_once_all_of_it_was_filled() {
+        let mut standings = Standings::new(2, 100);
+        let (disk, at) = (DiskId(1), Extent::new);
+        assert!(standings.fail(disk) && !standings.fail(disk) && !standings.works(disk));
+        standings.replace(disk);
+        assert!(standings.works(disk) && !standings.holds(disk, at(0, 1)));
+        standings.filled(disk, at(50, 50));
+        assert!(!standings.holds(disk, at(50, 50)), "only what lies before all that is missing counts");
+        standings.filled(disk, at(0, 20));
+        assert!(standings.holds(disk, at(0, 20)) && !standings.holds(disk, at(10, 11)));
+        standings.filled(disk, at(20, 30));
+        assert!(standings.holds(disk, at(0, 100)) && standings.holds(disk, at(90, 1000)), "it is sound");
+        assert!(standings.holds(DiskId(0), at(0, 100)));
+    }
+}

@@ -1,0 +1,51 @@
+//! Numbered slots that are used again.
+
+#[derive(Clone, Debug)]
+pub(crate) struct Slab<T> {
+    slots: Vec<Option<T>>,
+    free: Vec<u32>,
+}
+
+impl<T> Default for Slab<T> {
+    fn default() -> Slab<T> {
+        Slab { slots: Vec::new(), free: Vec::new() }
+    }
+}
+
+impl<T> Slab<T> {
+    pub(crate) fn insert(&mut self, it: T) -> u32 {
+        if let Some(slot) = self.free.pop() {
+            self.slots[slot as usize] = Some(it);
+            return slot;
+        }
+        self.slots.push(Some(it));
+        self.slots.len() as u32 - 1
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, slot: u32) -> Option<&T> {
+        self.slots.get(slot as usize)?.as_ref()
+    }
+
+    #[inline]
+    pub(crate) fn get_mut(&mut self, slot: u32) -> Option<&mut T> {
+        self.slots.get_mut(slot as usize)?.as_mut()
+    }
+
+    /// Frees a slot; what was in it.
+    pub(crate) fn remove(&mut self, slot: u32) -> Option<T> {
+        let it = self.slots.get_mut(slot as usize)?.take();
+        if it.is_some() {
+            self.free.push(slot);
+        }
+        it
+    }
+
+    pub(crate) fn len(&self) -> u32 {
+        (self.slots.len() - self.free.len()) as u32
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
+        self.slots.iter().enumerate().filter_map(|(slot, it)| Some((slot as u32, it.as_ref()?)))
+    }
+}

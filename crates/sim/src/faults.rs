@@ -1,0 +1,412 @@
+//! The world of faults: disks with contents, which fail at any instant, and clients who know what they wrote.
+//!
+//! A block holds one number. Commands take random times and come back in any order; what they do happens when they come back.
+//! A disk that dies does what it had taken, or a part of it, or nothing. Every read is compared with what was last written
+//! when it was submitted; at the end so is all that the disks hold.
+
+use block::{Caps, Command, DiskId, Ending, Extent, Op, Outcome, Place, Qos, Request, RequestId, Tag, Time, Verb};
+use load::Draw;
+use sched::array::{Geometry, Level};
+use sched::{Action, Health, Input, World};
+use std::collections::{BTreeMap, BTreeSet};
+
+const EIO: i32 = 5;
+const ECANCELED: i32 = 125;
+
+/// What is to happen.
+#[derive(Clone, Copy, Debug)]
+pub struct Script {
+    /// Where all that is random comes from.
+    pub seed: u64,
+    /// Requests in all.
+    pub requests: u32,
+    /// Outstanding at most.
+    pub together: u32,
+    /// Blocks of a request at most.
+    pub longest: u32,
+    /// The disk that fails, and when.
+    pub fails: Option<(DiskId, Time)>,
+    /// Whether the core is told, or finds out.
+    pub told: bool,
+    /// Whether an empty disk takes its place, and all of the array is repaired.
+    pub replaced: bool,
+    /// One of so many reads from a disk fails; 0: none.
+    pub misread: u64,
+    /// One of so many requests is cancelled, or its QoS changed.
+    pub amended: u64,
+}
+
+/// What came about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tale {
+    /// Requests that ended well.
+    pub finished: u32,
+    /// That failed.
+    pub failed: u32,
+    /// That were dropped at their deadline.
+    pub dropped: u32,
+    /// Blocks read whose content was known and right.
+    pub checked: u64,
+    /// Commands issued.
+    pub commands: u64,
+    /// Reads that went on at another disk, where the core tells.
+    pub moved: u64,
+}
+
+struct Disk {
+    /// What the blocks hold.
+    holds: Vec<u64>,
+    dead: bool,
+    /// Whether what is in flight still counts.
+    flying: Vec<Option<(Time, Command, bool)>>,
+}
+
+#[derive(Clone, Debug)]
+struct Outstanding {
+    request: Request,
+    /// Its bytes: what is written, or what was read.
+    memory: Vec<u64>,
+    /// Of a read, who had written each block last when it was submitted; of a write, itself.
+    writers: Vec<u32>,
+    cancelled: bool,
+}
+
+/// The world.
+pub struct Faults {
+    geometry: Geometry,
+    script: Script,
+    draw: Draw,
+    disks: Vec<Disk>,
+    frames: BTreeMap<u32, Vec<u64>>,
+    outstanding: Vec<Option<Outstanding>>,
+    now: Time,
+    due: Time,
+    submitted: u32,
+    /// Who wrote each block last; nobody: 0.
+    writers: Vec<u32>,
+    /// Writes that did not end well: what they leave is not known.
+    unsure: BTreeSet<u32>,
+    announced: bool,
+    replaced: bool,
+    /// Up to where repairs were asked for.
+    repaired: u64,
+    failed_repairs: u32,
+    to_amend: Option<RequestId>,
+    tale: Tale,
+}
+
+/// What a write leaves in a block.
+fn content(writer: u32, block: u64) -> u64 {
+    if writer == 0 { 0 } else { (u64::from(writer) << 32 | block).wrapping_mul(0x9E37_79B9_7F4A_7C15) }
+}
+
+impl Faults {
+    /// The disks of an array, empty, each of these capabilities.
+    #[must_use]
+    pub fn new(geometry: Geometry, caps: Caps, script: Script) -> Faults {
+        let disk =
+            || Disk { holds: vec![0; caps.blocks as usize], dead: false, flying: vec![None; usize::from(caps.depth)] };
+        Faults {
+            geometry,
+            script,
+            draw: Draw::new(script.seed, 0),
+            disks: (0..geometry.disks()).map(|_| disk()).collect(),
+            frames: BTreeMap::new(),
+            outstanding: vec![None; script.together as usize],
+            now: Time::ZERO,
+            due: Time::ZERO,
+            submitted: 0,
+            writers: vec![0; geometry.blocks() as usize],
+            unsure: BTreeSet::new(),
+            announced: false,
+            replaced: false,
+            repaired: 0,
+            failed_repairs: 0,
+            to_amend: None,
+            tale: Tale::default(),
+        }
+    }
+
+    /// Compares all that the disks hold with what was written, and tells what came about.
+    ///
+    /// # Panics
+    /// When a block is not what was last written, or parity or a copy does not agree.
+    #[must_use]
+    pub fn finish(mut self) -> Tale {
+        if let Some((disk, _)) = self.script.fails.filter(|_| self.replaced && self.failed_repairs > 0) {
+            self.disks[usize::from(disk.0)].dead = true;
+        }
+        let left = self.outstanding.iter().flatten().next();
+        assert!(left.is_none(), "seed {}: {left:?} never ended", self.script.seed);
+        for (block, writer) in (0..).zip(&self.writers) {
+            if self.unsure.contains(writer) {
+                continue;
+            }
+            if let Some(held) = self.held(block) {
+                assert_eq!(held, content(*writer, block), "seed {}: block {block} at the end", self.script.seed);
+            }
+        }
+        self.agree();
+        self.tale
+    }
+
+    /// What the array holds, from whichever disks there are.
+    fn held(&self, block: u64) -> Option<u64> {
+        let piece = self.geometry.pieces(Extent::new(block, 1)).next()?;
+        let at = self.geometry.on_disk(piece.row, piece.within, 1).start.0 as usize;
+        let of =
+            |disk: DiskId| (!self.disks[usize::from(disk.0)].dead).then(|| self.disks[usize::from(disk.0)].holds[at]);
+        let copies = (0..self.geometry.copies()).map(|copy| self.geometry.disk(piece.row, piece.column, copy));
+        let held = copies.clone().find_map(of);
+        if self.geometry.level() != Level::Parity || held.is_some() {
+            return held;
+        }
+        let missing = self.geometry.disk(piece.row, piece.column, 0);
+        (0..self.geometry.disks())
+            .map(DiskId)
+            .filter(|disk| *disk != missing)
+            .try_fold(0, |sum, disk| Some(sum ^ of(disk)?))
+    }
+
+    /// With all disks there, copies and parity agree wherever it is known who wrote last.
+    fn agree(&self) {
+        if self.disks.iter().any(|disk| disk.dead) {
+            return;
+        }
+        for row in 0..self.geometry.rows() {
+            for within in 0..self.geometry.unit() {
+                let blocks = (0..self.geometry.columns()).map(|column| self.geometry.block(row, column, within));
+                let sure = |block: block::Lbn| !self.unsure.contains(&self.writers[block.0 as usize]);
+                if !blocks.clone().all(sure) {
+                    continue;
+                }
+                let at = self.geometry.on_disk(row, within, 1).start.0 as usize;
+                let of = |disk: DiskId| self.disks[usize::from(disk.0)].holds[at];
+                if self.geometry.level() == Level::Parity {
+                    let sum = self.disks.iter().fold(0, |sum, disk| sum ^ disk.holds[at]);
+                    assert_eq!(sum, 0, "seed {}: parity of row {row}, block {within}", self.script.seed);
+                }
+                for (column, block) in (0..).zip(blocks) {
+                    for copy in 0..self.geometry.copies() {
+                        let (held, wrote) = (of(self.geometry.disk(row, column, copy)), self.writers[block.0 as usize]);
+                        assert_eq!(
+                            held,
+                            content(wrote, block.0),
+                            "seed {}: copy {copy} of {block:?}",
+                            self.script.seed
+                        );
+                    }
+                }
+            }
+        }
+    }
+
+    fn submission(&mut self) -> Option<Input> {
+        let free = self.outstanding.iter().position(Option::is_none)?;
+        self.submitted += 1;
+        self.due = Time(self.now.0 + self.draw.below(400));
+        let blocks = self.geometry.blocks();
+        let length = 1 + self.draw.below(u64::from(self.script.longest).min(blocks)) as u32;
+        let at = Extent::new(self.draw.below(blocks - u64::from(length) + 1), length);
+        let repairs = self.to_repair() && (self.draw.below(2) == 0 || self.submitted > self.script.requests);
+        let (op, at) = match self.draw.below(20) {
+            _ if repairs => {
+                let at = Extent::new(self.repaired, u64::from(length).min(blocks - self.repaired) as u32);
+                self.repaired = at.end().0;
+                (Op::Repair, at)
+            }
+            0 => (Op::Flush, Extent::default()),
+            1..=10 => (Op::Read, at),
+            _ => (Op::Write { fua: self.draw.below(4) == 0 }, at),
+        };
+        let within = (at.start.0 as usize)..(at.end().0 as usize);
+        let writer = self.submitted;
+        if op.writes() {
+            self.writers[within.clone()].fill(writer);
+        }
+        let fresh = (at.start.0..at.end().0).map(|block| if op.writes() { content(writer, block) } else { u64::MAX });
+        let deadline = (self.draw.below(6) == 0).then(|| Time(self.now.0 + self.draw.below(4000)));
+        let class = self.draw.below(3) as u8;
+        let request = Request { id: RequestId(free as u32), op, at, qos: Qos { class, priority: class, deadline } };
+        if self.script.amended > 0 && self.draw.below(self.script.amended) == 0 {
+            self.to_amend = Some(request.id);
+        }
+        let (memory, writers) = (fresh.collect(), self.writers[within].to_vec());
+        self.outstanding[free] = Some(Outstanding { request, memory, writers, cancelled: false });
+        Some(Input::Submit(request))
+    }
+
+    fn amendment(&mut self, id: RequestId) -> Input {
+        let change = match self.draw.below(2) {
+            0 => block::Change::Cancel,
+            _ => block::Change::Qos(Qos { class: 1, priority: 2, deadline: None }),
+        };
+        if let Some(outstanding) = &mut self.outstanding[id.0 as usize] {
+            outstanding.cancelled |= change == block::Change::Cancel;
+        }
+        Input::Amend(id, change)
+    }
+
+    /// Whether there is more to repair.
+    fn to_repair(&self) -> bool {
+        self.replaced && self.repaired < self.geometry.blocks()
+    }
+
+    /// A disk dies, or an empty one takes its place.
+    fn fate(&mut self, disk: DiskId) -> Input {
+        let it = &mut self.disks[usize::from(disk.0)];
+        if !self.announced {
+            self.announced = true;
+            it.dead = true;
+            it.flying.iter_mut().flatten().for_each(|(.., counts)| *counts = false);
+            return if self.script.told { Input::Disk(disk, Health::Failed) } else { Input::Wake };
+        }
+        self.replaced = true;
+        it.dead = false;
+        it.holds.fill(u64::MAX);
+        it.flying.iter_mut().flatten().for_each(|(.., counts)| *counts = false);
+        Input::Disk(disk, Health::Replaced)
+    }
+
+    /// A place in memory, `blocks` long.
+    fn memory(&mut self, place: Place, blocks: u32) -> &mut [u64] {
+        let (memory, into) = match place {
+            Place::Nowhere => panic!("seed {}: bytes from nowhere", self.script.seed),
+            Place::Request(id, into) => {
+                let slot = self.outstanding[id.0 as usize].as_mut();
+                (&mut slot.expect("the memory of a request that has ended").memory, into)
+            }
+            Place::Frame(id, into) => (self.frames.entry(id.0).or_default(), into),
+        };
+        let end = (into + blocks) as usize;
+        if matches!(place, Place::Frame(..)) && memory.len() < end {
+            memory.resize(end, u64::MAX);
+        }
+        &mut memory[into as usize..end]
+    }
+
+    fn completion(&mut self, disk: DiskId, tag: usize) -> Input {
+        let number = usize::from(disk.0);
+        let (_, command, counts) = self.disks[number].flying[tag].take().expect("it is in flight");
+        let dead = !counts || self.disks[number].dead;
+        let misread =
+            self.script.misread > 0 && command.verb == Verb::Read && self.draw.below(self.script.misread) == 0;
+        let all = command.at.blocks;
+        // What a dying disk has done of it nobody knows.
+        let done = if dead { self.draw.below(u64::from(all) + 1) as u32 } else { all };
+        let at = command.at.start.0 as usize..command.at.start.0 as usize + done as usize;
+        match command.verb {
+            // What was meant for a disk that is gone does nothing to the one in its place.
+            _ if dead && self.replaced => {}
+            Verb::Read if !misread => {
+                let held = self.disks[number].holds[at].to_vec();
+                self.memory(command.place, done).copy_from_slice(&held);
+            }
+            Verb::Write { .. } => {
+                let given = self.memory(command.place, done).to_vec();
+                self.disks[number].holds[at].copy_from_slice(&given);
+            }
+            _ => {}
+        }
+        let outcome = if dead || misread { Outcome::Failed(EIO) } else { Outcome::Ok };
+        Input::Done(disk, Tag(tag as u32), self.now, outcome)
+    }
+
+    /// Whether more may be lost than the array can bear.
+    fn may_lose(&self) -> bool {
+        let dead = self.announced;
+        match self.geometry.level() {
+            Level::Striped => dead || self.script.misread > 0,
+            Level::Mirrored { .. } | Level::Parity => self.script.misread > 0,
+        }
+    }
+
+    fn ended(&mut self, id: RequestId, how: Ending) {
+        let seed = self.script.seed;
+        let slot = self.outstanding[id.0 as usize].take();
+        let Some(it) = slot else { panic!("seed {seed}: {id:?} ended twice") };
+        match how {
+            Ending::Finished => self.tale.finished += 1,
+            Ending::Dropped => self.tale.dropped += 1,
+            Ending::Failed(_) => self.tale.failed += 1,
+        }
+        match how {
+            Ending::Finished if it.request.op == Op::Read => {
+                let start = it.request.at.start.0;
+                for ((block, read), writer) in (start..).zip(&it.memory).zip(&it.writers) {
+                    if !self.unsure.contains(writer) {
+                        assert_eq!(*read, content(*writer, block), "seed {seed}: block {block} of {:?}", it.request);
+                        self.tale.checked += 1;
+                    }
+                }
+            }
+            Ending::Finished => {}
+            Ending::Dropped => assert!(it.request.qos.deadline.is_some_and(|at| at <= self.now), "seed {seed}: {it:?}"),
+            Ending::Failed(ECANCELED) => assert!(it.cancelled, "seed {seed}: {it:?}"),
+            Ending::Failed(errno) => {
+                assert!(errno == EIO && self.may_lose(), "seed {seed}: {:?} failed with {errno}", it.request);
+            }
+        }
+        if how != Ending::Finished && it.request.op == Op::Repair {
+            // Then it is not known what is on it.
+            self.failed_repairs += 1;
+        }
+        if how != Ending::Finished && it.request.op.writes() {
+            self.unsure.extend(it.writers.first());
+        }
+    }
+}
+
+impl World for Faults {
+    fn next(&mut self, wake: Option<Time>, room: u32) -> Option<(Time, Input)> {
+        if let Some(id) = self.to_amend.take() {
+            return Some((self.now, self.amendment(id)));
+        }
+        let flying = self.disks.iter().enumerate().flat_map(|(disk, it)| {
+            it.flying.iter().enumerate().filter_map(move |(tag, flying)| Some((flying.as_ref()?.0, disk, tag)))
+        });
+        let done = flying.min();
+        let free = room > 0 && self.outstanding.iter().any(Option::is_none);
+        let more = self.submitted < self.script.requests || self.to_repair();
+        let submission = (free && more).then_some(self.due.max(self.now));
+        let busy = self.submitted < self.script.requests;
+        let fated = !self.announced || (self.script.replaced && !self.replaced);
+        let death = self.script.fails.filter(|_| fated && busy).map(|(disk, at)| (at.max(self.now), disk));
+        let wake = wake.map(|wake| wake.max(self.now));
+        let times = [done.map(|(at, ..)| at), death.map(|(at, _)| at), submission, wake];
+        self.now = times.into_iter().flatten().min()?;
+        if let Some((_, disk)) = death.filter(|(at, _)| *at == self.now) {
+            let input = self.fate(disk);
+            return Some((self.now, input));
+        }
+        let input = match done {
+            Some((at, disk, tag)) if at == self.now => self.completion(DiskId(disk as u16), tag),
+            _ if submission == Some(self.now) => self.submission()?,
+            _ => Input::Wake,
+        };
+        Some((self.now, input))
+    }
+
+    fn act(&mut self, now: Time, action: Action) {
+        match action {
+            Action::Begin(_) => {}
+            Action::Issue(disk, tag, command) => {
+                self.tale.commands += 1;
+                let took = 1 + self.draw.below(300);
+                let slot = &mut self.disks[usize::from(disk.0)].flying[tag.0 as usize];
+                assert!(slot.is_none(), "seed {}: {tag:?} of {disk:?} is in use", self.script.seed);
+                *slot = Some((Time(now.0 + took), command, true));
+            }
+            Action::Copy { from, to, blocks } => {
+                let given = self.memory(from, blocks).to_vec();
+                self.memory(to, blocks).copy_from_slice(&given);
+            }
+            Action::Xor { from, into, blocks } => {
+                let given = self.memory(from, blocks).to_vec();
+                let sums = self.memory(into, blocks);
+                sums.iter_mut().zip(given).for_each(|(sum, given)| *sum ^= given);
+            }
+            Action::Finish(id, how) => self.ended(id, how),
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Arrays in the world of faults.
+
+use block::{Caps, DiskId, Span, Time};
+use disk::catalogue;
+use sched::array::{Array, ArrayPlan, Geometry, Level, Migration, Placement};
+use sched::plan::{ClassRule, Plan, Preemption, Rules};
+use sched::policy::{self, Knobs};
+use sched::predict::{Distance, Predictor, Profile};
+use sched::{Core, Scheduler, run};
+use sim::faults::{Faults, Script, Tale};
+
+/// What is random about a scene, but for what its world draws.
+fn of(seed: u64, n: u64, limit: u64) -> u64 {
+    load::Draw::new(seed, 1000 + n).below(limit)
+}
+
+/// A random array, policy and script; runs it to its end. Some have blocks enough that requests are split and moved, and
+/// believe in a drive, though not the one they have.
+fn tale(seed: u64, requests: u32) -> Tale {
+    if of(seed, 21, 4) > 0 {
+        return play(seed, requests, 1, Distance::default);
+    }
+    let disk::Drive { sheet, .. } = catalogue::find("mimic-base").unwrap();
+    play(seed, requests, 40, || Profile::new(&sheet))
+}
+
+fn play<P: Predictor + 'static>(seed: u64, requests: u32, scale: u32, belief: impl Fn() -> P) -> Tale {
+    let levels = [Level::Striped, Level::Mirrored { copies: 2 }, Level::Mirrored { copies: 3 }, Level::Parity];
+    let level = levels[of(seed, 0, 4) as usize];
+    let disks = match level {
+        Level::Striped => 1 + of(seed, 1, 5),
+        Level::Mirrored { copies } => u64::from(copies) * (1 + of(seed, 1, 3)),
+        Level::Parity => 3 + of(seed, 1, 4),
+    } as u16;
+    let short = of(seed, 5, 2) == 0;
+    let depth = if short { 1 } else { 1 + of(seed, 7, 3) as u16 };
+    let caps = Caps { blocks: 61 * u64::from(scale), depth, seek: true };
+    let geometry = Geometry::new(level, disks, scale * (1 + of(seed, 2, 9) as u32), caps.blocks).unwrap();
+    let name = ["fcfs", "look", "sstf"][of(seed, 3, 3) as usize];
+    let class = |n: u64| ClassRule { splits: of(seed, 30 + n, 2) == 0, preempts: n > 0, ..ClassRule::USUAL };
+    let rules = Rules {
+        plan: short.then(|| Plan::of_chunk(1 + of(seed, 6, 4) as u32 * scale)),
+        preemption: [Preemption::Never, Preemption::Always, Preemption::Priority][of(seed, 4, 3) as usize],
+        keeps_writes: level != Level::Striped,
+        classes: (0..3).map(class).collect(),
+        ..Rules::default()
+    };
+    let core = || {
+        let make = move || policy::named(name, &Knobs { age_limit: Some(Span(3000)), ..Knobs::default() }).unwrap();
+        Core::new(caps, u32::MAX, belief(), rules.clone(), Box::new(make))
+    };
+    let plan = ArrayPlan {
+        placement: [Placement::LeastFinish, Placement::RoundRobin, Placement::Nearest][of(seed, 8, 3) as usize],
+        buffer: [0, 0, 30, 200][of(seed, 17, 4) as usize] * u64::from(scale),
+        trusting: of(seed, 22, 2) == 0,
+        migration: [Migration::Never, Migration::Remainder, Migration::Jit][of(seed, 18, 3) as usize],
+        delay: Span([0, 0, 150][of(seed, 19, 3) as usize]),
+    };
+    let together = 1 + of(seed, 9, 20) as u32;
+    let script = Script {
+        seed,
+        requests,
+        together,
+        longest: scale * (1 + of(seed, 10, 40) as u32),
+        fails: (of(seed, 11, 3) > 0).then(|| (DiskId(of(seed, 12, disks.into()) as u16), Time(of(seed, 13, 30_000)))),
+        told: of(seed, 14, 2) == 0,
+        replaced: level != Level::Striped && of(seed, 23, 2) == 0,
+        misread: if of(seed, 15, 4) == 0 { 20 * u64::from(scale * scale) } else { 0 },
+        amended: if of(seed, 16, 2) == 0 { 9 } else { 0 },
+    };
+    let mut array = Array::new(geometry, plan, rules.clone(), together, (0..disks).map(|_| core()).collect());
+    let mut world = Faults::new(geometry, caps, script);
+    run(&mut array, &mut world);
+    assert_eq!(array.room(), together, "seed {seed}: something is left");
+    Tale { moved: array.moved(), ..world.finish() }
+}
+
+#[test]
+fn what_was_written_is_read_and_every_request_ends_once() {
+    let mut sum = Tale::default();
+    for seed in 0..10_000 {
+        let tale = tale(seed, 60);
+        assert!(tale.finished + tale.failed + tale.dropped >= 60, "seed {seed}");
+        sum.finished += tale.finished;
+        sum.failed += tale.failed;
+        sum.dropped += tale.dropped;
+        sum.checked += tale.checked;
+        sum.moved += tale.moved;
+    }
+    assert!(sum.checked > 500_000 && sum.failed > 5000 && sum.dropped > 2500 && sum.moved > 100, "{sum:?}");
+}
