@@ -47,10 +47,14 @@ pub struct Memory {
     pub forgotten_after: u32,
 }
 
+/// A profile that takes longer than this has come to believe something that is not so.
+const LONGEST: Span = Span(3 * 3600 * 1_000_000_000);
+
 /// A device on the bench.
 #[derive(Debug)]
 pub struct Bench<'d, D> {
     device: &'d mut D,
+    began: Time,
     name: String,
     /// The generator of everything drawn.
     pub draw: Draw,
@@ -78,6 +82,7 @@ impl<'d, D: Device> Bench<'d, D> {
     /// A device by the name its errors give it, and what may be written of it.
     pub fn new(name: &str, device: &'d mut D, seed: u64, scratch: Option<Scratch>) -> Bench<'d, D> {
         Bench {
+            began: device.now(),
             device,
             name: name.into(),
             draw: Draw::new(seed),
@@ -134,7 +139,7 @@ impl<'d, D: Device> Bench<'d, D> {
     /// Gives a command and waits for it. A write outside what may be written is not given.
     ///
     /// # Errors
-    /// When it does not come back within a minute, or must not be given.
+    /// When it does not come back within a minute, must not be given, or all took longer than any profile does.
     pub fn command(&mut self, verb: Verb, at: Extent) -> Result<Reply, BadInput> {
         if verb.writes() {
             if !self.may_write(at) {
@@ -144,8 +149,12 @@ impl<'d, D: Device> Bench<'d, D> {
             self.writes += 1;
         }
         self.commands += 1;
-        self.device.issue(Tag(0), Command { verb, at, place: Place::Nowhere });
         let issued = self.device.now();
+        if issued.since(self.began) > LONGEST {
+            let what = "after three hours of the device's time its answers do not agree with one another";
+            return Err(self.error(what, "profile it from a host with less else to do"));
+        }
+        self.device.issue(Tag(0), Command { verb, at, place: Place::Nowhere });
         match self.device.next(issued + LOST) {
             Some((end, _, outcome)) => Ok(Reply { issued, end, done: outcome == Outcome::Ok }),
             None => Err(self.lost()),
@@ -335,5 +344,46 @@ impl<'d, D: Device> Bench<'d, D> {
             self.read((sector + all / 2 + i * stride) % all)?;
         }
         Ok(self.read(sector)?.is_some_and(|reply| !self.is_hit(reply.response())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use block::Caps;
+
+    /// A device that takes half a minute for anything.
+    struct Slow {
+        now: Time,
+        asked: u32,
+    }
+
+    impl Device for Slow {
+        fn caps(&self) -> Caps {
+            Caps { blocks: 1000, depth: 1, seek: true }
+        }
+
+        fn now(&self) -> Time {
+            self.now
+        }
+
+        fn issue(&mut self, _: Tag, _: Command) {
+            self.asked += 1;
+        }
+
+        fn next(&mut self, _: Time) -> Option<(Time, Tag, Outcome)> {
+            self.now += Span(30_000_000_000);
+            Some((self.now, Tag(0), Outcome::Ok))
+        }
+    }
+
+    #[test]
+    fn a_profile_does_not_go_on_for_ever() {
+        let mut device = Slow { now: Time(5_000_000_000), asked: 0 };
+        let mut bench = Bench::new("slow", &mut device, 1, None);
+        let error =
+            (0..1000).find_map(|block| bench.command(Verb::Read, Extent::new(block, 1)).err()).expect("it ends");
+        assert!(error.what.contains("three hours"), "{error}");
+        assert_eq!(device.asked, 361);
     }
 }
