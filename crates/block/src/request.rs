@@ -29,8 +29,8 @@ pub enum Op {
     },
     /// Completes when every write that completed before it is on the medium; its extent is empty.
     Flush,
-    /// Reads all that an array keeps of the extent, and brings back what is missing of it: rebuilding where a disk was
-    /// replaced, scrubbing where none was.
+    /// Of an array, brings back what is missing of the extent: rebuilding. Where no disk is missing or was replaced, reads all
+    /// that is kept of it, and brings back what cannot be read: scrubbing.
     Repair,
 }
 

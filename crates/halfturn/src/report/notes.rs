@@ -2,6 +2,7 @@
 
 use super::compare::{Pair, shown_parts};
 use load::experiment::{Kind, Replay, TraceChoice};
+use load::results::Buffer;
 use std::collections::BTreeSet;
 
 /// A drive busier than this, under a load that does not wait for it, falls behind.
@@ -33,6 +34,9 @@ pub fn footer(pairs: &[Pair], marks: bool) -> String {
     if pairs.iter().any(|(_, run)| run.service.is_some()) {
         lines.extend(super::service::MEANING.map(Into::into));
     }
+    for (row, (_, run)) in pairs.iter().enumerate() {
+        lines.extend(run.buffer.as_ref().map(|buffer| format!("{}{}", whose(&[row], pairs), filled(buffer))));
+    }
     let overloaded: Vec<usize> = (0..pairs.len()).filter(|row| overloaded(&pairs[*row])).collect();
     if !overloaded.is_empty() {
         lines.push(format!(
@@ -47,6 +51,16 @@ pub fn footer(pairs: &[Pair], marks: bool) -> String {
         lines.push(format!("{}{note}", whose(&runs, pairs)));
     }
     lines.iter().map(|line| wrapped(line)).collect()
+}
+
+/// How full the write buffer was.
+fn filled(buffer: &Buffer) -> String {
+    let Buffer { most_mib, p99_mib, full_fraction, .. } = buffer;
+    let waited = match buffer.blocked {
+        0 => "no write waited for room".into(),
+        writes => format!("{writes} writes waited for room, in {:.1} % of the time", full_fraction * 100.0),
+    };
+    format!("write buffer: at most {most_mib:.1} MiB, for 99 % of the time up to {p99_mib:.1}; {waited}")
 }
 
 /// Whether requests come no matter what, and the drive cannot keep up.

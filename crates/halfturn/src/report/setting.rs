@@ -3,9 +3,10 @@
 use super::number;
 use block::{Span, Time, units};
 use load::experiment::{
-    Arrivals, Believed, Bound, Case, Experiment, Fit, Kind, Like, PAGE, Pace, Pattern, Placement, Predictor, Region,
-    Replay, TraceChoice, Workload,
+    ArrayChoice, Arrivals, Believed, Bound, Case, Experiment, Fit, Kind, Like, PAGE, Pace, Pattern, Placement,
+    Predictor, Region, Replay, TraceChoice, Workload,
 };
+use sched::array::Level;
 use sched::plan::Preemption;
 
 /// The lines above the table.
@@ -46,8 +47,27 @@ fn drive(experiment: &Experiment) -> Vec<String> {
         (choice.write_buffer, "write buffer off"),
     ];
     words.extend(off.into_iter().filter(|(on, _)| !on).map(|(_, word)| word.to_owned()));
+    words.extend(experiment.array.iter().flat_map(array));
     words.extend(choice.drift.map(|drift| {
         format!("from {:.0} s on seeks take {:+.0} %", drift.at.since(Time::ZERO).as_secs(), drift.seek * 100.0)
+    }));
+    words
+}
+
+fn array(array: &ArrayChoice) -> Vec<String> {
+    let level = match array.level {
+        Level::Striped => "RAID 0".into(),
+        Level::Mirrored { copies } => format!("RAID 0/1 of {copies} copies"),
+        Level::Parity => "RAID 5".into(),
+    };
+    let unit = units::show_blocks(u64::from(array.unit));
+    let mut words = vec![format!("{} of it as a {level} in units of {unit}", array.disks)];
+    words.extend(
+        (array.plan.buffer > 0).then(|| format!("a write buffer of {}", units::show_blocks(array.plan.buffer))),
+    );
+    words.extend(array.fails.iter().map(|failure| {
+        let replaced = if failure.replaced { " and is replaced" } else { "" };
+        format!("disk {} fails after {}{replaced}", failure.disk, span(failure.at))
     }));
     words
 }

@@ -39,6 +39,11 @@ fn simulate_shows_classes_and_says_what_rests_on_the_oracle() {
 }
 
 #[test]
+fn simulate_says_of_an_array_what_became_of_its_disks_and_its_buffer() {
+    insta::assert_snapshot!(said(&["simulate", &data("array.toml")]));
+}
+
+#[test]
 fn an_overloaded_drive_is_named_as_such() {
     let text = said(&["simulate", &data("overload.toml")]);
     assert!(text.contains("2000/s: the drive is overloaded"), "{text}");

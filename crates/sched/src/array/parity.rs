@@ -159,6 +159,10 @@ impl<P: Predictor> Array<P> {
         if !enough {
             return self.give_up(id, out);
         }
+        if missing == 0 && !self.standings.all_sound() {
+            // First what is missing elsewhere; what is not is looked through when nothing is.
+            return self.close(id, out);
+        }
         let there: Vec<DiskId> = disks.into_iter().filter(|disk| !gone(disk)).collect();
         if let Some(update) = self.updates.get_mut(id) {
             (update.stage, update.broken, update.read) = (Stage::Reading, false, all(there.len() as u16));
