@@ -31,13 +31,16 @@ pub(super) struct Child {
     pub(super) takes: Span,
     /// The how manieth disk in its place it was meant for.
     pub(super) generation: u32,
+    /// The how manieth child it is: slots are used again.
+    pub(super) number: u64,
 }
 
 /// What is to be told to disks.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Post {
     Submit(u32),
-    Amend(u32, Change),
+    /// The slot of a child, its number, and what changed.
+    Amend(u32, u64, Change),
 }
 
 impl<P: Predictor> Array<P> {
@@ -53,7 +56,8 @@ impl<P: Predictor> Array<P> {
         place: Place,
         tried: u16,
     ) {
-        let child = self.child(Child { task, owner, disk, op, at, place, tried, takes: Span::ZERO, generation: 0 });
+        let child =
+            self.child(Child { task, owner, disk, op, at, place, tried, takes: Span::ZERO, generation: 0, number: 0 });
         self.posts.push_back(Post::Submit(child));
     }
 
@@ -73,7 +77,9 @@ impl<P: Predictor> Array<P> {
                 }
             }
         }
-        self.children.insert(Child { takes, generation: self.standings.generation(child.disk), ..child })
+        self.born += 1;
+        let generation = self.standings.generation(child.disk);
+        self.children.insert(Child { takes, generation, number: self.born, ..child })
     }
 
     /// A child's disk no longer has its load.
@@ -85,10 +91,11 @@ impl<P: Predictor> Array<P> {
     /// Tells the disks what is to be told, until nothing more follows from it.
     pub(super) fn settle(&mut self, now: Time, out: &mut Vec<Action>) {
         while let Some(post) = self.posts.pop_front() {
-            let (Post::Submit(id) | Post::Amend(id, _)) = post;
+            let (Post::Submit(id) | Post::Amend(id, ..)) = post;
             let Some(child) = self.children.get(id).copied() else { continue };
             let input = match post {
-                Post::Amend(_, change) => Input::Amend(RequestId(id), change),
+                Post::Amend(_, number, _) if number != child.number => continue,
+                Post::Amend(_, _, change) => Input::Amend(RequestId(id), change),
                 Post::Submit(_) if !self.standings.works(child.disk) => {
                     self.child_ended(id, Ending::Failed(EIO), out);
                     continue;
@@ -163,6 +170,9 @@ impl<P: Predictor> Array<P> {
         };
         self.unload(&child);
         let meant = child.generation == self.standings.generation(child.disk);
+        // What was begun on a disk that is gone may have gone on, on the empty one in its place.
+        let ending =
+            if meant || ending != Ending::Finished || child.op != Op::Read { ending } else { Ending::Failed(EIO) };
         let refused = matches!(ending, Ending::Failed(errno) if errno != ECANCELED) && child.op != Op::Read;
         if refused && meant && self.redundant() {
             // A disk that does not take what it is given is of no use any more.

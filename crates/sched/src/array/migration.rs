@@ -60,7 +60,8 @@ impl<P: Predictor> Array<P> {
     fn go_on(&mut self, child: &Child, from: u32, blocks: u32, to: DiskId) {
         let at = Extent { start: Lbn(child.at.start.0 + u64::from(from)), blocks };
         self.moved += 1;
-        let id = self.child(Child { disk: to, at, place: offset(child.place, from), ..*child });
+        // There it has been tried nowhere yet.
+        let id = self.child(Child { disk: to, at, place: offset(child.place, from), tried: 0, ..*child });
         match self.plan.delay {
             Span::ZERO => self.posts.push_back(Post::Submit(id)),
             delay => self.later.push(Reverse((self.now + delay, id))),

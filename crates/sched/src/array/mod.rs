@@ -106,6 +106,8 @@ pub struct Array<P: Predictor> {
     rows: Overlap,
     sequence: u64,
     children: Slab<Child>,
+    /// How many there have been.
+    born: u64,
     updates: Slab<Update>,
     buffer: Option<Buffer>,
     posts: VecDeque<Post>,
@@ -140,6 +142,7 @@ impl<P: Predictor> Array<P> {
             rows: Overlap::watching(),
             sequence: 0,
             children: Slab::default(),
+            born: 0,
             updates: Slab::default(),
             buffer: (plan.buffer > 0).then(|| Buffer::new(plan.buffer)),
             posts: VecDeque::new(),
@@ -432,7 +435,7 @@ impl<P: Predictor> Array<P> {
             self.trouble(id, Ending::Failed(ECANCELED));
         }
         let children = self.children.iter().filter(|(_, child)| child.task == id);
-        self.posts.extend(children.map(|(child, _)| Post::Amend(child, change)));
+        self.posts.extend(children.map(|(id, child)| Post::Amend(id, child.number, change)));
     }
 
     /// A disk is of no use any more: what waits for it is had another way.
@@ -441,7 +444,7 @@ impl<P: Predictor> Array<P> {
             return;
         }
         let children = self.children.iter().filter(|(_, child)| child.disk == disk);
-        self.posts.extend(children.map(|(child, _)| Post::Amend(child, Change::Cancel)));
+        self.posts.extend(children.map(|(id, child)| Post::Amend(id, child.number, Change::Cancel)));
     }
 }
 
