@@ -7,6 +7,7 @@
 mod bad_input;
 mod command;
 mod device;
+pub mod errno;
 mod extent;
 mod request;
 mod time;

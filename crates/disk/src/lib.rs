@@ -23,7 +23,7 @@ pub use layout::{
 };
 pub use mechanics::{Access, Mechanics, Passage, Piece, Progress, Stroke, Switches};
 pub use other::Other;
-pub use plan::DrivePlan;
+pub use plan::{Confidence, DrivePlan};
 pub use read::{Drive, Model, load, parse};
 pub use rotation::{Rotation, Spin};
 pub use seek::{SeekCurve, SeekTable};

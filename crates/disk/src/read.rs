@@ -7,7 +7,7 @@ mod seek;
 
 pub(crate) use geometry::sparings;
 
-use crate::{Mechanics, Other, Rotation, SeekTable, Sheet, Switches, Truth};
+use crate::{Confidence, Mechanics, Other, Rotation, SeekTable, Sheet, Switches, Truth};
 use block::BadInput;
 use config::{Document, Section};
 use std::path::Path;
@@ -122,11 +122,32 @@ fn read(name: &str, root: &Section) -> Result<Drive, BadInput> {
     let cache = controller::cache(root.section("cache")?)?;
     let queue = controller::queue(root.section("queue")?)?;
     let truth = controller::truth(root.section("truth")?)?;
+    confidence(root.section("confidence")?)?;
     root.close()?;
     let mechanics = Mechanics { layout, seek, seek_write, rotation: Rotation::from_rpm(rpm), switches, access };
     let mechanics = Arc::new(mechanics);
     let sheet = Sheet { name: name.into(), title, sources, assumed, mechanics, overheads, bus, cache, queue };
     Ok(Drive { sheet, truth })
+}
+
+/// The intervals of a drive that was measured: they must be some.
+fn confidence(section: Option<Section>) -> Result<(), BadInput> {
+    let Some(section) = section else { return Ok(()) };
+    let ascends = |key: &str, interval: &[f64]| match interval {
+        [least, most] if least <= most => Ok(()),
+        _ => Err(section.error(
+            key,
+            "an interval runs from the least to the most",
+            "give [least, most], or rows of [distance, least, most]",
+        )),
+    };
+    for key in Confidence::KEYS {
+        section.f64s(key)?.map_or(Ok(()), |interval| ascends(key, &interval))?;
+    }
+    for row in section.rows("seeks_ms")?.unwrap_or_default() {
+        ascends("seeks_ms", row.get(1..).unwrap_or_default())?;
+    }
+    section.close()
 }
 
 fn positive(section: &Section, key: &str) -> Result<f64, BadInput> {

@@ -1,8 +1,8 @@
 //! A drive file (TOML) written from a plan; what [`crate::parse`] reads back is the same drive.
 
 use crate::{
-    After, Ahead, Cache, Child, Drain, DrivePlan, LayoutPlan, ListPlan, Order, Overheads, Parity, SeekCurve, Sparing,
-    TreePlan, Truth,
+    After, Ahead, Cache, Child, Confidence, Drain, DrivePlan, LayoutPlan, ListPlan, Order, Overheads, Parity,
+    SeekCurve, Sparing, TreePlan, Truth,
 };
 use block::Span;
 use std::fmt::Write;
@@ -55,7 +55,20 @@ pub fn write(plan: &DrivePlan) -> String {
         text += &format!("\n[queue]\ndepth = {}\nage_limit = {}\n", plan.queue.depth, ms(plan.queue.age_limit));
     }
     text += &truth(&plan.truth);
+    text += &confidence(&plan.confidence);
     text
+}
+
+fn confidence(confidence: &Confidence) -> String {
+    let Confidence { intervals, seeks } = confidence;
+    if intervals.is_empty() && seeks.is_empty() {
+        return String::new();
+    }
+    let lines: String =
+        intervals.iter().map(|(key, [least, most])| format!("{key} = [{least:?}, {most:?}]\n")).collect();
+    let rows: String =
+        seeks.iter().map(|(far, [least, most])| format!("    [{far}, {least:?}, {most:?}],\n")).collect();
+    format!("\n[confidence]\n{lines}seeks_ms = [\n{rows}]\n")
 }
 
 /// What nobody outside knows, where anything is given.

@@ -9,13 +9,11 @@ use crate::cache::{Lookup, Segments};
 use crate::noise::{SeekNoise, Spindle};
 use crate::reads::ReadAhead;
 use crate::writes::WriteBack;
+use block::errno::EINVAL;
 use block::{BLOCK_BYTES, Caps, Command, Extent, Lbn, Outcome, Span, Tag, Time, Verb};
 use disk::{After, Cache, Mechanics, Overheads, Passage, Queue, Sheet, Spot, Stroke, Track, Truth};
 use std::collections::VecDeque;
 use std::sync::Arc;
-
-/// errno of a command outside the drive.
-pub(crate) const EINVAL: i32 = 22;
 
 /// A command whose completion is known.
 #[derive(Clone, Copy, Debug)]

@@ -103,17 +103,6 @@ impl System {
         System { events: Some(Vec::new()), ..self }
     }
 
-    /// What was measured.
-    #[must_use]
-    pub fn meter(&self) -> &Meter {
-        &self.meter
-    }
-
-    /// What was measured, for writing.
-    pub fn meter_mut(&mut self) -> &mut Meter {
-        &mut self.meter
-    }
-
     /// Where the time went so far.
     #[must_use]
     pub fn account(&self) -> &Account {
@@ -518,5 +507,13 @@ impl Load for System {
         let served = Served { at: asked.at, arrived: asked.arrived, began: asked.began, ended: now, external, qos };
         self.meter.ended(served, how);
         self.interrupt(Handler::Completion(id.0));
+    }
+
+    fn meter(&self) -> &Meter {
+        &self.meter
+    }
+
+    fn meter_mut(&mut self) -> &mut Meter {
+        &mut self.meter
     }
 }

@@ -13,6 +13,8 @@ pub enum Failure {
     Later(&'static str),
     /// A published result does not come out, as what was printed shows.
     Mismatch,
+    /// A command that was run ended with this exit code.
+    Command(u8),
     /// Standard output could not be written.
     Output(io::Error),
 }
@@ -38,6 +40,7 @@ impl Failure {
             Failure::Input(error) => say(format!("error: {error}")),
             Failure::Later(verb) => say(format!("error: `{verb}` is not in this version")),
             Failure::Mismatch => return ExitCode::FAILURE,
+            Failure::Command(code) => return ExitCode::from(code),
             Failure::Output(error) if error.kind() == ErrorKind::BrokenPipe => return ExitCode::SUCCESS,
             Failure::Output(error) => {
                 say(format!("error: stdout: cannot be written: {error}"));

@@ -8,6 +8,7 @@ pub mod learned;
 mod meter;
 mod mix;
 pub mod results;
+pub mod schedule;
 mod tally;
 mod wait;
 pub mod workload;

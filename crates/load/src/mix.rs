@@ -27,6 +27,12 @@ pub trait Load {
 
     /// A request has ended.
     fn ended(&mut self, now: Time, id: RequestId, how: Ending);
+
+    /// What has been measured.
+    fn meter(&self) -> &Meter;
+
+    /// What has been measured, for writing.
+    fn meter_mut(&mut self) -> &mut Meter;
 }
 
 /// A request outstanding.
@@ -84,17 +90,6 @@ impl Mix {
         let mut mix = Mix { sources, slots: Vec::new(), free: Vec::new(), first: None, meter };
         mix.find_first();
         Ok(mix)
-    }
-
-    /// What has been measured.
-    #[must_use]
-    pub fn meter(&self) -> &Meter {
-        &self.meter
-    }
-
-    /// What has been measured, for writing.
-    pub fn meter_mut(&mut self) -> &mut Meter {
-        &mut self.meter
     }
 
     /// Ends the run: what was measured, and what a reader of it must know.
@@ -166,5 +161,13 @@ impl Load for Mix {
         source.workload.ended(now, slot.at);
         self.free.push(id);
         self.find_first();
+    }
+
+    fn meter(&self) -> &Meter {
+        &self.meter
+    }
+
+    fn meter_mut(&mut self) -> &mut Meter {
+        &mut self.meter
     }
 }

@@ -2,6 +2,8 @@
 //!
 //! Units are in the names: `_ms` milliseconds, `_mb_s` 10^6 bytes a second, `_fraction` 0 to 1.
 
+use crate::Meter;
+use block::Span;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -51,6 +53,45 @@ pub struct Run {
     pub disks: Vec<Disk>,
     /// What a reader must know before believing the figures: perfect knowledge, backlog, held requests.
     pub notes: Vec<String>,
+}
+
+impl Run {
+    /// What a meter counted of these disks.
+    #[must_use]
+    pub fn of(labels: BTreeMap<String, Label>, meter: &Meter, disks: Vec<Disk>, notes: Vec<String>) -> Run {
+        let mean = |share: fn(&Disk) -> f64| disks.iter().map(share).sum::<f64>() / disks.len().max(1) as f64;
+        let (busy, idle) = (mean(|disk| disk.busy), mean(|disk| disk.idle));
+        Run {
+            labels,
+            requests: meter.requests(),
+            simulated_seconds: meter.measured().as_secs(),
+            busy_seconds: meter.measured().as_secs() * busy,
+            throughput_mb_s: meter.throughput_mb_s(),
+            idle_fraction: idle,
+            expected_wait_ms: meter.expected_wait_ms(),
+            service: meter.service(),
+            buffer: meter.buffer(),
+            commands: meter.commands(),
+            learned: None,
+            system: None,
+            classes: meter.classes().collect(),
+            disks,
+            notes,
+        }
+    }
+}
+
+impl Disk {
+    /// An arm that in all was busy for so long, with parts of it by name, and at its own work for so long.
+    pub fn of(all: Span, busy: Span, background: Span, parts: impl IntoIterator<Item = (&'static str, Span)>) -> Disk {
+        let share = |span: Span| span.0 as f64 / all.0.max(1) as f64;
+        Disk {
+            busy: share(busy),
+            background: share(background),
+            idle: share(all.less(busy).less(background)),
+            parts: parts.into_iter().map(|(name, span)| (name.into(), share(span))).collect(),
+        }
+    }
 }
 
 /// The value of something that was varied.

@@ -55,6 +55,13 @@ impl Clock {
         }
     }
 
+    /// What the mean period may be off by, as a share of it: what an anchor may be off at either end.
+    #[must_use]
+    pub fn within(&self) -> f64 {
+        let turns = self.since.since(self.first).0 as f64 / self.period;
+        2.0 * self.blur.max(1.0 / self.period) / turns.max(1.0)
+    }
+
     /// The mean period since the beginning, ns.
     #[must_use]
     pub fn mean_period(&self) -> f64 {

@@ -15,6 +15,8 @@ const KEPT: usize = 64;
 const MANY: u32 = 32;
 /// Sectors that a read of one in memory begins before it, to end on the medium.
 const RUN_UPS: [u64; 8] = [2, 40, 5, 90, 200, 13, 150, 260];
+/// The first sectors of a track: what crosses to it comes to them, or to others, but hardly to one of them.
+const BEGINS: u64 = 3;
 /// Angles remembered.
 const RECALLED: usize = 4096;
 
@@ -43,6 +45,8 @@ pub struct Eye<'b, 'd, D> {
     pub clock: Clock,
     /// How much later than a read of a sector a write of it completes, ms.
     pub write_lag: f64,
+    /// No read of several sectors begins before this one: where it crossed to another track it might not end with its last.
+    pub since: u64,
     seen: VecDeque<Seen>,
     recalled: BTreeMap<u64, f64>,
     looked: Time,
@@ -59,6 +63,7 @@ impl<'b, 'd, D: Device> Eye<'b, 'd, D> {
             bench,
             clock,
             write_lag: 0.0,
+            since: 0,
             seen: VecDeque::with_capacity(KEPT),
             recalled: BTreeMap::new(),
             looked,
@@ -72,16 +77,31 @@ impl<'b, 'd, D: Device> Eye<'b, 'd, D> {
     /// # Errors
     /// As [`Bench::read`].
     pub fn angle(&mut self, sector: u64) -> Result<Option<f64>, BadInput> {
+        self.see(sector, None)
+    }
+
+    /// The same, of one that may be `at` an angle, in sectors so wide. What was seen for certain may set the clock later.
+    fn see(&mut self, sector: u64, at: Option<(f64, f64)>) -> Result<Option<f64>, BadInput> {
         self.follow()?;
-        let Some(angle) = self.look(sector, None)? else { return Ok(None) };
+        let Some((angle, certain)) = self.look_for_certain(sector, at)? else { return Ok(None) };
         if self.seen.len() == KEPT {
             self.seen.pop_front();
         }
-        let at = self.bench.commands;
-        if self.seen.back().is_none_or(|last| at > last.at + u64::from(self.bench.memory.forgotten_after) / 16) {
-            self.seen.push_back(Seen { sector, angle, at });
+        let now = self.bench.commands;
+        let due = self.seen.back().is_none_or(|last| now > last.at + u64::from(self.bench.memory.forgotten_after) / 16);
+        if certain && due {
+            self.seen.push_back(Seen { sector, angle, at: now });
         }
         Ok(Some(angle))
+    }
+
+    /// The angle of a sector, and whether that is certain: not where it was seen round memory, or but as good as `at` one.
+    fn look_for_certain(&mut self, sector: u64, at: Option<(f64, f64)>) -> Result<Option<(f64, bool)>, BadInput> {
+        let before = self.bench.commands;
+        let angle = self.look(sector, at)?;
+        let many = looks(self.clock.noise) > 1;
+        let certain = if many { at.is_none() } else { self.bench.commands == before + 1 };
+        Ok(angle.map(|angle| (angle, certain)))
     }
 
     /// Goes to a sector and reads it; whether that could be done.
@@ -96,7 +116,7 @@ impl<'b, 'd, D: Device> Eye<'b, 'd, D> {
     /// The angle of a sector, the least late of as many looks as it takes; of fewer, if one is as good as `at` an angle, by
     /// an eighth of a width.
     fn look(&mut self, sector: u64, at: Option<(f64, f64)>) -> Result<Option<f64>, BadInput> {
-        let Some(first) = self.glance(sector)? else { return Ok(None) };
+        let Some(first) = self.glance(sector, at)? else { return Ok(None) };
         let mut least = 0.0f64;
         for count in 1..looks(self.clock.noise) as u64 {
             if at.is_some_and(|(angle, width)| signed(first + least - angle).abs() < 0.12 * width) {
@@ -110,7 +130,7 @@ impl<'b, 'd, D: Device> Eye<'b, 'd, D> {
                 Some(off) => least = least.min(off),
                 None => {
                     self.bench.forget(sector)?;
-                    least = self.glance(sector)?.map_or(least, |again| least.min(signed(again - first)));
+                    least = self.glance(sector, None)?.map_or(least, |again| least.min(signed(again - first)));
                 }
             }
         }
@@ -126,13 +146,7 @@ impl<'b, 'd, D: Device> Eye<'b, 'd, D> {
         if let Some(angle) = self.recalled.get(&sector) {
             return Ok(Some(*angle));
         }
-        let angle = match at {
-            Some(_) if looks(self.clock.noise) > 1 => {
-                self.follow()?;
-                self.look(sector, at)?
-            }
-            _ => self.angle(sector)?,
-        };
+        let angle = self.see(sector, at)?;
         if self.recalled.len() >= RECALLED {
             self.recalled.clear();
         }
@@ -141,15 +155,22 @@ impl<'b, 'd, D: Device> Eye<'b, 'd, D> {
     }
 
     /// The same, by the clock as it is.
-    fn glance(&mut self, sector: u64) -> Result<Option<f64>, BadInput> {
+    fn glance(&mut self, sector: u64, at: Option<(f64, f64)>) -> Result<Option<f64>, BadInput> {
         let Some(reply) = self.bench.read(sector)? else { return Ok(None) };
         if !self.bench.is_hit(reply.response()) {
             return Ok(Some(self.clock.phase(reply.end)));
         }
         let run_ups = if self.bench.memory.forgotten_after < MANY { &[][..] } else { &RUN_UPS };
+        let most = sector.saturating_sub(self.since);
         for before in run_ups {
-            let (a, b, c) =
-                (self.run_up(sector, *before)?, self.run_up(sector, before + 1)?, self.run_up(sector, before + 3)?);
+            let a = self.run_up(sector, *before)?;
+            if a.is_some_and(|a| at.is_some_and(|(angle, width)| signed(a - angle).abs() < 0.12 * width)) {
+                return Ok(a);
+            }
+            if before + 3 > most && most >= BEGINS {
+                continue;
+            }
+            let (b, c) = (self.run_up(sector, before + 1)?, self.run_up(sector, before + 3)?);
             let same = |other: f64| a.is_some_and(|a| signed(a - other).abs() < 2e-5 + 4.0 * self.clock.noise);
             // All ended with the sector, unless one was answered from memory or began in its middle.
             if b.is_some_and(same) && c.is_some_and(same) {
@@ -192,9 +213,11 @@ impl<'b, 'd, D: Device> Eye<'b, 'd, D> {
         let long_ago = self.bench.commands.saturating_sub(2 * u64::from(self.bench.memory.forgotten_after) + 4);
         let Some(i) = self.seen.iter().position(|seen| seen.at <= long_ago) else { return Ok(None) };
         let Some(mut seen) = self.seen.remove(i) else { return Ok(None) };
-        let angle = self.look(seen.sector, None)?;
+        let since = std::mem::take(&mut self.since);
+        let found = self.look_for_certain(seen.sector, None)?;
+        self.since = since;
         seen.at = self.bench.commands;
         self.seen.push_back(seen);
-        Ok(angle.map(|angle| signed(fraction(seen.angle) - angle)))
+        Ok(found.filter(|(_, certain)| *certain).map(|(angle, _)| signed(fraction(seen.angle) - angle)))
     }
 }

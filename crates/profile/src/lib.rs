@@ -7,6 +7,7 @@
 
 pub mod bench;
 pub mod clock;
+mod confidence;
 mod draw;
 pub mod estimate;
 pub mod eye;

@@ -246,7 +246,8 @@ impl Tree<'_> {
             let follows = |entry: &EntryPlan| {
                 let (way, step) = (cylinder.cmp(&last), cylinder.abs_diff(last));
                 let only = entry.blocks == entry.each;
-                entry.child == child && step == 1 && (only || entry.descends == way.is_lt())
+                let whole = entry.blocks.is_multiple_of(entry.each);
+                entry.child == child && whole && step == 1 && (only || entry.descends == way.is_lt())
             };
             match entries.last_mut().filter(|entry| follows(entry)) {
                 Some(entry) => {

@@ -65,7 +65,7 @@ impl Effort {
     /// The device time a map may take.
     fn map_time(self) -> Span {
         match self {
-            Effort::Thorough => Span(50 * 60_000_000_000),
+            Effort::Thorough => Span(100 * 60_000_000_000),
             Effort::Quick => Span(3 * 60_000_000_000),
         }
     }
@@ -228,14 +228,17 @@ fn learn<D: Device>(bench: &mut Bench<D>, effort: Effort, watch: &mut dyn Watch)
     memory::learn(bench)?;
     watch.step(Step::Rotation);
     let Some(clock) = rotation::learn(bench, effort)? else { return no_rotation(bench) };
-    bench.shift = sector::learn(bench, &clock)?;
-    let shift = bench.shift;
+    let mut eye = Eye::new(bench, clock);
+    let shift = sector::learn(&mut eye)?;
+    let clock = eye.clock;
+    bench.shift = shift;
     watch.step(Step::Map);
     let mut eye = Eye::new(bench, clock);
     let until = eye.bench.now() + effort.map_time();
-    let mut survey = Survey { eye: &mut eye, map: Map::default(), until };
+    let mut survey = Survey { eye: &mut eye, map: Map::default(), until, regular_until: 0 };
     survey.run(watch)?;
     let map = survey.map;
+    eye.since = 0;
     watch.step(Step::Heads);
     let mut geometry = heads::learn(&mut eye, map)?;
     watch.step(Step::Seeks);
@@ -259,18 +262,7 @@ fn learn<D: Device>(bench: &mut Bench<D>, effort: Effort, watch: &mut dyn Watch)
         true => None,
         false => large::learn(&mut eye, &geometry, Verb::Read, all)?,
     };
-    let writes = match eye.bench.writable() {
-        Some((first, end)) => {
-            watch.step(Step::Writes);
-            let field = Field { geometry: &geometry, first, end };
-            let buffer = buffer::learn(&mut eye, &field)?;
-            let bus = buffer.block.unwrap_or(cache.block_ns()) * f64::from(1u32 << shift) / 1e6;
-            let writes = write::learn(&mut eye, &field, &moves, bus)?;
-            let plain = Verb::Write { fua: false };
-            Some((writes, buffer, chunk::learn(&mut eye, &geometry, plain, (first, end), effort)?))
-        }
-        None => None,
-    };
+    let writes = learn_writes(&mut eye, &geometry, &moves, cache.block_ns(), effort, watch)?;
     watch.step(Step::Validation);
     let validation = validate(&mut eye, &geometry, &moves)?;
     let clock = eye.clock;
@@ -291,6 +283,25 @@ fn learn<D: Device>(bench: &mut Bench<D>, effort: Effort, watch: &mut dyn Watch)
         writes,
         validation,
     })))
+}
+
+/// What writing takes, where it may be tried; the bus takes so long for a block, unless the buffer shows otherwise.
+fn learn_writes<D: Device>(
+    eye: &mut Eye<D>,
+    geometry: &Geometry,
+    moves: &Moves,
+    block: f64,
+    effort: Effort,
+    watch: &mut dyn Watch,
+) -> Result<Option<(Writes, Buffer, Chunks)>, BadInput> {
+    let Some((first, end)) = eye.bench.writable() else { return Ok(None) };
+    watch.step(Step::Writes);
+    let field = Field { geometry, first, end };
+    let buffer = buffer::learn(eye, &field)?;
+    let bus = buffer.block.unwrap_or(block) * f64::from(1u32 << eye.bench.shift) / 1e6;
+    let writes = write::learn(eye, &field, moves, bus)?;
+    let chunks = chunk::learn(eye, geometry, Verb::Write { fua: false }, (first, end), effort)?;
+    Ok(Some((writes, buffer, chunks)))
 }
 
 /// What can be said of a device that does not turn.
@@ -369,6 +380,7 @@ impl Known {
                 late_by: ms(self.late.by),
                 ..Truth::default()
             },
+            confidence: self.confidence(),
         })
     }
 
@@ -426,6 +438,10 @@ impl Known {
         if elsewhere > 0 {
             notes.push(format!("{elsewhere} sectors lie elsewhere, at the angles seen: which track is not known, and taken to be their own"));
         }
+        notes.push(
+            "sectors elsewhere: those that were met; one by itself between sectors that were looked at is not seen"
+                .into(),
+        );
         if moves.points.is_empty() {
             notes.push("seeks: none could be measured".into());
         }

@@ -24,9 +24,28 @@ pub struct Curve {
     pub name: String,
     /// The points the paper prints, as x and y.
     pub published: Vec<(f64, f64)>,
-    /// The label along the axis across.
-    pub over: String,
+    pub(crate) across: Across,
     pub(crate) measure: Expression,
+}
+
+/// What lies along the axis across.
+#[derive(Clone, Debug)]
+pub(crate) enum Across {
+    /// A label: `over`.
+    Label(String),
+    /// What was measured besides, of the same runs: `against`.
+    Measure(Expression),
+}
+
+impl Curve {
+    /// What is measured for it.
+    pub(crate) fn expressions(&self) -> impl Iterator<Item = &Expression> {
+        let across = match &self.across {
+            Across::Measure(across) => Some(across),
+            Across::Label(_) => None,
+        };
+        across.into_iter().chain([&self.measure])
+    }
 }
 
 /// Reads a `[[figure]]`, and gives back the sections of its curves for errors about them.
@@ -44,10 +63,17 @@ pub(crate) fn read<'a>(section: &Section<'a>) -> Result<(Figure, Vec<Section<'a>
 
 fn curve(section: &Section) -> Result<Curve, BadInput> {
     let name = section.need("name", section.string("name")?)?;
-    let over = section.need("over", section.string("over")?)?;
-    let Measure::Figure(measure) = section.need("measure", section.quantity("measure", Measure::parse)?)? else {
-        return Err(section.error("measure", "a curve cannot be an order", "write a measure with numbers"));
+    let figure = |key| match section.quantity(key, Measure::parse)? {
+        None => Ok(None),
+        Some(Measure::Figure(figure)) => Ok(Some(figure)),
+        Some(_) => Err(section.error(key, "a curve cannot be an order", "write a measure with numbers")),
     };
+    let across = match (section.string("over")?, figure("against")?) {
+        (Some(_), Some(_)) => return Err(section.error("against", "both `over` and `against`", "keep one of them")),
+        (None, Some(against)) => Across::Measure(against),
+        (over, None) => Across::Label(section.need("over", over)?),
+    };
+    let measure = section.need("measure", figure("measure")?)?;
     let rows = section.rows("published")?.unwrap_or_default();
     let pair = |row: &Vec<f64>| match row.as_slice() {
         [x, y] => Ok((*x, *y)),
@@ -55,5 +81,5 @@ fn curve(section: &Section) -> Result<Curve, BadInput> {
     };
     let published = rows.iter().map(pair).collect::<Result<_, _>>()?;
     section.close()?;
-    Ok(Curve { name, published, over, measure })
+    Ok(Curve { name, published, across, measure })
 }

@@ -73,7 +73,7 @@ impl File {
         for section in root.sections("figure")? {
             let (figure, sections) = figure::read(&section)?;
             for (curve, section) in figure.curves.iter().zip(sections) {
-                file.check(&section, &curve.measure)?;
+                curve.expressions().try_for_each(|expression| file.check(&section, expression))?;
             }
             file.figures.push(figure);
         }

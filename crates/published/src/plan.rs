@@ -1,6 +1,6 @@
 //! What has to be simulated for some targets, and what the results say of them.
 
-use crate::figure::{Curve, Figure};
+use crate::figure::{Across, Curve, Figure};
 use crate::file::File;
 use crate::measure::{Expression, Found, Measured, Selection, Source, label_number};
 use crate::target::Target;
@@ -76,7 +76,7 @@ impl<'a> Plan<'a> {
         plan.chosen = chosen;
         for (f, file) in plan.asked().filter(|_| figures).collect::<Vec<_>>() {
             for curve in file.figures.iter().flat_map(|figure| &figure.curves) {
-                plan.need(f, &curve.measure);
+                curve.expressions().for_each(|expression| plan.need(f, expression));
             }
         }
         plan
@@ -161,8 +161,13 @@ impl<'a> Plan<'a> {
 /// A curve as measured; none if its runs cannot be laid along an axis.
 fn line<'a>(curve: &'a Curve, source: &dyn Source) -> Option<Line<'a>> {
     let points = curve.measure.points(source).ok()?;
-    let measured = points.iter().map(|point| Some((label_number(point.labels.get(&curve.over)?)?, point.value)));
-    Some(Line { curve, measured: measured.collect::<Option<_>>()? })
+    let across: Vec<f64> = match &curve.across {
+        Across::Label(over) => {
+            points.iter().map(|point| label_number(point.labels.get(over)?)).collect::<Option<_>>()?
+        }
+        Across::Measure(across) => across.points(source).ok()?.iter().map(|point| point.value).collect(),
+    };
+    Some(Line { curve, measured: across.into_iter().zip(points.iter().map(|point| point.value)).collect() })
 }
 
 /// The runs of one file.

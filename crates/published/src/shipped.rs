@@ -49,6 +49,8 @@ const FILES: &[(&str, &str)] = files![
     "praid.fig18",
     "praid.fig20",
     "praid.fig21",
+    "praid.rebuild",
+    "praid.scenes",
     "pfm.table3",
     "pfm.table4",
     "pfm.fig1",

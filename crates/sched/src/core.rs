@@ -1,25 +1,24 @@
 //! The core: inputs in, actions out.
 
 use crate::event::{Action, Input};
+use crate::foresight::Foresight;
 use crate::job::State;
 use crate::leisure::Leisure;
 use crate::outbid::Patience;
 use crate::overlap::{self, Overlap};
-use crate::plan::Rules;
+use crate::plan::{Preemption, Rules};
 use crate::predict::Predictor;
 use crate::queue::{Maker, Queue};
 use crate::service::Service;
 use crate::tally::Tally;
 use crate::{Job, JobId, Jobs};
+use block::errno::{ECANCELED, EINVAL};
 use block::{
     Caps, Change, Command, DiskId, Ending, Extent, FrameId, Op, Outcome, Place, Request, RequestId, Span, Tag, Time,
     Verb,
 };
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
-
-const EINVAL: i32 = 22;
-const ECANCELED: i32 = 125;
 
 /// What a command is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,8 +47,12 @@ pub struct Core<P: Predictor> {
     pub(crate) flushes: VecDeque<JobId>,
     /// The command each tag stands for.
     flying: Vec<Option<(Errand, Command)>>,
+    /// How many are in flight.
+    in_flight: u32,
     /// Serving in short commands.
     pub(crate) service: Option<Box<Service>>,
+    /// Weighing whole schedules.
+    pub(crate) foresight: Option<Box<Foresight<P>>>,
     /// While it has no requests: from when on the belief may have something read to learn from.
     pub(crate) probes_from: Option<Time>,
     /// Hard deadlines of waiting jobs; those of jobs that are gone are passed over.
@@ -71,15 +74,17 @@ impl<P: Predictor> Core<P> {
         Core {
             caps,
             service: rules.plan.map(|plan| Box::new(Service::new(plan))),
+            foresight: (rules.preemption == Preemption::Lookahead).then(Box::default),
+            queue: Queue::new(make, &rules),
             probes_from: None,
             rules,
             limit,
             belief,
-            queue: Queue::new(make),
             jobs: Jobs::new(),
             overlap: Overlap::new(),
             flushes: VecDeque::new(),
             flying: vec![None; usize::from(caps.depth)],
+            in_flight: 0,
             deadlines: BinaryHeap::new(),
             weight: 1.0,
             patience: Patience::default(),
@@ -89,6 +94,13 @@ impl<P: Predictor> Core<P> {
         }
     }
 
+    /// The same core, with the requests of a class ordered by a policy of their own. It has been given no request yet.
+    #[must_use]
+    pub fn ordering(mut self, class: u8, make: Maker<P>) -> Core<P> {
+        self.queue.order(class, make);
+        self
+    }
+
     /// Takes an input and appends what follows from it. `now` never goes back.
     pub fn handle(&mut self, now: Time, input: Input, out: &mut Vec<Action>) {
         if let Some(service) = &mut self.service {
@@ -96,6 +108,9 @@ impl<P: Predictor> Core<P> {
         }
         if self.rules.budget.is_some() {
             self.leisure.passed(now, self.jobs.is_empty());
+        }
+        if let Some(foresight) = &mut self.foresight {
+            foresight.passed(now);
         }
         match input {
             Input::Done(_, tag, happened, outcome) => self.done(tag, happened, outcome, out),
@@ -120,10 +135,10 @@ impl<P: Predictor> Core<P> {
     /// When it wants to be woken, if nothing else happens before.
     #[must_use]
     pub fn wake_at(&self) -> Option<Time> {
-        let deadline = self.deadlines.peek().map(|Reverse((deadline, ..))| *deadline);
-        let seek = self.service.as_ref().and_then(|service| service.wake);
-        let probe = self.probes_from.filter(|_| self.is_idle());
-        [deadline, seek, probe].into_iter().flatten().min()
+        let deadline = self.deadlines.peek().map_or(Time::NEVER, |Reverse((deadline, ..))| *deadline);
+        let seek = self.service.as_ref().and_then(|service| service.wake).unwrap_or(Time::NEVER);
+        let probe = self.probes_from.filter(|_| self.is_idle()).unwrap_or(Time::NEVER);
+        Some(deadline.min(seek).min(probe)).filter(|wake| *wake < Time::NEVER)
     }
 
     /// From now on things count for the tally.
@@ -193,6 +208,7 @@ impl<P: Predictor> Core<P> {
         }
         self.queue.remove(&self.rules, id, &job, &self.belief);
         self.overlap.remove(&job);
+        self.left(&job);
         self.jobs.free(id);
         Some(job.done)
     }
@@ -217,19 +233,7 @@ impl<P: Predictor> Core<P> {
             return;
         }
         self.sequence += 1;
-        let mut job = Job {
-            request: request.id,
-            op: request.op,
-            at: request.at,
-            done: 0,
-            qos: request.qos,
-            arrived: now,
-            sequence: self.sequence,
-            spot: self.belief.spot(request.at),
-            state: State::Queued,
-            first_held: None,
-            next_held: None,
-        };
+        let mut job = Job::new(request, now, self.sequence, self.belief.spot(request.at));
         if self.service.is_some() && !flush {
             if self.serve_from_frames(now, &mut job, out) {
                 out.push(Action::Finish(request.id, Ending::Finished));
@@ -245,6 +249,7 @@ impl<P: Predictor> Core<P> {
             self.flushes.push_back(id);
             return;
         }
+        self.asked(&job);
         self.overlap.add(id, &job, &self.jobs);
         self.queue_or_hold(id, &job);
     }
@@ -267,6 +272,7 @@ impl<P: Predictor> Core<P> {
             debug_assert!(false, "{tag:?} was not in flight");
             return;
         };
+        self.in_flight -= 1;
         self.belief.observed(happened, &command, outcome);
         let Errand::Job(id) = errand else { return self.ran(errand, &command, outcome, happened) };
         match outcome {
@@ -293,7 +299,11 @@ impl<P: Predictor> Core<P> {
                 if queued {
                     self.queue.remove(&self.rules, id, &job, &self.belief);
                 }
+                self.left(&job);
                 job.qos = qos;
+                if job.op != Op::Flush {
+                    self.asked(&job);
+                }
                 if let Some(kept) = self.jobs.get_mut(id) {
                     *kept = job;
                 }
@@ -306,7 +316,7 @@ impl<P: Predictor> Core<P> {
     }
 
     /// When a waiting job is to be dropped, if ever.
-    fn deadline(&self, job: &Job<P::Spot>) -> Option<Time> {
+    pub(crate) fn deadline(&self, job: &Job<P::Spot>) -> Option<Time> {
         if self.rules.keeps_writes && job.op.writes() {
             return None;
         }
@@ -356,9 +366,10 @@ impl<P: Predictor> Core<P> {
     }
 
     fn end(&mut self, id: JobId, ending: Ending, out: &mut Vec<Action>) {
-        let Some(job) = self.jobs.get(id) else { return };
+        let Some(job) = self.jobs.get(id).copied() else { return };
         let (request, mut held) = (job.request, job.first_held);
-        self.overlap.remove(job);
+        self.overlap.remove(&job);
+        self.left(&job);
         self.jobs.free(id);
         while let Some(id) = held {
             let Some(waiting) = self.jobs.get(id).copied() else { break };
@@ -385,6 +396,7 @@ impl<P: Predictor> Core<P> {
             let (spot, place) = (job.spot, Place::Request(job.request, 0));
             let command = Command { verb, at: job.at, place };
             self.flying[tag] = Some((Errand::Job(id), command));
+            self.in_flight += 1;
             self.belief.issued(now, &command, spot);
             out.push(Action::Issue(DiskId(0), Tag(tag as u32), command));
         }
@@ -399,7 +411,7 @@ impl<P: Predictor> Core<P> {
 
     /// Whether no command is in flight.
     pub(crate) fn is_idle(&self) -> bool {
-        self.flying.iter().all(Option::is_none)
+        self.in_flight == 0
     }
 
     /// Issues one of many short commands, for which the caller guarantees there is room.
@@ -421,6 +433,7 @@ impl<P: Predictor> Core<P> {
         };
         let spot = known.unwrap_or_else(|| self.belief.spot(at));
         self.flying[tag] = Some((errand, command));
+        self.in_flight += 1;
         self.belief.issued(now, &command, spot);
         out.push(Action::Issue(DiskId(0), Tag(tag as u32), command));
     }

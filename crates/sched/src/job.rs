@@ -1,7 +1,7 @@
 //! What the core has to do: one job a request.
 
 use crate::slab::Slab;
-use block::{Extent, Lbn, Op, Qos, RequestId, Time};
+use block::{Extent, Lbn, Op, Qos, Request, RequestId, Time};
 
 /// A slot of the core's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,6 +44,23 @@ pub struct Job<S> {
 }
 
 impl<S> Job<S> {
+    /// The job of a request that was submitted at `now`, of which nothing is done.
+    pub(crate) fn new(request: &Request, now: Time, sequence: u64, spot: S) -> Job<S> {
+        Job {
+            request: request.id,
+            op: request.op,
+            at: request.at,
+            done: 0,
+            qos: request.qos,
+            arrived: now,
+            sequence,
+            spot,
+            state: State::Queued,
+            first_held: None,
+            next_held: None,
+        }
+    }
+
     /// What is left of it.
     #[must_use]
     pub fn rest(&self) -> Extent {

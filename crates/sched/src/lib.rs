@@ -8,6 +8,7 @@
 pub mod array;
 mod core;
 mod event;
+mod foresight;
 mod frames;
 mod idle;
 mod job;

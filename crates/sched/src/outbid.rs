@@ -103,7 +103,7 @@ impl<P: Predictor> Core<P> {
                 promised(first).is_none()
                     && promised(job).is_some_and(|p99| self.patience.ends(job.qos.class, p99, response))
             }
-            Preemption::Never | Preemption::Always | Preemption::Priority => false,
+            Preemption::Never | Preemption::Always | Preemption::Priority | Preemption::Lookahead => false,
         };
         outbids.then_some(newcomer)
     }

@@ -110,6 +110,8 @@ pub enum Preemption {
     Conservative,
     /// One that has come, if it yields more a second than the rest of the other (Section 3.3.2).
     Aggressive,
+    /// One that waits, if then whole schedules of the best few that wait yield more than when the other goes first.
+    Lookahead,
     /// Those of classes that something is promised, when else the promise would not be kept.
     Slo,
 }
@@ -118,7 +120,7 @@ impl Preemption {
     /// Whether each one that comes is asked about by itself.
     #[must_use]
     pub fn weighs(self) -> bool {
-        matches!(self, Preemption::Conservative | Preemption::Aggressive | Preemption::Slo)
+        matches!(self, Preemption::Conservative | Preemption::Aggressive | Preemption::Lookahead | Preemption::Slo)
     }
 }
 
@@ -148,6 +150,8 @@ pub struct ClassRule {
     pub preempts: bool,
     /// Whether its requests can be interrupted.
     pub preemptible: bool,
+    /// The policy by which its requests are ordered, apart from those of others; nothing: with them.
+    pub order: Option<&'static str>,
     /// Whether an array reads parts of one request from several copies at once.
     pub splits: bool,
     /// With [`Preemption::Slo`]: in how long 99 % of its requests are to be done.
@@ -159,7 +163,7 @@ pub struct ClassRule {
 impl ClassRule {
     /// What holds where nothing is said.
     pub const USUAL: ClassRule =
-        ClassRule { preempts: true, preemptible: true, splits: false, p99: None, worth: Worth::USUAL };
+        ClassRule { preempts: true, preemptible: true, order: None, splits: false, p99: None, worth: Worth::USUAL };
 }
 
 /// How a core serves requests.

@@ -1,17 +1,24 @@
-//! The waiting jobs by rank: those of a higher rank first, and within a rank in the order of the policy.
+//! The waiting jobs by rank: those of a higher rank first, and within a rank in the order of the policy. The jobs of a class with
+//! an order of its own wait in a line of their own; of several lines of a rank that one is next whose oldest job came first.
 
 use crate::plan::{Preemption, Rules};
-use crate::policy::Policy;
+use crate::policy::{Fcfs, Knobs, Policy, Yield, yielding};
 use crate::predict::Predictor;
 use crate::{Job, JobId, Jobs};
 use block::Time;
+use std::cmp::Reverse;
 
-/// Makes the policy of one more rank.
+/// Makes the policy of one more line.
 pub type Maker<P> = Box<dyn Fn() -> Box<dyn Policy<P>>>;
 
-struct Rank<P: Predictor> {
+/// The jobs of a rank that are ordered together.
+struct Line<P: Predictor> {
     rank: u8,
+    /// The class it is of, if that has an order of its own.
+    class: Option<u8>,
     policy: Box<dyn Policy<P>>,
+    /// In order of arrival; kept only where there may be several lines of a rank.
+    oldest: Fcfs,
     /// Jobs held, and those of them that interrupt others.
     held: u32,
     pressing: u32,
@@ -19,16 +26,20 @@ struct Rank<P: Predictor> {
 
 pub(crate) struct Queue<P: Predictor> {
     make: Maker<P>,
+    /// What orders the jobs of classes with an order of their own.
+    own: Vec<(u8, Maker<P>)>,
     /// By how much what a write is worth counts.
     weight: f64,
-    /// Highest first.
-    ranks: Vec<Rank<P>>,
+    /// The highest rank first.
+    lines: Vec<Line<P>>,
+    /// All of them by what they yield, where whole schedules are weighed.
+    by_yield: Option<Box<Yield<P>>>,
 }
 
 /// The rank of a job.
 pub(crate) fn rank<S>(rules: &Rules, job: &Job<S>) -> u8 {
     match rules.preemption {
-        Preemption::Never | Preemption::Conservative | Preemption::Aggressive => 0,
+        Preemption::Never | Preemption::Conservative | Preemption::Aggressive | Preemption::Lookahead => 0,
         Preemption::Always => u8::from(rules.class(job.qos.class).preempts),
         Preemption::Priority => job.qos.priority,
         Preemption::Slo => u8::from(rules.class(job.qos.class).p99.is_some()),
@@ -41,82 +52,134 @@ fn presses(rules: &Rules, class: u8) -> u32 {
 }
 
 impl<P: Predictor> Queue<P> {
-    pub(crate) fn new(make: Maker<P>) -> Queue<P> {
-        Queue { make, weight: 1.0, ranks: Vec::new() }
+    pub(crate) fn new(make: Maker<P>, rules: &Rules) -> Queue<P> {
+        let worths = || rules.classes.iter().map(|class| class.worth).collect();
+        let by_yield = || Box::new(yielding(&Knobs { worths: worths(), ..Knobs::default() }));
+        let by_yield = (rules.preemption == Preemption::Lookahead).then(by_yield);
+        Queue { make, own: Vec::new(), weight: 1.0, lines: Vec::new(), by_yield }
+    }
+
+    /// The jobs of a class are ordered by a policy of their own.
+    pub(crate) fn order(&mut self, class: u8, make: Maker<P>) {
+        self.own.push((class, make));
+    }
+
+    /// The class in whose line a job waits, if that has one.
+    fn class(own: &[(u8, Maker<P>)], class: u8) -> Option<u8> {
+        own.iter().any(|(own, _)| *own == class).then_some(class)
     }
 
     #[inline]
-    fn rank(&mut self, rank: u8) -> &mut Rank<P> {
-        if self.ranks.first().is_none_or(|first| first.rank != rank) {
-            return self.find_rank(rank);
+    fn line(&mut self, rules: &Rules, job: &Job<P::Spot>) -> &mut Line<P> {
+        let (rank, class) = (rank(rules, job), Self::class(&self.own, job.qos.class));
+        if self.lines.first().is_none_or(|first| (first.rank, first.class) != (rank, class)) {
+            return self.find_line(rank, class);
         }
-        &mut self.ranks[0]
+        &mut self.lines[0]
     }
 
     #[cold]
-    fn find_rank(&mut self, rank: u8) -> &mut Rank<P> {
-        let at = match self.ranks.iter().position(|held| held.rank <= rank) {
-            Some(at) if self.ranks[at].rank == rank => at,
+    fn find_line(&mut self, rank: u8, class: Option<u8>) -> &mut Line<P> {
+        let at = self.lines.iter().position(|line| (Reverse(line.rank), line.class) >= (Reverse(rank), class));
+        let at = match at.unwrap_or(self.lines.len()) {
+            at if self.lines.get(at).is_some_and(|line| (line.rank, line.class) == (rank, class)) => at,
             at => {
-                let at = at.unwrap_or(self.ranks.len());
-                let mut policy = (self.make)();
+                let own = self.own.iter().find(|(own, _)| Some(*own) == class);
+                let mut policy = own.map_or(&self.make, |(_, make)| make)();
                 policy.weigh_writes(self.weight);
-                self.ranks.insert(at, Rank { rank, policy, held: 0, pressing: 0 });
+                self.lines.insert(at, Line { rank, class, policy, oldest: Fcfs::new(), held: 0, pressing: 0 });
                 at
             }
         };
-        &mut self.ranks[at]
+        &mut self.lines[at]
     }
 
     pub(crate) fn add(&mut self, rules: &Rules, id: JobId, job: &Job<P::Spot>, belief: &P) {
-        let queue = self.rank(rank(rules, job));
-        queue.held += 1;
-        queue.pressing += presses(rules, job.qos.class);
-        queue.policy.add(id, job, belief);
+        let several = !self.own.is_empty();
+        let line = self.line(rules, job);
+        line.held += 1;
+        line.pressing += presses(rules, job.qos.class);
+        line.policy.add(id, job, belief);
+        if several {
+            line.oldest.push(id, job);
+        }
+        if let Some(all) = &mut self.by_yield {
+            all.add(id, job, belief);
+        }
     }
 
     pub(crate) fn remove(&mut self, rules: &Rules, id: JobId, job: &Job<P::Spot>, belief: &P) {
-        let queue = self.rank(rank(rules, job));
-        queue.held -= 1;
-        queue.pressing -= presses(rules, job.qos.class);
-        queue.policy.remove(id, job, belief);
+        let line = self.line(rules, job);
+        line.held -= 1;
+        line.pressing -= presses(rules, job.qos.class);
+        line.policy.remove(id, job, belief);
+        if let Some(all) = &mut self.by_yield {
+            all.remove(id, job, belief);
+        }
+    }
+
+    /// The line whose turn it is.
+    fn next(&mut self, rules: &Rules, jobs: &Jobs<P::Spot>) -> Option<&mut Line<P>> {
+        let first = self.lines.iter().position(|line| line.held > 0)?;
+        if self.own.is_empty() {
+            return self.lines.get_mut(first);
+        }
+        let (top, own) = (self.lines[first].rank, &self.own);
+        let waiting = self.lines.iter_mut().filter(|line| line.rank == top && line.held > 0);
+        let oldest = |line: &mut Line<P>| {
+            let class = line.class;
+            let here = |job: &Job<P::Spot>| rank(rules, job) == top && Self::class(own, job.qos.class) == class;
+            line.oldest.front(jobs, here).and_then(|id| jobs.get(id)).map_or(u64::MAX, |job| job.sequence)
+        };
+        waiting.map(|line| (oldest(line), line)).min_by_key(|(sequence, _)| *sequence).map(|(_, line)| line)
     }
 
     /// The job to serve now, which is no longer held.
     pub(crate) fn take(&mut self, rules: &Rules, now: Time, jobs: &Jobs<P::Spot>, belief: &P) -> Option<JobId> {
-        let queue = self.ranks.iter_mut().find(|queue| queue.held > 0)?;
-        let id = queue.policy.take(now, jobs, belief)?;
-        queue.held -= 1;
-        if queue.pressing > 0 {
-            queue.pressing -= jobs.get(id).map_or(0, |job| presses(rules, job.qos.class));
+        let line = self.next(rules, jobs)?;
+        let id = line.policy.take(now, jobs, belief)?;
+        line.held -= 1;
+        if line.pressing > 0 {
+            line.pressing -= jobs.get(id).map_or(0, |job| presses(rules, job.qos.class));
+        }
+        if let (Some(all), Some(job)) = (&mut self.by_yield, jobs.get(id)) {
+            all.remove(id, job, belief);
         }
         Some(id)
+    }
+
+    /// The jobs of the greatest average yields, at most so many; none where that is not kept.
+    pub(crate) fn best(&mut self, most: usize, now: Time, jobs: &Jobs<P::Spot>, belief: &P, into: &mut Vec<JobId>) {
+        if let Some(all) = &mut self.by_yield {
+            all.best(most, now, jobs, belief, into);
+        }
     }
 
     /// Whether a job that waits interrupts this one.
     pub(crate) fn interrupts<S>(&self, rules: &Rules, job: &Job<S>) -> bool {
         let this = rank(rules, job);
-        rules.class(job.qos.class).preemptible && self.ranks.iter().any(|held| held.rank > this && held.pressing > 0)
+        rules.class(job.qos.class).preemptible && self.lines.iter().any(|line| line.rank > this && line.pressing > 0)
     }
 
     /// Whether a job is of the highest rank there has been, and not the only one: nobody interrupts it.
     pub(crate) fn is_urgent<S>(&self, rules: &Rules, job: &Job<S>) -> bool {
         let this = rank(rules, job);
-        self.ranks.iter().all(|held| held.rank <= this) && self.ranks.iter().any(|held| held.rank < this)
+        self.lines.iter().all(|line| line.rank <= this) && self.lines.iter().any(|line| line.rank < this)
     }
 
     /// From now on a write is worth so many times what it is worth by its class.
     pub(crate) fn weigh_writes(&mut self, weight: f64) {
         self.weight = weight;
-        self.ranks.iter_mut().for_each(|queue| queue.policy.weigh_writes(weight));
+        self.by_yield.iter_mut().for_each(|all| Policy::<P>::weigh_writes(&mut **all, weight));
+        self.lines.iter_mut().for_each(|line| line.policy.weigh_writes(weight));
     }
 
     /// Jobs held of a rank.
     pub(crate) fn held(&self, rank: u8) -> u32 {
-        self.ranks.iter().find(|held| held.rank == rank).map_or(0, |held| held.held)
+        self.lines.iter().filter(|line| line.rank == rank).map(|line| line.held).sum()
     }
 
     pub(crate) fn examined(&self) -> u64 {
-        self.ranks.iter().map(|queue| queue.policy.examined()).sum()
+        self.lines.iter().map(|line| line.policy.examined()).sum()
     }
 }

@@ -206,7 +206,7 @@ impl<P: Predictor> Core<P> {
     /// Where one that waits interrupts the request being served, that one no longer is.
     fn interrupt(&mut self, service: &mut Service, now: Time) {
         let Some(target) = service.target else { return };
-        let Some(job) = self.jobs.get(target.id) else { return };
+        let Some(job) = self.jobs.get(target.id).copied() else { return };
         if job.rest().blocks == 0 || self.rules.budget.is_some_and(|budget| !self.leisure.allows(&budget)) {
             return;
         }
@@ -215,13 +215,17 @@ impl<P: Predictor> Core<P> {
                 return;
             }
             let begun = !matches!(target.stage, Stage::Chosen | Stage::Awaited(_));
-            service.outbidder = if begun { self.outbidder(now, job, &service.came) } else { None };
+            service.outbidder = match begun {
+                true if self.foresight.is_some() => self.foreseen(now, target.id, true),
+                true => self.outbidder(now, &job, &service.came),
+                false => None,
+            };
             service.came.clear();
             // What has not begun is chosen anew.
             if begun && service.outbidder.is_none() || !self.rules.class(job.qos.class).preemptible {
                 return;
             }
-        } else if !self.queue.interrupts(&self.rules, job) {
+        } else if !self.queue.interrupts(&self.rules, &job) {
             return;
         }
         let goes_on = self.rules.preempt_at == PreemptAt::Jit && target.stage == Stage::Moving && job.op == Op::Read;
@@ -258,7 +262,7 @@ impl<P: Predictor> Core<P> {
                 id
             }
             None => match self.take(now) {
-                Some(id) => id,
+                Some(id) => self.before(now, id),
                 None => return false,
             },
         };

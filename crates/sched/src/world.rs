@@ -83,6 +83,44 @@ impl<P: Predictor> Scheduler for Core<P> {
     }
 }
 
+impl<S: Scheduler + ?Sized> Scheduler for Box<S> {
+    fn handle(&mut self, now: Time, input: Input, out: &mut Vec<Action>) {
+        (**self).handle(now, input, out);
+    }
+
+    fn wake_at(&self) -> Option<Time> {
+        (**self).wake_at()
+    }
+
+    fn room(&self) -> u32 {
+        (**self).room()
+    }
+
+    fn count_from(&mut self, from: Time) {
+        (**self).count_from(from);
+    }
+
+    fn tally(&self) -> Option<Tally> {
+        (**self).tally()
+    }
+
+    fn fill(&self) -> Option<Fill> {
+        (**self).fill()
+    }
+
+    fn lost(&self) -> u64 {
+        (**self).lost()
+    }
+
+    fn effort(&self) -> (u64, u64) {
+        (**self).effort()
+    }
+
+    fn memory(&self) -> Option<(usize, usize)> {
+        (**self).memory()
+    }
+}
+
 /// Runs a core in a world until nothing more happens.
 pub fn run(core: &mut impl Scheduler, world: &mut impl World) {
     let mut actions = Vec::with_capacity(64);

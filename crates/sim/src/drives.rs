@@ -3,6 +3,7 @@
 use crate::moves::Moves;
 use crate::probes::{Probes, is_probe};
 use crate::timeline::Film;
+use block::errno::EIO;
 use block::{BadInput, Command, DiskId, Ending, Outcome, Place, RequestId, Span, Tag, Time};
 use drive::{Account, Machine};
 use load::experiment::Failure;
@@ -10,27 +11,16 @@ use load::{Load, Meter};
 use sched::{Action, Health, Input, World};
 use std::collections::VecDeque;
 
-const EIO: i32 = 5;
 /// How often the watcher is told of progress, in requests.
 const TELL_EVERY: u64 = 1 << 15;
 
 /// A load whose measurements the world writes.
 pub(crate) trait Measured: Load {
-    fn meter(&self) -> &Meter;
-    fn meter_mut(&mut self) -> &mut Meter;
     /// Ends the run at a time: what was measured, what a reader must know, and what a system of processes came to.
     fn finish(self, end: Time) -> (Meter, Vec<String>, Option<flow::Account>);
 }
 
 impl Measured for load::Mix {
-    fn meter(&self) -> &Meter {
-        load::Mix::meter(self)
-    }
-
-    fn meter_mut(&mut self) -> &mut Meter {
-        load::Mix::meter_mut(self)
-    }
-
     fn finish(self, _: Time) -> (Meter, Vec<String>, Option<flow::Account>) {
         let (meter, notes) = load::Mix::finish(self);
         (meter, notes, None)
@@ -38,14 +28,6 @@ impl Measured for load::Mix {
 }
 
 impl Measured for flow::System {
-    fn meter(&self) -> &Meter {
-        flow::System::meter(self)
-    }
-
-    fn meter_mut(&mut self) -> &mut Meter {
-        flow::System::meter_mut(self)
-    }
-
     fn finish(self, end: Time) -> (Meter, Vec<String>, Option<flow::Account>) {
         let (meter, account) = flow::System::finish(self, end);
         (meter, Vec::new(), Some(account))
@@ -196,8 +178,10 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
     #[inline]
     fn expect(&mut self, disk: usize) {
         self.ends[disk] = self.drives[disk].next().unwrap_or(Time::NEVER);
-        if self.ends.len() > 1 {
+        if disk == self.first {
             self.first = (0..self.ends.len()).min_by_key(|disk| self.ends[*disk]).unwrap_or(0);
+        } else if (self.ends[disk], disk) < (self.ends[self.first], self.first) {
+            self.first = disk;
         }
     }
 
@@ -375,13 +359,6 @@ impl ArmTime {
 
     /// As shares of the elapsed time.
     pub(crate) fn shares(&self) -> load::results::Disk {
-        let share = |span: Span| span.0 as f64 / self.elapsed.0.max(1) as f64;
-        let (busy, background) = (share(self.busy), share(self.background));
-        load::results::Disk {
-            busy,
-            background,
-            idle: share(self.elapsed.less(self.busy).less(self.background)),
-            parts: self.parts.named().iter().map(|(name, span)| ((*name).into(), share(*span))).collect(),
-        }
+        load::results::Disk::of(self.elapsed, self.busy, self.background, self.parts.named())
     }
 }

@@ -4,14 +4,12 @@
 //! A disk that dies does what it had taken, or a part of it, or nothing. Every read is compared with what was last written
 //! when it was submitted; at the end so is all that the disks hold.
 
+use block::errno::{ECANCELED, EIO};
 use block::{Caps, Command, DiskId, Ending, Extent, Op, Outcome, Place, Qos, Request, RequestId, Tag, Time, Verb};
 use load::Draw;
 use sched::array::{Geometry, Level};
 use sched::{Action, Health, Input, World};
 use std::collections::{BTreeMap, BTreeSet};
-
-const EIO: i32 = 5;
-const ECANCELED: i32 = 125;
 
 /// What is to happen.
 #[derive(Clone, Copy, Debug)]
@@ -156,8 +154,7 @@ impl Faults {
         let at = self.geometry.on_disk(piece.row, piece.within, 1).start.0 as usize;
         let of =
             |disk: DiskId| (!self.disks[usize::from(disk.0)].dead).then(|| self.disks[usize::from(disk.0)].holds[at]);
-        let copies = (0..self.geometry.copies()).map(|copy| self.geometry.disk(piece.row, piece.column, copy));
-        let held = copies.clone().find_map(of);
+        let held = self.geometry.copies_of(piece.row, piece.column).find_map(of);
         if self.geometry.level() != Level::Parity || held.is_some() {
             return held;
         }

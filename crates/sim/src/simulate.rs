@@ -12,13 +12,13 @@ use disk::{Other, Sheet};
 use drive::{Account, Machine};
 use load::experiment::{Case, Experiment, Predictor as Choice};
 use load::results::{self, Results, Run};
-use load::{Meter, Mix};
+use load::{Meter, Mix, schedule};
 use rayon::prelude::*;
 use sched::array::{Geometry, Level};
 use sched::plan::{Preemption, Rules, chunk_for};
-use sched::policy::{self, Knobs, Learn};
+use sched::policy::Learn;
 use sched::predict::{Distance, Mimic, Predictor, Profile};
-use sched::{Array, Core, Scheduler, run};
+use sched::{Array, Scheduler, run};
 
 /// What sets the seeds of the disks of an array apart.
 const APART: u64 = 0xD1B5_4A32_D192_ED03;
@@ -111,25 +111,8 @@ fn joined(case: &Case, replications: Vec<Replication>) -> Run {
     }
     let meter = meter.expect("an experiment has at least one replication");
     let disks: Vec<results::Disk> = arms.iter().map(ArmTime::shares).collect();
-    let mean = |share: fn(&results::Disk) -> f64| disks.iter().map(share).sum::<f64>() / disks.len().max(1) as f64;
-    let (busy, idle) = (mean(|disk| disk.busy), mean(|disk| disk.idle));
-    Run {
-        labels: case.labels.clone(),
-        requests: meter.requests(),
-        simulated_seconds: meter.measured().as_secs(),
-        busy_seconds: meter.measured().as_secs() * busy,
-        throughput_mb_s: meter.throughput_mb_s(),
-        idle_fraction: idle,
-        expected_wait_ms: meter.expected_wait_ms(),
-        service: meter.service(),
-        buffer: meter.buffer(),
-        commands: meter.commands(),
-        learned,
-        system: results::System::mean(&systems),
-        classes: meter.classes().collect(),
-        disks,
-        notes,
-    }
+    let run = Run::of(case.labels.clone(), &meter, disks, notes);
+    Run { learned, system: results::System::mean(&systems), ..run }
 }
 
 /// Simulates one replication of an experiment; `tell` is told from time to time how many more requests ended.
@@ -152,7 +135,7 @@ pub(crate) fn stage(
     tell: &(dyn Fn(u64) + Sync),
     film: Option<Film>,
 ) -> Result<Replication, BadInput> {
-    let seed = experiment.run.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(u64::from(replication));
+    let seed = experiment.run.seed_of(replication);
     let predictor = experiment.scheduler.predictor;
     let (mut disks, mut others) = (Vec::new(), Vec::new());
     let mut made = (None, None);
@@ -265,33 +248,13 @@ impl<M: Machine> Scene<'_, M> {
         Ok(replication)
     }
 
-    /// What the policy is told.
-    fn knobs(&self) -> Knobs {
-        let scheduler = &self.experiment.scheduler;
-        let defaults = Knobs::default();
-        // Who knows the mechanics has nothing to learn under a base.
-        let (learn, margin) = match self.known {
-            Knowledge::Mechanics(_) => (Learn::Priority, 0.0),
-            _ => (scheduler.mimic.learn, scheduler.mimic.margin),
-        };
-        Knobs {
-            age_weight: scheduler.age_weight.unwrap_or_else(|| policy::age_weight(&scheduler.policy)),
-            age_limit: scheduler.age_limit,
-            beam: scheduler.beam.unwrap_or(defaults.beam),
-            horizon: scheduler.horizon.unwrap_or(defaults.horizon),
-            batch: scheduler.batch.unwrap_or(defaults.batch),
-            worths: scheduler.rules.classes.iter().map(|class| class.worth).collect(),
-            doubling: scheduler.age_doubling,
-            timeout: scheduler.timeout,
-            learn,
-            base: scheduler.mimic.base,
-            margin,
-        }
-    }
-
     fn play<P: Predictor + 'static>(self, belief: impl Fn(&Self, usize) -> P) -> Result<Replication, BadInput> {
         let scheduler = &self.experiment.scheduler;
-        let knobs = self.knobs();
+        // Who knows the mechanics has nothing to learn under a base.
+        let knobs = match self.known {
+            Knowledge::Mechanics(_) => schedule::knobs(scheduler, Learn::Priority, 0.0),
+            _ => schedule::knobs(scheduler, scheduler.mimic.learn, scheduler.mimic.margin),
+        };
         let mut rules = scheduler.rules.clone();
         let mut picked = None;
         if let (Some(plan), Some(sheet)) = (&mut rules.plan, self.sheet) {
@@ -308,9 +271,7 @@ impl<M: Machine> Scene<'_, M> {
         told.extend(picked);
         rules.keeps_writes = self.experiment.array.as_ref().is_some_and(|array| array.level != Level::Striped);
         let core = |i: usize, limit: u32| {
-            let (name, knobs) = (scheduler.policy.clone(), knobs.clone());
-            let make = move || policy::named(&name, &knobs).expect("the experiment was checked");
-            Core::new(self.drives[i].caps(), limit, belief(&self, i), rules.clone(), Box::new(make))
+            schedule::core(scheduler, &knobs, &rules, self.drives[i].caps(), limit, belief(&self, i))
         };
         let blocks = self.drives.first().map_or(0, |drive| drive.caps().blocks);
         let Some(choice) = &self.experiment.array else {

@@ -1,8 +1,8 @@
 //! The device of an experiment: a disk or another.
 
 use crate::bench::Bench;
-use block::{At, BadInput, Device, Time};
-use disk::{Model, Other, Sheet, Truth};
+use block::{BadInput, Device, Time};
+use disk::{Model, Other, Sheet};
 use drive::{Drive, Machine};
 use load::experiment::DriveChoice;
 
@@ -19,36 +19,15 @@ pub(crate) enum Unit {
 /// # Errors
 /// When there is none of this name, or it cannot be had like that.
 pub(crate) fn unit(choice: &DriveChoice, seed: u64) -> Result<Unit, BadInput> {
-    let model = disk::catalogue::model(&choice.model)?;
-    let depth = model.depth();
-    if choice.queue > depth {
-        let what = format!("the drive takes {depth} commands at once, not {}", choice.queue);
-        let mend = match model {
-            Model::Disk(_) => {
-                "ask for no more in `queue` of [drive], or give the drive's file a [queue] with a greater depth"
-            }
-            Model::Other(_) => "ask for no more in `queue` of [drive], or give its file a greater `depth`",
-        };
-        return Err(BadInput::new(choice.model.clone(), At::File, what, mend));
-    }
-    Ok(match model {
+    Ok(match choice.made()? {
         Model::Disk(drive) => {
-            let disk::Drive { mut sheet, truth } = *drive;
-            sheet.cache = sheet.cache.switched(choice.read_cache, choice.write_buffer);
-            sheet.queue.depth = choice.queue;
-            let truth = Truth { drift: choice.drift, ..if choice.noise { truth } else { Truth::default() } };
+            let disk::Drive { sheet, truth } = *drive;
             let drive = Drive::new(&sheet, &truth, seed);
             Unit::Disk(Box::new(sheet), Box::new(drive))
         }
-        Model::Other(_) if choice.drift.is_some() => {
-            let mend = "take `drift` out of [drive], or choose a disk";
-            return Err(BadInput::new(choice.model.clone(), At::File, "only the seeks of a disk drift", mend));
-        }
         Model::Other(other) => {
-            let other = other.switched(choice.read_cache, choice.write_buffer);
-            let other = Other { depth: choice.queue, ..if choice.noise { other } else { other.quiet() } };
             let machine = drive::other::machine(&other, seed);
-            Unit::Other(Box::new(other), machine)
+            Unit::Other(other, machine)
         }
     })
 }

@@ -11,7 +11,7 @@ mod params;
 mod parse;
 mod path;
 
-use crate::{Access, Bus, Cache, Drive, DrivePlan, Layout, Overheads, Queue, Run, SeekCurve, Truth};
+use crate::{Access, Bus, Cache, Confidence, Drive, DrivePlan, Layout, Overheads, Queue, Run, SeekCurve, Truth};
 use block::{At, BadInput, nearest};
 use lexer::Lexer;
 pub use params::Ignored;
@@ -115,6 +115,7 @@ fn import(parsed: &Parsed, file: &str, path: &Path, name: Option<&str>) -> Resul
         cache: Cache::default(),
         queue: Queue::default(),
         truth: Truth::default(),
+        confidence: Confidence::default(),
     };
     if block.kind == "disksim_disk" {
         controller::plan(&disk, &mut plan, parsed, &mut ignored, &mut warnings)?;

@@ -11,7 +11,7 @@ mod tape;
 
 use crate::Machine;
 use crate::account::{Account, Parts};
-use crate::machine::EINVAL;
+use block::errno::EINVAL;
 use block::{Caps, Command, Outcome, Tag, Time, Verb};
 use disk::Other;
 use disk::other::Kind;

@@ -112,6 +112,24 @@ struct Cpu {
     ended: Option<usize>,
 }
 
+impl Cpu {
+    /// Follows the processor of an event through interrupts and switches; the last request that ended in its interrupt. Before
+    /// its first event it is taken for what it is at then.
+    fn follow(cpus: &mut BTreeMap<usize, Cpu>, event: &Event) -> Option<usize> {
+        let cpu = cpus.entry(event.cpu).or_insert(Cpu { task: event.task, depth: 0, ended: None });
+        match event.what {
+            What::Interrupt => cpu.depth += 1,
+            What::InterruptEnd => {
+                cpu.depth = cpu.depth.saturating_sub(1);
+                cpu.ended = cpu.ended.filter(|_| cpu.depth > 0);
+            }
+            What::Switch { to, .. } => cpu.task = to,
+            _ => {}
+        }
+        cpu.ended
+    }
+}
+
 /// A request while it is read.
 #[derive(Clone, Copy, Debug)]
 struct Asked {
@@ -194,27 +212,14 @@ impl Reading {
     }
 
     fn take(&mut self, event: &Event) {
-        // Before its first event a processor is taken for what it is at then.
-        let fresh = Cpu { task: event.task, depth: 0, ended: None };
-        let cpu = self.cpus.entry(event.cpu).or_insert(fresh);
+        let ended = Cpu::follow(&mut self.cpus, event);
         match event.what {
-            What::Interrupt => cpu.depth += 1,
-            What::InterruptEnd => {
-                cpu.depth = cpu.depth.saturating_sub(1);
-                if cpu.depth == 0 {
-                    cpu.ended = None;
-                }
-            }
             What::Switch { from, left, to } => {
-                cpu.task = to;
                 self.account.switches += 1;
                 self.leaves(from, left);
                 self.stands(to, Standing::Running);
             }
-            What::Waking(pid) => {
-                let ended = cpu.ended.filter(|_| event.interrupt);
-                self.wakes(pid, ended);
-            }
+            What::Waking(pid) => self.wakes(pid, ended.filter(|_| event.interrupt)),
             What::Insert(io) => self.asks(io, None),
             What::Issue(io) => self.asks(io, Some(event.at)),
             What::Complete(io) => {
@@ -223,6 +228,7 @@ impl Reading {
                     cpu.ended = ended.or(cpu.ended);
                 }
             }
+            What::Interrupt | What::InterruptEnd => {}
             What::Fork(_) | What::Exit | What::SystemCall | What::Return | What::Trap | What::Other => {}
         }
     }

@@ -3,7 +3,7 @@
 //! A wait for the end of a request, told by who woke the sleeper, becomes a wait for that request; one that another process
 //! ended, a channel; any other, a pause. When a process was preempted is left to the dispatcher.
 
-use super::key;
+use super::{Cpu, key};
 use crate::process::{Program, Step};
 use crate::requests::Criticality;
 use block::{BadInput, Op, Span, Time};
@@ -63,13 +63,6 @@ struct Task {
     seen_on: u64,
     exits: bool,
     forked: bool,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Cpu {
-    task: u32,
-    depth: u32,
-    ended: Option<usize>,
 }
 
 struct Making {
@@ -139,16 +132,9 @@ impl Making {
     }
 
     fn take(&mut self, event: &Event, names: &BTreeMap<u32, String>) {
-        let fresh = Cpu { task: event.task, depth: 0, ended: None };
-        let cpu = self.cpus.entry(event.cpu).or_insert(fresh);
+        let last = Cpu::follow(&mut self.cpus, event);
         match event.what {
-            What::Interrupt => cpu.depth += 1,
-            What::InterruptEnd => {
-                cpu.depth = cpu.depth.saturating_sub(1);
-                cpu.ended = cpu.ended.filter(|_| cpu.depth > 0);
-            }
             What::Switch { from, left, to } => {
-                cpu.task = to;
                 if from != IDLE && matches!(left, Left::Asleep | Left::Blocked | Left::Idle) {
                     self.tasks.entry(from).or_default().asleep = Some(self.now);
                 }
@@ -161,7 +147,7 @@ impl Making {
                 }
             }
             What::Waking(pid) => {
-                let ended = cpu.ended.filter(|_| event.interrupt);
+                let ended = last.filter(|_| event.interrupt);
                 // What the kernel left to do later may be done by a process of its own.
                 let deputy = names.get(&event.task).is_some_and(|name| name.starts_with("ksoftirqd"));
                 let waker = (event.task != IDLE && (!event.interrupt || deputy)).then_some(event.task);

@@ -58,9 +58,13 @@ fn disk(name: &str, profile: &Profile, known: &Known) -> String {
         row("heads", geometry.heads.to_string(), order(known)),
         row("cylinders", number::count(geometry.all_cylinders()), regions(known)),
         row("overhead", ms(known.moves.overhead()), overhead(known)),
-        row("head switch", ms(known.head_switch()), "least reach from head to head".into()),
-        row("seek", seeks(known), format!("{} distances, spread {}", known.moves.points.len(), ms(known.moves.spread))),
-        row("late seeks", number::percent(known.late.share), format!("by {}", ms(known.late.by))),
+        row(
+            "head switch",
+            ms(known.head_switch()),
+            format!("least reach from head to head{}", within(known, "head_switch_ms")),
+        ),
+        row("seek", seeks(known), seek_evidence(known)),
+        row("late seeks", number::percent(known.late.share), late(known)),
         row("read cache", cache(known), format!("answers in {}", ms(known.cache.hit))),
         row("bus", bus(known), held_back(known)),
         row("reads", arrival(known).into(), "whole tracks, asked for at every angle".into()),
@@ -104,8 +108,9 @@ fn rotation(known: &Known) -> String {
     let noise = known.clock.noise * known.clock.period / 1e9;
     let wander = known.clock.wander * known.clock.period / 1e9;
     format!(
-        "{} rpm; completions within {}, wander {} a second",
+        "{} rpm ± {:.1e}; completions within {}, wander {} a second",
         number::fixed(60e9 / known.clock.mean_period(), 2),
+        known.clock.within(),
         number::seconds(noise),
         number::seconds(wander)
     )
@@ -135,9 +140,29 @@ fn regions(known: &Known) -> String {
     format!("{regions} of {sectors} sectors a track, {slips} slips, {} sectors elsewhere{hidden}", map.remaps.len())
 }
 
+/// What a finding may be off, where there is an interval of it, ms.
+fn within(known: &Known, key: &str) -> String {
+    let confidence = known.confidence();
+    let interval = confidence.intervals.iter().find(|(name, _)| *name == key);
+    interval.map_or(String::new(), |(_, [least, most])| format!(", {} to {}", ms(*least), ms(*most)))
+}
+
+fn seek_evidence(known: &Known) -> String {
+    let moves = &known.moves;
+    let most = moves.points.iter().map(|point| point.reach.within).fold(0.0, f64::max);
+    format!("{} distances, each ± {} at most, spread {}", moves.points.len(), ms(most), ms(moves.spread))
+}
+
+fn late(known: &Known) -> String {
+    let confidence = known.confidence();
+    let interval = confidence.intervals.iter().find(|(name, _)| *name == "late_share");
+    let [least, most] = interval.map_or([0.0; 2], |(_, interval)| *interval);
+    format!("by {}, {} to {}", ms(known.late.by), number::percent(least), number::percent(most))
+}
+
 fn overhead(known: &Known) -> String {
     match known.moves.overhead {
-        Some(_) => "least reach on one track".into(),
+        Some(_) => format!("least reach on one track{}", within(known, "overhead_ms")),
         None => "the shortest move, for it could not be told from one".into(),
     }
 }

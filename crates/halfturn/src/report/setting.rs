@@ -89,6 +89,7 @@ fn scheduler(experiment: &Experiment) -> Vec<String> {
     match scheduler.rules.preemption {
         Preemption::Conservative => words.push("interrupting where both together yield more".into()),
         Preemption::Aggressive => words.push("interrupting where the newcomer yields more for its time".into()),
+        Preemption::Lookahead => words.push("interrupting where whole schedules of all that wait yield more".into()),
         Preemption::Slo => words.push("interrupting where else a promise would not be kept".into()),
         Preemption::Never | Preemption::Always | Preemption::Priority => {}
     }

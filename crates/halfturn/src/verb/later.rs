@@ -1,13 +1,7 @@
 //! Verbs and options of the contract that a later version brings: refused by name, and shown in no help.
 
 /// Words from the first on, and how the whole is named to the user.
-const VERBS: [(&[&str], &str); 5] = [
-    (&["serve"], "halfturn serve"),
-    (&["volume"], "halfturn volume"),
-    (&["bench"], "halfturn bench"),
-    (&["replay"], "halfturn replay"),
-    (&["trace", "capture"], "halfturn trace capture"),
-];
+const VERBS: [(&[&str], &str); 1] = [(&["trace", "capture"], "halfturn trace capture")];
 
 /// The verb or option among these words that is still to come, if one is.
 pub fn refused(words: &[String]) -> Option<&'static str> {
@@ -29,7 +23,7 @@ mod tests {
 
     #[test]
     fn what_is_to_come_is_refused_and_what_is_there_is_not() {
-        assert_eq!(of(&["serve", "--emulate", "nl20"]), Some("halfturn serve"));
+        assert_eq!(of(&["trace", "capture", "a.log"]), Some("halfturn trace capture"));
         assert_eq!(of(&["simulate", "a.toml", "--report=x.html"]), Some("halfturn simulate --report"));
         for there in [&["trace", "info", "serve"][..], &["trace", "convert"], &["simulate", "serve"], &["drive"], &[]] {
             assert_eq!(of(there), None, "{there:?}");

@@ -1,11 +1,15 @@
 //! The verbs: what each takes, and its help. What they print is written by `report`.
 
+mod bench;
 mod drive;
 pub mod later;
 mod profile;
+mod replay;
 mod reproduce;
+mod serve;
 mod simulate;
 mod trace;
+mod volume;
 
 use crate::failure::Failure;
 use block::{At, BadInput};
@@ -17,6 +21,11 @@ pub enum Verb {
     Simulate(simulate::Simulate),
     Reproduce(reproduce::Reproduce),
     Profile(profile::Profile),
+    Bench(bench::Bench),
+    Serve(serve::Serve),
+    #[command(subcommand)]
+    Volume(volume::Volume),
+    Replay(replay::Replay),
     #[command(subcommand)]
     Drive(drive::Drive),
     #[command(subcommand)]
@@ -38,6 +47,10 @@ pub fn run(verb: Verb) -> Result<(), Failure> {
         Verb::Simulate(arguments) => simulate::run(&arguments),
         Verb::Reproduce(arguments) => reproduce::run(&arguments),
         Verb::Profile(arguments) => profile::run(&arguments),
+        Verb::Bench(arguments) => bench::run(&arguments),
+        Verb::Serve(arguments) => serve::run(&arguments),
+        Verb::Volume(verb) => volume::run(&verb),
+        Verb::Replay(arguments) => replay::run(&arguments),
         Verb::Drive(verb) => drive::run(&verb),
         Verb::Trace(verb) => trace::run(&verb),
     }
@@ -53,4 +66,12 @@ fn trace_format(word: &str) -> Result<::trace::Format, Failure> {
 fn json(value: &impl serde::Serialize) -> String {
     let text = serde_json::to_string_pretty(value).expect("results are plain data");
     text + "\n"
+}
+
+/// How many times as fast a clock runs.
+fn scale(word: &str) -> Result<f64, String> {
+    match word.parse::<f64>() {
+        Ok(scale) if (1e-3..=1e3).contains(&scale) => Ok(scale),
+        _ => Err("give a number from 0.001 to 1000".into()),
+    }
 }

@@ -28,9 +28,11 @@ const KEPT_EVERY: Duration = Duration::from_secs(5);
   halfturn profile simulated:st318437lw -o learned.toml
   halfturn profile simulated:atlas10k.parv --quick --report learned.html
   halfturn profile simulated:wd400bb --scratch 10GiB+1GiB -o learned.toml
-  halfturn profile simulated:tape-lto5 --mimic -o tape.toml")]
+  halfturn profile simulated:tape-lto5 --mimic -o tape.toml
+  halfturn profile /dev/sdX -o mine.toml")]
 pub struct Profile {
-    /// `simulated:` and a name `drive list` shows, a drive file (TOML) or a DiskSim .parv, .diskspecs or .model
+    /// A file or a block device that nobody uses; or `simulated:` (in virtual time) or `emulated:` (in real time) and a name
+    /// `drive list` shows, a drive file (TOML) or a DiskSim .parv, .diskspecs or .model
     #[arg(value_name = "DEVICE")]
     device: String,
     /// Write the drive into this file (TOML)
@@ -50,6 +52,9 @@ pub struct Profile {
     /// Also draw what was found, and predicted against observed times, on this page
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
+    /// Let the clock of an emulated drive run so many times as fast, which makes the host so many times as late
+    #[arg(long, value_name = "TIMES", default_value = "1", value_parser = super::scale)]
+    time_scale: f64,
     /// The seed of what is asked, and of the simulated platter's phase and noise
     #[arg(long, value_name = "N", default_value = "1")]
     seed: u64,
@@ -57,16 +62,7 @@ pub struct Profile {
 
 /// Does it.
 pub fn run(arguments: &Profile) -> Result<(), Failure> {
-    let Some(name) = arguments.device.strip_prefix("simulated:") else {
-        let what = "this version profiles simulated drives only";
-        let mend = "write simulated:NAME, with a name `halfturn drive list` shows, or simulated:FILE";
-        return Err(BadInput::new(arguments.device.clone(), At::File, what, mend).into());
-    };
-    // A Mimic learns what one command after another takes.
-    let queue = if arguments.mimic { 1 } else { disk::catalogue::model(name)?.depth() };
-    let choice =
-        DriveChoice { model: name.into(), noise: true, read_cache: true, write_buffer: true, queue, drift: None };
-    let mut device = sim::bench(&choice, arguments.seed)?;
+    let mut device = device(arguments)?;
     if arguments.mimic {
         return mimic(arguments, &mut *device);
     }
@@ -96,6 +92,21 @@ pub fn run(arguments: &Profile) -> Result<(), Failure> {
         fs::write(path, page).map_err(|error| Failure::unwritable(path, &error))?;
     }
     print(&text)
+}
+
+/// What is profiled: a simulated drive in virtual time, an emulated one or a real one in real time.
+fn device(arguments: &Profile) -> Result<Box<dyn Device>, BadInput> {
+    let name = arguments.device.as_str();
+    // A Mimic learns what one command after another takes.
+    let queue = |name: &str| Ok(if arguments.mimic { 1 } else { disk::catalogue::model(name)?.depth() });
+    if let Some(name) = name.strip_prefix("simulated:") {
+        return sim::bench(&DriveChoice::plain(name, queue(name)?), arguments.seed);
+    }
+    let device = match name.strip_prefix("emulated:") {
+        Some(name) => live::emulated(&DriveChoice::plain(name, queue(name)?), arguments.seed, arguments.time_scale)?,
+        None => live::opened(Path::new(name), arguments.scratch.is_some())?,
+    };
+    Ok(Box::new(device))
 }
 
 /// The journal of a profile under way, beside the drive file it will end as.

@@ -19,6 +19,10 @@ fn help_of_every_verb() {
         &["trace"],
         &["trace", "info"],
         &["trace", "convert"],
+        &["bench"],
+        &["serve"],
+        &["volume"],
+        &["volume", "set"],
     ];
     for verb in verbs {
         let arguments: Vec<&str> = verb.iter().copied().chain(["--help"]).collect();

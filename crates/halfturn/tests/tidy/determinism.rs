@@ -3,7 +3,7 @@
 use crate::{Fault, Tree, lexer, line_of};
 
 /// Crates that live in real time.
-const REAL_TIME: [&str; 1] = ["halfturn"];
+const REAL_TIME: [&str; 2] = ["halfturn", "live"];
 
 const FORBIDDEN: [(&str, &str); 5] = [
     ("Instant::now", "take the time as an argument, a block::Time"),

@@ -13,12 +13,26 @@ struct Row {
     tests_use: &'static [&'static str],
 }
 
-const ALL: &[&str] =
-    &["block", "config", "disk", "drive", "sched", "trace", "load", "flow", "published", "profile", "sim"];
+const ALL: &[&str] = &[
+    "block",
+    "config",
+    "disk",
+    "drive",
+    "sched",
+    "trace",
+    "load",
+    "flow",
+    "published",
+    "profile",
+    "sim",
+    "nbd",
+    "live",
+];
 
-const ROWS: [Row; 12] = [
+const ROWS: [Row; 14] = [
     Row { name: "block", uses: &[], tests_use: &[] },
     Row { name: "config", uses: &["block"], tests_use: &[] },
+    Row { name: "nbd", uses: &[], tests_use: &[] },
     Row { name: "disk", uses: &["block", "config"], tests_use: &[] },
     Row { name: "drive", uses: &["block", "disk"], tests_use: &[] },
     Row { name: "sched", uses: &["block", "disk"], tests_use: &[] },
@@ -28,6 +42,7 @@ const ROWS: [Row; 12] = [
     Row { name: "published", uses: &["block", "config", "disk", "load"], tests_use: &["sim"] },
     Row { name: "profile", uses: &["block", "disk", "sched"], tests_use: &[] },
     Row { name: "sim", uses: &["block", "disk", "drive", "sched", "load", "flow", "trace", "profile"], tests_use: ALL },
+    Row { name: "live", uses: &["block", "disk", "drive", "sched", "load", "nbd"], tests_use: &[] },
     Row { name: "halfturn", uses: ALL, tests_use: ALL },
 ];
 

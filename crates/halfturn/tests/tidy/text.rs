@@ -7,7 +7,7 @@ const MACHINE: [&str; 4] =
     [concat!("/wo", "rk/"), concat!("/ro", "ot/"), concat!("/ho", "me/"), concat!("/Us", "ers/")];
 
 /// Where whitespace is ours to choose.
-const WRITTEN: [&str; 7] = [".rs", ".md", ".toml", ".py", ".sh", ".yml", ".ci/run"];
+const WRITTEN: [&str; 8] = [".rs", ".md", ".toml", ".py", ".sh", ".yml", ".ci/run", ".ci/packages"];
 
 pub fn machine_paths(tree: &Tree) -> Vec<Fault> {
     let mut faults = Vec::new();

@@ -1,20 +1,42 @@
 //! `[drive]`, or `[[disk]]` as often as there are: which drive, and which of its parts are switched on.
 
-use block::{BadInput, Time};
+use block::{At, BLOCK_BYTES, BadInput, Time, units};
 use config::Section;
-use disk::Drift;
+use disk::{Drift, Model, Other, Truth};
 use sched::array::MOST_DISKS;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// By what share of their time seeks may drift: to a half, or to ten times as much.
 const MOST_SHORTER: f64 = 0.5;
 const MOST_LONGER: f64 = 9.0;
+/// Bytes of the contents of an emulated drive, where the file does not say.
+const MEMORY: u64 = 4 << 30;
+/// Blocks of a device of memory at most: 16 TiB, of which only what is written is taken.
+const MOST_RAM: u64 = 1 << 35;
+
+/// What serves for it in real time.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Live {
+    /// A machine of its model, in memory of at most so many bytes; or a pattern, where nothing is kept.
+    Emulated {
+        /// Bytes of memory at most; nothing for a pattern.
+        memory: Option<u64>,
+    },
+    /// Memory without any timing, of so many blocks.
+    Ram(u64),
+    /// A file or a block device, which is given so many commands at once.
+    File(PathBuf),
+}
 
 /// The drive of an experiment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DriveChoice {
     /// A file beside the experiment if there is one of that name, else as it was given: a catalogue name or a path.
+    ///
+    /// Empty where nobody knows: of what serves in real time nothing need be known.
     pub model: String,
+    /// What serves for it in real time, where the file says.
+    pub live: Option<Live>,
     /// Whether it has the noise its file describes.
     pub noise: bool,
     /// Whether it caches what it read.
@@ -25,6 +47,61 @@ pub struct DriveChoice {
     pub queue: u16,
     /// How it comes to differ in use from what it was, which nobody is told.
     pub drift: Option<Drift>,
+}
+
+impl DriveChoice {
+    /// A drive as it comes: a catalogue name or a path, given so many commands at once.
+    #[must_use]
+    pub fn plain(model: impl Into<String>, queue: u16) -> DriveChoice {
+        let model = model.into();
+        DriveChoice { model, live: None, noise: true, read_cache: true, write_buffer: true, queue, drift: None }
+    }
+
+    /// The device it names, as it wants it.
+    ///
+    /// # Errors
+    /// When there is none of this name, or it cannot be had like that.
+    pub fn made(&self) -> Result<Model, BadInput> {
+        if self.model.is_empty() {
+            let place = match &self.live {
+                Some(Live::File(path)) => path.display().to_string(),
+                _ => "[drive]".into(),
+            };
+            let what = "it is not said what drive this is";
+            let mend = "add `model`: a name `halfturn drive list` shows, or a file that `halfturn profile -o` wrote";
+            return Err(BadInput::new(place, At::File, what, mend));
+        }
+        let model = disk::catalogue::model(&self.model)?;
+        let bad = |what: String, mend| Err(BadInput::new(self.model.clone(), At::File, what, mend));
+        let depth = model.depth();
+        if self.queue > depth {
+            let what = format!("the drive takes {depth} commands at once, not {}", self.queue);
+            let mend = match model {
+                Model::Disk(_) => {
+                    "ask for no more in `queue` of [drive], or give the drive's file a [queue] with a greater depth"
+                }
+                Model::Other(_) => "ask for no more in `queue` of [drive], or give its file a greater `depth`",
+            };
+            return bad(what, mend);
+        }
+        Ok(match model {
+            Model::Disk(drive) => {
+                let disk::Drive { mut sheet, truth } = *drive;
+                sheet.cache = sheet.cache.switched(self.read_cache, self.write_buffer);
+                sheet.queue.depth = self.queue;
+                let truth = Truth { drift: self.drift, ..if self.noise { truth } else { Truth::default() } };
+                Model::Disk(Box::new(disk::Drive { sheet, truth }))
+            }
+            Model::Other(_) if self.drift.is_some() => {
+                return bad("only the seeks of a disk drift".into(), "take `drift` out of [drive], or choose a disk");
+            }
+            Model::Other(other) => {
+                let other = other.switched(self.read_cache, self.write_buffer);
+                let other = if self.noise { other } else { other.quiet() };
+                Model::Other(Box::new(Other { depth: self.queue, ..other }))
+            }
+        })
+    }
 }
 
 /// The drive, and how many of it there are where [[disk]] counts them.
@@ -54,13 +131,22 @@ pub(super) fn read(root: &Section, folder: &Path) -> Result<(DriveChoice, Option
 }
 
 fn read_one(section: &Section, folder: &Path) -> Result<DriveChoice, BadInput> {
-    let model = section.need("model", section.string("model")?)?;
-    let model = beside(folder, &model);
-    if let Err(error) = disk::catalogue::check(&model) {
-        return Err(section.error("model", error.what, error.mend));
+    let (live, emulated) = read_live(section, folder)?;
+    let model = match (section.string("model")?, emulated) {
+        (Some(_), Some(_)) => {
+            return Err(section.error("model", "both `model` and an emulated drive", "keep one of them"));
+        }
+        (Some(model), None) | (None, Some(model)) => Some(beside(folder, &model)),
+        (None, None) if live.is_some() => None,
+        (None, None) => return section.need("model", None),
+    };
+    if let Some(Err(error)) = model.as_deref().map(disk::catalogue::check) {
+        let key = if section.has("model") { "model" } else { "path" };
+        return Err(section.error(key, error.what, error.mend));
     }
     let choice = DriveChoice {
-        model,
+        model: model.unwrap_or_default(),
+        live,
         noise: section.bool("noise")?.unwrap_or(true),
         read_cache: section.bool("read_cache")?.unwrap_or(true),
         write_buffer: section.bool("write_buffer")?.unwrap_or(true),
@@ -69,6 +155,32 @@ fn read_one(section: &Section, folder: &Path) -> Result<DriveChoice, BadInput> {
     };
     section.close()?;
     Ok(choice)
+}
+
+/// `path`, `contents` and `memory`: what serves in real time; and the model of an emulated drive.
+fn read_live(section: &Section, folder: &Path) -> Result<(Option<Live>, Option<String>), BadInput> {
+    let path = section.string("path")?;
+    let contents = section.choice("contents", &[("memory", false), ("pattern", true)])?;
+    let memory = section.size("memory")?.map(|blocks| blocks * BLOCK_BYTES);
+    let emulated = path.as_deref().and_then(|path| path.strip_prefix("emulated:"));
+    if let Some(key) = ["contents", "memory"].into_iter().find(|key| section.has(key) && emulated.is_none()) {
+        let what = format!("`{key}` is of use only with an emulated drive");
+        return Err(section.error(key, what, "give `path = \"emulated:NAME\"`, or take it out"));
+    }
+    if let Some(name) = emulated {
+        let memory = if contents == Some(true) { None } else { Some(memory.unwrap_or(MEMORY)) };
+        return Ok((Some(Live::Emulated { memory }), Some(name.into())));
+    }
+    let Some(path) = path else { return Ok((None, None)) };
+    if let Some(size) = path.strip_prefix("ram:") {
+        let mend = "write one such as ram:2GiB";
+        return match units::blocks(size) {
+            Ok(blocks) if (1..=MOST_RAM).contains(&blocks) => Ok((Some(Live::Ram(blocks)), None)),
+            Ok(blocks) => Err(section.error("path", format!("memory of {}", units::show_blocks(blocks)), mend)),
+            Err(what) => Err(section.error("path", what, mend)),
+        };
+    }
+    Ok((Some(Live::File(folder.join(path))), None))
 }
 
 /// A file beside the experiment if there is one of that name, else the name as it was given.

@@ -5,6 +5,7 @@
 //! whether the drives and traces that a file names exist.
 
 mod array;
+mod asker;
 mod drive;
 mod mimic;
 mod pattern;
@@ -12,27 +13,32 @@ mod processes;
 mod replay;
 mod run;
 mod scheduler;
+mod serve;
 mod service;
 mod system;
 #[cfg(test)]
 mod tests;
 mod value;
 mod varied;
+mod volume;
 mod workload;
 
 pub use array::{ArrayChoice, Failure};
-pub use drive::DriveChoice;
+pub use drive::{DriveChoice, Live};
 pub use mimic::{Before, MimicChoice};
 pub use pattern::{Bound, Pattern, Placement, Region};
 pub use processes::{CompressionPlan, ProcessPlan, Times};
 pub use replay::{Fit, Pace, Replay, TraceChoice};
 pub use run::RunPlan;
 pub use scheduler::{Believed, Predictor, Scheduler};
+pub use serve::{LONGEST, ServePlan};
 pub use system::{PAGE, SystemPlan};
+pub use volume::Volume;
 pub use workload::{Arrivals, Kind, Like, Workload};
 
 use crate::results::Label;
-use block::BadInput;
+use asker::askers;
+use block::{At, BadInput};
 use config::{Document, Value};
 use sched::plan::Preemption;
 use std::collections::BTreeMap;
@@ -50,8 +56,12 @@ pub struct Experiment {
     pub array: Option<ArrayChoice>,
     /// How its requests are ordered.
     pub scheduler: Scheduler,
-    /// What is asked; at least one, each with a name of its own.
+    /// What clients see, each with a name of its own.
+    pub volumes: Vec<Volume>,
+    /// What is asked, each with a name of its own; nothing only where there are volumes.
     pub workloads: Vec<Workload>,
+    /// Where clients find its volumes.
+    pub serve: ServePlan,
     /// The machine that its processes run on.
     pub system: SystemPlan,
     /// For how long, how often.
@@ -62,7 +72,7 @@ impl Experiment {
     /// The service classes, in the order in which they first appear: a class's number is its place here.
     #[must_use]
     pub fn classes(&self) -> Vec<&str> {
-        service::names(&self.workloads)
+        service::names(&askers(&self.workloads, &self.volumes))
     }
 
     /// Whether what is asked is asked by processes.
@@ -74,7 +84,13 @@ impl Experiment {
     /// The number of a workload's class.
     #[must_use]
     pub fn class_of(&self, workload: &Workload) -> u8 {
-        self.classes().iter().position(|name| *name == workload.class).unwrap_or(0) as u8
+        self.class_named(&workload.class).unwrap_or(0)
+    }
+
+    /// The number of the class of this name.
+    #[must_use]
+    pub fn class_named(&self, name: &str) -> Option<u8> {
+        self.classes().iter().position(|class| *class == name).map(|class| class as u8)
     }
 
     /// Blocks of the longest request of those that others can interrupt, or of all where nobody can.
@@ -112,7 +128,32 @@ pub struct Case {
 /// # Errors
 /// Bad input with file, line and mend.
 pub fn load(path: &Path, sets: &[String], seed: Option<u64>) -> Result<Vec<Case>, BadInput> {
-    cases(Document::load(path)?, path, sets, seed)
+    asking(cases(Document::load(path)?, path, sets, seed)?, path)
+}
+
+/// A service file asks nothing.
+fn asking(cases: Vec<Case>, path: &Path) -> Result<Vec<Case>, BadInput> {
+    if cases.iter().any(|case| case.experiment.workloads.is_empty()) {
+        let what = "no [[workload]]: nothing is asked of the drive";
+        return Err(BadInput::new(path.display().to_string(), At::File, what, "add one"));
+    }
+    Ok(cases)
+}
+
+/// Reads the text of a service file, shown as `name` in errors: an experiment in which nothing need be asked, and nothing
+/// varies.
+///
+/// # Errors
+/// Bad input with file, line and mend.
+pub fn parse_service(name: &str, text: &str, sets: &[String]) -> Result<Experiment, BadInput> {
+    let mut cases = cases(Document::parse(name, text)?, Path::new(name), sets, None)?;
+    match (cases.pop(), cases.is_empty()) {
+        (Some(case), true) => Ok(case.experiment),
+        _ => {
+            let what = "lists stand where values should: nothing can be tried while volumes are served";
+            Err(BadInput::new(name, At::File, what, "write one value each"))
+        }
+    }
 }
 
 /// The same of a text, shown as `name` in errors.
@@ -158,22 +199,24 @@ fn label(value: Value) -> Label {
 fn experiment(document: &Document, path: &Path, varied: &Varied) -> Result<Experiment, BadInput> {
     let root = document.root();
     let folder = path.parent().unwrap_or(Path::new(""));
-    root.refuse("volume", "comes with serving volumes")?;
     // Before its tables are read: a misspelt [run] is one error, not a missing [run].
-    for key in ["title", "drive", "disk", "array", "scheduler", "system", "workload", "run"] {
+    for key in ["title", "drive", "disk", "array", "scheduler", "serve", "system", "volume", "workload", "run"] {
         root.has(key);
     }
     root.close()?;
     let title = root.string("title")?;
-    let workloads = workload::read_all(&root, folder, varied)?;
+    let volumes = volume::read_all(&root)?;
+    let workloads = workload::read_all(&root, folder, &volumes, varied)?;
     let (drive, counted) = drive::read(&root, folder)?;
     Ok(Experiment {
         title: title.unwrap_or_else(|| path.file_stem().unwrap_or_default().to_string_lossy().into_owned()),
-        scheduler: scheduler::read(&root, folder, &drive, &workloads, varied)?,
+        scheduler: scheduler::read(&root, folder, &drive, &askers(&workloads, &volumes), varied)?,
         drive,
         array: array::read(&root, counted, &workloads, varied)?,
+        serve: serve::read(&root, folder)?,
         system: system::read(&root, &workloads)?,
         run: run::read(&root, &workloads)?,
+        volumes,
         workloads,
     })
 }

@@ -22,6 +22,14 @@ pub struct RunPlan {
     pub seed: u64,
 }
 
+impl RunPlan {
+    /// The seed of a replication: its own, so that neighbouring seeds share none.
+    #[must_use]
+    pub fn seed_of(&self, replication: u32) -> u64 {
+        self.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(u64::from(replication))
+    }
+}
+
 pub(super) fn read(root: &Section, workloads: &[Workload]) -> Result<RunPlan, BadInput> {
     let section = root.section("run")?;
     let plain = RunPlan { duration: None, requests: None, warmup: Span::ZERO, replications: 1, seed: 1 };

@@ -1,11 +1,12 @@
 //! `[scheduler]`: the policy, what it believes and its knobs.
 
+use super::asker::Asker;
 use super::mimic::{self, MimicChoice};
 use super::varied::{Scope, Varied, choice};
-use super::{DriveChoice, Workload, drive, service};
+use super::{DriveChoice, drive, service};
 use block::{BadInput, Span, units};
 use config::Section;
-use sched::plan::Rules;
+use sched::plan::{Preemption, Rules};
 use sched::planner::Wish;
 use sched::policy;
 use std::path::Path;
@@ -83,7 +84,7 @@ pub(super) fn read(
     root: &Section,
     folder: &Path,
     drive: &DriveChoice,
-    workloads: &[Workload],
+    askers: &[Asker],
     varied: &Varied,
 ) -> Result<Scheduler, BadInput> {
     let section = root.section("scheduler")?;
@@ -111,7 +112,8 @@ pub(super) fn read(
         None => MimicChoice::default(),
     };
     let profile = believed(&section, folder, predictor)?;
-    let (rules, wish) = service::read(&section, drive, workloads, varied)?;
+    let (rules, wish) = service::read(&section, drive, askers, varied)?;
+    weighs_times(&section, policy, predictor, &rules)?;
     let scheduler = Scheduler {
         policy: policy.into(),
         predictor,
@@ -154,12 +156,23 @@ fn predictor(section: &Section, policy: &str, varied: &Varied) -> Result<Option<
             Err(section.error("predictor", "smtf goes by the Disk Mimic", mend))
         }
         None if policy == "smtf" => Ok(Some(Predictor::Mimic)),
-        Some(Predictor::Distance) if policy == "yield" => {
-            let what = "yield weighs times, and distance tells none";
-            Err(section.error("predictor", what, "take `predictor` out, or use \"profile\" or \"mimic\""))
-        }
         given => Ok(given),
     }
+}
+
+/// What weighs times is not for a predictor that tells none.
+fn weighs_times(section: &Section, policy: &str, predictor: Option<Predictor>, rules: &Rules) -> Result<(), BadInput> {
+    let ordered = policy == "yield" || rules.classes.iter().any(|class| class.order == Some("yield"));
+    let who = match rules.preemption {
+        _ if ordered => "yield",
+        Preemption::Lookahead => "preemption by whole schedules",
+        _ => return Ok(()),
+    };
+    if predictor != Some(Predictor::Distance) {
+        return Ok(());
+    }
+    let what = format!("{who} weighs times, and distance tells none");
+    Err(section.error("predictor", what, "take `predictor` out, or use \"profile\" or \"mimic\""))
 }
 
 fn believed(section: &Section, folder: &Path, predictor: Option<Predictor>) -> Result<Believed, BadInput> {

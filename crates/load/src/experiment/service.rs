@@ -1,13 +1,15 @@
 //! `[scheduler]`, its part on preemption: `io`, `[scheduler.plan]`, `preemption`, `preempt_at` and
 //! `[scheduler.class.NAME]`.
 
-use super::varied::{Scope, Varied, choice};
+use super::asker::Asker;
+use super::varied::{Scope, Varied};
 use super::workload::CRITICALITIES;
-use super::{DriveChoice, Kind, Workload, value};
-use block::{BLOCK_BYTES, BadInput, Span, units};
+use super::{DriveChoice, value};
+use block::{BadInput, Span, units};
 use config::Section;
 use sched::plan::{Budget, ClassRule, Plan, PreemptAt, Preemption, Prefetch, Rules, Short, Split};
 use sched::planner::Wish;
+use sched::policy;
 
 /// Blocks of a command at most: 64 MiB.
 const LONGEST_CHUNK: u64 = 1 << 17;
@@ -18,7 +20,7 @@ const PRESETS: [(&str, Plan); 2] = [("virtual-io-2002", Plan::VIRTUAL_IO_2002), 
 pub(super) fn read(
     scheduler: &Section,
     drive: &DriveChoice,
-    workloads: &[Workload],
+    askers: &[Asker],
     varied: &Varied,
 ) -> Result<(Rules, Option<Wish>), BadInput> {
     let preemptions = [
@@ -27,10 +29,10 @@ pub(super) fn read(
         ("priority", Preemption::Priority),
         ("conservative", Preemption::Conservative),
         ("aggressive", Preemption::Aggressive),
+        ("lookahead", Preemption::Lookahead),
         ("slo", Preemption::Slo),
     ];
-    let later = [("lookahead", "preemption by whole schedules")];
-    let preemption = choice(scheduler, "preemption", &preemptions, &later)?.unwrap_or_default();
+    let preemption = scheduler.choice("preemption", &preemptions)?.unwrap_or_default();
     let times = [("jit", PreemptAt::Jit), ("command", PreemptAt::Command)];
     let preempt_at = scheduler.choice("preempt_at", &times)?.unwrap_or_default();
     let short = scheduler.choice("io", &[("semi-preemptible", true), ("non-preemptible", false)])?;
@@ -52,13 +54,19 @@ pub(super) fn read(
             "by value, or for what was promised, requests are interrupted only where they are served in short commands";
         return Err(scheduler.error("preemption", what, "add io = \"semi-preemptible\""));
     }
-    varied.belongs(Scope::Scheduler, scheduler, "hysteresis", "preemption", &["conservative", "aggressive"])?;
+    varied.belongs(
+        Scope::Scheduler,
+        scheduler,
+        "hysteresis",
+        "preemption",
+        &["conservative", "aggressive", "lookahead"],
+    )?;
     let hysteresis = scheduler.f64("hysteresis")?;
     if let Some(times) = hysteresis.filter(|times| !(1.0..=1e6).contains(times)) {
         return Err(scheduler.error("hysteresis", format!("`hysteresis` is {times}"), "give a number from 1 on"));
     }
     let budget = scheduler.section("budget")?.map(|section| budget(&section)).transpose()?;
-    let classes = classes(scheduler, workloads, preemption, varied)?;
+    let classes = classes(scheduler, askers, preemption, varied)?;
     if preemption == Preemption::Slo && classes.iter().all(|class| class.p99.is_none()) {
         let mend = "give a class a `p99` in [scheduler.class.NAME]";
         return Err(scheduler.error("preemption", "nothing is promised to any class", mend));
@@ -128,40 +136,47 @@ fn chunk(section: &Section) -> Result<Option<u32>, BadInput> {
 /// What of preemption differs by class, in the order in which the classes first appear.
 fn classes(
     scheduler: &Section,
-    workloads: &[Workload],
+    askers: &[Asker],
     preemption: Preemption,
     varied: &Varied,
 ) -> Result<Vec<ClassRule>, BadInput> {
-    let names = names(workloads);
+    let names = names(askers);
     let mut rules: Vec<ClassRule> = names
         .iter()
-        .map(|name| ClassRule { preempts: preempts(name, workloads, preemption), ..ClassRule::USUAL })
+        .map(|name| ClassRule { preempts: preempts(name, askers, preemption), ..ClassRule::USUAL })
         .collect();
     let Some(section) = scheduler.section("class")? else { return Ok(rules) };
     for (name, rule) in names.iter().zip(&mut rules) {
         let Some(class) = section.section(name)? else { continue };
-        class.refuse("order", "comes with scheduling by class")?;
+        rule.order = order(&class)?;
         rule.preempts = class.bool("preempts")?.unwrap_or(rule.preempts);
         rule.preemptible = class.bool("preemptible")?.unwrap_or(rule.preemptible);
         varied.belongs(Scope::Scheduler, &class, "p99", "preemption", &["slo"])?;
         rule.p99 = class.span("p99")?;
         rule.splits = class.bool("split_reads")?.unwrap_or(rule.splits);
-        rule.worth = value::read(&class, name, workloads)?;
+        rule.worth = value::read(&class, name, askers)?;
         class.close()?;
     }
     section.close()?;
     Ok(rules)
 }
 
+/// The policy by which the requests of a class are ordered.
+fn order(class: &Section) -> Result<Option<&'static str>, BadInput> {
+    // What `smtf` learns under is said once for all.
+    let orders: Vec<_> = policy::NAMES.iter().filter(|name| **name != "smtf").map(|name| (*name, *name)).collect();
+    class.choice("order", &orders)
+}
+
 /// The classes in the order in which they first appear: a class's number is its place here.
-pub(super) fn names(workloads: &[Workload]) -> Vec<&str> {
-    if workloads.iter().any(|workload| workload.kind.has_processes()) {
+pub(super) fn names<'a>(askers: &[Asker<'a>]) -> Vec<&'a str> {
+    if askers.iter().any(|asker| asker.processes) {
         return CRITICALITIES.to_vec();
     }
     let mut names: Vec<&str> = Vec::new();
-    for workload in workloads {
-        if !names.contains(&workload.class.as_str()) {
-            names.push(&workload.class);
+    for asker in askers {
+        if !names.contains(&asker.class) {
+            names.push(asker.class);
         }
     }
     names
@@ -169,28 +184,18 @@ pub(super) fn names(workloads: &[Workload]) -> Vec<&str> {
 
 /// Whether a class preempts, where the file does not say. By priority all do. With `always`, those of more than the
 /// lowest priority; where there is only one priority, those whose requests are all shorter than the longest.
-fn preempts(class: &str, workloads: &[Workload], preemption: Preemption) -> bool {
+fn preempts(class: &str, askers: &[Asker], preemption: Preemption) -> bool {
     if preemption != Preemption::Always {
         return true;
     }
-    if workloads.iter().any(|workload| workload.kind.has_processes()) {
+    if askers.iter().any(|asker| asker.processes) {
         return class != "noncritical";
     }
-    let of_class = || workloads.iter().filter(|workload| workload.class == class);
-    let least = workloads.iter().map(|workload| workload.priority).min();
-    if workloads.iter().any(|workload| Some(workload.priority) > least) {
-        return of_class().any(|workload| Some(workload.priority) > least);
+    let of_class = || askers.iter().filter(|asker| asker.class == class);
+    let least = askers.iter().map(|asker| asker.priority).min();
+    if askers.iter().any(|asker| Some(asker.priority) > least) {
+        return of_class().any(|asker| Some(asker.priority) > least);
     }
-    let longest = workloads.iter().map(length).max();
-    of_class().all(|workload| Some(length(workload)) < longest)
-}
-
-/// The length of a workload's requests in bytes; a recorded one's may be any.
-fn length(workload: &Workload) -> u64 {
-    match &workload.kind {
-        Kind::Open { pattern, .. } | Kind::Closed { pattern, .. } => u64::from(pattern.blocks) * BLOCK_BYTES,
-        Kind::Trace(_) | Kind::MadeUp { .. } | Kind::Repair { .. } | Kind::Compression(_) | Kind::Processes(_) => {
-            u64::MAX
-        }
-    }
+    let longest = askers.iter().map(|asker| asker.length).max();
+    of_class().all(|asker| Some(asker.length) < longest)
 }

@@ -51,14 +51,9 @@ fn the_example_of_the_design_reads_as_written() {
     let expected = Experiment {
         array: None,
         title: "interactive reads beside a 2 MB stream".into(),
-        drive: DriveChoice {
-            model: "st318437lw".into(),
-            noise: true,
-            read_cache: true,
-            write_buffer: true,
-            queue: 1,
-            drift: None,
-        },
+        drive: DriveChoice::plain("st318437lw", 1),
+        volumes: Vec::new(),
+        serve: ServePlan::default(),
         scheduler: Scheduler {
             policy: "fcfs".into(),
             predictor: Some(Predictor::Profile),
@@ -226,13 +221,7 @@ fn with_always_the_urgent_or_the_short_preempt_unless_the_file_says_otherwise() 
 
 #[test]
 fn every_value_of_a_later_feature_is_refused_by_name() {
-    for set in [
-        "scheduler.preemption=lookahead",
-        "scheduler.class.stream.order=look",
-        "workload.stream.chunk=64KiB",
-        "workload.stream.kind=process-flow",
-        "volume.name=a",
-    ] {
+    for set in ["workload.stream.chunk=64KiB", "workload.stream.kind=process-flow"] {
         let error = with(&[set]).unwrap_err();
         assert!(error.contains(" comes with "), "{error}");
     }

@@ -1,6 +1,6 @@
 //! `[scheduler.class.NAME]`, its part on value: `yield`, `flat_until`, `least`, `curve`, `value`, `value_per`.
 
-use super::Workload;
+use super::asker::Asker;
 use block::BadInput;
 use config::Section;
 use sched::value::{Curve, Worth};
@@ -17,7 +17,7 @@ const YIELDS: [&str; 5] =
     ["interactive-real-time", "hard-real-time", "interactive-best-effort", "best-effort", "background"];
 
 /// What requests of a class are worth.
-pub(super) fn read(class: &Section, name: &str, workloads: &[Workload]) -> Result<Worth, BadInput> {
+pub(super) fn read(class: &Section, name: &str, askers: &[Asker]) -> Result<Worth, BadInput> {
     let kind = class.choice("yield", &YIELDS.map(|name| (name, name)))?;
     let knob = |key: &str, user: &str| -> Result<Option<f64>, BadInput> {
         let share = class.share(key)?;
@@ -39,14 +39,15 @@ pub(super) fn read(class: &Section, name: &str, workloads: &[Workload]) -> Resul
         Some("interactive-best-effort") => Curve::interactive_best_effort(least),
         Some(_) => Curve::BEST_EFFORT,
     });
-    let is_of = |workload: &&Workload| workload.class == name || workload.kind.has_processes();
-    let timeless = workloads.iter().filter(is_of).find(|workload| workload.deadline.is_none());
-    if let Some(workload) = timeless
+    let is_of = |asker: &&Asker| asker.class == name || asker.processes;
+    let timeless = askers.iter().filter(is_of).find(|asker| asker.deadline.is_none());
+    if let Some(Asker { what: who, name, .. }) = timeless
         && curve.falls()
         && let Some(key) = ["yield", "curve"].into_iter().find(|key| class.has(key))
     {
-        let what = format!("a value that falls towards a deadline, and workload '{}' has none", workload.name);
-        return Err(class.error(key, what, "give the workload a `deadline`, or the class yield = \"best-effort\""));
+        let what = format!("a value that falls towards a deadline, and {who} '{name}' has none");
+        let mend = format!("give the {who} a `deadline`, or the class yield = \"best-effort\"");
+        return Err(class.error(key, what, mend));
     }
     let usual = if kind == Some("background") { BACKGROUND } else { 1.0 };
     let value = class.f64("value")?.unwrap_or(usual);

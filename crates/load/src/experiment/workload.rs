@@ -1,7 +1,7 @@
 //! `[[workload]]`: who asks, and when.
 
 use super::varied::{Scope, Varied, choice};
-use super::{CompressionPlan, Pace, Pattern, ProcessPlan, Region, TraceChoice, pattern, processes, replay};
+use super::{CompressionPlan, Pace, Pattern, ProcessPlan, Region, TraceChoice, Volume, pattern, processes, replay};
 use block::{BadInput, Span};
 use config::Section;
 use std::path::Path;
@@ -14,7 +14,8 @@ pub(super) const MOST_AT_ONCE: u32 = 1 << 20;
 const FASTEST: f64 = 1e9;
 
 /// The keys that not every kind has, and the kinds that have them.
-const KEYS: [(&str, &[&str]); 30] = [
+const KEYS: [(&str, &[&str]); 31] = [
+    ("volume", &["open", "closed"]),
     ("rate", &["open", "rebuild", "scrub"]),
     ("arrivals", &["open"]),
     ("think", &["closed"]),
@@ -54,8 +55,7 @@ const MOST_DAYS: u32 = 366;
 const REPAIRED: u32 = 512;
 
 /// Keys and kinds there will be.
-const LATER_KEYS: [(&str, &str); 2] =
-    [("chunk", "comes with plans by class"), ("volume", "comes with serving volumes")];
+const LATER_KEYS: [(&str, &str); 1] = [("chunk", "comes with plans by class")];
 const KINDS: [&str; 9] =
     ["open", "closed", "trace", "cello-like", "hplajw-like", "rebuild", "scrub", "processes", "compression"];
 const LATER_KINDS: [(&str, &str); 1] = [("process-flow", "the process-flow model")];
@@ -158,9 +158,14 @@ pub enum Arrivals {
     Constant,
 }
 
-pub(super) fn read_all(root: &Section, folder: &Path, varied: &Varied) -> Result<Vec<Workload>, BadInput> {
+pub(super) fn read_all(
+    root: &Section,
+    folder: &Path,
+    volumes: &[Volume],
+    varied: &Varied,
+) -> Result<Vec<Workload>, BadInput> {
     let sections = root.sections("workload")?;
-    if sections.is_empty() {
+    if sections.is_empty() && volumes.is_empty() {
         return Err(root.here("no [[workload]]: nothing is asked of the drive", "add one"));
     }
     if let Some(section) = sections.get(MOST) {
@@ -168,7 +173,7 @@ pub(super) fn read_all(root: &Section, folder: &Path, varied: &Varied) -> Result
     }
     let mut workloads: Vec<Workload> = Vec::with_capacity(sections.len());
     for (index, section) in sections.iter().enumerate() {
-        let workload = read(section, Scope::Workload(index), folder, varied)?;
+        let workload = read(section, Scope::Workload(index), folder, volumes, varied)?;
         if workloads.iter().any(|other| other.name == workload.name) {
             let what = format!("a workload before this one is named '{}' too", workload.name);
             return Err(section.error("name", what, "give each a name of its own; they may share a `class`"));
@@ -183,15 +188,24 @@ pub(super) fn read_all(root: &Section, folder: &Path, varied: &Varied) -> Result
     Ok(workloads)
 }
 
-fn read(section: &Section, scope: Scope, folder: &Path, varied: &Varied) -> Result<Workload, BadInput> {
+fn read(
+    section: &Section,
+    scope: Scope,
+    folder: &Path,
+    volumes: &[Volume],
+    varied: &Varied,
+) -> Result<Workload, BadInput> {
     let name = section.need("name", section.string("name")?)?;
-    let class = section.string("class")?.unwrap_or_else(|| name.clone());
+    let volume = in_volume(section, volumes)?;
+    let class = section.string("class")?.or_else(|| volume.map(|volume| volume.class.clone()));
+    let class = class.unwrap_or_else(|| name.clone());
     if name.is_empty() || class.is_empty() {
         let key = if name.is_empty() { "name" } else { "class" };
         return Err(section.error(key, format!("`{key}` is empty"), "give a word"));
     }
-    let priority = section.within("priority", 0, u8::MAX.into())?.unwrap_or(0) as u8;
-    let deadline = section.span("deadline")?;
+    let priority = section.within("priority", 0, u8::MAX.into())?.map(|priority| priority as u8);
+    let priority = priority.or(volume.map(|volume| volume.priority)).unwrap_or(0);
+    let deadline = section.span("deadline")?.or(volume.and_then(|volume| volume.deadline));
     if deadline == Some(Span::ZERO) {
         let what = "`deadline` is zero: every request that waits would be dropped";
         return Err(section.error("deadline", what, "give a longer time, or take it out"));
@@ -201,7 +215,7 @@ fn read(section: &Section, scope: Scope, folder: &Path, varied: &Varied) -> Resu
     let kind = choice(section, "kind", &KINDS.map(|name| (name, name)), &LATER_KINDS)?;
     let kind = section.need("kind", kind)?;
     KEYS.iter().try_for_each(|(key, kinds)| varied.belongs(scope, section, key, "kind", kinds))?;
-    let kind = match kind {
+    let mut kind = match kind {
         "open" => Kind::Open {
             rate: rate(section)?,
             arrivals: section
@@ -236,7 +250,27 @@ fn read(section: &Section, scope: Scope, folder: &Path, varied: &Varied) -> Resu
         return Err(section.error(key, what, "take it out"));
     }
     section.close()?;
+    if let (Some(volume), Kind::Open { pattern, .. } | Kind::Closed { pattern, .. }) = (volume, &mut kind) {
+        pattern.region = volume.region();
+    }
     Ok(Workload { name, class, priority, deadline, kind })
+}
+
+/// The volume that a workload asks, if it is one.
+fn in_volume<'a>(section: &Section, volumes: &'a [Volume]) -> Result<Option<&'a Volume>, BadInput> {
+    let Some(name) = section.string("volume")? else { return Ok(None) };
+    if section.has("region") {
+        return Err(section.error("region", "both `volume` and `region`", "keep one of them"));
+    }
+    let names = || volumes.iter().map(|volume| volume.name.as_str());
+    let found = volumes.iter().find(|volume| volume.name == name);
+    found.map(Some).ok_or_else(|| {
+        let mend = match block::nearest(&name, names()) {
+            Some(near) => format!("is '{near}' meant?"),
+            None => format!("name one of the [[volume]]: {}", names().collect::<Vec<_>>().join(", ")),
+        };
+        section.error("volume", format!("there is no volume '{name}'"), mend)
+    })
 }
 
 fn rate(section: &Section) -> Result<f64, BadInput> {

@@ -35,8 +35,8 @@ pub struct Geometry {
 
 /// The region with its tracks numbered from where a cylinder begins, `into` tracks before its own first.
 fn aligned(region: Region, heads: u64, into: u64) -> Region {
-    let tracks = |region: &Region| (0..region.levels.len()).map(|i| region.tracks(i)).collect::<Vec<_>>();
-    if tracks(&region).contains(&heads) {
+    // Tracks of several kinds begin where their period does.
+    if !region.runs.is_empty() || (0..region.levels.len()).any(|i| region.tracks(i) == heads) {
         return region;
     }
     // Turned evenly throughout: the period is as good as any.
@@ -98,7 +98,7 @@ impl Geometry {
             Arrangement::Bands(width) => {
                 let here = self.width(region, track, width);
                 let (band, within) = (track / (width * self.heads), track % (width * self.heads));
-                let (head, k) = (within / here, within % here);
+                let (head, k) = ((within / here).min(self.heads - 1), within % here);
                 let k = if head.is_multiple_of(2) { k } else { here - 1 - k };
                 Address { cylinder: base + band * width + k, head }
             }

@@ -213,6 +213,14 @@ impl Region {
         self.first + self.sectors
     }
 
+    /// It ends before a sector, and with it all that was found further on.
+    pub fn close(&mut self, end: u64) {
+        self.sectors = end - self.first;
+        self.slips.retain(|(from, _)| *from < end);
+        let after = self.pattern(end);
+        self.bends.retain(|(from, _)| *from < after);
+    }
+
     /// The first sector of the track a sector is on.
     #[must_use]
     pub fn track_start(&self, sector: u64) -> u64 {

@@ -24,6 +24,8 @@ pub struct Reach {
     pub mean: f64,
     /// Its standard deviation.
     pub spread: f64,
+    /// What the mean may be off, in 95 of 100 cases.
+    pub within: f64,
     /// Trials made.
     pub trials: usize,
 }
@@ -253,6 +255,7 @@ fn fit_to(trials: &[Trial], spreads: &[f64]) -> Reach {
     let least = trials.iter().map(|trial| trial.at).fold(f64::MAX, f64::min);
     let most = trials.iter().map(|trial| trial.at).fold(f64::MIN, f64::max);
     let (mut best, mut likeliest) = (Reach { trials: trials.len(), ..Reach::default() }, f64::MIN);
+    let mut tried = Vec::with_capacity(spreads.len() * 121);
     for spread in spreads.iter().copied() {
         for step in 0..=120 {
             let mean = least + (most - least) * f64::from(step) / 120.0;
@@ -262,11 +265,15 @@ fn fit_to(trials: &[Trial], spreads: &[f64]) -> Reach {
                 let likely = if trial.caught { caught + 0.002 } else { 1.0 - caught };
                 sum += libm::log(likely.max(1e-9));
             }
+            tried.push((mean, sum));
             if sum > likeliest {
                 (likeliest, best.mean, best.spread) = (sum, mean, spread);
             }
         }
     }
+    // Means that no likelihood test rejects (χ² of one degree, 95 %), and half a step.
+    let off = |(mean, sum): &(f64, f64)| if *sum > likeliest - 1.92 { (mean - best.mean).abs() } else { 0.0 };
+    best.within = tried.iter().map(off).fold(0.0, f64::max) + (most - least).max(0.0) / 240.0;
     best
 }
 

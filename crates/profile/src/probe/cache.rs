@@ -133,9 +133,12 @@ fn ahead<D: Device>(bench: &mut Bench<D>, geometry: &Geometry, pace: Pace) -> Re
     let shift = bench.shift;
     let one = |sector: u64| Extent::new(sector << shift, 1);
     let track_end = |sector: u64| geometry.map.next_track(sector);
-    // Well before the end of its track.
+    // Well before the end of its track: what follows, or, where a segment holds less, what was read on last.
     let early = |sector: u64| geometry.map.track_start(sector) + 1;
-    if found(bench, pace, |sector| (one(early(sector)), (early(sector) + 1) << shift))? < TRIALS / 2 {
+    let next = found(bench, pace, |sector| (one(early(sector)), (early(sector) + 1) << shift))?;
+    if next < TRIALS / 2
+        && found(bench, pace, |sector| (one(early(sector)), (track_end(sector) - 1) << shift))? < TRIALS / 2
+    {
         return Ok(Ahead::Nowhere);
     }
     let ends = |bench: &mut Bench<D>, end: &dyn Fn(u64) -> u64| -> Result<bool, BadInput> {
@@ -146,7 +149,7 @@ fn ahead<D: Device>(bench: &mut Bench<D>, geometry: &Geometry, pace: Pace) -> Re
         // From the end of one track to the beginning of the next: whether the one after is read, too.
         let across = |sector: u64| {
             let edge = track_end(sector);
-            (Extent::new((edge << shift) - 1, 2), track_end(edge) << shift)
+            (Extent::new((edge << shift) - 1, 2), (track_end(track_end(edge)) - 1) << shift)
         };
         return Ok(if found(bench, pace, across)? > TRIALS / 2 { Ahead::NextTrack } else { Ahead::Track });
     }

@@ -9,6 +9,8 @@ use block::{BadInput, Device, Verb};
 
 /// Tracks looked through for those near the first, at most.
 const FAR: u64 = 2048;
+/// Times it is asked whether a track is near, at most.
+const ASKED: usize = 20;
 /// Reaches that differ by less are alike, ms.
 const ALIKE: f64 = 0.12;
 
@@ -17,8 +19,10 @@ const ALIKE: f64 = 0.12;
 /// # Errors
 /// As [`crate::bench::Bench::read`].
 pub fn learn<D: Device>(eye: &mut Eye<D>, map: Map) -> Result<Geometry, BadInput> {
-    // The region that has most tracks shows best.
-    let Some(region) = map.regions.iter().max_by_key(|region| region.sectors / u64::from(region.round)).cloned() else {
+    // The region that has most tracks shows best, of those that were looked at.
+    let known = map.guessed.unwrap_or(u64::MAX);
+    let tracks = |region: &&Region| (region.end().min(known).saturating_sub(region.first)) / u64::from(region.round);
+    let Some(region) = map.regions.iter().max_by_key(tracks).cloned() else {
         return Ok(Geometry::new(map, 1, Arrangement::Heads));
     };
     let (heads, arrangement) = match region.run_tracks() {
@@ -118,13 +122,15 @@ fn is_near<D: Device>(eye: &mut Eye<D>, region: &Region, tracks: u64, limit: f64
     let period = region.levels.last().map_or(1, |_| region.tracks(region.levels.len() - 1));
     let begins = region.place(region.first);
     let first = (begins.track + u64::from(begins.sector > 0)).next_multiple_of(period);
-    while caught < 3 && missed < 3 {
+    for _ in 0..ASKED {
         let way = Way::new(Track { region, number: first }, Track { region, number: first + tracks });
         match super::arm::caught(eye, Verb::Read, way, limit)? {
             Some(true) => caught += 1,
-            _ => missed += 1,
+            Some(false) => missed += 1,
+            // Memory answered, or a reply was held up.
+            None => continue,
         }
-        if (caught == 0 && missed == 2) || (missed == 0 && caught == 2) {
+        if caught.max(missed) == 3 || (caught + missed == 2 && caught != missed) {
             break;
         }
     }

@@ -103,7 +103,18 @@ pub fn learn<D: Device>(bench: &mut Bench<D>, effort: Effort) -> Result<Option<C
             break;
         }
     }
-    let Some(mut period) = coarse(&ring, bench.now().since(began)) else { return Ok(None) };
+    let mut found = coarse(&ring, bench.now().since(began));
+    for _ in 0..FIRST {
+        if found.is_none_or(|(_, alone)| alone) {
+            break;
+        }
+        // Late replies hide which of several it is; the next round is as far from the last as none before.
+        let pause = bench.draw.below(round);
+        bench.idle(Span(pause));
+        ring.turn(bench)?;
+        found = coarse(&ring, bench.now().since(began));
+    }
+    let Some((mut period, _)) = found else { return Ok(None) };
     let mut noise = spread(&ring.offs(period));
     loop {
         period = refined(&ring, period, noise);
@@ -130,9 +141,9 @@ pub fn learn<D: Device>(bench: &mut Bench<D>, effort: Effort) -> Result<Option<C
     Ok(Some(Clock::new(period, noise, last)))
 }
 
-/// The longest period that explains the completions: of the peaks of coherence on a grid as fine as the baseline asks
-/// for, each climbed to its top, the first that is as high as any.
-fn coarse(ring: &Ring, baseline: Span) -> Option<f64> {
+/// The longest period that explains the completions, and whether no other does but its fractions: of the peaks of coherence
+/// on a grid as fine as the baseline asks for, each climbed to its top, the first that is as high as any.
+fn coarse(ring: &Ring, baseline: Span) -> Option<(f64, bool)> {
     let step = 0.1 / baseline.as_secs().max(1e-3);
     let mut peaks: Vec<(f64, f64)> = Vec::new();
     let (mut before, mut here) = (0.0, ring.coherence(LOW / 1e9));
@@ -145,10 +156,10 @@ fn coarse(ring: &Ring, baseline: Span) -> Option<f64> {
         (before, here) = (here, after);
     }
     let most = peaks.iter().map(|(_, coherence)| *coherence).fold(COHERENT, f64::max);
-    peaks
-        .iter()
-        .find(|(_, coherence)| 1.0 - coherence < 2.0 * (1.0 - most) + 1e-6)
-        .map(|(frequency, _)| 1e9 / frequency)
+    let mut high = peaks.iter().filter(|(_, coherence)| 1.0 - coherence < 2.0 * (1.0 - most) + 1e-6);
+    let (frequency, _) = *high.next()?;
+    let whole = |other: f64| (other / frequency - libm::round(other / frequency)).abs() * frequency < step;
+    Some((1e9 / frequency, high.all(|(other, _)| whole(*other))))
 }
 
 /// The frequency of the top of a peak, and its coherence.

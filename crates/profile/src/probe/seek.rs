@@ -30,6 +30,8 @@ pub struct Point {
 pub struct Moves {
     /// Overhead of a command with no move before it, ms; nothing if it could not be measured.
     pub overhead: Option<f64>,
+    /// What that may be off, in 95 of 100 cases, ms.
+    pub overhead_within: f64,
     /// Reach of a head switch, ms.
     pub switch: Option<Reach>,
     /// Reaches of seeks, ascending.
@@ -105,6 +107,7 @@ pub fn learn<D: Device>(eye: &mut Eye<D>, geometry: &Geometry, verb: Verb, effor
         let soon = near.map(|near| (from, near.mean + eye.clock.period / 3e7));
         Way { via: soon, ..Way::new(to, to) }
     })?;
+    moves.overhead_within = still.as_ref().map_or(0.0, |found| found.reach.within);
     moves.overhead = still.map(|found| found.reach.mean - sector_time(geometry, eye));
     Ok(moves)
 }

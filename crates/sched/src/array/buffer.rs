@@ -165,7 +165,7 @@ impl<P: Predictor> Array<P> {
     /// A write that has come goes into the buffer, or waits for room in it. Says whether it waits.
     pub(super) fn admit(&mut self, id: JobId, out: &mut Vec<Action>) -> bool {
         let Some(job) = self.tasks.get(id).copied() else { return false };
-        let Some(buffer) = self.buffer.as_mut().filter(|buffer| buffer.takes(job.spot.at.blocks)) else { return false };
+        let Some(buffer) = self.buffer.as_mut().filter(|buffer| buffer.takes(job.at.blocks)) else { return false };
         if !buffer.waiting.is_empty() || !self.put_in(id, out) {
             let Some(buffer) = &mut self.buffer else { return false };
             buffer.passed(self.now);
@@ -180,15 +180,15 @@ impl<P: Predictor> Array<P> {
     /// Puts a write into the buffer, which ends it; false if there is no room.
     fn put_in(&mut self, id: JobId, out: &mut Vec<Action>) -> bool {
         let (Some(buffer), Some(job)) = (&mut self.buffer, self.tasks.get_mut(id)) else { return false };
-        let Some(frame) = buffer.take(self.now, job.spot.at.blocks) else { return false };
-        let (request, blocks) = (job.request, job.spot.at.blocks);
+        let Some(frame) = buffer.take(self.now, job.at.blocks) else { return false };
+        let (request, blocks) = (job.request, job.at.blocks);
         job.spot.buffered = Some(frame);
         job.request = NOBODY;
         // It leaves the buffer when it is on the medium, not in a drive's memory.
         job.op = Op::Write { fua: !self.plan.trusting };
         // What it was worth has been got.
         job.qos.deadline = None;
-        let to = Place::Frame(self.frame(2 * frame + 1), 0);
+        let to = Place::Frame(self.buffer_frame(frame), 0);
         if let Some(job) = self.tasks.get_mut(id) {
             job.spot.base = to;
         }
@@ -227,9 +227,9 @@ impl<P: Predictor> Array<P> {
     /// disk yet. Says whether that is all.
     pub(super) fn answer_from_buffer(&mut self, id: JobId, out: &mut Vec<Action>) -> bool {
         let Some(job) = self.tasks.get(id) else { return false };
-        let (request, at, writes) = (job.request, job.spot.at, job.op.writes());
+        let (request, at, writes) = (job.request, job.at, job.op.writes());
         let Some(last) = self.overlap.blocker(job).and_then(|last| self.tasks.get(last)) else { return false };
-        let Task { at: held, base, begun, buffered, .. } = last.spot;
+        let (held, Task { base, begun, buffered, .. }) = (last.at, last.spot);
         if job.op == Op::Repair || buffered.is_none() || !within(at, held) || (writes && begun) {
             return false;
         }
@@ -247,7 +247,7 @@ impl<P: Predictor> Array<P> {
         let Some(buffer) = &self.buffer else { return };
         let blocked = buffer.waiting.iter().filter_map(|id| self.tasks.get(*id)).map(|job| {
             let worth = self.rules.class(job.qos.class).worth;
-            worth.at(job.spot.at.blocks, &job.qos, job.arrived, self.now) / worth.fresh(job.spot.at.blocks).max(1e-9)
+            worth.at(job.at.blocks, &job.qos, job.arrived, self.now) / worth.fresh(job.at.blocks).max(1e-9)
         });
         let weight = drain(buffer.share()) + blocked.fold(0.0, f64::max);
         let fill = buffer.share();

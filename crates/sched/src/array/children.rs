@@ -1,13 +1,12 @@
 //! What an array asks of its disks, and what becomes of that.
 
-use super::{Array, EIO, Level, Piece, Task};
+use super::{Array, Level, Task};
 use crate::event::{Action, Input};
 use crate::frames::FRAMES;
 use crate::predict::Predictor;
 use crate::{Job, JobId};
+use block::errno::{ECANCELED, EIO};
 use block::{Change, Command, DiskId, Ending, Extent, FrameId, Op, Place, Qos, Request, RequestId, Span, Time};
-
-const ECANCELED: i32 = 125;
 
 /// Whose a child is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,21 +64,20 @@ impl<P: Predictor> Array<P> {
     pub(super) fn child(&mut self, child: Child) -> u32 {
         let takes = self.positioning + self.disks[usize::from(child.disk.0)].transfer(child.at);
         self.loads[usize::from(child.disk.0)] += takes;
-        match child.owner {
-            Owner::Task => {
-                if let Some(job) = self.tasks.get_mut(child.task) {
-                    job.spot.left += 1;
-                }
-            }
-            Owner::Update(update) => {
-                if let Some(update) = self.updates.get_mut(update) {
-                    update.left += 1;
-                }
-            }
+        if let Some(left) = self.left_of(&child) {
+            *left += 1;
         }
         self.born += 1;
         let generation = self.standings.generation(child.disk);
         self.children.insert(Child { takes, generation, number: self.born, ..child })
+    }
+
+    /// How many children whose a child is waits for.
+    pub(super) fn left_of(&mut self, child: &Child) -> Option<&mut u32> {
+        match child.owner {
+            Owner::Task => self.tasks.get_mut(child.task).map(|job| &mut job.spot.left),
+            Owner::Update(update) => self.updates.get_mut(update).map(|update| &mut update.left),
+        }
     }
 
     /// A child's disk no longer has its load.
@@ -113,7 +111,9 @@ impl<P: Predictor> Array<P> {
     /// Tells a disk something, and carries out what it decides.
     pub(super) fn tell(&mut self, now: Time, disk: DiskId, input: Input, out: &mut Vec<Action>) {
         let mut told = std::mem::take(&mut self.told);
-        self.disks[usize::from(disk.0)].handle(now, input, &mut told);
+        let core = &mut self.disks[usize::from(disk.0)];
+        core.handle(now, input, &mut told);
+        self.wakes[usize::from(disk.0)] = core.wake_at().unwrap_or(Time::NEVER);
         for action in told.drain(..) {
             match action {
                 Action::Issue(_, tag, command) => {
@@ -150,9 +150,14 @@ impl<P: Predictor> Array<P> {
         }
     }
 
-    /// A frame of the array's own, beside those of its disks.
-    pub(super) fn frame(&self, slot: u32) -> FrameId {
-        FrameId(u32::from(self.geometry.disks()) * FRAMES + slot)
+    /// The frame of an update: beyond those of the disks, every other one.
+    pub(super) fn update_frame(&self, update: u32) -> FrameId {
+        FrameId(u32::from(self.geometry.disks()) * FRAMES + 2 * update)
+    }
+
+    /// A frame of the write buffer: the others.
+    pub(super) fn buffer_frame(&self, slot: u32) -> FrameId {
+        FrameId(u32::from(self.geometry.disks()) * FRAMES + 2 * slot + 1)
     }
 
     fn began(&mut self, child: RequestId, out: &mut Vec<Action>) {
@@ -208,19 +213,15 @@ impl<P: Predictor> Array<P> {
         if child.op == Op::Flush {
             return !self.redundant();
         }
-        let row = child.at.start.0 / u64::from(self.geometry.unit());
-        let Some(column) = self.geometry.column(row, child.disk) else { return false };
-        (0..self.geometry.copies()).all(|copy| !self.standings.holds(self.geometry.disk(row, column, copy), child.at))
+        let Some(piece) = self.geometry.piece_on(child.disk, child.at) else { return false };
+        self.geometry.copies_of(piece.row, piece.column).all(|disk| !self.standings.holds(disk, child.at))
     }
 
     /// What a read did not bring is had another way.
     fn read_again(&mut self, child: &Child, job: &Job<Task>, out: &mut Vec<Action>) {
-        let unit = u64::from(self.geometry.unit());
-        let (row, within) = (child.at.start.0 / unit, (child.at.start.0 % unit) as u32);
-        let Some(column) = self.geometry.column(row, child.disk) else { return };
-        let first = self.geometry.block(row, column, within);
-        let into = (first.0 - job.spot.at.start.0) as u32;
-        let piece = Piece { row, column, within, blocks: child.at.blocks, into };
+        let Some(mut piece) = self.geometry.piece_on(child.disk, child.at) else { return };
+        let first = self.geometry.block(piece.row, piece.column, piece.within);
+        piece.into = (first.0 - job.at.start.0) as u32;
         self.read(child.task, job, &piece, Some(child), out);
     }
 }

@@ -140,6 +140,20 @@ impl Geometry {
         })
     }
 
+    /// The disks with the copies of a column; with parity, the one that it is on.
+    pub fn copies_of(&self, row: u64, column: u16) -> impl Iterator<Item = DiskId> + use<> {
+        let it = *self;
+        (0..it.copies()).map(move |copy| it.disk(row, column, copy))
+    }
+
+    /// What lies on a disk at an extent within one unit; of parity, nothing.
+    #[must_use]
+    pub fn piece_on(&self, disk: DiskId, at: Extent) -> Option<Piece> {
+        let unit = u64::from(self.unit);
+        let (row, within) = (at.start.0 / unit, (at.start.0 % unit) as u32);
+        Some(Piece { row, column: self.column(row, disk)?, within, blocks: at.blocks, into: 0 })
+    }
+
     /// The disk with the parity of a row.
     #[must_use]
     pub fn parity(&self, row: u64) -> DiskId {
@@ -239,7 +253,7 @@ mod tests {
                 for copy in 0..it.copies() {
                     let disk = it.disk(piece.row, piece.column, copy);
                     assert!(disk.0 < it.disks() && at.end().0 <= 40, "{it:?}");
-                    assert_eq!(it.column(piece.row, disk), Some(piece.column), "{it:?}");
+                    assert_eq!(it.piece_on(disk, at), Some(Piece { into: 0, ..piece }), "{it:?}");
                     assert!(taken.insert((disk, at.start)), "{it:?}: {block} lies on another");
                 }
                 if it.level() == Level::Parity {

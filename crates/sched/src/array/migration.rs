@@ -1,7 +1,7 @@
 //! Reads that go on at another copy (Preemptive RAID scheduling, Sections 2.3 and 2.4).
 
 use super::Array;
-use super::children::{Child, Owner, Post, offset};
+use super::children::{Child, Post, offset};
 use crate::predict::Predictor;
 use block::{DiskId, Extent, Lbn, Op, Span};
 use std::cmp::Reverse;
@@ -42,17 +42,15 @@ impl<P: Predictor> Array<P> {
         self.go_on(&child, done, child.at.blocks - done, to);
         self.children.remove(request.0);
         self.unload(&child);
-        match child.owner {
-            Owner::Task => self.tasks.get_mut(child.task).into_iter().for_each(|job| job.spot.left -= 1),
-            Owner::Update(update) => self.updates.get_mut(update).into_iter().for_each(|update| update.left -= 1),
+        if let Some(left) = self.left_of(&child) {
+            *left -= 1;
         }
     }
 
     /// The sound disks with another copy of what a child reads.
     fn others(&self, child: &Child) -> Vec<DiskId> {
-        let row = child.at.start.0 / u64::from(self.geometry.unit());
-        let Some(column) = self.geometry.column(row, child.disk) else { return Vec::new() };
-        let copies = (0..self.geometry.copies()).map(|copy| self.geometry.disk(row, column, copy));
+        let Some(piece) = self.geometry.piece_on(child.disk, child.at) else { return Vec::new() };
+        let copies = self.geometry.copies_of(piece.row, piece.column);
         copies.filter(|disk| *disk != child.disk && self.standings.holds(*disk, child.at)).collect()
     }
 

@@ -28,6 +28,7 @@ use crate::slab::Slab;
 use crate::tally::Tally;
 use crate::world::Scheduler;
 use crate::{Job, JobId, Jobs};
+use block::errno::{ECANCELED, EINVAL, EIO};
 use block::{Change, DiskId, Ending, Extent, Op, Place, Request, RequestId, Span, Time};
 use buffer::Buffer;
 use children::{Child, Owner, Post, offset};
@@ -35,10 +36,6 @@ use parity::Update;
 use standing::Standings;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
-
-const EIO: i32 = 5;
-const EINVAL: i32 = 22;
-const ECANCELED: i32 = 125;
 
 /// Times that what is in the write buffer is tried to be written again.
 const MOST_TRIES: u8 = 16;
@@ -64,8 +61,6 @@ pub struct ArrayPlan {
 /// What is kept of a request.
 #[derive(Clone, Copy, Debug)]
 struct Task {
-    /// Its blocks.
-    at: Extent,
     /// Where its bytes are.
     base: Place,
     /// Children and updates of it that have not ended.
@@ -90,6 +85,8 @@ pub struct Array<P: Predictor> {
     plan: ArrayPlan,
     rules: Rules,
     disks: Vec<Core<P>>,
+    /// When each wants to be woken.
+    wakes: Vec<Time>,
     standings: Standings,
     /// What the children of each disk are thought to take.
     loads: Vec<Span>,
@@ -133,6 +130,7 @@ impl<P: Predictor> Array<P> {
             standings: Standings::new(geometry.disks(), geometry.rows() * u64::from(geometry.unit())),
             loads: vec![Span::ZERO; disks.len()],
             positioning: disks.first().map_or(Span::ZERO, placement::positioning),
+            wakes: vec![Time::NEVER; disks.len()],
             disks,
             turn: 0,
             limit,
@@ -153,12 +151,6 @@ impl<P: Predictor> Array<P> {
         }
     }
 
-    /// Its disks.
-    #[must_use]
-    pub fn disks(&self) -> &[Core<P>] {
-        &self.disks
-    }
-
     /// Reads that went on at another disk.
     #[must_use]
     pub fn moved(&self) -> u64 {
@@ -173,30 +165,17 @@ impl<P: Predictor> Array<P> {
             return;
         }
         self.sequence += 1;
-        let base = Place::Request(request.id, 0);
-        let job = Job {
-            request: request.id,
-            op: request.op,
-            at: request.at,
-            done: 0,
-            qos: request.qos,
-            arrived: now,
-            sequence: self.sequence,
-            spot: Task {
-                at: request.at,
-                base,
-                left: 0,
-                trouble: None,
-                by_rows: false,
-                again: false,
-                begun: false,
-                buffered: None,
-                tries: 0,
-            },
-            state: State::Queued,
-            first_held: None,
-            next_held: None,
+        let task = Task {
+            base: Place::Request(request.id, 0),
+            left: 0,
+            trouble: None,
+            by_rows: false,
+            again: false,
+            begun: false,
+            buffered: None,
+            tries: 0,
         };
+        let job = Job::new(request, now, self.sequence, task);
         let id = self.tasks.insert(job);
         if request.op == Op::Flush {
             return self.start(id, &job, out);
@@ -243,7 +222,7 @@ impl<P: Predictor> Array<P> {
 
     /// A task, with its rows in place of its blocks.
     fn of_rows(&self, job: &Job<Task>) -> Job<Task> {
-        Job { at: self.geometry.guarded(job.spot.at), ..*job }
+        Job { at: self.geometry.guarded(job.at), ..*job }
     }
 
     /// Whether a disk with parity beside it does not hold what a task reads.
@@ -254,7 +233,7 @@ impl<P: Predictor> Array<P> {
         };
         self.geometry.level() == Level::Parity
             && job.op == Op::Read
-            && !self.geometry.pieces(job.spot.at).all(|piece| there(&piece))
+            && !self.geometry.pieces(job.at).all(|piece| there(&piece))
     }
 
     /// Says what a task needs of the disks.
@@ -273,18 +252,18 @@ impl<P: Predictor> Array<P> {
                 }
             }
             Op::Repair => {
-                for piece in geometry.pieces(job.spot.at) {
+                for piece in geometry.pieces(job.at) {
                     self.repair(id, &piece, out);
                 }
             }
             Op::Read => {
-                for piece in geometry.pieces(job.spot.at) {
+                for piece in geometry.pieces(job.at) {
                     self.read(id, job, &piece, None, out);
                 }
             }
             Op::Write { .. } if geometry.level() == Level::Parity => self.write_rows(id, job, out),
             Op::Write { .. } => {
-                for piece in geometry.pieces(job.spot.at) {
+                for piece in geometry.pieces(job.at) {
                     self.write(id, job, &piece);
                 }
             }
@@ -304,10 +283,8 @@ impl<P: Predictor> Array<P> {
                 false => self.again(id),
             };
         }
-        let copies: Vec<DiskId> = (0..self.geometry.copies())
-            .map(|copy| self.geometry.disk(piece.row, piece.column, copy))
-            .filter(|disk| self.standings.holds(*disk, at))
-            .collect();
+        let copies = self.geometry.copies_of(piece.row, piece.column);
+        let copies: Vec<DiskId> = copies.filter(|disk| self.standings.holds(*disk, at)).collect();
         if let Some(child) = after {
             let tried = child.tried + 1;
             let next = copies.iter().find(|disk| **disk > child.disk).or(copies.first());
@@ -339,8 +316,7 @@ impl<P: Predictor> Array<P> {
     fn write(&mut self, id: JobId, job: &Job<Task>, piece: &Piece) {
         let at = self.geometry.on_disk(piece.row, piece.within, piece.blocks);
         let mut copies = 0;
-        for copy in 0..self.geometry.copies() {
-            let disk = self.geometry.disk(piece.row, piece.column, copy);
+        for disk in self.geometry.copies_of(piece.row, piece.column) {
             if self.standings.works(disk) {
                 self.post(id, Owner::Task, disk, job.op, at, offset(job.spot.base, piece.into), 0);
                 copies += u16::from(self.standings.holds(disk, at));
@@ -401,7 +377,7 @@ impl<P: Predictor> Array<P> {
         match job.spot.buffered {
             Some(frame) => {
                 let lost = ending != Ending::Finished;
-                self.drained(frame, job.spot.at.blocks, lost, out);
+                self.drained(frame, job.at.blocks, lost, out);
             }
             None => out.push(Action::Finish(job.request, ending)),
         }
@@ -467,7 +443,7 @@ impl<P: Predictor> Scheduler for Array<P> {
                     self.posts.push_back(Post::Submit(child));
                 }
                 for disk in (0..self.geometry.disks()).map(DiskId) {
-                    if self.disks[usize::from(disk.0)].wake_at().is_some_and(|wake| wake <= now) {
+                    if self.wakes[usize::from(disk.0)] <= now {
                         self.tell(now, disk, Input::Wake, out);
                     }
                 }
@@ -478,7 +454,7 @@ impl<P: Predictor> Scheduler for Array<P> {
 
     fn wake_at(&self) -> Option<Time> {
         let later = self.later.peek().map(|Reverse((at, _))| *at);
-        self.disks.iter().filter_map(Core::wake_at).chain(later).min()
+        self.wakes.iter().copied().chain(later).min().filter(|wake| *wake < Time::NEVER)
     }
 
     fn room(&self) -> u32 {

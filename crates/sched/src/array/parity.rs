@@ -5,10 +5,11 @@
 //! row's columns are written alike in it: of a column all or nothing, so that one rule tells what has to be read.
 
 use super::children::{Child, Owner, offset};
-use super::{Array, EIO, Level, Piece, Task};
+use super::{Array, Level, Piece, Task};
 use crate::event::Action;
 use crate::predict::Predictor;
 use crate::{Job, JobId};
+use block::errno::EIO;
 use block::{DiskId, Ending, Op, Place};
 
 /// Times an update begins anew because a disk did not bring what it was asked for.
@@ -80,7 +81,7 @@ fn bit(column: u16) -> Columns {
 }
 
 fn all(columns: u16) -> Columns {
-    bit(columns) - 1
+    Columns::MAX.checked_shr(Columns::BITS.saturating_sub(columns.into())).unwrap_or(0)
 }
 
 fn each(columns: Columns) -> impl Iterator<Item = u16> {
@@ -90,7 +91,7 @@ fn each(columns: Columns) -> impl Iterator<Item = u16> {
 impl<P: Predictor> Array<P> {
     /// Writes a task row by row, in parts in which every column is written wholly or not at all.
     pub(super) fn write_rows(&mut self, id: JobId, job: &Job<Task>, out: &mut Vec<Action>) {
-        let pieces: Vec<Piece> = self.geometry.pieces(job.spot.at).collect();
+        let pieces: Vec<Piece> = self.geometry.pieces(job.at).collect();
         for row in pieces.chunk_by(|a, b| a.row == b.row) {
             let mut borders: Vec<u32> =
                 row.iter().flat_map(|piece| [piece.within, piece.within + piece.blocks]).collect();
@@ -145,7 +146,7 @@ impl<P: Predictor> Array<P> {
     fn alike(&self, row: u64, column: u16) -> Vec<DiskId> {
         match self.geometry.level() {
             Level::Parity => (0..self.geometry.disks()).map(DiskId).collect(),
-            _ => (0..self.geometry.copies()).map(|copy| self.geometry.disk(row, column, copy)).collect(),
+            _ => self.geometry.copies_of(row, column).collect(),
         }
     }
 
@@ -344,7 +345,7 @@ impl<P: Predictor> Array<P> {
 
     /// Where an update sums.
     fn sum(&self, id: u32) -> Place {
-        Place::Frame(self.frame(2 * id), 0)
+        Place::Frame(self.update_frame(id), 0)
     }
 
     /// Where an update reads a column into.
@@ -355,7 +356,29 @@ impl<P: Predictor> Array<P> {
     /// Where the task's bytes of a column are.
     fn given(&self, it: &Update, column: u16) -> Place {
         let Some(job) = self.tasks.get(it.task) else { return Place::Nowhere };
-        let into = self.geometry.block(it.row, column, it.within).0 - job.spot.at.start.0;
+        let into = self.geometry.block(it.row, column, it.within).0 - job.at.start.0;
         offset(job.spot.base, into as u32)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_many_columns_as_there_may_be_disks_have_a_bit_each() {
+        for disks in [1, 2, 63, 64] {
+            assert_eq!(each(all(disks)).collect::<Vec<_>>(), (0..disks).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn what_is_read_less_of_is_read_but_never_what_is_missing() {
+        // Of eight columns, so many written: what they held and parity, or the others.
+        assert_eq!(method(8, all(1), None), (Method::Modify, all(1)));
+        assert_eq!(method(8, all(4), None), (Method::Reconstruct, all(8) & !all(4)));
+        assert_eq!(method(8, all(8), None), (Method::Reconstruct, 0));
+        assert_eq!(method(8, all(1), Some(0)), (Method::Reconstruct, all(8) & !all(1)));
+        assert_eq!(method(8, all(7), Some(7)), (Method::Modify, all(7)));
     }
 }

@@ -7,16 +7,16 @@ use block::Time;
 use std::collections::VecDeque;
 
 /// A queue. Jobs taken out of turn are passed over when their turn comes.
-pub(super) struct Fcfs {
+pub(crate) struct Fcfs {
     queue: VecDeque<(JobId, u64)>,
 }
 
 impl Fcfs {
-    pub(super) fn new() -> Fcfs {
+    pub(crate) fn new() -> Fcfs {
         Fcfs { queue: VecDeque::new() }
     }
 
-    pub(super) fn push<S>(&mut self, id: JobId, job: &Job<S>) {
+    pub(crate) fn push<S>(&mut self, id: JobId, job: &Job<S>) {
         // A job that was interrupted, or waited for one it overlaps, comes late but keeps its turn.
         if self.queue.front().is_some_and(|(_, first)| job.sequence < *first) {
             self.queue.push_front((id, job.sequence));
@@ -27,7 +27,7 @@ impl Fcfs {
     }
 
     /// The first that is still `held` of those that wait.
-    pub(super) fn front<S: Copy>(&mut self, jobs: &Jobs<S>, held: impl Fn(&Job<S>) -> bool) -> Option<JobId> {
+    pub(crate) fn front<S: Copy>(&mut self, jobs: &Jobs<S>, held: impl Fn(&Job<S>) -> bool) -> Option<JobId> {
         let held = |id, sequence| jobs.is_queued(id, sequence) && jobs.get(id).is_some_and(&held);
         // Those served out of turn behind a front that is not: kept in proportion to those that wait.
         if self.queue.len() > 64 + 2 * jobs.len() as usize {

@@ -20,8 +20,10 @@ mod sstf_cyl;
 mod three_queues;
 mod yielding;
 
+pub(crate) use fcfs::Fcfs;
 pub use lookahead::{LONGEST_HORIZON, WIDEST_BEAM};
 pub use smtf::Learn;
+pub(crate) use yielding::{Yield, pace, yielding};
 
 use crate::predict::Predictor;
 use crate::value::Worth;

@@ -38,20 +38,84 @@ impl<M: Copy> Class<M> {
     }
 }
 
-/// The best candidate so far.
+/// A candidate.
 #[derive(Clone, Copy)]
-struct Best {
+struct Found {
     /// Worth a nanosecond.
     average: f64,
     deadline: Time,
     sequence: u64,
+    id: JobId,
     class: usize,
     write: usize,
     slot: usize,
     place: usize,
 }
 
-pub(super) struct Yield<P: Predictor> {
+impl Found {
+    const NONE: Found = Found {
+        average: 0.0,
+        deadline: Time::NEVER,
+        sequence: u64::MAX,
+        id: JobId(u32::MAX),
+        class: usize::MAX,
+        write: 0,
+        slot: 0,
+        place: 0,
+    };
+
+    fn is_before(&self, other: &Found) -> bool {
+        let sooner = (self.deadline, self.sequence) < (other.deadline, other.sequence);
+        self.average > other.average || (self.average == other.average && sooner)
+    }
+}
+
+/// What a search keeps of the candidates it meets.
+trait Keep {
+    /// Only what averages as much may still be kept.
+    fn bar(&self) -> f64;
+    fn offer(&mut self, found: Found);
+}
+
+/// The best so far.
+struct Best(Found);
+
+impl Keep for Best {
+    #[inline]
+    fn bar(&self) -> f64 {
+        self.0.average
+    }
+
+    #[inline]
+    fn offer(&mut self, found: Found) {
+        if found.is_before(&self.0) {
+            self.0 = found;
+        }
+    }
+}
+
+/// The best few, best first.
+#[derive(Default)]
+struct Few {
+    found: Vec<Found>,
+    most: usize,
+}
+
+impl Keep for Few {
+    fn bar(&self) -> f64 {
+        if self.found.len() < self.most { 0.0 } else { self.found[self.most - 1].average }
+    }
+
+    fn offer(&mut self, found: Found) {
+        let at = self.found.partition_point(|kept| kept.is_before(&found));
+        if at < self.most {
+            self.found.truncate(self.most - 1);
+            self.found.insert(at, found);
+        }
+    }
+}
+
+pub(crate) struct Yield<P: Predictor> {
     worths: Vec<Worth>,
     classes: Vec<Class<P::Mark>>,
     /// The classes that have jobs, the most valuable first.
@@ -62,10 +126,11 @@ pub(super) struct Yield<P: Predictor> {
     doubling: Option<Span>,
     /// By how much what a write is worth counts.
     weight: f64,
+    few: Few,
     examined: u64,
 }
 
-pub(super) fn yielding<P: Predictor>(knobs: &Knobs) -> Yield<P> {
+pub(crate) fn yielding<P: Predictor>(knobs: &Knobs) -> Yield<P> {
     Yield {
         worths: knobs.worths.clone(),
         classes: Vec::new(),
@@ -73,6 +138,7 @@ pub(super) fn yielding<P: Predictor>(knobs: &Knobs) -> Yield<P> {
         limit: knobs.age_limit,
         doubling: knobs.doubling,
         weight: 1.0,
+        few: Few::default(),
         examined: 0,
     }
 }
@@ -143,8 +209,8 @@ impl<P: Predictor> Yield<P> {
         longest.map(|(_, id)| id)
     }
 
-    /// The best of a class, if it is better than what was found so far.
-    fn search(&mut self, index: usize, write: usize, oldest: f64, scene: &Scene<P>, best: &mut Best) {
+    /// Offers what is worth it of a class.
+    fn search(&mut self, index: usize, write: usize, oldest: f64, scene: &Scene<P>, kept: &mut impl Keep) {
         let class = &self.classes[index];
         let sorted = &class.waiting[write];
         let directory = sorted.directory();
@@ -158,7 +224,7 @@ impl<P: Predictor> Yield<P> {
         let mut left = sorted.slot_of(scene.key);
         let mut right = left;
         let (mut most_left, mut most_right) = (below(left), above(right));
-        while most_left.max(most_right) > 0.0 && most_left.max(most_right) >= best.average {
+        while most_left.max(most_right) > 0.0 && most_left.max(most_right) >= kept.bar() {
             let slot = if most_right >= most_left {
                 right += 1;
                 most_right = above(right);
@@ -168,22 +234,54 @@ impl<P: Predictor> Yield<P> {
                 most_left = below(left);
                 left
             };
-            if most(low(slot), low(slot + 1)) < best.average {
+            if most(low(slot), low(slot + 1)) < kept.bar() {
                 continue;
             }
             let leaf = sorted.leaf(slot);
             self.examined += leaf.keys().len() as u64;
             for (place, (key, item)) in leaf.keys().iter().zip(leaf.items()).enumerate() {
                 let average = scene.average(&class.worth, *key, item, write == 1);
-                let deadline = item.qos.deadline.unwrap_or(Time::NEVER);
-                let sequence = leaf.sequences()[place];
-                let sooner = || (deadline, sequence) < (best.deadline, best.sequence);
-                if average > best.average || (average == best.average && sooner()) {
-                    *best = Best { average, deadline, sequence, class: index, write, slot, place };
+                if average >= kept.bar() {
+                    let deadline = item.qos.deadline.unwrap_or(Time::NEVER);
+                    let (sequence, id) = (leaf.sequences()[place], leaf.id(place));
+                    kept.offer(Found { average, deadline, sequence, id, class: index, write, slot, place });
                 }
             }
         }
     }
+
+    /// Offers what is worth it of all: the most valuable classes first, since what they find bounds the others.
+    fn search_all(&mut self, aged: f64, scene: &Scene<P>, kept: &mut impl Keep) {
+        for place in 0..self.order.len() {
+            for write in 0..2 {
+                self.search(self.order[place], write, aged, scene, kept);
+            }
+        }
+    }
+
+    fn scene<'b>(&self, now: Time, belief: &'b P) -> Scene<'b, P> {
+        let (head, key) = belief.head(now);
+        let pace = pace(belief);
+        Scene { belief, now, head, key, pace, doubling: self.doubling, weight: self.weight }
+    }
+
+    /// The jobs of the greatest average yields, at most so many, which it goes on holding.
+    pub(crate) fn best(&mut self, most: usize, now: Time, jobs: &Jobs<P::Spot>, belief: &P, into: &mut Vec<JobId>) {
+        let Some(oldest) = self.survey(jobs, belief).and_then(|id| jobs.get(id)) else { return };
+        let scene = self.scene(now, belief);
+        let mut few = std::mem::take(&mut self.few);
+        few.found.clear();
+        few.most = most;
+        self.search_all(scene.aged(oldest.arrived), &scene, &mut few);
+        into.extend(few.found.iter().map(|found| found.id));
+        self.few = few;
+    }
+}
+
+/// Ticks a nanosecond.
+pub(crate) fn pace<P: Predictor>(belief: &P) -> f64 {
+    let second = Span(1_000_000_000);
+    belief.ticks(second) as f64 / second.0 as f64
 }
 
 impl<P: Predictor> Policy<P> for Yield<P> {
@@ -208,39 +306,22 @@ impl<P: Predictor> Policy<P> for Yield<P> {
     }
 
     fn take(&mut self, now: Time, jobs: &Jobs<P::Spot>, belief: &P) -> Option<JobId> {
-        let (head, key) = belief.head(now);
-        let second = Span(1_000_000_000);
-        let pace = belief.ticks(second) as f64 / second.0 as f64;
-        let scene = Scene { belief, now, head, key, pace, doubling: self.doubling, weight: self.weight };
-        let nothing = Best {
-            average: 0.0,
-            deadline: Time::NEVER,
-            sequence: u64::MAX,
-            class: usize::MAX,
-            write: 0,
-            slot: 0,
-            place: 0,
-        };
-        let mut best = nothing;
         let oldest = self.survey(jobs, belief)?;
         let first = jobs.get(oldest)?;
         if self.limit.is_some_and(|limit| now.since(first.arrived) > limit) {
             self.remove(oldest, first, belief);
             return Some(oldest);
         }
-        let aged = scene.aged(first.arrived);
-        // The most valuable first: what they find bounds the others.
-        for place in 0..self.order.len() {
-            for write in 0..2 {
-                self.search(self.order[place], write, aged, &scene, &mut best);
-            }
-        }
-        if best.class == usize::MAX {
+        let scene = self.scene(now, belief);
+        let mut best = Best(Found::NONE);
+        self.search_all(scene.aged(first.arrived), &scene, &mut best);
+        let Best(found) = best;
+        if found.class == usize::MAX {
             // Nothing is worth anything any more: in order of arrival.
             self.remove(oldest, first, belief);
             return Some(oldest);
         }
-        Some(self.classes[best.class].waiting[best.write].remove_at(best.slot, best.place).id)
+        Some(self.classes[found.class].waiting[found.write].remove_at(found.slot, found.place).id)
     }
 
     fn weigh_writes(&mut self, weight: f64) {

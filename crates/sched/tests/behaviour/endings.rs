@@ -3,6 +3,7 @@
 
 use crate::random::check;
 use crate::toy::Dice;
+use block::errno::{ECANCELED, EINVAL, EIO};
 use block::{
     Caps, Change, Command, DiskId, Ending, Extent, Op, Outcome, Place, Qos, Request, RequestId, Tag, Time, Verb,
 };
@@ -14,9 +15,6 @@ use sched::{Action, Core, Input, World, run};
 
 /// Small, so that requests overlap.
 const BLOCKS: u64 = 300;
-const EIO: i32 = 5;
-const EINVAL: i32 = 22;
-const ECANCELED: i32 = 125;
 
 /// A request inside the core.
 #[derive(Clone, Copy, Debug)]

@@ -7,6 +7,7 @@ mod by_cylinder;
 mod choices;
 mod endings;
 mod idle;
+mod lines;
 mod naive;
 mod random;
 mod short_commands;

@@ -3,6 +3,7 @@
 
 use crate::random::check;
 use crate::toy::{Dice, ToyDrive};
+use block::errno::{ECANCELED, EIO};
 use block::{
     Caps, Change, Command, DiskId, Ending, Extent, FrameId, Op, Outcome, Place, Qos, Request, RequestId, Span, Tag,
     Time, Verb,
@@ -15,8 +16,6 @@ use sched::predict::{Distance, Predictor, Profile};
 use sched::{Action, Core, Input, Tally, World, run};
 use std::collections::BTreeMap;
 
-const EIO: i32 = 5;
-const ECANCELED: i32 = 125;
 /// Requests lie in three places, each so small that they overlap.
 const PLACE: u64 = 900;
 const LIMIT: u32 = 40;
@@ -67,6 +66,7 @@ fn rules() -> impl Strategy<Value = Rules> {
         Preemption::Priority,
         Preemption::Conservative,
         Preemption::Aggressive,
+        Preemption::Lookahead,
     ]);
     let preempt_at = prop::sample::select(vec![PreemptAt::Command, PreemptAt::Jit]);
     let class = (any::<bool>(), prop::bool::weighted(0.8));
@@ -193,9 +193,9 @@ impl Chaos {
 
     fn rank(&self, qos: Qos) -> u8 {
         match self.scene.rules.preemption {
-            Preemption::Never | Preemption::Conservative | Preemption::Aggressive | Preemption::Slo => 0,
             Preemption::Always => u8::from(self.scene.rules.class(qos.class).preempts),
             Preemption::Priority => qos.priority,
+            _ => 0,
         }
     }
 
@@ -588,10 +588,8 @@ fn one_interrupted_and_cancelled_is_gone_whatever_the_policy() {
             handle(&mut core, Input::Done(DiskId(0), Tag(0), Time(4500 + turn * 1000), Outcome::Ok), &mut out);
         }
         let ended: Vec<&Action> = out.iter().filter(|action| matches!(action, Action::Finish(..))).collect();
-        assert_eq!(
-            ended,
-            [1, 2, 3].map(|id| Action::Finish(RequestId(id), Ending::Finished)).iter().collect::<Vec<_>>()
-        );
+        let wanted = [1, 2, 3].map(|id| Action::Finish(RequestId(id), Ending::Finished));
+        assert_eq!(ended, wanted.iter().collect::<Vec<_>>());
         assert_eq!(core.room(), 8, "{name}");
     }
 }

@@ -111,7 +111,7 @@ fn rank_interrupts_whenever_it_comes_and_value_only_while_it_pays() {
         assert_eq!(first(Preemption::Always, share), OTHER, "at {share}");
     }
     // Early on the other would come too late; near the end it would not, and stepping in costs a seek.
-    for preemption in [Preemption::Conservative, Preemption::Aggressive] {
+    for preemption in [Preemption::Conservative, Preemption::Aggressive, Preemption::Lookahead] {
         assert_eq!(first(preemption, 0.1), OTHER, "{preemption:?}");
         assert_eq!(first(preemption, 0.95), BULK, "{preemption:?}");
     }
@@ -122,4 +122,5 @@ fn the_aggressive_interrupts_where_the_conservative_sees_that_both_together_yiel
     let first = |preemption| Two { preemption, values: [1.0, 1.0], share: 0.5, deadline: None }.first();
     assert_eq!(first(Preemption::Aggressive), OTHER);
     assert_eq!(first(Preemption::Conservative), BULK);
+    assert_eq!(first(Preemption::Lookahead), BULK);
 }

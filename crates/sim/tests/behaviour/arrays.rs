@@ -41,14 +41,22 @@ fn play<P: Predictor + 'static>(seed: u64, requests: u32, scale: u32, belief: im
     let class = |n: u64| ClassRule { splits: of(seed, 30 + n, 2) == 0, preempts: n > 0, ..ClassRule::USUAL };
     let rules = Rules {
         plan: short.then(|| Plan::of_chunk(1 + of(seed, 6, 4) as u32 * scale)),
-        preemption: [Preemption::Never, Preemption::Always, Preemption::Priority][of(seed, 4, 3) as usize],
+        preemption: match of(seed, 4, 4) {
+            0 => Preemption::Never,
+            1 => Preemption::Always,
+            2 if short => Preemption::Lookahead,
+            _ => Preemption::Priority,
+        },
         keeps_writes: level != Level::Striped,
         classes: (0..3).map(class).collect(),
         ..Rules::default()
     };
     let core = || {
-        let make = move || policy::named(name, &Knobs { age_limit: Some(Span(3000)), ..Knobs::default() }).unwrap();
-        Core::new(caps, u32::MAX, belief(), rules.clone(), Box::new(make))
+        let make = |name: &'static str| {
+            Box::new(move || policy::named(name, &Knobs { age_limit: Some(Span(3000)), ..Knobs::default() }).unwrap())
+        };
+        let core = Core::new(caps, u32::MAX, belief(), rules.clone(), make(name));
+        if of(seed, 24, 3) == 0 { core.ordering(1, make("c-look")) } else { core }
     };
     let plan = ArrayPlan {
         placement: [Placement::LeastFinish, Placement::RoundRobin, Placement::Nearest][of(seed, 8, 3) as usize],

@@ -92,8 +92,7 @@ fn a_profile_that_is_wrong_costs_what_it_costs_and_one_that_cannot_be_is_refused
 
 /// The drive file that a profile of this drive makes, by reads alone or with a scratch of an eighth of it in its middle.
 fn extracted(folder: &Folder, drive: &str, writes: bool) -> String {
-    let choice =
-        DriveChoice { model: drive.into(), noise: true, read_cache: true, write_buffer: true, queue: 1, drift: None };
+    let choice = DriveChoice::plain(drive, 1);
     let mut device = sim::bench(&choice, 11).expect("there is one");
     let blocks = device.caps().blocks;
     let scratch = writes.then(|| Scratch { first: blocks / 2, blocks: (blocks / 8).min(1 << 22) });

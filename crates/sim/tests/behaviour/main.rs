@@ -18,4 +18,6 @@ mod pairs;
 mod plans;
 mod promise;
 mod replay;
+mod schedules;
+mod script;
 mod short_commands;

@@ -6,8 +6,7 @@ use sched::predict::mimic::{Learned, Learning, Probing, Summary};
 use sched::predict::{Mimic, Predictor};
 
 fn device(model: &str) -> Box<dyn Device> {
-    let choice =
-        DriveChoice { model: model.into(), noise: true, read_cache: true, write_buffer: true, queue: 1, drift: None };
+    let choice = DriveChoice::plain(model, 1);
     sim::bench(&choice, 1).unwrap()
 }
 

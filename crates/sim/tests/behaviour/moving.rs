@@ -1,63 +1,18 @@
 //! Scenes of two mirrored disks without noise: what preemption with migration and JIT-migration do to the one that is interrupted
 //! and to the one that comes (Preemptive RAID scheduling, Figures 5 and 6).
 
-use block::{DiskId, Ending, Extent, Op, Qos, Request, RequestId, Span, Time};
-use disk::{Sheet, Truth, catalogue};
-use drive::Drive;
+use crate::script::{Script, When};
+use block::{Caps, Extent, Op, Qos, Request, RequestId, Span, Time};
+use disk::{Sheet, catalogue};
+use sched::Core;
 use sched::array::{Array, ArrayPlan, Geometry, Level, Migration, Placement};
 use sched::plan::{ClassRule, Plan, PreemptAt, Preemption, Rules, chunk_for};
 use sched::policy::{self, Knobs};
 use sched::predict::Profile;
-use sched::{Action, Core, Input, World, run};
 
 /// Blocks of 2 MiB, and of 100 KiB.
 const LONG: u32 = 4096;
 const SHORT: u32 = 200;
-
-/// Two drives, and requests at their times.
-struct Scene {
-    drives: Vec<Drive>,
-    requests: Vec<(Time, Request)>,
-    submitted: usize,
-    now: Time,
-    ended: Vec<Time>,
-    /// Blocks that each drive was asked for.
-    asked: Vec<u64>,
-}
-
-impl World for Scene {
-    fn next(&mut self, wake: Option<Time>, _: u32) -> Option<(Time, Input)> {
-        let due = self.requests.get(self.submitted).map(|(at, _)| *at);
-        let done = self.drives.iter().enumerate().filter_map(|(i, drive)| Some((drive.next()?, i))).min();
-        let wake = wake.map(|wake| wake.max(self.now));
-        self.now = [done.map(|(at, _)| at), due, wake].into_iter().flatten().min()?;
-        if let Some((_, disk)) = done.filter(|(at, _)| *at == self.now) {
-            let (now, tag, outcome, _) = self.drives[disk].finish();
-            return Some((now, Input::Done(DiskId(disk as u16), tag, now, outcome)));
-        }
-        if due == Some(self.now) {
-            self.submitted += 1;
-            return Some((self.now, Input::Submit(self.requests[self.submitted - 1].1)));
-        }
-        Some((self.now, Input::Wake))
-    }
-
-    fn act(&mut self, now: Time, action: Action) {
-        match action {
-            Action::Issue(disk, tag, command) => {
-                if command.verb.transfers() {
-                    self.asked[usize::from(disk.0)] += u64::from(command.at.blocks);
-                }
-                self.drives[usize::from(disk.0)].issue(now, tag, command);
-            }
-            Action::Finish(id, how) => {
-                assert_eq!(how, Ending::Finished);
-                self.ended[id.0 as usize] = now;
-            }
-            Action::Begin(_) | Action::Copy { .. } | Action::Xor { .. } => {}
-        }
-    }
-}
 
 /// What came of a scene.
 struct Played {
@@ -70,12 +25,10 @@ fn sheet() -> Sheet {
     catalogue::find("atlas10k").unwrap().sheet
 }
 
-/// Two mirrored disks, of which the second already reads at `elsewhere` when the first is given `requests`.
-fn play(migration: Migration, preemption: Preemption, delay: Span, requests: Vec<(Time, Request)>) -> Played {
+/// Requests to two mirrored disks, of which each copy is read in turn.
+fn play(migration: Migration, preemption: Preemption, delay: Span, requests: Vec<(When, Request)>) -> Played {
     let sheet = sheet();
-    // The second is turned otherwise than the first.
-    let drives = vec![Drive::new(&sheet, &Truth::default(), 7), Drive::new(&sheet, &Truth::default(), 8)];
-    let blocks = drives[0].caps().blocks;
+    let caps = Caps { blocks: sheet.mechanics.layout.blocks(), depth: 1, seek: true };
     let class = |preempts| ClassRule { preempts, ..ClassRule::USUAL };
     let rules = Rules {
         plan: Some(Plan::of_chunk(chunk_for(&sheet))),
@@ -84,29 +37,28 @@ fn play(migration: Migration, preemption: Preemption, delay: Span, requests: Vec
         classes: vec![class(false), class(true)],
         ..Rules::default()
     };
-    let core = |drive: &Drive| {
+    let core = || {
         let make = || policy::named("fcfs", &Knobs::default()).unwrap();
-        Core::new(drive.caps(), u32::MAX, Profile::new(&sheet), rules.clone(), Box::new(make))
+        Core::new(caps, u32::MAX, Profile::new(&sheet), rules.clone(), Box::new(make))
     };
-    let cores = drives.iter().map(core).collect();
-    let geometry = Geometry::new(Level::Mirrored { copies: 2 }, 2, 1 << 20, blocks).unwrap();
+    let geometry = Geometry::new(Level::Mirrored { copies: 2 }, 2, 1 << 20, caps.blocks).unwrap();
     let plan = ArrayPlan { migration, delay, placement: Placement::RoundRobin, ..ArrayPlan::default() };
-    let mut array = Array::new(geometry, plan, rules.clone(), 16, cores);
-    let ended = vec![Time::NEVER; requests.len()];
-    let mut scene = Scene { drives, requests, submitted: 0, now: Time::ZERO, ended, asked: vec![0; 2] };
-    run(&mut array, &mut scene);
-    assert!(scene.ended.iter().all(|ended| *ended != Time::NEVER));
-    Played { ended: scene.ended, asked: scene.asked, moved: array.moved() }
+    let mut array = Array::new(geometry, plan, rules.clone(), 16, vec![core(), core()]);
+    let script = Script::play(&mut array, &sheet, 2, requests);
+    Played { ended: script.ended(), asked: script.asked, moved: array.moved() }
 }
 
-fn read(id: u32, at_ms: u64, start: u64, blocks: u32, class: u8) -> (Time, Request) {
+fn read(id: u32, at_ms: u64, start: u64, blocks: u32, class: u8) -> (When, Request) {
     let qos = Qos { class, ..Qos::default() };
-    (Time(at_ms * 1_000_000), Request { id: RequestId(id), op: Op::Read, at: Extent::new(start, blocks), qos })
+    (
+        When::At(Time(at_ms * 1_000_000)),
+        Request { id: RequestId(id), op: Op::Read, at: Extent::new(start, blocks), qos },
+    )
 }
 
 /// A long read, on the second disk as it is its turn, and a short one of the other class in its midst, when it is that disk's
 /// turn again. What the first disk reads has ended by then.
-fn scene(at_ms: u64, n: u64, class: u8) -> Vec<(Time, Request)> {
+fn scene(at_ms: u64, n: u64, class: u8) -> Vec<(When, Request)> {
     vec![
         read(0, 0, 1_000_000 + 100_000 * n, LONG, 0),
         read(1, 0, 9_000_000, SHORT, 0),

@@ -7,7 +7,7 @@ use sim::replicate;
 const OPTIONS: [(&str, &[&str]); 7] = [
     ("policy", &["look", "fcfs", "c-look", "sstf", "satf", "asatf", "smtf", "lookahead", "yield", "batch-look"]),
     ("predictor", &["", "profile", "distance", "mimic", "oracle"]),
-    ("preemption", &["never", "always", "priority", "conservative", "aggressive"]),
+    ("preemption", &["never", "always", "priority", "conservative", "aggressive", "lookahead"]),
     ("io", &["semi-preemptible", "non-preemptible"]),
     (
         "array",

@@ -2,72 +2,16 @@
 //! waits (Virtual IO, Sections 3 and 4).
 
 use crate::files::results;
-use block::{DiskId, Ending, Extent, Op, Place, Qos, Request, RequestId, Span, Time};
-use disk::{Sheet, Truth, catalogue};
-use drive::Drive;
+use crate::script::{Script, When};
+use block::{Caps, Extent, Op, Qos, Request, RequestId, Span, Time};
+use disk::{Sheet, catalogue};
 use sched::plan::{Plan, PreemptAt, Preemption, Rules, Split, chunk_for};
 use sched::policy::{self, Knobs};
 use sched::predict::Profile;
-use sched::{Action, Core, Input, Tally, World, run};
+use sched::{Core, Tally};
 
 /// Belief from the sheet is this near where there is no noise.
 const NEAR: Span = Span(20_000);
-
-/// When a request is submitted.
-#[derive(Clone, Copy)]
-enum When {
-    At(Time),
-    /// When the last one has ended.
-    Then,
-}
-
-/// Requests of a script, on a drive without noise.
-struct Script {
-    drive: Drive,
-    flying: RequestId,
-    requests: Vec<(When, Request)>,
-    submitted: usize,
-    now: Time,
-    ended: Vec<Option<Time>>,
-    /// How long the arm waited for the first block of each.
-    waits: Vec<Option<Span>>,
-}
-
-impl World for Script {
-    fn next(&mut self, wake: Option<Time>, _: u32) -> Option<(Time, Input)> {
-        let due = self.requests.get(self.submitted).and_then(|(when, _)| match when {
-            When::At(time) => Some(*time),
-            When::Then => self.ended[..self.submitted].iter().all(Option::is_some).then_some(self.now),
-        });
-        let wake = wake.map(|wake| wake.max(self.now));
-        self.now = [self.drive.next(), due, wake].into_iter().flatten().min()?;
-        if self.drive.next() == Some(self.now) {
-            let (now, tag, outcome, parts) = self.drive.finish();
-            self.waits[self.flying.0 as usize].get_or_insert(parts.rotation);
-            return Some((now, Input::Done(DiskId(0), tag, now, outcome)));
-        }
-        if due == Some(self.now) {
-            self.submitted += 1;
-            return Some((self.now, Input::Submit(self.requests[self.submitted - 1].1)));
-        }
-        Some((self.now, Input::Wake))
-    }
-
-    fn act(&mut self, now: Time, action: Action) {
-        match action {
-            Action::Issue(_, tag, command) => {
-                let Place::Request(id, _) = command.place else { panic!("{command:?}") };
-                self.flying = id;
-                self.drive.issue(now, tag, command);
-            }
-            Action::Finish(id, how) => {
-                assert_eq!(how, Ending::Finished);
-                self.ended[id.0 as usize] = Some(now);
-            }
-            Action::Begin(_) | Action::Copy { .. } | Action::Xor { .. } => {}
-        }
-    }
-}
 
 /// What came of a script.
 struct Played {
@@ -77,17 +21,11 @@ struct Played {
 }
 
 fn play(sheet: &Sheet, rules: Rules, requests: Vec<(When, Request)>) -> Played {
-    let drive = Drive::new(sheet, &Truth::default(), 7);
     let make = || policy::named("fcfs", &Knobs::default()).unwrap();
-    let mut core = Core::new(drive.caps(), 8, Profile::new(sheet), rules, Box::new(make));
-    let (ended, waits) = (vec![None; requests.len()], vec![None; requests.len()]);
-    let mut script = Script { drive, flying: RequestId(0), requests, submitted: 0, now: Time::ZERO, ended, waits };
-    run(&mut core, &mut script);
-    Played {
-        ended: script.ended.into_iter().map(|ended| ended.expect("it ended")).collect(),
-        waits: script.waits.into_iter().map(|wait| wait.expect("it was served")).collect(),
-        tally: core.tally().cloned().unwrap_or_default(),
-    }
+    let caps = Caps { blocks: sheet.mechanics.layout.blocks(), depth: 1, seek: true };
+    let mut core = Core::new(caps, 8, Profile::new(sheet), rules, Box::new(make));
+    let script = Script::play(&mut core, sheet, 1, requests);
+    Played { ended: script.ended(), waits: script.waits(), tally: core.tally().cloned().unwrap_or_default() }
 }
 
 fn sheet(model: &str) -> Sheet {

@@ -78,6 +78,41 @@ fn tracks_of_one_cylinder_may_differ() {
     }
 }
 
+/// Bands of so many tracks on a head, as of the last, and between them tracks that are each turned a little otherwise.
+fn irregular(width: u64, bands: u64, strays: u64) -> disk::Drive {
+    let (mut tracks, mut entries, mut first, mut turned) = (String::new(), String::new(), 0, 0.0);
+    for (head, round) in [300u64, 280, 290, 260].into_iter().enumerate() {
+        tracks += &format!("[0, {}, {round}],\n", round - 1);
+        let (start, way) = if head % 2 == 0 { (0, 1) } else { (width - 1, -1) };
+        let blocks = width * round;
+        entries += &format!("[{first}, {start}, {turned:.6}, {round}, 1, 0.21, {blocks}, {way}, {head}, {head}],\n");
+        first += blocks;
+        turned = (turned + width as f64 * 0.21 + 0.04) % 1.0;
+    }
+    let (mut stray, mut offset) = (String::new(), 0.0);
+    for i in 0..strays {
+        stray += &format!("[{}, {i}, {offset:.6}, 300, 0, 0.0, 300, 1, 0, 0],\n", 300 * i);
+        offset = (offset + 0.21 + (i * 7919 % 13) as f64 / 1500.0) % 1.0;
+    }
+    let part = bands * first;
+    let root = |at: u64, cylinder: u64, list: u32, each: u64, blocks: u64, cylinders: u64| {
+        format!("[{at}, {cylinder}, 0.0, {each}, {cylinders}, {turned:.6}, {blocks}, 1, {list}, -1],\n")
+    };
+    let rows = root(0, 0, 0, first, part, width)
+        + &root(part, bands * width, 1, 300 * strays, 300 * strays, 0)
+        + &root(part + 300 * strays, bands * width + strays, 0, first, part, width);
+    let list = |entries: &str| format!("[[geometry.tree.list]]\nentries = [\n{entries}]\n");
+    let lists = [&entries, &stray, &rows].map(|rows| list(rows)).concat();
+    made(&format!("[geometry]\nheads = 4\n[geometry.tree]\ntracks = [\n{tracks}]\n{lists}"))
+}
+
+/// Where heads are not known to change, two tracks may be taken for one here and there.
+#[test]
+fn tracks_that_follow_no_rule_are_gone_through_one_by_one() {
+    let line = thorough("irregular", irregular(16, 60, 600));
+    assert!(line.angles == 1.0 && line.tracks > 0.99 && line.skews == 1.0 && line.minutes < 6.0, "{line:?}");
+}
+
 #[test]
 #[ignore = "a minute; prints a table"]
 fn growth() {

@@ -44,7 +44,7 @@ impl Device for Ram {
 /// What befalls the commands of a device.
 #[derive(Clone, Copy)]
 enum Trouble {
-    /// Blocks whose number leaves this rest of 997 cannot be read.
+    /// Blocks whose number leaves this rest of 499 cannot be read.
     Unreadable(u64),
     /// Every so many commands one is answered a second late.
     Stalls(u64),
@@ -92,7 +92,7 @@ impl<D: Device> Device for Troubled<D> {
         self.commands += 1;
         let at = command.at.start.0;
         self.fails = match self.trouble {
-            Trouble::Unreadable(rest) => at % 997 == rest,
+            Trouble::Unreadable(rest) => at % 499 == rest,
             Trouble::Busy(_) => self.commands.is_multiple_of(2_999),
             Trouble::Unwritable(rest) => command.verb.writes() && at % 97 < rest,
             _ => false,
@@ -153,7 +153,7 @@ fn a_device_that_stalls_is_known_all_the_same() {
 #[test]
 fn sectors_that_cannot_be_read_are_named_or_the_reason_to_stop() {
     match profiled("bad", &mut Troubled::new(base(), Trouble::Unreadable(5))) {
-        Ok(profile) => assert!(!profile.unreadable.is_empty() && profile.unreadable.iter().all(|at| at % 997 == 5)),
+        Ok(profile) => assert!(!profile.unreadable.is_empty() && profile.unreadable.iter().all(|at| at % 499 == 5)),
         Err(error) => assert!(error.to_string().contains("cannot be read"), "{error}"),
     }
 }

@@ -88,9 +88,21 @@ fn repeats(pieces: &[Piece], under_way: &Region) -> bool {
     let turn = b[0].angle - a[0].angle;
     a[0].opens
         && b[0].opens
+        && !evenly_turned(a)
         && (under_way.round, under_way.track, under_way.skip) == (a[0].round, a[0].track, 0)
         && a[0].near(under_way.angle - b[0].angle - turn, 0.3)
         && a.iter().zip(b).all(|(a, b)| a.goes_round(b, turn))
+}
+
+/// Whether these are single tracks of one kind that a rule for each would do for.
+fn evenly_turned(pieces: &[Piece]) -> bool {
+    let [first, second, ..] = pieces else { return true };
+    let turn = second.angle - first.angle;
+    let one = |pair: &[Piece]| {
+        let [before, after] = pair else { return false };
+        before.sectors <= before.track && before.like(after) && after.near(after.angle - before.angle - turn, 0.7)
+    };
+    pieces.windows(2).all(one)
 }
 
 /// The region of a period of these pieces, of which the next begins at an angle.

@@ -5,6 +5,9 @@ use crate::estimate::{fraction, signed};
 use crate::map::Region;
 use block::{BadInput, Device};
 
+/// Sectors after some that lie elsewhere by which the others of the track are where they should be.
+const SOON_AGAIN: u64 = 16;
+
 /// What a sector is that is not where it was predicted.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Deviation {
@@ -31,6 +34,14 @@ impl Off {
     pub(super) fn new(region: &Region, sector: u64, angle: f64) -> Off {
         let place = region.place(sector);
         let angle = signed(angle - place.width() - place.angle);
+        Off { angle, sectors: angle * f64::from(place.round) }
+    }
+
+    /// How far an angle is from where a sector would be that followed another of the region on its track.
+    pub(super) fn along(region: &Region, sector: u64, next: f64) -> Off {
+        let off = Off::new(region, sector, next);
+        let place = region.place(sector);
+        let angle = signed(off.angle - place.width());
         Off { angle, sectors: angle * f64::from(place.round) }
     }
 
@@ -120,15 +131,18 @@ impl<D: Device> Survey<'_, '_, '_, D> {
         Ok(Deviation::End)
     }
 
-    /// Whether what follows a sector on its track is where it should be, if not at once.
+    /// Whether what follows a sector on its track is where it should be, if not at once; and is so still well into what is
+    /// left of the track, but for slips: tracks of sectors wider or narrower cross those of the region somewhere.
     fn goes_on(&mut self, region: &Region, sector: u64) -> Result<bool, BadInput> {
-        for after in [1, 2, 4, 8, 16] {
-            let left = region.place(sector).left;
-            if after + 1 < left && self.all_agree(region, &[sector + after, sector + after + 1])? {
-                return Ok(true);
-            }
+        let left = region.place(sector).left;
+        let after = SOON_AGAIN.min(left.saturating_sub(2));
+        let later = sector + after + (left - after.min(left)) / 2;
+        if after < 2 || later <= sector + after {
+            return Ok(false);
         }
-        Ok(false)
+        let off = self.off(region, later)?.and_then(Off::whole);
+        let alike = off.is_some_and(|count| (0..=SMALL).contains(&count));
+        Ok(alike && self.all_agree(region, &[sector + after, sector + after - 1])?)
     }
 
     /// Whether tracks that follow a slip in the middle of one have no more than a few slips besides.

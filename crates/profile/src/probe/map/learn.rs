@@ -8,6 +8,8 @@ use block::{BadInput, Device};
 
 /// Sectors between the first four looks; no track is so short that two of the three steps cross its end.
 const STEP: u64 = 14;
+/// Sectors to the one by which a width met before is known again.
+const FAMILIAR: u64 = 160;
 /// Sectors on a track, at most.
 const MOST: u64 = 1 << 15;
 /// Slips on a track, at most.
@@ -37,6 +39,7 @@ pub(super) fn region<D: Device>(
     widths: &[f64],
 ) -> Result<Region, BadInput> {
     let all = eye.bench.sectors();
+    eye.since = first;
     let rough = match familiar(eye, (first, angle), widths)? {
         Some(width) => width,
         None => slope(eye, first, angle)?,
@@ -50,6 +53,7 @@ pub(super) fn region<D: Device>(
         return Ok(plain(first, round, u64::from(round).max(length), 0.0, fraction(start)));
     }
     let width = 1.0 / f64::from(round);
+    eye.since = end;
     let next = near(eye, end)?;
     let track = track(eye, end, (round, next), length.min(u64::from(round)))?;
     let skip = track.saturating_sub(length);
@@ -81,6 +85,7 @@ fn track<D: Device>(eye: &mut Eye<D>, end: u64, (round, angle): (u32, f64), firs
             alike += 1;
         }
         begin = next;
+        eye.since = begin;
         angle = near(eye, begin.min(all - 1))?;
     }
     Ok(if alike == 0 && 2 * first > whole { whole } else { most })
@@ -148,12 +153,15 @@ fn plain(first: u64, round: u32, track: u64, turn: f64, angle: f64) -> Region {
 
 /// Of some widths the one that sectors from one on have, if any.
 fn familiar<D: Device>(eye: &mut Eye<D>, (first, angle): (u64, f64), widths: &[f64]) -> Result<Option<f64>, BadInput> {
-    let there = first + 4 * STEP;
-    if widths.is_empty() || there >= eye.bench.sectors() {
+    // Beyond what is read ahead while a command is taken in.
+    let narrowest = widths.iter().copied().fold(1.0, f64::min);
+    let steps = ((0.4 / narrowest) as u64).min(FAMILIAR);
+    let there = first + steps;
+    if steps < STEP || widths.is_empty() || there >= eye.bench.sectors() {
         return Ok(None);
     }
     let turned = near(eye, there)? - angle;
-    let off = |width: f64| signed(turned - (4 * STEP) as f64 * width).abs() / width;
+    let off = |width: f64| signed(turned - steps as f64 * width).abs() / width;
     Ok(widths.iter().copied().min_by(|a, b| off(*a).total_cmp(&off(*b))).filter(|width| off(*width) < 0.1))
 }
 
@@ -175,24 +183,37 @@ fn track_end<D: Device>(eye: &mut Eye<D>, from: (u64, f64), rough: f64, all: u64
     let (mut on, mut off) = (first, None);
     let mut per_sector = rough;
     let mut step = 2 * STEP;
-    // Whether a sector is where it would be on the same track: within a third of a sector, and of what the slope may err by.
+    // Whether a sector is where it would be on the same track, no further than once round: within a third of a sector, and
+    // of what the slope may err by.
     let linear = |angle_there: f64, distance: u64, per_sector: f64| {
         let expected = distance as f64 * per_sector;
         let by = signed(angle_there - angle - expected);
-        (by.abs() < 0.35 * per_sector && expected < 1.0 + per_sector).then_some((expected + by) / distance as f64)
+        (by.abs() < 0.35 * per_sector && expected < 1.0 - per_sector / 2.0).then_some((expected + by) / distance as f64)
     };
+    // Where a whole track would end is the likeliest place, if sectors are as wide as thought.
+    let whole = |per_sector: f64| first + (1.0 / per_sector + 0.5) as u64;
+    let last = whole(per_sector) - 1;
+    if last > first + step
+        && last + 1 < all
+        && let Some(better) = linear(near(eye, last)?, last - first, per_sector)
+    {
+        (on, per_sector) = (last, better);
+        off = linear(near(eye, last + 1)?, last + 1 - first, per_sector).is_none().then_some(last + 1);
+    }
     while off.is_none() && step < MOST {
         let there = (first + step).min(all);
-        let better = if there == all { None } else { linear(near(eye, there)?, step, per_sector) };
+        step = (step + step / 2).max(step + STEP);
+        if there <= on {
+            continue;
+        }
+        let better = if there == all { None } else { linear(near(eye, there)?, there - first, per_sector) };
         match better {
             Some(better) => (on, per_sector) = (there, better),
             None => off = Some(there),
         }
-        step = (step + step / 2).max(step + STEP);
     }
     let mut off = off.unwrap_or(first + MOST);
-    // Where a whole track would end is the likeliest place.
-    let whole = first + (1.0 / per_sector + 0.5) as u64;
+    let whole = whole(per_sector);
     for guess in [whole, whole - 1] {
         if on < guess && guess < off {
             match linear(near(eye, guess)?, guess - first, per_sector) {

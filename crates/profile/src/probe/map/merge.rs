@@ -12,6 +12,28 @@ impl<D: Device> Survey<'_, '_, '_, D> {
     }
 }
 
+/// Regions that go on as the next one does, looked at backwards, become part of it: the first tracks of a region tell its
+/// rule least well.
+pub(super) fn absorb(map: &mut Map) {
+    for i in (1..map.regions.len()).rev() {
+        let (a, b) = (&map.regions[i - 1], &map.regions[i]);
+        let plain = [a, b]
+            .iter()
+            .all(|it| it.levels.is_empty() && it.slips.is_empty() && it.bends.is_empty() && it.runs.is_empty());
+        // What of the earlier one is whole tracks of the later; the rest may be the beginning of a track that it goes on with.
+        let whole = a.sectors.checked_sub(b.skip).filter(|sectors| sectors.is_multiple_of(a.track));
+        let Some(whole) = whole.filter(|_| plain && a.skip == 0 && (a.round, a.track) == (b.round, b.track)) else {
+            continue;
+        };
+        let angle = fraction(b.angle - (whole / a.track) as f64 * b.turn);
+        if signed(angle - a.angle).abs() < 0.2 / f64::from(a.round) {
+            let (first, sectors) = (a.first, a.sectors + b.sectors);
+            map.regions[i] = crate::map::Region { first, sectors, skip: 0, angle, ..b.clone() };
+            map.regions.remove(i - 1);
+        }
+    }
+}
+
 /// Joins the last region, which is under way, to the two before it, if they are alike, as long, and turned alike.
 fn joined(map: &mut Map) -> bool {
     let [.., a, b, c] = &map.regions[..] else { return false };
@@ -32,6 +54,8 @@ fn joined(map: &mut Map) -> bool {
     let mut whole = a.clone();
     let level = Level { sectors: length(a) as u64, turn: fraction(turn) };
     match whole.levels.last_mut() {
+        // Tracks one by one: no period, but the turn from each to the next.
+        None if level.sectors == whole.track => whole.turn = level.turn,
         Some(last) if last.sectors == level.sectors => *last = level,
         _ => whole.levels.push(level),
     }
@@ -40,7 +64,9 @@ fn joined(map: &mut Map) -> bool {
     let count = map.regions.len();
     map.regions.truncate(count - 3);
     // A first period that is not whole.
-    if let Some(before) = map.regions.last() {
+    if let Some(before) = map.regions.last()
+        && !whole.levels.is_empty()
+    {
         let part = length(before) - before.skip as i64;
         let base = crate::map::Region { levels: whole.levels[..whole.levels.len() - 1].to_vec(), ..whole.clone() };
         let skip = whole.outermost().sectors.checked_sub(part.unsigned_abs());

@@ -8,6 +8,7 @@ mod cycle;
 mod deviation;
 mod learn;
 mod merge;
+mod walk;
 
 use crate::Watch;
 use crate::estimate::fraction;
@@ -19,7 +20,7 @@ use deviation::{Deviation, Off};
 /// The first leap, in tracks.
 const LEAP: u64 = 1;
 /// Regions, at most; more are no order that could be followed.
-const REGIONS: usize = 20_000;
+const REGIONS: usize = 50_000;
 /// Patterns tried before a region is learned anew, and how many regions back they are looked for.
 const PATTERNS: usize = 4;
 const LOOKED_BACK: usize = 64;
@@ -44,6 +45,8 @@ pub struct Survey<'e, 'b, 'd, D> {
     pub map: Map,
     /// When to leave off; what is not mapped by then is taken to go on as before.
     pub until: Time,
+    /// Regions before which tracks are not gone through one by one.
+    pub regular_until: usize,
 }
 
 impl<D: Device> Survey<'_, '_, '_, D> {
@@ -73,6 +76,7 @@ impl<D: Device> Survey<'_, '_, '_, D> {
             };
             self.close(known);
         }
+        merge::absorb(&mut self.map);
         watch.mapped(all, all);
         Ok(())
     }
@@ -107,12 +111,23 @@ impl<D: Device> Survey<'_, '_, '_, D> {
     /// The region under way ends before a sector.
     fn close(&mut self, end: u64) {
         if let Some(region) = self.map.regions.last_mut() {
-            region.sectors = end - region.first;
+            region.close(end);
         }
     }
 
-    /// The angle of a sector that must be readable, or the first one after it that is.
+    /// The angle of a sector that must be readable.
     fn seen(&mut self, sector: u64) -> Result<f64, BadInput> {
+        self.eye.since = 0;
+        self.seen_on_its_track(sector)
+    }
+
+    /// The same, of one that may begin a track.
+    fn seen_from(&mut self, sector: u64) -> Result<f64, BadInput> {
+        self.eye.since = sector;
+        self.seen_on_its_track(sector)
+    }
+
+    fn seen_on_its_track(&mut self, sector: u64) -> Result<f64, BadInput> {
         match self.eye.recall(sector, None)? {
             Some(angle) => Ok(angle),
             None => Err(self.eye.bench.error(
@@ -233,6 +248,7 @@ impl<D: Device> Survey<'_, '_, '_, D> {
     fn off(&mut self, region: &Region, sector: u64) -> Result<Option<Off>, BadInput> {
         let place = region.place(sector);
         let there = (place.angle + place.width(), place.width());
+        self.eye.since = sector - place.sector.min(sector - region.first);
         Ok(self.eye.recall(sector, Some(there))?.map(|angle| Off::new(region, sector, angle)))
     }
 
@@ -257,6 +273,13 @@ impl<D: Device> Survey<'_, '_, '_, D> {
                 continue;
             }
             let (sector, angle) = self.first_deviation(known, target)?;
+            if self.is_irregular()
+                && let Some(last) = self.walk(sector, angle)?
+            {
+                (known, leap) = (last, 0);
+                watch.mapped(known, all);
+                continue;
+            }
             let found = self.classify(sector, angle)?;
             match found {
                 Deviation::Elsewhere(sectors) => {
@@ -342,6 +365,6 @@ fn since_its_track(before: &mut Region, region: Region) -> Region {
     if off.abs() > 0.35 / f64::from(region.round) {
         return region;
     }
-    before.sectors = first - before.first;
+    before.close(first);
     Region { first, skip: 0, ..region }
 }

@@ -1,0 +1,29 @@
+//! What came of having a run again.
+
+use live::Replayed;
+use serde_json::{Value, json};
+
+/// For people.
+pub fn replayed(it: &Replayed) -> String {
+    let Replayed { inputs, requests, actions, until, differs } = it;
+    let of = format!("{inputs} inputs ({requests} requests) of {:.3} s, {actions} decisions", until.as_secs());
+    let Some(difference) = differs else { return format!(" {of}: all the same as then\n") };
+    let (number, at, input) = &difference.input;
+    let mut text =
+        format!(" {of} the same as then; not so after input {number}, at {:.6} s: {input:?}\n", at.as_secs());
+    for (when, actions) in [("then", &difference.then), ("now", &difference.now)] {
+        text += &format!("  {when}:\n");
+        for action in actions {
+            text += &format!("    {action:?}\n");
+        }
+    }
+    text
+}
+
+/// For programs.
+pub fn replayed_json(it: &Replayed) -> Value {
+    json!({
+        "inputs": it.inputs, "requests": it.requests, "actions": it.actions, "seconds": it.until.as_secs(),
+        "identical": it.differs.is_none(), "differs_after_input": it.differs.as_ref().map(|difference| difference.input.0),
+    })
+}

@@ -1,0 +1,39 @@
+//! How the volumes of a service fare.
+
+use super::table::{Edge, table};
+use block::units;
+use live::{Lateness, Report};
+use serde_json::{Value, json};
+
+/// At the end of a service.
+pub fn volumes(reports: &[Report], lateness: &Lateness) -> String {
+    let all: Vec<Value> = reports.iter().map(Report::json).collect();
+    listed_volumes(&json!({ "volumes": all })) + &super::lateness("", lateness)
+}
+
+/// As a running service tells it.
+pub fn listed_volumes(answer: &Value) -> String {
+    let heads = ["volume", "size", "class", "clients", "reads", "writes", "failed", "mean ms", "p50 ms", "p99 ms"];
+    let edge = |head: &&str| if matches!(*head, "volume" | "class") { Edge::Left } else { Edge::Right };
+    let heads: Vec<(String, Edge)> = heads.iter().map(|head| ((*head).to_owned(), edge(head))).collect();
+    let rows: Vec<Vec<String>> = answer["volumes"].as_array().into_iter().flatten().map(row).collect();
+    table(&heads, &rows)
+}
+
+fn row(volume: &Value) -> Vec<String> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let count = |key: &str| volume[key].as_u64().unwrap_or(0);
+    let ms = |key: &str| format!("{:.2}", volume["response_ms"][key].as_f64().unwrap_or(0.0));
+    vec![
+        text(&volume["name"]),
+        units::show_bytes(count("bytes") as f64),
+        text(&volume["class"]) + if volume["hangs"] == true { " (device hangs)" } else { "" },
+        count("clients").to_string(),
+        count("reads").to_string(),
+        count("writes").to_string(),
+        (count("failed") + count("dropped")).to_string(),
+        ms("mean"),
+        ms("p50"),
+        ms("p99"),
+    ]
+}

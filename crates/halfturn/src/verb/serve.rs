@@ -1,0 +1,199 @@
+//! `halfturn serve`.
+
+use crate::failure::{Failure, print};
+use crate::report;
+use block::{At, BadInput, units};
+use clap::Args;
+use listenfd::ListenFd;
+use live::log::Head;
+use live::{Caller, Listener, Message, Service};
+use load::experiment::{self, Experiment};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::mpsc;
+
+/// Serve a disk, a file or an emulated drive as NBD volumes, each with its quality of service.
+///
+/// A service file is an experiment file with `[[volume]]` tables; `path` in its `[drive]` says what serves: a block device, a
+/// file, `ram:SIZE` or `emulated:NAME`. Each volume is one NBD export, under its name. Only who may open the socket can
+/// connect; SIGTERM and Ctrl-C stop taking requests, finish those there are and flush the device. Started by a socket of
+/// systemd's it listens on that (examples/systemd).
+#[derive(Args)]
+#[command(after_help = "Examples:
+  halfturn serve examples/vm-disks.toml
+  halfturn serve --emulate st318437lw --size 2GiB --socket /tmp/slow.sock
+  halfturn serve --emulate st318437lw --size 2GiB --run 'qemu-img info $uri'")]
+pub struct Serve {
+    /// The service file
+    #[arg(value_name = "CONFIG.toml", required_unless_present = "emulate", conflicts_with = "emulate")]
+    file: Option<PathBuf>,
+    /// Change or add a value of the file, e.g. scheduler.policy=satf
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    sets: Vec<String>,
+    /// Serve an emulated drive: a name `drive list` shows, or a drive file
+    #[arg(long, value_name = "NAME")]
+    emulate: Option<String>,
+    /// The size of its one volume, e.g. 2GiB [default: the whole drive]
+    #[arg(long, value_name = "SIZE", requires = "emulate")]
+    size: Option<String>,
+    /// Listen on this UNIX socket, in place of `socket` in `[serve]`
+    #[arg(long, value_name = "PATH")]
+    socket: Option<PathBuf>,
+    /// Also listen on a TCP port of loopback, where anybody on this machine may connect, e.g. 127.0.0.1:10809
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    insecure_tcp: Option<String>,
+    /// Serve while this runs in a shell, with $uri and $socket set; its exit code is taken over
+    #[arg(long, value_name = "COMMAND")]
+    run: Option<String>,
+    /// Record what happens to the core, and what it decides, for `halfturn replay`
+    #[arg(long, value_name = "LOG")]
+    record: Option<PathBuf>,
+    /// Let the clock, and with it an emulated drive, run so many times as fast
+    #[arg(long, value_name = "TIMES", default_value = "1", value_parser = super::scale)]
+    time_scale: f64,
+}
+
+/// Does it.
+pub fn run(arguments: &Serve) -> Result<(), Failure> {
+    let (name, text) = config(arguments)?;
+    let experiment = experiment::parse_service(&name, &text, &arguments.sets)?;
+    let mut listeners = handed_over();
+    let socket = if listeners.is_empty() { Some(Socket::new(arguments, &experiment)?) } else { None };
+    if let Some(Socket { path, .. }) = &socket {
+        listeners.push(Listener::unix(path).map_err(|error| unbound(path, &error))?);
+    }
+    if let Some(address) = &arguments.insecure_tcp {
+        let unbound = |error: std::io::Error| {
+            BadInput::new(address.clone(), At::File, error.to_string(), "give one like 127.0.0.1:10809")
+        };
+        listeners.push(Listener::tcp(address).map_err(unbound)?);
+    }
+    let service = Service::new(&experiment, listeners, arguments.time_scale)?;
+    let control = control(&experiment, &service.caller)?;
+    stop_on_signal(service.caller.clone());
+    for note in &service.notes {
+        eprintln!("{note}");
+    }
+    let path = socket.as_ref().map_or(Path::new("the socket that was handed over"), |socket| &socket.path);
+    let child = arguments.run.as_deref().map(|command| attend(command, path, service.caller.clone()));
+    if child.is_none() {
+        eprintln!("serving {} at {}", volumes(&experiment), path.display());
+    }
+    let head = Head { name, text, sets: arguments.sets.clone(), caps: service.caps };
+    let ended = service.run(arguments.record.as_deref().map(|path| (&head, path)));
+    drop(control);
+    drop(socket);
+    let ended = ended?;
+    match child.and_then(|child| child.recv().ok()) {
+        Some(0) => Ok(()),
+        Some(code) => Err(Failure::Command(code)),
+        None => print(&report::volumes(&ended.reports, &ended.lateness)),
+    }
+}
+
+/// The UNIX sockets that systemd listens on for this service.
+fn handed_over() -> Vec<Listener> {
+    let mut handed = ListenFd::from_env();
+    (0..handed.len()).filter_map(|number| handed.take_unix_listener(number).ok()?).map(Listener::Unix).collect()
+}
+
+/// The service file: its name and its text.
+fn config(arguments: &Serve) -> Result<(String, String), BadInput> {
+    let Some(name) = &arguments.emulate else {
+        let file = arguments.file.as_deref().unwrap_or(Path::new("")).display().to_string();
+        let unread = |error: std::io::Error| {
+            BadInput::new(file.clone(), At::File, format!("cannot be read: {error}"), "give a service file")
+        };
+        let text = fs::read_to_string(&file).map_err(unread)?;
+        return Ok((file, text));
+    };
+    if let Some(size) = &arguments.size {
+        units::blocks(size).map_err(|what| BadInput::new("--size", At::File, what, "give one like 2GiB"))?;
+    }
+    let mut text = format!("[drive]\npath = {:?}\n[scheduler]\npolicy = \"fcfs\"\n", format!("emulated:{name}"));
+    text += "[[volume]]\nname = \"\"\n";
+    if let Some(size) = &arguments.size {
+        text += &format!("size = {size:?}\n");
+    }
+    Ok(("--emulate".into(), text))
+}
+
+/// Where clients connect; the socket is taken away at the end, and the folder, if it was made for it.
+struct Socket {
+    path: PathBuf,
+    folder: Option<PathBuf>,
+}
+
+impl Socket {
+    fn new(arguments: &Serve, experiment: &Experiment) -> Result<Socket, BadInput> {
+        if let Some(path) = arguments.socket.as_ref().or(experiment.serve.socket.as_ref()) {
+            return Ok(Socket { path: path.clone(), folder: None });
+        }
+        if arguments.run.is_none() {
+            let mend = "give --socket PATH, or `socket` in [serve]";
+            return Err(BadInput::new("halfturn serve", At::File, "it is not said where clients connect", mend));
+        }
+        let folder = std::env::temp_dir().join(format!("halfturn-{}", std::process::id()));
+        fs::create_dir(&folder).map_err(|error| unbound(&folder, &error))?;
+        Ok(Socket { path: folder.join("nbd.sock"), folder: Some(folder) })
+    }
+}
+
+impl Drop for Socket {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.path);
+        if let Some(folder) = &self.folder {
+            let _ = fs::remove_dir(folder);
+        }
+    }
+}
+
+fn unbound(path: &Path, error: &std::io::Error) -> BadInput {
+    let what = format!("cannot be listened on: {error}");
+    BadInput::new(path.display().to_string(), At::File, what, "name a socket in a folder you may write to")
+}
+
+/// Answers `halfturn volume`, where the file says on which socket.
+fn control(experiment: &Experiment, caller: &Caller<Message>) -> Result<Option<Socket>, BadInput> {
+    let Some(path) = &experiment.serve.control else { return Ok(None) };
+    let unbound = |error: std::io::Error| unbound(path, &error);
+    if let Listener::Unix(listener) = Listener::unix(path).map_err(unbound)? {
+        live::control::attend(listener, caller.clone()).map_err(unbound)?;
+    }
+    Ok(Some(Socket { path: path.clone(), folder: None }))
+}
+
+/// Ends the service well when the process is told to end.
+fn stop_on_signal(caller: Caller<Message>) {
+    let Ok(mut signals) = Signals::new([SIGTERM, SIGINT, SIGHUP]) else { return };
+    std::thread::spawn(move || {
+        for _ in signals.forever() {
+            caller.tell(Message::Stop);
+        }
+    });
+}
+
+/// Runs a command against the service, which ends with it; its exit code.
+fn attend(command: &str, socket: &Path, caller: Caller<Message>) -> mpsc::Receiver<u8> {
+    let (sender, receiver) = mpsc::channel();
+    let mut shell = Command::new("sh");
+    shell.arg("-c").arg(command).env("socket", socket).env("unixsocket", socket);
+    shell.env("uri", format!("nbd+unix:///?socket={}", socket.display()));
+    std::thread::spawn(move || {
+        let code = match shell.status() {
+            Ok(status) => status.code().unwrap_or(128) as u8,
+            Err(_) => 127,
+        };
+        let _ = sender.send(code);
+        caller.tell(Message::Stop);
+    });
+    receiver
+}
+
+fn volumes(experiment: &Experiment) -> String {
+    let names: Vec<String> = experiment.volumes.iter().map(|volume| format!("'{}'", volume.name)).collect();
+    names.join(", ")
+}

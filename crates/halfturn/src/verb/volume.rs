@@ -1,0 +1,72 @@
+//! `halfturn volume`: what a running service says of its volumes, and is told of them.
+
+use super::Output;
+use crate::failure::{Failure, print};
+use crate::report;
+use block::{At, BadInput, units};
+use clap::Subcommand;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+/// List the volumes of a running service, or change their quality of service.
+#[derive(Subcommand)]
+pub enum Volume {
+    /// Show the volumes: size, class, clients, what was done and how long it took
+    List {
+        /// The control socket: `control` in the service file's `[serve]`
+        #[arg(long, value_name = "SOCKET")]
+        control: PathBuf,
+        /// `table` for people, `json` for programs
+        #[arg(long, value_enum, default_value = "table")]
+        format: Output,
+    },
+    /// Serve a volume otherwise from now on; requests in flight stay as they are
+    Set {
+        /// The volume
+        #[arg(value_name = "VOLUME")]
+        volume: String,
+        /// The control socket: `control` in the service file's `[serve]`
+        #[arg(long, value_name = "SOCKET")]
+        control: PathBuf,
+        /// The service class of its requests, one of those in the service file
+        #[arg(long, value_name = "CLASS")]
+        class: Option<String>,
+        /// Their priority, 0 to 255; larger is more urgent
+        #[arg(long, value_name = "N")]
+        priority: Option<u8>,
+        /// Their hard deadline, e.g. 50ms, or `none`
+        #[arg(long, value_name = "TIME")]
+        deadline: Option<String>,
+    },
+}
+
+/// Does it.
+pub fn run(verb: &Volume) -> Result<(), Failure> {
+    match verb {
+        Volume::List { control, format } => {
+            let answer = ask(control, &json!({ "verb": "list" }))?;
+            print(&match format {
+                Output::Json => super::json(&answer),
+                Output::Table => report::listed_volumes(&answer),
+            })
+        }
+        Volume::Set { volume, control, class, priority, deadline } => {
+            let bad = |what| BadInput::new("--deadline", At::File, what, "give a time such as 50ms, or none");
+            let deadline = match deadline.as_deref() {
+                None => Value::Null,
+                Some("none") => json!(0),
+                Some(time) => json!(units::span(time).map_err(bad)?.0 as f64 / 1e6),
+            };
+            let question = json!({
+                "verb": "set", "volume": volume, "class": class, "priority": priority, "deadline_ms": deadline,
+            });
+            ask(control, &question).map(drop)
+        }
+    }
+}
+
+fn ask(control: &Path, question: &Value) -> Result<Value, Failure> {
+    let mend = "give the control socket of a service that runs";
+    let bad = |what| BadInput::new(control.display().to_string(), At::File, what, mend);
+    Ok(live::control::ask(control, question).map_err(bad)?)
+}

@@ -1,0 +1,16 @@
+//! Clients that others wrote, against `halfturn serve`, over a UNIX socket.
+//!
+//! A client that is not installed is a loud SKIPPED that names its Debian package, and a failure where `CI` is `true`;
+//! `.ci/packages` installs them all. Mounted file systems need root, `/dev/fuse` and loop devices. Every random choice
+//! comes from a fixed seed.
+
+mod attended;
+mod checker;
+mod copies;
+mod dice;
+mod fio;
+mod hostile;
+mod mounted;
+mod offered;
+mod server;
+mod tool;

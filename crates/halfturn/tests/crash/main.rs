@@ -1,0 +1,179 @@
+//! What was acknowledged is there after the server was killed: every flushed or FUA write; of anything else, each block is as it was
+//! before or after.
+//!
+//! `HALFTURN_KILLS=N` kills it so often, instead of 20 times.
+
+use live::Remote;
+use nbd::{Address, Command as Verb, CommandFlags, Request, Uri};
+use rand_core::{Rng, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+const BLOCK: usize = 512;
+/// Blocks that are written at once.
+const BLOCKS: usize = 8;
+const SLOTS: usize = 64;
+const DEPTH: u64 = 6;
+
+const SERVICE: &str = r#"
+[drive]
+path = "disk.img"
+[scheduler]
+policy = "sstf"
+io = "semi-preemptible"
+preemption = "priority"
+[scheduler.plan]
+chunk = "1KiB"
+[[volume]]
+name = "a"
+"#;
+
+struct Server {
+    child: Child,
+    socket: PathBuf,
+}
+
+impl Server {
+    fn start(folder: &Path) -> Server {
+        let socket = folder.join("nbd");
+        let child = Command::new(env!("CARGO_BIN_EXE_halfturn"))
+            .args(["serve", "service.toml", "--socket", "nbd"])
+            .current_dir(folder)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("it starts");
+        Server { child, socket }
+    }
+
+    fn connect(&self) -> Remote {
+        let uri = Uri { address: Address::Unix(self.socket.display().to_string()), export: "a".into() };
+        let patience = Instant::now() + Duration::from_secs(20);
+        loop {
+            match Remote::connect(&uri) {
+                Ok(remote) => return remote,
+                Err(error) if Instant::now() > patience => panic!("nobody serves: {error}"),
+                Err(_) => std::thread::sleep(Duration::from_millis(1)),
+            }
+        }
+    }
+
+    fn kill(mut self) {
+        self.child.kill().expect("it is killed");
+        self.child.wait().expect("it is gone");
+    }
+}
+
+/// What is known of the blocks of a slot: the generation that must be there at least, and the last that was sent.
+#[derive(Clone, Copy, Default)]
+struct Known {
+    safe: u64,
+    /// The last that was answered.
+    answered: u64,
+    sent: u64,
+    /// Whether a write of it is under way.
+    busy: bool,
+}
+
+/// Writes until the server is gone.
+fn write_on(remote: &mut Remote, known: &mut [Known], draw: &mut Pcg64Mcg) {
+    let mut cookie = 0;
+    // By cookie: what was answered when a flush was sent.
+    let mut flushes: Vec<(u64, Vec<u64>)> = Vec::new();
+    let mut under_way = 0;
+    loop {
+        while under_way < DEPTH {
+            cookie += 1;
+            let slot = draw.next_u64() as usize % SLOTS;
+            let flush = draw.next_u64().is_multiple_of(10);
+            let mut request =
+                Request { command: Verb::Flush, flags: CommandFlags::default(), cookie, offset: 0, length: 0 };
+            let mut payload = Vec::new();
+            if flush {
+                flushes.push((cookie, known.iter().map(|slot| slot.answered).collect()));
+            } else if known[slot].busy {
+                continue;
+            } else {
+                let it = &mut known[slot];
+                (it.sent, it.busy) = (it.sent + 1, true);
+                let fua = draw.next_u64().is_multiple_of(4);
+                let flags = if fua { CommandFlags::FUA } else { CommandFlags::default() };
+                let length = (BLOCK * BLOCKS) as u32;
+                request =
+                    Request { command: Verb::Write, flags, cookie, offset: (slot * BLOCK * BLOCKS) as u64, length };
+                payload = (0..length as usize / 8).flat_map(|_| it.sent.to_le_bytes()).collect();
+            }
+            if remote.send(request, &payload).is_err() {
+                return;
+            }
+            under_way += 1;
+        }
+        let Ok((request, answer)) = remote.answer() else { return };
+        under_way -= 1;
+        assert!(answer.is_ok(), "{request:?}: {answer:?}");
+        if request.command == Verb::Flush {
+            let at = flushes.iter().position(|(cookie, _)| *cookie == request.cookie).expect("it was asked");
+            let (_, answered) = flushes.swap_remove(at);
+            known.iter_mut().zip(answered).for_each(|(slot, answered)| slot.safe = slot.safe.max(answered));
+        } else {
+            let slot = &mut known[request.offset as usize / (BLOCK * BLOCKS)];
+            (slot.answered, slot.busy) = (slot.sent, false);
+            if request.fua() {
+                slot.safe = slot.sent;
+            }
+        }
+    }
+}
+
+fn check(remote: &mut Remote, known: &mut [Known], seed: u64) {
+    for (number, slot) in known.iter_mut().enumerate() {
+        let (offset, length) = ((number * BLOCK * BLOCKS) as u64, (BLOCK * BLOCKS) as u32);
+        let read = Request { command: Verb::Read, flags: CommandFlags::default(), cookie: 1, offset, length };
+        remote.send(read, &[]).expect("sent");
+        let bytes = remote.answer().expect("an answer").1.expect("it is read");
+        let mut least = u64::MAX;
+        for block in bytes.chunks(BLOCK) {
+            let word = |at: usize| u64::from_le_bytes(block[at..at + 8].try_into().expect("eight bytes"));
+            let generation = word(0);
+            assert!((0..BLOCK / 8).all(|at| word(8 * at) == generation), "seed {seed}, slot {number}: a torn block");
+            let may = slot.safe..=slot.sent;
+            assert!(may.contains(&generation), "seed {seed}, slot {number}: {generation} is there, not one of {may:?}");
+            least = least.min(generation);
+        }
+        *slot = Known { safe: least, answered: least, sent: slot.sent, busy: false };
+    }
+}
+
+#[test]
+fn what_was_acknowledged_survives_a_kill() {
+    let kills = std::env::var("HALFTURN_KILLS").map_or(20, |number| number.parse().expect("a number"));
+    let folder = std::env::temp_dir().join(format!("halfturn-kills-{}", std::process::id()));
+    fs::create_dir(&folder).expect("a folder");
+    fs::write(folder.join("service.toml"), SERVICE).expect("a service file");
+    let disk = fs::File::create(folder.join("disk.img")).expect("a disk");
+    disk.set_len((SLOTS * BLOCK * BLOCKS) as u64).expect("its size");
+    let mut known = vec![Known::default(); SLOTS];
+    let mut written = 0;
+    for seed in 0..kills {
+        let mut draw = Pcg64Mcg::seed_from_u64(seed);
+        let server = Server::start(&folder);
+        let mut remote = server.connect();
+        check(&mut remote, &mut known, seed);
+        let until = Duration::from_micros(draw.next_u64() % 30_000);
+        let killer = std::thread::spawn(move || {
+            std::thread::sleep(until);
+            server.kill();
+        });
+        write_on(&mut remote, &mut known, &mut draw);
+        killer.join().expect("it killed");
+        written += known.iter().map(|slot| slot.sent).sum::<u64>();
+    }
+    let server = Server::start(&folder);
+    check(&mut server.connect(), &mut known, kills);
+    server.kill();
+    fs::remove_dir_all(&folder).expect("its folder");
+    assert!(written > kills, "hardly anything was written");
+}

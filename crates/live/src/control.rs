@@ -1,0 +1,79 @@
+//! The control socket: how a service is asked, and told, about its volumes while it runs. One line of JSON each way.
+
+use crate::bell::Caller;
+use crate::front::{Message, Report, Setting};
+use serde_json::{Value, json};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use std::sync::mpsc;
+use std::time::Duration;
+
+/// Bytes of a question at most.
+const LONGEST: u64 = 64 << 10;
+/// How long anybody may take to say a line.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Answers on a socket until the process ends.
+///
+/// # Errors
+/// When there is no thread to be had.
+pub fn attend(listener: UnixListener, caller: Caller<Message>) -> io::Result<()> {
+    let attend = move || {
+        for asker in listener.incoming().flatten() {
+            // Who does not listen to the answer has none.
+            let _ = answer(&asker, &caller);
+        }
+    };
+    std::thread::Builder::new().name("control".into()).spawn(attend).map(drop)
+}
+
+fn answer(mut asker: &UnixStream, caller: &Caller<Message>) -> io::Result<()> {
+    asker.set_read_timeout(Some(PATIENCE))?;
+    asker.set_write_timeout(Some(PATIENCE))?;
+    let mut line = String::new();
+    BufReader::new(asker.take(LONGEST)).read_line(&mut line)?;
+    let answer = match serde_json::from_str(&line) {
+        Ok(question) => reply(&question, caller),
+        Err(_) => Err("this is no line of JSON".into()),
+    };
+    let answer = answer.unwrap_or_else(|error| json!({ "error": error }));
+    writeln!(asker, "{answer}")
+}
+
+fn reply(question: &Value, caller: &Caller<Message>) -> Result<Value, String> {
+    let gone = || "the service is stopping".to_owned();
+    match question["verb"].as_str() {
+        Some("list") => {
+            let (sender, receiver) = mpsc::channel();
+            caller.tell(Message::Volumes(sender));
+            let reports = receiver.recv_timeout(PATIENCE).map_err(|_| gone())?;
+            Ok(json!({ "volumes": reports.iter().map(Report::json).collect::<Vec<_>>() }))
+        }
+        Some("set") => {
+            let (sender, receiver) = mpsc::channel();
+            caller.tell(Message::Set(Setting::parse(question)?, sender));
+            receiver.recv_timeout(PATIENCE).map_err(|_| gone())??;
+            Ok(json!({}))
+        }
+        _ => Err("`verb` is neither \"list\" nor \"set\"".into()),
+    }
+}
+
+/// Asks the service behind a control socket.
+///
+/// # Errors
+/// What is wrong, for the user.
+pub fn ask(socket: &Path, question: &Value) -> Result<Value, String> {
+    let told = |error: io::Error| format!("does not answer: {error}");
+    let mut service = UnixStream::connect(socket).map_err(told)?;
+    service.set_read_timeout(Some(2 * PATIENCE)).map_err(told)?;
+    writeln!(service, "{question}").map_err(told)?;
+    let mut line = String::new();
+    BufReader::new(service).read_line(&mut line).map_err(told)?;
+    let answer: Value = serde_json::from_str(&line).map_err(|_| "does not answer as a service does".to_owned())?;
+    match answer["error"].as_str() {
+        Some(error) => Err(error.to_owned()),
+        None => Ok(answer),
+    }
+}

@@ -1,0 +1,141 @@
+//! A device in real time on its own, without a core: for whoever learns it from the times of commands.
+
+use crate::clock::Clock;
+use crate::make;
+use crate::memory::{Pool, Slice};
+use crate::ring::{Ring, Token};
+use crate::serve::stopped;
+use crate::unit::{Done, File, Unit};
+use crate::world::sleep;
+use block::errno::EIO;
+use block::{At, BadInput, Caps, Command, Device, Outcome, Tag, Time};
+use load::experiment::{DriveChoice, Live};
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::Path;
+
+/// A unit with its clock and its ring. What is read goes nowhere; what is written is zeros.
+pub struct Direct {
+    clock: Clock,
+    ring: Ring,
+    unit: Box<dyn Unit>,
+    pool: Pool,
+    memory: Option<Slice>,
+    now: Time,
+    /// A command that could not be given to the device.
+    lost: Option<(Tag, i32)>,
+}
+
+/// An emulated drive on its own, on a clock so many times as fast. What is written to it is not kept.
+///
+/// # Errors
+/// When there is no drive of this name, or the kernel gives no ring.
+pub fn emulated(choice: &DriveChoice, seed: u64, scale: f64) -> Result<Direct, BadInput> {
+    let live = Some(Live::Emulated { memory: None });
+    let made = make::device(&DriveChoice { live, ..choice.clone() }, false, seed)?;
+    Direct::new(Clock::new(scale), made.unit).map_err(|error| stopped(&choice.model, &error))
+}
+
+/// A file or a block device on its own; written to only where that is wanted.
+///
+/// # Errors
+/// When it cannot be opened, or is in use: somebody else's commands would be taken for its own slowness.
+pub fn opened(path: &Path, writes: bool) -> Result<Direct, BadInput> {
+    let name = path.display().to_string();
+    if let Some(place) = mounted(path) {
+        let what = format!("is mounted on {place}");
+        return Err(BadInput::new(name, At::File, what, "unmount it first"));
+    }
+    let file = File::open(path, 1, writes).map_err(|error| make::unopened(path, &error))?;
+    Direct::new(Clock::new(1.0), Box::new(file)).map_err(|error| stopped(&name, &error))
+}
+
+/// Where a block device, or a part of it, is mounted.
+fn mounted(path: &Path) -> Option<String> {
+    let about = std::fs::metadata(path).ok().filter(|about| about.file_type().is_block_device())?;
+    let number = |device: u64| (rustix::fs::major(device), rustix::fs::minor(device));
+    let (major, minor) = number(about.rdev());
+    let parts = std::fs::read_dir(format!("/sys/dev/block/{major}:{minor}")).into_iter().flatten().flatten();
+    let parts = parts.filter_map(|part| std::fs::read_to_string(part.path().join("dev")).ok());
+    let devices: Vec<String> = parts.chain([format!("{major}:{minor}")]).map(|part| part.trim().to_owned()).collect();
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    mounts.lines().find_map(|line| {
+        let mut words = line.split(' ').skip(2);
+        let (device, place) = (words.next()?, words.nth(1)?);
+        devices.iter().any(|mine| mine == device).then(|| place.to_owned())
+    })
+}
+
+impl Direct {
+    /// A unit on a clock.
+    ///
+    /// # Errors
+    /// When the kernel gives no ring.
+    pub fn new(clock: Clock, unit: Box<dyn Unit>) -> io::Result<Direct> {
+        let ring = Ring::new()?;
+        Ok(Direct { clock, ring, unit, pool: Pool::default(), memory: None, now: Time::ZERO, lost: None })
+    }
+
+    /// Memory for a command: the same for all, since nobody looks at it.
+    fn memory(&mut self, bytes: usize) -> Slice {
+        let held = self.memory.take().filter(|held| held.buffer.bytes() >= bytes);
+        let held = held.unwrap_or_else(|| {
+            let buffer = self.pool.take(bytes);
+            buffer.clear(0, buffer.bytes());
+            Slice { buffer, from: 0, bytes }
+        });
+        let slice = Slice { bytes, ..held };
+        self.memory = Some(slice.clone());
+        slice
+    }
+
+    /// What came back by now.
+    fn done(&mut self) -> Option<Done> {
+        if let Some((tag, errno)) = self.lost.take() {
+            return Some(Done { tag, happened: self.now, outcome: Outcome::Failed(errno), took: None });
+        }
+        while let Some((token, result)) = self.ring.take() {
+            if let Token::Unit(tag) = token
+                && let Err(error) = self.unit.completed(self.now, Tag(tag), result, &mut self.ring)
+            {
+                self.lost = Some((Tag(tag), error.raw_os_error().unwrap_or(EIO)));
+            }
+        }
+        self.unit.done(self.now)
+    }
+}
+
+impl Device for Direct {
+    fn caps(&self) -> Caps {
+        self.unit.caps()
+    }
+
+    fn now(&self) -> Time {
+        self.now.max(self.clock.now())
+    }
+
+    fn issue(&mut self, tag: Tag, command: Command) {
+        self.now = self.now();
+        let memory = command.verb.transfers().then(|| self.memory(command.at.bytes() as usize));
+        if let Err(error) = self.unit.issue(self.now, tag, &command, memory, &mut self.ring) {
+            self.lost = Some((tag, error.raw_os_error().unwrap_or(EIO)));
+        }
+    }
+
+    fn next(&mut self, until: Time) -> Option<(Time, Tag, Outcome)> {
+        loop {
+            self.now = self.now();
+            if let Some(done) = self.done() {
+                return Some((done.happened, done.tag, done.outcome));
+            }
+            if self.now >= until {
+                return None;
+            }
+            let due = self.unit.due().map_or(until, |due| due.min(until));
+            let due = if due == Time::NEVER { None } else { Some(due) };
+            if let Err(error) = sleep(&self.clock, &mut self.ring, due) {
+                self.lost = Some((Tag(0), error.raw_os_error().unwrap_or(EIO)));
+            }
+        }
+    }
+}

@@ -1,0 +1,323 @@
+//! The door: clients come in here, and say which volume they want. Those who have gone to the engine.
+//!
+//! One thread has all who are in their handshake; nobody can keep it from the others, or longer than is allowed.
+
+use crate::bell::Caller;
+use crate::front::Message;
+use nbd::{Export, Handshake, Step};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Clients in their handshake at once; who comes then waits to be let in.
+const HANDSHAKES: usize = 128;
+/// Bytes that are read at once.
+const CHUNK: usize = 4096;
+/// Answers that a client who does not read them may have waiting.
+const UNSENT: usize = 1 << 20;
+
+/// Where clients knock.
+#[derive(Debug)]
+pub enum Listener {
+    /// On a UNIX socket.
+    Unix(UnixListener),
+    /// On a TCP port of this machine.
+    Tcp(TcpListener),
+}
+
+impl Listener {
+    /// A UNIX socket that only its owner may use. One left by a server that is gone is taken over.
+    ///
+    /// # Errors
+    /// When it cannot be made, or another server has it.
+    pub fn unix(path: &Path) -> io::Result<Listener> {
+        if UnixStream::connect(path).is_ok() {
+            return Err(io::Error::new(ErrorKind::AddrInUse, "another server has it"));
+        }
+        if path.metadata().is_ok_and(|meta| std::os::unix::fs::FileTypeExt::is_socket(&meta.file_type())) {
+            std::fs::remove_file(path)?;
+        }
+        let flags = SocketFlags::CLOEXEC;
+        let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+        rustix::net::bind(&socket, &SocketAddrUnix::new(path)?)?;
+        // Nobody can knock before it listens.
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
+        rustix::net::listen(&socket, 128)?;
+        Ok(Listener::Unix(socket.into()))
+    }
+
+    /// A TCP port, on loopback only.
+    ///
+    /// # Errors
+    /// When it is taken, or not on loopback.
+    pub fn tcp(address: &str) -> io::Result<Listener> {
+        let listener = TcpListener::bind(address)?;
+        if !listener.local_addr()?.ip().is_loopback() {
+            return Err(io::Error::new(ErrorKind::InvalidInput, "without encryption only loopback is served"));
+        }
+        Ok(Listener::Tcp(listener))
+    }
+
+    fn accept(&self) -> io::Result<Socket> {
+        Ok(match self {
+            Listener::Unix(listener) => Socket::Unix(listener.accept()?.0),
+            Listener::Tcp(listener) => {
+                let socket = listener.accept()?.0;
+                socket.set_nodelay(true)?;
+                Socket::Tcp(socket)
+            }
+        })
+    }
+
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Listener::Unix(listener) => listener.as_fd(),
+            Listener::Tcp(listener) => listener.as_fd(),
+        }
+    }
+
+    fn set_nonblocking(&self) -> io::Result<()> {
+        match self {
+            Listener::Unix(listener) => listener.set_nonblocking(true),
+            Listener::Tcp(listener) => listener.set_nonblocking(true),
+        }
+    }
+}
+
+enum Socket {
+    Unix(UnixStream),
+    Tcp(TcpStream),
+}
+
+impl Socket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Socket::Unix(socket) => socket.as_fd(),
+            Socket::Tcp(socket) => socket.as_fd(),
+        }
+    }
+
+    fn set_nonblocking(&self, on: bool) -> io::Result<()> {
+        match self {
+            Socket::Unix(socket) => socket.set_nonblocking(on),
+            Socket::Tcp(socket) => socket.set_nonblocking(on),
+        }
+    }
+
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Socket::Unix(socket) => socket.read(bytes),
+            Socket::Tcp(socket) => socket.read(bytes),
+        }
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Socket::Unix(socket) => socket.write(bytes),
+            Socket::Tcp(socket) => socket.write(bytes),
+        }
+    }
+
+    fn into_fd(self) -> OwnedFd {
+        match self {
+            Socket::Unix(socket) => socket.into(),
+            Socket::Tcp(socket) => socket.into(),
+        }
+    }
+}
+
+/// Someone in the handshake.
+struct Guest {
+    socket: Socket,
+    handshake: Handshake<Arc<[Export]>>,
+    unsent: Vec<u8>,
+    until: Instant,
+}
+
+/// What became of a guest.
+enum Became {
+    Waits,
+    Gone,
+    Client(nbd::Session, Vec<u8>),
+}
+
+/// The door of a service.
+pub struct Door {
+    listeners: Vec<Listener>,
+    exports: Arc<[Export]>,
+    caller: Caller<Message>,
+    patience: Duration,
+    guests: Vec<Guest>,
+    /// Clients the engine has, and how many it may have.
+    inside: Arc<AtomicU32>,
+    most: u32,
+    /// Readable, or hung up, when the door is to be closed.
+    closing: OwnedFd,
+}
+
+impl Door {
+    /// A door that is not open yet: it closes when the other end of `closing` does.
+    #[must_use]
+    pub fn new(
+        listeners: Vec<Listener>,
+        exports: Arc<[Export]>,
+        caller: Caller<Message>,
+        patience: Duration,
+        most: u32,
+        inside: Arc<AtomicU32>,
+        closing: OwnedFd,
+    ) -> Door {
+        Door { listeners, exports, caller, patience, guests: Vec::new(), inside, most, closing }
+    }
+
+    /// Opens it, in a thread of its own.
+    ///
+    /// # Errors
+    /// When there is no thread to be had.
+    pub fn open(mut self) -> io::Result<JoinHandle<()>> {
+        for listener in &self.listeners {
+            listener.set_nonblocking()?;
+        }
+        std::thread::Builder::new().name("door".into()).spawn(move || while self.attend() {})
+    }
+
+    /// Waits for something to happen, and does what follows; whether the door stays open.
+    fn attend(&mut self) -> bool {
+        let full = self.guests.len() >= HANDSHAKES || self.inside.load(Ordering::Relaxed) >= self.most;
+        let mut watched = vec![PollFd::new(&self.closing, PollFlags::IN)];
+        let listeners = if full { 0 } else { self.listeners.len() };
+        for listener in &self.listeners[..listeners] {
+            watched.push(PollFd::from_borrowed_fd(listener.as_fd(), PollFlags::IN));
+        }
+        for guest in &self.guests {
+            let events = if guest.unsent.is_empty() { PollFlags::IN } else { PollFlags::OUT };
+            watched.push(PollFd::from_borrowed_fd(guest.socket.as_fd(), events));
+        }
+        let now = Instant::now();
+        let soonest = self.guests.iter().map(|guest| guest.until.saturating_duration_since(now)).min();
+        // While it is full, who leaves says nothing.
+        let most = if full { Some(Duration::from_millis(20)) } else { None };
+        let wait = soonest.into_iter().chain(most).min();
+        let wait = wait.map(|wait| Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: wait.subsec_nanos().into() });
+        if poll(&mut watched, wait.as_ref()).is_err() {
+            return true;
+        }
+        let ready: Vec<bool> = watched.iter().map(|watched| !watched.revents().is_empty()).collect();
+        drop(watched);
+        if ready[0] {
+            return false;
+        }
+        let guests = &ready[1 + listeners..];
+        for number in (0..guests.len()).rev() {
+            self.serve(number, guests[number]);
+        }
+        for number in 0..listeners {
+            if ready[1 + number] {
+                self.let_in(number);
+            }
+        }
+        true
+    }
+
+    fn let_in(&mut self, listener: usize) {
+        let Ok(socket) = self.listeners[listener].accept() else { return };
+        if socket.set_nonblocking(true).is_err() {
+            return;
+        }
+        let mut unsent = Vec::new();
+        let handshake = Handshake::new(Arc::clone(&self.exports), &mut unsent);
+        let mut guest = Guest { socket, handshake, unsent, until: Instant::now() + self.patience };
+        if guest.send() {
+            self.guests.push(guest);
+        }
+    }
+
+    /// Hears a guest out.
+    fn serve(&mut self, number: usize, ready: bool) {
+        let guest = &mut self.guests[number];
+        let became = match ready {
+            true => guest.go_on(),
+            false if Instant::now() >= guest.until => Became::Gone,
+            false => Became::Waits,
+        };
+        match became {
+            Became::Waits => {}
+            Became::Gone => drop(self.guests.swap_remove(number)),
+            Became::Client(session, early) => {
+                let guest = self.guests.swap_remove(number);
+                if guest.socket.set_nonblocking(false).is_ok() {
+                    self.inside.fetch_add(1, Ordering::Relaxed);
+                    self.caller.tell(Message::Client(guest.socket.into_fd(), session, early));
+                }
+            }
+        }
+    }
+}
+
+impl Guest {
+    /// Sends what can be sent; whether the guest is still there.
+    fn send(&mut self) -> bool {
+        while !self.unsent.is_empty() {
+            match self.socket.write(&self.unsent) {
+                Ok(0) => return false,
+                Ok(count) => drop(self.unsent.drain(..count)),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return self.unsent.len() <= UNSENT,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(_) => return false,
+            }
+        }
+        true
+    }
+
+    fn go_on(&mut self) -> Became {
+        if !self.send() {
+            return Became::Gone;
+        }
+        if !self.unsent.is_empty() {
+            return Became::Waits;
+        }
+        let mut bytes = [0; CHUNK];
+        let count = match self.socket.read(&mut bytes) {
+            Ok(0) => return Became::Gone,
+            Ok(count) => count,
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {
+                return Became::Waits;
+            }
+            Err(_) => return Became::Gone,
+        };
+        let mut left = &bytes[..count];
+        loop {
+            let step = self.handshake.feed(&mut left, &mut self.unsent);
+            match step {
+                Step::Ready(session) => {
+                    return match self.send_all() {
+                        true => Became::Client(session, left.to_vec()),
+                        false => Became::Gone,
+                    };
+                }
+                Step::Closed(_) => {
+                    self.send();
+                    return Became::Gone;
+                }
+                Step::More if left.is_empty() => break,
+                Step::More if self.unsent.len() > UNSENT => return Became::Gone,
+                Step::More => {}
+            }
+        }
+        if self.send() { Became::Waits } else { Became::Gone }
+    }
+
+    /// Sends the last answer: a few hundred bytes, for which there is room unless the guest never read.
+    fn send_all(&mut self) -> bool {
+        self.send() && self.unsent.is_empty()
+    }
+}

@@ -1,0 +1,453 @@
+//! NBD clients in transmission, as a source of requests.
+
+mod client;
+mod volume;
+mod work;
+
+use crate::bell::Mailbox;
+use crate::memory::{Buffer, PAGE, Slice};
+use crate::ring::{Op, Token};
+use crate::world::{Hands, Source};
+use block::errno::{ETIME, ETIMEDOUT};
+use block::{BLOCK_BYTES, Change, Ending, Extent, Lbn, Qos, Request, RequestId, Time};
+use client::{Client, Heard, Reading, Reply, Words};
+use load::experiment::ServePlan;
+use nbd::{Command, Errno, Refused, Session, State};
+use sched::Input;
+use std::cell::Cell;
+use std::collections::VecDeque;
+use std::os::fd::OwnedFd;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::Sender;
+pub use volume::{Report, Served, Setting};
+use work::{Asked, Work, Works};
+
+/// Bytes of a request that a client may always make who has none in flight: whatever others hold, nobody starves.
+const SMALL: u64 = 1 << 20;
+
+/// What other threads tell the engine.
+pub enum Message {
+    /// A client has chosen its export; bytes of its first requests may have come.
+    Client(OwnedFd, Session, Vec<u8>),
+    /// Someone asks how the volumes fare.
+    Volumes(Sender<Vec<Report>>),
+    /// A volume is to be served otherwise; the answer says what was wrong.
+    Set(Setting, Sender<Result<(), String>>),
+    /// No more requests are taken; what was asked is done, and the device flushed.
+    Stop,
+}
+
+/// All clients.
+pub struct Front {
+    mailbox: Mailbox<Message>,
+    /// Clients there are, for the door to see.
+    inside: Arc<AtomicU32>,
+    /// Where the bell's strokes are heard.
+    bell: (Rc<OwnedFd>, Slice),
+    plan: ServePlan,
+    volumes: Vec<Served>,
+    clients: Vec<Option<Client>>,
+    works: Works,
+    /// What the core is still to be told.
+    ready: VecDeque<Input>,
+    cancelled: VecDeque<RequestId>,
+    /// Clients with something to send, to receive, or to be looked at for other reasons.
+    touched: Vec<u32>,
+    /// Clients whose requests wait for others to end.
+    stalled: Vec<u32>,
+    /// Bytes of requests in flight, and of answers that are not sent yet.
+    bytes: u64,
+    unsent: Rc<Cell<u64>>,
+    stopping: bool,
+    /// Whether the device does not answer: then nothing waits for it.
+    hangs: bool,
+    /// Of the last flush: whether it is still to be asked for, or was done.
+    flush: Flush,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Flush {
+    Later,
+    Asked,
+    Done,
+}
+
+impl Front {
+    /// Serves these volumes to whoever the mailbox brings.
+    ///
+    /// # Errors
+    /// When there are no descriptors left.
+    pub fn new(
+        mailbox: Mailbox<Message>,
+        plan: ServePlan,
+        volumes: Vec<Served>,
+        inside: Arc<AtomicU32>,
+    ) -> std::io::Result<Front> {
+        let bell = Rc::new(mailbox.bell.try_clone()?);
+        let strokes = Slice { buffer: Rc::new(Buffer::new(PAGE)), from: 0, bytes: PAGE };
+        Ok(Front {
+            mailbox,
+            inside,
+            bell: (bell, strokes),
+            plan,
+            volumes,
+            clients: Vec::new(),
+            works: Works::new(),
+            ready: VecDeque::new(),
+            cancelled: VecDeque::new(),
+            touched: Vec::new(),
+            stalled: Vec::new(),
+            bytes: 0,
+            unsent: Rc::default(),
+            stopping: false,
+            hangs: false,
+            flush: Flush::Later,
+        })
+    }
+
+    /// How the volumes fared.
+    #[must_use]
+    pub fn reports(&self) -> Vec<Report> {
+        self.volumes.iter().map(Served::report).collect()
+    }
+
+    /// Listens for the bell.
+    pub(crate) fn listen(&mut self, hands: &mut Hands) {
+        let (bell, strokes) = (Rc::clone(&self.bell.0), self.bell.1.clone());
+        if hands.ring.push(&bell, Token::Bell, Op::Receive(strokes, false)).is_err() {
+            self.stopping = true;
+        }
+    }
+
+    /// Reads the mail.
+    fn read_mail(&mut self, hands: &mut Hands) {
+        while let Ok(message) = self.mailbox.mail.try_recv() {
+            match message {
+                Message::Client(socket, session, early) => self.welcome(socket, session, &early, hands),
+                Message::Volumes(asker) => {
+                    let _ = asker.send(self.reports());
+                }
+                Message::Set(setting, asker) => {
+                    let answer = setting.apply(&mut self.volumes);
+                    let _ = asker.send(answer);
+                }
+                Message::Stop => {
+                    self.stopping = true;
+                    (0..self.clients.len() as u32).for_each(|number| self.dismiss(number));
+                }
+            }
+        }
+    }
+
+    fn welcome(&mut self, socket: OwnedFd, session: Session, early: &[u8], hands: &mut Hands) {
+        if self.stopping || early.len() > Client::EARLY {
+            self.inside.fetch_sub(1, Ordering::Relaxed);
+            return;
+        }
+        let client = Client::new(socket, session, early, Rc::clone(&self.unsent), hands.pool);
+        self.volumes[session.export].clients += 1;
+        let number = self.clients.iter().position(Option::is_none).unwrap_or(self.clients.len());
+        match self.clients.get_mut(number) {
+            Some(place) => *place = Some(client),
+            None => self.clients.push(Some(client)),
+        }
+        self.touched.push(number as u32);
+    }
+
+    /// Reads what a client has sent, as far as there is room for it.
+    fn read(&mut self, number: u32, now: Time, hands: &mut Hands) {
+        loop {
+            let Some(client) = self.clients[number as usize].as_mut() else { return };
+            let room = room(&self.plan, client, self.bytes + self.unsent.get());
+            match client.hear(room) {
+                Heard::NotYet => {
+                    if client.has_more() && !self.stalled.contains(&number) {
+                        self.stalled.push(number);
+                    }
+                    return;
+                }
+                Heard::Request(request) => self.take(number, request, now, hands),
+                Heard::Payload(id) => self.start(id, hands),
+                Heard::Refused(Refused::Close(_)) => return self.lose(number),
+                Heard::Refused(Refused::Error { cookie, error, message, payload }) => {
+                    let mut bytes = Vec::new();
+                    client.session.error(cookie, error, message, &mut bytes);
+                    let answer = Some(Reply { head: Words::Long(bytes), data: None });
+                    client.reading = Reading::Unwanted { left: payload as usize, answer };
+                }
+            }
+        }
+    }
+
+    /// Takes a request.
+    fn take(&mut self, number: u32, request: nbd::Request, now: Time, hands: &mut Hands) {
+        let Some(client) = self.clients[number as usize].as_mut() else { return };
+        if self.hangs && request.command != Command::Disc {
+            let answer = Some(failed(client, &request, ETIMEDOUT));
+            client.reading = Reading::Unwanted { left: request.payload() as usize, answer };
+            return;
+        }
+        let base = self.volumes[client.volume].from * BLOCK_BYTES;
+        match request.command {
+            Command::Disc => return client.leave(),
+            Command::Cache => return done(client, &request),
+            Command::Trim => {
+                let (from, to) = (base + request.offset, base + request.offset + u64::from(request.length));
+                let (from, to) = (from.div_ceil(BLOCK_BYTES), to / BLOCK_BYTES);
+                let at = Extent { start: Lbn(from), blocks: to.saturating_sub(from) as u32 };
+                // A hint may be passed over.
+                if at.blocks > 0 && !self.works.touches(at) {
+                    hands.unit.discard(at);
+                }
+                return done(client, &request);
+            }
+            Command::BlockStatus => return status(client, &request, base, hands),
+            Command::Read | Command::Write | Command::Flush | Command::WriteZeroes => {}
+        }
+        let id = self.works.take(number, request, base, now, hands.pool);
+        let Some(work) = self.works.get(id) else { return };
+        client.requests += 1;
+        client.bytes += work.weight();
+        self.bytes += work.weight();
+        match &work.data {
+            Some(into) if request.command == Command::Write => {
+                client.reading = Reading::Payload { work: id, into: into.clone(), filled: 0 };
+            }
+            _ => self.start(id, hands),
+        }
+    }
+
+    fn start(&mut self, id: u32, hands: &mut Hands) {
+        if let Some(asked) = self.works.start(id, hands.pool) {
+            self.submit(asked);
+        }
+    }
+
+    /// Asks the core.
+    fn submit(&mut self, Asked { id, op, at }: Asked) {
+        let Some(work) = self.works.get(id.0) else { return };
+        let Some(client) = &self.clients[work.client as usize] else { return };
+        let volume = &self.volumes[client.volume];
+        let deadline = volume.deadline.map(|within| work.arrived + within);
+        let qos = Qos { class: volume.class, priority: volume.priority, deadline };
+        self.ready.push_back(Input::Submit(Request { id, op, at, qos }));
+    }
+
+    /// Nothing more is taken from a client; what is only half there never was.
+    fn dismiss(&mut self, number: u32) {
+        let Some(client) = self.clients[number as usize].as_mut() else { return };
+        let half = if let Reading::Payload { work, .. } = client.reading { Some(work) } else { None };
+        client.leave();
+        if let Some(work) = half {
+            self.release(work);
+        }
+        self.touched.push(number);
+    }
+
+    /// A client is gone: what it waits for is not wanted any more.
+    fn lose(&mut self, number: u32) {
+        self.dismiss(number);
+        let Some(client) = self.clients[number as usize].as_mut() else { return };
+        client.lose();
+        self.cancelled.extend(self.works.reads_of(number));
+    }
+
+    /// A request has ended.
+    fn release(&mut self, id: u32) -> Option<Work> {
+        let work = self.works.release(id)?;
+        self.bytes -= work.weight();
+        if let Some(client) = self.clients[work.client as usize].as_mut() {
+            client.requests -= 1;
+            client.bytes -= work.weight();
+        }
+        self.touched.push(work.client);
+        Some(work)
+    }
+
+    /// Receives from, sends to and takes leave of those with whom something is to be done.
+    fn tend(&mut self, hands: &mut Hands) {
+        let mut next = 0;
+        while let Some(&number) = self.touched.get(next) {
+            next += 1;
+            let Some(client) = self.clients[number as usize].as_mut() else { continue };
+            if client.receive(number, hands.ring).and_then(|()| client.send(number, hands.ring)).is_err() {
+                self.lose(number);
+            } else if client.is_gone()
+                && let Some(client) = self.clients[number as usize].take()
+            {
+                self.volumes[client.volume].clients -= 1;
+                self.inside.fetch_sub(1, Ordering::Relaxed);
+                client.end(hands.pool);
+            }
+        }
+        self.touched.clear();
+    }
+
+    /// Whether everyone is gone, and the device is to be flushed.
+    fn awaits_last_flush(&self) -> bool {
+        let gone = self.stopping && self.works.count().0 == 0 && self.clients.iter().all(Option::is_none);
+        gone && self.flush == Flush::Later
+    }
+
+    fn last_flush(&mut self) -> Option<Input> {
+        if !self.awaits_last_flush() {
+            return None;
+        }
+        self.flush = Flush::Asked;
+        let id = RequestId(self.works.count().1);
+        Some(Input::Submit(Request { id, op: block::Op::Flush, at: Extent::default(), qos: Qos::default() }))
+    }
+}
+
+/// How many bytes the next request of a client may move, if it may make one; so many are in flight of all.
+fn room(plan: &ServePlan, client: &Client, all: u64) -> Option<u64> {
+    let left = plan.bytes.saturating_sub(client.memory()).min(plan.total.saturating_sub(all));
+    let least = if client.memory() == 0 { SMALL } else { 0 };
+    (client.pending() < plan.requests).then_some(left.max(least))
+}
+
+/// The answer to a request that was not done.
+fn failed(client: &Client, request: &nbd::Request, errno: i32) -> Reply {
+    let mut bytes = Vec::new();
+    let what = std::io::Error::from_raw_os_error(errno).to_string();
+    client.session.error(request.cookie, Errno::of_os(errno), &what, &mut bytes);
+    Reply { head: Words::Long(bytes), data: None }
+}
+
+/// A request without content in its answer was done.
+fn done(client: &mut Client, request: &nbd::Request) {
+    let head = Words::Short(client.session.done(request.cookie));
+    client.answer(Reply { head, data: None });
+}
+
+/// Says what of an extent holds data.
+fn status(client: &mut Client, request: &nbd::Request, base: u64, hands: &mut Hands) {
+    let mut extents: Vec<nbd::reply::Extent> = Vec::new();
+    let (mut from, end) = (base + request.offset, base + request.offset + u64::from(request.length));
+    while from < end && extents.len() < nbd::limits::MAX_EXTENTS {
+        let first = from / BLOCK_BYTES;
+        let blocks = end.div_ceil(BLOCK_BYTES) - first;
+        let (alike, data) = hands.unit.alike(Extent { start: Lbn(first), blocks: blocks as u32 });
+        let to = ((first + alike.clamp(1, blocks)) * BLOCK_BYTES).min(end);
+        let state = if data { State::default() } else { State::HOLE.with(State::ZERO) };
+        extents.push(nbd::reply::Extent { length: (to - from) as u32, state });
+        from = to;
+    }
+    let mut bytes = Vec::new();
+    client.session.status(request, extents, &mut bytes);
+    client.answer(Reply { head: Words::Long(bytes), data: None });
+}
+
+impl Source for Front {
+    fn ask(&mut self, now: Time, room: u32, hands: &mut Hands) -> Option<Input> {
+        while let Some(id) = self.cancelled.pop_front() {
+            // Its number may be another's by now.
+            let client = self.works.get(id.0).and_then(|work| self.clients[work.client as usize].as_ref());
+            if client.is_some_and(Client::is_lost) {
+                return Some(Input::Amend(id, Change::Cancel));
+            }
+        }
+        if room == 0 {
+            return None;
+        }
+        if self.ready.is_empty() {
+            for number in std::mem::take(&mut self.stalled) {
+                self.touched.push(number);
+                self.read(number, now, hands);
+            }
+        }
+        self.ready.pop_front().or_else(|| self.last_flush())
+    }
+
+    fn memory(&mut self, id: RequestId, from: usize, bytes: usize) -> Option<Slice> {
+        self.works.memory(id.0, from, bytes)
+    }
+
+    fn ended(&mut self, now: Time, id: RequestId, how: Ending, hands: &mut Hands) {
+        let errno = match how {
+            Ending::Finished => {
+                let next = self.works.go_on(id.0, hands.pool);
+                let more = next.is_some() || self.works.is_under_way(id.0);
+                next.into_iter().for_each(|asked| self.submit(asked));
+                if more {
+                    return;
+                }
+                None
+            }
+            Ending::Failed(errno) => Some(errno),
+            Ending::Dropped => Some(ETIME),
+        };
+        let Some(work) = self.release(id.0) else {
+            self.flush = Flush::Done;
+            return;
+        };
+        while let Some(asked) = self.works.let_go(hands.pool) {
+            self.submit(asked);
+        }
+        let Some(client) = self.clients[work.client as usize].as_mut().filter(|_| !work.answered) else { return };
+        self.volumes[client.volume].ended(now, &work.request, work.arrived, how);
+        let read = work.request.command == Command::Read;
+        client.answer(match errno {
+            None if read => Reply { head: Words::Short(client.session.data(&work.request)), data: work.data.clone() },
+            None => Reply { head: Words::Short(client.session.done(work.request.cookie)), data: None },
+            Some(errno) => failed(client, &work.request, errno),
+        });
+        if let Some(data) = work.data {
+            hands.pool.give(data.buffer);
+        }
+    }
+
+    fn heard(&mut self, now: Time, token: Token, result: i32, hands: &mut Hands) {
+        match token {
+            Token::Bell => {
+                self.read_mail(hands);
+                self.listen(hands);
+                let welcome: Vec<u32> = self.touched.clone();
+                welcome.into_iter().for_each(|number| self.read(number, now, hands));
+            }
+            Token::Received(number) => {
+                let Some(client) = self.clients[number as usize].as_mut() else { return };
+                if client.received(result) {
+                    self.touched.push(number);
+                    self.read(number, now, hands);
+                } else {
+                    self.lose(number);
+                }
+            }
+            Token::Sent(number) => {
+                let Some(client) = self.clients[number as usize].as_mut() else { return };
+                if client.sent(result, number, hands.ring).is_err() {
+                    self.lose(number);
+                }
+                self.touched.push(number);
+            }
+            Token::Unit(_) => {}
+        }
+    }
+
+    fn hangs(&mut self, now: Time, hangs: bool) {
+        self.hangs = hangs;
+        self.volumes.iter_mut().for_each(|volume| volume.hangs = hangs);
+        if !hangs {
+            return;
+        }
+        for work in self.works.waiting() {
+            let Some(client) = self.clients[work.client as usize].as_mut() else { continue };
+            work.answered = true;
+            self.volumes[client.volume].ended(now, &work.request, work.arrived, Ending::Failed(ETIMEDOUT));
+            client.answer(failed(client, &work.request, ETIMEDOUT));
+            self.touched.push(work.client);
+        }
+    }
+
+    fn quiet(&mut self, hands: &mut Hands) -> bool {
+        self.tend(hands);
+        !self.cancelled.is_empty() || self.awaits_last_flush()
+    }
+
+    fn is_over(&self) -> bool {
+        self.stopping && self.flush == Flush::Done
+    }
+}

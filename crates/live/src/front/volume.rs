@@ -1,0 +1,229 @@
+//! A volume as it is served, and how it fares.
+
+use block::{BLOCK_BYTES, Ending, Span, Time};
+use hdrhistogram::Histogram;
+use load::experiment::{Experiment, Volume};
+use nbd::{BlockSize, Command, Export, Flags};
+use serde_json::{Value, json};
+
+/// A volume in service.
+pub struct Served {
+    volume: Volume,
+    /// Its first block on the device.
+    pub(super) from: u64,
+    blocks: u64,
+    pub(super) class: u8,
+    classes: Vec<String>,
+    pub(super) priority: u8,
+    pub(super) deadline: Option<Span>,
+    pub(super) clients: u32,
+    pub(super) hangs: bool,
+    counts: Counts,
+    response: Histogram<u64>,
+}
+
+/// What was done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Reads that were done.
+    pub reads: u64,
+    /// Writes that were done.
+    pub writes: u64,
+    /// Their bytes.
+    pub read_bytes: u64,
+    /// Their bytes.
+    pub written_bytes: u64,
+    /// Requests that failed.
+    pub failed: u64,
+    /// Requests whose deadline passed while they waited.
+    pub dropped: u64,
+}
+
+/// How a volume fares.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    /// Its name.
+    pub name: String,
+    /// Its length in blocks.
+    pub blocks: u64,
+    /// The service class of its requests.
+    pub class: String,
+    /// Their priority.
+    pub priority: u8,
+    /// Their hard deadline.
+    pub deadline: Option<Span>,
+    /// Whether its device does not answer: requests fail at once.
+    pub hangs: bool,
+    /// Clients connected.
+    pub clients: u32,
+    /// What was done.
+    pub counts: Counts,
+    /// Response times: mean, median and 99th percentile.
+    pub response: [Span; 3],
+}
+
+/// What of a volume is to be otherwise from now on.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Setting {
+    /// Which.
+    pub volume: String,
+    /// The service class of its requests.
+    pub class: Option<String>,
+    /// Their priority.
+    pub priority: Option<u8>,
+    /// Their hard deadline; `Some(None)` takes it away.
+    pub deadline: Option<Option<Span>>,
+}
+
+impl Report {
+    /// As the control socket and `--format json` say it.
+    #[must_use]
+    pub fn json(&self) -> Value {
+        let ms = |span: Span| span.0 as f64 / 1e6;
+        let [mean, p50, p99] = self.response.map(ms);
+        let Counts { reads, writes, read_bytes, written_bytes, failed, dropped } = self.counts;
+        json!({
+            "name": self.name, "bytes": self.blocks * BLOCK_BYTES, "class": self.class, "priority": self.priority,
+            "deadline_ms": self.deadline.map(ms), "hangs": self.hangs, "clients": self.clients, "reads": reads, "writes": writes,
+            "read_bytes": read_bytes, "written_bytes": written_bytes, "failed": failed, "dropped": dropped,
+            "response_ms": { "mean": mean, "p50": p50, "p99": p99 },
+        })
+    }
+}
+
+impl Setting {
+    /// As the control socket is told of it: `volume`, and what of `class`, `priority` and `deadline_ms` is to change.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn parse(told: &Value) -> Result<Setting, String> {
+        let number = |key: &str| match &told[key] {
+            Value::Null => Ok(None),
+            value => value.as_f64().map(Some).ok_or_else(|| format!("`{key}` is no number")),
+        };
+        let priority = match number("priority")? {
+            None => None,
+            Some(priority) if (0.0..=255.0).contains(&priority) && priority.fract() == 0.0 => Some(priority as u8),
+            Some(priority) => return Err(format!("a priority of {priority}; give a whole number from 0 to 255")),
+        };
+        let deadline = match number("deadline_ms")? {
+            None => None,
+            Some(ms) if ms > 0.0 && ms < 1e12 => Some(Some(Span((ms * 1e6) as u64))),
+            Some(0.0) => Some(None),
+            Some(ms) => return Err(format!("a deadline of {ms} ms; give a time, or 0 for none")),
+        };
+        let volume = told["volume"].as_str().ok_or("`volume` is missing")?.to_owned();
+        Ok(Setting { volume, class: told["class"].as_str().map(Into::into), priority, deadline })
+    }
+
+    pub(super) fn apply(&self, volumes: &mut [Served]) -> Result<(), String> {
+        let names: Vec<String> = volumes.iter().map(|volume| format!("'{}'", volume.volume.name)).collect();
+        let volume = volumes.iter_mut().find(|volume| volume.volume.name == self.volume);
+        let volume =
+            volume.ok_or_else(|| format!("there is no volume '{}'; name one of {}", self.volume, names.join(", ")))?;
+        if let Some(class) = &self.class {
+            let number = volume.classes.iter().position(|name| name == class);
+            let known = volume.classes.join(", ");
+            volume.class = number.ok_or_else(|| format!("there is no class '{class}'; name one of {known}"))? as u8;
+        }
+        volume.priority = self.priority.unwrap_or(volume.priority);
+        volume.deadline = self.deadline.unwrap_or(volume.deadline);
+        Ok(())
+    }
+}
+
+impl Served {
+    /// The volumes of a service on a device of so many blocks.
+    ///
+    /// # Errors
+    /// When one of them does not fit: its name, and how.
+    pub fn all(experiment: &Experiment, blocks: u64) -> Result<Vec<Served>, String> {
+        let classes: Vec<String> = experiment.classes().into_iter().map(Into::into).collect();
+        experiment.volumes.iter().map(|volume| Served::new(volume, &classes, blocks)).collect()
+    }
+
+    fn new(volume: &Volume, classes: &[String], blocks: u64) -> Result<Served, String> {
+        let (from, to) = volume.region().on(blocks);
+        if from >= to || to > blocks {
+            let show = block::units::show_blocks;
+            let (name, from, to) = (&volume.name, show(from), show(to));
+            return Err(format!("volume '{name}' is to reach from {from} to {to}; the device has {}", show(blocks)));
+        }
+        Ok(Served {
+            from,
+            blocks: to - from,
+            class: classes.iter().position(|class| *class == volume.class).unwrap_or(0) as u8,
+            classes: classes.to_vec(),
+            priority: volume.priority,
+            deadline: volume.deadline,
+            clients: 0,
+            hangs: false,
+            counts: Counts::default(),
+            response: Histogram::new_with_bounds(1, 3_600_000_000_000, 2).expect("the bounds are in order"),
+            volume: volume.clone(),
+        })
+    }
+
+    /// As an NBD client sees it; whether the device turns.
+    #[must_use]
+    pub fn export(&self, rotational: bool) -> Export {
+        let mut flags = [
+            Flags::SEND_FLUSH,
+            Flags::SEND_FUA,
+            Flags::SEND_TRIM,
+            Flags::SEND_WRITE_ZEROES,
+            Flags::SEND_DF,
+            Flags::CAN_MULTI_CONN,
+            Flags::SEND_CACHE,
+        ]
+        .into_iter()
+        .fold(Flags::default(), Flags::with);
+        if self.volume.read_only {
+            flags = flags.with(Flags::READ_ONLY);
+        }
+        if rotational {
+            flags = flags.with(Flags::ROTATIONAL);
+        }
+        let maximum = load::experiment::LONGEST as u32;
+        Export {
+            name: self.volume.name.clone(),
+            description: format!("class {}", self.volume.class),
+            size: self.blocks * BLOCK_BYTES,
+            block: BlockSize { minimum: 1, preferred: 4096, maximum },
+            flags,
+        }
+    }
+
+    pub(super) fn ended(&mut self, now: Time, request: &nbd::Request, arrived: Time, how: Ending) {
+        let counts = &mut self.counts;
+        match how {
+            Ending::Failed(_) => counts.failed += 1,
+            Ending::Dropped => counts.dropped += 1,
+            Ending::Finished => {
+                let (requests, bytes) = match request.command {
+                    Command::Read => (&mut counts.reads, &mut counts.read_bytes),
+                    Command::Flush => return,
+                    _ => (&mut counts.writes, &mut counts.written_bytes),
+                };
+                *requests += 1;
+                *bytes += u64::from(request.length);
+                self.response.saturating_record(now.since(arrived).0.max(1));
+            }
+        }
+    }
+
+    pub(super) fn report(&self) -> Report {
+        let quantile = |share| Span(if self.response.is_empty() { 0 } else { self.response.value_at_quantile(share) });
+        Report {
+            name: self.volume.name.clone(),
+            blocks: self.blocks,
+            class: self.classes[usize::from(self.class)].clone(),
+            priority: self.priority,
+            deadline: self.deadline,
+            hangs: self.hangs,
+            clients: self.clients,
+            counts: self.counts,
+            response: [Span(self.response.mean() as u64), quantile(0.5), quantile(0.99)],
+        }
+    }
+}

@@ -1,0 +1,343 @@
+//! Requests in flight: what of each is asked of the core now.
+//!
+//! The device has blocks, and clients may ask for bytes. What begins or ends inside a block is read, changed and written,
+//! and meanwhile nothing that shares a block with it goes on: of two that are in flight together neither is first, but
+//! what neither of them names must stay.
+
+use crate::memory::{Buffer, Pool, Slice};
+use block::{BLOCK_BYTES, Extent, Lbn, Op, RequestId, Time};
+use nbd::Command;
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+/// Zeros are written so many bytes at a time.
+const PIECE: u64 = 4 << 20;
+
+/// How far a request is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// Its payload is still to come.
+    Coming,
+    /// Others are in its way.
+    Held,
+    /// The core has it: its blocks are read, to be changed.
+    Reading,
+    /// The core has it.
+    Asked,
+}
+
+/// A request in flight.
+pub(super) struct Work {
+    pub(super) client: u32,
+    pub(super) request: nbd::Request,
+    pub(super) arrived: Time,
+    stage: Stage,
+    /// Whether its client was told already that it is not done.
+    pub(super) answered: bool,
+    /// Bytes that a client sends or gets.
+    pub(super) data: Option<Slice>,
+    /// The blocks around them, where they are not whole blocks.
+    whole: Option<Slice>,
+    /// The first byte on the device, and the one after the last: of zeros, of the piece that is being written.
+    bytes: (u64, u64),
+    /// Of zeros: the byte after the last.
+    end: u64,
+}
+
+/// What a request asks of the core.
+pub(super) struct Asked {
+    pub(super) id: RequestId,
+    pub(super) op: Op,
+    pub(super) at: Extent,
+}
+
+impl Work {
+    /// The blocks it needs.
+    fn at(&self) -> Extent {
+        let (from, to) = self.bytes;
+        let first = from / BLOCK_BYTES;
+        Extent { start: Lbn(first), blocks: (to.div_ceil(BLOCK_BYTES) - first) as u32 }
+    }
+
+    /// Bytes of its first block before it.
+    fn skipped(&self) -> usize {
+        (self.bytes.0 % BLOCK_BYTES) as usize
+    }
+
+    /// Whether it changes part of a block.
+    fn is_partial(&self) -> bool {
+        let (from, to) = self.bytes;
+        self.request.command.writes() && !(from.is_multiple_of(BLOCK_BYTES) && to.is_multiple_of(BLOCK_BYTES))
+    }
+
+    /// Bytes of memory it takes.
+    pub(super) fn weight(&self) -> u64 {
+        let around = if self.is_partial() { self.at().bytes() } else { 0 };
+        self.data.as_ref().map_or(0, |data| data.bytes as u64 + around)
+    }
+}
+
+/// All requests in flight.
+pub(super) struct Works {
+    works: Vec<Option<Work>>,
+    free: Vec<u32>,
+    /// Those that others are in the way of, in the order in which they came.
+    held: VecDeque<u32>,
+    /// How many change part of a block.
+    partial: u32,
+    zeros: Rc<Buffer>,
+}
+
+impl Works {
+    pub(super) fn new() -> Works {
+        let zeros = Rc::new(Buffer::new(PIECE as usize));
+        Works { works: Vec::new(), free: Vec::new(), held: VecDeque::new(), partial: 0, zeros }
+    }
+
+    /// How many there are, and the number after the last.
+    pub(super) fn count(&self) -> (usize, u32) {
+        (self.works.len() - self.free.len(), self.works.len() as u32)
+    }
+
+    pub(super) fn get(&self, id: u32) -> Option<&Work> {
+        self.works.get(id as usize)?.as_ref()
+    }
+
+    /// Reads that a client waits for.
+    pub(super) fn reads_of(&self, client: u32) -> impl Iterator<Item = RequestId> {
+        let reads = move |work: &Work| work.client == client && work.request.command == Command::Read;
+        let all = self.works.iter().enumerate();
+        all.filter(move |(_, work)| work.as_ref().is_some_and(reads)).map(|(id, _)| RequestId(id as u32))
+    }
+
+    /// Those whose clients wait for an answer.
+    pub(super) fn waiting(&mut self) -> impl Iterator<Item = &mut Work> {
+        self.works.iter_mut().flatten().filter(|work| work.stage != Stage::Coming && !work.answered)
+    }
+
+    /// Whether something in flight shares a block with an extent.
+    pub(super) fn touches(&self, at: Extent) -> bool {
+        self.works.iter().flatten().any(|work| work.at().overlaps(at))
+    }
+
+    /// Takes a request of a client, of which the volume begins at byte `base` of the device; its number.
+    pub(super) fn take(&mut self, client: u32, request: nbd::Request, base: u64, now: Time, pool: &mut Pool) -> u32 {
+        let from = base + request.offset;
+        let end = from + u64::from(request.length);
+        let zeros = request.command == Command::WriteZeroes;
+        let bytes = if zeros { piece(from, end) } else { (from, end) };
+        let mut work = Work {
+            client,
+            request,
+            arrived: now,
+            stage: Stage::Coming,
+            answered: false,
+            data: None,
+            whole: None,
+            bytes,
+            end,
+        };
+        let length = request.length as usize;
+        work.data = match request.command {
+            // Read into whole blocks, of which the client gets a part.
+            Command::Read => {
+                let buffer = pool.take(work.at().bytes() as usize);
+                Some(Slice { buffer, from: work.skipped(), bytes: length })
+            }
+            Command::Write => Some(Slice { buffer: pool.take(length), from: 0, bytes: length }),
+            _ => None,
+        };
+        self.partial += u32::from(work.is_partial());
+        match self.free.pop() {
+            Some(id) => {
+                self.works[id as usize] = Some(work);
+                id
+            }
+            None => {
+                self.works.push(Some(work));
+                self.works.len() as u32 - 1
+            }
+        }
+    }
+
+    /// All of it is there: what it asks of the core, unless others are in its way.
+    pub(super) fn start(&mut self, id: u32, pool: &mut Pool) -> Option<Asked> {
+        let work = self.get(id)?;
+        let quick = self.partial == 0 && self.held.is_empty();
+        if !quick && self.is_held_up(work) {
+            self.works[id as usize].as_mut()?.stage = Stage::Held;
+            self.held.push_back(id);
+            return None;
+        }
+        self.ask(id, pool)
+    }
+
+    /// Whether something that came before is in the way of a request.
+    fn is_held_up(&self, work: &Work) -> bool {
+        let at = work.at();
+        let before = |other: &Work| match other.stage {
+            Stage::Coming => false,
+            Stage::Held => true,
+            Stage::Reading | Stage::Asked => other.is_partial() || work.is_partial(),
+        };
+        self.works.iter().flatten().any(|other| before(other) && other.at().overlaps(at))
+    }
+
+    fn ask(&mut self, id: u32, pool: &mut Pool) -> Option<Asked> {
+        let work = self.works[id as usize].as_mut()?;
+        let (at, fua) = (work.at(), work.request.fua());
+        let op = match work.request.command {
+            Command::Read => Op::Read,
+            Command::Flush => Op::Flush,
+            _ if work.is_partial() && work.stage != Stage::Reading => {
+                let bytes = at.bytes() as usize;
+                work.whole = Some(Slice { buffer: pool.take(bytes), from: 0, bytes });
+                work.stage = Stage::Reading;
+                return Some(Asked { id: RequestId(id), op: Op::Read, at });
+            }
+            _ => Op::Write { fua },
+        };
+        work.stage = Stage::Asked;
+        let at = if op == Op::Flush { Extent::default() } else { at };
+        Some(Asked { id: RequestId(id), op, at })
+    }
+
+    /// What the core was asked for was done: what it is asked for next, if that was not all.
+    pub(super) fn go_on(&mut self, id: u32, pool: &mut Pool) -> Option<Asked> {
+        let work = self.works.get_mut(id as usize)?.as_mut()?;
+        if work.stage == Stage::Reading {
+            let (whole, at) = (work.whole.as_ref()?, work.skipped());
+            match &work.data {
+                Some(data) => whole.buffer.copy(at, &data.buffer, data.from, data.bytes),
+                None => whole.buffer.clear(at, (work.bytes.1 - work.bytes.0) as usize),
+            }
+            return self.ask(id, pool);
+        }
+        if let Some(whole) = work.whole.take() {
+            pool.give(whole.buffer);
+        }
+        if work.request.command != Command::WriteZeroes || work.bytes.1 >= work.end {
+            return None;
+        }
+        self.partial -= u32::from(work.is_partial());
+        work.bytes = piece(work.bytes.1, work.end);
+        self.partial += u32::from(work.is_partial());
+        work.stage = Stage::Coming;
+        self.start(id, pool)
+    }
+
+    /// Whether the request is still under way.
+    pub(super) fn is_under_way(&self, id: u32) -> bool {
+        self.get(id).is_some_and(|work| work.stage == Stage::Held || work.bytes.1 < work.end)
+    }
+
+    /// The memory in which the core's commands for it move their bytes.
+    pub(super) fn memory(&self, id: u32, from: usize, bytes: usize) -> Option<Slice> {
+        let work = self.get(id)?;
+        let buffer = match (&work.whole, &work.data) {
+            (Some(whole), _) => Rc::clone(&whole.buffer),
+            (None, Some(data)) => Rc::clone(&data.buffer),
+            (None, None) => Rc::clone(&self.zeros),
+        };
+        Some(Slice { buffer, from, bytes })
+    }
+
+    /// The request has ended.
+    pub(super) fn release(&mut self, id: u32) -> Option<Work> {
+        let work = self.works.get_mut(id as usize)?.take()?;
+        self.free.push(id);
+        self.partial -= u32::from(work.is_partial());
+        self.held.retain(|held| *held != id);
+        Some(work)
+    }
+
+    /// One of those that were held up, if nothing is in its way any more: what it asks.
+    pub(super) fn let_go(&mut self, pool: &mut Pool) -> Option<Asked> {
+        for place in 0..self.held.len() {
+            let id = self.held[place];
+            let at = self.get(id)?.at();
+            let earlier =
+                self.held.iter().take(place).filter_map(|id| self.get(*id)).any(|other| other.at().overlaps(at));
+            let work = self.get(id)?;
+            let asked = |other: &Work| {
+                matches!(other.stage, Stage::Reading | Stage::Asked) && (other.is_partial() || work.is_partial())
+            };
+            if !earlier && !self.works.iter().flatten().any(|other| asked(other) && other.at().overlaps(at)) {
+                self.held.remove(place);
+                return self.ask(id, pool);
+            }
+        }
+        None
+    }
+}
+
+/// The next bytes of zeros that are written at once: up to where whole blocks begin, whole blocks, the rest.
+fn piece(from: u64, end: u64) -> (u64, u64) {
+    let (first, last) = (from.next_multiple_of(BLOCK_BYTES), end / BLOCK_BYTES * BLOCK_BYTES);
+    let to = match from {
+        from if from < first => first.min(end),
+        from if from < last => last.min(from + PIECE),
+        _ => end,
+    };
+    (from, to)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nbd::CommandFlags;
+
+    fn request(command: Command, offset: u64, length: u32) -> nbd::Request {
+        nbd::Request { command, flags: CommandFlags::default(), cookie: 0, offset, length }
+    }
+
+    #[test]
+    fn zeros_are_written_in_whole_blocks_but_for_their_ends() {
+        let pieces = |from, end| {
+            let mut pieces = vec![piece(from, end)];
+            while pieces.last().is_some_and(|(_, to)| *to < end) {
+                pieces.push(piece(pieces[pieces.len() - 1].1, end));
+            }
+            pieces
+        };
+        assert_eq!(pieces(512, 1024), [(512, 1024)]);
+        assert_eq!(pieces(500, 2000), [(500, 512), (512, 1536), (1536, 2000)]);
+        assert_eq!(pieces(100, 200), [(100, 200)]);
+        assert_eq!(pieces(0, PIECE + 7), [(0, PIECE), (PIECE, PIECE + 7)]);
+    }
+
+    #[test]
+    fn what_changes_part_of_a_block_goes_alone() {
+        let (mut works, mut pool) = (Works::new(), Pool::default());
+        let mut take = |command, offset, length| {
+            let id = works.take(0, request(command, offset, length), 0, Time::ZERO, &mut pool);
+            let asked = works.start(id, &mut pool);
+            (id, asked.map(|asked| (asked.op, asked.at.start.0, asked.at.blocks)))
+        };
+        let write = Op::Write { fua: false };
+        let (whole, asked) = take(Command::Write, 0, 1024);
+        assert_eq!(asked, Some((write, 0, 2)));
+        let (part, asked) = take(Command::Write, 1000, 100);
+        assert_eq!(asked, None, "it shares a block with the first");
+        let (later, asked) = take(Command::Read, 1024, 512);
+        assert_eq!(asked, None, "the one before it is held up");
+        assert_eq!(take(Command::Read, 2048, 512).1, Some((Op::Read, 4, 1)), "this one shares nothing");
+        assert!(works.let_go(&mut pool).is_none());
+        works.release(whole);
+        let asked = works.let_go(&mut pool).map(|asked| (asked.id.0, asked.op, asked.at.start.0, asked.at.blocks));
+        assert_eq!(asked, Some((part, Op::Read, 1, 2)));
+        assert!(works.let_go(&mut pool).is_none());
+        let data = works.get(part).and_then(|work| work.data.clone()).expect("a payload");
+        data.buffer.put(0, &[7; 100]);
+        let whole = works.memory(part, 0, 1024).expect("the blocks");
+        whole.buffer.put(0, &[1; 1024]);
+        let asked = works.go_on(part, &mut pool).map(|asked| (asked.op, asked.at.blocks));
+        assert_eq!(asked, Some((write, 2)));
+        let mut bytes = [0; 1024];
+        works.memory(part, 0, 1024).expect("the blocks").buffer.get(0, &mut bytes);
+        assert_eq!((bytes[487], bytes[488], bytes[587], bytes[588]), (1, 7, 7, 1));
+        assert!(works.go_on(part, &mut pool).is_none() && !works.is_under_way(part));
+        works.release(part);
+        assert_eq!(works.let_go(&mut pool).map(|asked| asked.id.0), Some(later));
+    }
+}

@@ -1,0 +1,79 @@
+//! How late the host noticed what an emulated drive had done.
+
+use block::Span;
+use hdrhistogram::Histogram;
+
+/// Later than this, and than a share of the command's own time, the host is to blame for a sample.
+const LATE: Span = Span(50_000);
+const SHARE: u64 = 100;
+
+/// A distribution of lateness: when a completion was noticed minus when the model says it was.
+#[derive(Clone, Debug)]
+pub struct Lateness {
+    times: Histogram<u64>,
+    late: u64,
+    worst: Span,
+}
+
+impl Default for Lateness {
+    fn default() -> Lateness {
+        let times = Histogram::new_with_bounds(1, 3_600_000_000_000, 3).expect("the bounds are in order");
+        Lateness { times, late: 0, worst: Span::ZERO }
+    }
+}
+
+impl Lateness {
+    /// A command that was to take so long was noticed so late.
+    pub fn add(&mut self, took: Span, late: Span) {
+        self.times.saturating_record(late.0.max(1));
+        self.late += u64::from(Lateness::is_late(took, late));
+        self.worst = self.worst.max(late);
+    }
+
+    /// Whether a sample was made late by the host: by more than 50 µs and 1 % of what the command took.
+    #[must_use]
+    pub fn is_late(took: Span, late: Span) -> bool {
+        late > LATE.max(Span(took.0 / SHARE))
+    }
+
+    /// Commands counted.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.times.len()
+    }
+
+    /// Of them, the share that the host made late.
+    #[must_use]
+    pub fn late_share(&self) -> f64 {
+        self.late as f64 / self.count().max(1) as f64
+    }
+
+    /// The lateness that a share of the commands stayed below.
+    #[must_use]
+    pub fn quantile(&self, share: f64) -> Span {
+        Span(self.times.value_at_quantile(share)).min(self.worst)
+    }
+
+    /// The latest.
+    #[must_use]
+    pub fn worst(&self) -> Span {
+        self.worst
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn late_is_what_exceeds_both_bounds() {
+        let mut lateness = Lateness::default();
+        lateness.add(Span(1_000_000), Span(49_000));
+        lateness.add(Span(10_000_000), Span(90_000));
+        lateness.add(Span(10_000_000), Span(110_000));
+        lateness.add(Span(1_000_000), Span(60_000));
+        assert_eq!((lateness.count(), lateness.late_share()), (4, 0.5));
+        assert_eq!(lateness.worst(), Span(110_000));
+        assert_eq!(lateness.quantile(1.0), Span(110_000));
+    }
+}

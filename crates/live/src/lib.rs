@@ -1,0 +1,42 @@
+//! The world in real time: the core that was simulated serves a file, a block device or an emulated drive.
+//!
+//! One engine thread has the core, its device and whoever asks it for I/O: NBD clients in transmission, or the workloads
+//! of an experiment. The core is the same as in virtual time, and so is its loop; what happens here is a clock that
+//! cannot be stopped, memory that the kernel has a share of, and clients of whom nothing can be assumed. It promises
+//! that nobody waits for a thread to be woken, that memory and requests are bounded, that a command's memory is used
+//! for nothing else before it has come back, and that lateness is measured where it arises. What serves from a disk
+//! must never know the truth of one: only an emulated drive has it.
+
+mod bell;
+mod bench;
+mod clock;
+pub mod control;
+mod direct;
+mod door;
+mod front;
+mod lateness;
+pub mod log;
+pub mod make;
+pub mod memory;
+mod mixed;
+mod recorder;
+mod remote;
+mod ring;
+mod serve;
+mod store;
+pub mod unit;
+mod world;
+
+pub use bell::Caller;
+pub use bench::{Benched, bench};
+pub use clock::Clock;
+pub use direct::{Direct, emulated, opened};
+pub use door::Listener;
+pub use front::{Message, Report, Setting};
+pub use lateness::Lateness;
+pub use mixed::Mixed;
+pub use recorder::{Difference, Recorder, Replayed, replay};
+pub use remote::{Answer, Remote};
+pub use serve::{Ended, Service};
+pub use store::Unwritten;
+pub use world::{Live, Source};

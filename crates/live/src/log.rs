@@ -1,0 +1,484 @@
+//! The log of a run: what happened to the core, and what it decided.
+//!
+//! Fed with the same inputs, the same core takes the same decisions; so a log is a run that can be had again, on any
+//! machine. Numbers are varints, seven bits a byte, the lowest first. The file begins with [`MAGIC`]; then the service
+//! file's name, its text and the values set over it, each after its length, and what the device can do. A record is
+//! a byte for its kind and its numbers: an input, with the time since the one before, or an action that followed it.
+
+use block::{
+    At, BadInput, Caps, Change, Command, DiskId, Ending, Extent, FrameId, Lbn, Op, Outcome, Place, Qos, Request,
+    RequestId, Tag, Time, Verb,
+};
+use sched::{Action, Health, Input};
+use std::path::Path;
+
+/// What a log begins with.
+pub const MAGIC: &[u8; 8] = b"HTLOG 1\n";
+
+/// What a core was made of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// The service file; files it names are relative to its folder.
+    pub name: String,
+    /// What it said.
+    pub text: String,
+    /// What was set over it, each `key=value`.
+    pub sets: Vec<String>,
+    /// What the device can do.
+    pub caps: Caps,
+}
+
+/// A record of a log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Record {
+    /// Something happened.
+    Input(Time, Input),
+    /// The core decided something.
+    Action(Action),
+}
+
+/// Writes records.
+#[derive(Clone, Debug, Default)]
+pub struct Writer {
+    bytes: Vec<u8>,
+    last: Time,
+}
+
+/// Kinds of records.
+mod kind {
+    pub const DONE: u8 = 1;
+    pub const CANCEL: u8 = 2;
+    pub const QOS: u8 = 3;
+    pub const SUBMIT: u8 = 4;
+    pub const DISK: u8 = 5;
+    pub const WAKE: u8 = 6;
+    pub const BEGIN: u8 = 17;
+    pub const ISSUE: u8 = 18;
+    pub const COPY: u8 = 19;
+    pub const XOR: u8 = 20;
+    pub const FINISH: u8 = 21;
+}
+
+impl Writer {
+    /// Begins a log.
+    #[must_use]
+    pub fn new(head: &Head) -> Writer {
+        let mut writer = Writer { bytes: MAGIC.to_vec(), last: Time::ZERO };
+        writer.text(&head.name);
+        writer.text(&head.text);
+        writer.put(head.sets.len() as u64);
+        head.sets.iter().for_each(|set| writer.text(set));
+        let Caps { blocks, depth, seek } = head.caps;
+        [blocks, depth.into(), seek.into()].into_iter().for_each(|number| writer.put(number));
+        writer
+    }
+
+    /// What was written since this was last asked.
+    pub fn take(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.bytes)
+    }
+
+    /// Bytes that were written since `take`.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    fn put(&mut self, mut number: u64) {
+        while number >= 0x80 {
+            self.bytes.push(number as u8 | 0x80);
+            number >>= 7;
+        }
+        self.bytes.push(number as u8);
+    }
+
+    fn text(&mut self, text: &str) {
+        self.put(text.len() as u64);
+        self.bytes.extend_from_slice(text.as_bytes());
+    }
+
+    /// What happened to the core, `now`.
+    pub fn input(&mut self, now: Time, input: &Input) {
+        let kind = match input {
+            Input::Done(..) => kind::DONE,
+            Input::Amend(_, Change::Cancel) => kind::CANCEL,
+            Input::Amend(_, Change::Qos(_)) => kind::QOS,
+            Input::Submit(_) => kind::SUBMIT,
+            Input::Disk(..) => kind::DISK,
+            Input::Wake => kind::WAKE,
+        };
+        self.bytes.push(kind);
+        self.put(now.since(self.last).0);
+        self.last = now;
+        match *input {
+            Input::Done(disk, tag, happened, outcome) => {
+                self.put(disk.0.into());
+                self.put(tag.0.into());
+                self.put(now.since(happened).0);
+                self.put(if let Outcome::Failed(errno) = outcome { u64::from(errno.unsigned_abs()) + 1 } else { 0 });
+            }
+            Input::Amend(id, change) => {
+                self.put(id.0.into());
+                if let Change::Qos(qos) = change {
+                    self.qos(qos);
+                }
+            }
+            Input::Submit(Request { id, op, at, qos }) => {
+                self.put(id.0.into());
+                self.put(match op {
+                    Op::Read => 0,
+                    Op::Write { fua: false } => 1,
+                    Op::Write { fua: true } => 2,
+                    Op::Flush => 3,
+                    Op::Repair => 4,
+                });
+                self.extent(at);
+                self.qos(qos);
+            }
+            Input::Disk(disk, health) => {
+                self.put(disk.0.into());
+                self.put(u64::from(health == Health::Replaced));
+            }
+            Input::Wake => {}
+        }
+    }
+
+    /// What the core decided.
+    pub fn action(&mut self, action: &Action) {
+        match *action {
+            Action::Begin(id) => {
+                self.bytes.push(kind::BEGIN);
+                self.put(id.0.into());
+            }
+            Action::Issue(disk, tag, Command { verb, at, place }) => {
+                self.bytes.push(kind::ISSUE);
+                self.put(disk.0.into());
+                self.put(tag.0.into());
+                self.put(match verb {
+                    Verb::Read => 0,
+                    Verb::Write { fua: false } => 1,
+                    Verb::Write { fua: true } => 2,
+                    Verb::Seek => 3,
+                    Verb::Flush => 4,
+                });
+                self.extent(at);
+                self.place(place);
+            }
+            Action::Copy { from, to, blocks } => self.blocks(kind::COPY, from, to, blocks),
+            Action::Xor { from, into, blocks } => self.blocks(kind::XOR, from, into, blocks),
+            Action::Finish(id, how) => {
+                self.bytes.push(kind::FINISH);
+                self.put(id.0.into());
+                self.put(match how {
+                    Ending::Finished => 0,
+                    Ending::Dropped => 1,
+                    Ending::Failed(errno) => u64::from(errno.unsigned_abs()) + 2,
+                });
+            }
+        }
+    }
+
+    fn blocks(&mut self, kind: u8, from: Place, to: Place, blocks: u32) {
+        self.bytes.push(kind);
+        self.place(from);
+        self.place(to);
+        self.put(blocks.into());
+    }
+
+    fn extent(&mut self, at: Extent) {
+        self.put(at.start.0);
+        self.put(at.blocks.into());
+    }
+
+    fn qos(&mut self, qos: Qos) {
+        self.put(qos.class.into());
+        self.put(qos.priority.into());
+        // Of no deadline, nothing; the time after it of another.
+        self.put(qos.deadline.map_or(0, |deadline| deadline.0.saturating_add(1)));
+    }
+
+    fn place(&mut self, place: Place) {
+        let numbers = match place {
+            Place::Nowhere => [0, 0, 0],
+            Place::Request(id, from) => [1, id.0, from],
+            Place::Frame(frame, from) => [2, frame.0, from],
+        };
+        let count = if place == Place::Nowhere { 1 } else { 3 };
+        numbers.into_iter().take(count).for_each(|number| self.put(number.into()));
+    }
+}
+
+/// Reads a log.
+pub struct Reader<'a> {
+    file: String,
+    bytes: &'a [u8],
+    at: usize,
+    records: u64,
+    last: Time,
+}
+
+/// A log that ends, or a record that is none.
+struct Cut;
+
+impl<'a> Reader<'a> {
+    /// Reads the head of what stands in a file.
+    ///
+    /// # Errors
+    /// When that is no log.
+    pub fn new(file: &Path, bytes: &'a [u8]) -> Result<(Head, Reader<'a>), BadInput> {
+        let file = file.display().to_string();
+        let mut reader = Reader { file, bytes, at: MAGIC.len(), records: 0, last: Time::ZERO };
+        if !bytes.starts_with(MAGIC) {
+            let mend = "give a file that `halfturn serve --record` wrote";
+            return Err(BadInput::new(reader.file, At::File, "this is no log of a run", mend));
+        }
+        match reader.head() {
+            Ok(head) => Ok((head, reader)),
+            Err(Cut) => Err(reader.bad("its head is cut off or damaged")),
+        }
+    }
+
+    fn head(&mut self) -> Result<Head, Cut> {
+        let (name, text) = (self.text()?, self.text()?);
+        let count = self.get()?;
+        let sets = (0..count).map(|_| self.text()).collect::<Result<_, _>>()?;
+        let caps = Caps { blocks: self.get()?, depth: self.small()?, seek: self.get()? != 0 };
+        Ok(Head { name, text, sets, caps })
+    }
+
+    /// The next record; nothing at the end, or where the last record was cut off.
+    ///
+    /// # Errors
+    /// When what is there is none.
+    pub fn read(&mut self) -> Result<Option<Record>, BadInput> {
+        let from = self.at;
+        let Some(kind) = self.bytes.get(self.at).copied() else { return Ok(None) };
+        self.at += 1;
+        self.records += 1;
+        match self.record(kind) {
+            Ok(record) => Ok(Some(record)),
+            Err(Cut) if self.at >= self.bytes.len() => {
+                self.at = from;
+                self.bytes = &self.bytes[..from];
+                Ok(None)
+            }
+            Err(Cut) => Err(self.bad("this is no record")),
+        }
+    }
+
+    fn bad(&self, what: &str) -> BadInput {
+        BadInput::new(
+            self.file.clone(),
+            At::Record(self.records),
+            what,
+            "record the run anew; what comes before is good",
+        )
+    }
+
+    fn record(&mut self, kind: u8) -> Result<Record, Cut> {
+        if kind >= kind::BEGIN {
+            return self.decided(kind).map(Record::Action);
+        }
+        let now = Time(self.last.0.checked_add(self.get()?).ok_or(Cut)?);
+        let input = match kind {
+            kind::DONE => {
+                let (disk, tag) = (DiskId(self.small()?), Tag(self.small()?));
+                let happened = Time(now.0.checked_sub(self.get()?).ok_or(Cut)?);
+                let outcome = match self.get()? {
+                    0 => Outcome::Ok,
+                    errno => Outcome::Failed(i32::try_from(errno - 1).map_err(|_| Cut)?),
+                };
+                Input::Done(disk, tag, happened, outcome)
+            }
+            kind::CANCEL => Input::Amend(RequestId(self.small()?), Change::Cancel),
+            kind::QOS => Input::Amend(RequestId(self.small()?), Change::Qos(self.qos()?)),
+            kind::SUBMIT => {
+                let id = RequestId(self.small()?);
+                let op = match self.get()? {
+                    0 => Op::Read,
+                    1 => Op::Write { fua: false },
+                    2 => Op::Write { fua: true },
+                    3 => Op::Flush,
+                    4 => Op::Repair,
+                    _ => return Err(Cut),
+                };
+                Input::Submit(Request { id, op, at: self.extent()?, qos: self.qos()? })
+            }
+            kind::DISK => {
+                let disk = DiskId(self.small()?);
+                Input::Disk(disk, if self.get()? == 0 { Health::Failed } else { Health::Replaced })
+            }
+            kind::WAKE => Input::Wake,
+            _ => return Err(Cut),
+        };
+        self.last = now;
+        Ok(Record::Input(now, input))
+    }
+
+    fn decided(&mut self, kind: u8) -> Result<Action, Cut> {
+        Ok(match kind {
+            kind::BEGIN => Action::Begin(RequestId(self.small()?)),
+            kind::ISSUE => {
+                let (disk, tag) = (DiskId(self.small()?), Tag(self.small()?));
+                let verb = match self.get()? {
+                    0 => Verb::Read,
+                    1 => Verb::Write { fua: false },
+                    2 => Verb::Write { fua: true },
+                    3 => Verb::Seek,
+                    4 => Verb::Flush,
+                    _ => return Err(Cut),
+                };
+                Action::Issue(disk, tag, Command { verb, at: self.extent()?, place: self.place()? })
+            }
+            kind::COPY => Action::Copy { from: self.place()?, to: self.place()?, blocks: self.small()? },
+            kind::XOR => Action::Xor { from: self.place()?, into: self.place()?, blocks: self.small()? },
+            kind::FINISH => {
+                let id = RequestId(self.small()?);
+                let how = match self.get()? {
+                    0 => Ending::Finished,
+                    1 => Ending::Dropped,
+                    errno => Ending::Failed(i32::try_from(errno - 2).map_err(|_| Cut)?),
+                };
+                Action::Finish(id, how)
+            }
+            _ => return Err(Cut),
+        })
+    }
+
+    fn get(&mut self) -> Result<u64, Cut> {
+        let mut number = 0;
+        for shift in (0..64).step_by(7) {
+            let byte = *self.bytes.get(self.at).ok_or(Cut)?;
+            self.at += 1;
+            number |= u64::from(byte & 0x7F) << shift;
+            if byte & 0x80 == 0 {
+                return Ok(number);
+            }
+        }
+        Err(Cut)
+    }
+
+    fn small<T: TryFrom<u64>>(&mut self) -> Result<T, Cut> {
+        T::try_from(self.get()?).map_err(|_| Cut)
+    }
+
+    fn text(&mut self) -> Result<String, Cut> {
+        let length: usize = self.small()?;
+        let bytes = self.bytes.get(self.at..).and_then(|rest| rest.get(..length)).ok_or(Cut)?;
+        self.at += length;
+        String::from_utf8(bytes.to_vec()).map_err(|_| Cut)
+    }
+
+    fn extent(&mut self) -> Result<Extent, Cut> {
+        Ok(Extent { start: Lbn(self.get()?), blocks: self.small()? })
+    }
+
+    fn qos(&mut self) -> Result<Qos, Cut> {
+        let (class, priority) = (self.small()?, self.small()?);
+        Ok(Qos { class, priority, deadline: self.get()?.checked_sub(1).map(Time) })
+    }
+
+    fn place(&mut self) -> Result<Place, Cut> {
+        Ok(match self.get()? {
+            0 => Place::Nowhere,
+            1 => Place::Request(RequestId(self.small()?), self.small()?),
+            2 => Place::Frame(FrameId(self.small()?), self.small()?),
+            _ => return Err(Cut),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn head() -> Head {
+        let caps = Caps { blocks: 1 << 40, depth: 300, seek: true };
+        Head { name: "a/b.toml".into(), text: "[drive]\n".into(), sets: vec!["a=b".into()], caps }
+    }
+
+    fn records() -> Vec<Record> {
+        let qos = Qos { class: 3, priority: 255, deadline: Some(Time(1 << 50)) };
+        let at = Extent::new((1 << 36) + 5, u32::MAX);
+        let request = |op| Request { id: RequestId(9), op, at, qos };
+        let (frame, place) = (Place::Frame(FrameId(63), 12), Place::Request(RequestId(u32::MAX), 1 << 20));
+        let inputs = [
+            Input::Wake,
+            Input::Done(DiskId(7), Tag(300), Time(90), Outcome::Failed(5)),
+            Input::Done(DiskId(0), Tag(0), Time(100), Outcome::Ok),
+            Input::Amend(RequestId(4), Change::Cancel),
+            Input::Amend(RequestId(4), Change::Qos(Qos { deadline: None, ..qos })),
+            Input::Disk(DiskId(2), Health::Failed),
+            Input::Disk(DiskId(2), Health::Replaced),
+        ];
+        let ops = [Op::Read, Op::Write { fua: false }, Op::Write { fua: true }, Op::Flush, Op::Repair];
+        let verbs = [Verb::Read, Verb::Write { fua: false }, Verb::Write { fua: true }, Verb::Seek, Verb::Flush];
+        let issue = |verb| Action::Issue(DiskId(1), Tag(2), Command { verb, at, place });
+        let actions = [
+            Action::Begin(RequestId(1)),
+            Action::Copy { from: frame, to: place, blocks: 77 },
+            Action::Xor { from: place, into: Place::Nowhere, blocks: 0 },
+            Action::Finish(RequestId(8), Ending::Finished),
+            Action::Finish(RequestId(8), Ending::Dropped),
+            Action::Finish(RequestId(8), Ending::Failed(125)),
+        ];
+        let inputs = inputs.into_iter().chain(ops.map(|op| Input::Submit(request(op))));
+        let inputs = inputs.enumerate().map(|(i, input)| Record::Input(Time(100 + 1000 * i as u64), input));
+        inputs.chain(actions.into_iter().chain(verbs.map(issue)).map(Record::Action)).collect()
+    }
+
+    fn written() -> Vec<u8> {
+        let mut writer = Writer::new(&head());
+        for record in records() {
+            match record {
+                Record::Input(now, input) => writer.input(now, &input),
+                Record::Action(action) => writer.action(&action),
+            }
+        }
+        writer.take()
+    }
+
+    fn read(bytes: &[u8]) -> Result<Vec<Record>, BadInput> {
+        let (read, mut reader) = Reader::new(Path::new("a.log"), bytes)?;
+        assert_eq!(read, head());
+        let mut records = Vec::new();
+        while let Some(record) = reader.read()? {
+            records.push(record);
+        }
+        Ok(records)
+    }
+
+    #[test]
+    fn what_was_written_is_read() {
+        assert_eq!(read(&written()), Ok(records()));
+    }
+
+    #[test]
+    fn a_log_cut_off_anywhere_has_what_comes_before() {
+        let bytes = written();
+        let head = Writer::new(&head()).len();
+        for end in 0..bytes.len() {
+            match read(&bytes[..end]) {
+                Ok(some) => assert!(end >= head && records().starts_with(&some), "cut at {end}"),
+                Err(error) => assert!(end < head, "cut at {end}: {error}"),
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_record_is_said_with_its_number() {
+        let mut bytes = written();
+        let head = Writer::new(&head()).len();
+        bytes[head] = 99;
+        let error = read(&bytes).expect_err("it is none").to_string();
+        assert!(error.starts_with("a.log: record 1: this is no record"), "{error}");
+        let error = read(b"something else").expect_err("it is none").to_string();
+        assert!(error.contains("no log of a run"), "{error}");
+    }
+}

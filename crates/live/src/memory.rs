@@ -1,0 +1,180 @@
+//! Memory that the kernel reads and writes while commands and replies are in flight.
+//!
+//! A [`Buffer`] is shared: whoever has given it to the kernel keeps a share until that has come back, so that it is used for
+//! nothing else meanwhile, even when the request it belonged to has ended. Nobody ever holds a reference into one: bytes are
+//! copied in and out.
+#![allow(unsafe_code)]
+
+use std::cell::UnsafeCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+/// What a buffer is aligned to, and its least length, in bytes.
+pub const PAGE: usize = 4096;
+
+#[repr(C, align(4096))]
+struct Page(UnsafeCell<[u8; PAGE]>);
+
+/// Aligned memory of a fixed length.
+pub struct Buffer {
+    pages: Box<[Page]>,
+}
+
+impl Buffer {
+    /// At least so many bytes, all zero.
+    #[must_use]
+    pub fn new(bytes: usize) -> Buffer {
+        Buffer { pages: (0..bytes.div_ceil(PAGE).max(1)).map(|_| Page(UnsafeCell::new([0; PAGE]))).collect() }
+    }
+
+    /// Its length in bytes.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.pages.len() * PAGE
+    }
+
+    /// Where it is from byte `from` on, for the kernel; `count` bytes from there are inside.
+    ///
+    /// # Panics
+    /// When they are not.
+    #[must_use]
+    pub fn pointer(&self, from: usize, count: usize) -> *mut u8 {
+        assert!(from <= self.bytes() && count <= self.bytes() - from, "bytes {from}+{count} of {}", self.bytes());
+        // SAFETY: inside the allocation, as was just checked. The pointer is of the whole slice, and behind an `UnsafeCell`.
+        unsafe { self.pages.as_ptr().cast::<u8>().cast_mut().add(from) }
+    }
+
+    /// Copies bytes into it.
+    pub fn put(&self, at: usize, bytes: &[u8]) {
+        let to = self.pointer(at, bytes.len());
+        // SAFETY: `to` has room for them; nobody holds a reference into a buffer, so that they do not overlap.
+        unsafe { to.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) }
+    }
+
+    /// Copies bytes out of it.
+    pub fn get(&self, at: usize, bytes: &mut [u8]) {
+        let from = self.pointer(at, bytes.len());
+        // SAFETY: `from` has as many; nobody holds a reference into a buffer, so that they do not overlap.
+        unsafe { bytes.as_mut_ptr().copy_from_nonoverlapping(from, bytes.len()) }
+    }
+
+    /// Makes bytes of it zero.
+    pub fn clear(&self, at: usize, count: usize) {
+        // SAFETY: `count` bytes are there.
+        unsafe { self.pointer(at, count).write_bytes(0, count) }
+    }
+
+    /// Copies bytes of another, or of itself, into it.
+    pub fn copy(&self, at: usize, other: &Buffer, from: usize, count: usize) {
+        let (to, from) = (self.pointer(at, count), other.pointer(from, count));
+        // SAFETY: both have `count` bytes, which may overlap.
+        unsafe { to.copy_from(from, count) }
+    }
+}
+
+/// A share of a buffer, and where in it.
+#[derive(Clone)]
+pub struct Slice {
+    /// The buffer.
+    pub buffer: Rc<Buffer>,
+    /// The first byte.
+    pub from: usize,
+    /// How many.
+    pub bytes: usize,
+}
+
+impl Slice {
+    /// For the kernel; good while this share lasts.
+    #[must_use]
+    pub fn pointer(&self) -> *mut u8 {
+        self.buffer.pointer(self.from, self.bytes)
+    }
+
+    /// The same without its first `count` bytes.
+    #[must_use]
+    pub fn after(&self, count: usize) -> Slice {
+        Slice { buffer: Rc::clone(&self.buffer), from: self.from + count, bytes: self.bytes - count }
+    }
+}
+
+/// Powers of two from a page up: 2^12 to 2^35 bytes.
+const CLASSES: usize = 24;
+/// Of one length, so many spare ones are kept.
+const SPARE: usize = 256;
+/// Longer ones are not kept.
+const LONGEST_SPARE: usize = 1 << 20;
+
+/// Buffers, used again and again.
+#[derive(Default)]
+pub struct Pool {
+    spare: [VecDeque<Rc<Buffer>>; CLASSES],
+}
+
+impl Pool {
+    /// One of at least so many bytes; what it holds is anything.
+    pub fn take(&mut self, bytes: usize) -> Rc<Buffer> {
+        let class = class(bytes);
+        for _ in 0..self.spare[class].len().min(4) {
+            let Some(buffer) = self.spare[class].pop_front() else { break };
+            // Another share means that the kernel still has it.
+            if Rc::strong_count(&buffer) == 1 {
+                return buffer;
+            }
+            self.spare[class].push_back(buffer);
+        }
+        Rc::new(Buffer::new(PAGE << class))
+    }
+
+    /// Gives one back, which others may still have a share of.
+    pub fn give(&mut self, buffer: Rc<Buffer>) {
+        let spare = &mut self.spare[class(buffer.bytes())];
+        if buffer.bytes() <= LONGEST_SPARE && spare.len() < SPARE {
+            spare.push_back(buffer);
+        }
+    }
+}
+
+fn class(bytes: usize) -> usize {
+    (bytes.div_ceil(PAGE).max(1).next_power_of_two().ilog2() as usize).min(CLASSES - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_put_is_got() {
+        let buffer = Buffer::new(5000);
+        assert_eq!(buffer.bytes(), 8192);
+        assert_eq!(buffer.pointer(0, 1) as usize % PAGE, 0);
+        buffer.put(4090, b"across a page");
+        let mut out = [0; 13];
+        buffer.get(4090, &mut out);
+        assert_eq!(&out, b"across a page");
+        buffer.copy(4096, &buffer, 4090, 13);
+        buffer.get(4096, &mut out);
+        assert_eq!(&out, b"across a page");
+        buffer.clear(4096, 6);
+        buffer.get(4096, &mut out);
+        assert_eq!(&out, b"\0\0\0\0\0\0 a page");
+    }
+
+    #[test]
+    #[should_panic(expected = "bytes 8190+3 of 8192")]
+    fn nothing_reaches_past_the_end() {
+        Buffer::new(8192).put(8190, b"abc");
+    }
+
+    #[test]
+    fn what_someone_still_shares_is_not_taken_again() {
+        let mut pool = Pool::default();
+        let first = pool.take(100);
+        let in_flight = Rc::clone(&first);
+        pool.give(first);
+        let second = pool.take(100);
+        assert!(!Rc::ptr_eq(&in_flight, &second));
+        let address = in_flight.pointer(0, 0);
+        drop(in_flight);
+        assert_eq!(pool.take(4096).pointer(0, 0), address);
+    }
+}

@@ -1,0 +1,170 @@
+//! Recording a run, and having it again.
+
+use crate::log::{Head, Reader, Record, Writer};
+use crate::make;
+use block::{At, BadInput, Time};
+use load::experiment;
+use sched::array::Fill;
+use sched::{Action, Input, Scheduler, Tally};
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread::JoinHandle;
+
+/// Bytes that are handed to the writer at once, and how often that may wait for a slow disk.
+const BLOCK: usize = 64 << 10;
+const BLOCKS: usize = 256;
+
+/// A core whose inputs and actions are written down.
+pub struct Recorder<S> {
+    core: S,
+    writer: Writer,
+    blocks: Option<SyncSender<Vec<u8>>>,
+    thread: Option<JoinHandle<io::Result<()>>>,
+}
+
+impl<S: Scheduler> Recorder<S> {
+    /// Writes down what happens to a core, in a file that is made anew.
+    ///
+    /// # Errors
+    /// When the file cannot be made.
+    pub fn new(core: S, head: &Head, path: &Path) -> io::Result<Recorder<S>> {
+        let mut file = File::create(path)?;
+        let (blocks, filled) = sync_channel::<Vec<u8>>(BLOCKS);
+        let write = move || filled.iter().try_for_each(|block| file.write_all(&block));
+        let thread = std::thread::Builder::new().name("recorder".into()).spawn(write)?;
+        Ok(Recorder { core, writer: Writer::new(head), blocks: Some(blocks), thread: Some(thread) })
+    }
+
+    /// Ends the log.
+    ///
+    /// # Errors
+    /// When not all of it could be written.
+    pub fn finish(mut self) -> io::Result<()> {
+        self.hand_on();
+        self.blocks = None;
+        match self.thread.take().map(JoinHandle::join) {
+            Some(Ok(written)) => written,
+            _ => Err(io::Error::other("the thread that wrote it is gone")),
+        }
+    }
+
+    fn hand_on(&mut self) {
+        if let Some(blocks) = &self.blocks {
+            // Where writing failed, `finish` says why.
+            let _ = blocks.send(self.writer.take());
+        }
+    }
+}
+
+impl<S: Scheduler> Scheduler for Recorder<S> {
+    fn handle(&mut self, now: Time, input: Input, out: &mut Vec<Action>) {
+        self.writer.input(now, &input);
+        let from = out.len();
+        self.core.handle(now, input, out);
+        out[from..].iter().for_each(|action| self.writer.action(action));
+        if self.writer.len() >= BLOCK {
+            self.hand_on();
+        }
+    }
+
+    fn wake_at(&self) -> Option<Time> {
+        self.core.wake_at()
+    }
+
+    fn room(&self) -> u32 {
+        self.core.room()
+    }
+
+    fn count_from(&mut self, from: Time) {
+        self.core.count_from(from);
+    }
+
+    fn tally(&self) -> Option<Tally> {
+        self.core.tally()
+    }
+
+    fn fill(&self) -> Option<Fill> {
+        self.core.fill()
+    }
+
+    fn effort(&self) -> (u64, u64) {
+        self.core.effort()
+    }
+
+    fn memory(&self) -> Option<(usize, usize)> {
+        self.core.memory()
+    }
+}
+
+/// What came of having a run again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Replayed {
+    /// What happened to the core, and what it decided then.
+    pub inputs: u64,
+    /// Of these, requests.
+    pub requests: u64,
+    /// What it decided.
+    pub actions: u64,
+    /// How long the run was.
+    pub until: Time,
+    /// The first input after which it now decided otherwise, counted from 1, and what: then and now.
+    pub differs: Option<Difference>,
+}
+
+/// Where two runs differ.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// After this input, counted from 1, and what it was.
+    pub input: (u64, Time, Input),
+    /// What the core decided then.
+    pub then: Vec<Action>,
+    /// What it decides now.
+    pub now: Vec<Action>,
+}
+
+/// Has a run again: the same core, fed with the same inputs.
+///
+/// # Errors
+/// When the log cannot be read, or the core cannot be made of what it says.
+pub fn replay(path: &Path) -> Result<Replayed, BadInput> {
+    let unread = |error: io::Error| {
+        let what = format!("cannot be read: {error}");
+        BadInput::new(path.display().to_string(), At::File, what, "give a file that `halfturn serve --record` wrote")
+    };
+    let bytes = std::fs::read(path).map_err(unread)?;
+    let (head, mut log) = Reader::new(path, &bytes)?;
+    let experiment = experiment::parse_service(&head.name, &head.text, &head.sets)?;
+    let sheet = make::sheet(&experiment.drive)?;
+    let mut core = make::core(&experiment, sheet, head.caps, &mut Vec::new())?;
+    let mut replayed = Replayed { inputs: 0, requests: 0, actions: 0, until: Time::ZERO, differs: None };
+    let (mut now, mut then) = (Vec::new(), Vec::new());
+    let mut next = log.read()?;
+    while let Some(Record::Input(at, input)) = next {
+        replayed.inputs += 1;
+        replayed.requests += u64::from(matches!(input, Input::Submit(_)));
+        replayed.until = at;
+        if matches!(input, Input::Submit(_)) && core.room() == 0 {
+            let what = "a request for which this core has no room";
+            return Err(BadInput::new(path.display().to_string(), At::Record(replayed.inputs), what, "record it anew"));
+        }
+        core.handle(at, input, &mut now);
+        next = log.read()?;
+        while let Some(Record::Action(action)) = next {
+            then.push(action);
+            next = log.read()?;
+        }
+        // Of the last input of a log that was cut off, some actions may be missing.
+        let same = if next.is_none() { now.starts_with(&then) } else { now == then };
+        if !same {
+            let input = (replayed.inputs, at, input);
+            replayed.differs = Some(Difference { input, then, now });
+            return Ok(replayed);
+        }
+        replayed.actions += now.len() as u64;
+        now.clear();
+        then.clear();
+    }
+    Ok(replayed)
+}

@@ -1,0 +1,174 @@
+//! An NBD server as its clients see it.
+
+use nbd::client::{self, Body, Handshake, Step, Wish};
+use nbd::reply::Chunk;
+use nbd::{Address, Command, Errno, Request, Session, Uri};
+use std::collections::BTreeMap;
+use std::io::{self, Error, ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+/// Bytes that are received at once.
+const CHUNK: usize = 256 << 10;
+
+/// A connection to an export: requests go out as they are made, answers come as they come.
+pub struct Remote {
+    socket: Socket,
+    /// What was agreed on.
+    pub session: Session,
+    /// What came and was not looked at yet.
+    input: Vec<u8>,
+    read: usize,
+    /// Reads and others under way, by cookie: what has come of them.
+    waiting: BTreeMap<u64, Waiting>,
+}
+
+struct Waiting {
+    request: Request,
+    bytes: Vec<u8>,
+    error: Option<Errno>,
+}
+
+enum Socket {
+    Unix(UnixStream),
+    Tcp(TcpStream),
+}
+
+/// What came of a request: the bytes of a read.
+pub type Answer = (Request, Result<Vec<u8>, Errno>);
+
+impl Remote {
+    /// Connects to an export.
+    ///
+    /// # Errors
+    /// When nobody listens, or it is no NBD server, or has no such export.
+    pub fn connect(uri: &Uri) -> io::Result<Remote> {
+        let mut socket = match &uri.address {
+            Address::Unix(path) => Socket::Unix(UnixStream::connect(path)?),
+            Address::Tcp { host, port } => {
+                let socket = TcpStream::connect((host.as_str(), *port))?;
+                socket.set_nodelay(true)?;
+                Socket::Tcp(socket)
+            }
+        };
+        let mut handshake = Handshake::new(Wish::Go(uri.export.clone()));
+        let (mut input, mut out) = (Vec::new(), Vec::new());
+        let session = loop {
+            let mut left = &input[..];
+            let step = handshake.feed(&mut left, &mut out).map_err(|broken| broke(&broken))?;
+            let taken = input.len() - left.len();
+            input.drain(..taken);
+            socket.write(&std::mem::take(&mut out))?;
+            match step {
+                Step::Ready(session) => break session,
+                Step::Listed(_) => return Err(Error::new(ErrorKind::InvalidData, "a list that nobody asked for")),
+                Step::More => socket.receive(&mut input)?,
+            }
+        };
+        Ok(Remote { socket, session, input, read: 0, waiting: BTreeMap::new() })
+    }
+
+    /// Sends a request; a write with its payload. No other under way has its cookie.
+    ///
+    /// # Errors
+    /// When the server is gone.
+    pub fn send(&mut self, request: Request, payload: &[u8]) -> io::Result<()> {
+        let mut bytes = request.encode().to_vec();
+        bytes.extend_from_slice(payload);
+        let room = if request.command == Command::Read { request.length as usize } else { 0 };
+        self.waiting.insert(request.cookie, Waiting { request, bytes: vec![0; room], error: None });
+        self.socket.write(&bytes)
+    }
+
+    /// Waits for the next request to be answered.
+    ///
+    /// # Errors
+    /// When the server is gone, or does not keep to the protocol.
+    pub fn answer(&mut self) -> io::Result<Answer> {
+        loop {
+            if let Some(answer) = self.take()? {
+                return Ok(answer);
+            }
+            self.input.drain(..self.read);
+            self.read = 0;
+            self.socket.receive(&mut self.input)?;
+        }
+    }
+
+    /// For how long `answer` waits before it gives up with `WouldBlock`.
+    ///
+    /// # Errors
+    /// When the socket takes no limits.
+    pub fn patience(&mut self, most: Option<Duration>) -> io::Result<()> {
+        match &self.socket {
+            Socket::Unix(socket) => socket.set_read_timeout(most),
+            Socket::Tcp(socket) => socket.set_read_timeout(most),
+        }
+    }
+
+    /// What has come, if that is the end of an answer.
+    fn take(&mut self) -> io::Result<Option<Answer>> {
+        loop {
+            let mut left = &self.input[self.read..];
+            let all = left.len();
+            let Some(reply) = client::reply(&mut left).map_err(|broken| broke(&broken))? else { return Ok(None) };
+            let head = all - left.len();
+            let unknown = || Error::new(ErrorKind::InvalidData, "an answer to nothing that was asked");
+            let waiting = self.waiting.get_mut(&reply.cookie).ok_or_else(unknown)?;
+            let content = match reply.body {
+                Body::Done => waiting.bytes.len(),
+                Body::Data { length, .. } => length as usize,
+                _ => 0,
+            };
+            if left.len() < content {
+                return Ok(None);
+            }
+            let base = waiting.request.offset;
+            match reply.body {
+                Body::Done => waiting.bytes.copy_from_slice(&left[..content]),
+                Body::Data { offset, .. } => {
+                    let at = offset.checked_sub(base).and_then(|at| usize::try_from(at).ok());
+                    let into = at.and_then(|at| waiting.bytes.get_mut(at..)?.get_mut(..content)).ok_or_else(unknown)?;
+                    into.copy_from_slice(&left[..content]);
+                }
+                Body::Failed { error, .. } => waiting.error = Some(error),
+                Body::Hole { .. } | Body::None => {}
+            }
+            self.read += head + content;
+            if reply.chunk == Chunk::Last
+                && let Some(Waiting { request, bytes, error }) = self.waiting.remove(&reply.cookie)
+            {
+                return Ok(Some((request, error.map_or(Ok(bytes), Err))));
+            }
+        }
+    }
+}
+
+fn broke(broken: &client::Broken) -> Error {
+    Error::new(ErrorKind::InvalidData, broken.to_string())
+}
+
+impl Socket {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match self {
+            Socket::Unix(socket) => socket.write_all(bytes),
+            Socket::Tcp(socket) => socket.write_all(bytes),
+        }
+    }
+
+    /// Receives what has come, at least a byte.
+    fn receive(&mut self, into: &mut Vec<u8>) -> io::Result<()> {
+        let from = into.len();
+        into.resize(from + CHUNK, 0);
+        let read = match self {
+            Socket::Unix(socket) => socket.read(&mut into[from..]),
+            Socket::Tcp(socket) => socket.read(&mut into[from..]),
+        };
+        into.truncate(from + read.as_ref().map_or(0, |count| *count));
+        match read? {
+            0 => Err(Error::new(ErrorKind::UnexpectedEof, "the server closed the connection")),
+            _ => Ok(()),
+        }
+    }
+}

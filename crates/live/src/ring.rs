@@ -1,0 +1,232 @@
+//! The one place that talks io_uring.
+//!
+//! What the kernel is given — memory, descriptors — is kept here until it has come back, so that a caller who forgets a
+//! command harms nobody.
+#![allow(unsafe_code)]
+
+use crate::memory::Slice;
+use io_uring::squeue::Entry;
+use io_uring::types::{Fd, SubmitArgs, Timespec};
+use io_uring::{IoUring, opcode};
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::rc::Rc;
+use std::time::Duration;
+
+/// Entries of the submission queue; what does not fit is submitted first.
+const ENTRIES: u32 = 512;
+/// Pieces that are sent at once.
+pub const GATHERED: usize = 64;
+/// Write through to the medium (`RWF_DSYNC`).
+const DSYNC: i32 = 2;
+
+/// Whom a completion is for: of the submitter's making.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Token {
+    /// A command of the unit.
+    Unit(u32),
+    /// Bytes from a client.
+    Received(u32),
+    /// Bytes to a client.
+    Sent(u32),
+    /// The bell was rung.
+    Bell,
+}
+
+/// What is to be done.
+pub enum Op {
+    /// Reads a file from a byte on.
+    Read(Slice, u64),
+    /// Writes a file from a byte on; whether it is to be on the medium before it comes back.
+    Write(Slice, u64, bool),
+    /// Has all written data on the medium.
+    Sync,
+    /// Receives into memory; whether not before all of it is full.
+    Receive(Slice, bool),
+    /// Sends pieces, at most [`GATHERED`], in their order.
+    Send(Vec<Slice>),
+}
+
+/// What is in flight: kept so that the kernel's memory stays.
+struct Flying {
+    token: Token,
+    /// The descriptor, the memory, and how the kernel is told of it.
+    _kept: (Rc<OwnedFd>, Vec<Slice>, Option<Box<Message>>),
+}
+
+struct Message {
+    parts: [libc::iovec; GATHERED],
+    head: libc::msghdr,
+}
+
+/// An io_uring.
+pub struct Ring {
+    ring: IoUring,
+    flying: Vec<Option<Flying>>,
+    free: Vec<u32>,
+}
+
+impl Ring {
+    /// A new one.
+    ///
+    /// # Errors
+    /// When the kernel gives none: io_uring is missing or forbidden.
+    pub fn new() -> io::Result<Ring> {
+        let ring = IoUring::builder().setup_clamp().setup_cqsize(4096).build(ENTRIES)?;
+        Ok(Ring { ring, flying: Vec::new(), free: Vec::new() })
+    }
+
+    /// Has something done; it is submitted at the next wait, or before.
+    ///
+    /// # Errors
+    /// When the kernel takes no more.
+    pub fn push(&mut self, file: &Rc<OwnedFd>, token: Token, op: Op) -> io::Result<()> {
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.flying.push(None);
+            self.flying.len() as u32 - 1
+        });
+        let fd = Fd(file.as_raw_fd());
+        let (entry, slices, message) = match op {
+            Op::Read(slice, at) => {
+                let entry = opcode::Read::new(fd, slice.pointer(), slice.bytes as u32).offset(at).build();
+                (entry, vec![slice], None)
+            }
+            Op::Write(slice, at, through) => {
+                let flags = if through { DSYNC } else { 0 };
+                let entry = opcode::Write::new(fd, slice.pointer(), slice.bytes as u32).offset(at).rw_flags(flags);
+                (entry.build(), vec![slice], None)
+            }
+            Op::Sync => {
+                let flags = io_uring::types::FsyncFlags::DATASYNC;
+                (opcode::Fsync::new(fd).flags(flags).build(), Vec::new(), None)
+            }
+            Op::Receive(slice, whole) => {
+                let flags = if whole { libc::MSG_WAITALL } else { 0 };
+                let entry = opcode::Recv::new(fd, slice.pointer(), slice.bytes as u32).flags(flags).build();
+                (entry, vec![slice], None)
+            }
+            Op::Send(slices) => {
+                let message = message(&slices);
+                let flags = (libc::MSG_NOSIGNAL | libc::MSG_WAITALL) as u32;
+                (opcode::SendMsg::new(fd, &message.head).flags(flags).build(), slices, Some(message))
+            }
+        };
+        self.flying[slot as usize] = Some(Flying { token, _kept: (Rc::clone(file), slices, message) });
+        self.submit_entry(entry.user_data(slot.into()))
+    }
+
+    fn submit_entry(&mut self, entry: Entry) -> io::Result<()> {
+        loop {
+            // SAFETY: what the entry points to is kept in `flying` until its completion was seen.
+            if unsafe { self.ring.submission().push(&entry) }.is_ok() {
+                return Ok(());
+            }
+            self.ring.submit()?;
+        }
+    }
+
+    /// The next completion that has come: whom it is for, and the result as the kernel gives it.
+    pub fn take(&mut self) -> Option<(Token, i32)> {
+        let done = self.ring.completion().next()?;
+        let slot = done.user_data() as u32;
+        let flying = self.flying[slot as usize].take()?;
+        self.free.push(slot);
+        Some((flying.token, done.result()))
+    }
+
+    /// Whether a completion has come.
+    pub fn has_come(&mut self) -> bool {
+        !self.ring.completion().is_empty()
+    }
+
+    /// Submits what was pushed.
+    ///
+    /// # Errors
+    /// When the kernel does not take it.
+    pub fn submit(&mut self) -> io::Result<()> {
+        if !self.ring.submission().is_empty() {
+            again(self.ring.submit())?;
+        }
+        Ok(())
+    }
+
+    /// Submits what was pushed, and waits for a completion, so long at most.
+    ///
+    /// # Errors
+    /// When the kernel does not take it.
+    pub fn wait(&mut self, most: Option<Duration>) -> io::Result<()> {
+        let Some(most) = most else { return again(self.ring.submit_and_wait(1)) };
+        let time = Timespec::new().sec(most.as_secs()).nsec(most.subsec_nanos());
+        again(self.ring.submitter().submit_with_args(1, &SubmitArgs::new().timespec(&time)))
+    }
+
+    /// Commands in flight.
+    #[must_use]
+    pub fn flying(&self) -> usize {
+        self.flying.len() - self.free.len()
+    }
+}
+
+impl Drop for Ring {
+    /// Memory in flight outlives everything else.
+    fn drop(&mut self) {
+        if self.flying() > 0 {
+            std::mem::forget(std::mem::take(&mut self.flying));
+        }
+    }
+}
+
+/// A wait that ended without a completion is not an error.
+fn again(result: io::Result<usize>) -> io::Result<()> {
+    match result {
+        Err(error) if !matches!(error.raw_os_error(), Some(libc::ETIME | libc::EINTR | libc::EBUSY | libc::EAGAIN)) => {
+            Err(error)
+        }
+        _ => Ok(()),
+    }
+}
+
+fn message(slices: &[Slice]) -> Box<Message> {
+    let none = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
+    // SAFETY: a message header of zeros is one of nothing.
+    let mut message = Box::new(Message { parts: [none; GATHERED], head: unsafe { std::mem::zeroed() } });
+    for (part, slice) in message.parts.iter_mut().zip(slices) {
+        *part = libc::iovec { iov_base: slice.pointer().cast(), iov_len: slice.bytes };
+    }
+    message.head.msg_iov = message.parts.as_mut_ptr();
+    message.head.msg_iovlen = slices.len().min(GATHERED);
+    message
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::Buffer;
+    use std::os::unix::net::UnixStream;
+
+    #[test]
+    fn what_is_sent_is_received() {
+        let mut ring = Ring::new().expect("io_uring");
+        let (ours, theirs) = UnixStream::pair().expect("a pair");
+        let (ours, theirs): (Rc<OwnedFd>, Rc<OwnedFd>) = (Rc::new(ours.into()), Rc::new(theirs.into()));
+        let out = Rc::new(Buffer::new(64));
+        out.put(0, b"halfturn");
+        let piece = |from, bytes| Slice { buffer: Rc::clone(&out), from, bytes };
+        let into = Rc::new(Buffer::new(64));
+        let slice = Slice { buffer: Rc::clone(&into), from: 8, bytes: 8 };
+        ring.push(&theirs, Token::Received(7), Op::Receive(slice, true)).expect("pushed");
+        ring.push(&ours, Token::Sent(3), Op::Send(vec![piece(4, 4), piece(0, 4)])).expect("pushed");
+        let mut seen = Vec::new();
+        while seen.len() < 2 {
+            ring.wait(Some(Duration::from_secs(5))).expect("waited");
+            seen.extend(std::iter::from_fn(|| ring.take()));
+        }
+        seen.sort_by_key(|(token, _)| matches!(token, Token::Sent(_)));
+        assert_eq!(seen, [(Token::Received(7), 8), (Token::Sent(3), 8)]);
+        let mut got = [0; 8];
+        into.get(8, &mut got);
+        assert_eq!(&got, b"turnhalf");
+        assert_eq!(ring.flying(), 0);
+        assert!(ring.wait(Some(Duration::from_millis(1))).is_ok(), "a wait may end with nothing");
+    }
+}

@@ -1,0 +1,209 @@
+//! Serving volumes, until told to stop.
+
+use crate::bell::{Caller, mailbox};
+use crate::door::{Door, Listener};
+use crate::front::{Front, Message, Report, Served};
+use crate::log::Head;
+use crate::make::{self, Made};
+use crate::recorder::Recorder;
+use crate::{Clock, Lateness, Live};
+use block::{At, BadInput, Caps};
+use load::experiment::Experiment;
+use nbd::Export;
+use sched::run;
+use std::io;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
+
+/// What is left of a service.
+pub struct Ended {
+    /// How the volumes fared.
+    pub reports: Vec<Report>,
+    /// How late the host noticed what an emulated drive had done.
+    pub lateness: Lateness,
+}
+
+/// A service that is ready to begin.
+pub struct Service {
+    title: String,
+    /// What the device can do.
+    pub caps: Caps,
+    core: Box<dyn sched::Scheduler>,
+    world: Live<Front>,
+    door: Door,
+    /// The other end of what closes the door.
+    closing: UnixStream,
+    /// Tells the engine.
+    pub caller: Caller<Message>,
+    /// What a user must know.
+    pub notes: Vec<String>,
+}
+
+impl Service {
+    /// Makes device, core and door. Clients who knock wait until it runs.
+    ///
+    /// # Errors
+    /// Bad input: a device that cannot be had, volumes that do not fit it, or a kernel without io_uring.
+    pub fn new(experiment: &Experiment, listeners: Vec<Listener>, scale: f64) -> Result<Service, BadInput> {
+        let short = experiment.scheduler.rules.plan.is_some();
+        let made = make::device(&experiment.drive, short, experiment.run.seed_of(0))?;
+        Service::on(made, experiment, listeners, scale)
+    }
+
+    /// The same on a device that was made.
+    fn on(made: Made, experiment: &Experiment, listeners: Vec<Listener>, scale: f64) -> Result<Service, BadInput> {
+        let title = experiment.title.clone();
+        let bad = |what: String, mend: &str| BadInput::new(title.clone(), At::File, what, mend);
+        let stopped = |error: io::Error| stopped(&title, &error);
+        if experiment.volumes.is_empty() {
+            return Err(bad("no [[volume]]: nothing is served".into(), "add one with a `name` and a `size`"));
+        }
+        let rotational = made.sheet.is_some();
+        let Made { unit, sheet, mut notes } = made;
+        let core = make::core(experiment, sheet, unit.caps(), &mut notes)?;
+        let served = Served::all(experiment, unit.caps().blocks)
+            .map_err(|what| bad(what, "shorten it, or leave its `size` out"))?;
+        let exports: Arc<[Export]> = served.iter().map(|volume| volume.export(rotational)).collect();
+        if let Some((name, fault)) = exports.iter().find_map(|export| Some((&export.name, export.fault()?))) {
+            return Err(bad(format!("volume {name:?} cannot be offered: {fault}"), "give it another name"));
+        }
+        let (plan, caps) = (experiment.serve.clone(), unit.caps());
+        let (caller, mailbox) = mailbox().map_err(stopped)?;
+        let (closing, closed) = UnixStream::pair().map_err(stopped)?;
+        let patience = std::time::Duration::from_nanos(plan.handshake.0);
+        let inside = Arc::new(AtomicU32::new(0));
+        let most = plan.connections;
+        let timeout = plan.timeout;
+        let front = Front::new(mailbox, plan, served, Arc::clone(&inside)).map_err(stopped)?;
+        let world = Live::new(Clock::new(scale), unit, front, timeout).map_err(stopped)?;
+        let door = Door::new(listeners, exports, caller.clone(), patience, most, inside, closed.into());
+        Ok(Service { title, caps, core, world, door, closing, caller, notes })
+    }
+
+    /// Serves until it is told to stop and all that was asked is done; where that is wanted, it is recorded in a file.
+    ///
+    /// # Errors
+    /// When the kernel does not go on, or the file cannot be written.
+    pub fn run(self, record: Option<(&Head, &Path)>) -> Result<Ended, BadInput> {
+        let Service { title, mut core, mut world, door, closing, .. } = self;
+        let stopped = |error: io::Error| stopped(&title, &error);
+        let door = door.open().map_err(stopped)?;
+        world.begin(Front::listen);
+        let recorded = match record {
+            None => {
+                run(&mut core, &mut world);
+                Ok(())
+            }
+            Some((head, path)) => Recorder::new(core, head, path)
+                .and_then(|mut core| {
+                    run(&mut core, &mut world);
+                    core.finish()
+                })
+                .map_err(|error| unrecorded(path, &error)),
+        };
+        drop(closing);
+        // A door that fell has let nobody in.
+        let _ = door.join();
+        let remains = world.finish().map_err(stopped)?;
+        recorded?;
+        Ok(Ended { reports: remains.source.reports(), lateness: remains.lateness })
+    }
+}
+
+/// The kernel did not go on.
+pub(crate) fn stopped(title: &str, error: &io::Error) -> BadInput {
+    let what = format!("io_uring does not go on: {error}");
+    BadInput::new(title, At::File, what, "see whether the kernel has it, and lets you")
+}
+
+fn unrecorded(path: &Path, error: &io::Error) -> BadInput {
+    let what = format!("cannot be written: {error}");
+    BadInput::new(path.display().to_string(), At::File, what, "name a file in a folder with room that you may write to")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::Slice;
+    use crate::ring::Ring;
+    use crate::unit::{Done, Ram, Unit};
+    use crate::{Remote, Unwritten};
+    use block::{Caps, Command, Tag, Time};
+    use nbd::{Address, CommandFlags, Errno, Request, Uri};
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    /// Memory that answers only while it is allowed to.
+    struct Sticky {
+        ram: Ram,
+        sticks: Arc<AtomicBool>,
+    }
+
+    impl Unit for Sticky {
+        fn caps(&self) -> Caps {
+            self.ram.caps()
+        }
+
+        fn issue(&mut self, now: Time, tag: Tag, it: &Command, at: Option<Slice>, ring: &mut Ring) -> io::Result<()> {
+            self.ram.issue(now, tag, it, at, ring)
+        }
+
+        fn done(&mut self, now: Time) -> Option<Done> {
+            if self.sticks.load(Ordering::Relaxed) { None } else { self.ram.done(now) }
+        }
+    }
+
+    const SERVICE: &str = "
+        drive = { path = \"ram:1MiB\" }
+        scheduler = { policy = \"fcfs\" }
+        serve = { timeout = \"50ms\" }
+        volume = [{ name = \"a\" }]";
+
+    /// Reads a block; what came of it.
+    fn read(remote: &mut Remote) -> Result<Vec<u8>, Errno> {
+        let flags = CommandFlags::default();
+        let request = Request { command: nbd::Command::Read, flags, cookie: 1, offset: 0, length: 512 };
+        remote.send(request, &[]).expect("sent");
+        remote.answer().expect("an answer").1
+    }
+
+    #[test]
+    fn of_a_device_that_hangs_requests_fail_until_it_answers() {
+        let folder = std::env::temp_dir().join(format!("halfturn-hangs-{}", std::process::id()));
+        std::fs::create_dir(&folder).expect("a folder");
+        let (socket, sticks) = (folder.join("nbd"), Arc::new(AtomicBool::new(false)));
+        let (listening, device) = (socket.clone(), Arc::clone(&sticks));
+        let (sender, receiver) = std::sync::mpsc::channel();
+        let thread = std::thread::spawn(move || {
+            let experiment = load::experiment::parse_service("a.toml", SERVICE, &[]).expect("a service file");
+            let unit = Sticky { ram: Ram::new(2048, Unwritten::Zeros), sticks: device };
+            let made = Made { unit: Box::new(unit), sheet: None, notes: Vec::new() };
+            let listener = Listener::unix(&listening).expect("a socket");
+            let service = Service::on(made, &experiment, vec![listener], 1.0).expect("a service");
+            sender.send(service.caller.clone()).expect("someone waits");
+            service.run(None).expect("it runs to its end")
+        });
+        let caller = receiver.recv().expect("it began");
+        let hangs = || {
+            let (asker, told) = std::sync::mpsc::channel();
+            caller.tell(Message::Volumes(asker));
+            told.recv().expect("an answer")[0].hangs
+        };
+        let uri = Uri { address: Address::Unix(socket.display().to_string()), export: "a".into() };
+        let mut remote = Remote::connect(&uri).expect("a connection");
+        assert_eq!(read(&mut remote), Ok(vec![0; 512]));
+        sticks.store(true, Ordering::Relaxed);
+        assert_eq!(read(&mut remote), Err(Errno::Io), "it waited for its time");
+        assert!(hangs());
+        assert_eq!(read(&mut remote), Err(Errno::Io), "it did not wait");
+        sticks.store(false, Ordering::Relaxed);
+        assert!(!hangs() || !hangs(), "who asks wakes the engine, which then sees what came back");
+        assert_eq!(read(&mut remote), Ok(vec![0; 512]));
+        drop(remote);
+        assert!(caller.tell(Message::Stop));
+        let ended = thread.join().expect("it did not panic");
+        assert_eq!((ended.reports[0].counts.reads, ended.reports[0].counts.failed), (2, 1));
+        std::fs::remove_dir_all(&folder).expect("its folder");
+    }
+}

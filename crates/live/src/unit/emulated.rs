@@ -1,0 +1,66 @@
+//! A drive that keeps mechanical time: its contents are real, its times are the model's.
+
+use super::ram::transfer;
+use super::{Done, Unit};
+use crate::memory::Slice;
+use crate::ring::Ring;
+use crate::store::{Store, Unwritten};
+use block::{Caps, Command, Extent, Outcome, Tag, Time};
+use drive::Machine;
+use std::io;
+
+/// An emulated drive.
+pub struct Emulated {
+    machine: Box<dyn Machine>,
+    store: Store,
+    /// By tag: what was issued, and when.
+    flying: Vec<Option<(Time, Command, Option<Slice>)>>,
+}
+
+impl Emulated {
+    /// A machine in real time.
+    #[must_use]
+    pub fn new(machine: Box<dyn Machine>, unwritten: Unwritten, most: u64) -> Emulated {
+        let Caps { blocks, depth, .. } = machine.caps();
+        Emulated { machine, store: Store::new(blocks, unwritten, most), flying: vec![None; usize::from(depth)] }
+    }
+}
+
+impl Unit for Emulated {
+    fn caps(&self) -> Caps {
+        self.machine.caps()
+    }
+
+    fn issue(&mut self, now: Time, tag: Tag, command: &Command, memory: Option<Slice>, _: &mut Ring) -> io::Result<()> {
+        self.flying[tag.0 as usize] = Some((now, *command, memory));
+        self.machine.issue(now, tag, *command);
+        Ok(())
+    }
+
+    fn due(&self) -> Option<Time> {
+        self.machine.next()
+    }
+
+    fn done(&mut self, now: Time) -> Option<Done> {
+        self.machine.next().filter(|end| *end <= now)?;
+        let (happened, tag, outcome, _) = self.machine.finish();
+        let (issued, command, memory) = self.flying[tag.0 as usize].take()?;
+        let outcome = match outcome {
+            Outcome::Ok => transfer(&mut self.store, &command, memory.as_ref()),
+            failed => failed,
+        };
+        Some(Done { tag, happened, outcome, took: Some(happened.since(issued)) })
+    }
+
+    fn account(&mut self, now: Time) -> Option<drive::Account> {
+        Some(self.machine.take_account(now))
+    }
+
+    fn discard(&mut self, at: Extent) {
+        self.store.clear(at);
+    }
+
+    fn alike(&mut self, at: Extent) -> (u64, bool) {
+        self.store.alike(at)
+    }
+}

@@ -1,0 +1,75 @@
+//! What a live core's commands go to: one file a kind.
+
+mod emulated;
+mod file;
+mod ram;
+
+pub use emulated::Emulated;
+pub use file::File;
+pub use ram::Ram;
+
+use crate::memory::Slice;
+use crate::ring::Ring;
+use block::{Caps, Command, Extent, Outcome, Span, Tag, Time};
+use std::io;
+
+/// A command that came back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Done {
+    /// The one with this tag.
+    pub tag: Tag,
+    /// When that happened, which may be before now.
+    pub happened: Time,
+    /// How.
+    pub outcome: Outcome,
+    /// How long it was to take, where that is known: an emulated drive.
+    pub took: Option<Span>,
+}
+
+/// A device in real time.
+pub trait Unit {
+    /// What it can do.
+    fn caps(&self) -> Caps;
+
+    /// Gives it a command, with memory for the bytes it moves, if it moves any. What comes of it comes from `done`.
+    ///
+    /// # Errors
+    /// When the kernel takes no more.
+    fn issue(
+        &mut self,
+        now: Time,
+        tag: Tag,
+        command: &Command,
+        memory: Option<Slice>,
+        ring: &mut Ring,
+    ) -> io::Result<()>;
+
+    /// When it will have something to say by itself.
+    fn due(&self) -> Option<Time> {
+        None
+    }
+
+    /// The next command that has come back by now.
+    fn done(&mut self, now: Time) -> Option<Done>;
+
+    /// The ring completed what it was given for a command.
+    ///
+    /// # Errors
+    /// When the kernel takes no more.
+    fn completed(&mut self, _: Time, _: Tag, _: i32, _: &mut Ring) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Where the arm's time went since this was last asked, if there is an arm.
+    fn account(&mut self, _: Time) -> Option<drive::Account> {
+        None
+    }
+
+    /// Nobody needs what an extent holds; what is read there afterwards is anything, or zeros.
+    fn discard(&mut self, _: Extent) {}
+
+    /// How many blocks from the first on are alike, at most all; whether they may hold anything but zeros.
+    fn alike(&mut self, at: Extent) -> (u64, bool) {
+        (u64::from(at.blocks), true)
+    }
+}

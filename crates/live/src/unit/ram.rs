@@ -1,0 +1,62 @@
+//! Memory, without any timing.
+
+use super::{Done, Unit};
+use crate::memory::Slice;
+use crate::ring::Ring;
+use crate::store::{Store, Unwritten};
+use block::errno::ENOSPC;
+use block::{Caps, Command, Extent, Outcome, Tag, Time, Verb};
+use std::collections::VecDeque;
+use std::io;
+
+/// Commands it takes at once.
+const DEPTH: u16 = 64;
+
+/// A device of memory, which completes at once.
+pub struct Ram {
+    blocks: u64,
+    store: Store,
+    done: VecDeque<Done>,
+}
+
+impl Ram {
+    /// Of so many blocks.
+    #[must_use]
+    pub fn new(blocks: u64, unwritten: Unwritten) -> Ram {
+        Ram { blocks, store: Store::new(blocks, unwritten, u64::MAX), done: VecDeque::with_capacity(DEPTH.into()) }
+    }
+}
+
+impl Unit for Ram {
+    fn caps(&self) -> Caps {
+        Caps { blocks: self.blocks, depth: DEPTH, seek: false }
+    }
+
+    fn issue(&mut self, now: Time, tag: Tag, command: &Command, memory: Option<Slice>, _: &mut Ring) -> io::Result<()> {
+        let outcome = transfer(&mut self.store, command, memory.as_ref());
+        self.done.push_back(Done { tag, happened: now, outcome, took: None });
+        Ok(())
+    }
+
+    fn done(&mut self, _: Time) -> Option<Done> {
+        self.done.pop_front()
+    }
+
+    fn discard(&mut self, at: Extent) {
+        self.store.clear(at);
+    }
+
+    fn alike(&mut self, at: Extent) -> (u64, bool) {
+        self.store.alike(at)
+    }
+}
+
+/// Moves the bytes of a command.
+pub(super) fn transfer(store: &mut Store, command: &Command, memory: Option<&Slice>) -> Outcome {
+    match (command.verb, memory) {
+        (Verb::Read, Some(into)) => store.read(command.at, into),
+        (Verb::Write { .. }, Some(from)) if store.write(command.at, from).is_err() => return Outcome::Failed(ENOSPC),
+        _ => {}
+    }
+    Outcome::Ok
+}

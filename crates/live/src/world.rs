@@ -1,0 +1,302 @@
+//! The world of one device in real time.
+
+use crate::clock::Clock;
+use crate::lateness::Lateness;
+use crate::memory::{Buffer, Pool, Slice};
+use crate::ring::{Ring, Token};
+use crate::unit::{Done, Unit};
+use block::{BLOCK_BYTES, Command, DiskId, Ending, Place, RequestId, Span, Tag, Time};
+use sched::{Action, Input, World};
+use std::io;
+use std::rc::Rc;
+use std::time::Duration;
+
+/// So long before something is due the engine wakes, and watches the clock from then on: what sleeping may be late by.
+const WATCH: Duration = Duration::from_micros(150);
+
+/// Who asks a live core for I/O.
+pub trait Source {
+    /// When it will ask something by itself.
+    fn due(&self) -> Option<Time> {
+        None
+    }
+
+    /// What it asks now, while the core has room for a request.
+    fn ask(&mut self, now: Time, room: u32, hands: &mut Hands) -> Option<Input>;
+
+    /// The memory of a request's bytes, `from` bytes into it.
+    fn memory(&mut self, id: RequestId, from: usize, bytes: usize) -> Option<Slice>;
+
+    /// A request's turn has come, or a command of it was issued.
+    fn began(&mut self, _: Time, _: RequestId) {}
+
+    /// A command was issued and came back.
+    fn command(&mut self, _issued: Time, _ended: Time) {}
+
+    /// A request has ended.
+    fn ended(&mut self, now: Time, id: RequestId, how: Ending, hands: &mut Hands);
+
+    /// The ring completed something that is none of the unit's.
+    fn heard(&mut self, _: Time, _: Token, _: i32, _: &mut Hands) {}
+
+    /// The device does not answer, or does again.
+    fn hangs(&mut self, _: Time, _: bool) {}
+
+    /// Nothing happens for a while: what was put off is done. Whether there is thereby something to ask.
+    fn quiet(&mut self, _: &mut Hands) -> bool {
+        false
+    }
+
+    /// Whether it will never ask anything again, once all it asked has ended.
+    fn is_over(&self) -> bool;
+}
+
+/// What a source works with.
+pub struct Hands<'a> {
+    /// The ring.
+    pub ring: &'a mut Ring,
+    /// Memory.
+    pub pool: &'a mut Pool,
+    /// The device.
+    pub unit: &'a mut dyn Unit,
+}
+
+/// What is left of a world when it has ended.
+pub struct Remains<S> {
+    /// Whoever asked.
+    pub source: S,
+    /// How late completions were noticed.
+    pub lateness: Lateness,
+    /// Where the arm's time went, if there is one.
+    pub account: Option<drive::Account>,
+}
+
+/// One device, one source, and the clock.
+pub struct Live<S> {
+    clock: Clock,
+    ring: Ring,
+    pool: Pool,
+    unit: Box<dyn Unit>,
+    /// Whoever asks.
+    pub source: S,
+    /// Memory of the core's frames, as long as its longest command so far.
+    frames: Vec<Option<Slice>>,
+    /// What is read and written for no one.
+    nobodys: Option<Rc<Buffer>>,
+    /// By tag: when it was issued, while it is in flight.
+    issued: Vec<Time>,
+    /// A command that takes longer hangs.
+    patience: Span,
+    hangs: bool,
+    now: Time,
+    outstanding: u32,
+    /// How late completions were noticed.
+    pub lateness: Lateness,
+    /// Why it had to stop.
+    failed: Option<io::Error>,
+}
+
+impl<S: Source> Live<S> {
+    /// A world of this device and this source; a command that takes longer than `patience` hangs.
+    ///
+    /// # Errors
+    /// When the kernel gives no ring.
+    pub fn new(clock: Clock, unit: Box<dyn Unit>, source: S, patience: Span) -> io::Result<Live<S>> {
+        let depth = usize::from(unit.caps().depth);
+        Ok(Live {
+            clock,
+            ring: Ring::new()?,
+            pool: Pool::default(),
+            unit,
+            source,
+            frames: Vec::new(),
+            nobodys: None,
+            issued: vec![Time::NEVER; depth],
+            patience,
+            hangs: false,
+            now: Time::ZERO,
+            outstanding: 0,
+            lateness: Lateness::default(),
+            failed: None,
+        })
+    }
+
+    /// Lets the source begin.
+    pub fn begin(&mut self, begin: impl FnOnce(&mut S, &mut Hands)) {
+        let (source, mut hands) = self.split();
+        begin(source, &mut hands);
+    }
+
+    /// Ends the run; an error, when the kernel did not go on.
+    ///
+    /// # Errors
+    /// What the kernel said.
+    pub fn finish(mut self) -> io::Result<Remains<S>> {
+        let account = self.unit.account(self.now);
+        let Live { source, lateness, .. } = self;
+        self.failed.map_or(Ok(Remains { source, lateness, account }), Err)
+    }
+
+    fn split(&mut self) -> (&mut S, Hands<'_>) {
+        let Live { source, ring, pool, unit, .. } = self;
+        (source, Hands { ring, pool, unit: &mut **unit })
+    }
+
+    /// The memory that a command moves its bytes in.
+    fn memory(&mut self, place: Place, blocks: u32) -> Option<Slice> {
+        let bytes = |blocks: u32| (u64::from(blocks) * BLOCK_BYTES) as usize;
+        match place {
+            Place::Nowhere => None,
+            Place::Request(id, from) => self.source.memory(id, bytes(from), bytes(blocks)),
+            Place::Frame(frame, from) => {
+                let frame = frame.0 as usize;
+                if self.frames.len() <= frame {
+                    self.frames.resize_with(frame + 1, || None);
+                }
+                let (from, count) = (bytes(from), bytes(blocks));
+                let held = &mut self.frames[frame];
+                if held.as_ref().is_none_or(|held| held.bytes < from + count) {
+                    let buffer = self.pool.take(from + count);
+                    *held = Some(Slice { bytes: buffer.bytes(), buffer, from: 0 });
+                }
+                let held = held.as_ref()?;
+                Some(Slice { buffer: Rc::clone(&held.buffer), from, bytes: count })
+            }
+        }
+    }
+
+    fn issue(&mut self, now: Time, tag: Tag, command: Command) {
+        if let Place::Request(id, _) = command.place {
+            self.source.began(now, id);
+        }
+        let memory = match command.verb.transfers() {
+            true => self.memory(command.place, command.at.blocks).or_else(|| Some(self.nobodys(command.at.bytes()))),
+            false => None,
+        };
+        self.issued[tag.0 as usize] = now;
+        if let Err(error) = self.unit.issue(now, tag, &command, memory, &mut self.ring) {
+            self.failed.get_or_insert(error);
+        }
+    }
+
+    /// Memory for bytes that nobody looks at: those of a probe, or of a workload.
+    fn nobodys(&mut self, bytes: u64) -> Slice {
+        let bytes = bytes as usize;
+        if self.nobodys.as_ref().is_none_or(|held| held.bytes() < bytes) {
+            self.nobodys = Some(self.pool.take(bytes));
+        }
+        let buffer = self.nobodys.clone().expect("it was just made");
+        Slice { buffer, from: 0, bytes }
+    }
+
+    fn copy(&mut self, from: Place, to: Place, blocks: u32) {
+        if let (Some(from), Some(to)) = (self.memory(from, blocks), self.memory(to, blocks)) {
+            to.buffer.copy(to.from, &from.buffer, from.from, to.bytes);
+        }
+    }
+
+    fn came_back(&mut self, now: Time, done: Done) -> (Time, Input) {
+        if let Some(took) = done.took {
+            self.lateness.add(took, now.since(done.happened));
+        }
+        let issued = std::mem::replace(&mut self.issued[done.tag.0 as usize], Time::NEVER);
+        self.source.command(issued, done.happened);
+        if std::mem::take(&mut self.hangs) {
+            self.source.hangs(now, false);
+        }
+        (now, Input::Done(DiskId(0), done.tag, done.happened, done.outcome))
+    }
+
+    /// Takes what the ring completed; whether there was anything.
+    fn hear(&mut self) -> bool {
+        let mut any = false;
+        while let Some((token, result)) = self.ring.take() {
+            any = true;
+            let now = self.now;
+            if let Token::Unit(tag) = token {
+                if let Err(error) = self.unit.completed(now, Tag(tag), result, &mut self.ring) {
+                    self.failed.get_or_insert(error);
+                }
+            } else {
+                let (source, mut hands) = self.split();
+                source.heard(now, token, result, &mut hands);
+            }
+        }
+        any
+    }
+}
+
+/// Submits what was pushed, and waits until the ring has something to say, or `until`.
+pub(crate) fn sleep(clock: &Clock, ring: &mut Ring, until: Option<Time>) -> io::Result<()> {
+    let Some(until) = until else { return ring.wait(None) };
+    let left = |clock: &Clock| clock.real(until.since(clock.now()));
+    match left(clock) {
+        long if long > WATCH => ring.wait(Some(long - WATCH))?,
+        _ => ring.submit()?,
+    }
+    while !ring.has_come() && clock.now() < until && left(clock) <= WATCH {
+        std::hint::spin_loop();
+    }
+    Ok(())
+}
+
+impl<S: Source> World for Live<S> {
+    fn next(&mut self, wake: Option<Time>, room: u32) -> Option<(Time, Input)> {
+        loop {
+            if self.failed.is_some() {
+                return None;
+            }
+            self.now = self.now.max(self.clock.now());
+            let now = self.now;
+            if let Some(done) = self.unit.done(now) {
+                return Some(self.came_back(now, done));
+            }
+            // It was due before what is asked now came, however much that is.
+            if wake.is_some_and(|wake| wake <= now) {
+                return Some((now, Input::Wake));
+            }
+            let (source, mut hands) = self.split();
+            if let Some(input) = source.ask(now, room, &mut hands) {
+                self.outstanding += u32::from(matches!(input, Input::Submit(_)));
+                return Some((now, input));
+            }
+            if self.hear() {
+                continue;
+            }
+            if self.outstanding == 0 && self.source.is_over() {
+                return None;
+            }
+            let (source, mut hands) = self.split();
+            if source.quiet(&mut hands) {
+                continue;
+            }
+            let due = self.source.due().filter(|_| room > 0);
+            let oldest = self.issued.iter().min().filter(|issued| **issued != Time::NEVER && !self.hangs);
+            let hangs = oldest.map(|issued| *issued + self.patience);
+            if hangs.is_some_and(|from| from <= now) && self.unit.due().is_none() {
+                self.hangs = true;
+                self.source.hangs(now, true);
+                continue;
+            }
+            let until = [self.unit.due(), wake, due, hangs].into_iter().flatten().min();
+            if let Err(error) = sleep(&self.clock, &mut self.ring, until) {
+                self.failed = Some(error);
+            }
+        }
+    }
+
+    fn act(&mut self, now: Time, action: Action) {
+        match action {
+            Action::Begin(id) => self.source.began(now, id),
+            Action::Issue(_, tag, command) => self.issue(now, tag, command),
+            Action::Copy { from, to, blocks } => self.copy(from, to, blocks),
+            // A lone disk has no parity.
+            Action::Xor { .. } => {}
+            Action::Finish(id, how) => {
+                self.outstanding -= 1;
+                let (source, mut hands) = self.split();
+                source.ended(now, id, how, &mut hands);
+            }
+        }
+    }
+}

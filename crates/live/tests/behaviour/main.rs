@@ -1,0 +1,5 @@
+//! A service as its clients see it, and an emulated drive as its clock sees it.
+
+mod clients;
+mod emulated;
+mod service;

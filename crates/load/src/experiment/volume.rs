@@ -1,0 +1,102 @@
+//! `[[volume]]`: ranges of the device that clients see as devices of their own, each with its quality of service.
+
+use super::{Bound, Region};
+use block::{BadInput, Span};
+use config::Section;
+
+/// The most volumes.
+const MOST: usize = 128;
+/// The longest name, in bytes: what NBD takes.
+const LONGEST_NAME: usize = 256;
+
+/// A volume.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Volume {
+    /// Its name, unlike any other's: that of its NBD export. It may be empty where it is the only one.
+    pub name: String,
+    /// Its first block on the device.
+    pub from: u64,
+    /// Its blocks; without them it goes to the end of the device.
+    pub blocks: Option<u64>,
+    /// The service class of its requests; its name unless the file says otherwise.
+    pub class: String,
+    /// Priority of its requests; larger is more urgent.
+    pub priority: u8,
+    /// A hard deadline of its requests, from their arrival: one still waiting then fails with ETIME.
+    pub deadline: Option<Span>,
+    /// Whether nobody may write it.
+    pub read_only: bool,
+}
+
+impl Volume {
+    /// Where it lies on the device.
+    #[must_use]
+    pub fn region(&self) -> Region {
+        let to = self.blocks.map_or(Bound::Percent(100.0), |blocks| Bound::Blocks(self.from + blocks));
+        Region { from: Bound::Blocks(self.from), to }
+    }
+}
+
+pub(super) fn read_all(root: &Section) -> Result<Vec<Volume>, BadInput> {
+    let sections = root.sections("volume")?;
+    if let Some(section) = sections.get(MOST) {
+        return Err(section.here(format!("more than {MOST} volumes"), "take some out"));
+    }
+    let mut volumes: Vec<Volume> = Vec::with_capacity(sections.len());
+    for section in &sections {
+        let volume = read(section, &volumes)?;
+        volumes.push(volume);
+    }
+    Ok(volumes)
+}
+
+fn read(section: &Section, before: &[Volume]) -> Result<Volume, BadInput> {
+    let name = section.need("name", section.string("name")?)?;
+    if name.len() > LONGEST_NAME {
+        let what = format!("a name of {} bytes", name.len());
+        return Err(section.error("name", what, format!("give one of at most {LONGEST_NAME}")));
+    }
+    if before.iter().any(|other| other.name == name) {
+        let what = format!("a volume before this one is named '{name}' too");
+        return Err(section.error("name", what, "give each a name of its own; they may share a `class`"));
+    }
+    let from = match (section.size("offset")?, before.last()) {
+        (Some(from), _) => from,
+        (None, None) => 0,
+        (None, Some(last)) => match last.blocks {
+            Some(blocks) => last.from + blocks,
+            None => {
+                let what = format!("volume '{}' before this one goes to the end of the device", last.name);
+                return Err(section.here(what, "give that one a `size`, or this one an `offset`"));
+            }
+        },
+    };
+    let blocks = section.size("size")?;
+    if blocks == Some(0) {
+        return Err(section.error("size", "a volume of no blocks", "give a `size` such as 10GiB, or leave it out"));
+    }
+    let end = blocks.map_or(u64::MAX, |blocks| from.saturating_add(blocks));
+    let ends = |other: &Volume| other.blocks.map_or(u64::MAX, |blocks| other.from.saturating_add(blocks));
+    if let Some(other) = before.iter().find(|other| from < ends(other) && other.from < end) {
+        let what = format!("volume '{name}' shares blocks with volume '{}'", other.name);
+        return Err(section.error("offset", what, "let it begin later, or leave `offset` out"));
+    }
+    let volume = Volume {
+        class: section.string("class")?.filter(|class| !class.is_empty()).unwrap_or_else(|| match name.as_str() {
+            "" => "volume".into(),
+            name => name.into(),
+        }),
+        name,
+        from,
+        blocks,
+        priority: section.within("priority", 0, u8::MAX.into())?.unwrap_or(0) as u8,
+        deadline: section.span("deadline")?,
+        read_only: section.bool("read_only")?.unwrap_or(false),
+    };
+    if volume.deadline == Some(Span::ZERO) {
+        let what = "`deadline` is zero: every request that waits would be dropped";
+        return Err(section.error("deadline", what, "give a longer time, or take it out"));
+    }
+    section.close()?;
+    Ok(volume)
+}

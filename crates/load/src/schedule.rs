@@ -1,0 +1,50 @@
+//! The core that an experiment asks for, whatever the world it will run in.
+
+use crate::experiment::Scheduler;
+use block::Caps;
+use sched::Core;
+use sched::plan::Rules;
+use sched::policy::{self, Knobs, Learn};
+use sched::predict::Predictor;
+
+/// What its policy is told, where it learns in this way and with this margin.
+#[must_use]
+pub fn knobs(scheduler: &Scheduler, learn: Learn, margin: f64) -> Knobs {
+    let defaults = Knobs::default();
+    Knobs {
+        age_weight: scheduler.age_weight.unwrap_or_else(|| policy::age_weight(&scheduler.policy)),
+        age_limit: scheduler.age_limit,
+        beam: scheduler.beam.unwrap_or(defaults.beam),
+        horizon: scheduler.horizon.unwrap_or(defaults.horizon),
+        batch: scheduler.batch.unwrap_or(defaults.batch),
+        worths: scheduler.rules.classes.iter().map(|class| class.worth).collect(),
+        doubling: scheduler.age_doubling,
+        timeout: scheduler.timeout,
+        learn,
+        base: scheduler.mimic.base,
+        margin,
+    }
+}
+
+/// A core for a device of these capabilities that keeps at most `limit` requests. The rules are those of `scheduler`, with a
+/// plan whose chunk is given.
+#[must_use]
+pub fn core<P: Predictor + 'static>(
+    scheduler: &Scheduler,
+    knobs: &Knobs,
+    rules: &Rules,
+    caps: Caps,
+    limit: u32,
+    belief: P,
+) -> Core<P> {
+    let make = |name: &str, knobs: Knobs| {
+        let name = name.to_owned();
+        Box::new(move || policy::named(&name, &knobs).expect("the experiment was checked"))
+    };
+    let core = Core::new(caps, limit, belief, rules.clone(), make(&scheduler.policy, knobs.clone()));
+    let own = (0..).zip(&rules.classes).filter_map(|(class, rule)| Some((class, rule.order?)));
+    own.fold(core, |core, (class, order)| {
+        let knobs = Knobs { age_weight: policy::age_weight(order), ..knobs.clone() };
+        core.ordering(class, make(order, knobs))
+    })
+}

@@ -1,0 +1,124 @@
+//! What a server offers, and what a client and it agreed on.
+
+use crate::flags::Flags;
+use crate::limits::MAX_STRING;
+
+/// Constraints on the lengths and offsets of requests, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockSize {
+    /// Offsets and lengths are multiples of it; a power of two up to 2^16.
+    pub minimum: u32,
+    /// From here on requests are efficient; a power of two, at least 512 and the minimum.
+    pub preferred: u32,
+    /// The longest read or write; a multiple of the minimum, or 0xffffffff.
+    pub maximum: u32,
+}
+
+impl Default for BlockSize {
+    /// What holds where nothing was said.
+    fn default() -> BlockSize {
+        BlockSize { minimum: 1, preferred: 4096, maximum: u32::MAX }
+    }
+}
+
+/// An export, as a client sees it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Export {
+    /// How a client asks for it.
+    pub name: String,
+    /// For people; may be empty.
+    pub description: String,
+    /// In bytes.
+    pub size: u64,
+    /// Constraints on requests.
+    pub block: BlockSize,
+    /// What can be done with it.
+    pub flags: Flags,
+}
+
+impl Export {
+    /// What of this export the protocol does not allow, if anything.
+    #[must_use]
+    pub fn fault(&self) -> Option<&'static str> {
+        let BlockSize { minimum, preferred, maximum } = self.block;
+        let text = |text: &str| text.len() <= MAX_STRING && !text.contains('\0');
+        let rules = [
+            (text(&self.name), "a name has at most 4096 bytes and no NUL"),
+            (text(&self.description), "a description has at most 4096 bytes and no NUL"),
+            (minimum.is_power_of_two() && minimum <= 1 << 16, "the least block is a power of two up to 64 KiB"),
+            (
+                preferred.is_power_of_two() && preferred >= minimum.max(512),
+                "the preferred block is a power of two, at least 512 bytes and the least block",
+            ),
+            (
+                maximum == u32::MAX || minimum != 0 && maximum.is_multiple_of(minimum),
+                "the longest request is a whole number of least blocks",
+            ),
+            (
+                u64::from(maximum) >= u64::from(preferred).min(self.size),
+                "the longest request is at least the preferred block",
+            ),
+            (
+                minimum != 0 && self.size.is_multiple_of(u64::from(minimum)),
+                "the size is a whole number of least blocks",
+            ),
+            (self.size <= i64::MAX as u64, "the size is at most 2^63 - 1 bytes"),
+        ];
+        rules.into_iter().find(|(holds, _)| !holds).map(|(_, rule)| rule)
+    }
+}
+
+/// What was agreed on: by it requests are checked and replies are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Session {
+    /// Which of the server's exports; 0 at the client.
+    pub export: usize,
+    /// Its size in bytes.
+    pub size: u64,
+    /// Constraints on requests.
+    pub block: BlockSize,
+    /// What can be done with it, as the client was told.
+    pub flags: Flags,
+    /// Whether replies are structured.
+    pub structured: bool,
+    /// The number of `base:allocation` in block statuses, if the client chose it.
+    pub allocation: Option<u32>,
+}
+
+impl Session {
+    pub(crate) fn new(number: usize, export: &Export, structured: bool, allocation: Option<u32>) -> Session {
+        let absent = if structured { Flags::default() } else { Flags::SEND_DF };
+        Session {
+            export: number,
+            size: export.size,
+            block: export.block,
+            flags: export.flags.with(Flags::HAS_FLAGS).without(absent),
+            structured,
+            allocation,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_protocol_does_not_allow_is_named() {
+        let block = |minimum, preferred, maximum| Export {
+            size: 1 << 20,
+            block: BlockSize { minimum, preferred, maximum },
+            ..Export::default()
+        };
+        assert_eq!(block(512, 4096, 1 << 25).fault(), None);
+        assert_eq!(block(1, 512, u32::MAX).fault(), None);
+        for (minimum, preferred, maximum) in
+            [(0, 512, 512), (3, 512, 513), (512, 256, 512), (4096, 512, 4096), (512, 4096, 1000), (512, 4096, 2048)]
+        {
+            assert!(block(minimum, preferred, maximum).fault().is_some(), "{minimum} {preferred} {maximum}");
+        }
+        assert!(Export { size: 1000, ..block(512, 4096, 1 << 25) }.fault().is_some());
+        assert!(Export { name: "a\0".into(), ..Export::default() }.fault().is_some());
+        assert!(Export { size: 1 << 63, ..Export::default() }.fault().is_some());
+    }
+}

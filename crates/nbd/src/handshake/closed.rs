@@ -1,0 +1,51 @@
+//! Why a server ends a connection.
+
+use std::fmt;
+
+/// Why a connection is to be closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Closed {
+    /// The client said that it goes.
+    Aborted,
+    /// The client does not speak fixed newstyle.
+    NotFixedNewstyle,
+    /// Client flags that no server offered.
+    UnknownFlags(u32),
+    /// What is there does not begin as it must: this is not NBD, or the place in the stream is lost.
+    BadMagic(u64),
+    /// An option with more data than anybody needs.
+    TooLong {
+        /// The option.
+        option: u32,
+        /// Length of its data in bytes.
+        length: u32,
+    },
+    /// A client that never comes to an end.
+    TooManyOptions,
+    /// No such export, where only closing can say so.
+    NoSuchExport,
+    /// A write with more payload than is passed over.
+    TooMuchPayload(u32),
+    /// It has been closed, or is in transmission.
+    Over,
+}
+
+impl fmt::Display for Closed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Closed::Aborted => write!(f, "the client ended the handshake"),
+            Closed::NotFixedNewstyle => write!(f, "the client does not speak fixed newstyle negotiation"),
+            Closed::UnknownFlags(flags) => write!(f, "the client set flags that were not offered: {flags:#x}"),
+            Closed::BadMagic(magic) => {
+                write!(f, "the client does not speak NBD here: a message begins with {magic:#x}")
+            }
+            Closed::TooLong { option, length } => write!(f, "option {option} has {length} bytes of data"),
+            Closed::TooManyOptions => write!(f, "the client sent too many options"),
+            Closed::NoSuchExport => write!(f, "the client asked for an export that is not there"),
+            Closed::TooMuchPayload(length) => write!(f, "the client sent a write of {length} bytes"),
+            Closed::Over => write!(f, "the handshake is over"),
+        }
+    }
+}
+
+impl std::error::Error for Closed {}

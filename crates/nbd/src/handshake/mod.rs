@@ -1,0 +1,163 @@
+//! The server's side of fixed newstyle negotiation.
+
+mod closed;
+mod options;
+#[cfg(test)]
+mod tests;
+
+pub use closed::Closed;
+
+use crate::export::{Export, Session};
+use crate::limits::{MAX_OPTION_BYTES, MAX_OPTIONS, MAX_SKIPPED_BYTES, MAX_STRING};
+use crate::wire::{FIXED_NEWSTYLE, Fields, Gathered, NBD_MAGIC, NO_ZEROES, OPTION_MAGIC, answer, option};
+use options::Refusal;
+
+/// How far a handshake is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// It goes on: with what is left of the bytes, or with more of them.
+    More,
+    /// What follows are requests.
+    Ready(Session),
+    /// The connection is to be closed, once what was said is sent.
+    Closed(Closed),
+}
+
+/// A client that has not chosen its export yet.
+#[derive(Debug)]
+pub struct Handshake<E> {
+    exports: E,
+    awaits: Awaits,
+    gathered: Gathered,
+    options: u32,
+    padded: bool,
+    structured: bool,
+    /// The export whose `base:allocation` the client chose.
+    allocation: Option<usize>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Awaits {
+    Flags,
+    Option,
+    Data { option: u32, length: u32 },
+    Skipped { option: u32, left: u32 },
+    Nothing,
+}
+
+impl<E: AsRef<[Export]>> Handshake<E> {
+    /// Begins: `out` gets the greeting. The first export is the default, which a client gets who names none.
+    pub fn new(exports: E, out: &mut Vec<u8>) -> Handshake<E> {
+        out.extend(NBD_MAGIC.to_be_bytes());
+        out.extend(OPTION_MAGIC.to_be_bytes());
+        out.extend((FIXED_NEWSTYLE | NO_ZEROES).to_be_bytes());
+        Handshake {
+            exports,
+            awaits: Awaits::Flags,
+            gathered: Gathered::default(),
+            options: 0,
+            padded: true,
+            structured: false,
+            allocation: None,
+        }
+    }
+
+    /// Takes bytes of the client and appends what is to be sent. It stops after each option, so that its answer can be
+    /// sent before the next is looked at: call again while `bytes` holds some. Of what follows the handshake it takes
+    /// nothing.
+    pub fn feed(&mut self, bytes: &mut &[u8], out: &mut Vec<u8>) -> Step {
+        let step = match self.advance(bytes, out) {
+            Ok(None) => return Step::More,
+            Ok(Some(session)) => Step::Ready(session),
+            Err(closed) => Step::Closed(closed),
+        };
+        self.awaits = Awaits::Nothing;
+        step
+    }
+
+    fn advance(&mut self, bytes: &mut &[u8], out: &mut Vec<u8>) -> Result<Option<Session>, Closed> {
+        loop {
+            self.awaits = match self.awaits {
+                Awaits::Flags => {
+                    let Some(flags) = self.gathered.whole(4, bytes) else { return Ok(None) };
+                    self.take_flags(Fields(&flags).u32().unwrap_or_default())?
+                }
+                Awaits::Option => {
+                    let Some(header) = self.gathered.whole(16, bytes) else { return Ok(None) };
+                    self.take_header(Fields(&header))?
+                }
+                Awaits::Data { option, length } => {
+                    let Some(data) = self.gathered.whole(length as usize, bytes) else { return Ok(None) };
+                    self.awaits = Awaits::Option;
+                    return self.answer(option, &data, out);
+                }
+                Awaits::Skipped { option, left } => {
+                    let (now, later) = bytes.split_at(bytes.len().min(left as usize));
+                    *bytes = later;
+                    let left = left - now.len() as u32;
+                    self.awaits = if left == 0 { Awaits::Option } else { Awaits::Skipped { option, left } };
+                    if left == 0 {
+                        options::reply(option, answer::ERR_TOO_BIG, b"the option's data are too long", out);
+                    }
+                    return Ok(None);
+                }
+                Awaits::Nothing => return Err(Closed::Over),
+            };
+        }
+    }
+
+    fn take_flags(&mut self, flags: u32) -> Result<Awaits, Closed> {
+        let [fixed, no_zeroes] = [FIXED_NEWSTYLE, NO_ZEROES].map(u32::from);
+        if flags & !(fixed | no_zeroes) != 0 {
+            return Err(Closed::UnknownFlags(flags));
+        }
+        if flags & fixed == 0 {
+            return Err(Closed::NotFixedNewstyle);
+        }
+        self.padded = flags & no_zeroes == 0;
+        Ok(Awaits::Option)
+    }
+
+    fn take_header(&mut self, mut header: Fields) -> Result<Awaits, Closed> {
+        let (Some(magic), Some(option), Some(length)) = (header.u64(), header.u32(), header.u32()) else {
+            return Err(Closed::Over);
+        };
+        self.options += 1;
+        if magic != OPTION_MAGIC {
+            Err(Closed::BadMagic(magic))
+        } else if self.options > MAX_OPTIONS {
+            Err(Closed::TooManyOptions)
+        } else if length > MAX_SKIPPED_BYTES || option == option::EXPORT_NAME && length > MAX_STRING as u32 {
+            Err(Closed::TooLong { option, length })
+        } else if length > MAX_OPTION_BYTES {
+            Ok(Awaits::Skipped { option, left: length })
+        } else {
+            Ok(Awaits::Data { option, length })
+        }
+    }
+
+    /// Answers an option. None of the answers to one client is longer than the table of exports.
+    fn answer(&mut self, option: u32, data: &[u8], out: &mut Vec<u8>) -> Result<Option<Session>, Closed> {
+        let answered = match option {
+            option::EXPORT_NAME => return self.export_name(data, out).map(Some),
+            option::ABORT => {
+                options::reply(option, answer::ACK, b"", out);
+                return Err(Closed::Aborted);
+            }
+            option::GO => self.info(option, data, out).map(Some),
+            option::INFO => self.info(option, data, out).map(|_| None),
+            option::LIST => self.list(data, out).map(|()| None),
+            option::STRUCTURED_REPLY => self.structured_reply(data).map(|()| None),
+            option::LIST_META_CONTEXT => self.list_meta_context(data, out).map(|()| None),
+            option::SET_META_CONTEXT => self.set_meta_context(data, out).map(|()| None),
+            option::STARTTLS => Err(options::NO_TLS),
+            _ => Err(options::UNSUPPORTED),
+        };
+        let (kind, message, session) = match answered {
+            Ok(session) => (answer::ACK, "", session),
+            Err(Refusal(kind, message)) => (kind, message, None),
+        };
+        options::reply(option, kind, message.as_bytes(), out);
+        Ok(session)
+    }
+}

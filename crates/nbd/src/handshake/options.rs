@@ -1,0 +1,161 @@
+//! What is answered to each option.
+
+use super::{Closed, Handshake};
+use crate::export::{Export, Session};
+use crate::limits::MAX_STRING;
+use crate::wire::{Fields, OPTION_REPLY_MAGIC, PADDING, answer, info, option};
+
+/// An error reply and what it tells people.
+pub(super) struct Refusal(pub(super) u32, pub(super) &'static str);
+
+pub(super) const UNSUPPORTED: Refusal = Refusal(answer::ERR_UNSUP, "this server does not know the option");
+pub(super) const NO_TLS: Refusal = Refusal(answer::ERR_UNSUP, "this server does not speak TLS");
+const DATA: Refusal = Refusal(answer::ERR_INVALID, "the option has no data");
+const MALFORMED: Refusal = Refusal(answer::ERR_INVALID, "the option's data are not what their lengths say");
+const UNSTRUCTURED: Refusal = Refusal(answer::ERR_INVALID, "structured replies must be chosen first");
+const UNKNOWN: Refusal = Refusal(answer::ERR_UNKNOWN, "there is no export of this name");
+const LONG_NAME: Refusal = Refusal(answer::ERR_TOO_BIG, "a name has at most 4096 bytes");
+
+/// The one metadata context, its namespace, and its number.
+const ALLOCATION: &[u8] = b"base:allocation";
+const BASE: &[u8] = b"base:";
+const ALLOCATION_NUMBER: u32 = 1;
+
+/// Appends a reply to an option.
+pub(super) fn reply(option: u32, kind: u32, data: &[u8], out: &mut Vec<u8>) {
+    out.extend(OPTION_REPLY_MAGIC.to_be_bytes());
+    for number in [option, kind, data.len() as u32] {
+        out.extend(number.to_be_bytes());
+    }
+    out.extend(data);
+}
+
+fn no_data(data: &[u8]) -> Result<(), Refusal> {
+    if data.is_empty() { Ok(()) } else { Err(DATA) }
+}
+
+/// Which contexts are asked for, and of which export.
+struct Queries<'a> {
+    export: &'a [u8],
+    wildcard: bool,
+    allocation: bool,
+}
+
+impl<'a> Queries<'a> {
+    fn read(data: &'a [u8]) -> Result<Queries<'a>, Refusal> {
+        let mut fields = Fields(data);
+        let (Some(export), Some(count)) = (fields.string(), fields.u32()) else { return Err(MALFORMED) };
+        let mut queries = Queries { export, wildcard: count == 0, allocation: false };
+        for _ in 0..count {
+            let query = fields.string().ok_or(MALFORMED)?;
+            queries.wildcard |= query == BASE;
+            queries.allocation |= query == ALLOCATION;
+        }
+        if fields.0.is_empty() { Ok(queries) } else { Err(MALFORMED) }
+    }
+}
+
+impl<E: AsRef<[Export]>> Handshake<E> {
+    /// Number and export of a name; without a name, the default.
+    fn find(&self, name: &[u8]) -> Option<(usize, &Export)> {
+        let mut exports = self.exports.as_ref().iter().enumerate();
+        exports.find(|(_, export)| name.is_empty() || export.name.as_bytes() == name)
+    }
+
+    fn session(&self, number: usize, export: &Export) -> Session {
+        let allocation = (self.allocation == Some(number)).then_some(ALLOCATION_NUMBER);
+        Session::new(number, export, self.structured, allocation)
+    }
+
+    pub(super) fn export_name(&self, name: &[u8], out: &mut Vec<u8>) -> Result<Session, Closed> {
+        let (number, export) = self.find(name).ok_or(Closed::NoSuchExport)?;
+        let session = self.session(number, export);
+        out.extend(session.size.to_be_bytes());
+        out.extend(session.flags.0.to_be_bytes());
+        if self.padded {
+            out.extend([0; PADDING]);
+        }
+        Ok(session)
+    }
+
+    pub(super) fn list(&self, data: &[u8], out: &mut Vec<u8>) -> Result<(), Refusal> {
+        no_data(data)?;
+        for export in self.exports.as_ref() {
+            let length = (export.name.len() as u32).to_be_bytes();
+            let server = [&length[..], export.name.as_bytes(), export.description.as_bytes()].concat();
+            reply(option::LIST, answer::SERVER, &server, out);
+        }
+        Ok(())
+    }
+
+    pub(super) fn structured_reply(&mut self, data: &[u8]) -> Result<(), Refusal> {
+        no_data(data)?;
+        self.structured = true;
+        Ok(())
+    }
+
+    /// What is known of an export: always its size and flags, the rest where it was asked for.
+    pub(super) fn info(&self, option: u32, data: &[u8], out: &mut Vec<u8>) -> Result<Session, Refusal> {
+        let mut fields = Fields(data);
+        let (Some(name), Some(count)) = (fields.string(), fields.u16()) else { return Err(MALFORMED) };
+        if fields.0.len() != 2 * usize::from(count) {
+            return Err(MALFORMED);
+        }
+        if name.len() > MAX_STRING {
+            return Err(LONG_NAME);
+        }
+        let (number, export) = self.find(name).ok_or(UNKNOWN)?;
+        let session = self.session(number, export);
+        let mut tell = |kind: u16, about: &[&[u8]]| {
+            reply(option, answer::INFO, &[&kind.to_be_bytes(), &about.concat()[..]].concat(), out);
+        };
+        tell(info::EXPORT, &[&session.size.to_be_bytes(), &session.flags.0.to_be_bytes()]);
+        let wanted = |kind: u16| fields.0.chunks_exact(2).any(|asked| asked == kind.to_be_bytes());
+        if wanted(info::NAME) {
+            tell(info::NAME, &[export.name.as_bytes()]);
+        }
+        if wanted(info::DESCRIPTION) && !export.description.is_empty() {
+            tell(info::DESCRIPTION, &[export.description.as_bytes()]);
+        }
+        if wanted(info::BLOCK_SIZE) {
+            let block = session.block;
+            tell(
+                info::BLOCK_SIZE,
+                &[block.minimum, block.preferred, block.maximum].map(u32::to_be_bytes).each_ref().map(|n| &n[..]),
+            );
+        }
+        Ok(session)
+    }
+
+    pub(super) fn list_meta_context(&self, data: &[u8], out: &mut Vec<u8>) -> Result<(), Refusal> {
+        let queries = self.queries(data)?.0;
+        if queries.wildcard || queries.allocation {
+            context(option::LIST_META_CONTEXT, 0, out);
+        }
+        Ok(())
+    }
+
+    /// What was chosen before is gone, also where this fails.
+    pub(super) fn set_meta_context(&mut self, data: &[u8], out: &mut Vec<u8>) -> Result<(), Refusal> {
+        self.allocation = None;
+        let (queries, number) = self.queries(data)?;
+        if queries.allocation {
+            self.allocation = Some(number);
+            context(option::SET_META_CONTEXT, ALLOCATION_NUMBER, out);
+        }
+        Ok(())
+    }
+
+    fn queries<'a>(&self, data: &'a [u8]) -> Result<(Queries<'a>, usize), Refusal> {
+        if !self.structured {
+            return Err(UNSTRUCTURED);
+        }
+        let queries = Queries::read(data)?;
+        let (number, _) = self.find(queries.export).ok_or(UNKNOWN)?;
+        Ok((queries, number))
+    }
+}
+
+fn context(option: u32, number: u32, out: &mut Vec<u8>) {
+    reply(option, answer::META_CONTEXT, &[&number.to_be_bytes(), ALLOCATION].concat(), out);
+}

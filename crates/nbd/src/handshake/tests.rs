@@ -1,0 +1,228 @@
+//! The server's side, byte by byte as the document has it.
+
+use super::*;
+use crate::export::BlockSize;
+use crate::flags::Flags;
+
+const FIXED: &[u8] = b"\0\0\0\x01";
+const NO_ZEROES: &[u8] = b"\0\0\0\x03";
+/// How a reply to an option begins.
+const REPLY: &[u8] = b"\0\x03\xe8\x89\x04\x55\x65\xa9";
+
+fn exports() -> Vec<Export> {
+    let block = BlockSize { minimum: 512, preferred: 4096, maximum: 1 << 25 };
+    let flags = Flags::SEND_FLUSH.with(Flags::SEND_FUA).with(Flags::SEND_DF).with(Flags::ROTATIONAL);
+    let bulk = Export { name: "bulk".into(), description: "recordings".into(), size: 1 << 30, block, flags };
+    vec![bulk, Export { name: "db".into(), size: 512, flags: Flags::READ_ONLY, ..Export::default() }]
+}
+
+/// All that a server says after its greeting, and its last step; what it takes is gone from the bytes.
+fn fed(bytes: &mut &[u8]) -> (Vec<u8>, Step) {
+    let mut out = Vec::new();
+    let mut server = Handshake::new(exports(), &mut out);
+    assert_eq!(out, b"NBDMAGICIHAVEOPT\0\x03");
+    out.clear();
+    let mut last = Step::More;
+    while !bytes.is_empty() && last == Step::More {
+        last = server.feed(bytes, &mut out);
+    }
+    (out, last)
+}
+
+fn said(mut bytes: &[u8]) -> (Vec<u8>, Step) {
+    let answer = fed(&mut bytes);
+    assert!(bytes.is_empty());
+    answer
+}
+
+fn option(number: u8, data: &[u8]) -> Vec<u8> {
+    [b"IHAVEOPT\0\0\0", &[number][..], &(data.len() as u32).to_be_bytes(), data].concat()
+}
+
+fn reply(number: u8, kind: &[u8; 4], data: &[u8]) -> Vec<u8> {
+    [REPLY, b"\0\0\0", &[number], kind, &(data.len() as u32).to_be_bytes(), data].concat()
+}
+
+fn string(text: &[u8]) -> Vec<u8> {
+    [&(text.len() as u32).to_be_bytes(), text].concat()
+}
+
+/// Kinds of the replies to one option after the flags.
+fn kinds(before: &[u8], number: u8, data: &[u8]) -> Vec<u32> {
+    let (out, _) = said(&[NO_ZEROES, before, &option(number, data)].concat());
+    let mut fields = Fields(&out);
+    let mut kinds = Vec::new();
+    while let Some(_magic) = fields.u64() {
+        let (of, kind) = (fields.u32().unwrap(), fields.u32().unwrap());
+        fields.string().unwrap();
+        kinds.extend((of == u32::from(number)).then_some(kind));
+    }
+    kinds
+}
+
+const ACK: &[u8; 4] = b"\0\0\0\x01";
+const ERR: u32 = 1 << 31;
+
+#[test]
+fn export_name_is_answered_with_size_flags_and_zeroes() {
+    let bulk = b"\0\0\0\0\x40\0\0\0\0\x1d";
+    let (out, step) = said(&[FIXED, &option(1, b"bulk")].concat());
+    assert_eq!(out, [&bulk[..], &[0; 124]].concat());
+    let Step::Ready(session) = step else { panic!("{step:?}") };
+    assert_eq!((session.export, session.size, session.structured), (0, 1 << 30, false));
+    assert_eq!(said(&[NO_ZEROES, &option(1, b"")].concat()).0, bulk, "the first export is the default");
+    assert_eq!(said(&[NO_ZEROES, &option(1, b"db")].concat()).0, b"\0\0\0\0\0\0\x02\0\0\x03");
+    assert_eq!(said(&[FIXED, &option(1, b"dB")].concat()), (vec![], Step::Closed(Closed::NoSuchExport)));
+}
+
+#[test]
+fn go_tells_what_was_asked_for_and_begins_transmission() {
+    let data = [&string(b"bulk")[..], b"\0\x05\0\x03\0\x01\0\x02\0\x03\0\x63"].concat();
+    let mut expected = [
+        reply(7, b"\0\0\0\x03", b"\0\0\0\0\0\0\x40\0\0\0\0\x1d"),
+        reply(7, b"\0\0\0\x03", b"\0\x01bulk"),
+        reply(7, b"\0\0\0\x03", b"\0\x02recordings"),
+        reply(7, b"\0\0\0\x03", b"\0\x03\0\0\x02\0\0\0\x10\0\x02\0\0\0"),
+        reply(7, ACK, b""),
+    ]
+    .concat();
+    let bytes = [NO_ZEROES, &option(7, &data), b"\x25\x60"].concat();
+    let mut left = &bytes[..];
+    let (out, step) = fed(&mut left);
+    assert_eq!(out, expected);
+    assert_eq!(left, b"\x25\x60", "a request that follows is left");
+    assert!(matches!(step, Step::Ready(Session { export: 0, structured: false, allocation: None, .. })));
+    let (out, step) = said(&[NO_ZEROES, &option(6, &data)].concat());
+    for (at, byte) in expected.iter_mut().enumerate() {
+        *byte -= u8::from(out[at] == 6 && *byte == 7);
+    }
+    assert_eq!((out, step), (expected, Step::More), "INFO says the same and ends nothing");
+}
+
+#[test]
+fn nothing_but_size_and_flags_is_told_unasked() {
+    let data = [&string(b"db")[..], b"\0\0"].concat();
+    let (out, step) = said(&[FIXED, &option(7, &data)].concat());
+    assert_eq!(out, [reply(7, b"\0\0\0\x03", b"\0\0\0\0\0\0\0\0\x02\0\0\x03"), reply(7, ACK, b"")].concat());
+    assert!(matches!(step, Step::Ready(Session { export: 1, .. })));
+}
+
+#[test]
+fn list_names_and_describes_every_export() {
+    let (out, step) = said(&[FIXED, &option(3, b"")].concat());
+    let bulk = reply(3, b"\0\0\0\x02", b"\0\0\0\x04bulkrecordings");
+    assert_eq!(out, [bulk, reply(3, b"\0\0\0\x02", b"\0\0\0\x02db"), reply(3, ACK, b"")].concat());
+    assert_eq!(step, Step::More);
+}
+
+#[test]
+fn abort_is_acknowledged() {
+    assert_eq!(said(&[FIXED, &option(2, b"bye")].concat()), (reply(2, ACK, b""), Step::Closed(Closed::Aborted)));
+}
+
+#[test]
+fn structured_replies_bring_do_not_fragment() {
+    let bytes = [NO_ZEROES, &option(8, b""), &option(1, b"bulk")].concat();
+    let (out, step) = said(&bytes);
+    assert_eq!(out, [&reply(8, ACK, b"")[..], b"\0\0\0\0\x40\0\0\0\0\x9d"].concat());
+    assert!(matches!(step, Step::Ready(Session { structured: true, .. })));
+}
+
+#[test]
+fn a_metadata_context_holds_for_the_export_it_was_chosen_for() {
+    let chosen = |of: &[u8], go: &[u8]| {
+        let queries = [string(of), vec![0, 0, 0, 2], string(b"qemu:dirty"), string(b"base:allocation")].concat();
+        let go = [string(go), vec![0, 0]].concat();
+        let (out, step) = said(&[NO_ZEROES, &option(8, b""), &option(10, &queries), &option(7, &go)].concat());
+        let context = reply(10, b"\0\0\0\x04", b"\0\0\0\x01base:allocation");
+        assert!(out.starts_with(&[reply(8, ACK, b""), context, reply(10, ACK, b"")].concat()));
+        let Step::Ready(session) = step else { panic!("{step:?}") };
+        session.allocation
+    };
+    assert_eq!(chosen(b"db", b"db"), Some(1));
+    assert_eq!(chosen(b"", b"bulk"), Some(1));
+    assert_eq!(chosen(b"bulk", b"db"), None);
+}
+
+#[test]
+fn metadata_contexts_are_listed_by_name_and_namespace() {
+    let structured = option(8, b"");
+    let ask = |number, queries: &[&[u8]]| {
+        let mut data = [string(b"db"), (queries.len() as u32).to_be_bytes().to_vec()].concat();
+        queries.iter().for_each(|query| data.extend(string(query)));
+        kinds(&structured, number, &data)
+    };
+    assert_eq!(ask(9, &[]), [4, 1], "without a query, all there are");
+    assert_eq!(ask(9, &[b"base:"]), [4, 1]);
+    assert_eq!(ask(9, &[b"base:allocation", b"base:"]), [4, 1], "each once");
+    assert_eq!(ask(9, &[b"base:other", b"x-y:"]), [1]);
+    assert_eq!(ask(10, &[]), [1], "without a query, none is chosen");
+    assert_eq!(ask(10, &[b"base:"]), [1]);
+    let one = [string(b"db"), vec![0, 0, 0, 0]].concat();
+    assert_eq!(kinds(b"", 9, &one), [ERR + 3], "structured replies come first");
+    assert_eq!(kinds(b"", 10, &one), [ERR + 3]);
+    let (chosen, other) = ([string(b"db"), vec![0, 0, 0, 1], string(b"base:allocation")].concat(), string(b"no"));
+    let options = [structured, option(10, &chosen), option(10, &[&other[..], &[0; 4]].concat())].concat();
+    let (_, step) = said(&[NO_ZEROES, &options, &option(1, b"db")].concat());
+    assert!(matches!(step, Step::Ready(Session { allocation: None, .. })), "what fails chooses nothing");
+}
+
+#[test]
+fn what_is_unknown_or_wrong_is_answered_and_the_next_option_heard() {
+    let structured = option(8, b"");
+    let go = |name: &[u8], rest: &[u8]| [string(name), rest.to_vec()].concat();
+    for (number, data, kind) in [
+        (5, b"".to_vec(), ERR + 1),
+        (4, b"x".to_vec(), ERR + 1),
+        (11, b"".to_vec(), ERR + 1),
+        (255, vec![0; 100], ERR + 1),
+        (3, b"x".to_vec(), ERR + 3),
+        (8, b"x".to_vec(), ERR + 3),
+        (7, go(b"none", b"\0\0"), ERR + 6),
+        (6, go(b"none", b"\0\0"), ERR + 6),
+        (7, go(b"db", b""), ERR + 3),
+        (7, go(b"db", b"\0\x01"), ERR + 3),
+        (7, go(b"db", b"\0\0\0"), ERR + 3),
+        (7, b"\0\0\0\xffdb\0\0".to_vec(), ERR + 3),
+        (7, b"\xff\xff\xff\xff".to_vec(), ERR + 3),
+        (7, go(&[b'x'; 5000], b"\0\0"), ERR + 9),
+        (7, vec![0; 20_000], ERR + 9),
+        (9, go(b"db", b"\0\0\0\x01"), ERR + 3),
+        (10, go(b"db", b"\0\0\0\0x"), ERR + 3),
+        (10, go(b"db", b"\xff\xff\xff\xff"), ERR + 3),
+        (10, go(b"none", b"\0\0\0\0"), ERR + 6),
+    ] {
+        let answers = kinds(&structured, number, &data);
+        assert_eq!(answers.last(), Some(&kind), "option {number}, {} bytes", data.len());
+        let more = [structured.clone(), option(number, &data)].concat();
+        assert_eq!(kinds(&more, 3, b"").last(), Some(&1));
+    }
+}
+
+#[test]
+fn who_does_not_keep_to_the_protocol_is_hung_up_on() {
+    let long = |number: u8, length: u32| [b"IHAVEOPT\0\0\0", &[number][..], &length.to_be_bytes()].concat();
+    for (bytes, closed) in [
+        (b"\0\0\0\0".to_vec(), Closed::NotFixedNewstyle),
+        (b"\0\0\0\x02".to_vec(), Closed::NotFixedNewstyle),
+        (b"\0\0\0\x05".to_vec(), Closed::UnknownFlags(5)),
+        ([FIXED, b"GET / HTTP/1.1\r\n"].concat(), Closed::BadMagic(u64::from_be_bytes(*b"GET / HT"))),
+        ([FIXED, &long(7, 1 << 21)].concat(), Closed::TooLong { option: 7, length: 1 << 21 }),
+        ([FIXED, &long(99, u32::MAX)].concat(), Closed::TooLong { option: 99, length: u32::MAX }),
+        ([FIXED, &long(1, 4097)].concat(), Closed::TooLong { option: 1, length: 4097 }),
+        ([FIXED, &option(3, b"").repeat(MAX_OPTIONS as usize + 1)].concat(), Closed::TooManyOptions),
+    ] {
+        let (_, step) = said(&bytes);
+        assert_eq!(step, Step::Closed(closed));
+        assert!(!closed.to_string().is_empty());
+    }
+}
+
+#[test]
+fn what_comes_after_the_end_is_not_heard() {
+    let mut out = Vec::new();
+    let mut server = Handshake::new(exports(), &mut out);
+    let bytes = [FIXED, &option(2, b"")].concat();
+    assert_eq!(server.feed(&mut &bytes[..], &mut out), Step::Closed(Closed::Aborted));
+    assert_eq!(server.feed(&mut &bytes[..], &mut out), Step::Closed(Closed::Over));
+}

@@ -1,0 +1,28 @@
+//! The NBD protocol, as bytes: what a server says to a client and a client to a server.
+//!
+//! It does no I/O, holds no clock and no thread, and depends on nothing: bytes come in as they come, in any pieces, and
+//! bytes to be sent go out. Payloads of reads and writes never pass through it; it says how many bytes of them follow.
+//! Whatever a peer sends is answered or ends the connection with a reason, in memory bounded by the constants of
+//! [`limits`].
+//!
+//! Fixed newstyle negotiation without TLS, simple and structured replies, `base:allocation`. Names are those of the
+//! protocol: <https://github.com/NetworkBlockDevice/nbd/blob/master/doc/proto.md>. Numbers are big-endian; offsets and
+//! lengths are bytes.
+
+pub mod client;
+mod errno;
+mod export;
+mod flags;
+mod handshake;
+pub mod limits;
+pub mod reply;
+mod request;
+mod uri;
+mod wire;
+
+pub use errno::Errno;
+pub use export::{BlockSize, Export, Session};
+pub use flags::{CommandFlags, Flags, State};
+pub use handshake::{Closed, Handshake, Step};
+pub use request::{Command, Refused, Request};
+pub use uri::{Address, BadUri, Uri};

@@ -1,0 +1,266 @@
+//! Replies of the transmission phase.
+//!
+//! A [`Head`] is what goes before the bytes of a read, which the caller sends from where they are. The methods of
+//! [`Session`] choose what was agreed on; the functions write one message each.
+
+use std::ops::Deref;
+
+use crate::errno::Errno;
+use crate::export::Session;
+use crate::flags::{CommandFlags, State};
+use crate::limits::{MAX_EXTENTS, MAX_STRING};
+use crate::request::Request;
+use crate::wire::{SIMPLE_REPLY_MAGIC, STRUCTURED_REPLY_MAGIC, chunk};
+
+/// `NBD_REPLY_FLAG_DONE`.
+pub(crate) const DONE: u16 = 1;
+
+/// Whether a chunk ends its reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Chunk {
+    /// Others follow.
+    More,
+    /// It is the last.
+    Last,
+}
+
+/// A message, or what goes before its payload: at most 32 bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Head {
+    bytes: [u8; 32],
+    length: u8,
+}
+
+impl Head {
+    fn of(parts: &[&[u8]]) -> Head {
+        let mut head = Head { bytes: [0; 32], length: 0 };
+        for part in parts {
+            let from = usize::from(head.length);
+            head.bytes[from..from + part.len()].copy_from_slice(part);
+            head.length += part.len() as u8;
+        }
+        head
+    }
+
+    /// The start of a structured reply chunk with so much payload.
+    fn chunk(cookie: u64, kind: u16, length: u32, chunk: Chunk, start: &[u8]) -> Head {
+        let flags = if chunk == Chunk::Last { DONE } else { 0 };
+        Head::of(&[
+            &STRUCTURED_REPLY_MAGIC.to_be_bytes(),
+            &flags.to_be_bytes(),
+            &kind.to_be_bytes(),
+            &cookie.to_be_bytes(),
+            &length.to_be_bytes(),
+            start,
+        ])
+    }
+}
+
+impl Deref for Head {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.length)]
+    }
+}
+
+/// A simple reply. To a read that was done, the bytes follow.
+#[must_use]
+pub fn simple(cookie: u64, result: Result<(), Errno>) -> Head {
+    let error = result.err().map_or(0, Errno::code);
+    Head::of(&[&SIMPLE_REPLY_MAGIC.to_be_bytes(), &error.to_be_bytes(), &cookie.to_be_bytes()])
+}
+
+/// `NBD_REPLY_TYPE_NONE`: all was done.
+#[must_use]
+pub fn none(cookie: u64) -> Head {
+    Head::chunk(cookie, chunk::NONE, 0, Chunk::Last, &[])
+}
+
+/// `NBD_REPLY_TYPE_OFFSET_DATA`: `length` bytes follow, at most 2^32 - 9. The last chunk must not be able to fail any
+/// more.
+#[must_use]
+pub fn data(cookie: u64, offset: u64, length: u32, chunk: Chunk) -> Head {
+    Head::chunk(cookie, chunk::OFFSET_DATA, length + 8, chunk, &offset.to_be_bytes())
+}
+
+/// `NBD_REPLY_TYPE_OFFSET_HOLE`: `length` bytes are zero, and are not sent. Not in a read with `DF`, unless it is all.
+#[must_use]
+pub fn hole(cookie: u64, offset: u64, length: u32, chunk: Chunk) -> Head {
+    let mut place = [0; 12];
+    place[..8].copy_from_slice(&offset.to_be_bytes());
+    place[8..].copy_from_slice(&length.to_be_bytes());
+    Head::chunk(cookie, chunk::OFFSET_HOLE, 12, chunk, &place)
+}
+
+/// `NBD_REPLY_TYPE_ERROR`, or `NBD_REPLY_TYPE_ERROR_OFFSET` where it is known which byte failed. A message too long for
+/// the protocol is cut.
+pub fn error(cookie: u64, errno: Errno, message: &str, at: Option<u64>, chunk: Chunk, out: &mut Vec<u8>) {
+    let fits = (0..=message.len().min(MAX_STRING)).rev().find(|end| message.is_char_boundary(*end));
+    let message = &message[..fits.unwrap_or_default()];
+    let (kind, place) = match &at {
+        Some(offset) => (chunk::ERROR_OFFSET, &offset.to_be_bytes()[..]),
+        None => (chunk::ERROR, &[][..]),
+    };
+    let length = 6 + message.len() + place.len();
+    out.extend(&*Head::chunk(cookie, kind, length as u32, chunk, &errno.code().to_be_bytes()));
+    out.extend((message.len() as u16).to_be_bytes());
+    out.extend(message.as_bytes());
+    out.extend(place);
+}
+
+/// What is known of the next bytes of an export.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extent {
+    /// In bytes; a whole number of the export's least blocks, not zero.
+    pub length: u32,
+    /// Whether there is anything.
+    pub state: State,
+}
+
+impl Session {
+    /// A request without a payload in its answer was done.
+    #[must_use]
+    pub fn done(&self, cookie: u64) -> Head {
+        simple(cookie, Ok(()))
+    }
+
+    /// A read was done: as many bytes as were asked for follow. It is whole with them.
+    #[must_use]
+    pub fn data(&self, request: &Request) -> Head {
+        if self.structured {
+            data(request.cookie, request.offset, request.length, Chunk::Last)
+        } else {
+            simple(request.cookie, Ok(()))
+        }
+    }
+
+    /// A request was not done, and nothing was sent of it. `message` is for people, who see it if replies are
+    /// structured.
+    pub fn error(&self, cookie: u64, errno: Errno, message: &str, out: &mut Vec<u8>) {
+        if self.structured {
+            error(cookie, errno, message, None, Chunk::Last, out);
+        } else {
+            out.extend(&*simple(cookie, Err(errno)));
+        }
+    }
+
+    /// The answer to a block status: extents from its offset on, of which it takes as many as it needs, and of
+    /// `REQ_ONE` the first. Where nothing is known, there are data.
+    pub fn status(&self, request: &Request, extents: impl IntoIterator<Item = Extent>, out: &mut Vec<u8>) {
+        let one = request.flags.has(CommandFlags::REQ_ONE);
+        let start = out.len();
+        let mut left = request.length;
+        out.extend([0; 24]);
+        for extent in extents.into_iter().take(if one { 1 } else { MAX_EXTENTS }) {
+            if left == 0 {
+                break;
+            }
+            let length = extent.length.min(left);
+            left -= length;
+            out.extend(length.to_be_bytes());
+            out.extend(extent.state.0.to_be_bytes());
+        }
+        if left == request.length {
+            out.extend(left.to_be_bytes());
+            out.extend(State::default().0.to_be_bytes());
+        }
+        let length = (out.len() - start - 20) as u32;
+        let context = self.allocation.unwrap_or_default().to_be_bytes();
+        let head = Head::chunk(request.cookie, chunk::BLOCK_STATUS, length, Chunk::Last, &context);
+        out[start..start + head.len()].copy_from_slice(&head);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::export::{BlockSize, Export};
+    use crate::flags::Flags;
+    use crate::request::Command;
+
+    const COOKIE: u64 = 0x0102_0304_0506_0708;
+
+    fn session(structured: bool) -> Session {
+        let export = Export { size: 1 << 20, block: BlockSize::default(), ..Export::default() };
+        Session::new(0, &export, structured, Some(1))
+    }
+
+    fn request(command: Command, flags: CommandFlags) -> Request {
+        Request { command, flags, cookie: COOKIE, offset: 0x1000, length: 0x200 }
+    }
+
+    fn appended(write: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
+        let mut out = vec![9];
+        write(&mut out);
+        out.split_off(1)
+    }
+
+    #[test]
+    fn simple_replies_are_those_of_the_document() {
+        assert_eq!(*simple(COOKIE, Ok(())), *b"\x67\x44\x66\x98\0\0\0\0\x01\x02\x03\x04\x05\x06\x07\x08");
+        let failed = appended(|out| session(false).error(COOKIE, Errno::NoSpc, "full", out));
+        assert_eq!(failed, *b"\x67\x44\x66\x98\0\0\0\x1c\x01\x02\x03\x04\x05\x06\x07\x08");
+        let read = request(Command::Read, CommandFlags(0));
+        assert_eq!(session(false).data(&read), simple(COOKIE, Ok(())));
+        assert_eq!(session(true).done(COOKIE), simple(COOKIE, Ok(())));
+    }
+
+    #[test]
+    fn chunks_are_those_of_the_document() {
+        let chunk = |flags: u8, kind: [u8; 2], length: u8, payload: &[u8]| {
+            let head = [0x66, 0x8e, 0x33, 0xef, 0, flags, kind[0], kind[1], 1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 0, length];
+            [&head[..], payload].concat()
+        };
+        let read = request(Command::Read, CommandFlags(0));
+        let offset = [0, 0, 0, 0, 0, 0, 0x10, 0];
+        let whole = [0x66, 0x8e, 0x33, 0xef, 0, 1, 0, 1, 1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 2, 8];
+        assert_eq!(*session(true).data(&read), [&whole[..], &offset].concat());
+        assert_eq!(*data(COOKIE, 0x1000, 16, Chunk::More), chunk(0, [0, 1], 24, &offset));
+        assert_eq!(
+            *hole(COOKIE, 0x1000, 16, Chunk::More),
+            chunk(0, [0, 2], 12, &[&offset[..], &[0, 0, 0, 16]].concat())
+        );
+        assert_eq!(*none(COOKIE), chunk(1, [0, 0], 0, &[]));
+        let failed = appended(|out| session(true).error(COOKIE, Errno::Inval, "no", out));
+        assert_eq!(failed, chunk(1, [0x80, 1], 8, b"\0\0\0\x16\0\x02no"));
+        let failed = appended(|out| error(COOKIE, Errno::Io, "bad", Some(0x1000), Chunk::More, out));
+        assert_eq!(failed, chunk(0, [0x80, 2], 17, b"\0\0\0\x05\0\x03bad\0\0\0\0\0\0\x10\0"));
+    }
+
+    #[test]
+    fn a_message_is_cut_where_the_protocol_ends_it() {
+        let failed = appended(|out| error(COOKIE, Errno::Io, &"\u{fc}".repeat(3000), None, Chunk::Last, out));
+        assert_eq!(failed.len(), 20 + 6 + 4096);
+        let failed =
+            appended(|out| error(COOKIE, Errno::Io, &format!("a{}", "\u{fc}".repeat(3000)), None, Chunk::Last, out));
+        assert_eq!(failed.len(), 20 + 6 + 4095);
+    }
+
+    /// Context and extents of a status, after a header that says how long they are.
+    fn status(flags: CommandFlags, extents: &[(u32, State)]) -> Vec<u32> {
+        let extents = extents.iter().map(|(length, state)| Extent { length: *length, state: *state });
+        let out = appended(|out| session(true).status(&request(Command::BlockStatus, flags), extents, out));
+        let length = u32::from_be_bytes(out[16..20].try_into().unwrap()) as usize;
+        assert_eq!((&out[..8], out.len()), (&[0x66, 0x8e, 0x33, 0xef, 0, 1, 0, 5][..], 20 + length));
+        out[20..].chunks(4).map(|number| u32::from_be_bytes(number.try_into().unwrap())).collect()
+    }
+
+    #[test]
+    fn a_status_ends_where_it_was_asked_to() {
+        let (data, nothing) = (State::default(), State::HOLE.with(State::ZERO));
+        let extents = [(0x80, data), (0x100, nothing), (0x200, data), (0x200, nothing)];
+        assert_eq!(status(CommandFlags(0), &extents), [1, 0x80, 0, 0x100, 3, 0x80, 0]);
+        assert_eq!(status(CommandFlags::REQ_ONE, &extents), [1, 0x80, 0]);
+        assert_eq!(status(CommandFlags::REQ_ONE, &[(0x4000, nothing)]), [1, 0x200, 3]);
+        assert_eq!(status(CommandFlags(0), &[]), [1, 0x200, 0], "where nothing is known there are data");
+        assert_eq!(status(CommandFlags(0), &[(1, data); 2000]).len(), 1 + 2 * 0x200);
+    }
+
+    #[test]
+    fn what_needs_structured_replies_is_offered_with_them() {
+        let export = Export { flags: Flags::SEND_DF.with(Flags::ROTATIONAL), ..Export::default() };
+        assert_eq!(Session::new(0, &export, false, None).flags.0, 0b1_0001);
+        assert_eq!(Session::new(0, &export, true, None).flags.0, 0b1001_0001);
+    }
+}

@@ -1,0 +1,108 @@
+//! A peer that sends anything, to a server and to a client. Also what is fuzzed.
+
+use nbd::limits::{MAX_DRAINED_BYTES, MAX_LISTED, MAX_OPTION_BYTES, REQUEST_BYTES};
+use nbd::{Command, Errno, Export, Flags, Handshake, Refused, Session, Step, Uri, client};
+
+/// What one message may be answered with, where exports are few.
+const MOST_AT_ONCE: usize = 4096;
+
+/// Gives the bytes to whoever reads bytes of a peer: nobody panics, and nobody asks for more than they should.
+pub fn meet(exports: &[Export], bytes: &[u8], piece: usize) {
+    server(exports, bytes, piece.max(1));
+    read_requests(sessions(exports), bytes);
+    for wish in [client::Wish::List, client::Wish::Go("x".into())] {
+        lead(wish, bytes, piece.max(1));
+    }
+    read_replies(bytes);
+    let text = String::from_utf8_lossy(bytes);
+    if let Ok(uri) = text.parse::<Uri>() {
+        assert_eq!(uri.to_string().parse(), Ok(uri));
+    }
+}
+
+/// A handshake, and the requests that may follow it.
+fn server(exports: &[Export], bytes: &[u8], piece: usize) {
+    let mut out = Vec::new();
+    let mut server = Handshake::new(exports, &mut out);
+    let mut after = Vec::new();
+    let mut last = Step::More;
+    for mut piece in bytes.chunks(piece) {
+        while !piece.is_empty() && last == Step::More {
+            out.clear();
+            last = server.feed(&mut piece, &mut out);
+            assert!(out.len() <= MOST_AT_ONCE, "{} bytes for one option", out.len());
+        }
+        after.extend(piece);
+    }
+    if let Step::Ready(session) = last {
+        assert!(session.export < exports.len());
+        read_requests([session], &after);
+    }
+}
+
+fn sessions(exports: &[Export]) -> impl Iterator<Item = Session> {
+    exports.iter().map(|export| Session {
+        export: 0,
+        size: export.size,
+        block: export.block,
+        flags: export.flags,
+        structured: export.flags.has(Flags::SEND_DF),
+        allocation: Some(1),
+    })
+}
+
+fn read_requests(sessions: impl IntoIterator<Item = Session>, bytes: &[u8]) {
+    for session in sessions {
+        let (headers, _) = bytes.as_chunks::<REQUEST_BYTES>();
+        for header in headers {
+            match session.request(header) {
+                Ok(request) => {
+                    assert_eq!(request.encode(), *header);
+                    let none = matches!(request.command, Command::Disc | Command::Flush);
+                    let end = request.offset.checked_add(request.length.into());
+                    assert!(none || end.is_some_and(|end| end <= session.size));
+                    assert!(none || request.offset.is_multiple_of(session.block.minimum.into()));
+                    assert!(request.payload() <= session.block.maximum);
+                    answered(&session, request.cookie);
+                }
+                Err(Refused::Error { payload, cookie, .. }) => {
+                    assert!(payload <= session.block.maximum.max(MAX_DRAINED_BYTES));
+                    answered(&session, cookie);
+                }
+                Err(Refused::Close(closed)) => assert!(!closed.to_string().is_empty()),
+            }
+        }
+    }
+}
+
+/// An error as a server sends it is one to a client.
+fn answered(session: &Session, cookie: u64) {
+    let mut out = Vec::new();
+    session.error(cookie, Errno::Io, "lost", &mut out);
+    let read = client::reply(&mut &out[..]).expect("what we write is right").expect("and whole");
+    assert_eq!((read.cookie, matches!(read.body, client::Body::Failed { error: Errno::Io, .. })), (cookie, true));
+}
+
+fn lead(wish: client::Wish, bytes: &[u8], piece: usize) {
+    let mut client = client::Handshake::new(wish);
+    let mut out = Vec::new();
+    for mut piece in bytes.chunks(piece) {
+        out.clear();
+        match client.feed(&mut piece, &mut out) {
+            Ok(client::Step::More) => assert!(piece.is_empty()),
+            Ok(client::Step::Listed(found)) => return assert!(found.len() <= MAX_LISTED),
+            Ok(client::Step::Ready(session)) => return read_requests([session], bytes),
+            Err(broken) => return assert!(!broken.to_string().is_empty()),
+        }
+        assert!(out.len() <= MAX_OPTION_BYTES as usize);
+    }
+}
+
+fn read_replies(mut bytes: &[u8]) {
+    while let Ok(Some(reply)) = client::reply(&mut bytes) {
+        if let client::Body::Data { length, .. } = reply.body {
+            let Some(rest) = bytes.get(length as usize..) else { return };
+            bytes = rest;
+        }
+    }
+}

@@ -1,0 +1,359 @@
+//! Preemption by whole schedules, the queue included: of the request whose turn it is and the best few that wait, in which
+//! order would all of them together yield the most?
+//!
+//! Eq. 5 (Preemptive RAID scheduling, Section 3.3.2) weighs two requests by themselves; here each order of a few is served in
+//! thought, by what the predictor believes, and each request in it is worth what it is worth when it ends. What one order
+//! takes longer than another is paid for at a price: it keeps the arm from those who always have something for it. An order is
+//! found by a beam search; of orders of the same requests that end with the same one only the best is kept. The order of the
+//! policy is left only for requests that are worth more the other way round: how to save time the policy knows.
+
+use crate::core::Core;
+use crate::plan::{PreemptAt, Preemption};
+use crate::policy::pace;
+use crate::predict::Predictor;
+use crate::value::Worth;
+use crate::{Job, JobId};
+use block::{Extent, Op, Qos, Span, Time};
+
+/// Waiting requests of a schedule at most: those of the greatest average yields.
+const FEW: usize = 6;
+/// Schedules of one length that are kept.
+const BEAM: usize = 8;
+/// By so much longer a request may take than is foretold.
+const LONGER: f64 = 1.75;
+/// Sums of the same in another order differ by less.
+const ROUNDING: f64 = 1e-9;
+
+/// A request of the schedules.
+#[derive(Clone, Copy)]
+struct Candidate<P: Predictor> {
+    id: JobId,
+    op: Op,
+    rest: Extent,
+    spot: P::Spot,
+    key: u64,
+    mark: P::Mark,
+    /// What its transfer takes, ns.
+    transfer: f64,
+    worth: Worth,
+    /// What it was worth when it came.
+    fresh: f64,
+    qos: Qos,
+    arrived: Time,
+    /// Whether it may go before the one whose turn it is.
+    preempts: bool,
+    /// Where it is dropped when it is worth nothing any more: what a nanosecond of the arm is worth to others.
+    price: Option<f64>,
+}
+
+/// Requests in an order, as far as it is settled.
+#[derive(Clone, Copy)]
+struct Schedule<H> {
+    /// Where the head is before the last, and whether that one is served.
+    head: H,
+    serves: bool,
+    /// When it ends, ns from now, and what the requests have yielded by then.
+    ends: f64,
+    earned: f64,
+    /// That, less the price of the time, and the most that may come of the rest.
+    promise: f64,
+    first: usize,
+    last: usize,
+    /// Which requests, a bit each.
+    taken: u32,
+    /// What is left of the transfer of the one whose turn it was, ns.
+    left: f64,
+}
+
+/// What so happened long ago counts little.
+const MEMORY: Span = Span(5_000_000_000);
+
+/// What a class has asked for: reads or writes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Demand {
+    outstanding: u32,
+    /// Of the last seconds, the share in which something of it was outstanding.
+    share: f64,
+    /// What the last of its requests yields a nanosecond, if it makes good use of the arm.
+    average: f64,
+}
+
+impl Demand {
+    /// Time goes on: so much of what is remembered.
+    fn passed(&mut self, part: f64) {
+        self.share += part * (f64::from(u8::from(self.outstanding > 0)) - self.share);
+    }
+
+    /// What time is worth to it: all that it yields in it where it always has something to ask for, else much less.
+    fn price(&self) -> f64 {
+        let often = self.share * self.share;
+        often * often * self.average
+    }
+}
+
+/// What is known and kept from one decision to the next.
+pub(crate) struct Foresight<P: Predictor> {
+    /// By class, of reads and of writes.
+    demands: Vec<[Demand; 2]>,
+    /// Since when, and until when that is known.
+    from: Option<Time>,
+    until: Time,
+    few: Vec<JobId>,
+    set: Vec<Candidate<P>>,
+    schedules: Vec<Schedule<P::Head>>,
+    longer: Vec<Schedule<P::Head>>,
+}
+
+impl<P: Predictor> Default for Foresight<P> {
+    fn default() -> Foresight<P> {
+        Foresight {
+            demands: Vec::new(),
+            from: None,
+            until: Time::ZERO,
+            few: Vec::new(),
+            set: Vec::new(),
+            schedules: Vec::new(),
+            longer: Vec::new(),
+        }
+    }
+}
+
+/// What schedules are valued by. The first candidate is the one whose turn it is.
+struct Scene<'a, P: Predictor> {
+    belief: &'a P,
+    now: Time,
+    /// Ticks a nanosecond.
+    pace: f64,
+    /// What a nanosecond of the arm is worth.
+    price: f64,
+    set: &'a [Candidate<P>],
+    /// Whether the first is being transferred, and goes on until another's seek is due.
+    moving: bool,
+    goes_on: bool,
+}
+
+impl<P: Predictor> Scene<'_, P> {
+    /// What a request is worth that is to end so long from now. Others may come before, and what is foretold be wrong: half of
+    /// them take longer.
+    fn worth(&self, of: &Candidate<P>, ends: f64) -> f64 {
+        let left = |ends: f64| of.worth.left(&of.qos, of.arrived, self.now + Span(ends as u64));
+        of.fresh * (left(ends) + left(LONGER * ends)) / 2.0
+    }
+
+    /// Where the head is after a schedule.
+    fn after(&self, schedule: &Schedule<P::Head>) -> P::Head {
+        let it = &self.set[schedule.last];
+        match schedule.serves {
+            true => self.belief.after(&schedule.head, it.rest, it.spot, it.op.writes()).0,
+            false => schedule.head,
+        }
+    }
+
+    /// The schedule, after which the head is there, and then one request more.
+    fn then(&self, schedule: &Schedule<P::Head>, head: P::Head, next: usize) -> Schedule<P::Head> {
+        let it = &self.set[next];
+        let begins = schedule.taken == 0;
+        let writes = it.op.writes();
+        let there = match begins && next == 0 && self.moving {
+            true => 0.0,
+            false => self.belief.cost(&head, it.key, it.mark, writes) as f64 / self.pace,
+        };
+        let ends = schedule.ends + there + if next == 0 { schedule.left } else { it.transfer };
+        let earns = self.worth(it, ends);
+        let first = if begins { next } else { schedule.first };
+        // Some are better let go.
+        let serves = it.price.is_none_or(|price| earns > price * (ends - schedule.ends));
+        let mut longer = Schedule { head, serves, first, last: next, taken: schedule.taken | 1 << next, ..*schedule };
+        if serves {
+            (longer.ends, longer.earned) = (ends, schedule.earned + earns);
+            if begins && next != 0 && self.goes_on {
+                let way = self.belief.approach(self.now, it.rest, it.spot, writes);
+                longer.left -= way.map_or(0.0, |way| way.wait.0 as f64).min(longer.left);
+            }
+        }
+        longer.promise = longer.earned - self.price * longer.ends + self.hope(&longer);
+        longer
+    }
+
+    /// What the requests that are left may come to: each of them as if it were the next, and reached at once.
+    fn hope(&self, schedule: &Schedule<P::Head>) -> f64 {
+        let left = self.set.iter().enumerate().filter(|(i, _)| schedule.taken & 1 << i == 0);
+        left.map(|(i, it)| {
+            let takes = if i == 0 { schedule.left } else { it.transfer };
+            let earns = self.worth(it, schedule.ends + takes);
+            if it.price.is_some_and(|price| earns <= price * takes) { 0.0 } else { earns - self.price * takes }
+        })
+        .sum()
+    }
+
+    /// The best schedule of all requests that begins with one of those allowed, if any is.
+    fn best(
+        &self,
+        begins: impl Fn(usize) -> bool,
+        now: &mut Vec<Schedule<P::Head>>,
+        longer: &mut Vec<Schedule<P::Head>>,
+    ) -> Option<Schedule<P::Head>> {
+        let head = self.belief.head(self.now).0;
+        let left = self.set.first()?.transfer;
+        let none =
+            Schedule { head, serves: false, ends: 0.0, earned: 0.0, promise: 0.0, first: 0, last: 0, taken: 0, left };
+        now.clear();
+        let firsts = (0..self.set.len()).filter(|i| begins(*i)).map(|i| self.then(&none, head, i));
+        // What is better let go does not go before another.
+        firsts.filter(|first| first.first == 0 || first.serves).for_each(|first| keep(now, first));
+        for _ in 1..self.set.len() {
+            longer.clear();
+            for schedule in now.iter() {
+                let head = self.after(schedule);
+                for next in (0..self.set.len()).filter(|i| schedule.taken & 1 << i == 0) {
+                    keep(longer, self.then(schedule, head, next));
+                }
+            }
+            std::mem::swap(now, longer);
+        }
+        now.first().copied()
+    }
+}
+
+/// Keeps a schedule if it is one of the most promising, best first; of equals the earlier found.
+fn keep<H>(schedules: &mut Vec<Schedule<H>>, schedule: Schedule<H>) {
+    let same = |kept: &Schedule<H>| kept.last == schedule.last && kept.taken == schedule.taken;
+    if let Some(i) = schedules.iter().position(same) {
+        if schedules[i].promise >= schedule.promise {
+            return;
+        }
+        schedules.remove(i);
+    }
+    let at = schedules.partition_point(|kept| kept.promise >= schedule.promise);
+    if at < BEAM {
+        schedules.truncate(BEAM - 1);
+        schedules.insert(at, schedule);
+    }
+}
+
+/// What a nanosecond of the arm is worth to classes, where what a write is worth counts so many times.
+fn price<'a>(demands: impl Iterator<Item = &'a [Demand; 2]>, weight: f64) -> f64 {
+    demands.map(|[reads, writes]| reads.price().max(weight * writes.price())).fold(0.0, f64::max)
+}
+
+impl<P: Predictor> Foresight<P> {
+    fn demand(&mut self, class: u8, writes: bool) -> &mut Demand {
+        let class = usize::from(class);
+        if self.demands.len() <= class {
+            self.demands.resize(class + 1, [Demand::default(); 2]);
+        }
+        &mut self.demands[class][usize::from(writes)]
+    }
+
+    /// Time goes on.
+    pub(crate) fn passed(&mut self, now: Time) {
+        let known = now.since(*self.from.get_or_insert(now)).0.clamp(1, MEMORY.0);
+        let part = (now.since(self.until).0 as f64 / known as f64).min(1.0);
+        self.demands.iter_mut().flatten().for_each(|demand| demand.passed(part));
+        self.until = now;
+    }
+
+    /// A job has come, which yields so much a nanosecond.
+    pub(crate) fn came(&mut self, job: &Job<P::Spot>, average: f64) {
+        let demand = self.demand(job.qos.class, job.op.writes());
+        demand.average = average;
+        demand.outstanding += 1;
+    }
+
+    /// A job is gone.
+    pub(crate) fn went(&mut self, job: &Job<P::Spot>) {
+        self.demand(job.qos.class, job.op.writes()).outstanding -= 1;
+    }
+}
+
+impl<P: Predictor> Core<P> {
+    /// The waiting request that is to go before the one whose turn it is, which is no longer held by the queue; that one may be
+    /// moving already.
+    pub(crate) fn foreseen(&mut self, now: Time, first: JobId, moving: bool) -> Option<JobId> {
+        let mut foresight = self.foresight.take()?;
+        let goes = self.foresee(&mut foresight, now, first, moving);
+        self.foresight = Some(foresight);
+        goes
+    }
+
+    fn foresee(&mut self, foresight: &mut Foresight<P>, now: Time, first: JobId, moving: bool) -> Option<JobId> {
+        let Foresight { demands, few, set, schedules, longer, .. } = foresight;
+        few.clear();
+        few.push(first);
+        self.queue.best(FEW, now, &self.jobs, &self.belief, few);
+        if few.len() < 2 || !self.rules.class(self.jobs.get(first)?.qos.class).preemptible {
+            return None;
+        }
+        set.clear();
+        set.extend(few.iter().filter_map(|id| self.candidate(*id, demands)));
+        let price = price(demands.iter(), self.weight);
+        let goes_on = moving && self.rules.preempt_at == PreemptAt::Jit && set.first()?.op == Op::Read;
+        let pace = pace(&self.belief);
+        let scene = Scene { belief: &self.belief, now, pace, price, set, moving, goes_on };
+        let other = scene.best(|i| i > 0 && scene.set[i].preempts, schedules, longer)?;
+        let stays = scene.best(|i| i == 0, schedules, longer)?;
+        let more = (self.rules.hysteresis - 1.0) * stays.earned;
+        let yields = other.earned > stays.earned * (1.0 + ROUNDING);
+        (yields && other.promise > stays.promise + more).then(|| set[other.first].id)
+    }
+
+    /// A job has come.
+    pub(crate) fn asked(&mut self, job: &Job<P::Spot>) {
+        let average = self.foresight.as_ref().map(|_| self.average(job));
+        if let (Some(foresight), Some(average)) = (&mut self.foresight, average) {
+            foresight.came(job, average);
+        }
+    }
+
+    /// A job is gone.
+    pub(crate) fn left(&mut self, job: &Job<P::Spot>) {
+        if let Some(foresight) = self.foresight.as_mut().filter(|_| job.op != Op::Flush) {
+            foresight.went(job);
+        }
+    }
+
+    /// What a job yields a nanosecond when all of it is done at once. Positioning takes about a revolution.
+    fn average(&self, job: &Job<P::Spot>) -> f64 {
+        let turn = Some(self.belief.turn()).filter(|turn| *turn != Span(u64::MAX)).unwrap_or_default();
+        let takes = turn + self.belief.transfer(job.at, job.spot);
+        self.rules.class(job.qos.class).worth.fresh(job.at.blocks) / takes.0.max(1) as f64
+    }
+
+    fn candidate(&self, id: JobId, demands: &[[Demand; 2]]) -> Option<Candidate<P>> {
+        let job = self.jobs.get(id)?;
+        let rule = self.rules.class(job.qos.class);
+        let weight = if job.op.writes() { self.weight } else { 1.0 };
+        let others = demands.iter().enumerate().filter(|(class, _)| *class != usize::from(job.qos.class));
+        let others = price(others.map(|(_, demand)| demand), self.weight);
+        Some(Candidate {
+            id,
+            op: job.op,
+            rest: job.rest(),
+            spot: job.spot,
+            key: self.belief.key(job.spot),
+            mark: self.belief.mark(job.spot),
+            transfer: self.belief.transfer(job.rest(), job.spot).0 as f64,
+            worth: rule.worth,
+            fresh: weight * rule.worth.fresh(job.at.blocks),
+            qos: job.qos,
+            arrived: job.arrived,
+            preempts: rule.preempts,
+            price: self.deadline(job).map(|_| others),
+        })
+    }
+
+    /// The request to serve when the turn is another's: that one, or one that is to go before it.
+    pub(crate) fn before(&mut self, now: Time, id: JobId) -> JobId {
+        if self.rules.preemption != Preemption::Lookahead {
+            return id;
+        }
+        let Some(other) = self.foreseen(now, id, false) else { return id };
+        let (Some(job), Some(first)) = (self.jobs.get(id).copied(), self.jobs.get(other).copied()) else { return id };
+        self.queue.add(&self.rules, id, &job, &self.belief);
+        self.queue.remove(&self.rules, other, &first, &self.belief);
+        other
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,99 @@
+//! A world of drives without noise, and requests at their times.
+
+use block::{DiskId, Ending, Place, Request, RequestId, Span, Time};
+use disk::{Sheet, Truth};
+use drive::Drive;
+use sched::{Action, Input, Scheduler, World, run};
+
+/// When a request is submitted.
+#[derive(Clone, Copy)]
+pub enum When {
+    At(Time),
+    /// When the last one has ended.
+    Then,
+}
+
+/// The world, and what came of it.
+pub struct Script {
+    drives: Vec<Drive>,
+    /// For which request the command in each drive is.
+    flying: Vec<RequestId>,
+    requests: Vec<(When, Request)>,
+    submitted: usize,
+    now: Time,
+    ended: Vec<Option<Time>>,
+    /// How long the arm waited for the first block of each.
+    waits: Vec<Option<Span>>,
+    /// Blocks that each drive was asked for.
+    pub asked: Vec<u64>,
+}
+
+impl Script {
+    /// Plays it on drives of this sheet, each with a phase of its own.
+    pub fn play(core: &mut impl Scheduler, sheet: &Sheet, drives: u64, requests: Vec<(When, Request)>) -> Script {
+        let drives: Vec<Drive> = (0..drives).map(|i| Drive::new(sheet, &Truth::default(), 7 + i)).collect();
+        let mut script = Script {
+            flying: vec![RequestId(0); drives.len()],
+            asked: vec![0; drives.len()],
+            ended: vec![None; requests.len()],
+            waits: vec![None; requests.len()],
+            drives,
+            requests,
+            submitted: 0,
+            now: Time::ZERO,
+        };
+        run(core, &mut script);
+        script
+    }
+
+    /// When each request ended.
+    pub fn ended(&self) -> Vec<Time> {
+        self.ended.iter().map(|ended| ended.expect("it ended")).collect()
+    }
+
+    /// How long the arm waited for the first block of each.
+    pub fn waits(&self) -> Vec<Span> {
+        self.waits.iter().map(|wait| wait.expect("it was served")).collect()
+    }
+}
+
+impl World for Script {
+    fn next(&mut self, wake: Option<Time>, _: u32) -> Option<(Time, Input)> {
+        let due = self.requests.get(self.submitted).and_then(|(when, _)| match when {
+            When::At(time) => Some(*time),
+            When::Then => self.ended[..self.submitted].iter().all(Option::is_some).then_some(self.now),
+        });
+        let done = self.drives.iter().enumerate().filter_map(|(disk, drive)| Some((drive.next()?, disk))).min();
+        let wake = wake.map(|wake| wake.max(self.now));
+        self.now = [done.map(|(at, _)| at), due, wake].into_iter().flatten().min()?;
+        if let Some((_, disk)) = done.filter(|(at, _)| *at == self.now) {
+            let (now, tag, outcome, parts) = self.drives[disk].finish();
+            self.waits[self.flying[disk].0 as usize].get_or_insert(parts.rotation);
+            return Some((now, Input::Done(DiskId(disk as u16), tag, now, outcome)));
+        }
+        if due == Some(self.now) {
+            self.submitted += 1;
+            return Some((self.now, Input::Submit(self.requests[self.submitted - 1].1)));
+        }
+        Some((self.now, Input::Wake))
+    }
+
+    fn act(&mut self, now: Time, action: Action) {
+        match action {
+            Action::Issue(disk, tag, command) => {
+                let disk = usize::from(disk.0);
+                let Place::Request(id, _) = command.place else { panic!("{command:?}") };
+                self.flying[disk] = id;
+                if command.verb.transfers() {
+                    self.asked[disk] += u64::from(command.at.blocks);
+                }
+                self.drives[disk].issue(now, tag, command);
+            }
+            Action::Finish(id, how) => {
+                assert_eq!(how, Ending::Finished);
+                self.ended[id.0 as usize] = Some(now);
+            }
+            Action::Begin(_) | Action::Copy { .. } | Action::Xor { .. } => {}
+        }
+    }
+}
