@@ -11,9 +11,9 @@ pub trait Device {
     /// The time now.
     fn now(&self) -> Time;
 
-    /// Gives it a command, now. The caller guarantees that fewer than `caps().depth` are in it, and that no other in it has
-    /// this tag.
-    fn issue(&mut self, tag: Tag, command: Command);
+    /// Gives it a command, now; when that was. The caller guarantees that fewer than `caps().depth` are in it, and that no other
+    /// in it has this tag.
+    fn issue(&mut self, tag: Tag, command: Command) -> Time;
 
     /// The next command to come back, and when it did; nothing when `until` is reached first. Afterwards it is that time.
     fn next(&mut self, until: Time) -> Option<(Time, Tag, Outcome)>;
@@ -28,8 +28,8 @@ impl<D: Device + ?Sized> Device for &mut D {
         (**self).now()
     }
 
-    fn issue(&mut self, tag: Tag, command: Command) {
-        (**self).issue(tag, command);
+    fn issue(&mut self, tag: Tag, command: Command) -> Time {
+        (**self).issue(tag, command)
     }
 
     fn next(&mut self, until: Time) -> Option<(Time, Tag, Outcome)> {

@@ -1,5 +1,6 @@
 //! Where the time of a system's processors went, and what came of its requests.
 
+use crate::process::Times;
 use block::{Span, Time};
 use load::results;
 
@@ -44,6 +45,8 @@ pub struct Account {
     pub cache_hits: u64,
     /// Pages read ahead that nobody used before they were given up.
     pub useless: u64,
+    /// Its processes by name, in the order in which they were created; known at the end.
+    pub processes: Vec<(String, Times)>,
 }
 
 impl Account {
@@ -75,7 +78,19 @@ impl Account {
             cache_hits: self.cache_hits as f64,
             useless_read_ahead: self.useless as f64,
             last_io_ms: Span(self.last_io.0).as_ms(),
+            processes: self.processes.iter().map(process).collect(),
             ..results::System::default()
         }
+    }
+}
+
+fn process((name, times): &(String, Times)) -> results::Process {
+    results::Process {
+        name: name.clone(),
+        running_ms: times.running.as_ms(),
+        ready_ms: times.ready.as_ms(),
+        blocked_ms: times.blocked.as_ms(),
+        waits: times.waits as f64,
+        ended_ms: times.ended.map(|ended| Span(ended.0).as_ms()),
     }
 }

@@ -28,7 +28,7 @@ impl System {
         };
         match step {
             Step::Compute(span) => Turn::Takes(self.scaled(span)),
-            Step::Read { page, ahead } => match self.read(page, ahead, now, again) {
+            Step::Read { page, ahead } => match self.read(pid, page, ahead, now, again) {
                 Some(slot) => self.wait(pid, slot, Step::Read { page, ahead }, now),
                 None => Turn::Done,
             },
@@ -37,14 +37,15 @@ impl System {
                 None => Turn::Done,
             },
             Step::Ask { key, op, at, criticality } => {
-                let slot = self.ask(op, at, criticality, Purpose::Direct, now);
+                let slot = self.ask(Some(pid), op, at, criticality, Purpose::Direct, now);
                 if let (Some((key, awaited)), Some(asked)) = (key, self.requests.get(slot)) {
                     asked.awaited = awaited;
                     self.named.insert(key, slot);
+                    self.is_there(key, slot, now);
                 }
                 Turn::Done
             }
-            Step::Await { key } => self.await_named(pid, key, now),
+            Step::Await { key, blocks } => self.await_named(pid, key, blocks, now),
             Step::Flush { parts } => {
                 for frame in self.cache.sweep(parts) {
                     self.write_out(frame, Criticality::Noncritical, now);
@@ -52,11 +53,12 @@ impl System {
                 Turn::Done
             }
             Step::Pause { span } => Turn::Leaves(Standing::Until(now + span)),
-            Step::Sleep { channel } => match self.signals.get_mut(&channel).filter(|signals| **signals > 0) {
+            Step::Sleep { channel, blocks } => match self.signals.get_mut(&channel).filter(|signals| **signals > 0) {
                 Some(signals) => {
                     *signals -= 1;
                     Turn::Done
                 }
+                None if blocks => Turn::Leaves(Standing::ForTold(channel)),
                 None => Turn::Leaves(Standing::On(channel)),
             },
             Step::Wakeup { channel } => {
@@ -76,7 +78,7 @@ impl System {
         self.process(pid).step = Some(step);
         match slot {
             Some(slot) => {
-                self.raise_to_critical(slot);
+                self.raise_to_critical(slot, now);
                 Turn::Leaves(Standing::ForRequest(slot))
             }
             // Every frame is being read: there will be one.
@@ -86,38 +88,38 @@ impl System {
 
     /// Reads a page through the cache; what has to end before, if it is not there.
     #[expect(clippy::option_option, reason = "nothing to wait for; nothing known to wait for")]
-    fn read(&mut self, page: u64, ahead: Option<u64>, now: Time, again: bool) -> Option<Option<u32>> {
+    fn read(&mut self, pid: Pid, page: u64, ahead: Option<u64>, now: Time, again: bool) -> Option<Option<u32>> {
         if let Some(frame) = self.cache.find(page) {
             let content = self.cache.frame(frame).content;
             let asked = self.cache.frame(frame).ahead.take();
             let waits = matches!(content, Content::Reading(_));
             if let Some(asked) = asked {
-                self.limit(now.since(asked), !waits);
+                self.limit(pid, now.since(asked), !waits);
             }
             if let Content::Reading(slot) = content {
                 return Some(Some(slot));
             }
             self.account.cache_hits += u64::from(!again);
             self.cache.set(frame, content);
-            self.read_ahead(ahead, now);
+            self.read_ahead(pid, ahead, now);
             return None;
         }
         let found = match self.find_room(now) {
             Ok(frame) => frame,
             Err(slot) => return Some(slot),
         };
-        let slot = self.ask(Op::Read, extent(page), Criticality::Critical, Purpose::Frame(found), now);
+        let slot = self.ask(None, Op::Read, extent(page), Criticality::Critical, Purpose::Frame(found), now);
         self.cache.assign(found, page, Content::Reading(slot));
-        self.read_ahead(ahead, now);
+        self.read_ahead(pid, ahead, now);
         Some(Some(slot))
     }
 
     /// Has a page read that is not there, if there is a clean frame for it.
-    fn read_ahead(&mut self, ahead: Option<u64>, now: Time) {
+    fn read_ahead(&mut self, pid: Pid, ahead: Option<u64>, now: Time) {
         let Some(page) = ahead.filter(|page| self.cache.find(*page).is_none()) else { return };
         let Room::Frame(frame, useless) = self.cache.room() else { return };
         self.given_up(useless);
-        let slot = self.ask(Op::Read, extent(page), Criticality::Limited, Purpose::Frame(frame), now);
+        let slot = self.ask(Some(pid), Op::Read, extent(page), Criticality::Limited, Purpose::Frame(frame), now);
         self.cache.assign(frame, page, Content::Reading(slot));
         self.cache.frame(frame).ahead = Some(now);
     }
@@ -166,19 +168,40 @@ impl System {
 
     fn write_out(&mut self, frame: u32, criticality: Criticality, now: Time) -> u32 {
         let page = self.cache.frame(frame).page.unwrap_or(0);
-        let slot = self.ask(Op::Write { fua: false }, extent(page), criticality, Purpose::Frame(frame), now);
+        let slot = self.ask(None, Op::Write { fua: false }, extent(page), criticality, Purpose::Frame(frame), now);
         self.cache.becomes(frame, Content::Writing(slot, false));
         slot
     }
 
-    fn await_named(&mut self, pid: Pid, key: u32, now: Time) -> Turn {
-        let Some(slot) = self.named.get(&key).copied() else { return Turn::Done };
+    /// What some wait for by name was asked for.
+    fn is_there(&mut self, key: u32, slot: u32, now: Time) {
+        for pid in (0..self.processes.len() as u32).map(Pid) {
+            if self.process(pid).standing == Standing::ForName(key) {
+                let blocks = matches!(self.process(pid).step, Some(Step::Await { blocks: true, .. }));
+                self.stands(pid, if blocks { Standing::ForRequest(slot) } else { Standing::Watching(slot) });
+                if blocks {
+                    self.raise_to_critical(slot, now);
+                }
+            }
+        }
+    }
+
+    fn await_named(&mut self, pid: Pid, key: u32, blocks: bool, now: Time) -> Turn {
+        let step = Step::Await { key, blocks };
+        let Some(slot) = self.named.get(&key).copied() else {
+            self.process(pid).step = Some(step);
+            return Turn::Leaves(Standing::ForName(key));
+        };
         let Some(asked) = self.requests.get(slot).map(|asked| *asked) else { return Turn::Done };
-        if asked.criticality == Criticality::Limited {
-            self.limit(now.since(asked.arrived), asked.seen);
+        if blocks && asked.criticality == Criticality::Limited {
+            self.limit(pid, now.since(asked.arrived), asked.seen);
         }
         if !asked.seen {
-            return self.wait(pid, Some(slot), Step::Await { key }, now);
+            if blocks {
+                return self.wait(pid, Some(slot), step, now);
+            }
+            self.process(pid).step = Some(step);
+            return Turn::Leaves(Standing::Watching(slot));
         }
         let left = asked.awaited - 1;
         if let Some(asked) = self.requests.get(slot) {
@@ -192,14 +215,23 @@ impl System {
     }
 
     /// A time limit came to be known.
-    fn limit(&mut self, limit: Span, in_time: bool) {
+    fn limit(&mut self, pid: Pid, limit: Span, in_time: bool) {
+        self.foresight.needed(pid, limit);
         self.account.limits += 1;
         self.account.limits_sum += limit;
         self.account.in_time += u64::from(in_time);
     }
 
-    /// Makes a request.
-    fn ask(&mut self, op: Op, at: Extent, criticality: Criticality, purpose: Purpose, now: Time) -> u32 {
+    /// Makes a request, of a process that will need it if it is a limited one.
+    fn ask(
+        &mut self,
+        pid: Option<Pid>,
+        op: Op,
+        at: Extent,
+        criticality: Criticality,
+        purpose: Purpose,
+        now: Time,
+    ) -> u32 {
         let counted = match criticality {
             Criticality::Critical => &mut self.account.critical,
             Criticality::Limited => &mut self.account.limited,
@@ -212,22 +244,37 @@ impl System {
             issued_as: criticality,
             criticality,
             arrived: now,
+            critical_since: if criticality == Criticality::Critical { now } else { Time::NEVER },
             began: Time::NEVER,
             external: 0,
+            ended: false,
             seen: false,
             awaited: 0,
         });
+        if let Some(pid) = pid.filter(|_| self.plan.foresees && criticality == Criticality::Limited) {
+            self.foresight.asked(pid, slot, now);
+        }
         let qos = self.classes.qos(criticality);
         self.outbox.push_back(Input::Submit(Request { id: id(slot), op, at, qos }));
         self.note(Kind::Request(id(slot)));
         slot
     }
 
-    /// Somebody waits for a request now.
-    fn raise_to_critical(&mut self, slot: u32) {
+    /// Limited requests that will be needed soon are critical.
+    pub(crate) fn foresee(&mut self, now: Time) {
+        while let Some((slot, arrived)) = self.foresight.pop(now) {
+            let open = self.requests.get(slot).is_some_and(|asked| asked.arrived == arrived && !asked.ended);
+            if open {
+                self.raise_to_critical(slot, now);
+            }
+        }
+    }
+
+    /// Somebody waits for a request now, or will soon.
+    fn raise_to_critical(&mut self, slot: u32, now: Time) {
         let Some(asked) = self.requests.get(slot) else { return };
         if asked.criticality < Criticality::Critical {
-            asked.criticality = Criticality::Critical;
+            (asked.criticality, asked.critical_since) = (Criticality::Critical, now);
             self.account.raised += 1;
             let qos = self.classes.qos(Criticality::Critical);
             self.outbox.push_back(Input::Amend(id(slot), Change::Qos(qos)));
@@ -235,7 +282,8 @@ impl System {
     }
 
     fn wake(&mut self, channel: u32) {
-        let asleep = self.processes.iter().position(|process| process.standing == Standing::On(channel));
+        let sleeps = |standing| matches!(standing, Standing::On(of) | Standing::ForTold(of) if of == channel);
+        let asleep = self.processes.iter().position(|process| sleeps(process.standing));
         match asleep {
             Some(pid) => self.enable(Pid(pid as u32)),
             None => *self.signals.entry(channel).or_default() += 1,

@@ -10,6 +10,7 @@ mod account;
 mod cache;
 mod cpu;
 mod events;
+mod foresight;
 mod kernel;
 mod process;
 mod program;
@@ -19,7 +20,7 @@ mod system;
 
 pub use account::Account;
 pub use events::{Event, Kind};
-pub use process::{Pid, Program, Step};
-pub use program::{Compression, Synthetic, programs};
+pub use process::{Pid, Program, Step, Times};
+pub use program::{Compression, Machine, Synthetic, machine};
 pub use requests::Criticality;
 pub use system::System;

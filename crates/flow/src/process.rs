@@ -34,10 +34,12 @@ pub enum Step {
         /// How much it matters, as far as the one who asks knows.
         criticality: Criticality,
     },
-    /// Needs what was asked for: waits until that has ended, if it has not.
+    /// Needs what was or will be asked for: waits until that has ended, if it has not.
     Await {
-        /// The name it had.
+        /// The name it has.
         key: u32,
+        /// Whether it is blocked meanwhile; else it is one that sleeps until there is something to do.
+        blocks: bool,
     },
     /// Writes out the dirty pages of the next of so many parts of the cache.
     Flush {
@@ -49,10 +51,12 @@ pub enum Step {
         /// How long from now on.
         span: Span,
     },
-    /// Sleeps until someone wakes this channel; not for I/O. A wake-up before is remembered.
+    /// Sleeps until someone wakes this channel. A wake-up before is remembered.
     Sleep {
         /// The channel.
         channel: u32,
+        /// Whether that is for I/O, which another process tells it of.
+        blocks: bool,
     },
     /// Wakes who sleeps on a channel.
     Wakeup {
@@ -75,6 +79,11 @@ pub trait Program {
         true
     }
 
+    /// What it is called; what goes on in interrupts has no name.
+    fn name(&self) -> &str {
+        ""
+    }
+
     /// The processors it may have, a bit each; those from the 65th on count as of the first 64 again.
     fn cpus(&self) -> u64 {
         u64::MAX
@@ -90,18 +99,56 @@ pub(crate) enum Standing {
     Running,
     /// Blocked until a request in this slot has ended.
     ForRequest(u32),
+    /// Asleep until then, and not for want of it.
+    Watching(u32),
+    /// The same, of a request by the name it will have.
+    ForName(u32),
     /// Asleep until a time.
     Until(Time),
     /// Asleep on a channel.
     On(u32),
+    /// The same, for I/O.
+    ForTold(u32),
     /// Ended.
     Gone,
+}
+
+impl Standing {
+    /// Whether it waits for I/O.
+    pub(crate) fn is_blocked(self) -> bool {
+        matches!(self, Standing::ForRequest(_) | Standing::ForTold(_))
+    }
+
+    /// Whether nothing moves it but another process.
+    pub(crate) fn is_still(self) -> bool {
+        matches!(self, Standing::On(_) | Standing::ForTold(_) | Standing::ForName(_) | Standing::Gone)
+    }
+}
+
+/// Where a process's time went.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Times {
+    /// On a processor, switches to it and interrupts of it among them.
+    pub running: Span,
+    /// In the run queue.
+    pub ready: Span,
+    /// Blocked until a request had ended.
+    pub blocked: Span,
+    /// How often.
+    pub waits: u64,
+    /// When it had ended.
+    pub ended: Option<Time>,
 }
 
 /// A process of the table.
 pub(crate) struct Process {
     pub(crate) program: Box<dyn Program>,
     pub(crate) standing: Standing,
+    /// Since when.
+    since: Time,
+    times: Times,
+    /// What it had of the processors, as the dispatcher counts.
+    pub(crate) had: Span,
     /// What it has begun and not yet done: what it waits for is looked at again when it wakes.
     pub(crate) step: Option<Step>,
     /// What is left to compute.
@@ -115,15 +162,48 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    pub(crate) fn new(program: Box<dyn Program>, slice: Span) -> Process {
+    pub(crate) fn new(program: Box<dyn Program>, slice: Span, now: Time) -> Process {
         Process {
             program,
             standing: Standing::Ready,
+            since: now,
+            times: Times::default(),
+            had: Span::ZERO,
             step: None,
             left: Span::ZERO,
             owed: Span::ZERO,
             slice,
             was_blocked: false,
         }
+    }
+
+    /// It stands otherwise from now on; how it stood.
+    pub(crate) fn stands(&mut self, now: Time, standing: Standing) -> Standing {
+        self.had = self.had(now);
+        self.times = self.times(now);
+        self.since = now;
+        self.times.waits += u64::from(standing.is_blocked());
+        self.times.ended = (standing == Standing::Gone).then_some(now);
+        std::mem::replace(&mut self.standing, standing)
+    }
+
+    /// What it had of the processors until now, as the dispatcher counts.
+    pub(crate) fn had(&self, now: Time) -> Span {
+        self.had + if self.standing == Standing::Running { now.since(self.since) } else { Span::ZERO }
+    }
+
+    /// Where its time went until now.
+    pub(crate) fn times(&self, now: Time) -> Times {
+        let mut times = self.times;
+        let part = match self.standing {
+            Standing::Running => &mut times.running,
+            Standing::Ready => &mut times.ready,
+            Standing::ForRequest(_) | Standing::ForTold(_) => &mut times.blocked,
+            Standing::Until(_) | Standing::On(_) | Standing::Watching(_) | Standing::ForName(_) | Standing::Gone => {
+                return times;
+            }
+        };
+        *part += now.since(self.since);
+        times
     }
 }

@@ -4,8 +4,10 @@ use crate::account::Account;
 use crate::cache::{Cache, Content};
 use crate::cpu::{Cpu, Handler, State};
 use crate::events::{Event, Kind};
+use crate::foresight::Foresight;
 use crate::kernel::Turn;
 use crate::process::{Pid, Process, Program, Standing};
+use crate::program::Machine;
 use crate::requests::{Classes, Purpose, Requests, id};
 use block::{BadInput, Ending, RequestId, Span, Time};
 use load::experiment::{Experiment, SystemPlan};
@@ -29,6 +31,7 @@ pub struct System {
     pub(crate) signals: BTreeMap<u32, u32>,
     pub(crate) cache: Cache,
     pub(crate) classes: Classes,
+    pub(crate) foresight: Foresight,
     /// What it has to say to the core.
     pub(crate) outbox: VecDeque<Input>,
     /// The next clock interrupt.
@@ -45,19 +48,20 @@ pub struct System {
     pub(crate) account: Account,
     meter: Meter,
     events: Option<Vec<Event>>,
+    notes: Vec<String>,
 }
 
 impl System {
-    /// A system with these processes, all ready at time zero, in the replication with this seed.
+    /// A machine as the experiment has it, its processes all ready at time zero, in the replication with this seed.
     #[must_use]
-    pub fn new(experiment: &Experiment, programs: Vec<Box<dyn Program>>, seed: u64) -> System {
+    pub fn new(experiment: &Experiment, machine: Machine, seed: u64) -> System {
         let names = experiment.classes();
         let class = |name| names.iter().position(|other| *other == name).unwrap_or(0) as u8;
         let worth = |class| experiment.scheduler.rules.class(class).worth;
         let counted = names.iter().zip(0..).map(|(name, class)| ((*name).into(), worth(class)));
         let meter = Meter::new(counted, Time::ZERO + experiment.run.warmup);
         let classes = Classes(["noncritical", "limited", "critical"].map(class));
-        System::with(experiment.system, classes, meter, programs, seed)
+        System { notes: machine.notes, ..System::with(machine.plan, classes, meter, machine.programs, seed) }
     }
 
     /// A system by itself, of which only the account is of interest.
@@ -69,7 +73,7 @@ impl System {
 
     fn with(plan: SystemPlan, classes: Classes, meter: Meter, programs: Vec<Box<dyn Program>>, seed: u64) -> System {
         let mut system = System {
-            cpus: (0..plan.cpus).map(|_| Cpu::new()).collect(),
+            cpus: (0..plan.cpus.unwrap_or(1)).map(|_| Cpu::new()).collect(),
             processes: Vec::new(),
             ready: VecDeque::new(),
             requests: Requests::default(),
@@ -78,6 +82,7 @@ impl System {
             signals: BTreeMap::new(),
             cache: Cache::new(plan.cache, Draw::new(seed, u64::MAX)),
             classes,
+            foresight: Foresight::default(),
             outbox: VecDeque::new(),
             tick: Time::ZERO + plan.clock,
             now: Time::ZERO,
@@ -86,9 +91,10 @@ impl System {
             living: 0,
             moving: 0,
             daemons: 0,
-            account: Account { cpus: plan.cpus, ..Account::default() },
+            account: Account { cpus: plan.cpus.unwrap_or(1), ..Account::default() },
             meter,
             events: None,
+            notes: Vec::new(),
             plan,
         };
         for program in programs {
@@ -121,11 +127,17 @@ impl System {
         self.requests.outstanding()
     }
 
-    /// Ends the run at a time: what was measured.
+    /// Ends the run at a time: what was measured, and what a reader must know.
     #[must_use]
-    pub fn finish(mut self, end: Time) -> (Meter, Account) {
+    pub fn finish(mut self, end: Time) -> (Meter, Account, Vec<String>) {
         self.charge(end);
-        (self.meter, self.account)
+        if self.living > 0 && self.next_event().is_none() && self.requests.outstanding() == 0 {
+            let what = "processes never ended: what they wait for is not there; the execution time is that of the run";
+            self.notes.push(format!("{} {what}", self.living));
+        }
+        let named = self.processes.iter().filter(|process| !process.program.name().is_empty());
+        self.account.processes = named.map(|process| (process.program.name().to_owned(), process.times(end))).collect();
+        (self.meter, self.account, self.notes)
     }
 
     pub(crate) fn note(&mut self, kind: Kind) {
@@ -145,7 +157,8 @@ impl System {
         let counts = u32::from(program.counts());
         (self.living, self.moving) = (self.living + counts, self.moving + counts);
         self.daemons += 1 - counts;
-        self.processes.push(Process::new(program, self.plan.slice));
+        self.processes.push(Process::new(program, self.plan.slice, self.now));
+        self.caught_up(pid);
         self.note(Kind::Fork(pid));
         self.ready.push_back(pid);
         self.employ(pid);
@@ -172,14 +185,12 @@ impl System {
     pub(crate) fn stands(&mut self, pid: Pid, standing: Standing) {
         let process = &mut self.processes[pid.0 as usize];
         let counts = u32::from(process.program.counts());
-        let before = std::mem::replace(&mut process.standing, standing);
+        let before = process.stands(self.now, standing);
         if let Standing::Until(until) = standing {
             self.sleepers.insert((until, pid));
         }
-        let is_blocked = |standing| u32::from(matches!(standing, Standing::ForRequest(_)));
-        let is_still = |standing| matches!(standing, Standing::On(_) | Standing::Gone);
-        self.blocked = self.blocked + is_blocked(standing) - is_blocked(before);
-        self.moving = self.moving + counts * u32::from(is_still(before)) - counts * u32::from(is_still(standing));
+        self.blocked = self.blocked + u32::from(standing.is_blocked()) - u32::from(before.is_blocked());
+        self.moving = self.moving + counts * u32::from(before.is_still()) - counts * u32::from(standing.is_still());
         if standing == Standing::Gone {
             self.living -= counts;
             self.daemons -= 1 - counts;
@@ -214,9 +225,28 @@ impl System {
         self.moving > 0 || roused || (self.daemons > 0 && self.cache.has_dirty())
     }
 
+    /// Where in the run queue the next process of a processor stands.
+    fn next_ready(&self, cpu: usize) -> Option<usize> {
+        let mut able = self.ready.iter().enumerate().filter(|(_, pid)| self.may_have(**pid, cpu));
+        let next = if self.plan.fair { able.min_by_key(|(at, pid)| (self.had(**pid), *at)) } else { able.next() };
+        next.map(|(at, _)| at)
+    }
+
+    fn had(&self, pid: Pid) -> Span {
+        self.processes[pid.0 as usize].had(self.now)
+    }
+
+    /// Who slept is not owed for that: it had as much as who had least of all others, but for a slice.
+    fn caught_up(&mut self, pid: Pid) {
+        let running = self.cpus.iter().filter_map(|cpu| cpu.process);
+        let least = running.chain(self.ready.iter().copied()).map(|pid| self.had(pid)).min().unwrap_or_default();
+        let (had, slice) = (self.had(pid), self.plan.slice);
+        self.process(pid).had = had.max(least.less(slice));
+    }
+
     /// Gives a processor the next process, if there is one.
     fn dispatch(&mut self, cpu: usize) {
-        let next = self.ready.iter().position(|pid| self.may_have(*pid, cpu));
+        let next = self.next_ready(cpu);
         let Some(pid) = next.and_then(|next| self.ready.remove(next)) else {
             return self.cpus[cpu].set(State::Idle, Time::NEVER);
         };
@@ -240,7 +270,7 @@ impl System {
     /// A process can run again.
     pub(crate) fn enable(&mut self, pid: Pid) {
         self.note(Kind::Wakeup(pid));
-        let for_io = matches!(self.process(pid).standing, Standing::ForRequest(_));
+        let for_io = self.process(pid).standing.is_blocked();
         let cost = self.scaled(self.plan.wakeup);
         if for_io && self.account.ended.is_none() {
             self.account.false_computation += cost;
@@ -248,10 +278,13 @@ impl System {
         let process = self.process(pid);
         process.owed += cost;
         process.was_blocked = for_io;
+        self.caught_up(pid);
         self.stands(pid, Standing::Ready);
         let able = |cpu: &usize| self.may_have(pid, *cpu);
         let free = (0..self.cpus.len()).filter(able).filter(|cpu| self.cpus[*cpu].is_free()).count();
-        let to_preempt = |cpu: &usize| !self.cpus[*cpu].is_free() && !self.cpus[*cpu].preempt;
+        let had = self.had(pid);
+        let yields = |other: Pid| !self.plan.fair || self.had(other) > had;
+        let to_preempt = |cpu: &usize| !self.cpus[*cpu].preempt && self.cpus[*cpu].process.is_some_and(yields);
         let preempted = (0..self.cpus.len()).filter(able).find(to_preempt);
         if free <= self.ready.len()
             && self.plan.preempt_on_wake
@@ -329,7 +362,7 @@ impl System {
                     self.stands(pid, standing);
                     let slice = self.plan.slice;
                     self.process(pid).slice = slice;
-                    self.cpus[cpu].left_blocked = matches!(standing, Standing::ForRequest(_));
+                    self.cpus[cpu].left_blocked = standing.is_blocked();
                     self.cpus[cpu].process = None;
                     return self.dispatch(cpu);
                 }
@@ -430,7 +463,7 @@ impl System {
             self.cache.becomes(frame, if again { Content::Dirty } else { Content::Clean });
         }
         for pid in (0..self.processes.len() as u32).map(Pid) {
-            if self.process(pid).standing == Standing::ForRequest(slot) {
+            if matches!(self.process(pid).standing, Standing::ForRequest(of) | Standing::Watching(of) if of == slot) {
                 self.enable(pid);
             }
         }
@@ -441,7 +474,7 @@ impl System {
     fn next_event(&self) -> Option<Time> {
         let busy = self.cpus.iter().map(|cpu| cpu.until).min().unwrap_or(Time::NEVER);
         let sleeper = self.sleepers.first().map_or(Time::NEVER, |(until, _)| *until);
-        let next = if self.ticks() { busy.min(self.tick).min(sleeper) } else { busy };
+        let next = if self.ticks() { busy.min(self.tick).min(sleeper).min(self.foresight.next()) } else { busy };
         (next < Time::NEVER).then_some(next)
     }
 
@@ -452,6 +485,9 @@ impl System {
         }
         if self.sleepers.first().is_some_and(|(until, _)| *until <= self.now) {
             return self.rouse();
+        }
+        if self.foresight.next() <= self.now {
+            return self.foresee(self.now);
         }
         if self.ticks() && self.tick <= self.now {
             self.tick += self.plan.clock;
@@ -500,8 +536,13 @@ impl Load for System {
 
     fn ended(&mut self, now: Time, id: RequestId, how: Ending) {
         self.charge(now);
-        let Some(asked) = self.requests.get(id.0).map(|asked| *asked) else { return };
+        let Some(asked) = self.requests.get(id.0) else { return };
+        asked.ended = true;
+        let asked = *asked;
         self.account.last_io = now;
+        if asked.critical_since != Time::NEVER {
+            self.foresight.took(now.since(asked.critical_since));
+        }
         let qos = self.classes.qos(asked.issued_as);
         let external = Span(asked.external);
         let served = Served { at: asked.at, arrived: asked.arrived, began: asked.began, ended: now, external, qos };

@@ -1,12 +1,21 @@
 //! The workloads of an experiment, asked of a live device.
 
 use crate::make::{self, Made};
-use crate::{Clock, Lateness, Live, Mixed};
+use crate::mixed::Watch;
+use crate::unit::{Far, Unit};
+use crate::{Clock, Host, Lateness, Live, Mixed, Remote};
 use block::{At, BadInput, Time};
 use load::Mix;
-use load::experiment::Case;
+use load::experiment::{Case, Experiment};
 use load::results::{Disk, Run};
-use sched::{Scheduler, run};
+use nbd::{Address, Uri};
+use sched::plan::Rules;
+use sched::policy::{self, Knobs};
+use sched::predict::Distance;
+use sched::{Core, Scheduler, run};
+
+/// Requests of a bench that wait to be sent to a server, which orders them: all of them.
+const WAITING: u32 = 1 << 16;
 
 /// What came of it.
 pub struct Benched {
@@ -20,24 +29,81 @@ pub struct Benched {
 ///
 /// # Errors
 /// Bad input: a device that cannot be had, a workload that does not fit it, or a kernel that does not go on.
-pub fn bench(case: &Case, scale: f64) -> Result<Benched, BadInput> {
+pub fn bench(case: &Case, scale: f64, watch: Watch) -> Result<Benched, BadInput> {
+    let experiment = &case.experiment;
+    let seed = experiment.run.seed_of(0);
+    let made = make::device(&experiment.drive, experiment.scheduler.rules.plan.is_some(), seed)?;
+    let Made { unit, sheet, mut notes } = made;
+    let core = make::core(experiment, sheet, unit.caps(), &mut notes)?;
+    ask(case, unit, core, notes, scale, watch)
+}
+
+/// The same, of what an NBD server offers: an export, or, where the URI names none and the case has volumes, each volume of the
+/// export of its name. The server schedules: whatever is asked is sent at once.
+///
+/// # Errors
+/// Bad input: no such server or export, or a workload that does not fit it.
+pub fn bench_far(case: &Case, uri: &Uri, watch: Watch) -> Result<Benched, BadInput> {
+    let unit = Box::new(far(&case.experiment, uri)?);
+    let policy = || policy::named("fcfs", &Knobs::default()).expect("it is one");
+    let core = Core::new(unit.caps(), WAITING, Distance::default(), Rules::default(), Box::new(policy));
+    let note = format!("asked of the server at {}, which schedules: of the file only the workloads count", place(uri));
+    ask(case, unit, Box::new(core), vec![note], 1.0, watch)
+}
+
+/// The exports that a case asks.
+fn far(experiment: &Experiment, uri: &Uri) -> Result<Far, BadInput> {
+    let whole = !uri.export.is_empty() || experiment.volumes.is_empty();
+    let places = match whole {
+        true => vec![(0, uri.clone())],
+        false => {
+            let volumes = experiment.volumes.iter();
+            volumes.map(|volume| (volume.from, Uri { export: volume.name.clone(), ..uri.clone() })).collect()
+        }
+    };
+    let mut exports = Vec::with_capacity(places.len());
+    for (from, uri) in places {
+        exports.push((from, Remote::connect(&uri).map_err(|error| unreached(&uri, &error))?));
+    }
+    Far::new(exports).map_err(|error| unreached(uri, &error))
+}
+
+/// Where a server listens.
+fn place(uri: &Uri) -> String {
+    match &uri.address {
+        Address::Unix(path) => path.clone(),
+        Address::Tcp { host, port } => format!("{host}:{port}"),
+    }
+}
+
+fn unreached(uri: &Uri, error: &std::io::Error) -> BadInput {
+    let what = format!("export '{}' is not to be had: {error}", uri.export);
+    BadInput::new(place(uri), At::File, what, "see whether the server runs, and what `nbdinfo --list` shows of it")
+}
+
+/// Asks the workloads.
+fn ask(
+    case: &Case,
+    unit: Box<dyn Unit>,
+    mut core: Box<dyn Scheduler>,
+    notes: Vec<String>,
+    scale: f64,
+    watch: Watch,
+) -> Result<Benched, BadInput> {
     let experiment = &case.experiment;
     if experiment.has_processes() {
         let what = "processes run in virtual time only";
         return Err(BadInput::new(experiment.title.clone(), At::File, what, "simulate it"));
     }
-    let seed = experiment.run.seed_of(0);
-    let made = make::device(&experiment.drive, experiment.scheduler.rules.plan.is_some(), seed)?;
-    let Made { unit, sheet, mut notes } = made;
-    let mut core = make::core(experiment, sheet, unit.caps(), &mut notes)?;
-    let mix = Mix::new(experiment, seed, unit.caps().blocks)?;
+    let mix = Mix::new(experiment, experiment.run.seed_of(0), unit.caps().blocks)?;
     let plan = &experiment.run;
     let from = Time::ZERO + plan.warmup;
-    let source = Mixed::new(mix, plan.duration.map(|duration| from + duration), plan.requests);
+    let source = Mixed::new(mix, plan.duration.map(|duration| from + duration), plan.requests, watch);
     core.count_from(from);
     let stopped = |error: std::io::Error| crate::serve::stopped(&experiment.title, &error);
-    let mut world = Live::new(Clock::new(scale), unit, source, experiment.serve.timeout).map_err(stopped)?;
-    run(&mut core, &mut world);
+    let host = Host::new(Clock::new(scale)).map_err(stopped)?;
+    let mut world = Live::new(host, unit, source, experiment.serve.timeout);
+    run(&mut *core, &mut world);
     let remains = world.finish().map_err(stopped)?;
     let (mut meter, more) = remains.source.finish()?;
     if let Some(tally) = core.tally() {

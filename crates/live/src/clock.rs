@@ -3,24 +3,34 @@
 use block::{Span, Time};
 use std::time::{Duration, Instant};
 
-/// A clock that began at zero.
+/// A clock.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
+    /// When this was, and what it showed.
     began: Instant,
+    from: u64,
     scale: f64,
 }
 
 impl Clock {
-    /// Begins now; it runs `scale` times as fast as real time.
+    /// Begins now, at zero; it runs `scale` times as fast as real time.
     #[must_use]
     pub fn new(scale: f64) -> Clock {
-        Clock { began: Instant::now(), scale }
+        Clock { began: Instant::now(), from: 0, scale }
+    }
+
+    /// The same, but it began when the machine did: whoever looks at it later in another process sees it go on.
+    #[must_use]
+    pub fn of_the_machine(scale: f64) -> Clock {
+        let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+        let from = (time.tv_sec as u64).saturating_mul(1_000_000_000).saturating_add(time.tv_nsec as u64);
+        Clock { from, ..Clock::new(scale) }
     }
 
     /// The time now.
     #[must_use]
     pub fn now(&self) -> Time {
-        let real = self.began.elapsed().as_nanos() as u64;
+        let real = self.from + self.began.elapsed().as_nanos() as u64;
         Time(if self.scale == 1.0 { real } else { (real as f64 * self.scale) as u64 })
     }
 

@@ -1,26 +1,24 @@
 //! A device in real time on its own, without a core: for whoever learns it from the times of commands.
 
 use crate::clock::Clock;
+use crate::kernel::{Host, Kernel};
 use crate::make;
-use crate::memory::{Pool, Slice};
-use crate::ring::{Ring, Token};
+use crate::memory::Pool;
+use crate::ring::Token;
 use crate::serve::stopped;
 use crate::unit::{Done, File, Unit};
-use crate::world::sleep;
 use block::errno::EIO;
 use block::{At, BadInput, Caps, Command, Device, Outcome, Tag, Time};
-use load::experiment::{DriveChoice, Live};
+use load::experiment::{DriveChoice, Held, Live};
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
-/// A unit with its clock and its ring. What is read goes nowhere; what is written is zeros.
+/// A unit with what it stands on. What is read goes nowhere, and what is written is anything.
 pub struct Direct {
-    clock: Clock,
-    ring: Ring,
+    host: Host,
     unit: Box<dyn Unit>,
     pool: Pool,
-    memory: Option<Slice>,
     now: Time,
     /// A command that could not be given to the device.
     lost: Option<(Tag, i32)>,
@@ -31,9 +29,9 @@ pub struct Direct {
 /// # Errors
 /// When there is no drive of this name, or the kernel gives no ring.
 pub fn emulated(choice: &DriveChoice, seed: u64, scale: f64) -> Result<Direct, BadInput> {
-    let live = Some(Live::Emulated { memory: None });
+    let live = Some(Live::Emulated(Held::Pattern));
     let made = make::device(&DriveChoice { live, ..choice.clone() }, false, seed)?;
-    Direct::new(Clock::new(scale), made.unit).map_err(|error| stopped(&choice.model, &error))
+    Direct::new(Clock::of_the_machine(scale), made.unit).map_err(|error| stopped(&choice.model, &error))
 }
 
 /// A file or a block device on its own; written to only where that is wanted.
@@ -47,7 +45,7 @@ pub fn opened(path: &Path, writes: bool) -> Result<Direct, BadInput> {
         return Err(BadInput::new(name, At::File, what, "unmount it first"));
     }
     let file = File::open(path, 1, writes).map_err(|error| make::unopened(path, &error))?;
-    Direct::new(Clock::new(1.0), Box::new(file)).map_err(|error| stopped(&name, &error))
+    Direct::new(Clock::of_the_machine(1.0), Box::new(file)).map_err(|error| stopped(&name, &error))
 }
 
 /// Where a block device, or a part of it, is mounted.
@@ -72,21 +70,8 @@ impl Direct {
     /// # Errors
     /// When the kernel gives no ring.
     pub fn new(clock: Clock, unit: Box<dyn Unit>) -> io::Result<Direct> {
-        let ring = Ring::new()?;
-        Ok(Direct { clock, ring, unit, pool: Pool::default(), memory: None, now: Time::ZERO, lost: None })
-    }
-
-    /// Memory for a command: the same for all, since nobody looks at it.
-    fn memory(&mut self, bytes: usize) -> Slice {
-        let held = self.memory.take().filter(|held| held.buffer.bytes() >= bytes);
-        let held = held.unwrap_or_else(|| {
-            let buffer = self.pool.take(bytes);
-            buffer.clear(0, buffer.bytes());
-            Slice { buffer, from: 0, bytes }
-        });
-        let slice = Slice { bytes, ..held };
-        self.memory = Some(slice.clone());
-        slice
+        let host = Host::new(clock)?;
+        Ok(Direct { host, unit, pool: Pool::default(), now: Time::ZERO, lost: None })
     }
 
     /// What came back by now.
@@ -94,9 +79,9 @@ impl Direct {
         if let Some((tag, errno)) = self.lost.take() {
             return Some(Done { tag, happened: self.now, outcome: Outcome::Failed(errno), took: None });
         }
-        while let Some((token, result)) = self.ring.take() {
+        while let Some((token, result)) = self.host.take() {
             if let Token::Unit(tag) = token
-                && let Err(error) = self.unit.completed(self.now, Tag(tag), result, &mut self.ring)
+                && let Err(error) = self.unit.completed(self.now, Tag(tag), result, &mut self.host)
             {
                 self.lost = Some((Tag(tag), error.raw_os_error().unwrap_or(EIO)));
             }
@@ -111,15 +96,16 @@ impl Device for Direct {
     }
 
     fn now(&self) -> Time {
-        self.now.max(self.clock.now())
+        self.now.max(self.host.now())
     }
 
-    fn issue(&mut self, tag: Tag, command: Command) {
+    fn issue(&mut self, tag: Tag, command: Command) -> Time {
         self.now = self.now();
-        let memory = command.verb.transfers().then(|| self.memory(command.at.bytes() as usize));
-        if let Err(error) = self.unit.issue(self.now, tag, &command, memory, &mut self.ring) {
+        let memory = command.verb.transfers().then(|| self.pool.nobodys(command.at.bytes() as usize));
+        if let Err(error) = self.unit.issue(self.now, tag, &command, memory, &mut self.host) {
             self.lost = Some((tag, error.raw_os_error().unwrap_or(EIO)));
         }
+        self.now
     }
 
     fn next(&mut self, until: Time) -> Option<(Time, Tag, Outcome)> {
@@ -133,7 +119,7 @@ impl Device for Direct {
             }
             let due = self.unit.due().map_or(until, |due| due.min(until));
             let due = if due == Time::NEVER { None } else { Some(due) };
-            if let Err(error) = sleep(&self.clock, &mut self.ring, due) {
+            if let Err(error) = self.host.sleep(due) {
                 self.lost = Some((Tag(0), error.raw_os_error().unwrap_or(EIO)));
             }
         }

@@ -6,11 +6,12 @@ use crate::bell::Caller;
 use crate::front::Message;
 use nbd::{Export, Handshake, Step};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
-use std::io::{self, ErrorKind, Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::fs::PermissionsExt;
+use rustix::io::{Errno, ioctl_fionbio, read};
+use rustix::net::{AddressFamily, SendFlags, SocketAddrUnix, SocketFlags, SocketType, send};
+use std::io::{self, ErrorKind};
+use std::net::TcpListener;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::sync::Arc;
@@ -24,35 +25,43 @@ const HANDSHAKES: usize = 128;
 const CHUNK: usize = 4096;
 /// Answers that a client who does not read them may have waiting.
 const UNSENT: usize = 1 << 20;
+/// Clients that may knock at once before they are let in; Linux bounds it by `net.core.somaxconn`.
+const KNOCKING: i32 = 4096;
+
+/// A UNIX socket that only its owner may use. One left by a server that is gone is taken over.
+///
+/// # Errors
+/// When it cannot be made, or another server has it.
+pub fn private(path: &Path) -> io::Result<UnixListener> {
+    if UnixStream::connect(path).is_ok() {
+        return Err(io::Error::new(ErrorKind::AddrInUse, "another server has it"));
+    }
+    if path.metadata().is_ok_and(|about| about.file_type().is_socket()) {
+        std::fs::remove_file(path)?;
+    }
+    let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+    rustix::net::bind(&socket, &SocketAddrUnix::new(path)?)?;
+    // Nobody can knock before it listens.
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
+    rustix::net::listen(&socket, KNOCKING)?;
+    Ok(socket.into())
+}
 
 /// Where clients knock.
 #[derive(Debug)]
-pub enum Listener {
-    /// On a UNIX socket.
-    Unix(UnixListener),
-    /// On a TCP port of this machine.
-    Tcp(TcpListener),
+pub struct Listener {
+    socket: OwnedFd,
+    /// Whether small answers are to be sent at once all the same.
+    tcp: bool,
 }
 
 impl Listener {
-    /// A UNIX socket that only its owner may use. One left by a server that is gone is taken over.
+    /// As [`private`].
     ///
     /// # Errors
     /// When it cannot be made, or another server has it.
     pub fn unix(path: &Path) -> io::Result<Listener> {
-        if UnixStream::connect(path).is_ok() {
-            return Err(io::Error::new(ErrorKind::AddrInUse, "another server has it"));
-        }
-        if path.metadata().is_ok_and(|meta| std::os::unix::fs::FileTypeExt::is_socket(&meta.file_type())) {
-            std::fs::remove_file(path)?;
-        }
-        let flags = SocketFlags::CLOEXEC;
-        let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
-        rustix::net::bind(&socket, &SocketAddrUnix::new(path)?)?;
-        // Nobody can knock before it listens.
-        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
-        rustix::net::listen(&socket, 128)?;
-        Ok(Listener::Unix(socket.into()))
+        private(path).map(Listener::from)
     }
 
     /// A TCP port, on loopback only.
@@ -64,80 +73,30 @@ impl Listener {
         if !listener.local_addr()?.ip().is_loopback() {
             return Err(io::Error::new(ErrorKind::InvalidInput, "without encryption only loopback is served"));
         }
-        Ok(Listener::Tcp(listener))
+        // Bound, it listens already, but to few at once.
+        rustix::net::listen(&listener, KNOCKING)?;
+        Ok(Listener { socket: listener.into(), tcp: true })
     }
 
-    fn accept(&self) -> io::Result<Socket> {
-        Ok(match self {
-            Listener::Unix(listener) => Socket::Unix(listener.accept()?.0),
-            Listener::Tcp(listener) => {
-                let socket = listener.accept()?.0;
-                socket.set_nodelay(true)?;
-                Socket::Tcp(socket)
-            }
-        })
-    }
-
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        match self {
-            Listener::Unix(listener) => listener.as_fd(),
-            Listener::Tcp(listener) => listener.as_fd(),
+    /// Lets one in, whose socket waits for nothing.
+    fn accept(&self) -> rustix::io::Result<OwnedFd> {
+        let socket = rustix::net::accept_with(&self.socket, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK)?;
+        if self.tcp {
+            rustix::net::sockopt::set_tcp_nodelay(&socket, true)?;
         }
-    }
-
-    fn set_nonblocking(&self) -> io::Result<()> {
-        match self {
-            Listener::Unix(listener) => listener.set_nonblocking(true),
-            Listener::Tcp(listener) => listener.set_nonblocking(true),
-        }
+        Ok(socket)
     }
 }
 
-enum Socket {
-    Unix(UnixStream),
-    Tcp(TcpStream),
-}
-
-impl Socket {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        match self {
-            Socket::Unix(socket) => socket.as_fd(),
-            Socket::Tcp(socket) => socket.as_fd(),
-        }
-    }
-
-    fn set_nonblocking(&self, on: bool) -> io::Result<()> {
-        match self {
-            Socket::Unix(socket) => socket.set_nonblocking(on),
-            Socket::Tcp(socket) => socket.set_nonblocking(on),
-        }
-    }
-
-    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Socket::Unix(socket) => socket.read(bytes),
-            Socket::Tcp(socket) => socket.read(bytes),
-        }
-    }
-
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Socket::Unix(socket) => socket.write(bytes),
-            Socket::Tcp(socket) => socket.write(bytes),
-        }
-    }
-
-    fn into_fd(self) -> OwnedFd {
-        match self {
-            Socket::Unix(socket) => socket.into(),
-            Socket::Tcp(socket) => socket.into(),
-        }
+impl From<UnixListener> for Listener {
+    fn from(listener: UnixListener) -> Listener {
+        Listener { socket: listener.into(), tcp: false }
     }
 }
 
 /// Someone in the handshake.
 struct Guest {
-    socket: Socket,
+    socket: OwnedFd,
     handshake: Handshake<Arc<[Export]>>,
     unsent: Vec<u8>,
     until: Instant,
@@ -185,7 +144,7 @@ impl Door {
     /// When there is no thread to be had.
     pub fn open(mut self) -> io::Result<JoinHandle<()>> {
         for listener in &self.listeners {
-            listener.set_nonblocking()?;
+            ioctl_fionbio(&listener.socket, true)?;
         }
         std::thread::Builder::new().name("door".into()).spawn(move || while self.attend() {})
     }
@@ -196,11 +155,11 @@ impl Door {
         let mut watched = vec![PollFd::new(&self.closing, PollFlags::IN)];
         let listeners = if full { 0 } else { self.listeners.len() };
         for listener in &self.listeners[..listeners] {
-            watched.push(PollFd::from_borrowed_fd(listener.as_fd(), PollFlags::IN));
+            watched.push(PollFd::new(&listener.socket, PollFlags::IN));
         }
         for guest in &self.guests {
             let events = if guest.unsent.is_empty() { PollFlags::IN } else { PollFlags::OUT };
-            watched.push(PollFd::from_borrowed_fd(guest.socket.as_fd(), events));
+            watched.push(PollFd::new(&guest.socket, events));
         }
         let now = Instant::now();
         let soonest = self.guests.iter().map(|guest| guest.until.saturating_duration_since(now)).min();
@@ -230,9 +189,6 @@ impl Door {
 
     fn let_in(&mut self, listener: usize) {
         let Ok(socket) = self.listeners[listener].accept() else { return };
-        if socket.set_nonblocking(true).is_err() {
-            return;
-        }
         let mut unsent = Vec::new();
         let handshake = Handshake::new(Arc::clone(&self.exports), &mut unsent);
         let mut guest = Guest { socket, handshake, unsent, until: Instant::now() + self.patience };
@@ -254,9 +210,9 @@ impl Door {
             Became::Gone => drop(self.guests.swap_remove(number)),
             Became::Client(session, early) => {
                 let guest = self.guests.swap_remove(number);
-                if guest.socket.set_nonblocking(false).is_ok() {
+                if ioctl_fionbio(&guest.socket, false).is_ok() {
                     self.inside.fetch_add(1, Ordering::Relaxed);
-                    self.caller.tell(Message::Client(guest.socket.into_fd(), session, early));
+                    self.caller.tell(Message::Client(guest.socket, session, early));
                 }
             }
         }
@@ -267,11 +223,11 @@ impl Guest {
     /// Sends what can be sent; whether the guest is still there.
     fn send(&mut self) -> bool {
         while !self.unsent.is_empty() {
-            match self.socket.write(&self.unsent) {
+            match send(&self.socket, &self.unsent, SendFlags::NOSIGNAL) {
                 Ok(0) => return false,
                 Ok(count) => drop(self.unsent.drain(..count)),
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return self.unsent.len() <= UNSENT,
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(Errno::WOULDBLOCK) => return self.unsent.len() <= UNSENT,
+                Err(Errno::INTR) => {}
                 Err(_) => return false,
             }
         }
@@ -286,12 +242,10 @@ impl Guest {
             return Became::Waits;
         }
         let mut bytes = [0; CHUNK];
-        let count = match self.socket.read(&mut bytes) {
+        let count = match read(&self.socket, &mut bytes) {
             Ok(0) => return Became::Gone,
             Ok(count) => count,
-            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {
-                return Became::Waits;
-            }
+            Err(Errno::WOULDBLOCK | Errno::INTR) => return Became::Waits,
             Err(_) => return Became::Gone,
         };
         let mut left = &bytes[..count];

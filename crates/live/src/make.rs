@@ -1,11 +1,12 @@
 //! The device and the core that a service file asks for.
 
-use crate::store::Unwritten;
+use crate::sparse::Sparse;
+use crate::store::{Contents, Store, Unwritten};
 use crate::unit::{Emulated, File, Ram, Unit};
 use block::{At, BLOCK_BYTES, BadInput, Caps};
 use disk::{Model, Sheet};
 use drive::{Drive, Machine};
-use load::experiment::{Before, Believed, DriveChoice, Experiment, Live, Predictor};
+use load::experiment::{Before, Believed, DriveChoice, Experiment, Held, Live, MEMORY, Predictor};
 use load::schedule;
 use sched::Scheduler;
 use sched::plan::{Rules, chunk_for};
@@ -32,16 +33,16 @@ pub struct Made {
 /// # Errors
 /// When there is none of this name, or it cannot be opened.
 pub fn device(choice: &DriveChoice, short: bool, seed: u64) -> Result<Made, BadInput> {
-    let live = choice.live.clone().unwrap_or(Live::Emulated { memory: Some(4 << 30) });
+    let live = choice.live.clone().unwrap_or(Live::Emulated(Held::Memory(MEMORY)));
     let mut notes = Vec::new();
     Ok(match live {
-        Live::Emulated { memory } => {
-            let unwritten = if memory.is_some() { Unwritten::Zeros } else { Unwritten::Pattern };
+        Live::Emulated(held) => {
             let (machine, sheet): (Box<dyn Machine>, _) = match choice.made()? {
                 Model::Disk(drive) => (Box::new(Drive::new(&drive.sheet, &drive.truth, seed)), Some(drive.sheet)),
                 Model::Other(other) => (drive::other::machine(&other, seed), None),
             };
-            Made { unit: Box::new(Emulated::new(machine, unwritten, memory.unwrap_or(0))), sheet, notes }
+            let contents = contents(&held, machine.caps().blocks)?;
+            Made { unit: Box::new(Emulated::new(machine, contents)), sheet, notes }
         }
         Live::Ram(blocks) => Made { unit: Box::new(Ram::new(blocks, Unwritten::Zeros)), sheet: None, notes },
         Live::File(path) => {
@@ -56,6 +57,20 @@ pub fn device(choice: &DriveChoice, short: bool, seed: u64) -> Result<Made, BadI
             Made { unit: Box::new(file), sheet: sheet(choice)?, notes }
         }
     })
+}
+
+/// What an emulated drive of so many blocks holds.
+fn contents(held: &Held, blocks: u64) -> Result<Box<dyn Contents>, BadInput> {
+    Ok(match held {
+        Held::Memory(most) => Box::new(Store::new(blocks, Unwritten::Zeros, *most)),
+        Held::Pattern => Box::new(Store::new(blocks, Unwritten::Pattern, 0)),
+        Held::Sparse(path) => Box::new(Sparse::open(path, blocks).map_err(|error| unheld(path, &error))?),
+    })
+}
+
+fn unheld(path: &Path, error: &std::io::Error) -> BadInput {
+    let mend = "name a file that is not there yet, in a folder with room that you may write to";
+    BadInput::new(path.display().to_string(), At::File, format!("cannot hold the drive's contents: {error}"), mend)
 }
 
 /// What can be known of the device that a file names, where that is known.
@@ -105,14 +120,22 @@ pub fn core(
         Some(Predictor::Oracle) => {
             bad("perfect knowledge of a drive is to be had in simulation only", "take `predictor` out")
         }
+        Some(Predictor::Mimic) if scheduler.mimic.angle => bad(
+            "where on its track a request begins is not learned of a drive that serves",
+            "take `second_key` out, or learn the drive with `halfturn profile -o FILE` and give that as `profile`",
+        ),
         Some(Predictor::Mimic) => {
             let learning = scheduler.mimic.learning;
             match &scheduler.mimic.before {
                 Before::Table(path) => {
-                    let learned = load::learned::read(path)?;
+                    let learned = load::learned::read_of(path, caps.blocks)?;
                     Ok(boxed(experiment, rules, caps, Mimic::knowing(&learned, learning)))
                 }
-                _ => Ok(boxed(experiment, rules, caps, Mimic::new(caps.blocks, learning))),
+                Before::Probed(_) => bad(
+                    "a drive that serves is not probed before",
+                    "learn it with `halfturn profile --mimic -o FILE`, and give that file as `table` in [scheduler.mimic]",
+                ),
+                Before::Nothing => Ok(boxed(experiment, rules, caps, Mimic::new(caps.blocks, learning))),
             }
         }
         Some(Predictor::Profile) | None if sheet.is_some() => {
@@ -143,22 +166,15 @@ pub fn core(
 
 /// What is believed of the mechanics.
 fn believed(experiment: &Experiment, own: Option<Sheet>, caps: Caps) -> Result<Option<Sheet>, BadInput> {
-    let name = match &experiment.scheduler.profile {
-        Believed::Sheet => return Ok(own),
+    match &experiment.scheduler.profile {
+        Believed::Sheet => Ok(own),
+        Believed::Drive(name) => experiment.drive.described(name, caps.blocks).map(Some),
         Believed::Learned => {
             let what = "a drive that serves is not learned by the way";
             let mend = "learn it first with `halfturn profile -o FILE`, and give that file as `profile`";
-            return Err(BadInput::new(experiment.title.clone(), At::File, what, mend));
+            Err(BadInput::new(experiment.title.clone(), At::File, what, mend))
         }
-        Believed::Drive(name) => name,
-    };
-    let disk::Drive { sheet, .. } = disk::catalogue::find(name)?;
-    let its = sheet.mechanics.layout.blocks();
-    if its != caps.blocks {
-        let what = format!("it is of a drive of {its} blocks; the device has {}", caps.blocks);
-        return Err(BadInput::new(name.clone(), At::File, what, "give a profile of this very device"));
     }
-    Ok(Some(sheet))
 }
 
 fn boxed<P: Belief + 'static>(experiment: &Experiment, rules: Rules, caps: Caps, belief: P) -> Box<dyn Scheduler> {

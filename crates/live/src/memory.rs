@@ -99,7 +99,8 @@ impl Slice {
 
 /// Powers of two from a page up: 2^12 to 2^35 bytes.
 const CLASSES: usize = 24;
-/// Of one length, so many spare ones are kept.
+/// Bytes of spare ones of all lengths together, and how many of one length are kept at most.
+const SPARE_BYTES: usize = 64 << 20;
 const SPARE: usize = 256;
 /// Longer ones are not kept.
 const LONGEST_SPARE: usize = 1 << 20;
@@ -108,6 +109,8 @@ const LONGEST_SPARE: usize = 1 << 20;
 #[derive(Default)]
 pub struct Pool {
     spare: [VecDeque<Rc<Buffer>>; CLASSES],
+    spare_bytes: usize,
+    nobodys: Option<Rc<Buffer>>,
 }
 
 impl Pool {
@@ -118,6 +121,7 @@ impl Pool {
             let Some(buffer) = self.spare[class].pop_front() else { break };
             // Another share means that the kernel still has it.
             if Rc::strong_count(&buffer) == 1 {
+                self.spare_bytes -= buffer.bytes();
                 return buffer;
             }
             self.spare[class].push_back(buffer);
@@ -125,10 +129,20 @@ impl Pool {
         Rc::new(Buffer::new(PAGE << class))
     }
 
+    /// Memory for bytes that nobody looks at: the same for all who ask for such.
+    pub fn nobodys(&mut self, bytes: usize) -> Slice {
+        let held = self.nobodys.take().filter(|held| held.bytes() >= bytes);
+        let buffer = held.unwrap_or_else(|| Rc::new(Buffer::new(bytes)));
+        self.nobodys = Some(Rc::clone(&buffer));
+        Slice { buffer, from: 0, bytes }
+    }
+
     /// Gives one back, which others may still have a share of.
     pub fn give(&mut self, buffer: Rc<Buffer>) {
         let spare = &mut self.spare[class(buffer.bytes())];
-        if buffer.bytes() <= LONGEST_SPARE && spare.len() < SPARE {
+        let bytes = buffer.bytes();
+        if bytes <= LONGEST_SPARE && spare.len() < SPARE && self.spare_bytes + bytes <= SPARE_BYTES {
+            self.spare_bytes += bytes;
             spare.push_back(buffer);
         }
     }
@@ -163,6 +177,18 @@ mod tests {
     #[should_panic(expected = "bytes 8190+3 of 8192")]
     fn nothing_reaches_past_the_end() {
         Buffer::new(8192).put(8190, b"abc");
+    }
+
+    #[test]
+    fn spare_memory_is_bounded() {
+        let mut pool = Pool::default();
+        for bytes in [LONGEST_SPARE, LONGEST_SPARE / 2, PAGE] {
+            (0..2 * SPARE).for_each(|_| pool.give(Rc::new(Buffer::new(bytes))));
+        }
+        let held: usize = pool.spare.iter().flatten().map(|buffer| buffer.bytes()).sum();
+        assert!(held == pool.spare_bytes && held <= SPARE_BYTES, "{held}");
+        let taken: Vec<_> = (0..2 * SPARE).map(|_| pool.take(LONGEST_SPARE)).collect();
+        assert!(pool.spare_bytes < SPARE_BYTES && taken.len() == 2 * SPARE);
     }
 
     #[test]

@@ -6,21 +6,29 @@ use block::{BadInput, Ending, RequestId, Span, Time};
 use load::{Load, Mix};
 use sched::Input;
 
+/// How far a run is, as a share of it.
+pub type Watch<'a> = &'a dyn Fn(f64);
+
+/// So much more of a run is worth telling.
+const STEP: f64 = 0.002;
+
 /// A mix of workloads as a source.
-pub struct Mixed {
+pub struct Mixed<'a> {
     mix: Mix,
     end: Time,
     requests: Option<u64>,
-    outstanding: u32,
     last: Time,
     failed: Option<BadInput>,
+    watch: Watch<'a>,
+    told: f64,
 }
 
-impl Mixed {
-    /// Asks what the mix asks until a time, or until so many measured requests have ended.
+impl<'a> Mixed<'a> {
+    /// Asks what the mix asks until a time, or until so many measured requests have ended; tells how far it is.
     #[must_use]
-    pub fn new(mix: Mix, end: Option<Time>, requests: Option<u64>) -> Mixed {
-        Mixed { mix, end: end.unwrap_or(Time::NEVER), requests, outstanding: 0, last: Time::ZERO, failed: None }
+    pub fn new(mix: Mix, end: Option<Time>, requests: Option<u64>, watch: Watch<'a>) -> Mixed<'a> {
+        let end = end.unwrap_or(Time::NEVER);
+        Mixed { mix, end, requests, last: Time::ZERO, failed: None, watch, told: 0.0 }
     }
 
     /// What was measured, up to the end.
@@ -36,27 +44,42 @@ impl Mixed {
         Ok(self.mix.finish())
     }
 
+    /// When it asks next.
+    fn next(&self) -> Option<Time> {
+        self.mix.due().filter(|due| !self.has_enough() && *due < self.end)
+    }
+
+    /// Tells how far it is, where that is more than before.
+    fn tell(&mut self, now: Time) {
+        let share = |of: u64, all: u64| of as f64 / all.max(1) as f64;
+        let done = match self.requests {
+            Some(most) => share(self.mix.meter().requests(), most),
+            None => share(now.0, self.end.0),
+        };
+        if done >= self.told + STEP {
+            self.told = done;
+            (self.watch)(done.min(1.0));
+        }
+    }
+
     fn has_enough(&self) -> bool {
         self.requests.is_some_and(|most| self.mix.meter().requests() >= most)
     }
 }
 
-impl Source for Mixed {
-    fn due(&self) -> Option<Time> {
-        self.mix.due().filter(|due| !self.has_enough() && *due < self.end)
+impl Source for Mixed<'_> {
+    fn due(&self, room: u32) -> Option<Time> {
+        self.next().filter(|_| room > 0)
     }
 
     fn ask(&mut self, now: Time, room: u32, _: &mut Hands) -> Option<Input> {
-        let due = self.mix.due().filter(|due| *due <= now && *due < self.end)?;
-        if room == 0 || self.has_enough() || self.failed.is_some() {
+        if room == 0 || self.failed.is_some() || self.next()? > now {
             return None;
         }
-        let said = self.mix.fire(now.max(due), Span::ZERO).unwrap_or_else(|error| {
+        self.mix.fire(now, Span::ZERO).unwrap_or_else(|error| {
             self.failed = Some(error);
             None
-        });
-        self.outstanding += u32::from(matches!(said, Some(Input::Submit(_))));
-        said
+        })
     }
 
     fn memory(&mut self, _: RequestId, _: usize, _: usize) -> Option<Slice> {
@@ -72,17 +95,14 @@ impl Source for Mixed {
     }
 
     fn ended(&mut self, now: Time, id: RequestId, how: Ending, _: &mut Hands) {
-        self.outstanding -= 1;
         self.last = now;
         if !self.has_enough() && now <= self.end {
             self.mix.ended(now, id, how);
+            self.tell(now);
         }
     }
 
     fn is_over(&self) -> bool {
-        self.failed.is_some()
-            || self.has_enough()
-            || self.last >= self.end
-            || self.mix.due().is_none_or(|due| due >= self.end)
+        self.failed.is_some() || self.last >= self.end || self.next().is_none()
     }
 }

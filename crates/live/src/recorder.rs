@@ -4,8 +4,7 @@ use crate::log::{Head, Reader, Record, Writer};
 use crate::make;
 use block::{At, BadInput, Time};
 use load::experiment;
-use sched::array::Fill;
-use sched::{Action, Input, Scheduler, Tally};
+use sched::{Action, Input, World};
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
@@ -16,25 +15,25 @@ use std::thread::JoinHandle;
 const BLOCK: usize = 64 << 10;
 const BLOCKS: usize = 256;
 
-/// A core whose inputs and actions are written down.
-pub struct Recorder<S> {
-    core: S,
+/// A world of which is written down what happens to the core, and what that decides.
+pub struct Recorder<'a, W> {
+    world: &'a mut W,
     writer: Writer,
-    blocks: Option<SyncSender<Vec<u8>>>,
-    thread: Option<JoinHandle<io::Result<()>>>,
+    blocks: SyncSender<Vec<u8>>,
+    thread: JoinHandle<io::Result<()>>,
 }
 
-impl<S: Scheduler> Recorder<S> {
-    /// Writes down what happens to a core, in a file that is made anew.
+impl<'a, W: World> Recorder<'a, W> {
+    /// Writes down what happens in a world, in a file that is made anew.
     ///
     /// # Errors
     /// When the file cannot be made.
-    pub fn new(core: S, head: &Head, path: &Path) -> io::Result<Recorder<S>> {
+    pub fn new(world: &'a mut W, head: &Head, path: &Path) -> io::Result<Recorder<'a, W>> {
         let mut file = File::create(path)?;
         let (blocks, filled) = sync_channel::<Vec<u8>>(BLOCKS);
         let write = move || filled.iter().try_for_each(|block| file.write_all(&block));
         let thread = std::thread::Builder::new().name("recorder".into()).spawn(write)?;
-        Ok(Recorder { core, writer: Writer::new(head), blocks: Some(blocks), thread: Some(thread) })
+        Ok(Recorder { world, writer: Writer::new(head), blocks, thread })
     }
 
     /// Ends the log.
@@ -43,58 +42,29 @@ impl<S: Scheduler> Recorder<S> {
     /// When not all of it could be written.
     pub fn finish(mut self) -> io::Result<()> {
         self.hand_on();
-        self.blocks = None;
-        match self.thread.take().map(JoinHandle::join) {
-            Some(Ok(written)) => written,
-            _ => Err(io::Error::other("the thread that wrote it is gone")),
-        }
+        drop(self.blocks);
+        self.thread.join().unwrap_or_else(|_| Err(io::Error::other("the thread that wrote it is gone")))
     }
 
     fn hand_on(&mut self) {
-        if let Some(blocks) = &self.blocks {
-            // Where writing failed, `finish` says why.
-            let _ = blocks.send(self.writer.take());
-        }
+        // Where writing failed, `finish` says why.
+        let _ = self.blocks.send(self.writer.take());
     }
 }
 
-impl<S: Scheduler> Scheduler for Recorder<S> {
-    fn handle(&mut self, now: Time, input: Input, out: &mut Vec<Action>) {
-        self.writer.input(now, &input);
-        let from = out.len();
-        self.core.handle(now, input, out);
-        out[from..].iter().for_each(|action| self.writer.action(action));
+impl<W: World> World for Recorder<'_, W> {
+    fn next(&mut self, wake: Option<Time>, room: u32) -> Option<(Time, Input)> {
+        let (now, input) = self.world.next(wake, room)?;
         if self.writer.len() >= BLOCK {
             self.hand_on();
         }
+        self.writer.input(now, &input);
+        Some((now, input))
     }
 
-    fn wake_at(&self) -> Option<Time> {
-        self.core.wake_at()
-    }
-
-    fn room(&self) -> u32 {
-        self.core.room()
-    }
-
-    fn count_from(&mut self, from: Time) {
-        self.core.count_from(from);
-    }
-
-    fn tally(&self) -> Option<Tally> {
-        self.core.tally()
-    }
-
-    fn fill(&self) -> Option<Fill> {
-        self.core.fill()
-    }
-
-    fn effort(&self) -> (u64, u64) {
-        self.core.effort()
-    }
-
-    fn memory(&self) -> Option<(usize, usize)> {
-        self.core.memory()
+    fn act(&mut self, now: Time, action: Action) {
+        self.writer.action(&action);
+        self.world.act(now, action);
     }
 }
 

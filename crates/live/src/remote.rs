@@ -6,6 +6,7 @@ use nbd::{Address, Command, Errno, Request, Session, Uri};
 use std::collections::BTreeMap;
 use std::io::{self, Error, ErrorKind, Read, Write};
 use std::net::TcpStream;
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
@@ -79,6 +80,15 @@ impl Remote {
         let room = if request.command == Command::Read { request.length as usize } else { 0 };
         self.waiting.insert(request.cookie, Waiting { request, bytes: vec![0; room], error: None });
         self.socket.write(&bytes)
+    }
+
+    /// What it is made of, where nothing was asked yet.
+    pub(crate) fn into_parts(self) -> (OwnedFd, Session) {
+        let socket = match self.socket {
+            Socket::Unix(socket) => socket.into(),
+            Socket::Tcp(socket) => socket.into(),
+        };
+        (socket, self.session)
     }
 
     /// Waits for the next request to be answered.

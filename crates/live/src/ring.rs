@@ -72,7 +72,18 @@ impl Ring {
     /// # Errors
     /// When the kernel gives none: io_uring is missing or forbidden.
     pub fn new() -> io::Result<Ring> {
-        let ring = IoUring::builder().setup_clamp().setup_cqsize(4096).build(ENTRIES)?;
+        let usual = || {
+            let mut builder = IoUring::builder();
+            builder.setup_clamp().setup_cqsize(4096);
+            builder
+        };
+        // Kernels before 6.1 know nothing of work that waits until it is asked for.
+        let ring = usual()
+            .setup_single_issuer()
+            .setup_defer_taskrun()
+            .setup_taskrun_flag()
+            .build(ENTRIES)
+            .or_else(|_| usual().build(ENTRIES))?;
         Ok(Ring { ring, flying: Vec::new(), free: Vec::new() })
     }
 
@@ -136,6 +147,10 @@ impl Ring {
 
     /// Whether a completion has come.
     pub fn has_come(&mut self) -> bool {
+        if self.ring.submission().taskrun() {
+            // Should the kernel refuse, the wait that follows is told so.
+            let _ = self.ring.submit();
+        }
         !self.ring.completion().is_empty()
     }
 

@@ -6,16 +6,18 @@ use crate::front::{Front, Message, Report, Served};
 use crate::log::Head;
 use crate::make::{self, Made};
 use crate::recorder::Recorder;
-use crate::{Clock, Lateness, Live};
+use crate::{Clock, Host, Lateness, Live};
 use block::{At, BadInput, Caps};
-use load::experiment::Experiment;
+use load::experiment::{Experiment, ServePlan};
 use nbd::Export;
-use sched::run;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use sched::{Scheduler, run_told};
 use std::io;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
+use std::time::Duration;
 
 /// What is left of a service.
 pub struct Ended {
@@ -30,7 +32,7 @@ pub struct Service {
     title: String,
     /// What the device can do.
     pub caps: Caps,
-    core: Box<dyn sched::Scheduler>,
+    core: Box<dyn Scheduler>,
     world: Live<Front>,
     door: Door,
     /// The other end of what closes the door.
@@ -62,6 +64,7 @@ impl Service {
         }
         let rotational = made.sheet.is_some();
         let Made { unit, sheet, mut notes } = made;
+        notes.extend(descriptors(experiment.serve.connections));
         let core = make::core(experiment, sheet, unit.caps(), &mut notes)?;
         let served = Served::all(experiment, unit.caps().blocks)
             .map_err(|what| bad(what, "shorten it, or leave its `size` out"))?;
@@ -69,15 +72,19 @@ impl Service {
         if let Some((name, fault)) = exports.iter().find_map(|export| Some((&export.name, export.fault()?))) {
             return Err(bad(format!("volume {name:?} cannot be offered: {fault}"), "give it another name"));
         }
-        let (plan, caps) = (experiment.serve.clone(), unit.caps());
+        let (clock, caps) = (Clock::new(scale), unit.caps());
+        // Clients live in real time, however fast the clock of the device.
+        let unheard = clock.span(Duration::from_nanos(experiment.serve.unheard.0));
+        let plan = ServePlan { unheard, ..experiment.serve.clone() };
         let (caller, mailbox) = mailbox().map_err(stopped)?;
         let (closing, closed) = UnixStream::pair().map_err(stopped)?;
-        let patience = std::time::Duration::from_nanos(plan.handshake.0);
+        let patience = Duration::from_nanos(plan.handshake.0);
         let inside = Arc::new(AtomicU32::new(0));
         let most = plan.connections;
         let timeout = plan.timeout;
         let front = Front::new(mailbox, plan, served, Arc::clone(&inside)).map_err(stopped)?;
-        let world = Live::new(Clock::new(scale), unit, front, timeout).map_err(stopped)?;
+        let host = Host::new(clock).map_err(stopped)?;
+        let world = Live::new(host, unit, front, timeout);
         let door = Door::new(listeners, exports, caller.clone(), patience, most, inside, closed.into());
         Ok(Service { title, caps, core, world, door, closing, caller, notes })
     }
@@ -91,15 +98,17 @@ impl Service {
         let stopped = |error: io::Error| stopped(&title, &error);
         let door = door.open().map_err(stopped)?;
         world.begin(Front::listen);
+        let pulse = world.source.pulse();
+        let tell = |core: &(dyn Scheduler + 'static)| pulse.set(core.pulse());
         let recorded = match record {
             None => {
-                run(&mut core, &mut world);
+                run_told(&mut *core, &mut world, tell);
                 Ok(())
             }
-            Some((head, path)) => Recorder::new(core, head, path)
-                .and_then(|mut core| {
-                    run(&mut core, &mut world);
-                    core.finish()
+            Some((head, path)) => Recorder::new(&mut world, head, path)
+                .and_then(|mut world| {
+                    run_told(&mut *core, &mut world, tell);
+                    world.finish()
                 })
                 .map_err(|error| unrecorded(path, &error)),
         };
@@ -110,6 +119,22 @@ impl Service {
         recorded?;
         Ok(Ended { reports: remains.source.reports(), lateness: remains.lateness })
     }
+}
+
+/// Descriptors of the process beside those of its clients.
+const OTHERS: u64 = 256;
+
+/// Sees to it that so many clients find a descriptor; where the process may not have as many, a note says so.
+fn descriptors(connections: u32) -> Option<String> {
+    let wanted = u64::from(connections) + OTHERS;
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    if current.is_none_or(|current| current >= wanted) {
+        return None;
+    }
+    let most = maximum.map_or(wanted, |maximum| maximum.min(wanted));
+    // What cannot be raised stays as it is; then the door waits until a client has gone.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(most), maximum });
+    (most < wanted).then(|| format!("{most} descriptors are less than {connections} clients may need: raise ulimit -n"))
 }
 
 /// The kernel did not go on.
@@ -126,8 +151,8 @@ fn unrecorded(path: &Path, error: &io::Error) -> BadInput {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel::Kernel;
     use crate::memory::Slice;
-    use crate::ring::Ring;
     use crate::unit::{Done, Ram, Unit};
     use crate::{Remote, Unwritten};
     use block::{Caps, Command, Tag, Time};
@@ -145,8 +170,15 @@ mod tests {
             self.ram.caps()
         }
 
-        fn issue(&mut self, now: Time, tag: Tag, it: &Command, at: Option<Slice>, ring: &mut Ring) -> io::Result<()> {
-            self.ram.issue(now, tag, it, at, ring)
+        fn issue(
+            &mut self,
+            now: Time,
+            tag: Tag,
+            it: &Command,
+            at: Option<Slice>,
+            kernel: &mut dyn Kernel,
+        ) -> io::Result<()> {
+            self.ram.issue(now, tag, it, at, kernel)
         }
 
         fn done(&mut self, now: Time) -> Option<Done> {

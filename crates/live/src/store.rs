@@ -1,6 +1,7 @@
-//! The contents of an emulated device: a page map, which takes memory only for what was written.
+//! The contents of an emulated device, in memory: a page map, which takes memory only for what was written.
 
 use crate::memory::Slice;
+use block::errno::ENOSPC;
 use block::{BLOCK_BYTES, Extent};
 
 /// Bytes of a page of contents.
@@ -20,6 +21,46 @@ pub enum Unwritten {
     /// Of each eight bytes, their own place on the device, in bytes from its beginning, big-endian. What is written is thrown
     /// away, so that no device is too large.
     Pattern,
+}
+
+/// What a device holds.
+pub trait Contents {
+    /// Reads an extent.
+    ///
+    /// # Errors
+    /// The errno.
+    fn read(&mut self, at: Extent, into: &Slice) -> Result<(), i32>;
+
+    /// Writes an extent.
+    ///
+    /// # Errors
+    /// The errno; what comes before in the extent may be written.
+    fn write(&mut self, at: Extent, from: &Slice) -> Result<(), i32>;
+
+    /// Makes an extent zeros, where that is no trouble.
+    fn clear(&mut self, at: Extent);
+
+    /// How many blocks from `at.start` on are alike, at most all of `at`: whether any of them may have been written.
+    fn alike(&self, at: Extent) -> (u64, bool);
+}
+
+impl Contents for Store {
+    fn read(&mut self, at: Extent, into: &Slice) -> Result<(), i32> {
+        Store::read(self, at, into);
+        Ok(())
+    }
+
+    fn write(&mut self, at: Extent, from: &Slice) -> Result<(), i32> {
+        Store::write(self, at, from).map_err(|Full| ENOSPC)
+    }
+
+    fn clear(&mut self, at: Extent) {
+        Store::clear(self, at);
+    }
+
+    fn alike(&self, at: Extent) -> (u64, bool) {
+        Store::alike(self, at)
+    }
 }
 
 /// Contents in memory.

@@ -1,23 +1,19 @@
 //! The world of one device in real time.
 
-use crate::clock::Clock;
+use crate::kernel::{Host, Kernel};
 use crate::lateness::Lateness;
-use crate::memory::{Buffer, Pool, Slice};
-use crate::ring::{Ring, Token};
+use crate::memory::{Pool, Slice};
+use crate::ring::Token;
 use crate::unit::{Done, Unit};
 use block::{BLOCK_BYTES, Command, DiskId, Ending, Place, RequestId, Span, Tag, Time};
 use sched::{Action, Input, World};
 use std::io;
 use std::rc::Rc;
-use std::time::Duration;
-
-/// So long before something is due the engine wakes, and watches the clock from then on: what sleeping may be late by.
-const WATCH: Duration = Duration::from_micros(150);
 
 /// Who asks a live core for I/O.
 pub trait Source {
-    /// When it will ask something by itself.
-    fn due(&self) -> Option<Time> {
+    /// When it will do something by itself, while the core has so much room.
+    fn due(&self, _room: u32) -> Option<Time> {
         None
     }
 
@@ -36,8 +32,11 @@ pub trait Source {
     /// A request has ended.
     fn ended(&mut self, now: Time, id: RequestId, how: Ending, hands: &mut Hands);
 
-    /// The ring completed something that is none of the unit's.
+    /// The kernel completed something that is none of the unit's.
     fn heard(&mut self, _: Time, _: Token, _: i32, _: &mut Hands) {}
+
+    /// What an emulated drive had done was noticed so late.
+    fn noticed(&mut self, _late: Span) {}
 
     /// The device does not answer, or does again.
     fn hangs(&mut self, _: Time, _: bool) {}
@@ -53,8 +52,8 @@ pub trait Source {
 
 /// What a source works with.
 pub struct Hands<'a> {
-    /// The ring.
-    pub ring: &'a mut Ring,
+    /// The kernel.
+    pub kernel: &'a mut dyn Kernel,
     /// Memory.
     pub pool: &'a mut Pool,
     /// The device.
@@ -71,18 +70,15 @@ pub struct Remains<S> {
     pub account: Option<drive::Account>,
 }
 
-/// One device, one source, and the clock.
-pub struct Live<S> {
-    clock: Clock,
-    ring: Ring,
+/// One device, one source, and what they stand on.
+pub struct Live<S, K = Host> {
+    kernel: K,
     pool: Pool,
     unit: Box<dyn Unit>,
     /// Whoever asks.
     pub source: S,
     /// Memory of the core's frames, as long as its longest command so far.
     frames: Vec<Option<Slice>>,
-    /// What is read and written for no one.
-    nobodys: Option<Rc<Buffer>>,
     /// By tag: when it was issued, while it is in flight.
     issued: Vec<Time>,
     /// A command that takes longer hangs.
@@ -96,21 +92,17 @@ pub struct Live<S> {
     failed: Option<io::Error>,
 }
 
-impl<S: Source> Live<S> {
+impl<S: Source, K: Kernel> Live<S, K> {
     /// A world of this device and this source; a command that takes longer than `patience` hangs.
-    ///
-    /// # Errors
-    /// When the kernel gives no ring.
-    pub fn new(clock: Clock, unit: Box<dyn Unit>, source: S, patience: Span) -> io::Result<Live<S>> {
+    #[must_use]
+    pub fn new(kernel: K, unit: Box<dyn Unit>, source: S, patience: Span) -> Live<S, K> {
         let depth = usize::from(unit.caps().depth);
-        Ok(Live {
-            clock,
-            ring: Ring::new()?,
+        Live {
+            kernel,
             pool: Pool::default(),
             unit,
             source,
             frames: Vec::new(),
-            nobodys: None,
             issued: vec![Time::NEVER; depth],
             patience,
             hangs: false,
@@ -118,7 +110,7 @@ impl<S: Source> Live<S> {
             outstanding: 0,
             lateness: Lateness::default(),
             failed: None,
-        })
+        }
     }
 
     /// Lets the source begin.
@@ -138,8 +130,8 @@ impl<S: Source> Live<S> {
     }
 
     fn split(&mut self) -> (&mut S, Hands<'_>) {
-        let Live { source, ring, pool, unit, .. } = self;
-        (source, Hands { ring, pool, unit: &mut **unit })
+        let Live { source, kernel, pool, unit, .. } = self;
+        (source, Hands { kernel, pool, unit: &mut **unit })
     }
 
     /// The memory that a command moves its bytes in.
@@ -170,23 +162,15 @@ impl<S: Source> Live<S> {
             self.source.began(now, id);
         }
         let memory = match command.verb.transfers() {
-            true => self.memory(command.place, command.at.blocks).or_else(|| Some(self.nobodys(command.at.bytes()))),
+            true => self
+                .memory(command.place, command.at.blocks)
+                .or_else(|| Some(self.pool.nobodys(command.at.bytes() as usize))),
             false => None,
         };
         self.issued[tag.0 as usize] = now;
-        if let Err(error) = self.unit.issue(now, tag, &command, memory, &mut self.ring) {
+        if let Err(error) = self.unit.issue(now, tag, &command, memory, &mut self.kernel) {
             self.failed.get_or_insert(error);
         }
-    }
-
-    /// Memory for bytes that nobody looks at: those of a probe, or of a workload.
-    fn nobodys(&mut self, bytes: u64) -> Slice {
-        let bytes = bytes as usize;
-        if self.nobodys.as_ref().is_none_or(|held| held.bytes() < bytes) {
-            self.nobodys = Some(self.pool.take(bytes));
-        }
-        let buffer = self.nobodys.clone().expect("it was just made");
-        Slice { buffer, from: 0, bytes }
     }
 
     fn copy(&mut self, from: Place, to: Place, blocks: u32) {
@@ -197,7 +181,9 @@ impl<S: Source> Live<S> {
 
     fn came_back(&mut self, now: Time, done: Done) -> (Time, Input) {
         if let Some(took) = done.took {
-            self.lateness.add(took, now.since(done.happened));
+            let late = now.since(done.happened);
+            self.lateness.add(took, late);
+            self.source.noticed(late);
         }
         let issued = std::mem::replace(&mut self.issued[done.tag.0 as usize], Time::NEVER);
         self.source.command(issued, done.happened);
@@ -207,14 +193,14 @@ impl<S: Source> Live<S> {
         (now, Input::Done(DiskId(0), done.tag, done.happened, done.outcome))
     }
 
-    /// Takes what the ring completed; whether there was anything.
+    /// Takes what the kernel completed; whether there was anything.
     fn hear(&mut self) -> bool {
         let mut any = false;
-        while let Some((token, result)) = self.ring.take() {
+        while let Some((token, result)) = self.kernel.take() {
             any = true;
             let now = self.now;
             if let Token::Unit(tag) = token {
-                if let Err(error) = self.unit.completed(now, Tag(tag), result, &mut self.ring) {
+                if let Err(error) = self.unit.completed(now, Tag(tag), result, &mut self.kernel) {
                     self.failed.get_or_insert(error);
                 }
             } else {
@@ -226,27 +212,13 @@ impl<S: Source> Live<S> {
     }
 }
 
-/// Submits what was pushed, and waits until the ring has something to say, or `until`.
-pub(crate) fn sleep(clock: &Clock, ring: &mut Ring, until: Option<Time>) -> io::Result<()> {
-    let Some(until) = until else { return ring.wait(None) };
-    let left = |clock: &Clock| clock.real(until.since(clock.now()));
-    match left(clock) {
-        long if long > WATCH => ring.wait(Some(long - WATCH))?,
-        _ => ring.submit()?,
-    }
-    while !ring.has_come() && clock.now() < until && left(clock) <= WATCH {
-        std::hint::spin_loop();
-    }
-    Ok(())
-}
-
-impl<S: Source> World for Live<S> {
+impl<S: Source, K: Kernel> World for Live<S, K> {
     fn next(&mut self, wake: Option<Time>, room: u32) -> Option<(Time, Input)> {
         loop {
             if self.failed.is_some() {
                 return None;
             }
-            self.now = self.now.max(self.clock.now());
+            self.now = self.now.max(self.kernel.now());
             let now = self.now;
             if let Some(done) = self.unit.done(now) {
                 return Some(self.came_back(now, done));
@@ -270,7 +242,7 @@ impl<S: Source> World for Live<S> {
             if source.quiet(&mut hands) {
                 continue;
             }
-            let due = self.source.due().filter(|_| room > 0);
+            let due = self.source.due(room);
             let oldest = self.issued.iter().min().filter(|issued| **issued != Time::NEVER && !self.hangs);
             let hangs = oldest.map(|issued| *issued + self.patience);
             if hangs.is_some_and(|from| from <= now) && self.unit.due().is_none() {
@@ -279,7 +251,7 @@ impl<S: Source> World for Live<S> {
                 continue;
             }
             let until = [self.unit.due(), wake, due, hangs].into_iter().flatten().min();
-            if let Err(error) = sleep(&self.clock, &mut self.ring, until) {
+            if let Err(error) = self.kernel.sleep(until) {
                 self.failed = Some(error);
             }
         }

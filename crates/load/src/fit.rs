@@ -1,5 +1,6 @@
 //! Making a trace's addresses fit a drive smaller than the one it was taken from.
 
+use crate::experiment::Fit;
 use block::{Extent, Lbn};
 
 /// Blocks that `compact` keeps or leaves out together: 1 MiB.
@@ -11,7 +12,7 @@ const ALIGN: u64 = 8;
 
 /// What a first pass over a trace learns of its addresses.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Footprint {
+pub struct Footprint {
     end: u64,
     longest: u64,
     /// A bit for each unit touched.
@@ -19,8 +20,11 @@ pub(crate) struct Footprint {
 }
 
 impl Footprint {
-    /// The trace touches `at`; in words, why it cannot.
-    pub(crate) fn add(&mut self, at: Extent) -> Result<(), String> {
+    /// The trace touches `at`.
+    ///
+    /// # Errors
+    /// In words, why it cannot.
+    pub fn add(&mut self, at: Extent) -> Result<(), String> {
         let end = at.end().0;
         if end > MOST_BLOCKS {
             return Err(format!("block {end} lies beyond 2 PiB"));
@@ -40,20 +44,46 @@ impl Footprint {
 
 /// How addresses are moved.
 #[derive(Clone, Debug)]
-pub(crate) enum Fitting {
+pub enum Fitting {
     /// Not at all.
     AsIs,
     /// In proportion: starts in `from` blocks become starts in `to`.
-    Scaled { from: u64, to: u64 },
+    Scaled {
+        /// Starts before.
+        from: u64,
+        /// Starts after.
+        to: u64,
+    },
     /// Modulo the capacity.
-    Wrapped { capacity: u64 },
-    /// Untouched units are left out: the units touched, and how many lie before each word of them.
-    Compacted { touched: Vec<u64>, before: Vec<u64> },
+    Wrapped {
+        /// In blocks.
+        capacity: u64,
+    },
+    /// Untouched units are left out.
+    Compacted {
+        /// The units touched, a bit each.
+        touched: Vec<u64>,
+        /// How many lie before each word of them.
+        before: Vec<u64>,
+    },
 }
 
 impl Fitting {
+    /// As wished, to a drive of `capacity` blocks.
+    ///
+    /// # Errors
+    /// In words, why it cannot be.
+    pub fn new(fit: Fit, footprint: Footprint, capacity: u64) -> Result<Fitting, String> {
+        match fit {
+            Fit::Error => Ok(Fitting::AsIs),
+            Fit::Wrap => Ok(Fitting::Wrapped { capacity }),
+            Fit::Scale => Fitting::scaled(&footprint, capacity),
+            Fit::Compact => Fitting::compacted(footprint, capacity),
+        }
+    }
+
     /// In proportion, to a drive of `capacity` blocks. What already fits stays as it is.
-    pub(crate) fn scaled(footprint: &Footprint, capacity: u64) -> Result<Fitting, String> {
+    fn scaled(footprint: &Footprint, capacity: u64) -> Result<Fitting, String> {
         if footprint.end <= capacity {
             return Ok(Fitting::AsIs);
         }
@@ -64,7 +94,7 @@ impl Fitting {
     }
 
     /// With the untouched parts left out, to a drive of `capacity` blocks.
-    pub(crate) fn compacted(footprint: Footprint, capacity: u64) -> Result<Fitting, String> {
+    fn compacted(footprint: Footprint, capacity: u64) -> Result<Fitting, String> {
         let mut units = 0;
         let mut before = Vec::with_capacity(footprint.touched.len());
         for word in &footprint.touched {
@@ -81,7 +111,8 @@ impl Fitting {
     }
 
     /// Where `at` goes.
-    pub(crate) fn map(&self, at: Extent) -> Extent {
+    #[must_use]
+    pub fn map(&self, at: Extent) -> Extent {
         let start = at.start.0;
         let moved = match self {
             Fitting::AsIs => start,

@@ -1,6 +1,6 @@
 //! What the Disk Mimic learned of a device, as a file.
 
-use block::{BadInput, Span};
+use block::{At, BadInput, Span};
 use config::Document;
 use sched::predict::mimic::{Effort, Known, Learned};
 use std::fmt::Write;
@@ -46,6 +46,20 @@ fn list(text: &mut String, key: &str, values: impl Iterator<Item = String>) {
 /// Bad input with file, line and mend.
 pub fn read(path: &Path) -> Result<Learned, BadInput> {
     of(&Document::load(path)?)
+}
+
+/// The same, of a drive of so many blocks.
+///
+/// # Errors
+/// Bad input with file, line and mend; also when it was learned of another drive.
+pub fn read_of(path: &Path, blocks: u64) -> Result<Learned, BadInput> {
+    let learned = read(path)?;
+    if learned.blocks() != blocks {
+        let what = format!("learned of a device of {} blocks; the drive has {blocks}", learned.blocks());
+        let mend = "make it anew of this drive with `halfturn profile --mimic`";
+        return Err(BadInput::new(path.display().to_string(), At::File, what, mend));
+    }
+    Ok(learned)
 }
 
 /// The same of a text, shown as `name` in errors.

@@ -14,6 +14,7 @@ mod wait;
 pub mod workload;
 
 pub use draw::Draw;
+pub use fit::{Fitting, Footprint};
 pub use meter::{Meter, Served};
 pub use mix::{Load, Mix};
 pub use tally::Tally;

@@ -2,7 +2,7 @@
 //!
 //! Units are in the names: `_ms` milliseconds, `_mb_s` 10^6 bytes a second, `_fraction` 0 to 1.
 
-use crate::Meter;
+use crate::{Meter, tally};
 use block::Span;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -197,6 +197,8 @@ pub struct Learned {
 pub struct System {
     /// Until the last process has ended; where the run ends before, until then.
     pub execution_ms: f64,
+    /// Half width of its 95 % confidence interval over replications; absent where there is one.
+    pub execution_ci95_ms: Option<f64>,
     /// Computing for processes.
     pub computing_ms: f64,
     /// Switching to processes.
@@ -235,6 +237,25 @@ pub struct System {
     pub seek_ms: f64,
     /// When the last request ended.
     pub last_io_ms: f64,
+    /// By process, in the order in which they were created.
+    pub processes: Vec<Process>,
+}
+
+/// Where the time of a process went, the mean over replications.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Process {
+    /// What it is called.
+    pub name: String,
+    /// On a processor, switches to it and interrupts of it among them.
+    pub running_ms: f64,
+    /// Able to run, while others had the processors.
+    pub ready_ms: f64,
+    /// Blocked until a request had ended.
+    pub blocked_ms: f64,
+    /// How often.
+    pub waits: f64,
+    /// When it had ended; absent where it never did.
+    pub ended_ms: Option<f64>,
 }
 
 impl System {
@@ -266,13 +287,35 @@ impl System {
     /// The mean of several; of none, nothing.
     #[must_use]
     pub fn mean(of: &[System]) -> Option<System> {
-        let mut mean = System::default();
+        let executions: Vec<f64> = of.iter().map(|one| one.execution_ms).collect();
+        let mut mean = System { execution_ci95_ms: tally::interval(&executions), ..System::default() };
         for mut one in of.iter().cloned() {
             for (sum, figure) in mean.figures().into_iter().zip(one.figures()) {
                 *sum += *figure / of.len() as f64;
             }
+            Process::gather(&mut mean.processes, one.processes, of.len() as f64);
         }
         (!of.is_empty()).then_some(mean)
+    }
+}
+
+impl Process {
+    /// Adds one of `count` replications to the mean of their processes, which have the same names in each.
+    fn gather(mean: &mut Vec<Process>, one: Vec<Process>, count: f64) {
+        for process in one {
+            let known = mean.iter().position(|sum| sum.name == process.name);
+            let at = known.unwrap_or_else(|| {
+                let ended_ms = process.ended_ms.map(|_| 0.0);
+                mean.push(Process { name: process.name, ended_ms, ..Process::default() });
+                mean.len() - 1
+            });
+            let sum = &mut mean[at];
+            sum.running_ms += process.running_ms / count;
+            sum.ready_ms += process.ready_ms / count;
+            sum.blocked_ms += process.blocked_ms / count;
+            sum.waits += process.waits / count;
+            sum.ended_ms = sum.ended_ms.zip(process.ended_ms).map(|(sum, ended)| sum + ended / count);
+        }
     }
 }
 

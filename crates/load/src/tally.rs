@@ -195,7 +195,7 @@ impl Tally {
 }
 
 /// Half width of the 95 % interval of the mean of independent samples (Student's t).
-fn interval(samples: &[f64]) -> Option<f64> {
+pub(crate) fn interval(samples: &[f64]) -> Option<f64> {
     let n = samples.len();
     if n < 2 {
         return None;

@@ -149,12 +149,11 @@ impl<'d, D: Device> Bench<'d, D> {
             self.writes += 1;
         }
         self.commands += 1;
-        let issued = self.device.now();
-        if issued.since(self.began) > LONGEST {
+        if self.device.now().since(self.began) > LONGEST {
             let what = "after three hours of the device's time its answers do not agree with one another";
             return Err(self.error(what, "profile it from a host with less else to do"));
         }
-        self.device.issue(Tag(0), Command { verb, at, place: Place::Nowhere });
+        let issued = self.device.issue(Tag(0), Command { verb, at, place: Place::Nowhere });
         match self.device.next(issued + LOST) {
             Some((end, _, outcome)) => Ok(Reply { issued, end, done: outcome == Outcome::Ok }),
             None => Err(self.lost()),
@@ -173,11 +172,11 @@ impl<'d, D: Device> Bench<'d, D> {
     /// When one does not come back within a minute.
     pub fn together(&mut self, verb: Verb, at: &[Extent]) -> Result<Vec<Reply>, BadInput> {
         let place = Place::Nowhere;
+        let mut issued = self.device.now();
         for (tag, at) in at.iter().enumerate() {
-            self.device.issue(Tag(tag as u32), Command { verb, at: *at, place });
+            issued = self.device.issue(Tag(tag as u32), Command { verb, at: *at, place });
         }
         self.commands += at.len() as u64;
-        let issued = self.device.now();
         let mut replies = vec![Reply { issued, end: issued, done: false }; at.len()];
         for _ in at {
             match self.device.next(issued + LOST) {
@@ -367,8 +366,9 @@ mod tests {
             self.now
         }
 
-        fn issue(&mut self, _: Tag, _: Command) {
+        fn issue(&mut self, _: Tag, _: Command) -> Time {
             self.asked += 1;
+            self.now
         }
 
         fn next(&mut self, _: Time) -> Option<(Time, Tag, Outcome)> {

@@ -4,16 +4,17 @@
 //! it comes to where the journal ends; from there on the device is asked. A simulated device lives through it all again,
 //! and must answer the same; for a real one it is over, and its clock has gone on.
 //!
-//! The file: a line of text that says of what profile it is, entries, and the checksum (FNV-1a, 64 bits) of all before. An
-//! entry is a number in seven bits a byte, the least first: the time passed since the last entry in ns, times four, plus
-//! what happened: 0, the time had gone on when a command was given, after so many that found it the same (a number
-//! follows); 1, nothing came back until then; 2, a command came back (its tag follows), or 3, it failed (tag and errno);
+//! The file: a line of text that says of what profile it is, entries, and the checksum (FNV-1a, 64 bits) of all before. The first
+//! entry says when the profile began. An entry is a number in seven bits a byte, the least first: the time passed since the last entry in ns, times four, plus
+//! what happened: 0, the time had gone on when it was looked at, or a command given, after so many that found it the same (a
+//! number follows); 1, nothing came back until then; 2, a command came back (its tag follows), or 3, it failed (tag and errno);
 //! after these two a byte of what was asked since the last.
 
 use block::{At, BadInput, Caps, Command, Device, Outcome, Span, Tag, Time, Verb};
+use std::cell::{Cell, RefCell};
 
 /// What every journal begins with.
-const BEGINS: &str = "halfturn profile journal 1: ";
+const BEGINS: &str = "halfturn profile journal 2: ";
 /// What to do about a journal that cannot be used.
 const ANEW: &str = "delete the file: the profile then begins anew";
 
@@ -37,8 +38,8 @@ pub enum Past {
 /// An entry of a journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Entry {
-    /// The time had gone on when a command was given, after so many that found it the same.
-    Given(u64),
+    /// The time had gone on when it was looked at, or a command given, after so many that found it the same.
+    Seen(u64),
     /// Nothing came back.
     Nothing,
     /// A command came back; a byte of what was asked.
@@ -124,14 +125,14 @@ impl Journal {
 
     fn push(&mut self, passed: u64, entry: Entry) {
         let kind = match entry {
-            Entry::Given(_) => 0,
+            Entry::Seen(_) => 0,
             Entry::Nothing => 1,
             Entry::Back(_, Outcome::Ok, _) => 2,
             Entry::Back(_, Outcome::Failed(_), _) => 3,
         };
         put(&mut self.entries, u128::from(passed) << 2 | kind);
         match entry {
-            Entry::Given(before) => put(&mut self.entries, before.into()),
+            Entry::Seen(before) => put(&mut self.entries, before.into()),
             Entry::Nothing => {}
             Entry::Back(tag, outcome, asked) => {
                 put(&mut self.entries, tag.0.into());
@@ -143,12 +144,18 @@ impl Journal {
         }
     }
 
+    /// The time that passed over all entries from a place on, as far as they are any.
+    fn passed(&self, mut at: usize) -> Span {
+        let passed = std::iter::from_fn(|| self.entry(&mut at)).map(|(passed, _)| passed);
+        Span(passed.fold(0, u64::saturating_add))
+    }
+
     /// The entry at a place, which moves on, and the time passed before it.
     fn entry(&self, at: &mut usize) -> Option<(u64, Entry)> {
         let first = get(&self.entries, at)?;
         let mut number = || get(&self.entries, at);
         let entry = match first & 3 {
-            0 => Entry::Given(u64::try_from(number()?).ok()?),
+            0 => Entry::Seen(u64::try_from(number()?).ok()?),
             1 => Entry::Nothing,
             kind => {
                 let tag = Tag(u32::try_from(number()?).ok()?);
@@ -169,49 +176,68 @@ impl Journal {
 pub struct Recorder<'r, D> {
     device: D,
     past: Past,
-    journal: Journal,
+    journal: RefCell<Journal>,
     /// How far the journal has been read.
-    read: usize,
-    /// The time at the last entry, and the commands given since that found it the same.
-    time: Time,
-    given: u64,
+    read: Cell<usize>,
+    /// The time at the last entry, and how often since it was found the same.
+    time: Cell<Time>,
+    same: Cell<u64>,
     /// A byte of what was asked since the last command came back.
     asked: u8,
     /// Commands not back yet.
     flying: Vec<(Tag, Command)>,
     /// Whether a command never came back: what follows is not kept.
     lost: bool,
-    fault: Option<BadInput>,
+    fault: RefCell<Option<BadInput>>,
     keep: &'r mut dyn FnMut(&Journal),
 }
 
 impl<'r, D: Device> Recorder<'r, D> {
     /// A device that goes on where a journal ends; `keep` is told of the journal whenever a command came back.
     pub fn new(device: D, journal: Journal, past: Past, keep: &'r mut dyn FnMut(&Journal)) -> Recorder<'r, D> {
-        let time = if past == Past::Over && !journal.is_empty() { Time::ZERO } else { device.now() };
-        Recorder {
+        let recorder = Recorder {
             device,
             past,
-            journal,
-            read: 0,
-            time,
-            given: 0,
+            journal: RefCell::new(journal),
+            read: Cell::new(0),
+            time: Cell::new(Time::ZERO),
+            same: Cell::new(0),
             asked: 0,
             flying: Vec::new(),
             lost: false,
-            fault: None,
+            fault: RefCell::new(None),
             keep,
+        };
+        recorder.begin();
+        recorder
+    }
+
+    /// Takes up the time at which the profile began.
+    fn begin(&self) {
+        let now = self.device.now();
+        if self.journal.borrow().is_empty() {
+            return self.advance(now, Entry::Nothing);
+        }
+        let Some((began, Entry::Nothing, read)) = self.recall() else {
+            return self.fail("the journal is damaged: it does not say when it began");
+        };
+        self.went_on(read, began);
+        let last = began + self.journal.borrow().passed(read);
+        match self.past {
+            Past::Again if began != now => self.fail("the device does not answer as when the journal was kept"),
+            Past::Over if last > now => self.fail("the machine's clock has begun anew since the journal was kept"),
+            _ => {}
         }
     }
 
     /// The journal, and why it could not be followed, if so.
     pub fn end(self) -> (Journal, Option<BadInput>) {
-        (self.journal, self.fault)
+        (self.journal.into_inner(), self.fault.into_inner())
     }
 
     /// Whether the journal is still read.
     fn replays(&self) -> bool {
-        self.read < self.journal.entries.len()
+        self.read.get() < self.journal.borrow().entries.len()
     }
 
     /// Whether the device is asked.
@@ -219,19 +245,24 @@ impl<'r, D: Device> Recorder<'r, D> {
         self.past == Past::Again || !self.replays()
     }
 
-    fn fail(&mut self, what: &str) {
-        let error = self.journal.error(what, ANEW);
-        self.fault.get_or_insert(error);
+    fn fail(&self, what: &str) {
+        let error = self.journal.borrow().error(what, ANEW);
+        self.fault.borrow_mut().get_or_insert(error);
+    }
+
+    fn failed(&self) -> bool {
+        self.fault.borrow().is_some()
     }
 
     /// The next entry of the journal and its time, if that is still read.
-    fn recall(&mut self) -> Option<(Time, Entry, usize)> {
+    fn recall(&self) -> Option<(Time, Entry, usize)> {
         if !self.replays() {
             return None;
         }
-        let mut at = self.read;
-        match self.journal.entry(&mut at) {
-            Some((passed, entry)) => Some((self.time + Span(passed), entry, at)),
+        let mut at = self.read.get();
+        let entry = self.journal.borrow().entry(&mut at);
+        match entry {
+            Some((passed, entry)) => Some((self.time.get() + Span(passed), entry, at)),
             None => {
                 self.fail("the journal is damaged: an entry is none");
                 None
@@ -240,19 +271,40 @@ impl<'r, D: Device> Recorder<'r, D> {
     }
 
     /// Goes on to an entry.
-    fn advance(&mut self, time: Time, entry: Entry) {
-        if !self.replays() && !self.lost {
-            self.journal.push(time.since(self.time).0, entry);
-            self.read = self.journal.entries.len();
+    fn advance(&self, time: Time, entry: Entry) {
+        let mut journal = self.journal.borrow_mut();
+        let replays = self.read.get() < journal.entries.len();
+        if !replays && !self.lost {
+            journal.push(time.since(self.time.get()).0, entry);
         }
-        (self.time, self.given) = (time, 0);
+        self.went_on(if replays { self.read.get() } else { journal.entries.len() }, time);
+    }
+
+    fn went_on(&self, read: usize, time: Time) {
+        self.read.set(read);
+        self.time.set(time);
+        self.same.set(0);
+    }
+
+    /// Someone looks at the time, which `now` says: what the journal has of it, or else that.
+    fn looked(&self, recalled: Option<(Time, Entry, usize)>, now: impl FnOnce() -> Time) -> Time {
+        let same = self.same.get();
+        match recalled {
+            Some((time, Entry::Seen(before), read)) if before == same => self.went_on(read, time),
+            Some(_) => self.same.set(same + 1),
+            None => match now() {
+                now if now > self.time.get() => self.advance(now, Entry::Seen(same)),
+                _ => self.same.set(same + 1),
+            },
+        }
+        self.time.get()
     }
 
     /// What the journal has for `next`, if it fits what was asked and what the device says.
     fn recalled(&mut self, until: Time) -> Option<Option<(Time, Tag, Outcome)>> {
         let (time, entry, read) = self.recall()?;
         let answer = match entry {
-            Entry::Given(_) => None,
+            Entry::Seen(_) => None,
             Entry::Nothing => Some(None),
             Entry::Back(tag, outcome, asked) => (asked == self.asked).then_some(Some((time, tag, outcome))),
         };
@@ -270,8 +322,7 @@ impl<'r, D: Device> Recorder<'r, D> {
                 return None;
             }
         }
-        self.read = read;
-        (self.time, self.given) = (time, 0);
+        self.went_on(read, time);
         Some(answer)
     }
 }
@@ -296,34 +347,22 @@ impl<D: Device> Device for Recorder<'_, D> {
     }
 
     fn now(&self) -> Time {
-        self.time
+        if self.failed() { self.time.get() } else { self.looked(self.recall(), || self.device.now()) }
     }
 
-    fn issue(&mut self, tag: Tag, command: Command) {
-        if self.fault.is_some() {
-            return;
+    fn issue(&mut self, tag: Tag, command: Command) -> Time {
+        if self.failed() {
+            return self.time.get();
         }
         self.asked = mixed(self.asked, tag, command);
         self.flying.push((tag, command));
         let recalled = self.recall();
-        if self.asks() {
-            self.device.issue(tag, command);
-        }
-        match recalled {
-            Some((time, Entry::Given(before), read)) if before == self.given => {
-                self.read = read;
-                (self.time, self.given) = (time, 0);
-            }
-            None if self.device.now() > self.time => {
-                let (now, given) = (self.device.now(), self.given);
-                self.advance(now, Entry::Given(given));
-            }
-            _ => self.given += 1,
-        }
+        let given = if self.asks() { self.device.issue(tag, command) } else { self.time.get() };
+        self.looked(recalled, || given)
     }
 
     fn next(&mut self, until: Time) -> Option<(Time, Tag, Outcome)> {
-        if self.fault.is_some() {
+        if self.failed() {
             return None;
         }
         let replayed = self.replays();
@@ -346,12 +385,12 @@ impl<D: Device> Device for Recorder<'_, D> {
             self.flying.retain(|flying| flying.0 != tag);
             self.asked = 0;
             if !replayed && !self.lost {
-                (self.keep)(&self.journal);
+                (self.keep)(&self.journal.borrow());
             }
         }
         // Where nothing is in flight, the time that has passed since is kept with what is asked next.
         if replayed && !self.replays() && self.past == Past::Over && !self.flying.is_empty() {
-            self.time = self.time.max(self.device.now());
+            self.time.set(self.time.get().max(self.device.now()));
             for (tag, command) in std::mem::take(&mut self.flying) {
                 self.device.issue(tag, command);
                 self.flying.push((tag, command));

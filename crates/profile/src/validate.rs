@@ -41,13 +41,11 @@ pub fn validate<D: Device>(eye: &mut Eye<D>, geometry: &Geometry, moves: &Moves)
         let (from, to) = (geometry.address_of(last), geometry.address_of(next));
         let there = geometry.map.place(next);
         let begins = moves.reach(from.cylinder.abs_diff(to.cylinder), from.head != to.head) / period;
-        let phase = eye.clock.phase(eye.bench.now());
-        let wait = fraction(there.angle - phase - begins);
-        let predicted = (begins + wait + there.width()) * period;
         if let Some(reply) = eye.bench.read(next)?
             && !eye.bench.is_hit(reply.response())
         {
-            pairs.push((predicted, reply.response().as_ms()));
+            let wait = fraction(there.angle - eye.clock.phase(reply.issued) - begins);
+            pairs.push(((begins + wait + there.width()) * period, reply.response().as_ms()));
         }
         // A place whose read is not in memory, to begin the next from.
         last = eye.bench.draw.below(all);

@@ -55,6 +55,7 @@ const FILES: &[(&str, &str)] = files![
     "pfm.table4",
     "pfm.fig1",
     "pfm.claims",
+    "pfm.beyond",
 ];
 
 /// The ids of all files.

@@ -24,6 +24,8 @@ pub struct Row {
     pub name: String,
     /// The run.
     pub case: Case,
+    /// Of this disk of an array.
+    pub disk: usize,
     /// From the end of the request before this one, counted from 1.
     pub request: u64,
     /// Until so many have ended.
@@ -55,9 +57,11 @@ fn row(section: &Section, experiments: &[Experiment]) -> Result<Row, BadInput> {
         let what = format!("`{wanted}` has {} runs", experiment.cases.len());
         return Err(section.error("experiment", what, "name an experiment in which nothing is swept"));
     };
+    let disks = case.experiment.array.as_ref().map_or(1, |array| array.disks);
     let row = Row {
         name: section.need("name", section.string("name")?)?,
         case: case.clone(),
+        disk: section.within("disk", 0, u32::from(disks) - 1)?.unwrap_or(0) as usize,
         request: section.within("request", 1, 100_000)?.unwrap_or(1).into(),
         requests: section.within("requests", 1, 1000)?.unwrap_or(1).into(),
         commands: section.within("commands", 1, 1000)?.unwrap_or(COMMANDS) as usize,

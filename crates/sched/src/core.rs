@@ -10,7 +10,7 @@ use crate::plan::{Preemption, Rules};
 use crate::predict::Predictor;
 use crate::queue::{Maker, Queue};
 use crate::service::Service;
-use crate::tally::Tally;
+use crate::tally::{Pulse, Tally};
 use crate::{Job, JobId, Jobs};
 use block::errno::{ECANCELED, EINVAL};
 use block::{
@@ -154,6 +154,18 @@ impl<P: Predictor> Core<P> {
         self.service.as_ref().map(|service| &service.tally)
     }
 
+    /// How it fares.
+    #[must_use]
+    pub fn pulse(&self) -> Pulse {
+        let pulse = Pulse { waiting: self.jobs.len(), ..Pulse::default() };
+        self.tally().map_or(pulse, |&Tally { preemptions, jit_seeks, late, .. }| Pulse {
+            preemptions,
+            jit_seeks,
+            late,
+            ..pulse
+        })
+    }
+
     /// How many more requests it takes.
     #[must_use]
     pub fn room(&self) -> u32 {
@@ -278,11 +290,31 @@ impl<P: Predictor> Core<P> {
         match outcome {
             Outcome::Ok if self.progressed(id, &command, happened) => self.end(id, Ending::Finished, out),
             Outcome::Ok => {}
+            Outcome::Failed(_) if self.tries_again(id, &command) => {}
             Outcome::Failed(errno) => {
                 self.forget(id);
                 self.end(id, Ending::Failed(errno), out);
             }
         }
+    }
+
+    /// A command of a request failed: whether it is given to the device again. What a flush that failed has lost, a second one
+    /// does not bring back.
+    fn tries_again(&mut self, id: JobId, command: &Command) -> bool {
+        let Some(job) = self.jobs.get_mut(id).filter(|_| command.verb != Verb::Flush) else { return false };
+        if job.failed >= self.rules.class(job.qos.class).retries {
+            return false;
+        }
+        job.failed += 1;
+        if let Some(service) = &mut self.service {
+            service.expected = None;
+            return true;
+        }
+        job.state = State::Queued;
+        let job = *job;
+        self.await_deadline(id, &job);
+        self.queue.add(&self.rules, id, &job, &self.belief);
+        true
     }
 
     fn amend(&mut self, request: RequestId, change: Change, out: &mut Vec<Action>) {

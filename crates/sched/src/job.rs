@@ -29,6 +29,8 @@ pub struct Job<S> {
     pub at: Extent,
     /// Blocks of it that are done.
     pub done: u32,
+    /// How often its next command has failed.
+    pub(crate) failed: u8,
     /// What it is worth.
     pub qos: Qos,
     /// When it was submitted.
@@ -51,6 +53,7 @@ impl<S> Job<S> {
             op: request.op,
             at: request.at,
             done: 0,
+            failed: 0,
             qos: request.qos,
             arrived: now,
             sequence,

@@ -32,5 +32,5 @@ pub use crate::core::Core;
 pub use event::{Action, Health, Input};
 pub use job::{Job, JobId, Jobs};
 pub use queue::Maker;
-pub use tally::{Errors, Tally};
-pub use world::{Scheduler, World, run};
+pub use tally::{Errors, Pulse, Tally};
+pub use world::{Scheduler, World, run, run_told};

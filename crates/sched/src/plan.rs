@@ -154,6 +154,8 @@ pub struct ClassRule {
     pub order: Option<&'static str>,
     /// Whether an array reads parts of one request from several copies at once.
     pub splits: bool,
+    /// How often a command of its requests is given to a device again that did not do it.
+    pub retries: u8,
     /// With [`Preemption::Slo`]: in how long 99 % of its requests are to be done.
     pub p99: Option<Span>,
     /// What its requests are worth.
@@ -162,8 +164,15 @@ pub struct ClassRule {
 
 impl ClassRule {
     /// What holds where nothing is said.
-    pub const USUAL: ClassRule =
-        ClassRule { preempts: true, preemptible: true, order: None, splits: false, p99: None, worth: Worth::USUAL };
+    pub const USUAL: ClassRule = ClassRule {
+        preempts: true,
+        preemptible: true,
+        order: None,
+        splits: false,
+        retries: 0,
+        p99: None,
+        worth: Worth::USUAL,
+    };
 }
 
 /// How a core serves requests.

@@ -74,7 +74,7 @@ pub(crate) struct Service {
     /// The one that was given back to the queue last.
     pub(crate) interrupted_job: Option<JobId>,
     /// Of a first command after a timed seek: when it was believed to come back.
-    expected: Option<Time>,
+    pub(crate) expected: Option<Time>,
     /// Since when a seek has been awaited with no command in flight.
     resting: Option<Time>,
     /// When the seek awaited is due.
@@ -415,6 +415,7 @@ impl<P: Predictor> Core<P> {
             return true;
         }
         job.done += command.at.blocks;
+        job.failed = 0;
         let sound = job.op != Op::Write { fua: true } || command.at == job.at || command.verb == Verb::Flush;
         let all = job.done == job.at.blocks && sound;
         let Some(service) = &mut self.service else { return all };

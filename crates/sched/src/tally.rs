@@ -90,6 +90,19 @@ pub struct Tally {
     pub errors: Errors,
 }
 
+/// How a core fares.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pulse {
+    /// Requests it has.
+    pub waiting: u32,
+    /// As in the tally.
+    pub preemptions: u64,
+    /// As in the tally.
+    pub jit_seeks: u64,
+    /// As in the tally.
+    pub late: u64,
+}
+
 impl Tally {
     /// Adds those of another replication.
     pub fn merge(&mut self, other: &Tally) {

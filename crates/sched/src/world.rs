@@ -2,7 +2,7 @@
 
 use crate::array::Fill;
 use crate::predict::Predictor;
-use crate::{Action, Core, Input, Tally};
+use crate::{Action, Core, Input, Pulse, Tally};
 use block::Time;
 
 /// Everything outside a core: devices, clients and the clock.
@@ -32,6 +32,11 @@ pub trait Scheduler {
 
     /// What serving in short commands came to; nothing where requests are served whole.
     fn tally(&self) -> Option<Tally>;
+
+    /// The counts of the tally that tell how it fares, at once and at no cost.
+    fn pulse(&self) -> Pulse {
+        Pulse::default()
+    }
 
     /// How full the write buffer was; nothing where there is none.
     fn fill(&self) -> Option<Fill> {
@@ -74,6 +79,10 @@ impl<P: Predictor> Scheduler for Core<P> {
         Core::tally(self).cloned()
     }
 
+    fn pulse(&self) -> Pulse {
+        Core::pulse(self)
+    }
+
     fn effort(&self) -> (u64, u64) {
         Core::effort(self)
     }
@@ -83,49 +92,17 @@ impl<P: Predictor> Scheduler for Core<P> {
     }
 }
 
-impl<S: Scheduler + ?Sized> Scheduler for Box<S> {
-    fn handle(&mut self, now: Time, input: Input, out: &mut Vec<Action>) {
-        (**self).handle(now, input, out);
-    }
-
-    fn wake_at(&self) -> Option<Time> {
-        (**self).wake_at()
-    }
-
-    fn room(&self) -> u32 {
-        (**self).room()
-    }
-
-    fn count_from(&mut self, from: Time) {
-        (**self).count_from(from);
-    }
-
-    fn tally(&self) -> Option<Tally> {
-        (**self).tally()
-    }
-
-    fn fill(&self) -> Option<Fill> {
-        (**self).fill()
-    }
-
-    fn lost(&self) -> u64 {
-        (**self).lost()
-    }
-
-    fn effort(&self) -> (u64, u64) {
-        (**self).effort()
-    }
-
-    fn memory(&self) -> Option<(usize, usize)> {
-        (**self).memory()
-    }
+/// Runs a core in a world until nothing more happens.
+pub fn run(core: &mut (impl Scheduler + ?Sized), world: &mut impl World) {
+    run_told(core, world, |_| {});
 }
 
-/// Runs a core in a world until nothing more happens.
-pub fn run(core: &mut impl Scheduler, world: &mut impl World) {
+/// The same, and says after each input how the core fares.
+pub fn run_told<C: Scheduler + ?Sized>(core: &mut C, world: &mut impl World, mut tell: impl FnMut(&C)) {
     let mut actions = Vec::with_capacity(64);
     while let Some((now, input)) = world.next(core.wake_at(), core.room()) {
         core.handle(now, input, &mut actions);
+        tell(core);
         for action in actions.drain(..) {
             world.act(now, action);
         }

@@ -26,8 +26,9 @@ impl<M: Machine> Device for Bench<M> {
         self.now
     }
 
-    fn issue(&mut self, tag: Tag, command: Command) {
+    fn issue(&mut self, tag: Tag, command: Command) -> Time {
         self.machine.issue(self.now, tag, command);
+        self.now
     }
 
     fn next(&mut self, until: Time) -> Option<(Time, Tag, Outcome)> {

@@ -29,8 +29,8 @@ impl Measured for load::Mix {
 
 impl Measured for flow::System {
     fn finish(self, end: Time) -> (Meter, Vec<String>, Option<flow::Account>) {
-        let (meter, account) = flow::System::finish(self, end);
-        (meter, Vec::new(), Some(account))
+        let (meter, account, notes) = flow::System::finish(self, end);
+        (meter, notes, Some(account))
     }
 }
 
@@ -102,7 +102,7 @@ pub(crate) struct Remains<L> {
 }
 
 impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
-    /// The world of these drives; a film is of the first of them.
+    /// The world of these drives; a film is of one of them.
     pub(crate) fn new(
         drives: Vec<M>,
         load: L,
@@ -211,7 +211,7 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
         if let Some(moves) = self.moves.as_mut().filter(|_| disk == 0) {
             moves.done(tag, parts);
         }
-        if let Some(film) = self.film.as_mut().filter(|_| disk == 0) {
+        if let Some(film) = self.film.as_mut().filter(|film| film.is_of(disk)) {
             film.done(now, tag, parts);
         }
         if !issued.probe {
@@ -233,7 +233,7 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
         if let Some(moves) = self.moves.as_mut().filter(|_| disk == 0) {
             moves.issued(tag, command);
         }
-        if let Some(film) = self.film.as_mut().filter(|_| disk == 0) {
+        if let Some(film) = self.film.as_mut().filter(|film| film.is_of(disk)) {
             film.issued(now, tag, command, self.drives[disk].own_until(now));
             if film.over {
                 self.stop.requests = Some(0);

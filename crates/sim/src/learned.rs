@@ -61,14 +61,8 @@ pub(crate) fn knowledge(experiment: &Experiment) -> Result<Knowledge, BadInput> 
             Knowledge::Times(Arc::new(Learned::by_probing(&mut *device, probing, &mut |_| ())))
         }
         Before::Table(path) => {
-            let learned = load::learned::read(path)?;
             let blocks = bench(&experiment.drive, PROBED)?.caps().blocks;
-            if learned.blocks() != blocks {
-                let what = format!("learned of a device of {} blocks; the drive has {blocks}", learned.blocks());
-                let mend = "make it anew of this drive with `halfturn profile --mimic`";
-                return Err(BadInput::new(path.display().to_string(), At::File, what, mend));
-            }
-            Knowledge::Times(Arc::new(learned))
+            Knowledge::Times(Arc::new(load::learned::read_of(path, blocks)?))
         }
     })
 }
@@ -91,14 +85,7 @@ fn mechanics(choice: &DriveChoice) -> Result<Option<Mechanics>, BadInput> {
 
 /// The mechanics that a file describes, for a drive that is to have as many blocks.
 fn described(choice: &DriveChoice, model: &str) -> Result<Mechanics, BadInput> {
-    let disk::Drive { mut sheet, .. } = disk::catalogue::find(model)?;
-    let (blocks, its) = (bench(choice, PROBED)?.caps().blocks, sheet.mechanics.layout.blocks());
-    if its != blocks {
-        let what = format!("it is of a drive of {its} blocks; the drive has {blocks}");
-        let mend = "give a profile of this drive: `halfturn profile DEVICE -o FILE`";
-        return Err(BadInput::new(model, At::File, what, mend));
-    }
-    sheet.cache = sheet.cache.switched(choice.read_cache, choice.write_buffer);
+    let sheet = choice.described(model, bench(choice, PROBED)?.caps().blocks)?;
     Ok(Mechanics { sheet, effort: None, note: format!("believes {model}, not the drive's own sheet") })
 }
 

@@ -289,8 +289,8 @@ impl<M: Machine> Scene<'_, M> {
     /// Asks what the experiment asks of so many blocks.
     fn ask(self, core: impl Scheduler, blocks: u64, told: Vec<String>) -> Result<Replication, BadInput> {
         if self.experiment.has_processes() {
-            let programs = flow::programs(self.experiment, self.seed, blocks)?;
-            let system = flow::System::new(self.experiment, programs, self.seed);
+            let machine = flow::machine(self.experiment, self.seed, blocks)?;
+            let system = flow::System::new(self.experiment, machine, self.seed);
             return self.serve(core, system, told);
         }
         let mix = Mix::new(self.experiment, self.seed, blocks)?;

@@ -9,6 +9,8 @@ use load::experiment::Experiment;
 /// Which piece of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
+    /// Of this disk of an array.
+    pub disk: usize,
     /// From the end of the request before this one, counted from 1 in the order in which they end.
     pub request: u64,
     /// Until so many more have ended.
@@ -71,6 +73,11 @@ impl Film {
     fn new(window: Window) -> Film {
         let from = (window.request <= 1).then_some(Time::ZERO);
         Film { window, from, steps: Vec::new(), own_until: Time::ZERO, last: false, over: false }
+    }
+
+    /// Whether it is of this disk.
+    pub(crate) fn is_of(&self, disk: usize) -> bool {
+        self.window.disk == disk
     }
 
     /// A command is about to be issued to a drive that was at work of its own until `own_until`.

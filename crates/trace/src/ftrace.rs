@@ -2,12 +2,15 @@
 //! Linux machine, one line each, in the order of time.
 //!
 //! `COMM-PID (TGID) [CPU] FLAGS SECONDS.MICROSECONDS: EVENT: FIELDS`. The third of the flags tells whether the line was
-//! written in a hard (`h`, `H`) or soft (`s`) interrupt. What is of no use to the process-flow model is [`What::Other`].
+//! written in a hard (`h`, `H`) or soft (`s`) interrupt. What is of no use to the process-flow model is [`What::Other`]. The
+//! same, written small, is [`compact`].
+
+pub mod compact;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use block::{BadInput, Extent, Op, Span, Time};
+use block::{BadInput, Extent, Op, Time};
 
 use crate::feed::Feed;
 use crate::number::{Unit, quoted, time, whole};
@@ -109,10 +112,11 @@ pub struct Recording {
     pub names: BTreeMap<u32, String>,
     /// Events that were lost, as the file says.
     pub lost: u64,
-    /// Events.
-    pub events: u64,
     /// Lines whose time lies before that of the line above; they count as of its time.
     pub steps_back: u64,
+    /// The command that was recorded, by its process and in words, where the file says.
+    pub command: Option<(u32, String)>,
+    compact: bool,
 }
 
 /// Whether a file is such a recording.
@@ -121,7 +125,8 @@ pub struct Recording {
 /// When it cannot be read.
 pub fn looks(path: &Path) -> Result<bool, BadInput> {
     let mut feed = Feed::new(Source::open(path)?);
-    Ok(feed.peek(16)?.starts_with(b"# tracer: nop"))
+    let begin = feed.peek(compact::HEAD.len())?;
+    Ok(begin.starts_with(b"# tracer: nop") || begin == compact::HEAD)
 }
 
 impl Recording {
@@ -130,13 +135,16 @@ impl Recording {
     /// # Errors
     /// When the file cannot be opened or read.
     pub fn open(path: &Path) -> Result<Recording, BadInput> {
+        let mut feed = Feed::new(Source::open(path)?);
+        let compact = feed.peek(compact::HEAD.len())? == compact::HEAD;
         Ok(Recording {
-            feed: Feed::new(Source::open(path)?),
+            feed,
+            compact,
+            command: None,
             begin: None,
             last: Time::ZERO,
             names: BTreeMap::new(),
             lost: 0,
-            events: 0,
             steps_back: 0,
         })
     }
@@ -148,6 +156,20 @@ impl Recording {
     pub fn next_event(&mut self) -> Result<Option<Event>, BadInput> {
         loop {
             let Some(line) = self.feed.line()? else { return Ok(None) };
+            if self.compact {
+                match compact::parse(line, self.last) {
+                    Ok(compact::Line::Event(event)) => {
+                        self.last = event.at;
+                        return Ok(Some(event));
+                    }
+                    Ok(compact::Line::Name(pid, name)) => drop(self.names.insert(pid, name)),
+                    Ok(compact::Line::Command(pid, words)) => self.command = Some((pid, words)),
+                    Ok(compact::Line::Lost(lost)) => self.lost += lost,
+                    Ok(compact::Line::Nothing) => {}
+                    Err(fault) => return Err(self.feed.bad(fault)),
+                }
+                continue;
+            }
             let parsed = match line.first() {
                 None => continue,
                 Some(b'#') => {
@@ -169,18 +191,12 @@ impl Recording {
                     let at = Time(event.at.since(begin).0);
                     self.steps_back += u64::from(event.at < begin || at < self.last);
                     self.last = self.last.max(at);
-                    (event.at, self.events) = (self.last, self.events + 1);
+                    event.at = self.last;
                     return Ok(Some(event));
                 }
                 Err(fault) => return Err(self.feed.bad(fault)),
             }
         }
-    }
-
-    /// From the first event to the last one read.
-    #[must_use]
-    pub fn length(&self) -> Span {
-        self.last.since(Time::ZERO)
     }
 }
 
@@ -290,14 +306,20 @@ fn switch(fields: &[u8]) -> Result<What, Fault> {
     Ok(What::Switch { from: number(fields, "prev_pid=")?, left, to: number(fields, "next_pid=")? })
 }
 
+/// `254,0`.
+fn device(word: &[u8]) -> Result<(u32, u32), Fault> {
+    let bad = || Fault::new(format!("'{}' is no device (major,minor)", quoted(word)));
+    let comma = word.iter().position(|byte| *byte == b',').ok_or_else(bad)?;
+    Ok((whole("device", &word[..comma])? as u32, whole("device", &word[comma + 1..])? as u32))
+}
+
 /// `254,0 RA 4096 () 319807688 + 8 be,0,4 [gzip]`; of a completion without the bytes. A discard is none.
 fn io(fields: &[u8]) -> Result<Option<Io>, Fault> {
     let bad =
         || Fault::new("the request is not written as ftrace does (maj,min rwbs bytes (command) sector + sectors)");
     let words: Vec<&[u8]> = fields.split(|byte| *byte == b' ').filter(|word| !word.is_empty()).collect();
     let plus = words.iter().position(|word| *word == b"+").filter(|at| *at >= 3).ok_or_else(bad)?;
-    let comma = words[0].iter().position(|byte| *byte == b',').ok_or_else(bad)?;
-    let device = (whole("device", &words[0][..comma])? as u32, whole("device", &words[0][comma + 1..])? as u32);
+    let device = device(words[0])?;
     let rwbs = words[1];
     let sector = whole("sector", words[plus - 1]).unwrap_or(0);
     let sectors = whole("sectors", words.get(plus + 1).copied().ok_or_else(bad)?)? as u32;
@@ -360,5 +382,46 @@ mod tests {
         ] {
             assert!(parse(line.as_bytes()).is_err(), "{line}");
         }
+    }
+
+    #[test]
+    fn written_small_it_says_the_same() {
+        let lines = "\
+# tracer: nop
+ gzip-7 [000] ..... 1.000001: sched_process_fork: comm=gzip pid=7 child_comm=gzip child_pid=9
+ my task-9 [001] d..2. 1.000002: sched_switch: prev_comm=a prev_pid=9 prev_prio=120 prev_state=D ==> next_comm=b next_pid=0 next_prio=120
+CPU:1 [LOST 5 EVENTS]
+ <idle>-0 [001] d.h1. 1.000004: irq_handler_entry: irq=36
+ <idle>-0 [001] d.h1. 1.000005: block_rq_complete: 254,0 WFSA () 319807688 + 8 be,0,4 [0]
+ gzip-7 [000] ..... 1.000009: block_rq_insert: 254,0 FF 0 () 0 + 0 none,0,0 [gzip]
+ gzip-7 [000] ..... 1.000010: sys_read(fd: 3)
+ gzip-7 [000] ..... 1.000011: sched_process_exit: comm=gzip pid=7 prio=120
+";
+        let path = std::env::temp_dir().join(format!("halfturn-{}-small", std::process::id()));
+        let read = |recording: &mut Recording| {
+            let mut events = Vec::new();
+            while let Some(event) = recording.next_event().unwrap() {
+                events.push(event);
+            }
+            events
+        };
+        std::fs::write(&path, lines).unwrap();
+        let mut whole = Recording::open(&path).unwrap();
+        let events = read(&mut whole);
+        let mut writer = compact::Writer::new(Vec::new(), Some((7, "gzip -1 \n x"))).unwrap();
+        events.iter().for_each(|event| writer.put(event, &whole.names).unwrap());
+        std::fs::write(&path, writer.finish(whole.lost).unwrap()).unwrap();
+        assert!(looks(&path).unwrap());
+        let mut small = Recording::open(&path).unwrap();
+        assert_eq!((read(&mut small), &small.names, small.lost), (events, &whole.names, 5));
+        assert_eq!(small.command, Some((7, "gzip -1   x".into())));
+        std::fs::remove_file(&path).unwrap();
+        let last = Time(3);
+        for line in
+            ["5", "5 0", "x 0 7 o", "5 0 7 z", "5 0 7 s 1 q 2", "5 0 7 q 8,0 r 1 1", "5 0 7 q 80 r 1 1 -", "# lost x"]
+        {
+            assert!(compact::parse(line.as_bytes(), last).is_err(), "{line}");
+        }
+        assert!(compact::parse(format!("{} 0 7 o", u64::MAX).as_bytes(), last).is_err());
     }
 }

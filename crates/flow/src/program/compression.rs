@@ -18,6 +18,7 @@ enum Stage {
 
 /// One process that compresses a file.
 pub struct Compression {
+    name: String,
     plan: CompressionPlan,
     /// By what name it calls what it awaits.
     key: u32,
@@ -47,7 +48,8 @@ impl Compression {
         let input = Files::within(name, &plan, plan.region, plan.input, index, blocks, &mut draw)?;
         // The page after the last one stands for the file's inode.
         let output = Files::within(name, &plan, plan.output_region, plan.output + 1, index, blocks, &mut draw)?;
-        Ok(Compression { plan, key, input, output, draw, stage: Stage::Create, read: 0, written: 0 })
+        let name = format!("{name} {}", index + 1);
+        Ok(Compression { name, plan, key, input, output, draw, stage: Stage::Create, read: 0, written: 0 })
     }
 
     /// Pages written once so many were read.
@@ -104,6 +106,10 @@ impl Files {
 }
 
 impl Program for Compression {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
     fn next(&mut self, _: Time) -> Step {
         loop {
             match self.stage {
@@ -119,7 +125,7 @@ impl Program for Compression {
                 }
                 Stage::Created => {
                     self.stage = Stage::Read;
-                    return Step::Await { key: self.key };
+                    return Step::Await { key: self.key, blocks: true };
                 }
                 Stage::Read if self.read == self.plan.input => return Step::Exit,
                 Stage::Read => {

@@ -1,4 +1,4 @@
-//! What processes do: the compression of large files, and processes made up of chances.
+//! What processes do: the compression of large files, processes made up of chances, and those of a recorded machine.
 
 mod compression;
 mod synthetic;
@@ -7,15 +7,43 @@ pub use compression::Compression;
 pub use synthetic::Synthetic;
 
 use crate::process::{Program, Step};
+use crate::recorded;
 use block::{BadInput, Span, Time};
 use load::Draw;
-use load::experiment::{Experiment, Kind};
+use load::experiment::{Experiment, Kind, SystemPlan};
 
-/// The processes of an experiment, in the replication with this seed, on a device of `blocks` blocks.
+/// A machine about to be started.
+pub struct Machine {
+    /// Its processors and cache.
+    pub plan: SystemPlan,
+    /// Its processes.
+    pub programs: Vec<Box<dyn Program>>,
+    /// What a reader of the results must know of them.
+    pub notes: Vec<String>,
+}
+
+impl Machine {
+    /// A machine of such a plan with these processes.
+    #[must_use]
+    pub fn new(plan: SystemPlan, programs: Vec<Box<dyn Program>>) -> Machine {
+        Machine { plan, programs, notes: Vec::new() }
+    }
+}
+
+/// The machine of an experiment and its processes, in the replication with this seed, on a device of `blocks` blocks.
 ///
 /// # Errors
-/// When what they ask for does not fit the device.
-pub fn programs(experiment: &Experiment, seed: u64, blocks: u64) -> Result<Vec<Box<dyn Program>>, BadInput> {
+/// When a recording cannot be read, or what is asked for does not fit the device.
+pub fn machine(experiment: &Experiment, seed: u64, blocks: u64) -> Result<Machine, BadInput> {
+    let plan = experiment.system;
+    if let Some(Kind::Recorded(recorded)) = experiment.workloads.first().map(|workload| &workload.kind) {
+        return recorded::machine(recorded, plan, blocks);
+    }
+    Ok(Machine::new(plan, programs(experiment, seed, blocks)?))
+}
+
+/// The processes of an experiment that are made up.
+fn programs(experiment: &Experiment, seed: u64, blocks: u64) -> Result<Vec<Box<dyn Program>>, BadInput> {
     let mut programs: Vec<Box<dyn Program>> = Vec::new();
     let mut cached = false;
     for (i, what) in experiment.workloads.iter().enumerate() {
@@ -32,7 +60,7 @@ pub fn programs(experiment: &Experiment, seed: u64, blocks: u64) -> Result<Vec<B
                 for process in 0..plan.processes {
                     let draw = Draw::new(seed, (i as u64) << 32 | u64::from(process));
                     let key = programs.len() as u32;
-                    programs.push(Box::new(Synthetic::new(&what.name, plan, key, blocks, draw)?));
+                    programs.push(Box::new(Synthetic::new(&what.name, plan, (process, key), blocks, draw)?));
                 }
             }
             _ => {}
@@ -60,5 +88,9 @@ impl Program for Daemon {
 
     fn counts(&self) -> bool {
         false
+    }
+
+    fn name(&self) -> &str {
+        "flush daemon"
     }
 }

@@ -20,6 +20,7 @@ enum Stage {
 
 /// One such process.
 pub struct Synthetic {
+    name: String,
     plan: ProcessPlan,
     addresses: Addresses,
     draw: Draw,
@@ -29,17 +30,28 @@ pub struct Synthetic {
 }
 
 impl Synthetic {
-    /// A process that names its requests by `key`.
+    /// The process of this number among those of a workload; it names its requests by `key`.
     ///
     /// # Errors
     /// When what it asks for does not fit the device.
-    pub fn new(name: &str, plan: &ProcessPlan, key: u32, blocks: u64, mut draw: Draw) -> Result<Synthetic, BadInput> {
+    pub fn new(
+        name: &str,
+        plan: &ProcessPlan,
+        (index, key): (u32, u32),
+        blocks: u64,
+        mut draw: Draw,
+    ) -> Result<Synthetic, BadInput> {
         let addresses = Addresses::new(name, &plan.pattern, blocks, Draw::new(draw.below(u64::MAX), 1))?;
-        Ok(Synthetic { plan: plan.clone(), addresses, draw, key, stage: Stage::Compute, asked: 0 })
+        let name = format!("{name} {}", index + 1);
+        Ok(Synthetic { name, plan: plan.clone(), addresses, draw, key, stage: Stage::Compute, asked: 0 })
     }
 }
 
 impl Program for Synthetic {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
     fn next(&mut self, _: Time) -> Step {
         match self.stage {
             Stage::Compute if self.plan.requests.is_some_and(|most| self.asked >= most) => Step::Exit,
@@ -66,7 +78,7 @@ impl Program for Synthetic {
             }
             Stage::Await => {
                 self.stage = Stage::Compute;
-                Step::Await { key: self.key }
+                Step::Await { key: self.key, blocks: true }
             }
         }
     }

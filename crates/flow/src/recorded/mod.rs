@@ -1,15 +1,17 @@
 //! What a recorded machine did: its own account, and how much each of its requests mattered, from who slept on it.
 
+mod machine;
 mod programs;
 mod replay;
+mod tape;
 
-pub use programs::{Programs, programs};
+pub(crate) use machine::machine;
 pub use replay::{Replay, replay};
+pub use tape::Tape;
 
-use block::{BadInput, Op, Span, Time};
+use block::{Op, Span, Time};
 use std::collections::BTreeMap;
-use std::path::Path;
-use trace::ftrace::{Event, IDLE, Io, Left, Recording, What};
+use trace::ftrace::{Event, IDLE, Io, Left, What};
 
 /// A process of a recorded machine.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -93,35 +95,28 @@ pub struct Recorded {
     pub devices: Vec<Device>,
 }
 
-impl Recorded {
-    /// The device with the most requests that ended.
-    #[must_use]
-    pub fn busiest(&self) -> Option<(u32, u32)> {
-        let ended = |device: &&Device| device.critical + device.late + device.in_time + device.noncritical;
-        self.devices.iter().max_by_key(ended).map(|device| device.name)
-    }
-}
-
 /// A processor while it is read.
 #[derive(Clone, Copy, Debug)]
 struct Cpu {
     task: u32,
     /// Interrupts within one another.
     depth: u32,
-    /// The last request that ended in them.
+    /// The last request that ended in them, and whether one of another device did.
     ended: Option<usize>,
+    elsewhere: bool,
 }
 
 impl Cpu {
     /// Follows the processor of an event through interrupts and switches; the last request that ended in its interrupt. Before
     /// its first event it is taken for what it is at then.
     fn follow(cpus: &mut BTreeMap<usize, Cpu>, event: &Event) -> Option<usize> {
-        let cpu = cpus.entry(event.cpu).or_insert(Cpu { task: event.task, depth: 0, ended: None });
+        let cpu = cpus.entry(event.cpu).or_insert(Cpu { task: event.task, depth: 0, ended: None, elsewhere: false });
         match event.what {
             What::Interrupt => cpu.depth += 1,
             What::InterruptEnd => {
                 cpu.depth = cpu.depth.saturating_sub(1);
                 cpu.ended = cpu.ended.filter(|_| cpu.depth > 0);
+                cpu.elsewhere &= cpu.depth > 0;
             }
             What::Switch { to, .. } => cpu.task = to,
             _ => {}
@@ -168,25 +163,21 @@ struct Reading {
     now: Time,
 }
 
-/// Reads a recording and gives its account.
-///
-/// # Errors
-/// When it cannot be read, or a line not be understood.
-pub fn account(path: &Path) -> Result<Recorded, BadInput> {
-    let mut recording = Recording::open(path)?;
+/// The account of a recording.
+#[must_use]
+pub fn account(tape: &Tape) -> Recorded {
     let mut reading = Reading::default();
-    while let Some(event) = recording.next_event()? {
+    for event in &tape.events {
         reading.charge(event.at);
-        reading.take(&event);
+        reading.take(event);
     }
-    for (pid, name) in &recording.names {
+    for (pid, name) in &tape.names {
         if let Some(task) = reading.tasks.get_mut(pid) {
             task.name.clone_from(name);
         }
     }
-    let (length, events, lost, steps_back) =
-        (recording.length(), recording.events, recording.lost, recording.steps_back);
-    Ok(reading.finish(Recorded { length, events, lost, steps_back, ..Recorded::default() }))
+    let (length, events) = (tape.length(), tape.events.len() as u64);
+    reading.finish(Recorded { length, events, lost: tape.lost, steps_back: tape.steps_back, ..Recorded::default() })
 }
 
 impl Reading {

@@ -3,13 +3,17 @@
 //! A wait for the end of a request, told by who woke the sleeper, becomes a wait for that request; one that another process
 //! ended, a channel; any other, a pause. When a process was preempted is left to the dispatcher.
 
-use super::{Cpu, key};
+use super::{Cpu, Tape, key, kind};
 use crate::process::{Program, Step};
 use crate::requests::Criticality;
-use block::{BadInput, Op, Span, Time};
+use block::{Op, Span, Time};
+use load::Fitting;
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
-use std::path::Path;
-use trace::ftrace::{Event, IDLE, Io, Left, Recording, What};
+use trace::ftrace::{Event, IDLE, Io, Left, What};
+
+/// The task whose children are threads of the kernel.
+const KERNEL: &str = "kthreadd";
 
 /// A request of a recording.
 #[derive(Clone, Copy, Debug)]
@@ -22,7 +26,9 @@ pub struct Request {
     pub ended: Option<Time>,
     /// How many waited for it.
     awaited: u32,
-    /// Whether the first of them slept at once: not long after it was asked for.
+    /// Whether one of them was blocked, and whether the first of these slept at once: not long after it was asked for.
+    needed: bool,
+    /// See `needed`.
     at_once: bool,
 }
 
@@ -34,10 +40,12 @@ pub struct Programs {
     pub programs: Vec<Box<dyn Program>>,
     /// Processors.
     pub cpus: u32,
-    /// What it took on average from waking a process to its having an idle processor.
-    pub wakeup: Span,
-    /// When the last process that ends has ended; without one, the end of the recording.
+    /// When the last process that counts had ended, or was last seen to run.
     pub execution: Time,
+    /// Processes that had not ended when the recording did.
+    pub unended: usize,
+    /// Requests to other devices that nobody was seen to pass on.
+    pub elsewhere: u64,
 }
 
 /// A step that is not yet whole.
@@ -46,77 +54,121 @@ enum Draft {
     Compute(Span),
     Ask(usize),
     Await(usize),
+    /// Sleeps until a request has ended, for whatever there is to do then.
+    Watch(usize),
     Pause(Span),
-    Sleep(u32),
+    /// On a channel, and whether blocked.
+    Sleep(u32, bool),
     Wakeup(u32),
-    Fork(u32),
-    Exit,
+    /// Of the process born as this one of all.
+    Fork(usize),
+}
+
+/// Who woke a sleeper.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Waker {
+    /// The end of a request.
+    Request(usize),
+    /// The end of a request to another device.
+    Elsewhere,
+    Process(u32),
+    /// A timer, for all that is known.
+    Nobody,
 }
 
 #[derive(Debug, Default)]
 struct Task {
+    pid: u32,
     steps: Vec<Draft>,
     computed: Span,
-    asleep: Option<Time>,
+    /// Whether it is a worker of the kernel.
+    works: bool,
+    /// Since when it sleeps, and how it went to.
+    asleep: Option<(Time, Left)>,
     woken: Option<Time>,
-    /// Processors it was seen on.
+    /// Processors it was seen on since it last slept, a bit each; and on each stretch before.
     seen_on: u64,
+    stretches: VecDeque<u64>,
+    /// When it was last seen there.
+    seen: Time,
     exits: bool,
-    forked: bool,
+    /// As which of all it was born, where that was seen.
+    born: Option<usize>,
+    /// Whether the run is over when all such have ended.
+    counts: bool,
 }
 
-struct Making {
+/// A request to another device, of which a worker may make one to this.
+#[derive(Clone, Copy, Debug)]
+struct Above {
+    io: Io,
+    /// Signalled when it is made.
+    channel: u32,
+    /// What a worker made of it.
+    below: Option<usize>,
+}
+
+/// Programs in the making.
+pub(super) struct Making {
     device: (u32, u32),
-    requests: Vec<Request>,
+    /// What was asked of the device.
+    pub(super) requests: Vec<Request>,
     open: BTreeMap<super::Key, usize>,
     tasks: BTreeMap<u32, Task>,
+    /// Those that ended and whose number another has now.
+    gone: Vec<Task>,
+    births: usize,
     cpus: BTreeMap<usize, Cpu>,
     /// Requests made in the interrupt that ended another.
     follow: Vec<(usize, usize)>,
     channels: u32,
     last_ended: Option<usize>,
-    /// From waking a process to its having a processor that was idle.
-    latencies: Vec<Span>,
     now: Time,
-    execution: Option<Time>,
+    elsewhere: u64,
+    /// Requests to other devices that have not ended.
+    above: Vec<Above>,
+    /// By processor: a worker that was woken in its interrupt, and a request that ended in it after that.
+    finds: BTreeMap<usize, (u32, Option<usize>)>,
+    /// Who last told of the end of a request to another device, and what had been made of that.
+    told: Option<(u32, usize)>,
 }
 
-/// Makes programs of a recording, of the requests to one device.
-///
-/// # Errors
-/// When it cannot be read, or a line not be understood.
-pub fn programs(path: &Path, device: (u32, u32)) -> Result<Programs, BadInput> {
-    let mut recording = Recording::open(path)?;
+/// Reads what programs are made of, of the requests to one device.
+pub(super) fn making(tape: &Tape, device: (u32, u32)) -> Making {
     let mut making = Making {
         device,
         requests: Vec::new(),
         open: BTreeMap::new(),
         tasks: BTreeMap::new(),
+        gone: Vec::new(),
+        births: 0,
         cpus: BTreeMap::new(),
         follow: Vec::new(),
         channels: 0,
         last_ended: None,
-        latencies: Vec::new(),
         now: Time::ZERO,
-        execution: None,
+        elsewhere: 0,
+        above: Vec::new(),
+        finds: BTreeMap::new(),
+        told: None,
     };
-    while let Some(event) = recording.next_event()? {
+    for event in &tape.events {
         making.charge(event.at);
-        making.take(&event, &recording.names);
+        making.take(event, &tape.names);
     }
-    Ok(making.finish())
+    making
 }
 
 impl Making {
     fn charge(&mut self, now: Time) {
         let span = now.since(self.now);
         self.now = now;
-        for (place, cpu) in &self.cpus {
+        for cpu in self.cpus.values() {
             // What interrupts took from a process counts as its own.
             if cpu.task != IDLE && span > Span::ZERO {
                 let task = self.tasks.entry(cpu.task).or_default();
                 task.computed += span;
-                task.seen_on |= 1 << (place % 64);
+                task.seen = now;
             }
         }
     }
@@ -129,40 +181,37 @@ impl Making {
             task.steps.push(Draft::Compute(computed));
         }
         task.steps.push(step);
+        if let Draft::Await(_) | Draft::Watch(_) | Draft::Pause(_) | Draft::Sleep(..) = step {
+            task.stretches.push_back(std::mem::take(&mut task.seen_on));
+        }
     }
 
     fn take(&mut self, event: &Event, names: &BTreeMap<u32, String>) {
         let last = Cpu::follow(&mut self.cpus, event);
         match event.what {
-            What::Switch { from, left, to } => {
-                if from != IDLE && matches!(left, Left::Asleep | Left::Blocked | Left::Idle) {
-                    self.tasks.entry(from).or_default().asleep = Some(self.now);
-                }
-                if to != IDLE {
-                    self.wakes(to, None, None);
-                    let woken = self.tasks.get_mut(&to).and_then(|task| task.woken.take());
-                    if let (Some(woken), IDLE) = (woken, from) {
-                        self.latencies.push(self.now.since(woken));
-                    }
-                }
-            }
-            What::Waking(pid) => {
-                let ended = last.filter(|_| event.interrupt);
-                // What the kernel left to do later may be done by a process of its own.
-                let deputy = names.get(&event.task).is_some_and(|name| name.starts_with("ksoftirqd"));
-                let waker = (event.task != IDLE && (!event.interrupt || deputy)).then_some(event.task);
-                self.wakes(pid, ended, waker);
-            }
+            What::Switch { from, left, to } => self.switches(event.cpu, from, left, to),
+            What::Waking(pid) => self.waking(event, pid, last, names),
             What::Fork(child) => {
-                self.tasks.entry(child).or_default().forked = true;
-                self.push(event.task, Draft::Fork(child));
+                // Threads of the kernel are nobody's work.
+                let counts = names.get(&event.task).is_none_or(|name| name != KERNEL);
+                let task = Task { born: Some(self.births), counts, ..Task::default() };
+                self.gone.extend(self.tasks.insert(child, task));
+                self.push(event.task, Draft::Fork(self.births));
+                self.births += 1;
             }
             What::Exit => {
                 // It still wakes who waits for it.
-                self.tasks.entry(event.task).or_default().exits = true;
-                self.execution = Some(self.now);
+                let task = self.tasks.entry(event.task).or_default();
+                (task.exits, task.counts, task.seen) = (true, true, self.now);
             }
             What::Insert(io) | What::Issue(io) if io.device == self.device => self.asks(event, io),
+            What::Insert(io) | What::Issue(io) => self.asks_above(event, io),
+            What::Complete(io) if io.device != self.device => {
+                if let Some(cpu) = self.cpus.get_mut(&event.cpu) {
+                    cpu.elsewhere = true;
+                }
+                self.ends_above(event, &io, names);
+            }
             What::Complete(io) if io.device == self.device => {
                 let ended = self.open.remove(&key(&io));
                 if let Some(request) = ended {
@@ -171,9 +220,102 @@ impl Making {
                     if let Some(cpu) = self.cpus.get_mut(&event.cpu) {
                         cpu.ended = ended;
                     }
+                    self.found(event.cpu);
+                    if let Some((_, found)) = self.finds.get_mut(&event.cpu) {
+                        *found = Some(request);
+                    }
                 }
             }
+            What::InterruptEnd => {
+                self.found(event.cpu);
+                self.finds.remove(&event.cpu);
+            }
             _ => {}
+        }
+    }
+
+    fn switches(&mut self, cpu: usize, from: u32, left: Left, to: u32) {
+        if from != IDLE && matches!(left, Left::Asleep | Left::Blocked | Left::Idle) {
+            let task = self.tasks.entry(from).or_default();
+            task.asleep = Some((self.now, left));
+            task.works |= left == Left::Idle;
+        }
+        if to != IDLE {
+            self.wakes(to, Waker::Nobody);
+            let task = self.tasks.entry(to).or_default();
+            task.seen_on |= 1 << (cpu % 64);
+            // What it takes to rouse an idle processor is as good as computing.
+            let woken = task.woken.take().filter(|_| from == IDLE);
+            task.computed += woken.map_or(Span::ZERO, |woken| self.now.since(woken));
+        }
+    }
+
+    fn waking(&mut self, event: &Event, pid: u32, ended: Option<usize>, names: &BTreeMap<u32, String>) {
+        let elsewhere = self.cpus.get(&event.cpu).is_some_and(|cpu| cpu.elsewhere);
+        let waker = match ended.filter(|_| event.interrupt) {
+            Some(ended) => Waker::Request(ended),
+            None if event.task != IDLE && (!event.interrupt || is_deputy(names, event.task)) => {
+                Waker::Process(event.task)
+            }
+            None if event.interrupt && elsewhere => Waker::Elsewhere,
+            None => Waker::Nobody,
+        };
+        if let Waker::Request(_) = waker {
+            let works = self.tasks.get(&pid).is_some_and(|task| task.works);
+            match self.finds.get_mut(&event.cpu) {
+                // It had one who waited.
+                Some((_, found)) => *found = None,
+                None if works => drop(self.finds.insert(event.cpu, (pid, None))),
+                None => {}
+            }
+        }
+        self.wakes(pid, waker);
+    }
+
+    /// A worker finds all the work that came until it runs: it also waits for what ended, in the interrupt that woke it, for
+    /// nobody else.
+    fn found(&mut self, cpu: usize) {
+        let Some((worker, found)) = self.finds.get_mut(&cpu) else { return };
+        let worker = *worker;
+        if let Some(request) = found.take() {
+            self.watches(worker, request);
+        }
+    }
+
+    /// A process sleeps until a request has ended, not for want of it.
+    fn watches(&mut self, pid: u32, request: usize) {
+        self.requests[request].awaited += 1;
+        self.push(pid, Draft::Watch(request));
+    }
+
+    /// Somebody was blocked for a request from then on.
+    fn needs(&mut self, request: usize, since: Time) {
+        let asked = &mut self.requests[request];
+        asked.at_once |= !asked.needed && since.since(asked.asked) < Span(100_000);
+        asked.needed = true;
+    }
+
+    /// A request to another device is made.
+    fn asks_above(&mut self, event: &Event, io: Io) {
+        if self.above.iter().any(|above| key(&above.io) == key(&io)) {
+            return;
+        }
+        if !event.interrupt {
+            self.channels += 1;
+            self.push(event.task, Draft::Wakeup(self.channels));
+            self.above.push(Above { io, channel: self.channels, below: None });
+        }
+    }
+
+    /// It has ended, told by a process: then what a worker made of it had.
+    fn ends_above(&mut self, event: &Event, io: &Io, names: &BTreeMap<u32, String>) {
+        let Some(at) = self.above.iter().position(|above| key(&above.io) == key(io)) else { return };
+        let Above { below, .. } = self.above.remove(at);
+        self.elsewhere += u64::from(below.is_none());
+        let deputy = is_deputy(names, event.task);
+        self.told = below.map(|request| (event.task, request));
+        if let Some(request) = below.filter(|_| event.task != IDLE && (!event.interrupt || deputy)) {
+            self.watches(event.task, request);
         }
     }
 
@@ -183,7 +325,7 @@ impl Making {
             return;
         }
         let request = self.requests.len();
-        self.requests.push(Request { io, asked: self.now, ended: None, awaited: 0, at_once: false });
+        self.requests.push(Request { io, asked: self.now, ended: None, awaited: 0, needed: false, at_once: false });
         self.open.insert(key(&io), request);
         let ended = self.cpus.get(&event.cpu).and_then(|cpu| cpu.ended).filter(|_| event.interrupt);
         match ended {
@@ -191,46 +333,60 @@ impl Making {
                 self.requests[ended].awaited += 1;
                 self.follow.push((ended, request));
             }
-            None => self.push(event.task, Draft::Ask(request)),
+            None => {
+                // What a worker asks may be a request to a device above this one, passed on.
+                let works = self.tasks.get(&event.task).is_some_and(|task| task.works);
+                let like = |above: &&mut Above| {
+                    works
+                        && above.below.is_none()
+                        && (kind(above.io.op), above.io.at.blocks) == (kind(io.op), io.at.blocks)
+                };
+                if let Some(above) = self.above.iter_mut().find(like) {
+                    above.below = Some(request);
+                    let channel = above.channel;
+                    self.push(event.task, Draft::Sleep(channel, false));
+                }
+                self.push(event.task, Draft::Ask(request));
+            }
         }
     }
 
     /// A task is woken; what it waited for is told by who wakes it.
-    fn wakes(&mut self, pid: u32, ended: Option<usize>, waker: Option<u32>) {
-        let Some(since) = self.tasks.get_mut(&pid).and_then(|task| task.asleep.take()) else {
-            // One that is seen for the first time slept since before the recording, unless it was just made.
-            let fresh = self.tasks.get(&pid).is_none_or(|task| task.steps.is_empty() && task.computed == Span::ZERO);
-            let forked = self.tasks.get(&pid).is_some_and(|task| task.forked);
-            if fresh && !forked && (ended.is_some() || waker.is_some()) {
-                self.waits(pid, Time::ZERO, ended, waker);
-            }
-            return;
+    fn wakes(&mut self, pid: u32, waker: Waker) {
+        let Some(task) = self.tasks.get_mut(&pid) else {
+            // Seen for the first time, it slept since before the recording.
+            return self.waits(pid, (Time::ZERO, Left::Asleep), waker);
         };
-        if let Some(task) = self.tasks.get_mut(&pid) {
-            task.woken = Some(self.now);
-        }
-        self.waits(pid, since, ended, waker);
+        let Some(asleep) = task.asleep.take() else { return };
+        task.woken = Some(self.now);
+        self.waits(pid, asleep, waker);
     }
 
-    fn waits(&mut self, pid: u32, since: Time, ended: Option<usize>, waker: Option<u32>) {
-        match (ended, waker) {
-            (Some(request), _) => {
-                let asked = &mut self.requests[request];
-                asked.at_once |= asked.awaited == 0 && since.since(asked.asked) < Span(100_000);
-                asked.awaited += 1;
+    fn waits(&mut self, pid: u32, (since, left): (Time, Left), waker: Waker) {
+        match waker {
+            // A worker that gets work did not wait for the request.
+            Waker::Request(request) if left == Left::Idle => self.watches(pid, request),
+            Waker::Request(request) => {
+                self.needs(request, since);
+                self.requests[request].awaited += 1;
                 self.push(pid, Draft::Await(request));
             }
-            (None, Some(waker)) => {
+            Waker::Process(waker) => {
+                let below = self.told.filter(|_| left != Left::Idle).filter(|(by, _)| *by == waker);
+                if let Some((_, request)) = below {
+                    self.needs(request, since);
+                }
                 self.channels += 1;
-                self.push(pid, Draft::Sleep(self.channels));
+                self.push(pid, Draft::Sleep(self.channels, left == Left::Blocked));
                 self.push(waker, Draft::Wakeup(self.channels));
             }
-            (None, None) => {
-                // A timer that was set by the last request to end: an I/O scheduler that idles a while, for one.
-                let anchor = self.last_ended.filter(|request| self.requests[*request].ended > Some(since));
+            Waker::Elsewhere => self.push(pid, Draft::Pause(self.now.since(since))),
+            Waker::Nobody => {
+                // Work for the kernel later on, set by the last request to end: an I/O scheduler that idles a while, for one.
+                let anchor = self.last_ended.filter(|_| left == Left::Idle);
+                let anchor = anchor.filter(|request| self.requests[*request].ended > Some(since));
                 if let Some(request) = anchor {
-                    self.requests[request].awaited += 1;
-                    self.push(pid, Draft::Await(request));
+                    self.watches(pid, request);
                 }
                 let since = anchor.and_then(|request| self.requests[request].ended).unwrap_or(since);
                 self.push(pid, Draft::Pause(self.now.since(since)));
@@ -238,82 +394,119 @@ impl Making {
         }
     }
 
-    fn finish(mut self) -> Programs {
-        for pid in self.tasks.keys().copied().collect::<Vec<_>>() {
-            self.push(pid, Draft::Exit);
+    /// The programs, what they ask for moved to where it fits.
+    pub(super) fn finish(mut self, tape: &Tape, fitting: &Fitting) -> Programs {
+        let names = &tape.names;
+        let mut tasks = std::mem::take(&mut self.gone);
+        for (pid, task) in std::mem::take(&mut self.tasks) {
+            tasks.push(Task { pid, ..task });
         }
-        let mut made = BTreeMap::new();
-        let mut tasks = std::mem::take(&mut self.tasks);
-        let mut forked: Vec<u32> = tasks.iter().filter(|(_, task)| task.forked).map(|(pid, _)| *pid).collect();
+        if let Some((command, _)) = &tape.command {
+            tasks.iter_mut().for_each(|task| task.counts = task.pid == *command);
+        }
+        let unended = tasks.iter().filter(|task| task.counts && !task.exits).count();
+        if !tasks.iter().any(|task| task.counts) {
+            // None began or ended: each counts as far as it was followed.
+            tasks.iter_mut().for_each(|task| task.counts = true);
+        }
+        let execution = tasks.iter().filter(|task| task.counts).map(|task| task.seen).max().unwrap_or(self.now);
         // Children come after their parents: made first, to be put into them.
-        forked.sort_unstable_by(|a, b| b.cmp(a));
-        for pid in forked {
-            if let Some(task) = tasks.remove(&pid) {
-                let program = self.program(task, &mut made);
-                made.insert(pid, program);
+        tasks.sort_by_key(|task| (Reverse(task.born), task.pid));
+        let (mut made, mut programs) = (BTreeMap::new(), Vec::<Box<dyn Program>>::new());
+        for task in tasks {
+            let born = task.born;
+            let name = format!("{}-{}", names.get(&task.pid).map_or("", String::as_str), task.pid);
+            let program = self.program(task, name, &mut made, fitting);
+            match born {
+                Some(born) => drop(made.insert(born, program)),
+                None => programs.push(program),
             }
         }
-        let mut programs: Vec<Box<dyn Program>> = Vec::new();
-        for (_, task) in tasks {
-            programs.push(self.program(task, &mut made));
-        }
         for (ended, request) in std::mem::take(&mut self.follow) {
-            let steps = vec![Draft::Await(ended), Draft::Ask(request), Draft::Exit];
-            programs.push(self.program(Task { steps, seen_on: u64::MAX, ..Task::default() }, &mut made));
+            let steps = vec![Draft::Watch(ended), Draft::Ask(request)];
+            let task = Task { steps, ..Task::default() };
+            programs.push(self.program(task, String::new(), &mut made, fitting));
         }
-        let wakeups = self.latencies.len().max(1) as u64;
-        let wakeup = Span(self.latencies.iter().map(|span| span.0).sum::<u64>() / wakeups);
-        let execution = self.execution.unwrap_or(self.now);
-        Programs { requests: self.requests, programs, cpus: self.cpus.len() as u32, wakeup, execution }
+        Programs {
+            programs,
+            cpus: (self.cpus.len() as u32).max(1),
+            execution,
+            unended,
+            elsewhere: self.elsewhere,
+            requests: self.requests,
+        }
     }
 
-    fn program(&self, task: Task, made: &mut BTreeMap<u32, Box<dyn Program>>) -> Box<dyn Program> {
-        let steps = task.steps.into_iter().filter_map(|step| {
+    fn program(
+        &self,
+        mut task: Task,
+        name: String,
+        made: &mut BTreeMap<usize, Box<dyn Program>>,
+        fitting: &Fitting,
+    ) -> Box<dyn Program> {
+        task.stretches.push_back(task.seen_on);
+        let last = (task.computed > Span::ZERO).then_some(Draft::Compute(task.computed));
+        let steps = task.steps.into_iter().chain(last).filter_map(|step| {
             Some(match step {
                 Draft::Compute(span) => Step::Compute(span),
-                Draft::Ask(request) => self.ask(request),
-                Draft::Await(request) => Step::Await { key: request as u32 },
+                Draft::Ask(request) => self.ask(request, fitting),
+                Draft::Await(request) => Step::Await { key: request as u32, blocks: true },
+                Draft::Watch(request) => Step::Await { key: request as u32, blocks: false },
                 Draft::Pause(span) => Step::Pause { span },
-                Draft::Sleep(channel) => Step::Sleep { channel },
+                Draft::Sleep(channel, blocks) => Step::Sleep { channel, blocks },
                 Draft::Wakeup(channel) => Step::Wakeup { channel },
-                Draft::Fork(child) => Step::Fork(made.remove(&child)?),
-                Draft::Exit => Step::Exit,
+                Draft::Fork(born) => Step::Fork(made.remove(&born)?),
             })
         });
-        Box::new(Replayed { steps: steps.collect(), seen_on: task.seen_on, exits: task.exits })
+        Box::new(Replayed { name, steps: steps.collect(), stretches: task.stretches, counts: task.counts })
     }
 
     /// Asks for a request; how much it mattered is told by who waited.
-    fn ask(&self, request: usize) -> Step {
-        let Request { io, awaited, at_once, .. } = self.requests[request];
-        let criticality = match awaited {
-            0 if io.ahead => Criticality::Limited,
-            0 => Criticality::Noncritical,
-            _ if at_once && !io.ahead => Criticality::Critical,
-            _ => Criticality::Limited,
+    fn ask(&self, request: usize, fitting: &Fitting) -> Step {
+        let Request { io, awaited, needed, at_once, .. } = self.requests[request];
+        let criticality = match needed {
+            true if at_once && !io.ahead => Criticality::Critical,
+            true => Criticality::Limited,
+            false if io.ahead => Criticality::Limited,
+            false => Criticality::Noncritical,
         };
         let op = if io.op == Op::Flush { Op::Flush } else { io.op };
-        Step::Ask { key: Some((request as u32, awaited)), op, at: io.at, criticality }
+        Step::Ask { key: Some((request as u32, awaited)), op, at: fitting.map(io.at), criticality }
     }
+}
+
+/// Whether what interrupts left to do later is done by this process of the kernel.
+fn is_deputy(names: &BTreeMap<u32, String>, pid: u32) -> bool {
+    names.get(&pid).is_some_and(|name| name.starts_with("ksoftirqd"))
 }
 
 /// A process of a recording.
 struct Replayed {
+    name: String,
     steps: VecDeque<Step>,
-    seen_on: u64,
-    exits: bool,
+    /// The processors it was seen on: until it sleeps next, until it slept after that, and so on.
+    stretches: VecDeque<u64>,
+    counts: bool,
 }
 
 impl Program for Replayed {
     fn next(&mut self, _: Time) -> Step {
-        self.steps.pop_front().unwrap_or(Step::Exit)
+        let step = self.steps.pop_front().unwrap_or(Step::Exit);
+        if let Step::Await { .. } | Step::Pause { .. } | Step::Sleep { .. } = step {
+            self.stretches.pop_front();
+        }
+        step
     }
 
     fn counts(&self) -> bool {
-        self.exits
+        self.counts
+    }
+
+    fn name(&self) -> &str {
+        &self.name
     }
 
     fn cpus(&self) -> u64 {
-        if self.seen_on == 0 { u64::MAX } else { self.seen_on }
+        self.stretches.front().copied().filter(|seen_on| *seen_on != 0).unwrap_or(u64::MAX)
     }
 }

@@ -1,18 +1,15 @@
 //! A recording replayed with the response times it recorded: what the model makes of the processors by themselves (004 §5.3).
 
-use super::programs::{Programs, programs};
+use super::Tape;
+use super::programs::{Programs, making};
 use crate::events::Kind;
 use crate::system::System;
-use block::{BadInput, Ending, Span, Time};
-use load::Load;
+use block::{Ending, Span, Time};
 use load::experiment::SystemPlan;
+use load::{Fitting, Load};
 use sched::Input;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
-use std::path::Path;
-
-/// The clock and slices of today's Linux: 250 Hz.
-const LINUX: SystemPlan = SystemPlan { slice: Span(4_000_000), clock: Span(4_000_000), ..SystemPlan::PLAIN };
 
 /// What came of a replay.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,12 +25,11 @@ pub struct Replay {
 }
 
 /// Replays a recording of one device, its response times as recorded.
-///
-/// # Errors
-/// When it cannot be read, or a line not be understood.
-pub fn replay(path: &Path, device: (u32, u32)) -> Result<Replay, BadInput> {
-    let Programs { requests, programs, cpus, wakeup, execution } = programs(path, device)?;
-    let mut system = System::of_plan(SystemPlan { cpus: cpus.max(1), wakeup, ..LINUX }, programs).recording();
+#[must_use]
+pub fn replay(tape: &Tape, device: (u32, u32)) -> Replay {
+    let Programs { requests, programs, cpus, execution, .. } = making(tape, device).finish(tape, &Fitting::AsIs);
+    let plan = SystemPlan { cpus: Some(cpus), ..SystemPlan::LINUX };
+    let mut system = System::of_plan(plan, programs).recording();
     // Which of the recorded requests each is: the same place at the same turn.
     let mut turns: BTreeMap<(u64, u32, u8), VecDeque<usize>> = BTreeMap::new();
     for (i, request) in requests.iter().enumerate() {
@@ -54,7 +50,7 @@ pub fn replay(path: &Path, device: (u32, u32)) -> Result<Replay, BadInput> {
         if done <= due {
             let Some(Reverse((_, _, id))) = flying.pop() else { break };
             system.ended(now, id, Ending::Finished);
-        } else if let Some(Input::Submit(request)) = system.fire(now, Span::ZERO)? {
+        } else if let Ok(Some(Input::Submit(request))) = system.fire(now, Span::ZERO) {
             let place = (request.at.start.0, request.at.blocks, super::kind(request.op));
             let Some(i) = turns.get_mut(&place).and_then(VecDeque::pop_front) else { continue };
             order.push(i);
@@ -67,7 +63,7 @@ pub fn replay(path: &Path, device: (u32, u32)) -> Result<Replay, BadInput> {
     let exits = system.events().iter().filter(|event| matches!(event.kind, Kind::Exit(_)));
     let last = exits.map(|event| event.at).max().unwrap_or(now);
     let replayed = system.account().ended.unwrap_or(last);
-    Ok(Replay { recorded: execution, replayed, requests: requests.len(), in_order: longest_rise(&order) })
+    Replay { recorded: execution, replayed, requests: requests.len(), in_order: longest_rise(&order) }
 }
 
 /// The length of the longest run of ever larger numbers, others left out.

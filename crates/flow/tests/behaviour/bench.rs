@@ -1,7 +1,7 @@
 //! A system over a device that takes the same time for every request, one after the other.
 
 use block::{Change, Ending, Op, RequestId, Span, Time};
-use flow::{Account, Event, Program, Step, System};
+use flow::{Account, Event, Machine, Program, Step, System};
 use load::Load;
 use load::experiment;
 use sched::Input;
@@ -52,14 +52,15 @@ pub const ANY: &str = "kind = \"processes\"\nprocesses = 1\ncompute = \"1ms\"\ns
 
 /// Runs programs on a system of such a plan, each request taking `takes`.
 pub fn play(system: &str, programs: Vec<Box<dyn Program>>, takes: Span) -> Run {
-    run(System::new(&case(system, ANY), programs, 1), takes)
+    let case = case(system, ANY);
+    run(System::new(&case, Machine::new(case.system, programs), 1), takes)
 }
 
 /// Runs the processes of a workload.
 pub fn play_workload(system: &str, workload: &str, takes: Span) -> Run {
     let case = case(system, workload);
-    let programs = flow::programs(&case, 1, 1_000_000).expect("they fit");
-    run(System::new(&case, programs, 1), takes)
+    let machine = flow::machine(&case, 1, 1_000_000).expect("they fit");
+    run(System::new(&case, machine, 1), takes)
 }
 
 fn run(system: System, takes: Span) -> Run {
@@ -101,7 +102,7 @@ fn run(system: System, takes: Span) -> Run {
         assert!(now < Time(10_000_000_000_000), "the run does not end");
     }
     let events = system.events().to_vec();
-    let (_, account) = system.finish(now);
+    let (_, account, _) = system.finish(now);
     let elapsed = account.ended.unwrap_or(now).since(Time::ZERO);
     assert_eq!(account.total(), Span(elapsed.0 * u64::from(account.cpus)), "every processor's time is told apart");
     Run { account, events, made, raised, outstanding }

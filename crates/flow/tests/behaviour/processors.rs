@@ -80,16 +80,16 @@ fn waking_preempts_only_where_it_is_to() {
 #[test]
 fn forks_sleeps_and_wake_ups_by_channel() {
     let child = script([compute(5), Step::Wakeup { channel: 3 }]);
-    let run = play("", vec![script([Step::Fork(child), Step::Sleep { channel: 3 }, compute(1)])], MS);
+    let run = play("", vec![script([Step::Fork(child), Step::Sleep { channel: 3, blocks: false }, compute(1)])], MS);
     assert_eq!(run.account.ended, Some(Time(6 * MS.0)));
     let child = script([Step::Wakeup { channel: 3 }]);
-    let run = play("", vec![script([Step::Fork(child), compute(300), Step::Sleep { channel: 3 }])], MS);
+    let run = play("", vec![script([Step::Fork(child), compute(300), Step::Sleep { channel: 3, blocks: false }])], MS);
     assert_eq!(run.account.ended, Some(Time(300 * MS.0)), "a wake-up that came before is not lost");
 }
 
 #[test]
 fn who_sleeps_for_ever_does_not_keep_the_clock_going() {
-    let run = play("", vec![script([Step::Sleep { channel: 3 }])], MS);
+    let run = play("", vec![script([Step::Sleep { channel: 3, blocks: false }])], MS);
     assert_eq!(run.account.ended, None);
 }
 

@@ -7,7 +7,7 @@ use flow::{Criticality, Step};
 fn limited(think: u64) -> Vec<Step> {
     let at = Extent::new(80, 8);
     let ask = Step::Ask { key: Some((0, 1)), op: Op::Read, at, criticality: Criticality::Limited };
-    vec![ask, compute(think), Step::Await { key: 0 }]
+    vec![ask, compute(think), Step::Await { key: 0, blocks: true }]
 }
 
 #[test]

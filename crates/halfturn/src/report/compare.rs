@@ -33,7 +33,8 @@ pub fn comparison(cases: &[Case], results: &Results) -> String {
     if !single {
         tables += &format!("\n{}", classes_table(&pairs));
     }
-    for table in [service::table(&pairs), system::table(&pairs)].into_iter().flatten() {
+    let more = [service::table(&pairs), system::table(&pairs), system::processes(&pairs)];
+    for table in more.into_iter().flatten() {
         tables += &format!("\n{table}");
     }
     text += &tables;

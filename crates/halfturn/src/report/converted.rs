@@ -1,6 +1,7 @@
 //! What is said of a trace written in another format.
 
 use super::number;
+use flow::recorded::Tape;
 use std::path::Path;
 use trace::Trace;
 use trace::write::{Lost, Target};
@@ -12,6 +13,20 @@ pub fn converted(out: &Path, target: Target, trace: &Trace, lost: &Lost) -> Stri
         format!("{}: {count} request{plural}, from {} to {}\n", out.display(), trace.format(), target.word());
     for note in trace.counts().notes().into_iter().chain(lost.notes()) {
         text += &format!("  {note}\n");
+    }
+    text
+}
+
+/// How much of a whole machine was written where, and whether all of it.
+pub fn captured(out: &Path, events: u64, lost: u64, tape: &Tape) -> String {
+    let seconds = number::fixed(tape.length().as_secs(), 3);
+    let mut text = format!("{}: {} events in {seconds} s", out.display(), number::count(events));
+    text += &match lost {
+        0 => ", none lost\n".to_owned(),
+        lost => format!("\n  {} events were lost: give a larger --buffer\n", number::count(lost)),
+    };
+    if let Some((_, words)) = &tape.command {
+        text += &format!("  of: {words}\n");
     }
     text
 }

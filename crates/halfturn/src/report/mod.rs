@@ -30,7 +30,7 @@ mod volumes;
 
 pub use catalogue::catalogue;
 pub use compare::comparison;
-pub use converted::converted;
+pub use converted::{captured, converted};
 pub use imported::imported;
 pub use lateness::lateness;
 pub use mimicked::mimicked;

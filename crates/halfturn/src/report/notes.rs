@@ -67,7 +67,9 @@ fn filled(buffer: &Buffer) -> String {
 fn overloaded((case, run): &Pair) -> bool {
     let waits_for_no_one = case.experiment.workloads.iter().all(|workload| match &workload.kind {
         Kind::Open { .. } => true,
-        Kind::Closed { .. } | Kind::Repair { .. } | Kind::Compression(_) | Kind::Processes(_) => false,
+        Kind::Closed { .. } | Kind::Repair { .. } | Kind::Compression(_) | Kind::Processes(_) | Kind::Recorded(_) => {
+            false
+        }
         Kind::Trace(TraceChoice { pace, .. }) | Kind::MadeUp { pace, .. } => pace.replay != Replay::Closed,
     });
     let length_ms = run.simulated_seconds * 1e3 / f64::from(case.experiment.run.replications);

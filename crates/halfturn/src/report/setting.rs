@@ -8,6 +8,7 @@ use load::experiment::{
 };
 use sched::array::Level;
 use sched::plan::Preemption;
+use std::path::Path;
 
 /// The lines above the table.
 pub fn setting(cases: &[Case]) -> String {
@@ -144,6 +145,12 @@ fn workload(workload: &Workload, named: bool) -> Vec<String> {
             format!("each compressing {} to {}", pages(plan.input), pages(plan.output)),
             format!("{} of computing a page", span(plan.compute.mean)),
         ],
+        Kind::Recorded(plan) => {
+            let mut words = vec![format!("the machine recorded in {}", file_name(&plan.file))];
+            words.extend(plan.device.map(|(major, minor)| format!("its device {major},{minor}")));
+            words.extend(fitted(plan.fit));
+            words
+        }
         Kind::Processes(plan) => {
             let mut words = vec![processes(plan.processes)];
             words.push(format!("each computing {} between requests", span(plan.compute.mean)));
@@ -180,17 +187,24 @@ fn pages(count: u64) -> String {
 }
 
 fn replay(trace: &TraceChoice) -> Vec<String> {
-    let name = trace.file.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    let mut words = vec![name];
+    let mut words = vec![file_name(&trace.file)];
     words.extend(trace.device.as_ref().map(|device| format!("device {device}")));
     words.extend(played(&trace.pace));
-    match trace.fit {
-        Fit::Error => {}
-        Fit::Scale => words.push("addresses scaled to the drive".into()),
-        Fit::Wrap => words.push("addresses modulo the drive".into()),
-        Fit::Compact => words.push("untouched parts left out".into()),
-    }
+    words.extend(fitted(trace.fit));
     words
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+}
+
+fn fitted(fit: Fit) -> Option<String> {
+    match fit {
+        Fit::Error => None,
+        Fit::Scale => Some("addresses scaled to the drive".into()),
+        Fit::Wrap => Some("addresses modulo the drive".into()),
+        Fit::Compact => Some("untouched parts left out".into()),
+    }
 }
 
 fn played(pace: &Pace) -> Vec<String> {

@@ -2,24 +2,50 @@
 
 use super::{Output, json};
 use crate::failure::{Failure, print};
+use crate::progress::Profiling as Progress;
 use crate::report;
+use block::{At, BadInput};
 use clap::Args;
 use load::experiment;
 use load::results::Results;
-use std::path::PathBuf;
+use nbd::{BadUri, Uri};
+use std::path::{Path, PathBuf};
 
-/// Run an experiment in real time, on the device its drive names.
+/// What is asked of a server where no file says: reads of 4 KiB anywhere, one at a time, for ten seconds.
+const USUAL: &str = "
+title = \"Reads of 4 KiB anywhere, one at a time\"
+[drive]
+path = \"ram:1GiB\"
+[scheduler]
+policy = \"fcfs\"
+[[workload]]
+name = \"random reads of 4 KiB\"
+kind = \"closed\"
+depth = 1
+size = \"4KiB\"
+[run]
+duration = \"10s\"
+";
+
+/// Run an experiment in real time, on the device its drive names or an NBD server.
 ///
 /// The file is one that `simulate` takes, and so is the table; `path` in its `[drive]` says what serves: a file, a block
-/// device, `ram:SIZE` or `emulated:NAME`. Without `path` the model is emulated. Its runs take as long as they say.
+/// device, `ram:SIZE` or `emulated:NAME`. Without `path` the model is emulated. With a URI, what a server offers is asked: the
+/// export it names, or, where it names none and the file has volumes, for each volume the export of its name; who schedules
+/// then is the server, and what the workloads write is written. Its runs take as long as they say.
 #[derive(Args)]
 #[command(after_help = "Examples:
   halfturn bench examples/beside-a-stream.toml --set run.duration=10s
-  halfturn bench examples/beside-a-stream.toml --time-scale 10")]
+  halfturn bench examples/beside-a-stream.toml --time-scale 10
+  halfturn bench 'nbd+unix:///?socket=/tmp/vm.sock' examples/vm-disks.toml
+  halfturn bench nbd://localhost/desktop")]
 pub struct Bench {
-    /// The experiment file
+    /// The experiment file; or the URI of a server, nbd://HOST:PORT/EXPORT or nbd+unix:///EXPORT?socket=PATH
+    #[arg(value_name = "CONFIG.toml|URI")]
+    of: String,
+    /// With a URI: the experiment file [default: reads of 4 KiB anywhere, one at a time, for 10 s]
     #[arg(value_name = "CONFIG.toml")]
-    file: PathBuf,
+    file: Option<PathBuf>,
     /// Change or add a value of the file, e.g. scheduler.policy=satf
     #[arg(long = "set", value_name = "KEY=VALUE")]
     sets: Vec<String>,
@@ -36,18 +62,45 @@ pub struct Bench {
 
 /// Does it.
 pub fn run(arguments: &Bench) -> Result<(), Failure> {
-    let cases = experiment::load(&arguments.file, &arguments.sets, arguments.seed)?;
+    let Bench { of, file, sets, seed, time_scale, .. } = arguments;
+    let uri = if of.contains("://") { Some(uri(of)?) } else { None };
+    let cases = match (&uri, file) {
+        (None, None) => experiment::load(Path::new(of), sets, *seed)?,
+        (None, Some(_)) => {
+            let mend = "give one experiment file, and before it only the URI of a server";
+            return Err(BadInput::new(of.clone(), At::File, "this is no URI", mend).into());
+        }
+        (Some(_), Some(file)) => experiment::load(file, sets, *seed)?,
+        (Some(_), None) => experiment::parse("halfturn bench", USUAL, sets, *seed)?,
+    };
+    if uri.is_some() && *time_scale != 1.0 {
+        let mend = "take --time-scale out";
+        return Err(BadInput::new("--time-scale", At::File, "the clock of a server is not to be had", mend).into());
+    }
     let mut runs = Vec::with_capacity(cases.len());
     let mut late = String::new();
-    for case in &cases {
-        let benched = live::bench(case, arguments.time_scale)?;
+    let progress = Progress::new(match &uri {
+        Some(_) => "of the runs asked of the server",
+        None => "of the runs",
+    });
+    for (number, case) in cases.iter().enumerate() {
+        let watch = |share: f64| progress.share((number as f64 + share) / cases.len() as f64);
+        let benched = match &uri {
+            Some(uri) => live::bench_far(case, uri, &watch)?,
+            None => live::bench(case, *time_scale, &watch)?,
+        };
         let labels: Vec<String> = case.labels.iter().map(|(key, value)| format!("{key} = {value}: ")).collect();
         late += &report::lateness(&labels.concat(), &benched.lateness);
         runs.push(benched.run);
     }
+    progress.finish();
     let results = Results { schema: 1, runs };
     match arguments.format {
         Output::Json => print(&json(&results)),
         Output::Table => print(&(report::comparison(&cases, &results) + &late)),
     }
+}
+
+fn uri(text: &str) -> Result<Uri, BadInput> {
+    text.parse().map_err(|bad: BadUri| BadInput::new(text, At::File, bad.what, bad.mend))
 }

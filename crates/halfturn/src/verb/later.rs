@@ -1,14 +1,8 @@
 //! Verbs and options of the contract that a later version brings: refused by name, and shown in no help.
 
-/// Words from the first on, and how the whole is named to the user.
-const VERBS: [(&[&str], &str); 1] = [(&["trace", "capture"], "halfturn trace capture")];
-
 /// The verb or option among these words that is still to come, if one is.
 pub fn refused(words: &[String]) -> Option<&'static str> {
     let begins = |verb: &[&str]| verb.len() <= words.len() && verb.iter().zip(words).all(|(verb, word)| verb == word);
-    if let Some((_, name)) = VERBS.iter().find(|(verb, _)| begins(verb)) {
-        return Some(name);
-    }
     let reports = words.iter().any(|word| word == "--report" || word.starts_with("--report="));
     (begins(&["simulate"]) && reports).then_some("halfturn simulate --report")
 }
@@ -23,9 +17,10 @@ mod tests {
 
     #[test]
     fn what_is_to_come_is_refused_and_what_is_there_is_not() {
-        assert_eq!(of(&["trace", "capture", "a.log"]), Some("halfturn trace capture"));
         assert_eq!(of(&["simulate", "a.toml", "--report=x.html"]), Some("halfturn simulate --report"));
-        for there in [&["trace", "info", "serve"][..], &["trace", "convert"], &["simulate", "serve"], &["drive"], &[]] {
+        for there in
+            [&["trace", "capture", "serve"][..], &["trace", "convert"], &["simulate", "serve"], &["drive"], &[]]
+        {
             assert_eq!(of(there), None, "{there:?}");
         }
     }

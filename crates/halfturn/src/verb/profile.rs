@@ -62,7 +62,7 @@ pub struct Profile {
 
 /// Does it.
 pub fn run(arguments: &Profile) -> Result<(), Failure> {
-    let mut device = device(arguments)?;
+    let (mut device, past) = device(arguments)?;
     if arguments.mimic {
         return mimic(arguments, &mut *device);
     }
@@ -74,7 +74,7 @@ pub fn run(arguments: &Profile) -> Result<(), Failure> {
     let state = arguments.output.as_deref().map(|path| State::new(path, &title)).transpose()?;
     let mut progress = Profiling::new("of the drive mapped");
     let found = match &state {
-        Some(state) => state.go_on(&mut *device, &options, &mut progress)?,
+        Some(state) => state.go_on(&mut *device, past, &options, &mut progress)?,
         None => profile::profile(&mut &mut *device, &options, &mut progress)?,
     };
     progress.finish();
@@ -94,19 +94,20 @@ pub fn run(arguments: &Profile) -> Result<(), Failure> {
     print(&text)
 }
 
-/// What is profiled: a simulated drive in virtual time, an emulated one or a real one in real time.
-fn device(arguments: &Profile) -> Result<Box<dyn Device>, BadInput> {
+/// What is profiled, and what becomes of answers it gave before: a simulated drive in virtual time lives through them again, an
+/// emulated or a real one has gone on in real time.
+fn device(arguments: &Profile) -> Result<(Box<dyn Device>, Past), BadInput> {
     let name = arguments.device.as_str();
     // A Mimic learns what one command after another takes.
     let queue = |name: &str| Ok(if arguments.mimic { 1 } else { disk::catalogue::model(name)?.depth() });
     if let Some(name) = name.strip_prefix("simulated:") {
-        return sim::bench(&DriveChoice::plain(name, queue(name)?), arguments.seed);
+        return Ok((sim::bench(&DriveChoice::plain(name, queue(name)?), arguments.seed)?, Past::Again));
     }
     let device = match name.strip_prefix("emulated:") {
         Some(name) => live::emulated(&DriveChoice::plain(name, queue(name)?), arguments.seed, arguments.time_scale)?,
         None => live::opened(Path::new(name), arguments.scratch.is_some())?,
     };
-    Ok(Box::new(device))
+    Ok((Box::new(device), Past::Over))
 }
 
 /// The journal of a profile under way, beside the drive file it will end as.
@@ -132,7 +133,13 @@ impl State {
     }
 
     /// Profiles from where the journal ends, and keeps it now and then, and when the device is lost.
-    fn go_on(&self, device: &mut dyn Device, options: &Options, watch: &mut Profiling) -> Result<Found, Failure> {
+    fn go_on(
+        &self,
+        device: &mut dyn Device,
+        past: Past,
+        options: &Options,
+        watch: &mut Profiling,
+    ) -> Result<Found, Failure> {
         let (mut last, mut failed) = (Instant::now(), None);
         let mut keep = |journal: &Journal| {
             if last.elapsed() >= KEPT_EVERY {
@@ -140,7 +147,7 @@ impl State {
                 last = Instant::now();
             }
         };
-        let mut recorder = Recorder::new(device, self.journal.clone(), Past::Again, &mut keep);
+        let mut recorder = Recorder::new(device, self.journal.clone(), past, &mut keep);
         let found = profile::profile(&mut recorder, options, watch);
         let (journal, fault) = recorder.end();
         if let Some(fault) = fault {

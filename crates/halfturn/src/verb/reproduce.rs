@@ -69,8 +69,8 @@ pub fn run(arguments: &Reproduce) -> Result<(), Failure> {
 /// A timing diagram, its pieces of runs simulated.
 fn diagram<'a>(file: &'a File, timeline: &'a Timeline) -> Result<Diagram<'a>, BadInput> {
     let record = |row: &'a Row| {
-        let Row { request, requests, commands, .. } = *row;
-        let window = sim::Window { request, requests, commands };
+        let Row { disk, request, requests, commands, .. } = *row;
+        let window = sim::Window { disk, request, requests, commands };
         Ok((row.name.as_str(), sim::timeline(&row.case.experiment, window)?))
     };
     let rows = timeline.rows.iter().map(record).collect::<Result<_, BadInput>>()?;

@@ -7,7 +7,7 @@ use clap::Args;
 use listenfd::ListenFd;
 use live::log::Head;
 use live::{Caller, Listener, Message, Service};
-use load::experiment::{self, Experiment};
+use load::experiment::{self, Experiment, Exposed};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::fs;
@@ -73,6 +73,7 @@ pub fn run(arguments: &Serve) -> Result<(), Failure> {
     }
     let service = Service::new(&experiment, listeners, arguments.time_scale)?;
     let control = control(&experiment, &service.caller)?;
+    let metrics = metrics(&experiment, &service.caller)?;
     stop_on_signal(service.caller.clone());
     for note in &service.notes {
         eprintln!("{note}");
@@ -84,7 +85,7 @@ pub fn run(arguments: &Serve) -> Result<(), Failure> {
     }
     let head = Head { name, text, sets: arguments.sets.clone(), caps: service.caps };
     let ended = service.run(arguments.record.as_deref().map(|path| (&head, path)));
-    drop(control);
+    drop((control, metrics));
     drop(socket);
     let ended = ended?;
     match child.and_then(|child| child.recv().ok()) {
@@ -97,7 +98,7 @@ pub fn run(arguments: &Serve) -> Result<(), Failure> {
 /// The UNIX sockets that systemd listens on for this service.
 fn handed_over() -> Vec<Listener> {
     let mut handed = ListenFd::from_env();
-    (0..handed.len()).filter_map(|number| handed.take_unix_listener(number).ok()?).map(Listener::Unix).collect()
+    (0..handed.len()).filter_map(|number| handed.take_unix_listener(number).ok()?).map(Listener::from).collect()
 }
 
 /// The service file: its name and its text.
@@ -160,10 +161,24 @@ fn unbound(path: &Path, error: &std::io::Error) -> BadInput {
 fn control(experiment: &Experiment, caller: &Caller<Message>) -> Result<Option<Socket>, BadInput> {
     let Some(path) = &experiment.serve.control else { return Ok(None) };
     let unbound = |error: std::io::Error| unbound(path, &error);
-    if let Listener::Unix(listener) = Listener::unix(path).map_err(unbound)? {
-        live::control::attend(listener, caller.clone()).map_err(unbound)?;
-    }
+    live::private(path).and_then(|listener| live::control::attend(listener, caller.clone())).map_err(unbound)?;
     Ok(Some(Socket { path: path.clone(), folder: None }))
+}
+
+/// Answers Prometheus, where the file says where.
+fn metrics(experiment: &Experiment, caller: &Caller<Message>) -> Result<Option<Socket>, BadInput> {
+    let Some(at) = &experiment.serve.metrics else { return Ok(None) };
+    live::metrics::expose(at, caller.clone()).map_err(|error| match at {
+        Exposed::Unix(path) => unbound(path, &error),
+        Exposed::Tcp(address) => {
+            let what = format!("cannot be listened on: {error}");
+            BadInput::new(address.to_string(), At::File, what, "give `metrics` in [serve] a port that is free")
+        }
+    })?;
+    Ok(match at {
+        Exposed::Unix(path) => Some(Socket { path: path.clone(), folder: None }),
+        Exposed::Tcp(_) => None,
+    })
 }
 
 /// Ends the service well when the process is told to end.

@@ -19,6 +19,7 @@ fn help_of_every_verb() {
         &["trace"],
         &["trace", "info"],
         &["trace", "convert"],
+        &["trace", "capture"],
         &["bench"],
         &["serve"],
         &["volume"],

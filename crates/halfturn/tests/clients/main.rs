@@ -7,6 +7,7 @@
 mod attended;
 mod checker;
 mod copies;
+mod crowd;
 mod dice;
 mod fio;
 mod hostile;

@@ -51,8 +51,13 @@ pub struct Server {
 impl Server {
     /// With a `disk` of so many bytes.
     pub fn start(bytes: usize) -> Server {
+        Server::with(bytes, "")
+    }
+
+    /// The same, with more lines in `[serve]`.
+    pub fn with(bytes: usize, lines: &str) -> Server {
         let folder = Folder::new();
-        let child = serve(&folder.0, bytes);
+        let child = serve(&folder.0, bytes, lines);
         let mut server = Server { child, folder, bytes };
         patient("the server does not listen", || {
             let ended = server.child.try_wait().expect("a child can be asked");
@@ -105,7 +110,7 @@ impl Drop for Server {
     }
 }
 
-fn serve(folder: &Path, bytes: usize) -> Child {
+fn serve(folder: &Path, bytes: usize, lines: &str) -> Child {
     let service = format!(
         r#"
         [drive]
@@ -114,6 +119,7 @@ fn serve(folder: &Path, bytes: usize) -> Child {
         policy = "fcfs"
         [serve]
         socket = "nbd.sock"
+        {lines}
         [[volume]]
         name = "disk"
         size = "{bytes}B"

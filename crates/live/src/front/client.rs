@@ -1,7 +1,10 @@
 //! A client in transmission: its socket, what it is sending, what it is sent.
 
-use crate::memory::{Pool, Slice};
-use crate::ring::{GATHERED, Op, Ring, Token};
+use crate::kernel::Kernel;
+use crate::memory::{Buffer, Pool, Slice};
+use crate::ring::{GATHERED, Op, Token};
+use crate::world::Hands;
+use block::{Span, Time};
 use nbd::reply::Head;
 use nbd::{Command, Refused, Request, Session, limits::REQUEST_BYTES};
 use std::cell::Cell;
@@ -10,8 +13,9 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
 
-/// Bytes that are received at once.
+/// Bytes that are received at once; from who has never filled them, fewer.
 const INPUT: usize = 64 << 10;
+const LEAST_INPUT: usize = 4 << 10;
 /// A payload of which so much is still to come is received into its own memory.
 const DIRECT: usize = 8 << 10;
 /// Bytes of replies that are put together before they are sent; longer data are sent from where they are.
@@ -75,6 +79,8 @@ pub(super) struct Client {
     pub(super) session: Session,
     pub(super) volume: usize,
     input: Slice,
+    /// Whether what came has filled it.
+    filled: bool,
     /// What of the input is not read yet.
     unread: (usize, usize),
     pub(super) reading: Reading,
@@ -85,7 +91,11 @@ pub(super) struct Client {
     /// Bytes of both, of this client and of all.
     unsent: u64,
     all_unsent: Rc<Cell<u64>>,
-    together: Rc<crate::memory::Buffer>,
+    /// Memory of short answers that are being sent.
+    together: Option<Rc<Buffer>>,
+    /// When it last took something, and last sent something.
+    heard: Time,
+    said: Time,
     /// Requests in flight, and bytes of memory for them.
     pub(super) requests: u32,
     pub(super) bytes: u64,
@@ -108,13 +118,14 @@ impl Client {
         all_unsent: Rc<Cell<u64>>,
         pool: &mut Pool,
     ) -> Client {
-        let input = Slice { buffer: pool.take(INPUT), from: 0, bytes: INPUT };
+        let input = Slice { buffer: pool.take(LEAST_INPUT), from: 0, bytes: LEAST_INPUT };
         input.buffer.put(0, early);
         Client {
             socket: Rc::new(socket),
             session,
             volume: session.export,
             input,
+            filled: false,
             unread: (0, early.len()),
             reading: Reading::Header,
             receiving: false,
@@ -122,7 +133,9 @@ impl Client {
             sending: Vec::new(),
             unsent: 0,
             all_unsent,
-            together: pool.take(TOGETHER),
+            together: None,
+            heard: Time::ZERO,
+            said: Time::ZERO,
             requests: 0,
             bytes: 0,
             leaving: false,
@@ -131,7 +144,7 @@ impl Client {
     }
 
     /// Bytes that may come before the first request.
-    pub(super) const EARLY: usize = INPUT;
+    pub(super) const EARLY: usize = LEAST_INPUT;
 
     /// Looks at what has come. A request is taken if it moves no more than `room` bytes: otherwise its header stays, as
     /// every header does without a room.
@@ -185,7 +198,7 @@ impl Client {
     }
 
     /// Has more received, if that is not being done and there is something to receive.
-    pub(super) fn receive(&mut self, number: u32, ring: &mut Ring) -> io::Result<()> {
+    pub(super) fn receive(&mut self, number: u32, hands: &mut Hands) -> io::Result<()> {
         if self.receiving || matches!(self.reading, Reading::Nothing) || self.has_more() {
             return Ok(());
         }
@@ -195,13 +208,21 @@ impl Client {
             }
             _ => {
                 let (from, to) = self.unread;
-                self.input.buffer.copy(0, &self.input.buffer, from, to - from);
+                let before = Rc::clone(&self.input.buffer);
+                if self.filled && self.input.bytes < INPUT {
+                    self.input = Slice { buffer: hands.pool.take(INPUT), from: 0, bytes: INPUT };
+                }
+                self.input.buffer.copy(0, &before, from, to - from);
+                if !Rc::ptr_eq(&before, &self.input.buffer) {
+                    hands.pool.give(before);
+                }
                 self.unread = (0, to - from);
                 Op::Receive(self.input.after(to - from), false)
             }
         };
         self.receiving = true;
-        ring.push(&self.socket, Token::Received(number), op)
+        self.said = hands.kernel.now();
+        hands.kernel.push(&self.socket, Token::Received(number), op)
     }
 
     /// Something was received; whether the client is still there.
@@ -210,7 +231,10 @@ impl Client {
         let Some(count) = usize::try_from(result).ok().filter(|count| *count > 0) else { return false };
         match &mut self.reading {
             Reading::Payload { into, filled, .. } if into.bytes - *filled >= DIRECT => *filled += count,
-            _ => self.unread.1 += count,
+            _ => {
+                self.unread.1 += count;
+                self.filled |= self.unread.1 == self.input.bytes;
+            }
         }
         true
     }
@@ -240,10 +264,11 @@ impl Client {
     }
 
     /// Has its answers sent, as many as fit at once, if none are being sent.
-    pub(super) fn send(&mut self, number: u32, ring: &mut Ring) -> io::Result<()> {
+    pub(super) fn send(&mut self, number: u32, hands: &mut Hands) -> io::Result<()> {
         if !self.sending.is_empty() || self.outbox.is_empty() || self.shut {
             return Ok(());
         }
+        let together = hands.pool.take(TOGETHER);
         let mut used = 0;
         while let Some(reply) = self.outbox.front() {
             let head = reply.head.bytes();
@@ -253,23 +278,25 @@ impl Client {
             }
             let Some(Reply { head, data }) = self.outbox.pop_front() else { break };
             let head = head.bytes();
-            self.together.put(used, head);
+            together.put(used, head);
             if let Some(data) = data.as_ref().filter(|_| copied > 0) {
-                self.together.copy(used + head.len(), &data.buffer, data.from, copied);
+                together.copy(used + head.len(), &data.buffer, data.from, copied);
             }
             let count = head.len() + copied;
             match self.sending.last_mut() {
-                Some(last) if Rc::ptr_eq(&last.buffer, &self.together) => last.bytes += count,
-                _ => self.sending.push(Slice { buffer: Rc::clone(&self.together), from: used, bytes: count }),
+                Some(last) if Rc::ptr_eq(&last.buffer, &together) => last.bytes += count,
+                _ => self.sending.push(Slice { buffer: Rc::clone(&together), from: used, bytes: count }),
             }
             used += count;
             self.sending.extend(data.filter(|_| copied == 0));
         }
-        ring.push(&self.socket, Token::Sent(number), Op::Send(self.sending.clone()))
+        self.together = Some(together);
+        self.heard = hands.kernel.now();
+        hands.kernel.push(&self.socket, Token::Sent(number), Op::Send(self.sending.clone()))
     }
 
     /// Something was sent; or the client is gone, and is to be lost.
-    pub(super) fn sent(&mut self, result: i32, number: u32, ring: &mut Ring) -> io::Result<()> {
+    pub(super) fn sent(&mut self, result: i32, number: u32, hands: &mut Hands) -> io::Result<()> {
         let Some(mut count) = usize::try_from(result).ok().filter(|count| *count > 0) else {
             let unsent = self.sending.drain(..).map(|slice| slice.bytes as u64).sum();
             self.is_sent(unsent);
@@ -280,11 +307,13 @@ impl Client {
             if first.bytes > count {
                 *first = first.after(count);
                 let left = self.sending.clone();
-                return ring.push(&self.socket, Token::Sent(number), Op::Send(left));
+                self.heard = hands.kernel.now();
+                return hands.kernel.push(&self.socket, Token::Sent(number), Op::Send(left));
             }
             count -= first.bytes;
             self.sending.remove(0);
         }
+        self.together.take().into_iter().for_each(|together| hands.pool.give(together));
         Ok(())
     }
 
@@ -295,12 +324,19 @@ impl Client {
     }
 
     /// It is gone: nothing more is received or sent.
-    pub(super) fn lose(&mut self) {
+    pub(super) fn lose(&mut self, kernel: &mut dyn Kernel) {
         self.leave();
         self.outbox.clear();
         let sending: u64 = self.sending.iter().map(|slice| slice.bytes as u64).sum();
         self.is_sent(self.unsent - sending);
-        self.shut();
+        self.shut(kernel);
+    }
+
+    /// Whether it has taken nothing of an answer, or said nothing more of a request it has begun, for longer than this.
+    pub(super) fn is_stuck(&self, now: Time, patience: Span) -> bool {
+        let speaks = matches!(self.reading, Reading::Payload { .. } | Reading::Unwanted { .. });
+        let hears = !self.sending.is_empty();
+        (hears && now.since(self.heard) > patience) || (speaks && self.receiving && now.since(self.said) > patience)
     }
 
     /// Whether nobody is there to answer to.
@@ -308,26 +344,27 @@ impl Client {
         self.shut
     }
 
-    fn shut(&mut self) {
+    fn shut(&mut self, kernel: &mut dyn Kernel) {
         if !self.shut {
             self.shut = true;
-            // Of a socket whose peer is gone nothing is left to shut.
-            let _ = rustix::net::shutdown(&*self.socket, rustix::net::Shutdown::Both);
+            kernel.shut(&self.socket);
         }
     }
 
-    /// Whether nothing of it is left, closing it once that can be.
-    pub(super) fn is_gone(&mut self) -> bool {
-        let quiet = self.requests == 0 && self.outbox.is_empty() && self.sending.is_empty();
-        if self.leaving && quiet {
-            self.shut();
+    /// Closes one that leaves, once it has its answers.
+    pub(super) fn part(&mut self, kernel: &mut dyn Kernel) {
+        if self.leaving && self.requests == 0 && self.outbox.is_empty() && self.sending.is_empty() {
+            self.shut(kernel);
         }
+    }
+
+    /// Whether nothing of it is left.
+    pub(super) fn is_gone(&self) -> bool {
         self.shut && self.requests == 0 && self.sending.is_empty() && !self.receiving
     }
 
     /// Gives its memory back.
     pub(super) fn end(self, pool: &mut Pool) {
         pool.give(self.input.buffer);
-        pool.give(self.together);
     }
 }

@@ -1,19 +1,22 @@
 //! NBD clients in transmission, as a source of requests.
 
 mod client;
+#[cfg(test)]
+mod faults;
 mod volume;
 mod work;
 
 use crate::bell::Mailbox;
 use crate::memory::{Buffer, PAGE, Slice};
+use crate::metrics::{Buckets, Counted};
 use crate::ring::{Op, Token};
 use crate::world::{Hands, Source};
 use block::errno::{ETIME, ETIMEDOUT};
-use block::{BLOCK_BYTES, Change, Ending, Extent, Lbn, Qos, Request, RequestId, Time};
+use block::{BLOCK_BYTES, Change, Ending, Extent, Lbn, Qos, Request, RequestId, Span, Time};
 use client::{Client, Heard, Reading, Reply, Words};
 use load::experiment::ServePlan;
 use nbd::{Command, Errno, Refused, Session, State};
-use sched::Input;
+use sched::{Input, Pulse};
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
@@ -24,8 +27,11 @@ use std::sync::mpsc::Sender;
 pub use volume::{Report, Served, Setting};
 use work::{Asked, Work, Works};
 
-/// Bytes of a request that a client may always make who has none in flight: whatever others hold, nobody starves.
+/// Bytes of a request that a client may make who has none in flight: whatever others hold, nobody starves. Beyond the bound of
+/// all there are some for requests that are small; for tiny ones always.
 const SMALL: u64 = 1 << 20;
+const SMALL_ONES: u64 = 64 << 20;
+const TINY: u64 = 64 << 10;
 
 /// What other threads tell the engine.
 pub enum Message {
@@ -33,6 +39,8 @@ pub enum Message {
     Client(OwnedFd, Session, Vec<u8>),
     /// Someone asks how the volumes fare.
     Volumes(Sender<Vec<Report>>),
+    /// Someone asks for what was counted.
+    Metrics(Sender<Counted>),
     /// A volume is to be served otherwise; the answer says what was wrong.
     Set(Setting, Sender<Result<(), String>>),
     /// No more requests are taken; what was asked is done, and the device flushed.
@@ -60,9 +68,14 @@ pub struct Front {
     /// Bytes of requests in flight, and of answers that are not sent yet.
     bytes: u64,
     unsent: Rc<Cell<u64>>,
+    /// When it is next looked for clients that are stuck.
+    look: Time,
     stopping: bool,
     /// Whether the device does not answer: then nothing waits for it.
     hangs: bool,
+    /// What the core says of itself; and how late the host was.
+    pulse: Rc<Cell<Pulse>>,
+    late: Buckets,
     /// Of the last flush: whether it is still to be asked for, or was done.
     flush: Flush,
 }
@@ -101,8 +114,11 @@ impl Front {
             stalled: Vec::new(),
             bytes: 0,
             unsent: Rc::default(),
+            look: Time::ZERO,
             stopping: false,
             hangs: false,
+            pulse: Rc::default(),
+            late: Buckets::default(),
             flush: Flush::Later,
         })
     }
@@ -113,10 +129,15 @@ impl Front {
         self.volumes.iter().map(Served::report).collect()
     }
 
+    /// Where the core is to say how it fares.
+    pub(crate) fn pulse(&self) -> Rc<Cell<Pulse>> {
+        Rc::clone(&self.pulse)
+    }
+
     /// Listens for the bell.
     pub(crate) fn listen(&mut self, hands: &mut Hands) {
         let (bell, strokes) = (Rc::clone(&self.bell.0), self.bell.1.clone());
-        if hands.ring.push(&bell, Token::Bell, Op::Receive(strokes, false)).is_err() {
+        if hands.kernel.push(&bell, Token::Bell, Op::Receive(strokes, false)).is_err() {
             self.stopping = true;
         }
     }
@@ -128,6 +149,10 @@ impl Front {
                 Message::Client(socket, session, early) => self.welcome(socket, session, &early, hands),
                 Message::Volumes(asker) => {
                     let _ = asker.send(self.reports());
+                }
+                Message::Metrics(asker) => {
+                    let (volumes, pulse, late) = (self.reports(), self.pulse.get(), self.late);
+                    let _ = asker.send(Counted { volumes, pulse, late });
                 }
                 Message::Set(setting, asker) => {
                     let answer = setting.apply(&mut self.volumes);
@@ -170,7 +195,7 @@ impl Front {
                 }
                 Heard::Request(request) => self.take(number, request, now, hands),
                 Heard::Payload(id) => self.start(id, hands),
-                Heard::Refused(Refused::Close(_)) => return self.lose(number),
+                Heard::Refused(Refused::Close(_)) => return self.lose(number, hands),
                 Heard::Refused(Refused::Error { cookie, error, message, payload }) => {
                     let mut bytes = Vec::new();
                     client.session.error(cookie, error, message, &mut bytes);
@@ -209,6 +234,7 @@ impl Front {
         let id = self.works.take(number, request, base, now, hands.pool);
         let Some(work) = self.works.get(id) else { return };
         client.requests += 1;
+        self.volumes[client.volume].in_flight += 1;
         client.bytes += work.weight();
         self.bytes += work.weight();
         match &work.data {
@@ -247,10 +273,10 @@ impl Front {
     }
 
     /// A client is gone: what it waits for is not wanted any more.
-    fn lose(&mut self, number: u32) {
+    fn lose(&mut self, number: u32, hands: &mut Hands) {
         self.dismiss(number);
         let Some(client) = self.clients[number as usize].as_mut() else { return };
-        client.lose();
+        client.lose(hands.kernel);
         self.cancelled.extend(self.works.reads_of(number));
     }
 
@@ -260,6 +286,7 @@ impl Front {
         self.bytes -= work.weight();
         if let Some(client) = self.clients[work.client as usize].as_mut() {
             client.requests -= 1;
+            self.volumes[client.volume].in_flight -= 1;
             client.bytes -= work.weight();
         }
         self.touched.push(work.client);
@@ -272,9 +299,12 @@ impl Front {
         while let Some(&number) = self.touched.get(next) {
             next += 1;
             let Some(client) = self.clients[number as usize].as_mut() else { continue };
-            if client.receive(number, hands.ring).and_then(|()| client.send(number, hands.ring)).is_err() {
-                self.lose(number);
-            } else if client.is_gone()
+            if client.receive(number, hands).and_then(|()| client.send(number, hands)).is_err() {
+                self.lose(number, hands);
+                continue;
+            }
+            client.part(hands.kernel);
+            if client.is_gone()
                 && let Some(client) = self.clients[number as usize].take()
             {
                 self.volumes[client.volume].clients -= 1;
@@ -283,6 +313,19 @@ impl Front {
             }
         }
         self.touched.clear();
+    }
+
+    /// Lets those go who do not hear, or do not end what they say: whoever looks again in a quarter of the time they have
+    /// lets none of them stay for much longer.
+    fn let_go_of_stuck(&mut self, now: Time, hands: &mut Hands) {
+        let patience = self.plan.unheard;
+        self.look = now + Span(patience.0 / 4);
+        let stuck = |client: &Option<Client>| client.as_ref().is_some_and(|client| client.is_stuck(now, patience));
+        for number in 0..self.clients.len() {
+            if stuck(&self.clients[number]) {
+                self.lose(number as u32, hands);
+            }
+        }
     }
 
     /// Whether everyone is gone, and the device is to be flushed.
@@ -304,7 +347,11 @@ impl Front {
 /// How many bytes the next request of a client may move, if it may make one; so many are in flight of all.
 fn room(plan: &ServePlan, client: &Client, all: u64) -> Option<u64> {
     let left = plan.bytes.saturating_sub(client.memory()).min(plan.total.saturating_sub(all));
-    let least = if client.memory() == 0 { SMALL } else { 0 };
+    let least = match client.memory() {
+        0 if all < plan.total + SMALL_ONES => SMALL,
+        0 => TINY,
+        _ => 0,
+    };
     (client.pending() < plan.requests).then_some(left.max(least))
 }
 
@@ -341,7 +388,14 @@ fn status(client: &mut Client, request: &nbd::Request, base: u64, hands: &mut Ha
 }
 
 impl Source for Front {
+    fn due(&self, _: u32) -> Option<Time> {
+        self.volumes.iter().any(|volume| volume.clients > 0).then_some(self.look)
+    }
+
     fn ask(&mut self, now: Time, room: u32, hands: &mut Hands) -> Option<Input> {
+        if now >= self.look {
+            self.let_go_of_stuck(now, hands);
+        }
         while let Some(id) = self.cancelled.pop_front() {
             // Its number may be another's by now.
             let client = self.works.get(id.0).and_then(|work| self.clients[work.client as usize].as_ref());
@@ -368,11 +422,8 @@ impl Source for Front {
     fn ended(&mut self, now: Time, id: RequestId, how: Ending, hands: &mut Hands) {
         let errno = match how {
             Ending::Finished => {
-                let next = self.works.go_on(id.0, hands.pool);
-                let more = next.is_some() || self.works.is_under_way(id.0);
-                next.into_iter().for_each(|asked| self.submit(asked));
-                if more {
-                    return;
+                if let Some(asked) = self.works.go_on(id.0, hands.pool) {
+                    return self.submit(asked);
                 }
                 None
             }
@@ -413,18 +464,22 @@ impl Source for Front {
                     self.touched.push(number);
                     self.read(number, now, hands);
                 } else {
-                    self.lose(number);
+                    self.lose(number, hands);
                 }
             }
             Token::Sent(number) => {
                 let Some(client) = self.clients[number as usize].as_mut() else { return };
-                if client.sent(result, number, hands.ring).is_err() {
-                    self.lose(number);
+                if client.sent(result, number, hands).is_err() {
+                    self.lose(number, hands);
                 }
                 self.touched.push(number);
             }
             Token::Unit(_) => {}
         }
+    }
+
+    fn noticed(&mut self, late: Span) {
+        self.late.add(late);
     }
 
     fn hangs(&mut self, now: Time, hangs: bool) {

@@ -1,9 +1,11 @@
 //! A volume as it is served, and how it fares.
 
-use block::{BLOCK_BYTES, Ending, Span, Time};
+use crate::metrics::Buckets;
+use block::{BLOCK_BYTES, Ending, Qos, Span, Time};
 use hdrhistogram::Histogram;
 use load::experiment::{Experiment, Volume};
 use nbd::{BlockSize, Command, Export, Flags};
+use sched::value::Worth;
 use serde_json::{Value, json};
 
 /// A volume in service.
@@ -18,7 +20,13 @@ pub struct Served {
     pub(super) deadline: Option<Span>,
     pub(super) clients: u32,
     pub(super) hangs: bool,
+    pub(super) in_flight: u32,
+    /// What its class's requests are worth, by class; and what those that were done were.
+    worths: Vec<Worth>,
+    yielded: f64,
     counts: Counts,
+    reading: Buckets,
+    writing: Buckets,
     response: Histogram<u64>,
 }
 
@@ -33,6 +41,8 @@ pub struct Counts {
     pub read_bytes: u64,
     /// Their bytes.
     pub written_bytes: u64,
+    /// Flushes that were done.
+    pub flushes: u64,
     /// Requests that failed.
     pub failed: u64,
     /// Requests whose deadline passed while they waited.
@@ -56,8 +66,16 @@ pub struct Report {
     pub hangs: bool,
     /// Clients connected.
     pub clients: u32,
+    /// Requests that are not answered yet.
+    pub in_flight: u32,
+    /// What those that were done were worth then.
+    pub yielded: f64,
     /// What was done.
     pub counts: Counts,
+    /// Response times of reads.
+    pub reading: Buckets,
+    /// Response times of writes.
+    pub writing: Buckets,
     /// Response times: mean, median and 99th percentile.
     pub response: [Span; 3],
 }
@@ -81,10 +99,11 @@ impl Report {
     pub fn json(&self) -> Value {
         let ms = |span: Span| span.0 as f64 / 1e6;
         let [mean, p50, p99] = self.response.map(ms);
-        let Counts { reads, writes, read_bytes, written_bytes, failed, dropped } = self.counts;
+        let Counts { reads, writes, read_bytes, written_bytes, flushes, failed, dropped } = self.counts;
         json!({
             "name": self.name, "bytes": self.blocks * BLOCK_BYTES, "class": self.class, "priority": self.priority,
-            "deadline_ms": self.deadline.map(ms), "hangs": self.hangs, "clients": self.clients, "reads": reads, "writes": writes,
+            "deadline_ms": self.deadline.map(ms), "hangs": self.hangs, "clients": self.clients, "reads": reads, "writes": writes, "flushes": flushes,
+            "in_flight": self.in_flight, "yield": self.yielded,
             "read_bytes": read_bytes, "written_bytes": written_bytes, "failed": failed, "dropped": dropped,
             "response_ms": { "mean": mean, "p50": p50, "p99": p99 },
         })
@@ -139,10 +158,11 @@ impl Served {
     /// When one of them does not fit: its name, and how.
     pub fn all(experiment: &Experiment, blocks: u64) -> Result<Vec<Served>, String> {
         let classes: Vec<String> = experiment.classes().into_iter().map(Into::into).collect();
-        experiment.volumes.iter().map(|volume| Served::new(volume, &classes, blocks)).collect()
+        let worths: Vec<Worth> = experiment.scheduler.rules.classes.iter().map(|class| class.worth).collect();
+        experiment.volumes.iter().map(|volume| Served::new(volume, &classes, &worths, blocks)).collect()
     }
 
-    fn new(volume: &Volume, classes: &[String], blocks: u64) -> Result<Served, String> {
+    fn new(volume: &Volume, classes: &[String], worths: &[Worth], blocks: u64) -> Result<Served, String> {
         let (from, to) = volume.region().on(blocks);
         if from >= to || to > blocks {
             let show = block::units::show_blocks;
@@ -158,6 +178,11 @@ impl Served {
             deadline: volume.deadline,
             clients: 0,
             hangs: false,
+            in_flight: 0,
+            worths: worths.to_vec(),
+            yielded: 0.0,
+            reading: Buckets::default(),
+            writing: Buckets::default(),
             counts: Counts::default(),
             response: Histogram::new_with_bounds(1, 3_600_000_000_000, 2).expect("the bounds are in order"),
             volume: volume.clone(),
@@ -200,14 +225,21 @@ impl Served {
             Ending::Failed(_) => counts.failed += 1,
             Ending::Dropped => counts.dropped += 1,
             Ending::Finished => {
-                let (requests, bytes) = match request.command {
-                    Command::Read => (&mut counts.reads, &mut counts.read_bytes),
-                    Command::Flush => return,
-                    _ => (&mut counts.writes, &mut counts.written_bytes),
+                let (requests, bytes, times) = match request.command {
+                    Command::Read => (&mut counts.reads, &mut counts.read_bytes, &mut self.reading),
+                    Command::Flush => return counts.flushes += 1,
+                    _ => (&mut counts.writes, &mut counts.written_bytes, &mut self.writing),
                 };
+                let took = now.since(arrived);
+                times.add(took);
                 *requests += 1;
                 *bytes += u64::from(request.length);
-                self.response.saturating_record(now.since(arrived).0.max(1));
+                self.response.saturating_record(took.0.max(1));
+                let deadline = self.deadline.map(|within| arrived + within);
+                let qos = Qos { class: self.class, priority: self.priority, deadline };
+                let worth = self.worths.get(usize::from(self.class)).copied().unwrap_or(Worth::USUAL);
+                let blocks = u64::from(request.length).div_ceil(BLOCK_BYTES) as u32;
+                self.yielded += worth.at(blocks, &qos, arrived, now);
             }
         }
     }
@@ -222,7 +254,11 @@ impl Served {
             deadline: self.deadline,
             hangs: self.hangs,
             clients: self.clients,
+            in_flight: self.in_flight,
+            yielded: self.yielded,
             counts: self.counts,
+            reading: self.reading,
+            writing: self.writing,
             response: [Span(self.response.mean() as u64), quantile(0.5), quantile(0.99)],
         }
     }

@@ -38,10 +38,9 @@ pub(super) struct Work {
     pub(super) data: Option<Slice>,
     /// The blocks around them, where they are not whole blocks.
     whole: Option<Slice>,
-    /// The first byte on the device, and the one after the last: of zeros, of the piece that is being written.
+    /// The first byte on the device, and the one after the last; and of the piece that is asked for now, where there are many.
+    whole_bytes: (u64, u64),
     bytes: (u64, u64),
-    /// Of zeros: the byte after the last.
-    end: u64,
 }
 
 /// What a request asks of the core.
@@ -52,16 +51,24 @@ pub(super) struct Asked {
 }
 
 impl Work {
-    /// The blocks it needs.
+    /// The blocks it needs now.
     fn at(&self) -> Extent {
-        let (from, to) = self.bytes;
-        let first = from / BLOCK_BYTES;
-        Extent { start: Lbn(first), blocks: (to.div_ceil(BLOCK_BYTES) - first) as u32 }
+        blocks_of(self.bytes)
+    }
+
+    /// The blocks it needs in all.
+    fn reach(&self) -> Extent {
+        blocks_of(self.whole_bytes)
     }
 
     /// Bytes of its first block before it.
     fn skipped(&self) -> usize {
         (self.bytes.0 % BLOCK_BYTES) as usize
+    }
+
+    /// Whether it is asked for in several steps: what shares a block with it waits for the last of them.
+    fn is_alone(&self) -> bool {
+        self.is_partial() || self.bytes != self.whole_bytes
     }
 
     /// Whether it changes part of a block.
@@ -83,15 +90,16 @@ pub(super) struct Works {
     free: Vec<u32>,
     /// Those that others are in the way of, in the order in which they came.
     held: VecDeque<u32>,
-    /// How many change part of a block.
-    partial: u32,
+    /// How many are asked for in several steps.
+    alone: u32,
+    /// As many as the longest piece so far.
     zeros: Rc<Buffer>,
 }
 
 impl Works {
     pub(super) fn new() -> Works {
-        let zeros = Rc::new(Buffer::new(PIECE as usize));
-        Works { works: Vec::new(), free: Vec::new(), held: VecDeque::new(), partial: 0, zeros }
+        let zeros = Rc::new(Buffer::new(0));
+        Works { works: Vec::new(), free: Vec::new(), held: VecDeque::new(), alone: 0, zeros }
     }
 
     /// How many there are, and the number after the last.
@@ -117,7 +125,7 @@ impl Works {
 
     /// Whether something in flight shares a block with an extent.
     pub(super) fn touches(&self, at: Extent) -> bool {
-        self.works.iter().flatten().any(|work| work.at().overlaps(at))
+        self.works.iter().flatten().any(|work| work.reach().overlaps(at))
     }
 
     /// Takes a request of a client, of which the volume begins at byte `base` of the device; its number.
@@ -134,8 +142,8 @@ impl Works {
             answered: false,
             data: None,
             whole: None,
+            whole_bytes: (from, end),
             bytes,
-            end,
         };
         let length = request.length as usize;
         work.data = match request.command {
@@ -145,9 +153,16 @@ impl Works {
                 Some(Slice { buffer, from: work.skipped(), bytes: length })
             }
             Command::Write => Some(Slice { buffer: pool.take(length), from: 0, bytes: length }),
+            Command::WriteZeroes => {
+                let most = length.next_multiple_of(BLOCK_BYTES as usize).min(PIECE as usize);
+                if self.zeros.bytes() < most {
+                    self.zeros = Rc::new(Buffer::new(most));
+                }
+                None
+            }
             _ => None,
         };
-        self.partial += u32::from(work.is_partial());
+        self.alone += u32::from(work.is_alone());
         match self.free.pop() {
             Some(id) => {
                 self.works[id as usize] = Some(work);
@@ -163,8 +178,8 @@ impl Works {
     /// All of it is there: what it asks of the core, unless others are in its way.
     pub(super) fn start(&mut self, id: u32, pool: &mut Pool) -> Option<Asked> {
         let work = self.get(id)?;
-        let quick = self.partial == 0 && self.held.is_empty();
-        if !quick && self.is_held_up(work) {
+        let quick = self.alone == 0 && self.held.is_empty();
+        if !quick && self.is_held_up(work, self.held.len()) {
             self.works[id as usize].as_mut()?.stage = Stage::Held;
             self.held.push_back(id);
             return None;
@@ -172,15 +187,14 @@ impl Works {
         self.ask(id, pool)
     }
 
-    /// Whether something that came before is in the way of a request.
-    fn is_held_up(&self, work: &Work) -> bool {
-        let at = work.at();
-        let before = |other: &Work| match other.stage {
-            Stage::Coming => false,
-            Stage::Held => true,
-            Stage::Reading | Stage::Asked => other.is_partial() || work.is_partial(),
-        };
-        self.works.iter().flatten().any(|other| before(other) && other.at().overlaps(at))
+    /// Whether something is in the way of a request that the core does not have: one it has that does not go together with
+    /// it, or one of the first so many held up, which came before.
+    fn is_held_up(&self, work: &Work, before: usize) -> bool {
+        let held = self.held.iter().take(before).filter_map(|id| self.get(*id));
+        let asked = self.works.iter().flatten().filter(|other| {
+            matches!(other.stage, Stage::Reading | Stage::Asked) && (other.is_alone() || work.is_alone())
+        });
+        held.chain(asked).any(|other| other.reach().overlaps(work.reach()))
     }
 
     fn ask(&mut self, id: u32, pool: &mut Pool) -> Option<Asked> {
@@ -216,19 +230,12 @@ impl Works {
         if let Some(whole) = work.whole.take() {
             pool.give(whole.buffer);
         }
-        if work.request.command != Command::WriteZeroes || work.bytes.1 >= work.end {
+        let (next, end) = (work.bytes.1, work.whole_bytes.1);
+        if next >= end {
             return None;
         }
-        self.partial -= u32::from(work.is_partial());
-        work.bytes = piece(work.bytes.1, work.end);
-        self.partial += u32::from(work.is_partial());
-        work.stage = Stage::Coming;
-        self.start(id, pool)
-    }
-
-    /// Whether the request is still under way.
-    pub(super) fn is_under_way(&self, id: u32) -> bool {
-        self.get(id).is_some_and(|work| work.stage == Stage::Held || work.bytes.1 < work.end)
+        work.bytes = piece(next, end);
+        self.ask(id, pool)
     }
 
     /// The memory in which the core's commands for it move their bytes.
@@ -246,7 +253,7 @@ impl Works {
     pub(super) fn release(&mut self, id: u32) -> Option<Work> {
         let work = self.works.get_mut(id as usize)?.take()?;
         self.free.push(id);
-        self.partial -= u32::from(work.is_partial());
+        self.alone -= u32::from(work.is_alone());
         self.held.retain(|held| *held != id);
         Some(work)
     }
@@ -255,20 +262,19 @@ impl Works {
     pub(super) fn let_go(&mut self, pool: &mut Pool) -> Option<Asked> {
         for place in 0..self.held.len() {
             let id = self.held[place];
-            let at = self.get(id)?.at();
-            let earlier =
-                self.held.iter().take(place).filter_map(|id| self.get(*id)).any(|other| other.at().overlaps(at));
-            let work = self.get(id)?;
-            let asked = |other: &Work| {
-                matches!(other.stage, Stage::Reading | Stage::Asked) && (other.is_partial() || work.is_partial())
-            };
-            if !earlier && !self.works.iter().flatten().any(|other| asked(other) && other.at().overlaps(at)) {
+            if !self.is_held_up(self.get(id)?, place) {
                 self.held.remove(place);
                 return self.ask(id, pool);
             }
         }
         None
     }
+}
+
+/// The blocks of which bytes are part.
+fn blocks_of((from, to): (u64, u64)) -> Extent {
+    let first = from / BLOCK_BYTES;
+    Extent { start: Lbn(first), blocks: (to.div_ceil(BLOCK_BYTES) - first) as u32 }
 }
 
 /// The next bytes of zeros that are written at once: up to where whole blocks begin, whole blocks, the rest.
@@ -307,6 +313,26 @@ mod tests {
     }
 
     #[test]
+    fn zeros_in_several_pieces_go_alone_to_their_end() {
+        let (mut works, mut pool) = (Works::new(), Pool::default());
+        let zeros = works.take(0, request(Command::WriteZeroes, 500, 1500), 0, Time::ZERO, &mut pool);
+        let write = works.take(0, request(Command::Write, 0, 1024), 0, Time::ZERO, &mut pool);
+        let show = |asked: Option<Asked>| asked.map(|asked| (asked.id.0, asked.op, asked.at.start.0, asked.at.blocks));
+        let wrote = Op::Write { fua: false };
+        assert_eq!(show(works.start(zeros, &mut pool)), Some((zeros, Op::Read, 0, 1)));
+        assert_eq!(show(works.start(write, &mut pool)), None);
+        for (op, block, blocks) in [(wrote, 0, 1), (wrote, 1, 2), (Op::Read, 3, 1), (wrote, 3, 1)] {
+            assert_eq!(show(works.go_on(zeros, &mut pool)), Some((zeros, op, block, blocks)));
+            assert_eq!(show(works.let_go(&mut pool)), None, "what came later waits for all of it");
+        }
+        assert_eq!(show(works.go_on(zeros, &mut pool)), None);
+        works.release(zeros);
+        assert_eq!(show(works.let_go(&mut pool)), Some((write, wrote, 0, 2)));
+        works.release(write);
+        assert_eq!(works.alone, 0);
+    }
+
+    #[test]
     fn what_changes_part_of_a_block_goes_alone() {
         let (mut works, mut pool) = (Works::new(), Pool::default());
         let mut take = |command, offset, length| {
@@ -336,7 +362,7 @@ mod tests {
         let mut bytes = [0; 1024];
         works.memory(part, 0, 1024).expect("the blocks").buffer.get(0, &mut bytes);
         assert_eq!((bytes[487], bytes[488], bytes[587], bytes[588]), (1, 7, 7, 1));
-        assert!(works.go_on(part, &mut pool).is_none() && !works.is_under_way(part));
+        assert!(works.go_on(part, &mut pool).is_none());
         works.release(part);
         assert_eq!(works.let_go(&mut pool).map(|asked| asked.id.0), Some(later));
     }

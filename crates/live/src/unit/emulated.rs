@@ -2,9 +2,9 @@
 
 use super::ram::transfer;
 use super::{Done, Unit};
+use crate::kernel::Kernel;
 use crate::memory::Slice;
-use crate::ring::Ring;
-use crate::store::{Store, Unwritten};
+use crate::store::Contents;
 use block::{Caps, Command, Extent, Outcome, Tag, Time};
 use drive::Machine;
 use std::io;
@@ -12,17 +12,17 @@ use std::io;
 /// An emulated drive.
 pub struct Emulated {
     machine: Box<dyn Machine>,
-    store: Store,
+    contents: Box<dyn Contents>,
     /// By tag: what was issued, and when.
     flying: Vec<Option<(Time, Command, Option<Slice>)>>,
 }
 
 impl Emulated {
-    /// A machine in real time.
+    /// A machine in real time, which holds this.
     #[must_use]
-    pub fn new(machine: Box<dyn Machine>, unwritten: Unwritten, most: u64) -> Emulated {
-        let Caps { blocks, depth, .. } = machine.caps();
-        Emulated { machine, store: Store::new(blocks, unwritten, most), flying: vec![None; usize::from(depth)] }
+    pub fn new(machine: Box<dyn Machine>, contents: Box<dyn Contents>) -> Emulated {
+        let flying = vec![None; usize::from(machine.caps().depth)];
+        Emulated { machine, contents, flying }
     }
 }
 
@@ -31,7 +31,14 @@ impl Unit for Emulated {
         self.machine.caps()
     }
 
-    fn issue(&mut self, now: Time, tag: Tag, command: &Command, memory: Option<Slice>, _: &mut Ring) -> io::Result<()> {
+    fn issue(
+        &mut self,
+        now: Time,
+        tag: Tag,
+        command: &Command,
+        memory: Option<Slice>,
+        _: &mut dyn Kernel,
+    ) -> io::Result<()> {
         self.flying[tag.0 as usize] = Some((now, *command, memory));
         self.machine.issue(now, tag, *command);
         Ok(())
@@ -46,7 +53,7 @@ impl Unit for Emulated {
         let (happened, tag, outcome, _) = self.machine.finish();
         let (issued, command, memory) = self.flying[tag.0 as usize].take()?;
         let outcome = match outcome {
-            Outcome::Ok => transfer(&mut self.store, &command, memory.as_ref()),
+            Outcome::Ok => transfer(&mut *self.contents, &command, memory.as_ref()),
             failed => failed,
         };
         Some(Done { tag, happened, outcome, took: Some(happened.since(issued)) })
@@ -57,10 +64,10 @@ impl Unit for Emulated {
     }
 
     fn discard(&mut self, at: Extent) {
-        self.store.clear(at);
+        self.contents.clear(at);
     }
 
     fn alike(&mut self, at: Extent) -> (u64, bool) {
-        self.store.alike(at)
+        self.contents.alike(at)
     }
 }

@@ -1,7 +1,8 @@
 //! A file or a block device.
 
 use super::{Done, Unit};
-use crate::memory::Slice;
+use crate::kernel::Kernel;
+use crate::memory::{Buffer, Slice};
 use crate::ring::{Op, Ring, Token};
 use block::errno::EIO;
 use block::{BLOCK_BYTES, Caps, Command, Extent, Outcome, Tag, Time, Verb};
@@ -19,7 +20,7 @@ pub struct File {
     depth: u16,
     direct: bool,
     /// By tag: what is left of the command.
-    flying: Vec<Option<(Verb, Slice, u64)>>,
+    flying: Vec<Option<(Verb, Option<Slice>, u64)>>,
     done: VecDeque<Done>,
 }
 
@@ -40,8 +41,13 @@ impl File {
         if blocks == 0 {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is empty"));
         }
+        Ok(File::over(file, blocks, depth, direct))
+    }
+
+    /// One that is open.
+    pub(crate) fn over(file: OwnedFd, blocks: u64, depth: u16, direct: bool) -> File {
         let flying = vec![None; usize::from(depth)];
-        Ok(File { file: Rc::new(file), blocks, depth, direct, flying, done: VecDeque::new() })
+        File { file: Rc::new(file), blocks, depth, direct, flying, done: VecDeque::new() }
     }
 
     /// Whether it is read and written past the page cache.
@@ -50,23 +56,21 @@ impl File {
         self.direct
     }
 
-    fn push(&mut self, tag: Tag, ring: &mut Ring) -> io::Result<()> {
+    fn push(&mut self, tag: Tag, kernel: &mut dyn Kernel) -> io::Result<()> {
         let Some((verb, slice, at)) = &self.flying[tag.0 as usize] else { return Ok(()) };
-        let op = match verb {
-            Verb::Read => Op::Read(slice.clone(), *at),
-            Verb::Write { fua } => Op::Write(slice.clone(), *at, *fua),
-            Verb::Flush | Verb::Seek => Op::Sync,
+        let op = match (verb, slice) {
+            (Verb::Read, Some(slice)) => Op::Read(slice.clone(), *at),
+            (Verb::Write { fua }, Some(slice)) => Op::Write(slice.clone(), *at, *fua),
+            _ => Op::Sync,
         };
-        ring.push(&self.file, Token::Unit(tag.0), op)
+        kernel.push(&self.file, Token::Unit(tag.0), op)
     }
 }
 
 /// Whether a descriptor that goes past the page cache takes single blocks.
 fn takes_blocks(file: &OwnedFd) -> bool {
-    let one = crate::memory::Buffer::new(crate::memory::PAGE);
-    let mut bytes = [0; BLOCK_BYTES as usize];
-    one.get(0, &mut bytes);
-    let aligned = crate::memory::Slice { buffer: Rc::new(one), from: 512, bytes: 512 };
+    let block = BLOCK_BYTES as usize;
+    let aligned = Slice { buffer: Rc::new(Buffer::new(2 * block)), from: block, bytes: block };
     let Ok(mut ring) = Ring::new() else { return false };
     let file = file.try_clone().map(Rc::new);
     let pushed = file.and_then(|file| ring.push(&file, Token::Bell, Op::Read(aligned, BLOCK_BYTES)));
@@ -84,34 +88,30 @@ impl Unit for File {
         tag: Tag,
         command: &Command,
         memory: Option<Slice>,
-        ring: &mut Ring,
+        kernel: &mut dyn Kernel,
     ) -> io::Result<()> {
-        let memory = match (command.verb, memory) {
-            (Verb::Seek, _) => {
-                self.done.push_back(Done { tag, happened: now, outcome: Outcome::Ok, took: None });
-                return Ok(());
-            }
-            (_, Some(memory)) => memory,
-            (_, None) => Slice { buffer: Rc::new(crate::memory::Buffer::new(0)), from: 0, bytes: 0 },
-        };
+        if command.verb == Verb::Seek {
+            self.done.push_back(Done { tag, happened: now, outcome: Outcome::Ok, took: None });
+            return Ok(());
+        }
         self.flying[tag.0 as usize] = Some((command.verb, memory, command.at.start.0 * BLOCK_BYTES));
-        self.push(tag, ring)
+        self.push(tag, kernel)
     }
 
     fn done(&mut self, _: Time) -> Option<Done> {
         self.done.pop_front()
     }
 
-    fn completed(&mut self, now: Time, tag: Tag, result: i32, ring: &mut Ring) -> io::Result<()> {
+    fn completed(&mut self, now: Time, tag: Tag, result: i32, kernel: &mut dyn Kernel) -> io::Result<()> {
         let Some((verb, slice, at)) = self.flying[tag.0 as usize].take() else { return Ok(()) };
         let moved = usize::try_from(result).unwrap_or(0);
-        let outcome = match result {
-            error if error < 0 => Outcome::Failed(-error),
-            _ if !verb.transfers() || moved >= slice.bytes => Outcome::Ok,
-            0 => Outcome::Failed(EIO),
-            _ => {
-                self.flying[tag.0 as usize] = Some((verb, slice.after(moved), at + moved as u64));
-                return self.push(tag, ring);
+        let outcome = match (result, slice.filter(|slice| moved < slice.bytes)) {
+            (error, _) if error < 0 => Outcome::Failed(-error),
+            (_, None) => Outcome::Ok,
+            (0, Some(_)) => Outcome::Failed(EIO),
+            (_, Some(slice)) => {
+                self.flying[tag.0 as usize] = Some((verb, Some(slice.after(moved)), at + moved as u64));
+                return self.push(tag, kernel);
             }
         };
         self.done.push_back(Done { tag, happened: now, outcome, took: None });
@@ -119,18 +119,27 @@ impl Unit for File {
     }
 
     fn discard(&mut self, at: Extent) {
-        // It is no more than a hint: where holes cannot be made, nothing is lost.
-        let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-        let _ = rustix::fs::fallocate(&self.file, flags, at.start.0 * BLOCK_BYTES, at.bytes());
+        discard(&self.file, at);
     }
 
     fn alike(&mut self, at: Extent) -> (u64, bool) {
-        let (from, most) = (at.start.0 * BLOCK_BYTES, u64::from(at.blocks));
-        let to = |seek| rustix::fs::seek(&self.file, seek).ok().map(|to| to.saturating_sub(from) / BLOCK_BYTES);
-        match to(SeekFrom::Data(from)) {
-            Some(0) => (to(SeekFrom::Hole(from)).unwrap_or(most).clamp(1, most), true),
-            Some(hole) => (hole.min(most), false),
-            None => (most, true),
-        }
+        alike(&self.file, at)
+    }
+}
+
+/// Nobody needs what an extent of a file holds. It is no more than a hint: where holes cannot be made, nothing is lost.
+pub(crate) fn discard(file: &OwnedFd, at: Extent) {
+    let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+    let _ = rustix::fs::fallocate(file, flags, at.start.0 * BLOCK_BYTES, at.bytes());
+}
+
+/// How many blocks of a file from the first of an extent on are alike, at most all; whether they may hold anything but zeros.
+pub(crate) fn alike(file: &OwnedFd, at: Extent) -> (u64, bool) {
+    let (from, most) = (at.start.0 * BLOCK_BYTES, u64::from(at.blocks));
+    let to = |seek| rustix::fs::seek(file, seek).ok().map(|to| to.saturating_sub(from) / BLOCK_BYTES);
+    match to(SeekFrom::Data(from)) {
+        Some(0) => (to(SeekFrom::Hole(from)).unwrap_or(most).clamp(1, most), true),
+        Some(hole) => (hole.min(most), false),
+        None => (most, true),
     }
 }

@@ -1,15 +1,18 @@
 //! What a live core's commands go to: one file a kind.
 
 mod emulated;
+mod far;
 mod file;
 mod ram;
 
 pub use emulated::Emulated;
+pub use far::Far;
 pub use file::File;
+pub(crate) use file::{alike, discard};
 pub use ram::Ram;
 
+use crate::kernel::Kernel;
 use crate::memory::Slice;
-use crate::ring::Ring;
 use block::{Caps, Command, Extent, Outcome, Span, Tag, Time};
 use std::io;
 
@@ -41,7 +44,7 @@ pub trait Unit {
         tag: Tag,
         command: &Command,
         memory: Option<Slice>,
-        ring: &mut Ring,
+        kernel: &mut dyn Kernel,
     ) -> io::Result<()>;
 
     /// When it will have something to say by itself.
@@ -52,11 +55,11 @@ pub trait Unit {
     /// The next command that has come back by now.
     fn done(&mut self, now: Time) -> Option<Done>;
 
-    /// The ring completed what it was given for a command.
+    /// The kernel completed what it was given for a command.
     ///
     /// # Errors
     /// When the kernel takes no more.
-    fn completed(&mut self, _: Time, _: Tag, _: i32, _: &mut Ring) -> io::Result<()> {
+    fn completed(&mut self, _: Time, _: Tag, _: i32, _: &mut dyn Kernel) -> io::Result<()> {
         Ok(())
     }
 

@@ -1,10 +1,9 @@
 //! Memory, without any timing.
 
 use super::{Done, Unit};
+use crate::kernel::Kernel;
 use crate::memory::Slice;
-use crate::ring::Ring;
-use crate::store::{Store, Unwritten};
-use block::errno::ENOSPC;
+use crate::store::{Contents, Store, Unwritten};
 use block::{Caps, Command, Extent, Outcome, Tag, Time, Verb};
 use std::collections::VecDeque;
 use std::io;
@@ -32,7 +31,14 @@ impl Unit for Ram {
         Caps { blocks: self.blocks, depth: DEPTH, seek: false }
     }
 
-    fn issue(&mut self, now: Time, tag: Tag, command: &Command, memory: Option<Slice>, _: &mut Ring) -> io::Result<()> {
+    fn issue(
+        &mut self,
+        now: Time,
+        tag: Tag,
+        command: &Command,
+        memory: Option<Slice>,
+        _: &mut dyn Kernel,
+    ) -> io::Result<()> {
         let outcome = transfer(&mut self.store, command, memory.as_ref());
         self.done.push_back(Done { tag, happened: now, outcome, took: None });
         Ok(())
@@ -52,11 +58,11 @@ impl Unit for Ram {
 }
 
 /// Moves the bytes of a command.
-pub(super) fn transfer(store: &mut Store, command: &Command, memory: Option<&Slice>) -> Outcome {
-    match (command.verb, memory) {
-        (Verb::Read, Some(into)) => store.read(command.at, into),
-        (Verb::Write { .. }, Some(from)) if store.write(command.at, from).is_err() => return Outcome::Failed(ENOSPC),
-        _ => {}
-    }
-    Outcome::Ok
+pub(super) fn transfer(contents: &mut (impl Contents + ?Sized), command: &Command, memory: Option<&Slice>) -> Outcome {
+    let done = match (command.verb, memory) {
+        (Verb::Read, Some(into)) => contents.read(command.at, into),
+        (Verb::Write { .. }, Some(from)) => contents.write(command.at, from),
+        _ => Ok(()),
+    };
+    done.map_or_else(Outcome::Failed, |()| Outcome::Ok)
 }

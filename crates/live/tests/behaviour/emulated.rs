@@ -21,7 +21,7 @@ requests = 200
 #[test]
 fn nothing_is_early_and_little_is_late() {
     let cases = experiment::parse("random.toml", RANDOM, &[], None).expect("an experiment");
-    let benched = live::bench(&cases[0], 1.0).expect("it runs");
+    let benched = live::bench(&cases[0], 1.0, &|_| {}).expect("it runs");
     assert_eq!(benched.run.requests, 200);
     assert_eq!(benched.lateness.count(), benched.run.commands.count);
     assert!(benched.lateness.quantile(0.5) < block::Span(2_000_000), "{:?}", benched.lateness.quantile(0.5));

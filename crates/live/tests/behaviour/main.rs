@@ -2,4 +2,6 @@
 
 mod clients;
 mod emulated;
+mod far;
+mod metrics;
 mod service;

@@ -41,6 +41,10 @@ impl Running {
         Remote::connect(&Uri { address, export: export.into() }).expect("a connection")
     }
 
+    pub fn caller(&self) -> Caller<Message> {
+        self.caller.clone()
+    }
+
     pub fn socket(&self) -> PathBuf {
         self.folder.join("nbd")
     }

@@ -1,7 +1,8 @@
 //! Whoever asks for I/O, as far as the rules of service go: a workload, or the clients of a volume.
 
 use super::{Kind, Volume, Workload};
-use block::{BLOCK_BYTES, Span};
+use block::{BLOCK_BYTES, BadInput, Span};
+use config::Section;
 
 /// One of them.
 pub(super) struct Asker<'a> {
@@ -17,6 +18,17 @@ pub(super) struct Asker<'a> {
     pub(super) processes: bool,
 }
 
+/// What a section says of its requests: their priority, and a hard deadline from their arrival.
+pub(super) fn urgency(section: &Section) -> Result<(Option<u8>, Option<Span>), BadInput> {
+    let priority = section.within("priority", 0, u8::MAX.into())?.map(|priority| priority as u8);
+    let deadline = section.span("deadline")?;
+    if deadline == Some(Span::ZERO) {
+        let what = "`deadline` is zero: every request that waits would be dropped";
+        return Err(section.error("deadline", what, "give a longer time, or take it out"));
+    }
+    Ok((priority, deadline))
+}
+
 /// All of them.
 pub(super) fn askers<'a>(workloads: &'a [Workload], volumes: &'a [Volume]) -> Vec<Asker<'a>> {
     let workloads = workloads.iter().map(|workload| Asker {
@@ -28,7 +40,7 @@ pub(super) fn askers<'a>(workloads: &'a [Workload], volumes: &'a [Volume]) -> Ve
         length: match &workload.kind {
             Kind::Open { pattern, .. } | Kind::Closed { pattern, .. } => u64::from(pattern.blocks) * BLOCK_BYTES,
             Kind::Trace(_) | Kind::MadeUp { .. } | Kind::Repair { .. } => u64::MAX,
-            Kind::Compression(_) | Kind::Processes(_) => u64::MAX,
+            Kind::Compression(_) | Kind::Processes(_) | Kind::Recorded(_) => u64::MAX,
         },
         processes: workload.kind.has_processes(),
     });

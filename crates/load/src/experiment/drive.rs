@@ -2,7 +2,7 @@
 
 use block::{At, BLOCK_BYTES, BadInput, Time, units};
 use config::Section;
-use disk::{Drift, Model, Other, Truth};
+use disk::{Drift, Model, Other, Sheet, Truth};
 use sched::array::MOST_DISKS;
 use std::path::{Path, PathBuf};
 
@@ -10,18 +10,26 @@ use std::path::{Path, PathBuf};
 const MOST_SHORTER: f64 = 0.5;
 const MOST_LONGER: f64 = 9.0;
 /// Bytes of the contents of an emulated drive, where the file does not say.
-const MEMORY: u64 = 4 << 30;
+pub const MEMORY: u64 = 4 << 30;
 /// Blocks of a device of memory at most: 16 TiB, of which only what is written is taken.
 const MOST_RAM: u64 = 1 << 35;
+
+/// Where the contents of an emulated drive are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Held {
+    /// In memory, of at most so many bytes.
+    Memory(u64),
+    /// Nowhere: each eight bytes tell their place.
+    Pattern,
+    /// In a sparse file.
+    Sparse(PathBuf),
+}
 
 /// What serves for it in real time.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Live {
-    /// A machine of its model, in memory of at most so many bytes; or a pattern, where nothing is kept.
-    Emulated {
-        /// Bytes of memory at most; nothing for a pattern.
-        memory: Option<u64>,
-    },
+    /// A machine of its model, and where its contents are.
+    Emulated(Held),
     /// Memory without any timing, of so many blocks.
     Ram(u64),
     /// A file or a block device, which is given so many commands at once.
@@ -55,6 +63,22 @@ impl DriveChoice {
     pub fn plain(model: impl Into<String>, queue: u16) -> DriveChoice {
         let model = model.into();
         DriveChoice { model, live: None, noise: true, read_cache: true, write_buffer: true, queue, drift: None }
+    }
+
+    /// What can be known of it by the word of a drive file or of another drive of the catalogue, which is to have as many blocks.
+    ///
+    /// # Errors
+    /// When there is none of this name, or it is of another drive.
+    pub fn described(&self, name: &str, blocks: u64) -> Result<Sheet, BadInput> {
+        let disk::Drive { mut sheet, .. } = disk::catalogue::find(name)?;
+        let its = sheet.mechanics.layout.blocks();
+        if its != blocks {
+            let what = format!("it is of a drive of {its} blocks; the drive has {blocks}");
+            let mend = "give a profile of this drive: `halfturn profile DEVICE -o FILE`";
+            return Err(BadInput::new(name, At::File, what, mend));
+        }
+        sheet.cache = sheet.cache.switched(self.read_cache, self.write_buffer);
+        Ok(sheet)
     }
 
     /// The device it names, as it wants it.
@@ -157,19 +181,41 @@ fn read_one(section: &Section, folder: &Path) -> Result<DriveChoice, BadInput> {
     Ok(choice)
 }
 
-/// `path`, `contents` and `memory`: what serves in real time; and the model of an emulated drive.
+/// Where contents are, as a file says it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kept {
+    Memory,
+    Nowhere,
+    Sparse,
+}
+
+/// `path`, `contents`, `memory` and `file`: what serves in real time; and the model of an emulated drive.
 fn read_live(section: &Section, folder: &Path) -> Result<(Option<Live>, Option<String>), BadInput> {
     let path = section.string("path")?;
-    let contents = section.choice("contents", &[("memory", false), ("pattern", true)])?;
+    let all = [("memory", Kept::Memory), ("pattern", Kept::Nowhere), ("sparse", Kept::Sparse)];
+    let contents = section.choice("contents", &all)?.unwrap_or(Kept::Memory);
+    let file = section.string("file")?;
     let memory = section.size("memory")?.map(|blocks| blocks * BLOCK_BYTES);
     let emulated = path.as_deref().and_then(|path| path.strip_prefix("emulated:"));
-    if let Some(key) = ["contents", "memory"].into_iter().find(|key| section.has(key) && emulated.is_none()) {
+    if let Some(key) = ["contents", "memory", "file"].into_iter().find(|key| section.has(key) && emulated.is_none()) {
         let what = format!("`{key}` is of use only with an emulated drive");
         return Err(section.error(key, what, "give `path = \"emulated:NAME\"`, or take it out"));
     }
     if let Some(name) = emulated {
-        let memory = if contents == Some(true) { None } else { Some(memory.unwrap_or(MEMORY)) };
-        return Ok((Some(Live::Emulated { memory }), Some(name.into())));
+        let held = match (contents, file) {
+            (Kept::Memory, None) => Held::Memory(memory.unwrap_or(MEMORY)),
+            (Kept::Nowhere, None) => Held::Pattern,
+            (Kept::Sparse, Some(file)) => Held::Sparse(folder.join(file)),
+            (Kept::Sparse, None) => {
+                let mend = "add `file`: one that is not there is made";
+                return Err(section.error("contents", "it is not said in which file", mend));
+            }
+            (_, Some(_)) => {
+                let mend = "add contents = \"sparse\", or take `file` out";
+                return Err(section.error("file", "the contents of the drive are not in a file", mend));
+            }
+        };
+        return Ok((Some(Live::Emulated(held)), Some(name.into())));
     }
     let Some(path) = path else { return Ok((None, None)) };
     if let Some(size) = path.strip_prefix("ram:") {

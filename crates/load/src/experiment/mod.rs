@@ -24,14 +24,14 @@ mod volume;
 mod workload;
 
 pub use array::{ArrayChoice, Failure};
-pub use drive::{DriveChoice, Live};
+pub use drive::{DriveChoice, Held, Live, MEMORY};
 pub use mimic::{Before, MimicChoice};
 pub use pattern::{Bound, Pattern, Placement, Region};
-pub use processes::{CompressionPlan, ProcessPlan, Times};
+pub use processes::{CompressionPlan, ProcessPlan, RecordedPlan, Times};
 pub use replay::{Fit, Pace, Replay, TraceChoice};
 pub use run::RunPlan;
 pub use scheduler::{Believed, Predictor, Scheduler};
-pub use serve::{LONGEST, ServePlan};
+pub use serve::{Exposed, LONGEST, ServePlan};
 pub use system::{PAGE, SystemPlan};
 pub use volume::Volume;
 pub use workload::{Arrivals, Kind, Like, Workload};
@@ -106,7 +106,7 @@ impl Experiment {
             Kind::Processes(plan) => plan.pattern.blocks,
             Kind::Compression(_) => PAGE,
             Kind::MadeUp { .. } => 16,
-            Kind::Trace(_) => 256,
+            Kind::Trace(_) | Kind::Recorded(_) => 256,
         };
         let of = |all: bool| self.workloads.iter().filter(|it| all || !steps_in(it)).map(blocks).max();
         of(false).or_else(|| of(true)).unwrap_or(8)

@@ -1,9 +1,10 @@
-//! Workloads that are processes: `kind = "compression"` and `kind = "processes"`.
+//! Workloads that are processes: `kind = "compression"`, `kind = "processes"` and `kind = "process-flow"`.
 
-use super::{PAGE, Pattern, Region, pattern};
+use super::{Fit, PAGE, Pattern, Region, pattern, replay};
 use crate::draw::Draw;
 use block::{BadInput, Span, units};
 use config::Section;
+use std::path::{Path, PathBuf};
 
 /// The most processes of a workload.
 const MOST: u32 = 4096;
@@ -67,6 +68,33 @@ pub struct ProcessPlan {
     pub requests: Option<u64>,
     /// What they ask.
     pub pattern: Pattern,
+}
+
+/// The processes of a recorded machine.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RecordedPlan {
+    /// The recording; a relative path is relative to the folder of the experiment.
+    pub file: PathBuf,
+    /// Major and minor number of the device whose requests the drive serves; without them that with the most.
+    pub device: Option<(u32, u32)>,
+    /// What becomes of addresses past the end of the drive.
+    pub fit: Fit,
+}
+
+pub(super) fn recorded(section: &Section, folder: &Path) -> Result<RecordedPlan, BadInput> {
+    let number = |name: &str| {
+        let (major, minor) = name.split_once(',')?;
+        Some((major.parse().ok()?, minor.parse().ok()?))
+    };
+    let device = section.name("device")?.map(|name| {
+        let what = format!("'{name}' is no device of a recorded machine");
+        number(&name).ok_or_else(|| section.error("device", what, "give its major and minor number, such as \"8,0\""))
+    });
+    Ok(RecordedPlan {
+        file: folder.join(section.need("file", section.string("file")?)?),
+        device: device.transpose()?,
+        fit: replay::fit(section)?,
+    })
 }
 
 pub(super) fn compression(section: &Section) -> Result<CompressionPlan, BadInput> {

@@ -60,14 +60,19 @@ pub enum Fit {
 
 pub(super) fn read(section: &Section, scope: Scope, folder: &Path, varied: &Varied) -> Result<TraceChoice, BadInput> {
     let pace = pace(section, scope, varied)?;
-    let fits = [("error", Fit::Error), ("scale", Fit::Scale), ("wrap", Fit::Wrap), ("compact", Fit::Compact)];
     Ok(TraceChoice {
         file: folder.join(section.need("file", section.string("file")?)?),
         format: section.string("format")?,
         device: section.name("device")?,
-        fit: section.choice("fit", &fits)?.unwrap_or_default(),
+        fit: fit(section)?,
         pace,
     })
+}
+
+/// `fit`.
+pub(super) fn fit(section: &Section) -> Result<Fit, BadInput> {
+    let fits = [("error", Fit::Error), ("scale", Fit::Scale), ("wrap", Fit::Wrap), ("compact", Fit::Compact)];
+    Ok(section.choice("fit", &fits)?.unwrap_or_default())
 }
 
 pub(super) fn pace(section: &Section, scope: Scope, varied: &Varied) -> Result<Pace, BadInput> {

@@ -38,7 +38,7 @@ pub(super) fn read(root: &Section, workloads: &[Workload]) -> Result<RunPlan, Ba
         Kind::Open { .. } | Kind::Closed { .. } => true,
         Kind::Processes(plan) => plan.requests.is_none(),
         Kind::Repair { again, .. } => *again,
-        Kind::Trace(_) | Kind::MadeUp { .. } | Kind::Compression(_) => false,
+        Kind::Trace(_) | Kind::MadeUp { .. } | Kind::Compression(_) | Kind::Recorded(_) => false,
     };
     let endless = workloads.iter().find(|workload| is_endless(&workload.kind));
     if let (Some(workload), None, None) = (endless, plan.duration, plan.requests) {

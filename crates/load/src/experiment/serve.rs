@@ -2,6 +2,7 @@
 
 use block::{BLOCK_BYTES, BadInput, Span};
 use config::Section;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 /// Where and within which bounds volumes are served.
@@ -17,12 +18,25 @@ pub struct ServePlan {
     pub handshake: Span,
     /// When a command takes longer the device is taken to hang, and requests fail until that has come back.
     pub timeout: Span,
+    /// How long a client may take nothing of its answers, or leave a request half said, before it is let go.
+    pub unheard: Span,
+    /// Where metrics are to be had.
+    pub metrics: Option<Exposed>,
     /// Requests of one client in flight.
     pub requests: u32,
     /// Bytes of one client's requests in flight.
     pub bytes: u64,
     /// Bytes of all requests in flight.
     pub total: u64,
+}
+
+/// Where metrics are to be had.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Exposed {
+    /// A TCP port of loopback.
+    Tcp(SocketAddr),
+    /// A UNIX socket.
+    Unix(PathBuf),
 }
 
 impl Default for ServePlan {
@@ -33,6 +47,8 @@ impl Default for ServePlan {
             connections: 64,
             handshake: Span(10_000_000_000),
             timeout: Span(30_000_000_000),
+            unheard: Span(60_000_000_000),
+            metrics: None,
             requests: 128,
             bytes: 64 << 20,
             total: 256 << 20,
@@ -61,10 +77,37 @@ pub(super) fn read(root: &Section, folder: &Path) -> Result<ServePlan, BadInput>
         connections: section.within("connections", 1, 10_000)?.unwrap_or(usual.connections),
         handshake: section.span("handshake")?.unwrap_or(usual.handshake),
         timeout: section.span("timeout")?.unwrap_or(usual.timeout),
+        unheard: unheard(&section)?.unwrap_or(usual.unheard),
+        metrics: metrics(&section, folder)?,
         requests: section.within("requests", 1, 4096)?.unwrap_or(usual.requests),
         bytes: bytes("bytes", usual.bytes)?,
         total: bytes("total", usual.total)?,
     };
     section.close()?;
     Ok(plan)
+}
+
+fn unheard(section: &Section) -> Result<Option<Span>, BadInput> {
+    let unheard = section.span("unheard")?;
+    match unheard {
+        Some(Span(0..4)) => Err(section.error("unheard", "nobody hears at once", "give a time such as 60s")),
+        _ => Ok(unheard),
+    }
+}
+
+/// A port of loopback, or the path of a socket.
+fn metrics(section: &Section, folder: &Path) -> Result<Option<Exposed>, BadInput> {
+    let Some(place) = section.string("metrics")? else { return Ok(None) };
+    match place.parse::<SocketAddr>() {
+        Ok(address) if address.ip().is_loopback() => Ok(Some(Exposed::Tcp(address))),
+        Ok(_) => {
+            let what = format!("metrics for anybody at {place}");
+            Err(section.error(
+                "metrics",
+                what,
+                "give an address of loopback, such as 127.0.0.1:9123, or a socket's path",
+            ))
+        }
+        Err(_) => Ok(Some(Exposed::Unix(folder.join(place)))),
+    }
 }

@@ -153,6 +153,7 @@ fn classes(
         rule.preemptible = class.bool("preemptible")?.unwrap_or(rule.preemptible);
         varied.belongs(Scope::Scheduler, &class, "p99", "preemption", &["slo"])?;
         rule.p99 = class.span("p99")?;
+        rule.retries = class.within("retries", 0, 100)?.map_or(rule.retries, |times| times as u8);
         rule.splits = class.bool("split_reads")?.unwrap_or(rule.splits);
         rule.worth = value::read(&class, name, askers)?;
         class.close()?;

@@ -1,6 +1,6 @@
 //! `[system]`: the machine around the disk, for workloads that are processes (the process-flow model, 004 Table 2).
 
-use super::Workload;
+use super::{Kind, Workload};
 use block::{BadInput, Span};
 use config::Section;
 
@@ -14,8 +14,8 @@ const MOST_CPUS: u32 = 1024;
 /// Processors, what they spend on the system's own work, and the buffer cache. Times are those of a processor of speed 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SystemPlan {
-    /// Processors; at least 1.
-    pub cpus: u32,
+    /// Processors; at least 1. Where they are not given, those of the machine that was recorded, or one.
+    pub cpus: Option<u32>,
     /// How many times as fast they are, in all they do.
     pub speed: f64,
     /// How long a process runs before another that is ready has its turn.
@@ -32,6 +32,10 @@ pub struct SystemPlan {
     pub wakeup: Span,
     /// Whether a process that wakes takes over at once.
     pub preempt_on_wake: bool,
+    /// Whether who had the processors least is next, and takes over only then; else the processes have their turns.
+    pub fair: bool,
+    /// Whether limited requests become critical when they will be needed soon, by the time limits of the process so far.
+    pub foresees: bool,
     /// Pages of the buffer cache.
     pub cache: u32,
     /// How often dirty pages are written out.
@@ -43,7 +47,7 @@ pub struct SystemPlan {
 impl SystemPlan {
     /// A machine whose own work costs nothing.
     pub const PLAIN: SystemPlan = SystemPlan {
-        cpus: 1,
+        cpus: None,
         speed: 1.0,
         slice: Span(100_000_000),
         clock: Span(10_000_000),
@@ -52,6 +56,8 @@ impl SystemPlan {
         switch: Span::ZERO,
         wakeup: Span::ZERO,
         preempt_on_wake: true,
+        fair: false,
+        foresees: false,
         cache: 8192,
         flush_every: Span(1_000_000_000),
         flush_parts: 60,
@@ -69,18 +75,26 @@ impl SystemPlan {
         cache: 10_240,
         ..SystemPlan::PLAIN
     };
+
+    /// The clock and the slices of today's Linux, 250 a second; the rest of its work is in what its processes were seen to
+    /// compute.
+    pub const LINUX: SystemPlan =
+        SystemPlan { slice: Span(4_000_000), clock: Span(4_000_000), fair: true, ..SystemPlan::PLAIN };
 }
 
 pub(super) fn read(root: &Section, workloads: &[Workload]) -> Result<SystemPlan, BadInput> {
-    let Some(section) = root.section("system")? else { return Ok(SystemPlan::PLAIN) };
+    let recorded = workloads.iter().any(|workload| matches!(workload.kind, Kind::Recorded(_)));
+    let usual = if recorded { SystemPlan::LINUX } else { SystemPlan::PLAIN };
+    let Some(section) = root.section("system")? else { return Ok(usual) };
     if !workloads.iter().any(|workload| workload.kind.has_processes()) {
         let what = "[system] is of use only where a workload is of processes";
-        return Err(section.here(what, "take it out, or add a [[workload]] of kind = \"processes\" or \"compression\""));
+        let mend = "take it out, or add a [[workload]] of kind = \"processes\", \"compression\" or \"process-flow\"";
+        return Err(section.here(what, mend));
     }
-    let presets = [("plain", SystemPlan::PLAIN), ("ncr-3433", SystemPlan::NCR_3433)];
-    let preset = section.choice("preset", &presets)?.unwrap_or(SystemPlan::PLAIN);
+    let presets = [("plain", SystemPlan::PLAIN), ("ncr-3433", SystemPlan::NCR_3433), ("linux", SystemPlan::LINUX)];
+    let preset = section.choice("preset", &presets)?.unwrap_or(usual);
     let plan = SystemPlan {
-        cpus: section.within("cpus", 1, MOST_CPUS)?.unwrap_or(preset.cpus),
+        cpus: section.within("cpus", 1, MOST_CPUS)?.or(preset.cpus),
         speed: section.f64("speed")?.unwrap_or(preset.speed),
         slice: section.span("slice")?.unwrap_or(preset.slice),
         clock: section.span("clock")?.unwrap_or(preset.clock),
@@ -89,6 +103,8 @@ pub(super) fn read(root: &Section, workloads: &[Workload]) -> Result<SystemPlan,
         switch: section.span("switch")?.unwrap_or(preset.switch),
         wakeup: section.span("wakeup")?.unwrap_or(preset.wakeup),
         preempt_on_wake: section.bool("preempt_on_wake")?.unwrap_or(preset.preempt_on_wake),
+        fair: section.bool("fair")?.unwrap_or(preset.fair),
+        foresees: section.bool("foresees")?.unwrap_or(preset.foresees),
         cache: cache(&section)?.unwrap_or(preset.cache),
         flush_every: section.span("flush_every")?.unwrap_or(preset.flush_every),
         flush_parts: section.within("flush_parts", 1, 1 << 20)?.unwrap_or(preset.flush_parts),

@@ -1,6 +1,6 @@
 //! `[[volume]]`: ranges of the device that clients see as devices of their own, each with its quality of service.
 
-use super::{Bound, Region};
+use super::{Bound, Region, asker};
 use block::{BadInput, Span};
 use config::Section;
 
@@ -81,6 +81,7 @@ fn read(section: &Section, before: &[Volume]) -> Result<Volume, BadInput> {
         let what = format!("volume '{name}' shares blocks with volume '{}'", other.name);
         return Err(section.error("offset", what, "let it begin later, or leave `offset` out"));
     }
+    let (priority, deadline) = asker::urgency(section)?;
     let volume = Volume {
         class: section.string("class")?.filter(|class| !class.is_empty()).unwrap_or_else(|| match name.as_str() {
             "" => "volume".into(),
@@ -89,14 +90,10 @@ fn read(section: &Section, before: &[Volume]) -> Result<Volume, BadInput> {
         name,
         from,
         blocks,
-        priority: section.within("priority", 0, u8::MAX.into())?.unwrap_or(0) as u8,
-        deadline: section.span("deadline")?,
+        priority: priority.unwrap_or(0),
+        deadline,
         read_only: section.bool("read_only")?.unwrap_or(false),
     };
-    if volume.deadline == Some(Span::ZERO) {
-        let what = "`deadline` is zero: every request that waits would be dropped";
-        return Err(section.error("deadline", what, "give a longer time, or take it out"));
-    }
     section.close()?;
     Ok(volume)
 }

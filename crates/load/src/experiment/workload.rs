@@ -1,7 +1,10 @@
 //! `[[workload]]`: who asks, and when.
 
-use super::varied::{Scope, Varied, choice};
-use super::{CompressionPlan, Pace, Pattern, ProcessPlan, Region, TraceChoice, Volume, pattern, processes, replay};
+use super::varied::{Scope, Varied};
+use super::{
+    CompressionPlan, Pace, Pattern, ProcessPlan, RecordedPlan, Region, TraceChoice, Volume, asker, pattern, processes,
+    replay,
+};
 use block::{BadInput, Span};
 use config::Section;
 use std::path::Path;
@@ -39,12 +42,12 @@ const KEYS: [(&str, &[&str]); 31] = [
     ("interleave", &["compression"]),
     ("pause", &["compression"]),
     ("pause_every", &["compression"]),
-    ("file", &["trace"]),
+    ("file", &["trace", "process-flow"]),
     ("format", &["trace"]),
-    ("device", &["trace"]),
+    ("device", &["trace", "process-flow"]),
     ("replay", &["trace", "cello-like", "hplajw-like"]),
     ("time_scale", &["trace", "cello-like", "hplajw-like"]),
-    ("fit", &["trace"]),
+    ("fit", &["trace", "process-flow"]),
     ("days", &["cello-like", "hplajw-like"]),
 ];
 
@@ -54,11 +57,20 @@ const MOST_DAYS: u32 = 366;
 /// Blocks of a repair where the file does not say: 256 KiB.
 const REPAIRED: u32 = 512;
 
-/// Keys and kinds there will be.
+/// Keys there will be.
 const LATER_KEYS: [(&str, &str); 1] = [("chunk", "comes with plans by class")];
-const KINDS: [&str; 9] =
-    ["open", "closed", "trace", "cello-like", "hplajw-like", "rebuild", "scrub", "processes", "compression"];
-const LATER_KINDS: [(&str, &str); 1] = [("process-flow", "the process-flow model")];
+const KINDS: [&str; 10] = [
+    "open",
+    "closed",
+    "trace",
+    "cello-like",
+    "hplajw-like",
+    "rebuild",
+    "scrub",
+    "processes",
+    "compression",
+    "process-flow",
+];
 
 /// One stream of requests.
 #[derive(Clone, Debug, PartialEq)]
@@ -126,13 +138,15 @@ pub enum Kind {
     Compression(CompressionPlan),
     /// Processes made up of chances.
     Processes(ProcessPlan),
+    /// The processes of a recorded machine.
+    Recorded(RecordedPlan),
 }
 
 impl Kind {
     /// Whether it is processes that ask.
     #[must_use]
     pub fn has_processes(&self) -> bool {
-        matches!(self, Kind::Compression(_) | Kind::Processes(_))
+        matches!(self, Kind::Compression(_) | Kind::Processes(_) | Kind::Recorded(_))
     }
 }
 
@@ -183,6 +197,11 @@ pub(super) fn read_all(
             let what = "processes and requests that come by themselves in one experiment";
             return Err(section.here(what, "let all workloads be of processes, or none"));
         }
+        let machine = |workload: &Workload| matches!(workload.kind, Kind::Recorded(_));
+        if !workloads.is_empty() && (machine(&workload) || workloads.iter().any(machine)) {
+            let what = "a recorded machine, and other workloads beside it";
+            return Err(section.here(what, "let it be the only workload: its processors are all taken"));
+        }
         workloads.push(workload);
     }
     Ok(workloads)
@@ -203,16 +222,12 @@ fn read(
         let key = if name.is_empty() { "name" } else { "class" };
         return Err(section.error(key, format!("`{key}` is empty"), "give a word"));
     }
-    let priority = section.within("priority", 0, u8::MAX.into())?.map(|priority| priority as u8);
+    let (priority, deadline) = asker::urgency(section)?;
     let priority = priority.or(volume.map(|volume| volume.priority)).unwrap_or(0);
-    let deadline = section.span("deadline")?.or(volume.and_then(|volume| volume.deadline));
-    if deadline == Some(Span::ZERO) {
-        let what = "`deadline` is zero: every request that waits would be dropped";
-        return Err(section.error("deadline", what, "give a longer time, or take it out"));
-    }
+    let deadline = deadline.or(volume.and_then(|volume| volume.deadline));
     let given = ["class", "priority", "deadline"].into_iter().find(|key| section.has(key));
     LATER_KEYS.iter().try_for_each(|(key, why)| section.refuse(key, why))?;
-    let kind = choice(section, "kind", &KINDS.map(|name| (name, name)), &LATER_KINDS)?;
+    let kind = section.choice("kind", &KINDS.map(|name| (name, name)))?;
     let kind = section.need("kind", kind)?;
     KEYS.iter().try_for_each(|(key, kinds)| varied.belongs(scope, section, key, "kind", kinds))?;
     let mut kind = match kind {
@@ -230,6 +245,7 @@ fn read(
         },
         "compression" => Kind::Compression(processes::compression(section)?),
         "processes" => Kind::Processes(processes::chances(section)?),
+        "process-flow" => Kind::Recorded(processes::recorded(section, folder)?),
         "cello-like" | "hplajw-like" => Kind::MadeUp {
             like: if kind == "cello-like" { Like::Cello } else { Like::Hplajw },
             days: section.within("days", 1, MOST_DAYS)?.unwrap_or(7),

@@ -63,7 +63,7 @@ pub fn build(what: &Description, blocks: u64, draw: Draw) -> Result<Box<dyn Work
             Box::new(sweep::Sweep::new(*depth, *start, blocks, *size, *again, *rate))
         }
         Kind::Trace(choice) => Box::new(replay::Replay::new(trace::Recorded::open(choice, blocks)?, &choice.pace)?),
-        Kind::Compression(_) | Kind::Processes(_) => {
+        Kind::Compression(_) | Kind::Processes(_) | Kind::Recorded(_) => {
             let mend = "let a system run them";
             return Err(BadInput::new(
                 format!("workload '{}'", what.name),

@@ -65,13 +65,8 @@ impl Recorded {
                 if devices.is_empty() { "use another trace".into() } else { format!("its devices are {devices}") };
             return Err(self.error("there are no requests to replay", &mend));
         }
-        let fitting = match choice.fit {
-            Fit::Error => Ok(Fitting::AsIs),
-            Fit::Wrap => Ok(Fitting::Wrapped { capacity: self.capacity }),
-            Fit::Scale => Fitting::scaled(&footprint, self.capacity),
-            Fit::Compact => Fitting::compacted(footprint, self.capacity),
-        };
-        self.fitting = fitting.map_err(|what| self.error(&what, "use a larger drive, or fit = \"wrap\""))?;
+        self.fitting = Fitting::new(choice.fit, footprint, self.capacity)
+            .map_err(|what| self.error(&what, "use a larger drive, or fit = \"wrap\""))?;
         Ok(())
     }
 

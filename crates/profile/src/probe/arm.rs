@@ -224,12 +224,15 @@ fn trial<D: Device>(
         return Ok(None);
     }
     eye.bench.idle(Span::from_ms(pause));
-    let phase = eye.clock.phase(eye.bench.now());
+    let looked = eye.bench.now();
+    let phase = eye.clock.phase(looked);
     let sector = to.passing(phase + wanted / period);
     let there = to.region.place(sector);
     let passed = there.angle + there.width();
     let at = wanted + signed(passed - phase - wanted / period) * period;
     let Some(reply) = eye.bench.one(verb, sector)? else { return Ok(None) };
+    // A host takes some time to ask.
+    let at = at - reply.issued.since(looked).as_ms();
     // As if a write completed at the angle at which a read does.
     let response = reply.response().as_ms() - if verb.writes() { eye.write_lag } else { 0.0 };
     // What came at another angle came from memory, or was held up.

@@ -31,6 +31,9 @@ const REVIEW: u32 = 256;
 /// A revolution as an angle.
 const TURN_ANGLE: f64 = 18_446_744_073_709_551_616.0;
 
+/// Nothing is read ahead: no key is such.
+const NOTHING: (u64, u16, u64) = (u64::MAX, 0, u64::MAX);
+
 /// An angle in ticks.
 fn ticks_of(angle: u64) -> u32 {
     (angle >> (64 - TURN_BITS)) as u32
@@ -47,6 +50,8 @@ pub struct Head {
     phase: u64,
     /// Ticks before the arm leaves, for reads and for writes.
     leaves: [u64; 2],
+    /// The key and surface of what the drive reads ahead, and what having it costs.
+    ahead: (u64, u16, u64),
 }
 
 /// Belief from a drive's sheet.
@@ -163,6 +168,16 @@ impl Profile {
         (self.reads_ahead && self.reading).then_some(self.angle)
     }
 
+    /// What the drive reads ahead, behind what it read last: where that begins, and what having it costs.
+    fn going_on(&self) -> (u64, u16, u64) {
+        let layout = &self.mechanics.layout;
+        if !(self.reads_ahead && self.reading && self.transferred && self.arm.0 < layout.blocks()) {
+            return NOTHING;
+        }
+        let spot = layout.locate(self.arm);
+        (self.key(spot), self.mark(spot), self.ticks(self.overheads.hit.a(self.wrote)))
+    }
+
     /// The angle from `phase` to the end of the sector in a zone that is being read behind the angle `ahead_of`.
     fn stay(&self, zone: u32, ahead_of: u64, phase: u64) -> u64 {
         let sector = self.mechanics.layout.sector_angle(zone);
@@ -181,6 +196,7 @@ impl Profile {
             locked: phase.is_some(),
             phase: phase.map_or(0, |phase| u64::from(ticks_of(phase))),
             leaves: overhead.map(|overhead| overhead + u64::from(ticks_of(stay))),
+            ahead: NOTHING,
         };
         (head, u64::from(head.cylinder) << 32 | head.phase)
     }
@@ -216,11 +232,15 @@ impl Predictor for Profile {
     }
 
     fn head(&self, now: Time) -> (Head, u64) {
-        self.head_on(self.track, self.phase.at(now), self.wrote, self.ahead_of())
+        let (head, key) = self.head_on(self.track, self.phase.at(now), self.wrote, self.ahead_of());
+        (Head { ahead: self.going_on(), ..head }, key)
     }
 
     #[inline]
     fn cost(&self, head: &Head, key: u64, surface: u16, write: bool) -> u64 {
+        if (key, surface) == (head.ahead.0, head.ahead.1) && !write {
+            return head.ahead.2;
+        }
         let travel = self.travel(head, (key >> 32) as u32, surface, write);
         if !head.locked {
             return travel + TURN / 2;
@@ -230,18 +250,20 @@ impl Predictor for Profile {
     }
 
     fn least(&self, head: &Head, from: u64, to: u64, write: bool) -> u64 {
+        let hit = if (from..=to).contains(&head.ahead.0) && !write { head.ahead.2 } else { u64::MAX };
         let (first, last) = ((from >> 32) as u32, (to >> 32) as u32);
         let distance = head.cylinder.abs_diff(head.cylinder.clamp(first, last)) as usize;
         let floor = u64::from(self.motion.floor[distance.min(self.motion.floor.len() - 1)]);
         let settle = u64::from(write && floor > 0) * self.motion.write_settle;
         let travel = floor + settle + head.leaves[usize::from(write)];
         if !head.locked || first != last {
-            return travel;
+            return travel.min(hit);
         }
         // On one cylinder the angles are bounded too: wait for the first of them, unless it is among them.
         let (low, high) = (from as u32, to as u32);
         let here = ((head.phase + travel) & TURN) as u32;
-        if (low..=high).contains(&here) { travel } else { travel + wait(travel, head.phase, from) }
+        let waits = if (low..=high).contains(&here) { 0 } else { wait(travel, head.phase, from) };
+        hit.min(travel + waits)
     }
 
     /// At the pace of its track, a switch of heads at the end of each.

@@ -10,6 +10,7 @@ mod idle;
 mod lines;
 mod naive;
 mod random;
+mod retries;
 mod short_commands;
 mod stepping_in;
 mod toy;

@@ -546,7 +546,7 @@ fn whatever_a_plan_allows_comes_about() {
     };
     let rules = Rules { plan: Some(plan), preemption: Preemption::Priority, ..Rules::default() };
     let gap = Span(12_000_000);
-    let scene = Scene { rules, seek: true, drive: "atlas10k", policy: "satf", requests: 4000, gap, writes: 2, seed: 1 };
+    let scene = Scene { rules, seek: true, drive: "atlas10k", policy: "satf", requests: 6000, gap, writes: 2, seed: 1 };
     let (world, tally) = play(&scene, &sheet, Profile::new(&sheet));
     println!("{} finished, {} did not, {} blocks copied", world.finished, world.refused, world.copied);
     assert!(world.finished > 1000 && world.refused > 500 && world.copied > 1000);

@@ -20,10 +20,11 @@ impl Device for Ram {
         self.now
     }
 
-    fn issue(&mut self, tag: Tag, command: Command) {
+    fn issue(&mut self, tag: Tag, command: Command) -> Time {
         // Not quite the same, but nothing turns.
         let some = command.at.start.0.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 50;
         self.flying = Some((self.now + Span(60_000 + some), tag));
+        self.now
     }
 
     fn next(&mut self, until: Time) -> Option<(Time, Tag, Outcome)> {
@@ -88,7 +89,7 @@ impl<D: Device> Device for Troubled<D> {
         self.device.now()
     }
 
-    fn issue(&mut self, tag: Tag, command: Command) {
+    fn issue(&mut self, tag: Tag, command: Command) -> Time {
         self.commands += 1;
         let at = command.at.start.0;
         self.fails = match self.trouble {
@@ -97,7 +98,7 @@ impl<D: Device> Device for Troubled<D> {
             Trouble::Unwritable(rest) => command.verb.writes() && at % 97 < rest,
             _ => false,
         };
-        self.device.issue(tag, command);
+        self.device.issue(tag, command)
     }
 
     fn next(&mut self, until: Time) -> Option<(Time, Tag, Outcome)> {

@@ -21,11 +21,12 @@ impl Device for InOrder {
         self.device.now()
     }
 
-    fn issue(&mut self, tag: Tag, command: Command) {
+    fn issue(&mut self, tag: Tag, command: Command) -> Time {
         if self.waiting.is_empty() {
             self.device.issue(tag, command);
         }
         self.waiting.push_back((tag, command));
+        self.now()
     }
 
     fn next(&mut self, until: Time) -> Option<(Time, Tag, Outcome)> {

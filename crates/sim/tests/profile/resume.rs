@@ -1,9 +1,10 @@
 //! A profile that was stopped and goes on from its journal comes to what one comes to that was not.
 
-use block::{BadInput, Caps, Command, Device, Outcome as How, Tag, Time};
+use block::{BadInput, Caps, Command, Device, Outcome as How, Span, Tag, Time};
 use drive::Drive;
 use profile::journal::{Journal, Past, Recorder};
 use profile::{Effort, Options, Outcome, Scratch};
+use std::cell::RefCell;
 
 /// A device that is lost after so many commands, and found again.
 struct Lost {
@@ -22,11 +23,12 @@ impl Device for Lost {
         self.device.now()
     }
 
-    fn issue(&mut self, tag: Tag, command: Command) {
+    fn issue(&mut self, tag: Tag, command: Command) -> Time {
         self.asked = self.left == 0;
         if self.left > 0 {
             self.device.issue(tag, command);
         }
+        self.now()
     }
 
     fn next(&mut self, until: Time) -> Option<(Time, Tag, How)> {
@@ -118,13 +120,16 @@ fn a_journal_of_another_device_or_question_is_refused() {
     let error = found.expect_err("it is another drive").to_string();
     assert!(error.contains("does not answer as when the journal was kept") && error.contains("mend"), "{error}");
     let mut keep = |_: &Journal| {};
-    let mut device = device();
-    let mut recorder = Recorder::new(&mut device, kept(&journal), Past::Over, &mut keep);
-    let asked = Options { seed: 4, ..options() };
-    assert!(profile::profile(&mut recorder, &asked, &mut ()).is_err());
-    let (_, fault) = recorder.end();
-    let error = fault.expect("it asks something else").to_string();
+    let mut refused = |device: &mut sim::Bench<Drive>| {
+        let mut recorder = Recorder::new(device, kept(&journal), Past::Over, &mut keep);
+        let asked = Options { seed: 4, ..options() };
+        assert!(profile::profile(&mut recorder, &asked, &mut ()).is_err());
+        recorder.end().1.expect("it is refused").to_string()
+    };
+    let error = refused(&mut stopped.device);
     assert!(error.contains("does not fit what is asked"), "{error}");
+    let error = refused(&mut device());
+    assert!(error.contains("clock has begun anew"), "{error}");
     let error = Journal::parse("it.partial", "another test", &journal.bytes()).expect_err("it is not its journal");
     assert!(error.to_string().contains("of another profile: a test"), "{error}");
 }
@@ -164,5 +169,61 @@ fn entries_that_are_none_behind_a_right_checksum_are_an_error_and_no_panic() {
             let mut device = Lost { device: device(), left: 100, asked: false };
             assert!(on(&mut device, journal.clone(), past).0.is_err(), "seed 99, trial {trial}");
         }
+    }
+}
+
+/// A device behind a host that takes its time: whenever it looks at the clock, some has passed.
+struct Dawdling {
+    device: RefCell<sim::Bench<Drive>>,
+    flying: bool,
+}
+
+impl Device for Dawdling {
+    fn caps(&self) -> Caps {
+        self.device.borrow().caps()
+    }
+
+    fn now(&self) -> Time {
+        let mut device = self.device.borrow_mut();
+        if !self.flying {
+            let until = device.now() + Span(15_000);
+            let _ = device.next(until);
+        }
+        device.now()
+    }
+
+    fn issue(&mut self, tag: Tag, command: Command) -> Time {
+        let _ = self.now();
+        self.flying = true;
+        self.device.get_mut().issue(tag, command)
+    }
+
+    fn next(&mut self, until: Time) -> Option<(Time, Tag, How)> {
+        let answer = self.device.get_mut().next(until);
+        self.flying &= answer.is_none();
+        answer
+    }
+}
+
+#[test]
+fn a_host_that_takes_its_time_between_looking_and_asking_learns_the_same_recorded_or_not() {
+    let learned = |recorded: bool| {
+        let mut device = Dawdling { device: RefCell::new(device()), flying: false };
+        let mut keep = |_: &Journal| {};
+        let found = match recorded {
+            true => {
+                profile::profile(&mut Recorder::new(&mut device, new(), Past::Over, &mut keep), &options(), &mut ())
+            }
+            false => profile::profile(&mut device, &options(), &mut ()),
+        };
+        match found.expect("it can be read").outcome {
+            Outcome::Disk(known) => known,
+            Outcome::NoRotation(_) => panic!("it turns"),
+        }
+    };
+    for recorded in [false, true] {
+        let known = learned(recorded);
+        let found = &known.validation;
+        assert!(found.rms_on_time_ms < 1e-3 && found.late < 0.1, "{recorded}: {found:?}");
     }
 }

@@ -129,11 +129,11 @@ impl Device for Watched {
         self.device.now()
     }
 
-    fn issue(&mut self, tag: Tag, command: Command) {
+    fn issue(&mut self, tag: Tag, command: Command) -> Time {
         if command.verb.writes() {
             self.written.push(command.at);
         }
-        self.device.issue(tag, command);
+        self.device.issue(tag, command)
     }
 
     fn next(&mut self, until: Time) -> Option<(Time, Tag, How)> {

@@ -1,11 +1,14 @@
 //! `halfturn trace convert`.
 
+use super::capture;
 use super::draft::Draft;
 use crate::failure::{Failure, print};
 use crate::report;
 use block::{At, BadInput};
 use clap::Args;
+use flow::recorded::Tape;
 use std::path::{Path, PathBuf};
+use trace::ftrace;
 use trace::write::{Target, Writer};
 
 /// Write a trace in another format.
@@ -14,12 +17,14 @@ use trace::write::{Target, Writer};
 /// those count from. What the format cannot hold is left out, and said at the end. A file of that name is replaced
 /// once all is written, not before.
 ///
-/// Formats to write are disksim (DiskSim's ASCII), iolog (fio's, version 3) and, in a build that has it, parquet.
+/// Formats to write are disksim (DiskSim's ASCII), iolog (fio's, version 3) and, in a build that has it, parquet; of a whole
+/// machine recorded by ftrace (text), process-flow: the same, a tenth as long.
 #[derive(Args)]
 #[command(after_help = "Examples:
   halfturn trace convert examples/traces/fio-mixed.blkparse.txt.gz fio-mixed.iolog
   halfturn trace convert sda.blktrace.0 sda.trace --device 8,0
-  halfturn trace convert volume.csv.zst volume.txt --trace-format msr --to disksim")]
+  halfturn trace convert volume.csv.zst volume.txt --trace-format msr --to disksim
+  halfturn trace convert machine.ftrace.gz machine.pflow")]
 pub struct Convert {
     /// The trace; of blktrace, which writes a file for each CPU, any of them or their common name
     #[arg(value_name = "IN")]
@@ -30,7 +35,7 @@ pub struct Convert {
     /// The format of IN, where it is not to be guessed from the content; README.md lists the words
     #[arg(long, value_name = "FORMAT")]
     trace_format: Option<String>,
-    /// The format of OUT [default: by its ending: .trace or .disksim, .iolog, .parquet]
+    /// The format of OUT [default: by its ending: .trace or .disksim, .iolog, .parquet, .pflow]
     #[arg(long, value_name = "FORMAT")]
     to: Option<String>,
     /// Only the requests to this device, by the name the trace gives it
@@ -41,6 +46,9 @@ pub struct Convert {
 /// Does it.
 pub fn run(arguments: &Convert) -> Result<(), Failure> {
     let Convert { from, out, trace_format, device, .. } = arguments;
+    if trace_format.is_none() && device.is_none() && from.is_file() && ftrace::looks(from)? {
+        return recorded(arguments);
+    }
     let target = target(arguments)?;
     apart(from, out)?;
     let mut trace = super::open(from, trace_format.as_deref())?;
@@ -58,6 +66,25 @@ pub fn run(arguments: &Convert) -> Result<(), Failure> {
     }
     draft.keep().map_err(unwritable)?;
     print(&report::converted(out, target, &trace, &lost))
+}
+
+/// Of a whole machine.
+fn recorded(arguments: &Convert) -> Result<(), Failure> {
+    let Convert { from, out, to, .. } = arguments;
+    let ending = out.extension().is_some_and(|ending| ending == "pflow");
+    if to.as_ref().map_or(!ending, |to| to != "process-flow") {
+        let what = "this is the recording of a whole machine, and OUT no format for such";
+        return Err(BadInput::new(from.display().to_string(), At::File, what, "end OUT in .pflow").into());
+    }
+    apart(from, out)?;
+    let unwritable = |error: std::io::Error| Failure::unwritable(out, &error);
+    let draft = Draft::new(out).map_err(unwritable)?;
+    let tape = Tape::read(from)?;
+    let command = tape.command.as_ref().map(|(pid, words)| (*pid, words.as_str()));
+    let written = capture::write(from, draft.file().map_err(unwritable)?, command, 0);
+    let (events, lost) = written.map_err(|wrong| wrong.of(out))?;
+    draft.keep().map_err(unwritable)?;
+    print(&report::captured(out, events, lost, &tape))
 }
 
 /// The format to write.

@@ -3,8 +3,8 @@
 use crate::failure::{Failure, print};
 use crate::report::{RecordedReport, TraceReport};
 use crate::verb::{Output, json};
-use block::BadInput;
 use clap::Args;
+use flow::recorded::{Tape, account, replay};
 use std::path::PathBuf;
 use trace::{Survey, ftrace};
 
@@ -39,9 +39,9 @@ pub struct Info {
 pub fn run(arguments: &Info) -> Result<(), Failure> {
     let Info { file, trace_format, device, .. } = arguments;
     if trace_format.is_none() && device.is_none() && file.is_file() && ftrace::looks(file)? {
-        let account = flow::recorded::account(file)?;
-        let replay = |device| Ok::<_, BadInput>((device, flow::recorded::replay(file, device)?));
-        let replay = account.busiest().map(replay).transpose()?;
+        let tape = Tape::read(file)?;
+        let account = account(&tape);
+        let replay = tape.busiest().map(|device| (device, replay(&tape, device)));
         let report = RecordedReport::new(&file.display().to_string(), &account, replay);
         return print(&if arguments.format == Output::Json { json(&report) } else { report.text() });
     }

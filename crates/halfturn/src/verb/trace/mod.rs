@@ -1,8 +1,10 @@
 //! `halfturn trace`: recorded I/O.
 
+mod capture;
 mod convert;
 mod draft;
 mod info;
+mod tracefs;
 
 use crate::failure::Failure;
 use crate::progress::Reading;
@@ -12,11 +14,12 @@ use clap::Subcommand;
 use std::path::Path;
 use trace::Record;
 
-/// Look at a recorded trace of block I/O, or write it in another format.
+/// Look at a recorded trace of block I/O, write it in another format, or record a whole machine.
 #[derive(Subcommand)]
 pub enum Trace {
     Info(info::Info),
     Convert(convert::Convert),
+    Capture(capture::Capture),
 }
 
 /// Does it.
@@ -24,6 +27,7 @@ pub fn run(verb: &Trace) -> Result<(), Failure> {
     match verb {
         Trace::Info(arguments) => info::run(arguments),
         Trace::Convert(arguments) => convert::run(arguments),
+        Trace::Capture(arguments) => capture::run(arguments),
     }
 }
 

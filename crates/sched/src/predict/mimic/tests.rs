@@ -127,10 +127,11 @@ impl Device for Ruler {
         self.now
     }
 
-    fn issue(&mut self, tag: Tag, command: Command) {
+    fn issue(&mut self, tag: Tag, command: Command) -> Time {
         let time = 2_000_000 + self.arm.abs_diff(command.at.start.0) * 1000;
         self.arm = command.at.end().0;
         self.pending = Some((tag, Time(self.now.0 + time * self.times)));
+        self.now
     }
 
     fn next(&mut self, _: Time) -> Option<(Time, Tag, Outcome)> {

@@ -1,0 +1,127 @@
+//! `halfturn trace capture`.
+
+use super::draft::Draft;
+use super::tracefs::Instance;
+use crate::failure::{Failure, print};
+use crate::report;
+use block::{At, BLOCK_BYTES, BadInput, units};
+use clap::Args;
+use flow::recorded::Tape;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
+use trace::ftrace::Recording;
+use trace::ftrace::compact::Writer;
+
+/// Record what the whole machine does while a command runs: who has the processors, who waits for which request.
+///
+/// The kernel's events go to a trace instance of their own (tracefs; as root), which is read when the command has ended and
+/// then taken away. What the recording is good for: `halfturn trace info`, and `kind = "process-flow"` in an experiment,
+/// which tells how long the command would have taken with another drive or scheduler. It is said if events were lost.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  halfturn trace capture --process-flow -o gzip.pflow -- gzip -k tree.tar
+  halfturn trace capture --process-flow --cold -o two.pflow -- sh -c 'gzip -k a & gzip -k b & wait'")]
+pub struct Capture {
+    /// What to record: scheduler, interrupt, system-call, fault and block events of all processes
+    #[arg(long, required = true)]
+    process_flow: bool,
+    /// The file to write; README.md describes it
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// The ring of each processor, which must hold all events
+    #[arg(long, value_name = "SIZE", default_value = "64MiB")]
+    buffer: String,
+    /// Have all that is dirty written and forget what files hold, before
+    #[arg(long)]
+    cold: bool,
+    /// The command and its arguments
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+/// Does it.
+pub fn run(arguments: &Capture) -> Result<(), Failure> {
+    let Capture { output, command, .. } = arguments;
+    let bad = |what| BadInput::new("--buffer", At::File, what, "write one such as 64MiB");
+    let ring_kib = units::blocks(&arguments.buffer).map_err(bad)? * BLOCK_BYTES / 1024;
+    let unwritable = |error: io::Error| Failure::unwritable(output, &error);
+    // Before there is anything to lose.
+    let draft = Draft::new(output).map_err(unwritable)?;
+    let instance = Instance::new(ring_kib)?;
+    if arguments.cold {
+        forget()?;
+    }
+    let (pid, status) = observed(&instance, command)?;
+    let dropped = instance.dropped();
+    let words = command.join(" ");
+    let (events, lost) = write(&instance.text(), draft.file().map_err(unwritable)?, Some((pid, &words)), dropped)
+        .map_err(|failure| failure.of(output))?;
+    draft.keep().map_err(unwritable)?;
+    drop(instance);
+    let tape = Tape::read(output)?;
+    print(&report::captured(output, events, lost, &tape))?;
+    match status.code() {
+        Some(0) => Ok(()),
+        Some(code) => Err(Failure::Command(code as u8)),
+        None => Err(Failure::Command(1)),
+    }
+}
+
+/// Runs the command under observation; its process and how it ended. Ctrl-C is the command's.
+fn observed(instance: &Instance, command: &[String]) -> Result<(u32, ExitStatus), Failure> {
+    let cannot = |error: io::Error| {
+        let mend = "check the command after `--`";
+        BadInput::new(command[0].clone(), At::File, format!("cannot be run: {error}"), mend)
+    };
+    let signals = Signals::new([SIGINT, SIGTERM]).map_err(cannot)?;
+    instance.record(true)?;
+    let ended = Command::new(&command[0]).args(&command[1..]).spawn().and_then(|mut child| {
+        let pid = child.id();
+        child.wait().map(|status| (pid, status))
+    });
+    instance.record(false)?;
+    signals.handle().close();
+    Ok(ended.map_err(cannot)?)
+}
+
+/// Has the kernel write what is dirty and forget what it read.
+fn forget() -> Result<(), BadInput> {
+    let file = "/proc/sys/vm/drop_caches";
+    let synced = Command::new("sync").status();
+    synced.and_then(|_| fs::write(file, "3")).map_err(|error| {
+        BadInput::new(file, At::File, format!("caches cannot be dropped: {error}"), "run as root, or leave out --cold")
+    })
+}
+
+/// What went wrong with a recording that is written anew.
+pub enum Wrong {
+    Read(BadInput),
+    Write(io::Error),
+}
+
+impl Wrong {
+    /// Of a file to be written.
+    pub fn of(self, out: &Path) -> Failure {
+        match self {
+            Wrong::Read(error) => error.into(),
+            Wrong::Write(error) => Failure::unwritable(out, &error),
+        }
+    }
+}
+
+/// Writes a recording small; how many events there were, and how many were lost, besides so many.
+pub fn write(from: &Path, out: File, command: Option<(u32, &str)>, lost: u64) -> Result<(u64, u64), Wrong> {
+    let mut recording = Recording::open(from).map_err(Wrong::Read)?;
+    let mut writer = Writer::new(io::BufWriter::new(out), command).map_err(Wrong::Write)?;
+    while let Some(event) = recording.next_event().map_err(Wrong::Read)? {
+        writer.put(&event, &recording.names).map_err(Wrong::Write)?;
+    }
+    let (events, lost) = (writer.events, recording.lost + lost);
+    let out = writer.finish(lost).map_err(Wrong::Write)?;
+    out.into_inner().map_err(|error| Wrong::Write(error.into_error()))?;
+    Ok((events, lost))
+}

@@ -1,0 +1,379 @@
+//! The live world of faults: the engine that serves, over a disk that fails, in virtual time and without a kernel.
+//!
+//! Front, core, world and file are those of the service; the kernel under them is made up. Its disk has a write-back cache:
+//! when the power goes, of each block any of what was written since the last flush is left, and of a command in flight any
+//! of its blocks. Commands fail, come back piece by piece, in any order, or later than is waited for; clients vanish in the
+//! middle of a word. Checked is that every request is answered once, and right; that requests which meet take effect in the
+//! order in which they were made; that a read has what was last written; that an error fails the request it belongs to and
+//! no other; and that what was flushed, or written with FUA, is there when the power comes back, while each other block is
+//! as it was before or after. The same seed has all of it again.
+
+mod disk;
+mod outside;
+mod peer;
+mod truth;
+
+use super::{Front, Message, Served};
+use crate::bell::Mailbox;
+use crate::kernel::Kernel;
+use crate::make;
+use crate::memory::Slice;
+use crate::unit::{Done, File, Unit};
+use crate::world::Live;
+use block::errno::{ECANCELED, EIO};
+use block::{BLOCK_BYTES, Caps, Command, Ending, Extent, Op, Outcome, Place, RequestId, Span, Tag, Time, Verb};
+use disk::{Disk, Lie};
+use load::Draw;
+use load::experiment::{Experiment, ServePlan};
+use nbd::{BlockSize, Flags, Session};
+use outside::{Event, Flight, Outside, Tale, Virtual};
+use sched::{Action, Input, World, run};
+use std::cell::RefCell;
+use std::fmt::Write;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::rc::Rc;
+use std::sync::mpsc::channel;
+use truth::{Change, Truth};
+
+/// Blocks of the disk, and of each of its two volumes.
+const BLOCKS: u64 = 96;
+const VOLUME: u64 = BLOCKS / 2;
+/// A command that takes longer hangs.
+const TIMEOUT: Span = Span(200_000);
+
+/// What may happen.
+#[derive(Clone, Copy, Debug)]
+struct Script {
+    /// Requests of a life, and of one client at once.
+    requests: u32,
+    depth: u64,
+    clients: u32,
+    /// One of so many commands fails, or hangs; 0: none.
+    errors: u64,
+    stalls: u64,
+    /// How often a command that failed is tried again.
+    retries: u8,
+}
+
+impl Script {
+    fn drawn(draw: &mut Draw) -> Script {
+        let mut rarely = |among: u64, one_of: u64| if draw.below(among) == 0 { one_of } else { 0 };
+        let (errors, stalls) = (rarely(2, 25), rarely(4, 80));
+        Script {
+            requests: 20 + draw.below(80) as u32,
+            depth: 1 + draw.below(8),
+            clients: 1 + draw.below(3) as u32,
+            errors,
+            stalls,
+            retries: draw.below(3) as u8,
+        }
+    }
+
+    /// What is agreed on with a client, and the first byte of its volume.
+    fn session(&self, draw: &mut Draw) -> (Session, u64) {
+        let export = draw.below(2);
+        let flags = [Flags::SEND_FLUSH, Flags::SEND_FUA, Flags::SEND_TRIM, Flags::SEND_WRITE_ZEROES, Flags::SEND_CACHE];
+        let session = Session {
+            export: export as usize,
+            size: VOLUME * BLOCK_BYTES,
+            block: BlockSize::default(),
+            flags: flags.into_iter().fold(Flags::HAS_FLAGS, Flags::with),
+            structured: draw.below(2) == 0,
+            allocation: None,
+        };
+        (session, export * VOLUME * BLOCK_BYTES)
+    }
+}
+
+/// A service file at random.
+fn service(script: &Script, draw: &mut Draw) -> Experiment {
+    let policy = ["fcfs", "sstf", "look"][draw.below(3) as usize];
+    let mut text = format!("[drive]\npath = \"disk\"\n[scheduler]\npolicy = \"{policy}\"\n");
+    if draw.below(2) == 0 {
+        text += "io = \"semi-preemptible\"\npreemption = \"priority\"\n";
+        let _ = writeln!(text, "plan = {{ chunk = \"{} blocks\" }}", 1 + draw.below(6));
+    }
+    let _ = writeln!(text, "queue = {}", [2, 7, 65_536][draw.below(3) as usize]);
+    let _ =
+        write!(text, "[[volume]]\nname = \"a\"\nsize = \"{VOLUME} blocks\"\n[[volume]]\nname = \"b\"\npriority = 1\n");
+    if draw.below(4) == 0 {
+        text += "deadline = \"60us\"\n";
+    }
+    let retries = script.retries;
+    let _ = write!(text, "[scheduler.class]\na = {{ retries = {retries} }}\nb = {{ retries = {retries} }}\n");
+    load::experiment::parse_service("faults.toml", &text, &[]).expect("a service file")
+}
+
+/// The file, of which is noted whose commands fail and what is discarded.
+struct Faulty {
+    file: File,
+    outside: Rc<RefCell<Outside>>,
+    /// By tag: whose command it is, and whether it is a flush.
+    whose: Vec<Option<(u32, bool)>>,
+}
+
+impl Unit for Faulty {
+    fn caps(&self) -> Caps {
+        self.file.caps()
+    }
+
+    fn issue(
+        &mut self,
+        now: Time,
+        tag: Tag,
+        command: &Command,
+        memory: Option<Slice>,
+        kernel: &mut dyn Kernel,
+    ) -> io::Result<()> {
+        self.whose[tag.0 as usize] = match command.place {
+            Place::Request(id, _) => Some((id.0, command.verb == Verb::Flush)),
+            _ => None,
+        };
+        self.file.issue(now, tag, command, memory, kernel)
+    }
+
+    fn done(&mut self, now: Time) -> Option<Done> {
+        let done = self.file.done(now)?;
+        if let Some((id, flush)) = self.whose[done.tag.0 as usize] {
+            let mut outside = self.outside.borrow_mut();
+            let failed = outside.failed.entry(id).or_default();
+            *failed = match done.outcome {
+                Outcome::Ok => 0,
+                Outcome::Failed(_) if flush => u8::MAX,
+                Outcome::Failed(_) => *failed + 1,
+            };
+        }
+        Some(done)
+    }
+
+    fn completed(&mut self, now: Time, tag: Tag, result: i32, kernel: &mut dyn Kernel) -> io::Result<()> {
+        self.file.completed(now, tag, result, kernel)
+    }
+
+    fn discard(&mut self, at: Extent) {
+        self.outside.borrow_mut().discard(at);
+    }
+}
+
+/// The engine's world, of which is noted what it asks of the core and what becomes of that.
+struct Watched<'a> {
+    live: &'a mut Live<Front, Virtual>,
+    outside: Rc<RefCell<Outside>>,
+}
+
+impl World for Watched<'_> {
+    fn next(&mut self, wake: Option<Time>, room: u32) -> Option<(Time, Input)> {
+        let (now, input) = self.live.next(wake, room)?;
+        if let Input::Submit(request) = input
+            && let Some(work) = self.live.source.works.get(request.id.0)
+        {
+            let mut outside = self.outside.borrow_mut();
+            let client = outside.numbers[&work.client];
+            outside.begins(&request, client, &work.request);
+        }
+        Some((now, input))
+    }
+
+    fn act(&mut self, now: Time, action: Action) {
+        if let Action::Finish(RequestId(id), how) = action {
+            self.outside.borrow_mut().ends(id, how);
+        }
+        self.live.act(now, action);
+    }
+}
+
+impl Outside {
+    /// The engine asks the core for a request of a client's.
+    fn begins(&mut self, request: &block::Request, client: u32, asked: &nbd::Request) {
+        let base = self.peers[client as usize].base;
+        let (from, end) = (base + asked.offset, base + asked.offset + u64::from(asked.length));
+        let (first, last) = (request.at.start.0 * BLOCK_BYTES, request.at.end().0 * BLOCK_BYTES);
+        let at = if request.op == Op::Flush { (0, 0) } else { (from.max(first), end.min(last)) };
+        assert!(at.0 <= at.1, "{asked:?} asks for {:?}", request.at);
+        let change = request.op.writes().then(|| {
+            let payload = &self.peers[client as usize].payloads[&asked.cookie];
+            Change { from: at.0, bytes: payload[(at.0 - from) as usize..(at.1 - from) as usize].into() }
+        });
+        let prepares = asked.command.writes() && !request.op.writes();
+        self.flights.push(Flight { id: request.id.0, client, cookie: asked.cookie, at, change, prepares });
+    }
+
+    /// The core has done a request, or not.
+    fn ends(&mut self, id: u32, how: Ending) {
+        let Some(place) = self.flights.iter().position(|flight| flight.id == id) else {
+            // The last flush is the engine's own.
+            self.tale.flushed = how == Ending::Finished;
+            return;
+        };
+        let flight = self.flights.remove(place);
+        let meets = |other: &Flight| other.at.0 < flight.at.1 && flight.at.0 < other.at.1;
+        let either = |other: &Flight| other.change.is_some() || flight.change.is_some();
+        let passed =
+            self.flights[..place].iter().find(|other| meets(other) && either(other) && how == Ending::Finished);
+        assert!(passed.is_none(), "a request is done before one that came first and meets it: {:?}", flight.at);
+        if how == Ending::Finished && !self.hung {
+            self.check_order(&flight);
+        }
+        let failed = self.failed.remove(&id).unwrap_or(0);
+        match how {
+            Ending::Failed(ECANCELED) => {
+                let peer = &self.peers[flight.client as usize];
+                assert!(peer.gone || peer.deaf, "cancelled while its client waits");
+            }
+            Ending::Failed(errno) => {
+                assert!(errno == EIO && failed > self.script.retries, "it fails after {failed} commands that did");
+            }
+            Ending::Finished => assert!(failed == 0, "a request is done of which a command failed"),
+            Ending::Dropped => {}
+        }
+        let made = flight.change.as_ref().map(|change| self.truth.change(change, how == Ending::Finished));
+        let blocks = (flight.at.0 / BLOCK_BYTES) as usize..flight.at.1.div_ceil(BLOCK_BYTES) as usize;
+        let peer = &mut self.peers[flight.client as usize];
+        let Some(pending) = peer.pending.get_mut(&flight.cookie) else { return };
+        let last = flight.at.1 == peer.base + pending.request.offset + u64::from(pending.request.length);
+        let last = last || pending.request.command == nbd::Command::Flush;
+        if !flight.prepares && last || how != Ending::Finished {
+            pending.ended = Some(how);
+        }
+        if pending.request.command == nbd::Command::Read {
+            pending.read = blocks.map(|block| self.truth.now(block).to_vec()).collect();
+        }
+        pending.made.extend(made.into_iter().flatten());
+    }
+
+    /// What a client asked for before something of which this is a part, and meets it, was done before.
+    fn check_order(&self, flight: &Flight) {
+        let peer = &self.peers[flight.client as usize];
+        for pending in peer.pending.range(..flight.cookie).map(|(_, pending)| pending) {
+            let request = &pending.request;
+            let from = peer.base + request.offset;
+            let meets = from < flight.at.1 && flight.at.0 < from + u64::from(request.length);
+            let either = request.command.writes() || flight.change.is_some();
+            let orders = !matches!(request.command, nbd::Command::Trim | nbd::Command::Cache) && !pending.is_refused();
+            let passed = meets && either && orders && pending.ended.is_none();
+            assert!(!passed, "{request:?} is passed by what its client asked for later, {:?}", flight.at);
+        }
+    }
+
+    /// Nobody needs blocks any more, as a client said.
+    fn discard(&mut self, at: Extent) {
+        let (from, end) = (at.start.0 * BLOCK_BYTES, at.end().0 * BLOCK_BYTES);
+        for block in at.start.0 as usize..at.end().0 as usize {
+            if self.draw.below(2) == 0 {
+                self.disk.discard(block);
+            }
+        }
+        self.truth.change(&Change { from, bytes: vec![0; (end - from) as usize].into() }, false);
+    }
+}
+
+/// One life of the service, until it is stopped or the power goes.
+fn live(script: Script, draw: &mut Draw, disk: Disk) -> (Disk, Tale) {
+    let truth = Truth::new((0..BLOCKS as usize).map(|block| Rc::clone(disk.holds(block))));
+    let experiment = service(&script, draw);
+    let mut outside = Outside::new(script, Draw::new(draw.below(u64::MAX), 0), disk, truth);
+    let cut = draw.below(3) > 0;
+    if cut {
+        outside.cut = Time(1 + draw.below(400_000));
+    }
+    let (sender, mail) = channel();
+    outside.mail = Some(sender);
+    (0..script.clients).for_each(|_| outside.after(20_000, Event::Knock));
+    let outside = Rc::new(RefCell::new(outside));
+    let nothing = || OwnedFd::from(std::fs::File::open("/dev/null").expect("a descriptor"));
+    let depth = if experiment.scheduler.rules.plan.is_some() { 1 } else { 1 + draw.below(8) as u16 };
+    let file = File::over(nothing(), BLOCKS, depth, true);
+    let whose = vec![None; usize::from(depth)];
+    let unit = Box::new(Faulty { file, outside: Rc::clone(&outside), whose });
+    let mut core = make::core(&experiment, None, unit.caps(), &mut Vec::new()).expect("a core");
+    let plan = ServePlan { requests: 1 + draw.below(8) as u32, unheard: TIMEOUT, ..ServePlan::default() };
+    let served = Served::all(&experiment, BLOCKS).expect("volumes");
+    let mailbox: Mailbox<Message> = Mailbox { mail, bell: nothing() };
+    let front = Front::new(mailbox, plan, served, std::sync::Arc::default()).expect("a front");
+    let mut world = Live::new(Virtual(Rc::clone(&outside)), unit, front, TIMEOUT);
+    world.begin(Front::listen);
+    run(&mut *core, &mut Watched { live: &mut world, outside: Rc::clone(&outside) });
+    let mut outside = outside.borrow_mut();
+    outside.check_end();
+    let disk = std::mem::replace(&mut outside.disk, Disk::new(0, None));
+    (disk, outside.tale)
+}
+
+impl Outside {
+    /// Whether all was answered, and the disk holds what it must.
+    fn check_end(&mut self) {
+        self.tale.lives += 1;
+        let over = self.now < self.cut;
+        let mut under_way = Vec::new();
+        if over {
+            let left = self.peers.iter().position(|peer| !peer.shut);
+            assert!(
+                left.is_none() && self.flights.is_empty(),
+                "client {left:?} is left, {} requests",
+                self.flights.len()
+            );
+            if self.tale.flushed {
+                let all = self.truth.all();
+                self.truth.keep(&all);
+            }
+        } else {
+            self.tale.cuts += 1;
+            under_way = self.flights.drain(..).filter_map(|flight| flight.change).collect();
+        }
+        self.tear();
+        for block in 0..BLOCKS as usize {
+            let right = self.truth.may_be_left(block, self.disk.holds(block), &under_way);
+            assert!(right, "block {block} is neither old nor new after {}", if over { "the end" } else { "the cut" });
+        }
+    }
+}
+
+/// Lives, one after the other, on one disk.
+fn tell(seed: u64, lie: Option<Lie>) -> Tale {
+    let mut draw = Draw::new(seed, 0);
+    let mut disk = Disk::new(BLOCKS, lie);
+    let mut tale = Tale::default();
+    for _ in 0..3 {
+        let script = Script::drawn(&mut draw);
+        let (left, more) = live(script, &mut draw, disk);
+        disk = left;
+        tale.add(&more);
+    }
+    tale
+}
+
+/// What a variable of the environment says.
+fn given(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|number| number.parse().unwrap_or_else(|_| panic!("{name}: a number")))
+}
+
+/// `HALFTURN_SEED=N` has one again; `HALFTURN_SEEDS=N` takes so many in place of 1,000.
+#[test]
+fn whatever_fails_promises_are_kept() {
+    let seeds = given("HALFTURN_SEED").map_or(0..given("HALFTURN_SEEDS").unwrap_or(1000), |seed| seed..seed + 1);
+    let (alone, mut all) = (seeds.end - seeds.start == 1, Tale::default());
+    for seed in seeds {
+        match std::panic::catch_unwind(|| tell(seed, None)) {
+            Ok(tale) => all.add(&tale),
+            Err(_) => panic!("again with HALFTURN_SEED={seed}"),
+        }
+    }
+    println!("{all:?}");
+    assert!(alone || all.cuts > 100 && all.answered > 10_000 && all.errors > 100 && all.stalls > 10, "{all:?}");
+}
+
+#[test]
+fn the_same_seed_is_the_same_tale() {
+    assert_eq!(tell(7, None), tell(7, None));
+    assert_ne!(tell(7, None), tell(8, None));
+}
+
+/// A disk that says what is not so: that is noticed.
+#[test]
+fn what_is_not_so_is_noticed() {
+    for lie in [Lie::Flushed, Lie::Barrier, Lie::Through, Lie::Read] {
+        let noticed = (0..60).filter(|seed| std::panic::catch_unwind(|| tell(*seed, Some(lie))).is_err()).count();
+        assert!(noticed > 5, "{lie:?} is noticed {noticed} times of 60");
+    }
+}

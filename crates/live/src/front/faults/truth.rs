@@ -1,0 +1,123 @@
+//! What the blocks of a disk may hold: after each request that was done, and after the power was cut.
+
+use super::disk::Content;
+use block::BLOCK_BYTES;
+use std::rc::Rc;
+
+const BLOCK: u64 = BLOCK_BYTES;
+
+/// A change of bytes of the disk: what they are from then on.
+#[derive(Clone, Debug)]
+pub(super) struct Change {
+    pub(super) from: u64,
+    pub(super) bytes: Rc<[u8]>,
+}
+
+impl Change {
+    pub(super) fn end(&self) -> u64 {
+        self.from + self.bytes.len() as u64
+    }
+
+    pub(super) fn blocks(&self) -> std::ops::Range<usize> {
+        (self.from / BLOCK) as usize..self.end().div_ceil(BLOCK) as usize
+    }
+
+    /// What a block then is that was another.
+    fn made_of(&self, block: usize, before: &Content) -> Content {
+        let first = block as u64 * BLOCK;
+        let (from, to) = (self.from.max(first), self.end().min(first + BLOCK));
+        let mut after = before.to_vec();
+        after[(from - first) as usize..(to - first) as usize]
+            .copy_from_slice(&self.bytes[(from - self.from) as usize..(to - self.from) as usize]);
+        after.into()
+    }
+}
+
+/// What a block may have held, one set after each change of it, from the last that must survive on.
+struct Block {
+    states: Vec<Vec<Content>>,
+    /// The number of the first of them.
+    first: usize,
+    /// The last whose change was answered.
+    answered: usize,
+}
+
+impl Block {
+    fn last(&self) -> &Vec<Content> {
+        &self.states[self.states.len() - 1]
+    }
+}
+
+/// All blocks.
+pub(super) struct Truth(Vec<Block>);
+
+/// Which state a change made of each block: number of the block, number of the state.
+pub(super) type Made = Vec<(usize, usize)>;
+
+impl Truth {
+    /// Of blocks that hold this.
+    pub(super) fn new(holds: impl Iterator<Item = Content>) -> Truth {
+        Truth(holds.map(|content| Block { states: vec![vec![content]], first: 0, answered: 0 }).collect())
+    }
+
+    /// Something was changed, for sure or perhaps.
+    pub(super) fn change(&mut self, change: &Change, sure: bool) -> Made {
+        let make = |number: usize| {
+            let block = &mut self.0[number];
+            let mut state: Vec<Content> = if sure { Vec::new() } else { block.last().clone() };
+            for before in block.last() {
+                let after = change.made_of(number, before);
+                if !state.contains(&after) {
+                    state.push(after);
+                }
+            }
+            block.states.push(state);
+            (number, block.first + block.states.len() - 1)
+        };
+        change.blocks().map(make).collect()
+    }
+
+    /// What a block may hold now.
+    pub(super) fn now(&self, block: usize) -> &[Content] {
+        self.0[block].last()
+    }
+
+    /// A change was answered.
+    pub(super) fn answered(&mut self, made: &Made) {
+        for (block, state) in made {
+            let block = &mut self.0[*block];
+            block.answered = block.answered.max(*state);
+        }
+    }
+
+    /// What has been answered: what a flush that is asked for now is to keep.
+    pub(super) fn all_answered(&self) -> Made {
+        self.0.iter().map(|block| block.answered).enumerate().collect()
+    }
+
+    /// The last state of each block: what is kept when all was done.
+    pub(super) fn all(&self) -> Made {
+        self.0.iter().map(|block| block.first + block.states.len() - 1).enumerate().collect()
+    }
+
+    /// These survive whatever comes.
+    pub(super) fn keep(&mut self, made: &Made) {
+        for (block, state) in made {
+            let block = &mut self.0[*block];
+            block.states.drain(..state.saturating_sub(block.first));
+            block.first = block.first.max(*state);
+        }
+    }
+
+    /// Whether a block may hold this after a cut, while these changes were under way, in this order.
+    pub(super) fn may_be_left(&self, block: usize, content: &Content, under_way: &[Change]) -> bool {
+        let mut may: Vec<Content> = self.0[block].states.iter().flatten().cloned().collect();
+        let mut last = self.now(block).to_vec();
+        for change in under_way.iter().filter(|change| change.blocks().contains(&block)) {
+            let made: Vec<Content> = last.iter().map(|before| change.made_of(block, before)).collect();
+            last.extend(made);
+        }
+        may.extend(last);
+        may.contains(content)
+    }
+}

@@ -1,0 +1,282 @@
+//! What a service tells Prometheus: its text exposition format, version 0.0.4, over just enough HTTP to be scraped.
+//!
+//! The engine counts; what it has counted is copied and written down by the thread that is asked. One who asks is answered
+//! at a time, and has a second to say what he wants and another to hear it.
+
+use crate::bell::Caller;
+use crate::door::private;
+use crate::front::{Message, Report};
+use block::{BLOCK_BYTES, Span};
+use load::experiment::Exposed;
+use sched::Pulse;
+use std::fmt::Write as _;
+use std::io::{self, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+/// Bytes of a question at most.
+const LONGEST: usize = 8 << 10;
+/// How long who asks may take to say it, and how long to hear the answer.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Upper bounds of the buckets of a histogram, in µs: 1, 2, 5, … up to 10 s.
+const BOUNDS: usize = 22;
+
+fn bound(bucket: usize) -> u64 {
+    [1, 2, 5][bucket % 3] * 10_u64.pow(bucket as u32 / 3)
+}
+
+/// How often something took how long.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Buckets {
+    counts: [u64; BOUNDS],
+    above: u64,
+    sum: Span,
+}
+
+impl Buckets {
+    /// It took so long.
+    pub fn add(&mut self, took: Span) {
+        let us = took.0.div_ceil(1000).max(1);
+        // A decade has three bounds.
+        let from = 3 * us.ilog10() as usize;
+        match (from..BOUNDS).find(|bucket| us <= bound(*bucket)) {
+            Some(bucket) => self.counts[bucket] += 1,
+            None => self.above += 1,
+        }
+        self.sum += took;
+    }
+
+    fn write(&self, name: &str, labels: &str, out: &mut String) {
+        let comma = if labels.is_empty() { "" } else { "," };
+        let mut count = 0;
+        for (bucket, more) in self.counts.iter().enumerate() {
+            count += more;
+            let bound = bound(bucket) as f64 / 1e6;
+            let _ = writeln!(out, "{name}_bucket{{{labels}{comma}le=\"{bound}\"}} {count}");
+        }
+        count += self.above;
+        let _ = writeln!(out, "{name}_bucket{{{labels}{comma}le=\"+Inf\"}} {count}");
+        let braced = if labels.is_empty() { String::new() } else { format!("{{{labels}}}") };
+        let _ = writeln!(out, "{name}_sum{braced} {}\n{name}_count{braced} {count}", self.sum.as_secs());
+    }
+}
+
+/// What a service has counted.
+#[derive(Clone, Debug)]
+pub struct Counted {
+    /// By volume.
+    pub volumes: Vec<Report>,
+    /// The core.
+    pub pulse: Pulse,
+    /// How late the host noticed what an emulated drive had done.
+    pub late: Buckets,
+}
+
+/// A family of metrics: its name, its type, what it is.
+struct Family(&'static str, &'static str, &'static str);
+
+impl Family {
+    fn head(&self, out: &mut String) {
+        let Family(name, kind, help) = self;
+        let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} {kind}");
+    }
+}
+
+/// A label's value as the format has it.
+fn escaped(value: &str) -> String {
+    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}
+
+impl Counted {
+    /// In the text exposition format.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut out = String::new();
+        self.volumes(&mut out);
+        let Pulse { waiting, preemptions, jit_seeks, late } = self.pulse;
+        let single = [
+            (Family("halfturn_scheduler_requests", "gauge", "Requests that the scheduler has."), u64::from(waiting)),
+            (Family("halfturn_preemptions_total", "counter", "Requests interrupted by others."), preemptions),
+            (Family("halfturn_jit_seeks_total", "counter", "Seeks put off until just in time."), jit_seeks),
+            (Family("halfturn_jit_late_total", "counter", "Of these, those that came too late."), late),
+            (
+                Family("halfturn_device_up", "gauge", "Whether the device answers; 0 while it hangs."),
+                u64::from(self.volumes.iter().all(|volume| !volume.hangs)),
+            ),
+        ];
+        for (family, value) in single {
+            family.head(&mut out);
+            let _ = writeln!(out, "{} {value}", family.0);
+        }
+        let late = Family(
+            "halfturn_host_lateness_seconds",
+            "histogram",
+            "How late the host noticed what an emulated drive had done.",
+        );
+        late.head(&mut out);
+        self.late.write(late.0, "", &mut out);
+        out
+    }
+
+    fn volumes(&self, out: &mut String) {
+        type Of = fn(&Report) -> Vec<(&'static str, f64)>;
+        let families: [(Family, Of); 7] = [
+            (Family("halfturn_requests_total", "counter", "Requests that were done."), |volume| {
+                let counts = &volume.counts;
+                let each = [("read", counts.reads), ("write", counts.writes), ("flush", counts.flushes)];
+                each.map(|(op, count)| (op, count as f64)).into()
+            }),
+            (Family("halfturn_bytes_total", "counter", "Bytes read and written."), |volume| {
+                vec![("read", volume.counts.read_bytes as f64), ("write", volume.counts.written_bytes as f64)]
+            }),
+            (
+                Family("halfturn_errors_total", "counter", "Requests that failed, or were dropped at their deadline."),
+                |volume| vec![("failed", volume.counts.failed as f64), ("dropped", volume.counts.dropped as f64)],
+            ),
+            (Family("halfturn_in_flight_requests", "gauge", "Requests that are not answered yet."), |volume| {
+                vec![("", f64::from(volume.in_flight))]
+            }),
+            (Family("halfturn_clients", "gauge", "Clients connected."), |volume| vec![("", f64::from(volume.clients))]),
+            (
+                Family("halfturn_yield_total", "counter", "What the requests were worth when they were done."),
+                |volume| vec![("", volume.yielded)],
+            ),
+            (Family("halfturn_volume_bytes", "gauge", "The size of a volume."), |volume| {
+                vec![("", (volume.blocks * BLOCK_BYTES) as f64)]
+            }),
+        ];
+        for (family, of) in families {
+            family.head(out);
+            let label = if family.0 == "halfturn_errors_total" { "reason" } else { "op" };
+            for volume in &self.volumes {
+                for (which, value) in of(volume) {
+                    let more = if which.is_empty() { String::new() } else { format!(",{label}=\"{which}\"") };
+                    let _ = writeln!(out, "{}{{volume=\"{}\"{more}}} {value}", family.0, escaped(&volume.name));
+                }
+            }
+        }
+        let took = Family("halfturn_request_duration_seconds", "histogram", "From a request's arrival to its answer.");
+        took.head(out);
+        for volume in &self.volumes {
+            for (op, buckets) in [("read", &volume.reading), ("write", &volume.writing)] {
+                buckets.write(took.0, &format!("volume=\"{}\",op=\"{op}\"", escaped(&volume.name)), out);
+            }
+        }
+    }
+}
+
+/// Answers where a file says until the process ends.
+///
+/// # Errors
+/// When that cannot be listened on.
+pub fn expose(at: &Exposed, caller: Caller<Message>) -> io::Result<()> {
+    let serve: Box<dyn FnOnce() + Send> = match at {
+        Exposed::Tcp(address) => {
+            let listener = TcpListener::bind(address)?;
+            Box::new(move || listener.incoming().flatten().for_each(|asker| drop(answer(asker, &caller))))
+        }
+        Exposed::Unix(path) => {
+            let listener: UnixListener = private(path)?;
+            Box::new(move || listener.incoming().flatten().for_each(|asker| drop(answer(asker, &caller))))
+        }
+    };
+    std::thread::Builder::new().name("metrics".into()).spawn(serve).map(drop)
+}
+
+/// Someone who asks.
+trait Asker: Read + Write {
+    /// Nothing he does or leaves takes longer.
+    fn patience(&self, most: Duration) -> io::Result<()>;
+}
+
+impl Asker for TcpStream {
+    fn patience(&self, most: Duration) -> io::Result<()> {
+        self.set_read_timeout(Some(most)).and_then(|()| self.set_write_timeout(Some(most)))
+    }
+}
+
+impl Asker for UnixStream {
+    fn patience(&self, most: Duration) -> io::Result<()> {
+        self.set_read_timeout(Some(most)).and_then(|()| self.set_write_timeout(Some(most)))
+    }
+}
+
+/// What is asked for: the first line of an HTTP request, once all of its head is there.
+fn question(asker: &mut impl Asker) -> io::Result<String> {
+    let until = Instant::now() + PATIENCE;
+    let mut head = Vec::new();
+    while !head.windows(4).any(|end| end == b"\r\n\r\n") && head.len() < LONGEST {
+        asker.patience(left_of(until)?)?;
+        let mut bytes = [0; 512];
+        match asker.read(&mut bytes)? {
+            0 => break,
+            count => head.extend_from_slice(&bytes[..count]),
+        }
+    }
+    let first = head.split(|byte| *byte == b'\r').next().unwrap_or_default();
+    Ok(String::from_utf8_lossy(first).into_owned())
+}
+
+fn answer(mut asker: impl Asker, caller: &Caller<Message>) -> io::Result<()> {
+    let question = question(&mut asker)?;
+    let mut words = question.split(' ');
+    let (method, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    let path = path.split('?').next().unwrap_or_default();
+    let counted = || {
+        let (sender, receiver) = mpsc::channel();
+        caller.tell(Message::Metrics(sender));
+        receiver.recv_timeout(PATIENCE).ok()
+    };
+    let (status, body) = match (method, path) {
+        ("GET", "/metrics" | "/") => match counted() {
+            Some(counted) => ("200 OK", counted.text()),
+            None => ("503 Service Unavailable", "the service does not answer\n".into()),
+        },
+        ("GET", _) => ("404 Not Found", "metrics are at /metrics\n".into()),
+        _ => ("405 Method Not Allowed", "only GET is understood\n".into()),
+    };
+    let kind = "text/plain; version=0.0.4; charset=utf-8";
+    let length = body.len();
+    let answer = format!(
+        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+    );
+    let (until, mut left) = (Instant::now() + PATIENCE, answer.as_bytes());
+    while !left.is_empty() {
+        asker.patience(left_of(until)?)?;
+        let count = asker.write(left)?;
+        left = &left[count..];
+    }
+    Ok(())
+}
+
+/// How long it is until then; an error when that has passed.
+fn left_of(until: Instant) -> io::Result<Duration> {
+    let left = until.saturating_duration_since(Instant::now());
+    if left.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(left) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bucket_holds_what_is_not_above_its_bound() {
+        let mut buckets = Buckets::default();
+        for ns in [0, 1, 1000, 1001, 2000, 5_000_000, 5_000_001, 10_000_000_000, 10_000_000_001] {
+            buckets.add(Span(ns));
+        }
+        assert_eq!(bound(BOUNDS - 1), 10_000_000);
+        let held: Vec<(u64, u64)> =
+            (0..BOUNDS).map(|n| (bound(n), buckets.counts[n])).filter(|(_, n)| *n > 0).collect();
+        assert_eq!(held, [(1, 3), (2, 2), (5000, 1), (10_000, 1), (10_000_000, 1)]);
+        assert_eq!(buckets.above, 1);
+    }
+
+    #[test]
+    fn a_name_is_escaped() {
+        assert_eq!(escaped("a\"b\\c\nd"), "a\\\"b\\\\c\\nd");
+    }
+}

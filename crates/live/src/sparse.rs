@@ -1,0 +1,121 @@
+//! The contents of an emulated drive in a sparse file: as large as the drive, of which only what was written takes room.
+//!
+//! It is read and written through the page cache, while the engine waits: what is not there costs the host's time, which shows in
+//! its lateness.
+
+use crate::memory::Slice;
+use crate::store::Contents;
+use crate::unit::{alike, discard};
+use block::errno::EIO;
+use block::{BLOCK_BYTES, Extent};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::{pread, pwrite};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+/// Bytes that are moved at once.
+const PIECE: usize = 64 << 10;
+
+/// Contents in a file.
+pub struct Sparse {
+    file: OwnedFd,
+    piece: Box<[u8]>,
+}
+
+impl Sparse {
+    /// Opens a file, which is made if there is none, for so many blocks.
+    ///
+    /// # Errors
+    /// When it cannot be, or is longer: then it is of something else.
+    pub fn open(path: &Path, blocks: u64) -> io::Result<Sparse> {
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC;
+        let file = rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR)?;
+        let bytes = blocks * BLOCK_BYTES;
+        if rustix::fs::fstat(&file)?.st_size as u64 > bytes {
+            let what = "it is longer than the drive, and so of something else";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+        }
+        rustix::fs::ftruncate(&file, bytes)?;
+        Ok(Sparse { file, piece: vec![0; PIECE].into() })
+    }
+}
+
+/// Moves all bytes of an extent, a piece at a time: `some` moves bytes from one of the slice on, at a place of the file.
+fn each(at: Extent, mut some: impl FnMut(usize, usize, u64) -> rustix::io::Result<usize>) -> Result<(), i32> {
+    let (mut done, bytes) = (0, at.bytes() as usize);
+    while done < bytes {
+        match some(done, PIECE.min(bytes - done), at.start.0 * BLOCK_BYTES + done as u64) {
+            Ok(0) => return Err(EIO),
+            Ok(count) => done += count,
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.raw_os_error()),
+        }
+    }
+    Ok(())
+}
+
+impl Contents for Sparse {
+    fn read(&mut self, at: Extent, into: &Slice) -> Result<(), i32> {
+        let Sparse { file, piece } = self;
+        each(at, |from, bytes, place| {
+            let count = pread(&*file, &mut piece[..bytes], place)?;
+            into.buffer.put(into.from + from, &piece[..count]);
+            Ok(count)
+        })
+    }
+
+    fn write(&mut self, at: Extent, from: &Slice) -> Result<(), i32> {
+        let Sparse { file, piece } = self;
+        each(at, |done, bytes, place| {
+            from.buffer.get(from.from + done, &mut piece[..bytes]);
+            pwrite(&*file, &piece[..bytes], place)
+        })
+    }
+
+    fn clear(&mut self, at: Extent) {
+        discard(&self.file, at);
+    }
+
+    fn alike(&self, at: Extent) -> (u64, bool) {
+        alike(&self.file, at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::Buffer;
+    use std::rc::Rc;
+
+    fn slice(bytes: &[u8]) -> Slice {
+        let buffer = Rc::new(Buffer::new(bytes.len()));
+        buffer.put(0, bytes);
+        Slice { buffer, from: 0, bytes: bytes.len() }
+    }
+
+    fn read(sparse: &mut Sparse, at: Extent) -> Vec<u8> {
+        let into = slice(&vec![0xEE; at.bytes() as usize]);
+        sparse.read(at, &into).expect("it is read");
+        let mut bytes = vec![0; into.bytes];
+        into.buffer.get(0, &mut bytes);
+        bytes
+    }
+
+    #[test]
+    fn what_was_written_is_there_when_it_is_opened_again() {
+        let path = std::env::temp_dir().join(format!("halfturn-sparse-{}", std::process::id()));
+        let at = Extent::new((1 << 30) - 3, 300);
+        let bytes: Vec<u8> = (0..at.bytes()).map(|n| (n % 251) as u8).collect();
+        let mut sparse = Sparse::open(&path, 1 << 31).expect("a file");
+        assert_eq!(read(&mut sparse, at), vec![0; bytes.len()]);
+        assert_eq!(sparse.write(at, &slice(&bytes)), Ok(()));
+        drop(sparse);
+        let mut sparse = Sparse::open(&path, 1 << 31).expect("a file");
+        assert_eq!(read(&mut sparse, at), bytes);
+        assert_eq!(sparse.alike(Extent::new(0, 8)), (8, false));
+        assert!(std::os::unix::fs::MetadataExt::blocks(&path.metadata().expect("it is there")) < 10_000);
+        assert!(Sparse::open(&path, 1 << 30).is_err(), "a shorter drive");
+        std::fs::remove_file(&path).expect("its file");
+    }
+}

@@ -1,0 +1,248 @@
+//! Exports of an NBD server as one device: what its clients see of it.
+
+use super::{Done, Unit};
+use crate::kernel::Kernel;
+use crate::memory::{Buffer, Slice};
+use crate::remote::Remote;
+use crate::ring::{GATHERED, Op, Token};
+use block::errno::{EINVAL, EIO};
+use block::{BLOCK_BYTES, Caps, Command, Outcome, Tag, Time, Verb};
+use nbd::client::{Body, reply};
+use nbd::reply::Chunk;
+use nbd::{CommandFlags, Request, limits::REQUEST_BYTES};
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::rc::Rc;
+
+/// Commands it takes at once.
+const DEPTH: u16 = 256;
+/// Bytes that are received at once.
+const INPUT: usize = 256 << 10;
+/// What its tokens are for, beside the number of the connection.
+const RECEIVED: u32 = 1 << 30;
+const SENT: u32 = 1 << 31;
+
+/// Exports, each in its place on the device.
+pub struct Far {
+    links: Vec<Link>,
+    blocks: u64,
+    /// By tag: what was asked, of which connection.
+    flying: Vec<Option<(usize, Request)>>,
+    done: VecDeque<Done>,
+}
+
+/// A connection.
+struct Link {
+    socket: Rc<OwnedFd>,
+    /// Its first block on the device, and the one after the last.
+    from: u64,
+    end: u64,
+    /// Requests that are still to be sent, each with its payload.
+    unsent: VecDeque<([u8; REQUEST_BYTES], Option<Slice>)>,
+    heads: Rc<Buffer>,
+    sending: Vec<Slice>,
+    is_sending: bool,
+    input: Slice,
+    receiving: bool,
+    /// What came and was not understood yet.
+    received: Vec<u8>,
+    /// Bytes of a read that are passed over, and what then ends.
+    content: usize,
+    ends: Option<u64>,
+    gone: bool,
+}
+
+impl Far {
+    /// The device of these exports, each from a block on.
+    ///
+    /// # Errors
+    /// When one of them has no blocks.
+    pub fn new(exports: Vec<(u64, Remote)>) -> io::Result<Far> {
+        let mut links = Vec::with_capacity(exports.len());
+        for (from, remote) in exports {
+            let (socket, session) = remote.into_parts();
+            let blocks = session.size / BLOCK_BYTES;
+            if blocks == 0 {
+                return Err(io::Error::new(io::ErrorKind::InvalidInput, "the export is empty"));
+            }
+            links.push(Link {
+                socket: Rc::new(socket),
+                from,
+                end: from + blocks,
+                unsent: VecDeque::new(),
+                heads: Rc::new(Buffer::new(GATHERED * REQUEST_BYTES)),
+                sending: Vec::new(),
+                is_sending: false,
+                input: Slice { buffer: Rc::new(Buffer::new(INPUT)), from: 0, bytes: INPUT },
+                receiving: false,
+                received: Vec::new(),
+                content: 0,
+                ends: None,
+                gone: false,
+            });
+        }
+        let blocks = links.iter().map(|link| link.end).max().unwrap_or(0);
+        Ok(Far { links, blocks, flying: vec![None; usize::from(DEPTH)], done: VecDeque::new() })
+    }
+
+    fn end(&mut self, now: Time, tag: u32, outcome: Outcome) {
+        if self.flying.get_mut(tag as usize).and_then(Option::take).is_some() {
+            self.done.push_back(Done { tag: Tag(tag), happened: now, outcome, took: None });
+        }
+    }
+
+    /// The server is gone, or breaks the protocol: nothing it was asked is done.
+    fn lose(&mut self, now: Time, number: usize) {
+        self.links[number].gone = true;
+        for tag in 0..u32::from(DEPTH) {
+            if self.flying[tag as usize].is_some_and(|(link, _)| link == number) {
+                self.end(now, tag, Outcome::Failed(EIO));
+            }
+        }
+    }
+
+    /// Understands what has come; false if it cannot be understood.
+    fn hear(&mut self, now: Time, number: usize) -> bool {
+        loop {
+            let link = &mut self.links[number];
+            let some = link.content.min(link.received.len());
+            link.received.drain(..some);
+            link.content -= some;
+            if link.content > 0 {
+                return true;
+            }
+            if let Some(cookie) = link.ends.take() {
+                self.end(now, cookie as u32, Outcome::Ok);
+                continue;
+            }
+            let mut left = &link.received[..];
+            let Ok(reply) = reply(&mut left) else { return false };
+            let Some(reply) = reply else { return true };
+            let taken = link.received.len() - left.len();
+            link.received.drain(..taken);
+            let asked = self.flying.get(reply.cookie as usize).copied().flatten();
+            let Some((_, request)) = asked.filter(|(of, _)| *of == number) else { return false };
+            let last = (reply.chunk == Chunk::Last).then_some(reply.cookie);
+            match reply.body {
+                Body::Failed { error, .. } => self.end(now, reply.cookie as u32, Outcome::Failed(error.code() as i32)),
+                Body::Done if request.command == nbd::Command::Read => {
+                    (self.links[number].content, self.links[number].ends) = (request.length as usize, last);
+                }
+                Body::Data { length, .. } => {
+                    (self.links[number].content, self.links[number].ends) = (length as usize, last);
+                }
+                Body::Done | Body::None | Body::Hole { .. } => self.links[number].ends = last,
+            }
+        }
+    }
+}
+
+impl Link {
+    /// Has something received, and what is to be sent sent, where neither is being done.
+    fn go_on(&mut self, number: usize, kernel: &mut dyn Kernel) -> io::Result<()> {
+        if !self.receiving {
+            self.receiving = true;
+            kernel.push(&self.socket, Token::Unit(RECEIVED | number as u32), Op::Receive(self.input.clone(), false))?;
+        }
+        if self.is_sending {
+            return Ok(());
+        }
+        let mut from = 0;
+        while self.sending.len() + 2 <= GATHERED
+            && (from > 0 || self.sending.is_empty())
+            && let Some((head, payload)) = self.unsent.pop_front()
+        {
+            self.heads.put(from, &head);
+            self.sending.push(Slice { buffer: Rc::clone(&self.heads), from, bytes: REQUEST_BYTES });
+            self.sending.extend(payload);
+            from += REQUEST_BYTES;
+        }
+        if self.sending.is_empty() {
+            return Ok(());
+        }
+        self.is_sending = true;
+        kernel.push(&self.socket, Token::Unit(SENT | number as u32), Op::Send(self.sending.clone()))
+    }
+
+    /// So many bytes were sent.
+    fn sent(&mut self, mut count: usize) {
+        while let Some(first) = self.sending.first_mut() {
+            if first.bytes > count {
+                *first = first.after(count);
+                return;
+            }
+            count -= first.bytes;
+            self.sending.remove(0);
+        }
+    }
+}
+
+impl Unit for Far {
+    fn caps(&self) -> Caps {
+        Caps { blocks: self.blocks, depth: DEPTH, seek: false }
+    }
+
+    fn issue(
+        &mut self,
+        now: Time,
+        tag: Tag,
+        command: &Command,
+        memory: Option<Slice>,
+        kernel: &mut dyn Kernel,
+    ) -> io::Result<()> {
+        let at = command.at;
+        let is_in = |link: &Link| link.from <= at.start.0 && at.end().0 <= link.end && !link.gone;
+        let number = if command.verb == Verb::Flush { Some(0) } else { self.links.iter().position(is_in) };
+        let errno = if self.links.iter().any(|link| link.gone) { EIO } else { EINVAL };
+        let Some(number) = number.filter(|number| !self.links[*number].gone) else {
+            self.done.push_back(Done { tag, happened: now, outcome: Outcome::Failed(errno), took: None });
+            return Ok(());
+        };
+        let link = &mut self.links[number];
+        let (asks, fua) = match command.verb {
+            Verb::Write { fua } => (nbd::Command::Write, fua),
+            Verb::Flush => (nbd::Command::Flush, false),
+            Verb::Read | Verb::Seek => (nbd::Command::Read, false),
+        };
+        let (offset, length) = match command.verb {
+            Verb::Flush => (0, 0),
+            _ => ((at.start.0 - link.from) * BLOCK_BYTES, at.bytes() as u32),
+        };
+        let flags = if fua { CommandFlags::FUA } else { CommandFlags::default() };
+        let request = Request { command: asks, flags, cookie: tag.0.into(), offset, length };
+        self.flying[tag.0 as usize] = Some((number, request));
+        link.unsent.push_back((request.encode(), memory.filter(|_| asks == nbd::Command::Write)));
+        link.go_on(number, kernel)
+    }
+
+    fn done(&mut self, _: Time) -> Option<Done> {
+        self.done.pop_front()
+    }
+
+    fn completed(&mut self, now: Time, tag: Tag, result: i32, kernel: &mut dyn Kernel) -> io::Result<()> {
+        let number = (tag.0 & !(SENT | RECEIVED)) as usize;
+        let link = &mut self.links[number];
+        let count = usize::try_from(result).ok().filter(|count| *count > 0);
+        let whole = match count {
+            None => false,
+            Some(count) if tag.0 & SENT != 0 => {
+                link.is_sending = false;
+                link.sent(count);
+                true
+            }
+            Some(count) => {
+                link.receiving = false;
+                let from = link.received.len();
+                link.received.resize(from + count, 0);
+                link.input.buffer.get(0, &mut link.received[from..]);
+                self.hear(now, number)
+            }
+        };
+        if !whole {
+            self.lose(now, number);
+            return Ok(());
+        }
+        self.links[number].go_on(number, kernel)
+    }
+}
