@@ -2,6 +2,7 @@
 
 use crate::cache::{Content, Room};
 use crate::events::Kind;
+use crate::picture::Made;
 use crate::process::{Pid, Standing, Step};
 use crate::requests::{Asked, Criticality, Purpose, id};
 use crate::system::System;
@@ -28,7 +29,7 @@ impl System {
         };
         match step {
             Step::Compute(span) => Turn::Takes(self.scaled(span)),
-            Step::Read { page, ahead } => match self.read(pid, page, ahead, now, again) {
+            Step::Read { page, ahead } => match self.read(page, ahead, now, again) {
                 Some(slot) => self.wait(pid, slot, Step::Read { page, ahead }, now),
                 None => Turn::Done,
             },
@@ -37,7 +38,7 @@ impl System {
                 None => Turn::Done,
             },
             Step::Ask { key, op, at, criticality } => {
-                let slot = self.ask(Some(pid), op, at, criticality, Purpose::Direct, now);
+                let slot = self.ask(op, at, criticality, Purpose::Direct, now);
                 if let (Some((key, awaited)), Some(asked)) = (key, self.requests.get(slot)) {
                     asked.awaited = awaited;
                     self.named.insert(key, slot);
@@ -88,38 +89,38 @@ impl System {
 
     /// Reads a page through the cache; what has to end before, if it is not there.
     #[expect(clippy::option_option, reason = "nothing to wait for; nothing known to wait for")]
-    fn read(&mut self, pid: Pid, page: u64, ahead: Option<u64>, now: Time, again: bool) -> Option<Option<u32>> {
+    fn read(&mut self, page: u64, ahead: Option<u64>, now: Time, again: bool) -> Option<Option<u32>> {
         if let Some(frame) = self.cache.find(page) {
             let content = self.cache.frame(frame).content;
             let asked = self.cache.frame(frame).ahead.take();
             let waits = matches!(content, Content::Reading(_));
             if let Some(asked) = asked {
-                self.limit(pid, now.since(asked), !waits);
+                self.limit(now.since(asked), !waits);
             }
             if let Content::Reading(slot) = content {
                 return Some(Some(slot));
             }
             self.account.cache_hits += u64::from(!again);
             self.cache.set(frame, content);
-            self.read_ahead(pid, ahead, now);
+            self.read_ahead(ahead, now);
             return None;
         }
         let found = match self.find_room(now) {
             Ok(frame) => frame,
             Err(slot) => return Some(slot),
         };
-        let slot = self.ask(None, Op::Read, extent(page), Criticality::Critical, Purpose::Frame(found), now);
+        let slot = self.ask(Op::Read, extent(page), Criticality::Critical, Purpose::Frame(found), now);
         self.cache.assign(found, page, Content::Reading(slot));
-        self.read_ahead(pid, ahead, now);
+        self.read_ahead(ahead, now);
         Some(Some(slot))
     }
 
     /// Has a page read that is not there, if there is a clean frame for it.
-    fn read_ahead(&mut self, pid: Pid, ahead: Option<u64>, now: Time) {
+    fn read_ahead(&mut self, ahead: Option<u64>, now: Time) {
         let Some(page) = ahead.filter(|page| self.cache.find(*page).is_none()) else { return };
         let Room::Frame(frame, useless) = self.cache.room() else { return };
         self.given_up(useless);
-        let slot = self.ask(Some(pid), Op::Read, extent(page), Criticality::Limited, Purpose::Frame(frame), now);
+        let slot = self.ask(Op::Read, extent(page), Criticality::Limited, Purpose::Frame(frame), now);
         self.cache.assign(frame, page, Content::Reading(slot));
         self.cache.frame(frame).ahead = Some(now);
     }
@@ -168,7 +169,7 @@ impl System {
 
     fn write_out(&mut self, frame: u32, criticality: Criticality, now: Time) -> u32 {
         let page = self.cache.frame(frame).page.unwrap_or(0);
-        let slot = self.ask(None, Op::Write { fua: false }, extent(page), criticality, Purpose::Frame(frame), now);
+        let slot = self.ask(Op::Write { fua: false }, extent(page), criticality, Purpose::Frame(frame), now);
         self.cache.becomes(frame, Content::Writing(slot, false));
         slot
     }
@@ -194,7 +195,7 @@ impl System {
         };
         let Some(asked) = self.requests.get(slot).map(|asked| *asked) else { return Turn::Done };
         if blocks && asked.criticality == Criticality::Limited {
-            self.limit(pid, now.since(asked.arrived), asked.seen);
+            self.limit(now.since(asked.arrived), asked.seen);
         }
         if !asked.seen {
             if blocks {
@@ -215,23 +216,14 @@ impl System {
     }
 
     /// A time limit came to be known.
-    fn limit(&mut self, pid: Pid, limit: Span, in_time: bool) {
-        self.foresight.needed(pid, limit);
+    fn limit(&mut self, limit: Span, in_time: bool) {
         self.account.limits += 1;
         self.account.limits_sum += limit;
         self.account.in_time += u64::from(in_time);
     }
 
-    /// Makes a request, of a process that will need it if it is a limited one.
-    fn ask(
-        &mut self,
-        pid: Option<Pid>,
-        op: Op,
-        at: Extent,
-        criticality: Criticality,
-        purpose: Purpose,
-        now: Time,
-    ) -> u32 {
+    /// Makes a request.
+    fn ask(&mut self, op: Op, at: Extent, criticality: Criticality, purpose: Purpose, now: Time) -> u32 {
         let counted = match criticality {
             Criticality::Critical => &mut self.account.critical,
             Criticality::Limited => &mut self.account.limited,
@@ -244,15 +236,16 @@ impl System {
             issued_as: criticality,
             criticality,
             arrived: now,
-            critical_since: if criticality == Criticality::Critical { now } else { Time::NEVER },
             began: Time::NEVER,
             external: 0,
             ended: false,
             seen: false,
             awaited: 0,
         });
-        if let Some(pid) = pid.filter(|_| self.plan.foresees && criticality == Criticality::Limited) {
-            self.foresight.asked(pid, slot, now);
+        if let Some(recorder) = &mut self.recorder {
+            let critical = (criticality == Criticality::Critical).then_some(now);
+            let made = Made { number: 0, op, at, issued_as: criticality, asked: now, critical, ended: None };
+            recorder.asks(slot, made);
         }
         let qos = self.classes.qos(criticality);
         self.outbox.push_back(Input::Submit(Request { id: id(slot), op, at, qos }));
@@ -260,21 +253,14 @@ impl System {
         slot
     }
 
-    /// Limited requests that will be needed soon are critical.
-    pub(crate) fn foresee(&mut self, now: Time) {
-        while let Some((slot, arrived)) = self.foresight.pop(now) {
-            let open = self.requests.get(slot).is_some_and(|asked| asked.arrived == arrived && !asked.ended);
-            if open {
-                self.raise_to_critical(slot, now);
-            }
-        }
-    }
-
-    /// Somebody waits for a request now, or will soon.
+    /// Somebody waits for a request now.
     fn raise_to_critical(&mut self, slot: u32, now: Time) {
         let Some(asked) = self.requests.get(slot) else { return };
         if asked.criticality < Criticality::Critical {
-            (asked.criticality, asked.critical_since) = (Criticality::Critical, now);
+            asked.criticality = Criticality::Critical;
+            if let Some(made) = self.recorder.as_mut().and_then(|recorder| recorder.request(slot)) {
+                made.critical = Some(now);
+            }
             self.account.raised += 1;
             let qos = self.classes.qos(Criticality::Critical);
             self.outbox.push_back(Input::Amend(id(slot), Change::Qos(qos)));

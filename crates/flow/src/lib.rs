@@ -10,8 +10,8 @@ mod account;
 mod cache;
 mod cpu;
 mod events;
-mod foresight;
 mod kernel;
+mod picture;
 mod process;
 mod program;
 pub mod recorded;
@@ -20,6 +20,7 @@ mod system;
 
 pub use account::Account;
 pub use events::{Event, Kind};
+pub use picture::{Doing, Life, Made, Picture, Piece, Scope, Work};
 pub use process::{Pid, Program, Step, Times};
 pub use program::{Compression, Machine, Synthetic, machine};
 pub use requests::Criticality;

@@ -145,7 +145,7 @@ pub(crate) struct Process {
     pub(crate) program: Box<dyn Program>,
     pub(crate) standing: Standing,
     /// Since when.
-    since: Time,
+    pub(crate) since: Time,
     times: Times,
     /// What it had of the processors, as the dispatcher counts.
     pub(crate) had: Span,

@@ -39,8 +39,6 @@ pub(crate) struct Asked {
     pub(crate) issued_as: Criticality,
     pub(crate) criticality: Criticality,
     pub(crate) arrived: Time,
-    /// Since when it is critical, or never yet.
-    pub(crate) critical_since: Time,
     /// When its first command was issued, or never yet.
     pub(crate) began: Time,
     /// What its commands waited for the drive's own work, ns.

@@ -4,8 +4,8 @@ use crate::account::Account;
 use crate::cache::{Cache, Content};
 use crate::cpu::{Cpu, Handler, State};
 use crate::events::{Event, Kind};
-use crate::foresight::Foresight;
 use crate::kernel::Turn;
+use crate::picture::Recorder;
 use crate::process::{Pid, Process, Program, Standing};
 use crate::program::Machine;
 use crate::requests::{Classes, Purpose, Requests, id};
@@ -31,7 +31,6 @@ pub struct System {
     pub(crate) signals: BTreeMap<u32, u32>,
     pub(crate) cache: Cache,
     pub(crate) classes: Classes,
-    pub(crate) foresight: Foresight,
     /// What it has to say to the core.
     pub(crate) outbox: VecDeque<Input>,
     /// The next clock interrupt.
@@ -48,6 +47,7 @@ pub struct System {
     pub(crate) account: Account,
     meter: Meter,
     events: Option<Vec<Event>>,
+    pub(crate) recorder: Option<Box<Recorder>>,
     notes: Vec<String>,
 }
 
@@ -82,7 +82,6 @@ impl System {
             signals: BTreeMap::new(),
             cache: Cache::new(plan.cache, Draw::new(seed, u64::MAX)),
             classes,
-            foresight: Foresight::default(),
             outbox: VecDeque::new(),
             tick: Time::ZERO + plan.clock,
             now: Time::ZERO,
@@ -94,6 +93,7 @@ impl System {
             account: Account { cpus: plan.cpus.unwrap_or(1), ..Account::default() },
             meter,
             events: None,
+            recorder: None,
             notes: Vec::new(),
             plan,
         };
@@ -157,6 +157,9 @@ impl System {
         let counts = u32::from(program.counts());
         (self.living, self.moving) = (self.living + counts, self.moving + counts);
         self.daemons += 1 - counts;
+        if let Some(recorder) = &mut self.recorder {
+            recorder.begins(program.name(), self.now);
+        }
         self.processes.push(Process::new(program, self.plan.slice, self.now));
         self.caught_up(pid);
         self.note(Kind::Fork(pid));
@@ -183,6 +186,7 @@ impl System {
 
     /// A process stands otherwise now.
     pub(crate) fn stands(&mut self, pid: Pid, standing: Standing) {
+        self.picture_process(pid, self.now);
         let process = &mut self.processes[pid.0 as usize];
         let counts = u32::from(process.program.counts());
         let before = process.stands(self.now, standing);
@@ -201,8 +205,11 @@ impl System {
     }
 
     /// Tells the time since the last event apart.
-    fn charge(&mut self, now: Time) {
+    pub(crate) fn charge(&mut self, now: Time) {
         let span = now.since(self.now);
+        if span > Span::ZERO {
+            self.picture_processors(self.now, now);
+        }
         self.now = self.now.max(now);
         if span == Span::ZERO || self.account.ended.is_some() {
             return;
@@ -474,7 +481,7 @@ impl System {
     fn next_event(&self) -> Option<Time> {
         let busy = self.cpus.iter().map(|cpu| cpu.until).min().unwrap_or(Time::NEVER);
         let sleeper = self.sleepers.first().map_or(Time::NEVER, |(until, _)| *until);
-        let next = if self.ticks() { busy.min(self.tick).min(sleeper).min(self.foresight.next()) } else { busy };
+        let next = if self.ticks() { busy.min(self.tick).min(sleeper) } else { busy };
         (next < Time::NEVER).then_some(next)
     }
 
@@ -485,9 +492,6 @@ impl System {
         }
         if self.sleepers.first().is_some_and(|(until, _)| *until <= self.now) {
             return self.rouse();
-        }
-        if self.foresight.next() <= self.now {
-            return self.foresee(self.now);
         }
         if self.ticks() && self.tick <= self.now {
             self.tick += self.plan.clock;
@@ -539,10 +543,10 @@ impl Load for System {
         let Some(asked) = self.requests.get(id.0) else { return };
         asked.ended = true;
         let asked = *asked;
-        self.account.last_io = now;
-        if asked.critical_since != Time::NEVER {
-            self.foresight.took(now.since(asked.critical_since));
+        if let Some(made) = self.recorder.as_mut().and_then(|recorder| recorder.request(id.0)) {
+            made.ended = Some(now);
         }
+        self.account.last_io = now;
         let qos = self.classes.qos(asked.issued_as);
         let external = Span(asked.external);
         let served = Served { at: asked.at, arrived: asked.arrived, began: asked.began, ended: now, external, qos };

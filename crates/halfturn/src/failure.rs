@@ -9,8 +9,6 @@ use std::process::ExitCode;
 pub enum Failure {
     /// What the user gave cannot be used.
     Input(BadInput),
-    /// A verb or option that is not there yet.
-    Later(&'static str),
     /// A published result does not come out, as what was printed shows.
     Mismatch,
     /// A command that was run ended with this exit code.
@@ -38,7 +36,6 @@ impl Failure {
         let say = |text: String| writeln!(io::stderr(), "{text}").unwrap_or_default();
         match self {
             Failure::Input(error) => say(format!("error: {error}")),
-            Failure::Later(verb) => say(format!("error: `{verb}` is not in this version")),
             Failure::Mismatch => return ExitCode::FAILURE,
             Failure::Command(code) => return ExitCode::from(code),
             Failure::Output(error) if error.kind() == ErrorKind::BrokenPipe => return ExitCode::SUCCESS,

@@ -10,7 +10,6 @@ mod report;
 mod verb;
 
 use clap::Parser;
-use failure::Failure;
 use std::process::ExitCode;
 use verb::Verb;
 
@@ -32,12 +31,7 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    let words: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
-    let result = match verb::later::refused(&words) {
-        Some(verb) => Err(Failure::Later(verb)),
-        None => verb::run(Arguments::parse().verb),
-    };
-    match result {
+    match verb::run(Arguments::parse().verb) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
     }

@@ -1,15 +1,21 @@
 //! What an engine stands on: a clock, and someone who does what it is given and says when that is done.
 
 use crate::clock::Clock;
+use crate::memory::Slice;
 use crate::ring::{Op, Ring, Token};
 use block::Time;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// So long before something is due the engine wakes, and watches the clock from then on: what sleeping may be late by.
 const WATCH: Duration = Duration::from_micros(150);
+
+/// A wait that is shorter than this is short. Going to sleep and waking up takes as long on some machines, so that it is worth
+/// watching for a while whether somebody comes.
+const SHORT: Duration = Duration::from_micros(100);
+const WHILE: Duration = Duration::from_micros(50);
 
 /// The kernel as an engine sees it.
 pub trait Kernel {
@@ -31,14 +37,45 @@ pub trait Kernel {
     /// When it does not go on.
     fn sleep(&mut self, until: Option<Time>) -> io::Result<()>;
 
+    /// Sends so much of pieces as a socket takes at once: how many bytes. Whoever sent nothing pushes it, and is told why.
+    fn send(&mut self, socket: &OwnedFd, pieces: &[Slice]) -> usize;
+
     /// Nothing more is received from a socket or sent to it; what is in flight comes back.
     fn shut(&mut self, socket: &OwnedFd);
+}
+
+/// Whether to watch before sleeping: where the waits of late were short and watching helped. Each time in a row that it does not,
+/// which may be because it keeps the other side from running, twice as many short waits are slept through.
+#[derive(Clone, Copy, Debug, Default)]
+struct Habit {
+    short: bool,
+    asleep: u32,
+    in_vain: u32,
+}
+
+impl Habit {
+    const MOST: u32 = 10;
+
+    fn watches(self) -> bool {
+        self.short && self.asleep == 0
+    }
+
+    fn watched(&mut self, came: bool) {
+        self.in_vain = if came { 0 } else { (self.in_vain + 1).min(Habit::MOST) };
+        self.asleep = if came { 0 } else { 1 << self.in_vain };
+    }
+
+    fn slept(&mut self, time: Duration) {
+        self.short = time < SHORT;
+        self.asleep = self.asleep.saturating_sub(u32::from(self.short));
+    }
 }
 
 /// That of this machine.
 pub struct Host {
     clock: Clock,
     ring: Ring,
+    habit: Habit,
 }
 
 impl Host {
@@ -47,7 +84,26 @@ impl Host {
     /// # Errors
     /// When the kernel gives no ring.
     pub fn new(clock: Clock) -> io::Result<Host> {
-        Ok(Host { clock, ring: Ring::new()? })
+        Ok(Host { clock, ring: Ring::new()?, habit: Habit::default() })
+    }
+
+    /// Waits for a completion, so long at most.
+    fn wait(&mut self, most: Option<Duration>) -> io::Result<()> {
+        let begun = Instant::now();
+        if self.habit.watches() {
+            self.ring.submit()?;
+            while !self.ring.has_come() && begun.elapsed() < WHILE {
+                std::hint::spin_loop();
+            }
+            let came = self.ring.has_come();
+            self.habit.watched(came);
+            if came {
+                return Ok(());
+            }
+        }
+        self.ring.wait(most.map(|most| most.saturating_sub(begun.elapsed())))?;
+        self.habit.slept(begun.elapsed());
+        Ok(())
     }
 }
 
@@ -65,10 +121,10 @@ impl Kernel for Host {
     }
 
     fn sleep(&mut self, until: Option<Time>) -> io::Result<()> {
-        let Some(until) = until else { return self.ring.wait(None) };
+        let Some(until) = until else { return self.wait(None) };
         let left = |clock: &Clock| clock.real(until.since(clock.now()));
         match left(&self.clock) {
-            long if long > WATCH => self.ring.wait(Some(long - WATCH))?,
+            long if long > WATCH => self.wait(Some(long - WATCH))?,
             _ => self.ring.submit()?,
         }
         while !self.ring.has_come() && self.clock.now() < until && left(&self.clock) <= WATCH {
@@ -77,8 +133,42 @@ impl Kernel for Host {
         Ok(())
     }
 
+    fn send(&mut self, socket: &OwnedFd, pieces: &[Slice]) -> usize {
+        crate::ring::send(socket, pieces)
+    }
+
     fn shut(&mut self, socket: &OwnedFd) {
         // Of a socket whose peer is gone nothing is left to shut.
         let _ = rustix::net::shutdown(socket, rustix::net::Shutdown::Both);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_watched_while_that_helps_and_ever_less_while_it_does_not() {
+        let mut habit = Habit::default();
+        assert!(!habit.watches(), "nothing is known");
+        habit.slept(SHORT / 2);
+        habit.watched(true);
+        assert!(habit.watches());
+        habit.slept(2 * SHORT);
+        assert!(!habit.watches(), "whoever takes his time is not watched for");
+        let mut watched = 0;
+        for _ in 0..10_000 {
+            habit.slept(SHORT / 2);
+            if habit.watches() {
+                watched += 1;
+                habit.watched(false);
+            }
+        }
+        assert!((10..30).contains(&watched), "{watched} of 10,000 in vain");
+        (0..1 << Habit::MOST).for_each(|_| habit.slept(SHORT / 2));
+        assert!(habit.watches(), "it is tried again");
+        habit.watched(true);
+        habit.slept(SHORT / 2);
+        assert!(habit.watches());
     }
 }

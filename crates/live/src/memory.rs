@@ -97,6 +97,20 @@ impl Slice {
     }
 }
 
+/// Takes the first `count` bytes of pieces away.
+pub fn pass(pieces: &mut Vec<Slice>, mut count: usize) {
+    let whole = pieces.iter().take_while(|piece| {
+        let passed = piece.bytes <= count;
+        count -= if passed { piece.bytes } else { 0 };
+        passed
+    });
+    let whole = whole.count();
+    pieces.drain(..whole);
+    if let Some(first) = pieces.first_mut() {
+        *first = first.after(count);
+    }
+}
+
 /// Powers of two from a page up: 2^12 to 2^35 bytes.
 const CLASSES: usize = 24;
 /// Bytes of spare ones of all lengths together, and how many of one length are kept at most.

@@ -96,12 +96,20 @@ impl Counted {
     pub fn text(&self) -> String {
         let mut out = String::new();
         self.volumes(&mut out);
-        let Pulse { waiting, preemptions, jit_seeks, late } = self.pulse;
+        let Pulse { waiting, preemptions, jit_seeks, late, gave_up } = self.pulse;
         let single = [
             (Family("halfturn_scheduler_requests", "gauge", "Requests that the scheduler has."), u64::from(waiting)),
             (Family("halfturn_preemptions_total", "counter", "Requests interrupted by others."), preemptions),
             (Family("halfturn_jit_seeks_total", "counter", "Seeks put off until just in time."), jit_seeks),
             (Family("halfturn_jit_late_total", "counter", "Of these, those that came too late."), late),
+            (
+                Family(
+                    "halfturn_jit_given_up",
+                    "gauge",
+                    "1 while so many were late that requests go at once, in short commands.",
+                ),
+                u64::from(gave_up),
+            ),
             (
                 Family("halfturn_device_up", "gauge", "Whether the device answers; 0 while it hangs."),
                 u64::from(self.volumes.iter().all(|volume| !volume.hangs)),

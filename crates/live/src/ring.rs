@@ -19,6 +19,8 @@ const ENTRIES: u32 = 512;
 pub const GATHERED: usize = 64;
 /// Write through to the medium (`RWF_DSYNC`).
 const DSYNC: i32 = 2;
+/// To receive only once something is there (`IORING_RECVSEND_POLL_FIRST`): mostly nothing is yet.
+const POLL_FIRST: u16 = 1;
 
 /// Whom a completion is for: of the submitter's making.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,8 +115,8 @@ impl Ring {
             }
             Op::Receive(slice, whole) => {
                 let flags = if whole { libc::MSG_WAITALL } else { 0 };
-                let entry = opcode::Recv::new(fd, slice.pointer(), slice.bytes as u32).flags(flags).build();
-                (entry, vec![slice], None)
+                let entry = opcode::Recv::new(fd, slice.pointer(), slice.bytes as u32).flags(flags).ioprio(POLL_FIRST);
+                (entry.build(), vec![slice], None)
             }
             Op::Send(slices) => {
                 let message = message(&slices);
@@ -189,6 +191,14 @@ impl Drop for Ring {
             std::mem::forget(std::mem::take(&mut self.flying));
         }
     }
+}
+
+/// Sends pieces, of which [`GATHERED`] at most are looked at, without waiting: how many bytes a socket took.
+pub fn send(socket: &OwnedFd, pieces: &[Slice]) -> usize {
+    let message = message(pieces);
+    // SAFETY: the header and what it points to are there until this returns.
+    let sent = unsafe { libc::sendmsg(socket.as_raw_fd(), &message.head, libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT) };
+    usize::try_from(sent).unwrap_or(0)
 }
 
 /// A wait that ended without a completion is not an error.

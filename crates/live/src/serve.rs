@@ -99,7 +99,12 @@ impl Service {
         let door = door.open().map_err(stopped)?;
         world.begin(Front::listen);
         let pulse = world.source.pulse();
-        let tell = |core: &(dyn Scheduler + 'static)| pulse.set(core.pulse());
+        let tell = |core: &(dyn Scheduler + 'static)| {
+            let (before, now) = (pulse.replace(core.pulse()).gave_up, core.pulse().gave_up);
+            if before != now {
+                eprintln!("{}", if now { GAVE_UP } else { TRIED_AGAIN });
+            }
+        };
         let recorded = match record {
             None => {
                 run_told(&mut *core, &mut world, tell);
@@ -120,6 +125,10 @@ impl Service {
         Ok(Ended { reports: remains.source.reports(), lateness: remains.lateness })
     }
 }
+
+/// What is said when seeks are no longer timed, and when they are again.
+const GAVE_UP: &str = "too many just-in-time seeks come too late: requests go at once, in short commands";
+const TRIED_AGAIN: &str = "just-in-time seeks are tried again";
 
 /// Descriptors of the process beside those of its clients.
 const OTHERS: u64 = 256;

@@ -5,7 +5,7 @@ use crate::lateness::Lateness;
 use crate::memory::{Pool, Slice};
 use crate::ring::Token;
 use crate::unit::{Done, Unit};
-use block::{BLOCK_BYTES, Command, DiskId, Ending, Place, RequestId, Span, Tag, Time};
+use block::{BLOCK_BYTES, Command, DiskId, Ending, Outcome, Place, RequestId, Span, Tag, Time, Verb};
 use sched::{Action, Input, World};
 use std::io;
 use std::rc::Rc;
@@ -25,6 +25,9 @@ pub trait Source {
 
     /// A request's turn has come, or a command of it was issued.
     fn began(&mut self, _: Time, _: RequestId) {}
+
+    /// A command has read part of a request's bytes into this memory.
+    fn came(&mut self, _: RequestId, _: &Slice) {}
 
     /// A command was issued and came back.
     fn command(&mut self, _issued: Time, _ended: Time) {}
@@ -79,8 +82,9 @@ pub struct Live<S, K = Host> {
     pub source: S,
     /// Memory of the core's frames, as long as its longest command so far.
     frames: Vec<Option<Slice>>,
-    /// By tag: when it was issued, while it is in flight.
+    /// By tag: when it was issued, while it is in flight; of a request's reads, where they go.
     issued: Vec<Time>,
+    reads: Vec<Option<(RequestId, Slice)>>,
     /// A command that takes longer hangs.
     patience: Span,
     hangs: bool,
@@ -104,6 +108,7 @@ impl<S: Source, K: Kernel> Live<S, K> {
             source,
             frames: Vec::new(),
             issued: vec![Time::NEVER; depth],
+            reads: vec![None; depth],
             patience,
             hangs: false,
             now: Time::ZERO,
@@ -168,6 +173,10 @@ impl<S: Source, K: Kernel> Live<S, K> {
             false => None,
         };
         self.issued[tag.0 as usize] = now;
+        self.reads[tag.0 as usize] = match (command.place, &memory) {
+            (Place::Request(id, _), Some(memory)) if command.verb == Verb::Read => Some((id, memory.clone())),
+            _ => None,
+        };
         if let Err(error) = self.unit.issue(now, tag, &command, memory, &mut self.kernel) {
             self.failed.get_or_insert(error);
         }
@@ -187,6 +196,11 @@ impl<S: Source, K: Kernel> Live<S, K> {
         }
         let issued = std::mem::replace(&mut self.issued[done.tag.0 as usize], Time::NEVER);
         self.source.command(issued, done.happened);
+        if let Some((id, memory)) = self.reads[done.tag.0 as usize].take()
+            && done.outcome == Outcome::Ok
+        {
+            self.source.came(id, &memory);
+        }
         if std::mem::take(&mut self.hangs) {
             self.source.hangs(now, false);
         }

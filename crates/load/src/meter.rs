@@ -19,6 +19,8 @@ pub struct Meter {
     from: Time,
     requests: u64,
     measured: Span,
+    /// What the last one that ended was worth.
+    last: f64,
     /// What serving in short commands came to.
     service: Option<Came>,
     /// How full the write buffer of an array was.
@@ -84,6 +86,7 @@ impl Meter {
             from,
             requests: 0,
             measured: Span::ZERO,
+            last: 0.0,
             service: None,
             fill: None,
         }
@@ -141,6 +144,10 @@ impl Meter {
     /// A request of a class has ended.
     pub fn ended(&mut self, it: Served, how: Ending) {
         let class = &mut self.classes[usize::from(it.qos.class)];
+        self.last = match how {
+            Ending::Finished => class.worth.at(it.at.blocks, &it.qos, it.arrived, it.ended),
+            Ending::Failed(_) | Ending::Dropped => 0.0,
+        };
         if how == Ending::Finished && it.ended >= self.from {
             class.bytes += it.at.bytes();
         }
@@ -156,11 +163,17 @@ impl Meter {
                 class.response.add(it.ended.since(it.arrived));
                 class.waiting.add(it.began.min(it.ended).since(it.arrived));
                 class.external += it.external;
-                class.yielded += class.worth.at(it.at.blocks, &it.qos, it.arrived, it.ended);
+                class.yielded += self.last;
             }
             Ending::Failed(_) => class.failed += 1,
             Ending::Dropped => class.dropped += 1,
         }
+    }
+
+    /// What the last request that ended was worth.
+    #[must_use]
+    pub fn last_worth(&self) -> f64 {
+        self.last
     }
 
     /// Adds another replication of the same run.

@@ -135,7 +135,15 @@ impl Session {
         }
     }
 
-    /// A request was not done, and nothing was sent of it. `message` is for people, who see it if replies are
+    /// Part of a read was done, from a byte of the export on: as many bytes follow, and in time the rest in the same way or
+    /// an error. None where the client wants its answer in one piece.
+    #[must_use]
+    pub fn part(&self, request: &Request, offset: u64, length: u32, chunk: Chunk) -> Option<Head> {
+        let may = self.structured && !request.flags.has(CommandFlags::DF);
+        may.then(|| data(request.cookie, offset, length, chunk))
+    }
+
+    /// A request was not done. `message` is for people, who see it if replies are
     /// structured.
     pub fn error(&self, cookie: u64, errno: Errno, message: &str, out: &mut Vec<u8>) {
         if self.structured {
@@ -221,6 +229,10 @@ mod tests {
             *hole(COOKIE, 0x1000, 16, Chunk::More),
             chunk(0, [0, 2], 12, &[&offset[..], &[0, 0, 0, 16]].concat())
         );
+        assert_eq!(session(true).part(&read, 0x1000, 16, Chunk::More), Some(data(COOKIE, 0x1000, 16, Chunk::More)));
+        let in_one = request(Command::Read, CommandFlags::DF);
+        assert_eq!(session(true).part(&in_one, 0x1000, 16, Chunk::More), None);
+        assert_eq!(session(false).part(&read, 0x1000, 16, Chunk::More), None, "simple replies have no parts");
         assert_eq!(*none(COOKIE), chunk(1, [0, 0], 0, &[]));
         let failed = appended(|out| session(true).error(COOKIE, Errno::Inval, "no", out));
         assert_eq!(failed, chunk(1, [0x80, 1], 8, b"\0\0\0\x16\0\x02no"));

@@ -352,7 +352,7 @@ impl Known {
                 cylinder_write: ms(at_cylinder),
                 write_settle: Span::ZERO,
             },
-            access: Access { reads: transfer.on_arrival, writes: transfer.on_arrival, free: false },
+            access: Access { reads: transfer.on_arrival, writes: transfer.on_arrival, free: cache.free },
             overheads: Overheads {
                 read: After::either(ms(overhead - bus)),
                 write: After::either(ms(overhead - bus)),
@@ -367,6 +367,7 @@ impl Known {
                 segment: cache.segment as u32,
                 ahead: cache.ahead,
                 almost_hits: cache.almost_hits,
+                resumes: cache.resumes,
                 read_ahead: cache.read_ahead as u32,
                 ..disk::Cache::default()
             },

@@ -51,6 +51,7 @@ impl Known {
                 write: large.or(reads.filter(|_| writes.on_arrival != Some(false))).map_or(1.0, |large| large.share),
             }),
         };
+        plan.cache.shared = writes.shared;
         plan.access.writes = writes.on_arrival.unwrap_or(plan.access.reads);
         if buffer.blocks > 0 {
             let [read, write] = buffer.response.map(|response| ms(response - sector - later.max(0.0)));

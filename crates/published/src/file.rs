@@ -7,7 +7,7 @@
 //! | `[full]` | `NAME = ["run.requests=100000"]`: what a longer run changes in it |
 //! | `[[target]]` | `id`, `claim`, `published`, `measure`, `tolerance`; `fast`, `fitted`, `note`, `known_miss` |
 //! | `[[figure]]` | `title`, `x`, `y` and `[[figure.curve]]` with `name`, `measure`, `over`, `published` (rows of x and y) |
-//! | `[[timeline]]` | `title` and `[[timeline.row]]` with `name`, `experiment`; `disk`, `request`, `requests`, `commands`: which piece of the run is drawn |
+//! | `[[timeline]]` | `title`, `values` (`average-yield`, `writes`: drawn under the rows) and `[[timeline.row]]` with `name`, `experiment`; `disk`, `request`, `requests`, `commands`: which piece of the run is drawn |
 
 use crate::figure::{self, Figure};
 use crate::measure::{Expression, Selection};

@@ -22,5 +22,5 @@ pub use measure::Measured;
 pub use plan::{Drawn, Line, Outcome, Plan, Verdict};
 pub use shipped::{all, names};
 pub use target::{Published, Target};
-pub use timeline::{Row, Timeline};
+pub use timeline::{Row, Timeline, Values};
 pub use tolerance::Tolerance;

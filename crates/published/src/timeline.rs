@@ -13,9 +13,24 @@ const COMMANDS: u32 = 40;
 pub struct Timeline {
     /// Its title.
     pub title: String,
+    /// What is drawn under them over the same time, of the first row.
+    pub values: Option<Values>,
     /// Its rows, one under the other.
     pub rows: Vec<Row>,
 }
+
+/// Something with a value at every time: `values`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Values {
+    /// `average-yield`: of the request being served, what it yields by the time that serving it takes (Preemptive RAID
+    /// scheduling, Eq. 4), and by the time of its transfer alone.
+    AverageYield,
+    /// `writes`: by how much what a write out of the buffer is worth counts (Eq. 3).
+    Writes,
+}
+
+/// The names of values.
+const VALUES: [(&str, Values); 2] = [("average-yield", Values::AverageYield), ("writes", Values::Writes)];
 
 /// A piece of a run: a `[[timeline.row]]`.
 #[derive(Clone, Debug)]
@@ -37,13 +52,14 @@ pub struct Row {
 /// Reads a `[[timeline]]`.
 pub(crate) fn read(section: &Section, experiments: &[Experiment]) -> Result<Timeline, BadInput> {
     let title = section.need("title", section.string("title")?)?;
+    let values = section.choice("values", &VALUES)?;
     let rows =
         section.sections("row")?.iter().map(|section| row(section, experiments)).collect::<Result<Vec<_>, _>>()?;
     section.close()?;
     if rows.is_empty() {
         return Err(section.here("a timeline without a row", "add [[timeline.row]]"));
     }
-    Ok(Timeline { title, rows })
+    Ok(Timeline { title, values, rows })
 }
 
 fn row(section: &Section, experiments: &[Experiment]) -> Result<Row, BadInput> {

@@ -158,12 +158,9 @@ impl<P: Predictor> Core<P> {
     #[must_use]
     pub fn pulse(&self) -> Pulse {
         let pulse = Pulse { waiting: self.jobs.len(), ..Pulse::default() };
-        self.tally().map_or(pulse, |&Tally { preemptions, jit_seeks, late, .. }| Pulse {
-            preemptions,
-            jit_seeks,
-            late,
-            ..pulse
-        })
+        let Some(service) = &self.service else { return pulse };
+        let Tally { preemptions, jit_seeks, late, .. } = service.tally;
+        Pulse { preemptions, jit_seeks, late, gave_up: !service.punctuality.holds(), ..pulse }
     }
 
     /// How many more requests it takes.

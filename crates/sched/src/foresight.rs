@@ -6,6 +6,12 @@
 //! takes longer than another is paid for at a price: it keeps the arm from those who always have something for it. An order is
 //! found by a beam search; of orders of the same requests that end with the same one only the best is kept. The order of the
 //! policy is left only for requests that are worth more the other way round: how to save time the policy knows.
+//!
+//! When a request ends is not certain. How much longer than foretold transfers take is learned, with its spread; and what comes
+//! meanwhile and yields more for its time goes first, as much as came of late. A request is worth the mean of what it is
+//! worth a standard deviation sooner and later: the quadrature of two points that is right in mean and variance.
+
+mod experience;
 
 use crate::core::Core;
 use crate::plan::{PreemptAt, Preemption};
@@ -14,13 +20,12 @@ use crate::predict::Predictor;
 use crate::value::Worth;
 use crate::{Job, JobId};
 use block::{Extent, Op, Qos, Span, Time};
+use experience::{Coming, Demand, Lateness, MEMORY, Serving, before, price};
 
 /// Waiting requests of a schedule at most: those of the greatest average yields.
 const FEW: usize = 6;
 /// Schedules of one length that are kept.
 const BEAM: usize = 8;
-/// By so much longer a request may take than is foretold.
-const LONGER: f64 = 1.75;
 /// Sums of the same in another order differ by less.
 const ROUNDING: f64 = 1e-9;
 
@@ -35,6 +40,11 @@ struct Candidate<P: Predictor> {
     mark: P::Mark,
     /// What its transfer takes, ns.
     transfer: f64,
+    /// How many times as long it takes, and the variance of that.
+    times: f64,
+    variance: f64,
+    /// What comes and goes before it.
+    before: Coming,
     worth: Worth,
     /// What it was worth when it came.
     fresh: f64,
@@ -52,8 +62,9 @@ struct Schedule<H> {
     /// Where the head is before the last, and whether that one is served.
     head: H,
     serves: bool,
-    /// When it ends, ns from now, and what the requests have yielded by then.
+    /// When it ends, ns from now, the variance of that, and what the requests have yielded by then.
     ends: f64,
+    variance: f64,
     earned: f64,
     /// That, less the price of the time, and the most that may come of the rest.
     promise: f64,
@@ -65,32 +76,6 @@ struct Schedule<H> {
     left: f64,
 }
 
-/// What so happened long ago counts little.
-const MEMORY: Span = Span(5_000_000_000);
-
-/// What a class has asked for: reads or writes.
-#[derive(Clone, Copy, Debug, Default)]
-struct Demand {
-    outstanding: u32,
-    /// Of the last seconds, the share in which something of it was outstanding.
-    share: f64,
-    /// What the last of its requests yields a nanosecond, if it makes good use of the arm.
-    average: f64,
-}
-
-impl Demand {
-    /// Time goes on: so much of what is remembered.
-    fn passed(&mut self, part: f64) {
-        self.share += part * (f64::from(u8::from(self.outstanding > 0)) - self.share);
-    }
-
-    /// What time is worth to it: all that it yields in it where it always has something to ask for, else much less.
-    fn price(&self) -> f64 {
-        let often = self.share * self.share;
-        often * often * self.average
-    }
-}
-
 /// What is known and kept from one decision to the next.
 pub(crate) struct Foresight<P: Predictor> {
     /// By class, of reads and of writes.
@@ -98,6 +83,9 @@ pub(crate) struct Foresight<P: Predictor> {
     /// Since when, and until when that is known.
     from: Option<Time>,
     until: Time,
+    serving: Option<Serving>,
+    /// Of reads and of writes.
+    late: [Lateness; 2],
     few: Vec<JobId>,
     set: Vec<Candidate<P>>,
     schedules: Vec<Schedule<P::Head>>,
@@ -110,6 +98,8 @@ impl<P: Predictor> Default for Foresight<P> {
             demands: Vec::new(),
             from: None,
             until: Time::ZERO,
+            serving: None,
+            late: [Lateness::default(); 2],
             few: Vec::new(),
             set: Vec::new(),
             schedules: Vec::new(),
@@ -133,11 +123,12 @@ struct Scene<'a, P: Predictor> {
 }
 
 impl<P: Predictor> Scene<'_, P> {
-    /// What a request is worth that is to end so long from now. Others may come before, and what is foretold be wrong: half of
-    /// them take longer.
-    fn worth(&self, of: &Candidate<P>, ends: f64) -> f64 {
+    /// What a request is worth that is to end so long from now, but for what comes before, give or take.
+    fn worth(&self, of: &Candidate<P>, ends: f64, variance: f64) -> f64 {
         let left = |ends: f64| of.worth.left(&of.qos, of.arrived, self.now + Span(ends as u64));
-        of.fresh * (left(ends) + left(LONGER * ends)) / 2.0
+        let (mean, more) = of.before.delays(ends);
+        let off = (variance + more).sqrt();
+        of.fresh * (left(mean - off) + left(mean + off)) / 2.0
     }
 
     /// Where the head is after a schedule.
@@ -158,14 +149,16 @@ impl<P: Predictor> Scene<'_, P> {
             true => 0.0,
             false => self.belief.cost(&head, it.key, it.mark, writes) as f64 / self.pace,
         };
-        let ends = schedule.ends + there + if next == 0 { schedule.left } else { it.transfer };
-        let earns = self.worth(it, ends);
+        let moves = if next == 0 { schedule.left } else { it.transfer };
+        let ends = schedule.ends + there + it.times * moves;
+        let variance = schedule.variance + it.variance * moves * moves;
+        let earns = self.worth(it, ends, variance);
         let first = if begins { next } else { schedule.first };
         // Some are better let go.
         let serves = it.price.is_none_or(|price| earns > price * (ends - schedule.ends));
         let mut longer = Schedule { head, serves, first, last: next, taken: schedule.taken | 1 << next, ..*schedule };
         if serves {
-            (longer.ends, longer.earned) = (ends, schedule.earned + earns);
+            (longer.ends, longer.variance, longer.earned) = (ends, variance, schedule.earned + earns);
             if begins && next != 0 && self.goes_on {
                 let way = self.belief.approach(self.now, it.rest, it.spot, writes);
                 longer.left -= way.map_or(0.0, |way| way.wait.0 as f64).min(longer.left);
@@ -179,8 +172,8 @@ impl<P: Predictor> Scene<'_, P> {
     fn hope(&self, schedule: &Schedule<P::Head>) -> f64 {
         let left = self.set.iter().enumerate().filter(|(i, _)| schedule.taken & 1 << i == 0);
         left.map(|(i, it)| {
-            let takes = if i == 0 { schedule.left } else { it.transfer };
-            let earns = self.worth(it, schedule.ends + takes);
+            let takes = it.times * if i == 0 { schedule.left } else { it.transfer };
+            let earns = self.worth(it, schedule.ends + takes, schedule.variance);
             if it.price.is_some_and(|price| earns <= price * takes) { 0.0 } else { earns - self.price * takes }
         })
         .sum()
@@ -195,8 +188,8 @@ impl<P: Predictor> Scene<'_, P> {
     ) -> Option<Schedule<P::Head>> {
         let head = self.belief.head(self.now).0;
         let left = self.set.first()?.transfer;
-        let none =
-            Schedule { head, serves: false, ends: 0.0, earned: 0.0, promise: 0.0, first: 0, last: 0, taken: 0, left };
+        let (ends, variance, earned, promise) = (0.0, 0.0, 0.0, 0.0);
+        let none = Schedule { head, serves: false, ends, variance, earned, promise, first: 0, last: 0, taken: 0, left };
         now.clear();
         let firsts = (0..self.set.len()).filter(|i| begins(*i)).map(|i| self.then(&none, head, i));
         // What is better let go does not go before another.
@@ -231,11 +224,6 @@ fn keep<H>(schedules: &mut Vec<Schedule<H>>, schedule: Schedule<H>) {
     }
 }
 
-/// What a nanosecond of the arm is worth to classes, where what a write is worth counts so many times.
-fn price<'a>(demands: impl Iterator<Item = &'a [Demand; 2]>, weight: f64) -> f64 {
-    demands.map(|[reads, writes]| reads.price().max(weight * writes.price())).fold(0.0, f64::max)
-}
-
 impl<P: Predictor> Foresight<P> {
     fn demand(&mut self, class: u8, writes: bool) -> &mut Demand {
         let class = usize::from(class);
@@ -253,11 +241,10 @@ impl<P: Predictor> Foresight<P> {
         self.until = now;
     }
 
-    /// A job has come, which yields so much a nanosecond.
-    pub(crate) fn came(&mut self, job: &Job<P::Spot>, average: f64) {
-        let demand = self.demand(job.qos.class, job.op.writes());
-        demand.average = average;
-        demand.outstanding += 1;
+    /// A job has come, which takes so long and yields so much a nanosecond.
+    pub(crate) fn came(&mut self, job: &Job<P::Spot>, takes: f64, average: f64) {
+        let known = self.from.map_or(Span::ZERO, |from| self.until.since(from));
+        self.demand(job.qos.class, job.op.writes()).came(takes, average, known);
     }
 
     /// A job is gone.
@@ -277,7 +264,7 @@ impl<P: Predictor> Core<P> {
     }
 
     fn foresee(&mut self, foresight: &mut Foresight<P>, now: Time, first: JobId, moving: bool) -> Option<JobId> {
-        let Foresight { demands, few, set, schedules, longer, .. } = foresight;
+        let Foresight { demands, late, few, set, schedules, longer, .. } = foresight;
         few.clear();
         few.push(first);
         self.queue.best(FEW, now, &self.jobs, &self.belief, few);
@@ -285,7 +272,7 @@ impl<P: Predictor> Core<P> {
             return None;
         }
         set.clear();
-        set.extend(few.iter().filter_map(|id| self.candidate(*id, demands)));
+        set.extend(few.iter().filter_map(|id| self.candidate(*id, demands, late)));
         let price = price(demands.iter(), self.weight);
         let goes_on = moving && self.rules.preempt_at == PreemptAt::Jit && set.first()?.op == Op::Read;
         let pace = pace(&self.belief);
@@ -299,9 +286,12 @@ impl<P: Predictor> Core<P> {
 
     /// A job has come.
     pub(crate) fn asked(&mut self, job: &Job<P::Spot>) {
-        let average = self.foresight.as_ref().map(|_| self.average(job));
-        if let (Some(foresight), Some(average)) = (&mut self.foresight, average) {
-            foresight.came(job, average);
+        if self.foresight.is_none() {
+            return;
+        }
+        let (takes, average) = (self.takes(job), self.average(job));
+        if let Some(foresight) = &mut self.foresight {
+            foresight.came(job, takes, average);
         }
     }
 
@@ -312,19 +302,13 @@ impl<P: Predictor> Core<P> {
         }
     }
 
-    /// What a job yields a nanosecond when all of it is done at once. Positioning takes about a revolution.
-    fn average(&self, job: &Job<P::Spot>) -> f64 {
-        let turn = Some(self.belief.turn()).filter(|turn| *turn != Span(u64::MAX)).unwrap_or_default();
-        let takes = turn + self.belief.transfer(job.at, job.spot);
-        self.rules.class(job.qos.class).worth.fresh(job.at.blocks) / takes.0.max(1) as f64
-    }
-
-    fn candidate(&self, id: JobId, demands: &[[Demand; 2]]) -> Option<Candidate<P>> {
+    fn candidate(&self, id: JobId, demands: &[[Demand; 2]], late: &[Lateness; 2]) -> Option<Candidate<P>> {
         let job = self.jobs.get(id)?;
         let rule = self.rules.class(job.qos.class);
         let weight = if job.op.writes() { self.weight } else { 1.0 };
         let others = demands.iter().enumerate().filter(|(class, _)| *class != usize::from(job.qos.class));
         let others = price(others.map(|(_, demand)| demand), self.weight);
+        let late = &late[usize::from(job.op.writes())];
         Some(Candidate {
             id,
             op: job.op,
@@ -333,6 +317,9 @@ impl<P: Predictor> Core<P> {
             key: self.belief.key(job.spot),
             mark: self.belief.mark(job.spot),
             transfer: self.belief.transfer(job.rest(), job.spot).0 as f64,
+            times: late.times(),
+            variance: late.variance(),
+            before: before(demands, self.weight, weight * self.average(job)),
             worth: rule.worth,
             fresh: weight * rule.worth.fresh(job.at.blocks),
             qos: job.qos,

@@ -19,6 +19,7 @@ pub mod plan;
 pub mod planner;
 pub mod policy;
 pub mod predict;
+mod punctual;
 mod queue;
 mod service;
 mod slab;

@@ -10,6 +10,7 @@ use crate::frames::Frames;
 use crate::job::State;
 use crate::plan::{Plan, PreemptAt, Prefetch, Short, Split};
 use crate::predict::Predictor;
+use crate::punctual::Punctuality;
 use crate::tally::Tally;
 use crate::{Job, JobId};
 use block::{Command, Extent, Lbn, Op, Outcome, Place, Span, Time, Verb};
@@ -75,6 +76,7 @@ pub(crate) struct Service {
     pub(crate) interrupted_job: Option<JobId>,
     /// Of a first command after a timed seek: when it was believed to come back.
     pub(crate) expected: Option<Time>,
+    pub(crate) punctuality: Punctuality,
     /// Since when a seek has been awaited with no command in flight.
     resting: Option<Time>,
     /// When the seek awaited is due.
@@ -98,6 +100,7 @@ impl Service {
             outbidder: None,
             interrupted_job: None,
             expected: None,
+            punctuality: Punctuality::default(),
             resting: None,
             wake: None,
             frames: Frames::default(),
@@ -169,6 +172,7 @@ impl<P: Predictor> Core<P> {
         };
         match target.stage {
             Stage::Chosen => {
+                service.punctuality.next();
                 let due = self.plan_seek(service, now, &job, None);
                 service.stage(Stage::Awaited(due));
             }
@@ -233,6 +237,7 @@ impl<P: Predictor> Core<P> {
         service.target = None;
         service.interrupted = target.depth + u32::from(begun);
         if begun {
+            self.ceases(now, target.id);
             service.count(now, |tally| {
                 tally.preemptions += 1;
                 tally.cascades += u64::from(target.depth > 0);
@@ -321,7 +326,7 @@ impl<P: Predictor> Core<P> {
             let before = offset + way.travel + extra;
             return Due { seek: Time(hit.0.saturating_sub(before.0)), hit: Some(hit), parts, moved: false };
         }
-        if !plan.jit || (urgent && service.filler.is_none()) {
+        if !plan.jit || !service.punctuality.holds() || (urgent && service.filler.is_none()) {
             return Due { parts, ..at_once };
         }
         let turn = way.turn.0.max(1);
@@ -352,6 +357,9 @@ impl<P: Predictor> Core<P> {
             return;
         }
         service.stage(Stage::Moving);
+        if self.foresight.is_some() {
+            self.begins(now, target.id);
+        }
         self.send_chunk(now, target.id, job, service.plan.chunk, &service.plan, out);
         service.expected = due.hit.and_then(|_| self.belief.expected());
         if due.hit.is_some() {
@@ -418,16 +426,22 @@ impl<P: Predictor> Core<P> {
         job.failed = 0;
         let sound = job.op != Op::Write { fua: true } || command.at == job.at || command.verb == Verb::Flush;
         let all = job.done == job.at.blocks && sound;
-        let Some(service) = &mut self.service else { return all };
         let job = *job;
+        if all && self.foresight.is_some() {
+            self.ceases(now, id);
+        }
+        let Some(service) = &mut self.service else { return all };
         if let Some(expected) = service.expected.take() {
             let turn = self.belief.turn();
             let (late, early) = (now.since(expected) > Span(turn.0 / 2), expected.since(now) > Span(turn.0 / 32));
+            // Who sets the margin decides what may be late.
+            let given_up = !early && service.plan.offset.is_none() && service.punctuality.observed(late);
             service.count(now, |tally| match early {
                 true => tally.cached += 1,
                 false => {
                     tally.errors.add(expected, now);
                     tally.late += u64::from(late);
+                    tally.given_up += u64::from(given_up);
                 }
             });
         }

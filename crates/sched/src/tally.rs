@@ -78,6 +78,8 @@ pub struct Tally {
     pub jit_seeks: u64,
     /// Of these, those that came too late and cost a revolution.
     pub late: u64,
+    /// How often so many were late that requests went at once for a while.
+    pub given_up: u64,
     /// Of these, those that the drive answered from its cache, so that the seek had no need to be timed.
     pub cached: u64,
     /// Parts of split seeks, the last of each not counted.
@@ -101,6 +103,8 @@ pub struct Pulse {
     pub jit_seeks: u64,
     /// As in the tally.
     pub late: u64,
+    /// Whether so many were late that at present none is put off.
+    pub gave_up: bool,
 }
 
 impl Tally {
@@ -111,6 +115,7 @@ impl Tally {
         self.cascades += other.cascades;
         self.jit_seeks += other.jit_seeks;
         self.late += other.late;
+        self.given_up += other.given_up;
         self.cached += other.cached;
         self.sub_seeks += other.sub_seeks;
         self.prefetched += other.prefetched;

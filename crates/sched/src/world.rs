@@ -38,6 +38,11 @@ pub trait Scheduler {
         Pulse::default()
     }
 
+    /// By how much what a write is worth counts now: where there is a write buffer, by what room in it is worth.
+    fn weight(&self) -> f64 {
+        1.0
+    }
+
     /// How full the write buffer was; nothing where there is none.
     fn fill(&self) -> Option<Fill> {
         None

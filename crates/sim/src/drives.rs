@@ -1,15 +1,18 @@
 //! The world of simulated drives, one or many.
 
+use crate::camera::Camera;
 use crate::moves::Moves;
 use crate::probes::{Probes, is_probe};
-use crate::timeline::Film;
 use block::errno::EIO;
 use block::{BadInput, Command, DiskId, Ending, Outcome, Place, RequestId, Span, Tag, Time};
 use drive::{Account, Machine};
+use flow::{Picture, Scope};
 use load::experiment::Failure;
 use load::{Load, Meter};
 use sched::{Action, Health, Input, World};
+use std::cell::Cell;
 use std::collections::VecDeque;
+use std::rc::Rc;
 
 /// How often the watcher is told of progress, in requests.
 const TELL_EVERY: u64 = 1 << 15;
@@ -18,6 +21,25 @@ const TELL_EVERY: u64 = 1 << 15;
 pub(crate) trait Measured: Load {
     /// Ends the run at a time: what was measured, what a reader must know, and what a system of processes came to.
     fn finish(self, end: Time) -> (Meter, Vec<String>, Option<flow::Account>);
+
+    /// The same, where what goes on in it is to be kept.
+    #[must_use]
+    fn pictured(self, _: Scope) -> Self
+    where
+        Self: Sized,
+    {
+        self
+    }
+
+    /// Until when that is kept, as far as it is known.
+    fn pictured_until(&self) -> Option<Time> {
+        None
+    }
+
+    /// What was kept until now.
+    fn take_picture(&mut self, _: Time) -> Option<Picture> {
+        None
+    }
 }
 
 impl Measured for load::Mix {
@@ -31,6 +53,18 @@ impl Measured for flow::System {
     fn finish(self, end: Time) -> (Meter, Vec<String>, Option<flow::Account>) {
         let (meter, account, notes) = flow::System::finish(self, end);
         (meter, notes, Some(account))
+    }
+
+    fn pictured(self, scope: Scope) -> flow::System {
+        flow::System::pictured(self, scope)
+    }
+
+    fn pictured_until(&self) -> Option<Time> {
+        flow::System::pictured_until(self)
+    }
+
+    fn take_picture(&mut self, now: Time) -> Option<Picture> {
+        flow::System::take_picture(self, now)
     }
 }
 
@@ -81,7 +115,9 @@ pub(crate) struct Drives<'a, M, L: Measured> {
     /// Requests ended, for the watcher.
     ended: u64,
     tell: &'a (dyn Fn(u64) + Sync),
-    film: Option<Film>,
+    camera: Option<Camera>,
+    /// By how much what a write is worth counts, as far as a film is told.
+    weight: Rc<Cell<f64>>,
     /// How the arm moved, where that is asked for.
     moves: Option<Moves>,
     failed: Option<BadInput>,
@@ -96,19 +132,20 @@ pub(crate) struct Remains<L> {
     pub(crate) crowded: bool,
     /// Probes in idle time.
     pub(crate) probes: u64,
-    pub(crate) film: Option<Film>,
+    pub(crate) camera: Option<Camera>,
+    pub(crate) picture: Option<Picture>,
     pub(crate) moves: Option<Moves>,
     pub(crate) end: Time,
 }
 
 impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
-    /// The world of these drives; a film is of one of them.
+    /// The world of these drives, and what looks on.
     pub(crate) fn new(
         drives: Vec<M>,
         load: L,
         stop: Stop,
         tell: &'a (dyn Fn(u64) + Sync),
-        film: Option<Film>,
+        camera: Option<Camera>,
     ) -> Drives<'a, M, L> {
         let depth = drives.first().map_or(1, |drive| usize::from(drive.caps().depth));
         Drives {
@@ -129,7 +166,8 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
             crowded: false,
             ended: 0,
             tell,
-            film,
+            camera,
+            weight: Rc::new(Cell::new(1.0)),
             moves: None,
             failed: None,
         }
@@ -154,6 +192,11 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
         Some(Input::Disk(disk, health))
     }
 
+    /// Where a film is told, after each input, by how much what a write is worth counts.
+    pub(crate) fn weight(&self) -> Rc<Cell<f64>> {
+        Rc::clone(&self.weight)
+    }
+
     /// Follows how the arm moves.
     pub(crate) fn following(self, moves: Option<Moves>) -> Self {
         Drives { moves, ..self }
@@ -170,8 +213,9 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
         self.probes.iter().zip(&mut accounts).for_each(|(probes, account)| probes.put_aside(account));
         self.load.meter_mut().close(end);
         let probes = self.probes.iter().map(|probes| probes.count).sum();
-        let Drives { load, crowded, film, moves, .. } = self;
-        Ok(Remains { load, accounts, crowded, probes, film, moves, end })
+        let Drives { mut load, crowded, camera, moves, .. } = self;
+        let picture = load.take_picture(end);
+        Ok(Remains { load, accounts, crowded, probes, camera, picture, moves, end })
     }
 
     /// A drive's next completion is another.
@@ -211,8 +255,8 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
         if let Some(moves) = self.moves.as_mut().filter(|_| disk == 0) {
             moves.done(tag, parts);
         }
-        if let Some(film) = self.film.as_mut().filter(|film| film.is_of(disk)) {
-            film.done(now, tag, parts);
+        if let Some(camera) = &mut self.camera {
+            camera.done(now, disk, tag, parts);
         }
         if !issued.probe {
             self.load.meter_mut().command(issued.at, now);
@@ -233,11 +277,8 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
         if let Some(moves) = self.moves.as_mut().filter(|_| disk == 0) {
             moves.issued(tag, command);
         }
-        if let Some(film) = self.film.as_mut().filter(|film| film.is_of(disk)) {
-            film.issued(now, tag, command, self.drives[disk].own_until(now));
-            if film.over {
-                self.stop.requests = Some(0);
-            }
+        if let Some(camera) = &mut self.camera {
+            camera.issued(now, disk, tag, command, self.drives[disk].own_until(now));
         }
         self.drives[disk].issue(now, tag, command);
         self.expect(disk);
@@ -247,8 +288,8 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
         self.load.ended(now, id, how);
         self.outstanding -= 1;
         self.ended += 1;
-        if let Some(film) = &mut self.film {
-            film.ended(now, self.ended);
+        if let Some(camera) = &mut self.camera {
+            camera.ended(now, id, self.load.meter().last_worth(), self.ended);
         }
         if self.ended.is_multiple_of(TELL_EVERY) {
             (self.tell)(TELL_EVERY);
@@ -268,13 +309,21 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
             self.failed = Some(error);
             None
         });
-        self.outstanding += u32::from(matches!(said, Some(Input::Submit(_))));
+        if let Some(Input::Submit(request)) = &said {
+            self.outstanding += 1;
+            if let Some(camera) = &mut self.camera {
+                camera.submitted(request.id);
+            }
+        }
         said
     }
 
     /// The next thing that happens, the end of the run apart.
     fn happens(&mut self, wake: Option<Time>, room: u32) -> Option<Happened> {
         if self.stop.requests.is_some_and(|most| self.load.meter().requests() >= most) {
+            return None;
+        }
+        if self.camera.as_ref().is_some_and(|camera| camera.is_over(self.now, self.load.pictured_until())) {
             return None;
         }
         let done = self.ends[self.first];
@@ -322,6 +371,9 @@ enum Happened {
 
 impl<M: Machine, L: Measured> World for Drives<'_, M, L> {
     fn next(&mut self, wake: Option<Time>, room: u32) -> Option<(Time, Input)> {
+        if let Some(Camera::Film(film)) = &mut self.camera {
+            film.weighed(self.now, self.weight.get());
+        }
         loop {
             if let Happened::Input(now, input) = self.happens(wake, room)? {
                 return Some((now, input));
@@ -333,7 +385,12 @@ impl<M: Machine, L: Measured> World for Drives<'_, M, L> {
     fn act(&mut self, now: Time, action: Action) {
         match action {
             Action::Issue(disk, tag, command) => self.issue(now, disk, tag, command),
-            Action::Begin(id) => self.load.began(now, id),
+            Action::Begin(id) => {
+                if let Some(Camera::Film(film)) = &mut self.camera {
+                    film.begun(now, id);
+                }
+                self.load.began(now, id);
+            }
             Action::Copy { .. } | Action::Xor { .. } => {}
             Action::Finish(id, how) => self.ended(now, id, how),
         }

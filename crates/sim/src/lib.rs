@@ -4,11 +4,13 @@
 //! replication of each run is a simulation of its own, and they are joined in the order of the sweep.
 
 mod bench;
+mod camera;
 mod drives;
 pub mod faults;
 mod learned;
 mod moves;
 mod oracle;
+mod panorama;
 mod probes;
 mod simulate;
 mod timeline;
@@ -18,6 +20,7 @@ mod unit;
 pub mod validate;
 
 pub use bench::Bench;
+pub use panorama::{Panorama, panorama, panoramas};
 pub use simulate::{Effort, Replication, Watch, replicate, simulate};
-pub use timeline::{Step, Timeline, Window, timeline};
+pub use timeline::{Ended, Step, Timeline, Window, timeline};
 pub use unit::bench;

@@ -1,15 +1,16 @@
 //! Running an experiment: every run of the sweep, every replication, on all cores.
 
+use crate::camera::Camera;
 use crate::drives::{ArmTime, Drives, Measured, Stop};
 use crate::learned::{self, Knowledge};
 use crate::moves::Moves;
 use crate::oracle::Oracle;
-use crate::timeline::Film;
 use crate::trial;
 use crate::unit::{Unit, unit};
 use block::{At, BLOCK_BYTES, BadInput, Time};
 use disk::{Other, Sheet};
 use drive::{Account, Machine};
+use flow::Picture;
 use load::experiment::{Case, Experiment, Predictor as Choice};
 use load::results::{self, Results, Run};
 use load::{Meter, Mix, schedule};
@@ -18,7 +19,7 @@ use sched::array::{Geometry, Level};
 use sched::plan::{Preemption, Rules, chunk_for};
 use sched::policy::Learn;
 use sched::predict::{Distance, Mimic, Predictor, Profile};
-use sched::{Array, Scheduler, run};
+use sched::{Array, Scheduler, run, run_told};
 
 /// What sets the seeds of the disks of an array apart.
 const APART: u64 = 0xD1B5_4A32_D192_ED03;
@@ -56,7 +57,11 @@ pub struct Replication {
     /// What a system of processes came to.
     pub system: Option<results::System>,
     /// What was recorded, where that was asked for.
-    pub(crate) film: Option<Film>,
+    pub(crate) camera: Option<Camera>,
+    /// The same of processes and processors.
+    pub(crate) picture: Option<Picture>,
+    /// When it ended.
+    pub(crate) end: Time,
 }
 
 /// Simulates all cases of an experiment.
@@ -127,13 +132,13 @@ pub fn replicate(
     stage(experiment, learned::knowledge(experiment)?, replication, tell, None)
 }
 
-/// The same, with what is known before; with a film, only as far as that goes.
+/// The same, with what is known before; with a camera, only as far as that looks.
 pub(crate) fn stage(
     experiment: &Experiment,
     known: Knowledge,
     replication: u32,
     tell: &(dyn Fn(u64) + Sync),
-    film: Option<Film>,
+    camera: Option<Camera>,
 ) -> Result<Replication, BadInput> {
     let seed = experiment.run.seed_of(replication);
     let predictor = experiment.scheduler.predictor;
@@ -154,12 +159,12 @@ pub(crate) fn stage(
     }
     if let Some(other) = made.1 {
         check_other(experiment, &other)?;
-        let scene = Scene { experiment, known: &known, sheet: None, drives: others, seed, tell, film };
+        let scene = Scene { experiment, known: &known, sheet: None, drives: others, seed, tell, camera };
         return if predictor == Some(Choice::Mimic) { scene.mimic() } else { scene.play(|_, _| Distance::default()) };
     }
     let Some(sheet) = made.0 else { unreachable!("an experiment has a drive") };
     let believed = if let Knowledge::Mechanics(mechanics) = &known { &mechanics.sheet } else { &*sheet };
-    let scene = Scene { experiment, known: &known, sheet: Some(believed), drives: disks, seed, tell, film };
+    let scene = Scene { experiment, known: &known, sheet: Some(believed), drives: disks, seed, tell, camera };
     if let Knowledge::Mechanics(mechanics) = &known {
         let mut replication = scene.play(|_, _| Profile::new(believed))?;
         replication.learned = mechanics.tell(&mut replication.notes);
@@ -231,7 +236,7 @@ struct Scene<'a, M> {
     drives: Vec<M>,
     seed: u64,
     tell: &'a (dyn Fn(u64) + Sync),
-    film: Option<Film>,
+    camera: Option<Camera>,
 }
 
 impl<M: Machine> Scene<'_, M> {
@@ -303,13 +308,23 @@ impl<M: Machine> Scene<'_, M> {
         core.count_from(Time::ZERO + plan.warmup);
         let whole =
             Stop { at: plan.duration.map(|duration| Time::ZERO + plan.warmup + duration), requests: plan.requests };
-        let stop = if self.film.is_some() { Stop::default() } else { whole };
+        let filmed = matches!(self.camera, Some(Camera::Film(_)));
+        let stop = if filmed { Stop::default() } else { whole };
         let moves = self.sheet.filter(|_| self.experiment.has_processes()).map(|sheet| Moves::new(&sheet.mechanics));
-        let mut world = Drives::new(self.drives, load, stop, self.tell, self.film).following(moves);
+        let load = match &self.camera {
+            Some(Camera::Reel(reel)) => load.pictured(reel.scope),
+            _ => load,
+        };
+        let mut world = Drives::new(self.drives, load, stop, self.tell, self.camera).following(moves);
         for failure in self.experiment.array.iter().flat_map(|array| &array.fails) {
             world.fail(*failure);
         }
-        run(&mut core, &mut world);
+        if filmed {
+            let weight = world.weight();
+            run_told(&mut core, &mut world, |core| weight.set(core.weight()));
+        } else {
+            run(&mut core, &mut world);
+        }
         let remains = world.finish()?;
         let (mut meter, mut notes, account) = remains.load.finish(remains.end);
         let mut system = account.map(|account| account.result(remains.end));
@@ -317,6 +332,9 @@ impl<M: Machine> Scene<'_, M> {
             moves.tell(system);
         }
         if let Some(tally) = core.tally() {
+            if tally.given_up > 0 {
+                notes.push("too many just-in-time seeks came too late: for a while requests went at once".into());
+            }
             meter.serviced(tally);
         }
         if let Some(fill) = core.fill() {
@@ -348,7 +366,9 @@ impl<M: Machine> Scene<'_, M> {
             }),
             notes,
             system,
-            film: remains.film,
+            camera: remains.camera,
+            picture: remains.picture,
+            end: remains.end,
         })
     }
 }

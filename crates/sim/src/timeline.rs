@@ -1,8 +1,9 @@
 //! What a drive and its arm did, command by command, in a short piece of a run.
 
+use crate::camera::Camera;
 use crate::learned::knowledge;
 use crate::simulate::stage;
-use block::{BadInput, Command, Tag, Time};
+use block::{BadInput, Command, RequestId, Tag, Time};
 use drive::Parts;
 use load::experiment::Experiment;
 
@@ -22,6 +23,8 @@ pub struct Window {
 /// A drive command as it went.
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
+    /// For which request, the first of the run being 1, where that is kept.
+    pub request: Option<u32>,
     /// What it was.
     pub command: Command,
     /// When it was issued.
@@ -34,6 +37,17 @@ pub struct Step {
     pub own_until: Time,
 }
 
+/// A request that has ended.
+#[derive(Clone, Copy, Debug)]
+pub struct Ended {
+    /// Its number, which another has after it.
+    pub request: RequestId,
+    /// When.
+    pub at: Time,
+    /// What it was worth then.
+    pub worth: f64,
+}
+
 /// A piece of a run.
 #[derive(Clone, Debug)]
 pub struct Timeline {
@@ -43,6 +57,12 @@ pub struct Timeline {
     pub steps: Vec<Step>,
     /// Until when the arm did the drive's own work after the last one, as far as that was seen.
     pub own_until: Time,
+    /// When the turn of requests came: before that a drive without a command had nothing to do.
+    pub begins: Vec<(Time, RequestId)>,
+    /// The requests that ended, in order.
+    pub ends: Vec<Ended>,
+    /// By how much what a write is worth counted, from each of these times on.
+    pub weights: Vec<(Time, f64)>,
 }
 
 /// Runs the first replication of an experiment as far as the window reaches.
@@ -50,10 +70,51 @@ pub struct Timeline {
 /// # Errors
 /// As [`crate::replicate`].
 pub fn timeline(experiment: &Experiment, window: Window) -> Result<Timeline, BadInput> {
-    let film =
-        stage(experiment, knowledge(experiment)?, 0, &|_| (), Some(Film::new(window)))?.film.expect("it was put in");
-    let ended = film.steps.into_iter().map(|(_, step)| step).filter(|step| step.ended != Time::NEVER);
-    Ok(Timeline { from: film.from.unwrap_or(Time::ZERO), steps: ended.collect(), own_until: film.own_until })
+    let camera = Camera::Film(Film::new(window));
+    let Some(Camera::Film(film)) = stage(experiment, knowledge(experiment)?, 0, &|_| (), Some(camera))?.camera else {
+        unreachable!("it was put in")
+    };
+    let Film { from, steps, begins, ends, weights, own_until, .. } = film;
+    Ok(Timeline { from: from.unwrap_or(Time::ZERO), steps: steps.ended(), own_until, begins, ends, weights })
+}
+
+/// Commands in the order in which they were issued, with their tags.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Steps(Vec<(Tag, Step)>);
+
+impl Steps {
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(crate) fn issued(&mut self, now: Time, tag: Tag, command: Command, own_until: Time, request: Option<u32>) {
+        let (ended, parts) = (Time::NEVER, Parts::default());
+        self.0.push((tag, Step { request, command, issued: now, ended, parts, own_until }));
+    }
+
+    /// A command has ended; whether it is one of these.
+    pub(crate) fn done(&mut self, now: Time, tag: Tag, parts: Parts) -> bool {
+        let under_way = |(other, step): &&mut (Tag, Step)| *other == tag && step.ended == Time::NEVER;
+        let step = self.0.iter_mut().rev().find(under_way);
+        if let Some((_, step)) = step {
+            (step.ended, step.parts) = (now, parts);
+            return true;
+        }
+        false
+    }
+
+    /// Drops those that have ended; how many they were.
+    pub(crate) fn forget(&mut self) -> usize {
+        let before = self.0.len();
+        self.0.retain(|(_, step)| step.ended == Time::NEVER);
+        before - self.0.len()
+    }
+
+    /// Those that have ended.
+    pub(crate) fn ended(self) -> Vec<Step> {
+        self.0.into_iter().map(|(_, step)| step).filter(|step| step.ended != Time::NEVER).collect()
+    }
 }
 
 /// A timeline that is being recorded.
@@ -61,8 +122,11 @@ pub fn timeline(experiment: &Experiment, window: Window) -> Result<Timeline, Bad
 pub(crate) struct Film {
     window: Window,
     from: Option<Time>,
-    steps: Vec<(Tag, Step)>,
+    steps: Steps,
     own_until: Time,
+    begins: Vec<(Time, RequestId)>,
+    ends: Vec<Ended>,
+    weights: Vec<(Time, f64)>,
     /// Whether the window has ended.
     last: bool,
     /// Whether what comes after it was seen too.
@@ -72,7 +136,8 @@ pub(crate) struct Film {
 impl Film {
     fn new(window: Window) -> Film {
         let from = (window.request <= 1).then_some(Time::ZERO);
-        Film { window, from, steps: Vec::new(), own_until: Time::ZERO, last: false, over: false }
+        let (steps, begins, ends, weights) = (Steps::default(), Vec::new(), Vec::new(), Vec::new());
+        Film { window, from, steps, own_until: Time::ZERO, begins, ends, weights, last: false, over: false }
     }
 
     /// Whether it is of this disk.
@@ -90,22 +155,42 @@ impl Film {
             (self.own_until, self.over) = (own_until, true);
             return;
         }
-        let step = Step { command, issued: now, ended: Time::NEVER, parts: Parts::default(), own_until };
-        self.steps.push((tag, step));
+        self.steps.issued(now, tag, command, own_until, None);
     }
 
     /// A command has ended.
     #[cold]
     pub(crate) fn done(&mut self, now: Time, tag: Tag, parts: Parts) {
-        let under_way = |(other, step): &&mut (Tag, Step)| *other == tag && step.ended == Time::NEVER;
-        if let Some((_, step)) = self.steps.iter_mut().find(under_way) {
-            (step.ended, step.parts) = (now, parts);
+        self.steps.done(now, tag, parts);
+    }
+
+    /// From now on what a write is worth counts by so much.
+    #[cold]
+    pub(crate) fn weighed(&mut self, now: Time, weight: f64) {
+        if self.weights.last().is_some_and(|(_, last)| *last == weight) {
+            return;
+        }
+        // Of those before it begins, the last.
+        if self.from.is_none() {
+            self.weights.clear();
+        }
+        self.weights.push((now, weight));
+    }
+
+    /// A request's turn has come.
+    #[cold]
+    pub(crate) fn begun(&mut self, now: Time, request: RequestId) {
+        if self.from.is_some() {
+            self.begins.push((now, request));
         }
     }
 
-    /// So many requests have ended.
+    /// A request has ended, the last of so many.
     #[cold]
-    pub(crate) fn ended(&mut self, now: Time, requests: u64) {
+    pub(crate) fn ended(&mut self, now: Time, request: RequestId, worth: f64, requests: u64) {
+        if self.from.is_some() {
+            self.ends.push(Ended { request, at: now, worth });
+        }
         let before = self.window.request.saturating_sub(1);
         if requests == before {
             self.from = Some(now);

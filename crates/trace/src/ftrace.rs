@@ -33,6 +33,8 @@ pub enum Left {
     Idle,
     /// It has ended.
     Ended,
+    /// Nobody saw how; no recording says so, it follows from who is there afterwards.
+    Unseen,
 }
 
 /// A request to a block device.

@@ -1,11 +1,13 @@
 //! What a recorded machine did: its own account, and how much each of its requests mattered, from who slept on it.
 
 mod machine;
+mod picture;
 mod programs;
 mod replay;
 mod tape;
 
 pub(crate) use machine::machine;
+pub use picture::picture;
 pub use replay::{Replay, replay};
 pub use tape::Tape;
 
@@ -36,9 +38,13 @@ pub struct Task {
 enum Standing {
     #[default]
     Running,
+    Ready,
     Asleep,
     Blocked,
     Idle,
+    /// Off its processor, nobody saw how.
+    Out,
+    Gone,
 }
 
 /// What was asked of a device.
@@ -131,7 +137,7 @@ struct Asked {
     io: Io,
     asked: Time,
     issued: Option<Time>,
-    ended: bool,
+    ended: Option<Time>,
     /// The first sleep on it: since when, and how long.
     slept: Option<(Time, Span)>,
 }
@@ -161,16 +167,14 @@ struct Reading {
     /// Tasks that are blocked now.
     blocked: u32,
     now: Time,
+    picture: Option<picture::Draft>,
 }
 
 /// The account of a recording.
 #[must_use]
 pub fn account(tape: &Tape) -> Recorded {
     let mut reading = Reading::default();
-    for event in &tape.events {
-        reading.charge(event.at);
-        reading.take(event);
-    }
+    reading.follow(tape);
     for (pid, name) in &tape.names {
         if let Some(task) = reading.tasks.get_mut(pid) {
             task.name.clone_from(name);
@@ -181,12 +185,25 @@ pub fn account(tape: &Tape) -> Recorded {
 }
 
 impl Reading {
+    fn follow(&mut self, tape: &Tape) {
+        for event in &tape.events {
+            self.charge(event.at);
+            if self.picture.is_some() && !self.cpus.contains_key(&event.cpu) {
+                self.stands(event.task, Standing::Running);
+            }
+            self.take(event);
+        }
+    }
+
     /// Tells the time since the last event apart.
     fn charge(&mut self, now: Time) {
         let span = now.since(self.now);
-        self.now = now;
+        let from = std::mem::replace(&mut self.now, now);
         if span == Span::ZERO {
             return;
+        }
+        if let Some(draft) = &mut self.picture {
+            draft.processors(&self.cpus, self.blocked > 0, from, now);
         }
         for cpu in self.cpus.values() {
             let part = match cpu {
@@ -229,15 +246,26 @@ impl Reading {
             Left::Blocked => self.stands(pid, Standing::Blocked),
             Left::Asleep => self.stands(pid, Standing::Asleep),
             Left::Idle => self.stands(pid, Standing::Idle),
-            Left::Preempted | Left::Ended => {}
+            Left::Preempted => self.stands(pid, Standing::Ready),
+            Left::Unseen => self.stands(pid, Standing::Out),
+            Left::Ended => self.stands(pid, Standing::Gone),
         }
     }
 
     fn stands(&mut self, pid: u32, standing: Standing) {
+        self.stood_for(pid, None, standing);
+    }
+
+    /// A task stands otherwise; the number of the request that it waited for until now, if it did.
+    fn stood_for(&mut self, pid: u32, request: Option<u32>, standing: Standing) {
         if pid == IDLE {
             return;
         }
-        let task = self.tasks.entry(pid).or_insert_with(|| Task { pid, ..Task::default() });
+        let now = self.now;
+        let task = self.tasks.entry(pid).or_insert_with(|| Task { pid, since: now, ..Task::default() });
+        if let Some(draft) = &mut self.picture {
+            draft.stood(pid, task.standing, request, task.since, now);
+        }
         if task.standing == Standing::Blocked && standing != Standing::Blocked {
             self.blocked -= 1;
             task.blocked += self.now.since(task.since);
@@ -250,21 +278,26 @@ impl Reading {
 
     /// A task is woken, by the end of a request or otherwise.
     fn wakes(&mut self, pid: u32, ended: Option<usize>) {
-        let Some(task) = self.tasks.get_mut(&pid).filter(|task| task.standing != Standing::Running) else { return };
+        let is_awake = |standing| matches!(standing, Standing::Running | Standing::Ready | Standing::Gone);
+        let Some(task) = self.tasks.get_mut(&pid).filter(|task| !is_awake(task.standing)) else { return };
+        if task.standing == Standing::Out {
+            return self.stands(pid, Standing::Ready);
+        }
         // A worker that gets work did not wait for the request.
-        if let Some(request) = ended.filter(|_| task.standing != Standing::Idle) {
+        let ended = ended.filter(|_| task.standing != Standing::Idle);
+        if let Some(request) = ended {
             let slept = self.now.since(task.since);
             (task.waits, task.waited) = (task.waits + 1, task.waited + slept);
             let asked = &mut self.requests[request];
             asked.slept = asked.slept.or(Some((task.since, slept)));
         }
-        self.stands(pid, Standing::Running);
+        self.stood_for(pid, ended.map(|request| request as u32 + 1), Standing::Ready);
     }
 
     fn asks(&mut self, io: Io, issued: Option<Time>) {
         let known = self.open.get(&key(&io)).copied();
         let request = known.unwrap_or_else(|| {
-            self.requests.push(Asked { io, asked: self.now, issued: None, ended: false, slept: None });
+            self.requests.push(Asked { io, asked: self.now, issued: None, ended: None, slept: None });
             self.requests.len() - 1
         });
         self.open.insert(key(&io), request);
@@ -280,8 +313,12 @@ impl Reading {
             return None;
         };
         let asked = &mut self.requests[request];
-        asked.ended = true;
-        device.access += self.now.since(asked.issued.unwrap_or(asked.asked));
+        asked.ended = Some(self.now);
+        let served = asked.issued.unwrap_or(asked.asked);
+        device.access += self.now.since(served);
+        if let Some(draft) = &mut self.picture {
+            draft.served(io.device, request, served, self.now);
+        }
         Some(request)
     }
 
@@ -290,8 +327,8 @@ impl Reading {
             let device = self.devices.entry(asked.io.device).or_default();
             match asked {
                 // One that was merged into another is never issued.
-                Asked { ended: false, issued: None, .. } => {}
-                Asked { ended: false, .. } => device.unended += 1,
+                Asked { ended: None, issued: None, .. } => {}
+                Asked { ended: None, .. } => device.unended += 1,
                 Asked { slept: None, io: Io { ahead: true, .. }, .. } => device.in_time += 1,
                 Asked { slept: None, .. } => device.noncritical += 1,
                 Asked { slept: Some((since, slept)), io, .. } => {

@@ -68,7 +68,7 @@ fn with_unseen_switches(events: Vec<Event>) -> (Vec<Event>, u64) {
     for (i, event) in events.iter().enumerate() {
         let (task, last) = *cpus.get(&event.cpu).unwrap_or(&(event.task, i));
         if task != event.task {
-            let what = What::Switch { from: task, left: Left::Preempted, to: event.task };
+            let what = What::Switch { from: task, left: Left::Unseen, to: event.task };
             unseen.push((last, Event { what, task, interrupt: false, ..events[last] }));
         }
         let task = if let What::Switch { to, .. } = event.what { to } else { event.task };

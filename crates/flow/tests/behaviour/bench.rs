@@ -1,7 +1,7 @@
 //! A system over a device that takes the same time for every request, one after the other.
 
 use block::{Change, Ending, Op, RequestId, Span, Time};
-use flow::{Account, Event, Machine, Program, Step, System};
+use flow::{Account, Event, Machine, Picture, Program, Scope, Step, System};
 use load::Load;
 use load::experiment;
 use sched::Input;
@@ -19,6 +19,8 @@ pub struct Run {
     pub raised: Vec<u8>,
     /// Most requests outstanding at once, and fewest once as many were.
     pub outstanding: (usize, usize),
+    /// What went on, where that was kept.
+    pub picture: Option<Picture>,
 }
 
 /// A process that does these steps.
@@ -50,10 +52,19 @@ pub fn case(system: &str, workload: &str) -> experiment::Experiment {
 /// Processes that nobody looks at: `play` is given others.
 pub const ANY: &str = "kind = \"processes\"\nprocesses = 1\ncompute = \"1ms\"\nsize = \"4KiB\"\nrequests = 1";
 
+/// All of a run.
+pub const ALL: Scope = Scope { from: Time::ZERO, to: Time::NEVER, most: usize::MAX };
+
 /// Runs programs on a system of such a plan, each request taking `takes`.
 pub fn play(system: &str, programs: Vec<Box<dyn Program>>, takes: Span) -> Run {
     let case = case(system, ANY);
     run(System::new(&case, Machine::new(case.system, programs), 1), takes)
+}
+
+/// The same, with a picture of some of it.
+pub fn play_pictured(system: &str, programs: Vec<Box<dyn Program>>, takes: Span, scope: Scope) -> Run {
+    let case = case(system, ANY);
+    run(System::new(&case, Machine::new(case.system, programs), 1).pictured(scope), takes)
 }
 
 /// Runs the processes of a workload.
@@ -61,6 +72,13 @@ pub fn play_workload(system: &str, workload: &str, takes: Span) -> Run {
     let case = case(system, workload);
     let machine = flow::machine(&case, 1, 1_000_000).expect("they fit");
     run(System::new(&case, machine, 1), takes)
+}
+
+/// The same, with a picture of all of it.
+pub fn play_workload_pictured(system: &str, workload: &str, takes: Span) -> Run {
+    let case = case(system, workload);
+    let machine = flow::machine(&case, 1, 1_000_000).expect("they fit");
+    run(System::new(&case, machine, 1).pictured(ALL), takes)
 }
 
 fn run(system: System, takes: Span) -> Run {
@@ -102,8 +120,9 @@ fn run(system: System, takes: Span) -> Run {
         assert!(now < Time(10_000_000_000_000), "the run does not end");
     }
     let events = system.events().to_vec();
+    let picture = system.take_picture(now);
     let (_, account, _) = system.finish(now);
     let elapsed = account.ended.unwrap_or(now).since(Time::ZERO);
     assert_eq!(account.total(), Span(elapsed.0 * u64::from(account.cpus)), "every processor's time is told apart");
-    Run { account, events, made, raised, outstanding }
+    Run { account, events, made, raised, outstanding, picture }
 }

@@ -2,6 +2,7 @@
 
 mod bench;
 mod cache;
+mod picture;
 mod processors;
 mod recorded;
 mod waits;

@@ -1,7 +1,8 @@
 //! Recordings of whole machines: the account, who waited for what, and that a replay gives the recording back.
 
 use block::{Span, Time};
-use flow::recorded::{Tape, account, replay};
+use flow::recorded::{Tape, account, picture, replay};
+use flow::{Criticality, Doing, Work};
 use std::path::PathBuf;
 
 /// One process reads two blocks and waits for each, the first of them read ahead; another writes one and does not wait.
@@ -54,6 +55,65 @@ fn the_account_tells_who_waited_for_what() {
     assert_eq!((device.critical, device.late, device.in_time, device.noncritical), (1, 1, 0, 0));
     assert_eq!((device.limits, device.slept), (Span(2 * MS), Span(5 * MS)));
     assert_eq!((device.unended, device.unbegun), (1, 1), "the write never ended; one read never began");
+}
+
+#[test]
+fn the_picture_of_a_recording_is_as_it_was_recorded() {
+    let path = recording("picture", LINES);
+    let it = picture(&Tape::read(&path).unwrap(), crate::bench::ALL);
+    std::fs::remove_file(&path).unwrap();
+    let ms = |time: Time| time.0 / MS;
+    assert_eq!((it.processes.len(), it.processes[0].name.as_str()), (1, "reader-7"));
+    let life: Vec<_> = it.processes[0].pieces.iter().map(|piece| (piece.what, ms(piece.from), ms(piece.to))).collect();
+    use Doing::{Running, Waiting};
+    let waits = [Waiting(Some(1)), Waiting(Some(3))];
+    assert_eq!(life, [(Running, 0, 3), (waits[0], 3, 5), (Running, 5, 7), (waits[1], 7, 10), (Running, 10, 12)]);
+    let work: Vec<_> = it.processors[0].iter().map(|piece| (piece.what, ms(piece.from))).collect();
+    let (reads, idles) = (Work::Process(0), Work::FalseIdle);
+    assert_eq!(work, [(reads, 0), (idles, 3), (reads, 5), (idles, 7), (reads, 10)]);
+    let served: Vec<_> = it.devices[0].1.iter().map(|piece| (piece.what, ms(piece.from), ms(piece.to))).collect();
+    assert_eq!((it.devices[0].0.as_str(), served), ("8,0", vec![(1, 1, 5), (3, 7, 10)]));
+    let mattered: Vec<_> = it.requests.iter().map(|made| (made.issued_as, made.critical.map(ms))).collect();
+    use Criticality::{Critical, Limited, Noncritical};
+    assert_eq!(mattered, [(Limited, Some(3)), (Noncritical, None), (Critical, Some(7))]);
+}
+
+/// Who was preempted could have gone on; of who left unseen nobody can tell.
+#[test]
+fn a_recorded_process_that_is_preempted_can_run_and_one_that_left_unseen_is_not_said_to() {
+    let lines = "\
+# tracer: nop
+ a-7 [000] ..... 1.000000: sys_read -> 0x1
+ a-7 [000] d..2. 1.001000: sched_switch: prev_comm=a prev_pid=7 prev_prio=120 prev_state=R ==> next_comm=b next_pid=8 next_prio=120
+ b-8 [000] ..... 1.003000: sys_read -> 0x1
+ a-7 [000] ..... 1.004000: sys_read -> 0x1
+ a-7 [000] ..... 1.009000: sys_read -> 0x1
+";
+    let path = recording("preempted", lines);
+    let it = picture(&Tape::read(&path).unwrap(), crate::bench::ALL);
+    std::fs::remove_file(&path).unwrap();
+    let life = |place: usize| -> Vec<_> {
+        let pieces = it.processes[place].pieces.iter();
+        pieces.map(|piece| (piece.what, piece.from.0 / MS, piece.to.0 / MS)).collect()
+    };
+    assert_eq!(life(0), [(Doing::Running, 0, 1), (Doing::Ready, 1, 3), (Doing::Running, 3, 9)]);
+    assert_eq!(life(1), [(Doing::Running, 1, 3), (Doing::Asleep, 3, 9)]);
+}
+
+/// Of the recording that ships: every life without a gap, and as much computing as the account has.
+#[test]
+fn the_picture_of_the_shipped_recording_agrees_with_its_account() {
+    let tape = shipped();
+    let (it, account) = (picture(&tape, crate::bench::ALL), account(&tape));
+    for life in &it.processes {
+        assert!(life.pieces.windows(2).all(|pair| pair[0].to <= pair[1].from && pair[0].from < pair[0].to));
+    }
+    let all = it.processors.iter().flatten();
+    let of = |what: &dyn Fn(Work) -> bool| -> Span {
+        all.clone().filter(|piece| what(piece.what)).map(|piece| piece.to.since(piece.from)).sum()
+    };
+    assert_eq!(of(&|work| matches!(work, Work::Process(_))), account.busy);
+    assert_eq!(of(&|work| work == Work::FalseIdle), account.false_idle);
 }
 
 #[test]

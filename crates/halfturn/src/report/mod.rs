@@ -2,6 +2,7 @@
 
 mod bars;
 mod catalogue;
+mod chart;
 mod compare;
 mod converted;
 mod device;
@@ -12,6 +13,7 @@ mod mimicked;
 mod notes;
 mod number;
 mod page;
+mod panorama;
 mod plot;
 mod profile;
 mod recorded;
@@ -25,6 +27,7 @@ mod sustained;
 mod system;
 mod table;
 mod timeline;
+mod turns;
 mod validate;
 mod volumes;
 
@@ -34,6 +37,7 @@ pub use converted::{captured, converted};
 pub use imported::imported;
 pub use lateness::lateness;
 pub use mimicked::mimicked;
+pub use panorama::{Panoramas, Pictured, panorama, recorded_picture};
 pub use profile::{profile_page, profiled};
 pub use recorded::RecordedReport;
 pub use replayed::{replayed, replayed_json};

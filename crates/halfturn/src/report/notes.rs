@@ -94,7 +94,7 @@ fn whose(rows: &[usize], pairs: &[Pair]) -> String {
 }
 
 /// A line broken between words, the rest indented.
-fn wrapped(line: &str) -> String {
+pub fn wrapped(line: &str) -> String {
     let mut text = String::new();
     let mut used = 0;
     for word in line.split(' ') {

@@ -1,5 +1,6 @@
 //! Pages with figures that open offline: the library that draws is inside.
 
+use super::chart::Chart;
 use plotly::Plot;
 
 /// A page of parts, one under the other.
@@ -27,9 +28,30 @@ impl Page {
 
     /// A figure.
     pub fn figure(&mut self, plot: &Plot) {
+        self.put(plot, "30em");
+    }
+
+    /// A figure so many pixels high.
+    pub fn figure_of(&mut self, plot: &Plot, height: f64) {
+        self.put(plot, &format!("{height:.0}px"));
+    }
+
+    fn put(&mut self, plot: &Plot, height: &str) {
         self.figures += 1;
         let figure = plot.to_inline_html(Some(&format!("figure-{}", self.figures)));
-        self.body += &format!("<div style=\"height: 30em\">{figure}</div>\n");
+        self.body += &format!("<div style=\"height: {height}\">{figure}</div>\n");
+    }
+
+    /// A chart of bars along time.
+    pub fn chart(&mut self, chart: &Chart) {
+        self.figures += 1;
+        // What would end the script must not be in it.
+        let [traces, layout] = [chart.traces(), chart.layout()].map(|json| json.to_string().replace('<', "\\u003c"));
+        let (id, height) = (format!("figure-{}", self.figures), chart.height());
+        self.body += &format!(
+            "<div id=\"{id}\" style=\"height: {height}px\"></div>\n<script>Plotly.newPlot(\"{id}\", {traces}, {layout}, \
+             {{\"responsive\": true, \"scrollZoom\": true}})</script>\n"
+        );
     }
 
     /// The page.

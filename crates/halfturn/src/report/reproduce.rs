@@ -118,7 +118,7 @@ impl<'a> Verdicts<'a> {
         let mut page = Page::new("Published results, done again");
         for diagram in diagrams {
             page.heading(&diagram.title());
-            page.figure(&diagram.plot());
+            page.figure_of(&diagram.plot(), diagram.height());
         }
         for figure in drawn {
             page.heading(&format!("{}: {}", figure.file.source, figure.figure.title));

@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 /// At the end of a service.
 pub fn volumes(reports: &[Report], lateness: &Lateness) -> String {
     let all: Vec<Value> = reports.iter().map(Report::json).collect();
-    listed_volumes(&json!({ "volumes": all })) + &super::lateness("", lateness)
+    let late = super::lateness(lateness).map(|line| super::notes::wrapped(&line));
+    listed_volumes(&json!({ "volumes": all })) + &late.unwrap_or_default()
 }
 
 /// As a running service tells it.

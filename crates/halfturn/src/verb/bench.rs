@@ -78,26 +78,24 @@ pub fn run(arguments: &Bench) -> Result<(), Failure> {
         return Err(BadInput::new("--time-scale", At::File, "the clock of a server is not to be had", mend).into());
     }
     let mut runs = Vec::with_capacity(cases.len());
-    let mut late = String::new();
     let progress = Progress::new(match &uri {
         Some(_) => "of the runs asked of the server",
         None => "of the runs",
     });
     for (number, case) in cases.iter().enumerate() {
         let watch = |share: f64| progress.share((number as f64 + share) / cases.len() as f64);
-        let benched = match &uri {
+        let mut benched = match &uri {
             Some(uri) => live::bench_far(case, uri, &watch)?,
             None => live::bench(case, *time_scale, &watch)?,
         };
-        let labels: Vec<String> = case.labels.iter().map(|(key, value)| format!("{key} = {value}: ")).collect();
-        late += &report::lateness(&labels.concat(), &benched.lateness);
+        benched.run.notes.extend(report::lateness(&benched.lateness));
         runs.push(benched.run);
     }
     progress.finish();
     let results = Results { schema: 1, runs };
     match arguments.format {
         Output::Json => print(&json(&results)),
-        Output::Table => print(&(report::comparison(&cases, &results) + &late)),
+        Output::Table => print(&report::comparison(&cases, &results)),
     }
 }
 

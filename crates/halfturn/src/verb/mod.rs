@@ -2,7 +2,6 @@
 
 mod bench;
 mod drive;
-pub mod later;
 mod profile;
 mod replay;
 mod reproduce;
@@ -10,6 +9,7 @@ mod serve;
 mod simulate;
 mod trace;
 mod volume;
+mod window;
 
 use crate::failure::Failure;
 use block::{At, BadInput};

@@ -1,5 +1,6 @@
 //! `halfturn simulate`: an experiment file, or a sweep of them, in virtual time.
 
+use super::window::Report;
 use super::{Output, json};
 use crate::failure::{Failure, print};
 use crate::progress::Simulating;
@@ -11,6 +12,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use trace::Format;
 
+/// So many runs are shown in a report, at most.
+const MOST_SHOWN: usize = 12;
+
 /// Run an experiment in virtual time and compare its runs.
 ///
 /// An experiment is a TOML file: a drive, a scheduler, and what is asked of them. A list where a value would stand
@@ -20,7 +24,8 @@ use trace::Format;
 #[command(after_help = "Examples:
   halfturn simulate examples/first-look.toml
   halfturn simulate examples/first-look.toml --set scheduler.policy=[fcfs,asatf]
-  halfturn simulate examples/closed-depths.toml --seed 7 --format json")]
+  halfturn simulate examples/closed-depths.toml --seed 7 --format json
+  halfturn simulate examples/recorded-machine.toml --report machine.html --window 0s..1s")]
 pub struct Simulate {
     /// The experiment file; README.md lists its keys
     #[arg(value_name = "EXPERIMENT.toml")]
@@ -41,6 +46,8 @@ pub struct Simulate {
     /// Also write results.json, table.txt and all that is needed to do it again into this folder
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    page: Report,
     /// Threads to compute with [default: one for each core]; the results do not depend on it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
@@ -48,7 +55,7 @@ pub struct Simulate {
 
 /// Does it.
 pub fn run(arguments: &Simulate) -> Result<(), Failure> {
-    let Simulate { file, seed, .. } = arguments;
+    let Simulate { file, seed, page, .. } = arguments;
     let mut sets = arguments.sets.clone();
     let mut cases = experiment::load(file, &sets, *seed)?;
     if let Some(word) = &arguments.trace_format {
@@ -58,6 +65,8 @@ pub fn run(arguments: &Simulate) -> Result<(), Failure> {
     if let Some(folder) = &arguments.output {
         fs::create_dir_all(folder).map_err(|error| Failure::unwritable(folder, &error))?;
     }
+    let shown = if page.is_wanted() { cases.len().min(MOST_SHOWN) } else { 0 };
+    let scope = page.scope(shown)?;
     let progress = Simulating::new(&cases);
     let threads = arguments.threads.map_or(0, usize::from);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
@@ -65,6 +74,7 @@ pub fn run(arguments: &Simulate) -> Result<(), Failure> {
         BadInput::new("--threads", At::File, format!("the threads cannot be started: {error}"), "ask for fewer")
     })?;
     let results = pool.install(|| sim::simulate(&cases, &progress))?;
+    let panoramas = pool.install(|| sim::panoramas(&cases[..shown], scope))?;
     progress.finish();
     let (table, json) = (report::comparison(&cases, &results), json(&results));
     if let Some(folder) = &arguments.output {
@@ -80,6 +90,11 @@ pub fn run(arguments: &Simulate) -> Result<(), Failure> {
             fs::write(&path, text).map_err(|error| Failure::unwritable(&path, &error))?;
         }
     }
+    let pictures: Vec<_> = cases.iter().zip(&panoramas).map(|(case, it)| report::panorama(case, it)).collect();
+    let rest = cases.len() - shown;
+    let more =
+        if rest > 0 { format!("\n The first {shown} runs are shown below, {rest} are not.\n") } else { String::new() };
+    page.write(&file.display().to_string(), &format!("{table}{more}"), &pictures)?;
     print(if arguments.format == Output::Json { &json } else { &table })
 }
 

@@ -24,11 +24,3 @@ fn bad_input_is_told_with_place_and_mend() {
     }
     assert!(wrong.is_empty(), "{} differ\n\n{}", wrong.len(), wrong.join("\n"));
 }
-
-#[test]
-fn verbs_that_are_not_there_are_in_no_help() {
-    for arguments in [&["--help"][..], &["simulate", "--help"], &["drive", "--help"], &["trace", "--help"]] {
-        let help = crate::said(arguments);
-        assert!(!help.contains("  --report"), "{help}");
-    }
-}

@@ -55,6 +55,38 @@ fn an_overloaded_drive_is_named_as_such() {
     assert!(text.contains("2000/s (oracle)"), "{text}");
 }
 
+/// A page with a timeline, beside the same output as without.
+#[test]
+fn a_report_shows_who_waited_for_which_request_and_changes_nothing() {
+    let page = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("timeline.html");
+    let path = page.to_string_lossy().into_owned();
+    let small = ["scheduler.policy=[fcfs,priority-2]", "run.replications=1", "workload.0.input=400KiB"];
+    let mut arguments = vec!["simulate", "examples/two-compressions.toml", "--set", "workload.0.output=200KiB"];
+    small.iter().for_each(|set| arguments.extend(["--set", set]));
+    let plain = said(&arguments);
+    arguments.extend(["--report", &path, "--window", "100ms..2s"]);
+    assert_eq!(said(&arguments), plain);
+    let html = std::fs::read_to_string(&page).expect("it was written");
+    for what in [
+        "policy = priority-2",
+        "0.100 s to 2.000 s of the run",
+        "\"ticktext\":[\"compress 1\",\"compress 2\",\"flush daemon\",\"processor 0\",\"disk: commands\",\"arm\"]",
+        "waiting for request #",
+        "limited, critical after ",
+        "in the interrupt of request #",
+        "read of 8 blocks at ",
+    ] {
+        assert!(html.contains(what), "{what}");
+    }
+    let text = said(&["trace", "info", "examples/traces/sqlite-beside-writer.pflow", "--report", &path]);
+    assert!(text.contains("47,279 events"), "{text}");
+    let html = std::fs::read_to_string(&page).expect("it was written");
+    for what in ["device 254,0", "sqlite3-21892: ", "computing for dd-21889", "it is cut off there"] {
+        assert!(html.contains(what), "{what}");
+    }
+    std::fs::remove_file(&page).expect("it is there");
+}
+
 #[test]
 fn json_has_the_schema_and_every_run() {
     let text = said(&["simulate", &data("small.toml"), "--format", "json"]);

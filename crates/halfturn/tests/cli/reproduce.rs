@@ -56,7 +56,7 @@ fn the_page_has_the_bars_of_timing_diagrams() {
     let page = std::fs::read_to_string(&path).expect("the page");
     std::fs::remove_file(&path).expect("it is ours");
     let bars = ["slack", "overhead", "seek", "rotation", "transfer"].map(|kind| format!("\"name\":\"{kind}\""));
-    let rows = ["regular IO: commands", "IO with JIT-seek: commands"].map(str::to_owned);
+    let rows = ["regular IO: requests", "IO with JIT-seek: requests"].map(str::to_owned);
     for part in bars.iter().chain(&rows) {
         assert!(page.contains(part), "no {part}");
     }

@@ -33,6 +33,21 @@ fn nbdcopy_brings_an_image_there_and_back() {
 }
 
 #[test]
+fn long_reads_that_are_answered_in_parts_are_whole() {
+    if !have(&[NBDCOPY]) || !have(&QEMU) {
+        return;
+    }
+    let server = Server::in_short_commands(64 << 20);
+    let (folder, uri) = (server.folder(), server.uri("disk"));
+    std::fs::write(folder.join("in"), image(server.bytes(), 5)).unwrap();
+    run(folder, "nbdcopy", &["in", &uri]);
+    run(folder, "nbdcopy", &["--request-size=8388608", "--requests=4", &uri, "out"]);
+    same(folder, "in", "out");
+    patterns(&server, &[&["write -P 0x66 1M 31M", "read -P 0x66 1M 31M", "read -P 0x66 1049000 2000001"]]);
+    server.end();
+}
+
+#[test]
 fn qemu_img_converts_in_and_out_and_finds_no_difference() {
     if !have(&QEMU) {
         return;

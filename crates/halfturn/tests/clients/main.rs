@@ -3,8 +3,11 @@
 //! A client that is not installed is a loud SKIPPED that names its Debian package, and a failure where `CI` is `true`;
 //! `.ci/packages` installs them all. Mounted file systems need root, `/dev/fuse` and loop devices. Every random choice
 //! comes from a fixed seed.
+//!
+//! The kernel's tracer is tried here too, as `halfturn trace capture` uses it; that needs root and tracefs.
 
 mod attended;
+mod capture;
 mod checker;
 mod copies;
 mod crowd;

@@ -54,10 +54,19 @@ impl Server {
         Server::with(bytes, "")
     }
 
+    /// The same, which serves long requests in short commands, and answers them in parts.
+    pub fn in_short_commands(bytes: usize) -> Server {
+        Server::started(bytes, "", &["--set", "scheduler.io=semi-preemptible"])
+    }
+
     /// The same, with more lines in `[serve]`.
     pub fn with(bytes: usize, lines: &str) -> Server {
+        Server::started(bytes, lines, &[])
+    }
+
+    fn started(bytes: usize, lines: &str, more: &[&str]) -> Server {
         let folder = Folder::new();
-        let child = serve(&folder.0, bytes, lines);
+        let child = serve(&folder.0, bytes, lines, more);
         let mut server = Server { child, folder, bytes };
         patient("the server does not listen", || {
             let ended = server.child.try_wait().expect("a child can be asked");
@@ -110,7 +119,7 @@ impl Drop for Server {
     }
 }
 
-fn serve(folder: &Path, bytes: usize, lines: &str) -> Child {
+fn serve(folder: &Path, bytes: usize, lines: &str, more: &[&str]) -> Child {
     let service = format!(
         r#"
         [drive]
@@ -132,6 +141,6 @@ fn serve(folder: &Path, bytes: usize, lines: &str) -> Child {
     let file = folder.join("service.toml");
     std::fs::write(&file, service).expect("a file in a new folder");
     let mut command = Command::new(env!("CARGO_BIN_EXE_halfturn"));
-    command.arg("serve").arg(file).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.arg("serve").arg(file).args(more).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command.spawn().expect("the server starts")
 }

@@ -1,7 +1,7 @@
 //! A client in transmission: its socket, what it is sending, what it is sent.
 
 use crate::kernel::Kernel;
-use crate::memory::{Buffer, Pool, Slice};
+use crate::memory::{Buffer, Pool, Slice, pass};
 use crate::ring::{GATHERED, Op, Token};
 use crate::world::Hands;
 use block::{Span, Time};
@@ -263,12 +263,19 @@ impl Client {
         self.all_unsent.set(self.all_unsent.get() - bytes);
     }
 
-    /// Has its answers sent, as many as fit at once, if none are being sent.
+    /// Has its answers sent, if none are being sent: as far as they are taken at once here, the rest by the kernel.
     pub(super) fn send(&mut self, number: u32, hands: &mut Hands) -> io::Result<()> {
-        if !self.sending.is_empty() || self.outbox.is_empty() || self.shut {
-            return Ok(());
+        while self.sending.is_empty() && !self.outbox.is_empty() && !self.shut {
+            self.gather(hands.pool);
+            let count = hands.kernel.send(&self.socket, &self.sending);
+            self.go_on_sending(count, number, hands)?;
         }
-        let together = hands.pool.take(TOGETHER);
+        Ok(())
+    }
+
+    /// Makes pieces to be sent of answers, as many as fit at once.
+    fn gather(&mut self, pool: &mut Pool) {
+        let together = pool.take(TOGETHER);
         let mut used = 0;
         while let Some(reply) = self.outbox.front() {
             let head = reply.head.bytes();
@@ -291,30 +298,28 @@ impl Client {
             self.sending.extend(data.filter(|_| copied == 0));
         }
         self.together = Some(together);
-        self.heard = hands.kernel.now();
-        hands.kernel.push(&self.socket, Token::Sent(number), Op::Send(self.sending.clone()))
     }
 
     /// Something was sent; or the client is gone, and is to be lost.
     pub(super) fn sent(&mut self, result: i32, number: u32, hands: &mut Hands) -> io::Result<()> {
-        let Some(mut count) = usize::try_from(result).ok().filter(|count| *count > 0) else {
+        let Some(count) = usize::try_from(result).ok().filter(|count| *count > 0) else {
             let unsent = self.sending.drain(..).map(|slice| slice.bytes as u64).sum();
             self.is_sent(unsent);
             return Err(io::ErrorKind::BrokenPipe.into());
         };
+        self.go_on_sending(count, number, hands)
+    }
+
+    /// So much was sent; what is left is.
+    fn go_on_sending(&mut self, count: usize, number: u32, hands: &mut Hands) -> io::Result<()> {
         self.is_sent(count as u64);
-        while let Some(first) = self.sending.first_mut() {
-            if first.bytes > count {
-                *first = first.after(count);
-                let left = self.sending.clone();
-                self.heard = hands.kernel.now();
-                return hands.kernel.push(&self.socket, Token::Sent(number), Op::Send(left));
-            }
-            count -= first.bytes;
-            self.sending.remove(0);
+        pass(&mut self.sending, count);
+        if self.sending.is_empty() {
+            self.together.take().into_iter().for_each(|together| hands.pool.give(together));
+            return Ok(());
         }
-        self.together.take().into_iter().for_each(|together| hands.pool.give(together));
-        Ok(())
+        self.heard = hands.kernel.now();
+        hands.kernel.push(&self.socket, Token::Sent(number), Op::Send(self.sending.clone()))
     }
 
     /// It will ask nothing more; it is closed when it has its answers.

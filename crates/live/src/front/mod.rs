@@ -15,6 +15,7 @@ use block::errno::{ETIME, ETIMEDOUT};
 use block::{BLOCK_BYTES, Change, Ending, Extent, Lbn, Qos, Request, RequestId, Span, Time};
 use client::{Client, Heard, Reading, Reply, Words};
 use load::experiment::ServePlan;
+use nbd::reply::Chunk;
 use nbd::{Command, Errno, Refused, Session, State};
 use sched::{Input, Pulse};
 use std::cell::Cell;
@@ -299,7 +300,7 @@ impl Front {
         while let Some(&number) = self.touched.get(next) {
             next += 1;
             let Some(client) = self.clients[number as usize].as_mut() else { continue };
-            if client.receive(number, hands).and_then(|()| client.send(number, hands)).is_err() {
+            if client.send(number, hands).and_then(|()| client.receive(number, hands)).is_err() {
                 self.lose(number, hands);
                 continue;
             }
@@ -361,6 +362,14 @@ fn failed(client: &Client, request: &nbd::Request, errno: i32) -> Reply {
     let what = std::io::Error::from_raw_os_error(errno).to_string();
     client.session.error(request.cookie, Errno::of_os(errno), &what, &mut bytes);
     Reply { head: Words::Long(bytes), data: None }
+}
+
+/// The answer to a read that was done, or the end of it.
+fn last(client: &Client, work: &Work) -> Reply {
+    let data = work.data.as_ref().map(|data| data.after(work.told));
+    let (offset, bytes) = (work.request.offset + work.told as u64, data.as_ref().map_or(0, |data| data.bytes));
+    let part = client.session.part(&work.request, offset, bytes as u32, Chunk::Last);
+    Reply { head: Words::Short(part.unwrap_or_else(|| client.session.data(&work.request))), data }
 }
 
 /// A request without content in its answer was done.
@@ -441,12 +450,25 @@ impl Source for Front {
         self.volumes[client.volume].ended(now, &work.request, work.arrived, how);
         let read = work.request.command == Command::Read;
         client.answer(match errno {
-            None if read => Reply { head: Words::Short(client.session.data(&work.request)), data: work.data.clone() },
+            None if read => last(client, &work),
             None => Reply { head: Words::Short(client.session.done(work.request.cookie)), data: None },
             Some(errno) => failed(client, &work.request, errno),
         });
         if let Some(data) = work.data {
             hands.pool.give(data.buffer);
+        }
+    }
+
+    fn came(&mut self, id: RequestId, memory: &Slice) {
+        let Some(work) = self.works.get_mut(id.0) else { return };
+        let Some(part) = work.came(memory) else { return };
+        let Some(client) = self.clients[work.client as usize].as_mut() else { return };
+        let offset = work.request.offset + work.told as u64;
+        let head = client.session.part(&work.request, offset, part.bytes as u32, Chunk::More);
+        if let Some(head) = head {
+            work.told += part.bytes;
+            client.answer(Reply { head: Words::Short(head), data: Some(part) });
+            self.touched.push(work.client);
         }
     }
 

@@ -12,6 +12,8 @@ use std::rc::Rc;
 
 /// Zeros are written so many bytes at a time.
 const PIECE: u64 = 4 << 20;
+/// Of a read so many bytes are answered before the others are there.
+const PART: usize = if cfg!(test) { 1 << 10 } else { 128 << 10 };
 
 /// How far a request is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +38,9 @@ pub(super) struct Work {
     pub(super) answered: bool,
     /// Bytes that a client sends or gets.
     pub(super) data: Option<Slice>,
+    /// Of a read: bytes of its memory that are there, without a gap, and of `data` that were answered.
+    there: usize,
+    pub(super) told: usize,
     /// The blocks around them, where they are not whole blocks.
     whole: Option<Slice>,
     /// The first byte on the device, and the one after the last; and of the piece that is asked for now, where there are many.
@@ -77,6 +82,18 @@ impl Work {
         self.request.command.writes() && !(from.is_multiple_of(BLOCK_BYTES) && to.is_multiple_of(BLOCK_BYTES))
     }
 
+    /// Part of what it reads has come: what can be answered of it, if that is much and not the last.
+    pub(super) fn came(&mut self, memory: &Slice) -> Option<Slice> {
+        let data = self.data.as_ref().filter(|_| self.request.command == Command::Read && !self.answered)?;
+        // What was asked for before by who had this number goes elsewhere.
+        if Rc::ptr_eq(&data.buffer, &memory.buffer) && memory.from <= self.there {
+            self.there = self.there.max(memory.from + memory.bytes);
+        }
+        let part = data.after(self.told);
+        let there = self.there.saturating_sub(part.from);
+        (PART <= there && there < part.bytes).then_some(Slice { bytes: there, ..part })
+    }
+
     /// Bytes of memory it takes.
     pub(super) fn weight(&self) -> u64 {
         let around = if self.is_partial() { self.at().bytes() } else { 0 };
@@ -111,6 +128,10 @@ impl Works {
         self.works.get(id as usize)?.as_ref()
     }
 
+    pub(super) fn get_mut(&mut self, id: u32) -> Option<&mut Work> {
+        self.works.get_mut(id as usize)?.as_mut()
+    }
+
     /// Reads that a client waits for.
     pub(super) fn reads_of(&self, client: u32) -> impl Iterator<Item = RequestId> {
         let reads = move |work: &Work| work.client == client && work.request.command == Command::Read;
@@ -141,6 +162,8 @@ impl Works {
             stage: Stage::Coming,
             answered: false,
             data: None,
+            there: 0,
+            told: 0,
             whole: None,
             whole_bytes: (from, end),
             bytes,
@@ -330,6 +353,26 @@ mod tests {
         assert_eq!(show(works.let_go(&mut pool)), Some((write, wrote, 0, 2)));
         works.release(write);
         assert_eq!(works.alone, 0);
+    }
+
+    #[test]
+    fn a_read_is_answered_in_parts_as_far_as_it_is_there() {
+        let (mut works, mut pool) = (Works::new(), Pool::default());
+        let id = works.take(0, request(Command::Read, 100, 4000), 0, Time::ZERO, &mut pool);
+        let others = Slice { buffer: Rc::new(Buffer::new(4096)), from: 0, bytes: 4096 };
+        let mut came = |from, bytes| {
+            let memory = works.memory(id, from, bytes).expect("memory");
+            let work = works.get_mut(id).expect("it is there");
+            assert!(work.came(&others).is_none(), "of somebody who had its number");
+            let part = work.came(&memory).map(|part| (part.from, part.bytes));
+            work.told += part.map_or(0, |(_, bytes)| bytes);
+            part
+        };
+        assert_eq!(came(0, 1024), None, "924 bytes are not much");
+        assert_eq!(came(2048, 512), None, "there is a gap before it");
+        assert_eq!(came(1024, 1024), Some((100, 1948)));
+        assert_eq!(came(1024, 1024), None, "read twice");
+        assert_eq!(came(2048, 2560), None, "the last part is answered at the end");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::{Done, Unit};
 use crate::kernel::Kernel;
-use crate::memory::{Buffer, Slice};
+use crate::memory::{Buffer, Slice, pass};
 use crate::remote::Remote;
 use crate::ring::{GATHERED, Op, Token};
 use block::errno::{EINVAL, EIO};
@@ -164,18 +164,6 @@ impl Link {
         self.is_sending = true;
         kernel.push(&self.socket, Token::Unit(SENT | number as u32), Op::Send(self.sending.clone()))
     }
-
-    /// So many bytes were sent.
-    fn sent(&mut self, mut count: usize) {
-        while let Some(first) = self.sending.first_mut() {
-            if first.bytes > count {
-                *first = first.after(count);
-                return;
-            }
-            count -= first.bytes;
-            self.sending.remove(0);
-        }
-    }
 }
 
 impl Unit for Far {
@@ -228,14 +216,17 @@ impl Unit for Far {
             None => false,
             Some(count) if tag.0 & SENT != 0 => {
                 link.is_sending = false;
-                link.sent(count);
+                pass(&mut link.sending, count);
                 true
             }
             Some(count) => {
                 link.receiving = false;
                 let from = link.received.len();
-                link.received.resize(from + count, 0);
-                link.input.buffer.get(0, &mut link.received[from..]);
+                // Content that nobody looks at need not be carried.
+                let over = if from == 0 { link.content.min(count) } else { 0 };
+                link.content -= over;
+                link.received.resize(from + count - over, 0);
+                link.input.buffer.get(over, &mut link.received[from..]);
                 self.hear(now, number)
             }
         };

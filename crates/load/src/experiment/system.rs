@@ -34,8 +34,6 @@ pub struct SystemPlan {
     pub preempt_on_wake: bool,
     /// Whether who had the processors least is next, and takes over only then; else the processes have their turns.
     pub fair: bool,
-    /// Whether limited requests become critical when they will be needed soon, by the time limits of the process so far.
-    pub foresees: bool,
     /// Pages of the buffer cache.
     pub cache: u32,
     /// How often dirty pages are written out.
@@ -57,7 +55,6 @@ impl SystemPlan {
         wakeup: Span::ZERO,
         preempt_on_wake: true,
         fair: false,
-        foresees: false,
         cache: 8192,
         flush_every: Span(1_000_000_000),
         flush_parts: 60,
@@ -104,7 +101,6 @@ pub(super) fn read(root: &Section, workloads: &[Workload]) -> Result<SystemPlan,
         wakeup: section.span("wakeup")?.unwrap_or(preset.wakeup),
         preempt_on_wake: section.bool("preempt_on_wake")?.unwrap_or(preset.preempt_on_wake),
         fair: section.bool("fair")?.unwrap_or(preset.fair),
-        foresees: section.bool("foresees")?.unwrap_or(preset.foresees),
         cache: cache(&section)?.unwrap_or(preset.cache),
         flush_every: section.span("flush_every")?.unwrap_or(preset.flush_every),
         flush_parts: section.within("flush_parts", 1, 1 << 20)?.unwrap_or(preset.flush_parts),

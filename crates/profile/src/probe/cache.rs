@@ -1,4 +1,5 @@
-//! The read cache in full: how far the drive reads on, how much a segment holds, and what an answer from it costs.
+//! The read cache in full: how far the drive reads on and whether it does again, what it keeps that nobody asked for, how
+//! much a segment holds, and what an answer from it costs.
 
 use crate::bench::Bench;
 use crate::estimate::median;
@@ -30,6 +31,10 @@ pub struct Cache {
     pub read_ahead: u64,
     /// Whether what is just being read on counts as found.
     pub almost_hits: bool,
+    /// Whether it reads on again after a read that was all in memory.
+    pub resumes: bool,
+    /// Whether what passes before the first block wanted is kept, too.
+    pub free: bool,
     /// Before the first block of an answer from memory, ms.
     pub hit: f64,
     /// Rate of the bus, 10^6 bytes/s; none if it takes no time.
@@ -90,7 +95,65 @@ pub fn learn<D: Device>(bench: &mut Bench<D>, geometry: &Geometry, period: f64) 
     let segment = segment(bench, geometry, (ahead, read_ahead), pace)?;
     let (hit, mb_s) = costs(bench, single, segment)?;
     let almost_hits = ahead == Ahead::Nowhere || almost_hits(bench, period)?;
-    Ok(Cache { segments: bench.memory.forgotten_after, segment, ahead, read_ahead, almost_hits, hit, mb_s })
+    let found = Cache {
+        segments: bench.memory.forgotten_after,
+        segment,
+        ahead,
+        read_ahead,
+        almost_hits,
+        hit,
+        mb_s,
+        ..Cache::default()
+    };
+    Ok(Cache { resumes: resumes(bench, geometry, &found, pace)?, free: free(bench, geometry, segment)?, ..found })
+}
+
+/// Whether a read that is all in memory makes the drive read on again: after it reached its most, from the last block it
+/// has; where its most is an end, after it was called off.
+fn resumes<D: Device>(bench: &mut Bench<D>, geometry: &Geometry, cache: &Cache, pace: Pace) -> Result<bool, BadInput> {
+    let most = cache.read_ahead;
+    if most < 2 << bench.shift || (cache.ahead != Ahead::Most && cache.segments < 2) {
+        return Ok(false);
+    }
+    let mut verdicts = 0;
+    for _ in 0..TRIALS {
+        let sector = geometry.map.track_start(bench.draw.below(bench.sectors() / 4 * 3)) + 1;
+        let first = sector << bench.shift;
+        bench.read_medium(sector)?;
+        let (again, asked) = match cache.ahead {
+            Ahead::Most => (first + most, first + most + most / 2),
+            _ => {
+                let other = (sector + bench.sectors() / 8) % bench.sectors();
+                bench.read_medium(other)?;
+                (first, (sector + (geometry.map.next_track(sector) - sector) / 2) << bench.shift)
+            }
+        };
+        bench.idle(pace.rest(most));
+        bench.command(Verb::Read, Extent::new(again, 1))?;
+        bench.idle(pace.rest(most));
+        let reply = bench.command(Verb::Read, Extent::new(asked, 1))?;
+        verdicts += u32::from(bench.is_hit(reply.response()));
+    }
+    Ok(verdicts > TRIALS / 2)
+}
+
+/// Whether what passes while the head waits for the first block wanted is in memory afterwards: an eighth of a track before
+/// it, by most trials, each from somewhere else.
+fn free<D: Device>(bench: &mut Bench<D>, geometry: &Geometry, segment: u64) -> Result<bool, BadInput> {
+    let mut found = 0;
+    for _ in 0..TRIALS {
+        let (from, near) = (bench.draw.below(bench.sectors()), bench.draw.below(bench.sectors()));
+        let start = geometry.map.track_start(near);
+        let track = geometry.map.next_track(near) - start;
+        let before = (track / 8).min(segment >> bench.shift >> 1);
+        let wanted = start + track * 3 / 4;
+        bench.read_medium(from)?;
+        if before > 0 && bench.read_medium(wanted)?.is_some() {
+            let reply = bench.read(wanted - before)?;
+            found += u32::from(reply.is_some_and(|reply| bench.is_hit(reply.response())));
+        }
+    }
+    Ok(found > TRIALS / 2)
 }
 
 /// Whether a read of the sector that is just being read on is answered as it passes, not a revolution later.

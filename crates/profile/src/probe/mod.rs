@@ -16,5 +16,6 @@ pub mod queue;
 pub mod rotation;
 pub mod sector;
 pub mod seek;
+pub mod shared;
 pub mod transfer;
 pub mod write;

@@ -8,7 +8,7 @@ use super::arm::{Found, Reach, Way, common_spread, reach};
 use super::field::Field;
 use super::large::{self, Large};
 use super::seek::{Moves, Point, reads_ahead};
-use super::transfer;
+use super::{shared, transfer};
 use crate::estimate::{median, signed, spread};
 use crate::eye::Eye;
 use block::{BadInput, Device, Span, Verb};
@@ -22,6 +22,8 @@ const WAYS: usize = 4;
 /// Reads from memory after a write, and what they vary by less than, ns.
 const HITS: usize = 9;
 const STEADY: f64 = 120_000.0;
+/// By then a drive has begun to write back, and no arm that came from far away has got there, ns.
+const BEGUN: u64 = 500_000;
 /// Long writes, at different moments of a revolution, and what of a track they have.
 const LONG: u64 = 24;
 const LONGEST: f64 = 0.8;
@@ -54,6 +56,8 @@ pub struct Writes {
     pub hit: Option<f64>,
     /// Whether it waits for what is written back meanwhile.
     pub hits_wait: bool,
+    /// Whether what is written takes the place of what was read.
+    pub shared: bool,
     /// Share of a write that does not continue another that is in the buffer, beyond what keeps ahead of the head, before it
     /// begins.
     pub watermark: f64,
@@ -76,7 +80,8 @@ pub fn learn<D: Device>(eye: &mut Eye<D>, field: &Field, moves: &Moves, bus: f64
     if field.track(eye).is_none() {
         return Ok(writes);
     }
-    let stop = if reads_ahead(eye)? { 0.5 } else { 0.0 };
+    let next = reads_ahead(eye)?;
+    let stop = if next { 0.5 } else { 0.0 };
     let mut found: Vec<(u64, Found)> = Vec::new();
     for point in &moves.points {
         found.extend(ending(eye, field, (point.distance, 0), stop)?.map(|found| (point.distance, found)));
@@ -93,8 +98,9 @@ pub fn learn<D: Device>(eye: &mut Eye<D>, field: &Field, moves: &Moves, bus: f64
     settle(&mut writes, moves, spread);
     let pick = |eye: &mut Eye<D>| field.track(eye);
     writes.on_arrival = transfer::on_arrival(eye, field.geometry, THROUGH, &mut |eye| pick(eye))?;
-    writes.hit = hit(eye, field, THROUGH)?.filter(|(_, varies)| *varies < STEADY).map(|(ms, _)| ms);
-    writes.hits_wait = hits_wait(eye, field, writes.hit)?;
+    writes.hit = hit(eye, field, THROUGH, next)?.filter(|(_, varies)| *varies < STEADY).map(|(ms, _)| ms);
+    writes.hits_wait = hits_wait(eye, field, writes.hit, next)?;
+    writes.shared = shared::learn(eye, field, next)?;
     if writes.on_arrival == Some(false) {
         writes.watermark = watermark(eye, field, (writes.overhead(moves), bus))?;
         writes.large = large::learn(eye, field.geometry, THROUGH, (field.first, field.end))?;
@@ -123,15 +129,16 @@ fn lag<D: Device>(eye: &mut Eye<D>, field: &Field) -> Result<Option<f64>, BadInp
     Ok((offs.len() > PAIRS / 2).then(|| median(&offs) * eye.clock.period / 1e6))
 }
 
-/// The response of a read from memory that follows a write, ms, and what it varies by, ns. Nothing without a memory.
-fn hit<D: Device>(eye: &mut Eye<D>, field: &Field, verb: Verb) -> Result<Option<(f64, f64)>, BadInput> {
+/// The response of a read from memory that follows a write, ms, and what it varies by, ns. Nothing without a memory. A
+/// drive that reads on has done so before, and has time to begin with what it still has to write.
+fn hit<D: Device>(eye: &mut Eye<D>, field: &Field, verb: Verb, next: bool) -> Result<Option<(f64, f64)>, BadInput> {
     let mut times = Vec::new();
     for _ in 0..HITS {
-        let far = field.far(eye);
-        eye.bench.read(far)?;
+        let kept = shared::kept(eye, field, next)?;
         let sector = field.first + eye.bench.draw.below(field.end - field.first);
         eye.bench.write(verb, sector, 1)?;
-        times.extend(eye.bench.read(far)?.map(|reply| reply.response().0 as f64));
+        eye.bench.idle(Span(BEGUN));
+        times.extend(eye.bench.read(kept)?.map(|reply| reply.response().0 as f64));
     }
     let known = eye.bench.memory.hit.is_some() && times.len() > HITS / 2;
     Ok(known.then(|| (median(&times) / 1e6, spread(&times))))
@@ -139,9 +146,9 @@ fn hit<D: Device>(eye: &mut Eye<D>, field: &Field, verb: Verb) -> Result<Option<
 
 /// Whether a read from memory waits while a write in the buffer goes to the medium, as the arm is sent far to do; one after
 /// a write that is there already takes `hit` ms.
-fn hits_wait<D: Device>(eye: &mut Eye<D>, field: &Field, hit_after: Option<f64>) -> Result<bool, BadInput> {
+fn hits_wait<D: Device>(eye: &mut Eye<D>, field: &Field, hit_after: Option<f64>, next: bool) -> Result<bool, BadInput> {
     let Some(alone) = hit_after else { return Ok(false) };
-    let behind = hit(eye, field, Verb::Write { fua: false })?;
+    let behind = hit(eye, field, Verb::Write { fua: false }, next)?;
     Ok(behind.is_some_and(|(ms, _)| ms > alone + eye.clock.period / 8e6))
 }
 

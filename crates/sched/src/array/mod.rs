@@ -37,8 +37,8 @@ use standing::Standings;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// Times that what is in the write buffer is tried to be written again.
-const MOST_TRIES: u8 = 16;
+/// Times that what is in the write buffer is tried to be written again: there is no other copy, and nobody else who could.
+const BUFFERED_TRIES: u8 = u8::MAX;
 
 /// Parts of a read that is split have at least so many blocks: 64 KiB.
 const LEAST_PART: u32 = 128;
@@ -355,7 +355,7 @@ impl<P: Predictor> Array<P> {
             return self.start_or_hold(id, out);
         }
         let ending = job.spot.trouble.take().unwrap_or(Ending::Finished);
-        if ending != Ending::Finished && job.spot.buffered.is_some() && job.spot.tries < MOST_TRIES {
+        if ending != Ending::Finished && job.spot.buffered.is_some() && job.spot.tries < BUFFERED_TRIES {
             // Whoever wrote it believes that it is written.
             job.spot.tries += 1;
             let job = *job;
@@ -472,6 +472,10 @@ impl<P: Predictor> Scheduler for Array<P> {
 
     fn lost(&self) -> u64 {
         self.lost
+    }
+
+    fn weight(&self) -> f64 {
+        self.disks.first().map_or(1.0, |disk| disk.weight)
     }
 
     fn fill(&self) -> Option<Fill> {

@@ -47,6 +47,9 @@ fn candidate(belief: &Profile, blocks: u64, now: Time, id: u32, dice: &mut Dice)
         key: belief.key(spot),
         mark: belief.mark(spot),
         transfer: belief.transfer(rest, spot).0 as f64,
+        times: 1.0 + dice.below(10) as f64 / 10.0,
+        variance: dice.below(4) as f64 / 10.0,
+        before: Coming { share: dice.below(4) as f64 / 10.0, square: dice.below(4) as f64 * 1e6 },
         worth: Worth { curve, value: 1.0, whole: true },
         fresh: 1.0 + dice.below(4) as f64,
         qos: Qos { deadline, ..Qos::default() },
@@ -59,18 +62,22 @@ fn candidate(belief: &Profile, blocks: u64, now: Time, id: u32, dice: &mut Dice)
 /// What an order comes to, in so many words.
 fn plainly(scene: &Scene<Profile>, order: &[usize]) -> f64 {
     let (mut head, _) = scene.belief.head(scene.now);
-    let (mut ends, mut sum, mut left) = (0.0, 0.0, scene.set[0].transfer);
+    let (mut ends, mut variance, mut sum, mut left) = (0.0, 0.0, 0.0, scene.set[0].transfer);
     for (place, i) in order.iter().enumerate() {
         let it = &scene.set[*i];
         let there = scene.belief.cost(&head, it.key, it.mark, it.op.writes()) as f64 / scene.pace;
         let there = if place == 0 && *i == 0 && scene.moving { 0.0 } else { there };
-        let takes = there + if *i == 0 { left } else { it.transfer };
+        let moves = if *i == 0 { left } else { it.transfer };
+        let takes = there + it.times * moves;
         let at = |ends: f64| it.worth.left(&it.qos, it.arrived, scene.now + Span(ends as u64));
-        let worth = it.fresh * (at(ends + takes) + at(LONGER * (ends + takes))) / 2.0;
+        let off_by = variance + it.variance * moves * moves;
+        let (mean, more) = it.before.delays(ends + takes);
+        let off = (off_by + more).sqrt();
+        let worth = it.fresh * (at(mean - off) + at(mean + off)) / 2.0;
         if it.price.is_some_and(|price| worth <= price * takes) {
             continue;
         }
-        (ends, sum) = (ends + takes, sum + worth);
+        (ends, variance, sum) = (ends + takes, off_by, sum + worth);
         if place == 0 && *i > 0 && scene.goes_on {
             let way = scene.belief.approach(scene.now, it.rest, it.spot, it.op.writes()).expect("the phase is known");
             left = f64::max(0.0, left - way.wait.0 as f64);

@@ -90,6 +90,31 @@ fn a_profile_that_is_wrong_costs_what_it_costs_and_one_that_cannot_be_is_refused
     }
 }
 
+#[test]
+fn seeks_are_not_timed_by_a_profile_that_makes_them_late() {
+    let folder = Folder::new("punctual");
+    let true_seeks = "a_ms = 0.875\nb_ms = 0.079057\nknee = 6250\nc_ms = 4.0\ne_ms = 5.0e-4";
+    let half_as_long = "a_ms = 0.4375\nb_ms = 0.0395285\nknee = 6250\nc_ms = 2.0\ne_ms = 2.5e-4";
+    let catalogue = concat!(env!("CARGO_MANIFEST_DIR"), "/../disk/catalogue/st318437lw.toml");
+    let sheet = std::fs::read_to_string(catalogue).expect("it is there");
+    assert!(sheet.contains(true_seeks));
+    let wrong = folder.file("wrong.toml", &sheet.replace(true_seeks, half_as_long));
+    let run = |profile: &str, jit: bool| {
+        let text = format!(
+            "[drive]\nmodel = \"st318437lw\"\n[scheduler]\npolicy = \"satf\"\nio = \"semi-preemptible\"\n\
+             profile = \"{profile}\"\n[scheduler.plan]\njit = {jit}\n[[workload]]\nname = \"reads\"\n\
+             kind = \"closed\"\ndepth = 2\nsize = \"64KiB\"\n[run]\nrequests = 4000\n"
+        );
+        results(&text).runs.remove(0)
+    };
+    let [sheet, wrong, at_once] = [run("sheet", true), run(&wrong, true), run(&wrong, false)];
+    let note = |run: &Run| run.notes.iter().any(|note| note.contains("too many just-in-time seeks"));
+    let timed = |run: &Run| run.service.as_ref().map_or(0, |service| service.jit_seeks);
+    assert!(!note(&sheet) && timed(&sheet) > 3500, "{} timed by the sheet", timed(&sheet));
+    assert!(note(&wrong) && timed(&wrong) < 600, "{} timed by the wrong profile", timed(&wrong));
+    near("response without timing", mean(&wrong), mean(&at_once), 0.05);
+}
+
 /// The drive file that a profile of this drive makes, by reads alone or with a scratch of an eighth of it in its middle.
 fn extracted(folder: &Folder, drive: &str, writes: bool) -> String {
     let choice = DriveChoice::plain(drive, 1);

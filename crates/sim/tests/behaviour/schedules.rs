@@ -49,11 +49,12 @@ fn gain(policy: &str, workloads: &str, rate: &str, duration: &str) -> f64 {
 fn whole_schedules_yield_no_less_than_two_requests_by_themselves() {
     let scenes = [
         ("fcfs", BESIDE_BULK, "10/s", 1.03),
-        ("yield", BESIDE_BULK, "10/s", 0.995),
+        ("yield", BESIDE_BULK, "10/s", 1.0),
         ("satf", BESIDE_MANY, "20/s", 1.1),
+        ("yield", BESIDE_MANY, "5/s", 1.0),
         ("yield", BESIDE_MANY, "40/s", 1.0),
         ("look", OPEN, "30/s", 1.05),
-        ("yield", OPEN, "20/s", 0.995),
+        ("yield", OPEN, "20/s", 1.0),
         ("satf", TIMELESS, "5/s", 0.9999),
     ];
     scenes.par_iter().for_each(|(policy, workloads, rate, least)| {
@@ -81,5 +82,5 @@ fn on_every_load_under_every_policy() {
         })
         .collect();
     let least = gains.iter().copied().fold(f64::INFINITY, f64::min);
-    assert!(least >= 0.99, "{least}");
+    assert!(least >= 0.999, "{least}");
 }

@@ -3,7 +3,9 @@
 use block::{DiskId, Ending, Place, Request, RequestId, Span, Time};
 use disk::{Sheet, Truth};
 use drive::Drive;
-use sched::{Action, Input, Scheduler, World, run};
+use sched::{Action, Input, Scheduler, World, run_told};
+use std::cell::Cell;
+use std::rc::Rc;
 
 /// When a request is submitted.
 #[derive(Clone, Copy)]
@@ -16,8 +18,8 @@ pub enum When {
 /// The world, and what came of it.
 pub struct Script {
     drives: Vec<Drive>,
-    /// For which request the command in each drive is.
-    flying: Vec<RequestId>,
+    /// For which request the command in each drive is; nothing where it writes out of a buffer.
+    flying: Vec<Option<RequestId>>,
     requests: Vec<(When, Request)>,
     submitted: usize,
     now: Time,
@@ -26,6 +28,9 @@ pub struct Script {
     waits: Vec<Option<Span>>,
     /// Blocks that each drive was asked for.
     pub asked: Vec<u64>,
+    /// By how much what a write is worth counted, from when on.
+    pub weights: Vec<(Time, f64)>,
+    weight: Rc<Cell<f64>>,
 }
 
 impl Script {
@@ -33,7 +38,7 @@ impl Script {
     pub fn play(core: &mut impl Scheduler, sheet: &Sheet, drives: u64, requests: Vec<(When, Request)>) -> Script {
         let drives: Vec<Drive> = (0..drives).map(|i| Drive::new(sheet, &Truth::default(), 7 + i)).collect();
         let mut script = Script {
-            flying: vec![RequestId(0); drives.len()],
+            flying: vec![None; drives.len()],
             asked: vec![0; drives.len()],
             ended: vec![None; requests.len()],
             waits: vec![None; requests.len()],
@@ -41,8 +46,11 @@ impl Script {
             requests,
             submitted: 0,
             now: Time::ZERO,
+            weights: Vec::new(),
+            weight: Rc::new(Cell::new(1.0)),
         };
-        run(core, &mut script);
+        let weight = Rc::clone(&script.weight);
+        run_told(core, &mut script, |core| weight.set(core.weight()));
         script
     }
 
@@ -59,6 +67,10 @@ impl Script {
 
 impl World for Script {
     fn next(&mut self, wake: Option<Time>, _: u32) -> Option<(Time, Input)> {
+        let weight = self.weight.get();
+        if self.weights.last().is_none_or(|(_, last)| *last != weight) {
+            self.weights.push((self.now, weight));
+        }
         let due = self.requests.get(self.submitted).and_then(|(when, _)| match when {
             When::At(time) => Some(*time),
             When::Then => self.ended[..self.submitted].iter().all(Option::is_some).then_some(self.now),
@@ -68,7 +80,9 @@ impl World for Script {
         self.now = [done.map(|(at, _)| at), due, wake].into_iter().flatten().min()?;
         if let Some((_, disk)) = done.filter(|(at, _)| *at == self.now) {
             let (now, tag, outcome, parts) = self.drives[disk].finish();
-            self.waits[self.flying[disk].0 as usize].get_or_insert(parts.rotation);
+            if let Some(id) = self.flying[disk] {
+                self.waits[id.0 as usize].get_or_insert(parts.rotation);
+            }
             return Some((now, Input::Done(DiskId(disk as u16), tag, now, outcome)));
         }
         if due == Some(self.now) {
@@ -82,8 +96,11 @@ impl World for Script {
         match action {
             Action::Issue(disk, tag, command) => {
                 let disk = usize::from(disk.0);
-                let Place::Request(id, _) = command.place else { panic!("{command:?}") };
-                self.flying[disk] = id;
+                self.flying[disk] = match command.place {
+                    Place::Request(id, _) => Some(id),
+                    Place::Frame(..) => None,
+                    place => panic!("{place:?}"),
+                };
                 if command.verb.transfers() {
                     self.asked[disk] += u64::from(command.at.blocks);
                 }

@@ -7,6 +7,7 @@
 mod chunks;
 mod delivery;
 mod edges;
+mod habits;
 mod made;
 mod oddities;
 mod queue;

@@ -1,10 +1,12 @@
 //! `halfturn trace info`.
 
 use crate::failure::{Failure, print};
-use crate::report::{RecordedReport, TraceReport};
+use crate::report::{RecordedReport, TraceReport, recorded_picture};
+use crate::verb::window::Report;
 use crate::verb::{Output, json};
+use block::{At, BadInput};
 use clap::Args;
-use flow::recorded::{Tape, account, replay};
+use flow::recorded::{Tape, account, picture, replay};
 use std::path::PathBuf;
 use trace::{Survey, ftrace};
 
@@ -33,17 +35,29 @@ pub struct Info {
     /// `table` for people, `json` for programs
     #[arg(long, value_enum, default_value = "table")]
     format: Output,
+    #[command(flatten)]
+    page: Report,
 }
 
 /// Does it.
 pub fn run(arguments: &Info) -> Result<(), Failure> {
-    let Info { file, trace_format, device, .. } = arguments;
+    let Info { file, trace_format, device, page, .. } = arguments;
     if trace_format.is_none() && device.is_none() && file.is_file() && ftrace::looks(file)? {
         let tape = Tape::read(file)?;
         let account = account(&tape);
         let replay = tape.busiest().map(|device| (device, replay(&tape, device)));
-        let report = RecordedReport::new(&file.display().to_string(), &account, replay);
+        let name = file.display().to_string();
+        let report = RecordedReport::new(&name, &account, replay);
+        if page.is_wanted() {
+            let pictured = recorded_picture(&picture(&tape, page.scope(1)?));
+            page.write(&name, &report.text(), &[("As recorded".into(), pictured)])?;
+        }
         return print(&if arguments.format == Output::Json { json(&report) } else { report.text() });
+    }
+    if page.is_wanted() {
+        let what = "is no recorded machine: there is no timeline of it";
+        let mend = "leave out --report; `halfturn simulate --report` shows what a drive makes of a trace";
+        return Err(BadInput::new(file.display().to_string(), At::File, what, mend).into());
     }
     let mut survey = Survey::new();
     let mut trace = super::open(file, trace_format.as_deref())?;

@@ -220,7 +220,7 @@ impl Outside {
                 self.completed.push_back((Token::Unit(tag), result));
             }
             Event::Received(number, client, slice, whole) => self.receive(number, client, slice, whole),
-            Event::Sent(number, client, slices) => self.send(number, client, &slices),
+            Event::Sent(number, client, slices) => self.send(number, client, slices),
             Event::Bell if self.listening => {
                 self.listening = false;
                 self.completed.push_back((Token::Bell, 1));
@@ -291,14 +291,20 @@ impl Outside {
         }
     }
 
-    fn send(&mut self, number: u32, client: u32, slices: &[Slice]) {
-        let peer = &mut self.peers[client as usize];
+    fn send(&mut self, number: u32, client: u32, slices: Vec<Slice>) {
+        let peer = &self.peers[client as usize];
         if peer.gone || peer.shut {
             return self.completed.push_back((Token::Sent(number), -BROKEN_PIPE));
         }
         if peer.deaf {
-            return self.waiting.push(Event::Sent(number, client, slices.to_vec()));
+            return self.waiting.push(Event::Sent(number, client, slices));
         }
+        let count = self.hears(client, &slices);
+        self.completed.push_back((Token::Sent(number), count as i32));
+    }
+
+    /// A client hears some of what it is sent: so many bytes.
+    fn hears(&mut self, client: u32, slices: &[Slice]) -> usize {
         let mut bytes = Vec::new();
         for slice in slices {
             let from = bytes.len();
@@ -308,7 +314,7 @@ impl Outside {
         if self.draw.below(8) == 0 {
             bytes.truncate(1 + self.draw.below(bytes.len() as u64) as usize);
         }
-        self.completed.push_back((Token::Sent(number), bytes.len() as i32));
+        let peer = &mut self.peers[client as usize];
         let base = peer.base;
         for (pending, answer) in peer.hear(&bytes) {
             pending.check(answer, base, self.hung);
@@ -322,6 +328,7 @@ impl Outside {
                 }
             }
         }
+        bytes.len()
     }
 
     /// A client asks, or goes.
@@ -404,6 +411,14 @@ impl Kernel for Virtual {
     fn sleep(&mut self, until: Option<Time>) -> io::Result<()> {
         let mut outside = self.0.borrow_mut();
         if outside.completed.is_empty() { outside.go_on(until) } else { Ok(()) }
+    }
+
+    fn send(&mut self, socket: &OwnedFd, pieces: &[Slice]) -> usize {
+        let mut outside = self.0.borrow_mut();
+        let client = outside.sockets[&socket.as_raw_fd()];
+        let peer = &outside.peers[client as usize];
+        let over = peer.gone || peer.shut || peer.deaf;
+        if !over && outside.draw.below(3) > 0 { outside.hears(client, pieces) } else { 0 }
     }
 
     fn shut(&mut self, socket: &OwnedFd) {

@@ -1,0 +1,300 @@
+//! What went on in a machine, piece by piece: each process, each processor, each request. Kept only where that is asked for.
+
+use crate::cpu::{Cpu, Handler, State};
+use crate::process::{Pid, Standing};
+use crate::requests::Criticality;
+use crate::system::System;
+use block::{Extent, Op, Time};
+
+/// How much of a run is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scope {
+    /// From then on.
+    pub from: Time,
+    /// Until then.
+    pub to: Time,
+    /// So many pieces at most, and a few more that are under way then.
+    pub most: usize,
+}
+
+/// Something that went on for a while.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece<T> {
+    /// What.
+    pub what: T,
+    /// From then on.
+    pub from: Time,
+    /// Until then.
+    pub to: Time,
+}
+
+/// What a process is at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doing {
+    /// It has a processor.
+    Running,
+    /// It could run.
+    Ready,
+    /// It waits for the request of this number; for I/O of which another process tells, where there is none.
+    Waiting(Option<u32>),
+    /// It sleeps, and not for want of I/O.
+    Asleep,
+}
+
+/// What a processor is at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// It computes for the process in this place.
+    Process(usize),
+    /// It is being given to that.
+    Switch(usize),
+    /// It handles the end of the request of this number, or else the clock.
+    Interrupt(Option<u32>),
+    /// It has nothing to do while a process waits for I/O.
+    FalseIdle,
+    /// It has nothing to do.
+    Idle,
+}
+
+/// A process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Life {
+    /// What it is called; nothing of what goes on in interrupts.
+    pub name: String,
+    /// When it began.
+    pub began: Time,
+    /// When it had ended.
+    pub ended: Option<Time>,
+    /// What it was at, without a gap as long as it lived.
+    pub pieces: Vec<Piece<Doing>>,
+}
+
+/// A request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Made {
+    /// Which of all of the run, the first being 1.
+    pub number: u32,
+    /// What it does.
+    pub op: Op,
+    /// Where.
+    pub at: Extent,
+    /// How much it mattered, as far as the one who asked knew.
+    pub issued_as: Criticality,
+    /// When it was made.
+    pub asked: Time,
+    /// Since when somebody waited for it, or was about to.
+    pub critical: Option<Time>,
+    /// When it had ended.
+    pub ended: Option<Time>,
+}
+
+/// What went on in a piece of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Picture {
+    /// From then on.
+    pub from: Time,
+    /// Until then.
+    pub to: Time,
+    /// Whether more went on by then than is kept.
+    pub cut: bool,
+    /// Processes, in the order in which they were created.
+    pub processes: Vec<Life>,
+    /// What each processor was at.
+    pub processors: Vec<Vec<Piece<Work>>>,
+    /// Requests that were open then, by their numbers.
+    pub requests: Vec<Made>,
+    /// Of a recording, the requests that each device had, by their numbers; they may overlap.
+    pub devices: Vec<(String, Vec<Piece<u32>>)>,
+}
+
+/// A picture in the making.
+#[derive(Clone, Debug)]
+pub(crate) struct Recorder {
+    most: usize,
+    kept: usize,
+    picture: Picture,
+    /// The request in each slot, the last one that was.
+    slots: Vec<Option<Made>>,
+    made: u32,
+}
+
+impl Recorder {
+    pub(crate) fn new(Scope { from, to, most }: Scope) -> Recorder {
+        let (processes, processors, requests, devices) = Default::default();
+        let picture = Picture { from, to, cut: false, processes, processors, requests, devices };
+        Recorder { most, kept: 0, picture, slots: Vec::new(), made: 0 }
+    }
+
+    /// Until when anything is kept, as far as that is known.
+    pub(crate) fn until(&self) -> Time {
+        self.picture.to
+    }
+
+    /// The process in this place was at something.
+    pub(crate) fn process(&mut self, place: usize, what: Doing, from: Time, to: Time) {
+        let Some(piece) = self.within(what, from, to) else { return };
+        let pieces = &mut self.picture.processes[place].pieces;
+        self.kept += usize::from(join(pieces, piece));
+        self.bound(to);
+    }
+
+    /// The processor of this number was at something.
+    pub(crate) fn processor(&mut self, number: usize, what: Work, from: Time, to: Time) {
+        let Some(piece) = self.within(what, from, to) else { return };
+        let processors = &mut self.picture.processors;
+        processors.resize(processors.len().max(number + 1), Vec::new());
+        self.kept += usize::from(join(&mut processors[number], piece));
+        self.bound(to);
+    }
+
+    /// A device of a recording had a request.
+    pub(crate) fn device(&mut self, name: &str, number: u32, from: Time, to: Time) {
+        let Some(piece) = self.within(number, from, to) else { return };
+        let devices = &mut self.picture.devices;
+        match devices.iter_mut().find(|(other, _)| other == name) {
+            Some((_, pieces)) => pieces.push(piece),
+            None => devices.push((name.to_owned(), vec![piece])),
+        }
+        self.kept += 1;
+        self.bound(to);
+    }
+
+    /// The next process began.
+    pub(crate) fn begins(&mut self, name: &str, now: Time) {
+        self.picture.processes.push(Life { name: name.into(), began: now, ended: None, pieces: Vec::new() });
+    }
+
+    /// A request takes a slot; its number is given here.
+    pub(crate) fn asks(&mut self, slot: u32, made: Made) {
+        self.made += 1;
+        let slot = slot as usize;
+        self.slots.resize(self.slots.len().max(slot + 1), None);
+        if let Some(old) = self.slots[slot].replace(Made { number: self.made, ..made }) {
+            self.keep(old);
+        }
+    }
+
+    /// The request in a slot.
+    pub(crate) fn request(&mut self, slot: u32) -> Option<&mut Made> {
+        self.slots.get_mut(slot as usize)?.as_mut()
+    }
+
+    /// A request will not change any more.
+    pub(crate) fn keep(&mut self, made: Made) {
+        let Picture { from, to, requests, .. } = &mut self.picture;
+        if made.asked < *to && made.ended.is_none_or(|ended| ended >= *from) {
+            requests.push(made);
+            self.kept += 1;
+        }
+    }
+
+    fn within<T>(&self, what: T, from: Time, to: Time) -> Option<Piece<T>> {
+        let (from, to) = (from.max(self.picture.from), to.min(self.picture.to));
+        (from < to).then_some(Piece { what, from, to })
+    }
+
+    /// Nothing is kept from here on, when enough is.
+    fn bound(&mut self, now: Time) {
+        if self.kept >= self.most && now < self.picture.to {
+            (self.picture.to, self.picture.cut) = (now, true);
+        }
+    }
+
+    pub(crate) fn finish(mut self, end: Time) -> Picture {
+        for made in std::mem::take(&mut self.slots).into_iter().flatten() {
+            self.keep(made);
+        }
+        self.picture.requests.sort_unstable_by_key(|made| made.number);
+        self.picture.to = self.picture.to.min(end);
+        self.picture
+    }
+}
+
+/// Adds a piece to those before; whether it is one more, and not the last one going on.
+fn join<T: PartialEq>(pieces: &mut Vec<Piece<T>>, piece: Piece<T>) -> bool {
+    match pieces.last_mut() {
+        Some(last) if last.what == piece.what && last.to == piece.from => {
+            last.to = piece.to;
+            false
+        }
+        _ => {
+            pieces.push(piece);
+            true
+        }
+    }
+}
+
+impl System {
+    /// Keeps what goes on, for a picture.
+    #[must_use]
+    pub fn pictured(mut self, scope: Scope) -> System {
+        let mut recorder = Recorder::new(scope);
+        self.processes.iter().for_each(|process| recorder.begins(process.program.name(), Time::ZERO));
+        self.recorder = Some(Box::new(recorder));
+        self
+    }
+
+    /// Until when anything is kept for the picture, as far as that is known.
+    #[must_use]
+    pub fn pictured_until(&self) -> Option<Time> {
+        self.recorder.as_ref().map(|recorder| recorder.until())
+    }
+
+    /// The picture, up to now.
+    #[must_use]
+    pub fn take_picture(&mut self, now: Time) -> Option<Picture> {
+        self.charge(now);
+        let mut recorder = self.recorder.take()?;
+        for (place, process) in self.processes.iter().enumerate() {
+            if let Some(what) = doing(&mut recorder, process.standing) {
+                recorder.process(place, what, process.since, now);
+            }
+        }
+        let mut picture = recorder.finish(now);
+        for (life, process) in picture.processes.iter_mut().zip(&self.processes) {
+            life.ended = process.times(now).ended;
+        }
+        Some(picture)
+    }
+
+    /// How a process stood until now is kept.
+    pub(crate) fn picture_process(&mut self, pid: Pid, now: Time) {
+        let process = &self.processes[pid.0 as usize];
+        if let Some(recorder) = &mut self.recorder
+            && let Some(what) = doing(recorder, process.standing)
+        {
+            recorder.process(pid.0 as usize, what, process.since, now);
+        }
+    }
+
+    /// What the processors were at is kept.
+    pub(crate) fn picture_processors(&mut self, from: Time, now: Time) {
+        let Some(recorder) = &mut self.recorder else { return };
+        for (number, Cpu { state, process, .. }) in self.cpus.iter().enumerate() {
+            let place = process.map_or(0, |pid| pid.0 as usize);
+            let work = match *state {
+                State::Idle if self.blocked > 0 => Work::FalseIdle,
+                State::Idle => Work::Idle,
+                State::Switching => Work::Switch(place),
+                State::Computing => Work::Process(place),
+                State::Interrupt(Handler::Clock) => Work::Interrupt(None),
+                State::Interrupt(Handler::Completion(slot)) => {
+                    Work::Interrupt(recorder.request(slot).map(|made| made.number))
+                }
+            };
+            recorder.processor(number, work, from, now);
+        }
+    }
+}
+
+/// What a process is at that stands so.
+fn doing(recorder: &mut Recorder, standing: Standing) -> Option<Doing> {
+    Some(match standing {
+        Standing::Running => Doing::Running,
+        Standing::Ready => Doing::Ready,
+        Standing::ForRequest(slot) => Doing::Waiting(recorder.request(slot).map(|made| made.number)),
+        Standing::ForTold(_) => Doing::Waiting(None),
+        Standing::Watching(_) | Standing::ForName(_) | Standing::Until(_) | Standing::On(_) => Doing::Asleep,
+        Standing::Gone => return None,
+    })
+}

@@ -1,0 +1,66 @@
+//! `--report` and `--window`: the page with what went on, and which part of it.
+
+use crate::failure::Failure;
+use crate::report::{Panoramas, Pictured};
+use block::{At, BadInput, Span, Time, units};
+use clap::Args;
+use flow::Scope;
+use std::fs;
+use std::path::PathBuf;
+
+/// So many bars a page may have; some ten of them take a kilobyte.
+const MOST: usize = 24_000;
+
+/// Where to write a page with a timeline, and of what.
+#[derive(Args)]
+pub struct Report {
+    /// Also write a page with what is printed and a zoomable timeline into this file (HTML, opens offline): of each process
+    /// when it ran, could run, and waited for which request; of each disk which request it had and what it did for it
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<PathBuf>,
+    /// The part of a run that the timeline shows, e.g. 2s..2.5s [default: from the beginning, as much as a page holds]
+    #[arg(long, value_name = "FROM..TO", requires = "report")]
+    window: Option<String>,
+}
+
+impl Report {
+    /// Whether one is wanted.
+    pub fn is_wanted(&self) -> bool {
+        self.report.is_some()
+    }
+
+    /// What is kept of each of so many runs.
+    ///
+    /// # Errors
+    /// When the window is none.
+    pub fn scope(&self, runs: usize) -> Result<Scope, BadInput> {
+        let most = MOST / runs.max(1);
+        let Some(text) = &self.window else { return Ok(Scope { from: Time::ZERO, to: Time::NEVER, most }) };
+        let bad = |what: String| BadInput::new("--window", At::File, what, "write FROM..TO, such as 2s..2.5s or 10s..");
+        let (from, to) =
+            text.split_once("..").ok_or_else(|| bad(format!("'{text}' is not from one time to another")))?;
+        let time = |side: &str, open| match side.trim() {
+            "" => Ok(open),
+            side => units::span(side).map(|Span(span)| Time(span)).map_err(bad),
+        };
+        let (from, to) = (time(from, Time::ZERO)?, time(to, Time::NEVER)?);
+        if from >= to {
+            return Err(bad(format!("'{text}' ends where it begins, or before")));
+        }
+        Ok(Scope { from, to, most })
+    }
+
+    /// Writes the page: what was printed, and pictures with their headings.
+    ///
+    /// # Errors
+    /// When a picture has nothing in it, since the run had ended by then, or the file cannot be written.
+    pub fn write(&self, title: &str, text: &str, pictures: &[(String, Pictured)]) -> Result<(), Failure> {
+        let Some(path) = &self.report else { return Ok(()) };
+        if let Some((_, empty)) = pictures.iter().find(|(_, picture)| picture.is_empty()) {
+            let what = format!("the run had ended by then, after {:.3} ms", empty.ended().as_ms());
+            return Err(BadInput::new("--window", At::File, what, "choose an earlier part of it").into());
+        }
+        let page = Panoramas { title, text, pictures }.page();
+        fs::write(path, page).map_err(|error| Failure::unwritable(path, &error))
+    }
+}

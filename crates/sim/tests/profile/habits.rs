@@ -1,0 +1,94 @@
+//! What a drive's memory does besides, held against the truth: what it takes that nobody asked for, whether it reads on
+//! again, what written data do in it, and whether a read waits for the few writes that a small buffer holds.
+
+use crate::writes::middle;
+use block::Span;
+use disk::{Ahead, Cache, Drain, Sheet};
+use drive::Drive;
+use profile::{Effort, Options, Outcome};
+
+/// A drive of one zone with this memory, that takes what passes or not, and the sheet that a quick profile writes of it.
+fn found(cache: impl Fn(&mut Cache), free: bool) -> (Sheet, Sheet) {
+    let disk::Drive { mut sheet, truth } = crate::drive("mimic-base");
+    cache(&mut sheet.cache);
+    let mut mechanics = (*sheet.mechanics).clone();
+    mechanics.access.free = free;
+    sheet.mechanics = mechanics.into();
+    sheet.overheads.buffered = disk::After::either(Span(100_000));
+    // An answer from memory takes longer after a write.
+    sheet.overheads.hit = disk::After { read: Span(100_000), write: Span(150_000) };
+    let mut device = sim::Bench::new(Drive::new(&sheet, &truth, 7));
+    let scratch = Some(middle(&sheet, 1 << 20));
+    let options = Options { name: "it".into(), seed: 1, effort: Effort::Quick, scratch };
+    let profile = profile::profile(&mut device, &options, &mut ()).expect("it can be read and written");
+    let Outcome::Disk(known) = &profile.outcome else { panic!("it turns") };
+    let text = disk::write(&known.plan("it", profile.blocks));
+    (disk::parse("it", "it.toml", &text).expect("the drive file is one").sheet, sheet)
+}
+
+#[track_caller]
+fn is_known(cache: impl Fn(&mut Cache), free: bool) {
+    let (ours, theirs) = found(cache, free);
+    let habits = |sheet: &Sheet| {
+        let Cache { shared, resumes, ahead, drain, write_buffer, hits_wait, written_hits, .. } = sheet.cache;
+        let of_writes = (write_buffer > 0).then_some((write_buffer, drain, hits_wait, written_hits));
+        (sheet.mechanics.access.free, shared, resumes, ahead, of_writes)
+    };
+    assert_eq!(habits(&ours), habits(&theirs), "{:?}\n{:?}", ours.cache, theirs.cache);
+}
+
+/// A segment holds a track, and more than it reads on.
+fn reads_on(cache: &mut Cache, ahead: Ahead, resumes: bool) {
+    (cache.segment, cache.ahead, cache.resumes) = (600, ahead, resumes);
+    cache.read_ahead = if ahead == Ahead::Most { 64 } else { 600 };
+}
+
+#[test]
+fn a_drive_that_keeps_what_passes_is_known() {
+    is_known(|_| {}, true);
+}
+
+#[test]
+fn a_drive_that_reads_on_again_is_known() {
+    for ahead in [Ahead::Most, Ahead::Track] {
+        is_known(|cache| reads_on(cache, ahead, true), false);
+    }
+    is_known(|cache| (cache.segments, cache.read_ahead, cache.resumes) = (1, 64, true), false);
+}
+
+#[test]
+fn a_drive_that_reads_on_once_and_keeps_only_what_it_was_asked_for_is_known() {
+    for ahead in [Ahead::Most, Ahead::Track] {
+        is_known(|cache| reads_on(cache, ahead, false), false);
+    }
+}
+
+#[test]
+fn written_data_that_take_the_place_of_what_was_read_are_known() {
+    for (segments, buffer) in [(3, 0), (8, 200)] {
+        for shared in [false, true] {
+            is_known(|cache| (cache.segments, cache.write_buffer, cache.shared) = (segments, buffer, shared), false);
+        }
+    }
+}
+
+#[test]
+fn whether_a_read_waits_for_one_or_two_writes_is_known() {
+    for extents in [1, 2] {
+        for drain in [Drain::Soonest, Drain::InOrder] {
+            let buffer =
+                |cache: &mut Cache| (cache.write_buffer, cache.write_extents, cache.drain) = (200, extents, drain);
+            is_known(buffer, false);
+        }
+    }
+}
+
+#[test]
+fn what_reads_from_memory_wait_for_is_known_where_the_drive_reads_on() {
+    for waits in [false, true] {
+        let habits = |cache: &mut Cache| {
+            (cache.write_buffer, cache.hits_wait, cache.written_hits) = (200, waits, !waits);
+        };
+        is_known(habits, false);
+    }
+}
