@@ -240,7 +240,8 @@ impl Drive {
                 }
             }
             match self.buffer.first() {
-                Some(dirty) if dirty.ready.max(self.free) < now => self.start_write_back(Time::ZERO),
+                // Also where a command comes at the very moment: no host is as quick as the drive itself.
+                Some(dirty) if dirty.ready.max(self.free) <= now => self.start_write_back(Time::ZERO),
                 _ => break,
             }
         }
@@ -259,7 +260,7 @@ impl Drive {
                 Lookup::Partial(i) if self.read_ahead.is_some_and(|ahead| ahead.segment == i) => {
                     self.cache.almost_hits || at.start < self.segments.end_of(i)
                 }
-                _ => self.cache.written_hits && self.buffer.holds(at),
+                _ => self.holds_written(at),
             },
             Verb::Write { fua } => !fua && self.fits(at),
             Verb::Seek | Verb::Flush => false,

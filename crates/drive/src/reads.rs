@@ -31,7 +31,7 @@ impl ReadAhead {
 
 impl Drive {
     pub(crate) fn read(&mut self, now: Time, at: Extent, queued: bool) -> (Time, Parts) {
-        let from_buffer = self.cache.written_hits && self.buffer.holds(at);
+        let from_buffer = self.holds_written(at);
         let cleared = if from_buffer { now } else { self.clear(now, at) };
         let found = if from_buffer { None } else { Some(self.segments.look(at)) };
         let ahead = self.read_ahead;

@@ -104,6 +104,13 @@ impl Drive {
         (end, Parts { overhead, external: end.since(now + overhead), ..Parts::default() })
     }
 
+    /// Whether a read of `at` is answered from what was written and is not, or not all, on the medium.
+    pub(crate) fn holds_written(&self, at: Extent) -> bool {
+        let first = |back: WriteBack| Lbn(back.so_far.reached.0 - u64::from(back.whole));
+        let leaving = |back: WriteBack| first(back) <= at.start && at.end() <= back.limit;
+        self.cache.written_hits && (self.buffer.holds(at) || self.write_back.is_some_and(leaving))
+    }
+
     /// Writes back whatever of `at` waits to be. Gives when that is done.
     pub(crate) fn clear(&mut self, now: Time, at: Extent) -> Time {
         if self.buffer.is_empty() {

@@ -5,6 +5,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
+use std::time::Duration;
 
 /// Leaves messages for an engine.
 #[derive(Debug)]
@@ -26,6 +27,13 @@ impl<M> Caller<M> {
         // A bell that is full of calls is being rung already.
         let _ = (&*self.bell).write(&[1]);
         there
+    }
+
+    /// Leaves a question, and waits so long at most for the answer: nothing where none comes.
+    pub fn ask<T>(&self, question: impl FnOnce(Sender<T>) -> M, patience: Duration) -> Option<T> {
+        let (sender, receiver) = mpsc::channel();
+        self.tell(question(sender));
+        receiver.recv_timeout(patience).ok()
     }
 }
 

@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
-use std::sync::mpsc;
 use std::time::Duration;
 
 /// Bytes of a question at most.
@@ -45,15 +44,12 @@ fn reply(question: &Value, caller: &Caller<Message>) -> Result<Value, String> {
     let gone = || "the service is stopping".to_owned();
     match question["verb"].as_str() {
         Some("list") => {
-            let (sender, receiver) = mpsc::channel();
-            caller.tell(Message::Volumes(sender));
-            let reports = receiver.recv_timeout(PATIENCE).map_err(|_| gone())?;
+            let reports = caller.ask(Message::Volumes, PATIENCE).ok_or_else(gone)?;
             Ok(json!({ "volumes": reports.iter().map(Report::json).collect::<Vec<_>>() }))
         }
         Some("set") => {
-            let (sender, receiver) = mpsc::channel();
-            caller.tell(Message::Set(Setting::parse(question)?, sender));
-            receiver.recv_timeout(PATIENCE).map_err(|_| gone())??;
+            let setting = Setting::parse(question)?;
+            caller.ask(|sender| Message::Set(setting, sender), PATIENCE).ok_or_else(gone)??;
             Ok(json!({}))
         }
         _ => Err("`verb` is neither \"list\" nor \"set\"".into()),

@@ -77,7 +77,7 @@ impl Direct {
     /// What came back by now.
     fn done(&mut self) -> Option<Done> {
         if let Some((tag, errno)) = self.lost.take() {
-            return Some(Done { tag, happened: self.now, outcome: Outcome::Failed(errno), took: None });
+            return Some(Done::now(self.now, tag, Outcome::Failed(errno)));
         }
         while let Some((token, result)) = self.host.take() {
             if let Token::Unit(tag) = token

@@ -92,10 +92,11 @@ impl Host {
         let begun = Instant::now();
         if self.habit.watches() {
             self.ring.submit()?;
-            while !self.ring.has_come() && begun.elapsed() < WHILE {
+            let mut came = self.ring.has_come();
+            while !came && begun.elapsed() < WHILE {
                 std::hint::spin_loop();
+                came = self.ring.has_come();
             }
-            let came = self.ring.has_come();
             self.habit.watched(came);
             if came {
                 return Ok(());

@@ -8,12 +8,13 @@ use crate::door::private;
 use crate::front::{Message, Report};
 use block::{BLOCK_BYTES, Span};
 use load::experiment::Exposed;
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use sched::Pulse;
 use std::fmt::Write as _;
 use std::io::{self, Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::os::unix::net::{UnixListener, UnixStream};
-use std::sync::mpsc;
+use std::net::TcpListener;
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixListener;
 use std::time::{Duration, Instant};
 
 /// Bytes of a question at most.
@@ -194,30 +195,18 @@ pub fn expose(at: &Exposed, caller: Caller<Message>) -> io::Result<()> {
     std::thread::Builder::new().name("metrics".into()).spawn(serve).map(drop)
 }
 
-/// Someone who asks.
-trait Asker: Read + Write {
-    /// Nothing he does or leaves takes longer.
-    fn patience(&self, most: Duration) -> io::Result<()>;
-}
-
-impl Asker for TcpStream {
-    fn patience(&self, most: Duration) -> io::Result<()> {
-        self.set_read_timeout(Some(most)).and_then(|()| self.set_write_timeout(Some(most)))
-    }
-}
-
-impl Asker for UnixStream {
-    fn patience(&self, most: Duration) -> io::Result<()> {
-        self.set_read_timeout(Some(most)).and_then(|()| self.set_write_timeout(Some(most)))
-    }
+/// Nothing that someone who asks does or leaves takes longer.
+fn patience(asker: &impl AsFd, most: Duration) -> io::Result<()> {
+    set_socket_timeout(asker, Timeout::Recv, Some(most))?;
+    Ok(set_socket_timeout(asker, Timeout::Send, Some(most))?)
 }
 
 /// What is asked for: the first line of an HTTP request, once all of its head is there.
-fn question(asker: &mut impl Asker) -> io::Result<String> {
+fn question(asker: &mut (impl Read + AsFd)) -> io::Result<String> {
     let until = Instant::now() + PATIENCE;
     let mut head = Vec::new();
     while !head.windows(4).any(|end| end == b"\r\n\r\n") && head.len() < LONGEST {
-        asker.patience(left_of(until)?)?;
+        patience(asker, left_of(until)?)?;
         let mut bytes = [0; 512];
         match asker.read(&mut bytes)? {
             0 => break,
@@ -228,18 +217,13 @@ fn question(asker: &mut impl Asker) -> io::Result<String> {
     Ok(String::from_utf8_lossy(first).into_owned())
 }
 
-fn answer(mut asker: impl Asker, caller: &Caller<Message>) -> io::Result<()> {
+fn answer(mut asker: impl Read + Write + AsFd, caller: &Caller<Message>) -> io::Result<()> {
     let question = question(&mut asker)?;
     let mut words = question.split(' ');
     let (method, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
     let path = path.split('?').next().unwrap_or_default();
-    let counted = || {
-        let (sender, receiver) = mpsc::channel();
-        caller.tell(Message::Metrics(sender));
-        receiver.recv_timeout(PATIENCE).ok()
-    };
     let (status, body) = match (method, path) {
-        ("GET", "/metrics" | "/") => match counted() {
+        ("GET", "/metrics" | "/") => match caller.ask(Message::Metrics, PATIENCE) {
             Some(counted) => ("200 OK", counted.text()),
             None => ("503 Service Unavailable", "the service does not answer\n".into()),
         },
@@ -253,7 +237,7 @@ fn answer(mut asker: impl Asker, caller: &Caller<Message>) -> io::Result<()> {
     );
     let (until, mut left) = (Instant::now() + PATIENCE, answer.as_bytes());
     while !left.is_empty() {
-        asker.patience(left_of(until)?)?;
+        patience(&asker, left_of(until)?)?;
         let count = asker.write(left)?;
         left = &left[count..];
     }

@@ -100,7 +100,8 @@ impl Service {
         world.begin(Front::listen);
         let pulse = world.source.pulse();
         let tell = |core: &(dyn Scheduler + 'static)| {
-            let (before, now) = (pulse.replace(core.pulse()).gave_up, core.pulse().gave_up);
+            let now = core.pulse();
+            let (before, now) = (pulse.replace(now).gave_up, now.gave_up);
             if before != now {
                 eprintln!("{}", if now { GAVE_UP } else { TRIED_AGAIN });
             }

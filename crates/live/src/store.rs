@@ -44,25 +44,6 @@ pub trait Contents {
     fn alike(&self, at: Extent) -> (u64, bool);
 }
 
-impl Contents for Store {
-    fn read(&mut self, at: Extent, into: &Slice) -> Result<(), i32> {
-        Store::read(self, at, into);
-        Ok(())
-    }
-
-    fn write(&mut self, at: Extent, from: &Slice) -> Result<(), i32> {
-        Store::write(self, at, from).map_err(|Full| ENOSPC)
-    }
-
-    fn clear(&mut self, at: Extent) {
-        Store::clear(self, at);
-    }
-
-    fn alike(&self, at: Extent) -> (u64, bool) {
-        Store::alike(self, at)
-    }
-}
-
 /// Contents in memory.
 pub struct Store {
     unwritten: Unwritten,
@@ -72,10 +53,6 @@ pub struct Store {
     most: u64,
 }
 
-/// There is no memory left for what is to be written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Full;
-
 impl Store {
     /// Of a device of so many blocks, which takes at most so many bytes of memory.
     #[must_use]
@@ -84,8 +61,26 @@ impl Store {
         Store { unwritten, directories: (0..directories).map(|_| None).collect(), held: 0, most: most / PAGE as u64 }
     }
 
-    /// Reads an extent.
-    pub fn read(&self, at: Extent, into: &Slice) {
+    fn page(&self, page: u64) -> Option<&[u8]> {
+        self.directories[(page / PAGES) as usize].as_ref()?[(page % PAGES) as usize].as_deref()
+    }
+
+    fn page_mut(&mut self, page: u64) -> Result<&mut [u8], i32> {
+        let directory =
+            self.directories[(page / PAGES) as usize].get_or_insert_with(|| (0..PAGES).map(|_| None).collect());
+        let entry = &mut directory[(page % PAGES) as usize];
+        if entry.is_none() {
+            if self.held >= self.most {
+                return Err(ENOSPC);
+            }
+            self.held += 1;
+        }
+        Ok(entry.get_or_insert_with(|| vec![0; PAGE].into_boxed_slice()))
+    }
+}
+
+impl Contents for Store {
+    fn read(&mut self, at: Extent, into: &Slice) -> Result<(), i32> {
         for piece in pieces(at) {
             let to = into.from + piece.offset;
             match self.page(piece.page) {
@@ -94,13 +89,10 @@ impl Store {
                 None => into.buffer.clear(to, piece.bytes),
             }
         }
+        Ok(())
     }
 
-    /// Writes an extent.
-    ///
-    /// # Errors
-    /// When the memory it may take is all taken; what comes before in the extent is written.
-    pub fn write(&mut self, at: Extent, from: &Slice) -> Result<(), Full> {
+    fn write(&mut self, at: Extent, from: &Slice) -> Result<(), i32> {
         if self.unwritten == Unwritten::Pattern {
             return Ok(());
         }
@@ -111,14 +103,14 @@ impl Store {
         Ok(())
     }
 
-    /// Makes an extent zeros; whole pages are given up.
-    pub fn clear(&mut self, at: Extent) {
+    fn clear(&mut self, at: Extent) {
         for piece in pieces(at) {
             let entry = &mut self.directories[(piece.page / PAGES) as usize];
             let Some(page) = entry.as_mut().map(|directory| &mut directory[(piece.page % PAGES) as usize]) else {
                 continue;
             };
             match page {
+                // Whole pages are given up.
                 Some(_) if piece.bytes == PAGE => {
                     *page = None;
                     self.held -= 1;
@@ -129,9 +121,7 @@ impl Store {
         }
     }
 
-    /// How many blocks from `at.start` on are alike, at most all of `at`: whether any of them may have been written.
-    #[must_use]
-    pub fn alike(&self, at: Extent) -> (u64, bool) {
+    fn alike(&self, at: Extent) -> (u64, bool) {
         let (mut blocks, mut first) = (0, None);
         for piece in pieces(at) {
             let written = self.unwritten == Unwritten::Pattern || self.page(piece.page).is_some();
@@ -141,23 +131,6 @@ impl Store {
             blocks += piece.bytes as u64 / BLOCK_BYTES;
         }
         (blocks, first.unwrap_or(false))
-    }
-
-    fn page(&self, page: u64) -> Option<&[u8]> {
-        self.directories[(page / PAGES) as usize].as_ref()?[(page % PAGES) as usize].as_deref()
-    }
-
-    fn page_mut(&mut self, page: u64) -> Result<&mut [u8], Full> {
-        let directory =
-            self.directories[(page / PAGES) as usize].get_or_insert_with(|| (0..PAGES).map(|_| None).collect());
-        let entry = &mut directory[(page % PAGES) as usize];
-        if entry.is_none() {
-            if self.held >= self.most {
-                return Err(Full);
-            }
-            self.held += 1;
-        }
-        Ok(entry.get_or_insert_with(|| vec![0; PAGE].into_boxed_slice()))
     }
 }
 
@@ -203,10 +176,10 @@ mod tests {
         Slice { buffer: Rc::new(Buffer::new(bytes)), from: 0, bytes }
     }
 
-    fn read(store: &Store, at: Extent) -> Vec<u8> {
+    fn read(store: &mut Store, at: Extent) -> Vec<u8> {
         let into = slice(at.bytes() as usize);
         into.buffer.put(0, &vec![0xEE; into.bytes]);
-        store.read(at, &into);
+        assert_eq!(store.read(at, &into), Ok(()));
         let mut bytes = vec![0; into.bytes];
         into.buffer.get(0, &mut bytes);
         bytes
@@ -220,13 +193,13 @@ mod tests {
         let bytes: Vec<u8> = (0..at.bytes()).map(|i| (i % 251) as u8).collect();
         from.buffer.put(0, &bytes);
         assert_eq!(store.write(at, &from), Ok(()));
-        assert_eq!(read(&store, at), bytes);
-        assert_eq!(read(&store, Extent::new((1 << 34) - 4, 2))[..512], [0; 512]);
+        assert_eq!(read(&mut store, at), bytes);
+        assert_eq!(read(&mut store, Extent::new((1 << 34) - 4, 2))[..512], [0; 512]);
         assert_eq!(store.alike(Extent::new(0, 1 << 20)), (1 << 20, false));
         assert_eq!(store.alike(Extent::new((1 << 34) - 70, 200)), (6, false));
         store.clear(Extent::new((1 << 34) - 64, 64));
-        assert_eq!(read(&store, at)[..3 * 512], [0; 3 * 512]);
-        assert_eq!(read(&store, at)[3 * 512..], bytes[3 * 512..]);
+        assert_eq!(read(&mut store, at)[..3 * 512], [0; 3 * 512]);
+        assert_eq!(read(&mut store, at)[3 * 512..], bytes[3 * 512..]);
     }
 
     #[test]
@@ -235,15 +208,15 @@ mod tests {
         let one = slice(512);
         assert_eq!(store.write(Extent::new(0, 1), &one), Ok(()));
         assert_eq!(store.write(Extent::new(64, 1), &one), Ok(()));
-        assert_eq!(store.write(Extent::new(128, 1), &one), Err(Full));
+        assert_eq!(store.write(Extent::new(128, 1), &one), Err(ENOSPC));
         store.clear(Extent::new(0, 64));
         assert_eq!(store.write(Extent::new(128, 1), &one), Ok(()));
     }
 
     #[test]
     fn a_pattern_says_where_it_is() {
-        let store = Store::new(1 << 35, Unwritten::Pattern, 0);
-        let bytes = read(&store, Extent::new(63, 2));
+        let mut store = Store::new(1 << 35, Unwritten::Pattern, 0);
+        let bytes = read(&mut store, Extent::new(63, 2));
         assert_eq!(bytes[..8], (63_u64 * 512).to_be_bytes());
         assert_eq!(bytes[1016..], (65_u64 * 512 - 8).to_be_bytes());
     }

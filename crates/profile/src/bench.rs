@@ -62,6 +62,8 @@ pub struct Bench<'d, D> {
     pub memory: Memory,
     /// Blocks of a physical sector, as a power of two.
     pub shift: u32,
+    /// From which physical sector on nothing is known, where a map was cut short.
+    pub unknown: Option<u64>,
     /// What may be written; none: nothing.
     scratch: Option<Scratch>,
     /// Sectors from one read that drives memory out to the next; none if not known yet.
@@ -88,6 +90,7 @@ impl<'d, D: Device> Bench<'d, D> {
             draw: Draw::new(seed),
             memory: Memory::default(),
             shift: 0,
+            unknown: None,
             scratch,
             stride: 0,
             commands: 0,
@@ -103,6 +106,11 @@ impl<'d, D: Device> Bench<'d, D> {
         self.device.caps().blocks >> self.shift
     }
 
+    /// Physical sectors that are mapped, or will be.
+    pub fn mapped(&self) -> u64 {
+        self.unknown.map_or(self.sectors(), |from| from.clamp(64.min(self.sectors()), self.sectors()))
+    }
+
     /// Its capacity in blocks.
     pub fn blocks(&self) -> u64 {
         self.device.caps().blocks
@@ -111,6 +119,11 @@ impl<'d, D: Device> Bench<'d, D> {
     /// The time now.
     pub fn now(&self) -> Time {
         self.device.now()
+    }
+
+    /// Device time spent.
+    pub fn spent(&self) -> Span {
+        self.device.now().since(self.began)
     }
 
     /// Does nothing for a while.

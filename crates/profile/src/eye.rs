@@ -4,6 +4,7 @@ use crate::bench::Bench;
 use crate::clock::Clock;
 use crate::estimate::{fraction, signed};
 use block::{BadInput, Device, Extent, Time, Verb};
+use disk::Ahead;
 use std::collections::{BTreeMap, VecDeque};
 
 /// The time between two looks at an old acquaintance, ns: at first, and at most.
@@ -45,6 +46,10 @@ pub struct Eye<'b, 'd, D> {
     pub clock: Clock,
     /// How much later than a read of a sector a write of it completes, ms.
     pub write_lag: f64,
+    /// Whether the device reads on after a read, and has to be called off.
+    pub reads_on: bool,
+    /// How far it reads on, as soon as that is known, and how many sectors at most.
+    pub ahead: (Ahead, u64),
     /// No read of several sectors begins before this one: where it crossed to another track it might not end with its last.
     pub since: u64,
     seen: VecDeque<Seen>,
@@ -63,6 +68,8 @@ impl<'b, 'd, D: Device> Eye<'b, 'd, D> {
             bench,
             clock,
             write_lag: 0.0,
+            reads_on: false,
+            ahead: (Ahead::Nowhere, 0),
             since: 0,
             seen: VecDeque::with_capacity(KEPT),
             recalled: BTreeMap::new(),

@@ -62,11 +62,13 @@ pub enum Effort {
 }
 
 impl Effort {
-    /// The device time a map may take.
-    fn map_time(self) -> Span {
+    /// The device time a map may take after so much was spent.
+    fn map_time(self, spent: Span) -> Span {
+        let seconds = |seconds: u64| Span(seconds * 1_000_000_000);
         match self {
-            Effort::Thorough => Span(100 * 60_000_000_000),
-            Effort::Quick => Span(3 * 60_000_000_000),
+            Effort::Thorough => seconds(6000),
+            // Less where a large memory took long to find: all is to stay within five minutes.
+            Effort::Quick => seconds(225).less(spent).clamp(seconds(60), seconds(180)),
         }
     }
 
@@ -78,7 +80,7 @@ impl Effort {
             Effort::Quick => Some(
                 "quick: seeks over one distance an octave instead of three, so that the curve between may be off by more \
                  than 0.1 ms; late seeks not looked for; throughput by chunk from one run of each size instead of three; \
-                 what is not mapped within three minutes taken to go on as before",
+                 what is not mapped within three minutes, less where a large memory took long to find, taken to go on as before",
             ),
         }
     }
@@ -95,10 +97,12 @@ pub enum Step {
     Map,
     /// Heads and cylinders.
     Heads,
+    /// How the drive reads on, and what it keeps.
+    Cache,
     /// Seeks and switches.
     Seeks,
-    /// The read cache, and transfers.
-    Cache,
+    /// Transfers over several sectors, and several commands at once.
+    Transfer,
     /// Writes, inside the scratch.
     Writes,
     /// Predicted against observed.
@@ -112,8 +116,9 @@ impl fmt::Display for Step {
             Step::Rotation => "rotation",
             Step::Map => "block map",
             Step::Heads => "heads",
-            Step::Seeks => "seeks",
             Step::Cache => "read-ahead",
+            Step::Seeks => "seeks",
+            Step::Transfer => "transfers",
             Step::Writes => "writes",
             Step::Validation => "validation",
         })
@@ -225,7 +230,7 @@ pub fn profile<D: Device>(device: &mut D, options: &Options, watch: &mut dyn Wat
 
 fn learn<D: Device>(bench: &mut Bench<D>, effort: Effort, watch: &mut dyn Watch) -> Result<Outcome, BadInput> {
     watch.step(Step::Memory);
-    memory::learn(bench)?;
+    memory::learn(bench, effort)?;
     watch.step(Step::Rotation);
     let Some(clock) = rotation::learn(bench, effort)? else { return no_rotation(bench) };
     let mut eye = Eye::new(bench, clock);
@@ -234,13 +239,17 @@ fn learn<D: Device>(bench: &mut Bench<D>, effort: Effort, watch: &mut dyn Watch)
     bench.shift = shift;
     watch.step(Step::Map);
     let mut eye = Eye::new(bench, clock);
-    let until = eye.bench.now() + effort.map_time();
+    let until = eye.bench.now() + effort.map_time(eye.bench.spent());
     let mut survey = Survey { eye: &mut eye, map: Map::default(), until, regular_until: 0 };
     survey.run(watch)?;
     let map = survey.map;
     eye.since = 0;
+    eye.bench.unknown = map.guessed;
     watch.step(Step::Heads);
-    let mut geometry = heads::learn(&mut eye, map)?;
+    let mut geometry = heads::learn(&mut eye, map.known())?;
+    watch.step(Step::Cache);
+    let mut cache = cache::learn(eye.bench, &geometry, eye.clock.period)?;
+    eye.ahead = (cache.ahead, cache.read_ahead >> shift);
     watch.step(Step::Seeks);
     let moves = seek::learn(&mut eye, &geometry, Verb::Read, effort)?;
     let hidden = borders::learn(&mut eye, &mut geometry, &moves)?;
@@ -248,20 +257,20 @@ fn learn<D: Device>(bench: &mut Bench<D>, effort: Effort, watch: &mut dyn Watch)
         Effort::Thorough => late::learn(&mut eye, &geometry, &moves)?,
         Effort::Quick => Late::default(),
     };
-    watch.step(Step::Cache);
+    watch.step(Step::Transfer);
     let transfer = transfer::learn(&mut eye, &geometry)?;
-    let mut cache = cache::learn(eye.bench, &geometry, eye.clock.period)?;
     let block = cache.mb_s.map(|_| cache.block_ns());
     let delivery = delivery::learn(&mut eye, &geometry, block)?;
     cache.mb_s = (delivery.block > 0.0).then(|| 512e3 / delivery.block);
     let queue = queue::learn(&mut eye, &geometry, &moves)?;
-    let all = (0, eye.bench.sectors());
+    let all = (0, eye.bench.mapped());
     let chunks = chunk::learn(&mut eye, &geometry, Verb::Read, all, effort)?;
     // What begins wherever the head lands shows nothing of how long it took.
     let large = match transfer.on_arrival {
         true => None,
         false => large::learn(&mut eye, &geometry, Verb::Read, all)?,
     };
+    let geometry = geometry.over(map);
     let writes = learn_writes(&mut eye, &geometry, &moves, cache.block_ns(), effort, watch)?;
     watch.step(Step::Validation);
     let validation = validate(&mut eye, &geometry, &moves)?;

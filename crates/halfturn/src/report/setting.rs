@@ -48,6 +48,7 @@ fn drive(experiment: &Experiment) -> Vec<String> {
         (choice.write_buffer, "write buffer off"),
     ];
     words.extend(off.into_iter().filter(|(on, _)| !on).map(|(_, word)| word.to_owned()));
+    words.extend(choice.seek_noise.map(|by| format!("seeks vary by {:.3} ms (standard deviation)", by.as_ms())));
     words.extend(experiment.array.iter().flat_map(array));
     words.extend(choice.drift.map(|drift| {
         format!("from {:.0} s on seeks take {:+.0} %", drift.at.since(Time::ZERO).as_secs(), drift.seek * 100.0)

@@ -88,7 +88,7 @@ impl Far {
 
     fn end(&mut self, now: Time, tag: u32, outcome: Outcome) {
         if self.flying.get_mut(tag as usize).and_then(Option::take).is_some() {
-            self.done.push_back(Done { tag: Tag(tag), happened: now, outcome, took: None });
+            self.done.push_back(Done::now(now, Tag(tag), outcome));
         }
     }
 
@@ -124,16 +124,16 @@ impl Far {
             let asked = self.flying.get(reply.cookie as usize).copied().flatten();
             let Some((_, request)) = asked.filter(|(of, _)| *of == number) else { return false };
             let last = (reply.chunk == Chunk::Last).then_some(reply.cookie);
-            match reply.body {
-                Body::Failed { error, .. } => self.end(now, reply.cookie as u32, Outcome::Failed(error.code() as i32)),
-                Body::Done if request.command == nbd::Command::Read => {
-                    (self.links[number].content, self.links[number].ends) = (request.length as usize, last);
+            let content = match reply.body {
+                Body::Failed { error, .. } => {
+                    self.end(now, reply.cookie as u32, Outcome::Failed(error.code() as i32));
+                    continue;
                 }
-                Body::Data { length, .. } => {
-                    (self.links[number].content, self.links[number].ends) = (length as usize, last);
-                }
-                Body::Done | Body::None | Body::Hole { .. } => self.links[number].ends = last,
-            }
+                Body::Done if request.command == nbd::Command::Read => request.length,
+                Body::Data { length, .. } => length,
+                Body::Done | Body::None | Body::Hole { .. } => 0,
+            };
+            (self.links[number].content, self.links[number].ends) = (content as usize, last);
         }
     }
 }
@@ -184,7 +184,7 @@ impl Unit for Far {
         let number = if command.verb == Verb::Flush { Some(0) } else { self.links.iter().position(is_in) };
         let errno = if self.links.iter().any(|link| link.gone) { EIO } else { EINVAL };
         let Some(number) = number.filter(|number| !self.links[*number].gone) else {
-            self.done.push_back(Done { tag, happened: now, outcome: Outcome::Failed(errno), took: None });
+            self.done.push_back(Done::now(now, tag, Outcome::Failed(errno)));
             return Ok(());
         };
         let link = &mut self.links[number];

@@ -91,7 +91,7 @@ impl Unit for File {
         kernel: &mut dyn Kernel,
     ) -> io::Result<()> {
         if command.verb == Verb::Seek {
-            self.done.push_back(Done { tag, happened: now, outcome: Outcome::Ok, took: None });
+            self.done.push_back(Done::now(now, tag, Outcome::Ok));
             return Ok(());
         }
         self.flying[tag.0 as usize] = Some((command.verb, memory, command.at.start.0 * BLOCK_BYTES));
@@ -114,7 +114,7 @@ impl Unit for File {
                 return self.push(tag, kernel);
             }
         };
-        self.done.push_back(Done { tag, happened: now, outcome, took: None });
+        self.done.push_back(Done::now(now, tag, outcome));
         Ok(())
     }
 

@@ -29,6 +29,14 @@ pub struct Done {
     pub took: Option<Span>,
 }
 
+impl Done {
+    /// It came back now.
+    #[must_use]
+    pub fn now(now: Time, tag: Tag, outcome: Outcome) -> Done {
+        Done { tag, happened: now, outcome, took: None }
+    }
+}
+
 /// A device in real time.
 pub trait Unit {
     /// What it can do.

@@ -40,7 +40,7 @@ impl Unit for Ram {
         _: &mut dyn Kernel,
     ) -> io::Result<()> {
         let outcome = transfer(&mut self.store, command, memory.as_ref());
-        self.done.push_back(Done { tag, happened: now, outcome, took: None });
+        self.done.push_back(Done::now(now, tag, outcome));
         Ok(())
     }
 

@@ -1,6 +1,6 @@
 //! `[drive]`, or `[[disk]]` as often as there are: which drive, and which of its parts are switched on.
 
-use block::{At, BLOCK_BYTES, BadInput, Time, units};
+use block::{At, BLOCK_BYTES, BadInput, Span, Time, units};
 use config::Section;
 use disk::{Drift, Model, Other, Sheet, Truth};
 use sched::array::MOST_DISKS;
@@ -47,6 +47,8 @@ pub struct DriveChoice {
     pub live: Option<Live>,
     /// Whether it has the noise its file describes.
     pub noise: bool,
+    /// Standard deviation of a seek's time, in place of what its file says.
+    pub seek_noise: Option<Span>,
     /// Whether it caches what it read.
     pub read_cache: bool,
     /// Whether it buffers writes.
@@ -62,7 +64,8 @@ impl DriveChoice {
     #[must_use]
     pub fn plain(model: impl Into<String>, queue: u16) -> DriveChoice {
         let model = model.into();
-        DriveChoice { model, live: None, noise: true, read_cache: true, write_buffer: true, queue, drift: None }
+        let (read_cache, write_buffer) = (true, true);
+        DriveChoice { model, live: None, noise: true, seek_noise: None, read_cache, write_buffer, queue, drift: None }
     }
 
     /// What can be known of it by the word of a drive file or of another drive of the catalogue, which is to have as many blocks.
@@ -113,11 +116,14 @@ impl DriveChoice {
                 let disk::Drive { mut sheet, truth } = *drive;
                 sheet.cache = sheet.cache.switched(self.read_cache, self.write_buffer);
                 sheet.queue.depth = self.queue;
-                let truth = Truth { drift: self.drift, ..if self.noise { truth } else { Truth::default() } };
+                let truth = if self.noise { truth } else { Truth::default() };
+                let seek_noise = self.seek_noise.unwrap_or(truth.seek_noise);
+                let truth = Truth { seek_noise, drift: self.drift, ..truth };
                 Model::Disk(Box::new(disk::Drive { sheet, truth }))
             }
-            Model::Other(_) if self.drift.is_some() => {
-                return bad("only the seeks of a disk drift".into(), "take `drift` out of [drive], or choose a disk");
+            Model::Other(_) if self.drift.is_some() || self.seek_noise.is_some() => {
+                let mend = "take `drift` and `seek_noise` out of [drive], or choose a disk";
+                return bad("only the seeks of a disk drift or vary".into(), mend);
             }
             Model::Other(other) => {
                 let other = other.switched(self.read_cache, self.write_buffer);
@@ -172,6 +178,7 @@ fn read_one(section: &Section, folder: &Path) -> Result<DriveChoice, BadInput> {
         model: model.unwrap_or_default(),
         live,
         noise: section.bool("noise")?.unwrap_or(true),
+        seek_noise: section.span("seek_noise")?,
         read_cache: section.bool("read_cache")?.unwrap_or(true),
         write_buffer: section.bool("write_buffer")?.unwrap_or(true),
         queue: section.within("queue", 1, 4096)?.unwrap_or(1) as u16,

@@ -2,6 +2,7 @@
 
 use super::*;
 use block::Span;
+use disk::Model;
 use sched::plan::{ClassRule, Plan, PreemptAt, Preemption, Rules, Short, Split};
 
 /// The example of the design.
@@ -145,6 +146,20 @@ fn sweeps_are_labelled_by_what_varies() {
     assert_eq!(cases.len(), 4);
     assert_eq!(show(&cases[1]), "depth=10 noise=true policy=fcfs ");
     assert_eq!(cases[2].experiment.scheduler.policy, "satf");
+}
+
+#[test]
+fn seeks_vary_as_the_drives_file_says_or_as_the_experiment_does() {
+    let noise = |sets: &[&str]| match with(sets).unwrap()[0].experiment.drive.made() {
+        Ok(Model::Disk(drive)) => drive.truth.seek_noise,
+        other => panic!("{other:?}"),
+    };
+    let own = noise(&["drive.model=nl20"]);
+    assert!(own > Span::ZERO && noise(&["drive.model=nl20", "drive.noise=false"]) == Span::ZERO);
+    assert_eq!(noise(&["drive.model=nl20", "drive.seek_noise=0.2ms"]), Span(200_000));
+    assert_eq!(noise(&["drive.noise=false", "drive.seek_noise=0.2ms"]), Span(200_000));
+    let store = with(&["drive.model=store-block", "drive.seek_noise=0.2ms"]).unwrap()[0].experiment.drive.made();
+    assert!(store.unwrap_err().to_string().contains("only the seeks of a disk drift or vary"));
 }
 
 #[test]

@@ -80,6 +80,17 @@ impl Geometry {
         Geometry { map: Map { regions, ..map }, heads, arrangement, cylinders }
     }
 
+    /// The same of all of a map, of which it is what was looked at.
+    #[must_use]
+    pub fn over(self, map: Map) -> Geometry {
+        let mut whole = Geometry::new(map, self.heads, self.arrangement);
+        let known = self.cylinders.len();
+        let moved = known.checked_sub(1).map_or(0, |last| self.cylinders[last] - whole.cylinders[last]);
+        whole.cylinders.iter_mut().skip(known).for_each(|cylinder| *cylinder += moved);
+        whole.cylinders.splice(..known, self.cylinders);
+        whole
+    }
+
     /// Cylinders and bands of a region: the width of the band a track lies in.
     fn width(&self, region: usize, track: u64, width: u64) -> u64 {
         let r = &self.map.regions[region];

@@ -18,6 +18,16 @@ pub struct Map {
 }
 
 impl Map {
+    /// What was looked at of it.
+    #[must_use]
+    pub fn known(&self) -> Map {
+        let end = self.guessed.unwrap_or(u64::MAX);
+        let regions = self.regions.iter().filter(|region| region.first < end);
+        let cut = |region: &Region| Region { sectors: region.sectors.min(end - region.first), ..region.clone() };
+        let remaps = self.remaps.iter().copied().filter(|(sector, _)| *sector < end).collect();
+        Map { regions: regions.map(cut).collect(), remaps, guessed: None }
+    }
+
     /// The index of the region that holds a sector.
     #[must_use]
     pub fn region_of(&self, sector: u64) -> usize {

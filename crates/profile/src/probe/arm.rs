@@ -7,17 +7,25 @@ use crate::estimate::{fraction, signed};
 use crate::eye::Eye;
 use crate::map::{Place, Region};
 use block::{BadInput, Device, Span, Verb};
+use disk::Ahead;
 
 /// How many of the trials nothing explains: stalls, and seeks that fail to settle.
 const LAPSE: f64 = 0.04;
 /// Trials that tell nothing, at most.
 const MISHAPS: usize = 60;
 /// Spreads looked for, ms.
-const SPREADS: (f64, f64) = (0.003, 3.0);
+const SPREADS: (f64, f64) = (0.0005, 3.0);
+/// Means tried between the first and the last trial, and then again between those beside the best.
+const STEPS: u32 = 120;
+const FINER: u32 = 40;
+/// Logarithms of likelihoods that differ by less are alike.
+const ALIKE: f64 = 0.05;
+/// The least that trials differ by, and what is not known of a reach, as shares of a revolution: where nothing varies.
+const NARROW: f64 = 1.0 / 5000.0;
 /// Trials of an estimate: at least, and at most.
 const TRIALS: (usize, usize) = (20, 72);
 
-/// The time from one completion to the soonest that may follow, ms.
+/// The time from one completion until a sector may begin that the next one reads or writes, ms.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Reach {
     /// Its mean.
@@ -38,17 +46,8 @@ pub struct Found {
     trials: Vec<Trial>,
 }
 
-impl Found {
-    /// The same, all of it so much later, ms.
-    #[must_use]
-    pub fn later_by(mut self, ms: f64) -> Found {
-        self.reach.mean += ms;
-        self.trials.iter_mut().for_each(|trial| trial.at += ms);
-        self
-    }
-}
-
-/// The spread that the trials of many reaches have in common, each about its own mean, ms.
+/// The spread that the trials of many reaches have in common, each about its own mean, ms; without what comes of arms that
+/// were called off at any moment of a sector.
 #[must_use]
 pub fn common_spread(found: &[Found]) -> f64 {
     let about = |found: &Found| {
@@ -56,7 +55,12 @@ pub fn common_spread(found: &[Found]) -> f64 {
         found.trials.iter().map(move |trial| Trial { at: trial.at - mean, ..*trial }).collect::<Vec<_>>()
     };
     let trials: Vec<Trial> = found.iter().flat_map(about).collect();
-    if trials.is_empty() { 0.0 } else { fit(&trials).spread }
+    if trials.is_empty() {
+        return 0.0;
+    }
+    let spread = fit(&trials).spread;
+    let even = trials.iter().map(|trial| trial.called_off * trial.called_off / 12.0).sum::<f64>() / trials.len() as f64;
+    libm::sqrt((spread * spread - even).max(0.0))
 }
 
 impl Found {
@@ -121,9 +125,11 @@ impl<'r> Way<'r> {
 /// What a trial showed.
 #[derive(Clone, Copy, Debug)]
 struct Trial {
-    /// When the sector came by, ms.
+    /// When the sector began to come by, ms.
     at: f64,
     caught: bool,
+    /// The sector that the arm may have had to end before, ms.
+    called_off: f64,
 }
 
 /// The reach from tracks to tracks, as `pick` draws them.
@@ -154,8 +160,8 @@ pub fn reach<'r, D: Device>(
         asked += 1;
         let middle = low + (high - low) / 2.0;
         let way = pick(eye);
-        let Some((at, response)) = trial(eye, verb, way, middle)? else { continue };
-        if response < at + period / 2.0 { high = at.min(high) } else { low = at.max(low) }
+        let Some((Trial { at, caught, .. }, _)) = trial(eye, verb, way, middle)? else { continue };
+        if caught { high = at.min(high) } else { low = at.max(low) }
     }
     let mut trials: Vec<Trial> = Vec::new();
     let (mut centre, mut half) = ((low + high) / 2.0, period / 40.0);
@@ -163,20 +169,20 @@ pub fn reach<'r, D: Device>(
     while trials.len() < TRIALS.1 && mishaps < MISHAPS {
         let wanted = centre + (2.0 * eye.bench.draw.unit() - 1.0) * half;
         let way = pick(eye);
-        let Some((at, response)) = trial(eye, verb, way, wanted)? else {
+        let Some((trial, _)) = trial(eye, verb, way, wanted)? else {
             mishaps += 1;
             continue;
         };
-        trials.push(Trial { at, caught: response < at + period / 2.0 });
+        trials.push(trial);
         if trials.len().is_multiple_of(8) {
             let fit = fit(&trials);
             let caught = trials.iter().filter(|trial| trial.caught).count();
             let lopsided = caught.min(trials.len() - caught) < trials.len() / 6;
             // Where to look next: about the middle, as wide as the spread asks for, wider where one side is missing.
             let gap = gap(&trials, fit.mean);
-            half = if lopsided { 2.0 * half } else { (2.5 * fit.spread).max(gap) }.clamp(period / 500.0, period / 3.0);
+            half = if lopsided { 2.0 * half } else { (2.5 * fit.spread).max(gap) }.clamp(NARROW * period, period / 3.0);
             centre = fit.mean;
-            if trials.len() >= TRIALS.0 && fit.spread < period / 300.0 && gap < period / 300.0 && !lopsided {
+            if trials.len() >= TRIALS.0 && fit.spread < period / 300.0 && gap < NARROW * period && !lopsided {
                 break;
             }
         }
@@ -184,29 +190,35 @@ pub fn reach<'r, D: Device>(
     Ok((trials.len() >= TRIALS.0 / 2).then(|| Found { reach: fit(&trials), trials }))
 }
 
-/// Whether a sector that comes by `wanted` ms after a read is caught. Nothing if it cannot be told.
+/// Whether a sector that begins to come by `wanted` ms after a read is caught. Nothing if it cannot be told.
 ///
 /// # Errors
 /// As [`crate::bench::Bench::read`].
 pub fn caught<D: Device>(eye: &mut Eye<D>, verb: Verb, way: Way, wanted: f64) -> Result<Option<bool>, BadInput> {
-    let half = eye.clock.period / 2e6;
-    Ok(trial(eye, verb, way, wanted)?.map(|(at, response)| response < at + half))
+    Ok(trial(eye, verb, way, wanted)?.map(|(trial, _)| trial.caught))
 }
 
-/// One trial: reads on one track, then asks for the sector of another that comes by `wanted` ms after; when that one does,
-/// and the response, both in ms.
+/// One trial: reads on one track, then asks for the sector of another that begins to come by `wanted` ms after; with the
+/// response without its passing, ms. A drive that reads on does so first if that keeps it on the
+/// track; else the arm is called off, and ends the sector it is at: on the mean half of it, which is taken off, too.
 fn trial<D: Device>(
     eye: &mut Eye<D>,
     verb: Verb,
     Way { via, from, to, written }: Way,
     wanted: f64,
-) -> Result<Option<(f64, f64)>, BadInput> {
+) -> Result<Option<(Trial, f64)>, BadInput> {
     let period = eye.clock.period / 1e6;
     let track = from.begins();
     let width = period * track.width();
+    let same = std::ptr::eq(from.region, to.region) && from.number == to.number;
+    let on = eye.reads_on && !written && !same;
+    let read_on = rest(eye.ahead, track.data).filter(|_| on);
+    let called_off = if on && read_on.is_none() { width } else { 0.0 };
+    let passes = period * to.begins().width() + called_off / 2.0;
+    let wanted = wanted + passes;
     // Sectors come by in steps; a pause makes what is asked for come by at any moment.
-    let pause = eye.bench.draw.unit() * width;
-    let into = match std::ptr::eq(from.region, to.region) && from.number == to.number {
+    let pause = (eye.bench.draw.unit() + read_on.unwrap_or(0) as f64) * width;
+    let into = match same {
         // So that what comes by `wanted` ms after is the beginning of the track, which no reading ahead brings.
         true => track.data.saturating_sub(((wanted + pause) / width) as u64 + 1),
         // Not near the end of the track: what reads ahead stays on it.
@@ -237,7 +249,18 @@ fn trial<D: Device>(
     let response = reply.response().as_ms() - if verb.writes() { eye.write_lag } else { 0.0 };
     // What came at another angle came from memory, or was held up.
     let off = signed((response - at) / period).abs();
-    Ok((off < 0.5 * there.width() + 6.0 * eye.clock.noise).then_some((at, response)))
+    let known = off < 0.5 * there.width() + 6.0 * eye.clock.noise;
+    let caught = response < at + period / 2.0;
+    Ok(known.then_some((Trial { at: at - passes, caught, called_off }, response - passes)))
+}
+
+/// Sectors after which a drive that reads on has done so, if it is then still on the track of so many it began on.
+fn rest((ahead, most): (Ahead, u64), track: u64) -> Option<u64> {
+    match ahead {
+        Ahead::Track => Some(track + 2),
+        Ahead::Most if most + 4 < track / 2 => Some(most + 2),
+        _ => None,
+    }
 }
 
 /// How far it is, about a mean, from what was missed to what was caught.
@@ -257,27 +280,37 @@ fn fit(trials: &[Trial]) -> Reach {
 fn fit_to(trials: &[Trial], spreads: &[f64]) -> Reach {
     let least = trials.iter().map(|trial| trial.at).fold(f64::MAX, f64::min);
     let most = trials.iter().map(|trial| trial.at).fold(f64::MIN, f64::max);
-    let (mut best, mut likeliest) = (Reach { trials: trials.len(), ..Reach::default() }, f64::MIN);
-    let mut tried = Vec::with_capacity(spreads.len() * 121);
+    let step = (most - least).max(0.0) / f64::from(STEPS);
+    let means = |from: f64, step: f64, steps: u32| (0..=steps).map(move |i| from + step * f64::from(i));
+    let mut tried = Vec::with_capacity(spreads.len() * (STEPS + 1) as usize);
     for spread in spreads.iter().copied() {
-        for step in 0..=120 {
-            let mean = least + (most - least) * f64::from(step) / 120.0;
-            let mut sum = 0.0;
-            for trial in trials {
-                let caught = (1.0 - LAPSE) * 0.5 * libm::erfc((mean - trial.at) / (spread * std::f64::consts::SQRT_2));
-                let likely = if trial.caught { caught + 0.002 } else { 1.0 - caught };
-                sum += libm::log(likely.max(1e-9));
-            }
-            tried.push((mean, sum));
-            if sum > likeliest {
-                (likeliest, best.mean, best.spread) = (sum, mean, spread);
-            }
-        }
+        tried.extend(means(least, step, STEPS).map(|mean| (mean, spread, likelihood(trials, mean, spread))));
     }
+    let best = |tried: &[(f64, f64, f64)]| tried.iter().copied().max_by(|a, b| a.2.total_cmp(&b.2)).unwrap_or_default();
+    // Between what was missed and what was caught all means are alike: the middle.
+    let middle = |tried: &[(f64, f64, f64)]| {
+        let (_, spread, top) = best(tried);
+        let alike = tried.iter().filter(|(_, of, sum)| *of == spread && *sum > top - ALIKE).map(|(mean, ..)| *mean);
+        let (first, last) = alike.fold((f64::MAX, f64::MIN), |(first, last), mean| (mean.min(first), mean.max(last)));
+        f64::midpoint(first, last)
+    };
+    let (_, spread, likeliest) = best(&tried);
+    let finer = means(middle(&tried) - step, 2.0 * step / f64::from(FINER), FINER);
+    let mean = middle(&finer.map(|mean| (mean, spread, likelihood(trials, mean, spread))).collect::<Vec<_>>());
     // Means that no likelihood test rejects (χ² of one degree, 95 %), and half a step.
-    let off = |(mean, sum): &(f64, f64)| if *sum > likeliest - 1.92 { (mean - best.mean).abs() } else { 0.0 };
-    best.within = tried.iter().map(off).fold(0.0, f64::max) + (most - least).max(0.0) / 240.0;
-    best
+    let off = |(at, _, sum): &(f64, f64, f64)| if *sum > likeliest - 1.92 { (at - mean).abs() } else { 0.0 };
+    let within = tried.iter().map(off).fold(0.0, f64::max) + step / 2.0;
+    Reach { mean, spread, within, trials: trials.len() }
+}
+
+/// The logarithm of how likely these trials are, if reaches are normal with this mean and spread.
+fn likelihood(trials: &[Trial], mean: f64, spread: f64) -> f64 {
+    let of = |trial: &Trial| {
+        let caught = (1.0 - LAPSE) * 0.5 * libm::erfc((mean - trial.at) / (spread * std::f64::consts::SQRT_2));
+        let likely = if trial.caught { caught + 0.002 } else { 1.0 - caught };
+        libm::log(likely.max(1e-9))
+    };
+    trials.iter().map(of).sum()
 }
 
 #[cfg(test)]
@@ -292,7 +325,7 @@ mod tests {
             .map(|i| {
                 let at = 4.0 + f64::from(i % 40) / 20.0;
                 let late = if i % 20 == 7 { 2.0 } else { 0.0 };
-                Trial { at, caught: at > 5.0 + 0.25 * normal() + late }
+                Trial { at, caught: at > 5.0 + 0.25 * normal() + late, called_off: 0.0 }
             })
             .collect();
         let fit = fit(&trials);

@@ -2,7 +2,7 @@
 //! to cross a border takes as long as the seek over all the cylinders there are.
 
 use super::arm::{Track, Way, reach};
-use super::seek::{Moves, passed};
+use super::seek::Moves;
 use crate::eye::Eye;
 use crate::map::{Address, Arrangement, Geometry};
 use block::{BadInput, Device, Verb};
@@ -64,7 +64,7 @@ fn across<D: Device>(eye: &mut Eye<D>, geometry: &Geometry, moves: &Moves, borde
     let Some(found) = found else { return Ok(0) };
     let width = 0.5 * (1.0 / f64::from(before.round) + 1.0 / f64::from(after.round));
     let sector = width * eye.clock.period / 1e6;
-    let mean = found.reach.mean - passed(moves, sector);
+    let mean = found.reach.mean;
     let error = 6.0 * moves.spread / libm::sqrt(found.reach.trials as f64) + 0.15 * sector + 0.01;
     let curve = |distance: u64| moves.reach(distance, false);
     if (mean - curve(distance)).abs() < error {

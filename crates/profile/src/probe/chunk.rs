@@ -150,8 +150,13 @@ fn optimal(sweep: &[(u32, f64)]) -> Option<(u32, u32)> {
     let highest = sweep.iter().map(|(_, rate)| *rate).fold(0.0, f64::max);
     // Not the luckiest of those that are as good.
     let best = median(&sweep.iter().map(|(_, rate)| *rate).filter(|rate| *rate >= ALIKE * highest).collect::<Vec<_>>());
-    let full = |point: &&(u32, f64)| point.1 >= FULL * best;
-    Some((sweep.iter().find(full)?.0, sweep.iter().rfind(full)?.0))
+    let full: Vec<bool> = sweep.iter().map(|(_, rate)| *rate >= FULL * best).collect();
+    // One alone between others that are not is chance, unless there is no other.
+    let least = (0..full.len()).find(|i| full[*i] && full.get(i + 1) != Some(&false));
+    let most = (0..full.len()).rfind(|i| full[*i] && (*i == 0 || full[i - 1]));
+    let (first, last) = (full.iter().position(|full| *full)?, full.iter().rposition(|full| *full)?);
+    let range = least.zip(most).filter(|(least, most)| least <= most).unwrap_or((first, last));
+    Some((sweep[range.0].0, sweep[range.1].0))
 }
 
 #[cfg(test)]
@@ -164,6 +169,10 @@ mod tests {
         assert_eq!(sizes(1).last(), Some(&MOST));
         let sweep = [(1, 5.0), (2, 9.0), (3, 9.95), (4, 10.0), (6, 9.92), (8, 8.0)];
         assert_eq!(optimal(&sweep), Some((3, 6)));
+        // A lucky one before the others, and one by itself.
+        let sweep = [(1, 9.92), (2, 9.5), (3, 9.95), (4, 10.0), (6, 9.92), (8, 8.0)];
+        assert_eq!(optimal(&sweep), Some((3, 6)));
+        assert_eq!(optimal(&[(1, 5.0), (2, 10.0), (3, 8.0)]), Some((2, 2)));
         assert_eq!(optimal(&[]), None);
     }
 }

@@ -9,6 +9,10 @@ use block::{BadInput, Device, Verb};
 
 /// Tracks looked through for those near the first, at most.
 const FAR: u64 = 2048;
+/// Tracks apart, of which one is far for the arm if any are.
+const FARTHER: [u64; 3] = [23, 64, 150];
+/// Tracks of a cylinder, at most.
+const MOST_HEADS: u64 = 64;
 /// Times it is asked whether a track is near, at most.
 const ASKED: usize = 20;
 /// Reaches that differ by less are alike, ms.
@@ -19,9 +23,8 @@ const ALIKE: f64 = 0.12;
 /// # Errors
 /// As [`crate::bench::Bench::read`].
 pub fn learn<D: Device>(eye: &mut Eye<D>, map: Map) -> Result<Geometry, BadInput> {
-    // The region that has most tracks shows best, of those that were looked at.
-    let known = map.guessed.unwrap_or(u64::MAX);
-    let tracks = |region: &&Region| (region.end().min(known).saturating_sub(region.first)) / u64::from(region.round);
+    // The region that has most tracks shows best.
+    let tracks = |region: &&Region| region.sectors / u64::from(region.round);
     let Some(region) = map.regions.iter().max_by_key(tracks).cloned() else {
         return Ok(Geometry::new(map, 1, Arrangement::Heads));
     };
@@ -56,7 +59,8 @@ fn by_period<D: Device>(eye: &mut Eye<D>, region: &Region, tracks: u64) -> Resul
     }
     let (within, back) = (apart(eye, region, tracks - 1)?, apart(eye, region, 2 * tracks - 1)?);
     if back > within - ALIKE {
-        return Ok((tracks, Arrangement::Heads));
+        // Where bands of two kinds take turns, these are several.
+        return if tracks > MOST_HEADS { by_search(eye, region) } else { Ok((tracks, Arrangement::Heads)) };
     }
     let heads = heads_of_bands(eye, region, tracks, back + (0.3 * (within - back)).min(0.6))?;
     Ok((heads, Arrangement::Bands(tracks)))
@@ -80,7 +84,10 @@ fn heads_of_bands<D: Device>(eye: &mut Eye<D>, region: &Region, width: u64, limi
 /// Where angles show no period: the tracks that are near the first.
 fn by_search<D: Device>(eye: &mut Eye<D>, region: &Region) -> Result<(u64, Arrangement), BadInput> {
     let last = region.place(region.end() - 1).track;
-    let far = apart(eye, region, 64.min(last.saturating_sub(1)).max(1))?;
+    let mut far = 0.0f64;
+    for tracks in FARTHER {
+        far = far.max(apart(eye, region, tracks.min(last.saturating_sub(1)).max(1))?);
+    }
     let near = apart(eye, region, 1.min(last))?;
     if far - near < 2.0 * ALIKE {
         return Ok((1, Arrangement::Heads));

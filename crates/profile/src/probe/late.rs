@@ -36,14 +36,14 @@ pub fn learn<D: Device>(eye: &mut Eye<D>, geometry: &Geometry, moves: &Moves) ->
     let period = eye.clock.period / 1e6;
     let rounds = geometry.map.regions.iter().map(|region| region.round).min();
     let width = period / f64::from(rounds.unwrap_or(1));
-    // Past the spread, and what a mean may be off.
+    // Past the spread, a sector that is read on, and what a mean may be off.
     let soonest = 3.0 * moves.spread + width + 0.03 * period;
     let mut missed = |after: f64, trials: usize| -> Result<f64, BadInput> {
         let (mut missed, mut asked) = (0, 0);
         for _ in 0..trials {
             // Only over distances that were measured: between them the curve may be off.
             let point = moves.points[eye.bench.draw.below(moves.points.len() as u64) as usize];
-            let wanted = point.reach.mean + 2.0 * width + after;
+            let wanted = point.reach.mean + after;
             let way = apart(eye, geometry, cylinders, (point.distance, 0));
             if let Some(caught) = caught(eye, Verb::Read, way, wanted)? {
                 asked += 1;

@@ -1,6 +1,7 @@
 //! Read cache, as far as the other probes must know it: what an answer from memory looks like, and how many reads
 //! elsewhere drive it out (the segments, where the least recently used gives way).
 
+use crate::Effort;
 use crate::bench::{Bench, Memory};
 use crate::estimate::{median, spread};
 use block::{BadInput, Device, Span};
@@ -10,6 +11,8 @@ const PAIRS: u64 = 24;
 
 /// Segments looked for, at most.
 const MOST: u32 = 1 << 13;
+/// Of so many it is not asked twice where that is to be quick: to fill them takes long.
+const MANY: u32 = 256;
 /// Answers from memory vary by less than this, ns: some tens of µs of jitter in the host.
 const STEADY: f64 = 120_000.0;
 
@@ -17,7 +20,7 @@ const STEADY: f64 = 120_000.0;
 ///
 /// # Errors
 /// As [`Bench::read`].
-pub fn learn<D: Device>(bench: &mut Bench<D>) -> Result<(), BadInput> {
+pub fn learn<D: Device>(bench: &mut Bench<D>, effort: Effort) -> Result<(), BadInput> {
     bench.memory = Memory::default();
     let (mut first, mut again) = (Vec::new(), Vec::new());
     for _ in 0..PAIRS {
@@ -39,15 +42,19 @@ pub fn learn<D: Device>(bench: &mut Bench<D>) -> Result<(), BadInput> {
     // A host is late, not early: now and then by many times the spread.
     let (sooner, later) = (6.0 * spread + 2_000.0, 15.0 * spread + 2_000.0);
     bench.memory.hit = Some((Span((middle - sooner).max(0.0) as u64), Span((middle + later) as u64)));
-    bench.memory.forgotten_after = segments(bench)?;
+    bench.memory.forgotten_after = segments(bench, effort)?;
     Ok(())
 }
 
 /// Reads elsewhere after which a read is no longer in memory: as most of three trials say.
-fn segments<D: Device>(bench: &mut Bench<D>) -> Result<u32, BadInput> {
+fn segments<D: Device>(bench: &mut Bench<D>, effort: Effort) -> Result<u32, BadInput> {
     let mut kept: u32 = 1;
-    while kept < MOST && !forgotten(bench, kept)? {
+    let once = |kept: u32| effort == Effort::Quick && kept >= MANY;
+    while kept < MOST && !forgotten(bench, kept, if once(kept) { 1 } else { 2 })? {
         kept *= 2;
+    }
+    if once(kept) {
+        return trial(bench, kept);
     }
     let mut found = [trial(bench, kept)?, trial(bench, kept)?, 0];
     found[2] = if found[0] == found[1] { found[0] } else { trial(bench, kept)? };
@@ -63,10 +70,10 @@ fn spread_out<D: Device>(bench: &mut Bench<D>, count: u32) -> Vec<u64> {
     (0..count).map(|i| (first + i * step) % all).collect()
 }
 
-/// Whether a read is forgotten after so many others: as most of three say.
-fn forgotten<D: Device>(bench: &mut Bench<D>, others: u32) -> Result<bool, BadInput> {
+/// Whether a read is forgotten after so many others: as so many trials say.
+fn forgotten<D: Device>(bench: &mut Bench<D>, others: u32, enough: u32) -> Result<bool, BadInput> {
     let mut verdicts = [0u32; 2];
-    while verdicts[0] < 2 && verdicts[1] < 2 {
+    while verdicts[0].max(verdicts[1]) < enough {
         let sectors = filled(bench, others + 1)?;
         if let Some(reply) = bench.read(sectors[0])? {
             verdicts[usize::from(!bench.is_hit(reply.response()))] += 1;

@@ -46,10 +46,10 @@ pub fn learn<D: Device>(eye: &mut Eye<D>, geometry: &Geometry, moves: &Moves) ->
     }
     let (mut overtaken, mut soonest, mut picks, mut reads) = (0, 0, 0, 0);
     for _ in 0..BATCHES {
-        let sectors: Vec<u64> = (0..batch).map(|_| eye.bench.draw.below(eye.bench.sectors())).collect();
+        let sectors: Vec<u64> = (0..batch).map(|_| eye.bench.draw.below(eye.bench.mapped())).collect();
         let shift = eye.bench.shift;
         // Looks at the clock before, if that is due.
-        let start = eye.bench.draw.below(eye.bench.sectors());
+        let start = eye.bench.draw.below(eye.bench.mapped());
         eye.angle(start)?;
         let at: Vec<Extent> = sectors.iter().map(|sector| Extent::new(sector << shift, 1)).collect();
         let ends = eye.bench.together(Verb::Read, &at)?;

@@ -48,7 +48,7 @@ impl Ring {
     fn turn<D: Device>(&mut self, bench: &mut Bench<D>) -> Result<(), BadInput> {
         for (i, (sector, ends)) in self.sectors.iter().zip(&mut self.ends).enumerate() {
             // The wait makes what answers at once fall anywhere; in a long ring, what is far apart by chance too.
-            let most = if i % 16 == 15 && self.sectors.len() > 256 { 250_000_000 } else { 1_500_000 };
+            let most = if i % 16 == 15 && self.sectors.len() > 256 { 125_000_000 } else { 1_500_000 };
             let pause = bench.draw.below(most);
             bench.idle(Span(pause));
             if let Some(reply) = bench.read_medium(*sector)? {

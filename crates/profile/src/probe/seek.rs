@@ -1,7 +1,7 @@
 //! The seek curve and its spread, the head switch and the overhead of a command.
 //!
-//! A reach is the command's overhead, the move and one sector passing. What is left of a move of no distance is the
-//! overhead; what a reach over some cylinders takes beyond that is the seek (SYSTEM.md, Section 3).
+//! A reach is the command's overhead and the move. That of a move of no distance is the overhead; what a reach over some
+//! cylinders takes beyond that is the seek (SYSTEM.md, Section 3).
 
 use super::arm::{Found, Reach, Track, Way, common_spread, reach};
 use crate::Effort;
@@ -13,7 +13,7 @@ use block::{BadInput, Device, Span, Verb};
 const EACH: u32 = 3;
 const FIRST: u64 = 8;
 /// Distances measured besides where the curve is uneven, at most; and by how much it must be, ms.
-const BETWEEN: usize = 32;
+const BETWEEN: usize = 64;
 const UNEVEN: f64 = 0.08;
 
 /// A distance in cylinders and what it takes.
@@ -21,7 +21,7 @@ const UNEVEN: f64 = 0.08;
 pub struct Point {
     /// Cylinders.
     pub distance: u64,
-    /// The reach, without the sector's passing, ms.
+    /// The reach, ms.
     pub reach: Reach,
 }
 
@@ -38,8 +38,6 @@ pub struct Moves {
     pub points: Vec<Point>,
     /// The spread of seeks, ms.
     pub spread: f64,
-    /// Whether the arm has to end reading a sector ahead before it moves.
-    pub called_off: bool,
 }
 
 /// The distances a curve is measured at: each of the first few, then some for each doubling, and the longest.
@@ -68,59 +66,58 @@ pub fn learn<D: Device>(eye: &mut Eye<D>, geometry: &Geometry, verb: Verb, effor
     if cylinders < 3 {
         return Ok(moves);
     }
-    let each = if effort == Effort::Quick { EACH / 2 } else { EACH };
-    moves.called_off = reads_ahead(eye)?;
-    // Not quite from end to end: there are too few such pairs.
-    let all = distances((cylinders - 2).min(cylinders - cylinders / 64), each);
-    let mut found = Vec::new();
-    for distance in all {
-        found.extend(over(eye, geometry, verb, distance)?.map(|one| (distance, one)));
-    }
-    let more = if effort == Effort::Quick { 0 } else { BETWEEN };
-    for _ in 0..more {
-        let Some((at, distance)) = uneven(&found) else { break };
-        let Some(one) = over(eye, geometry, verb, distance)? else { break };
-        found.insert(at, (distance, one));
-    }
-    let point = |(distance, one): &(u64, Found)| {
-        let reach = passing(&moves, (geometry, eye), one.reach);
-        Point { distance: *distance, reach }
-    };
-    moves.points = found.iter().map(point).collect();
-    let found: Vec<Found> = found.into_iter().map(|(_, one)| one).collect();
-    // Called off at any moment of a sector, it ends with that: as likely at once as after all of it.
-    let called_off = if moves.called_off { sector_time(geometry, eye) } else { 0.0 };
-    let spread = common_spread(&found);
-    moves.spread = libm::sqrt((spread * spread - called_off * called_off / 12.0).max(0.0));
-    // What hardly spreads needs no help from the others.
-    for (point, found) in moves.points.iter_mut().zip(&found).filter(|_| spread > 0.02) {
-        point.reach.mean += found.spread_by(spread).mean - found.reach.mean;
-    }
-    let mut near = None;
-    if geometry.heads > 1 {
-        let found = reach(eye, verb, |eye| apart(eye, geometry, cylinders, (0, 1)))?;
-        near = found.as_ref().map(|found| found.reach);
-        moves.switch = found.map(|found| passing(&moves, (geometry, eye), found.reach));
-    }
+    eye.reads_on = reads_ahead(eye)?;
+    let near = if geometry.heads > 1 { over(eye, geometry, verb, (0, 1))? } else { None };
+    moves.switch = near.map(|found| found.reach);
     let still = reach(eye, verb, |eye| {
         let Way { from, to, .. } = apart(eye, geometry, cylinders, (0, 1));
-        let soon = near.map(|near| (from, near.mean + eye.clock.period / 3e7));
+        let soon = moves.switch.map(|near| (from, near.mean + eye.clock.period / 3e7));
         Way { via: soon, ..Way::new(to, to) }
     })?;
     moves.overhead_within = still.as_ref().map_or(0.0, |found| found.reach.within);
-    moves.overhead = still.map(|found| found.reach.mean - sector_time(geometry, eye));
+    moves.overhead = still.map(|found| found.reach.mean);
+    let found = curve(eye, geometry, verb, effort)?;
+    moves.points = found.iter().map(|(distance, one)| Point { distance: *distance, reach: one.reach }).collect();
+    let found: Vec<Found> = found.into_iter().map(|(_, one)| one).collect();
+    moves.spread = common_spread(&found);
+    // What hardly spreads needs no help from the others.
+    for (point, found) in moves.points.iter_mut().zip(&found).filter(|_| moves.spread > 0.02) {
+        point.reach.mean += found.spread_by(moves.spread).mean - found.reach.mean;
+    }
     Ok(moves)
 }
 
-/// The reach over so many cylinders.
+/// The reaches over distances, ascending, more of them where they are uneven.
+fn curve<D: Device>(
+    eye: &mut Eye<D>,
+    geometry: &Geometry,
+    verb: Verb,
+    effort: Effort,
+) -> Result<Vec<(u64, Found)>, BadInput> {
+    let (each, between) = if effort == Effort::Quick { (EACH / 2, 0) } else { (EACH, BETWEEN) };
+    let cylinders = geometry.all_cylinders();
+    let mut found = Vec::new();
+    // Not quite from end to end: there are too few such pairs.
+    for distance in distances((cylinders - 2).min(cylinders - cylinders / 64), each) {
+        found.extend(over(eye, geometry, verb, (distance, 0))?.map(|one| (distance, one)));
+    }
+    for _ in 0..between {
+        let Some((at, distance)) = uneven(&found) else { break };
+        let Some(one) = over(eye, geometry, verb, (distance, 0))? else { break };
+        found.insert(at, (distance, one));
+    }
+    Ok(found)
+}
+
+/// The reach over so many cylinders and heads.
 fn over<D: Device>(
     eye: &mut Eye<D>,
     geometry: &Geometry,
     verb: Verb,
-    distance: u64,
+    way: (u64, u64),
 ) -> Result<Option<Found>, BadInput> {
     let cylinders = geometry.all_cylinders();
-    reach(eye, verb, |eye| apart(eye, geometry, cylinders, (distance, 0)))
+    reach(eye, verb, |eye| apart(eye, geometry, cylinders, way))
 }
 
 /// The distance to be measured next, and its place: between two where the curve turns most from the line through those
@@ -150,7 +147,7 @@ fn uneven(found: &[(u64, Found)]) -> Option<(usize, u64)> {
 pub(super) fn reads_ahead<D: Device>(eye: &mut Eye<D>) -> Result<bool, BadInput> {
     let mut found = 0;
     for _ in 0..5 {
-        let sector = eye.bench.draw.below(eye.bench.sectors() - 1);
+        let sector = eye.bench.draw.below(eye.bench.mapped() - 1);
         if eye.bench.read_medium(sector)?.is_some() {
             eye.bench.idle(Span(eye.clock.period as u64));
             let next = eye.bench.read(sector + 1)?;
@@ -158,25 +155,6 @@ pub(super) fn reads_ahead<D: Device>(eye: &mut Eye<D>) -> Result<bool, BadInput>
         }
     }
     Ok(found >= 3)
-}
-
-/// What a sector takes to pass, on the mean, ms.
-fn sector_time<D: Device>(geometry: &Geometry, eye: &Eye<D>) -> f64 {
-    let regions = &geometry.map.regions;
-    let turns = regions.iter().map(|r| r.sectors as f64 / f64::from(r.round)).sum::<f64>();
-    let all = regions.iter().map(|r| r.sectors as f64).sum::<f64>();
-    turns / all.max(1.0) * eye.clock.period / 1e6
-}
-
-/// What passes in a reach that is no move, where a sector takes so long: the one asked for and, where the arm had to be
-/// called off reading on, half of the one it was reading.
-pub(super) fn passed(moves: &Moves, sector: f64) -> f64 {
-    sector * if moves.called_off { 1.5 } else { 1.0 }
-}
-
-/// A reach without what passes in it.
-fn passing<D: Device>(moves: &Moves, (geometry, eye): (&Geometry, &Eye<D>), reach: Reach) -> Reach {
-    Reach { mean: reach.mean - passed(moves, sector_time(geometry, eye)), ..reach }
 }
 
 /// Two tracks so many cylinders and heads apart, either way, anywhere.
@@ -232,7 +210,7 @@ impl Moves {
         self.points.iter().map(|point| point.distance as u32).zip(seeks).collect()
     }
 
-    /// The reach over so many cylinders, without the sector's passing, ms.
+    /// The reach over so many cylinders, ms.
     #[must_use]
     pub fn reach(&self, distance: u64, heads_differ: bool) -> f64 {
         let overhead = self.overhead();

@@ -7,7 +7,7 @@
 use super::arm::{Found, Reach, Way, common_spread, reach};
 use super::field::Field;
 use super::large::{self, Large};
-use super::seek::{Moves, Point, reads_ahead};
+use super::seek::{Moves, Point};
 use super::{shared, transfer};
 use crate::estimate::{median, signed, spread};
 use crate::eye::Eye;
@@ -37,8 +37,7 @@ pub struct Writes {
     pub done: bool,
     /// How much later than a read of a sector a write of it completes, ms.
     pub lag: f64,
-    /// Reach of a write on the track the arm is on, without the sector's passing and its way over the bus, ms; nothing if
-    /// it could not be measured.
+    /// Reach of a write on the track the arm is on, without its way over the bus, ms; nothing if it could not be measured.
     pub overhead: Option<f64>,
     /// The same of a read and of a write that follow a write.
     pub after_write: [Option<f64>; 2],
@@ -80,27 +79,25 @@ pub fn learn<D: Device>(eye: &mut Eye<D>, field: &Field, moves: &Moves, bus: f64
     if field.track(eye).is_none() {
         return Ok(writes);
     }
-    let next = reads_ahead(eye)?;
-    let stop = if next { 0.5 } else { 0.0 };
-    let mut found: Vec<(u64, Found)> = Vec::new();
-    for point in &moves.points {
-        found.extend(ending(eye, field, (point.distance, 0), stop)?.map(|found| (point.distance, found)));
-    }
-    if field.geometry.heads > 1 {
-        writes.switch = ending(eye, field, (0, 1), stop)?.map(|found| found.reach);
-    }
     // While the arm moves the sector comes over the bus; here it must come first.
     writes.overhead = still(eye, field, THROUGH, false)?.map(|reach| reach - bus);
     writes.after_write =
         [still(eye, field, Verb::Read, true)?, still(eye, field, THROUGH, true)?.map(|reach| reach - bus)];
+    let mut found: Vec<(u64, Found)> = Vec::new();
+    for point in &moves.points {
+        found.extend(ending(eye, field, (point.distance, 0))?.map(|found| (point.distance, found)));
+    }
+    if field.geometry.heads > 1 {
+        writes.switch = ending(eye, field, (0, 1))?.map(|found| found.reach);
+    }
     let spread = common_spread(&found.iter().map(|(_, found)| found.clone()).collect::<Vec<_>>());
     writes.points = found.iter().map(|(distance, found)| Point { distance: *distance, reach: found.reach }).collect();
     settle(&mut writes, moves, spread);
     let pick = |eye: &mut Eye<D>| field.track(eye);
     writes.on_arrival = transfer::on_arrival(eye, field.geometry, THROUGH, &mut |eye| pick(eye))?;
-    writes.hit = hit(eye, field, THROUGH, next)?.filter(|(_, varies)| *varies < STEADY).map(|(ms, _)| ms);
-    writes.hits_wait = hits_wait(eye, field, writes.hit, next)?;
-    writes.shared = shared::learn(eye, field, next)?;
+    writes.hit = hit(eye, field, THROUGH)?.filter(|(_, varies)| *varies < STEADY).map(|(ms, _)| ms);
+    writes.hits_wait = hits_wait(eye, field, writes.hit)?;
+    writes.shared = shared::learn(eye, field)?;
     if writes.on_arrival == Some(false) {
         writes.watermark = watermark(eye, field, (writes.overhead(moves), bus))?;
         writes.large = large::learn(eye, field.geometry, THROUGH, (field.first, field.end))?;
@@ -131,10 +128,10 @@ fn lag<D: Device>(eye: &mut Eye<D>, field: &Field) -> Result<Option<f64>, BadInp
 
 /// The response of a read from memory that follows a write, ms, and what it varies by, ns. Nothing without a memory. A
 /// drive that reads on has done so before, and has time to begin with what it still has to write.
-fn hit<D: Device>(eye: &mut Eye<D>, field: &Field, verb: Verb, next: bool) -> Result<Option<(f64, f64)>, BadInput> {
+fn hit<D: Device>(eye: &mut Eye<D>, field: &Field, verb: Verb) -> Result<Option<(f64, f64)>, BadInput> {
     let mut times = Vec::new();
     for _ in 0..HITS {
-        let kept = shared::kept(eye, field, next)?;
+        let kept = shared::kept(eye, field)?;
         let sector = field.first + eye.bench.draw.below(field.end - field.first);
         eye.bench.write(verb, sector, 1)?;
         eye.bench.idle(Span(BEGUN));
@@ -146,9 +143,9 @@ fn hit<D: Device>(eye: &mut Eye<D>, field: &Field, verb: Verb, next: bool) -> Re
 
 /// Whether a read from memory waits while a write in the buffer goes to the medium, as the arm is sent far to do; one after
 /// a write that is there already takes `hit` ms.
-fn hits_wait<D: Device>(eye: &mut Eye<D>, field: &Field, hit_after: Option<f64>, next: bool) -> Result<bool, BadInput> {
+fn hits_wait<D: Device>(eye: &mut Eye<D>, field: &Field, hit_after: Option<f64>) -> Result<bool, BadInput> {
     let Some(alone) = hit_after else { return Ok(false) };
-    let behind = hit(eye, field, Verb::Write { fua: false }, next)?;
+    let behind = hit(eye, field, Verb::Write { fua: false })?;
     Ok(behind.is_some_and(|(ms, _)| ms > alone + eye.clock.period / 8e6))
 }
 
@@ -187,33 +184,28 @@ fn watermark<D: Device>(eye: &mut Eye<D>, field: &Field, (overhead, bus): (f64, 
     })
 }
 
-/// The reach over so many cylinders and heads to a write, without what passes.
+/// The reach over so many cylinders and heads to a write.
 fn ending<D: Device>(
     eye: &mut Eye<D>,
     field: &Field,
     (distance, heads): (u64, u64),
-    stop: f64,
 ) -> Result<Option<Found>, BadInput> {
     let ways = field.ways(eye, distance, heads);
-    over(eye, THROUGH, ways, stop)
+    over(eye, THROUGH, &ways)
 }
 
-/// The reach on a track of the field, after a read or a write, without the sector's passing, ms.
+/// The reach on a track of the field, after a read or a write, ms.
 fn still<D: Device>(eye: &mut Eye<D>, field: &Field, verb: Verb, written: bool) -> Result<Option<f64>, BadInput> {
-    let ways = field.ways(eye, 0, 0).into_iter().map(|Way { to, .. }| Way { written, ..Way::new(to, to) }).collect();
-    Ok(over(eye, verb, ways, 0.0)?.map(|found| found.reach.mean))
+    let ways = field.ways(eye, 0, 0).into_iter().map(|Way { to, .. }| Way { written, ..Way::new(to, to) });
+    Ok(over(eye, verb, &ways.collect::<Vec<_>>())?.map(|found| found.reach.mean))
 }
 
-/// The reach over ways, without the sector's passing and, where the arm was called off reading on, the share `stop` of the
-/// one it was reading.
-fn over<D: Device>(eye: &mut Eye<D>, verb: Verb, ways: Vec<Way>, stop: f64) -> Result<Option<Found>, BadInput> {
+/// The reach over ways.
+fn over<D: Device>(eye: &mut Eye<D>, verb: Verb, ways: &[Way]) -> Result<Option<Found>, BadInput> {
     if ways.len() < WAYS {
         return Ok(None);
     }
-    let found = reach(eye, verb, |eye| ways[eye.bench.draw.below(ways.len() as u64) as usize])?;
-    let width = |way: &Way| 1.0 / f64::from(way.to.region.round) + stop / f64::from(way.from.region.round);
-    let passing = ways.iter().map(width).sum::<f64>() / ways.len() as f64 * eye.clock.period / 1e6;
-    Ok(found.map(|found| found.later_by(-passing)))
+    reach(eye, verb, |eye| ways[eye.bench.draw.below(ways.len() as u64) as usize])
 }
 
 /// What a write adds to a move, and whether that is the same for all.

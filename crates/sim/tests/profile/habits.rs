@@ -7,13 +7,15 @@ use disk::{Ahead, Cache, Drain, Sheet};
 use drive::Drive;
 use profile::{Effort, Options, Outcome};
 
-/// A drive of one zone with this memory, that takes what passes or not, and the sheet that a quick profile writes of it.
-fn found(cache: impl Fn(&mut Cache), free: bool) -> (Sheet, Sheet) {
+/// A drive of one zone with this memory, that takes what passes or not, and the sheet that a quick profile writes of it. Its
+/// arm goes so long after a read was given, if not as long as it does.
+fn found(cache: impl Fn(&mut Cache), free: bool, read: Option<Span>) -> (Sheet, Sheet) {
     let disk::Drive { mut sheet, truth } = crate::drive("mimic-base");
     cache(&mut sheet.cache);
     let mut mechanics = (*sheet.mechanics).clone();
     mechanics.access.free = free;
     sheet.mechanics = mechanics.into();
+    sheet.overheads.read = read.map_or(sheet.overheads.read, disk::After::either);
     sheet.overheads.buffered = disk::After::either(Span(100_000));
     // An answer from memory takes longer after a write.
     sheet.overheads.hit = disk::After { read: Span(100_000), write: Span(150_000) };
@@ -28,11 +30,17 @@ fn found(cache: impl Fn(&mut Cache), free: bool) -> (Sheet, Sheet) {
 
 #[track_caller]
 fn is_known(cache: impl Fn(&mut Cache), free: bool) {
-    let (ours, theirs) = found(cache, free);
+    is_known_where(cache, free, None);
+}
+
+#[track_caller]
+fn is_known_where(cache: impl Fn(&mut Cache), free: bool, read: Option<Span>) {
+    let (ours, theirs) = found(cache, free, read);
     let habits = |sheet: &Sheet| {
-        let Cache { shared, resumes, ahead, drain, write_buffer, hits_wait, written_hits, .. } = sheet.cache;
+        let Cache { shared, resumes, ahead, almost_hits, drain, write_buffer, hits_wait, written_hits, .. } =
+            sheet.cache;
         let of_writes = (write_buffer > 0).then_some((write_buffer, drain, hits_wait, written_hits));
-        (sheet.mechanics.access.free, shared, resumes, ahead, of_writes)
+        (sheet.mechanics.access.free, shared, resumes, ahead, almost_hits, of_writes)
     };
     assert_eq!(habits(&ours), habits(&theirs), "{:?}\n{:?}", ours.cache, theirs.cache);
 }
@@ -90,5 +98,14 @@ fn what_reads_from_memory_wait_for_is_known_where_the_drive_reads_on() {
             (cache.write_buffer, cache.hits_wait, cache.written_hits) = (200, waits, !waits);
         };
         is_known(habits, false);
+    }
+}
+
+#[test]
+fn whether_what_is_just_being_read_on_counts_as_found_is_known_also_where_the_arm_goes_at_once() {
+    for almost in [false, true] {
+        for read in [None, Some(Span::ZERO)] {
+            is_known_where(|cache| (cache.read_ahead, cache.almost_hits) = (64, almost), false, read);
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use disk::Truth;
 use drive::Drive;
+use profile::Effort;
 use profile::bench::Bench;
 use profile::probe::{memory, rotation};
 
@@ -12,7 +13,7 @@ fn the_period_of_every_drive_is_found() {
         let truth = Truth { rpm_offset: 0.0031, ..truth };
         let mut device = sim::Bench::new(Drive::new(&sheet, &truth, 7));
         let mut bench = Bench::new(name, &mut device, 1, None);
-        memory::learn(&mut bench).expect("it can be read");
+        memory::learn(&mut bench, Effort::Thorough).expect("it can be read");
         let clock = rotation::learn(&mut bench, profile::Effort::Thorough).expect("it can be read").expect("it turns");
         let real = sheet.mechanics.rotation.period_ns() / 1.0031;
         assert!((clock.period / real - 1.0).abs() < 1e-6, "{name}: {} against {real}", clock.period);
