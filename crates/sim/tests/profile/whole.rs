@@ -157,7 +157,7 @@ fn a_host_that_is_late_stalls_and_fails_is_seen_through() {
 fn a_drive_of_20_tb_is_seen_through_a_late_host() {
     let line = line("nl20", Effort::Thorough, 30_000.0);
     assert!(line.period_error < 1e-6 && line.angles == 1.0 && line.tracks == 1.0, "{line:?}");
-    assert!(line.borders.exact == line.borders.all && line.skews == 1.0, "{line:?}");
+    assert!(line.borders.exact == line.borders.all && line.skews == 1.0 && line.seek_mae < 0.1, "{line:?}");
 }
 
 #[test]

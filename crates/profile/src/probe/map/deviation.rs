@@ -201,7 +201,7 @@ impl<D: Device> Survey<'_, '_, '_, D> {
         Ok(signed(seen - along).abs() > 0.35 * place.width())
     }
 
-    fn all_agree(&mut self, region: &Region, sectors: &[u64]) -> Result<bool, BadInput> {
+    pub(super) fn all_agree(&mut self, region: &Region, sectors: &[u64]) -> Result<bool, BadInput> {
         for sector in sectors {
             if !self.off(region, *sector)?.is_some_and(Off::agrees) {
                 return Ok(false);

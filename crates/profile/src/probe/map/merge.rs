@@ -2,14 +2,49 @@
 
 use super::{Survey, cycle};
 use crate::estimate::{fraction, signed};
-use crate::map::{Level, Map};
-use block::Device;
+use crate::map::{Level, Map, Region};
+use block::{BadInput, Device};
+
+/// Tracks of a few regions that were met before the clock ran well, at most; and by how many times as many one that follows
+/// must be longer to tell better.
+const FIRST: u64 = 16;
+const LONGER: u64 = 64;
 
 impl<D: Device> Survey<'_, '_, '_, D> {
     /// The region just begun at a sector and an angle joins the two before it if all three repeat each other.
     pub(super) fn merge(&mut self, _first: u64, _angle: f64) {
         while joined(&mut self.map) || cycle::joined(&mut self.map) {}
     }
+
+    /// Looks again at the first tracks of all, met before the clock ran well: what the first long region says of them is
+    /// believed where it agrees with each of them, at both ends and in the middle.
+    ///
+    /// # Errors
+    /// As [`crate::bench::Bench::read`].
+    pub(super) fn look_again(&mut self) -> Result<(), BadInput> {
+        let Some(at) = self.map.regions.iter().position(|region| region.sectors > LONGER * region.track) else {
+            return Ok(());
+        };
+        let long = self.map.regions[at].clone();
+        let tracks = long.first / long.track;
+        let plain = is_plain(&long) && long.skip == 0 && long.first.is_multiple_of(long.track);
+        if at == 0 || !plain || tracks > FIRST {
+            return Ok(());
+        }
+        let angle = fraction(long.angle - tracks as f64 * long.turn);
+        let whole = Region { first: 0, sectors: long.end(), angle, ..long };
+        let ends = [0, whole.track / 2, whole.track - 1];
+        let sectors: Vec<u64> = (0..tracks).flat_map(|track| ends.map(|into| track * whole.track + into)).collect();
+        if self.all_agree(&whole, &sectors)? {
+            self.map.regions.splice(..=at, [whole]);
+        }
+        Ok(())
+    }
+}
+
+/// Whether a region is one track after the other, all turned alike.
+fn is_plain(region: &Region) -> bool {
+    region.levels.is_empty() && region.slips.is_empty() && region.bends.is_empty() && region.runs.is_empty()
 }
 
 /// Regions that go on as the next one does, looked at backwards, become part of it: the first tracks of a region tell its
@@ -17,9 +52,7 @@ impl<D: Device> Survey<'_, '_, '_, D> {
 pub(super) fn absorb(map: &mut Map) {
     for i in (1..map.regions.len()).rev() {
         let (a, b) = (&map.regions[i - 1], &map.regions[i]);
-        let plain = [a, b]
-            .iter()
-            .all(|it| it.levels.is_empty() && it.slips.is_empty() && it.bends.is_empty() && it.runs.is_empty());
+        let plain = is_plain(a) && is_plain(b);
         // What of the earlier one is whole tracks of the later; the rest may be the beginning of a track that it goes on with.
         let whole = a.sectors.checked_sub(b.skip).filter(|sectors| sectors.is_multiple_of(a.track));
         let Some(whole) = whole.filter(|_| plain && a.skip == 0 && (a.round, a.track) == (b.round, b.track)) else {
@@ -28,7 +61,7 @@ pub(super) fn absorb(map: &mut Map) {
         let angle = fraction(b.angle - (whole / a.track) as f64 * b.turn);
         if signed(angle - a.angle).abs() < 0.2 / f64::from(a.round) {
             let (first, sectors) = (a.first, a.sectors + b.sectors);
-            map.regions[i] = crate::map::Region { first, sectors, skip: 0, angle, ..b.clone() };
+            map.regions[i] = Region { first, sectors, skip: 0, angle, ..b.clone() };
             map.regions.remove(i - 1);
         }
     }
@@ -37,7 +70,7 @@ pub(super) fn absorb(map: &mut Map) {
 /// Joins the last region, which is under way, to the two before it, if they are alike, as long, and turned alike.
 fn joined(map: &mut Map) -> bool {
     let [.., a, b, c] = &map.regions[..] else { return false };
-    let length = |region: &crate::map::Region| (region.pattern(region.end() - 1) + 1) as i64;
+    let length = |region: &Region| (region.pattern(region.end() - 1) + 1) as i64;
     let even = !a.is_fragment()
         && a.like(b)
         && b.like(c)
@@ -68,7 +101,7 @@ fn joined(map: &mut Map) -> bool {
         && !whole.levels.is_empty()
     {
         let part = length(before) - before.skip as i64;
-        let base = crate::map::Region { levels: whole.levels[..whole.levels.len() - 1].to_vec(), ..whole.clone() };
+        let base = Region { levels: whole.levels[..whole.levels.len() - 1].to_vec(), ..whole.clone() };
         let skip = whole.outermost().sectors.checked_sub(part.unsigned_abs());
         if let Some(skip) = skip
             && before.like(&base)
@@ -78,7 +111,7 @@ fn joined(map: &mut Map) -> bool {
             let shifted = slips.last().map_or(0, |(_, shift)| *shift);
             slips.extend(whole.slips.iter().map(|(from, shift)| (*from, shift + shifted)));
             let angle = fraction(whole.angle - whole.outermost().turn);
-            let longer = crate::map::Region { first, skip, angle, slips, ..whole.clone() };
+            let longer = Region { first, skip, angle, slips, ..whole.clone() };
             if signed(longer.place(first).angle - before.place(first).angle).abs() < 0.2 * sector {
                 map.regions.pop();
                 whole = longer;

@@ -77,6 +77,7 @@ impl<D: Device> Survey<'_, '_, '_, D> {
             self.close(known);
         }
         merge::absorb(&mut self.map);
+        self.look_again()?;
         watch.mapped(all, all);
         Ok(())
     }
