@@ -162,7 +162,7 @@ impl<'d, D: Device> Bench<'d, D> {
             self.writes += 1;
         }
         self.commands += 1;
-        if self.device.now().since(self.began) > LONGEST {
+        if self.spent() > LONGEST {
             let what = "after three hours of the device's time its answers do not agree with one another";
             return Err(self.error(what, "profile it from a host with less else to do"));
         }

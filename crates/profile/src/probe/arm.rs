@@ -1,5 +1,5 @@
-//! How soon after one read another, on another track, can be done: the least time from the completion of the first to
-//! that of a second that came just in time. Each trial asks for a sector that comes by at a chosen moment and sees
+//! How soon after one read another, on another track, can be begun: the least time from the completion of the first until
+//! the sector of a second begins that comes just in time. Each trial asks for a sector that comes by at a chosen moment and sees
 //! whether it was caught then or a revolution later; the moments are narrowed down, and a normal distribution is fitted
 //! to what was caught (SYSTEM.md, Section 3).
 
@@ -199,8 +199,8 @@ pub fn caught<D: Device>(eye: &mut Eye<D>, verb: Verb, way: Way, wanted: f64) ->
 }
 
 /// One trial: reads on one track, then asks for the sector of another that begins to come by `wanted` ms after; with the
-/// response without its passing, ms. A drive that reads on does so first if that keeps it on the
-/// track; else the arm is called off, and ends the sector it is at: on the mean half of it, which is taken off, too.
+/// response without its passing, ms. A drive that reads on does so first if that keeps it on the track; else the arm is
+/// called off, and ends the sector it is at: on the mean half of it, which is taken off, too.
 fn trial<D: Device>(
     eye: &mut Eye<D>,
     verb: Verb,
