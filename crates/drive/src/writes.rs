@@ -56,7 +56,7 @@ impl Drive {
         let sequential = self.last_write == Some(at.start);
         let again = self.overheads.disconnect.filter(|_| self.last_write.is_some() && !sequential);
         let plain = self.overhead(self.overheads.write, queued);
-        let Disconnect { command, seek, data } =
+        let Disconnect { command, seek, data, .. } =
             again.unwrap_or(Disconnect { command: plain, ..Disconnect::default() });
         let ready = now + command + seek;
         let start = self.take_arm(ready);
