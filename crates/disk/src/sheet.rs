@@ -69,6 +69,8 @@ pub struct Overheads {
     pub buffered: After,
     /// In place of `read` and `write` for a command that waited in the drive while another was served.
     pub queued: Option<Span>,
+    /// Whether the overhead of a command runs while others that came before it are served.
+    pub overlaps: bool,
     /// Before completion is reported, of a read and of a write.
     pub done: After,
     /// Before data go to the host after the drive let go of the bus to wait for the medium.
@@ -250,6 +252,8 @@ pub struct Cache {
     /// Whether a write goes into the buffer while the arm serves a command or writes back what it does not continue;
     /// otherwise it waits for the arm.
     pub accepts_busy: bool,
+    /// Whether the arm sets out for a write while its data still come over the bus.
+    pub seeks_early: bool,
     /// Whether a write is reported from the buffer only where no other command waits.
     pub reports_alone: bool,
     /// Whether written data take up segments of reads.
@@ -280,6 +284,7 @@ impl Default for Cache {
             write_extents: 0,
             joins_writes: true,
             accepts_busy: true,
+            seeks_early: false,
             reports_alone: false,
             shared: false,
             drain: Drain::Soonest,

@@ -293,6 +293,9 @@ fn overheads(overheads: &Overheads) -> String {
             text += &format!("{key} = {}\n", ms(span));
         }
     }
+    if overheads.overlaps {
+        text += "overlaps = true\n";
+    }
     if let Some(queued) = overheads.queued {
         text += &format!("queued = {}\n", ms(queued));
     }
@@ -351,6 +354,7 @@ fn cache(cache: &Cache) -> String {
         ("partial_at_once", cache.partial_at_once, plain.partial_at_once),
         ("partial_hits_wait", cache.partial_hits_wait, plain.partial_hits_wait),
         ("accepts_busy", cache.accepts_busy, plain.accepts_busy),
+        ("seeks_early", cache.seeks_early, plain.seeks_early),
         ("reports_alone", cache.reports_alone, plain.reports_alone),
     ] {
         if flag != plain {

@@ -2,8 +2,9 @@
 
 use crate::account::Parts;
 use crate::machine::{Drive, mechanical};
+use crate::buffer::Feed;
 use block::{Extent, Lbn, Span, Time};
-use disk::{Disconnect, Drain, Progress, Track};
+use disk::{Disconnect, Drain, Passage, Progress, Spin, Spot, Track};
 
 /// A write-back under way. What has passed under the head is free in the buffer.
 #[derive(Clone, Copy, Debug)]
@@ -19,7 +20,15 @@ pub(crate) struct WriteBack {
 }
 
 impl Drive {
-    pub(crate) fn write(&mut self, now: Time, at: Extent, fua: bool, queued: bool) -> (Time, Parts) {
+    /// A write that came, or has the arm, from `now` on, and that has no room in the buffer before `earliest`.
+    pub(crate) fn write(
+        &mut self,
+        now: Time,
+        earliest: Time,
+        at: Extent,
+        fua: bool,
+        queued: bool,
+    ) -> (Time, Parts) {
         if self.read_ahead.is_some_and(|ahead| ahead.meets(at) && self.segments.overlaps(ahead.segment, at)) {
             self.stop_read_ahead(now + self.overheads.buffered.a(self.last_write.is_some()));
         }
@@ -35,15 +44,34 @@ impl Drive {
             return self.write_through(now, at, queued);
         }
         let overhead = self.overheads.buffered.a(self.last_write.is_some());
-        let mut room = now + overhead;
+        let mut room = (now + overhead).max(earliest);
         while !self.fits(at) {
-            room = room.max(self.make_room(u64::from(at.blocks), room));
+            // The next write-back begins as soon as the arm is free, not when the overhead of this command has passed.
+            room = room.max(self.make_room(u64::from(at.blocks), now));
         }
-        let bus = self.bus_time(at.blocks);
-        self.buffer.push(at, room + bus);
+        let waited = room > now + overhead && !self.cache.accepts_busy;
+        let connect = if waited { self.overheads.reselect } else { self.overheads.prepare };
+        let feed = Feed { from: (room + connect).max(self.exchanged), each: self.write_bus };
+        let there = feed.there(u64::from(at.blocks));
+        self.exchanged = there;
+        self.buffer.supersede(at);
+        if self.cache.seeks_early {
+            self.buffer.push(at, room, feed);
+        } else {
+            self.buffer.push(at, there, Feed::THERE);
+        }
+        if !self.cache.accepts_busy && self.write_back.is_none() {
+            self.stop_read_ahead(room);
+            self.start_write_back(room);
+        }
         let done = self.overheads.done.write;
-        let external = room.since(now + overhead);
-        (room + bus + done, Parts { overhead: overhead + done, external, bus, ..Parts::default() })
+        let parts = Parts {
+            overhead: overhead + connect + done,
+            external: room.since(now + overhead),
+            bus: there.since(room + connect),
+            ..Parts::default()
+        };
+        (there + done, parts)
     }
 
     /// Whether the buffer has room for `at`.
@@ -57,24 +85,18 @@ impl Drive {
         let again = self.overheads.disconnect.filter(|_| self.last_write.is_some() && !sequential);
         let plain = self.overhead(self.overheads.write, queued);
         let Disconnect { command, seek, data, .. } =
-            again.unwrap_or(Disconnect { command: plain, ..Disconnect::default() });
+            again.unwrap_or(Disconnect { command: plain, data: self.overheads.prepare, ..Disconnect::default() });
         let ready = now + command + seek;
+        self.buffer.supersede(at);
         let start = self.take_arm(ready);
         let (stroke, spot) = self.move_arm(self.track, at, true, start);
         let arrived = start + stroke.total();
-        // No block is written before it has come over the bus: not the first, and at the medium's pace not the last.
-        let shift = self.mechanics.layout.sector_shift();
-        let sectors = (u64::from(at.blocks) >> shift).max(1);
-        let sector = self.mechanics.sector_time(spot.track.zone);
-        let first = now + command + data + self.bus_time(1 << shift);
-        let last = first + self.bus_time(at.blocks).less(self.bus_time(1 << shift));
-        let streaming = first.max(Time(last.0.saturating_sub(sector.0 * (sectors - 1))));
+        let feed = Feed { from: now + command + data, each: self.write_bus };
         let held = if sequential { 0.0 } else { self.write_watermark };
-        let bound = streaming + Span((last.since(streaming).0 as f64 * held) as u64);
-        let from = arrived.max(bound);
-        let passage = self.mechanics.pass(&self.spindle, from, spot, at, true);
+        let passage = self.pass_fed(arrived, spot, at, feed, held);
+        let from = arrived;
         let stall = self.overheads.stall(at.blocks, true, &passage);
-        (self.free, self.track) = (passage.end + stall, passage.after.track);
+        self.hold_arm(passage.end + stall, passage.after.track);
         self.written = at.end();
         let done = self.overheads.done.write;
         let mut parts = mechanical(stroke, &passage);
@@ -95,12 +117,16 @@ impl Drive {
         (now + parts.total(), parts)
     }
 
-    pub(crate) fn flush(&mut self, now: Time) -> (Time, Parts) {
+    /// A flush that came at `now` and whose turn it is at `turn`: it ends when all is on the medium, and after every
+    /// command before it.
+    pub(crate) fn flush(&mut self, now: Time, turn: Time) -> (Time, Parts) {
         let overhead = self.overheads.write.a(self.last_write.is_some());
-        let mut end = now + overhead;
+        let mut end = (now + overhead).max(turn);
         while self.write_back.is_some() || self.buffer.first().is_some() {
-            end = end.max(self.make_room(self.buffer.capacity(), now + overhead));
+            end = end.max(self.make_room(self.buffer.capacity(), turn));
         }
+        (self.held, self.drained) = (end, end);
+        let end = end.max(self.last_end().unwrap_or(end));
         (end, Parts { overhead, external: end.since(now + overhead), ..Parts::default() })
     }
 
@@ -121,6 +147,7 @@ impl Drive {
         while self.buffer.touches(at) || self.write_back.is_some_and(meets) {
             cleared = cleared.max(self.make_room(self.buffer.capacity(), now));
         }
+        self.drained = self.drained.max(cleared);
         cleared
     }
 
@@ -128,15 +155,17 @@ impl Drive {
     pub(crate) fn start_write_back(&mut self, after: Time) {
         let Some(first) = self.buffer.first() else { return };
         let began = first.ready.max(self.free).max(after);
+        if let Some(mut back) = self.just_completed(began)
+            && self.go_on(&mut back)
+        {
+            self.write_back = Some(WriteBack { began, ..back });
+            return;
+        }
         let taken = match self.cache.drain {
             Drain::InOrder => self.buffer.take_first(),
             Drain::Soonest | Drain::AllSoonest => {
-                let begins = |at: Extent| {
-                    let spot = self.mechanics.layout.locate(at.start);
-                    let stroke = self.mechanics.stroke(self.track, spot.track, at.start != self.written);
-                    disk::Spin::reach(&self.spindle, began + stroke.total(), spot.angle)
-                };
-                self.buffer.take_soonest(began, begins)
+                let soonest = self.buffer.soonest(began, |at| self.write_back_begins(began, self.track, at));
+                soonest.and_then(|(place, _)| self.buffer.take(place))
             }
         };
         let Some(dirty) = taken else { return };
@@ -149,11 +178,61 @@ impl Drive {
             whole: 0,
         };
         if self.mechanics.access.writes {
-            let passage = self.mechanics.pass(&self.spindle, arrived, spot, dirty.at, true);
+            let passage = self.pass_fed(arrived, spot, dirty.at, dirty.feed, 0.0);
             back.so_far = Progress { reached: back.limit, at: passage.end, after: passage.after };
             back.whole = dirty.at.blocks;
+        } else {
+            back.so_far.at = self.hold_back(arrived, spot, dirty.at, dirty.feed);
         }
         self.write_back = Some(back);
+    }
+
+    /// From when, at or after `arrived`, blocks pass under a head that waits for no data: none comes under it before it
+    /// is there, the last included.
+    fn hold_back(&self, arrived: Time, spot: Spot, at: Extent, feed: Feed) -> Time {
+        let all = feed.there(u64::from(at.blocks));
+        if all <= arrived {
+            return arrived;
+        }
+        let first = arrived.max(feed.there(1 << self.mechanics.layout.sector_shift()));
+        let sector = self.mechanics.sector_time(spot.track.zone);
+        let start = Progress { reached: at.start, at: first, after: spot };
+        let end = self.mechanics.run_on(&self.spindle, start, at.end(), Time::NEVER, true).at;
+        first + all.since(Time(end.0.saturating_sub(sector.0)))
+    }
+
+    /// The passage of a write whose data still come, under a head on its track from `arrived`; a share of `held` of
+    /// what would come while it passes must be there before.
+    fn pass_fed(&self, arrived: Time, spot: Spot, at: Extent, feed: Feed, held: f64) -> Passage {
+        let all = feed.there(u64::from(at.blocks));
+        let from = self.hold_back(arrived, spot, at, feed);
+        let from = from + Span((all.since(from).0 as f64 * held) as u64);
+        let mut passage = self.mechanics.pass(&self.spindle, from, spot, at, true);
+        passage.rotation += from.since(arrived);
+        passage
+    }
+
+    /// When the first block of `at` could be written by an arm that sets out from `track` at `began`.
+    pub(crate) fn write_back_begins(&self, began: Time, track: Track, at: Extent) -> Time {
+        let spot = self.mechanics.layout.locate(at.start);
+        let stroke = self.mechanics.stroke(track, spot.track, at.start != self.written);
+        disk::Spin::reach(&self.spindle, began + stroke.total(), spot.angle)
+    }
+
+    /// When the write-back under way is complete.
+    pub(crate) fn write_back_end(&self, back: WriteBack) -> Time {
+        self.mechanics.run_on(&self.spindle, back.so_far, back.limit, Time::NEVER, true).at
+    }
+
+    /// When the write-back under way has made room for `at` or, if it does not make enough, is complete.
+    pub(crate) fn room_at(&self, at: Extent) -> Option<Time> {
+        let back = self.write_back?;
+        let wanted = u64::from(at.blocks).saturating_sub(self.buffer.free());
+        let stop = Lbn(back.so_far.reached.0.saturating_add(wanted));
+        if wanted == 0 || back.whole > 0 || stop >= back.limit {
+            return Some(self.write_back_end(back));
+        }
+        Some(self.mechanics.run_on(&self.spindle, back.so_far, stop, Time::NEVER, true).at)
     }
 
     /// Lets the write-back under way proceed up to block `stop`, or up to `now`; it goes on with a waiting
@@ -163,23 +242,51 @@ impl Drive {
         loop {
             let before = back.so_far.reached;
             back.so_far = self.mechanics.run_on(&self.spindle, back.so_far, stop.min(back.limit), now, true);
-            self.buffer.freed((back.so_far.reached.min(back.limit).0 - before.min(back.limit).0) as u32);
+            self.buffer.remove((back.so_far.reached.min(back.limit).0 - before.min(back.limit).0) as u32);
             let at = back.so_far.at;
             if back.so_far.reached < back.limit || (back.whole > 0 && at > now) {
                 self.write_back = Some(back);
                 return at;
             }
-            self.buffer.freed(std::mem::take(&mut back.whole));
+            self.buffer.remove(std::mem::take(&mut back.whole));
             (self.free, self.track) = (at, back.so_far.after.track);
             self.written = back.limit;
-            if back.limit >= stop || at >= now {
+            self.completed = Some(back);
+            if back.limit >= stop || at >= now || !self.go_on(&mut back) {
                 return at;
             }
-            match self.buffer.take_at(back.so_far.reached, at) {
-                Some(next) => back.limit = next.at.end(),
-                None => return at,
-            }
         }
+    }
+
+    /// The place in the buffer of an extent that continues a write-back just completed, and can be written without
+    /// losing a turn.
+    fn continuation(&self, back: &WriteBack) -> Option<usize> {
+        let Progress { reached, at, after } = back.so_far;
+        // A physical sector that both share is written once, if all of it was there when it began to pass.
+        let shared = if reached > back.limit { self.mechanics.sector_time(after.track.zone) } else { Span::ZERO };
+        let place = self.buffer.place_of(back.limit, Time(at.0.saturating_sub(shared.0)))?;
+        let next = self.buffer.at_place(place);
+        let flows = next.feed.there(u64::from(next.at.blocks)) <= at || self.hold_back(at, after, next.at, next.feed) <= at;
+        flows.then_some(place)
+    }
+
+    /// Has a write-back just completed go on with what continues it, if there is such.
+    fn go_on(&mut self, back: &mut WriteBack) -> bool {
+        let Some(next) = self.continuation(back).and_then(|place| self.buffer.take(place)) else { return false };
+        let done = back.so_far.reached.min(next.at.end()).0 - back.limit.0;
+        self.buffer.remove(done as u32);
+        back.limit = next.at.end();
+        true
+    }
+
+    /// The write-back that ended when the arm last became free, if it did.
+    fn just_completed(&self, now: Time) -> Option<WriteBack> {
+        self.completed.filter(|back| back.so_far.at == now && self.free == now)
+    }
+
+    /// Whether a write-back begun now goes on where the last one has just ended.
+    pub(crate) fn goes_on(&self, now: Time) -> bool {
+        self.just_completed(now).is_some_and(|back| self.continuation(&back).is_some())
     }
 
     /// Writes back until `blocks` blocks are free, or the write-back under way — one begun no earlier than

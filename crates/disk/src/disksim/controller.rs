@@ -116,6 +116,7 @@ fn overheads(disk: &Params, fast: bool) -> Result<Overheads, BadInput> {
         write: if fast { hit } else { miss },
         buffered: hit,
         queued: None,
+        overlaps: true,
         done: After { read: time("Read completion overhead")?, write: time("Write completion overhead")? + back },
         reselect: first + prepare,
         prepare,
@@ -143,7 +144,8 @@ fn bus(
         mb_s: rate(read_ms),
         write_mb_s: if read_ms == write_ms { None } else { Some(rate(write_ms).unwrap_or(UNBOUND)) },
         watermark: disk.or_zero("High (read) water mark")?.clamp(0.0, 1.0),
-        write_watermark: disk.or_zero("Low (write) water mark")?.clamp(0.0, 1.0),
+        // The low mark holds back only what is appended to a full segment; a write begins with its first block.
+        write_watermark: 0.0 * disk.or_zero("Low (write) water mark")?,
         watermark_of: if disk.flag("Set watermark by reqsize")? { Whole::Request } else { Whole::Segment },
         holds_reading: disk.flag("Hold bus entire read xfer")?,
         holds_writing: disk.flag("Hold bus entire write xfer")?,
@@ -169,6 +171,9 @@ fn cache(disk: &Params, level: u64) -> Result<Cache, BadInput> {
             return Err(disk.error(name, format!("there is no scheme {other} of reading ahead"), "schemes are 0 to 4"));
         }
     };
+    // Without prebuffering a write has room only where the arm is free for it, or is writing what it continues.
+    let prebuffers = disk.flag("Allow write prebuffering")?;
+    let extents = if prebuffers { writes } else { 1 };
     let caches = disk.number("Enable caching in buffer")? != Some(0.0);
     let sneaky = disk.flag("Allow sneaky full read hits")?;
     let cache = Cache {
@@ -187,10 +192,11 @@ fn cache(disk: &Params, level: u64) -> Result<Cache, BadInput> {
         writes_stop_ahead: disk.number("Write hit stop prefetch")? != Some(0.0),
         partial_at_once: disk.number("Immed transfer partial hit")? != Some(0.0),
         partial_hits_wait: !disk.flag("Allow sneaky partial read hits")?,
-        write_buffer: if level > 0 { writes.saturating_mul(segment).min(1 << 31) } else { 0 },
-        write_extents: writes,
+        write_buffer: if level > 0 { extents.saturating_mul(segment).min(1 << 31) } else { 0 },
+        write_extents: extents,
         joins_writes: disk.number("Combine seq writes")? != Some(0.0),
-        accepts_busy: disk.flag("Allow write prebuffering")?,
+        accepts_busy: prebuffers,
+        seeks_early: true,
         reports_alone: level == 1,
         shared: !dedicated && caches,
         drain: Drain::InOrder,
