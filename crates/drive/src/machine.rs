@@ -32,6 +32,8 @@ pub(crate) struct Waiting {
     pub(crate) tag: Tag,
     pub(crate) issued: Time,
     pub(crate) command: Command,
+    /// When the drive took it in: where its bus is one for all, not while data went over it.
+    pub(crate) came: Time,
     /// Commands begun before it came.
     pub(crate) ordinal: u64,
     /// Whether the arm was at another command when it came.
@@ -78,6 +80,8 @@ pub struct Drive {
     /// When the last read from the medium has left the bus, and when the last hit or buffered write has.
     pub(crate) delivered: Time,
     pub(crate) exchanged: Time,
+    /// From when until when the last command that was begun has the bus for its data and its completion.
+    pub(crate) connected: (Time, Time),
     flying: Vec<Flying>,
     pub(crate) waiting: VecDeque<Waiting>,
     /// When it decides next what has the arm, if nothing comes before.
@@ -120,6 +124,7 @@ impl Drive {
             filling: None,
             delivered: Time::ZERO,
             exchanged: Time::ZERO,
+            connected: (Time::ZERO, Time::ZERO),
             decision: None,
             drained: Time::ZERO,
             flying: Vec::with_capacity(usize::from(sheet.queue.depth)),
@@ -141,7 +146,8 @@ impl Drive {
         let inside = self.flying.len() + self.waiting.len();
         assert!(inside < usize::from(self.rules.depth), "a drive takes no more commands than it has room for");
         self.advance(now);
-        let waiting = Waiting { tag, issued: now, command, ordinal: self.ordinal, behind: self.held > now };
+        let came = if self.overheads.overlaps { self.free_bus(now) } else { now };
+        let waiting = Waiting { tag, issued: now, command, came, ordinal: self.ordinal, behind: self.held > now };
         if self.rules.depth == 1 {
             self.start(now, waiting);
         } else {
@@ -349,11 +355,11 @@ impl Drive {
         let from = if alone || self.wants_room(command) {
             issued
         } else if self.overheads.overlaps {
-            self.overlapped(issued, now, command)
+            self.overlapped(waiting.came, now, command)
         } else {
             now
         };
-        let queued = from > issued;
+        let queued = if self.overheads.overlaps { now > waiting.came } else { from > issued };
         self.served = command.at;
         let inside = command.at.end().0 <= self.mechanics.layout.blocks();
         let (end, mut parts, outcome) = match command.verb {
@@ -370,25 +376,38 @@ impl Drive {
         }
         self.ordinal += 1;
         let done = end.since(now + self.overheads.done.a(command.verb.writes()));
+        if self.cache.hits_wait && self.rules.depth > 1 && command.verb == Verb::Read {
+            self.held = self.held.max(now);
+        }
         match self.rules.frees_at {
-            _ if self.held <= now => {}
+            _ if self.held < now => {}
             FreesAt::Medium => {}
             FreesAt::Message => self.held = self.held.max(now + done),
             FreesAt::Completion => self.held = self.held.max(end),
         }
+        self.connected = (self.connected.0.max(now), end);
         parts.queued = from.since(issued);
         debug_assert_eq!(parts.total(), end.since(issued), "parts of {command:?}: {parts:?}");
         self.flying.push(Flying { tag, issued, end, outcome, parts });
     }
 
     /// From when a command counts as begun whose overhead ran while others were served.
-    fn overlapped(&self, issued: Time, now: Time, command: Command) -> Time {
+    fn overlapped(&self, came: Time, now: Time, command: Command) -> Time {
+        if came >= now {
+            return came;
+        }
         let class = match command.verb {
             Verb::Write { fua: false } if self.buffer.capacity() > 0 => self.overheads.buffered,
             Verb::Write { .. } | Verb::Flush => self.overheads.write,
             Verb::Read | Verb::Seek => self.overheads.read,
         };
-        issued.max(Time(now.0.saturating_sub(self.overhead(class, false).0)))
+        came.max(Time(now.0.saturating_sub(self.overhead(class, false).0)))
+    }
+
+    /// When the bus is free for a command that comes now.
+    fn free_bus(&self, now: Time) -> Time {
+        let (from, until) = self.connected;
+        if from <= now { now.max(until) } else { now }
     }
 
     /// When the last command whose completion is known completes.

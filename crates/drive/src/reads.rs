@@ -4,7 +4,7 @@ use crate::account::Parts;
 use crate::cache::Lookup;
 use crate::delivery::Delivery;
 use crate::machine::{Drive, mechanical};
-use block::{Extent, Lbn, Time};
+use block::{Extent, Lbn, Span, Time};
 use disk::{Ahead, Passage, Progress, Spin, Track, Whole};
 
 /// A read that runs on past what was asked for.
@@ -37,17 +37,17 @@ impl Drive {
         let ahead = self.read_ahead;
         self.held = self.held.max(cleared);
         let (end, mut parts) = match found {
-            None => self.hit(cleared, at),
+            None => self.hit(cleared, at, queued),
             Some(Lookup::Hit(i)) => {
                 self.segments.touch(i);
                 self.keep_ahead_of(cleared, i, at);
-                let hit = self.hit(cleared, at);
+                let hit = self.hit(cleared, at, queued);
                 self.given(i, at);
                 hit
             }
             Some(Lookup::Partial(i)) => match ahead.filter(|ahead| ahead.segment == i) {
                 Some(ahead) if self.cache.almost_hits || at.start < self.segments.end_of(i) => {
-                    self.read_on(cleared, at, ahead)
+                    self.read_on(cleared, at, ahead, queued)
                 }
                 None if self.cache.almost_hits || at.start < self.segments.end_of(i) => {
                     self.read_medium(cleared, at, Some(i), queued)
@@ -61,16 +61,26 @@ impl Drive {
     }
 
     /// All of it is in the buffer.
-    fn hit(&mut self, now: Time, at: Extent) -> (Time, Parts) {
+    fn hit(&mut self, now: Time, at: Extent, queued: bool) -> (Time, Parts) {
         let from = if self.cache.hits_wait { self.settle_write_back().max(now) } else { now };
         let bus = self.bus_time(at.blocks);
-        let overhead = self.overheads.hit.a(self.last_write.is_some()) + self.overheads.prepare;
+        let overhead = self.connecting(queued);
         let done = self.overheads.done.read;
         let end = (from + overhead).max(self.exchanged) + bus;
+        self.connected.0 = now;
         self.exchanged = end;
         let bus = end.since(from + overhead);
         let parts = Parts { overhead: overhead + done, external: from.since(now), bus, ..Parts::default() };
         (end + done, parts)
+    }
+
+    /// Before data go over the bus that are in the buffer.
+    fn connecting(&self, queued: bool) -> Span {
+        if queued && self.overheads.overlaps {
+            // It let go of the bus while it waited, and had its overhead then.
+            return self.overheads.read.a(self.last_write.is_some()) + self.overheads.reselect;
+        }
+        self.overheads.hit.a(self.last_write.is_some()) + self.overheads.prepare
     }
 
     /// Whether a segment holds all of `at`, not counting what a command with the arm is just reading into it.
@@ -90,9 +100,9 @@ impl Drive {
     }
 
     /// The read-ahead under way will bring it, or has brought its beginning already.
-    fn read_on(&mut self, now: Time, at: Extent, ahead: ReadAhead) -> (Time, Parts) {
+    fn read_on(&mut self, now: Time, at: Extent, ahead: ReadAhead, queued: bool) -> (Time, Parts) {
         let Progress { reached, at: since, after } = ahead.so_far;
-        let overhead = self.overheads.hit.a(self.last_write.is_some()) + self.overheads.prepare;
+        let overhead = self.connecting(queued);
         let rest = Extent { start: reached, blocks: (at.end().0 - reached.0) as u32 };
         let there = self.bus_time(at.blocks - rest.blocks);
         let mut delivery = self.delivery(rest.blocks, now + overhead + there);
@@ -107,6 +117,7 @@ impl Drive {
         let done = self.overheads.done.read;
         let paced = now + overhead + self.overheads.pace(at.blocks, rest.blocks, &passage);
         self.delivered = delivery.end().max(paced);
+        self.connected.0 = now;
         let end = self.delivered + done;
         let overhead = overhead + done;
         let bus = self.bus_time(at.blocks).min(end.since(now) - overhead);
@@ -151,6 +162,8 @@ impl Drive {
         }
         let done = self.overheads.done.read;
         self.delivered = delivery.end() + stall;
+        let slow = self.bus_time(1) > Span(passage.transfer.0 / u64::from(rest.blocks.max(1)));
+        self.connected.0 = if slow { passage.began } else { passage.end };
         let end = self.delivered + done;
         let mut parts = mechanical(stroke, &passage);
         parts.overhead = overhead + stall + done;

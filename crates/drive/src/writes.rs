@@ -4,7 +4,7 @@ use crate::account::Parts;
 use crate::machine::{Drive, mechanical};
 use crate::buffer::Feed;
 use block::{Extent, Lbn, Span, Time};
-use disk::{Disconnect, Drain, Passage, Progress, Spin, Spot, Track};
+use disk::{Disconnect, Drain, Passage, Progress, Spot, Track};
 
 /// A write-back under way. What has passed under the head is free in the buffer.
 #[derive(Clone, Copy, Debug)]
@@ -49,7 +49,8 @@ impl Drive {
             // The next write-back begins as soon as the arm is free, not when the overhead of this command has passed.
             room = room.max(self.make_room(u64::from(at.blocks), now));
         }
-        let waited = room > now + overhead && !self.cache.accepts_busy;
+        let waited = (queued || room > now + overhead) && !self.cache.accepts_busy;
+        self.connected.0 = room;
         let connect = if waited { self.overheads.reselect } else { self.overheads.prepare };
         let feed = Feed { from: (room + connect).max(self.exchanged), each: self.write_bus };
         let there = feed.there(u64::from(at.blocks));
@@ -95,6 +96,7 @@ impl Drive {
         let held = if sequential { 0.0 } else { self.write_watermark };
         let passage = self.pass_fed(arrived, spot, at, feed, held);
         let from = arrived;
+        self.connected.0 = passage.end;
         let stall = self.overheads.stall(at.blocks, true, &passage);
         self.hold_arm(passage.end + stall, passage.after.track);
         self.written = at.end();
