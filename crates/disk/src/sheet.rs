@@ -69,8 +69,6 @@ pub struct Overheads {
     pub buffered: After,
     /// In place of `read` and `write` for a command that waited in the drive while another was served.
     pub queued: Option<Span>,
-    /// Whether the overhead of a command runs while others that came before it are served.
-    pub overlaps: bool,
     /// Before completion is reported, of a read and of a write.
     pub done: After,
     /// Before data go to the host after the drive let go of the bus to wait for the medium.
@@ -158,6 +156,9 @@ pub struct Bus {
     pub write_watermark: f64,
     /// What the watermarks are a share of.
     pub watermark_of: Whole,
+    /// Whether commands, data and completions take turns on it: a command is taken in when no data are on their way, and
+    /// what waited for the arm comes back to the bus.
+    pub exclusive: bool,
     /// Whether a read that waits for the medium keeps the bus once its data began to go.
     pub holds_reading: bool,
     /// Whether a write that waits for room in the buffer keeps the bus.
@@ -235,6 +236,9 @@ pub struct Cache {
     pub hits_wait: bool,
     /// Whether reading ahead may stop inside a sector.
     pub stops_in_sector: bool,
+    /// Whether reading ahead ends as soon as a command comes for anything else, one that is in the cache too; otherwise
+    /// when that command needs the arm.
+    pub ends_at_command: bool,
     /// Whether reading ahead leaves what was asked for in the segment: it stops where that would be overwritten.
     pub keeps_requested: bool,
     /// Whether a write into what was read ahead ends the reading ahead.
@@ -249,6 +253,8 @@ pub struct Cache {
     pub write_extents: u32,
     /// Whether a write that continues the last one is not counted there.
     pub joins_writes: bool,
+    /// Whether buffered writes that continue one another go to the medium in one go; otherwise a turn passes between them.
+    pub streams_writes: bool,
     /// Whether a write goes into the buffer while the arm serves a command or writes back what it does not continue;
     /// otherwise it waits for the arm.
     pub accepts_busy: bool,
@@ -276,6 +282,7 @@ impl Default for Cache {
             written_hits: true,
             hits_wait: false,
             stops_in_sector: false,
+            ends_at_command: false,
             keeps_requested: false,
             writes_stop_ahead: true,
             partial_at_once: true,
@@ -283,6 +290,7 @@ impl Default for Cache {
             write_buffer: 0,
             write_extents: 0,
             joins_writes: true,
+            streams_writes: true,
             accepts_busy: true,
             seeks_early: false,
             reports_alone: false,
@@ -342,8 +350,10 @@ pub enum Turn {
     Soonest,
     /// The oldest.
     Fcfs,
-    /// The next at higher blocks; where there is none, the nearest below.
+    /// The next in the direction the arm last went; where there is none, the next in the other.
     Look,
+    /// The next at higher blocks; where there is none, the nearest below.
+    Ascending,
     /// The next at higher blocks; where there is none, the lowest.
     CLook,
     /// The nearest to where the last one ended, by blocks.

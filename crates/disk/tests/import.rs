@@ -132,7 +132,7 @@ fn the_queue_in_the_drive_is_that_of_its_parameters() {
         let queue = import.drive.sheet.queue;
         (queue.depth, queue.order, queue.frees_at)
     };
-    let orders = [(1, Turn::Fcfs), (2, Turn::Look), (3, Turn::CLook), (4, Turn::Sstf), (8, Turn::Soonest)];
+    let orders = [(1, Turn::Fcfs), (2, Turn::Ascending), (3, Turn::CLook), (4, Turn::Sstf), (8, Turn::Soonest)];
     for (policy, order) in orders {
         assert_eq!(queue("Max queue length = 8", policy), (8, order, FreesAt::Completion));
     }

@@ -40,7 +40,6 @@ pub(crate) struct Waiting {
     pub(crate) behind: bool,
 }
 
-
 /// A drive.
 #[derive(Clone, Debug)]
 pub struct Drive {
@@ -52,6 +51,8 @@ pub struct Drive {
     pub(crate) bus: u64,
     /// The same of a block that is written.
     pub(crate) write_bus: u64,
+    /// Whether the bus is one for commands, data and completions, and there for one of them at a time.
+    pub(crate) exclusive: bool,
     pub(crate) watermark: f64,
     pub(crate) watermark_of: Whole,
     pub(crate) write_watermark: f64,
@@ -75,6 +76,8 @@ pub struct Drive {
     pub(crate) held: Time,
     /// What the arm was last given to.
     pub(crate) served: Extent,
+    /// Whether it went upwards to that.
+    pub(crate) ascends: bool,
     /// The segment that the command with the arm reads into, and from which block on what is in it has not come yet.
     pub(crate) filling: Option<(usize, Lbn)>,
     /// When the last read from the medium has left the bus, and when the last hit or buffered write has.
@@ -82,6 +85,8 @@ pub struct Drive {
     pub(crate) exchanged: Time,
     /// From when until when the last command that was begun has the bus for its data and its completion.
     pub(crate) connected: (Time, Time),
+    /// Until when the last command was told to the drive, which then let go of the bus.
+    pub(crate) told: Time,
     flying: Vec<Flying>,
     pub(crate) waiting: VecDeque<Waiting>,
     /// When it decides next what has the arm, if nothing comes before.
@@ -105,6 +110,7 @@ impl Drive {
             rules: sheet.queue,
             bus: bus(false) as u64,
             write_bus: bus(true) as u64,
+            exclusive: sheet.bus.exclusive,
             watermark: sheet.bus.watermark,
             watermark_of: sheet.bus.watermark_of,
             write_watermark: sheet.bus.write_watermark,
@@ -121,10 +127,12 @@ impl Drive {
             completed: None,
             held: Time::ZERO,
             served: Extent { start: Lbn(0), blocks: 0 },
+            ascends: true,
             filling: None,
             delivered: Time::ZERO,
             exchanged: Time::ZERO,
             connected: (Time::ZERO, Time::ZERO),
+            told: Time::ZERO,
             decision: None,
             drained: Time::ZERO,
             flying: Vec::with_capacity(usize::from(sheet.queue.depth)),
@@ -146,7 +154,7 @@ impl Drive {
         let inside = self.flying.len() + self.waiting.len();
         assert!(inside < usize::from(self.rules.depth), "a drive takes no more commands than it has room for");
         self.advance(now);
-        let came = if self.overheads.overlaps { self.free_bus(now) } else { now };
+        let came = if self.exclusive { self.free_bus(now) } else { now };
         let waiting = Waiting { tag, issued: now, command, came, ordinal: self.ordinal, behind: self.held > now };
         if self.rules.depth == 1 {
             self.start(now, waiting);
@@ -219,11 +227,11 @@ impl Drive {
     /// The caller guarantees that it brought the drive to `now` with `advance`.
     #[must_use]
     pub fn foresee(&self, now: Time, command: Command) -> Span {
-        self.foresee_from(now, command, false)
+        self.foresee_from(now, now, command, false)
     }
 
-    /// The same, for a command that may have waited in the drive.
-    pub(crate) fn foresee_from(&self, now: Time, command: Command, queued: bool) -> Span {
+    /// The same, for a command that was issued before and may have waited behind others.
+    pub(crate) fn foresee_from(&self, now: Time, issued: Time, command: Command, queued: bool) -> Span {
         let overheads = &self.overheads;
         let after = self.last_write.is_some();
         match command.verb {
@@ -237,7 +245,9 @@ impl Drive {
             Verb::Write { fua: false } if self.buffer.capacity() > 0 => overheads.buffered,
             _ => overheads.write,
         };
-        let passage = self.reach(now + self.overhead(class, queued), command).1;
+        let from = if queued { now } else { issued };
+        let ready = (from + self.overhead(class, queued)).max(now);
+        let passage = self.reach(ready, command).1;
         let access = self.mechanics.access;
         let out_of_order = if command.verb.writes() { access.writes } else { access.reads || access.free };
         if out_of_order { passage.positioning(now) } else { passage.began.since(now) }
@@ -350,16 +360,17 @@ impl Drive {
     /// Begins a command; it may have waited in the drive since it was issued.
     pub(crate) fn start(&mut self, now: Time, waiting: Waiting) {
         let Waiting { tag, issued, command, .. } = waiting;
-        // What waited for room, or for the drive's own work alone, had its overhead meanwhile.
-        let alone = !self.is_behind(&waiting) && !self.is_quick(command);
-        let from = if alone || self.wants_room(command) {
-            issued
-        } else if self.overheads.overlaps {
-            self.overlapped(waiting.came, now, command)
-        } else {
-            now
+        // The overhead of what waits passes meanwhile, unless the drive has one of its own for what is queued.
+        let behind = self.is_behind(&waiting);
+        let own = behind && self.overheads.queued.is_some();
+        let at_its_turn = (own || self.is_quick(command)) && !self.wants_room(command);
+        let from = match (self.exclusive, at_its_turn) {
+            (true, _) => self.overlapped(waiting.came, now, command),
+            (false, true) => now,
+            (false, false) => issued,
         };
-        let queued = if self.overheads.overlaps { now > waiting.came } else { from > issued };
+        let queued = if self.exclusive { now > waiting.came } else { own };
+        self.ascends = command.at.start > self.served.start || (self.ascends && command.at.start == self.served.start);
         self.served = command.at;
         let inside = command.at.end().0 <= self.mechanics.layout.blocks();
         let (end, mut parts, outcome) = match command.verb {
@@ -386,7 +397,9 @@ impl Drive {
             FreesAt::Completion => self.held = self.held.max(end),
         }
         self.connected = (self.connected.0.max(now), end);
-        parts.queued = from.since(issued);
+        let behind = if behind { now.since(from).min(parts.external) } else { Span::ZERO };
+        parts.external -= behind;
+        parts.queued = from.since(issued) + behind;
         debug_assert_eq!(parts.total(), end.since(issued), "parts of {command:?}: {parts:?}");
         self.flying.push(Flying { tag, issued, end, outcome, parts });
     }
@@ -406,8 +419,10 @@ impl Drive {
 
     /// When the bus is free for a command that comes now.
     fn free_bus(&self, now: Time) -> Time {
+        let now = now.max(self.told);
         let (from, until) = self.connected;
-        if from <= now { now.max(until) } else { now }
+        // What comes at the moment in which the bus changes hands is let in first.
+        if from < now { now.max(until) } else { now }
     }
 
     /// When the last command whose completion is known completes.

@@ -25,6 +25,9 @@ impl Drive {
         if self.needs_no_arm(now, command, wants_room) || (free && !self.wants_room(command)) {
             self.start(now, waiting);
         } else {
+            if self.exclusive {
+                self.told = waiting.came + self.telling(command);
+            }
             self.waiting.push_back(waiting);
             self.decide(now);
         }
@@ -51,6 +54,19 @@ impl Drive {
             }
         }
         self.decision = self.next_decision(now);
+    }
+
+    /// How long a command has the bus that then lets go of it.
+    fn telling(&self, command: Command) -> Span {
+        let overheads = &self.overheads;
+        let after = self.last_write.is_some();
+        match command.verb {
+            Verb::Write { fua: false } if self.buffer.capacity() > 0 => {
+                overheads.buffered.a(after) + overheads.release_write
+            }
+            Verb::Write { .. } | Verb::Flush => overheads.write.a(after) + overheads.release_write,
+            Verb::Read | Verb::Seek => overheads.read.a(after) + overheads.release_read.a(after),
+        }
     }
 
     /// Starts what waits and needs no arm, in order of arrival, up to a flush.
@@ -125,9 +141,17 @@ impl Drive {
             }
         }
         let mut best = wants_room.then(|| (self.foresee_write_back(now).0, Next::WriteBack));
+        // What the bus lets in just now is there for this decision only where nothing else is.
+        let fresh = self.exclusive && oldest.came >= now;
         for (i, waiting) in ahead_of_flush().enumerate().filter(|(_, it)| !self.wants_room(it.command)) {
+            if self.exclusive && waiting.came >= now && (!fresh || i > 0) {
+                continue;
+            }
             let cost = match self.rules.order {
-                Turn::Soonest => self.foresee_from(now, waiting.command, self.is_behind(waiting)).0,
+                Turn::Soonest => {
+                    let queued = self.overheads.queued.is_some() && self.is_behind(waiting);
+                    self.foresee_from(now, waiting.issued, waiting.command, queued).0
+                }
                 order => self.distance(order, waiting.command.at.start),
             };
             if best.is_none_or(|(least, _)| cost < least) {
@@ -143,8 +167,10 @@ impl Drive {
         let (start, end) = (self.served.start, self.served.end());
         match order {
             Turn::Soonest | Turn::Fcfs => 0,
-            Turn::Look if at >= start => at.0 - start.0,
-            Turn::Look => all + (start.0 - at.0),
+            Turn::Look if (at >= start) == self.ascends || at == start => at.0.abs_diff(start.0),
+            Turn::Look => all + at.0.abs_diff(start.0),
+            Turn::Ascending if at >= start => at.0 - start.0,
+            Turn::Ascending => all + (start.0 - at.0),
             Turn::CLook if at >= start => at.0 - start.0,
             Turn::CLook => all + at.0,
             // Of two as far away the one above.

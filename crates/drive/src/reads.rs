@@ -39,6 +39,9 @@ impl Drive {
         let (end, mut parts) = match found {
             None => self.hit(cleared, at, queued),
             Some(Lookup::Hit(i)) => {
+                if self.cache.ends_at_command && ahead.is_some_and(|ahead| ahead.segment != i) {
+                    self.stop_read_ahead(now);
+                }
                 self.segments.touch(i);
                 self.keep_ahead_of(cleared, i, at);
                 let hit = self.hit(cleared, at, queued);
@@ -76,7 +79,7 @@ impl Drive {
 
     /// Before data go over the bus that are in the buffer.
     fn connecting(&self, queued: bool) -> Span {
-        if queued && self.overheads.overlaps {
+        if queued && self.exclusive {
             // It let go of the bus while it waited, and had its overhead then.
             return self.overheads.read.a(self.last_write.is_some()) + self.overheads.reselect;
         }
@@ -130,6 +133,9 @@ impl Drive {
         let overhead = self.overhead(self.overheads.read, queued);
         let held = segment.map_or(at.start, |i| self.segments.end_of(i));
         let rest = Extent { start: held, blocks: (at.end().0 - held.0) as u32 };
+        if self.cache.ends_at_command {
+            self.stop_read_ahead(now);
+        }
         let start = self.take_arm(now + overhead);
         let (stroke, spot) = self.move_arm(self.track, rest, false, start);
         let arrived = start + stroke.total();

@@ -2,9 +2,9 @@
 
 use crate::account::Parts;
 use crate::machine::{Drive, mechanical};
-use crate::buffer::Feed;
+use crate::buffer::{Dirty, Feed};
 use block::{Extent, Lbn, Span, Time};
-use disk::{Disconnect, Drain, Passage, Progress, Spot, Track};
+use disk::{Disconnect, Drain, Passage, Progress, Spin, Spot, Track};
 
 /// A write-back under way. What has passed under the head is free in the buffer.
 #[derive(Clone, Copy, Debug)]
@@ -21,14 +21,7 @@ pub(crate) struct WriteBack {
 
 impl Drive {
     /// A write that came, or has the arm, from `now` on, and that has no room in the buffer before `earliest`.
-    pub(crate) fn write(
-        &mut self,
-        now: Time,
-        earliest: Time,
-        at: Extent,
-        fua: bool,
-        queued: bool,
-    ) -> (Time, Parts) {
+    pub(crate) fn write(&mut self, now: Time, earliest: Time, at: Extent, fua: bool, queued: bool) -> (Time, Parts) {
         if self.read_ahead.is_some_and(|ahead| ahead.meets(at) && self.segments.overlaps(ahead.segment, at)) {
             self.stop_read_ahead(now + self.overheads.buffered.a(self.last_write.is_some()));
         }
@@ -50,7 +43,7 @@ impl Drive {
             room = room.max(self.make_room(u64::from(at.blocks), now));
         }
         let waited = (queued || room > now + overhead) && !self.cache.accepts_busy;
-        self.connected.0 = room;
+        self.connected.0 = if waited { room } else { now };
         let connect = if waited { self.overheads.reselect } else { self.overheads.prepare };
         let feed = Feed { from: (room + connect).max(self.exchanged), each: self.write_bus };
         let there = feed.there(u64::from(at.blocks));
@@ -171,6 +164,7 @@ impl Drive {
             }
         };
         let Some(dirty) = taken else { return };
+        let began = if self.runs_past(began, dirty) { began + self.mechanics.sector_time(self.track.zone) } else { began };
         let (stroke, spot) = self.move_arm(self.track, dirty.at, true, began);
         let arrived = began + stroke.total();
         let mut back = WriteBack {
@@ -203,10 +197,23 @@ impl Drive {
         first + all.since(Time(end.0.saturating_sub(sector.0)))
     }
 
+    /// Whether the first sector of what continues the last write-back is passing when that ends, and is not written with
+    /// it, where the drive has that habit.
+    fn runs_past(&self, began: Time, dirty: Dirty) -> bool {
+        let sector = 1 << self.mechanics.layout.sector_shift();
+        !self.cache.streams_writes
+            && began == self.free
+            && dirty.at.start == self.written
+            && dirty.feed.there(sector) <= began
+    }
+
     /// The passage of a write whose data still come, under a head on its track from `arrived`; a share of `held` of
     /// what would come while it passes must be there before.
     fn pass_fed(&self, arrived: Time, spot: Spot, at: Extent, feed: Feed, held: f64) -> Passage {
         let all = feed.there(u64::from(at.blocks));
+        if self.mechanics.access.writes && all > arrived {
+            return self.pass_as_fed(arrived, spot, at, feed);
+        }
         let from = self.hold_back(arrived, spot, at, feed);
         let from = from + Span((all.since(from).0 as f64 * held) as u64);
         let mut passage = self.mechanics.pass(&self.spindle, from, spot, at, true);
@@ -214,11 +221,62 @@ impl Drive {
         passage
     }
 
+    /// The same where each sector is written when it comes by and its blocks are there.
+    fn pass_as_fed(&self, arrived: Time, spot: Spot, at: Extent, feed: Feed) -> Passage {
+        let layout = &self.mechanics.layout;
+        let shift = layout.sector_shift();
+        let mut total: Option<Passage> = None;
+        let (mut spot, mut now, mut next) = (spot, arrived, at.start);
+        while next < at.end() {
+            let sectors = (((at.end().0 - 1) >> shift) - (next.0 >> shift) + 1).min(u64::from(spot.left).max(1));
+            let end = Lbn((((next.0 >> shift) + sectors) << shift).min(at.end().0));
+            let piece = Extent { start: next, blocks: (end.0 - next.0) as u32 };
+            let part = if feed.there(end.0 - at.start.0) <= now || spot.left == 0 {
+                self.mechanics.pass(&self.spindle, now, spot, piece, true)
+            } else {
+                let there = |i: u64| feed.there(((((next.0 >> shift) + i + 1) << shift).min(end.0)) - at.start.0);
+                self.pass_track_as_fed(now, spot, sectors, there)
+            };
+            (spot, now, next) = (part.after, part.end, end);
+            total = Some(match total {
+                None => part,
+                Some(before) => Passage {
+                    began: before.began,
+                    rotation: before.rotation + part.rotation,
+                    transfer: before.transfer + part.transfer,
+                    crossing: before.crossing + part.crossing,
+                    ..part
+                },
+            });
+        }
+        total.unwrap_or_else(|| self.mechanics.pass(&self.spindle, arrived, spot, at, true))
+    }
+
+    /// So many sectors of a track, each written when it comes by and is `there`.
+    fn pass_track_as_fed(&self, now: Time, spot: Spot, sectors: u64, there: impl Fn(u64) -> Time) -> Passage {
+        let width = self.mechanics.layout.sector_angle(spot.track.zone);
+        let sector = self.mechanics.sector_time(spot.track.zone);
+        let passes = |i: u64| {
+            let angle = spot.angle.wrapping_add(width.wrapping_mul(i));
+            self.spindle.reach(now.max(there(i)), angle)
+        };
+        let (mut began, mut end) = (Time::NEVER, now);
+        for i in 0..sectors {
+            let at = passes(i).max(now);
+            (began, end) = (began.min(at), end.max(at + sector));
+        }
+        let angle = spot.angle.wrapping_add(width.wrapping_mul(sectors));
+        let after = Spot { sector: spot.sector + sectors as u32, left: spot.left - sectors as u32, angle, ..spot };
+        let transfer = Span(sector.0 * sectors).min(end.since(now));
+        let rotation = end.since(now) - transfer;
+        Passage { began, end, rotation, transfer, crossing: Span::ZERO, after, angle: self.spindle.phase(end) }
+    }
+
     /// When the first block of `at` could be written by an arm that sets out from `track` at `began`.
     pub(crate) fn write_back_begins(&self, began: Time, track: Track, at: Extent) -> Time {
         let spot = self.mechanics.layout.locate(at.start);
         let stroke = self.mechanics.stroke(track, spot.track, at.start != self.written);
-        disk::Spin::reach(&self.spindle, began + stroke.total(), spot.angle)
+        self.spindle.reach(began + stroke.total(), spot.angle)
     }
 
     /// When the write-back under way is complete.
@@ -263,6 +321,9 @@ impl Drive {
     /// The place in the buffer of an extent that continues a write-back just completed, and can be written without
     /// losing a turn.
     fn continuation(&self, back: &WriteBack) -> Option<usize> {
+        if !self.cache.streams_writes {
+            return None;
+        }
         let Progress { reached, at, after } = back.so_far;
         // A physical sector that both share is written once, if all of it was there when it began to pass.
         let shared = if reached > back.limit { self.mechanics.sector_time(after.track.zone) } else { Span::ZERO };

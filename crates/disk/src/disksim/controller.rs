@@ -70,7 +70,8 @@ fn queue(disk: &Params, ignored: &mut Vec<Ignored>, warnings: &mut Vec<String>) 
         let policy = scheduler.whole_or_zero("Scheduling policy", MOST)?;
         let (taken, by_cylinder) = match policy {
             0 | 1 => (Some(Turn::Fcfs), false),
-            2 | 5 => (Some(Turn::Look), policy == 5),
+            // Its elevator never learns that it turned: the direction is put back after each look at the queue.
+            2 | 5 => (Some(Turn::Ascending), policy == 5),
             3 | 6 => (Some(Turn::CLook), policy == 6),
             4 | 7 => (Some(Turn::Sstf), policy == 7),
             8 | 10 => (Some(Turn::Soonest), false),
@@ -116,7 +117,6 @@ fn overheads(disk: &Params, fast: bool) -> Result<Overheads, BadInput> {
         write: if fast { hit } else { miss },
         buffered: hit,
         queued: None,
-        overlaps: true,
         done: After { read: time("Read completion overhead")?, write: time("Write completion overhead")? + back },
         reselect: first + prepare,
         prepare,
@@ -147,6 +147,7 @@ fn bus(
         // The low mark holds back only what is appended to a full segment; a write begins with its first block.
         write_watermark: 0.0 * disk.or_zero("Low (write) water mark")?,
         watermark_of: if disk.flag("Set watermark by reqsize")? { Whole::Request } else { Whole::Segment },
+        exclusive: true,
         holds_reading: disk.flag("Hold bus entire read xfer")?,
         holds_writing: disk.flag("Hold bus entire write xfer")?,
     })
@@ -188,6 +189,7 @@ fn cache(disk: &Params, level: u64) -> Result<Cache, BadInput> {
         written_hits: disk.flag("Allow read hits on write data")?,
         hits_wait: !sneaky,
         stops_in_sector: disk.flag("Stop prefetch in sector")?,
+        ends_at_command: true,
         keeps_requested: most == 0 && disk.number("Read-ahead over requested")? == Some(0.0),
         writes_stop_ahead: disk.number("Write hit stop prefetch")? != Some(0.0),
         partial_at_once: disk.number("Immed transfer partial hit")? != Some(0.0),
@@ -195,6 +197,8 @@ fn cache(disk: &Params, level: u64) -> Result<Cache, BadInput> {
         write_buffer: if level > 0 { extents.saturating_mul(segment).min(1 << 31) } else { 0 },
         write_extents: extents,
         joins_writes: disk.number("Combine seq writes")? != Some(0.0),
+        // What was appended while the arm wrote what it continues is written with it, and then once more.
+        streams_writes: false,
         accepts_busy: prebuffers,
         seeks_early: true,
         reports_alone: level == 1,

@@ -7,10 +7,11 @@ use block::{BadInput, Span};
 use config::Section;
 
 /// Orders of the queue in the drive.
-pub(crate) const ORDERS: [(&str, Turn); 5] = [
+pub(crate) const ORDERS: [(&str, Turn); 6] = [
     ("soonest", Turn::Soonest),
     ("fcfs", Turn::Fcfs),
     ("look", Turn::Look),
+    ("ascending", Turn::Ascending),
     ("c-look", Turn::CLook),
     ("sstf", Turn::Sstf),
 ];
@@ -43,7 +44,6 @@ pub(super) fn overheads(section: Option<Section>) -> Result<(Overheads, Bus), Ba
         write,
         buffered: after(&section, "buffered")?.unwrap_or(write),
         queued: section.span("queued")?,
-        overlaps: section.bool("overlaps")?.unwrap_or(false),
         done: after(&section, "done")?.unwrap_or_default(),
         reselect: section.span("reselect")?.unwrap_or_default(),
         prepare: section.span("prepare")?.unwrap_or_default(),
@@ -69,6 +69,7 @@ fn bus(section: &Section) -> Result<Bus, BadInput> {
         watermark_of: section
             .choice("watermark_of", &[("request", Whole::Request), ("segment", Whole::Segment)])?
             .unwrap_or_default(),
+        exclusive: section.bool("exclusive_bus")?.unwrap_or(false),
         holds_reading: section.bool("holds_reading")?.unwrap_or(false),
         holds_writing: section.bool("holds_writing")?.unwrap_or(false),
     })
@@ -136,6 +137,7 @@ pub(super) fn cache(section: Option<Section>) -> Result<Cache, BadInput> {
         written_hits: flag("written_hits", plain.written_hits)?,
         hits_wait: flag("hits_wait", plain.hits_wait)?,
         stops_in_sector: flag("stops_in_sector", plain.stops_in_sector)?,
+        ends_at_command: flag("ends_at_command", plain.ends_at_command)?,
         keeps_requested: flag("keeps_requested", plain.keeps_requested)?,
         writes_stop_ahead: flag("writes_stop_ahead", plain.writes_stop_ahead)?,
         partial_at_once: flag("partial_at_once", plain.partial_at_once)?,
@@ -143,6 +145,7 @@ pub(super) fn cache(section: Option<Section>) -> Result<Cache, BadInput> {
         write_buffer: size("write_buffer")?,
         write_extents: section.within("write_extents", 0, 1 << 16)?.unwrap_or(0),
         joins_writes: flag("joins_writes", plain.joins_writes)?,
+        streams_writes: flag("streams_writes", plain.streams_writes)?,
         accepts_busy: flag("accepts_busy", plain.accepts_busy)?,
         seeks_early: flag("seeks_early", plain.seeks_early)?,
         reports_alone: flag("reports_alone", plain.reports_alone)?,
