@@ -6,6 +6,7 @@
 
 use crate::account::{Account, Parts};
 use crate::buffer::WriteBuffer;
+use crate::bus::Connection;
 use crate::cache::{Lookup, Segments};
 use crate::noise::{SeekNoise, Spindle};
 use crate::reads::ReadAhead;
@@ -18,12 +19,12 @@ use std::sync::Arc;
 
 /// A command whose completion is known.
 #[derive(Clone, Copy, Debug)]
-struct Flying {
-    tag: Tag,
+pub(crate) struct Flying {
+    pub(crate) tag: Tag,
     issued: Time,
-    end: Time,
+    pub(crate) end: Time,
     outcome: Outcome,
-    parts: Parts,
+    pub(crate) parts: Parts,
 }
 
 /// A command that waits in the drive: for the arm, or for room in the write buffer.
@@ -53,6 +54,7 @@ pub struct Drive {
     pub(crate) write_bus: u64,
     /// Whether the bus is one for commands, data and completions, and there for one of them at a time.
     pub(crate) exclusive: bool,
+    pub(crate) holds_reading: bool,
     pub(crate) watermark: f64,
     pub(crate) watermark_of: Whole,
     pub(crate) write_watermark: f64,
@@ -83,11 +85,12 @@ pub struct Drive {
     /// When the last read from the medium has left the bus, and when the last hit or buffered write has.
     pub(crate) delivered: Time,
     pub(crate) exchanged: Time,
-    /// From when until when the last command that was begun has the bus for its data and its completion.
-    pub(crate) connected: (Time, Time),
-    /// Until when the last command was told to the drive, which then let go of the bus.
+    /// When the bus is in use for data.
+    pub(crate) connection: Connection,
+    /// From when until when the last command was told to the drive, which then let go of the bus.
+    pub(crate) telling_from: Time,
     pub(crate) told: Time,
-    flying: Vec<Flying>,
+    pub(crate) flying: Vec<Flying>,
     pub(crate) waiting: VecDeque<Waiting>,
     /// When it decides next what has the arm, if nothing comes before.
     pub(crate) decision: Option<Time>,
@@ -111,6 +114,7 @@ impl Drive {
             bus: bus(false) as u64,
             write_bus: bus(true) as u64,
             exclusive: sheet.bus.exclusive,
+            holds_reading: sheet.bus.holds_reading,
             watermark: sheet.bus.watermark,
             watermark_of: sheet.bus.watermark_of,
             write_watermark: sheet.bus.write_watermark,
@@ -131,7 +135,8 @@ impl Drive {
             filling: None,
             delivered: Time::ZERO,
             exchanged: Time::ZERO,
-            connected: (Time::ZERO, Time::ZERO),
+            connection: Connection::default(),
+            telling_from: Time::ZERO,
             told: Time::ZERO,
             decision: None,
             drained: Time::ZERO,
@@ -154,7 +159,7 @@ impl Drive {
         let inside = self.flying.len() + self.waiting.len();
         assert!(inside < usize::from(self.rules.depth), "a drive takes no more commands than it has room for");
         self.advance(now);
-        let came = if self.exclusive { self.free_bus(now) } else { now };
+        let came = if self.exclusive && self.rules.depth > 1 { Time::NEVER } else { now };
         let waiting = Waiting { tag, issued: now, command, came, ordinal: self.ordinal, behind: self.held > now };
         if self.rules.depth == 1 {
             self.start(now, waiting);
@@ -396,12 +401,21 @@ impl Drive {
             FreesAt::Message => self.held = self.held.max(now + done),
             FreesAt::Completion => self.held = self.held.max(end),
         }
-        self.connected = (self.connected.0.max(now), end);
         let behind = if behind { now.since(from).min(parts.external) } else { Span::ZERO };
         parts.external -= behind;
         parts.queued = from.since(issued) + behind;
         debug_assert_eq!(parts.total(), end.since(issued), "parts of {command:?}: {parts:?}");
         self.flying.push(Flying { tag, issued, end, outcome, parts });
+        if self.exclusive && self.rules.depth > 1 {
+            if waiting.came == now {
+                // What connects at once is not told apart from that.
+                (self.telling_from, self.told) = (now, now);
+                if self.connection.from > now {
+                    self.tell(now, command);
+                }
+            }
+            self.connect(now, tag, end);
+        }
     }
 
     /// From when a command counts as begun whose overhead ran while others were served.
@@ -415,14 +429,6 @@ impl Drive {
             Verb::Read | Verb::Seek => self.overheads.read,
         };
         came.max(Time(now.0.saturating_sub(self.overhead(class, false).0)))
-    }
-
-    /// When the bus is free for a command that comes now.
-    fn free_bus(&self, now: Time) -> Time {
-        let now = now.max(self.told);
-        let (from, until) = self.connected;
-        // What comes at the moment in which the bus changes hands is let in first.
-        if from < now { now.max(until) } else { now }
     }
 
     /// When the last command whose completion is known completes.
@@ -458,6 +464,10 @@ impl Drive {
             stroke.settle += self.overheads.least_seek.less(stroke.total());
         }
         (stroke, spot)
+    }
+
+    pub(crate) fn write_bus_time(&self, blocks: u32) -> Span {
+        Span((self.write_bus * u64::from(blocks)) >> 16)
     }
 
     pub(crate) fn bus_time(&self, blocks: u32) -> Span {

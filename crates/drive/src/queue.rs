@@ -22,12 +22,13 @@ impl Drive {
         let command = waiting.command;
         let free = self.has_free_arm(now) && self.waiting.is_empty();
         let wants_room = self.waiting.iter().any(|it| self.wants_room(it.command));
-        if self.needs_no_arm(now, command, wants_room) || (free && !self.wants_room(command)) {
+        if self.exclusive {
+            self.waiting.push_back(waiting);
+            self.let_in(now);
+            self.decide(now);
+        } else if self.needs_no_arm(now, command, wants_room) || (free && !self.wants_room(command)) {
             self.start(now, waiting);
         } else {
-            if self.exclusive {
-                self.told = waiting.came + self.telling(command);
-            }
             self.waiting.push_back(waiting);
             self.decide(now);
         }
@@ -56,25 +57,12 @@ impl Drive {
         self.decision = self.next_decision(now);
     }
 
-    /// How long a command has the bus that then lets go of it.
-    fn telling(&self, command: Command) -> Span {
-        let overheads = &self.overheads;
-        let after = self.last_write.is_some();
-        match command.verb {
-            Verb::Write { fua: false } if self.buffer.capacity() > 0 => {
-                overheads.buffered.a(after) + overheads.release_write
-            }
-            Verb::Write { .. } | Verb::Flush => overheads.write.a(after) + overheads.release_write,
-            Verb::Read | Verb::Seek => overheads.read.a(after) + overheads.release_read.a(after),
-        }
-    }
-
     /// Starts what waits and needs no arm, in order of arrival, up to a flush.
     fn start_ready(&mut self, now: Time) {
         let (mut i, mut wants_room) = (0, false);
         while let Some(waiting) = self.waiting.get(i).filter(|it| it.command.verb != Verb::Flush) {
             let command = waiting.command;
-            if self.needs_no_arm(now, command, wants_room) {
+            if waiting.came <= now && self.needs_no_arm(now, command, wants_room) {
                 let waiting = self.waiting.remove(i).expect("there is one");
                 self.start(now, waiting);
             } else {
@@ -87,6 +75,11 @@ impl Drive {
     /// Whether no command has the arm and no write-back is under way: a read-ahead gives way.
     fn has_free_arm(&self, now: Time) -> bool {
         self.held <= now && self.write_back.is_none()
+    }
+
+    /// Whether more than one command that was let in waits.
+    fn has_others(&self, now: Time) -> bool {
+        self.waiting.iter().filter(|it| it.came <= now).count() > usize::from(self.exclusive)
     }
 
     /// Whether a command goes into the write buffer.
@@ -113,9 +106,9 @@ impl Drive {
             _ if at.blocks == 0 || at.end().0 > self.mechanics.layout.blocks() => true,
             Verb::Seek => false,
             Verb::Read if self.cache.hits_wait && (self.write_back.is_some() || self.held > now) => false,
-            Verb::Read if self.cache.hits_wait && !self.waiting.is_empty() => false,
+            Verb::Read if self.cache.hits_wait && self.has_others(now) => false,
             Verb::Read => self.segments_hold(now, at) || self.holds_written(at),
-            Verb::Write { .. } if !self.cache.accepts_busy && (self.held > now || !self.waiting.is_empty()) => false,
+            Verb::Write { .. } if !self.cache.accepts_busy && (self.held > now || self.has_others(now)) => false,
             Verb::Write { .. } => self.is_buffered(command) && !wants_room && self.drained <= now && self.fits(at),
         }
     }
@@ -142,9 +135,9 @@ impl Drive {
         }
         let mut best = wants_room.then(|| (self.foresee_write_back(now).0, Next::WriteBack));
         // What the bus lets in just now is there for this decision only where nothing else is.
-        let fresh = self.exclusive && oldest.came >= now;
+        let before = ahead_of_flush().any(|it| it.came < now);
         for (i, waiting) in ahead_of_flush().enumerate().filter(|(_, it)| !self.wants_room(it.command)) {
-            if self.exclusive && waiting.came >= now && (!fresh || i > 0) {
+            if self.exclusive && (waiting.came > now || (before && waiting.came == now)) {
                 continue;
             }
             let cost = match self.rules.order {
@@ -197,6 +190,13 @@ impl Drive {
         if self.held > now {
             return Some(self.held);
         }
+        let next = self.waiting.iter().map(|it| it.came).filter(|came| *came > now && *came < Time::NEVER).min();
+        let own = self.next_own_decision();
+        if self.exclusive { next.into_iter().chain(own).min() } else { own }
+    }
+
+    /// When the drive's own work gives reason to decide.
+    fn next_own_decision(&self) -> Option<Time> {
         let wants_room = self.waiting.iter().find(|it| self.wants_room(it.command));
         match (self.write_back, wants_room) {
             (Some(_), Some(waiting)) => self.room_at(waiting.command.at),

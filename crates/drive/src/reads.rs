@@ -70,18 +70,24 @@ impl Drive {
         let overhead = self.connecting(queued);
         let done = self.overheads.done.read;
         let end = (from + overhead).max(self.exchanged) + bus;
-        self.connected.0 = now;
+        let told = self.told_in(queued);
+        self.connects(from + told, overhead.less(told) + bus + done);
         self.exchanged = end;
         let bus = end.since(from + overhead);
         let parts = Parts { overhead: overhead + done, external: from.since(now), bus, ..Parts::default() };
         (end + done, parts)
     }
 
+    /// How much of its overhead a command had while it waited.
+    fn told_in(&self, queued: bool) -> Span {
+        if queued && self.exclusive { self.overheads.read.a(self.last_write.is_some()) } else { Span::ZERO }
+    }
+
     /// Before data go over the bus that are in the buffer.
     fn connecting(&self, queued: bool) -> Span {
         if queued && self.exclusive {
             // It let go of the bus while it waited, and had its overhead then.
-            return self.overheads.read.a(self.last_write.is_some()) + self.overheads.reselect;
+            return self.told_in(queued) + self.overheads.reselect;
         }
         self.overheads.hit.a(self.last_write.is_some()) + self.overheads.prepare
     }
@@ -120,7 +126,8 @@ impl Drive {
         let done = self.overheads.done.read;
         let paced = now + overhead + self.overheads.pace(at.blocks, rest.blocks, &passage);
         self.delivered = delivery.end().max(paced);
-        self.connected.0 = now;
+        let told = self.told_in(queued);
+        self.connects(now + told, overhead.less(told) + self.bus_time(at.blocks) + self.overheads.done.read);
         let end = self.delivered + done;
         let overhead = overhead + done;
         let bus = self.bus_time(at.blocks).min(end.since(now) - overhead);
@@ -169,8 +176,12 @@ impl Drive {
         let done = self.overheads.done.read;
         self.delivered = delivery.end() + stall;
         let slow = self.bus_time(1) > Span(passage.transfer.0 / u64::from(rest.blocks.max(1)));
-        self.connected.0 = if slow { passage.began } else { passage.end };
         let end = self.delivered + done;
+        let (first, least) = match slow || self.holds_reading {
+            true => (passage.began, end.since(passage.began)),
+            false => (passage.end, self.bus_time(at.blocks) + done),
+        };
+        self.connects(first, least);
         let mut parts = mechanical(stroke, &passage);
         parts.overhead = overhead + stall + done;
         parts.external = start.since(now + overhead);

@@ -43,11 +43,12 @@ impl Drive {
             room = room.max(self.make_room(u64::from(at.blocks), now));
         }
         let waited = (queued || room > now + overhead) && !self.cache.accepts_busy;
-        self.connected.0 = if waited { room } else { now };
         let connect = if waited { self.overheads.reselect } else { self.overheads.prepare };
         let feed = Feed { from: (room + connect).max(self.exchanged), each: self.write_bus };
         let there = feed.there(u64::from(at.blocks));
         self.exchanged = there;
+        let least = connect + self.write_bus_time(at.blocks) + self.overheads.done.write;
+        self.connects(if waited { room } else { now }, least);
         self.buffer.supersede(at);
         if self.cache.seeks_early {
             self.buffer.push(at, room, feed);
@@ -89,7 +90,7 @@ impl Drive {
         let held = if sequential { 0.0 } else { self.write_watermark };
         let passage = self.pass_fed(arrived, spot, at, feed, held);
         let from = arrived;
-        self.connected.0 = passage.end;
+        self.connects(passage.end, self.overheads.done.write);
         let stall = self.overheads.stall(at.blocks, true, &passage);
         self.hold_arm(passage.end + stall, passage.after.track);
         self.written = at.end();
