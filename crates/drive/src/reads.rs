@@ -149,7 +149,7 @@ impl Drive {
         let there = at.blocks - rest.blocks;
         let from = match there {
             0 => now,
-            _ => now + self.overheads.hit.a(self.last_write.is_some()) + self.bus_time(there),
+            _ => now + self.connecting(queued) + self.bus_time(there),
         };
         let mut delivery = self.delivery(rest.blocks, from);
         let shift = self.mechanics.layout.sector_shift();
@@ -230,8 +230,10 @@ impl Drive {
         match &self.read_ahead {
             Some(ahead) if ahead.segment == i && at.end() <= ahead.so_far.reached => {
                 let limit = self.read_ahead_limit(self.segments.start_of(i), at.end());
+                let least = Lbn((at.end().0 + u64::from(self.cache.least_ahead)).min(limit.0));
                 if let Some(ahead) = &mut self.read_ahead {
                     ahead.limit = ahead.limit.max(limit);
+                    ahead.least = ahead.least.max(least);
                 }
             }
             None if self.cache.resumes && self.write_back.is_none() && self.buffer.first().is_none() => {

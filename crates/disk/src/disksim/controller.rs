@@ -41,7 +41,8 @@ pub(super) fn plan(
     plan.bus = bus(disk, parsed, ignored, warnings)?;
     plan.cache = cache(disk, fast)?;
     plan.access.reads = disk.flag("Immediate buffer read")?;
-    plan.access.writes = disk.flag("Immediate buffer write")?;
+    // A write that is not reported early is never begun in its middle there: so its answers say.
+    plan.access.writes = disk.flag("Immediate buffer write")? && fast > 0;
     plan.access.free = disk.flag("Read any free blocks")?;
     plan.queue = queue(disk, ignored, warnings)?;
     let mut rest = disk.rest(&HARMLESS);
