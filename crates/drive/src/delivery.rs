@@ -18,13 +18,15 @@ pub(crate) struct Delivery {
     left: u64,
     /// When the last block told of is, or would be, with the host.
     at: Time,
+    /// Since when data go without a break.
+    since: Time,
 }
 
 impl Delivery {
     /// `blocks` blocks of which a share of `watermark` must be there before they begin to go, no earlier than `from`.
     pub(crate) fn new(bus: u64, blocks: u64, watermark: f64, from: Time, reselect: Span) -> Delivery {
         let gate = if watermark == 0.0 { 1 } else { ((blocks as f64 * watermark) as u64).max(1) };
-        Delivery { bus, reselect, gate, held: 0, left: blocks, at: from }
+        Delivery { bus, reselect, gate, held: 0, left: blocks, at: from, since: from }
     }
 
     fn time(&self, blocks: u64) -> Span {
@@ -39,7 +41,7 @@ impl Delivery {
         // The common case: a bus faster than the medium, which has nothing to catch up with.
         let passing = piece.end.since(piece.began);
         if self.gate <= 1 && self.at <= piece.began && self.time(blocks) <= passing && self.reselect == Span::ZERO {
-            (self.gate, self.at) = (0, piece.end + self.time(1));
+            (self.gate, self.at, self.since) = (0, piece.end + self.time(1), piece.end);
             return;
         }
         if self.gate > blocks {
@@ -54,11 +56,18 @@ impl Delivery {
         if self.gate > 0 {
             let before = (self.gate - 1) >> shift;
             first = (first + Span(each * before)).max(self.at) + self.reselect;
+            self.since = if first > self.at { first } else { self.since };
             blocks += self.held;
             self.gate = 0;
             self.at = first;
         }
+        self.since = if first > self.at { first } else { self.since };
         self.at = (self.at.max(first) + self.time(blocks)).max(piece.end + self.time(1));
+    }
+
+    /// Since when the last of it goes without a break.
+    pub(crate) fn since(&self) -> Time {
+        self.since
     }
 
     /// When all of it is with the host.

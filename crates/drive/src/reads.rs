@@ -126,9 +126,9 @@ impl Drive {
         let done = self.overheads.done.read;
         let paced = now + overhead + self.overheads.pace(at.blocks, rest.blocks, &passage);
         self.delivered = delivery.end().max(paced);
-        let told = self.told_in(queued);
-        self.connects(now + told, overhead.less(told) + self.bus_time(at.blocks) + self.overheads.done.read);
         let end = self.delivered + done;
+        let from = if delivery.since() <= now + overhead + there { now + self.told_in(queued) } else { delivery.since() };
+        self.connects(from, end.since(from));
         let overhead = overhead + done;
         let bus = self.bus_time(at.blocks).min(end.since(now) - overhead);
         let transfer = end.since(now) - overhead - bus;
@@ -175,13 +175,11 @@ impl Drive {
         }
         let done = self.overheads.done.read;
         self.delivered = delivery.end() + stall;
-        let slow = self.bus_time(1) > Span(passage.transfer.0 / u64::from(rest.blocks.max(1)));
         let end = self.delivered + done;
-        let (first, least) = match slow || self.holds_reading {
-            true => (passage.began, end.since(passage.began)),
-            false => (passage.end, self.bus_time(at.blocks) + done),
-        };
-        self.connects(first, least);
+        let whole = now + self.told_in(queued);
+        let from = if delivery.since() <= from { whole } else { delivery.since() };
+        let from = if self.holds_reading && there > 0 { whole } else { from };
+        self.connects(from, end.since(from));
         let mut parts = mechanical(stroke, &passage);
         parts.overhead = overhead + stall + done;
         parts.external = start.since(now + overhead);
