@@ -109,7 +109,11 @@ impl Drive {
             Verb::Read if self.cache.hits_wait && (self.write_back.is_some() || self.held > now) => false,
             Verb::Read if self.cache.hits_wait && (waiting.came < now || self.has_others(now)) => false,
             Verb::Read => self.segments_hold(now, at) || self.holds_written(at),
-            Verb::Write { .. } if !self.cache.accepts_busy && (waiting.came < now || self.held > now || self.has_others(now)) => false,
+            Verb::Write { .. }
+                if !self.cache.accepts_busy && (waiting.came < now || self.held > now || self.has_others(now)) =>
+            {
+                false
+            }
             Verb::Write { .. } => self.is_buffered(command) && !wants_room && self.drained <= now && self.fits(at),
         }
     }

@@ -139,7 +139,8 @@ impl Drive {
         self.delivered = delivery.end().max(paced);
         let end = self.delivered + done;
         self.hold_ahead(ahead.segment, at, end);
-        let from = if delivery.since() <= now + overhead + there { now + self.told_in(queued) } else { delivery.since() };
+        let from =
+            if delivery.since() <= now + overhead + there { now + self.told_in(queued) } else { delivery.since() };
         self.connects(from, end.since(from));
         let overhead = overhead + done;
         let bus = self.bus_time(at.blocks).min(end.since(now) - overhead);
@@ -232,7 +233,7 @@ impl Drive {
         let reached = Lbn(reached.0.next_multiple_of(sector).min(layout.blocks()));
         self.segments.extend(segment, reached);
         let limit = self.read_ahead_limit(self.segments.start_of(segment), reached);
-        let least = Lbn((reached.0 + u64::from(self.cache.least_ahead)).min(limit.0));
+        let least = self.least_ahead(reached, limit);
         let so_far = Progress { reached, at: passage.end, after: passage.after };
         self.read_ahead = (reached < limit).then_some(ReadAhead { began, so_far, limit, least, segment, sent: None });
     }
@@ -243,7 +244,7 @@ impl Drive {
         match &self.read_ahead {
             Some(ahead) if ahead.segment == i && at.end() <= ahead.so_far.reached => {
                 let limit = self.read_ahead_limit(self.segments.start_of(i), at.end());
-                let least = Lbn((at.end().0 + u64::from(self.cache.least_ahead)).min(limit.0));
+                let least = self.least_ahead(at.end(), limit);
                 if let Some(ahead) = &mut self.read_ahead {
                     ahead.limit = ahead.limit.max(limit);
                     ahead.least = ahead.least.max(least);
@@ -263,6 +264,13 @@ impl Drive {
             }
             _ => {}
         }
+    }
+
+    /// The block that is read at least after a read that ended before block `end`, before another command has the arm.
+    fn least_ahead(&self, end: Lbn, limit: Lbn) -> Lbn {
+        // Where a command ends the reading ahead, it ends it there, short of the limit or beyond.
+        let last = if self.cache.ends_at_command { Lbn(self.mechanics.layout.blocks()) } else { limit };
+        Lbn((end.0 + u64::from(self.cache.least_ahead)).min(last.0))
     }
 
     /// How far the drive reads on after a read that ended before block `end`, from a segment that begins at `start`.
