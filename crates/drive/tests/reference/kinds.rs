@@ -24,11 +24,20 @@ pub enum Level {
     Queued,
 }
 
+pub fn today() -> bool {
+    std::env::var("TODAY").is_ok()
+}
+
+/// Sectors of a drive, more or less.
+const SECTORS: u64 = 50_000;
+
 fn us(dice: &mut Dice, least: u64, most: u64) -> Span {
     Span(dice.from(least * 1000, most * 1000))
 }
 
 fn after(dice: &mut Dice, least: u64, most: u64) -> After {
+    let least = if dice.percent(15) { 0 } else { least };
+    let most = if least == 0 && dice.percent(50) { 0 } else { most };
     let one = After::either(us(dice, least, most));
     if dice.percent(50) { one } else { After { write: us(dice, least, most), ..one } }
 }
@@ -47,12 +56,12 @@ pub fn drive(dice: &mut Dice, level: Level) -> DrivePlan {
         write_settle: if dice.percent(50) { Span::ZERO } else { us(dice, 1, 1000) },
     };
     let access = Access {
-        reads: level >= Level::AnyOrder && dice.percent(35),
-        writes: level >= Level::AnyOrder && dice.percent(25),
+        reads: level >= Level::AnyOrder && dice.percent(35) && !today(),
+        writes: level >= Level::AnyOrder && dice.percent(25) && !today(),
         free: false,
     };
     let on_bus = level >= Level::OnBus && dice.percent(85);
-    let watermark = if dice.percent(15) { dice.share() } else { 0.0 };
+    let watermark = if dice.percent(15) && !today() { dice.share() } else { 0.0 };
     let write_watermark = if dice.percent(15) { dice.share() } else { 0.0 };
     let depth = if level >= Level::Queued { dice.one_of(&[1, 2, 3, 4, 8, 16, 32]) } else { 1 };
     let seek = curve(dice, last);
@@ -81,8 +90,8 @@ pub fn drive(dice: &mut Dice, level: Level) -> DrivePlan {
 fn layout(dice: &mut Dice) -> LayoutPlan {
     let heads = dice.one_of(&[1, 1, 2, 2, 3, 4, 5, 6, 8, 12]);
     let count = dice.one_of(&[1, 1, 2, 3, 5, 8, 20, 60, 400]);
-    let tracks = (1600 / count).max(2);
     let sector_blocks = dice.one_of(&[1, 1, 8]);
+    let sector_blocks = if today() { 1 } else { sector_blocks };
     let order = match dice.below(4) {
         0 => Order::HeadsFirst,
         1 => Order::Serpentine(Parity::OfZone),
@@ -90,13 +99,17 @@ fn layout(dice: &mut Dice) -> LayoutPlan {
         _ => Order::BandSerpentine(dice.from(1, 12) as u32),
     };
     let sparing = dice.one_of(&[Sparing::Zone, Sparing::Zone, Sparing::None, Sparing::Track, Sparing::ZoneSlipping]);
-    let outer = dice.from(12, 420);
+    // Sector by sector it must be looked at: some 50,000 are enough.
+    let heads = if count > 50 { heads.min(4) } else { heads };
+    let longest = (SECTORS / count / u64::from(heads)).clamp(12, 420);
+    let outer = dice.from(12, longest);
+    let tracks = (SECTORS / count / outer).max(1);
     let (mut zones, mut cylinder) = (Vec::new(), 0u64);
     for _ in 0..count {
         // Where cylinders without data lie between zones, moves are long though the drive is small.
         let first = cylinder + if dice.percent(30) { dice.from(0, 4000) } else { 0 };
         let wide = dice.from(1, (tracks / u64::from(heads)).max(1));
-        let sectors = if dice.percent(70) { outer } else { dice.from(8, 420) } as u32;
+        let sectors = if dice.percent(70) { outer } else { dice.from(8, longest) } as u32;
         cylinder = first + wide;
         zones.push(zone(dice, (first as u32, cylinder as u32 - 1), sectors, heads, sparing));
     }
@@ -180,7 +193,6 @@ fn cache(dice: &mut Dice, level: Level) -> Cache {
     let writes = level >= Level::Writes && dice.percent(80);
     let segment = dice.one_of(&[16, 64, 150, 256, 700, 2048]);
     let aheads = [Ahead::Nowhere, Ahead::Track, Ahead::Cylinder, Ahead::Most, Ahead::Most, Ahead::NextTrack];
-    let plain = Cache::default();
     Cache {
         segments: if reads { dice.one_of(&[1, 2, 3, 8, 32]) } else { 0 },
         segment: if reads { segment } else { 0 },
@@ -198,6 +210,5 @@ fn cache(dice: &mut Dice, level: Level) -> Cache {
         joins_writes: dice.percent(70),
         shared: dice.percent(15),
         drain: dice.one_of(&[Drain::Soonest, Drain::Soonest, Drain::AllSoonest, Drain::InOrder]),
-        ..plain
     }
 }

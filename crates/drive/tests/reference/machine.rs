@@ -179,9 +179,11 @@ impl Machine {
             next = reached / self.sector;
         }
         let end = limit.min(self.blocks).div_ceil(self.sector);
-        while next < end && self.medium.time(&head) < now {
+        // The end of a sector that is `now`, but for its rounding, is now.
+        let before = |head: &Head| self.medium.time(head).saturating_add(crate::compare::ROUNDING) < now;
+        while next < end && before(&head) {
             head = self.medium.cross(&head, next, write);
-            if self.medium.time(&head) >= now {
+            if !before(&head) {
                 break;
             }
             let (passed, then) = self.medium.pass(&head, next);

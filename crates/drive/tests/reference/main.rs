@@ -38,7 +38,12 @@ fn agree(level: Level, scenes: u64) {
                 all.off += tally.off;
                 all.worst = all.worst.max(tally.worst);
             }
-            Err(found) => failed.push((scene, found)),
+            Err(found) => {
+                if number("HALFTURN_ALL").is_some() {
+                    println!("{seed}: command {} {}", found.step, found.what);
+                }
+                failed.push((scene, found));
+            }
         }
     }
     println!("{level:?}: {many} scenes, {} commands, {} off by up to {} ns", all.commands, all.off, all.worst);

@@ -7,8 +7,6 @@ use disk::{LayoutPlan, Order, Parity, Sparing, ZonePlan};
 pub struct Place {
     pub cylinder: u32,
     pub head: u32,
-    /// Counted on its track.
-    pub sector: u32,
     /// Where it begins.
     pub angle: u64,
     /// How far it reaches.
@@ -47,7 +45,6 @@ pub fn places(plan: &LayoutPlan) -> Vec<Place> {
             all.push(Place {
                 cylinder: track.cylinder,
                 head: track.head,
-                sector,
                 angle: track.angle.wrapping_add(width.wrapping_mul(u64::from(sector))),
                 width,
                 home: (tracks_before + physical / per) as u32,

@@ -4,6 +4,7 @@ use crate::bus::Sector;
 use crate::machine::{Answer, Machine};
 use crate::medium::{Head, Passed};
 use crate::segments::Found;
+use crate::spin::Moment;
 use block::Extent;
 use disk::Ahead as To;
 
@@ -90,7 +91,7 @@ impl Machine {
         let delivered = self.bus.deliver(&self.on_bus(&passed, ahead.reached, end), from);
         self.begin_read_ahead(end, ahead.segment);
         self.give_up(ahead.segment, end);
-        Answer { end: delivered + self.overheads.done.read.0, from_memory: false }
+        Answer { end: delivered + self.overheads.done.read.0, from_memory: true }
     }
 
     /// From the medium comes all, or what follows its beginning in `segment`, which takes it in.
@@ -189,8 +190,10 @@ impl Machine {
             (ahead.reached, ahead.head) = self.run_on(&ahead.head, ahead.reached, ahead.least, u64::MAX, false);
         }
         (ahead.reached, ahead.head) = self.run_on(&ahead.head, ahead.reached, ahead.limit, ready, false);
-        if self.cache.stops_in_sector && self.medium.time(&ahead.head) > ready && ahead.reached > ahead.least {
-            ahead.head.moment = crate::spin::Moment::Time(ready);
+        // Of a sector it can let go, of a move it cannot.
+        let in_sector = matches!(ahead.head.moment, Moment::Angle(_)) && ahead.reached > ahead.least;
+        if self.cache.stops_in_sector && in_sector && self.medium.time(&ahead.head) > ready {
+            ahead.head.moment = Moment::Time(ready);
         }
         self.segments.extend(ahead.segment, ahead.reached, &self.current);
         self.head = ahead.head;

@@ -12,8 +12,6 @@ pub struct Segment {
     pub end: u64,
     pub versions: Versions,
     used: u64,
-    /// Tells it from what was there before.
-    pub id: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,7 +74,7 @@ impl Segments {
         self.clock += 1;
         let start = start.max(end.saturating_sub(self.blocks));
         let versions = medium.range(start..end).map(|(block, version)| (*block, *version)).collect();
-        let segment = Segment { start, end, versions, used: self.clock, id: self.clock };
+        let segment = Segment { start, end, versions, used: self.clock };
         if self.all.len() < self.most {
             self.all.push(segment);
             return self.all.len() - 1;

@@ -40,11 +40,11 @@ impl Machine {
     pub fn write(&mut self, now: u64, at: Extent, fua: bool) -> Answer {
         let (start, end) = (at.start.0, at.end().0);
         let overhead = self.overhead(self.overheads.buffered);
-        self.make_stale(now + overhead, start, end);
         self.version += 1;
         for block in start..end {
             self.current.insert(block, self.version);
         }
+        self.make_stale(now + overhead, start, end);
         let capacity = u64::from(self.cache.write_buffer);
         if fua || capacity == 0 {
             self.supersede(start, end);
