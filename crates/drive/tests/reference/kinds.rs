@@ -142,7 +142,9 @@ fn zone(dice: &mut Dice, (first, last): (u32, u32), sectors: u32, heads: u32, sp
     places.sort_unstable();
     places.dedup();
     let slips: Vec<u32> = places.iter().copied().filter(|place| place % 2 == 0).take(4).collect();
-    let bad = places.iter().copied().filter(|place| place % 2 == 1).take(3);
+    // No spare for the first or last sector of a track: which of two tracks such a block belongs to nobody can tell.
+    let within = |place: &u32| !matches!(place % sectors, 0 | 1) && place % sectors < sectors - 2;
+    let bad = places.iter().copied().filter(|place| place % 2 == 1 && within(place)).take(3);
     // The last of the zone's sectors hold nothing: as many as are spare less those the slips have taken.
     let remaps = bad.enumerate().map(|(i, place)| (place, (total - 1 - i as u64) as u32)).collect();
     ZonePlan { spares, reserved: reserved as u32, slips, remaps, ..plan }

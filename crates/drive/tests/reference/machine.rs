@@ -5,8 +5,9 @@ use crate::medium::{Head, Medium};
 use crate::reads::Ahead;
 use crate::segments::{Segments, Versions};
 use crate::writes::{Back, Dirty};
-use block::{Extent, Verb};
-use disk::{After, Cache, DrivePlan, Overheads};
+use crate::queue::Waiting;
+use block::Extent;
+use disk::{After, Cache, DrivePlan, Overheads, Queue};
 use std::collections::VecDeque;
 
 /// What a command did.
@@ -39,11 +40,30 @@ pub struct Machine {
     /// The block after the last command, if that was a write.
     pub last_write: Option<u64>,
     /// Versions of blocks: on the medium, and as last acknowledged.
-    pub held: Versions,
+    pub on_medium: Versions,
     pub current: Versions,
     pub version: u32,
     /// Reads answered with anything but what was last written.
     pub stale: u64,
+    pub rules: Queue,
+    /// Commands whose end is known, and those that wait.
+    pub flying: Vec<(u32, Answer)>,
+    pub waiting: Vec<Waiting>,
+    /// How many commands began.
+    pub begun: u64,
+    /// When it is looked at next what has the arm.
+    pub decision: Option<u64>,
+    /// Until when a command has the arm.
+    pub held: u64,
+    /// Until when a command has what is buffered written: nothing is taken in meanwhile.
+    pub drained: u64,
+    /// The segment a command with the arm reads into, and from which block on that has not come.
+    pub filling: Option<(usize, u64)>,
+    /// When the last read from the medium has left the bus, and the last other.
+    pub delivered: u64,
+    pub exchanged: u64,
+    /// The last write-back that was completed.
+    pub completed: Option<Back>,
 }
 
 impl Machine {
@@ -67,41 +87,44 @@ impl Machine {
             used: 0,
             written: None,
             last_write: None,
-            held: Versions::new(),
+            on_medium: Versions::new(),
             current: Versions::new(),
             version: 0,
             stale: 0,
+            rules: plan.queue,
+            flying: Vec::new(),
+            waiting: Vec::new(),
+            begun: 0,
+            decision: None,
+            held: 0,
+            drained: 0,
+            filling: None,
+            delivered: 0,
+            exchanged: 0,
+            completed: None,
             medium,
         }
     }
 
-    /// A command that comes while no other is in the drive.
-    pub fn serve(&mut self, now: u64, verb: Verb, at: Extent) -> Answer {
-        self.advance(now);
-        let answer = match verb {
-            Verb::Read => self.read(now, at),
-            Verb::Write { fua } => self.write(now, at, fua),
-            Verb::Flush => self.flush(now),
-            Verb::Seek => self.seek(now, at),
-        };
-        match verb {
-            Verb::Read => self.last_write = None,
-            Verb::Write { .. } => self.last_write = Some(at.end().0),
-            Verb::Seek | Verb::Flush => {}
-        }
-        answer
-    }
-
-    /// The host saw the last command end at `end`: within the roundings, that is when.
+    /// The host saw a command end at `end`: within the roundings, that is when.
     pub fn adopt(&mut self, ours: u64, end: u64) {
-        if let Some(last) = self.dirty.back_mut().filter(|last| last.acknowledged == ours) {
+        for last in self.dirty.iter_mut().filter(|last| last.acknowledged == ours) {
             (last.ready, last.acknowledged) = ((last.ready + end).saturating_sub(ours), end);
         }
     }
 
-    /// What the drive does on its own up to `now`: what it writes back, then what it reads ahead, and it writes back whatever waits
-    /// as soon as the arm has nothing else to do.
+    /// What the drive does by itself up to `now`, decisions about what waits among it.
     pub fn advance(&mut self, now: u64) {
+        while let Some(at) = self.decision.filter(|at| *at <= now) {
+            self.work(at);
+            self.decide(at);
+        }
+        self.work(now);
+    }
+
+    /// What the arm does on its own up to `now`: what it writes back, then what it reads ahead; and unless commands wait, it
+    /// writes back whatever is there as soon as it has nothing else to do.
+    fn work(&mut self, now: u64) {
         loop {
             if self.back.is_some() {
                 self.write_back_until(u64::MAX, now);
@@ -116,7 +139,7 @@ impl Machine {
                 }
             }
             match self.dirty.front() {
-                Some(first) if first.ready.max(self.free()) <= now => self.start_write_back(0),
+                Some(first) if first.ready.max(self.free()) <= now && self.waiting.is_empty() => self.start_write_back(0),
                 _ => return,
             }
         }
@@ -131,6 +154,16 @@ impl Machine {
         class.a(self.last_write.is_some()).0
     }
 
+    /// The same before the arm moves, for a command that may have waited behind others.
+    pub fn queued_overhead(&self, class: After, queued: bool) -> u64 {
+        self.overheads.queued.filter(|_| queued).map_or(self.overhead(class), |span| span.0)
+    }
+
+    /// A command has the arm until it is free.
+    pub fn hold(&mut self) {
+        self.held = self.free();
+    }
+
     /// The arm goes to where `at` begins, for a command that may move it at `ready`. Where it is then.
     pub fn approach(&self, from: &Head, start: u64, at: u64, write: bool) -> Head {
         let to = &self.medium.places[(at / self.sector) as usize];
@@ -142,9 +175,10 @@ impl Machine {
         self.medium.arrive(to, start + span)
     }
 
-    fn seek(&mut self, now: u64, at: Extent) -> Answer {
-        let start = self.take_arm(now + self.overhead(self.overheads.read));
+    pub fn seek(&mut self, now: u64, at: Extent, queued: bool) -> Answer {
+        let start = self.take_arm(now + self.queued_overhead(self.overheads.read, queued));
         self.head = self.approach(&self.head, start, at.start.0, false);
+        self.hold();
         Answer { end: self.free() + self.overheads.done.read.0, from_memory: false }
     }
 

@@ -11,6 +11,7 @@ mod loads;
 mod machine;
 mod medium;
 mod places;
+mod queue;
 mod reads;
 mod segments;
 mod spin;
@@ -76,4 +77,9 @@ fn read_segments_agree() {
 #[test]
 fn the_write_buffer_agrees() {
     agree(Level::Writes, 500);
+}
+
+#[test]
+fn the_queue_agrees() {
+    agree(Level::Queued, 500);
 }

@@ -171,4 +171,17 @@ impl Medium {
         debug_assert!(all.iter().all(|(_, it)| turned(&last) - turned(it) <= TURN));
         (all.into_iter().map(|(passed, _)| passed).collect(), last)
     }
+
+    /// Of the time from `since` to the end of a passage, that in which no sector passed and no track was changed.
+    pub fn positioning(&self, arrived: &Head, passed: &[Passed], since: u64, write: bool) -> u64 {
+        let end = passed.iter().map(|it| it.end).max().unwrap_or(since);
+        let transfer: u64 = passed.iter().map(|it| it.end - it.began).sum();
+        let (mut head, mut crossing) = (*arrived, 0);
+        for it in passed {
+            let then = self.cross(&Head { moment: Moment::Time(0), ..head }, it.sector, write);
+            crossing += self.time(&then);
+            head = then;
+        }
+        (end - since).saturating_sub(transfer + crossing)
+    }
 }

@@ -21,12 +21,13 @@ pub struct Ahead {
 }
 
 impl Machine {
-    pub fn read(&mut self, now: u64, at: Extent) -> Answer {
+    pub fn read(&mut self, now: u64, at: Extent, queued: bool) -> Answer {
         let (start, end) = (at.start.0, at.end().0);
         if self.holds_written(start, end) {
             return self.answer_from_memory(now, at);
         }
         let now = self.clear(now, start, end);
+        self.held = self.held.max(now);
         let found = self.segments.look(start, end);
         let under_way = |i: usize| self.ahead.filter(|ahead| ahead.segment == i);
         let found_at_all = |i: usize| self.cache.almost_hits || start < self.segments.all[i].end;
@@ -41,24 +42,24 @@ impl Machine {
             }
             Found::Beginning(i) if found_at_all(i) => match under_way(i) {
                 Some(ahead) => self.read_on(now, at, ahead),
-                None => self.read_medium(now, at, Some(i)),
+                None => self.read_medium(now, at, Some(i), queued),
             },
-            _ => self.read_medium(now, at, None),
+            _ => self.read_medium(now, at, None, queued),
         }
     }
 
     fn answer_from_memory(&mut self, now: u64, at: Extent) -> Answer {
         let from = if self.cache.hits_wait { self.finish_write_back().max(now) } else { now };
         let overhead = self.overhead(self.overheads.hit);
-        let end = from + overhead + self.bus.time(u64::from(at.blocks)) + self.overheads.done.read.0;
-        Answer { end, from_memory: true }
+        self.exchanged = self.exchanged.max(from + overhead) + self.bus.time(u64::from(at.blocks));
+        Answer { end: self.exchanged + self.overheads.done.read.0, from_memory: true }
     }
 
     /// Whether what a read gives — what a segment holds of it, the rest as it is on the medium — is what was last written.
     fn check(&mut self, segment: Option<usize>, start: u64, end: u64) {
         for (block, version) in self.current.range(start..end) {
             let held = segment.map(|i| &self.segments.all[i]).filter(|it| it.start <= *block && *block < it.end);
-            let answered = held.map_or(&self.held, |it| &it.versions).get(block).copied();
+            let answered = held.map_or(&self.on_medium, |it| &it.versions).get(block).copied();
             self.stale += u64::from(answered.unwrap_or(0) != *version);
         }
     }
@@ -87,15 +88,17 @@ impl Machine {
         let (first, last) = self.sectors(ahead.reached, end);
         let (passed, head) = self.medium.pass_all(&ahead.head, first, last, false);
         self.head = head;
+        self.hold();
+        self.filling = Some((ahead.segment, ahead.reached));
         self.segments.extend(ahead.segment, end, &self.current);
-        let delivered = self.bus.deliver(&self.on_bus(&passed, ahead.reached, end), from);
+        self.delivered = self.bus.deliver(&self.on_bus(&passed, ahead.reached, end), from.max(self.delivered));
         self.begin_read_ahead(end, ahead.segment);
         self.give_up(ahead.segment, end);
-        Answer { end: delivered + self.overheads.done.read.0, from_memory: true }
+        Answer { end: self.delivered + self.overheads.done.read.0, from_memory: true }
     }
 
     /// From the medium comes all, or what follows its beginning in `segment`, which takes it in.
-    fn read_medium(&mut self, now: u64, at: Extent, segment: Option<usize>) -> Answer {
+    fn read_medium(&mut self, now: u64, at: Extent, segment: Option<usize>, queued: bool) -> Answer {
         let (start, end) = (at.start.0, at.end().0);
         self.check(segment, start, end);
         let held = segment.map_or(start, |i| self.segments.all[i].end);
@@ -103,12 +106,13 @@ impl Machine {
             0 => now,
             there => now + self.overhead(self.overheads.hit) + self.bus.time(there),
         };
-        let free = self.take_arm(now + self.overhead(self.overheads.read));
+        let free = self.take_arm(now + self.queued_overhead(self.overheads.read, queued));
         let arrived = self.approach(&self.head, free, held, false);
         let (first, last) = self.sectors(held, end);
         let (passed, head) = self.medium.pass_all(&arrived, first, last, false);
         self.head = head;
-        let delivered = self.bus.deliver(&self.on_bus(&passed, held, end), from);
+        self.hold();
+        self.delivered = self.bus.deliver(&self.on_bus(&passed, held, end), from.max(self.delivered));
         if self.segments.most > 0 {
             let segment = match segment {
                 Some(i) => {
@@ -117,10 +121,11 @@ impl Machine {
                 }
                 None => self.segments.fill(start, end, &self.current),
             };
+            self.filling = Some((segment, held));
             self.begin_read_ahead(end, segment);
             self.give_up(segment, end);
         }
-        Answer { end: delivered + self.overheads.done.read.0, from_memory: false }
+        Answer { end: self.delivered + self.overheads.done.read.0, from_memory: false }
     }
 
     fn begin_read_ahead(&mut self, end: u64, segment: usize) {
@@ -184,8 +189,9 @@ impl Machine {
         }
     }
 
-    pub fn stop_read_ahead(&mut self, ready: u64) {
-        let Some(mut ahead) = self.ahead.take() else { return };
+    /// How a read-ahead stops for an arm that is wanted at `ready`: at the first end of a sector then or later, but not before
+    /// the least it reads.
+    pub fn stopped(&self, mut ahead: Ahead, ready: u64) -> Ahead {
         if ahead.reached < ahead.least {
             (ahead.reached, ahead.head) = self.run_on(&ahead.head, ahead.reached, ahead.least, u64::MAX, false);
         }
@@ -195,6 +201,12 @@ impl Machine {
         if self.cache.stops_in_sector && in_sector && self.medium.time(&ahead.head) > ready {
             ahead.head.moment = Moment::Time(ready);
         }
+        ahead
+    }
+
+    pub fn stop_read_ahead(&mut self, ready: u64) {
+        let Some(ahead) = self.ahead.take() else { return };
+        let ahead = self.stopped(ahead, ready);
         self.segments.extend(ahead.segment, ahead.reached, &self.current);
         self.head = ahead.head;
     }

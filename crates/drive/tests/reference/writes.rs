@@ -2,6 +2,7 @@
 
 use crate::machine::{Answer, Machine};
 use crate::medium::Head;
+use crate::spin::Moment;
 use block::Extent;
 use disk::{Disconnect, Drain};
 
@@ -37,7 +38,8 @@ pub struct Back {
 }
 
 impl Machine {
-    pub fn write(&mut self, now: u64, at: Extent, fua: bool) -> Answer {
+    /// A write that came, or has the arm, from `now` on, and that has no room in the buffer before `earliest`.
+    pub fn write(&mut self, now: u64, earliest: u64, at: Extent, fua: bool, queued: bool) -> Answer {
         let (start, end) = (at.start.0, at.end().0);
         let overhead = self.overhead(self.overheads.buffered);
         self.version += 1;
@@ -48,14 +50,16 @@ impl Machine {
         let capacity = u64::from(self.cache.write_buffer);
         if fua || capacity == 0 {
             self.supersede(start, end);
-            return self.write_medium(now, at);
+            return self.write_medium(now, at, queued);
         }
-        self.supersede(start, end);
-        let mut room = now + overhead;
+        let mut room = (now + overhead).max(earliest);
         while !self.fits(start, end) {
             room = room.max(self.make_room(end - start, now));
         }
-        let ready = room + self.bus.time(end - start);
+        // What it replaces is given up only when it has room itself.
+        self.supersede(start, end);
+        let ready = self.exchanged.max(room) + self.bus.time(end - start);
+        self.exchanged = ready;
         let acknowledged = ready + self.overheads.done.write.0;
         self.dirty.push_back(Dirty { start, end, version: self.version, ready, acknowledged });
         self.used += end - start;
@@ -108,11 +112,11 @@ impl Machine {
 
     /// It completes when it is on the medium. It begins when its first sector has come over the bus, and so late that at the
     /// medium's pace all the others have.
-    fn write_medium(&mut self, now: u64, at: Extent) -> Answer {
+    fn write_medium(&mut self, now: u64, at: Extent, queued: bool) -> Answer {
         let (start, end) = (at.start.0, at.end().0);
         let continues = self.last_write == Some(start);
         let plain = Disconnect {
-            command: block::Span(self.overhead(self.overheads.write)),
+            command: block::Span(self.queued_overhead(self.overheads.write, queued)),
             ..Disconnect::default()
         };
         let again = self.overheads.disconnect.filter(|_| self.last_write.is_some() && !continues);
@@ -132,19 +136,23 @@ impl Machine {
         let begin = self.medium.arrive(&self.medium.places[first as usize], from);
         let (_, head) = self.medium.pass_all(&begin, first, last, true);
         self.head = head;
+        self.hold();
         self.written = Some(end);
         for block in start..end {
-            self.held.insert(block, self.version);
+            self.on_medium.insert(block, self.version);
         }
         Answer { end: self.free() + self.overheads.done.write.0, from_memory: false }
     }
 
-    pub fn flush(&mut self, now: u64) -> Answer {
-        let ready = now + self.overhead(self.overheads.write);
-        let mut end = ready;
+    /// A flush that came at `now` and whose turn it is at `turn`: it ends when all is on the medium, and after every command
+    /// before it.
+    pub fn flush(&mut self, now: u64, turn: u64) -> Answer {
+        let mut end = (now + self.overhead(self.overheads.write)).max(turn);
         while self.back.is_some() || !self.dirty.is_empty() {
-            end = end.max(self.make_room(u64::from(self.cache.write_buffer), now));
+            end = end.max(self.make_room(u64::from(self.cache.write_buffer), turn));
         }
+        (self.held, self.drained) = (end, end);
+        let end = self.flying.iter().map(|(_, answer)| answer.end).fold(end, u64::max);
         Answer { end, from_memory: false }
     }
 
@@ -162,32 +170,39 @@ impl Machine {
             let waits = self.dirty.iter().any(|it| it.start < end && start < it.end);
             let leaves = |back: &Back| back.at_once.unwrap_or(back.reached) < end && start < back.limit;
             if !waits && !self.back.as_ref().is_some_and(leaves) {
+                self.drained = self.drained.max(cleared);
                 return cleared;
             }
             cleared = cleared.max(self.make_room(u64::from(self.cache.write_buffer), now));
         }
     }
 
-    /// The extent to write back next by an arm that could begin at `began`: its place in the buffer.
-    fn choose(&self, began: u64) -> Option<usize> {
-        if self.cache.drain == Drain::InOrder {
-            return (!self.dirty.is_empty()).then_some(0);
-        }
-        let there = self.dirty.iter().take(WEIGHED).take_while(|dirty| dirty.ready <= began);
+    /// The extent to write back next by an arm that could begin at `began`, where it is then: its place in the buffer, and when
+    /// it could begin to pass.
+    pub fn choose(&self, head: &Head, began: u64) -> Option<(usize, u64)> {
         let begins = |dirty: &Dirty| {
             let sector = dirty.start / self.sector;
             let place = &self.medium.places[sector as usize];
-            let span = self.medium.stroke(&self.head, place, self.written != Some(dirty.start));
+            let span = self.medium.stroke(head, place, self.written != Some(dirty.start));
             self.medium.pass(&self.medium.arrive(place, began + span), sector).0.began
         };
-        there.enumerate().min_by_key(|(_, dirty)| begins(dirty)).map(|(i, _)| i)
+        if self.cache.drain == Drain::InOrder {
+            return self.dirty.front().map(|dirty| (0, begins(dirty)));
+        }
+        let there = self.dirty.iter().take(WEIGHED).take_while(|dirty| dirty.ready <= began);
+        there.map(begins).enumerate().min_by_key(|(_, begins)| *begins)
     }
 
     /// The arm sets out to write back what waits, as soon as it is free and the data are there.
     pub fn start_write_back(&mut self, after: u64) {
         let Some(first) = self.dirty.front() else { return };
         let began = first.ready.max(self.free()).max(after);
-        let Some(dirty) = self.choose(began).and_then(|i| self.dirty.remove(i)) else { return };
+        if self.goes_on(began) {
+            self.back = self.completed.take();
+            self.go_on();
+            return;
+        }
+        let Some(dirty) = self.choose(&self.head, began).and_then(|(i, _)| self.dirty.remove(i)) else { return };
         let head = self.approach(&self.head, began, dirty.start, true);
         let mut back = Back { head, reached: dirty.start, limit: dirty.end, at_once: None, parts: vec![dirty] };
         if self.medium.access.writes {
@@ -218,17 +233,52 @@ impl Machine {
             }
             self.head = back.head;
             self.written = Some(back.limit);
-            if back.limit >= stop || at >= now {
+            let limit = back.limit;
+            self.completed = Some(back);
+            if limit >= stop || at >= now || self.continuation().is_none() {
                 return at;
             }
-            let next = self.dirty.iter().position(|dirty| dirty.start == back.reached && dirty.ready <= at);
-            match next.and_then(|i| self.dirty.remove(i)) {
-                Some(next) => {
-                    back.limit = next.end;
-                    back.parts.push(next);
-                }
+            self.back = self.completed.take();
+            self.go_on();
+            back = match self.back.take() {
+                Some(back) => back,
                 None => return at,
+            };
+        }
+    }
+
+    /// The place in the buffer of what continues the write-back just completed, if it was there in time: a sector that both
+    /// share is written once, when all of it is there as it begins to pass.
+    fn continuation(&self) -> Option<usize> {
+        let back = self.completed.as_ref()?;
+        let at = match back.head.moment {
+            Moment::Angle(turned) if back.reached > back.limit => {
+                let last = &self.medium.places[(back.limit / self.sector) as usize];
+                self.medium.spin.time(Moment::Angle(turned - u128::from(last.width)))
             }
+            moment => self.medium.spin.time(moment),
+        };
+        self.dirty.iter().position(|dirty| dirty.start == back.limit && dirty.ready <= at)
+    }
+
+    /// Whether a write-back that begins now goes on where the last one has just ended.
+    pub fn goes_on(&self, now: u64) -> bool {
+        let ended = self.completed.as_ref().map(|back| self.medium.time(&back.head));
+        ended == Some(now) && self.free() == now && self.continuation().is_some()
+    }
+
+    /// The write-back takes in what continues it.
+    fn go_on(&mut self) {
+        let Some(mut back) = self.back.take() else { return };
+        self.completed = Some(back.clone());
+        if let Some(next) = self.continuation().and_then(|i| self.dirty.remove(i)) {
+            let before = back.limit;
+            back.limit = next.end;
+            back.parts.push(next);
+            let done = back.reached.min(next.end);
+            self.put_down(&back, before, done);
+            self.used -= done - before;
+            self.back = Some(back);
         }
     }
 
@@ -236,7 +286,7 @@ impl Machine {
     fn put_down(&mut self, back: &Back, from: u64, to: u64) {
         for part in &back.parts {
             for block in from.max(part.start)..to.min(part.end) {
-                self.held.insert(block, part.version);
+                self.on_medium.insert(block, part.version);
             }
         }
     }
