@@ -88,14 +88,22 @@ fn finish(drive: &mut Drive) -> Option<(Time, Tag, Outcome, Parts)> {
     Some(drive.finish())
 }
 
-/// Runs the first `count` commands of a scene.
-pub fn compare(scene: &Scene, count: usize) -> Result<Tally, Difference> {
+/// Runs a scene. A panic is a difference too.
+pub fn compare(scene: &Scene) -> Result<Tally, Difference> {
+    std::panic::catch_unwind(|| run(scene)).unwrap_or_else(|panic| {
+        let words = panic.downcast_ref::<String>().cloned();
+        let words = words.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string));
+        Err(Difference { step: 0, what: format!("it panicked: {}", words.unwrap_or_default()) })
+    })
+}
+
+fn run(scene: &Scene) -> Result<Tally, Difference> {
     let sheet = scene.plan.drive("made-up").unwrap_or_else(|what| panic!("seed {}: {what}", scene.seed)).sheet;
     let drive = Drive::new(&sheet, &scene.plan.truth, scene.seed);
     let reference = Machine::new(&scene.plan, scene.seed);
     let mut pair = Pair { scene, drive, reference, inside: Vec::new(), tally: Tally::default() };
     let mut now = 0;
-    for step in 0..count {
+    for step in 0..scene.steps.len() {
         // Commands that share blocks, of which one writes, are not in a drive at once: hosts wait.
         while pair.inside.len() >= scene.depth || pair.inside.iter().any(|(other, _)| clash(scene, *other, step)) {
             now = pair.finish()?.map_or(now, |end| now.max(end));
@@ -135,7 +143,7 @@ pub fn report(scene: &Scene, found: &Difference) -> String {
             if let Some(step) = fewer.steps.get_mut(from) {
                 step.pause += gone;
             }
-            if let Err(it) = compare(&fewer, fewer.steps.len()) {
+            if let Err(it) = compare(&fewer) {
                 (least, what) = (fewer, format!("{}: {}", it.step, it.what));
             }
             i = from;

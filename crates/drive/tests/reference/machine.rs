@@ -1,6 +1,7 @@
 //! The reference drive: commands one at a time or queued, what it does on its own between them, sector by sector.
 
 use crate::bus::Bus;
+use crate::compare::ROUNDING;
 use crate::medium::{Head, Medium};
 use crate::reads::Ahead;
 use crate::segments::{Segments, Versions};
@@ -139,7 +140,10 @@ impl Machine {
                 }
             }
             match self.dirty.front() {
-                Some(first) if first.ready.max(self.free()) <= now && self.waiting.is_empty() => self.start_write_back(0),
+                // Also where a command comes at the very moment, but for its rounding: no host is as quick as the drive itself.
+                Some(first) if first.ready.max(self.free()) <= now + ROUNDING && self.waiting.is_empty() => {
+                    self.start_write_back(0);
+                }
                 _ => return,
             }
         }
@@ -214,7 +218,7 @@ impl Machine {
         }
         let end = limit.min(self.blocks).div_ceil(self.sector);
         // The end of a sector that is `now`, but for its rounding, is now.
-        let before = |head: &Head| self.medium.time(head).saturating_add(crate::compare::ROUNDING) < now;
+        let before = |head: &Head| self.medium.time(head).saturating_add(ROUNDING) < now;
         while next < end && before(&head) {
             head = self.medium.cross(&head, next, write);
             if !before(&head) {

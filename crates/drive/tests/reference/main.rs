@@ -33,7 +33,7 @@ fn agree(level: Level, scenes: u64) {
     let (mut all, mut failed, many) = (Tally::default(), Vec::new(), seeds.end - seeds.start);
     for seed in seeds {
         let scene = loads::scene(seed, level);
-        match compare(&scene, scene.steps.len()) {
+        match compare(&scene) {
             Ok(tally) => {
                 all.commands += tally.commands;
                 all.off += tally.off;

@@ -79,9 +79,15 @@ impl Segments {
             self.all.push(segment);
             return self.all.len() - 1;
         }
-        let oldest = (0..self.all.len()).min_by_key(|i| self.all[*i].used).unwrap_or(0);
-        self.all[oldest] = segment;
-        oldest
+        let taken = self.next_taken().unwrap_or(0);
+        self.all[taken] = segment;
+        taken
+    }
+
+    /// The segment that gives way to the next one, if all are in use.
+    pub fn next_taken(&self) -> Option<usize> {
+        let full = self.all.len() >= self.most;
+        (0..self.all.len()).filter(|_| full).min_by_key(|i| self.all[*i].used)
     }
 
     /// Blocks are written: segments that hold any of them are empty.

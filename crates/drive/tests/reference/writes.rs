@@ -1,5 +1,6 @@
 //! Writes by definition: into the buffer, to the medium; and writing back what is buffered.
 
+use crate::compare::ROUNDING;
 use crate::machine::{Answer, Machine};
 use crate::medium::Head;
 use crate::spin::Moment;
@@ -73,6 +74,11 @@ impl Machine {
         }
         self.segments.invalidate(start, end);
         if self.cache.shared && self.segments.most > 0 {
+            // What is read ahead must have a segment to go to.
+            let taken = self.segments.next_taken();
+            if self.ahead.is_some_and(|ahead| Some(ahead.segment) == taken) {
+                self.stop_read_ahead(ready);
+            }
             let from = if self.cache.written_hits { start } else { end };
             self.segments.fill(from, end, &self.current);
         }
@@ -189,7 +195,7 @@ impl Machine {
         if self.cache.drain == Drain::InOrder {
             return self.dirty.front().map(|dirty| (0, begins(dirty)));
         }
-        let there = self.dirty.iter().take(WEIGHED).take_while(|dirty| dirty.ready <= began);
+        let there = self.dirty.iter().take(WEIGHED).take_while(|dirty| dirty.ready <= began + ROUNDING);
         there.map(begins).enumerate().min_by_key(|(_, begins)| *begins)
     }
 
@@ -258,7 +264,7 @@ impl Machine {
             }
             moment => self.medium.spin.time(moment),
         };
-        self.dirty.iter().position(|dirty| dirty.start == back.limit && dirty.ready <= at)
+        self.dirty.iter().position(|dirty| dirty.start == back.limit && dirty.ready <= at + ROUNDING)
     }
 
     /// Whether a write-back that begins now goes on where the last one has just ended.
