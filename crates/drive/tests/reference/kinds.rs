@@ -206,11 +206,11 @@ fn cache(dice: &mut Dice, level: Level) -> Cache {
         forgets: dice.percent(20),
         written_hits: dice.percent(75),
         hits_wait: dice.percent(15),
-        stops_in_sector: dice.percent(15),
+        stops_in_sector: dice.percent(15) && !today(),
         write_buffer: if writes { dice.one_of(&[64, 300, 1024, 4096, 20_000]) } else { 0 },
         write_extents: if dice.percent(30) { dice.from(1, 12) as u32 } else { 0 },
         joins_writes: dice.percent(70),
-        shared: dice.percent(15),
+        shared: dice.percent(15) && !today(),
         drain: dice.one_of(&[Drain::Soonest, Drain::Soonest, Drain::AllSoonest, Drain::InOrder]),
     }
 }

@@ -67,10 +67,10 @@ impl Machine {
 
     fn start(&mut self, now: u64, waiting: Waiting) {
         let Waiting { tag, verb, at, issued, .. } = waiting;
-        // What waited for nobody else's command had its overhead meanwhile, and so had what waited for room.
-        let alone = !self.is_behind(&waiting) && !self.is_at_hand(&waiting);
-        let from = if alone || self.is_buffered(&waiting) { issued } else { now };
-        let queued = from > issued;
+        // The overhead passes while it waits, unless the drive has one of its own for what waited behind others.
+        let queued = self.is_behind(&waiting) && self.overheads.queued.is_some();
+        let at_its_turn = (queued || self.is_at_hand(&waiting)) && !self.is_buffered(&waiting);
+        let from = if at_its_turn { now } else { issued };
         let answer = match verb {
             Verb::Read => self.read(from, at, queued),
             Verb::Write { fua } => self.write(from, now, at, fua, queued),
@@ -204,7 +204,9 @@ impl Machine {
             Verb::Read => self.overheads.read,
             Verb::Write { .. } => self.overheads.write,
         };
-        let ready = now + self.queued_overhead(class, self.is_behind(it));
+        let queued = self.is_behind(it) && self.overheads.queued.is_some();
+        let from = if queued { now } else { it.issued };
+        let ready = now.max(from + self.queued_overhead(class, queued));
         let (free, head) = self.would_stop(ready);
         let (start, write) = (it.at.start.0, it.verb.writes());
         let arrived = self.approach(&head, free.max(ready), start, write);
