@@ -283,7 +283,14 @@ impl Mechanics {
                 let end = self.passed(spin, begin, &mut spot, here as u32);
                 if end > now {
                     let elapsed = now.since(begin).0 * here;
-                    let whole = elapsed.div_ceil(end.since(begin).0.max(1)).min(here);
+                    let mut whole = elapsed.div_ceil(end.since(begin).0.max(1)).min(here);
+                    // Where a sector ends just `now`, by proportion alone it would be one more.
+                    while whole > 1 && {
+                        let mut place = start;
+                        self.passed(spin, begin, &mut place, whole as u32 - 1) >= now
+                    } {
+                        whole -= 1;
+                    }
                     spot = start;
                     at = self.passed(spin, begin, &mut spot, whole as u32).max(now);
                     sector += whole;

@@ -10,6 +10,7 @@ use crate::queue::Waiting;
 use block::Extent;
 use disk::{After, Cache, DrivePlan, Overheads, Queue};
 use std::collections::VecDeque;
+use std::rc::Rc;
 
 /// What a command did.
 #[derive(Clone, Copy, Debug)]
@@ -19,8 +20,9 @@ pub struct Answer {
     pub from_memory: bool,
 }
 
+#[derive(Clone)]
 pub struct Machine {
-    pub medium: Medium,
+    pub medium: Rc<Medium>,
     pub overheads: Overheads,
     pub cache: Cache,
     pub bus: Bus,
@@ -69,7 +71,7 @@ pub struct Machine {
 
 impl Machine {
     pub fn new(plan: &DrivePlan, seed: u64) -> Machine {
-        let medium = Medium::new(plan, seed);
+        let medium = Rc::new(Medium::new(plan, seed));
         let sector = u64::from(plan.layout.sector_blocks);
         let blocks = plan.layout.blocks.unwrap_or(medium.places.len() as u64 * sector);
         let head = medium.arrive(&medium.places[0], 0);

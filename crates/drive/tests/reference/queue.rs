@@ -2,6 +2,7 @@
 //! next one's overhead and move go on. What has the arm next is looked at when it is let go, when a write-back has ended, and when
 //! one has made the room a write waits for.
 
+use crate::compare::ROUNDING;
 use crate::machine::{Answer, Machine};
 use crate::segments::Found;
 use block::{Extent, Verb};
@@ -27,7 +28,7 @@ enum Next {
 impl Machine {
     pub fn issue(&mut self, now: u64, tag: u32, verb: Verb, at: Extent) {
         self.advance(now);
-        let waiting = Waiting { tag, verb, at, issued: now, before: self.begun, behind: self.held > now };
+        let waiting = Waiting { tag, verb, at, issued: now, before: self.begun, behind: !self.is_over(self.held, now) };
         if self.rules.depth == 1 {
             self.start(now, waiting);
             return;
@@ -52,7 +53,7 @@ impl Machine {
     pub fn take(&mut self, tag: u32) -> Option<Answer> {
         let i = self.flying.iter().position(|(it, _)| *it == tag)?;
         let end = self.flying[i].1.end;
-        if self.decision.is_some_and(|at| at < end) {
+        if self.decision.is_some_and(|at| at <= end) {
             return None;
         }
         Some(self.flying.remove(i).1)
@@ -122,8 +123,13 @@ impl Machine {
         }
     }
 
+    /// Whether a time has come, but for its rounding.
+    fn is_over(&self, time: u64, now: u64) -> bool {
+        time <= now + ROUNDING
+    }
+
     fn arm_is_free(&self, now: u64) -> bool {
-        self.held <= now && self.back.is_none()
+        self.is_over(self.held, now) && self.back.is_none()
     }
 
     fn is_buffered(&self, it: &Waiting) -> bool {
@@ -159,13 +165,13 @@ impl Machine {
             Verb::Read if self.cache.hits_wait && self.back.is_some() => false,
             Verb::Read => {
                 let held = match (self.segments.look(start, end), self.filling) {
-                    (Found::Hit(i), Some((segment, from))) if i == segment && self.held > now => end <= from,
+                    (Found::Hit(i), Some((segment, from))) if i == segment && !self.is_over(self.held, now) => end <= from,
                     (found, _) => matches!(found, Found::Hit(_)),
                 };
                 held || self.holds_written(start, end)
             }
             Verb::Write { .. } => {
-                self.is_buffered(it) && !room_wanted && self.drained <= now && self.fits(start, end)
+                self.is_buffered(it) && !room_wanted && self.is_over(self.drained, now) && self.fits(start, end)
             }
         }
     }
@@ -188,7 +194,8 @@ impl Machine {
         let mut best = room_wanted.then(|| (self.cost_of_write_back(now), Next::WriteBack));
         for (i, it) in self.waiting[..flush].iter().enumerate().filter(|(_, it)| !self.is_buffered(it)) {
             let cost = self.cost(now, it);
-            if best.as_ref().is_none_or(|(least, _)| cost < *least) {
+            // What differs by roundings alone is a tie, which the first to come wins.
+            if best.as_ref().is_none_or(|(least, _)| cost + ROUNDING < *least) {
                 best = Some((cost, Next::Command(i)));
             }
         }
@@ -219,8 +226,13 @@ impl Machine {
         self.medium.positioning(&arrived, &passed, now, write)
     }
 
-    /// When the read-ahead would let go of an arm wanted at `ready`, and where.
+    /// When the arm would be free if it were wanted at `ready`, and where.
     fn would_stop(&self, ready: u64) -> (u64, crate::medium::Head) {
+        if self.cache.drain != Drain::Soonest && !self.dirty.is_empty() {
+            let mut then = self.clone();
+            let free = then.take_arm(ready);
+            return (free, then.head);
+        }
         let head = self.ahead.map_or(self.head, |ahead| self.stopped(ahead, ready).head);
         (self.medium.time(&head), head)
     }
@@ -237,7 +249,7 @@ impl Machine {
         if self.waiting.is_empty() {
             return None;
         }
-        if self.held > now {
+        if !self.is_over(self.held, now) {
             return Some(self.held);
         }
         let Some(back) = &self.back else {

@@ -134,7 +134,7 @@ impl Machine {
         let width = u128::from(self.medium.places[first as usize].width);
         let one = data + self.bus.time(self.sector);
         let all = one + self.bus.time(end - start).saturating_sub(self.bus.time(self.sector));
-        let others = self.medium.spin.span(width * u128::from(((end - start) / self.sector).max(1) - 1));
+        let others = self.medium.spin.span(width) * (((end - start) / self.sector).max(1) - 1);
         let streams = one.max(all.saturating_sub(others));
         let held = if continues { 0.0 } else { self.write_watermark };
         let there = streams + (all.saturating_sub(streams) as f64 * held) as u64;
