@@ -50,8 +50,6 @@ impl Bus {
 #[test]
 fn a_fast_bus_adds_the_last_sector_and_a_slow_one_sets_the_pace() {
     let sectors: Vec<Sector> = (1..=10).map(|k| Sector { passed: 1000 + 10 * k, blocks: 1 }).collect();
-    let end = |block: u64, watermark, reselect| {
-        Bus { block: block << 16, watermark, reselect }.deliver(&sectors, 0)
-    };
+    let end = |block: u64, watermark, reselect| Bus { block: block << 16, watermark, reselect }.deliver(&sectors, 0);
     assert_eq!([end(2, 0.0, 0), end(20, 0.0, 0), end(20, 0.5, 0), end(20, 1.0, 7)], [1102, 1210, 1250, 1307]);
 }

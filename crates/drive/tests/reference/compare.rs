@@ -61,7 +61,11 @@ impl Pair<'_> {
                 None if self.reference.next().is_some_and(|at| at <= end.0 + ROUNDING) => self.reference.happen(),
                 None => {
                     let next = self.reference.next();
-                    return differs(format!("the drive ended it after {} ns, the reference not ({next:?} against {}); {parts:?}", end.0 - issued, end.0));
+                    return differs(format!(
+                        "the drive ended it after {} ns, the reference not ({next:?} against {}); {parts:?}",
+                        end.0 - issued,
+                        end.0
+                    ));
                 }
             }
         };

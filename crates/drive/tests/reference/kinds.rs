@@ -3,8 +3,8 @@
 use crate::dice::Dice;
 use block::Span;
 use disk::{
-    Access, After, Ahead, Bus, Cache, Confidence, Disconnect, Drain, DrivePlan, LayoutPlan, Order, Overheads, Parity, Queue,
-    SeekCurve, Sparing, Switches, Truth, ZonePlan,
+    Access, After, Ahead, Bus, Cache, Confidence, Disconnect, Drain, DrivePlan, LayoutPlan, Order, Overheads, Parity,
+    Queue, SeekCurve, Sparing, Switches, Truth, ZonePlan,
 };
 
 /// What of a drive is switched on; each has all that those before it have.

@@ -3,10 +3,10 @@
 use crate::bus::Bus;
 use crate::compare::ROUNDING;
 use crate::medium::{Head, Medium};
+use crate::queue::Waiting;
 use crate::reads::Ahead;
 use crate::segments::{Segments, Versions};
 use crate::writes::{Back, Dirty};
-use crate::queue::Waiting;
 use block::Extent;
 use disk::{After, Cache, DrivePlan, Overheads, Queue};
 use std::collections::VecDeque;

@@ -139,7 +139,9 @@ impl Medium {
         let (mut head, mut all, mut next) = (*head, Vec::new(), first);
         while next < end {
             head = self.cross(&head, next, write);
-            let track = |s: u64| (self.places[s as usize].cylinder, self.places[s as usize].head, self.places[s as usize].remapped);
+            let track = |s: u64| {
+                (self.places[s as usize].cylinder, self.places[s as usize].head, self.places[s as usize].remapped)
+            };
             let mut last = next + 1;
             while last < end && track(last) == track(next) {
                 last += 1;

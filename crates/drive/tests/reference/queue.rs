@@ -165,7 +165,9 @@ impl Machine {
             Verb::Read if self.cache.hits_wait && self.back.is_some() => false,
             Verb::Read => {
                 let held = match (self.segments.look(start, end), self.filling) {
-                    (Found::Hit(i), Some((segment, from))) if i == segment && !self.is_over(self.held, now) => end <= from,
+                    (Found::Hit(i), Some((segment, from))) if i == segment && !self.is_over(self.held, now) => {
+                        end <= from
+                    }
                     (found, _) => matches!(found, Found::Hit(_)),
                 };
                 held || self.holds_written(start, end)
