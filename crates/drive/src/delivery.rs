@@ -43,7 +43,7 @@ impl Delivery {
         let last = blocks - (((piece.sectors - 1) << shift).saturating_sub(lead)).min(blocks);
         // The common case: a bus faster than the medium, which has nothing to catch up with.
         let passing = piece.end.since(piece.began);
-        let fast = self.time(piece.sectors << shift) <= passing;
+        let fast = self.time(piece.sectors << shift) <= passing && self.held == 0;
         if self.gate <= 1 && self.at <= piece.began && fast && self.reselect == Span::ZERO {
             (self.gate, self.at) = (0, piece.end + self.time(last));
             return;
@@ -59,7 +59,7 @@ impl Delivery {
         if self.gate > 0 {
             let opens = (self.gate - 1 + lead) >> shift;
             end = passed(opens + 1).max(self.at) + self.reselect + self.time(self.held + blocks);
-            self.gate = 0;
+            (self.gate, self.held) = (0, 0);
         } else {
             end = end.max(passed(1)) + self.time(blocks);
         }

@@ -26,6 +26,11 @@ impl Drive {
         }
         self.segments.invalidate(at);
         if self.cache.shared && !self.segments.is_none() {
+            // What is read ahead must have a segment to go to.
+            let taken = self.segments.next_taken();
+            if self.read_ahead.is_some_and(|ahead| Some(ahead.segment) == taken) {
+                self.stop_read_ahead(now + self.overheads.buffered.a(self.last_write.is_some()));
+            }
             let start = if self.cache.written_hits { at.start } else { at.end() };
             self.segments.fill(start, at.end());
         }

@@ -6,7 +6,7 @@ use block::{Command, Outcome, Place, Tag, Time, Verb};
 use drive::{Drive, Parts};
 
 /// Both round each angle to a nanosecond, once each; so far apart two right answers may be.
-pub const ROUNDING: u64 = 2;
+pub const ROUNDING: u64 = 4;
 
 /// The first command that differs.
 #[derive(Clone, Debug)]

@@ -143,7 +143,7 @@ fn zone(dice: &mut Dice, (first, last): (u32, u32), sectors: u32, heads: u32, sp
     places.dedup();
     let slips: Vec<u32> = places.iter().copied().filter(|place| place % 2 == 0).take(4).collect();
     // No spare for the first or last sector of a track: which of two tracks such a block belongs to nobody can tell.
-    let within = |place: &u32| !matches!(place % sectors, 0 | 1) && place % sectors < sectors - 2;
+    let within = |place: &u32| place % sectors >= 12 && place % sectors + 12 < sectors && *place >= reserved as u32 + 12;
     let bad = places.iter().copied().filter(|place| place % 2 == 1 && within(place)).take(3);
     // The last of the zone's sectors hold nothing: as many as are spare less those the slips have taken.
     let remaps = bad.enumerate().map(|(i, place)| (place, (total - 1 - i as u64) as u32)).collect();
@@ -160,6 +160,9 @@ fn curve(dice: &mut Dice, last: u32) -> SeekCurve {
                 let (x, y) = points[points.len() - 1];
                 points.push((x + dice.from(1, 1 + u64::from(last) / 4) as u32, y + dice.share()));
             }
+            points.push((last + 9, points[points.len() - 1].1 + dice.share()));
+            points.sort_unstable_by_key(|(x, _)| *x);
+            points.retain(|(x, _)| *x <= last + 9);
             SeekCurve::Table(points)
         }
         _ => {

@@ -265,6 +265,9 @@ impl Machine {
             Some(wanted) if wanted > 0 && back.at_once.is_none() => back.limit.min(back.reached + wanted),
             _ => back.limit,
         };
+        if back.at_once.is_some() {
+            return Some(self.medium.time(&back.head));
+        }
         let (_, head) = self.run_on(&back.head, back.reached, stop, u64::MAX, true);
         Some(self.medium.time(&head))
     }

@@ -224,7 +224,9 @@ impl Machine {
         let Some(mut back) = self.back.take() else { return self.free() };
         loop {
             let before = back.reached;
-            (back.reached, back.head) = self.run_on(&back.head, before, stop.min(back.limit), now, true);
+            if before < back.limit {
+                (back.reached, back.head) = self.run_on(&back.head, before, stop.min(back.limit), now, true);
+            }
             let at = self.medium.time(&back.head);
             let upto = back.reached.min(back.limit);
             self.put_down(&back, before, upto);
