@@ -18,6 +18,13 @@ pub(crate) struct WriteBack {
     whole: u32,
 }
 
+impl WriteBack {
+    /// The first block that is not on the medium yet, or not known to be.
+    fn first(&self) -> Lbn {
+        if self.whole > 0 { Lbn(self.limit.0 - u64::from(self.whole)) } else { self.so_far.reached }
+    }
+}
+
 impl Drive {
     /// A write that came, or has the arm, from `now` on, and that has no room in the buffer before `earliest`.
     pub(crate) fn write(&mut self, now: Time, earliest: Time, at: Extent, fua: bool, queued: bool) -> (Time, Parts) {
@@ -125,8 +132,7 @@ impl Drive {
 
     /// Whether a read of `at` is answered from what was written and is not, or not all, on the medium.
     pub(crate) fn holds_written(&self, at: Extent) -> bool {
-        let first = |back: WriteBack| Lbn(back.so_far.reached.0 - u64::from(back.whole));
-        let leaving = |back: WriteBack| first(back) <= at.start && at.end() <= back.limit;
+        let leaving = |back: WriteBack| back.first() <= at.start && at.end() <= back.limit;
         self.cache.written_hits && (self.buffer.holds(at) || self.write_back.is_some_and(leaving))
     }
 
@@ -136,7 +142,7 @@ impl Drive {
             return now;
         }
         let mut cleared = now;
-        let meets = |back: WriteBack| back.so_far.reached < at.end() && at.start < back.limit;
+        let meets = |back: WriteBack| back.first() < at.end() && at.start < back.limit;
         while self.buffer.touches(at) || self.write_back.is_some_and(meets) {
             cleared = cleared.max(self.make_room(self.buffer.capacity(), now));
         }
@@ -172,7 +178,10 @@ impl Drive {
         };
         if self.mechanics.access.writes {
             let passage = self.mechanics.pass(&self.spindle, arrived, spot, dirty.at, true);
-            back.so_far = Progress { reached: back.limit, at: passage.end, after: passage.after };
+            // Whole sectors pass, also where the extent ends inside one.
+            let sector = 1 << self.mechanics.layout.sector_shift();
+            let reached = Lbn(back.limit.0.next_multiple_of(sector));
+            back.so_far = Progress { reached, at: passage.end, after: passage.after };
             back.whole = dirty.at.blocks;
         }
         self.write_back = Some(back);

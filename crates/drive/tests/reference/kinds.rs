@@ -143,7 +143,8 @@ fn zone(dice: &mut Dice, (first, last): (u32, u32), sectors: u32, heads: u32, sp
     places.dedup();
     let slips: Vec<u32> = places.iter().copied().filter(|place| place % 2 == 0).take(4).collect();
     // No spare for the first or last sector of a track: which of two tracks such a block belongs to nobody can tell.
-    let within = |place: &u32| place % sectors >= 12 && place % sectors + 12 < sectors && *place >= reserved as u32 + 12;
+    let within =
+        |place: &u32| place % sectors >= 12 && place % sectors + 12 < sectors && *place >= reserved as u32 + 12;
     let bad = places.iter().copied().filter(|place| place % 2 == 1 && within(place)).take(3);
     // The last of the zone's sectors hold nothing: as many as are spare less those the slips have taken.
     let remaps = bad.enumerate().map(|(i, place)| (place, (total - 1 - i as u64) as u32)).collect();

@@ -214,7 +214,7 @@ impl Machine {
         if self.medium.access.writes {
             let (first, last) = self.sectors(dirty.start, dirty.end);
             back.head = self.medium.pass_all(&head, first, last, true).1;
-            (back.at_once, back.reached) = (Some(dirty.start), dirty.end);
+            (back.at_once, back.reached) = (Some(dirty.start), last * self.sector);
         }
         self.back = Some(back);
     }
@@ -272,7 +272,8 @@ impl Machine {
     /// Whether a write-back that begins now goes on where the last one has just ended.
     pub fn goes_on(&self, now: u64) -> bool {
         let ended = self.completed.as_ref().map(|back| self.medium.time(&back.head));
-        ended == Some(now) && self.free() == now && self.continuation().is_some()
+        let just = |time: u64| time.abs_diff(now) <= ROUNDING;
+        ended.is_some_and(just) && just(self.free()) && self.continuation().is_some()
     }
 
     /// The write-back takes in what continues it.
