@@ -88,8 +88,10 @@ impl Overlap {
     /// is not watched.
     pub(crate) fn near(&self, at: Extent) -> impl Iterator<Item = (u64, JobId)> {
         let (start, end) = (at.start.0, at.end().0);
-        let near =
-            self.classes.iter().flat_map(move |class| class.outstanding.within(start.saturating_sub(class.longest), end));
+        let near = self
+            .classes
+            .iter()
+            .flat_map(move |class| class.outstanding.within(start.saturating_sub(class.longest), end));
         near.filter(move |other| other.item.end > start).map(|other| (other.sequence, other.id))
     }
 

@@ -318,19 +318,20 @@ impl<P: Predictor> Core<P> {
         // Slack and parts are for those that step in: where nobody will, what they cost is lost.
         let outbid = service.target.is_some_and(|target| target.depth > 0) && self.rules.preemption.weighs();
         let urgent = outbid || self.queue.is_urgent(&self.rules, job);
-        let mut parts = match plan.split {
-            Split::Never => 1,
-            _ if long && self.caps.seek && !urgent => plan.split_parts.max(1),
-            _ => 1,
-        };
-        let split = |parts: u32| {
+        let most = if long && self.caps.seek && !urgent { plan.split_parts.max(1) } else { 1 };
+        let extra = |parts: u32| {
             let each = self.belief.seek_time(way.distance / parts);
             Span(each.0 * u64::from(parts)).less(self.belief.seek_time(way.distance))
         };
-        let mut extra = split(parts);
-        if plan.split == Split::Masked && hit.is_none() && way.wait < offset + extra {
-            (parts, extra) = (1, Span::ZERO);
-        }
+        // What fills the slack leaves less of it for parts.
+        let wait = hit.map_or(way.wait, |hit| hit.since(now + way.travel));
+        let is_masked = |parts: &u32| wait >= offset + extra(*parts);
+        let parts = match plan.split {
+            Split::Never => 1,
+            Split::Always => most,
+            Split::Masked => (2..=most).rev().find(is_masked).unwrap_or(1),
+        };
+        let extra = extra(parts);
         if let Some(hit) = hit {
             let before = offset + way.travel + extra;
             return Due { seek: Time(hit.0.saturating_sub(before.0)), hit: Some(hit), parts, moved: false };
@@ -414,7 +415,7 @@ impl<P: Predictor> Core<P> {
                 let blocks = self.caps.blocks.saturating_sub(from.0).min(u64::from(plan.chunk)) as u32;
                 let at = Extent { start: from, blocks };
                 let free = left > 0 && blocks > 0 && !self.overlap.writes(at);
-                if !free || self.belief.follow_on(now, at) + plan.prefetch_margin > slack {
+                if !free || self.belief.follow_on(now, at) > slack.less(plan.prefetch_margin) {
                     return false;
                 }
                 let frame = service.frames.take(at);
