@@ -106,6 +106,8 @@ pub struct Profile {
     angle: u64,
     /// By how much that comes back later.
     lag: Span,
+    /// Whether that tells the phase: what is read on over a slow bus comes when the bus is through with it.
+    tells_phase: bool,
     arm: Lbn,
     /// When the command in flight was issued, and the least its mechanics should take.
     issued: Time,
@@ -148,6 +150,7 @@ impl Profile {
             in_flight: 0,
             angle: 0,
             lag: Span::ZERO,
+            tells_phase: true,
             arm: Lbn(0),
             issued: Time::ZERO,
             soonest: Span::ZERO,
@@ -437,6 +440,7 @@ impl Predictor for Profile {
         let next = command.at.end();
         self.left = Left { track, angle, next, reading: !write, transferred: true, ahead };
         (self.angle, self.lag, self.arm) = (passage.angle, lag, next);
+        self.tells_phase = !follows || write || self.way.keeps_up();
     }
 
     fn observed(&mut self, happened: Time, command: &Command, outcome: Outcome) {
@@ -454,7 +458,7 @@ impl Predictor for Profile {
         let from_medium = command.verb.transfers() && !self.is_buffered(command.verb);
         let passed = Time(happened.0.saturating_sub(self.lag.0));
         let soonest = Span(self.soonest.0 - self.soonest.0 / 8);
-        if outcome != Outcome::Ok || !from_medium {
+        if outcome != Outcome::Ok || !from_medium || !self.tells_phase {
             return;
         }
         if passed.since(self.issued) < soonest {

@@ -34,6 +34,11 @@ impl Way {
         }
     }
 
+    /// Whether the bus keeps up with the medium.
+    pub(crate) fn keeps_up(&self) -> bool {
+        self.keeps_up
+    }
+
     /// So many blocks on the bus.
     pub(crate) fn time(&self, blocks: u32) -> Span {
         Span((self.block * u64::from(blocks)) >> 16)
