@@ -6,7 +6,7 @@ use crate::job::State;
 use crate::leisure::Leisure;
 use crate::outbid::Patience;
 use crate::overlap::{self, Overlap};
-use crate::plan::{Preemption, Rules};
+use crate::plan::{Preemption, Prefetch, Rules};
 use crate::predict::Predictor;
 use crate::queue::{Maker, Queue};
 use crate::service::Service;
@@ -71,6 +71,8 @@ impl<P: Predictor> Core<P> {
     /// requests of one rank are ordered. In short commands requests are served one at a time.
     #[must_use]
     pub fn new(caps: Caps, limit: u32, belief: P, rules: Rules, make: Maker<P>) -> Core<P> {
+        // Who waits for what is read ahead is found by place.
+        let prefetches = rules.plan.is_some_and(|plan| plan.prefetch != Prefetch::Never);
         Core {
             caps,
             service: rules.plan.map(|plan| Box::new(Service::new(plan))),
@@ -81,7 +83,7 @@ impl<P: Predictor> Core<P> {
             limit,
             belief,
             jobs: Jobs::new(),
-            overlap: Overlap::new(),
+            overlap: if prefetches { Overlap::watching() } else { Overlap::new() },
             flushes: VecDeque::new(),
             flying: vec![None; usize::from(caps.depth)],
             in_flight: 0,
@@ -283,7 +285,7 @@ impl<P: Predictor> Core<P> {
         };
         self.in_flight -= 1;
         self.belief.observed(happened, &command, outcome);
-        let Errand::Job(id) = errand else { return self.ran(errand, &command, outcome, happened) };
+        let Errand::Job(id) = errand else { return self.ran(errand, &command, outcome, happened, out) };
         match outcome {
             Outcome::Ok if self.progressed(id, &command, happened) => self.end(id, Ending::Finished, out),
             Outcome::Ok => {}
@@ -394,7 +396,7 @@ impl<P: Predictor> Core<P> {
         }
     }
 
-    fn end(&mut self, id: JobId, ending: Ending, out: &mut Vec<Action>) {
+    pub(crate) fn end(&mut self, id: JobId, ending: Ending, out: &mut Vec<Action>) {
         let Some(job) = self.jobs.get(id).copied() else { return };
         let (request, mut held) = (job.request, job.first_held);
         self.overlap.remove(&job);
