@@ -374,8 +374,10 @@ impl<P: Predictor> Core<P> {
         let last = at.blocks == rest.blocks;
         let verb = match job.op {
             Op::Read | Op::Repair => Verb::Read,
-            // Each of many commands on the medium would cost a revolution each: a flush at their end costs one.
-            Op::Write { fua } => Verb::Write { fua: (fua && at == job.at) || (last && plan.last_fua) },
+            // Each of many commands on the medium would cost a revolution each: a flush at their end costs one, and forces the
+            // last one too.
+            Op::Write { fua: true } => Verb::Write { fua: at == job.at },
+            Op::Write { fua: false } => Verb::Write { fua: last && plan.last_fua },
             Op::Flush => Verb::Flush,
         };
         self.send(now, Errand::Job(id), verb, at, Place::Request(job.request, job.done), out);
