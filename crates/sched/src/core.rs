@@ -1,5 +1,6 @@
 //! The core: inputs in, actions out.
 
+use crate::admission::Admission;
 use crate::event::{Action, Input};
 use crate::foresight::Foresight;
 use crate::job::State;
@@ -8,7 +9,7 @@ use crate::outbid::Patience;
 use crate::overlap::{self, Overlap};
 use crate::plan::{Preemption, Rules};
 use crate::predict::Predictor;
-use crate::queue::{Maker, Queue};
+use crate::queue::{self, Maker, Queue};
 use crate::service::Service;
 use crate::tally::{Pulse, Tally};
 use crate::{Job, JobId, Jobs};
@@ -49,6 +50,8 @@ pub struct Core<P: Predictor> {
     flying: Vec<Option<(Errand, Command)>>,
     /// How many are in flight.
     in_flight: u32,
+    /// How much the device is given, where that is bounded.
+    pub(crate) admission: Option<Box<Admission>>,
     /// Serving in short commands.
     pub(crate) service: Option<Box<Service>>,
     /// Weighing whole schedules.
@@ -73,6 +76,7 @@ impl<P: Predictor> Core<P> {
     pub fn new(caps: Caps, limit: u32, belief: P, rules: Rules, make: Maker<P>) -> Core<P> {
         Core {
             caps,
+            admission: None,
             service: rules.plan.map(|plan| Box::new(Service::new(plan))),
             foresight: (rules.preemption == Preemption::Lookahead).then(Box::default),
             queue: Queue::new(make, &rules),
@@ -122,7 +126,7 @@ impl<P: Predictor> Core<P> {
         if !self.deadlines.is_empty() {
             self.drop_expired(now, out);
         }
-        if self.service.is_some() {
+        if self.service.is_some() && !self.goes_deep(now) {
             self.serve(now, out)
         } else {
             self.dispatch(now, out)
@@ -252,6 +256,9 @@ impl<P: Predictor> Core<P> {
                 job.spot = self.belief.spot(job.rest());
             }
         }
+        if let Some(admission) = &mut self.admission {
+            admission.submitted(now, queue::rank(&self.rules, &job));
+        }
         let id = self.jobs.insert(job);
         self.await_deadline(id, &job);
         if flush {
@@ -282,6 +289,7 @@ impl<P: Predictor> Core<P> {
             return;
         };
         self.in_flight -= 1;
+        self.returned(happened, tag, &command);
         self.belief.observed(happened, &command, outcome);
         let Errand::Job(id) = errand else { return self.ran(errand, &command, outcome, happened) };
         match outcome {
@@ -303,7 +311,7 @@ impl<P: Predictor> Core<P> {
             return false;
         }
         job.failed += 1;
-        if let Some(service) = &mut self.service {
+        if let Some(service) = self.service.as_mut().filter(|service| service.holds(id)) {
             service.expected = None;
             return true;
         }
@@ -411,7 +419,11 @@ impl<P: Predictor> Core<P> {
     /// Gives the device what it has room for, each request whole.
     fn dispatch(&mut self, now: Time, out: &mut Vec<Action>) {
         while let Some(tag) = self.flying.iter().position(Option::is_none) {
+            if !self.admits(now) {
+                return;
+            }
             let Some(id) = self.flushes.pop_front().or_else(|| self.take(now)) else { return };
+            self.whole(id);
             let Some(job) = self.jobs.get_mut(id) else {
                 debug_assert!(false, "a policy gave a job it did not hold");
                 return;
@@ -422,11 +434,11 @@ impl<P: Predictor> Core<P> {
                 Op::Write { fua } => Verb::Write { fua },
                 Op::Flush => Verb::Flush,
             };
-            let (spot, place) = (job.spot, Place::Request(job.request, 0));
-            let command = Command { verb, at: job.at, place };
+            let (spot, place) = (job.spot, Place::Request(job.request, job.done));
+            let command = Command { verb, at: job.rest(), place };
             self.flying[tag] = Some((Errand::Job(id), command));
             self.in_flight += 1;
-            self.belief.issued(now, &command, spot);
+            self.issued(now, Tag(tag as u32), Errand::Job(id), &command, spot);
             out.push(Action::Issue(DiskId(0), Tag(tag as u32), command));
         }
     }
@@ -436,6 +448,11 @@ impl<P: Predictor> Core<P> {
         let taken = self.queue.take(&self.rules, now, &self.jobs, &self.belief);
         self.decisions += u64::from(taken.is_some());
         taken
+    }
+
+    /// How many commands are in flight.
+    pub(crate) fn in_flight(&self) -> u32 {
+        self.in_flight
     }
 
     /// Whether no command is in flight.
@@ -463,7 +480,7 @@ impl<P: Predictor> Core<P> {
         let spot = known.unwrap_or_else(|| self.belief.spot(at));
         self.flying[tag] = Some((errand, command));
         self.in_flight += 1;
-        self.belief.issued(now, &command, spot);
+        self.issued(now, Tag(tag as u32), errand, &command, spot);
         out.push(Action::Issue(DiskId(0), Tag(tag as u32), command));
     }
 }

@@ -122,6 +122,17 @@ impl Service {
         self.target.filter(|target| target.stage == Stage::Moving).map(|target| target.id)
     }
 
+    /// Whether no request is being served, or was interrupted and goes on.
+    pub(crate) fn is_between(&self) -> bool {
+        self.target.is_none() && !matches!(self.filler, Some(Filler::Job(_)))
+    }
+
+    /// Whether it is this job that is being served, or goes on though interrupted.
+    pub(crate) fn holds(&self, id: JobId) -> bool {
+        self.target.is_some_and(|target| target.id == id)
+            || matches!(self.filler, Some(Filler::Job(filler)) if filler == id)
+    }
+
     /// A job has come, which may interrupt.
     pub(crate) fn came(&mut self, id: JobId) {
         if self.target.is_some() {
