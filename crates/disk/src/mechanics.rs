@@ -1,6 +1,7 @@
 //! The mechanics of a drive worked out for use: where a block lies, how long the arm takes to get there, and
 //! when a run of blocks has passed under the heads. Pure arithmetic over a [`Spin`]; no state.
 
+use crate::rotation::JUST_PASSED;
 use crate::{Layout, Rotation, SeekTable, Spin, Spot, Track};
 use block::{Extent, Lbn, Span, Time};
 
@@ -85,6 +86,15 @@ pub struct Passage {
     pub after: Spot,
     /// The angle under the head at the end: that of `after`, unless blocks were taken out of order.
     pub angle: u64,
+}
+
+impl Passage {
+    /// How much of the time from `since` to the end no block passed in and no track was crossed: what a shorter way to
+    /// the first block, or a better moment for it, could have saved.
+    #[must_use]
+    pub fn positioning(&self, since: Time) -> Span {
+        self.end.since(since).less(self.transfer + self.crossing)
+    }
 }
 
 /// How far a transfer that runs on and on has come.
@@ -211,7 +221,8 @@ impl Mechanics {
     }
 
     /// Where the head landed in the middle of the next `here` sectors, they pass from there: the rest first, then,
-    /// nearly a revolution later, the beginning. Not so where it landed in the last of them, or beside them.
+    /// nearly a revolution later, the beginning. Not so where it can still catch the first of them, where it landed in
+    /// the last, or beside them.
     fn pass_on_arrival(
         &self,
         spin: &impl Spin,
@@ -222,17 +233,21 @@ impl Mechanics {
         let start = passage.after;
         let width = self.layout.sector_angle(start.track.zone);
         let into = spin.phase(passage.end).wrapping_sub(start.angle);
-        if into == 0 || into >= width.wrapping_mul(here - 1) || here < 2 {
+        // Times are rounded up to nanoseconds: a head that runs on from the sector before lands just past the boundary.
+        // What `reach` would still catch is not skipped, or each such access would cost a turn.
+        let skipped = into.saturating_sub(JUST_PASSED).div_ceil(width);
+        if skipped == 0 || skipped >= here {
             return false;
         }
-        let skipped = into.div_ceil(width);
         let mut spot = Spot { angle: start.angle.wrapping_add(width.wrapping_mul(skipped)), ..start };
         let arrived = passage.end;
-        let begin = spin.reach(arrived, spot.angle).max(arrived);
-        let between = self.passed(spin, begin, &mut spot, (here - skipped) as u32);
+        let begin = spin.reach(arrived, spot.angle);
+        let between = self.passed(spin, begin, &mut spot, (here - skipped) as u32).max(arrived);
+        let begin = begin.max(arrived);
         let mut spot = start;
-        let again = spin.reach(between, spot.angle).max(between);
-        let end = self.passed(spin, again, &mut spot, skipped as u32);
+        let again = spin.reach(between, spot.angle);
+        let end = self.passed(spin, again, &mut spot, skipped as u32).max(between);
+        let again = again.max(between);
         each(Piece { began: again, end, sectors: skipped });
         each(Piece { began: end, end, sectors: here - skipped });
         if passage.transfer == Span::ZERO {

@@ -6,7 +6,7 @@ use block::{Span, Time};
 
 /// A sector whose start passed less than 2⁻¹⁸ of a revolution (some 30 ns) ago can still be caught: the
 /// rounding of times to nanoseconds must never cost a revolution, and a synchronisation mark is longer.
-const JUST_PASSED: u64 = 1 << (64 - 18);
+pub(crate) const JUST_PASSED: u64 = 1 << (64 - 18);
 
 /// Something that turns.
 pub trait Spin {

@@ -69,12 +69,30 @@ impl WriteBuffer {
         self.waiting.push_back(Dirty { at, ready });
     }
 
-    /// Takes out, for write-back, the one the arm could begin soonest of the oldest whose data are there at
-    /// `now`; its space stays used until `freed`.
-    pub(crate) fn take_soonest(&mut self, now: Time, begins: impl Fn(Extent) -> Time) -> Option<Dirty> {
-        let there = self.waiting.iter().take(WEIGHED).enumerate().take_while(|(_, dirty)| dirty.ready <= now);
-        let (i, _) = there.min_by_key(|(_, dirty)| begins(dirty.at))?;
-        self.waiting.remove(i)
+    /// The one the arm could begin soonest, of the oldest whose data are there at `now`: its place, and when.
+    pub(crate) fn soonest(&self, now: Time, begins: impl Fn(Extent) -> Time) -> Option<(usize, Time)> {
+        let there = self.waiting.iter().take(WEIGHED).take_while(|dirty| dirty.ready <= now);
+        there.map(|dirty| begins(dirty.at)).enumerate().min_by_key(|(_, begins)| *begins)
+    }
+
+    /// Takes one out for write-back; its room stays taken until `remove`.
+    pub(crate) fn take(&mut self, place: usize) -> Option<Dirty> {
+        self.waiting.remove(place)
+    }
+
+    /// Gives up what waits of `at`: it was written anew.
+    pub(crate) fn supersede(&mut self, at: Extent) {
+        if !self.touches(at) {
+            return;
+        }
+        for Dirty { at: old, ready } in std::mem::take(&mut self.waiting) {
+            self.used -= u64::from(old.blocks);
+            for (start, end) in [(old.start, old.end().min(at.start)), (old.start.max(at.end()), old.end())] {
+                if start < end {
+                    self.push(Extent { start, blocks: (end.0 - start.0) as u32 }, ready);
+                }
+            }
+        }
     }
 
     /// Takes out the oldest, for write-back.
@@ -82,14 +100,13 @@ impl WriteBuffer {
         self.waiting.pop_front()
     }
 
-    /// Takes out the extent that begins at `lbn`, if its data are there at `now`.
-    pub(crate) fn take_at(&mut self, lbn: Lbn, now: Time) -> Option<Dirty> {
-        let i = self.waiting.iter().position(|dirty| dirty.at.start == lbn && dirty.ready <= now)?;
-        self.waiting.remove(i)
+    /// The place of the extent that begins at `lbn`, if its data are there at `now`.
+    pub(crate) fn place_of(&self, lbn: Lbn, now: Time) -> Option<usize> {
+        self.waiting.iter().position(|dirty| dirty.at.start == lbn && dirty.ready <= now)
     }
 
-    /// So many blocks are on the medium.
-    pub(crate) fn freed(&mut self, blocks: u32) {
+    /// Gives the room of blocks that are on the medium to others.
+    pub(crate) fn remove(&mut self, blocks: u32) {
         self.used -= u64::from(blocks);
     }
 

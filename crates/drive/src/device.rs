@@ -12,11 +12,13 @@ pub trait Machine {
     /// Gives it a command. The caller guarantees that fewer than `caps().depth` are in it.
     fn issue(&mut self, now: Time, tag: Tag, command: Command);
 
-    /// When the next command completes, if nothing more is issued.
+    /// When something next happens in it, if nothing more is issued: a command completes, or it decides which of those
+    /// that wait is served next.
     fn next(&self) -> Option<Time>;
 
-    /// Completes the command that `next` announced. The caller guarantees there is one.
-    fn finish(&mut self) -> (Time, Tag, Outcome, Parts);
+    /// Lets happen what `next` announced; gives the command that completed, if one did. The caller guarantees that
+    /// something was announced.
+    fn finish(&mut self) -> Option<(Time, Tag, Outcome, Parts)>;
 
     /// Where its time went up to `now`, or to when the first command in flight was issued; the account begins anew.
     fn take_account(&mut self, now: Time) -> Account;
@@ -45,7 +47,7 @@ impl Machine for Drive {
     }
 
     #[inline]
-    fn finish(&mut self) -> (Time, Tag, Outcome, Parts) {
+    fn finish(&mut self) -> Option<(Time, Tag, Outcome, Parts)> {
         Drive::finish(self)
     }
 
@@ -73,7 +75,7 @@ impl<M: Machine + ?Sized> Machine for Box<M> {
         (**self).next()
     }
 
-    fn finish(&mut self) -> (Time, Tag, Outcome, Parts) {
+    fn finish(&mut self) -> Option<(Time, Tag, Outcome, Parts)> {
         (**self).finish()
     }
 

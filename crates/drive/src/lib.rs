@@ -13,6 +13,7 @@ mod device;
 mod machine;
 mod noise;
 pub mod other;
+mod queue;
 mod reads;
 mod writes;
 

@@ -1,7 +1,8 @@
 //! The drive itself: commands in, completions out, and what the arm does in between.
 //!
 //! What the drive does on its own account — reading ahead, writing back — is worked out when the next
-//! command comes or goes, up to that instant: one event per command.
+//! command comes or goes, up to that instant: one event per command. Where several commands are in the drive,
+//! [`crate::queue`] decides which has the arm next.
 
 use crate::account::{Account, Parts};
 use crate::buffer::WriteBuffer;
@@ -23,16 +24,18 @@ struct Flying {
     end: Time,
     outcome: Outcome,
     parts: Parts,
-    /// Whether it has the arm.
-    arm: bool,
 }
 
-/// A command that waits in the drive for the arm.
+/// A command that waits in the drive: for the arm, or for room in the write buffer.
 #[derive(Clone, Copy, Debug)]
-struct Waiting {
-    tag: Tag,
-    issued: Time,
-    command: Command,
+pub(crate) struct Waiting {
+    pub(crate) tag: Tag,
+    pub(crate) issued: Time,
+    pub(crate) command: Command,
+    /// Commands begun before it came.
+    pub(crate) ordinal: u64,
+    /// Whether the arm was at another command when it came.
+    pub(crate) behind: bool,
 }
 
 /// A drive.
@@ -41,7 +44,7 @@ pub struct Drive {
     pub(crate) mechanics: Arc<Mechanics>,
     pub(crate) overheads: Overheads,
     pub(crate) cache: Cache,
-    rules: Queue,
+    pub(crate) rules: Queue,
     /// Bus time of a block in 2⁻¹⁶ ns.
     pub(crate) bus: u64,
     pub(crate) watermark: f64,
@@ -60,9 +63,22 @@ pub struct Drive {
     pub(crate) last_write: Option<Lbn>,
     pub(crate) read_ahead: Option<ReadAhead>,
     pub(crate) write_back: Option<WriteBack>,
+    /// The last write-back that was completed.
+    pub(crate) completed: Option<WriteBack>,
+    /// Until when a command holds the arm: until its access has ended, while its data may still be on the bus.
+    pub(crate) held: Time,
+    /// The segment that the command with the arm reads into, and from which block on what is in it has not come yet.
+    pub(crate) filling: Option<(usize, Lbn)>,
+    /// When the last read from the medium has left the bus, and when the last hit or buffered write has.
+    pub(crate) delivered: Time,
+    pub(crate) exchanged: Time,
     flying: Vec<Flying>,
-    waiting: VecDeque<Waiting>,
-    ordinal: u64,
+    pub(crate) waiting: VecDeque<Waiting>,
+    /// When it decides next what has the arm, if nothing comes before.
+    pub(crate) decision: Option<Time>,
+    /// Up to when the write buffer was drained ahead of time, for a command that has the arm.
+    pub(crate) drained: Time,
+    pub(crate) ordinal: u64,
     account: Account,
 }
 
@@ -90,6 +106,13 @@ impl Drive {
             last_write: None,
             read_ahead: None,
             write_back: None,
+            completed: None,
+            held: Time::ZERO,
+            filling: None,
+            delivered: Time::ZERO,
+            exchanged: Time::ZERO,
+            decision: None,
+            drained: Time::ZERO,
             flying: Vec::with_capacity(usize::from(sheet.queue.depth)),
             waiting: VecDeque::with_capacity(usize::from(sheet.queue.depth)),
             ordinal: 0,
@@ -109,26 +132,38 @@ impl Drive {
         let inside = self.flying.len() + self.waiting.len();
         assert!(inside < usize::from(self.rules.depth), "a drive takes no more commands than it has room for");
         self.advance(now);
-        let waiting = Waiting { tag, issued: now, command };
-        if self.flying.iter().any(|flying| flying.arm) && !self.is_quick(command) {
-            self.waiting.push_back(waiting);
-        } else {
+        let waiting = Waiting { tag, issued: now, command, ordinal: self.ordinal, behind: self.held > now };
+        if self.rules.depth == 1 {
             self.start(now, waiting);
+        } else {
+            self.admit(now, waiting);
         }
     }
 
-    /// When the next command completes, if nothing more is issued.
+    /// When something next happens in it, if nothing more is issued: a command completes, or it decides which of those
+    /// that wait has the arm.
     #[must_use]
     pub fn next(&self) -> Option<Time> {
-        match &self.flying[..] {
+        let completion = match &self.flying[..] {
             [] => None,
             [only] => Some(only.end),
             several => several.iter().map(|flying| flying.end).min(),
+        };
+        match self.decision {
+            None => completion,
+            Some(decision) => Some(completion.map_or(decision, |end| end.min(decision))),
         }
     }
 
-    /// Completes the command that `next` announced. The caller guarantees there is one.
-    pub fn finish(&mut self) -> (Time, Tag, Outcome, Parts) {
+    /// Lets happen what `next` announced; gives the command that completed, if one did. The caller guarantees that
+    /// something was announced.
+    pub fn finish(&mut self) -> Option<(Time, Tag, Outcome, Parts)> {
+        if let Some(at) = self.decision
+            && self.flying.iter().all(|flying| flying.end >= at)
+        {
+            self.advance(at);
+            return None;
+        }
         let done = match self.flying.len() {
             1 => self.flying.pop().expect("it is one"),
             several => {
@@ -136,17 +171,28 @@ impl Drive {
                 self.flying.remove(first)
             }
         };
-        self.account.served(done.issued, done.end, done.parts);
-        if done.arm && !self.waiting.is_empty() {
-            let next = self.pick(done.end);
-            self.start(done.end, next);
+        self.account.add_command(done.issued, done.end, done.parts);
+        Some((done.end, done.tag, done.outcome, done.parts))
+    }
+
+    /// Lets happen all that is announced until a command completes. The caller guarantees that one is in the drive.
+    pub fn complete(&mut self) -> (Time, Tag, Outcome, Parts) {
+        loop {
+            if let Some(done) = self.finish() {
+                return done;
+            }
         }
-        (done.end, done.tag, done.outcome, done.parts)
+    }
+
+    /// Whether a command is in it.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.flying.is_empty() && self.waiting.is_empty()
     }
 
     /// The account of the arm up to `now`, or to when the first command in flight was issued; it begins anew.
     pub fn take_account(&mut self, now: Time) -> Account {
-        if self.flying.is_empty() {
+        if self.is_idle() {
             self.advance(now);
         }
         let account = self.account;
@@ -158,11 +204,11 @@ impl Drive {
     /// The caller guarantees that it brought the drive to `now` with `advance`.
     #[must_use]
     pub fn foresee(&self, now: Time, command: Command) -> Span {
-        self.foresee_from(now, command, false)
+        self.foresee_from(now, now, command, false)
     }
 
-    /// The same, for a command that may have waited in the drive.
-    fn foresee_from(&self, now: Time, command: Command, queued: bool) -> Span {
+    /// The same, for a command that was issued before and may have waited behind others.
+    pub(crate) fn foresee_from(&self, now: Time, issued: Time, command: Command, queued: bool) -> Span {
         let overheads = &self.overheads;
         let after = self.last_write.is_some();
         match command.verb {
@@ -176,7 +222,12 @@ impl Drive {
             Verb::Write { fua: false } if self.buffer.capacity() > 0 => overheads.buffered,
             _ => overheads.write,
         };
-        self.reach(now + self.overhead(class, queued), command).1.began.since(now)
+        let from = if queued { now } else { issued };
+        let ready = (from + self.overhead(class, queued)).max(now);
+        let passage = self.reach(ready, command).1;
+        let access = self.mechanics.access;
+        let out_of_order = if command.verb.writes() { access.writes } else { access.reads || access.free };
+        if out_of_order { passage.positioning(now) } else { passage.began.since(now) }
     }
 
     /// When the arm would be there for a transfer that could begin to move it at `ready`, and the passage then.
@@ -219,8 +270,17 @@ impl Drive {
         if self.read_ahead.is_some() || self.write_back.is_some() { now } else { self.free.min(now) }
     }
 
-    /// Lets the drive's own work — read-ahead, write-back — proceed up to `now`.
+    /// Lets all that the drive does by itself — reading ahead, writing back, deciding — proceed up to `now`.
     pub fn advance(&mut self, now: Time) {
+        while let Some(at) = self.decision.filter(|at| *at <= now) {
+            self.work(at);
+            self.decide(at);
+        }
+        self.work(now);
+    }
+
+    /// Lets the drive's own work — read-ahead, write-back — proceed up to `now`. While commands wait, none is begun.
+    fn work(&mut self, now: Time) {
         let gap = self.account.until;
         let mut worked = Span::ZERO;
         let mut count = |began: Time, end: Time| worked += end.min(now).since(began.max(gap));
@@ -241,18 +301,20 @@ impl Drive {
             }
             match self.buffer.first() {
                 // Also where a command comes at the very moment: no host is as quick as the drive itself.
-                Some(dirty) if dirty.ready.max(self.free) <= now => self.start_write_back(Time::ZERO),
+                Some(dirty) if dirty.ready.max(self.free) <= now && self.waiting.is_empty() => {
+                    self.start_write_back(Time::ZERO);
+                }
                 _ => break,
             }
         }
-        if self.flying.is_empty() {
+        if self.is_idle() {
             self.account.background += worked;
             self.account.until = now;
         }
     }
 
     /// Whether a command needs no move of the arm that has not begun already.
-    fn is_quick(&self, Command { verb, at, .. }: Command) -> bool {
+    pub(crate) fn is_quick(&self, Command { verb, at, .. }: Command) -> bool {
         match verb {
             Verb::Read if self.cache.hits_wait && self.write_back.is_some() => false,
             Verb::Read => match self.segments.look(at) {
@@ -272,34 +334,21 @@ impl Drive {
         self.overheads.queued.filter(|_| queued).unwrap_or(class.a(self.last_write.is_some()))
     }
 
-    /// Takes the waiting command to serve next: what waited too long, else what the arm can begin soonest.
-    fn pick(&mut self, now: Time) -> Waiting {
-        let oldest = &self.waiting[0];
-        let mut chosen = 0;
-        if oldest.command.verb != Verb::Flush && now.since(oldest.issued) <= self.rules.age_limit {
-            let mut soonest = Span(u64::MAX);
-            // What came after a flush waits for it.
-            for (i, waiting) in self.waiting.iter().take_while(|it| it.command.verb != Verb::Flush).enumerate() {
-                let span = self.foresee_from(now, waiting.command, now > waiting.issued);
-                if span < soonest {
-                    (chosen, soonest) = (i, span);
-                }
-            }
-        }
-        self.waiting.remove(chosen).expect("there is one")
-    }
-
-    /// Begins a command; it has waited in the drive since it was issued.
-    fn start(&mut self, now: Time, Waiting { tag, issued, command }: Waiting) {
-        let queued = now > issued;
+    /// Begins a command; it may have waited in the drive since it was issued.
+    pub(crate) fn start(&mut self, now: Time, waiting: Waiting) {
+        let Waiting { tag, issued, command, .. } = waiting;
+        // The overhead of what waits passes meanwhile, unless the drive has one of its own for what is queued.
+        let behind = self.is_behind(&waiting);
+        let queued = behind && self.overheads.queued.is_some();
+        let at_its_turn = (queued || self.is_quick(command)) && !self.is_buffered(command);
+        let from = if at_its_turn { now } else { issued };
         let inside = command.at.end().0 <= self.mechanics.layout.blocks();
-        let arm = self.rules.depth > 1 && !self.is_quick(command);
         let (end, mut parts, outcome) = match command.verb {
-            Verb::Flush => with(self.flush(now), Outcome::Ok),
-            _ if !inside || command.at.blocks == 0 => (now, Parts::default(), Outcome::Failed(EINVAL)),
-            Verb::Seek => with(self.seek(now, command.at, queued), Outcome::Ok),
-            Verb::Read => with(self.read(now, command.at, queued), Outcome::Ok),
-            Verb::Write { fua } => with(self.write(now, command.at, fua, queued), Outcome::Ok),
+            Verb::Flush => with(self.flush(from, now), Outcome::Ok),
+            _ if !inside || command.at.blocks == 0 => (from, Parts::default(), Outcome::Failed(EINVAL)),
+            Verb::Seek => with(self.seek(from, command.at, queued), Outcome::Ok),
+            Verb::Read => with(self.read(from, command.at, queued), Outcome::Ok),
+            Verb::Write { fua } => with(self.write(from, now, command.at, fua, queued), Outcome::Ok),
         };
         match command.verb {
             Verb::Read => self.last_write = None,
@@ -307,9 +356,16 @@ impl Drive {
             Verb::Seek | Verb::Flush => {}
         }
         self.ordinal += 1;
-        parts.queued = now.since(issued);
+        let behind = if behind { now.since(from).min(parts.external) } else { Span::ZERO };
+        parts.external -= behind;
+        parts.queued = from.since(issued) + behind;
         debug_assert_eq!(parts.total(), end.since(issued), "parts of {command:?}: {parts:?}");
-        self.flying.push(Flying { tag, issued, end, outcome, parts, arm });
+        self.flying.push(Flying { tag, issued, end, outcome, parts });
+    }
+
+    /// When the last command whose completion is known completes.
+    pub(crate) fn last_end(&self) -> Option<Time> {
+        self.flying.iter().map(|flying| flying.end).max()
     }
 
     /// The arm moves to where `at` begins, and stays there. What it was at ends first.
@@ -317,7 +373,7 @@ impl Drive {
         let overhead = self.overhead(self.overheads.read, queued);
         let start = self.take_arm(now + overhead);
         let (stroke, spot) = self.move_arm(self.track, at, false, start);
-        (self.free, self.track) = (start + stroke.total(), spot.track);
+        self.hold_arm(start + stroke.total(), spot.track);
         let done = self.overheads.done.read;
         let external = start.since(now + overhead);
         let Stroke { seek, switch, settle } = stroke;

@@ -35,6 +35,7 @@ impl Drive {
         let cleared = if from_buffer { now } else { self.clear(now, at) };
         let found = if from_buffer { None } else { Some(self.segments.look(at)) };
         let ahead = self.read_ahead;
+        self.held = self.held.max(cleared);
         let (end, mut parts) = match found {
             None => self.hit(cleared, at),
             Some(Lookup::Hit(i)) => {
@@ -65,8 +66,20 @@ impl Drive {
         let bus = self.bus_time(at.blocks);
         let overhead = self.overheads.hit.a(self.last_write.is_some());
         let done = self.overheads.done.read;
+        let end = (from + overhead).max(self.exchanged) + bus;
+        self.exchanged = end;
+        let bus = end.since(from + overhead);
         let parts = Parts { overhead: overhead + done, external: from.since(now), bus, ..Parts::default() };
-        (from + overhead + bus + done, parts)
+        (end + done, parts)
+    }
+
+    /// Whether a segment holds all of `at`, not counting what a command with the arm is just reading into it.
+    pub(crate) fn segments_hold(&self, now: Time, at: Extent) -> bool {
+        match (self.segments.look(at), self.filling) {
+            (Lookup::Hit(i), Some((segment, from))) if i == segment && self.held > now => at.end() <= from,
+            (Lookup::Hit(_), _) => true,
+            _ => false,
+        }
     }
 
     /// What was delivered from a segment may be given up.
@@ -86,13 +99,15 @@ impl Drive {
         let shift = self.mechanics.layout.sector_shift();
         let passage =
             self.mechanics.pass_each(&self.spindle, since, after, rest, false, |piece| delivery.take(piece, shift));
-        (self.free, self.track) = (passage.end, passage.after.track);
+        self.hold_arm(passage.end, passage.after.track);
+        self.filling = Some((ahead.segment, reached));
         self.segments.extend(ahead.segment, at.end());
         self.begin_read_ahead(ahead.began, at.end(), &passage, ahead.segment);
         self.given(ahead.segment, at);
         let done = self.overheads.done.read;
         let paced = now + overhead + self.overheads.pace(at.blocks, rest.blocks, &passage);
-        let end = delivery.end().max(paced) + done;
+        self.delivered = delivery.end().max(paced);
+        let end = self.delivered + done;
         let overhead = overhead + done;
         let bus = self.bus_time(at.blocks).min(end.since(now) - overhead);
         let transfer = end.since(now) - overhead - bus;
@@ -117,23 +132,26 @@ impl Drive {
         let passage =
             self.mechanics.pass_each(&self.spindle, arrived, spot, rest, false, |piece| delivery.take(piece, shift));
         let stall = self.overheads.stall(at.blocks, false, &passage);
-        (self.free, self.track) = (passage.end, passage.after.track);
+        self.hold_arm(passage.end, passage.after.track);
         if !self.segments.is_none() {
-            let segment = match segment {
+            let (segment, from) = match segment {
                 Some(i) => {
                     self.segments.extend(i, at.end());
-                    i
+                    (i, held)
                 }
                 None => {
                     let free = self.passed_before(&passage, arrived, spot.sector, spot.track);
-                    self.segments.fill(Lbn(at.start.0 - free), at.end())
+                    let from = Lbn(at.start.0 - free);
+                    (self.segments.fill(from, at.end()), from)
                 }
             };
+            self.filling = Some((segment, from));
             self.begin_read_ahead(self.free, at.end(), &passage, segment);
             self.given(segment, at);
         }
         let done = self.overheads.done.read;
-        let end = delivery.end() + stall + done;
+        self.delivered = delivery.end() + stall;
+        let end = self.delivered + done;
         let mut parts = mechanical(stroke, &passage);
         parts.overhead = overhead + stall + done;
         parts.external = start.since(now + overhead);
@@ -142,7 +160,13 @@ impl Drive {
     }
 
     fn delivery(&self, blocks: u32, from: Time) -> Delivery {
+        let from = from.max(self.delivered);
         Delivery::new(self.bus, u64::from(blocks), self.watermark, from, self.overheads.reselect)
+    }
+
+    /// A command has the arm until its access ends, on `track`.
+    pub(crate) fn hold_arm(&mut self, end: Time, track: Track) {
+        (self.free, self.held, self.track) = (end, end, track);
     }
 
     /// Blocks of the track that came by while the head waited for the first one wanted, where those are read too.

@@ -19,7 +19,8 @@ pub(crate) struct WriteBack {
 }
 
 impl Drive {
-    pub(crate) fn write(&mut self, now: Time, at: Extent, fua: bool, queued: bool) -> (Time, Parts) {
+    /// A write that came, or has the arm, from `now` on, and that has no room in the buffer before `earliest`.
+    pub(crate) fn write(&mut self, now: Time, earliest: Time, at: Extent, fua: bool, queued: bool) -> (Time, Parts) {
         if self.read_ahead.is_some_and(|ahead| ahead.meets(at) && self.segments.overlaps(ahead.segment, at)) {
             self.stop_read_ahead(now + self.overheads.buffered.a(self.last_write.is_some()));
         }
@@ -35,15 +36,23 @@ impl Drive {
             return self.write_through(now, at, queued);
         }
         let overhead = self.overheads.buffered.a(self.last_write.is_some());
-        let mut room = now + overhead;
+        let mut room = (now + overhead).max(earliest);
         while !self.fits(at) {
-            room = room.max(self.make_room(u64::from(at.blocks), room));
+            // The next write-back begins as soon as the arm is free, not when the overhead of this command has passed.
+            room = room.max(self.make_room(u64::from(at.blocks), now));
         }
-        let bus = self.bus_time(at.blocks);
-        self.buffer.push(at, room + bus);
+        let there = room.max(self.exchanged) + self.bus_time(at.blocks);
+        self.exchanged = there;
+        self.buffer.supersede(at);
+        self.buffer.push(at, there);
         let done = self.overheads.done.write;
-        let external = room.since(now + overhead);
-        (room + bus + done, Parts { overhead: overhead + done, external, bus, ..Parts::default() })
+        let parts = Parts {
+            overhead: overhead + done,
+            external: room.since(now + overhead),
+            bus: there.since(room),
+            ..Parts::default()
+        };
+        (there + done, parts)
     }
 
     /// Whether the buffer has room for `at`.
@@ -59,6 +68,7 @@ impl Drive {
         let Disconnect { command, seek, data } =
             again.unwrap_or(Disconnect { command: plain, ..Disconnect::default() });
         let ready = now + command + seek;
+        self.buffer.supersede(at);
         let start = self.take_arm(ready);
         let (stroke, spot) = self.move_arm(self.track, at, true, start);
         let arrived = start + stroke.total();
@@ -74,7 +84,7 @@ impl Drive {
         let from = arrived.max(bound);
         let passage = self.mechanics.pass(&self.spindle, from, spot, at, true);
         let stall = self.overheads.stall(at.blocks, true, &passage);
-        (self.free, self.track) = (passage.end + stall, passage.after.track);
+        self.hold_arm(passage.end + stall, passage.after.track);
         self.written = at.end();
         let done = self.overheads.done.write;
         let mut parts = mechanical(stroke, &passage);
@@ -95,12 +105,16 @@ impl Drive {
         (now + parts.total(), parts)
     }
 
-    pub(crate) fn flush(&mut self, now: Time) -> (Time, Parts) {
+    /// A flush that came at `now` and whose turn it is at `turn`: it ends when all is on the medium, and after every
+    /// command before it.
+    pub(crate) fn flush(&mut self, now: Time, turn: Time) -> (Time, Parts) {
         let overhead = self.overheads.write.a(self.last_write.is_some());
-        let mut end = now + overhead;
+        let mut end = (now + overhead).max(turn);
         while self.write_back.is_some() || self.buffer.first().is_some() {
-            end = end.max(self.make_room(self.buffer.capacity(), now + overhead));
+            end = end.max(self.make_room(self.buffer.capacity(), turn));
         }
+        (self.held, self.drained) = (end, end);
+        let end = end.max(self.last_end().unwrap_or(end));
         (end, Parts { overhead, external: end.since(now + overhead), ..Parts::default() })
     }
 
@@ -121,6 +135,7 @@ impl Drive {
         while self.buffer.touches(at) || self.write_back.is_some_and(meets) {
             cleared = cleared.max(self.make_room(self.buffer.capacity(), now));
         }
+        self.drained = self.drained.max(cleared);
         cleared
     }
 
@@ -128,15 +143,17 @@ impl Drive {
     pub(crate) fn start_write_back(&mut self, after: Time) {
         let Some(first) = self.buffer.first() else { return };
         let began = first.ready.max(self.free).max(after);
+        if let Some(mut back) = self.just_completed(began)
+            && self.go_on(&mut back)
+        {
+            self.write_back = Some(WriteBack { began, ..back });
+            return;
+        }
         let taken = match self.cache.drain {
             Drain::InOrder => self.buffer.take_first(),
             Drain::Soonest | Drain::AllSoonest => {
-                let begins = |at: Extent| {
-                    let spot = self.mechanics.layout.locate(at.start);
-                    let stroke = self.mechanics.stroke(self.track, spot.track, at.start != self.written);
-                    disk::Spin::reach(&self.spindle, began + stroke.total(), spot.angle)
-                };
-                self.buffer.take_soonest(began, begins)
+                let soonest = self.buffer.soonest(began, |at| self.write_back_begins(began, self.track, at));
+                soonest.and_then(|(place, _)| self.buffer.take(place))
             }
         };
         let Some(dirty) = taken else { return };
@@ -156,6 +173,29 @@ impl Drive {
         self.write_back = Some(back);
     }
 
+    /// When the first block of `at` could be written by an arm that sets out from `track` at `began`.
+    pub(crate) fn write_back_begins(&self, began: Time, track: Track, at: Extent) -> Time {
+        let spot = self.mechanics.layout.locate(at.start);
+        let stroke = self.mechanics.stroke(track, spot.track, at.start != self.written);
+        disk::Spin::reach(&self.spindle, began + stroke.total(), spot.angle)
+    }
+
+    /// When the write-back under way is complete.
+    pub(crate) fn write_back_end(&self, back: WriteBack) -> Time {
+        self.mechanics.run_on(&self.spindle, back.so_far, back.limit, Time::NEVER, true).at
+    }
+
+    /// When the write-back under way has made room for `at` or, if it does not make enough, is complete.
+    pub(crate) fn room_at(&self, at: Extent) -> Option<Time> {
+        let back = self.write_back?;
+        let wanted = u64::from(at.blocks).saturating_sub(self.buffer.free());
+        let stop = Lbn(back.so_far.reached.0.saturating_add(wanted));
+        if wanted == 0 || back.whole > 0 || stop >= back.limit {
+            return Some(self.write_back_end(back));
+        }
+        Some(self.mechanics.run_on(&self.spindle, back.so_far, stop, Time::NEVER, true).at)
+    }
+
     /// Lets the write-back under way proceed up to block `stop`, or up to `now`; it goes on with a waiting
     /// extent that continues it. Gives when it got there; once it is complete there is none.
     pub(crate) fn write_back_until(&mut self, stop: Lbn, now: Time) -> Time {
@@ -163,23 +203,48 @@ impl Drive {
         loop {
             let before = back.so_far.reached;
             back.so_far = self.mechanics.run_on(&self.spindle, back.so_far, stop.min(back.limit), now, true);
-            self.buffer.freed((back.so_far.reached.min(back.limit).0 - before.min(back.limit).0) as u32);
+            self.buffer.remove((back.so_far.reached.min(back.limit).0 - before.min(back.limit).0) as u32);
             let at = back.so_far.at;
             if back.so_far.reached < back.limit || (back.whole > 0 && at > now) {
                 self.write_back = Some(back);
                 return at;
             }
-            self.buffer.freed(std::mem::take(&mut back.whole));
+            self.buffer.remove(std::mem::take(&mut back.whole));
             (self.free, self.track) = (at, back.so_far.after.track);
             self.written = back.limit;
-            if back.limit >= stop || at >= now {
+            self.completed = Some(back);
+            if back.limit >= stop || at >= now || !self.go_on(&mut back) {
                 return at;
             }
-            match self.buffer.take_at(back.so_far.reached, at) {
-                Some(next) => back.limit = next.at.end(),
-                None => return at,
-            }
         }
+    }
+
+    /// The place in the buffer of an extent that continues a write-back just completed, and can be written without
+    /// losing a turn.
+    fn continuation(&self, back: &WriteBack) -> Option<usize> {
+        let Progress { reached, at, after } = back.so_far;
+        // A physical sector that both share is written once, if all of it was there when it began to pass.
+        let shared = if reached > back.limit { self.mechanics.sector_time(after.track.zone) } else { Span::ZERO };
+        self.buffer.place_of(back.limit, Time(at.0.saturating_sub(shared.0)))
+    }
+
+    /// Has a write-back just completed go on with what continues it, if there is such.
+    fn go_on(&mut self, back: &mut WriteBack) -> bool {
+        let Some(next) = self.continuation(back).and_then(|place| self.buffer.take(place)) else { return false };
+        let done = back.so_far.reached.min(next.at.end()).0 - back.limit.0;
+        self.buffer.remove(done as u32);
+        back.limit = next.at.end();
+        true
+    }
+
+    /// The write-back that ended when the arm last became free, if it did.
+    fn just_completed(&self, now: Time) -> Option<WriteBack> {
+        self.completed.filter(|back| back.so_far.at == now && self.free == now)
+    }
+
+    /// Whether a write-back begun now goes on where the last one has just ended.
+    pub(crate) fn goes_on(&self, now: Time) -> bool {
+        self.just_completed(now).is_some_and(|back| self.continuation(&back).is_some())
     }
 
     /// Writes back until `blocks` blocks are free, or the write-back under way — one begun no earlier than

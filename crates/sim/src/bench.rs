@@ -32,16 +32,13 @@ impl<M: Machine> Device for Bench<M> {
     }
 
     fn next(&mut self, until: Time) -> Option<(Time, Tag, Outcome)> {
-        match self.machine.next() {
-            Some(end) if end <= until => {
-                let (end, tag, outcome, _) = self.machine.finish();
+        while self.machine.next().is_some_and(|at| at <= until) {
+            if let Some((end, tag, outcome, _)) = self.machine.finish() {
                 self.now = end;
-                Some((end, tag, outcome))
-            }
-            _ => {
-                self.now = self.now.max(until);
-                None
+                return Some((end, tag, outcome));
             }
         }
+        self.now = self.now.max(until);
+        None
     }
 }

@@ -90,7 +90,7 @@ struct Issued {
 /// Devices and the load on them.
 pub(crate) struct Drives<'a, M, L: Measured> {
     drives: Vec<M>,
-    /// When the next command of each comes back, and which drive's is the first.
+    /// When something next happens in each, and in which first.
     ends: Vec<Time>,
     first: usize,
     load: L,
@@ -245,9 +245,13 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
         }
     }
 
-    fn completion(&mut self) -> (Time, Input) {
+    /// What the drive announced that is first: a command that completed or, within the drive, a decision.
+    fn happen_in_drive(&mut self) -> Happened {
         let disk = self.first;
-        let (now, tag, outcome, parts) = self.drives[disk].finish();
+        let Some((now, tag, outcome, parts)) = self.drives[disk].finish() else {
+            self.expect(disk);
+            return Happened::Inside;
+        };
         let outcome = if self.dead.contains(&DiskId(disk as u16)) { Outcome::Failed(EIO) } else { outcome };
         self.expect(disk);
         let issued = self.issued[disk * self.depth + tag.0 as usize];
@@ -264,7 +268,7 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
         if let Some(id) = issued.request.filter(|_| parts.external > Span::ZERO) {
             self.load.waited(id, parts.external);
         }
-        (now, Input::Done(DiskId(disk as u16), tag, now, outcome))
+        Happened::Input(now, Input::Done(DiskId(disk as u16), tag, now, outcome))
     }
 
     fn issue(&mut self, now: Time, disk: DiskId, tag: Tag, command: Command) {
@@ -344,9 +348,9 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
             return self.fate().map(|input| Happened::Input(next, input));
         }
         if done == next {
-            let event = self.completion();
+            let event = self.happen_in_drive();
             self.begin_measuring(next);
-            return Some(Happened::Input(event.0, event.1));
+            return Some(event);
         }
         self.begin_measuring(next);
         if due > next {
@@ -365,7 +369,7 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
 enum Happened {
     /// The core is told.
     Input(Time, Input),
-    /// It concerns the load alone.
+    /// It concerns the load or a drive alone.
     Inside,
 }
 

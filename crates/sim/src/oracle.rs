@@ -75,10 +75,10 @@ impl Predictor for Oracle {
         let mut futures = self.futures.borrow_mut();
         let mut drive = head.future.map_or_else(|| self.shadow.borrow().clone(), |i| futures[i].clone());
         if drive.next().is_some() {
-            drive.finish();
+            drive.complete();
         }
         drive.issue(head.now, Tag(0), thought(at, write));
-        let (now, ..) = drive.finish();
+        let (now, ..) = drive.complete();
         drive.advance(now);
         futures.push(drive);
         (Head { now, future: Some(futures.len() - 1) }, at.end().0)
@@ -137,7 +137,7 @@ impl Predictor for Oracle {
         }
         let mut shadow = self.shadow.borrow_mut();
         if shadow.next().is_some() {
-            shadow.finish();
+            shadow.complete();
         }
         shadow.issue(now, Tag(0), *command);
     }
@@ -145,7 +145,7 @@ impl Predictor for Oracle {
     fn observed(&mut self, _: Time, _: &Command, _: Outcome) {
         let mut shadow = self.shadow.borrow_mut();
         if shadow.next().is_some() {
-            shadow.finish();
+            shadow.complete();
         }
     }
 }

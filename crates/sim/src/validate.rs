@@ -59,7 +59,7 @@ pub fn replay(
             Op::Flush => Verb::Flush,
         };
         drive.issue(now, Tag(0), Command { verb, at, place: Place::Nowhere });
-        let (end, _, outcome, parts) = drive.finish();
+        let (end, _, outcome, parts) = drive.complete();
         if outcome != Outcome::Ok {
             return Err(i);
         }

@@ -37,7 +37,7 @@ impl Mirror {
     fn ask(&mut self, i: usize, now: Time, command: Command) -> Parts {
         let began = now.max(self.free[i]);
         self.drives[i].issue(began, Tag(0), command);
-        let (end, _, _, mut parts) = self.drives[i].finish();
+        let (end, _, _, mut parts) = self.drives[i].complete();
         self.free[i] = end;
         parts.queued += began.since(now);
         parts

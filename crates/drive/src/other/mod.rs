@@ -87,11 +87,11 @@ impl<T: Timing> Machine for Timed<T> {
         self.flying.iter().map(|flying| flying.end).min()
     }
 
-    fn finish(&mut self) -> (Time, Tag, Outcome, Parts) {
+    fn finish(&mut self) -> Option<(Time, Tag, Outcome, Parts)> {
         let first = (0..self.flying.len()).min_by_key(|i| self.flying[*i].end).expect("a command is in flight");
         let done = self.flying.remove(first);
-        self.account.served(done.issued, done.end, done.parts);
-        (done.end, done.tag, done.outcome, done.parts)
+        self.account.add_command(done.issued, done.end, done.parts);
+        Some((done.end, done.tag, done.outcome, done.parts))
     }
 
     fn take_account(&mut self, now: Time) -> Account {

@@ -22,7 +22,7 @@ fn command(verb: Verb, start: u64, blocks: u32) -> Command {
 /// Gives a device nothing else to do than this.
 fn alone(device: &mut dyn Machine, now: Time, verb: Verb, start: u64, blocks: u32) -> (Span, Parts) {
     device.issue(now, Tag(0), command(verb, start, blocks));
-    let (end, _, outcome, parts) = device.finish();
+    let (end, _, outcome, parts) = device.finish().unwrap();
     assert_eq!(outcome, Outcome::Ok);
     (end.since(now), parts)
 }
@@ -44,7 +44,7 @@ fn played(other: &Other, seed: u64, steps: &[Step]) -> Result<Vec<(Time, Parts)>
     let (mut now, mut done, mut last) = (Time::ZERO, Vec::new(), 0);
     let mut finish = |device: &mut dyn Machine, free: &mut Vec<u32>, issued: &[Time]| -> Result<Time, TestCaseError> {
         let announced = device.next();
-        let (end, tag, outcome, parts) = device.finish();
+        let (end, tag, outcome, parts) = device.finish().unwrap();
         let began = issued[tag.0 as usize];
         prop_assert_eq!((announced, outcome), (Some(end), Outcome::Ok));
         prop_assert!(end >= began && !free.contains(&tag.0));
@@ -100,7 +100,7 @@ fn a_command_past_the_end_or_of_no_blocks_fails_at_once() {
         let capacity = device.caps().blocks;
         for (start, blocks) in [(capacity, 1), (capacity - 1, 2), (u64::MAX - 1, 8), (5, 0)] {
             device.issue(Time(7), Tag(0), command(Verb::Read, start, blocks));
-            assert_eq!(device.finish(), (Time(7), Tag(0), Outcome::Failed(22), Parts::default()), "{name}");
+            assert_eq!(device.finish().unwrap(), (Time(7), Tag(0), Outcome::Failed(22), Parts::default()), "{name}");
         }
     }
 }
@@ -121,7 +121,7 @@ fn flash_takes_as_long_wherever_until_its_channels_are_busy() {
     for tag in 0..11 {
         device.issue(Time(2_000_000), Tag(tag), command(Verb::Read, u64::from(tag) * 1_000_000, 8));
     }
-    let waits: Vec<Parts> = (0..11).map(|_| device.finish().3).collect();
+    let waits: Vec<Parts> = (0..11).map(|_| device.finish().unwrap().3).collect();
     // Ten at once share the bus; the eleventh waits until the first has its data.
     near(waits[9].bus, 9.0 * 0.016384);
     near(waits[10].queued, 0.085 + 0.016384);
@@ -188,7 +188,7 @@ fn mirrored_reads(depth: u16, count: u32) -> f64 {
     let mut read = || command(Verb::Read, dice.below(capacity / 8 - 1) * 8, 8);
     (0..depth).for_each(|tag| device.issue(Time::ZERO, Tag(u32::from(tag)), read()));
     for _ in 0..count {
-        let (end, tag, ..) = device.finish();
+        let (end, tag, ..) = device.finish().unwrap();
         now = end;
         device.issue(now, tag, read());
     }

@@ -50,7 +50,7 @@ impl Rig {
         let now = self.now;
         self.drive.issue(now, Tag(3), Command { verb, at, place: Place::Nowhere });
         let announced = self.drive.next();
-        let (end, tag, outcome, parts) = self.drive.finish();
+        let (end, tag, outcome, parts) = self.drive.finish().expect("one command at a time");
         assert_eq!((announced, tag, self.drive.next()), (Some(end), Tag(3), None));
         assert!(end >= now, "{verb:?} {at:?} issued {now:?} completed {end:?}");
         self.now = end;

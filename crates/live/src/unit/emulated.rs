@@ -49,8 +49,12 @@ impl Unit for Emulated {
     }
 
     fn done(&mut self, now: Time) -> Option<Done> {
-        self.machine.next().filter(|end| *end <= now)?;
-        let (happened, tag, outcome, _) = self.machine.finish();
+        let (happened, tag, outcome, _) = loop {
+            self.machine.next().filter(|at| *at <= now)?;
+            if let Some(done) = self.machine.finish() {
+                break done;
+            }
+        };
         let (issued, command, memory) = self.flying[tag.0 as usize].take()?;
         let outcome = match outcome {
             Outcome::Ok => transfer(&mut *self.contents, &command, memory.as_ref()),

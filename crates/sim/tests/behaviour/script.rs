@@ -79,7 +79,7 @@ impl World for Script {
         let wake = wake.map(|wake| wake.max(self.now));
         self.now = [done.map(|(at, _)| at), due, wake].into_iter().flatten().min()?;
         if let Some((_, disk)) = done.filter(|(at, _)| *at == self.now) {
-            let (now, tag, outcome, parts) = self.drives[disk].finish();
+            let (now, tag, outcome, parts) = self.drives[disk].complete();
             if let Some(id) = self.flying[disk] {
                 self.waits[id.0 as usize].get_or_insert(parts.rotation);
             }

@@ -1,0 +1,156 @@
+//! Several commands in the drive: which start at once, which wait, and which has the arm next.
+//!
+//! A command holds the arm until its access has ended; its data may then still be on the bus while the next one's
+//! overhead and seek go on. Nothing is decided ahead of time: what comes before a decision still counts in it.
+
+use crate::machine::{Drive, Waiting};
+use block::{Command, Span, Time, Verb};
+use disk::Drain;
+
+/// Who has the arm next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Next {
+    /// The command that waits at this place.
+    Command(usize),
+    /// The write buffer, for the writes that wait for room in it.
+    WriteBack,
+}
+
+impl Drive {
+    /// Takes in a command that has just come: it starts at once or waits.
+    pub(crate) fn admit(&mut self, now: Time, waiting: Waiting) {
+        let command = waiting.command;
+        let free = self.has_free_arm(now) && self.waiting.is_empty();
+        let wants_room = self.waiting.iter().any(|it| self.is_buffered(it.command));
+        if self.needs_no_arm(now, command, wants_room) || (free && !self.is_buffered(command)) {
+            self.start(now, waiting);
+        } else {
+            self.waiting.push_back(waiting);
+            self.decide(now);
+        }
+        self.decision = self.next_decision(now);
+    }
+
+    /// Starts what waits and needs no arm and, if the arm is free, what has it next.
+    pub(crate) fn decide(&mut self, now: Time) {
+        loop {
+            self.start_ready(now);
+            if self.waiting.is_empty() || !self.has_free_arm(now) {
+                break;
+            }
+            match self.choose(now) {
+                Some(Next::Command(i)) => {
+                    let chosen = self.waiting.remove(i).expect("there is one");
+                    self.start(now, chosen);
+                }
+                Some(Next::WriteBack) => {
+                    self.stop_read_ahead(now);
+                    self.start_write_back(now);
+                }
+                None => break,
+            }
+        }
+        self.decision = self.next_decision(now);
+    }
+
+    /// Starts what waits and needs no arm, in order of arrival, up to a flush.
+    fn start_ready(&mut self, now: Time) {
+        let (mut i, mut wants_room) = (0, false);
+        while let Some(waiting) = self.waiting.get(i).filter(|it| it.command.verb != Verb::Flush) {
+            let command = waiting.command;
+            if self.needs_no_arm(now, command, wants_room) {
+                let waiting = self.waiting.remove(i).expect("there is one");
+                self.start(now, waiting);
+            } else {
+                wants_room |= self.is_buffered(command);
+                i += 1;
+            }
+        }
+    }
+
+    /// Whether no command has the arm and no write-back is under way: a read-ahead gives way.
+    fn has_free_arm(&self, now: Time) -> bool {
+        self.held <= now && self.write_back.is_none()
+    }
+
+    /// Whether a command goes into the write buffer.
+    pub(crate) fn is_buffered(&self, command: Command) -> bool {
+        command.verb == (Verb::Write { fua: false }) && u64::from(command.at.blocks) <= self.buffer.capacity()
+    }
+
+    /// Whether a command waited while another was served, not only for the drive's own work.
+    pub(crate) fn is_behind(&self, waiting: &Waiting) -> bool {
+        waiting.behind || waiting.ordinal != self.ordinal
+    }
+
+    /// Whether a command can be served without the arm now: from memory, into the buffer where no earlier write
+    /// `wants_room`, or because there is nothing to serve.
+    fn needs_no_arm(&self, now: Time, command: Command, wants_room: bool) -> bool {
+        let at = command.at;
+        match command.verb {
+            Verb::Flush => false,
+            _ if at.blocks == 0 || at.end().0 > self.mechanics.layout.blocks() => true,
+            Verb::Seek => false,
+            Verb::Read if self.cache.hits_wait && self.write_back.is_some() => false,
+            Verb::Read => self.segments_hold(now, at) || self.holds_written(at),
+            Verb::Write { .. } => self.is_buffered(command) && !wants_room && self.drained <= now && self.fits(at),
+        }
+    }
+
+    /// What has the arm next: what waited too long, else what it can begin soonest. The caller guarantees that the arm
+    /// is free and that something waits.
+    fn choose(&self, now: Time) -> Option<Next> {
+        let ahead_of_flush = || self.waiting.iter().take_while(|it| it.command.verb != Verb::Flush);
+        let writes_back = self.buffer.first().is_some_and(|dirty| dirty.ready <= now);
+        if writes_back && self.cache.drain != Drain::Soonest {
+            return Some(Next::WriteBack);
+        }
+        let wants_room = ahead_of_flush().any(|it| self.is_buffered(it.command)) && writes_back;
+        let oldest = self.waiting.front()?;
+        if oldest.command.verb == Verb::Flush {
+            return Some(Next::Command(0));
+        }
+        if now.since(oldest.issued) > self.rules.age_limit {
+            match self.is_buffered(oldest.command) {
+                true if wants_room => return Some(Next::WriteBack),
+                true => {}
+                false => return Some(Next::Command(0)),
+            }
+        }
+        let mut best = wants_room.then(|| (self.foresee_write_back(now), Next::WriteBack));
+        for (i, waiting) in ahead_of_flush().enumerate().filter(|(_, it)| !self.is_buffered(it.command)) {
+            let queued = self.overheads.queued.is_some() && self.is_behind(waiting);
+            let cost = self.foresee_from(now, waiting.issued, waiting.command, queued);
+            if best.is_none_or(|(least, _)| cost < least) {
+                best = Some((cost, Next::Command(i)));
+            }
+        }
+        best.map(|(_, next)| next)
+    }
+
+    /// How long a write-back begun now would take to its first block.
+    fn foresee_write_back(&self, now: Time) -> Span {
+        if self.goes_on(now) {
+            return Span::ZERO;
+        }
+        let (free, track) = self.freed(now);
+        let begins = |at| self.write_back_begins(free.max(now), track, at);
+        self.buffer.soonest(free.max(now), begins).map_or(Span::ZERO, |(_, begins)| begins.since(now))
+    }
+
+    /// When it decides next, if nothing comes before.
+    fn next_decision(&self, now: Time) -> Option<Time> {
+        if self.waiting.is_empty() {
+            return None;
+        }
+        if self.held > now {
+            return Some(self.held);
+        }
+        let wants_room = self.waiting.iter().find(|it| self.is_buffered(it.command));
+        match (self.write_back, wants_room) {
+            (Some(_), Some(waiting)) => self.room_at(waiting.command.at),
+            (Some(back), None) => Some(self.write_back_end(back)),
+            (None, _) => self.buffer.first().map(|dirty| dirty.ready.max(self.free)),
+        }
+    }
+}
