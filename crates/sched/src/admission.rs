@@ -177,6 +177,12 @@ impl<P: Predictor> Core<P> {
         admission.deep
     }
 
+    /// When the next command handed down is thought to have the arm: when the one in service is done.
+    pub(crate) fn arm_free(&self, now: Time) -> Time {
+        let told = self.admission.as_ref().and_then(|admission| admission.told);
+        told.and_then(|_| self.belief.expected()).map_or(now, |end| end.max(now))
+    }
+
     /// A job is served in one command: what of it was written by halves is written again, since one command can be forced to
     /// the medium whole.
     pub(crate) fn whole(&mut self, id: JobId) {
@@ -225,6 +231,24 @@ impl<P: Predictor> Core<P> {
             admission.error += (off.abs() - admission.error) / SHARE;
             admission.transfer += (transfer - admission.transfer) / SHARE;
         }
+    }
+}
+
+impl<P: Predictor> Core<P> {
+    /// A command has come back, and others are in the device: the belief takes the nearest of them to be in service, as what is
+    /// handed down next is chosen by where that leaves the arm. Whether it was tells itself when it comes back.
+    pub(crate) fn guess_next(&mut self, now: Time) {
+        let Some(admission) = &mut self.admission else { return };
+        let (head, _) = self.belief.head(now);
+        let inside = (0..).zip(&self.flying).filter_map(|(tag, flying)| Some((Tag(tag), (*flying)?.1)));
+        let costs = inside.filter(|(_, command)| command.verb.transfers()).map(|(tag, command)| {
+            let spot = self.belief.spot(command.at);
+            let (key, mark) = (self.belief.key(spot), self.belief.mark(spot));
+            (self.belief.cost(&head, key, mark, command.verb.writes()), tag, command, spot)
+        });
+        let Some((_, tag, command, spot)) = costs.min_by_key(|(cost, tag, ..)| (*cost, tag.0)) else { return };
+        admission.told = Some(tag);
+        self.belief.issued(now, &command, spot);
     }
 }
 

@@ -47,7 +47,7 @@ pub struct Core<P: Predictor> {
     /// Flushes have no place on the medium and go ahead of the queue.
     pub(crate) flushes: VecDeque<JobId>,
     /// The command each tag stands for.
-    flying: Vec<Option<(Errand, Command)>>,
+    pub(crate) flying: Vec<Option<(Errand, Command)>>,
     /// How many are in flight.
     in_flight: u32,
     /// How much the device is given, where that is bounded.
@@ -291,6 +291,9 @@ impl<P: Predictor> Core<P> {
         self.in_flight -= 1;
         self.returned(happened, tag, &command);
         self.belief.observed(happened, &command, outcome);
+        if self.in_flight > 0 {
+            self.guess_next(happened);
+        }
         let Errand::Job(id) = errand else { return self.ran(errand, &command, outcome, happened) };
         match outcome {
             Outcome::Ok if self.progressed(id, &command, happened) => self.end(id, Ending::Finished, out),
@@ -422,7 +425,7 @@ impl<P: Predictor> Core<P> {
             if !self.admits(now) {
                 return;
             }
-            let Some(id) = self.flushes.pop_front().or_else(|| self.take(now)) else { return };
+            let Some(id) = self.flushes.pop_front().or_else(|| self.take(self.arm_free(now))) else { return };
             self.whole(id);
             let Some(job) = self.jobs.get_mut(id) else {
                 debug_assert!(false, "a policy gave a job it did not hold");
