@@ -61,11 +61,9 @@ fn bus(bus: &Bus) -> String {
     if bus.watermark_of == Whole::Segment {
         text += "watermark_of = \"segment\"\n";
     }
-    for (key, holds) in [
-        ("exclusive_bus", bus.exclusive),
-        ("holds_reading", bus.holds_reading),
-        ("holds_writing", bus.holds_writing),
-    ] {
+    for (key, holds) in
+        [("exclusive_bus", bus.exclusive), ("holds_reading", bus.holds_reading), ("holds_writing", bus.holds_writing)]
+    {
         if holds {
             text += &format!("{key} = true\n");
         }

@@ -1,8 +1,8 @@
 //! Writes: into the buffer, to the medium; writing back what is buffered.
 
 use crate::account::Parts;
-use crate::machine::{Drive, mechanical};
 use crate::buffer::{Dirty, Feed};
+use crate::machine::{Drive, mechanical};
 use block::{Extent, Lbn, Span, Time};
 use disk::{Disconnect, Drain, Passage, Progress, Spin, Spot, Track};
 
@@ -176,7 +176,8 @@ impl Drive {
             }
         };
         let Some(dirty) = taken else { return };
-        let began = if self.runs_past(began, dirty) { began + self.mechanics.sector_time(self.track.zone) } else { began };
+        let began =
+            if self.runs_past(began, dirty) { began + self.mechanics.sector_time(self.track.zone) } else { began };
         let (stroke, spot) = self.move_arm(self.track, dirty.at, true, began);
         let arrived = began + stroke.total();
         let mut back = WriteBack {
@@ -344,7 +345,8 @@ impl Drive {
         let shared = if reached > back.limit { self.mechanics.sector_time(after.track.zone) } else { Span::ZERO };
         let place = self.buffer.place_of(back.limit, Time(at.0.saturating_sub(shared.0)))?;
         let next = self.buffer.at_place(place);
-        let flows = next.feed.there(u64::from(next.at.blocks)) <= at || self.hold_back(at, after, next.at, next.feed) <= at;
+        let flows =
+            next.feed.there(u64::from(next.at.blocks)) <= at || self.hold_back(at, after, next.at, next.feed) <= at;
         flows.then_some(place)
     }
 

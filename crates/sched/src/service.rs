@@ -131,6 +131,17 @@ impl Service {
         self.target.is_some_and(awaited)
     }
 
+    /// Whether no request is being served, or was interrupted and goes on.
+    pub(crate) fn is_between(&self) -> bool {
+        self.target.is_none() && !matches!(self.filler, Some(Filler::Job(_)))
+    }
+
+    /// Whether it is this job that is being served, or goes on though interrupted.
+    pub(crate) fn holds(&self, id: JobId) -> bool {
+        self.target.is_some_and(|target| target.id == id)
+            || matches!(self.filler, Some(Filler::Job(filler)) if filler == id)
+    }
+
     /// A job has come, which may interrupt.
     pub(crate) fn came(&mut self, id: JobId) {
         if self.target.is_some() {
@@ -384,8 +395,10 @@ impl<P: Predictor> Core<P> {
         let last = at.blocks == rest.blocks;
         let verb = match job.op {
             Op::Read | Op::Repair => Verb::Read,
-            // Each of many commands on the medium would cost a revolution each: a flush at their end costs one.
-            Op::Write { fua } => Verb::Write { fua: (fua && at == job.at) || (last && plan.last_fua) },
+            // Each of many commands on the medium would cost a revolution each: a flush at their end costs one, and forces the
+            // last one too.
+            Op::Write { fua: true } => Verb::Write { fua: at == job.at },
+            Op::Write { fua: false } => Verb::Write { fua: last && plan.last_fua },
             Op::Flush => Verb::Flush,
         };
         self.send(now, Errand::Job(id), verb, at, Place::Request(job.request, job.done), out);
