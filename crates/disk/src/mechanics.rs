@@ -191,12 +191,16 @@ impl Mechanics {
             angle: spot.angle,
         };
         loop {
-            let here = (end - next).min(u64::from(passage.after.left));
+            let mut here = (end - next).min(u64::from(passage.after.left));
             if here > 0 {
                 let arrived = passage.end;
-                if !(self.access.on_arrival(write, passage.after.sector)
-                    && self.pass_on_arrival(spin, &mut passage, here, &mut each))
+                let on_arrival = self.access.on_arrival(write, passage.after.sector);
+                let scattered = if on_arrival { self.scattered(&passage.after, next + here, end) } else { None };
+                if let Some(all) =
+                    scattered.filter(|all| self.pass_scattered(spin, &mut passage, (next, *all), &mut each))
                 {
+                    here = all - next;
+                } else if !(on_arrival && self.pass_on_arrival(spin, &mut passage, here, &mut each)) {
                     let begin = spin.reach(arrived, passage.after.angle);
                     let end = self.passed(spin, begin, &mut passage.after, here as u32).max(arrived);
                     let began = begin.max(arrived);
@@ -263,6 +267,77 @@ impl Mechanics {
         true
     }
 
+    /// Where what is wanted of a track goes on behind a gap that begins at sector `next`: the sector after the last of it.
+    fn scattered(&self, spot: &Spot, next: u64, end: u64) -> Option<u64> {
+        if next >= end || spot.remapped {
+            return None;
+        }
+        let mut all = next;
+        while all < end {
+            let there = self.layout.locate_sector(all);
+            if there.track != spot.track || there.remapped {
+                break;
+            }
+            all += u64::from(there.left).min(end - all);
+        }
+        (all > next).then_some(all)
+    }
+
+    /// The same as `pass_on_arrival` where slips or remaps scatter what is wanted of a track, `from` up to `to`: whatever
+    /// comes by first passes first, and what had passed before a revolution later.
+    #[cold]
+    fn pass_scattered(
+        &self,
+        spin: &impl Spin,
+        passage: &mut Passage,
+        (from, to): (u64, u64),
+        each: &mut impl FnMut(Piece),
+    ) -> bool {
+        let start = passage.after;
+        let width = self.layout.sector_angle(start.track.zone);
+        let into = spin.phase(passage.end).wrapping_sub(start.angle).saturating_sub(JUST_PASSED);
+        let mut first = from;
+        while first < to {
+            let there = self.layout.locate_sector(first);
+            let skipped = into.saturating_sub(there.angle.wrapping_sub(start.angle)).div_ceil(width);
+            let here = u64::from(there.left).min(to - first);
+            first += skipped.min(here);
+            if skipped < here {
+                break;
+            }
+        }
+        if first == from || first == to {
+            return false;
+        }
+        let (untouched, mut began) = (passage.transfer == Span::ZERO, None);
+        for (mut next, end) in [(first, to), (from, first)] {
+            while next < end {
+                let mut spot = self.layout.locate_sector(next);
+                let here = u64::from(spot.left).min(end - next);
+                let arrived = passage.end;
+                let begin = spin.reach(arrived, spot.angle);
+                let passed = self.passed(spin, begin, &mut spot, here as u32).max(arrived);
+                let begin = begin.max(arrived);
+                passage.rotation += begin.since(arrived);
+                passage.transfer += passed.since(begin);
+                (passage.end, passage.angle) = (passed, spot.angle);
+                began = began.or(Some(begin));
+                if next < first {
+                    each(Piece { began: begin, end: passed, sectors: here });
+                }
+                next += here;
+            }
+        }
+        each(Piece { began: passage.end, end: passage.end, sectors: to - first });
+        if let Some(began) = began.filter(|_| untouched) {
+            passage.began = began;
+        }
+        let last = self.layout.locate_sector(to - 1);
+        passage.after =
+            Spot { sector: last.sector + 1, angle: last.angle.wrapping_add(width), left: last.left - 1, ..last };
+        true
+    }
+
     /// How far a transfer that runs on and on has come that had reached block `from`, at `spot`, at `since`: it
     /// stops at the first sector boundary at or after `now`, or at block `limit`. O(tracks touched).
     #[must_use]
@@ -283,7 +358,14 @@ impl Mechanics {
                 let end = self.passed(spin, begin, &mut spot, here as u32);
                 if end > now {
                     let elapsed = now.since(begin).0 * here;
-                    let whole = elapsed.div_ceil(end.since(begin).0.max(1)).min(here);
+                    let mut whole = elapsed.div_ceil(end.since(begin).0.max(1)).min(here);
+                    // Where a sector ends just `now`, by proportion alone it would be one more.
+                    while whole > 1 && {
+                        let mut place = start;
+                        self.passed(spin, begin, &mut place, whole as u32 - 1) >= now
+                    } {
+                        whole -= 1;
+                    }
                     spot = start;
                     at = self.passed(spin, begin, &mut spot, whole as u32).max(now);
                     sector += whole;

@@ -125,7 +125,7 @@ impl Drive {
         let overhead = self.connecting(queued);
         let rest = Extent { start: reached, blocks: (at.end().0 - reached.0) as u32 };
         let there = self.bus_time(at.blocks - rest.blocks);
-        let mut delivery = self.delivery(rest.blocks, now + overhead + there);
+        let mut delivery = self.delivery(rest, now + overhead + there);
         let shift = self.mechanics.layout.sector_shift();
         let passage =
             self.mechanics.pass_each(&self.spindle, since, after, rest, false, |piece| delivery.take(piece, shift));
@@ -164,7 +164,7 @@ impl Drive {
             0 => now,
             _ => now + self.connecting(queued) + self.bus_time(there),
         };
-        let mut delivery = self.delivery(rest.blocks, from);
+        let mut delivery = self.delivery(rest, from);
         let shift = self.mechanics.layout.sector_shift();
         let passage =
             self.mechanics.pass_each(&self.spindle, arrived, spot, rest, false, |piece| delivery.take(piece, shift));
@@ -203,13 +203,15 @@ impl Drive {
         (end, parts)
     }
 
-    fn delivery(&self, blocks: u32, from: Time) -> Delivery {
+    fn delivery(&self, at: Extent, from: Time) -> Delivery {
         let from = from.max(self.delivered);
+        let sector = 1 << self.mechanics.layout.sector_shift();
+        let lead = at.start.0 % sector;
         let share = match self.watermark_of {
             Whole::Request => self.watermark,
-            Whole::Segment => self.watermark * f64::from(self.cache.segment) / f64::from(blocks.max(1)),
+            Whole::Segment => self.watermark * f64::from(self.cache.segment) / f64::from(at.blocks.max(1)),
         };
-        Delivery::new(self.bus, u64::from(blocks), share.min(1.0), from, self.overheads.reselect)
+        Delivery::new(self.bus, (lead, u64::from(at.blocks)), share.min(1.0), from, self.overheads.reselect)
     }
 
     /// A command has the arm until its access ends, on `track`.
@@ -354,11 +356,11 @@ impl Drive {
         if so_far.reached < ahead.least {
             so_far = run(so_far, ahead.least, Time::NEVER);
         }
-        if so_far.at >= ready {
-            return so_far;
-        }
-        let mut stopped = run(so_far, ahead.limit, ready);
-        if self.cache.stops_in_sector {
+        let mut stopped = if so_far.at >= ready { so_far } else { run(so_far, ahead.limit, ready) };
+        // A sector can be left inside, but for the least it reads; a move to the next track cannot.
+        let in_sector = stopped.reached > ahead.least
+            && self.mechanics.layout.locate(Lbn(stopped.reached.0 - 1)).track == stopped.after.track;
+        if self.cache.stops_in_sector && in_sector {
             stopped.at = stopped.at.min(ready);
         }
         stopped

@@ -19,6 +19,13 @@ pub(crate) struct WriteBack {
     whole: u32,
 }
 
+impl WriteBack {
+    /// The first block that is not on the medium yet, or not known to be.
+    fn first(&self) -> Lbn {
+        if self.whole > 0 { Lbn(self.limit.0 - u64::from(self.whole)) } else { self.so_far.reached }
+    }
+}
+
 impl Drive {
     /// A write that came, or has the arm, from `now` on, and that has no room in the buffer before `earliest`.
     pub(crate) fn write(&mut self, now: Time, earliest: Time, at: Extent, fua: bool, queued: bool) -> (Time, Parts) {
@@ -27,6 +34,11 @@ impl Drive {
         }
         self.segments.invalidate(at);
         if self.cache.shared && !self.segments.is_none() {
+            // What is read ahead must have a segment to go to.
+            let taken = self.segments.next_taken();
+            if self.read_ahead.is_some_and(|ahead| Some(ahead.segment) == taken) {
+                self.stop_read_ahead(now + self.overheads.buffered.a(self.last_write.is_some()));
+            }
             let start = if self.cache.written_hits { at.start } else { at.end() };
             self.segments.fill(start, at.end());
         }
@@ -128,8 +140,7 @@ impl Drive {
 
     /// Whether a read of `at` is answered from what was written and is not, or not all, on the medium.
     pub(crate) fn holds_written(&self, at: Extent) -> bool {
-        let first = |back: WriteBack| Lbn(back.so_far.reached.0 - u64::from(back.whole));
-        let leaving = |back: WriteBack| first(back) <= at.start && at.end() <= back.limit;
+        let leaving = |back: WriteBack| back.first() <= at.start && at.end() <= back.limit;
         self.cache.written_hits && (self.buffer.holds(at) || self.write_back.is_some_and(leaving))
     }
 
@@ -139,7 +150,7 @@ impl Drive {
             return now;
         }
         let mut cleared = now;
-        let meets = |back: WriteBack| back.so_far.reached < at.end() && at.start < back.limit;
+        let meets = |back: WriteBack| back.first() < at.end() && at.start < back.limit;
         while self.buffer.touches(at) || self.write_back.is_some_and(meets) {
             cleared = cleared.max(self.make_room(self.buffer.capacity(), now));
         }
@@ -177,7 +188,10 @@ impl Drive {
         };
         if self.mechanics.access.writes {
             let passage = self.pass_fed(arrived, spot, dirty.at, dirty.feed, 0.0);
-            back.so_far = Progress { reached: back.limit, at: passage.end, after: passage.after };
+            // Whole sectors pass, also where the extent ends inside one.
+            let sector = 1 << self.mechanics.layout.sector_shift();
+            let reached = Lbn(back.limit.0.next_multiple_of(sector));
+            back.so_far = Progress { reached, at: passage.end, after: passage.after };
             back.whole = dirty.at.blocks;
         } else {
             back.so_far.at = self.hold_back(arrived, spot, dirty.at, dirty.feed);
