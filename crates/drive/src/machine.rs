@@ -245,6 +245,12 @@ impl Drive {
             Verb::Write { .. } if self.is_quick(command) => return overheads.buffered.a(after),
             _ => {}
         }
+        self.foresee_access(now, issued, command, queued)
+    }
+
+    /// The same, for a command that takes the arm whether or not its blocks are in memory.
+    pub(crate) fn foresee_access(&self, now: Time, issued: Time, command: Command, queued: bool) -> Span {
+        let overheads = &self.overheads;
         let class = match command.verb {
             Verb::Read => overheads.read,
             Verb::Write { fua: false } if self.buffer.capacity() > 0 => overheads.buffered,
