@@ -375,10 +375,13 @@ impl Drive {
         let behind = self.is_behind(&waiting);
         let own = behind && self.overheads.queued.is_some();
         let at_its_turn = (own || self.is_quick(command)) && !self.wants_room(command);
-        let from = match (self.exclusive, at_its_turn) {
-            (true, _) => self.overlapped(waiting.came, now, command),
-            (false, true) => now,
-            (false, false) => issued,
+        let late = self.rules.frees_at != FreesAt::Medium;
+        let from = match at_its_turn {
+            _ if self.exclusive => self.overlapped(waiting.came, now, command),
+            true => now,
+            // An arm that was let go late does not set out before that.
+            false if late => self.overlapped(issued, now, command),
+            false => issued,
         };
         let queued = if self.exclusive { now > waiting.came } else { own };
         self.ascends = command.at.start > self.served.start || (self.ascends && command.at.start == self.served.start);
