@@ -8,8 +8,9 @@ use sched::Tally as Came;
 use sched::array::Fill;
 use sched::value::Worth;
 
-/// Counts requests that arrived and commands that were issued in the measured time, and bytes that came in it: in a closed
-/// loop as many come of requests from before as are outstanding at the end.
+/// Counts commands that were issued in the measured time, bytes that came in it (in a closed loop as many come of requests from
+/// before as are outstanding at the end), and a sample of the requests that arrived in it. Each of the sample counts, however
+/// long it takes: under a policy that reorders, those still waiting at the end are those that wait longest.
 #[derive(Clone, Debug)]
 pub struct Meter {
     classes: Vec<ClassMeter>,
@@ -17,7 +18,17 @@ pub struct Meter {
     /// ΣT² of the commands, ns².
     squares: u128,
     from: Time,
+    /// The sample: the first so many that arrive, up to a time.
+    most: u64,
+    until: Time,
+    /// Requests that joined the sample, and those of them that have not ended.
+    joined: u64,
+    awaited: u64,
+    /// Requests that arrived since `from` and have ended, in the sample or not.
+    served: u64,
     requests: u64,
+    /// Whether the measured time is over.
+    closed: bool,
     measured: Span,
     /// What the last one that ended was worth.
     last: f64,
@@ -40,6 +51,8 @@ pub struct Served {
     pub ended: Time,
     /// Waiting for the drive's own work.
     pub external: Span,
+    /// Whether it belongs to the sample.
+    pub counts: bool,
     /// The class it counts under, and what it was worth.
     pub qos: Qos,
 }
@@ -58,7 +71,16 @@ struct ClassMeter {
     requests: u64,
     dropped: u64,
     failed: u64,
+    still_waiting: u64,
     missed: u64,
+}
+
+impl ClassMeter {
+    fn add_times(&mut self, it: &Served) {
+        self.response.add(it.ended.since(it.arrived));
+        self.waiting.add(it.began.min(it.ended).since(it.arrived));
+        self.external += it.external;
+    }
 }
 
 impl Meter {
@@ -77,6 +99,7 @@ impl Meter {
             requests: 0,
             dropped: 0,
             failed: 0,
+            still_waiting: 0,
             missed: 0,
         };
         Meter {
@@ -84,7 +107,13 @@ impl Meter {
             commands: Tally::default(),
             squares: 0,
             from,
+            most: u64::MAX,
+            until: Time::NEVER,
+            joined: 0,
+            awaited: 0,
+            served: 0,
             requests: 0,
+            closed: false,
             measured: Span::ZERO,
             last: 0.0,
             service: None,
@@ -96,6 +125,32 @@ impl Meter {
     #[must_use]
     pub fn from(&self) -> Time {
         self.from
+    }
+
+    /// It counts from `from` on; the sample are the first `most` requests that arrive then, up to `until`.
+    pub fn begin(&mut self, from: Time, most: Option<u64>, until: Option<Time>) {
+        (self.from, self.served) = (from, 0);
+        (self.most, self.until) = (most.unwrap_or(u64::MAX), until.unwrap_or(Time::NEVER));
+    }
+
+    /// A request arrived at `arrived`: whether it belongs to the sample.
+    pub fn joins(&mut self, arrived: Time) -> bool {
+        let joins = arrived >= self.from && arrived <= self.until && self.joined < self.most;
+        self.joined += u64::from(joins);
+        self.awaited += u64::from(joins);
+        joins
+    }
+
+    /// Whether a request of the sample has not ended, or, with the next one due then, may still come.
+    #[must_use]
+    pub fn awaits(&self, due: Option<Time>) -> bool {
+        self.awaited > 0 || (self.joined < self.most && due.is_some_and(|due| due <= self.until))
+    }
+
+    /// Requests that arrived since it counts and have ended.
+    #[must_use]
+    pub fn served(&self) -> u64 {
+        self.served
     }
 
     /// Requests counted.
@@ -112,7 +167,7 @@ impl Meter {
 
     /// A request of a class arrived at `now`, with so much left of the command in progress.
     pub fn found(&mut self, class: u8, now: Time, left: Span) {
-        if now >= self.from {
+        if now >= self.from && !self.closed {
             self.classes[usize::from(class)].found.add(left);
         }
     }
@@ -127,14 +182,15 @@ impl Meter {
         self.fill = Some(fill);
     }
 
-    /// The measured time ends.
+    /// The measured time ends; what has joined the sample is followed further.
     pub fn close(&mut self, until: Time) {
         self.measured = until.since(self.from);
+        (self.until, self.closed) = (self.until.min(until), true);
     }
 
     /// A command took from `issued` to `ended`.
     pub fn command(&mut self, issued: Time, ended: Time) {
-        if issued >= self.from {
+        if issued >= self.from && !self.closed {
             let took = ended.since(issued);
             self.commands.add(took);
             self.squares += u128::from(took.0) * u128::from(took.0);
@@ -148,26 +204,46 @@ impl Meter {
             Ending::Finished => class.worth.at(it.at.blocks, &it.qos, it.arrived, it.ended),
             Ending::Failed(_) | Ending::Dropped => 0.0,
         };
-        if how == Ending::Finished && it.ended >= self.from {
+        if how == Ending::Finished && it.ended >= self.from && !self.closed {
             class.bytes += it.at.bytes();
         }
-        if it.arrived < self.from {
+        self.served += u64::from(it.arrived >= self.from);
+        if !it.counts {
             return;
         }
+        self.awaited = self.awaited.saturating_sub(1);
         self.requests += 1;
         class.requests += 1;
         class.missed +=
             u64::from(how == Ending::Dropped || it.qos.deadline.is_some_and(|deadline| it.ended > deadline));
         match how {
             Ending::Finished => {
-                class.response.add(it.ended.since(it.arrived));
-                class.waiting.add(it.began.min(it.ended).since(it.arrived));
-                class.external += it.external;
+                class.add_times(&it);
                 class.yielded += self.last;
             }
             Ending::Failed(_) => class.failed += 1,
             Ending::Dropped => class.dropped += 1,
         }
+    }
+
+    /// A request of the sample is given up while it waits: what it has waited counts, as the least it would have taken.
+    pub fn give_up(&mut self, it: Served) {
+        let class = &mut self.classes[usize::from(it.qos.class)];
+        self.awaited = self.awaited.saturating_sub(1);
+        self.requests += 1;
+        class.requests += 1;
+        class.still_waiting += 1;
+        class.missed += u64::from(it.qos.deadline.is_some_and(|deadline| it.ended > deadline));
+        class.add_times(&it);
+    }
+
+    /// What a reader of the response times must know, where some had not ended.
+    #[must_use]
+    pub fn note(&self) -> Option<String> {
+        let left = self.classes.iter().filter(|class| class.still_waiting > 0);
+        let names: Vec<&str> = left.map(|class| class.name.as_str()).collect();
+        let what = "some requests still waited when the run was given up: they count with what they had waited, so that times are";
+        (!names.is_empty()).then(|| format!("{}: {what} too short", names.join(", ")))
     }
 
     /// What the last request that ended was worth.
@@ -179,6 +255,7 @@ impl Meter {
     /// Adds another replication of the same run.
     pub fn merge(&mut self, other: &Meter) {
         self.requests += other.requests;
+        self.served += other.served;
         self.measured += other.measured;
         self.squares += other.squares;
         self.commands.merge(&other.commands);
@@ -200,6 +277,7 @@ impl Meter {
             class.requests += other.requests;
             class.dropped += other.dropped;
             class.failed += other.failed;
+            class.still_waiting += other.still_waiting;
             class.missed += other.missed;
         }
     }
@@ -276,6 +354,7 @@ impl Meter {
                 requests: class.requests,
                 dropped: class.dropped,
                 failed: class.failed,
+                still_waiting: class.still_waiting,
                 throughput_mb_s: self.rate(class.bytes),
                 yield_: class.yielded,
                 missed_deadlines: class.missed,

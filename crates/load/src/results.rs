@@ -21,8 +21,11 @@ pub struct Results {
 pub struct Run {
     /// What was varied, and its value here.
     pub labels: BTreeMap<String, Label>,
-    /// Requests that arrived in the measured time and ended.
+    /// Requests that arrived in the measured time; each is followed to its end.
     pub requests: u64,
+    /// Requests that never ended, because nothing happened any more or the drive kept them: with any, the run is not whole, and
+    /// its figures are not to be believed.
+    pub unfinished: u64,
     /// Measured time, all replications together.
     pub simulated_seconds: f64,
     /// Of that, time with a request's command in service, mean over disks: what the workload spent at the disk.
@@ -64,6 +67,7 @@ impl Run {
         Run {
             labels,
             requests: meter.requests(),
+            unfinished: 0,
             simulated_seconds: meter.measured().as_secs(),
             busy_seconds: meter.measured().as_secs() * busy,
             throughput_mb_s: meter.throughput_mb_s(),
@@ -335,12 +339,16 @@ pub struct PredictionError {
 /// What one service class got.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Class {
-    /// Requests that arrived in the measured time and ended.
+    /// Requests that arrived in the measured time; each is followed to its end.
     pub requests: u64,
     /// Of these, dropped at their hard deadline.
     pub dropped: u64,
     /// Of these, failed.
     pub failed: u64,
+    /// Of these, given up while they waited, long after the measured time: their times count as far as they had come. Not there
+    /// where there are none.
+    #[serde(skip_serializing_if = "is_none")]
+    pub still_waiting: u64,
     /// Requested bytes of requests that finished in the measured time, over it.
     pub throughput_mb_s: f64,
     /// What the finished requests were worth; 0 where no value is given.
@@ -356,6 +364,10 @@ pub struct Class {
     pub arrival_wait_ms: Distribution,
     /// Mean time a request's commands waited for the drive's own work: its external waiting time.
     pub external_ms: f64,
+}
+
+fn is_none(count: &u64) -> bool {
+    *count == 0
 }
 
 /// A distribution of times in milliseconds.

@@ -26,8 +26,8 @@ pub struct Tally {
     batch: u64,
     /// The batch being filled.
     filling: (u128, u64),
-    /// Mean of each replication merged in, in ns.
-    means: Vec<f64>,
+    /// Sum and count of each replication merged in.
+    replications: Vec<(u128, u64)>,
 }
 
 impl Default for Tally {
@@ -41,7 +41,7 @@ impl Default for Tally {
             batches: Vec::with_capacity(BATCHES),
             batch: 32,
             filling: (0, 0),
-            means: Vec::new(),
+            replications: Vec::new(),
         }
     }
 }
@@ -115,11 +115,11 @@ impl Tally {
 
     /// Adds another replication's times.
     pub fn merge(&mut self, other: &Tally) {
-        if self.means.is_empty() && self.count() > 0 {
-            self.means.push(self.mean_ns());
+        if self.replications.is_empty() && self.count() > 0 {
+            self.replications.push((self.sum, self.count()));
         }
         if other.count() > 0 {
-            self.means.push(other.mean_ns());
+            self.replications.push((other.sum, other.count()));
         }
         self.zeros += other.zeros;
         self.settle();
@@ -185,13 +185,23 @@ impl Tally {
 
     /// Half width of the 95 % interval of the mean: over replications, else over batches.
     fn ci95_ns(&self) -> Option<f64> {
-        if self.means.len() > 1 {
-            return interval(&self.means);
+        if self.replications.len() > 1 {
+            return ratio_interval(&self.replications);
         }
         let per = self.batch as f64;
         let means: Vec<f64> = self.batches.iter().map(|sum| *sum as f64 / per).collect();
         if means.len() < 10 { None } else { interval(&means) }
     }
+}
+
+/// Half width of the 95 % interval of the ratio of two sums over independent pairs, to first order: where a time ends each
+/// replication they count unequally many, and few are those that were slow.
+fn ratio_interval(pairs: &[(u128, u64)]) -> Option<f64> {
+    let (sum, count) = pairs.iter().fold((0, 0), |all, pair| (all.0 + pair.0, all.1 + pair.1));
+    let ratio = sum as f64 / count as f64;
+    let each = count as f64 / pairs.len() as f64;
+    let residuals: Vec<f64> = pairs.iter().map(|(sum, count)| (*sum as f64 - ratio * *count as f64) / each).collect();
+    interval(&residuals)
 }
 
 /// Half width of the 95 % interval of the mean of independent samples (Student's t).

@@ -56,6 +56,8 @@ pub struct Replication {
     pub learned: Option<results::Learned>,
     /// What a system of processes came to.
     pub system: Option<results::System>,
+    /// Requests that never ended.
+    pub unfinished: u64,
     /// What was recorded, where that was asked for.
     pub(crate) camera: Option<Camera>,
     /// The same of processes and processors.
@@ -99,6 +101,7 @@ fn joined(case: &Case, replications: Vec<Replication>) -> Run {
     let mut notes: Vec<String> = Vec::new();
     let mut meter: Option<Meter> = None;
     let mut learned = None;
+    let unfinished = replications.iter().map(|one| one.unfinished).sum();
     let systems: Vec<results::System> = replications.iter().filter_map(|one| one.system.clone()).collect();
     for replication in replications {
         learned = learned.or(replication.learned);
@@ -117,7 +120,7 @@ fn joined(case: &Case, replications: Vec<Replication>) -> Run {
     let meter = meter.expect("an experiment has at least one replication");
     let disks: Vec<results::Disk> = arms.iter().map(ArmTime::shares).collect();
     let run = Run::of(case.labels.clone(), &meter, disks, notes);
-    Run { learned, system: results::System::mean(&systems), ..run }
+    Run { unfinished, learned, system: results::System::mean(&systems), ..run }
 }
 
 /// Simulates one replication of an experiment; `tell` is told from time to time how many more requests ended.
@@ -305,10 +308,8 @@ impl<M: Machine> Scene<'_, M> {
     /// Serves a load to the end.
     fn serve<L: Measured>(self, mut core: impl Scheduler, load: L, told: Vec<String>) -> Result<Replication, BadInput> {
         let plan = &self.experiment.run;
-        core.count_from(Time::ZERO + plan.warmup);
-        let whole =
-            Stop { at: plan.duration.map(|duration| Time::ZERO + plan.warmup + duration), requests: plan.requests };
         let filmed = matches!(self.camera, Some(Camera::Film(_)));
+        let whole = Stop { after: plan.duration, requests: plan.requests };
         let stop = if filmed { Stop::default() } else { whole };
         let moves = self.sheet.filter(|_| self.experiment.has_processes()).map(|sheet| Moves::new(&sheet.mechanics));
         let load = match &self.camera {
@@ -319,25 +320,38 @@ impl<M: Machine> Scene<'_, M> {
         for failure in self.experiment.array.iter().flat_map(|array| &array.fails) {
             world.fail(*failure);
         }
+        if world.settles() {
+            core.count_from(Time::NEVER);
+            run(&mut core, &mut world);
+            core.count_from(world.begin());
+        } else {
+            core.count_from(Time::ZERO + plan.warmup);
+        }
         if filmed {
             let weight = world.weight();
             run_told(&mut core, &mut world, |core| weight.set(core.weight()));
         } else {
             run(&mut core, &mut world);
         }
+        // What is followed beyond the measured time has no part in these.
+        let (tally, fill, effort, memory) = (core.tally(), core.fill(), core.effort(), core.memory());
+        if world.close() {
+            run(&mut core, &mut world);
+        }
         let remains = world.finish()?;
-        let (mut meter, mut notes, account) = remains.load.finish(remains.end);
-        let mut system = account.map(|account| account.result(remains.end));
+        let end = remains.end;
+        let (mut meter, mut notes, account) = remains.load.finish(end);
+        let mut system = account.map(|account| account.result(end));
         if let (Some(system), Some(moves)) = (&mut system, &remains.moves) {
             moves.tell(system);
         }
-        if let Some(tally) = core.tally() {
+        if let Some(tally) = tally {
             if tally.given_up > 0 {
                 notes.push("too many just-in-time seeks came too late: for a while requests went at once".into());
             }
             meter.serviced(tally);
         }
-        if let Some(fill) = core.fill() {
+        if let Some(fill) = fill {
             meter.filled(fill);
         }
         if remains.crowded {
@@ -346,29 +360,30 @@ impl<M: Machine> Scene<'_, M> {
                 self.experiment.scheduler.queue
             ));
         }
-        if remains.probes > 0 {
-            notes.push(format!("{} probes in idle time, counted as background", remains.probes));
-        }
+        let probes = (remains.probes > 0).then_some(remains.probes);
+        notes.extend(probes.map(|probes| format!("{probes} probes in idle time, counted as background")));
         notes.extend(told);
         if core.lost() > 0 {
             notes.push(format!("data was lost: {} requests met what no disk holds any more", core.lost()));
         }
-        let (decisions, examined) = core.effort();
+        notes.extend(meter.note());
         Ok(Replication {
             meter,
             accounts: remains.accounts,
-            effort: Effort { decisions, examined },
-            learned: core.memory().map(|(distances, bytes)| results::Learned {
+            effort: Effort { decisions: effort.0, examined: effort.1 },
+            learned: memory.map(|(distances, bytes)| results::Learned {
                 distances: distances as u64,
                 bytes: bytes as u64,
-                idle_probes: (remains.probes > 0).then_some(remains.probes),
+                idle_probes: probes,
                 ..results::Learned::default()
             }),
             notes,
             system,
+            unfinished: remains.unfinished,
             camera: remains.camera,
             picture: remains.picture,
-            end: remains.end,
+            end,
         })
     }
 }
+

@@ -60,6 +60,7 @@ fn expected_ms(experiment: &Experiment, plan: Plan, blocks: u32) -> Result<f64, 
         duration: None,
         requests: Some(REQUESTS),
         warmup: Span(10_000_000_000),
+        settles: false,
         replications: 1,
         seed: experiment.run.seed,
     };
