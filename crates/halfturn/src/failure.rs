@@ -9,6 +9,8 @@ use std::process::ExitCode;
 pub enum Failure {
     /// What the user gave cannot be used.
     Input(BadInput),
+    /// Runs are not whole: what was printed of them is not to be believed.
+    NotWhole(String),
     /// A published result does not come out, as what was printed shows.
     Mismatch,
     /// A command that was run ended with this exit code.
@@ -36,6 +38,10 @@ impl Failure {
         let say = |text: String| writeln!(io::stderr(), "{text}").unwrap_or_default();
         match self {
             Failure::Input(error) => say(format!("error: {error}")),
+            Failure::NotWhole(what) => {
+                say(format!("error: {what}"));
+                return ExitCode::FAILURE;
+            }
             Failure::Mismatch => return ExitCode::FAILURE,
             Failure::Command(code) => return ExitCode::from(code),
             Failure::Output(error) if error.kind() == ErrorKind::BrokenPipe => return ExitCode::SUCCESS,

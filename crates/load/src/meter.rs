@@ -1,6 +1,7 @@
 //! What is measured of a run: responses and waits by class, durations of commands.
 
-use crate::results::{Buffer, Class, Commands, PredictionError, Service};
+use crate::results::{Buffer, Class, Commands, Distribution, PredictionError, Service};
+use crate::slices::Slices;
 use crate::tally::Tally;
 use crate::wait::half_square;
 use block::{BLOCK_BYTES, Ending, Extent, Qos, Span, Time};
@@ -63,6 +64,7 @@ struct ClassMeter {
     worth: Worth,
     yielded: f64,
     response: Tally,
+    slices: Slices,
     waiting: Tally,
     /// What arrivals found left of the command in progress.
     found: Tally,
@@ -76,6 +78,15 @@ struct ClassMeter {
 }
 
 impl ClassMeter {
+    /// Of a single run the slices say how sure the mean is; of several, the runs do.
+    fn response_ms(&self) -> Distribution {
+        let times = self.response.distribution();
+        if self.response.is_merged() || !self.slices.is_told() {
+            return times;
+        }
+        Distribution { ci95: self.slices.ci95_ns().map(|ns| ns / 1e6), ..times }
+    }
+
     fn add_times(&mut self, it: &Served) {
         self.response.add(it.ended.since(it.arrived));
         self.waiting.add(it.began.min(it.ended).since(it.arrived));
@@ -92,6 +103,7 @@ impl Meter {
             worth,
             yielded: 0.0,
             response: Tally::default(),
+            slices: Slices::default(),
             waiting: Tally::default(),
             found: Tally::default(),
             external: Span::ZERO,
@@ -133,8 +145,9 @@ impl Meter {
         (self.most, self.until) = (most.unwrap_or(u64::MAX), until.unwrap_or(Time::NEVER));
     }
 
-    /// A request arrived at `arrived`: whether it belongs to the sample.
-    pub fn joins(&mut self, arrived: Time) -> bool {
+    /// A request of a class arrived at `arrived`: whether it belongs to the sample.
+    pub fn joins(&mut self, class: u8, arrived: Time) -> bool {
+        self.classes[usize::from(class)].slices.add(arrived);
         let joins = arrived >= self.from && arrived <= self.until && self.joined < self.most;
         self.joined += u64::from(joins);
         self.awaited += u64::from(joins);
@@ -207,6 +220,7 @@ impl Meter {
         if how == Ending::Finished && it.ended >= self.from && !self.closed {
             class.bytes += it.at.bytes();
         }
+        class.slices.remove(it.arrived, it.ended, it.ended >= self.from && !self.closed);
         self.served += u64::from(it.arrived >= self.from);
         if !it.counts {
             return;
@@ -358,7 +372,7 @@ impl Meter {
                 throughput_mb_s: self.rate(class.bytes),
                 yield_: class.yielded,
                 missed_deadlines: class.missed,
-                response_ms: class.response.distribution(),
+                response_ms: class.response_ms(),
                 waiting_ms: class.waiting.distribution(),
                 arrival_wait_ms: class.found.distribution(),
                 external_ms: class.external.as_ms() / class.response.count().max(1) as f64,

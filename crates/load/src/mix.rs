@@ -165,7 +165,7 @@ impl Load for Mix {
             began: Time::NEVER,
             external: 0,
             deadline,
-            counts: self.meter.joins(draft.arrives),
+            counts: self.meter.joins(*class, draft.arrives),
         };
         let id = self.free.pop().unwrap_or(RequestId(self.slots.len() as u32));
         match self.slots.get_mut(id.0 as usize) {

@@ -26,6 +26,10 @@ pub struct Run {
     /// Requests that never ended, because nothing happened any more or the drive kept them: with any, the run is not whole, and
     /// its figures are not to be believed.
     pub unfinished: u64,
+    /// Of the oracle, which chooses one request at a time by perfect knowledge of the mechanics: whether that is a bound. It is
+    /// none where there are writes. Not there where there is no oracle.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bound: Option<bool>,
     /// Measured time, all replications together.
     pub simulated_seconds: f64,
     /// Of that, time with a request's command in service, mean over disks: what the workload spent at the disk.
@@ -68,6 +72,7 @@ impl Run {
             labels,
             requests: meter.requests(),
             unfinished: 0,
+            bound: None,
             simulated_seconds: meter.measured().as_secs(),
             busy_seconds: meter.measured().as_secs() * busy,
             throughput_mb_s: meter.throughput_mb_s(),
@@ -364,6 +369,14 @@ pub struct Class {
     pub arrival_wait_ms: Distribution,
     /// Mean time a request's commands waited for the drive's own work: its external waiting time.
     pub external_ms: f64,
+}
+
+impl Class {
+    /// Requests that came to a good end.
+    #[must_use]
+    pub fn finished(&self) -> u64 {
+        self.requests - self.dropped - self.failed - self.still_waiting
+    }
 }
 
 fn is_none(count: &u64) -> bool {

@@ -183,9 +183,14 @@ impl Tally {
         }
     }
 
+    /// Whether it is of several replications.
+    pub(crate) fn is_merged(&self) -> bool {
+        self.replications.len() > 1
+    }
+
     /// Half width of the 95 % interval of the mean: over replications, else over batches.
     fn ci95_ns(&self) -> Option<f64> {
-        if self.replications.len() > 1 {
+        if self.is_merged() {
             return ratio_interval(&self.replications);
         }
         let per = self.batch as f64;

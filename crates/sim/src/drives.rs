@@ -149,6 +149,8 @@ pub(crate) struct Drives<'a, M, L: Measured> {
     dead: Vec<DiskId>,
     /// Whether a request was ever due while the core had no room.
     crowded: bool,
+    /// Whether anything was written.
+    wrote: bool,
     /// Requests ended, for the watcher.
     ended: u64,
     tell: &'a (dyn Fn(u64) + Sync),
@@ -176,6 +178,8 @@ pub(crate) struct Remains<L> {
     pub(crate) accounts: Vec<Account>,
     /// Whether the core ever had no room.
     pub(crate) crowded: bool,
+    /// Whether anything was written.
+    pub(crate) wrote: bool,
     /// Probes in idle time.
     pub(crate) probes: u64,
     pub(crate) camera: Option<Camera>,
@@ -183,8 +187,9 @@ pub(crate) struct Remains<L> {
     pub(crate) moves: Option<Moves>,
     /// When the measured time ended.
     pub(crate) end: Time,
-    /// Requests that never end.
+    /// Requests that never end, and why, where it is the clock.
     pub(crate) unfinished: u64,
+    pub(crate) timeless: bool,
 }
 
 impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
@@ -218,6 +223,7 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
             fates: VecDeque::new(),
             dead: Vec::new(),
             crowded: false,
+            wrote: false,
             ended: 0,
             tell,
             camera,
@@ -302,13 +308,14 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
         }
         (self.tell)(self.ended % TELL_EVERY);
         let unfinished = self.unfinished();
+        let timeless = unfinished > 0 && self.drives.iter().any(|drive| drive.next() == Some(Time::NEVER));
         let Some(Measures { accounts, probes, end }) = self.measures else { unreachable!("the measured time is over") };
         if self.camera.is_none() {
             self.load.give_up(self.now);
         }
-        let Drives { mut load, crowded, camera, moves, .. } = self;
+        let Drives { mut load, crowded, wrote, camera, moves, .. } = self;
         let picture = load.take_picture(end);
-        Ok(Remains { load, accounts, crowded, probes, camera, picture, moves, end, unfinished })
+        Ok(Remains { load, accounts, crowded, wrote, probes, camera, picture, moves, end, unfinished, timeless })
     }
 
     /// Requests that never end: all that are outstanding where nothing happens any more; else those whose command was given to a
@@ -418,6 +425,7 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
         });
         if let Some(Input::Submit(request)) = &said {
             self.outstanding += 1;
+            self.wrote |= request.op.writes();
             if let Some(camera) = &mut self.camera {
                 camera.submitted(request.id);
             }

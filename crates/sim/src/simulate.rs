@@ -21,6 +21,11 @@ use sched::policy::Learn;
 use sched::predict::{Distance, Mimic, Predictor, Profile};
 use sched::{Array, Scheduler, run, run_told};
 
+/// What is said of results that the oracle had a part in.
+const BOUND: &str = "rests on perfect knowledge of the drive (predictor = \"oracle\"): a bound";
+const NO_BOUND: &str = "rests on perfect knowledge of the drive's mechanics (predictor = \"oracle\"), but is no bound: there are \
+    writes, and what they leave in the drive's buffer for later is not weighed";
+
 /// What sets the seeds of the disks of an array apart.
 const APART: u64 = 0xD1B5_4A32_D192_ED03;
 
@@ -58,6 +63,10 @@ pub struct Replication {
     pub system: Option<results::System>,
     /// Requests that never ended.
     pub unfinished: u64,
+    /// Whether anything was written.
+    wrote: bool,
+    /// Whether no scheduler can do better; nothing is said but of the oracle.
+    pub bound: Option<bool>,
     /// What was recorded, where that was asked for.
     pub(crate) camera: Option<Camera>,
     /// The same of processes and processors.
@@ -102,6 +111,7 @@ fn joined(case: &Case, replications: Vec<Replication>) -> Run {
     let mut meter: Option<Meter> = None;
     let mut learned = None;
     let unfinished = replications.iter().map(|one| one.unfinished).sum();
+    let bound = replications.iter().filter_map(|one| one.bound).reduce(|all, one| all && one);
     let systems: Vec<results::System> = replications.iter().filter_map(|one| one.system.clone()).collect();
     for replication in replications {
         learned = learned.or(replication.learned);
@@ -120,7 +130,7 @@ fn joined(case: &Case, replications: Vec<Replication>) -> Run {
     let meter = meter.expect("an experiment has at least one replication");
     let disks: Vec<results::Disk> = arms.iter().map(ArmTime::shares).collect();
     let run = Run::of(case.labels.clone(), &meter, disks, notes);
-    Run { unfinished, learned, system: results::System::mean(&systems), ..run }
+    Run { unfinished, bound, learned, system: results::System::mean(&systems), ..run }
 }
 
 /// Simulates one replication of an experiment; `tell` is told from time to time how many more requests ended.
@@ -179,8 +189,8 @@ pub(crate) fn stage(
         Choice::Mimic => scene.mimic(),
         Choice::Oracle => {
             let mut replication = scene.play(|scene, i| Oracle::new(scene.drives[i].clone()))?;
-            let note = "rests on perfect knowledge of the drive (predictor = \"oracle\"): a bound";
-            replication.notes.push(note.into());
+            replication.bound = Some(!replication.wrote);
+            replication.notes.push(if replication.wrote { NO_BOUND } else { BOUND }.into());
             Ok(replication)
         }
     }
@@ -366,6 +376,10 @@ impl<M: Machine> Scene<'_, M> {
         if core.lost() > 0 {
             notes.push(format!("data was lost: {} requests met what no disk holds any more", core.lost()));
         }
+        if remains.unfinished > 0 {
+            let why = if remains.timeless { "the clock ended, after 584 years" } else { "nothing would ever end them" };
+            notes.push(format!("not whole: requests never ended, since {why}"));
+        }
         notes.extend(meter.note());
         Ok(Replication {
             meter,
@@ -380,6 +394,8 @@ impl<M: Machine> Scene<'_, M> {
             notes,
             system,
             unfinished: remains.unfinished,
+            wrote: remains.wrote,
+            bound: None,
             camera: remains.camera,
             picture: remains.picture,
             end,

@@ -9,6 +9,8 @@ pub(super) struct Open {
     next: Time,
     interval_ns: f64,
     arrivals: Arrivals,
+    /// Whether it ever asked for anything.
+    asked: bool,
     addresses: Addresses,
 }
 
@@ -20,7 +22,7 @@ impl Open {
             Arrivals::Poisson => addresses.draw().exponential(),
             Arrivals::Constant => addresses.draw().unit(),
         };
-        Open { next: Time((first * interval_ns) as u64), interval_ns, arrivals, addresses }
+        Open { next: Time((first * interval_ns) as u64), interval_ns, arrivals, asked: false, addresses }
     }
 }
 
@@ -31,6 +33,7 @@ impl Workload for Open {
 
     fn make(&mut self) -> Result<Draft, BadInput> {
         let arrives = self.next;
+        self.asked = true;
         let gap = match self.arrivals {
             Arrivals::Poisson => self.addresses.draw().exponential(),
             Arrivals::Constant => 1.0,
@@ -41,4 +44,12 @@ impl Workload for Open {
     }
 
     fn ended(&mut self, _: Time, _: Extent) {}
+
+    fn notes(&self) -> Vec<String> {
+        if self.asked {
+            return Vec::new();
+        }
+        let (rate, apart) = (1e9 / self.interval_ns, self.interval_ns / 1e9);
+        vec![format!("nothing came at a rate of {rate:e}/s: its requests are {apart:e} s apart, and the run was over before")]
+    }
 }
