@@ -2,6 +2,7 @@
 
 use block::{At, BadInput};
 use std::io::{self, ErrorKind, Write};
+use load::results::{Results, Run};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -30,6 +31,21 @@ impl Failure {
     pub fn unwritable(path: &Path, error: &io::Error) -> Failure {
         let what = format!("cannot be written: {error}");
         BadInput::new(path.display().to_string(), At::File, what, "name a folder you may write to").into()
+    }
+
+    /// An error where requests of a run never ended.
+    pub fn unless_whole(name: &str, results: &Results) -> Result<(), Failure> {
+        let broken: Vec<&Run> = results.runs.iter().filter(|run| run.unfinished > 0).collect();
+        let Some(first) = broken.first() else { return Ok(()) };
+        let labels: Vec<String> = first.labels.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+        let whose = if labels.is_empty() { String::new() } else { format!(" ({})", labels.join(", ")) };
+        let others = match broken.len() {
+            1 => String::new(),
+            runs => format!(", nor did some of {} other runs", runs - 1),
+        };
+        let what = format!("not whole: {} requests never ended{whose}{others}", first.unfinished);
+        let mend = "do not believe the figures; give the drive and the load in a report of the fault";
+        Err(Failure::NotWhole(BadInput::new(name, At::File, what, mend).to_string()))
     }
 
     /// Says why on stderr; the exit code. A reader who went away (`| head`) is no failure.

@@ -1,6 +1,6 @@
 //! What is measured of a run: responses and waits by class, durations of commands.
 
-use crate::results::{Buffer, Class, Commands, Distribution, PredictionError, Service};
+use crate::results::{ArmError, Buffer, Class, Commands, Distribution, PredictionError, Service};
 use crate::slices::Slices;
 use crate::tally::Tally;
 use crate::wait::half_square;
@@ -35,6 +35,9 @@ pub struct Meter {
     last: f64,
     /// What serving in short commands came to.
     service: Option<Came>,
+    /// By how much the arm was off, and the sum of by how much it was late, ns.
+    arms: Tally,
+    late: i128,
     /// How full the write buffer of an array was.
     fill: Option<Fill>,
 }
@@ -129,6 +132,8 @@ impl Meter {
             measured: Span::ZERO,
             last: 0.0,
             service: None,
+            arms: Tally::default(),
+            late: 0,
             fill: None,
         }
     }
@@ -210,6 +215,14 @@ impl Meter {
         }
     }
 
+    /// The arm came so many ns later than was believed for a command issued at `issued`.
+    pub fn arm(&mut self, issued: Time, late: i64) {
+        if issued >= self.from && !self.closed {
+            self.arms.add(Span(late.unsigned_abs()));
+            self.late += i128::from(late);
+        }
+    }
+
     /// A request of a class has ended.
     pub fn ended(&mut self, it: Served, how: Ending) {
         let class = &mut self.classes[usize::from(it.qos.class)];
@@ -273,6 +286,8 @@ impl Meter {
         self.measured += other.measured;
         self.squares += other.squares;
         self.commands.merge(&other.commands);
+        self.arms.merge(&other.arms);
+        self.late += other.late;
         match (&mut self.service, &other.service) {
             (Some(service), Some(other)) => service.merge(other),
             (service, other) => *service = service.take().or_else(|| other.clone()),
@@ -337,6 +352,12 @@ impl Meter {
             sub_seeks: came.sub_seeks,
             prefetched_mb_s: self.rate(came.prefetched * BLOCK_BYTES),
             prefetched_used_mb_s: self.rate(came.prefetched_used * BLOCK_BYTES),
+            arm_error_ms: (self.arms.count() > 0).then(|| ArmError {
+                count: self.arms.count(),
+                mean: self.late as f64 / self.arms.count() as f64 / 1e6,
+                p50: self.arms.quantile_ms(0.5),
+                p99: self.arms.quantile_ms(0.99),
+            }),
             prediction_error_ms: PredictionError {
                 mean: came.errors.mean_ms(),
                 p1: came.errors.quantile_ms(0.01),
@@ -383,5 +404,88 @@ impl Meter {
 
     fn rate(&self, bytes: u64) -> f64 {
         if self.measured == Span::ZERO { 0.0 } else { bytes as f64 / 1e6 / self.measured.as_secs() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use block::{Lbn, errno};
+
+    const MS: u64 = 1_000_000;
+
+    fn meter(from_ms: u64) -> Meter {
+        Meter::new([("a".to_owned(), Worth::USUAL)].into_iter(), Time(from_ms * MS))
+    }
+
+    /// A request of 10 blocks, by when it arrived, began and ended.
+    fn served(meter: &mut Meter, [arrived, began, ended]: [u64; 3]) -> Served {
+        let (arrived, began, ended) = (Time(arrived * MS), Time(began * MS), Time(ended * MS));
+        let counts = meter.joins(0, arrived);
+        let at = Extent { start: Lbn(0), blocks: 10 };
+        let qos = Qos { class: 0, priority: 0, deadline: Some(arrived + Span(50 * MS)) };
+        Served { at, arrived, began, ended, external: Span(2 * MS), counts, qos }
+    }
+
+    #[test]
+    fn the_sample_is_what_arrives_in_the_measured_time_and_bytes_are_what_ends_in_it() {
+        let mut meter = meter(100);
+        meter.begin(Time(100 * MS), None, Some(Time(200 * MS)));
+        let times = [[90, 95, 120], [100, 110, 150], [150, 150, 210], [200, 230, 260], [201, 240, 270]];
+        let all = times.map(|one| served(&mut meter, one));
+        assert_eq!(all.map(|one| one.counts), [false, true, true, true, false]);
+        assert!(meter.awaits(None));
+        all[..2].iter().for_each(|one| meter.ended(*one, Ending::Finished));
+        assert_eq!((meter.served(), meter.requests()), (1, 1));
+        meter.close(Time(200 * MS));
+        all[2..].iter().for_each(|one| meter.ended(*one, Ending::Finished));
+        assert!(!meter.awaits(Some(Time(201 * MS))) && meter.awaits(Some(Time(200 * MS))));
+        let (_, class) = meter.classes().next().unwrap();
+        assert_eq!((class.requests, class.finished(), class.missed_deadlines), (3, 3, 2));
+        assert!((class.response_ms.mean - (50.0 + 60.0 + 60.0) / 3.0).abs() < 1e-9);
+        assert!((class.waiting_ms.mean - (10.0 + 0.0 + 30.0) / 3.0).abs() < 1e-9);
+        assert!((class.external_ms - 2.0).abs() < 1e-9);
+        assert_eq!(meter.measured(), Span(100 * MS));
+        assert!((meter.throughput_mb_s() - 2.0 * 5120.0 / 1e6 / 0.1).abs() < 1e-9, "two ended in it");
+    }
+
+    #[test]
+    fn the_sample_ends_after_as_many_as_were_asked_for() {
+        let mut meter = meter(0);
+        meter.begin(Time::ZERO, Some(2), None);
+        let all = [[1, 1, 9], [2, 2, 5], [3, 3, 4]].map(|one| served(&mut meter, one));
+        assert_eq!(all.map(|one| one.counts), [true, true, false]);
+        meter.ended(all[2], Ending::Finished);
+        meter.ended(all[1], Ending::Finished);
+        assert_eq!((meter.served(), meter.requests(), meter.awaits(None)), (2, 1, true));
+        meter.ended(all[0], Ending::Finished);
+        assert_eq!((meter.requests(), meter.awaits(None)), (2, false));
+    }
+
+    #[test]
+    fn what_did_not_end_well_has_no_response_time() {
+        let mut meter = meter(0);
+        let all = [[0, 1, 10], [0, 1, 20], [0, 1, 30], [0, 1, 60]].map(|one| served(&mut meter, one));
+        meter.ended(all[0], Ending::Finished);
+        meter.ended(all[1], Ending::Dropped);
+        meter.ended(all[2], Ending::Failed(errno::EIO));
+        meter.give_up(all[3]);
+        let (_, class) = meter.classes().next().unwrap();
+        let lost = (class.dropped, class.failed, class.still_waiting, class.missed_deadlines);
+        assert_eq!((class.requests, class.finished(), lost), (4, 1, (1, 1, 1, 2)));
+        assert!((class.response_ms.mean - 35.0).abs() < 1e-9, "10 ms, and 60 at least");
+        assert!(meter.note().unwrap().starts_with("a: some requests still waited"));
+    }
+
+    #[test]
+    fn an_arrival_waits_for_half_of_the_squares_of_commands_over_their_sum() {
+        let mut meter = meter(10);
+        [(9, 15), (10, 14), (20, 22)].iter().for_each(|(from, to)| meter.command(Time(from * MS), Time(to * MS)));
+        // 4 and 2 ms: (16 + 4) / 2 / 6.
+        assert!((meter.expected_wait_ms() - 10.0 / 6.0).abs() < 1e-9);
+        assert_eq!((meter.commands().count, meter.commands().mean_ms, meter.commands().max_ms), (2, 3.0, 4.0));
+        meter.found(0, Time(9 * MS), Span(7 * MS));
+        [3, 5].iter().for_each(|left| meter.found(0, Time(10 * MS), Span(left * MS)));
+        assert_eq!(meter.classes().next().unwrap().1.arrival_wait_ms.mean, 4.0);
     }
 }

@@ -161,6 +161,23 @@ pub struct Service {
     pub prefetched_used_mb_s: f64,
     /// By how much the first command after a timed seek came back later than was believed.
     pub prediction_error_ms: PredictionError,
+    /// By how much the arm itself came later than was believed, the turn apart. Not there where no timed seek could be held
+    /// against the drive: of an array, and of what is not simulated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arm_error_ms: Option<ArmError>,
+}
+
+/// By how much the arm came later than was believed, over timed seeks whose first command kept to one track.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct ArmError {
+    /// How many.
+    pub count: u64,
+    /// Mean in milliseconds; negative where it came sooner.
+    pub mean: f64,
+    /// Half were off by no more than this, sooner or later.
+    pub p50: f64,
+    /// 99 % were.
+    pub p99: f64,
 }
 
 /// How full the non-volatile write buffer of an array was, in MiB.

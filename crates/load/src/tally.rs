@@ -251,6 +251,50 @@ mod tests {
     }
 
     #[test]
+    fn replications_count_by_how_many_they_hold() {
+        let mut all = Tally::default();
+        (0..3).for_each(|_| all.add(Span(1_000_000)));
+        for ms in [2, 6] {
+            let mut one = Tally::default();
+            one.add(Span(ms * 1_000_000));
+            all.merge(&one);
+        }
+        // 11 ms in 5; sums less the mean of as many are -3.6, -0.2 and 3.8, over 5/3 each.
+        let deviation: f64 = (3.6f64 * 3.6 + 0.2 * 0.2 + 3.8 * 3.8) / (25.0 / 9.0) / 2.0;
+        let width = 4.303 * (deviation / 3.0).sqrt();
+        assert!((all.distribution().ci95.unwrap() - width).abs() < 1e-9, "{:?} of {width}", all.distribution().ci95);
+    }
+
+    #[test]
+    fn batches_of_a_single_run_give_the_interval_of_their_means() {
+        let mut tally = Tally::default();
+        for i in 0..320 {
+            assert_eq!(tally.distribution().ci95, None, "fewer than ten batches say nothing");
+            tally.add(Span(if i / 32 % 2 == 0 { 1_000_000 } else { 3_000_000 }));
+        }
+        // Ten means, half 1 and half 3: their variance is 10/9, and t 2.262.
+        let width = 2.262 * (10.0f64 / 9.0 / 10.0).sqrt();
+        assert!((tally.distribution().ci95.unwrap() - width).abs() < 1e-9);
+        // Forty batches of 32 are twenty of 64, which are alike.
+        (320..1280).for_each(|i| tally.add(Span(if i / 32 % 2 == 0 { 1_000_000 } else { 3_000_000 })));
+        assert_eq!((tally.batches.len(), tally.batch, tally.distribution().ci95), (20, 64, Some(0.0)));
+    }
+
+    #[test]
+    fn quantiles_are_those_of_all_times_zeros_among_them() {
+        for (zeros, others) in [(0, 50), (1, 99), (50, 50), (90, 10), (100, 0), (97, 3)] {
+            let mut tally = Tally::default();
+            let times: Vec<u64> = (0..zeros).map(|_| 0).chain((1..=others).map(|n| n * 1_000_000)).collect();
+            times.iter().rev().for_each(|time| tally.add(Span(*time)));
+            for share in [0.01, 0.25, 0.5, 0.9, 0.95, 0.99, 1.0] {
+                let rank = (share * times.len() as f64).ceil().max(1.0) as usize;
+                let (found, exact) = (tally.quantile_ms(share), times[rank - 1] as f64 / 1e6);
+                assert!((found - exact).abs() <= exact / 1000.0, "{share} of {zeros} zeros and {others}: {found}, {exact}");
+            }
+        }
+    }
+
+    #[test]
     fn a_long_run_has_between_twenty_and_forty_batches() {
         let mut tally = Tally::default();
         for i in 0..1_000_000u64 {

@@ -1,5 +1,6 @@
 //! The world of simulated drives, one or many.
 
+use crate::arms::Arms;
 use crate::camera::Camera;
 use crate::moves::Moves;
 use crate::probes::{Probes, is_probe};
@@ -159,6 +160,8 @@ pub(crate) struct Drives<'a, M, L: Measured> {
     weight: Rc<Cell<f64>>,
     /// How the arm moved, where that is asked for.
     moves: Option<Moves>,
+    /// How well the arm's arrivals are foretold, where seeks are timed.
+    arms: Option<Arms>,
     failed: Option<BadInput>,
     /// What the measured time came to, once it is over.
     measures: Option<Measures>,
@@ -229,6 +232,7 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
             camera,
             weight: Rc::new(Cell::new(1.0)),
             moves: None,
+            arms: None,
             failed: None,
             measures: None,
         };
@@ -282,8 +286,8 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
     }
 
     /// Follows how the arm moves.
-    pub(crate) fn following(self, moves: Option<Moves>) -> Self {
-        Drives { moves, ..self }
+    pub(crate) fn following(self, moves: Option<Moves>, arms: Option<Arms>) -> Self {
+        Drives { moves, arms, ..self }
     }
 
     /// The measured time is over. Says whether something that arrived in it is to be followed further.
@@ -372,6 +376,9 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
         if let Some(camera) = &mut self.camera {
             camera.done(now, disk, tag, parts);
         }
+        if let Some(error) = self.arms.as_mut().and_then(|arms| arms.done(&parts)) {
+            self.load.meter_mut().arm(issued.at, error);
+        }
         if !issued.probe {
             self.load.meter_mut().command(issued.at, now);
         }
@@ -390,6 +397,9 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
         self.issued[disk * self.depth + tag.0 as usize] = Issued { at: now, request, probe: is_probe(&command), flies: true };
         if let Some(moves) = self.moves.as_mut().filter(|_| disk == 0) {
             moves.issued(tag, command);
+        }
+        if let Some(arms) = &mut self.arms {
+            arms.issued(now, &command);
         }
         if let Some(camera) = &mut self.camera {
             camera.issued(now, disk, tag, command, self.drives[disk].own_until(now));
@@ -549,3 +559,6 @@ impl ArmTime {
         load::results::Disk::of(self.elapsed, self.busy, self.background, self.parts.named())
     }
 }
+
+#[cfg(test)]
+mod tests;

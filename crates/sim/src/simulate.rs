@@ -1,5 +1,6 @@
 //! Running an experiment: every run of the sweep, every replication, on all cores.
 
+use crate::arms::Arms;
 use crate::camera::Camera;
 use crate::drives::{ArmTime, Drives, Measured, Stop};
 use crate::learned::{self, Knowledge};
@@ -316,7 +317,7 @@ impl<M: Machine> Scene<'_, M> {
     }
 
     /// Serves a load to the end.
-    fn serve<L: Measured>(self, mut core: impl Scheduler, load: L, told: Vec<String>) -> Result<Replication, BadInput> {
+    fn serve<C: Scheduler, L: Measured>(self, mut core: C, load: L, story: Vec<String>) -> Result<Replication, BadInput> {
         let plan = &self.experiment.run;
         let filmed = matches!(self.camera, Some(Camera::Film(_)));
         let whole = Stop { after: plan.duration, requests: plan.requests };
@@ -326,27 +327,32 @@ impl<M: Machine> Scene<'_, M> {
             Some(Camera::Reel(reel)) => load.pictured(reel.scope),
             _ => load,
         };
-        let mut world = Drives::new(self.drives, load, stop, self.tell, self.camera).following(moves);
+        let timed = self.experiment.scheduler.rules.plan.is_some_and(|plan| plan.jit);
+        let arms = self.sheet.filter(|_| timed && self.drives.len() == 1 && self.camera.is_none());
+        let arms = arms.map(|sheet| Arms::new(&sheet.mechanics));
+        let told = arms.as_ref().map(Arms::told);
+        let mut world = Drives::new(self.drives, load, stop, self.tell, self.camera).following(moves, arms);
         for failure in self.experiment.array.iter().flat_map(|array| &array.fails) {
             world.fail(*failure);
         }
+        let weight = world.weight();
+        let play = |core: &mut _, world: &mut _| match &told {
+            Some(told) => run_told(core, world, |core: &C| told.set(core.arrival())),
+            None if filmed => run_told(core, world, |core: &C| weight.set(core.weight())),
+            None => run(core, world),
+        };
         if world.settles() {
             core.count_from(Time::NEVER);
-            run(&mut core, &mut world);
+            play(&mut core, &mut world);
             core.count_from(world.begin());
         } else {
             core.count_from(Time::ZERO + plan.warmup);
         }
-        if filmed {
-            let weight = world.weight();
-            run_told(&mut core, &mut world, |core| weight.set(core.weight()));
-        } else {
-            run(&mut core, &mut world);
-        }
+        play(&mut core, &mut world);
         // What is followed beyond the measured time has no part in these.
         let (tally, fill, effort, memory) = (core.tally(), core.fill(), core.effort(), core.memory());
         if world.close() {
-            run(&mut core, &mut world);
+            play(&mut core, &mut world);
         }
         let remains = world.finish()?;
         let end = remains.end;
@@ -372,7 +378,7 @@ impl<M: Machine> Scene<'_, M> {
         }
         let probes = (remains.probes > 0).then_some(remains.probes);
         notes.extend(probes.map(|probes| format!("{probes} probes in idle time, counted as background")));
-        notes.extend(told);
+        notes.extend(story);
         if core.lost() > 0 {
             notes.push(format!("data was lost: {} requests met what no disk holds any more", core.lost()));
         }
@@ -403,3 +409,6 @@ impl<M: Machine> Scene<'_, M> {
     }
 }
 
+
+#[cfg(test)]
+mod tests;

@@ -8,7 +8,6 @@ use crate::report;
 use block::{At, BadInput};
 use clap::Args;
 use load::experiment::{self, Case, Kind};
-use load::results::{Results, Run};
 use std::fs;
 use std::path::{Path, PathBuf};
 use trace::Format;
@@ -97,19 +96,7 @@ pub fn run(arguments: &Simulate) -> Result<(), Failure> {
         if rest > 0 { format!("\n The first {shown} runs are shown below, {rest} are not.\n") } else { String::new() };
     page.write(&file.display().to_string(), &format!("{table}{more}"), &pictures)?;
     print(if arguments.format == Output::Json { &json } else { &table })?;
-    whole(file, &results)
-}
-
-/// An error where requests of a run never ended.
-fn whole(file: &Path, results: &Results) -> Result<(), Failure> {
-    let broken: Vec<&Run> = results.runs.iter().filter(|run| run.unfinished > 0).collect();
-    let Some(first) = broken.first() else { return Ok(()) };
-    let labels: Vec<String> = first.labels.iter().map(|(key, value)| format!("{key} = {value}")).collect();
-    let whose = if labels.is_empty() { String::new() } else { format!(" ({})", labels.join(", ")) };
-    let count = first.unfinished;
-    let others = if broken.len() > 1 { format!(", and of {} other runs some", broken.len() - 1) } else { String::new() };
-    let what = format!("{}: not whole: {count} requests{whose} never ended{others}", file.display());
-    Err(Failure::NotWhole(format!("{what}\n  mend: do not believe the figures; the drive or the scheduler keeps them for ever")))
+    Failure::unless_whole(&file.display().to_string(), &results)
 }
 
 /// The `--set`s that give every trace of an experiment this format.
