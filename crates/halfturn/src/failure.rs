@@ -1,8 +1,8 @@
 //! Why a verb stopped, and what is said of it.
 
 use block::{At, BadInput};
-use std::io::{self, ErrorKind, Write};
 use load::results::{Results, Run};
+use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 use std::process::ExitCode;
 

@@ -289,7 +289,10 @@ mod tests {
             for share in [0.01, 0.25, 0.5, 0.9, 0.95, 0.99, 1.0] {
                 let rank = (share * times.len() as f64).ceil().max(1.0) as usize;
                 let (found, exact) = (tally.quantile_ms(share), times[rank - 1] as f64 / 1e6);
-                assert!((found - exact).abs() <= exact / 1000.0, "{share} of {zeros} zeros and {others}: {found}, {exact}");
+                assert!(
+                    (found - exact).abs() <= exact / 1000.0,
+                    "{share} of {zeros} zeros and {others}: {found}, {exact}"
+                );
             }
         }
     }

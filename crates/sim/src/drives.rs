@@ -394,7 +394,8 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
         if let Some(id) = request {
             self.load.began(now, id);
         }
-        self.issued[disk * self.depth + tag.0 as usize] = Issued { at: now, request, probe: is_probe(&command), flies: true };
+        self.issued[disk * self.depth + tag.0 as usize] =
+            Issued { at: now, request, probe: is_probe(&command), flies: true };
         if let Some(moves) = self.moves.as_mut().filter(|_| disk == 0) {
             moves.issued(tag, command);
         }

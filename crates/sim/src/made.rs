@@ -23,7 +23,8 @@ impl Made {
     }
 
     fn first(&self) -> Option<usize> {
-        let ending = self.flying.iter().enumerate().filter(|(_, (end, ..))| *end < Time::NEVER || self.strands.is_none());
+        let ending =
+            self.flying.iter().enumerate().filter(|(_, (end, ..))| *end < Time::NEVER || self.strands.is_none());
         ending.min_by_key(|(_, (end, tag, _))| (*end, tag.0)).map(|(i, _)| i)
     }
 }

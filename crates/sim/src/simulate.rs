@@ -317,7 +317,12 @@ impl<M: Machine> Scene<'_, M> {
     }
 
     /// Serves a load to the end.
-    fn serve<C: Scheduler, L: Measured>(self, mut core: C, load: L, story: Vec<String>) -> Result<Replication, BadInput> {
+    fn serve<C: Scheduler, L: Measured>(
+        self,
+        mut core: C,
+        load: L,
+        story: Vec<String>,
+    ) -> Result<Replication, BadInput> {
         let plan = &self.experiment.run;
         let filmed = matches!(self.camera, Some(Camera::Film(_)));
         let whole = Stop { after: plan.duration, requests: plan.requests };
@@ -408,7 +413,6 @@ impl<M: Machine> Scene<'_, M> {
         })
     }
 }
-
 
 #[cfg(test)]
 mod tests;

@@ -59,36 +59,71 @@ impl Scene {
     }
 }
 
+impl Scene {
+    fn new(policy: &'static str, load: &str, run: &str) -> Scene {
+        let load = match load.parse::<u32>() {
+            Ok(depth) => format!("kind = \"closed\"\ndepth = {depth}"),
+            Err(_) => format!("kind = \"open\"\nrate = \"{load}\""),
+        };
+        Scene { policy, load, run: run.into() }
+    }
+
+    /// In how many of so many tries the interval holds the truth; nothing where one has no interval. Prints what is needed to
+    /// do it again.
+    fn coverage(&self, truth: &Distribution, seeds: std::ops::Range<u64>) -> f64 {
+        let tries = self.tries(seeds.clone());
+        let holds = |it: &&Distribution| (it.mean - truth.mean).abs() <= it.ci95.expect("there is an interval");
+        let share = tries.iter().filter(holds).count() as f64 / tries.len() as f64;
+        let mean = tries.iter().map(|it| it.mean).sum::<f64>() / tries.len() as f64;
+        println!(
+            "{:6} {:32} {:40} seeds {seeds:?}: {:.1} % of {} hold {:.3} ms (± {:.3}); their mean {:+.2} %",
+            self.policy,
+            self.load.replace('\n', ", "),
+            self.run.replace('\n', ", "),
+            share * 100.0,
+            tries.len(),
+            truth.mean,
+            truth.ci95.unwrap_or(f64::NAN),
+            (mean / truth.mean - 1.0) * 100.0
+        );
+        share
+    }
+}
+
+const REPLICATIONS: &str = "requests = 600\nreplications = 20";
+const FEW: &str = "requests = 600\nreplications = 5\nwarmup = \"2s\"";
+const SINGLE: &str = "requests = 5000\nwarmup = \"2s\"";
+
+/// In CI: where whatever still waits at the end is left out, none of these holds the truth in more than half of the tries.
 #[test]
-#[ignore]
-fn explore() {
-    let tries: u64 = std::env::var("TRIES").map_or(300, |it| it.parse().unwrap());
-    let loads = std::env::var("LOADS").unwrap_or("1,16,50,200".into());
-    let policies = std::env::var("POLICIES").unwrap_or("fcfs,satf,yield".into());
-    let runs = std::env::var("RUNS").unwrap_or("requests = 600|replications = 20".into());
-    for load in loads.split(',') {
-        let kind = if load.contains('/') { format!("kind = \"open\"\nrate = \"{load}\"") } else { format!("kind = \"closed\"\ndepth = {load}") };
-        for policy in policies.split(',') {
-            let policy: &'static str = policy.to_owned().leak();
-            for run in runs.split(';') {
-                let scene = Scene { policy, load: kind.clone(), run: run.replace('|', "\n") };
-                let truth = scene.truth(40, 25_000);
-                let tries = scene.tries(1000..1000 + tries);
-                let hits = tries.iter().filter(|it| it.ci95.is_some_and(|ci| (it.mean - truth.mean).abs() <= ci)).count();
-                let none = tries.iter().filter(|it| it.ci95.is_none()).count();
-                let mean = tries.iter().map(|it| it.mean).sum::<f64>() / tries.len() as f64;
-                let width = tries.iter().filter_map(|it| it.ci95).sum::<f64>() / tries.len() as f64;
-                let sd = (tries.iter().map(|it| (it.mean - mean).powi(2)).sum::<f64>() / tries.len() as f64).sqrt();
-                println!(
-                    "{policy:6} {load:8} {run}: {:.1} % hold {:.3} ± {:.3}; none {none}; bias {:+.2} % = {:+.2} sd; ± {:.2} %",
-                    hits as f64 / (tries.len() - none).max(1) as f64 * 100.0,
-                    truth.mean,
-                    truth.ci95.unwrap(),
-                    (mean / truth.mean - 1.0) * 100.0,
-                    (mean - truth.mean) / sd,
-                    width / truth.mean * 100.0
-                );
+fn intervals_hold_the_truth_in_nineteen_of_twenty_tries() {
+    // Long-run means of 64 runs of 50,000 requests, to 0.1 ms.
+    for (policy, load, run, truth) in
+        [("satf", "16", FEW, 102.48), ("satf", "40", FEW, 212.45), ("fcfs", "16", SINGLE, 167.07)]
+    {
+        let truth = Distribution { mean: truth, ..Distribution::default() };
+        let share = Scene::new(policy, load, run).coverage(&truth, 1..161);
+        // Of 160 tries at 95 %, fewer than 89 or more than 99.4 % are one in a thousand.
+        assert!((0.89..0.995).contains(&share), "{policy} at {load}: {share}");
+    }
+}
+
+/// The table: 2,000 tries each, in 12 minutes of a processor when optimised.
+#[test]
+#[ignore = "takes minutes: cargo test --release -p sim --test coverage -- --ignored --nocapture"]
+fn coverage_of_two_thousand_tries() {
+    let tries: u64 = std::env::var("HALFTURN_TRIES").map_or(2000, |it| it.parse().expect("a number"));
+    let mut wrong = Vec::new();
+    for load in ["30/s", "57.5/s", "1", "8", "16", "50", "200"] {
+        for policy in ["fcfs", "satf", "yield"] {
+            let truth = Scene::new(policy, load, REPLICATIONS).truth(64, 50_000);
+            for run in [REPLICATIONS, FEW, SINGLE] {
+                let share = Scene::new(policy, load, run).coverage(&truth, 1..tries + 1);
+                if !(0.93..=0.97).contains(&share) {
+                    wrong.push(format!("{policy} at {load}, {run:?}: {share}"));
+                }
             }
         }
     }
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }

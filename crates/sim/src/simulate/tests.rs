@@ -65,9 +65,9 @@ fn measured_time_is_what_was_asked_for_even_if_nothing_happens_at_its_end() {
 
 #[test]
 fn a_closed_loop_settles_where_no_warm_up_is_asked_for() {
-    // Ten times its depth of 5: the 50th ends at 500 ms, and the next 100 take a second.
+    // Ten times its depth of 5: the 50th ends at 500 ms, four of before end, then the next 100.
     let it = play(&loops(5, "requests = 100"), vec![Made::new(1)]);
-    assert_eq!((it.meter.from(), it.end), (Time(500_000_000), Time(1_550_000_000)));
+    assert_eq!((it.meter.from(), it.end), (Time(500_000_000), Time(1_540_000_000)));
     let it = play(&loops(5, "requests = 100\nwarmup = \"0s\""), vec![Made::new(1)]);
     assert_eq!((it.meter.from(), it.end), (Time::ZERO, Time(1_000_000_000)));
     // The first five came at once.
@@ -99,9 +99,10 @@ fn a_clock_that_ends_is_told() {
 
 #[test]
 fn who_is_never_served_is_given_up_and_said_to_wait() {
-    let loads = "[scheduler]\npolicy = \"fcfs\"\n[[workload]]\nname = \"a\"\nkind = \"closed\"\ndepth = 2\nsize = \"5KiB\"\n\
-                 priority = 1\n[[workload]]\nname = \"b\"\nkind = \"closed\"\ndepth = 1\nsize = \"5KiB\"\n\
-                 [run]\nduration = \"10s\"\nwarmup = \"0s\"\n";
+    // The nearest first: one loop goes on where the arm is, the other waits elsewhere.
+    let loads = "[scheduler]\npolicy = \"sstf\"\n[[workload]]\nname = \"a\"\nkind = \"closed\"\ndepth = 2\nsize = \"5KiB\"\n\
+                 region = \"0%..1%\"\n[[workload]]\nname = \"b\"\nkind = \"closed\"\ndepth = 1\nsize = \"5KiB\"\n\
+                 region = \"90%..91%\"\n[run]\nduration = \"10s\"\nwarmup = \"0s\"\n";
     let it = play(loads, vec![Made::new(1)]);
     let classes: Vec<_> = it.meter.classes().collect();
     let (first, second) = (&classes[0].1, &classes[1].1);
