@@ -285,7 +285,16 @@ impl Drive {
         let after = Spot { sector: spot.sector + sectors as u32, left: spot.left - sectors as u32, angle, ..spot };
         let transfer = Span(sector.0 * sectors).min(end.since(now));
         let rotation = end.since(now) - transfer;
-        Passage { began, end, rotation, transfer, crossing: Span::ZERO, after, angle: self.spindle.phase(end) }
+        Passage {
+            began,
+            end,
+            rotation,
+            latency: rotation,
+            transfer,
+            crossing: Span::ZERO,
+            after,
+            angle: self.spindle.phase(end),
+        }
     }
 
     /// When the first block of `at` could be written by an arm that sets out from `track` at `began`.

@@ -174,16 +174,15 @@ impl Medium {
         (all.into_iter().map(|(passed, _)| passed).collect(), last)
     }
 
-    /// Of the time from `since` to the end of a passage, that in which no sector passed and no track was changed.
-    pub fn positioning(&self, arrived: &Head, passed: &[Passed], since: u64, write: bool) -> u64 {
-        let end = passed.iter().map(|it| it.end).max().unwrap_or(since);
-        let transfer: u64 = passed.iter().map(|it| it.end - it.began).sum();
-        let (mut head, mut crossing) = (*arrived, 0);
-        for it in passed {
-            let then = self.cross(&Head { moment: Moment::Time(0), ..head }, it.sector, write);
-            crossing += self.time(&then);
-            head = then;
-        }
-        (end - since).saturating_sub(transfer + crossing)
+    /// Of the time from `since` until all that is wanted of the first track has passed, that in which no sector passed.
+    pub fn positioning(&self, passed: &[Passed], since: u64) -> u64 {
+        let track = |it: &Passed| {
+            let place = &self.places[it.sector as usize];
+            (place.cylinder, place.head, place.remapped)
+        };
+        let first: Vec<&Passed> = passed.iter().take_while(|it| track(it) == track(&passed[0])).collect();
+        let end = first.iter().map(|it| it.end).max().unwrap_or(since);
+        let transfer: u64 = first.iter().map(|it| it.end - it.began).sum();
+        (end - since).saturating_sub(transfer)
     }
 }

@@ -221,11 +221,7 @@ impl Machine {
         let arrived = self.approach(&head, free.max(ready), start, write);
         let (first, last) = self.sectors(start, it.at.end().0);
         let (passed, _) = self.medium.pass_all(&arrived, first, last, write);
-        let any_order = if write { self.medium.access.writes } else { self.medium.access.reads };
-        if !any_order {
-            return passed[0].began.max(self.medium.time(&arrived)) - now;
-        }
-        self.medium.positioning(&arrived, &passed, now, write)
+        self.medium.positioning(&passed, now)
     }
 
     /// When the arm would be free if it were wanted at `ready`, and where.
