@@ -3,7 +3,7 @@
 //! one has made the room a write waits for.
 
 use crate::compare::ROUNDING;
-use crate::machine::{Answer, Machine};
+use crate::machine::{Answer, Machine, Ties};
 use crate::segments::Found;
 use block::{Extent, Verb};
 use disk::Drain;
@@ -197,6 +197,9 @@ impl Machine {
         for (i, it) in self.waiting[..flush].iter().enumerate().filter(|(_, it)| !self.is_buffered(it)) {
             let cost = self.cost(now, it);
             // What differs by roundings alone is a tie, which the first to come wins.
+            if best.as_ref().is_some_and(|(least, _)| cost.abs_diff(*least) <= 2 * ROUNDING) {
+                self.ties.set(Ties { commands: true, ..self.ties.get() });
+            }
             if best.as_ref().is_none_or(|(least, _)| cost + ROUNDING < *least) {
                 best = Some((cost, Next::Command(i)));
             }

@@ -1,7 +1,7 @@
 //! Writes by definition: into the buffer, to the medium; and writing back what is buffered.
 
 use crate::compare::ROUNDING;
-use crate::machine::{Answer, Machine};
+use crate::machine::{Answer, Machine, Ties};
 use crate::medium::Head;
 use crate::spin::Moment;
 use block::Extent;
@@ -195,8 +195,15 @@ impl Machine {
         if self.cache.drain == Drain::InOrder {
             return self.dirty.front().map(|dirty| (0, begins(dirty)));
         }
-        let there = self.dirty.iter().take(WEIGHED).take_while(|dirty| dirty.ready <= began + ROUNDING);
-        there.map(begins).enumerate().min_by_key(|(_, begins)| *begins)
+        let there = self.dirty.iter().take(WEIGHED).take_while(|dirty| self.is_by(dirty.ready, began));
+        let all: Vec<u64> = there.map(begins).collect();
+        let best = all.iter().copied().enumerate().min_by_key(|(_, begins)| *begins);
+        if let Some((i, least)) = best
+            && all.iter().enumerate().any(|(j, begins)| j != i && begins - least <= 2 * ROUNDING)
+        {
+            self.ties.set(Ties { extents: true, ..self.ties.get() });
+        }
+        best
     }
 
     /// The arm sets out to write back what waits, as soon as it is free and the data are there.
@@ -266,7 +273,7 @@ impl Machine {
             }
             moment => self.medium.spin.time(moment),
         };
-        self.dirty.iter().position(|dirty| dirty.start == back.limit && dirty.ready <= at + ROUNDING)
+        self.dirty.iter().position(|dirty| dirty.start == back.limit && self.is_by(dirty.ready, at))
     }
 
     /// Whether a write-back that begins now goes on where the last one has just ended.
