@@ -5,9 +5,9 @@ use crate::machine::{Machine, Ties};
 use block::{Command, Outcome, Place, Tag, Time, Verb};
 use drive::{Drive, Parts};
 
-/// Both round angles, spans and shares to nanoseconds, up to five times on the way to an answer: so far apart two right
-/// ones may be.
-pub const ROUNDING: u64 = 5;
+/// Both round angles and spans to nanoseconds, the drive up to twice on the way to an answer: so far apart two right ones
+/// may be.
+pub const ROUNDING: u64 = 2;
 
 /// The first command that differs.
 #[derive(Clone, Debug)]
