@@ -1,14 +1,15 @@
 //! The core: inputs in, actions out.
 
+use crate::admission::Admission;
 use crate::event::{Action, Input};
 use crate::foresight::Foresight;
 use crate::job::State;
 use crate::leisure::Leisure;
 use crate::outbid::Patience;
 use crate::overlap::{self, Overlap};
-use crate::plan::{Preemption, Rules};
+use crate::plan::{Preemption, Prefetch, Rules};
 use crate::predict::Predictor;
-use crate::queue::{Maker, Queue};
+use crate::queue::{self, Maker, Queue};
 use crate::service::Service;
 use crate::tally::{Pulse, Tally};
 use crate::{Job, JobId, Jobs};
@@ -46,9 +47,11 @@ pub struct Core<P: Predictor> {
     /// Flushes have no place on the medium and go ahead of the queue.
     pub(crate) flushes: VecDeque<JobId>,
     /// The command each tag stands for.
-    flying: Vec<Option<(Errand, Command)>>,
+    pub(crate) flying: Vec<Option<(Errand, Command)>>,
     /// How many are in flight.
     in_flight: u32,
+    /// How much the device is given, where that is bounded.
+    pub(crate) admission: Option<Box<Admission>>,
     /// Serving in short commands.
     pub(crate) service: Option<Box<Service>>,
     /// Weighing whole schedules.
@@ -71,8 +74,11 @@ impl<P: Predictor> Core<P> {
     /// requests of one rank are ordered. In short commands requests are served one at a time.
     #[must_use]
     pub fn new(caps: Caps, limit: u32, belief: P, rules: Rules, make: Maker<P>) -> Core<P> {
+        // Who waits for what is read ahead is found by place.
+        let prefetches = rules.plan.is_some_and(|plan| plan.prefetch != Prefetch::Never);
         Core {
             caps,
+            admission: None,
             service: rules.plan.map(|plan| Box::new(Service::new(plan))),
             foresight: (rules.preemption == Preemption::Lookahead).then(Box::default),
             queue: Queue::new(make, &rules),
@@ -81,7 +87,7 @@ impl<P: Predictor> Core<P> {
             limit,
             belief,
             jobs: Jobs::new(),
-            overlap: Overlap::new(),
+            overlap: if prefetches { Overlap::watching() } else { Overlap::new() },
             flushes: VecDeque::new(),
             flying: vec![None; usize::from(caps.depth)],
             in_flight: 0,
@@ -122,7 +128,7 @@ impl<P: Predictor> Core<P> {
         if !self.deadlines.is_empty() {
             self.drop_expired(now, out);
         }
-        if self.service.is_some() {
+        if self.service.is_some() && !self.goes_deep(now) {
             self.serve(now, out)
         } else {
             self.dispatch(now, out)
@@ -252,6 +258,9 @@ impl<P: Predictor> Core<P> {
                 job.spot = self.belief.spot(job.rest());
             }
         }
+        if let Some(admission) = &mut self.admission {
+            admission.submitted(now, queue::rank(&self.rules, &job));
+        }
         let id = self.jobs.insert(job);
         self.await_deadline(id, &job);
         if flush {
@@ -282,8 +291,12 @@ impl<P: Predictor> Core<P> {
             return;
         };
         self.in_flight -= 1;
+        self.returned(happened, tag, &command);
         self.belief.observed(happened, &command, outcome);
-        let Errand::Job(id) = errand else { return self.ran(errand, &command, outcome, happened) };
+        if self.in_flight > 0 {
+            self.guess_next(happened);
+        }
+        let Errand::Job(id) = errand else { return self.ran(errand, &command, outcome, happened, out) };
         match outcome {
             Outcome::Ok if self.progressed(id, &command, happened) => self.end(id, Ending::Finished, out),
             Outcome::Ok => {}
@@ -303,7 +316,7 @@ impl<P: Predictor> Core<P> {
             return false;
         }
         job.failed += 1;
-        if let Some(service) = &mut self.service {
+        if let Some(service) = self.service.as_mut().filter(|service| service.holds(id)) {
             service.expected = None;
             return true;
         }
@@ -394,7 +407,7 @@ impl<P: Predictor> Core<P> {
         }
     }
 
-    fn end(&mut self, id: JobId, ending: Ending, out: &mut Vec<Action>) {
+    pub(crate) fn end(&mut self, id: JobId, ending: Ending, out: &mut Vec<Action>) {
         let Some(job) = self.jobs.get(id).copied() else { return };
         let (request, mut held) = (job.request, job.first_held);
         self.overlap.remove(&job);
@@ -411,7 +424,11 @@ impl<P: Predictor> Core<P> {
     /// Gives the device what it has room for, each request whole.
     fn dispatch(&mut self, now: Time, out: &mut Vec<Action>) {
         while let Some(tag) = self.flying.iter().position(Option::is_none) {
-            let Some(id) = self.flushes.pop_front().or_else(|| self.take(now)) else { return };
+            if !self.admits(now) {
+                return;
+            }
+            let Some(id) = self.flushes.pop_front().or_else(|| self.take(self.arm_free(now))) else { return };
+            self.whole(id);
             let Some(job) = self.jobs.get_mut(id) else {
                 debug_assert!(false, "a policy gave a job it did not hold");
                 return;
@@ -422,11 +439,11 @@ impl<P: Predictor> Core<P> {
                 Op::Write { fua } => Verb::Write { fua },
                 Op::Flush => Verb::Flush,
             };
-            let (spot, place) = (job.spot, Place::Request(job.request, 0));
-            let command = Command { verb, at: job.at, place };
+            let (spot, place) = (job.spot, Place::Request(job.request, job.done));
+            let command = Command { verb, at: job.rest(), place };
             self.flying[tag] = Some((Errand::Job(id), command));
             self.in_flight += 1;
-            self.belief.issued(now, &command, spot);
+            self.issued(now, Tag(tag as u32), Errand::Job(id), &command, spot);
             out.push(Action::Issue(DiskId(0), Tag(tag as u32), command));
         }
     }
@@ -436,6 +453,11 @@ impl<P: Predictor> Core<P> {
         let taken = self.queue.take(&self.rules, now, &self.jobs, &self.belief);
         self.decisions += u64::from(taken.is_some());
         taken
+    }
+
+    /// How many commands are in flight.
+    pub(crate) fn in_flight(&self) -> u32 {
+        self.in_flight
     }
 
     /// Whether no command is in flight.
@@ -463,7 +485,7 @@ impl<P: Predictor> Core<P> {
         let spot = known.unwrap_or_else(|| self.belief.spot(at));
         self.flying[tag] = Some((errand, command));
         self.in_flight += 1;
-        self.belief.issued(now, &command, spot);
+        self.issued(now, Tag(tag as u32), errand, &command, spot);
         out.push(Action::Issue(DiskId(0), Tag(tag as u32), command));
     }
 }

@@ -5,6 +5,7 @@
 //! [`policy::Policy`]. It must never know how a drive really behaves. [`run`] is the one loop that joins a core
 //! to a [`World`], simulated or live.
 
+mod admission;
 pub mod array;
 mod core;
 mod event;
@@ -28,6 +29,7 @@ mod tally;
 pub mod value;
 mod world;
 
+pub use crate::admission::Limits;
 pub use crate::array::Array;
 pub use crate::core::Core;
 pub use event::{Action, Health, Input};

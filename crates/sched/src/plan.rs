@@ -117,6 +117,12 @@ pub enum Preemption {
 }
 
 impl Preemption {
+    /// Whether it ranks requests, those of one rank before all of another.
+    #[must_use]
+    pub fn ranks(self) -> bool {
+        matches!(self, Preemption::Always | Preemption::Priority | Preemption::Slo)
+    }
+
     /// Whether each one that comes is asked about by itself.
     #[must_use]
     pub fn weighs(self) -> bool {

@@ -134,6 +134,11 @@ impl<P: Predictor> Queue<P> {
         waiting.map(|line| (oldest(line), line)).min_by_key(|(sequence, _)| *sequence).map(|(_, line)| line)
     }
 
+    /// The highest rank of those that wait.
+    pub(crate) fn top(&self) -> Option<u8> {
+        self.lines.iter().find(|line| line.held > 0).map(|line| line.rank)
+    }
+
     /// The job to serve now, which is no longer held.
     pub(crate) fn take(&mut self, rules: &Rules, now: Time, jobs: &Jobs<P::Spot>, belief: &P) -> Option<JobId> {
         let line = self.next(rules, jobs)?;

@@ -77,7 +77,8 @@ impl Curve {
         };
         let (to, below) = points[after];
         let Some((from, above)) = after.checked_sub(1).map(|before| points[before]) else { return below };
-        if to > from { above + (below - above) * (share - from) / (to - from) } else { below }
+        // Rounding must not carry it below what it falls to: then it would rise there.
+        if to > from { (above + (below - above) * (share - from) / (to - from)).max(below) } else { below }
     }
 
     /// The share from which on nothing is left, if there is one: a request still waiting then is dropped.

@@ -16,7 +16,7 @@ use load::results::{self, Results, Run};
 use load::{Meter, Mix, schedule};
 use rayon::prelude::*;
 use sched::array::{Geometry, Level};
-use sched::plan::{Preemption, Rules, chunk_for};
+use sched::plan::{Preemption, Rules};
 use sched::policy::Learn;
 use sched::predict::{Distance, Mimic, Predictor, Profile};
 use sched::{Array, Scheduler, run, run_told};
@@ -211,7 +211,9 @@ fn serving(experiment: &Experiment, rules: &Rules) -> Vec<String> {
     let given = experiment.scheduler.rules.plan.is_some_and(|plan| plan.chunk > 0);
     if let Some(plan) = rules.plan.filter(|_| !given && experiment.scheduler.wish.is_none()) {
         let kib = u64::from(plan.chunk) * BLOCK_BYTES / 1024;
-        notes.push(format!("commands of at most {kib} KiB, from the drive's sheet"));
+        let unit = experiment.array.as_ref().is_some_and(|array| array.unit == plan.chunk);
+        let from = if unit { "a whole stripe unit" } else { "from the drive's sheet" };
+        notes.push(format!("commands of at most {kib} KiB, {from}"));
     }
     if rules.preemption == Preemption::Always {
         let names = experiment.classes();
@@ -268,7 +270,10 @@ impl<M: Machine> Scene<'_, M> {
                     let found = trial::pick(self.experiment, sheet, *plan, wish)?;
                     (*plan, picked) = (found.plan, Some(found.story));
                 }
-                None if plan.chunk == 0 => plan.chunk = chunk_for(sheet),
+                None if plan.chunk == 0 => {
+                    let unit = self.experiment.array.as_ref().map(|array| array.unit);
+                    plan.chunk = schedule::chunk(sheet, unit);
+                }
                 None => {}
             }
         }

@@ -77,11 +77,11 @@ pub fn drive(dice: &mut Dice, level: Level) -> DrivePlan {
         access,
         overheads: overheads(dice, level),
         bus: match on_bus {
-            true => Bus { mb_s: Some(dice.from(3, 1200) as f64 + 0.25), watermark, write_watermark },
+            true => Bus { mb_s: Some(dice.from(3, 1200) as f64 + 0.25), watermark, write_watermark, ..Bus::default() },
             false => Bus::default(),
         },
         cache: cache(dice, level),
-        queue: Queue { depth, age_limit: us(dice, 5_000, 400_000) },
+        queue: Queue { depth, age_limit: us(dice, 5_000, 400_000), ..Queue::default() },
         truth: Truth::default(),
         confidence: Confidence::default(),
     }
@@ -189,8 +189,10 @@ fn overheads(dice: &mut Dice, level: Level) -> Overheads {
             command: us(dice, 10, 500),
             seek: us(dice, 0, 500),
             data: us(dice, 0, 700),
+            ..Disconnect::default()
         }),
         large: None,
+        ..Overheads::default()
     }
 }
 
@@ -216,5 +218,6 @@ fn cache(dice: &mut Dice, level: Level) -> Cache {
         joins_writes: dice.percent(70),
         shared: dice.percent(15) && !today(),
         drain: dice.one_of(&[Drain::Soonest, Drain::Soonest, Drain::AllSoonest, Drain::InOrder]),
+        ..Cache::default()
     }
 }

@@ -8,7 +8,7 @@ use block::{BadInput, Span, units};
 use config::Section;
 use sched::plan::{Preemption, Rules};
 use sched::planner::Wish;
-use sched::policy;
+use sched::{Limits, policy};
 use std::path::Path;
 
 /// Policies there will be, and what they come with.
@@ -49,6 +49,8 @@ pub struct Scheduler {
     pub mimic: MimicChoice,
     /// The bound on requests inside the core.
     pub queue: u32,
+    /// How much it hands down to a drive with a queue, where that is bounded.
+    pub limits: Option<Limits>,
     /// Whether in short commands, and who steps in between. A plan whose chunk is 0 leaves that to the drive's sheet.
     pub rules: Rules,
     /// The wait that the plan is to keep, where one is wanted: then chunk and split are picked.
@@ -112,7 +114,16 @@ pub(super) fn read(
         None => MimicChoice::default(),
     };
     let profile = believed(&section, folder, predictor)?;
-    let (rules, wish) = service::read(&section, drive, askers, varied)?;
+    let (queue, limits) = queue(&section, drive)?;
+    let (mut rules, wish) = service::read(&section, drive, limits.as_ref(), askers, varied)?;
+    if let Some(plan) = rules.plan.as_mut().filter(|_| root.has("array") && !says_where_writes_end(&section)) {
+        // Each stripe unit would end in a turn of waiting; what has to be on the medium is told so by itself.
+        plan.last_fua = false;
+    }
+    if limits.is_some_and(|limits| limits.latency.is_some()) && !rules.preemption.ranks() {
+        let mend = "add preemption = \"priority\", \"always\" or \"slo\", or take `latency` out";
+        return Err(section.error("queue", "`latency` is for who is urgent, and nobody is", mend));
+    }
     weighs_times(&section, policy, predictor, &rules)?;
     let scheduler = Scheduler {
         policy: policy.into(),
@@ -126,12 +137,43 @@ pub(super) fn read(
         horizon: section.within("horizon", 1, policy::LONGEST_HORIZON)?,
         batch: Some(section.within("batch", 1, LONGEST_QUEUE)?.unwrap_or(BATCH)).filter(|_| batched),
         timeout: section.quantity("timeout", timeout)?.flatten().filter(|_| BY_CRITICALITY.contains(&policy)),
-        queue: section.within("queue", 1, LONGEST_QUEUE)?.unwrap_or(QUEUE),
+        queue,
+        limits,
         rules,
         wish,
     };
     section.close()?;
     Ok(scheduler)
+}
+
+/// `queue`: how many requests are seen at once; or [scheduler.queue]: that, and how much is handed down to the drive.
+fn queue(section: &Section, drive: &DriveChoice) -> Result<(u32, Option<Limits>), BadInput> {
+    let Ok(Some(table)) = section.section("queue") else {
+        return Ok((section.within("queue", 1, LONGEST_QUEUE)?.unwrap_or(QUEUE), None));
+    };
+    let seen = table.within("seen", 1, LONGEST_QUEUE)?.unwrap_or(QUEUE);
+    let most = table.within("most", 1, 4096)?.map(|most| most as u16);
+    if let Some(most) = most.filter(|most| *most > drive.queue) {
+        let what = format!("{most} commands are to be handed down, and the drive is given {} at once", drive.queue);
+        return Err(table.error("most", what, "give a greater `queue` in [drive], or a smaller `most`"));
+    }
+    let (latency, alert) = (table.span("latency")?, table.span("alert")?);
+    if alert.is_some() && latency.is_none() {
+        return Err(table.error("alert", "`alert` is of use only with a `latency`", "give one, or take it out"));
+    }
+    if latency == Some(Span::ZERO) {
+        let mend = "give a time such as 20ms; one command is always handed down";
+        return Err(table.error("latency", "nothing can be done in no time", mend));
+    }
+    table.close()?;
+    let limits = (most.is_some() || latency.is_some()).then_some(Limits { most, latency, alert });
+    Ok((seen, limits))
+}
+
+/// Whether the file says of itself, or by a preset, whether a write in short commands ends on the medium.
+fn says_where_writes_end(section: &Section) -> bool {
+    let plan = section.section("plan").ok().flatten();
+    plan.is_some_and(|plan| plan.has("last_chunk_fua") || plan.has("preset"))
 }
 
 /// A time, or `never`.

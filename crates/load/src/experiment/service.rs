@@ -9,7 +9,7 @@ use block::{BadInput, Span, units};
 use config::Section;
 use sched::plan::{Budget, ClassRule, Plan, PreemptAt, Preemption, Prefetch, Rules, Short, Split};
 use sched::planner::Wish;
-use sched::policy;
+use sched::{Limits, policy};
 
 /// Blocks of a command at most: 64 MiB.
 const LONGEST_CHUNK: u64 = 1 << 17;
@@ -20,6 +20,7 @@ const PRESETS: [(&str, Plan); 2] = [("virtual-io-2002", Plan::VIRTUAL_IO_2002), 
 pub(super) fn read(
     scheduler: &Section,
     drive: &DriveChoice,
+    limits: Option<&Limits>,
     askers: &[Asker],
     varied: &Varied,
 ) -> Result<(Rules, Option<Wish>), BadInput> {
@@ -36,9 +37,12 @@ pub(super) fn read(
     let times = [("jit", PreemptAt::Jit), ("command", PreemptAt::Command)];
     let preempt_at = scheduler.choice("preempt_at", &times)?.unwrap_or_default();
     let short = scheduler.choice("io", &[("semi-preemptible", true), ("non-preemptible", false)])?;
-    if short == Some(true) && drive.queue > 1 {
+    let deep = limits.is_some_and(|limits| limits.latency.is_some());
+    if short == Some(true) && drive.queue > 1 && !deep {
         let what = format!("requests in short commands are given to the drive one at a time, not {}", drive.queue);
-        return Err(scheduler.error("io", what, "take `queue` out of [drive], or set io = \"non-preemptible\""));
+        let mend = "take `queue` out of [drive], set io = \"non-preemptible\", or give a `latency` in [scheduler.queue]: \
+                    then they are whole, and many at once, while nobody urgent may come";
+        return Err(scheduler.error("io", what, mend));
     }
     let section = scheduler.section("plan")?;
     let (plan, wish) = match (short, section) {

@@ -68,6 +68,7 @@ fn the_example_of_the_design_reads_as_written() {
             horizon: None,
             batch: None,
             queue: 65_536,
+            limits: None,
             rules: Rules {
                 plan: Some(Plan::of_chunk(0)),
                 preemption: Preemption::Always,

@@ -2,6 +2,7 @@
 //! to the disks later; one that does not waits for room.
 
 use super::children::offset;
+use super::claims::Claims;
 use super::{Array, Task};
 use crate::JobId;
 use crate::event::Action;
@@ -81,8 +82,9 @@ pub(super) struct Buffer {
     /// Frames, by the slot of the task that writes what is in them; a free one has none.
     free: Vec<u32>,
     frames: u32,
-    /// Writes that wait for room, in order of arrival.
-    waiting: VecDeque<JobId>,
+    /// Writes that wait for room, by their numbers, which are in order of arrival; and what they claim.
+    waiting: VecDeque<(u64, JobId)>,
+    claims: Claims,
     since: Time,
     from: Time,
     pub(super) fill: Fill,
@@ -96,6 +98,7 @@ impl Buffer {
             free: Vec::new(),
             frames: 0,
             waiting: VecDeque::new(),
+            claims: Claims::default(),
             since: Time::ZERO,
             from: Time::ZERO,
             fill: Fill::default(),
@@ -109,6 +112,11 @@ impl Buffer {
     /// Whether a write can be buffered at all.
     pub(super) fn takes(&self, blocks: u32) -> bool {
         u64::from(blocks) <= self.room
+    }
+
+    /// Where among those that wait a write is, by its number.
+    fn place(&self, sequence: u64) -> Option<usize> {
+        self.waiting.binary_search_by_key(&sequence, |(sequence, _)| *sequence).ok()
     }
 
     /// How full it is, from 0 to 1.
@@ -169,7 +177,8 @@ impl<P: Predictor> Array<P> {
         if !buffer.waiting.is_empty() || !self.put_in(id, out) {
             let Some(buffer) = &mut self.buffer else { return false };
             buffer.passed(self.now);
-            buffer.waiting.push_back(id);
+            buffer.waiting.push_back((job.sequence, id));
+            buffer.claims.push(job.sequence, id);
             buffer.fill.blocked += u64::from(self.now >= buffer.from);
             self.weigh();
             return true;
@@ -203,7 +212,7 @@ impl<P: Predictor> Array<P> {
         let Some(buffer) = &mut self.buffer else { return };
         buffer.fill.lost += u64::from(lost);
         buffer.give_back(self.now, frame, blocks);
-        while let Some(id) = self.buffer.as_ref().and_then(|buffer| buffer.waiting.front().copied()) {
+        while let Some((_, id)) = self.buffer.as_ref().and_then(|buffer| buffer.waiting.front().copied()) {
             if !self.put_in(id, out) {
                 break;
             }
@@ -217,10 +226,16 @@ impl<P: Predictor> Array<P> {
 
     /// A write no longer waits for room; false if it did not.
     pub(super) fn no_longer_waits(&mut self, id: JobId) -> bool {
-        let Some(buffer) = &mut self.buffer else { return false };
-        let before = buffer.waiting.len();
-        buffer.waiting.retain(|waiting| *waiting != id);
-        before > buffer.waiting.len()
+        let (Some(buffer), Some(job)) = (&mut self.buffer, self.tasks.get(id)) else { return false };
+        buffer.place(job.sequence).is_some_and(|place| buffer.waiting.remove(place).is_some())
+    }
+
+    /// What a write is worth is another from now on, if it waits for room.
+    pub(super) fn claims_anew(&mut self, id: JobId) {
+        let (Some(buffer), Some(job)) = (&mut self.buffer, self.tasks.get(id)) else { return };
+        if buffer.place(job.sequence).is_some() {
+            buffer.claims.push(job.sequence, id);
+        }
     }
 
     /// What lies wholly in the last buffered write that meets it is read there, or written there if nothing of that has gone to a
@@ -244,12 +259,17 @@ impl<P: Predictor> Array<P> {
     /// Tells the disks what writing out of the buffer is worth now: I_wr, and the most that a write that waits for room yields,
     /// per block (Eq. 3).
     fn weigh(&mut self) {
-        let Some(buffer) = &self.buffer else { return };
-        let blocked = buffer.waiting.iter().filter_map(|id| self.tasks.get(*id)).map(|job| {
+        let Some(buffer) = &mut self.buffer else { return };
+        let waits = |sequence: u64, id: JobId| {
+            self.tasks.get(id).filter(|job| job.sequence == sequence && job.spot.buffered.is_none())
+        };
+        buffer.claims.tidy(buffer.waiting.len(), |sequence, id| waits(sequence, id).is_some());
+        let blocked = buffer.claims.most(|sequence, id| {
+            let job = waits(sequence, id)?;
             let worth = self.rules.class(job.qos.class).worth;
-            worth.at(job.at.blocks, &job.qos, job.arrived, self.now) / worth.fresh(job.at.blocks).max(1e-9)
+            Some(worth.at(job.at.blocks, &job.qos, job.arrived, self.now) / worth.fresh(job.at.blocks).max(1e-9))
         });
-        let weight = drain(buffer.share()) + blocked.fold(0.0, f64::max);
+        let weight = drain(buffer.share()) + blocked;
         let fill = buffer.share();
         for disk in &mut self.disks {
             disk.weigh_writes(weight, fill);

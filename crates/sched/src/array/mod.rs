@@ -7,6 +7,7 @@
 
 mod buffer;
 mod children;
+mod claims;
 mod geometry;
 mod migration;
 mod parity;
@@ -409,6 +410,9 @@ impl<P: Predictor> Array<P> {
                 return;
             }
             self.trouble(id, Ending::Failed(ECANCELED));
+        }
+        if change != Change::Cancel {
+            self.claims_anew(id);
         }
         let children = self.children.iter().filter(|(_, child)| child.task == id);
         self.posts.extend(children.map(|(id, child)| Post::Amend(id, child.number, change)));

@@ -18,7 +18,7 @@ pub enum Placement {
     LeastFinish,
     /// Each disk in turn.
     RoundRobin,
-    /// That of the disk whose arm is thought to be nearest in time.
+    /// That of the disk whose arm is thought to be there first, what waits at it included.
     Nearest,
 }
 
@@ -47,8 +47,16 @@ impl<P: Predictor> Array<P> {
                 let least = |disk: &&DiskId| (self.loads[usize::from(disk.0)], self.away(**disk, at));
                 copies.iter().min_by_key(least).copied()
             }
-            (Placement::Nearest, _) => copies.iter().min_by_key(|disk| self.away(**disk, at)).copied(),
+            (Placement::Nearest, _) => copies.iter().min_by_key(|disk| self.reached(**disk, at)).copied(),
         }
+    }
+
+    /// When a disk's arm is thought to reach a place, once all that waits at it is done; in the predictor's ticks.
+    ///
+    /// Distance alone would send ever more to the disk that is at work nearby, and diverge while the other copy lies idle.
+    fn reached(&self, disk: DiskId, at: Extent) -> u64 {
+        let ticks = self.disks[usize::from(disk.0)].belief.ticks(self.loads[usize::from(disk.0)]);
+        ticks.saturating_add(self.away(disk, at))
     }
 
     /// How long a disk's arm is thought to take to a place, were it idle; in the predictor's ticks.

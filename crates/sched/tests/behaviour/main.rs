@@ -3,9 +3,11 @@
 //! once and never stale. And where a plan takes the head to be, it is.
 
 mod after;
+mod buffered;
 mod by_cylinder;
 mod choices;
 mod endings;
+mod handing_down;
 mod idle;
 mod lines;
 mod naive;

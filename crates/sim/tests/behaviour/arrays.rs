@@ -7,7 +7,7 @@ use sched::array::{Array, ArrayPlan, Geometry, Level, Migration, Placement};
 use sched::plan::{ClassRule, Plan, Preemption, Rules};
 use sched::policy::{self, Knobs};
 use sched::predict::{Distance, Predictor, Profile};
-use sched::{Core, Scheduler, run};
+use sched::{Core, Limits, Scheduler, run};
 use sim::faults::{Faults, Script, Tale};
 
 /// What is random about a scene, but for what its world draws.
@@ -34,7 +34,8 @@ fn play<P: Predictor + 'static>(seed: u64, requests: u32, scale: u32, belief: im
         Level::Parity => 3 + of(seed, 1, 4),
     } as u16;
     let short = of(seed, 5, 2) == 0;
-    let depth = if short { 1 } else { 1 + of(seed, 7, 3) as u16 };
+    let limited = of(seed, 40, 4) == 0 && of(seed, 4, 4) % 2 == 1;
+    let depth = if short && !limited { 1 } else { 1 + of(seed, 7, 3) as u16 };
     let caps = Caps { blocks: 61 * u64::from(scale), depth, seek: true };
     let geometry = Geometry::new(level, disks, scale * (1 + of(seed, 2, 9) as u32), caps.blocks).unwrap();
     let name = ["fcfs", "look", "sstf"][of(seed, 3, 3) as usize];
@@ -56,6 +57,8 @@ fn play<P: Predictor + 'static>(seed: u64, requests: u32, scale: u32, belief: im
             Box::new(move || policy::named(name, &Knobs { age_limit: Some(Span(3000)), ..Knobs::default() }).unwrap())
         };
         let core = Core::new(caps, u32::MAX, belief(), rules.clone(), make(name));
+        let limits = Limits { most: None, latency: Some(Span(200)), alert: Some(Span(of(seed, 41, 1000))) };
+        let core = if limited { core.admitting(limits) } else { core };
         if of(seed, 24, 3) == 0 { core.ordering(1, make("c-look")) } else { core }
     };
     let plan = ArrayPlan {

@@ -1,0 +1,306 @@
+//! What a scheduler above a drive with a queue of its own can still decide: how many commands to hand down, and when to hold
+//! back, because an urgent request would wait in the drive for what is there already.
+//!
+//! What is in the drive cannot be had back, and the drive serves it in an order of its own. So as long as an urgent request may
+//! come, only as much is handed down as the drive is believed to do within a bound; while one is in the drive, nothing less
+//! urgent follows it; and when none has come for long, the drive gets all it takes. How long the drive takes is learned from the
+//! times at which commands came back, never from the drive.
+
+use crate::core::{Core, Errand};
+use crate::predict::Predictor;
+use crate::queue;
+use crate::{Job, JobId};
+use block::{Command, Op, Span, Tag, Time, Verb};
+
+/// How many of the longest recent gaps between urgent requests may pass before none is thought to come; at least, at most, and
+/// where only one has come.
+const GAPS: u64 = 4;
+const SHORTEST: Span = Span(100_000_000);
+const LONGEST: Span = Span(10_000_000_000);
+const AT_FIRST: Span = Span(1_000_000_000);
+/// A gap is remembered for so many times its length.
+const MEMORY: u64 = 16;
+/// What a command takes beside its transfer, before any has come back.
+const USUAL: Span = Span(10_000_000);
+/// A command counts for so much of what was learned: 1/16.
+const SHARE: i64 = 16;
+
+/// How much a device with a queue is given.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// At most so many commands; nothing: as many as it takes.
+    pub most: Option<u16>,
+    /// While an urgent request may come: at most what is done in so long.
+    pub latency: Option<Span>,
+    /// For how long after an urgent request another may come; nothing: that is learned from the gaps between them.
+    pub alert: Option<Span>,
+}
+
+/// The requests of a rank.
+#[derive(Clone, Copy, Debug)]
+struct Rank {
+    rank: u8,
+    /// When the last one came.
+    last: Time,
+    /// The longest gap between two of late.
+    gap: Option<Span>,
+    /// How many of its commands are in the device.
+    inside: u32,
+}
+
+impl Rank {
+    /// Whether one may come.
+    fn may_come(&self, now: Time, alert: Option<Span>) -> bool {
+        let learned = self.gap.map_or(AT_FIRST, |gap| Span((GAPS * gap.0).clamp(SHORTEST.0, LONGEST.0)));
+        now.since(self.last) < alert.unwrap_or(learned)
+    }
+}
+
+/// A command in the device.
+#[derive(Clone, Copy, Debug)]
+struct Inside {
+    rank: u8,
+    issued: Time,
+    transfer: Span,
+}
+
+/// What is known of the device's queue.
+pub(crate) struct Admission {
+    limits: Limits,
+    ranks: Vec<Rank>,
+    /// By tag.
+    inside: Vec<Option<Inside>>,
+    /// What the transfers of all that is inside take.
+    transfers: Span,
+    /// The command that the belief takes to be in service, of several.
+    told: Option<Tag>,
+    /// When the last command came back.
+    since: Time,
+    /// What a command takes beside its transfer, how far that is off, and what a transfer takes: means, ns.
+    positioning: i64,
+    error: i64,
+    transfer: i64,
+    /// Where requests can be served in short commands: whether they are given whole, many at once.
+    deep: bool,
+}
+
+impl Admission {
+    fn new(limits: Limits, depth: u16) -> Admission {
+        Admission {
+            limits,
+            ranks: Vec::new(),
+            inside: vec![None; usize::from(depth)],
+            transfers: Span::ZERO,
+            told: None,
+            since: Time::ZERO,
+            positioning: USUAL.0 as i64,
+            error: 0,
+            transfer: 0,
+            deep: false,
+        }
+    }
+
+    fn rank(&mut self, rank: u8) -> &mut Rank {
+        let at = match self.ranks.binary_search_by_key(&rank, |known| known.rank) {
+            Ok(at) => at,
+            Err(at) => {
+                self.ranks.insert(at, Rank { rank, last: Time::ZERO, gap: None, inside: 0 });
+                at
+            }
+        };
+        &mut self.ranks[at]
+    }
+
+    /// A request of a rank was submitted.
+    pub(crate) fn submitted(&mut self, now: Time, rank: u8) {
+        let rank = self.rank(rank);
+        if rank.last > Time::ZERO {
+            let gap = now.since(rank.last);
+            rank.gap = Some(rank.gap.map_or(gap, |longest| Span(longest.less(Span(gap.0 / MEMORY)).0.max(gap.0))));
+        }
+        rank.last = now;
+    }
+
+    /// Whether a request more urgent than those of a rank may come, or is in the device.
+    fn expects_above(&self, now: Time, rank: u8) -> bool {
+        let alert = self.limits.alert;
+        self.ranks.iter().any(|other| other.rank > rank && (other.inside > 0 || other.may_come(now, alert)))
+    }
+
+    /// How long so many commands more are thought to be in the device, with what is there, before all of it is done.
+    fn takes(&self, inside: u32) -> Span {
+        let (all, mean) = (u64::from(inside) + 1, self.positioning.max(0) as u64);
+        // Errors of several make up for one another.
+        let spread = self.error.max(0) as u64 * (4 * all).isqrt();
+        Span(self.transfers.0 + self.transfer.max(0) as u64 + all * mean + spread)
+    }
+
+    /// Whether a job of a rank may be handed down beside so many commands.
+    fn admits(&self, now: Time, rank: u8, inside: u32) -> bool {
+        if self.limits.most.is_some_and(|most| inside >= u32::from(most)) {
+            return false;
+        }
+        let Some(latency) = self.limits.latency.filter(|_| inside > 0 && self.expects_above(now, rank)) else {
+            return true;
+        };
+        let held_back = self.deep || self.ranks.iter().any(|other| other.rank > rank && other.inside > 0);
+        !held_back && self.takes(inside) <= latency
+    }
+}
+
+impl<P: Predictor> Core<P> {
+    /// The same core, which gives its device no more than these limits allow. It has been given no request yet.
+    #[must_use]
+    pub fn admitting(mut self, limits: Limits) -> Core<P> {
+        self.admission = Some(Box::new(Admission::new(limits, self.caps.depth)));
+        self
+    }
+
+    /// Whether the next job may be handed down now.
+    pub(crate) fn admits(&self, now: Time) -> bool {
+        let Some(admission) = &self.admission else { return true };
+        let rank = if self.flushes.is_empty() { self.queue.top() } else { Some(u8::MAX) };
+        rank.is_some_and(|rank| admission.admits(now, rank, self.in_flight()))
+    }
+
+    /// Whether requests are given whole, as many as the device takes, though they could be served in short commands: while
+    /// nobody more urgent may come than who waits, and until what was so given is done.
+    pub(crate) fn goes_deep(&mut self, now: Time) -> bool {
+        let idle = self.is_idle();
+        let Some(admission) = self.admission.as_mut().filter(|admission| admission.limits.latency.is_some()) else {
+            return false;
+        };
+        if idle {
+            let between = self.service.as_ref().is_some_and(|service| service.is_between());
+            admission.deep = between && self.queue.top().is_some_and(|rank| !admission.expects_above(now, rank));
+        }
+        admission.deep
+    }
+
+    /// When the next command handed down is thought to have the arm: when the one in service is done.
+    pub(crate) fn arm_free(&self, now: Time) -> Time {
+        let told = self.admission.as_ref().and_then(|admission| admission.told);
+        told.and_then(|_| self.belief.expected()).map_or(now, |end| end.max(now))
+    }
+
+    /// A job is served in one command: what of it was written by halves is written again, since one command can be forced to
+    /// the medium whole.
+    pub(crate) fn whole(&mut self, id: JobId) {
+        let Some(job) = self.jobs.get_mut(id).filter(|job| job.done > 0 && job.op == Op::Write { fua: true }) else {
+            return;
+        };
+        job.done = 0;
+        job.spot = self.belief.spot(job.at);
+    }
+
+    /// A command goes to the device. Of several in it the belief is told when they come back, and it is known in which order.
+    pub(crate) fn issued(&mut self, now: Time, tag: Tag, errand: Errand, command: &Command, spot: P::Spot) {
+        let Some(admission) = &mut self.admission else { return self.belief.issued(now, command, spot) };
+        let rank = match errand {
+            Errand::Job(id) => self.jobs.get(id).map_or(0, |job: &Job<P::Spot>| queue::rank(&self.rules, job)),
+            Errand::Seek | Errand::Frame(_) | Errand::Probe => 0,
+        };
+        let alone = admission.inside.iter().all(Option::is_none);
+        let transfer = if command.verb.transfers() { self.belief.transfer(command.at, spot) } else { Span::ZERO };
+        admission.rank(rank).inside += 1;
+        admission.transfers += transfer;
+        admission.inside[tag.0 as usize] = Some(Inside { rank, issued: now, transfer });
+        if alone {
+            admission.told = Some(tag);
+            self.belief.issued(now, command, spot);
+        }
+    }
+
+    /// A command came back.
+    pub(crate) fn returned(&mut self, now: Time, tag: Tag, command: &Command) {
+        let Some(admission) = &mut self.admission else { return };
+        let Some(inside) = admission.inside[tag.0 as usize].take() else { return };
+        admission.rank(inside.rank).inside -= 1;
+        admission.transfers = admission.transfers.less(inside.transfer);
+        // It was begun when the one before it was done, if it was there by then.
+        let began = inside.issued.max(admission.since);
+        if admission.told != Some(tag) {
+            let spot = self.belief.spot(command.at);
+            self.belief.issued(began, command, spot);
+        }
+        (admission.told, admission.since) = (None, now);
+        if matches!(command.verb, Verb::Read | Verb::Write { .. }) {
+            let (took, transfer) = (now.since(began).0 as i64, inside.transfer.0 as i64);
+            let off = took - transfer - admission.positioning;
+            admission.positioning += off / SHARE;
+            admission.error += (off.abs() - admission.error) / SHARE;
+            admission.transfer += (transfer - admission.transfer) / SHARE;
+        }
+    }
+}
+
+impl<P: Predictor> Core<P> {
+    /// A command has come back, and others are in the device: the belief takes the nearest of them to be in service, as what is
+    /// handed down next is chosen by where that leaves the arm. Whether it was tells itself when it comes back.
+    pub(crate) fn guess_next(&mut self, now: Time) {
+        let Some(admission) = &mut self.admission else { return };
+        let (head, _) = self.belief.head(now);
+        let inside = (0..).zip(&self.flying).filter_map(|(tag, flying)| Some((Tag(tag), (*flying)?.1)));
+        let costs = inside.filter(|(_, command)| command.verb.transfers()).map(|(tag, command)| {
+            let spot = self.belief.spot(command.at);
+            let (key, mark) = (self.belief.key(spot), self.belief.mark(spot));
+            (self.belief.cost(&head, key, mark, command.verb.writes()), tag, command, spot)
+        });
+        let Some((_, tag, command, spot)) = costs.min_by_key(|(cost, tag, ..)| (*cost, tag.0)) else { return };
+        admission.told = Some(tag);
+        self.belief.issued(now, &command, spot);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn limits() -> Limits {
+        Limits { most: Some(8), latency: Some(Span(25 * MS)), alert: None }
+    }
+
+    #[test]
+    fn all_is_handed_down_until_someone_urgent_has_come() {
+        let mut admission = Admission::new(limits(), 32);
+        admission.submitted(Time(MS), 0);
+        assert!((0..8).all(|inside| admission.admits(Time(MS), 0, inside)) && !admission.admits(Time(MS), 0, 8));
+        admission.submitted(Time(2 * MS), 1);
+        // 10 ms each, before any is known: two are done in 25 ms.
+        let most = (0..8).take_while(|inside| admission.admits(Time(3 * MS), 0, *inside)).count();
+        assert_eq!(most, 2);
+        assert!((0..8).all(|inside| admission.admits(Time(3 * MS), 1, inside)), "nobody is more urgent");
+        assert!(admission.admits(Time(2 * MS) + AT_FIRST, 0, 7), "nobody urgent has come for long");
+    }
+
+    #[test]
+    fn nothing_follows_an_urgent_request_into_the_device() {
+        let mut admission = Admission::new(limits(), 32);
+        admission.submitted(Time(MS), 1);
+        admission.rank(1).inside = 1;
+        let later = Time(MS) + LONGEST;
+        assert!(!admission.admits(later, 0, 1) && admission.admits(later, 1, 1));
+        admission.rank(1).inside = 0;
+        assert!(admission.admits(later, 0, 1));
+    }
+
+    #[test]
+    fn who_comes_at_long_gaps_is_awaited_for_longer() {
+        let mut admission = Admission::new(limits(), 32);
+        for second in 1..=4 {
+            admission.submitted(Time(second * 1000 * MS), 1);
+        }
+        assert!(admission.expects_above(Time(7900 * MS), 0) && !admission.expects_above(Time(8100 * MS), 0));
+        // A burst does not make up for the gap before it at once.
+        for burst in 0..8 {
+            admission.submitted(Time((4000 + burst) * MS), 1);
+        }
+        assert!(admission.expects_above(Time(7900 * MS), 0));
+        let fixed = Limits { alert: Some(Span(50 * MS)), ..limits() };
+        let mut admission = Admission::new(fixed, 32);
+        admission.submitted(Time(1000 * MS), 1);
+        assert!(admission.expects_above(Time(1049 * MS), 0) && !admission.expects_above(Time(1050 * MS), 0));
+    }
+}
