@@ -83,6 +83,9 @@ impl Machine {
             Verb::Write { .. } => self.last_write = Some(at.end().0),
             Verb::Seek | Verb::Flush => {}
         }
+        if self.cache.hits_wait && self.rules.depth > 1 && verb == Verb::Read {
+            self.held = self.held.max(now);
+        }
         self.begun += 1;
         self.flying.push((tag, answer));
     }
@@ -162,7 +165,7 @@ impl Machine {
         let (start, end) = (it.at.start.0, it.at.end().0);
         match it.verb {
             Verb::Flush | Verb::Seek => false,
-            Verb::Read if self.cache.hits_wait && self.back.is_some() => false,
+            Verb::Read if self.cache.hits_wait && (!self.arm_is_free(now) || !self.waiting.is_empty()) => false,
             Verb::Read => {
                 let held = match (self.segments.look(start, end), self.filling) {
                     (Found::Hit(i), Some((segment, from))) if i == segment && !self.is_over(self.held, now) => {
