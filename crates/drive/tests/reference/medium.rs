@@ -162,6 +162,28 @@ impl Medium {
         (all, head)
     }
 
+    /// The same where each sector passes when it next comes by once it is `there`.
+    pub fn pass_when(&self, head: &Head, first: u64, end: u64, there: impl Fn(u64) -> u64) -> Head {
+        let (mut head, mut next) = (*head, first);
+        while next < end {
+            head = self.cross(&head, next, true);
+            let (place, from) = (self.places[next as usize], self.time(&head));
+            let on_track = |s: &u64| {
+                let it = &self.places[*s as usize];
+                (it.cylinder, it.head, it.remapped) == (place.cylinder, place.head, place.remapped)
+            };
+            let last = (next..end).take_while(on_track).last().unwrap_or(next);
+            let ends = (next..=last).map(|sector| {
+                let came = there(sector);
+                let start = if came > from { Moment::Time(came) } else { head.moment };
+                self.pass(&Head { moment: start, ..head }, sector).1
+            });
+            head = ends.max_by_key(|it| self.time(it)).unwrap_or(head);
+            next = last + 1;
+        }
+        head
+    }
+
     /// Sectors of one track pass in whatever order they come by.
     fn pass_any(&self, head: &Head, first: u64, end: u64) -> (Vec<Passed>, Head) {
         let all: Vec<(Passed, Head)> = (first..end).map(|sector| self.pass(head, sector)).collect();
