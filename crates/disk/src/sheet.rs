@@ -239,6 +239,8 @@ pub struct Cache {
     /// Whether reading ahead ends as soon as a command comes for anything else, one that is in the cache too; otherwise
     /// when that command needs the arm.
     pub ends_at_command: bool,
+    /// Whether reading ahead may take the place of what a command under way has still to send; otherwise it waits.
+    pub overtakes: bool,
     /// Whether reading ahead leaves what was asked for in the segment: it stops where that would be overwritten.
     pub keeps_requested: bool,
     /// Whether a write into what was read ahead ends the reading ahead.
@@ -283,6 +285,7 @@ impl Default for Cache {
             hits_wait: false,
             stops_in_sector: false,
             ends_at_command: false,
+            overtakes: true,
             keeps_requested: false,
             writes_stop_ahead: true,
             partial_at_once: true,

@@ -349,6 +349,7 @@ fn cache(cache: &Cache) -> String {
     );
     for (key, flag, plain) in [
         ("ends_at_command", cache.ends_at_command, plain.ends_at_command),
+        ("overtakes", cache.overtakes, plain.overtakes),
         ("keeps_requested", cache.keeps_requested, plain.keeps_requested),
         ("writes_stop_ahead", cache.writes_stop_ahead, plain.writes_stop_ahead),
         ("partial_at_once", cache.partial_at_once, plain.partial_at_once),

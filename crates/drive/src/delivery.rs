@@ -21,6 +21,8 @@ pub(crate) struct Delivery {
     /// When the last block told of is, or would be, with the host, and 2⁻¹⁶ ns beyond.
     at: Time,
     fraction: u64,
+    /// Since when data go without a break.
+    since: Time,
 }
 
 impl Delivery {
@@ -28,7 +30,7 @@ impl Delivery {
     /// begin to go, no earlier than `from`.
     pub(crate) fn new(bus: u64, (lead, blocks): (u64, u64), watermark: f64, from: Time, reselect: Span) -> Delivery {
         let gate = if watermark == 0.0 { 1 } else { ((blocks as f64 * watermark) as u64).max(1) };
-        Delivery { bus, reselect, gate, held: 0, lead, left: blocks, at: from, fraction: 0 }
+        Delivery { bus, reselect, gate, held: 0, lead, left: blocks, at: from, fraction: 0, since: from }
     }
 
     fn time(&self, blocks: u64) -> Span {
@@ -47,6 +49,7 @@ impl Delivery {
         let fast = self.time(piece.sectors << shift) <= passing && self.held == 0;
         if self.gate <= 1 && self.at <= piece.began && fast && self.reselect == Span::ZERO {
             (self.gate, self.at, self.fraction) = (0, piece.end + self.time(last), 0);
+            self.since = piece.end;
             return;
         }
         if self.gate > blocks {
@@ -58,18 +61,26 @@ impl Delivery {
         let passed = |sectors: u64| piece.began + Span(passing.0 * sectors / piece.sectors.max(1));
         if self.gate > 0 {
             let opens = (self.gate - 1 + lead) >> shift;
-            self.wait_for(passed(opens + 1));
-            self.at += self.reselect;
+            self.begin_at(passed(opens + 1), self.reselect);
             self.send(self.held + blocks);
             (self.gate, self.held) = (0, 0);
         } else {
-            self.wait_for(passed(1));
+            self.begin_at(passed(1), Span::ZERO);
             self.send(blocks);
         }
         if lead > 0 && piece.sectors > 1 {
             self.wait_for(passed(2) + self.time(blocks - ((1 << shift) - lead)));
         }
         self.wait_for(piece.end + self.time(last));
+    }
+
+    /// What comes next goes from `open` on, after `reselect`; where more waits already, without a break.
+    fn begin_at(&mut self, open: Time, reselect: Span) {
+        if open > self.at {
+            self.since = open + reselect;
+        }
+        self.wait_for(open);
+        self.at += reselect;
     }
 
     /// Nothing more goes, or nothing has gone, before `time`.
@@ -84,6 +95,11 @@ impl Delivery {
         let span = self.bus * blocks + self.fraction;
         self.at += Span(span >> 16);
         self.fraction = span & 0xFFFF;
+    }
+
+    /// Since when the last of it goes without a break.
+    pub(crate) fn since(&self) -> Time {
+        self.since
     }
 
     /// When all of it is with the host.

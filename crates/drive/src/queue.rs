@@ -26,7 +26,7 @@ impl Drive {
             self.waiting.push_back(waiting);
             self.let_in(now);
             self.decide(now);
-        } else if self.needs_no_arm(now, command, wants_room) || (free && !self.wants_room(command)) {
+        } else if self.needs_no_arm(now, &waiting, wants_room) || (free && !self.wants_room(command)) {
             self.start(now, waiting);
         } else {
             self.waiting.push_back(waiting);
@@ -60,9 +60,9 @@ impl Drive {
     /// Starts what waits and needs no arm, in order of arrival, up to a flush.
     fn start_ready(&mut self, now: Time) {
         let (mut i, mut wants_room) = (0, false);
-        while let Some(waiting) = self.waiting.get(i).filter(|it| it.command.verb != Verb::Flush) {
+        while let Some(waiting) = self.waiting.get(i).copied().filter(|it| it.command.verb != Verb::Flush) {
             let command = waiting.command;
-            if waiting.came <= now && self.needs_no_arm(now, command, wants_room) {
+            if waiting.came <= now && self.needs_no_arm(now, &waiting, wants_room) {
                 let waiting = self.waiting.remove(i).expect("there is one");
                 self.start(now, waiting);
             } else {
@@ -99,16 +99,21 @@ impl Drive {
 
     /// Whether a command can be served without the arm now: from memory, into the buffer where no earlier write
     /// `wants_room`, or because there is nothing to serve.
-    fn needs_no_arm(&self, now: Time, command: Command, wants_room: bool) -> bool {
+    fn needs_no_arm(&self, now: Time, waiting: &Waiting, wants_room: bool) -> bool {
+        let command = waiting.command;
         let at = command.at;
         match command.verb {
             Verb::Flush => false,
             _ if at.blocks == 0 || at.end().0 > self.mechanics.layout.blocks() => true,
             Verb::Seek => false,
             Verb::Read if self.cache.hits_wait && (self.write_back.is_some() || self.held > now) => false,
-            Verb::Read if self.cache.hits_wait && self.has_others(now) => false,
+            Verb::Read if self.cache.hits_wait && (waiting.came < now || self.has_others(now)) => false,
             Verb::Read => self.segments_hold(now, at) || self.holds_written(at),
-            Verb::Write { .. } if !self.cache.accepts_busy && (self.held > now || self.has_others(now)) => false,
+            Verb::Write { .. }
+                if !self.cache.accepts_busy && (waiting.came < now || self.held > now || self.has_others(now)) =>
+            {
+                false
+            }
             Verb::Write { .. } => self.is_buffered(command) && !wants_room && self.drained <= now && self.fits(at),
         }
     }

@@ -20,6 +20,16 @@ pub(crate) struct ReadAhead {
     least: Lbn,
     /// The segment it fills.
     pub(crate) segment: usize,
+    /// The command whose data the segment holds while they are sent, if they may not be overwritten.
+    sent: Option<Sent>,
+}
+
+/// Blocks on their way to the host.
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    at: Extent,
+    from: Time,
+    until: Time,
 }
 
 impl ReadAhead {
@@ -46,6 +56,7 @@ impl Drive {
                 self.keep_ahead_of(cleared, i, at);
                 let hit = self.hit(cleared, at, queued);
                 self.given(i, at);
+                self.hold_ahead(i, at, hit.0);
                 hit
             }
             Some(Lookup::Partial(i)) => match ahead.filter(|ahead| ahead.segment == i) {
@@ -126,9 +137,11 @@ impl Drive {
         let done = self.overheads.done.read;
         let paced = now + overhead + self.overheads.pace(at.blocks, rest.blocks, &passage);
         self.delivered = delivery.end().max(paced);
-        let told = self.told_in(queued);
-        self.connects(now + told, overhead.less(told) + self.bus_time(at.blocks) + self.overheads.done.read);
         let end = self.delivered + done;
+        self.hold_ahead(ahead.segment, at, end);
+        let from =
+            if delivery.since() <= now + overhead + there { now + self.told_in(queued) } else { delivery.since() };
+        self.connects(from, end.since(from));
         let overhead = overhead + done;
         let bus = self.bus_time(at.blocks).min(end.since(now) - overhead);
         let transfer = end.since(now) - overhead - bus;
@@ -149,7 +162,7 @@ impl Drive {
         let there = at.blocks - rest.blocks;
         let from = match there {
             0 => now,
-            _ => now + self.overheads.hit.a(self.last_write.is_some()) + self.bus_time(there),
+            _ => now + self.connecting(queued) + self.bus_time(there),
         };
         let mut delivery = self.delivery(rest, from);
         let shift = self.mechanics.layout.sector_shift();
@@ -175,13 +188,14 @@ impl Drive {
         }
         let done = self.overheads.done.read;
         self.delivered = delivery.end() + stall;
-        let slow = self.bus_time(1) > Span(passage.transfer.0 / u64::from(rest.blocks.max(1)));
         let end = self.delivered + done;
-        let (first, least) = match slow || self.holds_reading {
-            true => (passage.began, end.since(passage.began)),
-            false => (passage.end, self.bus_time(at.blocks) + done),
-        };
-        self.connects(first, least);
+        if let Some(segment) = self.read_ahead.map(|ahead| ahead.segment) {
+            self.hold_ahead(segment, at, end);
+        }
+        let whole = now + self.told_in(queued);
+        let from = if delivery.since() <= from { whole } else { delivery.since() };
+        let from = if self.holds_reading && there > 0 { whole } else { from };
+        self.connects(from, end.since(from));
         let mut parts = mechanical(stroke, &passage);
         parts.overhead = overhead + stall + done;
         parts.external = start.since(now + overhead);
@@ -221,9 +235,9 @@ impl Drive {
         let reached = Lbn(reached.0.next_multiple_of(sector).min(layout.blocks()));
         self.segments.extend(segment, reached);
         let limit = self.read_ahead_limit(self.segments.start_of(segment), reached);
-        let least = Lbn((reached.0 + u64::from(self.cache.least_ahead)).min(limit.0));
+        let least = self.least_ahead(reached, limit);
         let so_far = Progress { reached, at: passage.end, after: passage.after };
-        self.read_ahead = (reached < limit).then_some(ReadAhead { began, so_far, limit, least, segment });
+        self.read_ahead = (reached < limit).then_some(ReadAhead { began, so_far, limit, least, segment, sent: None });
     }
 
     /// A read-ahead under way keeps its distance ahead of what is asked for from its segment; where the drive
@@ -232,8 +246,10 @@ impl Drive {
         match &self.read_ahead {
             Some(ahead) if ahead.segment == i && at.end() <= ahead.so_far.reached => {
                 let limit = self.read_ahead_limit(self.segments.start_of(i), at.end());
+                let least = self.least_ahead(at.end(), limit);
                 if let Some(ahead) = &mut self.read_ahead {
                     ahead.limit = ahead.limit.max(limit);
+                    ahead.least = ahead.least.max(least);
                 }
             }
             None if self.cache.resumes && self.write_back.is_none() && self.buffer.first().is_none() => {
@@ -245,11 +261,18 @@ impl Drive {
                     let (stroke, spot) = self.move_arm(self.track, at, false, began);
                     let so_far = Progress { reached, at: began + stroke.total(), after: spot };
                     self.track = spot.track;
-                    self.read_ahead = Some(ReadAhead { began, so_far, limit, least: reached, segment: i });
+                    self.read_ahead = Some(ReadAhead { began, so_far, limit, least: reached, segment: i, sent: None });
                 }
             }
             _ => {}
         }
+    }
+
+    /// The block that is read at least after a read that ended before block `end`, before another command has the arm.
+    fn least_ahead(&self, end: Lbn, limit: Lbn) -> Lbn {
+        // Where a command ends the reading ahead, it ends it there, short of the limit or beyond.
+        let last = if self.cache.ends_at_command { Lbn(self.mechanics.layout.blocks()) } else { limit };
+        Lbn((end.0 + u64::from(self.cache.least_ahead)).min(last.0))
     }
 
     /// How far the drive reads on after a read that ended before block `end`, from a segment that begins at `start`.
@@ -273,9 +296,10 @@ impl Drive {
 
     /// Lets the read-ahead under way proceed up to `now`; once it is complete there is none. Gives when it got there.
     pub(crate) fn read_ahead_until(&mut self, now: Time) -> Time {
-        let Some(ahead) = &mut self.read_ahead else { return self.free };
-        ahead.so_far = self.mechanics.run_on(&self.spindle, ahead.so_far, ahead.limit, now, false);
-        let so_far = ahead.so_far;
+        let Some(mut ahead) = self.read_ahead else { return self.free };
+        let so_far = self.run_ahead(&ahead, ahead.so_far, ahead.limit, now);
+        ahead.so_far = so_far;
+        self.read_ahead = Some(ahead);
         self.segments.extend(ahead.segment, so_far.reached);
         if so_far.reached >= ahead.limit {
             (self.free, self.track, self.read_ahead) = (so_far.at, so_far.after.track, None);
@@ -283,10 +307,51 @@ impl Drive {
         so_far.at
     }
 
+    /// How far a read-ahead comes, as [`Mechanics::run_on`](disk::Mechanics::run_on) has it; it waits where it would
+    /// overwrite what is still to be sent.
+    fn run_ahead(&self, ahead: &ReadAhead, from: Progress, limit: Lbn, until: Time) -> Progress {
+        let run = |from, limit| self.mechanics.run_on(&self.spindle, from, limit, until, false);
+        let Some(sent) = ahead.sent else { return run(from, limit) };
+        let mut so_far = from;
+        loop {
+            let next = self.spindle.reach(so_far.at, so_far.after.angle).max(so_far.at);
+            let bound = if next >= sent.until { limit } else { limit.min(self.room_after(sent, next)) };
+            if so_far.reached < bound || bound >= limit {
+                so_far = run(so_far, bound);
+            }
+            if so_far.reached < bound || so_far.reached >= limit || so_far.at >= until {
+                return so_far;
+            }
+            // The next sector comes under the head while there is no room for it: a turn later it may be there.
+            let passed = self.spindle.reach(so_far.at, so_far.after.angle).max(so_far.at)
+                + self.mechanics.sector_time(so_far.after.track.zone);
+            if passed >= until {
+                return Progress { at: until, ..so_far };
+            }
+            so_far.at = passed;
+        }
+    }
+
+    /// Up to which block a segment has room at `now`, of which blocks are being sent.
+    fn room_after(&self, sent: Sent, now: Time) -> Lbn {
+        let gone = (now.since(sent.from).0 << 16) / self.bus.max(1);
+        Lbn(sent.at.start.0 + gone.min(u64::from(sent.at.blocks)) + u64::from(self.cache.segment))
+    }
+
+    /// What is sent of `at` until `end` keeps its place in the segment.
+    pub(crate) fn hold_ahead(&mut self, segment: usize, at: Extent, end: Time) {
+        if self.cache.overtakes {
+            return;
+        }
+        let from = Time(end.0.saturating_sub(self.bus_time(at.blocks).0));
+        if let Some(ahead) = self.read_ahead.as_mut().filter(|ahead| ahead.segment == segment) {
+            ahead.sent = Some(Sent { at, from, until: end });
+        }
+    }
+
     /// When, and where, a read-ahead lets go of an arm that could be used from `ready` on.
     pub(crate) fn read_ahead_stopped(&self, ahead: &ReadAhead, ready: Time) -> Progress {
-        let run =
-            |from: Progress, limit: Lbn, until: Time| self.mechanics.run_on(&self.spindle, from, limit, until, false);
+        let run = |from: Progress, limit: Lbn, until: Time| self.run_ahead(ahead, from, limit, until);
         let mut so_far = ahead.so_far;
         if so_far.reached < ahead.least {
             so_far = run(so_far, ahead.least, Time::NEVER);

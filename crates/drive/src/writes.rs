@@ -207,10 +207,9 @@ impl Drive {
             return arrived;
         }
         let first = arrived.max(feed.there(1 << self.mechanics.layout.sector_shift()));
-        let sector = self.mechanics.sector_time(spot.track.zone);
-        let start = Progress { reached: at.start, at: first, after: spot };
-        let end = self.mechanics.run_on(&self.spindle, start, at.end(), Time::NEVER, true).at;
-        first + all.since(Time(end.0.saturating_sub(sector.0)))
+        let passage = self.mechanics.pass(&self.spindle, first, spot, at, true);
+        let passing = passage.end.since(passage.began).less(self.mechanics.sector_time(spot.track.zone));
+        first.max(Time(all.0.saturating_sub(passing.0)))
     }
 
     /// Whether the first sector of what continues the last write-back is passing when that ends, and is not written with

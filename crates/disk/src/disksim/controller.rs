@@ -41,7 +41,8 @@ pub(super) fn plan(
     plan.bus = bus(disk, parsed, ignored, warnings)?;
     plan.cache = cache(disk, fast)?;
     plan.access.reads = disk.flag("Immediate buffer read")?;
-    plan.access.writes = disk.flag("Immediate buffer write")?;
+    // A write that is not reported early is never begun in its middle there: so its answers say.
+    plan.access.writes = disk.flag("Immediate buffer write")? && fast > 0;
     plan.access.free = disk.flag("Read any free blocks")?;
     plan.queue = queue(disk, ignored, warnings)?;
     let mut rest = disk.rest(&HARMLESS);
@@ -190,6 +191,7 @@ fn cache(disk: &Params, level: u64) -> Result<Cache, BadInput> {
         hits_wait: !sneaky,
         stops_in_sector: disk.flag("Stop prefetch in sector")?,
         ends_at_command: true,
+        overtakes: false,
         keeps_requested: most == 0 && disk.number("Read-ahead over requested")? == Some(0.0),
         writes_stop_ahead: disk.number("Write hit stop prefetch")? != Some(0.0),
         partial_at_once: disk.number("Immed transfer partial hit")? != Some(0.0),

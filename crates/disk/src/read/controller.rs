@@ -138,6 +138,7 @@ pub(super) fn cache(section: Option<Section>) -> Result<Cache, BadInput> {
         hits_wait: flag("hits_wait", plain.hits_wait)?,
         stops_in_sector: flag("stops_in_sector", plain.stops_in_sector)?,
         ends_at_command: flag("ends_at_command", plain.ends_at_command)?,
+        overtakes: flag("overtakes", plain.overtakes)?,
         keeps_requested: flag("keeps_requested", plain.keeps_requested)?,
         writes_stop_ahead: flag("writes_stop_ahead", plain.writes_stop_ahead)?,
         partial_at_once: flag("partial_at_once", plain.partial_at_once)?,
