@@ -176,7 +176,7 @@ fn what_a_plan_loses_is_announced_within_two_points_however_slow_the_bus() {
                 let pick = pick(&sheet, Plan::of_chunk(0), blocks, Wish::Expected(Span::from_ms(4.0)));
                 let mut dice = Dice(29);
                 let all = sheet.mechanics.layout.blocks();
-                let mut at = || Extent::new(dice.below(all - u64::from(blocks)), blocks);
+                let mut at = || Extent::new(dice.below(all - u64::from(blocks)) / 8 * 8, blocks);
                 let requests: Vec<_> = (0..1500).map(|i| (When::Then, read(i, at(), 0))).collect();
                 let takes = |plan| {
                     let played = play(&sheet, Rules { plan, ..Rules::default() }, requests.clone());
