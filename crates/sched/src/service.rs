@@ -519,9 +519,9 @@ impl<P: Predictor> Core<P> {
         out: &mut Vec<Action>,
     ) {
         let (Errand::Frame(frame), Some(service)) = (errand, &mut self.service) else { return };
-        service.frames.came(frame, outcome == Outcome::Ok);
+        let good = service.frames.came(frame, outcome == Outcome::Ok);
         service.count(now, |tally| tally.prefetched += u64::from(command.at.blocks));
-        if outcome == Outcome::Ok {
+        if good {
             self.serve_waiting_from_frames(now, command.at, out);
         }
     }

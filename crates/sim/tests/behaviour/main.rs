@@ -17,6 +17,7 @@ mod other;
 mod pairs;
 mod panorama;
 mod plans;
+mod prefetching;
 mod promise;
 mod replay;
 mod schedules;
