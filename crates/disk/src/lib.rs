@@ -27,5 +27,7 @@ pub use plan::{Confidence, DrivePlan};
 pub use read::{Drive, Model, load, parse};
 pub use rotation::{Rotation, Spin};
 pub use seek::{SeekCurve, SeekTable};
-pub use sheet::{After, Ahead, Bus, Cache, Disconnect, Drain, Drift, Large, Overheads, Queue, Sheet, Truth};
+pub use sheet::{
+    After, Ahead, Bus, Cache, Disconnect, Drain, Drift, FreesAt, Large, Overheads, Queue, Sheet, Truth, Turn, Whole,
+};
 pub use write::write;

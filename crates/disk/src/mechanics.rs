@@ -78,6 +78,8 @@ pub struct Passage {
     pub end: Time,
     /// Waiting for sectors to come round.
     pub rotation: Span,
+    /// What of that was on the first track: what a better moment to arrive could have saved.
+    pub latency: Span,
     /// Blocks passing.
     pub transfer: Span,
     /// Crossing to following tracks and cylinders.
@@ -86,15 +88,6 @@ pub struct Passage {
     pub after: Spot,
     /// The angle under the head at the end: that of `after`, unless blocks were taken out of order.
     pub angle: u64,
-}
-
-impl Passage {
-    /// How much of the time from `since` to the end no block passed in and no track was crossed: what a shorter way to
-    /// the first block, or a better moment for it, could have saved.
-    #[must_use]
-    pub fn positioning(&self, since: Time) -> Span {
-        self.end.since(since).less(self.transfer + self.crossing)
-    }
 }
 
 /// How far a transfer that runs on and on has come.
@@ -185,18 +178,24 @@ impl Mechanics {
             began: now,
             end: now,
             rotation: Span::ZERO,
+            latency: Span::ZERO,
             transfer: Span::ZERO,
             crossing: Span::ZERO,
             after: spot,
             angle: spot.angle,
         };
+        let mut is_first = true;
         loop {
-            let here = (end - next).min(u64::from(passage.after.left));
+            let mut here = (end - next).min(u64::from(passage.after.left));
             if here > 0 {
                 let arrived = passage.end;
-                if !(self.access.on_arrival(write, passage.after.sector)
-                    && self.pass_on_arrival(spin, &mut passage, here, &mut each))
+                let on_arrival = self.access.on_arrival(write, passage.after.sector);
+                let scattered = if on_arrival { self.scattered(&passage.after, next + here, end) } else { None };
+                if let Some(all) =
+                    scattered.filter(|all| self.pass_scattered(spin, &mut passage, (next, *all), &mut each))
                 {
+                    here = all - next;
+                } else if !(on_arrival && self.pass_on_arrival(spin, &mut passage, here, &mut each)) {
                     let begin = spin.reach(arrived, passage.after.angle);
                     let end = self.passed(spin, begin, &mut passage.after, here as u32).max(arrived);
                     let began = begin.max(arrived);
@@ -210,11 +209,15 @@ impl Mechanics {
                     passage.angle = passage.after.angle;
                 }
                 next += here;
+                if is_first {
+                    passage.latency = passage.rotation;
+                }
             }
             if next >= end {
                 return passage;
             }
             let Some(crossing) = self.cross(&mut passage.after, next, write) else { return passage };
+            is_first &= passage.after.track == spot.track && !passage.after.remapped;
             passage.crossing += crossing;
             passage.end += crossing;
         }
@@ -263,6 +266,77 @@ impl Mechanics {
         true
     }
 
+    /// Where what is wanted of a track goes on behind a gap that begins at sector `next`: the sector after the last of it.
+    fn scattered(&self, spot: &Spot, next: u64, end: u64) -> Option<u64> {
+        if next >= end || spot.remapped {
+            return None;
+        }
+        let mut all = next;
+        while all < end {
+            let there = self.layout.locate_sector(all);
+            if there.track != spot.track || there.remapped {
+                break;
+            }
+            all += u64::from(there.left).min(end - all);
+        }
+        (all > next).then_some(all)
+    }
+
+    /// The same as `pass_on_arrival` where slips or remaps scatter what is wanted of a track, `from` up to `to`: whatever
+    /// comes by first passes first, and what had passed before a revolution later.
+    #[cold]
+    fn pass_scattered(
+        &self,
+        spin: &impl Spin,
+        passage: &mut Passage,
+        (from, to): (u64, u64),
+        each: &mut impl FnMut(Piece),
+    ) -> bool {
+        let start = passage.after;
+        let width = self.layout.sector_angle(start.track.zone);
+        let into = spin.phase(passage.end).wrapping_sub(start.angle).saturating_sub(JUST_PASSED);
+        let mut first = from;
+        while first < to {
+            let there = self.layout.locate_sector(first);
+            let skipped = into.saturating_sub(there.angle.wrapping_sub(start.angle)).div_ceil(width);
+            let here = u64::from(there.left).min(to - first);
+            first += skipped.min(here);
+            if skipped < here {
+                break;
+            }
+        }
+        if first == from || first == to {
+            return false;
+        }
+        let (untouched, mut began) = (passage.transfer == Span::ZERO, None);
+        for (mut next, end) in [(first, to), (from, first)] {
+            while next < end {
+                let mut spot = self.layout.locate_sector(next);
+                let here = u64::from(spot.left).min(end - next);
+                let arrived = passage.end;
+                let begin = spin.reach(arrived, spot.angle);
+                let passed = self.passed(spin, begin, &mut spot, here as u32).max(arrived);
+                let begin = begin.max(arrived);
+                passage.rotation += begin.since(arrived);
+                passage.transfer += passed.since(begin);
+                (passage.end, passage.angle) = (passed, spot.angle);
+                began = began.or(Some(begin));
+                if next < first {
+                    each(Piece { began: begin, end: passed, sectors: here });
+                }
+                next += here;
+            }
+        }
+        each(Piece { began: passage.end, end: passage.end, sectors: to - first });
+        if let Some(began) = began.filter(|_| untouched) {
+            passage.began = began;
+        }
+        let last = self.layout.locate_sector(to - 1);
+        passage.after =
+            Spot { sector: last.sector + 1, angle: last.angle.wrapping_add(width), left: last.left - 1, ..last };
+        true
+    }
+
     /// How far a transfer that runs on and on has come that had reached block `from`, at `spot`, at `since`: it
     /// stops at the first sector boundary at or after `now`, or at block `limit`. O(tracks touched).
     #[must_use]
@@ -283,7 +357,14 @@ impl Mechanics {
                 let end = self.passed(spin, begin, &mut spot, here as u32);
                 if end > now {
                     let elapsed = now.since(begin).0 * here;
-                    let whole = elapsed.div_ceil(end.since(begin).0.max(1)).min(here);
+                    let mut whole = elapsed.div_ceil(end.since(begin).0.max(1)).min(here);
+                    // Where a sector ends just `now`, by proportion alone it would be one more.
+                    while whole > 1 && {
+                        let mut place = start;
+                        self.passed(spin, begin, &mut place, whole as u32 - 1) >= now
+                    } {
+                        whole -= 1;
+                    }
                     spot = start;
                     at = self.passed(spin, begin, &mut spot, whole as u32).max(now);
                     sector += whole;

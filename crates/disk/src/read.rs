@@ -5,6 +5,7 @@ mod geometry;
 mod other;
 mod seek;
 
+pub(crate) use controller::{FREES_AT, ORDERS};
 pub(crate) use geometry::sparings;
 
 use crate::{Confidence, Mechanics, Other, Rotation, SeekTable, Sheet, Switches, Truth};

@@ -73,6 +73,12 @@ pub struct Overheads {
     pub done: After,
     /// Before data go to the host after the drive let go of the bus to wait for the medium.
     pub reselect: Span,
+    /// Before data go over the bus right after the command, of a hit and of a write.
+    pub prepare: Span,
+    /// Holding the bus to let go of it, in a read after a read and after a write.
+    pub release_read: After,
+    /// The same, in a write.
+    pub release_write: Span,
     /// The least time before a write that does not continue the last one is on the medium.
     pub least_seek: Span,
     /// A second disconnection of writes, where the drive has that habit.
@@ -90,6 +96,8 @@ pub struct Disconnect {
     pub seek: Span,
     /// After `command`, before the data begin to come.
     pub data: Span,
+    /// Before completion is reported, in place of what other writes take to come back to the bus.
+    pub reselect: Span,
 }
 
 /// Commands of more than so many blocks transfer more slowly (Virtual IO, Section 4.2: sub-optimal firmware).
@@ -139,11 +147,40 @@ impl Overheads {
 pub struct Bus {
     /// Rate, 10^6 bytes/s; none means no limit.
     pub mb_s: Option<f64>,
+    /// Rate of writes, where it is another.
+    pub write_mb_s: Option<f64>,
     /// Share of a read that must be in the buffer before its data begin to go to the host.
     pub watermark: f64,
     /// Share of a write to the medium that must be in the buffer, beyond what keeps ahead of the head, before it begins;
     /// one that continues the last write begins at once.
     pub write_watermark: f64,
+    /// What the watermarks are a share of.
+    pub watermark_of: Whole,
+    /// Whether commands, data and completions take turns on it: a command is taken in when no data are on their way, and
+    /// what waited for the arm comes back to the bus.
+    pub exclusive: bool,
+    /// Whether a read that waits for the medium keeps the bus once its data began to go.
+    pub holds_reading: bool,
+    /// Whether a write that waits for room in the buffer keeps the bus.
+    pub holds_writing: bool,
+}
+
+impl Bus {
+    /// The rate of a read or a write, 10^6 bytes/s; none means no limit.
+    #[must_use]
+    pub fn rate(&self, write: bool) -> Option<f64> {
+        self.write_mb_s.filter(|_| write).or(self.mb_s)
+    }
+}
+
+/// What a watermark is a share of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Whole {
+    /// Of the request, or of the segment if that is smaller.
+    #[default]
+    Request,
+    /// Of the segment.
+    Segment,
 }
 
 /// How far the drive reads on after a read.
@@ -199,12 +236,32 @@ pub struct Cache {
     pub hits_wait: bool,
     /// Whether reading ahead may stop inside a sector.
     pub stops_in_sector: bool,
+    /// Whether reading ahead ends as soon as a command comes for anything else, one that is in the cache too; otherwise
+    /// when that command needs the arm.
+    pub ends_at_command: bool,
+    /// Whether reading ahead leaves what was asked for in the segment: it stops where that would be overwritten.
+    pub keeps_requested: bool,
+    /// Whether a write into what was read ahead ends the reading ahead.
+    pub writes_stop_ahead: bool,
+    /// Whether a read whose beginning is in the cache takes the bus at once, and not only when the watermark is reached.
+    pub partial_at_once: bool,
+    /// Whether a read whose beginning is in the cache must wait for the arm's command under way.
+    pub partial_hits_wait: bool,
     /// Size of the write buffer; a write that fits completes when it is in it (immediate report).
     pub write_buffer: u32,
     /// The most extents the write buffer holds; zero means as many as fit.
     pub write_extents: u32,
     /// Whether a write that continues the last one is not counted there.
     pub joins_writes: bool,
+    /// Whether buffered writes that continue one another go to the medium in one go; otherwise a turn passes between them.
+    pub streams_writes: bool,
+    /// Whether a write goes into the buffer while the arm serves a command or writes back what it does not continue;
+    /// otherwise it waits for the arm.
+    pub accepts_busy: bool,
+    /// Whether the arm sets out for a write while its data still come over the bus.
+    pub seeks_early: bool,
+    /// Whether a write is reported from the buffer only where no other command waits.
+    pub reports_alone: bool,
     /// Whether written data take up segments of reads.
     pub shared: bool,
     /// In what order the write buffer drains.
@@ -225,9 +282,18 @@ impl Default for Cache {
             written_hits: true,
             hits_wait: false,
             stops_in_sector: false,
+            ends_at_command: false,
+            keeps_requested: false,
+            writes_stop_ahead: true,
+            partial_at_once: true,
+            partial_hits_wait: true,
             write_buffer: 0,
             write_extents: 0,
             joins_writes: true,
+            streams_writes: true,
+            accepts_busy: true,
+            seeks_early: false,
+            reports_alone: false,
             shared: false,
             drain: Drain::Soonest,
         }
@@ -248,14 +314,62 @@ impl Cache {
 pub struct Queue {
     /// How many.
     pub depth: u16,
-    /// What has waited longer than this goes first; otherwise what the arm can begin soonest.
+    /// Which of them the arm serves next.
+    pub order: Turn,
+    /// What has waited longer than this goes first, whatever the order.
     pub age_limit: Span,
+    /// When the arm goes on to the next command.
+    pub frees_at: FreesAt,
+}
+
+impl Queue {
+    /// No limit of age: thirty years.
+    pub const AGELESS: Span = Span(1_000_000_000_000_000_000);
 }
 
 impl Default for Queue {
     fn default() -> Queue {
-        Queue { depth: 1, age_limit: Span(500_000_000) }
+        Queue { depth: 1, order: Turn::Soonest, age_limit: Span(500_000_000), frees_at: FreesAt::Medium }
     }
+}
+
+impl Turn {
+    /// How long a command may wait in a queue of this order, where nothing else is said.
+    #[must_use]
+    pub fn age_limit(self) -> Span {
+        // By positioning time alone a far command could starve; the other orders come round to every one.
+        if self == Turn::Soonest { Queue::default().age_limit } else { Queue::AGELESS }
+    }
+}
+
+/// Which command of those in the drive the arm serves next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Turn {
+    /// What it can begin soonest.
+    #[default]
+    Soonest,
+    /// The oldest.
+    Fcfs,
+    /// The next in the direction the arm last went; where there is none, the next in the other.
+    Look,
+    /// The next at higher blocks; where there is none, the nearest below.
+    Ascending,
+    /// The next at higher blocks; where there is none, the lowest.
+    CLook,
+    /// The nearest to where the last one ended, by blocks.
+    Sstf,
+}
+
+/// When the arm goes on to the next command.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FreesAt {
+    /// When the medium is done.
+    #[default]
+    Medium,
+    /// When the data are with the host and completion is about to be reported.
+    Message,
+    /// When completion is reported.
+    Completion,
 }
 
 /// What nobody outside knows.

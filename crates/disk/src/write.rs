@@ -1,8 +1,8 @@
 //! A drive file (TOML) written from a plan; what [`crate::parse`] reads back is the same drive.
 
 use crate::{
-    After, Ahead, Cache, Child, Confidence, Drain, DrivePlan, LayoutPlan, ListPlan, Order, Overheads, Parity,
-    SeekCurve, Sparing, TreePlan, Truth,
+    After, Ahead, Bus, Cache, Child, Confidence, Drain, DrivePlan, LayoutPlan, ListPlan, Order, Overheads, Parity,
+    Queue, SeekCurve, Sparing, TreePlan, Truth, Whole, read,
 };
 use block::Span;
 use std::fmt::Write;
@@ -37,25 +37,58 @@ pub fn write(plan: &DrivePlan) -> String {
         text += &format!("{key} = {}\n", ms(span));
     }
     text += &format!("\n[overhead]\n{}", overheads(&plan.overheads));
-    if let Some(rate) = plan.bus.mb_s {
-        text = insert_before_tables(text, &format!("bus_mb_s = {rate:?}\n"));
-    }
-    if plan.bus.watermark > 0.0 {
-        text = insert_before_tables(text, &format!("watermark = {:?}\n", plan.bus.watermark));
-    }
-    if plan.bus.write_watermark > 0.0 {
-        text = insert_before_tables(text, &format!("write_watermark = {:?}\n", plan.bus.write_watermark));
-    }
+    text = insert_before_tables(text, &bus(&plan.bus));
     let access = plan.access;
     if access.reads || access.writes || access.free {
         text += &format!("\n[access]\nreads = {}\nwrites = {}\nfree = {}\n", access.reads, access.writes, access.free);
     }
     text += &format!("\n[cache]\n{}", cache(&plan.cache));
-    if plan.queue.depth > 1 {
-        text += &format!("\n[queue]\ndepth = {}\nage_limit = {}\n", plan.queue.depth, ms(plan.queue.age_limit));
-    }
+    text += &queue(&plan.queue);
     text += &truth(&plan.truth);
     text += &confidence(&plan.confidence);
+    text
+}
+
+/// The keys of `[overhead]` that are the bus's, where anything is given.
+fn bus(bus: &Bus) -> String {
+    let rates = [("bus_mb_s", bus.mb_s), ("bus_write_mb_s", bus.write_mb_s)];
+    let mut text: String = rates.iter().filter_map(|(key, rate)| Some(format!("{key} = {:?}\n", (*rate)?))).collect();
+    for (key, share) in [("watermark", bus.watermark), ("write_watermark", bus.write_watermark)] {
+        if share > 0.0 {
+            text += &format!("{key} = {share:?}\n");
+        }
+    }
+    if bus.watermark_of == Whole::Segment {
+        text += "watermark_of = \"segment\"\n";
+    }
+    for (key, holds) in
+        [("exclusive_bus", bus.exclusive), ("holds_reading", bus.holds_reading), ("holds_writing", bus.holds_writing)]
+    {
+        if holds {
+            text += &format!("{key} = true\n");
+        }
+    }
+    text
+}
+
+/// The queue in the drive, where it is not the plain one.
+fn queue(queue: &Queue) -> String {
+    let plain = Queue::default();
+    if *queue == plain {
+        return String::new();
+    }
+    let mut text = format!("\n[queue]\ndepth = {}\n", queue.depth);
+    if let Some((word, _)) = read::ORDERS.iter().find(|(_, order)| *order == queue.order) {
+        text += &format!("order = \"{word}\"\n");
+    }
+    if queue.age_limit != queue.order.age_limit() {
+        text += &format!("age_limit = {}\n", ms(queue.age_limit));
+    }
+    if let Some((word, _)) = read::FREES_AT.iter().find(|(_, at)| *at == queue.frees_at)
+        && queue.frees_at != plain.frees_at
+    {
+        text += &format!("frees_at = \"{word}\"\n");
+    }
     text
 }
 
@@ -249,7 +282,15 @@ fn overheads(overheads: &Overheads) -> String {
     ] {
         text += &format!("{key} = {}\n", after(time));
     }
-    for (key, span) in [("reselect", overheads.reselect), ("least_seek", overheads.least_seek)] {
+    if overheads.release_read != After::default() {
+        text += &format!("release_read = {}\n", after(overheads.release_read));
+    }
+    for (key, span) in [
+        ("release_write", overheads.release_write),
+        ("reselect", overheads.reselect),
+        ("prepare", overheads.prepare),
+        ("least_seek", overheads.least_seek),
+    ] {
         if span > Span::ZERO {
             text += &format!("{key} = {}\n", ms(span));
         }
@@ -259,7 +300,10 @@ fn overheads(overheads: &Overheads) -> String {
     }
     if let Some(disconnect) = overheads.disconnect {
         let (command, seek, data) = (ms(disconnect.command), ms(disconnect.seek), ms(disconnect.data));
-        text += &format!("\n[overhead.disconnect]\ncommand = {command}\nseek = {seek}\ndata = {data}\n");
+        let reselect = ms(disconnect.reselect);
+        text += &format!(
+            "\n[overhead.disconnect]\ncommand = {command}\nseek = {seek}\ndata = {data}\nreselect = {reselect}\n"
+        );
     }
     if let Some(large) = overheads.large {
         let (read, write) = (large.read, large.write);
@@ -282,7 +326,8 @@ fn cache(cache: &Cache) -> String {
         Drain::AllSoonest => "all-soonest",
         Drain::InOrder => "in-order",
     };
-    format!(
+    let plain = Cache::default();
+    let mut text = format!(
         "segments = {}\nsegment = \"{} blocks\"\nread_ahead_to = \"{ahead}\"\nread_ahead = \"{} blocks\"\n\
          least_read_ahead = \"{} blocks\"\nresumes = {}\nalmost_hits = {}\nforgets = {}\nwritten_hits = {}\n\
          hits_wait = {}\nstops_in_sector = {}\nwrite_buffer = \"{} blocks\"\nwrite_extents = {}\njoins_writes = {}\nshared = {}\n\
@@ -301,5 +346,21 @@ fn cache(cache: &Cache) -> String {
         cache.write_extents,
         cache.joins_writes,
         cache.shared,
-    )
+    );
+    for (key, flag, plain) in [
+        ("ends_at_command", cache.ends_at_command, plain.ends_at_command),
+        ("keeps_requested", cache.keeps_requested, plain.keeps_requested),
+        ("writes_stop_ahead", cache.writes_stop_ahead, plain.writes_stop_ahead),
+        ("partial_at_once", cache.partial_at_once, plain.partial_at_once),
+        ("partial_hits_wait", cache.partial_hits_wait, plain.partial_hits_wait),
+        ("streams_writes", cache.streams_writes, plain.streams_writes),
+        ("accepts_busy", cache.accepts_busy, plain.accepts_busy),
+        ("seeks_early", cache.seeks_early, plain.seeks_early),
+        ("reports_alone", cache.reports_alone, plain.reports_alone),
+    ] {
+        if flag != plain {
+            text += &format!("{key} = {flag}\n");
+        }
+    }
+    text
 }

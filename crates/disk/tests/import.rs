@@ -2,7 +2,7 @@
 
 use block::{At, Lbn};
 use disk::disksim::{self, Import};
-use disk::{Mechanics, parse, write};
+use disk::{FreesAt, Mechanics, Turn, Whole, parse, write};
 use std::path::{Path, PathBuf};
 
 /// The given drives, if they are there.
@@ -72,12 +72,8 @@ fn what_is_not_modelled_is_listed_with_its_place() {
         let told = import.ignored.iter().filter(|it| it.neutral == neutral);
         told.map(|it| format!("{}:{} {} = {}", it.file, it.line, it.parameter, it.value)).collect()
     };
-    let expected = [
-        "small.diskspecs:45 Percent error in rpms = 0.5",
-        "small.diskspecs:7 Extradisc 2nd disconnect overhead = 0.25",
-    ];
-    assert_eq!(told(false), expected);
-    assert_eq!(told(true), ["small.diskspecs:8 Scheduling policy = 1"]);
+    assert_eq!(told(false), ["small.diskspecs:7 Extradisc 2nd disconnect overhead = 0.25"]);
+    assert_eq!(told(true), [""; 0]);
     assert_eq!(import.warnings, ["the file says 999 blocks, its layout holds 1104: the layout counts"]);
 }
 
@@ -109,15 +105,70 @@ fn with(replace: &[(&str, &str)]) -> Import {
 #[test]
 fn what_is_overridden_is_told_once_as_it_is_in_the_end() {
     let import = with(&[
-        ("Print stats = 1", "Preseeking level = 1, Max queue length = 4"),
-        ("Immediate buffer write = 1", "Preseeking level = 2"),
-        ("disksim_ioqueue { Scheduling policy = 1", "disksim_ioqueue { Scheduling policy = 3"),
+        ("Print stats = 1", "Disconnect write if seek = 1, Max queue length = 4"),
+        ("Immediate buffer write = 1", "Disconnect write if seek = 2"),
+        (
+            "disksim_ioqueue { Scheduling policy = 1",
+            "disksim_ioqueue { Maximum concat size = 3, Scheduling policy = 14",
+        ),
     ]);
     let told: Vec<String> =
         import.ignored.iter().filter(|it| !it.neutral).map(|it| format!("{} = {}", it.parameter, it.value)).collect();
-    let last = ["Scheduling policy = 3", "Extradisc 2nd disconnect overhead = 0.25", "Max queue length = 4"];
-    assert_eq!(told[1..4], last);
-    assert_eq!(told[4..], ["Preseeking level = 2"]);
+    let all = [
+        "Scheduling policy = 14",
+        "Maximum concat size = 3",
+        "Extradisc 2nd disconnect overhead = 0.25",
+        "Disconnect write if seek = 2",
+    ];
+    assert_eq!(told, all);
+}
+
+#[test]
+fn the_queue_in_the_drive_is_that_of_its_parameters() {
+    let queue = |more: &str, policy: u32| {
+        let policy = format!("disksim_ioqueue {{ Scheduling policy = {policy}");
+        let import = with(&[("Print stats = 1", more), ("disksim_ioqueue { Scheduling policy = 1", &policy)]);
+        same(&import, &import.text());
+        let queue = import.drive.sheet.queue;
+        (queue.depth, queue.order, queue.frees_at)
+    };
+    let orders = [(1, Turn::Fcfs), (2, Turn::Ascending), (3, Turn::CLook), (4, Turn::Sstf), (8, Turn::Soonest)];
+    for (policy, order) in orders {
+        assert_eq!(queue("Max queue length = 8", policy), (8, order, FreesAt::Completion));
+    }
+    assert_eq!(queue("Preseeking level = 1", 1), (1, Turn::Fcfs, FreesAt::Message));
+    assert_eq!(queue("Preseeking level = 2", 1), (1, Turn::Fcfs, FreesAt::Medium));
+    let text = SMALL.replacen("Print stats = 1", "Preseeking level = 3", 1);
+    let error = disksim::read("small.diskspecs", text.as_bytes(), Path::new("."), None).unwrap_err();
+    assert!(error.what.contains("no level 3"), "{error}");
+}
+
+#[test]
+fn the_habits_of_a_controller_are_those_of_its_parameters() {
+    let plain = small().drive.sheet;
+    let changed = |more: &str| {
+        let import = with(&[("Print stats = 1", more)]);
+        same(&import, &import.text());
+        import.drive.sheet
+    };
+    let span = |ms: f64| block::Span((ms * 1e6) as u64);
+    let sheet =
+        changed("Data preparation overhead = 0.5, First reselect overhead = 0.25, Write disconnect overhead = 0.125");
+    assert_eq!((sheet.overheads.prepare, sheet.overheads.reselect), (span(0.5), span(0.75)));
+    assert_eq!((sheet.overheads.release_write, plain.overheads.release_write), (span(0.125), span(0.0)));
+    let sheet = changed("Read disconnect afterread = 0.1, Read disconnect afterwrite = 0.2");
+    assert_eq!((sheet.overheads.release_read.read, sheet.overheads.release_read.write), (span(0.1), span(0.2)));
+    assert!(!changed("Combine seq writes = 0").cache.joins_writes && plain.cache.joins_writes);
+    assert!(!changed("Immed transfer partial hit = 0").cache.partial_at_once && plain.cache.partial_at_once);
+    assert!(!changed("Write hit stop prefetch = 0").cache.writes_stop_ahead && plain.cache.writes_stop_ahead);
+    assert!(!changed("Allow sneaky partial read hits = 1").cache.partial_hits_wait && plain.cache.partial_hits_wait);
+    assert!(changed("Allow write prebuffering = 1").cache.accepts_busy && !plain.cache.accepts_busy);
+    let bus = changed("Hold bus entire read xfer = 1").bus;
+    assert_eq!((bus.holds_reading, bus.holds_writing), (true, false));
+    let import = with(&[("Set watermark by reqsize = 1", "Set watermark by reqsize = 0")]);
+    assert_eq!((import.drive.sheet.bus.watermark_of, plain.bus.watermark_of), (Whole::Segment, Whole::Request));
+    let import = with(&[("Percent error in rpms = 0.5", "Percent error in rpms = 0.25")]);
+    assert!((import.drive.truth.rpm_offset - 0.0025).abs() < 1e-12);
 }
 
 #[test]
@@ -156,11 +207,13 @@ fn only_what_lies_between_host_and_drive_slows_its_bus() {
         let import = disksim::read("small.parv", text.as_bytes(), Path::new("."), Some("disk0")).unwrap();
         let arbitration = import.ignored.iter().filter(|it| it.parameter == "Arbitration time");
         let told: Vec<String> = arbitration.map(|it| it.value.clone()).collect();
-        (import.drive.sheet.bus.mb_s.map(|rate| (rate * 1000.0).round()), told)
+        let rate = |write| import.drive.sheet.bus.rate(write).map(|rate| (rate * 1000.0).round());
+        same(&import, &import.text());
+        ([rate(false), rate(true)], told)
     };
-    assert_eq!(rate(topology), (Some(2560.0), vec!["0.3".to_owned()]));
+    assert_eq!(rate(topology), ([Some(5120.0), Some(2560.0)], vec!["0.3".to_owned()]));
     // Without a topology, all count.
-    assert_eq!(rate(""), (Some(1024.0), vec!["0.1".to_owned(), "0.3".to_owned()]));
+    assert_eq!(rate(""), ([Some(1024.0), Some(2560.0)], vec!["0.1".to_owned(), "0.3".to_owned()]));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The write buffer: extents accepted and not yet on the medium, written back shortest access first.
 
-use block::{Extent, Lbn, Time};
+use block::{Extent, Lbn, Span, Time};
 use std::collections::VecDeque;
 
 /// Extents a drive keeps track of at most.
@@ -13,8 +13,29 @@ const WEIGHED: usize = 64;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Dirty {
     pub(crate) at: Extent,
-    /// When its data were in the buffer.
+    /// When the arm may set out for it.
     pub(crate) ready: Time,
+    /// How its data come into the buffer.
+    pub(crate) feed: Feed,
+}
+
+/// How data come over the bus.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Feed {
+    /// When the first begin to come.
+    pub(crate) from: Time,
+    /// Bus time of a block in 2⁻¹⁶ ns.
+    pub(crate) each: u64,
+}
+
+impl Feed {
+    /// All data are there.
+    pub(crate) const THERE: Feed = Feed { from: Time::ZERO, each: 0 };
+
+    /// When so many blocks are there.
+    pub(crate) fn there(self, blocks: u64) -> Time {
+        self.from + Span((self.each * blocks) >> 16)
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -64,9 +85,9 @@ impl WriteBuffer {
     }
 
     /// Accepts an extent that fits.
-    pub(crate) fn push(&mut self, at: Extent, ready: Time) {
+    pub(crate) fn push(&mut self, at: Extent, ready: Time, feed: Feed) {
         self.used += u64::from(at.blocks);
-        self.waiting.push_back(Dirty { at, ready });
+        self.waiting.push_back(Dirty { at, ready, feed });
     }
 
     /// The one the arm could begin soonest, of the oldest whose data are there at `now`: its place, and when.
@@ -85,11 +106,13 @@ impl WriteBuffer {
         if !self.touches(at) {
             return;
         }
-        for Dirty { at: old, ready } in std::mem::take(&mut self.waiting) {
+        for Dirty { at: old, ready, feed } in std::mem::take(&mut self.waiting) {
             self.used -= u64::from(old.blocks);
             for (start, end) in [(old.start, old.end().min(at.start)), (old.start.max(at.end()), old.end())] {
                 if start < end {
-                    self.push(Extent { start, blocks: (end.0 - start.0) as u32 }, ready);
+                    let rest = Extent { start, blocks: (end.0 - start.0) as u32 };
+                    // What is left of an extent that is still coming counts as coming with it, from its first block on.
+                    self.push(rest, ready, feed);
                 }
             }
         }
@@ -100,9 +123,13 @@ impl WriteBuffer {
         self.waiting.pop_front()
     }
 
-    /// The place of the extent that begins at `lbn`, if its data are there at `now`.
+    /// The place of the extent that begins at `lbn`, if the arm may go on to it at `now`.
     pub(crate) fn place_of(&self, lbn: Lbn, now: Time) -> Option<usize> {
         self.waiting.iter().position(|dirty| dirty.at.start == lbn && dirty.ready <= now)
+    }
+
+    pub(crate) fn at_place(&self, place: usize) -> Dirty {
+        self.waiting[place]
     }
 
     /// Gives the room of blocks that are on the medium to others.

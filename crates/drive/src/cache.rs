@@ -99,14 +99,15 @@ impl Segments {
             self.held.push(segment);
             return self.held.len() - 1;
         }
-        let (mut oldest, mut least) = (0, u64::MAX);
-        for (i, held) in self.held.iter().enumerate() {
-            if held.used < least {
-                (oldest, least) = (i, held.used);
-            }
-        }
-        self.held[oldest] = segment;
-        oldest
+        let taken = self.next_taken().unwrap_or(0);
+        self.held[taken] = segment;
+        taken
+    }
+
+    /// The segment that gives way to the next one, if all are in use.
+    pub(crate) fn next_taken(&self) -> Option<usize> {
+        let all = 0..if self.held.len() < self.most { 0 } else { self.held.len() };
+        all.min_by_key(|i| self.held[*i].used)
     }
 
     /// Blocks of `at` were written: whatever is held of them is stale.

@@ -14,6 +14,8 @@ pub(crate) struct Delivery {
     gate: u64,
     /// Blocks in the buffer that wait for that.
     held: u64,
+    /// Blocks of the next sector that nobody wants: the first may begin before what is wanted.
+    lead: u64,
     /// Blocks not yet told of.
     left: u64,
     /// When the last block told of is, or would be, with the host.
@@ -21,25 +23,29 @@ pub(crate) struct Delivery {
 }
 
 impl Delivery {
-    /// `blocks` blocks of which a share of `watermark` must be there before they begin to go, no earlier than `from`.
-    pub(crate) fn new(bus: u64, blocks: u64, watermark: f64, from: Time, reselect: Span) -> Delivery {
+    /// `blocks` blocks, behind `lead` of their first sector, of which a share of `watermark` must be there before they
+    /// begin to go, no earlier than `from`.
+    pub(crate) fn new(bus: u64, (lead, blocks): (u64, u64), watermark: f64, from: Time, reselect: Span) -> Delivery {
         let gate = if watermark == 0.0 { 1 } else { ((blocks as f64 * watermark) as u64).max(1) };
-        Delivery { bus, reselect, gate, held: 0, left: blocks, at: from }
+        Delivery { bus, reselect, gate, held: 0, lead, left: blocks, at: from }
     }
 
     fn time(&self, blocks: u64) -> Span {
         Span((self.bus * blocks) >> 16)
     }
 
-    /// The next sectors, of 2^`shift` blocks, are in the buffer.
+    /// The next sectors, of 2^`shift` blocks, are in the buffer. A block can go when its sector has passed.
     #[inline]
     pub(crate) fn take(&mut self, piece: Piece, shift: u32) {
-        let blocks = (piece.sectors << shift).min(self.left);
+        let lead = std::mem::take(&mut self.lead);
+        let blocks = ((piece.sectors << shift) - lead).min(self.left);
         self.left -= blocks;
+        let last = blocks - (((piece.sectors - 1) << shift).saturating_sub(lead)).min(blocks);
         // The common case: a bus faster than the medium, which has nothing to catch up with.
         let passing = piece.end.since(piece.began);
-        if self.gate <= 1 && self.at <= piece.began && self.time(blocks) <= passing && self.reselect == Span::ZERO {
-            (self.gate, self.at) = (0, piece.end + self.time(1));
+        let fast = self.time(piece.sectors << shift) <= passing && self.held == 0;
+        if self.gate <= 1 && self.at <= piece.began && fast && self.reselect == Span::ZERO {
+            (self.gate, self.at) = (0, piece.end + self.time(last));
             return;
         }
         if self.gate > blocks {
@@ -48,17 +54,19 @@ impl Delivery {
             self.at = self.at.max(piece.end);
             return;
         }
-        let each = passing.0 / piece.sectors.max(1);
-        let mut first = piece.began + Span(each);
-        let mut blocks = blocks;
+        let passed = |sectors: u64| piece.began + Span(passing.0 * sectors / piece.sectors.max(1));
+        let mut end = self.at;
         if self.gate > 0 {
-            let before = (self.gate - 1) >> shift;
-            first = (first + Span(each * before)).max(self.at) + self.reselect;
-            blocks += self.held;
-            self.gate = 0;
-            self.at = first;
+            let opens = (self.gate - 1 + lead) >> shift;
+            end = passed(opens + 1).max(self.at) + self.reselect + self.time(self.held + blocks);
+            (self.gate, self.held) = (0, 0);
+        } else {
+            end = end.max(passed(1)) + self.time(blocks);
         }
-        self.at = (self.at.max(first) + self.time(blocks)).max(piece.end + self.time(1));
+        if lead > 0 && piece.sectors > 1 {
+            end = end.max(passed(2) + self.time(blocks - ((1 << shift) - lead)));
+        }
+        self.at = end.max(piece.end + self.time(last));
     }
 
     /// When all of it is with the host.
@@ -79,7 +87,7 @@ mod tests {
 
     fn delivered(bus: u64, watermark: f64, pieces: &[Piece]) -> Time {
         let blocks = pieces.iter().map(|piece| piece.sectors).sum();
-        let mut delivery = Delivery::new(bus << 16, blocks, watermark, Time::ZERO, Span(0));
+        let mut delivery = Delivery::new(bus << 16, (0, blocks), watermark, Time::ZERO, Span(0));
         for piece in pieces {
             delivery.take(*piece, 0);
         }
@@ -92,6 +100,18 @@ mod tests {
         assert_eq!(delivered(20, 0.0, &[piece(1000)]), Time(1010 + 200));
         assert_eq!(delivered(20, 0.0, &[piece(1000), piece(1500)]), Time(1510 + 200));
         assert_eq!(delivered(70, 0.0, &[piece(1000), piece(1500)]), Time(1010 + 1400));
+    }
+
+    #[test]
+    fn a_block_goes_when_its_sector_has_passed() {
+        // Two sectors of eight blocks, 50 ns apart; wanted is what follows the first three.
+        let piece = Piece { began: Time(1000), end: Time(1100), sectors: 2 };
+        let delivered = |bus: u64| {
+            let mut delivery = Delivery::new(bus << 16, (3, 13), 0.0, Time::ZERO, Span(0));
+            delivery.take(piece, 3);
+            delivery.end()
+        };
+        assert_eq!([1, 6, 20].map(delivered), [Time(1108), Time(1148), Time(1050 + 260)]);
     }
 
     #[test]

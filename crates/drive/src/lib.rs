@@ -7,6 +7,7 @@
 
 mod account;
 mod buffer;
+mod bus;
 mod cache;
 mod delivery;
 mod device;

@@ -6,24 +6,25 @@
 
 use crate::account::{Account, Parts};
 use crate::buffer::WriteBuffer;
+use crate::bus::Connection;
 use crate::cache::{Lookup, Segments};
 use crate::noise::{SeekNoise, Spindle};
 use crate::reads::ReadAhead;
 use crate::writes::WriteBack;
 use block::errno::EINVAL;
 use block::{BLOCK_BYTES, Caps, Command, Extent, Lbn, Outcome, Span, Tag, Time, Verb};
-use disk::{After, Cache, Mechanics, Overheads, Passage, Queue, Sheet, Spot, Stroke, Track, Truth};
+use disk::{After, Cache, FreesAt, Mechanics, Overheads, Passage, Queue, Sheet, Spot, Stroke, Track, Truth, Whole};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// A command whose completion is known.
 #[derive(Clone, Copy, Debug)]
-struct Flying {
-    tag: Tag,
+pub(crate) struct Flying {
+    pub(crate) tag: Tag,
     issued: Time,
-    end: Time,
+    pub(crate) end: Time,
     outcome: Outcome,
-    parts: Parts,
+    pub(crate) parts: Parts,
 }
 
 /// A command that waits in the drive: for the arm, or for room in the write buffer.
@@ -32,6 +33,8 @@ pub(crate) struct Waiting {
     pub(crate) tag: Tag,
     pub(crate) issued: Time,
     pub(crate) command: Command,
+    /// When the drive took it in: where its bus is one for all, not while data went over it.
+    pub(crate) came: Time,
     /// Commands begun before it came.
     pub(crate) ordinal: u64,
     /// Whether the arm was at another command when it came.
@@ -45,9 +48,15 @@ pub struct Drive {
     pub(crate) overheads: Overheads,
     pub(crate) cache: Cache,
     pub(crate) rules: Queue,
-    /// Bus time of a block in 2⁻¹⁶ ns.
+    /// Bus time in 2⁻¹⁶ ns of a block that is read.
     pub(crate) bus: u64,
+    /// The same of a block that is written.
+    pub(crate) write_bus: u64,
+    /// Whether the bus is one for commands, data and completions, and there for one of them at a time.
+    pub(crate) exclusive: bool,
+    pub(crate) holds_reading: bool,
     pub(crate) watermark: f64,
+    pub(crate) watermark_of: Whole,
     pub(crate) write_watermark: f64,
     pub(crate) spindle: Spindle,
     noise: SeekNoise,
@@ -67,12 +76,21 @@ pub struct Drive {
     pub(crate) completed: Option<WriteBack>,
     /// Until when a command holds the arm: until its access has ended, while its data may still be on the bus.
     pub(crate) held: Time,
+    /// What the arm was last given to.
+    pub(crate) served: Extent,
+    /// Whether it went upwards to that.
+    pub(crate) ascends: bool,
     /// The segment that the command with the arm reads into, and from which block on what is in it has not come yet.
     pub(crate) filling: Option<(usize, Lbn)>,
     /// When the last read from the medium has left the bus, and when the last hit or buffered write has.
     pub(crate) delivered: Time,
     pub(crate) exchanged: Time,
-    flying: Vec<Flying>,
+    /// When the bus is in use for data.
+    pub(crate) connection: Connection,
+    /// From when until when the last command was told to the drive, which then let go of the bus.
+    pub(crate) telling_from: Time,
+    pub(crate) told: Time,
+    pub(crate) flying: Vec<Flying>,
     pub(crate) waiting: VecDeque<Waiting>,
     /// When it decides next what has the arm, if nothing comes before.
     pub(crate) decision: Option<Time>,
@@ -87,14 +105,18 @@ impl Drive {
     #[must_use]
     pub fn new(sheet: &Sheet, truth: &Truth, seed: u64) -> Drive {
         let cache = sheet.cache;
-        let bus = sheet.bus.mb_s.map_or(0.0, |rate| BLOCK_BYTES as f64 * 1e3 / rate * 65536.0);
+        let bus = |write| sheet.bus.rate(write).map_or(0.0, |rate| BLOCK_BYTES as f64 * 1e3 / rate * 65536.0);
         Drive {
             mechanics: Arc::clone(&sheet.mechanics),
             overheads: sheet.overheads,
             cache: Cache { read_ahead: cache.read_ahead.min(cache.segment), ..cache },
             rules: sheet.queue,
-            bus: bus as u64,
+            bus: bus(false) as u64,
+            write_bus: bus(true) as u64,
+            exclusive: sheet.bus.exclusive,
+            holds_reading: sheet.bus.holds_reading,
             watermark: sheet.bus.watermark,
+            watermark_of: sheet.bus.watermark_of,
             write_watermark: sheet.bus.write_watermark,
             spindle: Spindle::new(sheet.mechanics.rotation, truth, seed),
             noise: SeekNoise::new(truth, seed),
@@ -108,9 +130,14 @@ impl Drive {
             write_back: None,
             completed: None,
             held: Time::ZERO,
+            served: Extent { start: Lbn(0), blocks: 0 },
+            ascends: true,
             filling: None,
             delivered: Time::ZERO,
             exchanged: Time::ZERO,
+            connection: Connection::default(),
+            telling_from: Time::ZERO,
+            told: Time::ZERO,
             decision: None,
             drained: Time::ZERO,
             flying: Vec::with_capacity(usize::from(sheet.queue.depth)),
@@ -132,7 +159,8 @@ impl Drive {
         let inside = self.flying.len() + self.waiting.len();
         assert!(inside < usize::from(self.rules.depth), "a drive takes no more commands than it has room for");
         self.advance(now);
-        let waiting = Waiting { tag, issued: now, command, ordinal: self.ordinal, behind: self.held > now };
+        let came = if self.exclusive && self.rules.depth > 1 { Time::NEVER } else { now };
+        let waiting = Waiting { tag, issued: now, command, came, ordinal: self.ordinal, behind: self.held > now };
         if self.rules.depth == 1 {
             self.start(now, waiting);
         } else {
@@ -224,10 +252,8 @@ impl Drive {
         };
         let from = if queued { now } else { issued };
         let ready = (from + self.overhead(class, queued)).max(now);
-        let passage = self.reach(ready, command).1;
-        let access = self.mechanics.access;
-        let out_of_order = if command.verb.writes() { access.writes } else { access.reads || access.free };
-        if out_of_order { passage.positioning(now) } else { passage.began.since(now) }
+        let (arrived, passage) = self.reach(ready, command);
+        arrived.since(now) + passage.latency
     }
 
     /// When the arm would be there for a transfer that could begin to move it at `ready`, and the passage then.
@@ -339,9 +365,16 @@ impl Drive {
         let Waiting { tag, issued, command, .. } = waiting;
         // The overhead of what waits passes meanwhile, unless the drive has one of its own for what is queued.
         let behind = self.is_behind(&waiting);
-        let queued = behind && self.overheads.queued.is_some();
-        let at_its_turn = (queued || self.is_quick(command)) && !self.is_buffered(command);
-        let from = if at_its_turn { now } else { issued };
+        let own = behind && self.overheads.queued.is_some();
+        let at_its_turn = (own || self.is_quick(command)) && !self.wants_room(command);
+        let from = match (self.exclusive, at_its_turn) {
+            (true, _) => self.overlapped(waiting.came, now, command),
+            (false, true) => now,
+            (false, false) => issued,
+        };
+        let queued = if self.exclusive { now > waiting.came } else { own };
+        self.ascends = command.at.start > self.served.start || (self.ascends && command.at.start == self.served.start);
+        self.served = command.at;
         let inside = command.at.end().0 <= self.mechanics.layout.blocks();
         let (end, mut parts, outcome) = match command.verb {
             Verb::Flush => with(self.flush(from, now), Outcome::Ok),
@@ -356,11 +389,44 @@ impl Drive {
             Verb::Seek | Verb::Flush => {}
         }
         self.ordinal += 1;
+        let done = end.since(now + self.overheads.done.a(command.verb.writes()));
+        if self.cache.hits_wait && self.rules.depth > 1 && command.verb == Verb::Read {
+            self.held = self.held.max(now);
+        }
+        match self.rules.frees_at {
+            _ if self.held < now => {}
+            FreesAt::Medium => {}
+            FreesAt::Message => self.held = self.held.max(now + done),
+            FreesAt::Completion => self.held = self.held.max(end),
+        }
         let behind = if behind { now.since(from).min(parts.external) } else { Span::ZERO };
         parts.external -= behind;
         parts.queued = from.since(issued) + behind;
         debug_assert_eq!(parts.total(), end.since(issued), "parts of {command:?}: {parts:?}");
         self.flying.push(Flying { tag, issued, end, outcome, parts });
+        if self.exclusive && self.rules.depth > 1 {
+            if waiting.came == now {
+                // What connects at once is not told apart from that.
+                (self.telling_from, self.told) = (now, now);
+                if self.connection.from > now {
+                    self.tell(now, command);
+                }
+            }
+            self.connect(now, tag, end);
+        }
+    }
+
+    /// From when a command counts as begun whose overhead ran while others were served.
+    fn overlapped(&self, came: Time, now: Time, command: Command) -> Time {
+        if came >= now {
+            return came;
+        }
+        let class = match command.verb {
+            Verb::Write { fua: false } if self.buffer.capacity() > 0 => self.overheads.buffered,
+            Verb::Write { .. } | Verb::Flush => self.overheads.write,
+            Verb::Read | Verb::Seek => self.overheads.read,
+        };
+        came.max(Time(now.0.saturating_sub(self.overhead(class, false).0)))
     }
 
     /// When the last command whose completion is known completes.
@@ -396,6 +462,10 @@ impl Drive {
             stroke.settle += self.overheads.least_seek.less(stroke.total());
         }
         (stroke, spot)
+    }
+
+    pub(crate) fn write_bus_time(&self, blocks: u32) -> Span {
+        Span((self.write_bus * u64::from(blocks)) >> 16)
     }
 
     pub(crate) fn bus_time(&self, blocks: u32) -> Span {

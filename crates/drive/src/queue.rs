@@ -4,8 +4,8 @@
 //! overhead and seek go on. Nothing is decided ahead of time: what comes before a decision still counts in it.
 
 use crate::machine::{Drive, Waiting};
-use block::{Command, Span, Time, Verb};
-use disk::Drain;
+use block::{Command, Lbn, Span, Time, Verb};
+use disk::{Drain, Turn};
 
 /// Who has the arm next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,8 +21,12 @@ impl Drive {
     pub(crate) fn admit(&mut self, now: Time, waiting: Waiting) {
         let command = waiting.command;
         let free = self.has_free_arm(now) && self.waiting.is_empty();
-        let wants_room = self.waiting.iter().any(|it| self.is_buffered(it.command));
-        if self.needs_no_arm(now, command, wants_room) || (free && !self.is_buffered(command)) {
+        let wants_room = self.waiting.iter().any(|it| self.wants_room(it.command));
+        if self.exclusive {
+            self.waiting.push_back(waiting);
+            self.let_in(now);
+            self.decide(now);
+        } else if self.needs_no_arm(now, command, wants_room) || (free && !self.wants_room(command)) {
             self.start(now, waiting);
         } else {
             self.waiting.push_back(waiting);
@@ -58,11 +62,11 @@ impl Drive {
         let (mut i, mut wants_room) = (0, false);
         while let Some(waiting) = self.waiting.get(i).filter(|it| it.command.verb != Verb::Flush) {
             let command = waiting.command;
-            if self.needs_no_arm(now, command, wants_room) {
+            if waiting.came <= now && self.needs_no_arm(now, command, wants_room) {
                 let waiting = self.waiting.remove(i).expect("there is one");
                 self.start(now, waiting);
             } else {
-                wants_room |= self.is_buffered(command);
+                wants_room |= self.wants_room(command);
                 i += 1;
             }
         }
@@ -73,9 +77,19 @@ impl Drive {
         self.held <= now && self.write_back.is_none()
     }
 
+    /// Whether more than one command that was let in waits.
+    fn has_others(&self, now: Time) -> bool {
+        self.waiting.iter().filter(|it| it.came <= now).count() > usize::from(self.exclusive)
+    }
+
     /// Whether a command goes into the write buffer.
     pub(crate) fn is_buffered(&self, command: Command) -> bool {
         command.verb == (Verb::Write { fua: false }) && u64::from(command.at.blocks) <= self.buffer.capacity()
+    }
+
+    /// Whether a command that waits does so for room in the write buffer, and not for the arm.
+    pub(crate) fn wants_room(&self, command: Command) -> bool {
+        self.cache.accepts_busy && self.is_buffered(command)
     }
 
     /// Whether a command waited while another was served, not only for the drive's own work.
@@ -91,8 +105,10 @@ impl Drive {
             Verb::Flush => false,
             _ if at.blocks == 0 || at.end().0 > self.mechanics.layout.blocks() => true,
             Verb::Seek => false,
-            Verb::Read if self.cache.hits_wait && self.write_back.is_some() => false,
+            Verb::Read if self.cache.hits_wait && (self.write_back.is_some() || self.held > now) => false,
+            Verb::Read if self.cache.hits_wait && self.has_others(now) => false,
             Verb::Read => self.segments_hold(now, at) || self.holds_written(at),
+            Verb::Write { .. } if !self.cache.accepts_busy && (self.held > now || self.has_others(now)) => false,
             Verb::Write { .. } => self.is_buffered(command) && !wants_room && self.drained <= now && self.fits(at),
         }
     }
@@ -105,27 +121,55 @@ impl Drive {
         if writes_back && self.cache.drain != Drain::Soonest {
             return Some(Next::WriteBack);
         }
-        let wants_room = ahead_of_flush().any(|it| self.is_buffered(it.command)) && writes_back;
+        let wants_room = ahead_of_flush().any(|it| self.wants_room(it.command)) && writes_back;
         let oldest = self.waiting.front()?;
         if oldest.command.verb == Verb::Flush {
             return Some(Next::Command(0));
         }
         if now.since(oldest.issued) > self.rules.age_limit {
-            match self.is_buffered(oldest.command) {
+            match self.wants_room(oldest.command) {
                 true if wants_room => return Some(Next::WriteBack),
                 true => {}
                 false => return Some(Next::Command(0)),
             }
         }
-        let mut best = wants_room.then(|| (self.foresee_write_back(now), Next::WriteBack));
-        for (i, waiting) in ahead_of_flush().enumerate().filter(|(_, it)| !self.is_buffered(it.command)) {
-            let queued = self.overheads.queued.is_some() && self.is_behind(waiting);
-            let cost = self.foresee_from(now, waiting.issued, waiting.command, queued);
+        let mut best = wants_room.then(|| (self.foresee_write_back(now).0, Next::WriteBack));
+        // What the bus lets in just now is there for this decision only where nothing else is.
+        let before = ahead_of_flush().any(|it| it.came < now);
+        for (i, waiting) in ahead_of_flush().enumerate().filter(|(_, it)| !self.wants_room(it.command)) {
+            if self.exclusive && (waiting.came > now || (before && waiting.came == now)) {
+                continue;
+            }
+            let cost = match self.rules.order {
+                Turn::Soonest => {
+                    let queued = self.overheads.queued.is_some() && self.is_behind(waiting);
+                    self.foresee_from(now, waiting.issued, waiting.command, queued).0
+                }
+                order => self.distance(order, waiting.command.at.start),
+            };
             if best.is_none_or(|(least, _)| cost < least) {
                 best = Some((cost, Next::Command(i)));
             }
         }
         best.map(|(_, next)| next)
+    }
+
+    /// How far a command that begins at block `at` is from being next, in an order by blocks.
+    fn distance(&self, order: Turn, at: Lbn) -> u64 {
+        let all = self.mechanics.layout.blocks();
+        let (start, end) = (self.served.start, self.served.end());
+        match order {
+            Turn::Soonest | Turn::Fcfs => 0,
+            Turn::Look if (at >= start) == self.ascends || at == start => at.0.abs_diff(start.0),
+            Turn::Look => all + at.0.abs_diff(start.0),
+            Turn::Ascending if at >= start => at.0 - start.0,
+            Turn::Ascending => all + (start.0 - at.0),
+            Turn::CLook if at >= start => at.0 - start.0,
+            Turn::CLook => all + at.0,
+            // Of two as far away the one above.
+            Turn::Sstf if at >= end => 2 * (at.0 - end.0),
+            Turn::Sstf => 2 * (end.0 - at.0) + 1,
+        }
     }
 
     /// How long a write-back begun now would take to its first block.
@@ -146,7 +190,14 @@ impl Drive {
         if self.held > now {
             return Some(self.held);
         }
-        let wants_room = self.waiting.iter().find(|it| self.is_buffered(it.command));
+        let next = self.waiting.iter().map(|it| it.came).filter(|came| *came > now && *came < Time::NEVER).min();
+        let own = self.next_own_decision();
+        if self.exclusive { next.into_iter().chain(own).min() } else { own }
+    }
+
+    /// When the drive's own work gives reason to decide.
+    fn next_own_decision(&self) -> Option<Time> {
+        let wants_room = self.waiting.iter().find(|it| self.wants_room(it.command));
         match (self.write_back, wants_room) {
             (Some(_), Some(waiting)) => self.room_at(waiting.command.at),
             (Some(back), None) => Some(self.write_back_end(back)),

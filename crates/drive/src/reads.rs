@@ -4,8 +4,8 @@ use crate::account::Parts;
 use crate::cache::Lookup;
 use crate::delivery::Delivery;
 use crate::machine::{Drive, mechanical};
-use block::{Extent, Lbn, Time};
-use disk::{Ahead, Passage, Progress, Spin, Track};
+use block::{Extent, Lbn, Span, Time};
+use disk::{Ahead, Passage, Progress, Spin, Track, Whole};
 
 /// A read that runs on past what was asked for.
 #[derive(Clone, Copy, Debug)]
@@ -37,17 +37,20 @@ impl Drive {
         let ahead = self.read_ahead;
         self.held = self.held.max(cleared);
         let (end, mut parts) = match found {
-            None => self.hit(cleared, at),
+            None => self.hit(cleared, at, queued),
             Some(Lookup::Hit(i)) => {
+                if self.cache.ends_at_command && ahead.is_some_and(|ahead| ahead.segment != i) {
+                    self.stop_read_ahead(now);
+                }
                 self.segments.touch(i);
                 self.keep_ahead_of(cleared, i, at);
-                let hit = self.hit(cleared, at);
+                let hit = self.hit(cleared, at, queued);
                 self.given(i, at);
                 hit
             }
             Some(Lookup::Partial(i)) => match ahead.filter(|ahead| ahead.segment == i) {
                 Some(ahead) if self.cache.almost_hits || at.start < self.segments.end_of(i) => {
-                    self.read_on(cleared, at, ahead)
+                    self.read_on(cleared, at, ahead, queued)
                 }
                 None if self.cache.almost_hits || at.start < self.segments.end_of(i) => {
                     self.read_medium(cleared, at, Some(i), queued)
@@ -61,16 +64,32 @@ impl Drive {
     }
 
     /// All of it is in the buffer.
-    fn hit(&mut self, now: Time, at: Extent) -> (Time, Parts) {
+    fn hit(&mut self, now: Time, at: Extent, queued: bool) -> (Time, Parts) {
         let from = if self.cache.hits_wait { self.settle_write_back().max(now) } else { now };
         let bus = self.bus_time(at.blocks);
-        let overhead = self.overheads.hit.a(self.last_write.is_some());
+        let overhead = self.connecting(queued);
         let done = self.overheads.done.read;
         let end = (from + overhead).max(self.exchanged) + bus;
+        let told = self.told_in(queued);
+        self.connects(from + told, overhead.less(told) + bus + done);
         self.exchanged = end;
         let bus = end.since(from + overhead);
         let parts = Parts { overhead: overhead + done, external: from.since(now), bus, ..Parts::default() };
         (end + done, parts)
+    }
+
+    /// How much of its overhead a command had while it waited.
+    fn told_in(&self, queued: bool) -> Span {
+        if queued && self.exclusive { self.overheads.read.a(self.last_write.is_some()) } else { Span::ZERO }
+    }
+
+    /// Before data go over the bus that are in the buffer.
+    fn connecting(&self, queued: bool) -> Span {
+        if queued && self.exclusive {
+            // It let go of the bus while it waited, and had its overhead then.
+            return self.told_in(queued) + self.overheads.reselect;
+        }
+        self.overheads.hit.a(self.last_write.is_some()) + self.overheads.prepare
     }
 
     /// Whether a segment holds all of `at`, not counting what a command with the arm is just reading into it.
@@ -90,12 +109,12 @@ impl Drive {
     }
 
     /// The read-ahead under way will bring it, or has brought its beginning already.
-    fn read_on(&mut self, now: Time, at: Extent, ahead: ReadAhead) -> (Time, Parts) {
+    fn read_on(&mut self, now: Time, at: Extent, ahead: ReadAhead, queued: bool) -> (Time, Parts) {
         let Progress { reached, at: since, after } = ahead.so_far;
-        let overhead = self.overheads.hit.a(self.last_write.is_some());
+        let overhead = self.connecting(queued);
         let rest = Extent { start: reached, blocks: (at.end().0 - reached.0) as u32 };
         let there = self.bus_time(at.blocks - rest.blocks);
-        let mut delivery = self.delivery(rest.blocks, now + overhead + there);
+        let mut delivery = self.delivery(rest, now + overhead + there);
         let shift = self.mechanics.layout.sector_shift();
         let passage =
             self.mechanics.pass_each(&self.spindle, since, after, rest, false, |piece| delivery.take(piece, shift));
@@ -107,6 +126,8 @@ impl Drive {
         let done = self.overheads.done.read;
         let paced = now + overhead + self.overheads.pace(at.blocks, rest.blocks, &passage);
         self.delivered = delivery.end().max(paced);
+        let told = self.told_in(queued);
+        self.connects(now + told, overhead.less(told) + self.bus_time(at.blocks) + self.overheads.done.read);
         let end = self.delivered + done;
         let overhead = overhead + done;
         let bus = self.bus_time(at.blocks).min(end.since(now) - overhead);
@@ -119,6 +140,9 @@ impl Drive {
         let overhead = self.overhead(self.overheads.read, queued);
         let held = segment.map_or(at.start, |i| self.segments.end_of(i));
         let rest = Extent { start: held, blocks: (at.end().0 - held.0) as u32 };
+        if self.cache.ends_at_command {
+            self.stop_read_ahead(now);
+        }
         let start = self.take_arm(now + overhead);
         let (stroke, spot) = self.move_arm(self.track, rest, false, start);
         let arrived = start + stroke.total();
@@ -127,7 +151,7 @@ impl Drive {
             0 => now,
             _ => now + self.overheads.hit.a(self.last_write.is_some()) + self.bus_time(there),
         };
-        let mut delivery = self.delivery(rest.blocks, from);
+        let mut delivery = self.delivery(rest, from);
         let shift = self.mechanics.layout.sector_shift();
         let passage =
             self.mechanics.pass_each(&self.spindle, arrived, spot, rest, false, |piece| delivery.take(piece, shift));
@@ -151,7 +175,13 @@ impl Drive {
         }
         let done = self.overheads.done.read;
         self.delivered = delivery.end() + stall;
+        let slow = self.bus_time(1) > Span(passage.transfer.0 / u64::from(rest.blocks.max(1)));
         let end = self.delivered + done;
+        let (first, least) = match slow || self.holds_reading {
+            true => (passage.began, end.since(passage.began)),
+            false => (passage.end, self.bus_time(at.blocks) + done),
+        };
+        self.connects(first, least);
         let mut parts = mechanical(stroke, &passage);
         parts.overhead = overhead + stall + done;
         parts.external = start.since(now + overhead);
@@ -159,9 +189,15 @@ impl Drive {
         (end, parts)
     }
 
-    fn delivery(&self, blocks: u32, from: Time) -> Delivery {
+    fn delivery(&self, at: Extent, from: Time) -> Delivery {
         let from = from.max(self.delivered);
-        Delivery::new(self.bus, u64::from(blocks), self.watermark, from, self.overheads.reselect)
+        let sector = 1 << self.mechanics.layout.sector_shift();
+        let lead = at.start.0 % sector;
+        let share = match self.watermark_of {
+            Whole::Request => self.watermark,
+            Whole::Segment => self.watermark * f64::from(self.cache.segment) / f64::from(at.blocks.max(1)),
+        };
+        Delivery::new(self.bus, (lead, u64::from(at.blocks)), share.min(1.0), from, self.overheads.reselect)
     }
 
     /// A command has the arm until its access ends, on `track`.
@@ -255,11 +291,11 @@ impl Drive {
         if so_far.reached < ahead.least {
             so_far = run(so_far, ahead.least, Time::NEVER);
         }
-        if so_far.at >= ready {
-            return so_far;
-        }
-        let mut stopped = run(so_far, ahead.limit, ready);
-        if self.cache.stops_in_sector {
+        let mut stopped = if so_far.at >= ready { so_far } else { run(so_far, ahead.limit, ready) };
+        // A sector can be left inside, but for the least it reads; a move to the next track cannot.
+        let in_sector = stopped.reached > ahead.least
+            && self.mechanics.layout.locate(Lbn(stopped.reached.0 - 1)).track == stopped.after.track;
+        if self.cache.stops_in_sector && in_sector {
             stopped.at = stopped.at.min(ready);
         }
         stopped

@@ -1,9 +1,10 @@
 //! Writes: into the buffer, to the medium; writing back what is buffered.
 
 use crate::account::Parts;
+use crate::buffer::{Dirty, Feed};
 use crate::machine::{Drive, mechanical};
 use block::{Extent, Lbn, Span, Time};
-use disk::{Disconnect, Drain, Progress, Track};
+use disk::{Disconnect, Drain, Passage, Progress, Spin, Spot, Track};
 
 /// A write-back under way. What has passed under the head is free in the buffer.
 #[derive(Clone, Copy, Debug)]
@@ -18,6 +19,13 @@ pub(crate) struct WriteBack {
     whole: u32,
 }
 
+impl WriteBack {
+    /// The first block that is not on the medium yet, or not known to be.
+    fn first(&self) -> Lbn {
+        if self.whole > 0 { Lbn(self.limit.0 - u64::from(self.whole)) } else { self.so_far.reached }
+    }
+}
+
 impl Drive {
     /// A write that came, or has the arm, from `now` on, and that has no room in the buffer before `earliest`.
     pub(crate) fn write(&mut self, now: Time, earliest: Time, at: Extent, fua: bool, queued: bool) -> (Time, Parts) {
@@ -26,6 +34,11 @@ impl Drive {
         }
         self.segments.invalidate(at);
         if self.cache.shared && !self.segments.is_none() {
+            // What is read ahead must have a segment to go to.
+            let taken = self.segments.next_taken();
+            if self.read_ahead.is_some_and(|ahead| Some(ahead.segment) == taken) {
+                self.stop_read_ahead(now + self.overheads.buffered.a(self.last_write.is_some()));
+            }
             let start = if self.cache.written_hits { at.start } else { at.end() };
             self.segments.fill(start, at.end());
         }
@@ -41,15 +54,28 @@ impl Drive {
             // The next write-back begins as soon as the arm is free, not when the overhead of this command has passed.
             room = room.max(self.make_room(u64::from(at.blocks), now));
         }
-        let there = room.max(self.exchanged) + self.bus_time(at.blocks);
+        let waited = (queued || room > now + overhead) && !self.cache.accepts_busy;
+        let connect = if waited { self.overheads.reselect } else { self.overheads.prepare };
+        let feed = Feed { from: (room + connect).max(self.exchanged), each: self.write_bus };
+        let there = feed.there(u64::from(at.blocks));
         self.exchanged = there;
+        let least = connect + self.write_bus_time(at.blocks) + self.overheads.done.write;
+        self.connects(if waited { room } else { now }, least);
         self.buffer.supersede(at);
-        self.buffer.push(at, there);
+        if self.cache.seeks_early {
+            self.buffer.push(at, room, feed);
+        } else {
+            self.buffer.push(at, there, Feed::THERE);
+        }
+        if !self.cache.accepts_busy && self.write_back.is_none() {
+            self.stop_read_ahead(room);
+            self.start_write_back(room);
+        }
         let done = self.overheads.done.write;
         let parts = Parts {
-            overhead: overhead + done,
+            overhead: overhead + connect + done,
             external: room.since(now + overhead),
-            bus: there.since(room),
+            bus: there.since(room + connect),
             ..Parts::default()
         };
         (there + done, parts)
@@ -65,24 +91,18 @@ impl Drive {
         let sequential = self.last_write == Some(at.start);
         let again = self.overheads.disconnect.filter(|_| self.last_write.is_some() && !sequential);
         let plain = self.overhead(self.overheads.write, queued);
-        let Disconnect { command, seek, data } =
-            again.unwrap_or(Disconnect { command: plain, ..Disconnect::default() });
+        let Disconnect { command, seek, data, .. } =
+            again.unwrap_or(Disconnect { command: plain, data: self.overheads.prepare, ..Disconnect::default() });
         let ready = now + command + seek;
         self.buffer.supersede(at);
         let start = self.take_arm(ready);
         let (stroke, spot) = self.move_arm(self.track, at, true, start);
         let arrived = start + stroke.total();
-        // No block is written before it has come over the bus: not the first, and at the medium's pace not the last.
-        let shift = self.mechanics.layout.sector_shift();
-        let sectors = (u64::from(at.blocks) >> shift).max(1);
-        let sector = self.mechanics.sector_time(spot.track.zone);
-        let first = now + command + data + self.bus_time(1 << shift);
-        let last = first + self.bus_time(at.blocks).less(self.bus_time(1 << shift));
-        let streaming = first.max(Time(last.0.saturating_sub(sector.0 * (sectors - 1))));
+        let feed = Feed { from: now + command + data, each: self.write_bus };
         let held = if sequential { 0.0 } else { self.write_watermark };
-        let bound = streaming + Span((last.since(streaming).0 as f64 * held) as u64);
-        let from = arrived.max(bound);
-        let passage = self.mechanics.pass(&self.spindle, from, spot, at, true);
+        let passage = self.pass_fed(arrived, spot, at, feed, held);
+        let from = arrived;
+        self.connects(passage.end, self.overheads.done.write);
         let stall = self.overheads.stall(at.blocks, true, &passage);
         self.hold_arm(passage.end + stall, passage.after.track);
         self.written = at.end();
@@ -120,8 +140,7 @@ impl Drive {
 
     /// Whether a read of `at` is answered from what was written and is not, or not all, on the medium.
     pub(crate) fn holds_written(&self, at: Extent) -> bool {
-        let first = |back: WriteBack| Lbn(back.so_far.reached.0 - u64::from(back.whole));
-        let leaving = |back: WriteBack| first(back) <= at.start && at.end() <= back.limit;
+        let leaving = |back: WriteBack| back.first() <= at.start && at.end() <= back.limit;
         self.cache.written_hits && (self.buffer.holds(at) || self.write_back.is_some_and(leaving))
     }
 
@@ -131,7 +150,7 @@ impl Drive {
             return now;
         }
         let mut cleared = now;
-        let meets = |back: WriteBack| back.so_far.reached < at.end() && at.start < back.limit;
+        let meets = |back: WriteBack| back.first() < at.end() && at.start < back.limit;
         while self.buffer.touches(at) || self.write_back.is_some_and(meets) {
             cleared = cleared.max(self.make_room(self.buffer.capacity(), now));
         }
@@ -157,6 +176,8 @@ impl Drive {
             }
         };
         let Some(dirty) = taken else { return };
+        let began =
+            if self.runs_past(began, dirty) { began + self.mechanics.sector_time(self.track.zone) } else { began };
         let (stroke, spot) = self.move_arm(self.track, dirty.at, true, began);
         let arrived = began + stroke.total();
         let mut back = WriteBack {
@@ -166,18 +187,121 @@ impl Drive {
             whole: 0,
         };
         if self.mechanics.access.writes {
-            let passage = self.mechanics.pass(&self.spindle, arrived, spot, dirty.at, true);
-            back.so_far = Progress { reached: back.limit, at: passage.end, after: passage.after };
+            let passage = self.pass_fed(arrived, spot, dirty.at, dirty.feed, 0.0);
+            // Whole sectors pass, also where the extent ends inside one.
+            let sector = 1 << self.mechanics.layout.sector_shift();
+            let reached = Lbn(back.limit.0.next_multiple_of(sector));
+            back.so_far = Progress { reached, at: passage.end, after: passage.after };
             back.whole = dirty.at.blocks;
+        } else {
+            back.so_far.at = self.hold_back(arrived, spot, dirty.at, dirty.feed);
         }
         self.write_back = Some(back);
+    }
+
+    /// From when, at or after `arrived`, blocks pass under a head that waits for no data: none comes under it before it
+    /// is there, the last included.
+    fn hold_back(&self, arrived: Time, spot: Spot, at: Extent, feed: Feed) -> Time {
+        let all = feed.there(u64::from(at.blocks));
+        if all <= arrived {
+            return arrived;
+        }
+        let first = arrived.max(feed.there(1 << self.mechanics.layout.sector_shift()));
+        let sector = self.mechanics.sector_time(spot.track.zone);
+        let start = Progress { reached: at.start, at: first, after: spot };
+        let end = self.mechanics.run_on(&self.spindle, start, at.end(), Time::NEVER, true).at;
+        first + all.since(Time(end.0.saturating_sub(sector.0)))
+    }
+
+    /// Whether the first sector of what continues the last write-back is passing when that ends, and is not written with
+    /// it, where the drive has that habit.
+    fn runs_past(&self, began: Time, dirty: Dirty) -> bool {
+        let sector = 1 << self.mechanics.layout.sector_shift();
+        !self.cache.streams_writes
+            && began == self.free
+            && dirty.at.start == self.written
+            && dirty.feed.there(sector) <= began
+    }
+
+    /// The passage of a write whose data still come, under a head on its track from `arrived`; a share of `held` of
+    /// what would come while it passes must be there before.
+    fn pass_fed(&self, arrived: Time, spot: Spot, at: Extent, feed: Feed, held: f64) -> Passage {
+        let all = feed.there(u64::from(at.blocks));
+        if self.mechanics.access.writes && all > arrived {
+            return self.pass_as_fed(arrived, spot, at, feed);
+        }
+        let from = self.hold_back(arrived, spot, at, feed);
+        let from = from + Span((all.since(from).0 as f64 * held) as u64);
+        let mut passage = self.mechanics.pass(&self.spindle, from, spot, at, true);
+        passage.rotation += from.since(arrived);
+        passage
+    }
+
+    /// The same where each sector is written when it comes by and its blocks are there.
+    fn pass_as_fed(&self, arrived: Time, spot: Spot, at: Extent, feed: Feed) -> Passage {
+        let layout = &self.mechanics.layout;
+        let shift = layout.sector_shift();
+        let mut total: Option<Passage> = None;
+        let (mut spot, mut now, mut next) = (spot, arrived, at.start);
+        while next < at.end() {
+            let sectors = (((at.end().0 - 1) >> shift) - (next.0 >> shift) + 1).min(u64::from(spot.left).max(1));
+            let end = Lbn((((next.0 >> shift) + sectors) << shift).min(at.end().0));
+            let piece = Extent { start: next, blocks: (end.0 - next.0) as u32 };
+            let part = if feed.there(end.0 - at.start.0) <= now || spot.left == 0 {
+                self.mechanics.pass(&self.spindle, now, spot, piece, true)
+            } else {
+                let there = |i: u64| feed.there(((((next.0 >> shift) + i + 1) << shift).min(end.0)) - at.start.0);
+                self.pass_track_as_fed(now, spot, sectors, there)
+            };
+            (spot, now, next) = (part.after, part.end, end);
+            total = Some(match total {
+                None => part,
+                Some(before) => Passage {
+                    began: before.began,
+                    rotation: before.rotation + part.rotation,
+                    transfer: before.transfer + part.transfer,
+                    crossing: before.crossing + part.crossing,
+                    ..part
+                },
+            });
+        }
+        total.unwrap_or_else(|| self.mechanics.pass(&self.spindle, arrived, spot, at, true))
+    }
+
+    /// So many sectors of a track, each written when it comes by and is `there`.
+    fn pass_track_as_fed(&self, now: Time, spot: Spot, sectors: u64, there: impl Fn(u64) -> Time) -> Passage {
+        let width = self.mechanics.layout.sector_angle(spot.track.zone);
+        let sector = self.mechanics.sector_time(spot.track.zone);
+        let passes = |i: u64| {
+            let angle = spot.angle.wrapping_add(width.wrapping_mul(i));
+            self.spindle.reach(now.max(there(i)), angle)
+        };
+        let (mut began, mut end) = (Time::NEVER, now);
+        for i in 0..sectors {
+            let at = passes(i).max(now);
+            (began, end) = (began.min(at), end.max(at + sector));
+        }
+        let angle = spot.angle.wrapping_add(width.wrapping_mul(sectors));
+        let after = Spot { sector: spot.sector + sectors as u32, left: spot.left - sectors as u32, angle, ..spot };
+        let transfer = Span(sector.0 * sectors).min(end.since(now));
+        let rotation = end.since(now) - transfer;
+        Passage {
+            began,
+            end,
+            rotation,
+            latency: rotation,
+            transfer,
+            crossing: Span::ZERO,
+            after,
+            angle: self.spindle.phase(end),
+        }
     }
 
     /// When the first block of `at` could be written by an arm that sets out from `track` at `began`.
     pub(crate) fn write_back_begins(&self, began: Time, track: Track, at: Extent) -> Time {
         let spot = self.mechanics.layout.locate(at.start);
         let stroke = self.mechanics.stroke(track, spot.track, at.start != self.written);
-        disk::Spin::reach(&self.spindle, began + stroke.total(), spot.angle)
+        self.spindle.reach(began + stroke.total(), spot.angle)
     }
 
     /// When the write-back under way is complete.
@@ -222,10 +346,17 @@ impl Drive {
     /// The place in the buffer of an extent that continues a write-back just completed, and can be written without
     /// losing a turn.
     fn continuation(&self, back: &WriteBack) -> Option<usize> {
+        if !self.cache.streams_writes {
+            return None;
+        }
         let Progress { reached, at, after } = back.so_far;
         // A physical sector that both share is written once, if all of it was there when it began to pass.
         let shared = if reached > back.limit { self.mechanics.sector_time(after.track.zone) } else { Span::ZERO };
-        self.buffer.place_of(back.limit, Time(at.0.saturating_sub(shared.0)))
+        let place = self.buffer.place_of(back.limit, Time(at.0.saturating_sub(shared.0)))?;
+        let next = self.buffer.at_place(place);
+        let flows =
+            next.feed.there(u64::from(next.at.blocks)) <= at || self.hold_back(at, after, next.at, next.feed) <= at;
+        flows.then_some(place)
     }
 
     /// Has a write-back just completed go on with what continues it, if there is such.

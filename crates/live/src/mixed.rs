@@ -53,7 +53,7 @@ impl<'a> Mixed<'a> {
     fn tell(&mut self, now: Time) {
         let share = |of: u64, all: u64| of as f64 / all.max(1) as f64;
         let done = match self.requests {
-            Some(most) => share(self.mix.meter().requests(), most),
+            Some(most) => share(self.mix.meter().served(), most),
             None => share(now.0, self.end.0),
         };
         if done >= self.told + STEP {
@@ -63,7 +63,7 @@ impl<'a> Mixed<'a> {
     }
 
     fn has_enough(&self) -> bool {
-        self.requests.is_some_and(|most| self.mix.meter().requests() >= most)
+        self.requests.is_some_and(|most| self.mix.meter().served() >= most)
     }
 }
 

@@ -7,7 +7,7 @@ use crate::job::State;
 use crate::leisure::Leisure;
 use crate::outbid::Patience;
 use crate::overlap::{self, Overlap};
-use crate::plan::{Preemption, Rules};
+use crate::plan::{Preemption, Prefetch, Rules};
 use crate::predict::Predictor;
 use crate::queue::{self, Maker, Queue};
 use crate::service::Service;
@@ -74,6 +74,8 @@ impl<P: Predictor> Core<P> {
     /// requests of one rank are ordered. In short commands requests are served one at a time.
     #[must_use]
     pub fn new(caps: Caps, limit: u32, belief: P, rules: Rules, make: Maker<P>) -> Core<P> {
+        // Who waits for what is read ahead is found by place.
+        let prefetches = rules.plan.is_some_and(|plan| plan.prefetch != Prefetch::Never);
         Core {
             caps,
             admission: None,
@@ -85,7 +87,7 @@ impl<P: Predictor> Core<P> {
             limit,
             belief,
             jobs: Jobs::new(),
-            overlap: Overlap::new(),
+            overlap: if prefetches { Overlap::watching() } else { Overlap::new() },
             flushes: VecDeque::new(),
             flying: vec![None; usize::from(caps.depth)],
             in_flight: 0,
@@ -156,6 +158,12 @@ impl<P: Predictor> Core<P> {
     #[must_use]
     pub fn tally(&self) -> Option<&Tally> {
         self.service.as_ref().map(|service| &service.tally)
+    }
+
+    /// When the arm is believed to be there for the command issued just now, where its seek was timed.
+    #[must_use]
+    pub fn arrival(&self) -> Option<Time> {
+        self.service.as_ref()?.arrival
     }
 
     /// How it fares.
@@ -294,7 +302,7 @@ impl<P: Predictor> Core<P> {
         if self.in_flight > 0 {
             self.guess_next(happened);
         }
-        let Errand::Job(id) = errand else { return self.ran(errand, &command, outcome, happened) };
+        let Errand::Job(id) = errand else { return self.ran(errand, &command, outcome, happened, out) };
         match outcome {
             Outcome::Ok if self.progressed(id, &command, happened) => self.end(id, Ending::Finished, out),
             Outcome::Ok => {}
@@ -405,7 +413,7 @@ impl<P: Predictor> Core<P> {
         }
     }
 
-    fn end(&mut self, id: JobId, ending: Ending, out: &mut Vec<Action>) {
+    pub(crate) fn end(&mut self, id: JobId, ending: Ending, out: &mut Vec<Action>) {
         let Some(job) = self.jobs.get(id).copied() else { return };
         let (request, mut held) = (job.request, job.first_held);
         self.overlap.remove(&job);

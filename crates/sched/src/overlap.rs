@@ -84,6 +84,17 @@ impl Overlap {
             })
     }
 
+    /// Requests outstanding that meet these blocks, each after its number in the order in which they came; nothing where that
+    /// is not watched.
+    pub(crate) fn near(&self, at: Extent) -> impl Iterator<Item = (u64, JobId)> {
+        let (start, end) = (at.start.0, at.end().0);
+        let near = self
+            .classes
+            .iter()
+            .flat_map(move |class| class.outstanding.within(start.saturating_sub(class.longest), end));
+        near.filter(move |other| other.item.end > start).map(|other| (other.sequence, other.id))
+    }
+
     /// Has a job wait for the last earlier one that it must wait for; false, and queued, if there is none.
     pub(crate) fn hold<S: Copy>(&self, id: JobId, job: &Job<S>, jobs: &mut Jobs<S>) -> bool {
         self.hold_for(self.blocker(job), id, job, jobs)

@@ -5,8 +5,9 @@
 //! wishes for less where it falls short.
 
 use crate::plan::{Plan, Split, chunk_for};
-use block::{Extent, Lbn, Span, Time};
-use disk::Sheet;
+use crate::predict::profile::{ReadAhead, Way, go_on};
+use block::{Extent, Span, Time};
+use disk::{Sheet, Spin};
 
 /// What is wanted of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,13 +67,15 @@ const WAITS: u32 = 16;
 /// The offset assumed where it is to be found, as a share of a revolution.
 const FOUND: f64 = 1.0 / 12.0;
 
-/// The drive in milliseconds, for requests of one size.
+/// Places that stand for all, and how far apart the first turn of each is looked at.
+const PLACES: u64 = 12;
+const APART: Span = Span(60_000_000_000);
+
+/// The drive, for requests of one size.
 struct Model<'a> {
     sheet: &'a Sheet,
-    blocks: f64,
-    /// A block of a long transfer, at the medium and on the bus.
-    block: f64,
-    bus: f64,
+    way: Way,
+    blocks: u32,
     turn: f64,
 }
 
@@ -97,68 +100,87 @@ impl Sums {
 
 impl<'a> Model<'a> {
     fn new(sheet: &'a Sheet, blocks: u32) -> Model<'a> {
-        let mechanics = &sheet.mechanics;
-        let middle = Lbn(mechanics.layout.blocks() / 2);
-        let sample = Extent { start: middle, blocks: 1 << 13 };
-        let spot = mechanics.layout.locate(middle);
-        let passage = mechanics.pass(&mechanics.rotation, Time(1 << 40), spot, sample, false);
-        let passed = passage.end.since(passage.began).as_ms();
-        Model {
-            sheet,
-            blocks: f64::from(blocks),
-            block: passed / f64::from(sample.blocks),
-            bus: sheet.bus.mb_s.map_or(0.0, |rate| 0.512 / rate),
-            turn: mechanics.rotation.period().as_ms(),
-        }
+        let turn = sheet.mechanics.rotation.period().as_ms();
+        Model { sheet, way: Way::new(sheet), blocks: blocks.max(1), turn }
     }
 
     fn seek(&self, distance: f64) -> f64 {
         self.sheet.overheads.read.read.as_ms() + self.sheet.mechanics.seek.time(distance as u32).as_ms()
     }
 
-    /// One request under a plan, on the average over distances and waits.
-    fn request(&self, plan: &Plan) -> Sums {
+    /// The commands of one request, from when its first block is under the head: how long the first still takes, on the average
+    /// over places, and the sums of the others. Each is given when the one before it has come back; meanwhile the drive reads
+    /// ahead, as far as it does.
+    fn transfer(&self, chunk: u32) -> (f64, Sums) {
+        let Sheet { mechanics, cache, overheads, .. } = self.sheet;
+        let layout = &mechanics.layout;
+        let blocks = u64::from(self.blocks).min(layout.blocks()) as u32;
+        let (mut first, mut rest) = (0.0, Sums::default());
+        for place in 0..PLACES {
+            let start = (layout.blocks() - u64::from(blocks)) * (2 * place + 1) / (2 * PLACES);
+            let command = |done: u32| Extent::new(start + u64::from(done), (blocks - done).min(chunk));
+            let at = command(0);
+            let spot = layout.locate(at.start);
+            let begins = mechanics.rotation.reach(Time(0) + Span(APART.0 * (place + 1)), spot.angle);
+            let (passage, lag) = self.way.read(mechanics, &mechanics.rotation, begins, spot, at, begins);
+            let mut now = passage.end + lag;
+            first += now.since(begins).as_ms();
+            let mut ahead = ReadAhead::behind(cache, layout, at, &passage);
+            let mut done = at.blocks;
+            while done < blocks {
+                let at = command(done);
+                let drive = (&**mechanics, &mechanics.rotation);
+                let (span, behind) = go_on(&ahead, drive, (&self.way, cache, overheads), (now, false), at);
+                rest.commands(1.0, span.as_ms());
+                (now, ahead, done) = (now + span, behind, done + at.blocks);
+            }
+        }
+        let all = PLACES as f64;
+        let (time, squares) = (rest.time / all, rest.squares / all);
+        (first / all, Sums { time, squares, ..rest })
+    }
+
+    /// One request under a plan whose transfers are these, on the average over distances and waits.
+    fn request(&self, plan: &Plan, (first, rest): &(f64, Sums)) -> Sums {
         let cylinders = f64::from(self.sheet.mechanics.layout.cylinders());
         let offset = plan.offset.map_or(self.turn * FOUND, Span::as_ms);
-        let chunk = f64::from(plan.chunk).min(self.blocks);
-        let hit = self.sheet.overheads.hit.read.as_ms();
-        let follow = |blocks: f64| (blocks * self.block).max(hit + blocks * self.bus);
-        let chunks = ((self.blocks - chunk) / chunk).floor();
-        let rest = self.blocks - chunk - chunks * chunk;
         let mut sums = Sums::default();
         for i in 0..DISTANCES {
             // The distance between two places drawn evenly.
             let share = 1.0 - (1.0 - (f64::from(i) + 0.5) / f64::from(DISTANCES)).sqrt();
             let distance = share * cylinders;
             let whole = self.seek(distance);
+            let extra = |parts: u32| f64::from(parts) * self.seek(distance / f64::from(parts)) - whole;
             for j in 0..WAITS {
                 let wait = (f64::from(j) + 0.5) / f64::from(WAITS) * self.turn;
-                let parts = f64::from(plan.split_parts);
-                let each = self.seek(distance / parts);
-                let extra = parts * each - whole;
-                let split = match plan.split {
-                    Split::Never => false,
-                    _ if share <= plan.split_beyond => false,
-                    Split::Always => true,
-                    Split::Masked => wait >= offset + extra,
+                let parts = match plan.split {
+                    Split::Never => 1,
+                    _ if share <= plan.split_beyond => 1,
+                    Split::Always => plan.split_parts,
+                    Split::Masked => {
+                        (2..=plan.split_parts).rev().find(|parts| wait >= offset + extra(*parts)).unwrap_or(1)
+                    }
                 };
-                let (parts, each, extra) = if split { (parts, each, extra) } else { (1.0, whole, 0.0) };
-                let wait = (wait - extra).rem_euclid(self.turn);
+                let each = self.seek(distance / f64::from(parts));
+                let wait = (wait - extra(parts)).rem_euclid(self.turn);
                 let slack = if plan.jit { (wait - offset).max(0.0) } else { 0.0 };
                 sums.slack += slack;
-                sums.commands(parts - 1.0, each);
-                sums.commands(1.0, each + wait - slack + chunk * self.block);
-                sums.commands(chunks, follow(chunk));
-                sums.commands(f64::from(u8::from(rest > 0.0)), follow(rest));
+                sums.commands(f64::from(parts - 1), each);
+                sums.commands(1.0, each + wait - slack + first);
             }
         }
         let all = f64::from(DISTANCES * WAITS);
-        Sums { time: sums.time / all, squares: sums.squares / all, slack: sums.slack / all, longest: sums.longest }
+        Sums {
+            time: sums.time / all + rest.time,
+            squares: sums.squares / all + rest.squares,
+            slack: sums.slack / all,
+            longest: sums.longest.max(rest.longest),
+        }
     }
 
     /// What a plan comes to, `whole` being the time of a request in a single command.
-    fn judge(&self, plan: Plan, wish: Wish, whole: f64) -> Pick {
-        let sums = self.request(&plan);
+    fn judge(&self, plan: Plan, transfer: &(f64, Sums), wish: Wish, whole: f64) -> Pick {
+        let sums = self.request(&plan, transfer);
         let all = sums.time + sums.slack;
         let expected_ms = sums.squares / all / 2.0;
         let mut pick = Pick { plan, expected_ms, longest_ms: sums.longest, loss: 1.0 - whole / all, met: false };
@@ -172,7 +194,8 @@ impl<'a> Model<'a> {
 #[must_use]
 pub fn pick(sheet: &Sheet, base: Plan, blocks: u32, wish: Wish) -> Pick {
     let model = Model::new(sheet, blocks);
-    let whole = model.request(&Plan { chunk: u32::MAX, jit: false, split: Split::Never, ..base }).time;
+    let single = Plan { chunk: u32::MAX, jit: false, split: Split::Never, ..base };
+    let whole = model.request(&single, &model.transfer(u32::MAX)).time;
     let least = chunk_for(sheet);
     let chunks = (-1..10).map(|power| if power < 0 { least.div_ceil(2) } else { least << power });
     let mut splits = vec![(Split::Never, 1.0, base.split_parts)];
@@ -184,9 +207,11 @@ pub fn pick(sheet: &Sheet, base: Plan, blocks: u32, wish: Wish) -> Pick {
     let wanting = |pick: &Pick| if pick.met { 0.0 } else { wish.of(pick) };
     let mut best: Option<Pick> = None;
     for chunk in chunks.filter(|chunk| *chunk <= blocks.max(least)) {
+        let transfer = model.transfer(chunk);
         for (split, split_beyond, split_parts) in &splits {
             let (split, split_beyond, split_parts) = (*split, *split_beyond, *split_parts);
-            let pick = model.judge(Plan { chunk, split, split_beyond, split_parts, ..base }, wish, whole);
+            let plan = Plan { chunk, split, split_beyond, split_parts, ..base };
+            let pick = model.judge(plan, &transfer, wish, whole);
             let better = best.is_none_or(|best| {
                 let (this, that) = (wanting(&pick), wanting(&best));
                 this < that || (this == that && pick.loss < best.loss - 1e-4)
@@ -196,5 +221,5 @@ pub fn pick(sheet: &Sheet, base: Plan, blocks: u32, wish: Wish) -> Pick {
             }
         }
     }
-    best.unwrap_or_else(|| model.judge(Plan { chunk: least, ..base }, wish, whole))
+    best.unwrap_or_else(|| model.judge(Plan { chunk: least, ..base }, &model.transfer(least), wish, whole))
 }

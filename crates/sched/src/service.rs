@@ -13,7 +13,7 @@ use crate::predict::Predictor;
 use crate::punctual::Punctuality;
 use crate::tally::Tally;
 use crate::{Job, JobId};
-use block::{Command, Extent, Lbn, Op, Outcome, Place, Span, Time, Verb};
+use block::{Command, Ending, Extent, Lbn, Op, Outcome, Place, Span, Time, Verb};
 
 /// What is read of an interrupted request to fill the slack has at least so many blocks.
 const LEAST_FILLER: u32 = 8;
@@ -40,6 +40,8 @@ struct Due {
     hit: Option<Time>,
     /// In how many parts.
     parts: u32,
+    /// When the arm is believed to be there, if it leaves then.
+    arrives: Time,
     /// Whether the head has moved on since `seek` was worked out.
     moved: bool,
 }
@@ -76,12 +78,16 @@ pub(crate) struct Service {
     pub(crate) interrupted_job: Option<JobId>,
     /// Of a first command after a timed seek: when it was believed to come back.
     pub(crate) expected: Option<Time>,
+    /// Of one just issued: when the arm was believed to be there.
+    pub(crate) arrival: Option<Time>,
     pub(crate) punctuality: Punctuality,
     /// Since when a seek has been awaited with no command in flight.
     resting: Option<Time>,
     /// When the seek awaited is due.
     pub(crate) wake: Option<Time>,
     pub(crate) frames: Frames,
+    /// Kept for its memory: requests near what was just read ahead, by the order in which they came.
+    near: Vec<(u64, JobId)>,
     /// By class, where its last read ended.
     reads: Vec<Lbn>,
     pub(crate) tally: Tally,
@@ -100,10 +106,12 @@ impl Service {
             outbidder: None,
             interrupted_job: None,
             expected: None,
+            arrival: None,
             punctuality: Punctuality::default(),
             resting: None,
             wake: None,
             frames: Frames::default(),
+            near: Vec::new(),
             reads: vec![Lbn(u64::MAX); 256],
             tally: Tally::default(),
             from: Time::ZERO,
@@ -112,6 +120,7 @@ impl Service {
 
     /// Time goes on.
     pub(crate) fn passed(&mut self, now: Time) {
+        self.arrival = None;
         if let Some(since) = self.resting.take() {
             self.tally.slack += now.since(since.max(self.from));
         }
@@ -120,6 +129,12 @@ impl Service {
     /// The job whose blocks come.
     pub(crate) fn moving(&self) -> Option<JobId> {
         self.target.filter(|target| target.stage == Stage::Moving).map(|target| target.id)
+    }
+
+    /// Whether a job is the one chosen, of which nothing is commanded yet in its turn.
+    fn awaits(&self, id: JobId) -> bool {
+        let awaited = |target: Target| matches!(target.stage, Stage::Chosen | Stage::Awaited(_)) && target.id == id;
+        self.target.is_some_and(awaited)
     }
 
     /// Whether no request is being served, or was interrupted and goes on.
@@ -314,28 +329,30 @@ impl<P: Predictor> Core<P> {
     fn plan_seek(&self, service: &Service, now: Time, job: &Job<P::Spot>, hit: Option<Time>) -> Due {
         let plan = &service.plan;
         let offset = plan.offset.unwrap_or_else(|| self.belief.early());
-        let at_once = Due { seek: now, hit: None, parts: 1, moved: false };
+        let at_once = Due { seek: now, hit: None, parts: 1, arrives: now, moved: false };
         let Some(way) = self.belief.approach(now, job.rest(), job.spot, job.op.writes()) else { return at_once };
         let long = f64::from(way.distance) > plan.split_beyond * f64::from(way.cylinders);
         // Slack and parts are for those that step in: where nobody will, what they cost is lost.
         let outbid = service.target.is_some_and(|target| target.depth > 0) && self.rules.preemption.weighs();
         let urgent = outbid || self.queue.is_urgent(&self.rules, job);
-        let mut parts = match plan.split {
-            Split::Never => 1,
-            _ if long && self.caps.seek && !urgent => plan.split_parts.max(1),
-            _ => 1,
-        };
-        let split = |parts: u32| {
+        let most = if long && self.caps.seek && !urgent { plan.split_parts.max(1) } else { 1 };
+        let extra = |parts: u32| {
             let each = self.belief.seek_time(way.distance / parts);
             Span(each.0 * u64::from(parts)).less(self.belief.seek_time(way.distance))
         };
-        let mut extra = split(parts);
-        if plan.split == Split::Masked && hit.is_none() && way.wait < offset + extra {
-            (parts, extra) = (1, Span::ZERO);
-        }
+        // What fills the slack leaves less of it for parts.
+        let wait = hit.map_or(way.wait, |hit| hit.since(now + way.travel));
+        let is_masked = |parts: &u32| wait >= offset + extra(*parts);
+        let parts = match plan.split {
+            Split::Never => 1,
+            Split::Always => most,
+            Split::Masked => (2..=most).rev().find(is_masked).unwrap_or(1),
+        };
+        let extra = extra(parts);
         if let Some(hit) = hit {
             let before = offset + way.travel + extra;
-            return Due { seek: Time(hit.0.saturating_sub(before.0)), hit: Some(hit), parts, moved: false };
+            let seek = Time(hit.0.saturating_sub(before.0));
+            return Due { seek, hit: Some(hit), parts, arrives: seek + way.travel + extra, moved: false };
         }
         if !plan.jit || !service.punctuality.holds() || (urgent && service.filler.is_none()) {
             return Due { parts, ..at_once };
@@ -344,7 +361,8 @@ impl<P: Predictor> Core<P> {
         let wait = Span((way.wait.0 + extra.0.div_ceil(turn) * turn - extra.0) % turn);
         let wait = if wait < offset && plan.short == Short::NextRevolution && !urgent { wait + way.turn } else { wait };
         let hit = now + way.travel + extra + wait;
-        Due { seek: now + wait.less(offset), hit: Some(hit), parts, moved: false }
+        let seek = now + wait.less(offset);
+        Due { seek, hit: Some(hit), parts, arrives: seek + way.travel + extra, moved: false }
     }
 
     /// One more part of the seek, the last of them with the first chunk.
@@ -373,6 +391,7 @@ impl<P: Predictor> Core<P> {
         }
         self.send_chunk(now, target.id, job, service.plan.chunk, &service.plan, out);
         service.expected = due.hit.and_then(|_| self.belief.expected());
+        service.arrival = due.hit.filter(|_| due.parts == 1).map(|_| due.arrives + now.since(due.seek));
         if due.hit.is_some() {
             service.count(now, |tally| tally.jit_seeks += 1);
         }
@@ -418,7 +437,7 @@ impl<P: Predictor> Core<P> {
                 let blocks = self.caps.blocks.saturating_sub(from.0).min(u64::from(plan.chunk)) as u32;
                 let at = Extent { start: from, blocks };
                 let free = left > 0 && blocks > 0 && !self.overlap.writes(at);
-                if !free || self.belief.follow_on(now, at) + plan.prefetch_margin > slack {
+                if !free || self.belief.follow_on(now, at) > slack.less(plan.prefetch_margin) {
                     return false;
                 }
                 let frame = service.frames.take(at);
@@ -458,11 +477,9 @@ impl<P: Predictor> Core<P> {
                 }
             });
         }
-        if let Some(p99) = self.rules.class(job.qos.class).p99.filter(|_| all) {
-            self.patience.learn(job.qos.class, p99, now.since(job.arrived));
-        }
         if all {
             service.finished(id, &job, self.queue.is_urgent(&self.rules, &job));
+            self.learn_patience(&job, now);
         }
         all
     }
@@ -492,11 +509,74 @@ impl<P: Predictor> Core<P> {
         false
     }
 
-    /// A command without a request came back.
-    pub(crate) fn ran(&mut self, errand: Errand, command: &Command, outcome: Outcome, now: Time) {
-        if let (Errand::Frame(frame), Some(service)) = (errand, &mut self.service) {
-            service.frames.came(frame, outcome == Outcome::Ok);
-            service.count(now, |tally| tally.prefetched += u64::from(command.at.blocks));
+    /// A command without a request came back. What was read ahead serves those that wait for it already, too.
+    pub(crate) fn ran(
+        &mut self,
+        errand: Errand,
+        command: &Command,
+        outcome: Outcome,
+        now: Time,
+        out: &mut Vec<Action>,
+    ) {
+        let (Errand::Frame(frame), Some(service)) = (errand, &mut self.service) else { return };
+        service.frames.came(frame, outcome == Outcome::Ok);
+        service.count(now, |tally| tally.prefetched += u64::from(command.at.blocks));
+        if outcome == Outcome::Ok {
+            self.serve_waiting_from_frames(now, command.at, out);
+        }
+    }
+
+    /// Requests that wait and whose next blocks are among those just read ahead are served from the frames as far as they can
+    /// be. What is left of one waits where it lies.
+    fn serve_waiting_from_frames(&mut self, now: Time, read: Extent, out: &mut Vec<Action>) {
+        let mut near = self.service.as_mut().map_or_else(Vec::new, |service| std::mem::take(&mut service.near));
+        near.extend(self.overlap.near(read));
+        near.sort_unstable();
+        for (_, id) in near.drain(..) {
+            let Some(before) = self.jobs.get(id).copied() else { continue };
+            let awaited = self.service.as_ref().is_some_and(|service| service.awaits(id));
+            let next = before.rest().start;
+            if before.op != Op::Read
+                || !(awaited || before.state == State::Queued)
+                || !(read.start..read.end()).contains(&next)
+            {
+                continue;
+            }
+            let mut job = before;
+            let all = self.serve_from_frames(now, &mut job, out);
+            if job.done == before.done {
+                continue;
+            }
+            if !awaited {
+                self.queue.remove(&self.rules, id, &before, &self.belief);
+            }
+            if all {
+                if let (Some(service), true) = (&mut self.service, awaited) {
+                    service.target = None;
+                }
+                self.learn_patience(&job, now);
+                self.end(id, Ending::Finished, out);
+                continue;
+            }
+            job.spot = self.belief.spot(job.rest());
+            if let Some(kept) = self.jobs.get_mut(id) {
+                *kept = job;
+            }
+            if awaited {
+                self.service.iter_mut().for_each(|service| service.stage(Stage::Chosen));
+            } else {
+                self.queue.add(&self.rules, id, &job, &self.belief);
+            }
+        }
+        if let Some(service) = &mut self.service {
+            service.near = near;
+        }
+    }
+
+    /// What is promised to a class is held against how long a request of it took.
+    fn learn_patience(&mut self, job: &Job<P::Spot>, now: Time) {
+        if let Some(p99) = self.rules.class(job.qos.class).p99 {
+            self.patience.learn(job.qos.class, p99, now.since(job.arrived));
         }
     }
 

@@ -21,11 +21,14 @@ pub(crate) struct Found {
 /// longest request that can be interrupted; and where the drive needs longer than its sheet says, wishes for less.
 pub(crate) fn pick(experiment: &Experiment, sheet: &Sheet, base: Plan, wish: Wish) -> Result<Found, BadInput> {
     let blocks = experiment.longest();
+    let whole = try_plan(experiment, None, blocks)?.mb_s;
     let (mut best, mut used): (Option<(Pick, f64)>, f64) = (None, 1.0);
     for _ in 0..TRIALS {
-        let pick = by_sheet(sheet, base, blocks, wish.scaled(used));
+        let mut pick = by_sheet(sheet, base, blocks, wish.scaled(used));
+        let tried = try_plan(experiment, Some(pick.plan), blocks)?;
+        pick.loss = 1.0 - tried.mb_s / whole;
         let measured = match wish {
-            Wish::Expected(_) => expected_ms(experiment, pick.plan, blocks)?,
+            Wish::Expected(_) => tried.expected_ms,
             // Late seeks apart, what is longest is so by the sheet.
             Wish::Longest(_) => pick.longest_ms,
         };
@@ -42,8 +45,15 @@ pub(crate) fn pick(experiment: &Experiment, sheet: &Sheet, base: Plan, wish: Wis
     Ok(Found { plan: pick.plan, story: story(&pick, wish, measured) })
 }
 
-/// What an arrival would wait for a command of a stream served by this plan, measured.
-fn expected_ms(experiment: &Experiment, plan: Plan, blocks: u32) -> Result<f64, BadInput> {
+/// What a trial came to.
+struct Tried {
+    /// What an arrival would wait for a command of the stream.
+    expected_ms: f64,
+    mb_s: f64,
+}
+
+/// A stream served by this plan, or in single commands, measured.
+fn try_plan(experiment: &Experiment, plan: Option<Plan>, blocks: u32) -> Result<Tried, BadInput> {
     let pattern = Pattern { blocks, read: 1.0, at: Placement::Random, region: Region::WHOLE, align: 1 };
     let stream = Workload {
         name: "trial".into(),
@@ -54,16 +64,18 @@ fn expected_ms(experiment: &Experiment, plan: Plan, blocks: u32) -> Result<f64, 
     };
     let mut trial = experiment.clone();
     trial.workloads = vec![stream];
-    trial.scheduler.rules = Rules { plan: Some(plan), ..Rules::default() };
+    trial.scheduler.rules = Rules { plan, ..Rules::default() };
     trial.scheduler.wish = None;
     trial.run = RunPlan {
         duration: None,
         requests: Some(REQUESTS),
         warmup: Span(10_000_000_000),
+        settles: false,
         replications: 1,
         seed: experiment.run.seed,
     };
-    Ok(replicate(&trial, 0, &|_| ())?.meter.expected_wait_ms())
+    let meter = replicate(&trial, 0, &|_| ())?.meter;
+    Ok(Tried { expected_ms: meter.expected_wait_ms(), mb_s: meter.throughput_mb_s() })
 }
 
 /// What was picked, and why.
@@ -83,6 +95,8 @@ fn story(pick: &Pick, wish: Wish, measured: f64) -> String {
         }
     };
     let met = if measured <= wanted { "for" } else { "this drive cannot do it: nearest to" };
-    let (kib, loss) = (f64::from(chunk) / 2.0, pick.loss.max(0.0) * 100.0);
-    format!("picked {met} {what}: commands of at most {kib} KiB, {seeks}, at a loss of {loss:.1} % of throughput")
+    let (kib, loss) = (f64::from(chunk) / 2.0, pick.loss * 100.0);
+    // Where the drive handles long commands badly, short ones gain.
+    let (word, share) = if loss < -0.05 { ("gain", -loss) } else { ("loss", loss.max(0.0)) };
+    format!("picked {met} {what}: commands of at most {kib} KiB, {seeks}, at a {word} of {share:.1} % of throughput")
 }

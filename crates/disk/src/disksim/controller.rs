@@ -4,22 +4,29 @@ use super::mechanics::span;
 use super::params::{Ignored, Params};
 use super::parse::Parsed;
 use super::path;
-use crate::{After, Ahead, Bus, Cache, Disconnect, Drain, DrivePlan, Overheads};
+use crate::{After, Ahead, Bus, Cache, Disconnect, Drain, DrivePlan, FreesAt, Overheads, Queue, Turn, Whole};
 use block::{BadInput, Span};
 
 /// Sizes in blocks and counts: no drive has more.
 const MOST: f64 = 1e9;
 
-/// Parameters that bear on no time where a drive has its bus for itself.
-const HARMLESS: [&str; 5] = [
-    "Print stats",
-    "Avg sectors per cylinder",
-    "Calc sector by sector",
-    "Hold bus entire read xfer",
-    "Hold bus entire write xfer",
-];
+/// A rate, 10^6 bytes/s, that bounds nothing.
+const UNBOUND: f64 = 1e9;
+
+/// Parameters that bear on no time.
+const HARMLESS: [&str; 3] = ["Print stats", "Avg sectors per cylinder", "Calc sector by sector"];
 /// Parameters that do nothing at 1: what is modelled.
-const AT_ONE: [&str; 3] = ["Max queue length", "Write hit stop prefetch", "Read directly to buffer"];
+const AT_ONE: [&str; 1] = ["Read directly to buffer"];
+/// What a scheduler may do beside choosing an order; nothing of it is modelled.
+const SCHEDULING: [&str; 7] = [
+    "Write initiation delay",
+    "Read initiation delay",
+    "Sequential stream scheme",
+    "Maximum concat size",
+    "Overlapping request scheme",
+    "Scheduling timeout scheme",
+    "Scheduling priority scheme",
+];
 
 /// The parameters of a drive beyond its mechanics.
 pub(super) fn plan(
@@ -32,21 +39,11 @@ pub(super) fn plan(
     let fast = disk.whole_or_zero("Fast write level", MOST)?;
     plan.overheads = overheads(disk, fast > 0)?;
     plan.bus = bus(disk, parsed, ignored, warnings)?;
-    plan.cache = cache(disk, fast > 0)?;
+    plan.cache = cache(disk, fast)?;
     plan.access.reads = disk.flag("Immediate buffer read")?;
     plan.access.writes = disk.flag("Immediate buffer write")?;
     plan.access.free = disk.flag("Read any free blocks")?;
-    for name in ["Combine seq writes", "Immed transfer partial hit"] {
-        if disk.number(name)? == Some(0.0) {
-            warnings.push(format!("`{name} = 0` is not modelled: taken as 1"));
-        }
-    }
-    if fast == 1 {
-        warnings.push("`Fast write level = 1` is taken as 2: with one command at a time they are the same".into());
-    }
-    if let Some(queue) = disk.block("Scheduler")? {
-        ignored.extend(scheduler(&disk.inner(queue))?);
-    }
+    plan.queue = queue(disk, ignored, warnings)?;
     let mut rest = disk.rest(&HARMLESS);
     for it in &mut rest {
         it.neutral = if AT_ONE.contains(&it.parameter.as_str()) { it.value == "1" } else { it.neutral };
@@ -55,15 +52,43 @@ pub(super) fn plan(
     Ok(())
 }
 
-/// What the scheduler of the disk holds beside first come, first served: nothing of it is modelled, and nothing of it
-/// counts where one command is in the drive at a time.
-fn scheduler(queue: &Params) -> Result<Vec<Ignored>, BadInput> {
-    let name = "Scheduling policy";
-    let comes_first = queue.number(name)?.is_none_or(|policy| policy == 1.0);
-    let policy = queue.find(name).map(|param| Ignored { neutral: comes_first, ..queue.ignored(param) });
-    let delays = ["Write initiation delay", "Read initiation delay"].map(|name| queue.find(name));
-    let delays = delays.into_iter().flatten().map(|param| queue.ignored(param));
-    Ok(policy.into_iter().chain(delays).collect())
+/// The queue in the drive, and what else its scheduler does.
+fn queue(disk: &Params, ignored: &mut Vec<Ignored>, warnings: &mut Vec<String>) -> Result<Queue, BadInput> {
+    let depth = disk.whole_or_zero("Max queue length", MOST)?.clamp(1, 4096) as u16;
+    let frees_at = match disk.whole_or_zero("Preseeking level", MOST)? {
+        0 => FreesAt::Completion,
+        1 => FreesAt::Message,
+        2 => FreesAt::Medium,
+        other => {
+            let what = format!("there is no level {other} of preseeking");
+            return Err(disk.error("Preseeking level", what, "levels are 0 to 2"));
+        }
+    };
+    let mut order = Turn::Fcfs;
+    if let Some(block) = disk.block("Scheduler")? {
+        let scheduler = disk.inner(block);
+        let policy = scheduler.whole_or_zero("Scheduling policy", MOST)?;
+        let (taken, by_cylinder) = match policy {
+            0 | 1 => (Some(Turn::Fcfs), false),
+            // Its elevator never learns that it turned: the direction is put back after each look at the queue.
+            2 | 5 => (Some(Turn::Ascending), policy == 5),
+            3 | 6 => (Some(Turn::CLook), policy == 6),
+            4 | 7 => (Some(Turn::Sstf), policy == 7),
+            8 | 10 => (Some(Turn::Soonest), false),
+            _ => (None, false),
+        };
+        match (taken, scheduler.find("Scheduling policy")) {
+            (None, Some(param)) => ignored.push(Ignored { neutral: depth == 1, ..scheduler.ignored(param) }),
+            (Some(turn), _) => order = turn,
+            (None, None) => {}
+        }
+        if by_cylinder && depth > 1 {
+            warnings.push(format!("`Scheduling policy = {policy}` goes by cylinders: taken as the same by blocks"));
+        }
+        let others = SCHEDULING.iter().filter_map(|name| Some(scheduler.ignored(scheduler.find(name)?)));
+        ignored.extend(others.map(|it| Ignored { neutral: it.neutral || depth == 1, ..it }));
+    }
+    Ok(Queue { depth, order, age_limit: Queue::AGELESS, frees_at })
 }
 
 fn overheads(disk: &Params, fast: bool) -> Result<Overheads, BadInput> {
@@ -77,12 +102,14 @@ fn overheads(disk: &Params, fast: bool) -> Result<Overheads, BadInput> {
     let hit = class("Write hit over. after read", "Write hit over. after write")?;
     let miss = class("Write miss over. after read", "Write miss over. after write")?;
     let (prepare, first) = (time("Data preparation overhead")?, time("First reselect overhead")?);
+    let release_read = After { read: time("Read disconnect afterread")?, write: time("Read disconnect afterwrite")? };
     // A write that is not reported early comes back to the bus when it is on the medium.
     let back = if fast { Span::ZERO } else { first };
     let disconnect = Disconnect {
         command: time("Extradisc command overhead")?,
         seek: time("Extradisc seek delta")?,
         data: time("Extradisc disconnect overhead")? + time("Extradisc inter-disconnect delay")? + first + prepare,
+        reselect: time("Other reselect overhead")?,
     };
     Ok(Overheads {
         read: class("Read miss over. after read", "Read miss over. after write")?,
@@ -92,6 +119,9 @@ fn overheads(disk: &Params, fast: bool) -> Result<Overheads, BadInput> {
         queued: None,
         done: After { read: time("Read completion overhead")?, write: time("Write completion overhead")? + back },
         reselect: first + prepare,
+        prepare,
+        release_read,
+        release_write: time("Write disconnect overhead")?,
         least_seek: time("Minimum seek delay")?,
         disconnect: (disk.flag("Extra write disconnect")? && !fast).then_some(disconnect),
         large: None,
@@ -108,17 +138,22 @@ fn bus(
     if block_ms < 0.0 {
         warnings.push(format!("`Bulk sector transfer time` is {block_ms}: the bus is taken to have no limit"));
     }
-    let block_ms = path::block_ms(disk, parsed, block_ms, ignored)?;
-    let mb_s = (block_ms > 1e-9).then(|| 0.512 / block_ms);
-    let mark = disk.or_zero("High (read) water mark")?.clamp(0.0, 1.0);
-    let by_request = disk.flag("Set watermark by reqsize")?;
-    if mark > 0.0 && !by_request {
-        warnings.push("the high water mark is of the segment: taken as a share of each request".into());
-    }
-    Ok(Bus { mb_s, watermark: mark, write_watermark: disk.or_zero("Low (write) water mark")?.clamp(0.0, 1.0) })
+    let [read_ms, write_ms] = path::block_ms(disk, parsed, block_ms, ignored)?;
+    let rate = |block_ms: f64| (block_ms > 1e-9).then(|| 0.512 / block_ms);
+    Ok(Bus {
+        mb_s: rate(read_ms),
+        write_mb_s: if read_ms == write_ms { None } else { Some(rate(write_ms).unwrap_or(UNBOUND)) },
+        watermark: disk.or_zero("High (read) water mark")?.clamp(0.0, 1.0),
+        // The low mark holds back only what is appended to a full segment; a write begins with its first block.
+        write_watermark: 0.0 * disk.or_zero("Low (write) water mark")?,
+        watermark_of: if disk.flag("Set watermark by reqsize")? { Whole::Request } else { Whole::Segment },
+        exclusive: true,
+        holds_reading: disk.flag("Hold bus entire read xfer")?,
+        holds_writing: disk.flag("Hold bus entire write xfer")?,
+    })
 }
 
-fn cache(disk: &Params, fast: bool) -> Result<Cache, BadInput> {
+fn cache(disk: &Params, level: u64) -> Result<Cache, BadInput> {
     let whole = |name: &'static str| -> Result<u32, BadInput> { Ok(disk.whole_or_zero(name, MOST)? as u32) };
     let dedicated = disk.flag("Use separate write segment")?;
     let segments = whole("Number of buffer segments")?.min(1 << 16);
@@ -137,6 +172,9 @@ fn cache(disk: &Params, fast: bool) -> Result<Cache, BadInput> {
             return Err(disk.error(name, format!("there is no scheme {other} of reading ahead"), "schemes are 0 to 4"));
         }
     };
+    // Without prebuffering a write has room only where the arm is free for it, or is writing what it continues.
+    let prebuffers = disk.flag("Allow write prebuffering")?;
+    let extents = if prebuffers { writes } else { 1 };
     let caches = disk.number("Enable caching in buffer")? != Some(0.0);
     let sneaky = disk.flag("Allow sneaky full read hits")?;
     let cache = Cache {
@@ -151,9 +189,19 @@ fn cache(disk: &Params, fast: bool) -> Result<Cache, BadInput> {
         written_hits: disk.flag("Allow read hits on write data")?,
         hits_wait: !sneaky,
         stops_in_sector: disk.flag("Stop prefetch in sector")?,
-        write_buffer: if fast { writes.saturating_mul(segment).min(1 << 31) } else { 0 },
-        write_extents: writes,
-        joins_writes: true,
+        ends_at_command: true,
+        keeps_requested: most == 0 && disk.number("Read-ahead over requested")? == Some(0.0),
+        writes_stop_ahead: disk.number("Write hit stop prefetch")? != Some(0.0),
+        partial_at_once: disk.number("Immed transfer partial hit")? != Some(0.0),
+        partial_hits_wait: !disk.flag("Allow sneaky partial read hits")?,
+        write_buffer: if level > 0 { extents.saturating_mul(segment).min(1 << 31) } else { 0 },
+        write_extents: extents,
+        joins_writes: disk.number("Combine seq writes")? != Some(0.0),
+        // What was appended while the arm wrote what it continues is written with it, and then once more.
+        streams_writes: false,
+        accepts_busy: prebuffers,
+        seeks_early: true,
+        reports_alone: level == 1,
         shared: !dedicated && caches,
         drain: Drain::InOrder,
     };

@@ -14,6 +14,8 @@ const BYTES: u64 = 64 << 20;
 /// What the mechanics of a drive are.
 pub(super) struct Mechanics {
     pub(super) rpm: f64,
+    /// How far the rotation is off, as a fraction.
+    pub(super) rpm_offset: f64,
     pub(super) seek: SeekCurve,
     pub(super) seek_write: Option<SeekCurve>,
     pub(super) switches: Switches,
@@ -52,13 +54,13 @@ pub(super) fn plan(
     if settle < 0.0 {
         seek_write = Some(shifted(seek_write.as_ref().unwrap_or(&seek), settle));
     }
-    if let Some(param) = mechanics.find("Percent error in rpms")
-        && mechanics.or_zero("Percent error in rpms")? != 0.0
-    {
-        ignored.push(mechanics.ignored(param));
+    let rpm_offset = mechanics.or_zero("Percent error in rpms")? / 100.0;
+    if rpm_offset.abs() > 0.05 {
+        let what = format!("the rotation is off by {} %", rpm_offset * 100.0);
+        return Err(mechanics.error("Percent error in rpms", what, "give at most 5"));
     }
     ignored.extend(mechanics.rest(&HARMLESS));
-    Ok(Mechanics { rpm, seek, seek_write, switches })
+    Ok(Mechanics { rpm, rpm_offset, seek, seek_write, switches })
 }
 
 /// A span of so many ms; none if that is less than no time.

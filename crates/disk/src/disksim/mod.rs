@@ -114,7 +114,7 @@ fn import(parsed: &Parsed, file: &str, path: &Path, name: Option<&str>) -> Resul
         bus: Bus::default(),
         cache: Cache::default(),
         queue: Queue::default(),
-        truth: Truth::default(),
+        truth: Truth { rpm_offset: mechanics.rpm_offset, ..Truth::default() },
         confidence: Confidence::default(),
     };
     if block.kind == "disksim_disk" {

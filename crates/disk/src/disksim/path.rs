@@ -43,18 +43,20 @@ fn leads<'a>(at: &'a Component, parsed: &'a Parsed, disk: Option<&str>, names: &
     found
 }
 
-/// The time in ms that a block takes on the way to this disk, or `least_ms` if that is longer: the slowest sets the pace.
+/// The times in ms that a block read and a block written take on the way to this disk, or `least_ms` where that is
+/// longer: the slowest sets the pace.
 pub(super) fn block_ms(
     disk: &Params,
     parsed: &Parsed,
     least_ms: f64,
     ignored: &mut Vec<Ignored>,
-) -> Result<f64, BadInput> {
-    let mut block_ms = least_ms;
+) -> Result<[f64; 2], BadInput> {
+    let mut block_ms = [least_ms; 2];
     for block in between(parsed, disk.block.name.as_deref()) {
         let part = disk.inner(block);
-        for name in ["Read block transfer time", "Write block transfer time", "Bulk sector transfer time"] {
-            block_ms = block_ms.max(part.or_zero(name)?);
+        let both = part.or_zero("Bulk sector transfer time")?;
+        for (way, name) in block_ms.iter_mut().zip(["Read block transfer time", "Write block transfer time"]) {
+            *way = way.max(part.or_zero(name)?).max(both);
         }
         ignored.extend(part.rest(&HARMLESS));
     }

@@ -1,8 +1,24 @@
 //! `[access]`, `[overhead]`, `[cache]`, `[queue]` and `[truth]` of a drive file.
 
-use crate::{Access, After, Ahead, Bus, Cache, Disconnect, Drain, Large, Overheads, Queue, Truth};
+use crate::{
+    Access, After, Ahead, Bus, Cache, Disconnect, Drain, FreesAt, Large, Overheads, Queue, Truth, Turn, Whole,
+};
 use block::{BadInput, Span};
 use config::Section;
+
+/// Orders of the queue in the drive.
+pub(crate) const ORDERS: [(&str, Turn); 6] = [
+    ("soonest", Turn::Soonest),
+    ("fcfs", Turn::Fcfs),
+    ("look", Turn::Look),
+    ("ascending", Turn::Ascending),
+    ("c-look", Turn::CLook),
+    ("sstf", Turn::Sstf),
+];
+
+/// When the arm goes on to the next command.
+pub(crate) const FREES_AT: [(&str, FreesAt); 3] =
+    [("medium", FreesAt::Medium), ("message", FreesAt::Message), ("completion", FreesAt::Completion)];
 
 /// A time, or two: after a read and after a write.
 fn after(section: &Section, key: &str) -> Result<Option<After>, BadInput> {
@@ -30,23 +46,39 @@ pub(super) fn overheads(section: Option<Section>) -> Result<(Overheads, Bus), Ba
         queued: section.span("queued")?,
         done: after(&section, "done")?.unwrap_or_default(),
         reselect: section.span("reselect")?.unwrap_or_default(),
+        prepare: section.span("prepare")?.unwrap_or_default(),
+        release_read: after(&section, "release_read")?.unwrap_or_default(),
+        release_write: section.span("release_write")?.unwrap_or_default(),
         least_seek: section.span("least_seek")?.unwrap_or_default(),
         disconnect: section.section("disconnect")?.map(disconnect).transpose()?,
         large: section.section("large")?.map(large).transpose()?,
     };
-    let mb_s = if section.has("bus_mb_s") { Some(super::positive(&section, "bus_mb_s")?) } else { None };
-    let bus = Bus {
-        mb_s,
-        watermark: section.share("watermark")?.unwrap_or(0.0),
-        write_watermark: section.share("write_watermark")?.unwrap_or(0.0),
-    };
+    let bus = bus(&section)?;
     section.close()?;
     Ok((overheads, bus))
 }
 
+/// The keys of `[overhead]` that are the bus's.
+fn bus(section: &Section) -> Result<Bus, BadInput> {
+    let rate = |key: &str| section.has(key).then(|| super::positive(section, key)).transpose();
+    Ok(Bus {
+        mb_s: rate("bus_mb_s")?,
+        write_mb_s: rate("bus_write_mb_s")?,
+        watermark: section.share("watermark")?.unwrap_or(0.0),
+        write_watermark: section.share("write_watermark")?.unwrap_or(0.0),
+        watermark_of: section
+            .choice("watermark_of", &[("request", Whole::Request), ("segment", Whole::Segment)])?
+            .unwrap_or_default(),
+        exclusive: section.bool("exclusive_bus")?.unwrap_or(false),
+        holds_reading: section.bool("holds_reading")?.unwrap_or(false),
+        holds_writing: section.bool("holds_writing")?.unwrap_or(false),
+    })
+}
+
 fn disconnect(section: Section) -> Result<Disconnect, BadInput> {
     let span = |key: &str| -> Result<Span, BadInput> { Ok(section.span(key)?.unwrap_or_default()) };
-    let disconnect = Disconnect { command: span("command")?, seek: span("seek")?, data: span("data")? };
+    let (command, seek) = (span("command")?, span("seek")?);
+    let disconnect = Disconnect { command, seek, data: span("data")?, reselect: span("reselect")? };
     section.close()?;
     Ok(disconnect)
 }
@@ -105,9 +137,18 @@ pub(super) fn cache(section: Option<Section>) -> Result<Cache, BadInput> {
         written_hits: flag("written_hits", plain.written_hits)?,
         hits_wait: flag("hits_wait", plain.hits_wait)?,
         stops_in_sector: flag("stops_in_sector", plain.stops_in_sector)?,
+        ends_at_command: flag("ends_at_command", plain.ends_at_command)?,
+        keeps_requested: flag("keeps_requested", plain.keeps_requested)?,
+        writes_stop_ahead: flag("writes_stop_ahead", plain.writes_stop_ahead)?,
+        partial_at_once: flag("partial_at_once", plain.partial_at_once)?,
+        partial_hits_wait: flag("partial_hits_wait", plain.partial_hits_wait)?,
         write_buffer: size("write_buffer")?,
         write_extents: section.within("write_extents", 0, 1 << 16)?.unwrap_or(0),
         joins_writes: flag("joins_writes", plain.joins_writes)?,
+        streams_writes: flag("streams_writes", plain.streams_writes)?,
+        accepts_busy: flag("accepts_busy", plain.accepts_busy)?,
+        seeks_early: flag("seeks_early", plain.seeks_early)?,
+        reports_alone: flag("reports_alone", plain.reports_alone)?,
         shared: flag("shared", plain.shared)?,
         drain: section.choice("drain", &drain)?.unwrap_or_default(),
     };
@@ -119,9 +160,12 @@ pub(super) fn cache(section: Option<Section>) -> Result<Cache, BadInput> {
 pub(super) fn queue(section: Option<Section>) -> Result<Queue, BadInput> {
     let Some(section) = section else { return Ok(Queue::default()) };
     let plain = Queue::default();
+    let order = section.choice("order", &ORDERS)?.unwrap_or_default();
     let queue = Queue {
         depth: section.within("depth", 1, 4096)?.unwrap_or(u32::from(plain.depth)) as u16,
-        age_limit: section.span("age_limit")?.unwrap_or(plain.age_limit),
+        order,
+        age_limit: section.span("age_limit")?.unwrap_or(order.age_limit()),
+        frees_at: section.choice("frees_at", &FREES_AT)?.unwrap_or_default(),
     };
     section.close()?;
     Ok(queue)

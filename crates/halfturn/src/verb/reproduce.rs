@@ -63,6 +63,7 @@ pub fn run(arguments: &Reproduce) -> Result<(), Failure> {
             .map_err(|error| Failure::unwritable(path, &error))?;
     }
     print(&if arguments.format == Output::Json { json(&verdicts) } else { verdicts.text() })?;
+    Failure::unless_whole("reproduce", &results)?;
     if verdicts.failed() > 0 { Err(Failure::Mismatch) } else { Ok(()) }
 }
 

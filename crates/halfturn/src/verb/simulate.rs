@@ -95,7 +95,8 @@ pub fn run(arguments: &Simulate) -> Result<(), Failure> {
     let more =
         if rest > 0 { format!("\n The first {shown} runs are shown below, {rest} are not.\n") } else { String::new() };
     page.write(&file.display().to_string(), &format!("{table}{more}"), &pictures)?;
-    print(if arguments.format == Output::Json { &json } else { &table })
+    print(if arguments.format == Output::Json { &json } else { &table })?;
+    Failure::unless_whole(&file.display().to_string(), &results)
 }
 
 /// The `--set`s that give every trace of an experiment this format.

@@ -2,7 +2,7 @@
 
 mod distance;
 pub mod mimic;
-mod profile;
+pub(crate) mod profile;
 
 pub use distance::Distance;
 pub use mimic::Mimic;

@@ -4,16 +4,20 @@
 //! Ticks are 2⁻²⁸ revolutions: angles wrap by masking, and no candidate needs a multiplication.
 
 use super::{Approach, Predictor};
-use block::{BLOCK_BYTES, Command, Extent, Lbn, Outcome, Span, Time, Verb};
-use disk::{Mechanics, Overheads, Sheet, Spin, Spot, Track};
+use block::{Command, Extent, Lbn, Outcome, Span, Time, Verb};
+use disk::{Cache, Mechanics, Overheads, Passage, Sheet, Spin, Spot, Track};
 use std::sync::Arc;
 
+mod ahead;
 mod lateness;
 mod motion;
 mod phase;
+mod way;
+pub(crate) use ahead::{ReadAhead, go_on};
 use lateness::Lateness;
 use motion::{Motion, TURN_BITS};
 use phase::Phase;
+pub(crate) use way::Way;
 
 /// For so many commands after a write into the buffer, or after a pause in which the drive could write back, it
 /// may still be at that when a command comes: a late arrival then says nothing of seeks.
@@ -54,22 +58,34 @@ pub struct Head {
     ahead: (u64, u16, u64),
 }
 
+/// How a command that used the arm leaves it.
+#[derive(Clone, Copy, Debug)]
+struct Left {
+    track: Track,
+    /// The angle behind the last block.
+    angle: u64,
+    /// The block after it.
+    next: Lbn,
+    /// After a read the drive reads on, and leaves at the end of a sector.
+    reading: bool,
+    /// Whether it was a transfer, which may go on.
+    transferred: bool,
+    /// After a read: what the drive reads ahead.
+    ahead: Option<ReadAhead>,
+}
+
 /// Belief from a drive's sheet.
 #[derive(Clone, Debug)]
 pub struct Profile {
     mechanics: Arc<Mechanics>,
     overheads: Overheads,
     motion: Motion,
-    /// Bus time of the last block of a read.
-    bus: Span,
+    way: Way,
+    cache: Cache,
     buffers_writes: bool,
     /// Writes into the buffer that found room at once since one did not, or since the drive had a pause.
     unhindered: u32,
-    /// After a read the drive reads on, and leaves at the end of a sector.
     reads_ahead: bool,
-    reading: bool,
-    /// Whether the last command was a transfer, which may go on.
-    transferred: bool,
     /// Whether the last command was a write.
     wrote: bool,
     /// Whether the buffer may hold something to write back, and commands since the drive may have been at it.
@@ -81,9 +97,17 @@ pub struct Profile {
     lateness: Lateness,
     /// Observations since the ticks were last held against the rate.
     reviewed: u32,
-    track: Track,
+    left: Left,
+    /// How the one before the command in flight left the arm, and whether that is all that is in flight: where the answer
+    /// comes from the cache, there the arm still is.
+    before: Option<Left>,
+    in_flight: u32,
     /// The angle under the head when the medium is done with the command in flight.
     angle: u64,
+    /// By how much that comes back later.
+    lag: Span,
+    /// Whether that tells the phase: what is read on over a slow bus comes when the bus is through with it.
+    tells_phase: bool,
     arm: Lbn,
     /// When the command in flight was issued, and the least its mechanics should take.
     issued: Time,
@@ -103,20 +127,30 @@ impl Profile {
             motion: Motion::new(mechanics.seek.ns(), &mechanics.switches, &sheet.overheads, period),
             overheads: sheet.overheads,
             reviewed: 0,
-            bus: Span::from_ms(sheet.bus.mb_s.map_or(0.0, |rate| BLOCK_BYTES as f64 / rate / 1e3)),
+            way: Way::new(sheet),
+            cache: sheet.cache,
             buffers_writes: sheet.cache.write_buffer > 0,
             unhindered: TRUST,
             reads_ahead: sheet.cache.segments > 0 && sheet.cache.read_ahead > 0,
-            reading: false,
-            transferred: false,
             wrote: false,
             dirty: false,
             undisturbed: WRITE_BACK,
             idle_since: Time::ZERO,
             phase: Phase::new(&mechanics.rotation),
             lateness: Lateness::new(),
-            track: mechanics.layout.locate(Lbn(0)).track,
+            left: Left {
+                track: mechanics.layout.locate(Lbn(0)).track,
+                angle: 0,
+                next: Lbn(0),
+                reading: false,
+                transferred: false,
+                ahead: None,
+            },
+            before: None,
+            in_flight: 0,
             angle: 0,
+            lag: Span::ZERO,
+            tells_phase: true,
             arm: Lbn(0),
             issued: Time::ZERO,
             soonest: Span::ZERO,
@@ -149,32 +183,62 @@ impl Profile {
 
     /// Whether a transfer goes on where the last one ended, so that the drive is at it or has it already.
     fn follows(&self, at: Extent, write: bool) -> bool {
-        self.transferred && at.start == self.arm && write != self.reading && (write || self.reads_ahead)
+        let Left { next, reading, transferred, .. } = self.left;
+        transferred && at.start == next && write != reading && (write || self.reads_ahead)
     }
 
-    /// When the arm is at `spot`, if it leaves for it now.
+    /// When the arm is at `spot` and a write may begin, if it leaves for it now.
     #[inline]
-    fn arrival(&self, now: Time, spot: Spot, write: bool) -> Time {
-        let stroke = self.mechanics.stroke(self.track, spot.track, write).total();
+    fn arrival(&self, now: Time, at: Extent, spot: Spot, write: bool) -> Time {
+        let track = self.left.track;
+        let stroke = self.mechanics.stroke(track, spot.track, write).total();
         let overhead = if write { self.overheads.write } else { self.overheads.read };
         let ready = now + overhead.a(self.wrote);
-        let stay = |(phase, ahead_of)| self.phase.turning(self.stay(self.track.zone, ahead_of, phase));
+        let stay = |(phase, ahead_of)| self.phase.turning(self.stay(track.zone, ahead_of, phase));
         let stay = self.phase.at(ready).zip(self.ahead_of()).map_or(Span::ZERO, stay);
-        ready + stay + stroke
+        let arrived = ready + stay + stroke;
+        if !write {
+            return arrived;
+        }
+        let sector = self.mechanics.sector_time(spot.track.zone);
+        let continues = self.wrote && at.start == self.left.next;
+        arrived.max(self.way.write_from(now, overhead.a(self.wrote), sector, at, continues))
+    }
+
+    /// A read given now that goes on where the last one ended: how long it takes, and what is then read ahead; nothing if it
+    /// does not.
+    fn go_on(&self, now: Time, at: Extent) -> Option<(Span, ReadAhead)> {
+        let ahead = self.left.ahead.filter(|_| self.follows(at, false))?;
+        let (drive, sheet) = ((&*self.mechanics, &self.phase), (&self.way, &self.cache, &self.overheads));
+        Some(go_on(&ahead, drive, sheet, (now, self.wrote), at))
+    }
+
+    /// What a transfer given now comes to: from when on its first block may pass, how its blocks pass, and by how much it comes
+    /// back later.
+    fn foresee(&self, now: Time, at: Extent, spot: Spot, write: bool) -> (Time, Passage, Span) {
+        let arrived = self.arrival(now, at, spot, write);
+        if write {
+            let passage = self.mechanics.pass(&self.phase, arrived, spot, at, true);
+            let lag = self.way.written(at.blocks, &passage);
+            return (arrived, passage, lag);
+        }
+        let (passage, lag) = self.way.read(&self.mechanics, &self.phase, arrived, spot, at, now);
+        (arrived, passage, lag)
     }
 
     /// The angle behind which the drive is reading ahead, if it is.
     fn ahead_of(&self) -> Option<u64> {
-        (self.reads_ahead && self.reading).then_some(self.angle)
+        (self.reads_ahead && self.left.reading).then_some(self.left.angle)
     }
 
     /// What the drive reads ahead, behind what it read last: where that begins, and what having it costs.
     fn going_on(&self) -> (u64, u16, u64) {
         let layout = &self.mechanics.layout;
-        if !(self.reads_ahead && self.reading && self.transferred && self.arm.0 < layout.blocks()) {
+        let Left { next, reading, transferred, .. } = self.left;
+        if !(self.reads_ahead && reading && transferred && next.0 < layout.blocks()) {
             return NOTHING;
         }
-        let spot = layout.locate(self.arm);
+        let spot = layout.locate(next);
         (self.key(spot), self.mark(spot), self.ticks(self.overheads.hit.a(self.wrote)))
     }
 
@@ -232,7 +296,7 @@ impl Predictor for Profile {
     }
 
     fn head(&self, now: Time) -> (Head, u64) {
-        let (head, key) = self.head_on(self.track, self.phase.at(now), self.wrote, self.ahead_of());
+        let (head, key) = self.head_on(self.left.track, self.phase.at(now), self.wrote, self.ahead_of());
         (Head { ahead: self.going_on(), ..head }, key)
     }
 
@@ -286,7 +350,7 @@ impl Predictor for Profile {
             let last = layout.locate(Lbn(at.end().0 - 1));
             (last.track, last.angle.wrapping_add(layout.sector_angle(last.track.zone)))
         };
-        let (bus, ahead) = if write { (0, None) } else { (self.ticks(self.bus), Some(angle)) };
+        let (bus, ahead) = if write { (0, None) } else { (self.ticks(self.way.time(1)), Some(angle)) };
         let phase = head.locked.then(|| angle.wrapping_add(bus << (64 - TURN_BITS)));
         self.head_on(track, phase, write, ahead.filter(|_| self.reads_ahead))
     }
@@ -308,11 +372,11 @@ impl Predictor for Profile {
             return None;
         }
         self.phase.at(now)?;
-        let arrived = self.arrival(now, spot, write);
+        let arrived = self.arrival(now, at, spot, write);
         let turn = Span(self.phase.period_ns() as u64);
         let wait = self.phase.reach(arrived, spot.angle).since(arrived);
         let (distance, cylinders) =
-            (self.track.cylinder.abs_diff(spot.track.cylinder), self.mechanics.layout.cylinders());
+            (self.left.track.cylinder.abs_diff(spot.track.cylinder), self.mechanics.layout.cylinders());
         Some(Approach { travel: arrived.since(now), wait, turn, distance, cylinders })
     }
 
@@ -325,19 +389,17 @@ impl Predictor for Profile {
     }
 
     fn midway(&self, spot: Spot, parts: u32) -> Option<Lbn> {
-        Some(self.mechanics.layout.midway(self.track.cylinder, spot.track.cylinder, parts))
+        Some(self.mechanics.layout.midway(self.left.track.cylinder, spot.track.cylinder, parts))
     }
 
     #[inline(never)]
     fn follow_on(&self, now: Time, at: Extent) -> Span {
-        let spot = self.mechanics.layout.locate(at.start);
-        let begins = self.phase.reach(now, spot.angle);
-        let passage = self.mechanics.pass(&self.phase, begins, spot, at, false);
-        self.overheads.hit.a(self.wrote) + passage.end.since(begins)
+        // The arm is elsewhere where the last answer came from the cache, and need not be where nothing is read ahead.
+        self.go_on(now, at).map_or(Span(u64::MAX), |(span, _)| span)
     }
 
     fn expected(&self) -> Option<Time> {
-        self.expected.map(|(passed, _)| passed + self.bus)
+        self.expected.map(|(passed, _)| passed + self.lag)
     }
 
     fn turn(&self) -> Span {
@@ -347,20 +409,19 @@ impl Predictor for Profile {
     #[inline]
     fn issued(&mut self, now: Time, command: &Command, spot: Spot) {
         self.issued = now;
+        self.in_flight += 1;
+        self.before = (self.in_flight == 1 && command.verb == Verb::Read).then_some(self.left);
         if !command.verb.transfers() {
             self.expected = None;
-            self.transferred = false;
+            self.left.transferred = false;
             if command.verb == Verb::Seek {
-                (self.reading, self.track, self.arm) = (false, spot.track, command.at.start);
+                (self.left.reading, self.left.track, self.arm) = (false, spot.track, command.at.start);
             }
             return;
         }
         let follows = self.follows(command.at, command.verb.writes());
         let write = command.verb.writes();
-        let arrived = self.arrival(now, spot, write);
-        let passage = self.mechanics.pass(&self.phase, arrived, spot, command.at, write);
-        self.reading = command.verb == Verb::Read;
-        self.transferred = true;
+        let (arrived, passage, lag) = self.foresee(now, command.at, spot, write);
         let paused = now.since(self.idle_since) > Span(self.mechanics.rotation.period().0 / 64);
         self.dirty |= self.is_buffered(command.verb);
         if paused {
@@ -373,25 +434,38 @@ impl Predictor for Profile {
         let expected = self.phase.at(now).map(|_| (passage.end, self.ticks(passage.began.since(arrived))));
         // What the drive reads ahead comes when it comes, and what it buffers at once.
         self.expected = expected.filter(|_| !follows && !self.is_buffered(command.verb));
-        (self.track, self.angle) = (passage.after.track, passage.after.angle);
-        self.arm = command.at.end();
+        let behind = || ReadAhead::behind(&self.cache, &self.mechanics.layout, command.at, &passage);
+        let ahead = (!write).then(|| self.go_on(now, command.at).map_or_else(behind, |(_, ahead)| ahead));
+        let Spot { track, angle, .. } = ahead.map_or(passage.after, |ahead| ahead.so_far.after);
+        let next = command.at.end();
+        self.left = Left { track, angle, next, reading: !write, transferred: true, ahead };
+        (self.angle, self.lag, self.arm) = (passage.angle, lag, next);
+        self.tells_phase = !follows || write || self.way.keeps_up();
     }
 
     fn observed(&mut self, happened: Time, command: &Command, outcome: Outcome) {
         self.idle_since = happened;
+        self.in_flight = self.in_flight.saturating_sub(1);
+        let before = self.before.take();
         let wrote = self.wrote;
         self.wrote = command.verb.writes() || (self.wrote && command.verb != Verb::Read);
         self.dirty &= command.verb != Verb::Flush;
         if self.is_buffered(command.verb) {
-            let least = self.overheads.buffered.a(wrote) + Span(self.bus.0 * u64::from(command.at.blocks));
+            let least = self.overheads.buffered.a(wrote) + self.way.time(command.at.blocks);
             let waited = happened.since(self.issued).less(least) > Span(self.mechanics.rotation.period().0 / 8);
             self.unhindered = if waited { 0 } else { self.unhindered.saturating_add(1) };
         }
         let from_medium = command.verb.transfers() && !self.is_buffered(command.verb);
-        let bus = if command.verb == Verb::Read { self.bus } else { Span::ZERO };
-        let passed = Time(happened.0.saturating_sub(bus.0));
+        let passed = Time(happened.0.saturating_sub(self.lag.0));
         let soonest = Span(self.soonest.0 - self.soonest.0 / 8);
-        if outcome != Outcome::Ok || !from_medium || passed.since(self.issued) < soonest {
+        if outcome != Outcome::Ok || !from_medium || !self.tells_phase {
+            return;
+        }
+        if passed.since(self.issued) < soonest {
+            // The drive had it in its cache, and its arm stayed where it was; what it only just read on brought it along.
+            if let Some(before) = before.filter(|it| !(it.transferred && it.reading && it.next == command.at.start)) {
+                self.left = before;
+            }
             return;
         }
         if self.phase.observed(passed, self.angle)

@@ -22,4 +22,5 @@ mod replay;
 mod schedules;
 mod script;
 mod short_commands;
+mod told;
 mod worth;

@@ -1,0 +1,96 @@
+//! A bus that commands, data and completions share one at a time: what comes while data are on their way is let in when
+//! they are with the host, and data wait until a command has been told.
+
+use crate::machine::{Drive, Waiting};
+use block::{Command, Span, Tag, Time, Verb};
+
+/// The bus in use for data and completion of a command.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Connection {
+    /// Whose data.
+    tag: Tag,
+    /// From when.
+    pub(crate) from: Time,
+    /// Until when, completion included.
+    until: Time,
+    /// How long it takes at least, once all data are there.
+    pub(crate) least: Span,
+}
+
+impl Drive {
+    /// How long a command has the bus that then lets go of it.
+    fn telling(&self, command: Command) -> Span {
+        let overheads = &self.overheads;
+        let after = self.last_write.is_some();
+        match command.verb {
+            Verb::Write { fua: false } if self.buffer.capacity() > 0 => {
+                overheads.buffered.a(after) + overheads.release_write
+            }
+            Verb::Write { .. } | Verb::Flush => overheads.write.a(after) + overheads.release_write,
+            Verb::Read | Verb::Seek => overheads.read.a(after) + overheads.release_read.a(after),
+        }
+    }
+
+    /// Lets in what waits for the bus, as far as it is known when that will be.
+    pub(crate) fn let_in(&mut self, now: Time) {
+        if !self.exclusive {
+            return;
+        }
+        for i in 0..self.waiting.len() {
+            let Waiting { came, issued, command, .. } = self.waiting[i];
+            if came != Time::NEVER {
+                continue;
+            }
+            let Some(at) = self.free_bus(now, issued) else { break };
+            self.waiting[i].came = at;
+            self.tell(at, command);
+        }
+    }
+
+    /// When the bus is free for a command that was issued then; none if another one is let in before it when the data
+    /// under way are with the host, and what follows those is not known.
+    fn free_bus(&self, now: Time, issued: Time) -> Option<Time> {
+        let at = now.max(self.told);
+        let Connection { from, until, .. } = self.connection;
+        // Of what comes at the very moment in which the bus changes hands a new command goes before data, and data before
+        // a command that has waited.
+        if now < from || now >= until || (now == from && issued == now) {
+            return Some(at);
+        }
+        (self.told <= until).then_some(until)
+    }
+
+    /// A command has the bus from `at` until it is told.
+    pub(crate) fn tell(&mut self, at: Time, command: Command) {
+        (self.telling_from, self.told) = (at, at + self.telling(command));
+        self.postpone();
+    }
+
+    /// The data of a command that is being begun go from `from` on, for `least` at least.
+    pub(crate) fn connects(&mut self, from: Time, least: Span) {
+        (self.connection.from, self.connection.least) = (from, least);
+    }
+
+    /// A command that was just begun has the bus for its data from `connection.from` until `end`.
+    pub(crate) fn connect(&mut self, now: Time, tag: Tag, end: Time) {
+        self.connection = Connection { tag, until: end, ..self.connection };
+        self.postpone();
+        self.let_in(now);
+    }
+
+    /// Data that would go while a command is told go after it.
+    fn postpone(&mut self) {
+        let Connection { tag, from, until, least } = self.connection;
+        if !self.exclusive || from < self.telling_from || from >= self.told {
+            return;
+        }
+        let Some(flying) = self.flying.iter_mut().find(|it| it.tag == tag && it.end == until) else { return };
+        let end = until.max(self.told + least);
+        let late = end.since(until);
+        flying.end = end;
+        flying.parts.bus += late;
+        self.held = if self.held == until { end } else { self.held };
+        self.delivered += late;
+        self.connection = Connection { from: self.told, until: end, ..self.connection };
+    }
+}

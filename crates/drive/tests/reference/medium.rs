@@ -1,0 +1,188 @@
+//! Arm, heads and medium: how long a move takes, and sectors passing one by one.
+
+use crate::places::Place;
+use crate::spin::{Moment, Spin, TURN};
+use disk::{Access, DrivePlan, SeekCurve};
+
+/// Where the arm is, and since when, or at which angle.
+#[derive(Clone, Copy, Debug)]
+pub struct Head {
+    pub cylinder: u32,
+    pub head: u32,
+    pub remapped: bool,
+    pub moment: Moment,
+}
+
+/// A sector that passed.
+#[derive(Clone, Copy, Debug)]
+pub struct Passed {
+    pub began: u64,
+    pub end: u64,
+    pub sector: u64,
+}
+
+pub struct Medium {
+    pub places: Vec<Place>,
+    pub spin: Spin,
+    pub access: Access,
+    plan: DrivePlan,
+    cylinders: u32,
+}
+
+/// Milliseconds in nanoseconds, to the nearest.
+fn ns(ms: f64) -> u64 {
+    (ms.max(0.0) * 1e6 + 0.5) as u64
+}
+
+/// A seek curve at a distance, by its definition.
+fn curve(curve: &SeekCurve, distance: u32) -> u64 {
+    let d = f64::from(distance);
+    if distance == 0 {
+        return 0;
+    }
+    ns(match curve {
+        SeekCurve::TwoPiece { a, b, knee, c, e, first } => match first.get(distance as usize - 1) {
+            Some(ms) => *ms,
+            None if distance <= *knee => a + b * d.sqrt(),
+            None => c + e * d,
+        },
+        SeekCurve::Lee { a, b, c } => a * (d - 1.0).sqrt() + b * (d - 1.0) + c,
+        SeekCurve::Table(points) => {
+            // From the origin through the points; past the last one as between the last two.
+            let mut line: Vec<(f64, f64)> = vec![(0.0, 0.0)];
+            line.extend(points.iter().map(|(x, y)| (f64::from(*x), *y)));
+            let i = line.iter().position(|(x, _)| *x >= d).unwrap_or(line.len() - 1);
+            let ((x0, y0), (x1, y1)) = (line[i - 1], line[i]);
+            if d == x1 { y1 } else { y0 + (y1 - y0) / (x1 - x0) * (d - x0) }
+        }
+    })
+}
+
+impl Medium {
+    pub fn new(plan: &DrivePlan, seed: u64) -> Medium {
+        Medium {
+            places: crate::places::places(&plan.layout),
+            spin: Spin::new(plan.rpm, seed),
+            access: plan.access,
+            plan: plan.clone(),
+            cylinders: plan.layout.zones.last().map_or(1, |zone| zone.last_cylinder + 1),
+        }
+    }
+
+    fn seek(&self, distance: u32, write: bool) -> u64 {
+        let own = self.plan.seek_write.as_ref().filter(|_| write);
+        curve(own.unwrap_or(&self.plan.seek), distance.min(self.cylinders - 1))
+    }
+
+    /// The time of a move to a random access: heads are switched while the arm moves; a write settles where anything moved.
+    pub fn stroke(&self, head: &Head, to: &Place, write: bool) -> u64 {
+        let switches = &self.plan.switches;
+        let seek = self.seek(head.cylinder.abs_diff(to.cylinder), write);
+        let switch = match (head.head == to.head, write) {
+            (true, _) => 0,
+            (false, true) => switches.head.0.min(switches.head_write.0),
+            (false, false) => switches.head.0,
+        };
+        let moves = seek.max(switch);
+        if write && moves > 0 { moves + switches.write_settle.0 } else { moves }
+    }
+
+    /// The time to go on with the next track of a transfer.
+    fn crossing(&self, head: &Head, to: &Place, write: bool) -> u64 {
+        let switches = &self.plan.switches;
+        if head.remapped || to.remapped {
+            return self.stroke(head, to, write);
+        }
+        match (head.cylinder.abs_diff(to.cylinder), write) {
+            (0, _) if head.head == to.head => 0,
+            (0, false) => switches.head.0,
+            (0, true) => switches.head_write.0,
+            (1, false) => switches.cylinder.0,
+            (1, true) => switches.cylinder_write.0,
+            (distance, _) => self.seek(distance, false),
+        }
+    }
+
+    /// The head on the track of a sector, `after` the moment it was free.
+    pub fn arrive(&self, to: &Place, after: u64) -> Head {
+        Head { cylinder: to.cylinder, head: to.head, remapped: to.remapped, moment: Moment::Time(after) }
+    }
+
+    pub fn time(&self, head: &Head) -> u64 {
+        self.spin.time(head.moment)
+    }
+
+    /// The head goes on to where `sector` lies, if that is elsewhere.
+    pub fn cross(&self, head: &Head, sector: u64, write: bool) -> Head {
+        let to = &self.places[sector as usize];
+        if (head.cylinder, head.head, head.remapped) == (to.cylinder, to.head, to.remapped) {
+            return *head;
+        }
+        let span = self.crossing(head, to, write);
+        if span == 0 {
+            return Head { remapped: to.remapped, ..*head };
+        }
+        self.arrive(to, self.time(head) + span)
+    }
+
+    /// The sector passes when it next comes by.
+    pub fn pass(&self, head: &Head, sector: u64) -> (Passed, Head) {
+        let place = &self.places[sector as usize];
+        let begin = self.spin.catch(head.moment, place.angle);
+        let moment = Moment::Angle(begin + u128::from(place.width));
+        let (began, end) = (self.spin.time(Moment::Angle(begin)), self.spin.time(moment));
+        (Passed { began, end, sector }, Head { moment, ..*head })
+    }
+
+    /// All sectors from `first` up to `end` pass under a head that is on the first one's track. Given in their order.
+    pub fn pass_all(&self, head: &Head, first: u64, end: u64, write: bool) -> (Vec<Passed>, Head) {
+        let (mut head, mut all, mut next) = (*head, Vec::new(), first);
+        while next < end {
+            head = self.cross(&head, next, write);
+            let track = |s: u64| {
+                (self.places[s as usize].cylinder, self.places[s as usize].head, self.places[s as usize].remapped)
+            };
+            let mut last = next + 1;
+            while last < end && track(last) == track(next) {
+                last += 1;
+            }
+            if if write { self.access.writes } else { self.access.reads } {
+                let (some, then) = self.pass_any(&head, next, last);
+                all.extend(some);
+                head = then;
+            } else {
+                for sector in next..last {
+                    let (passed, then) = self.pass(&head, sector);
+                    all.push(passed);
+                    head = then;
+                }
+            }
+            next = last;
+        }
+        (all, head)
+    }
+
+    /// Sectors of one track pass in whatever order they come by.
+    fn pass_any(&self, head: &Head, first: u64, end: u64) -> (Vec<Passed>, Head) {
+        let all: Vec<(Passed, Head)> = (first..end).map(|sector| self.pass(head, sector)).collect();
+        let turned = |head: &Head| match head.moment {
+            Moment::Angle(turned) => turned,
+            Moment::Time(_) => 0,
+        };
+        let last = all.iter().map(|(_, head)| *head).max_by_key(turned).unwrap_or(*head);
+        debug_assert!(all.iter().all(|(_, it)| turned(&last) - turned(it) <= TURN));
+        (all.into_iter().map(|(passed, _)| passed).collect(), last)
+    }
+
+    /// Of the time from `since` until all that is wanted of the first track has passed, that in which no sector passed.
+    pub fn positioning(&self, passed: &[Passed], since: u64) -> u64 {
+        let track = |it: &Passed| {
+            let place = &self.places[it.sector as usize];
+            (place.cylinder, place.head, place.remapped)
+        };
+        let first: Vec<&Passed> = passed.iter().take_while(|it| track(it) == track(&passed[0])).collect();
+        let end = first.iter().map(|it| it.end).max().unwrap_or(since);
+        let transfer: u64 = first.iter().map(|it| it.end - it.began).sum();
+        (end - since).saturating_sub(transfer)
+    }
+}

@@ -1,0 +1,61 @@
+//! Rotation by definition: the phase is `origin + now × rate` in 2⁻⁶⁴ revolutions, counted here without wrapping, so that an angle
+//! is a number and a time is its quotient. Nothing is summed.
+
+/// A revolution.
+pub const TURN: u128 = 1 << 64;
+
+/// A sector is still caught whose start passed less than so much ago (2⁻¹⁸ of a revolution).
+const CAUGHT: u128 = 1 << (64 - 18);
+
+/// When something is: at a time, or at the very angle the head has come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// Nanoseconds.
+    Time(u64),
+    /// Turns since the beginning, 2⁻⁶⁴ revolutions.
+    Angle(u128),
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Spin {
+    origin: u128,
+    rate: u128,
+}
+
+/// SplitMix64 of a seed: by which a drive's seed gives its phase.
+pub fn split_mix(seed: u64) -> u64 {
+    let mut x = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    x ^ (x >> 31)
+}
+
+impl Spin {
+    pub fn new(rpm: f64, seed: u64) -> Spin {
+        let period = 60e9 / rpm;
+        Spin { origin: u128::from(split_mix(seed)), rate: (TURN as f64 / period) as u128 }
+    }
+
+    /// When the head is there, rounded up to a nanosecond.
+    pub fn time(&self, moment: Moment) -> u64 {
+        match moment {
+            Moment::Time(time) => time,
+            Moment::Angle(turned) => turned.saturating_sub(self.origin).div_ceil(self.rate) as u64,
+        }
+    }
+
+    /// How long so much of a turn takes.
+    pub fn span(&self, turn: u128) -> u64 {
+        turn.div_ceil(self.rate) as u64
+    }
+
+    /// When `angle` next comes under the head.
+    pub fn catch(&self, from: Moment, angle: u64) -> u128 {
+        let (turned, window) = match from {
+            Moment::Time(time) => (self.origin + u128::from(time) * self.rate, CAUGHT),
+            Moment::Angle(turned) => (turned, 0),
+        };
+        let ahead = u128::from(angle.wrapping_sub(turned as u64));
+        if TURN - ahead <= window { turned + ahead - TURN } else { turned + ahead }
+    }
+}

@@ -1,0 +1,325 @@
+//! Writes by definition: into the buffer, to the medium; and writing back what is buffered.
+
+use crate::compare::ROUNDING;
+use crate::machine::{Answer, Machine};
+use crate::medium::Head;
+use crate::spin::Moment;
+use block::Extent;
+use disk::{Disconnect, Drain};
+
+/// Extents weighed against one another for a write-back, the oldest first.
+const WEIGHED: usize = 64;
+
+/// Extents a drive keeps track of at most.
+const MOST_EXTENTS: usize = 1024;
+
+/// Blocks that wait in the write buffer.
+#[derive(Clone, Copy, Debug)]
+pub struct Dirty {
+    pub start: u64,
+    pub end: u64,
+    pub version: u32,
+    /// When they were in the buffer.
+    pub ready: u64,
+    /// When the host was told.
+    pub acknowledged: u64,
+}
+
+/// Blocks that are being written back.
+#[derive(Clone, Debug)]
+pub struct Back {
+    pub head: Head,
+    /// The block after the last that passed.
+    pub reached: u64,
+    pub limit: u64,
+    /// Where blocks are taken out of order, room is given back only when all are on the medium.
+    pub at_once: Option<u64>,
+    /// What is written, in parts that came apart.
+    pub parts: Vec<Dirty>,
+}
+
+impl Machine {
+    /// A write that came, or has the arm, from `now` on, and that has no room in the buffer before `earliest`.
+    pub fn write(&mut self, now: u64, earliest: u64, at: Extent, fua: bool, queued: bool) -> Answer {
+        let (start, end) = (at.start.0, at.end().0);
+        let overhead = self.overhead(self.overheads.buffered);
+        self.version += 1;
+        for block in start..end {
+            self.current.insert(block, self.version);
+        }
+        self.make_stale(now + overhead, start, end);
+        let capacity = u64::from(self.cache.write_buffer);
+        if fua || capacity == 0 {
+            self.supersede(start, end);
+            return self.write_medium(now, at, queued);
+        }
+        let mut room = (now + overhead).max(earliest);
+        while !self.fits(start, end) {
+            room = room.max(self.make_room(end - start, now));
+        }
+        // What it replaces is given up only when it has room itself.
+        self.supersede(start, end);
+        let ready = self.exchanged.max(room) + self.bus.time(end - start);
+        self.exchanged = ready;
+        let acknowledged = ready + self.overheads.done.write.0;
+        self.dirty.push_back(Dirty { start, end, version: self.version, ready, acknowledged });
+        self.used += end - start;
+        Answer { end: acknowledged, from_memory: true }
+    }
+
+    /// Whatever segments hold of blocks that are written now is stale, and a read-ahead that comes to them stops.
+    fn make_stale(&mut self, ready: u64, start: u64, end: u64) {
+        if self.ahead.is_some_and(|it| start < it.limit && self.segments.all[it.segment].start < end) {
+            self.stop_read_ahead(ready);
+        }
+        self.segments.invalidate(start, end);
+        if self.cache.shared && self.segments.most > 0 {
+            // What is read ahead must have a segment to go to.
+            let taken = self.segments.next_taken();
+            if self.ahead.is_some_and(|ahead| Some(ahead.segment) == taken) {
+                self.stop_read_ahead(ready);
+            }
+            let from = if self.cache.written_hits { start } else { end };
+            self.segments.fill(from, end, &self.current);
+        }
+    }
+
+    /// What waits of blocks that are written anew is not written back.
+    fn supersede(&mut self, start: u64, end: u64) {
+        let mut kept = std::collections::VecDeque::new();
+        for dirty in std::mem::take(&mut self.dirty) {
+            if dirty.end <= start || end <= dirty.start {
+                kept.push_back(dirty);
+                continue;
+            }
+            self.used -= dirty.end.min(end) - dirty.start.max(start);
+            for (start, end) in [(dirty.start, start), (end, dirty.end)] {
+                if start < end {
+                    kept.push_back(Dirty { start, end, ..dirty });
+                }
+            }
+        }
+        self.dirty = kept;
+    }
+
+    /// Whether the buffer has room.
+    pub fn fits(&self, start: u64, end: u64) -> bool {
+        let most = match self.cache.write_extents as usize {
+            0 => MOST_EXTENTS,
+            some => some.min(MOST_EXTENTS),
+        };
+        let active = self.back.as_ref().map(|back| back.limit);
+        let extents = self.dirty.len() + usize::from(most < MOST_EXTENTS && active.is_some());
+        let last = self.dirty.back().map(|dirty| dirty.end).or(active);
+        let joins = self.cache.joins_writes && last == Some(start);
+        let most = if joins { MOST_EXTENTS } else { most };
+        u64::from(self.cache.write_buffer) - self.used >= end - start && extents < most
+    }
+
+    /// It completes when it is on the medium. It begins when its first sector has come over the bus, and so late that at the
+    /// medium's pace all the others have.
+    fn write_medium(&mut self, now: u64, at: Extent, queued: bool) -> Answer {
+        let (start, end) = (at.start.0, at.end().0);
+        let continues = self.last_write == Some(start);
+        let plain = Disconnect {
+            command: block::Span(self.queued_overhead(self.overheads.write, queued)),
+            ..Disconnect::default()
+        };
+        let again = self.overheads.disconnect.filter(|_| self.last_write.is_some() && !continues);
+        let times = again.unwrap_or(plain);
+        let data = now + times.command.0 + times.data.0;
+        let free = self.take_arm(now + times.command.0 + times.seek.0);
+        let arrived = self.approach(&self.head, free, start, true);
+        let (first, last) = self.sectors(start, end);
+        let width = u128::from(self.medium.places[first as usize].width);
+        let one = data + self.bus.time(self.sector);
+        let all = one + self.bus.time(end - start).saturating_sub(self.bus.time(self.sector));
+        let others = self.medium.spin.span(width) * (((end - start) / self.sector).max(1) - 1);
+        let streams = one.max(all.saturating_sub(others));
+        let held = if continues { 0.0 } else { self.write_watermark };
+        let there = streams + (all.saturating_sub(streams) as f64 * held) as u64;
+        let from = self.medium.time(&arrived).max(there);
+        let begin = self.medium.arrive(&self.medium.places[first as usize], from);
+        let (_, head) = self.medium.pass_all(&begin, first, last, true);
+        self.head = head;
+        self.hold();
+        self.written = Some(end);
+        for block in start..end {
+            self.on_medium.insert(block, self.version);
+        }
+        Answer { end: self.free() + self.overheads.done.write.0, from_memory: false }
+    }
+
+    /// A flush that came at `now` and whose turn it is at `turn`: it ends when all is on the medium, and after every command
+    /// before it.
+    pub fn flush(&mut self, now: u64, turn: u64) -> Answer {
+        let mut end = (now + self.overhead(self.overheads.write)).max(turn);
+        while self.back.is_some() || !self.dirty.is_empty() {
+            end = end.max(self.make_room(u64::from(self.cache.write_buffer), turn));
+        }
+        (self.held, self.drained) = (end, end);
+        let end = self.flying.iter().map(|(_, answer)| answer.end).fold(end, u64::max);
+        Answer { end, from_memory: false }
+    }
+
+    /// Whether what was written, and is not all on the medium yet, answers a read by itself.
+    pub fn holds_written(&self, start: u64, end: u64) -> bool {
+        let waits = self.dirty.iter().any(|it| it.start <= start && end <= it.end);
+        let leaves = |back: &Back| back.at_once.unwrap_or(back.reached) <= start && end <= back.limit;
+        self.cache.written_hits && (waits || self.back.as_ref().is_some_and(leaves))
+    }
+
+    /// Writes back what waits until nothing of these blocks does. When that is.
+    pub fn clear(&mut self, now: u64, start: u64, end: u64) -> u64 {
+        let mut cleared = now;
+        loop {
+            let waits = self.dirty.iter().any(|it| it.start < end && start < it.end);
+            let leaves = |back: &Back| back.at_once.unwrap_or(back.reached) < end && start < back.limit;
+            if !waits && !self.back.as_ref().is_some_and(leaves) {
+                self.drained = self.drained.max(cleared);
+                return cleared;
+            }
+            cleared = cleared.max(self.make_room(u64::from(self.cache.write_buffer), now));
+        }
+    }
+
+    /// The extent to write back next by an arm that could begin at `began`, where it is then: its place in the buffer, and when
+    /// it could begin to pass.
+    pub fn choose(&self, head: &Head, began: u64) -> Option<(usize, u64)> {
+        let begins = |dirty: &Dirty| {
+            let sector = dirty.start / self.sector;
+            let place = &self.medium.places[sector as usize];
+            let span = self.medium.stroke(head, place, self.written != Some(dirty.start));
+            self.medium.pass(&self.medium.arrive(place, began + span), sector).0.began
+        };
+        if self.cache.drain == Drain::InOrder {
+            return self.dirty.front().map(|dirty| (0, begins(dirty)));
+        }
+        let there = self.dirty.iter().take(WEIGHED).take_while(|dirty| dirty.ready <= began + ROUNDING);
+        there.map(begins).enumerate().min_by_key(|(_, begins)| *begins)
+    }
+
+    /// The arm sets out to write back what waits, as soon as it is free and the data are there.
+    pub fn start_write_back(&mut self, after: u64) {
+        let Some(first) = self.dirty.front() else { return };
+        let began = first.ready.max(self.free()).max(after);
+        if self.goes_on(began) {
+            self.back = self.completed.take();
+            self.go_on();
+            return;
+        }
+        let Some(dirty) = self.choose(&self.head, began).and_then(|(i, _)| self.dirty.remove(i)) else { return };
+        let head = self.approach(&self.head, began, dirty.start, true);
+        let mut back = Back { head, reached: dirty.start, limit: dirty.end, at_once: None, parts: vec![dirty] };
+        if self.medium.access.writes {
+            let (first, last) = self.sectors(dirty.start, dirty.end);
+            back.head = self.medium.pass_all(&head, first, last, true).1;
+            (back.at_once, back.reached) = (Some(dirty.start), last * self.sector);
+        }
+        self.back = Some(back);
+    }
+
+    /// The write-back goes on up to block `stop`, or up to `now`, and with whatever waits that continues it.
+    pub fn write_back_until(&mut self, stop: u64, now: u64) -> u64 {
+        let Some(mut back) = self.back.take() else { return self.free() };
+        loop {
+            let before = back.reached;
+            if before < back.limit {
+                (back.reached, back.head) = self.run_on(&back.head, before, stop.min(back.limit), now, true);
+            }
+            let at = self.medium.time(&back.head);
+            let upto = back.reached.min(back.limit);
+            self.put_down(&back, before, upto);
+            self.used -= upto - before.min(upto);
+            if back.reached < back.limit || (back.at_once.is_some() && at > now) {
+                self.back = Some(back);
+                return at;
+            }
+            if let Some(start) = back.at_once.take() {
+                self.put_down(&back, start, back.limit);
+                self.used -= back.limit - start;
+            }
+            self.head = back.head;
+            self.written = Some(back.limit);
+            let limit = back.limit;
+            self.completed = Some(back);
+            if limit >= stop || at >= now || self.continuation().is_none() {
+                return at;
+            }
+            self.back = self.completed.take();
+            self.go_on();
+            back = match self.back.take() {
+                Some(back) => back,
+                None => return at,
+            };
+        }
+    }
+
+    /// The place in the buffer of what continues the write-back just completed, if it was there in time: a sector that both
+    /// share is written once, when all of it is there as it begins to pass.
+    fn continuation(&self) -> Option<usize> {
+        let back = self.completed.as_ref()?;
+        let at = match back.head.moment {
+            Moment::Angle(turned) if back.reached > back.limit => {
+                let last = &self.medium.places[(back.limit / self.sector) as usize];
+                self.medium.spin.time(Moment::Angle(turned - u128::from(last.width)))
+            }
+            moment => self.medium.spin.time(moment),
+        };
+        self.dirty.iter().position(|dirty| dirty.start == back.limit && dirty.ready <= at + ROUNDING)
+    }
+
+    /// Whether a write-back that begins now goes on where the last one has just ended.
+    pub fn goes_on(&self, now: u64) -> bool {
+        let ended = self.completed.as_ref().map(|back| self.medium.time(&back.head));
+        let just = |time: u64| time.abs_diff(now) <= ROUNDING;
+        ended.is_some_and(just) && just(self.free()) && self.continuation().is_some()
+    }
+
+    /// The write-back takes in what continues it.
+    fn go_on(&mut self) {
+        let Some(mut back) = self.back.take() else { return };
+        self.completed = Some(back.clone());
+        if let Some(next) = self.continuation().and_then(|i| self.dirty.remove(i)) {
+            let before = back.limit;
+            back.limit = next.end;
+            back.parts.push(next);
+            let done = back.reached.min(next.end);
+            self.put_down(&back, before, done);
+            self.used -= done - before;
+            self.back = Some(back);
+        }
+    }
+
+    /// Blocks from `from` up to `to` are on the medium now.
+    fn put_down(&mut self, back: &Back, from: u64, to: u64) {
+        for part in &back.parts {
+            for block in from.max(part.start)..to.min(part.end) {
+                self.on_medium.insert(block, part.version);
+            }
+        }
+    }
+
+    /// Writes back until `blocks` blocks are free, or the write-back under way is complete. When that is.
+    fn make_room(&mut self, blocks: u64, now: u64) -> u64 {
+        if self.back.is_none() {
+            self.stop_read_ahead(now);
+            self.start_write_back(now);
+        }
+        let Some(back) = &self.back else { return now };
+        let free = u64::from(self.cache.write_buffer) - self.used;
+        let stop = match blocks.saturating_sub(free) {
+            0 => back.limit,
+            wanted => back.reached + wanted,
+        };
+        self.write_back_until(stop, u64::MAX)
+    }
+
+    /// The write-back under way is completed. When that is.
+    pub fn finish_write_back(&mut self) -> u64 {
+        match self.back.as_ref().map(|back| back.limit) {
+            Some(limit) => self.write_back_until(limit, u64::MAX),
+            None => 0,
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! What the drive reads ahead behind a read: what goes on there is answered at once, as it passes, or, where the drive has
+//! stopped, only when the next block has come round again.
+
+use super::way::Way;
+use block::{Extent, Lbn, Span, Time};
+use disk::{Ahead, Cache, Layout, Mechanics, Overheads, Passage, Progress, Spin};
+
+/// A read-ahead, as far as it was worked out.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReadAhead {
+    pub(crate) so_far: Progress,
+    /// Where it stops.
+    limit: Lbn,
+}
+
+impl ReadAhead {
+    /// One behind a read of `at` that passed like this.
+    pub(crate) fn behind(cache: &Cache, layout: &Layout, at: Extent, passage: &Passage) -> ReadAhead {
+        let sector = 1u64 << layout.sector_shift();
+        let reached = Lbn(at.end().0.next_multiple_of(sector).min(layout.blocks()));
+        let limit = limit(cache, layout, at.start, reached);
+        ReadAhead { so_far: Progress { reached, at: passage.end, after: passage.after }, limit }
+    }
+}
+
+/// How far a drive reads on after a read of `start` to `end`.
+fn limit(cache: &Cache, layout: &Layout, start: Lbn, end: Lbn) -> Lbn {
+    if cache.segments == 0 {
+        return end;
+    }
+    let most = Lbn((end.0 + u64::from(cache.read_ahead.min(cache.segment))).min(layout.blocks()));
+    match cache.ahead {
+        _ if end.0 >= layout.blocks() => end,
+        Ahead::Most => most,
+        Ahead::Nowhere => end,
+        Ahead::Track => most.min(layout.track_bounds(Lbn(end.0 - 1)).1),
+        Ahead::Cylinder => most.min(layout.cylinder_end(Lbn(end.0 - 1))),
+        Ahead::NextTrack => {
+            let (first, next) = layout.track_bounds(end);
+            if start < first { layout.track_bounds(next).1 } else { next }
+        }
+    }
+}
+
+/// A read given at `now` that goes on where another ended: how long it takes, and the read-ahead behind it.
+pub(crate) fn go_on(
+    ahead: &ReadAhead,
+    (mechanics, spin): (&Mechanics, &impl Spin),
+    (way, cache, overheads): (&Way, &Cache, &Overheads),
+    (now, wrote): (Time, bool),
+    at: Extent,
+) -> (Span, ReadAhead) {
+    let so_far = mechanics.run_on(spin, ahead.so_far, ahead.limit, now, false);
+    let stopped = so_far.reached >= ahead.limit;
+    let hit = now + overheads.hit.a(wrote);
+    let all_there = hit + way.time(at.blocks) + overheads.done.read;
+    if so_far.reached >= at.end() {
+        let limit =
+            if stopped { ahead.limit } else { ahead.limit.max(limit(cache, &mechanics.layout, at.start, at.end())) };
+        return (all_there.since(now), ReadAhead { so_far, limit });
+    }
+    let rest = Extent { start: so_far.reached, blocks: (at.end().0 - so_far.reached.0) as u32 };
+    let begins = if stopped { (now + overheads.read.a(wrote)).max(so_far.at) } else { so_far.at };
+    let (passage, lag) = way.read(mechanics, spin, begins, so_far.after, rest, hit + way.time(at.blocks - rest.blocks));
+    ((passage.end + lag).max(all_there).since(now), ReadAhead::behind(cache, &mechanics.layout, at, &passage))
+}
