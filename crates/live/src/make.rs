@@ -46,7 +46,7 @@ pub fn device(choice: &DriveChoice, short: bool, seed: u64) -> Result<Made, BadI
         }
         Live::Ram(blocks) => Made { unit: Box::new(Ram::new(blocks, Unwritten::Zeros)), sheet: None, notes },
         Live::File(path) => {
-            let depth = if short && choice.queue == 1 { 1 } else { AT_ONCE.max(choice.queue) };
+            let depth = if short && choice.queue == Some(1) { 1 } else { choice.queue.unwrap_or(0).max(AT_ONCE) };
             let file = File::open(&path, depth, true).map_err(|error| unopened(&path, &error))?;
             if !file.is_direct() {
                 notes.push(format!(
