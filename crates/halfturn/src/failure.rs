@@ -9,6 +9,8 @@ use std::process::ExitCode;
 pub enum Failure {
     /// What the user gave cannot be used.
     Input(BadInput),
+    /// Not all that was asked was done, as this says.
+    Undone(BadInput),
     /// A published result does not come out, as what was printed shows.
     Mismatch,
     /// A command that was run ended with this exit code.
@@ -35,6 +37,10 @@ impl Failure {
         // Where stderr is closed there is no one left to tell.
         let say = |text: String| writeln!(io::stderr(), "{text}").unwrap_or_default();
         match self {
+            Failure::Undone(error) => {
+                say(format!("error: {error}"));
+                return ExitCode::FAILURE;
+            }
             Failure::Input(error) => say(format!("error: {error}")),
             Failure::Mismatch => return ExitCode::FAILURE,
             Failure::Command(code) => return ExitCode::from(code),

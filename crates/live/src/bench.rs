@@ -23,6 +23,8 @@ pub struct Benched {
     pub run: Run,
     /// How late the host noticed what an emulated drive had done.
     pub lateness: Lateness,
+    /// Requests that had not ended when nothing came back any more.
+    pub unfinished: u32,
 }
 
 /// Runs one case in real time, on a clock so many times as fast.
@@ -96,9 +98,9 @@ fn ask(
         return Err(BadInput::new(experiment.title.clone(), At::File, what, "simulate it"));
     }
     let mix = Mix::new(experiment, experiment.run.seed_of(0), unit.caps().blocks)?;
-    let plan = &experiment.run;
+    let (plan, patience) = (&experiment.run, experiment.serve.timeout);
     let from = Time::ZERO + plan.warmup;
-    let source = Mixed::new(mix, plan.duration.map(|duration| from + duration), plan.requests, watch);
+    let source = Mixed::new(mix, plan.duration.map(|duration| from + duration), plan.requests, patience, watch);
     core.count_from(from);
     let stopped = |error: std::io::Error| crate::serve::stopped(&experiment.title, &error);
     let host = Host::new(Clock::new(scale)).map_err(stopped)?;
@@ -113,5 +115,5 @@ fn ask(
     let disks = account.map(|all| Disk::of(all.elapsed(), all.busy, all.background, all.parts.named()));
     let notes = notes.into_iter().chain(more).collect();
     let run = Run::of(case.labels.clone(), &meter, disks.into_iter().collect(), notes);
-    Ok(Benched { run, lateness: remains.lateness })
+    Ok(Benched { run, lateness: remains.lateness, unfinished: remains.outstanding })
 }

@@ -2,12 +2,12 @@
 
 use crate::bell::{Caller, mailbox};
 use crate::door::{Door, Listener};
-use crate::front::{Front, Message, Report, Served};
+use crate::front::{Front, Message, Report, Served, Undone};
 use crate::log::Head;
 use crate::make::{self, Made};
 use crate::recorder::Recorder;
 use crate::{Clock, Host, Lateness, Live};
-use block::{At, BadInput, Caps};
+use block::{At, BadInput, Caps, Span};
 use load::experiment::{Experiment, ServePlan};
 use nbd::Export;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -25,6 +25,8 @@ pub struct Ended {
     pub reports: Vec<Report>,
     /// How late the host noticed what an emulated drive had done.
     pub lateness: Lateness,
+    /// What was not done.
+    pub undone: Undone,
 }
 
 /// A service that is ready to begin.
@@ -74,8 +76,9 @@ impl Service {
         }
         let (clock, caps) = (Clock::new(scale), unit.caps());
         // Clients live in real time, however fast the clock of the device.
-        let unheard = clock.span(Duration::from_nanos(experiment.serve.unheard.0));
-        let plan = ServePlan { unheard, ..experiment.serve.clone() };
+        let real = |span: Span| clock.span(Duration::from_nanos(span.0));
+        let (unheard, ending) = (real(experiment.serve.unheard), real(experiment.serve.ending));
+        let plan = ServePlan { unheard, ending, ..experiment.serve.clone() };
         let (caller, mailbox) = mailbox().map_err(stopped)?;
         let (closing, closed) = UnixStream::pair().map_err(stopped)?;
         let patience = Duration::from_nanos(plan.handshake.0);
@@ -123,7 +126,8 @@ impl Service {
         let _ = door.join();
         let remains = world.finish().map_err(stopped)?;
         recorded?;
-        Ok(Ended { reports: remains.source.reports(), lateness: remains.lateness })
+        let (reports, undone) = (remains.source.reports(), remains.source.undone());
+        Ok(Ended { reports, lateness: remains.lateness, undone })
     }
 }
 
@@ -221,7 +225,7 @@ mod tests {
             let experiment = load::experiment::parse_service("a.toml", SERVICE, &[]).expect("a service file");
             let unit = Sticky { ram: Ram::new(2048, Unwritten::Zeros), sticks: device };
             let made = Made { unit: Box::new(unit), sheet: None, notes: Vec::new() };
-            let listener = Listener::unix(&listening).expect("a socket");
+            let (listener, _place) = Listener::unix(&listening).expect("a socket");
             let service = Service::on(made, &experiment, vec![listener], 1.0).expect("a service");
             sender.send(service.caller.clone()).expect("someone waits");
             service.run(None).expect("it runs to its end")

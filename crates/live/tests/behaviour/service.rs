@@ -26,7 +26,7 @@ impl Running {
         let (sender, receiver) = std::sync::mpsc::channel();
         let thread = std::thread::spawn(move || {
             let experiment = experiment::parse_service("test.toml", &text, &[]).expect("a service file");
-            let listener = Listener::unix(&listening).expect("a socket");
+            let (listener, _place) = Listener::unix(&listening).expect("a socket");
             let service = Service::new(&experiment, vec![listener], scale).expect("a service");
             sender.send(service.caller.clone()).expect("someone waits");
             let text = text.clone();
