@@ -1,5 +1,6 @@
 //! The workloads of an experiment, asked of a live device.
 
+use crate::claim::Use;
 use crate::make::{self, Made};
 use crate::mixed::Watch;
 use crate::unit::{Far, Unit};
@@ -34,7 +35,7 @@ pub struct Benched {
 pub fn bench(case: &Case, scale: f64, watch: Watch) -> Result<Benched, BadInput> {
     let experiment = &case.experiment;
     let seed = experiment.run.seed_of(0);
-    let made = make::device(&experiment.drive, experiment.scheduler.rules.plan.is_some(), seed)?;
+    let made = make::device(&experiment.drive, Use::Writes, experiment.scheduler.rules.plan.is_some(), seed)?;
     let Made { unit, sheet, mut notes } = made;
     let core = make::core(experiment, sheet, unit.caps(), &mut notes)?;
     ask(case, unit, core, notes, scale, watch)

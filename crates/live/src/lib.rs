@@ -9,6 +9,7 @@
 
 mod bell;
 mod bench;
+mod claim;
 mod clock;
 pub mod control;
 mod direct;
@@ -33,6 +34,7 @@ mod world;
 
 pub use bell::Caller;
 pub use bench::{Benched, bench, bench_far};
+pub use claim::Use;
 pub use clock::Clock;
 pub use direct::{Direct, emulated, opened};
 pub use door::Listener;

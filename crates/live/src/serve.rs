@@ -1,6 +1,7 @@
 //! Serving volumes, until told to stop.
 
 use crate::bell::{Caller, mailbox};
+use crate::claim::Use;
 use crate::door::{Door, Listener};
 use crate::front::{Front, Message, Report, Served, Undone};
 use crate::log::Head;
@@ -52,7 +53,9 @@ impl Service {
     /// Bad input: a device that cannot be had, volumes that do not fit it, or a kernel without io_uring.
     pub fn new(experiment: &Experiment, listeners: Vec<Listener>, scale: f64) -> Result<Service, BadInput> {
         let short = experiment.scheduler.rules.plan.is_some();
-        let made = make::device(&experiment.drive, short, experiment.run.seed_of(0))?;
+        let reads = experiment.volumes.iter().all(|volume| volume.read_only);
+        let how = if reads { Use::Reads } else { Use::Writes };
+        let made = make::device(&experiment.drive, how, short, experiment.run.seed_of(0))?;
         Service::on(made, experiment, listeners, scale)
     }
 
