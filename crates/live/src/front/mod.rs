@@ -431,6 +431,7 @@ impl Source for Front {
                 return Some(Input::Amend(id, Change::Cancel));
             }
         }
+        self.stop.has_room(room);
         if room == 0 {
             return None;
         }

@@ -22,6 +22,8 @@ pub(super) struct Stop {
     flush: Flush,
     /// When that was asked for.
     asked: Time,
+    /// Whether the core has room for it.
+    room: bool,
 }
 
 /// What a service that has ended did not do.
@@ -45,7 +47,7 @@ impl Undone {
 
 impl Stop {
     pub(super) fn new() -> Stop {
-        Stop { told: None, gave_up: None, flush: Flush::Later, asked: Time::ZERO }
+        Stop { told: None, gave_up: None, flush: Flush::Later, asked: Time::ZERO, room: true }
     }
 
     pub(super) fn begin(&mut self, now: Time) {
@@ -54,6 +56,11 @@ impl Stop {
 
     pub(super) fn has_begun(&self) -> bool {
         self.told.is_some()
+    }
+
+    /// The core has so much room.
+    pub(super) fn has_room(&mut self, room: u32) {
+        self.room = room > 0;
     }
 
     pub(super) fn has_given_up(&self) -> bool {
@@ -74,7 +81,10 @@ impl Front {
     /// Whether everyone is gone or given up, and the device is to be flushed.
     pub(super) fn awaits_last_flush(&self) -> bool {
         let gone = || self.works.count().0 == 0 && self.clients.iter().all(Option::is_none);
-        self.stop.has_begun() && self.stop.flush == Flush::Later && (self.stop.has_given_up() || gone())
+        self.stop.has_begun()
+            && self.stop.room
+            && self.stop.flush == Flush::Later
+            && (self.stop.has_given_up() || gone())
     }
 
     pub(super) fn last_flush(&mut self, now: Time) -> Option<Input> {
@@ -88,7 +98,7 @@ impl Front {
 
     /// When what did not come back is given up. A flush may take long; but not on a device that answers nothing else.
     pub(super) fn gives_up_after(&self, last: Time) -> Option<Time> {
-        let Stop { told, gave_up, flush, asked } = self.stop;
+        let Stop { told, gave_up, flush, asked, .. } = self.stop;
         let since = last.max(told?).max(gave_up.unwrap_or(Time::ZERO)).max(asked);
         let flushes = flush == Flush::Asked && gave_up.is_none();
         let patience = if flushes { self.plan.ending.max(self.plan.timeout) } else { self.plan.ending };
@@ -97,6 +107,7 @@ impl Front {
 
     /// Nothing comes back: the requests are given up, and then the last flush.
     pub(super) fn gives_up(&mut self, now: Time) {
+        // Where there is no room for it, it cannot even be asked for.
         if self.stop.flush == Flush::Later && !self.stop.has_given_up() {
             self.stop.gave_up = Some(now);
             self.fail_all(now);

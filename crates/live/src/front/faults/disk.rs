@@ -40,7 +40,8 @@ pub(super) struct Disk {
 impl Disk {
     pub(super) fn new(blocks: u64, lie: Option<Lie>) -> Disk {
         let zeros = Content::from(vec![0; BLOCK]);
-        let blocks = (0..blocks).map(|_| Block { medium: Rc::clone(&zeros), forgotten: None, cached: Vec::new() }).collect();
+        let blocks =
+            (0..blocks).map(|_| Block { medium: Rc::clone(&zeros), forgotten: None, cached: Vec::new() }).collect();
         Disk { blocks, writes: 0, lie }
     }
 

@@ -340,7 +340,10 @@ impl Outside {
             );
             assert_eq!(undone.flush.is_none(), self.tale.flushed, "of the last flush it says otherwise: {undone:?}");
             let barred = self.barred.contains(&Some(Time::NEVER));
-            assert!(!barred || !undone.is_nothing(), "a flush failed, nobody saw to it, and it ends as if all was well");
+            assert!(
+                !barred || !undone.is_nothing(),
+                "a flush failed, nobody saw to it, and it ends as if all was well"
+            );
             if self.tale.flushed && self.failures == 0 {
                 let all = self.truth.all();
                 self.truth.keep(&all);

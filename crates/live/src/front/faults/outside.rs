@@ -422,8 +422,10 @@ impl Outside {
         } else {
             if (peer.pending.len() as u64) < self.script.depth {
                 self.to_ask -= 1;
-                let truth = &self.truth;
-                peer.ask(self.now, &mut self.draw, || truth.all_answered());
+                // Another volume may still have to be told of what was lost.
+                let (truth, first) = (&self.truth, (peer.base / BLOCK_BYTES) as usize);
+                let volume = first..first + VOLUME as usize;
+                peer.ask(self.now, &mut self.draw, || truth.all_answered(volume));
             }
             self.after(8_000, Event::Ask(client));
         }

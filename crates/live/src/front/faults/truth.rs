@@ -129,9 +129,9 @@ impl Truth {
         }
     }
 
-    /// What has been answered: what a flush that is asked for now is to keep.
-    pub(super) fn all_answered(&self) -> Made {
-        self.0.iter().map(|block| block.answered).enumerate().collect()
+    /// What has been answered of some blocks: what a flush that is asked for now is to keep.
+    pub(super) fn all_answered(&self, blocks: std::ops::Range<usize>) -> Made {
+        blocks.map(|block| (block, self.0[block].answered)).collect()
     }
 
     /// The last state of each block: what is kept when all was done.
