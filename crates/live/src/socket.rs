@@ -172,13 +172,20 @@ mod tests {
     #[test]
     fn of_many_who_come_at_once_one_has_it() {
         let folder = Folder::new("many");
-        let path = folder.0.join("nbd");
-        drop(UnixListener::bind(&path).expect("one that is gone"));
-        let made: Vec<_> = std::thread::scope(|scope| {
-            let threads: Vec<_> = (0..16).map(|_| scope.spawn(|| private(&path))).collect();
-            threads.into_iter().filter_map(|thread| thread.join().expect("no panic").ok()).collect()
-        });
-        assert_eq!(made.len(), 1);
-        assert!(UnixStream::connect(&path).is_ok(), "the one who has it is the one who is found");
+        for round in 0..100 {
+            let path = folder.0.join(format!("nbd{round}"));
+            drop(UnixListener::bind(&path).expect("one that is gone"));
+            let begin = std::sync::Barrier::new(8);
+            let come = || {
+                begin.wait();
+                private(&path)
+            };
+            let made: Vec<_> = std::thread::scope(|scope| {
+                let threads: Vec<_> = (0..8).map(|_| scope.spawn(come)).collect();
+                threads.into_iter().filter_map(|thread| thread.join().expect("no panic").ok()).collect()
+            });
+            assert_eq!(made.len(), 1, "in round {round}");
+            assert!(UnixStream::connect(&path).is_ok(), "the one who has it is the one who is found");
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! `halfturn serve`.
 
+use super::outputs::{Draft, Inputs, Output};
 use crate::failure::{Failure, print};
 use crate::report;
 use block::{At, BadInput, units};
@@ -61,6 +62,8 @@ pub struct Serve {
 pub fn run(arguments: &Serve) -> Result<(), Failure> {
     let (name, text) = config(arguments)?;
     let experiment = experiment::parse_service(&name, &text, &arguments.sets)?;
+    let files = experiment.files().into_iter().chain(arguments.file.clone());
+    let log = Output::wanted(arguments.record.as_ref(), &mut Inputs::of(files))?;
     let mut listeners = handed_over();
     let mut socket = None;
     if listeners.is_empty() {
@@ -89,10 +92,17 @@ pub fn run(arguments: &Serve) -> Result<(), Failure> {
         eprintln!("serving {} at {}", volumes(&experiment), path.display());
     }
     let head = Head { name, text, sets: arguments.sets.clone(), caps: service.caps };
-    let ended = service.run(arguments.record.as_deref().map(|path| (&head, path)));
+    let draft = log.as_ref().map(Output::draft).transpose()?;
+    let file = draft.as_ref().map(Draft::file).transpose();
+    let file = file.map_err(|error| Failure::unwritable(arguments.record.as_deref().unwrap_or(path), &error))?;
+    let ended = service.run(file.map(|file| (&head, file)));
     drop((control, metrics));
     drop(socket);
     let ended = ended?;
+    if let (Some(log), Some(draft)) = (&log, draft) {
+        let recorded = ended.unrecorded.as_ref().map_or(Ok(()), |error| Err(log.unwritable(error)));
+        recorded.and_then(|()| draft.keep().map_err(|error| log.unwritable(&error)))?;
+    }
     let code = child.and_then(|child| child.recv().ok());
     if code.is_none() {
         print(&report::volumes(&ended.reports, &ended.lateness))?;

@@ -31,7 +31,7 @@ impl Running {
             sender.send(service.caller.clone()).expect("someone waits");
             let text = text.clone();
             let head = live::log::Head { name: "test.toml".into(), text, sets: Vec::new(), caps: service.caps };
-            service.run(Some((&head, &log))).expect("it runs to its end")
+            service.run(Some((&head, std::fs::File::create(log).expect("a log")))).expect("it runs to its end")
         });
         Running { folder, caller: receiver.recv().expect("it began"), thread }
     }
