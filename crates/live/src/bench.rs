@@ -118,3 +118,58 @@ fn ask(
     let run = Run::of(case.labels.clone(), &meter, disks.into_iter().collect(), notes);
     Ok(Benched { run, lateness: remains.lateness, unfinished: remains.outstanding })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::Kernel;
+    use crate::memory::Slice;
+    use crate::unit::Done;
+    use block::{Caps, Command, Tag};
+
+    /// A device that answers so many commands, and no more.
+    struct Falls {
+        answers: u32,
+        done: Vec<Done>,
+    }
+
+    impl Unit for Falls {
+        fn caps(&self) -> Caps {
+            Caps { blocks: 2048, depth: 8, seek: false }
+        }
+
+        fn issue(
+            &mut self,
+            now: Time,
+            tag: Tag,
+            _: &Command,
+            _: Option<Slice>,
+            _: &mut dyn Kernel,
+        ) -> std::io::Result<()> {
+            if self.answers > 0 {
+                self.answers -= 1;
+                self.done.push(Done::now(now, tag, block::Outcome::Ok));
+            }
+            Ok(())
+        }
+
+        fn done(&mut self, _: Time) -> Option<Done> {
+            self.done.pop()
+        }
+    }
+
+    #[test]
+    fn a_run_of_which_requests_do_not_end_ends_and_says_so() {
+        const RUN: &str = "
+            drive = { path = \"ram:1MiB\" }
+            scheduler = { policy = \"fcfs\" }
+            serve = { timeout = \"100ms\" }
+            workload = [{ name = \"a\", kind = \"closed\", depth = 3, size = \"4KiB\" }]
+            run = { duration = \"20ms\" }";
+        let cases = load::experiment::parse("a.toml", RUN, &[], None).expect("an experiment");
+        let unit = Box::new(Falls { answers: 10, done: Vec::new() });
+        let core = make::core(&cases[0].experiment, None, unit.caps(), &mut Vec::new()).expect("a core");
+        let benched = ask(&cases[0], unit, core, Vec::new(), 1.0, &|_| {}).expect("it ends");
+        assert_eq!((benched.run.requests, benched.unfinished), (10, 3));
+    }
+}
