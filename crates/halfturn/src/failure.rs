@@ -10,8 +10,8 @@ use std::process::ExitCode;
 pub enum Failure {
     /// What the user gave cannot be used.
     Input(BadInput),
-    /// Runs are not whole: what was printed of them is not to be believed.
-    NotWhole(String),
+    /// Not all that was asked was done, as this says: what was printed is not to be believed.
+    Undone(BadInput),
     /// A published result does not come out, as what was printed shows.
     Mismatch,
     /// A command that was run ended with this exit code.
@@ -45,7 +45,7 @@ impl Failure {
         };
         let what = format!("not whole: {} requests never ended{whose}{others}", first.unfinished);
         let mend = "do not believe the figures; give the drive and the load in a report of the fault";
-        Err(Failure::NotWhole(BadInput::new(name, At::File, what, mend).to_string()))
+        Err(Failure::Undone(BadInput::new(name, At::File, what, mend)))
     }
 
     /// Says why on stderr; the exit code. A reader who went away (`| head`) is no failure.
@@ -53,11 +53,11 @@ impl Failure {
         // Where stderr is closed there is no one left to tell.
         let say = |text: String| writeln!(io::stderr(), "{text}").unwrap_or_default();
         match self {
-            Failure::Input(error) => say(format!("error: {error}")),
-            Failure::NotWhole(what) => {
-                say(format!("error: {what}"));
+            Failure::Undone(error) => {
+                say(format!("error: {error}"));
                 return ExitCode::FAILURE;
             }
+            Failure::Input(error) => say(format!("error: {error}")),
             Failure::Mismatch => return ExitCode::FAILURE,
             Failure::Command(code) => return ExitCode::from(code),
             Failure::Output(error) if error.kind() == ErrorKind::BrokenPipe => return ExitCode::SUCCESS,

@@ -7,6 +7,7 @@
 mod array;
 mod asker;
 mod drive;
+mod inputs;
 mod mimic;
 mod pattern;
 mod processes;
