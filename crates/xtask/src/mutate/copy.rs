@@ -1,0 +1,123 @@
+//! The copy of the workspace that is built with bugs in it.
+
+use super::plant::Planted;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A copy of every file of the project that is neither ignored nor built.
+pub struct Copy {
+    pub root: PathBuf,
+    from: PathBuf,
+    /// Relative to either root.
+    files: Vec<String>,
+}
+
+impl Copy {
+    /// Makes the copy, or brings it up to date: what has not changed keeps its time, and is not built again.
+    pub fn make(from: &Path, root: PathBuf) -> Result<Copy, String> {
+        let mut copy = Copy { files: listed(from)?, from: from.to_owned(), root };
+        copy.files.retain(|file| from.join(file).is_file());
+        for file in &copy.files {
+            copy.write(file, &fs::read(from.join(file)).map_err(|error| format!("{file}: {error}"))?)?;
+        }
+        let kept: BTreeSet<&str> = copy.files.iter().map(String::as_str).collect();
+        for file in walk(&copy.root, "") {
+            if !kept.contains(&*file) && !file.starts_with("switch/") && file != "Cargo.lock" {
+                let _ = fs::remove_file(copy.root.join(&file));
+            }
+        }
+        copy.write("switch/Cargo.toml", SWITCH.as_bytes())?;
+        copy.write("switch/src/lib.rs", format!("#![allow(missing_docs)]\n{}", plain(include_str!("../switch.rs"))).as_bytes())?;
+        Ok(copy)
+    }
+
+    /// Writes a file unless it is there with this content.
+    fn write(&self, file: &str, content: &[u8]) -> Result<(), String> {
+        let path = self.root.join(file);
+        if fs::read(&path).is_ok_and(|there| there == content) {
+            return Ok(());
+        }
+        let folder = path.parent().expect("it is in a folder");
+        fs::create_dir_all(folder)
+            .and_then(|()| fs::write(&path, content))
+            .map_err(|error| format!("{}: {error}", path.display()))?;
+        if let Ok(found) = fs::metadata(self.from.join(file)) {
+            let _ = fs::set_permissions(&path, found.permissions());
+        }
+        Ok(())
+    }
+
+    /// Makes the manifests name the switch, and the workspace hold it.
+    pub fn wire(&self, crates: &BTreeSet<String>) -> Result<(), String> {
+        for name in crates {
+            let file = format!("crates/{name}/Cargo.toml");
+            let text = fs::read_to_string(self.from.join(&file)).map_err(|error| format!("{file}: {error}"))?;
+            let dependency = "switch = { path = \"../../switch\" }\n";
+            let wired = match text.find("[dependencies]\n") {
+                Some(at) => format!("{}{dependency}{}", &text[..at + 15], &text[at + 15..]),
+                None => format!("{text}\n[dependencies]\n{dependency}"),
+            };
+            self.write(&file, wired.as_bytes())?;
+        }
+        let text = fs::read_to_string(self.from.join("Cargo.toml")).map_err(|error| format!("Cargo.toml: {error}"))?;
+        self.write("Cargo.toml", text.replacen("members = [", "members = [\"switch\", ", 1).as_bytes())
+    }
+
+    /// A file as it is in the project.
+    pub fn original(&self, file: &str) -> Result<String, String> {
+        fs::read_to_string(self.from.join(file)).map_err(|error| format!("{file}: {error}"))
+    }
+
+    /// Writes files with bugs planted; those planted before and no more are as they were.
+    pub fn plant(&self, planted: &BTreeMap<String, Planted>) -> Result<(), String> {
+        planted.iter().try_for_each(|(file, planted)| self.write(file, planted.text.as_bytes()))
+    }
+
+    /// Puts back whatever a test has changed but the sources; true if there was any.
+    pub fn mend(&self) -> bool {
+        let mut changed = false;
+        for file in self.files.iter().filter(|file| !file.ends_with(".rs") && !file.contains("Cargo.")) {
+            let [there, here] = [&self.from, &self.root].map(|root| fs::metadata(root.join(file)).map(|found| found.len()).ok());
+            if there != here {
+                changed |= fs::copy(self.from.join(file), self.root.join(file)).is_ok();
+            }
+        }
+        changed
+    }
+}
+
+const SWITCH: &str = "[package]\nname = \"switch\"\nversion = \"0.0.0\"\nedition = \"2024\"\npublish = false\n";
+
+/// A module's text as the root of a crate.
+fn plain(text: &str) -> &str {
+    text.split("#[cfg(test)]").next().unwrap_or(text)
+}
+
+/// The files that git knows or would know; of a folder without git, all.
+fn listed(from: &Path) -> Result<Vec<String>, String> {
+    let git = Command::new("git")
+        .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard", "."])
+        .current_dir(from)
+        .output()
+        .map_err(|error| format!("git does not run: {error}\n  mend: install git"))?;
+    let names = String::from_utf8_lossy(&git.stdout).into_owned();
+    let files: Vec<String> = names.split_terminator('\0').map(str::to_owned).collect();
+    Ok(if git.status.success() && !files.is_empty() { files } else { walk(from, "") })
+}
+
+fn walk(folder: &Path, prefix: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = format!("{prefix}{}", entry.file_name().to_string_lossy());
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() && !path.ends_with("target") => {
+                found.extend(walk(&entry.path(), &format!("{path}/")));
+            }
+            Ok(kind) if kind.is_file() => found.push(path),
+            _ => {}
+        }
+    }
+    found
+}
