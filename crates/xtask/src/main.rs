@@ -54,7 +54,8 @@ fn options(arguments: &[String]) -> Result<mutate::Options, String> {
     };
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
-        let mut value = || rest.next().ok_or_else(|| format!("{argument} needs a value\n  mend: cargo xtask mutate --help"));
+        let mut value =
+            || rest.next().ok_or_else(|| format!("{argument} needs a value\n  mend: cargo xtask mutate --help"));
         match &**argument {
             "--seed" => options.seed = Some(number(value()?)?),
             "--sample" => options.sample = Some(number(value()?)? as usize),

@@ -29,7 +29,10 @@ impl Copy {
             }
         }
         copy.write("switch/Cargo.toml", SWITCH.as_bytes())?;
-        copy.write("switch/src/lib.rs", format!("#![allow(missing_docs)]\n{}", plain(include_str!("../switch.rs"))).as_bytes())?;
+        copy.write(
+            "switch/src/lib.rs",
+            format!("#![allow(missing_docs)]\n{}", plain(include_str!("../switch.rs"))).as_bytes(),
+        )?;
         Ok(copy)
     }
 
@@ -79,7 +82,8 @@ impl Copy {
     pub fn mend(&self) -> bool {
         let mut changed = false;
         for file in self.files.iter().filter(|file| !file.ends_with(".rs") && !file.contains("Cargo.")) {
-            let [there, here] = [&self.from, &self.root].map(|root| fs::metadata(root.join(file)).map(|found| found.len()).ok());
+            let [there, here] =
+                [&self.from, &self.root].map(|root| fs::metadata(root.join(file)).map(|found| found.len()).ok());
             if there != here {
                 changed |= fs::copy(self.from.join(file), self.root.join(file)).is_ok();
             }

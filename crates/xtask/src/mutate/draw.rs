@@ -9,9 +9,8 @@ use std::collections::BTreeMap;
 /// FNV-1a, 64 bits, mixed once more: neighbours must not stay neighbours.
 fn mix(seed: u64, words: &[&str]) -> u64 {
     let bytes = words.iter().flat_map(|word| word.bytes().chain([0]));
-    let hash = bytes.fold(seed ^ 0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
+    let hash =
+        bytes.fold(seed ^ 0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
     let hash = (hash ^ (hash >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
     (hash ^ (hash >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53) ^ seed.rotate_left(32)
 }

@@ -15,6 +15,12 @@ pub struct Gate {
     pub least: usize,
     /// The share to be caught of those that are not equivalent, in percent.
     pub caught_percent: f64,
+    /// How much longer than so many times its time without a bug a test may take, in seconds.
+    #[serde(default = "grace")]
+    pub grace_seconds: f64,
+    /// The address space of a test.
+    #[serde(default = "memory")]
+    pub memory_mib: u64,
     /// Crates whose bugs are planted.
     pub crates: Vec<String>,
     /// Crates whose tests answer for another's code beside its own.
@@ -25,6 +31,14 @@ pub struct Gate {
     pub without: Vec<Without>,
 }
 
+fn grace() -> f64 {
+    5.0
+}
+
+fn memory() -> u64 {
+    6 << 10
+}
+
 /// Tests that find no bug, only a change, or that read the source.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -33,8 +47,9 @@ pub struct Without {
     pub krate: String,
     /// The test program; any, if none is given.
     pub target: Option<String>,
-    /// What the test's name begins with; any, if none is given.
-    pub test: Option<String>,
+    /// What their names begin with; any, if none is given.
+    #[serde(default)]
+    pub tests: Vec<String>,
     pub why: String,
 }
 
@@ -64,10 +79,18 @@ impl Gate {
         let gate: Gate = load(root, "tests/mutants/gate.toml")?;
         let file = "tests/mutants/survivors.toml";
         let survivors: Survivors = if root.join(file).is_file() { load(root, file)? } else { Survivors::default() };
+        if let Some(without) = gate.without.iter().find(|without| without.why.is_empty()) {
+            let krate = &without.krate;
+            return Err(format!(
+                "tests/mutants/gate.toml: tests of '{krate}' are left out without a reason\n  mend: write why = \"…\""
+            ));
+        }
         for survivor in &survivors.list {
             if survivor.equivalent.is_some() == survivor.accepted.is_some() {
                 let line = &survivor.line;
-                return Err(format!("{file}: '{line}' needs one reason\n  mend: write equivalent = \"…\" or accepted = \"…\""));
+                return Err(format!(
+                    "{file}: '{line}' needs one reason\n  mend: write equivalent = \"…\" or accepted = \"…\""
+                ));
             }
         }
         Ok((gate, survivors))
@@ -77,7 +100,7 @@ impl Gate {
         self.without.iter().any(|without| {
             without.krate == krate
                 && without.target.as_deref().is_none_or(|of| of == target)
-                && without.test.as_deref().is_none_or(|name| test.starts_with(name))
+                && (without.tests.is_empty() || without.tests.iter().any(|name| test.starts_with(name)))
         })
     }
 

@@ -25,7 +25,7 @@ use site::Site;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use suite::{Place, Suite};
 
 /// What is asked for.
@@ -68,8 +68,19 @@ pub fn run(options: &Options) -> Result<bool, String> {
     let workshop = Workshop { copy: &copy, target: options.out.join("build"), jobs: options.jobs };
     let (binaries, left_out) = workshop.build(&draw.planted, &tested)?;
     let mutants = draw.kept(&left_out);
-    println!("built {} mutants in {:.0} s, of which {} do not compile", draw.planted.len(), from.elapsed().as_secs_f64(), left_out.len());
-    let place = Place { root: &copy.root, scratch: options.out.join("scratch"), jobs: options.jobs };
+    println!(
+        "built {} mutants in {:.0} s, of which {} do not compile",
+        draw.planted.len(),
+        from.elapsed().as_secs_f64(),
+        left_out.len()
+    );
+    let place = Place {
+        root: &copy.root,
+        scratch: options.out.join("scratch"),
+        jobs: options.jobs,
+        memory_mib: gate.memory_mib,
+        grace: Duration::from_secs_f64(gate.grace_seconds),
+    };
     let suite = Suite::time(&place, binaries, &gate)?;
     for (krate, (tests, took)) in suite.totals() {
         println!("  {krate}: {tests} tests, {:.1} s", took.as_secs_f64());
@@ -134,7 +145,10 @@ fn draw_all(options: &Options, gate: &Gate, chosen: &[String]) -> Result<Draw, S
         draw.wanted.push((numbers, share));
     }
     if draw.planted.len() as u32 >= crate::switch::MOST {
-        return Err(format!("{} mutants are too many\n  mend: fewer mutants in tests/mutants/gate.toml", draw.planted.len()));
+        return Err(format!(
+            "{} mutants are too many\n  mend: fewer mutants in tests/mutants/gate.toml",
+            draw.planted.len()
+        ));
     }
     Ok(draw)
 }
@@ -149,7 +163,8 @@ fn pick(options: &Options, mut mutants: Vec<(u32, Site)>) -> Result<Vec<(u32, Si
         mutants.retain(|(_, site)| entries.iter().any(|known| known.contains(&entry(site))));
     }
     if !options.only.is_empty() {
-        let shown = |site: &Site| format!("{}:{}: {}\n{}\n{}", site.file, site.line, site.function, site.before, site.after);
+        let shown =
+            |site: &Site| format!("{}:{}: {}: \n{}\n{}", site.file, site.line, site.function, site.before, site.after);
         mutants.retain(|(_, site)| options.only.iter().any(|word| shown(site).contains(word)));
     }
     if let Some(count) = options.sample {
@@ -160,7 +175,13 @@ fn pick(options: &Options, mut mutants: Vec<(u32, Site)>) -> Result<Vec<(u32, Si
     Ok(mutants)
 }
 
-fn try_all(place: &Place, suite: &Suite, gate: &Gate, copy: &Copy, mutants: &[(u32, Site)]) -> Result<Vec<Tried>, String> {
+fn try_all(
+    place: &Place,
+    suite: &Suite,
+    gate: &Gate,
+    copy: &Copy,
+    mutants: &[(u32, Site)],
+) -> Result<Vec<Tried>, String> {
     let done = Mutex::new(Vec::new());
     place.each(mutants, |worker, (number, site)| {
         let tests = suite.reaching(*number, &gate.answering(site.krate()));
@@ -199,7 +220,8 @@ fn conclude(options: &Options, gate: &Gate, survivors: &Survivors, tried: &[Trie
     let entries: String = unlisted.iter().map(|tried| format!("{}\n", report::entry(&tried.site))).collect();
     std::fs::write(&file, entries).map_err(|error| format!("{}: {error}", file.display()))?;
     println!("\n{}", report.table());
-    let enough = options.sample.is_some() || report.share() >= gate.caught_percent;
+    let part = options.sample.is_some() || options.again || !options.only.is_empty();
+    let enough = part || report.share() >= gate.caught_percent;
     if !enough {
         println!("{:.1} % caught of those not equivalent, {} are asked for", report.share(), gate.caught_percent);
     }

@@ -13,15 +13,19 @@ pub struct Found {
 /// Reads `crates/NAME`.
 pub fn read(root: &Path, name: &str) -> Result<Found, String> {
     let source = format!("crates/{name}/src");
-    let mut next: Vec<String> =
-        ["lib.rs", "main.rs"].iter().map(|file| format!("{source}/{file}")).filter(|file| root.join(file).is_file()).collect();
+    let mut next: Vec<String> = ["lib.rs", "main.rs"]
+        .iter()
+        .map(|file| format!("{source}/{file}"))
+        .filter(|file| root.join(file).is_file())
+        .collect();
     if next.is_empty() {
         return Err(format!("{source}: no lib.rs and no main.rs\n  mend: name a crate of the folder crates"));
     }
     let mut found = Found { sites: Vec::new(), lines: 0 };
     while let Some(path) = next.pop() {
         let text = std::fs::read_to_string(root.join(&path)).map_err(|error| format!("{path}: {error}"))?;
-        let (sites, modules) = sites::find(&Source { path: &path, text: &text }).map_err(|error| format!("{path}: {error}"))?;
+        let (sites, modules) =
+            sites::find(&Source { path: &path, text: &text }).map_err(|error| format!("{path}: {error}"))?;
         found.lines += text.lines().filter(|line| is_code(line)).count();
         found.sites.extend(sites);
         let (folder, file) = path.rsplit_once('/').expect("it is in a folder");

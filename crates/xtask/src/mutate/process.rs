@@ -6,9 +6,6 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Address space, in KiB: what a bug may ask for.
-const MEMORY_KIB: u32 = 6 << 20;
-
 /// How a program ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
@@ -26,6 +23,8 @@ pub struct Task<'a> {
     /// A folder for what it writes, emptied afterwards.
     pub scratch: &'a Path,
     pub most: Duration,
+    /// Address space: what a bug may ask for.
+    pub memory_mib: u64,
 }
 
 impl Task<'_> {
@@ -35,7 +34,7 @@ impl Task<'_> {
         let out = std::fs::File::create(self.out)?;
         let from = Instant::now();
         let mut child = Command::new("sh")
-            .args(["-c", &format!("ulimit -v {MEMORY_KIB}; ulimit -c 0; exec \"$0\" \"$@\"")])
+            .args(["-c", &format!("ulimit -v {}; ulimit -c 0; exec \"$0\" \"$@\"", self.memory_mib << 10)])
             .arg(self.program)
             .args(arguments)
             .current_dir(self.folder)
@@ -75,5 +74,58 @@ fn wait(child: &mut Child, from: Instant, most: Duration) -> std::io::Result<End
         }
         std::thread::sleep(pause);
         pause = (pause * 5 / 4).min(Duration::from_millis(20));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Runs a script; says how it ended, and what it printed.
+    fn run(name: &str, script: &str, most: Duration) -> (End, String) {
+        let folder = std::env::temp_dir().join(format!("process-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let out = folder.join("out");
+        let scratch = folder.join("scratch");
+        let program = Path::new("/bin/sh");
+        let task = Task { program, folder: &folder, out: &out, scratch: &scratch, most, memory_mib: 64 };
+        let end = task.run(&["-c", script], &[]).unwrap().0;
+        let said = std::fs::read_to_string(&out).unwrap();
+        assert!(!scratch.exists(), "what it wrote is gone");
+        std::fs::remove_dir_all(&folder).unwrap();
+        (end, said)
+    }
+
+    /// Whether the process of this number ends within some seconds.
+    fn goes(number: &str) -> bool {
+        let state = Path::new("/proc").join(number.trim()).join("stat");
+        let gone = || std::fs::read_to_string(&state).map_or(true, |stat| stat.contains(") Z "));
+        let wait = |_| {
+            std::thread::sleep(Duration::from_millis(20));
+            gone()
+        };
+        gone() || (0..200).any(wait)
+    }
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    #[test]
+    fn what_takes_too_long_is_ended_with_all_it_started() {
+        let (end, said) = run("long", "sleep 50 & echo $!; wait", Duration::from_millis(200));
+        assert_eq!(end, End::TimedOut);
+        assert!(goes(&said), "{said}");
+    }
+
+    #[test]
+    fn what_a_process_leaves_behind_is_ended() {
+        let (end, said) = run("left", "sleep 50 & echo $!", LONG);
+        assert_eq!(end, End::Passed);
+        assert!(goes(&said), "{said}");
+    }
+
+    #[test]
+    fn what_asks_for_too_much_memory_fails() {
+        assert_eq!(run("memory", "tail /dev/zero", LONG).0, End::Failed);
+        assert_eq!(run("little", "head -c 1000 /dev/zero | tail > /dev/null", LONG).0, End::Passed);
     }
 }

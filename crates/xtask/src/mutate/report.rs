@@ -40,8 +40,10 @@ impl Report<'_> {
                 self.count(row, tried);
             }
         }
-        let mut out =
-            format!("{:<10} {:>6} {:>10} {:>9} {:>7} {:>9} {:>8} {:>8}\n", "crate", "drawn", "equivalent", "unreached", "caught", "survived", "caught %", "seconds");
+        let mut out = format!(
+            "{:<10} {:>6} {:>10} {:>9} {:>7} {:>9} {:>8} {:>8}\n",
+            "crate", "drawn", "equivalent", "unreached", "caught", "survived", "caught %", "seconds"
+        );
         let of_gate = self.gate.crates.iter().filter_map(|name| rows.get_key_value(&**name));
         for (name, row) in of_gate.map(|(name, row)| (*name, row)).chain([("all", &all)]) {
             let _ = writeln!(

@@ -54,7 +54,14 @@ impl Source<'_> {
     }
 
     /// A site where `edit` is replaced by `new`; `whole` is the expression or statement that is written twice.
-    pub fn site(&self, function: &str, operator: &'static str, edit: &Range<usize>, new: &str, wraps: Vec<Wrap>) -> Site {
+    pub fn site(
+        &self,
+        function: &str,
+        operator: &'static str,
+        edit: &Range<usize>,
+        new: &str,
+        wraps: Vec<Wrap>,
+    ) -> Site {
         let (before, after) = self.shown(edit, new);
         let line = self.line(edit.start);
         Site { file: self.path.into(), function: function.into(), line, before, after, operator, wraps }

@@ -33,6 +33,8 @@ pub struct Place<'a> {
     /// For output and what tests write.
     pub scratch: PathBuf,
     pub jobs: usize,
+    pub memory_mib: u64,
+    pub grace: Duration,
 }
 
 impl Place<'_> {
@@ -47,7 +49,14 @@ impl Place<'_> {
     ) -> Result<(End, Duration), String> {
         let folder = self.root.join("crates").join(&binary.krate);
         let (out, scratch) = (self.output(worker), self.scratch.join(format!("tmp-{worker}")));
-        let task = Task { program: &binary.path, folder: &folder, out: &out, scratch: &scratch, most };
+        let task = Task {
+            program: &binary.path,
+            folder: &folder,
+            out: &out,
+            scratch: &scratch,
+            most,
+            memory_mib: self.memory_mib,
+        };
         let arguments: Vec<&str> = ["--exact", "--test-threads=1"].iter().chain(tests).copied().collect();
         task.run(&arguments, variables).map_err(|error| format!("{}: {error}", binary.path.display()))
     }
@@ -57,7 +66,11 @@ impl Place<'_> {
     }
 
     /// Does this for each item, on all processors.
-    pub fn each<T: Sync>(&self, items: &[T], work: impl Fn(usize, &T) -> Result<(), String> + Sync) -> Result<(), String> {
+    pub fn each<T: Sync>(
+        &self,
+        items: &[T],
+        work: impl Fn(usize, &T) -> Result<(), String> + Sync,
+    ) -> Result<(), String> {
         let next = Mutex::new(items.iter());
         let take = || next.lock().expect("no worker panics while it takes").next();
         std::thread::scope(|scope| {
@@ -138,7 +151,14 @@ fn list(place: &Place, binary: &Binary) -> Result<Vec<String>, String> {
     let folder = place.root.join("crates").join(&binary.krate);
     let out = place.output(0);
     let scratch = place.scratch.join("tmp-0");
-    let task = Task { program: &binary.path, folder: &folder, out: &out, scratch: &scratch, most: FIRST };
+    let task = Task {
+        program: &binary.path,
+        folder: &folder,
+        out: &out,
+        scratch: &scratch,
+        most: FIRST,
+        memory_mib: place.memory_mib,
+    };
     let said = |arguments: &[&str]| -> Result<Vec<String>, String> {
         task.run(arguments, &[]).map_err(|error| format!("{}: {error}", binary.path.display()))?;
         let text = std::fs::read_to_string(&out).unwrap_or_default();

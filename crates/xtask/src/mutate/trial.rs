@@ -18,12 +18,17 @@ pub enum Fate {
 
 /// Tests that take less run together: a process costs as much as they do.
 const SHORT: Duration = Duration::from_millis(60);
-/// How many times as long as without a bug a test may take, and how much more.
+/// How many times as long as without a bug a test may take.
 const MULTIPLE: u32 = 6;
-const GRACE: Duration = Duration::from_secs(5);
 
 /// Runs the tests, the fastest first, until one fails.
-pub fn try_out(place: &Place, suite: &Suite, worker: usize, mutant: u32, tests: &[&Test]) -> Result<(Fate, Duration), String> {
+pub fn try_out(
+    place: &Place,
+    suite: &Suite,
+    worker: usize,
+    mutant: u32,
+    tests: &[&Test],
+) -> Result<(Fate, Duration), String> {
     let from = Instant::now();
     if tests.is_empty() {
         return Ok((Fate::Unreached, from.elapsed()));
@@ -31,7 +36,7 @@ pub fn try_out(place: &Place, suite: &Suite, worker: usize, mutant: u32, tests: 
     let variables = [("MUTANT", mutant.to_string())];
     for (n, names, took) in batches(tests) {
         let binary = &suite.binaries[n];
-        let most = took * MULTIPLE + GRACE;
+        let most = took * MULTIPLE + place.grace;
         let (end, _) = place.run(worker, binary, &names, &variables, most)?;
         if end == End::Passed {
             continue;
