@@ -23,7 +23,7 @@ fn mutate(name: &str, arguments: &[&str]) -> (String, bool) {
 fn fate<'a>(said: &'a str, before: &str, after: &str) -> &'a str {
     let change = format!("\n  - {before}\n  + {after}\n");
     let at = said.find(&change).unwrap_or_else(|| panic!("no {change} in {said}"));
-    said[..at].rsplit('\n').next().unwrap().splitn(4, ": ").nth(2).unwrap()
+    said[..at].rsplit('\n').next().unwrap().split(": ").nth(3).unwrap()
 }
 
 #[test]

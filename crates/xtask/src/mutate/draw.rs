@@ -17,10 +17,10 @@ fn mix(seed: u64, words: &[&str]) -> u64 {
 
 /// The sites of one crate in the order of the draw: one a line, then the others as a reserve.
 pub fn order(seed: u64, sites: Vec<Site>) -> Vec<Site> {
-    let mut twins: BTreeMap<(String, String, String, String), u32> = BTreeMap::new();
-    let mut lines: BTreeMap<(String, usize), Vec<(u64, u64, Site)>> = BTreeMap::new();
+    let mut twins: BTreeMap<[String; 4], u32> = BTreeMap::new();
+    let mut lines: BTreeMap<(String, usize), Vec<_>> = BTreeMap::new();
     for site in sites {
-        let key = (site.file.clone(), site.function.clone(), site.before.clone(), site.after.clone());
+        let key = [&site.file, &site.function, &site.before, &site.after].map(String::clone);
         let nth = twins.entry(key).or_default();
         *nth += 1;
         let of_line = mix(seed, &[&site.file, &site.function, &site.before]);
@@ -34,7 +34,7 @@ pub fn order(seed: u64, sites: Vec<Site>) -> Vec<Site> {
         let of_line = line[0].0;
         ordered.extend(line.into_iter().enumerate().map(|(place, (_, of_site, site))| (place, of_line, of_site, site)));
     }
-    ordered.sort_by(|a, b| (a.0, a.1, a.2, a.3.line).cmp(&(b.0, b.1, b.2, b.3.line)));
+    ordered.sort_by_key(|(place, of_line, of_site, site)| (*place, *of_line, *of_site, site.line));
     ordered.into_iter().map(|(.., site)| site).collect()
 }
 

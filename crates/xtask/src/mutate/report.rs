@@ -101,13 +101,13 @@ impl Row {
 impl Tried {
     /// Where, what, and how it fared.
     pub fn shown(&self) -> String {
-        let Site { file, line, function, before, after, .. } = &self.site;
+        let Site { file, line, function, before, after, operator, .. } = &self.site;
         let fate = match &self.fate {
             Fate::Caught(by) => format!("caught by {by}"),
             Fate::Survived(tests) => format!("{tests} tests passed it"),
             Fate::Unreached => "no test reaches it".into(),
         };
-        format!("{file}:{line}: {function}: {fate}\n  - {before}\n  + {after}\n")
+        format!("{file}:{line}: {function}: {operator}: {fate}\n  - {before}\n  + {after}\n")
     }
 }
 
