@@ -10,21 +10,21 @@ use std::process::Command;
 pub struct Copy {
     pub root: PathBuf,
     from: PathBuf,
-    /// Relative to either root.
-    files: Vec<String>,
+    /// Relative to either root, with their lengths when they were copied.
+    files: BTreeMap<String, u64>,
 }
 
 impl Copy {
     /// Makes the copy, or brings it up to date: what has not changed keeps its time, and is not built again.
     pub fn make(from: &Path, root: PathBuf) -> Result<Copy, String> {
-        let mut copy = Copy { files: listed(from)?, from: from.to_owned(), root };
-        copy.files.retain(|file| from.join(file).is_file());
-        for file in &copy.files {
-            copy.write(file, &fs::read(from.join(file)).map_err(|error| format!("{file}: {error}"))?)?;
+        let mut copy = Copy { files: BTreeMap::new(), from: from.to_owned(), root };
+        for file in listed(from)?.into_iter().filter(|file| from.join(file).is_file()) {
+            let content = fs::read(from.join(&file)).map_err(|error| format!("{file}: {error}"))?;
+            copy.write(&file, &content)?;
+            copy.files.insert(file, content.len() as u64);
         }
-        let kept: BTreeSet<&str> = copy.files.iter().map(String::as_str).collect();
         for file in walk(&copy.root, "") {
-            if !kept.contains(&*file) && !file.starts_with("switch/") && file != "Cargo.lock" {
+            if !copy.files.contains_key(&file) && !file.starts_with("switch/") && file != "Cargo.lock" {
                 let _ = fs::remove_file(copy.root.join(&file));
             }
         }
@@ -68,6 +68,12 @@ impl Copy {
         self.write("Cargo.toml", text.replacen("members = [", "members = [\"switch\", ", 1).as_bytes())
     }
 
+    /// The names of the workspace's crates.
+    pub fn crates(&self) -> impl Iterator<Item = String> {
+        let manifests = self.files.keys().filter_map(|file| file.strip_prefix("crates/")?.strip_suffix("/Cargo.toml"));
+        manifests.map(|name| name.replace('-', "_"))
+    }
+
     /// A file as it is in the project.
     pub fn original(&self, file: &str) -> Result<String, String> {
         fs::read_to_string(self.from.join(file)).map_err(|error| format!("{file}: {error}"))
@@ -78,17 +84,13 @@ impl Copy {
         planted.iter().try_for_each(|(file, planted)| self.write(file, planted.text.as_bytes()))
     }
 
-    /// Puts back whatever a test has changed but the sources; true if there was any.
-    pub fn mend(&self) -> bool {
-        let mut changed = false;
-        for file in self.files.iter().filter(|file| !file.ends_with(".rs") && !file.contains("Cargo.")) {
-            let [there, here] =
-                [&self.from, &self.root].map(|root| fs::metadata(root.join(file)).map(|found| found.len()).ok());
-            if there != here {
-                changed |= fs::copy(self.from.join(file), self.root.join(file)).is_ok();
-            }
-        }
-        changed
+    /// Puts back whatever a test has changed but the sources, by its length; the files that were.
+    pub fn mend(&self) -> Vec<&str> {
+        let data = self.files.iter().filter(|(file, _)| !file.ends_with(".rs") && !file.contains("Cargo."));
+        let changed =
+            data.filter(|(file, length)| !fs::metadata(self.root.join(file)).is_ok_and(|now| now.len() == **length));
+        let put_back = |file: &&String| fs::copy(self.from.join(file), self.root.join(file)).is_ok();
+        changed.map(|(file, _)| file).filter(put_back).map(String::as_str).collect()
     }
 }
 

@@ -3,6 +3,7 @@
 //! All bugs are in one build, each behind a switch that is read once from the environment. Each test is run alone first, which
 //! tells how long it takes and which bugs it passes; then each bug is tried against the tests that pass it, the fastest first.
 
+mod borrow;
 mod compile;
 mod copy;
 mod draw;
@@ -66,6 +67,11 @@ pub fn run(options: &Options) -> Result<bool, String> {
     let tested: BTreeSet<String> = chosen.iter().flat_map(|name| gate.answering(name)).collect();
     let tested: Vec<String> = tested.into_iter().collect();
     let workshop = Workshop { copy: &copy, target: options.out.join("build"), jobs: options.jobs };
+    let own: BTreeSet<String> = copy.crates().collect();
+    let built = options.root.join("target/debug");
+    if let Err(error) = borrow::borrow(&built, &options.out.join("build/debug"), &own) {
+        eprintln!("  {}: {error}; everything is built anew", built.display());
+    }
     let (binaries, left_out) = workshop.build(&draw.planted, &tested)?;
     let mutants = draw.kept(&left_out);
     println!(
@@ -186,8 +192,8 @@ fn try_all(
     place.each(mutants, |worker, (number, site)| {
         let tests = suite.reaching(*number, &gate.answering(site.krate()));
         let (fate, took) = trial::try_out(place, suite, worker, *number, &tests)?;
-        if copy.mend() {
-            println!("  changed the files of tests: {}:{}", site.file, site.line);
+        for file in copy.mend() {
+            println!("  {}:{} has changed {file}, which was put back", site.file, site.line);
         }
         let mut done = done.lock().expect("no worker panics while it writes down");
         done.push(Tried { site: site.clone(), fate, took });
