@@ -23,6 +23,9 @@ pub struct Gate {
     pub memory_mib: u64,
     /// Crates whose bugs are planted.
     pub crates: Vec<String>,
+    /// Those of them that a sample is of: what they need is built soon.
+    #[serde(default)]
+    pub sampled: Vec<String>,
     /// Crates whose tests answer for another's code beside its own.
     #[serde(default)]
     pub answer: BTreeMap<String, Vec<String>>,

@@ -53,15 +53,16 @@ pub struct Options {
 const SURVIVED: &str = "survived.toml";
 /// How many are planted for each that is drawn: some do not compile.
 const RESERVE: usize = 3;
-/// A sample's crates: what they need is built within a minute.
+/// How many crates a sample is of.
 const SAMPLED: usize = 2;
 
 /// Runs the gate; true if it is passed.
 pub fn run(options: &Options) -> Result<bool, String> {
     let from = Instant::now();
     let (gate, survivors) = Gate::read(&options.root)?;
-    let (seed, chosen) = choose(options, &gate);
-    println!("seed {}: {} of {} crates", gate.seed.max(seed.unwrap_or(0)), chosen.len(), gate.crates.len());
+    let chosen = choose(options, &gate);
+    let seed = options.seed.unwrap_or(if options.sample.is_some() { 0 } else { gate.seed });
+    println!("seed {seed}: {}", chosen.join(", "));
     let draw = draw_all(options, &gate, &chosen)?;
     let copy = Copy::make(&options.root, options.out.join("tree"))?;
     let tested: BTreeSet<String> = chosen.iter().flat_map(|name| gate.answering(name)).collect();
@@ -100,17 +101,17 @@ pub fn run(options: &Options) -> Result<bool, String> {
     Ok(passed)
 }
 
-/// The seed of a sample, and the crates to plant in.
-fn choose(options: &Options, gate: &Gate) -> (Option<u64>, Vec<String>) {
+/// The crates to plant in.
+fn choose(options: &Options, gate: &Gate) -> Vec<String> {
     if !options.crates.is_empty() {
-        return (options.seed, options.crates.clone());
+        return options.crates.clone();
     }
     if options.sample.is_none() {
-        return (options.seed, gate.crates.clone());
+        return gate.crates.clone();
     }
     let from = options.seed.unwrap_or(0) as usize * SAMPLED;
-    let names = (0..SAMPLED).map(|n| gate.crates[(from + n) % gate.crates.len()].clone());
-    (options.seed, names.collect())
+    let of = if gate.sampled.is_empty() { &gate.crates } else { &gate.sampled };
+    (0..SAMPLED.min(of.len())).map(|n| of[(from + n) % of.len()].clone()).collect()
 }
 
 /// What was drawn: planted by number, and of each crate the numbers in their order and how many are wanted.

@@ -323,4 +323,21 @@ mod tests {
         smooth.see(100, 15.0, None, None);
         assert_eq!(learned(&smooth, 100).1, 7.0);
     }
+
+    #[test]
+    fn the_curve_is_known_where_enough_was_seen_and_a_distance_of_many_samples_counts_for_itself() {
+        let mut smooth = Smooth::default();
+        smooth.see_all(100, 6.0, 4.0, FEWEST as usize - 1);
+        assert_eq!(smooth.curve(0.0).time(100), None, "one sample short");
+        smooth.see_all(100, 6.0, 4.0, 1);
+        smooth.see_all(200, 10.0, 4.0, FEWEST as usize);
+        let curve = smooth.curve(0.0);
+        assert_eq!((curve.time(200), curve.time(400), curve.hoped(200)), (Some(10.0), None, Some(10.0)));
+        assert_eq!(curve.least(100, 200), curve.least(100, 100).min(10.0), "the least of all that lies between");
+        let few = curve.worth(Point::new(200, 20.0, 1));
+        let many = curve.worth(Point::new(200, 20.0, 1000));
+        assert!(10.0 < few && few < many && many <= 20.0, "{few} {many}");
+        let unknown = Point::new(4000, 7.0, 1);
+        assert_eq!(Smooth::default().curve(0.0).worth(unknown), 7.0, "nothing else is known");
+    }
 }
