@@ -51,8 +51,8 @@ pub struct Options {
 
 /// Where the last survivors are, of the folder for reports.
 const SURVIVED: &str = "survived.toml";
-/// How many are planted for each that is drawn: some do not compile.
-const RESERVE: usize = 3;
+/// Those that did not compile, of the same folder: they are not planted again.
+const REFUSED: &str = "refused.txt";
 /// How many crates a sample is of.
 const SAMPLED: usize = 2;
 
@@ -74,6 +74,7 @@ pub fn run(options: &Options) -> Result<bool, String> {
         eprintln!("  {}: {error}; everything is built anew", built.display());
     }
     let (binaries, left_out) = workshop.build(&draw.planted, &tested)?;
+    remember(options, left_out.iter().map(|number| &draw.planted[number]))?;
     let mutants = draw.kept(&left_out);
     println!(
         "built {} mutants in {:.0} s, of which {} do not compile",
@@ -99,6 +100,14 @@ pub fn run(options: &Options) -> Result<bool, String> {
     let passed = conclude(options, &gate, &survivors, &tried)?;
     println!("{} mutants in {:.0} s", tried.len(), from.elapsed().as_secs_f64());
     Ok(passed)
+}
+
+/// Adds those that do not compile to the list of such.
+fn remember<'a>(options: &Options, left_out: impl Iterator<Item = &'a Site>) -> Result<(), String> {
+    let file = options.out.join(REFUSED);
+    let known = std::fs::read_to_string(&file).unwrap_or_default();
+    let text: String = left_out.map(|site| site.key() + "\n").collect();
+    std::fs::write(&file, known + &text).map_err(|error| format!("{}: {error}", file.display()))
 }
 
 /// The crates to plant in.
@@ -134,6 +143,8 @@ impl Draw {
 fn draw_all(options: &Options, gate: &Gate, chosen: &[String]) -> Result<Draw, String> {
     let seed = if options.sample.is_some() { gate.seed } else { options.seed.unwrap_or(gate.seed) };
     let found: Vec<_> = gate.crates.iter().map(|name| modules::read(&options.root, name)).collect::<Result<_, _>>()?;
+    let refused = std::fs::read_to_string(options.out.join(REFUSED)).unwrap_or_default();
+    let refused: BTreeSet<&str> = refused.lines().collect();
     let lines: Vec<usize> = found.iter().map(|found| found.lines).collect();
     let shares = draw::shares(gate.mutants, gate.least, &lines);
     let mut draw = Draw { planted: BTreeMap::new(), wanted: Vec::new() };
@@ -143,7 +154,9 @@ fn draw_all(options: &Options, gate: &Gate, chosen: &[String]) -> Result<Draw, S
         }
         let all = found.sites.len();
         let mut numbers = Vec::new();
-        for site in draw::order(seed, found.sites).into_iter().take(share * RESERVE) {
+        let compiles = |site: &Site| !refused.contains(&*site.key());
+        // Some do not compile: a few more are planted than are wanted.
+        for site in draw::order(seed, found.sites).into_iter().filter(compiles).take(share + share / 2 + 8) {
             let number = 1 + draw.planted.len() as u32;
             numbers.push(number);
             draw.planted.insert(number, site);

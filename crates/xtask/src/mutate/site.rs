@@ -28,6 +28,11 @@ pub struct Site {
 }
 
 impl Site {
+    /// What names it, whatever stands around it: one line.
+    pub fn key(&self) -> String {
+        [&*self.file, &self.function, &self.before, &self.after].join("\t")
+    }
+
     /// The crate it is in.
     pub fn krate(&self) -> &str {
         self.file.split('/').nth(1).unwrap_or_default()
