@@ -87,6 +87,30 @@ mod tests {
     }
 
     #[test]
+    fn each_letter_more_less_or_other_is_one_edit() {
+        let pairs = [
+            ("", "abc"),
+            ("abc", ""),
+            ("abc", "abc"),
+            ("abc", "bc"),
+            ("bc", "abc"),
+            ("abc", "axc"),
+            ("kitten", "sitting"),
+        ];
+        assert_eq!(pairs.map(|(a, b)| edits(a, b)), [3, 3, 0, 1, 1, 1, 3]);
+        assert_eq!(edits("C-Look", "c_look"), 0);
+    }
+
+    #[test]
+    fn as_many_slips_are_forgiven_as_the_word_is_long() {
+        assert_eq!([nearest("xa", ["ab"]), nearest("xy", ["ab"])], [None, None]);
+        assert_eq!(
+            [nearest("b", ["ab"]), nearest("abcxyz", ["abcdef"]), nearest("abwxyz", ["abcdef"])],
+            [Some("ab"), Some("abcdef"), None]
+        );
+    }
+
+    #[test]
     fn shows_file_line_and_mend() {
         let error = BadInput::new("a.toml", At::Line(3), "no such key", "take it out");
         assert_eq!(error.to_string(), "a.toml:3: no such key\n  mend: take it out");

@@ -102,3 +102,45 @@ impl std::iter::Sum for Span {
         Span(spans.map(|span| span.0).sum())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_instant_and_a_span_are_a_later_instant_and_never_one_past_the_last() {
+        let mut time = Time(5) + Span(7);
+        assert_eq!(time, Time(12));
+        time += Span(30);
+        assert_eq!(time, Time(42));
+        assert_eq!(Time::NEVER + Span(1), Time::NEVER);
+    }
+
+    #[test]
+    fn spans_add_and_take_away() {
+        let mut span = Span(9) + Span(4) - Span(6);
+        assert_eq!(span, Span(7));
+        span += Span(5);
+        span -= Span(2);
+        assert_eq!(span, Span(10));
+        assert_eq!([Span(1), Span(2), Span(4)].into_iter().sum::<Span>(), Span(7));
+    }
+
+    #[test]
+    fn what_lies_between_is_nothing_where_the_order_is_the_other() {
+        assert_eq!([Time(9).since(Time(4)), Time(4).since(Time(9))], [Span(5), Span::ZERO]);
+        assert_eq!([Span(9).less(Span(4)), Span(4).less(Span(9))], [Span(5), Span::ZERO]);
+    }
+
+    #[test]
+    fn nanoseconds_are_shown_in_seconds_and_milliseconds() {
+        assert_eq!(
+            [Time(1_500_000_000).as_secs(), Span(2_500_000_000).as_secs(), Span(2_500_000).as_ms()],
+            [1.5, 2.5, 2.5]
+        );
+        assert_eq!(
+            [1.5, 0.000_000_4, 0.000_000_6, -3.0].map(Span::from_ms),
+            [Span(1_500_000), Span(0), Span(1), Span(0)]
+        );
+    }
+}

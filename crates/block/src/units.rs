@@ -140,6 +140,48 @@ mod tests {
     }
 
     #[test]
+    fn what_is_wrong_with_a_quantity_is_said() {
+        let says = |result: Result<u64, String>, what: &str| {
+            let error = result.expect_err(what);
+            assert!(error.contains(what), "{error} / {what}");
+        };
+        let ns = |text| span(text).map(|span| span.0);
+        says(blocks("x"), "is not a size");
+        says(blocks("-4KiB"), "is negative");
+        says(blocks("4096"), "'4096' has no unit; write 4096KiB, 4096B or 4096 blocks");
+        says(blocks("4 KB"), "'KB' is not a unit of size");
+        says(blocks("9007199254740994 blocks"), "is larger than any drive");
+        says(blocks("50kB"), "is 50000 bytes, not a whole number of 512-byte sectors");
+        says(ns("s"), "is not a time");
+        says(ns("-1s"), "is negative");
+        says(ns("10"), "'10' has no unit; write 10s or 10ms");
+        says(ns("3 weeks"), "'weeks' is not a unit of time");
+        says(ns("9999999999999d"), "is too long");
+        says(rate("10").map(|_| 0), "is not a rate");
+        says(rate("x/s").map(|_| 0), "is not a rate");
+        says(rate("0/s").map(|_| 0), "is not a positive rate");
+        says(rate("10/kg").map(|_| 0), "'kg' is not a unit of time");
+    }
+
+    #[test]
+    fn nothing_is_a_quantity_and_the_largest_drive_is_one() {
+        assert_eq!((blocks("0 blocks"), span("0s")), (Ok(0), Ok(Span::ZERO)));
+        assert_eq!(blocks("9007199254740992 blocks"), Ok(1 << 53));
+    }
+
+    #[test]
+    fn every_unit_has_its_scale() {
+        let sizes = ["512B", "64kB", "8MB", "8GB", "8TB", "1KiB", "1MiB", "1GiB", "1TiB", "7 blocks"].map(blocks);
+        assert_eq!(sizes, [1, 125, 15_625, 15_625_000, 15_625_000_000, 2, 2048, 2 << 20, 2 << 30, 7].map(Ok));
+        let times = ["1ns", "1us", "1ms", "1s", "1min", "1h", "1d"].map(|text| span(text).map(|span| span.0));
+        assert_eq!(
+            times,
+            [1, 1000, 1_000_000, 1_000_000_000, 60_000_000_000, 3_600_000_000_000, 86_400_000_000_000].map(Ok)
+        );
+        assert_eq!(span("1.6ns"), Ok(Span(2)), "the nearest nanosecond");
+    }
+
+    #[test]
     fn times_have_a_unit_and_no_sign() {
         assert_eq!(span("1.5ms"), Ok(Span(1_500_000)));
         assert_eq!(span("10 min"), Ok(Span(600_000_000_000)));
@@ -161,5 +203,8 @@ mod tests {
     fn shows_round_sizes_in_binary_and_large_ones_in_decimal() {
         assert_eq!(show_blocks(8), "4 KiB");
         assert_eq!(show_blocks(35_842_652), "18.4 GB");
+        assert_eq!([2047, 2048, 3, 1].map(show_blocks), ["1.0 MB", "1 MiB", "1.5 kB", "512 B"]);
+        assert_eq!([204_799 - 1, 204_800].map(show_blocks), ["102399 KiB", "104.9 MB"], "binary up to 100 MiB");
+        assert_eq!([999.0, 1e3, 1e6, 1e9, 1e12].map(show_bytes), ["999 B", "1.0 kB", "1.0 MB", "1.0 GB", "1.0 TB"]);
     }
 }

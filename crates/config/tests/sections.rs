@@ -124,6 +124,14 @@ fn values_out_of_range_say_so() {
 }
 
 #[test]
+fn the_bounds_of_a_range_are_in_it() {
+    let document = Document::parse("a.toml", "none = 0.0\nall = 1.0\none = 1\neight = 8\n").unwrap();
+    let root = document.root();
+    assert_eq!([root.share("none"), root.share("all")], [Ok(Some(0.0)), Ok(Some(1.0))]);
+    assert_eq!([root.within("one", 1, 8), root.within("eight", 1, 8)], [Ok(Some(1)), Ok(Some(8))]);
+}
+
+#[test]
 fn quantities_carry_the_mend_of_their_parser() {
     assert_eq!(
         wrong("a = 4096", |root| root.size("a")),

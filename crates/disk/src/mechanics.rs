@@ -78,6 +78,8 @@ pub struct Passage {
     pub end: Time,
     /// Waiting for sectors to come round.
     pub rotation: Span,
+    /// What of that was on the first track: what a better moment to arrive could have saved.
+    pub latency: Span,
     /// Blocks passing.
     pub transfer: Span,
     /// Crossing to following tracks and cylinders.
@@ -86,15 +88,6 @@ pub struct Passage {
     pub after: Spot,
     /// The angle under the head at the end: that of `after`, unless blocks were taken out of order.
     pub angle: u64,
-}
-
-impl Passage {
-    /// How much of the time from `since` to the end no block passed in and no track was crossed: what a shorter way to
-    /// the first block, or a better moment for it, could have saved.
-    #[must_use]
-    pub fn positioning(&self, since: Time) -> Span {
-        self.end.since(since).less(self.transfer + self.crossing)
-    }
 }
 
 /// How far a transfer that runs on and on has come.
@@ -185,11 +178,13 @@ impl Mechanics {
             began: now,
             end: now,
             rotation: Span::ZERO,
+            latency: Span::ZERO,
             transfer: Span::ZERO,
             crossing: Span::ZERO,
             after: spot,
             angle: spot.angle,
         };
+        let mut is_first = true;
         loop {
             let mut here = (end - next).min(u64::from(passage.after.left));
             if here > 0 {
@@ -214,11 +209,15 @@ impl Mechanics {
                     passage.angle = passage.after.angle;
                 }
                 next += here;
+                if is_first {
+                    passage.latency = passage.rotation;
+                }
             }
             if next >= end {
                 return passage;
             }
             let Some(crossing) = self.cross(&mut passage.after, next, write) else { return passage };
+            is_first &= passage.after.track == spot.track && !passage.after.remapped;
             passage.crossing += crossing;
             passage.end += crossing;
         }

@@ -18,8 +18,9 @@ pub(crate) struct Delivery {
     lead: u64,
     /// Blocks not yet told of.
     left: u64,
-    /// When the last block told of is, or would be, with the host.
+    /// When the last block told of is, or would be, with the host, and 2⁻¹⁶ ns beyond.
     at: Time,
+    fraction: u64,
     /// Since when data go without a break.
     since: Time,
 }
@@ -29,7 +30,7 @@ impl Delivery {
     /// begin to go, no earlier than `from`.
     pub(crate) fn new(bus: u64, (lead, blocks): (u64, u64), watermark: f64, from: Time, reselect: Span) -> Delivery {
         let gate = if watermark == 0.0 { 1 } else { ((blocks as f64 * watermark) as u64).max(1) };
-        Delivery { bus, reselect, gate, held: 0, lead, left: blocks, at: from, since: from }
+        Delivery { bus, reselect, gate, held: 0, lead, left: blocks, at: from, fraction: 0, since: from }
     }
 
     fn time(&self, blocks: u64) -> Span {
@@ -47,7 +48,8 @@ impl Delivery {
         let passing = piece.end.since(piece.began);
         let fast = self.time(piece.sectors << shift) <= passing && self.held == 0;
         if self.gate <= 1 && self.at <= piece.began && fast && self.reselect == Span::ZERO {
-            (self.gate, self.at, self.since) = (0, piece.end + self.time(last), piece.end);
+            (self.gate, self.at, self.fraction) = (0, piece.end + self.time(last), 0);
+            self.since = piece.end;
             return;
         }
         if self.gate > blocks {
@@ -57,21 +59,42 @@ impl Delivery {
             return;
         }
         let passed = |sectors: u64| piece.began + Span(passing.0 * sectors / piece.sectors.max(1));
-        let mut end = self.at;
         if self.gate > 0 {
             let opens = (self.gate - 1 + lead) >> shift;
-            let open = passed(opens + 1);
-            self.since = if open > self.at { open + self.reselect } else { self.since };
-            end = open.max(self.at) + self.reselect + self.time(self.held + blocks);
+            self.begin_at(passed(opens + 1), self.reselect);
+            self.send(self.held + blocks);
             (self.gate, self.held) = (0, 0);
         } else {
-            self.since = if passed(1) > self.at { passed(1) } else { self.since };
-            end = end.max(passed(1)) + self.time(blocks);
+            self.begin_at(passed(1), Span::ZERO);
+            self.send(blocks);
         }
         if lead > 0 && piece.sectors > 1 {
-            end = end.max(passed(2) + self.time(blocks - ((1 << shift) - lead)));
+            self.wait_for(passed(2) + self.time(blocks - ((1 << shift) - lead)));
         }
-        self.at = end.max(piece.end + self.time(last));
+        self.wait_for(piece.end + self.time(last));
+    }
+
+    /// What comes next goes from `open` on, after `reselect`; where more waits already, without a break.
+    fn begin_at(&mut self, open: Time, reselect: Span) {
+        if open > self.at {
+            self.since = open + reselect;
+        }
+        self.wait_for(open);
+        self.at += reselect;
+    }
+
+    /// Nothing more goes, or nothing has gone, before `time`.
+    fn wait_for(&mut self, time: Time) {
+        if time > self.at {
+            (self.at, self.fraction) = (time, 0);
+        }
+    }
+
+    /// So many blocks go. Of how many tracks they came nobody must see: fractions of a nanosecond are kept.
+    fn send(&mut self, blocks: u64) {
+        let span = self.bus * blocks + self.fraction;
+        self.at += Span(span >> 16);
+        self.fraction = span & 0xFFFF;
     }
 
     /// Since when the last of it goes without a break.

@@ -258,10 +258,8 @@ impl Drive {
         };
         let from = if queued { now } else { issued };
         let ready = (from + self.overhead(class, queued)).max(now);
-        let passage = self.reach(ready, command).1;
-        let access = self.mechanics.access;
-        let out_of_order = if command.verb.writes() { access.writes } else { access.reads || access.free };
-        if out_of_order { passage.positioning(now) } else { passage.began.since(now) }
+        let (arrived, passage) = self.reach(ready, command);
+        arrived.since(now) + passage.latency
     }
 
     /// When the arm would be there for a transfer that could begin to move it at `ready`, and the passage then.

@@ -359,7 +359,8 @@ impl Drive {
         }
         let mut stopped = if so_far.at >= ready { so_far } else { run(so_far, ahead.limit, ready) };
         // A sector can be left inside, but for the least it reads; a move to the next track cannot.
-        let in_sector = stopped.reached > ahead.least
+        let sector = 1 << self.mechanics.layout.sector_shift();
+        let in_sector = stopped.reached.0 > ahead.least.0.next_multiple_of(sector)
             && self.mechanics.layout.locate(Lbn(stopped.reached.0 - 1)).track == stopped.after.track;
         if self.cache.stops_in_sector && in_sector {
             stopped.at = stopped.at.min(ready);

@@ -239,55 +239,73 @@ impl Drive {
         passage
     }
 
-    /// The same where each sector is written when it comes by and its blocks are there.
+    /// The same where each sector is written when it comes by and its blocks are there, in whatever order on each track.
     fn pass_as_fed(&self, arrived: Time, spot: Spot, at: Extent, feed: Feed) -> Passage {
         let layout = &self.mechanics.layout;
         let shift = layout.sector_shift();
-        let mut total: Option<Passage> = None;
-        let (mut spot, mut now, mut next) = (spot, arrived, at.start);
-        while next < at.end() {
-            let sectors = (((at.end().0 - 1) >> shift) - (next.0 >> shift) + 1).min(u64::from(spot.left).max(1));
-            let end = Lbn((((next.0 >> shift) + sectors) << shift).min(at.end().0));
-            let piece = Extent { start: next, blocks: (end.0 - next.0) as u32 };
-            let part = if feed.there(end.0 - at.start.0) <= now || spot.left == 0 {
-                self.mechanics.pass(&self.spindle, now, spot, piece, true)
-            } else {
-                let there = |i: u64| feed.there(((((next.0 >> shift) + i + 1) << shift).min(end.0)) - at.start.0);
-                self.pass_track_as_fed(now, spot, sectors, there)
+        let all = ((at.end().0 - 1) >> shift) + 1;
+        let mut whole = Passage {
+            began: Time::NEVER,
+            end: arrived,
+            rotation: Span::ZERO,
+            latency: Span::ZERO,
+            transfer: Span::ZERO,
+            crossing: Span::ZERO,
+            after: spot,
+            angle: spot.angle,
+        };
+        let mut next = at.start.0 >> shift;
+        while next < all {
+            let there = layout.locate(Lbn(next << shift));
+            let crossing = match there.remapped || whole.after.remapped {
+                true => self.mechanics.stroke(whole.after.track, there.track, true).total(),
+                false => self.mechanics.crossing(whole.after.track, there.track, true),
             };
-            (spot, now, next) = (part.after, part.end, end);
-            total = Some(match total {
-                None => part,
-                Some(before) => Passage {
-                    began: before.began,
-                    rotation: before.rotation + part.rotation,
-                    transfer: before.transfer + part.transfer,
-                    crossing: before.crossing + part.crossing,
-                    ..part
-                },
-            });
+            whole.crossing += crossing;
+            let came = |sector: u64| feed.there(((sector + 1) << shift).min(at.end().0) - at.start.0);
+            let now = whole.end + crossing;
+            next = self.pass_track_as_fed(&mut whole, now, (next, all), came);
         }
-        total.unwrap_or_else(|| self.mechanics.pass(&self.spindle, arrived, spot, at, true))
+        whole.angle = self.spindle.phase(whole.end);
+        whole
     }
 
-    /// So many sectors of a track, each written when it comes by and is `there`.
-    fn pass_track_as_fed(&self, now: Time, spot: Spot, sectors: u64, there: impl Fn(u64) -> Time) -> Passage {
-        let width = self.mechanics.layout.sector_angle(spot.track.zone);
-        let sector = self.mechanics.sector_time(spot.track.zone);
-        let passes = |i: u64| {
-            let angle = spot.angle.wrapping_add(width.wrapping_mul(i));
-            self.spindle.reach(now.max(there(i)), angle)
-        };
-        let (mut began, mut end) = (Time::NEVER, now);
-        for i in 0..sectors {
-            let at = passes(i).max(now);
-            (began, end) = (began.min(at), end.max(at + sector));
+    /// The sectors from `next` on, up to `all`, of one track under a head on it from `now`, each written when it comes by
+    /// and `came`. Gives the sector after them.
+    fn pass_track_as_fed(
+        &self,
+        whole: &mut Passage,
+        now: Time,
+        (mut next, all): (u64, u64),
+        came: impl Fn(u64) -> Time,
+    ) -> u64 {
+        let layout = &self.mechanics.layout;
+        let first = layout.locate(Lbn(next << layout.sector_shift()));
+        let (width, sector) = (layout.sector_angle(first.track.zone), self.mechanics.sector_time(first.track.zone));
+        let (mut end, mut transfer) = (now, Span::ZERO);
+        while next < all {
+            let run = layout.locate(Lbn(next << layout.sector_shift()));
+            if (run.track, run.remapped) != (first.track, first.remapped) {
+                break;
+            }
+            let here = u64::from(run.left.max(1)).min(all - next);
+            for i in 0..here {
+                let angle = run.angle.wrapping_add(width.wrapping_mul(i));
+                let begins = self.spindle.reach(now.max(came(next + i)), angle).max(now);
+                whole.began = whole.began.min(begins);
+                end = end.max(begins + sector);
+                transfer += sector;
+            }
+            let angle = run.angle.wrapping_add(width.wrapping_mul(here));
+            let (sector, left) = (run.sector + here as u32, run.left.max(1) - here as u32);
+            whole.after = Spot { sector, left, angle, ..run };
+            next += here;
         }
-        let angle = spot.angle.wrapping_add(width.wrapping_mul(sectors));
-        let after = Spot { sector: spot.sector + sectors as u32, left: spot.left - sectors as u32, angle, ..spot };
-        let transfer = Span(sector.0 * sectors).min(end.since(now));
-        let rotation = end.since(now) - transfer;
-        Passage { began, end, rotation, transfer, crossing: Span::ZERO, after, angle: self.spindle.phase(end) }
+        let transfer = transfer.min(end.since(now));
+        whole.transfer += transfer;
+        whole.rotation += end.since(now) - transfer;
+        whole.end = end;
+        next
     }
 
     /// When the first block of `at` could be written by an arm that sets out from `track` at `began`.

@@ -549,7 +549,9 @@ impl Load for System {
         self.account.last_io = now;
         let qos = self.classes.qos(asked.issued_as);
         let external = Span(asked.external);
-        let served = Served { at: asked.at, arrived: asked.arrived, began: asked.began, ended: now, external, qos };
+        let counts = asked.arrived >= self.meter.from();
+        let (arrived, began) = (asked.arrived, asked.began);
+        let served = Served { at: asked.at, arrived, began, ended: now, external, counts, qos };
         self.meter.ended(served, how);
         self.interrupt(Handler::Completion(id.0));
     }

@@ -1,6 +1,7 @@
 //! Why a verb stopped, and what is said of it.
 
 use block::{At, BadInput};
+use load::results::{Results, Run};
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 use std::process::ExitCode;
@@ -9,6 +10,8 @@ use std::process::ExitCode;
 pub enum Failure {
     /// What the user gave cannot be used.
     Input(BadInput),
+    /// Not all that was asked was done, as this says: what was printed is not to be believed.
+    Undone(BadInput),
     /// A published result does not come out, as what was printed shows.
     Mismatch,
     /// A command that was run ended with this exit code.
@@ -30,11 +33,30 @@ impl Failure {
         BadInput::new(path.display().to_string(), At::File, what, "name a folder you may write to").into()
     }
 
+    /// An error where requests of a run never ended.
+    pub fn unless_whole(name: &str, results: &Results) -> Result<(), Failure> {
+        let broken: Vec<&Run> = results.runs.iter().filter(|run| run.unfinished > 0).collect();
+        let Some(first) = broken.first() else { return Ok(()) };
+        let labels: Vec<String> = first.labels.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+        let whose = if labels.is_empty() { String::new() } else { format!(" ({})", labels.join(", ")) };
+        let others = match broken.len() {
+            1 => String::new(),
+            runs => format!(", nor did some of {} other runs", runs - 1),
+        };
+        let what = format!("not whole: {} requests never ended{whose}{others}", first.unfinished);
+        let mend = "do not believe the figures; give the drive and the load in a report of the fault";
+        Err(Failure::Undone(BadInput::new(name, At::File, what, mend)))
+    }
+
     /// Says why on stderr; the exit code. A reader who went away (`| head`) is no failure.
     pub fn report(self) -> ExitCode {
         // Where stderr is closed there is no one left to tell.
         let say = |text: String| writeln!(io::stderr(), "{text}").unwrap_or_default();
         match self {
+            Failure::Undone(error) => {
+                say(format!("error: {error}"));
+                return ExitCode::FAILURE;
+            }
             Failure::Input(error) => say(format!("error: {error}")),
             Failure::Mismatch => return ExitCode::FAILURE,
             Failure::Command(code) => return ExitCode::from(code),

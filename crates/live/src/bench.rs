@@ -1,5 +1,6 @@
 //! The workloads of an experiment, asked of a live device.
 
+use crate::claim::Use;
 use crate::make::{self, Made};
 use crate::mixed::Watch;
 use crate::unit::{Far, Unit};
@@ -23,6 +24,8 @@ pub struct Benched {
     pub run: Run,
     /// How late the host noticed what an emulated drive had done.
     pub lateness: Lateness,
+    /// Requests that had not ended when nothing came back any more.
+    pub unfinished: u32,
 }
 
 /// Runs one case in real time, on a clock so many times as fast.
@@ -32,7 +35,7 @@ pub struct Benched {
 pub fn bench(case: &Case, scale: f64, watch: Watch) -> Result<Benched, BadInput> {
     let experiment = &case.experiment;
     let seed = experiment.run.seed_of(0);
-    let made = make::device(&experiment.drive, experiment.scheduler.rules.plan.is_some(), seed)?;
+    let made = make::device(&experiment.drive, Use::Writes, experiment.scheduler.rules.plan.is_some(), seed)?;
     let Made { unit, sheet, mut notes } = made;
     let core = make::core(experiment, sheet, unit.caps(), &mut notes)?;
     ask(case, unit, core, notes, scale, watch)
@@ -96,9 +99,9 @@ fn ask(
         return Err(BadInput::new(experiment.title.clone(), At::File, what, "simulate it"));
     }
     let mix = Mix::new(experiment, experiment.run.seed_of(0), unit.caps().blocks)?;
-    let plan = &experiment.run;
+    let (plan, patience) = (&experiment.run, experiment.serve.timeout);
     let from = Time::ZERO + plan.warmup;
-    let source = Mixed::new(mix, plan.duration.map(|duration| from + duration), plan.requests, watch);
+    let source = Mixed::new(mix, plan.duration.map(|duration| from + duration), plan.requests, patience, watch);
     core.count_from(from);
     let stopped = |error: std::io::Error| crate::serve::stopped(&experiment.title, &error);
     let host = Host::new(Clock::new(scale)).map_err(stopped)?;
@@ -113,5 +116,60 @@ fn ask(
     let disks = account.map(|all| Disk::of(all.elapsed(), all.busy, all.background, all.parts.named()));
     let notes = notes.into_iter().chain(more).collect();
     let run = Run::of(case.labels.clone(), &meter, disks.into_iter().collect(), notes);
-    Ok(Benched { run, lateness: remains.lateness })
+    Ok(Benched { run, lateness: remains.lateness, unfinished: remains.outstanding })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::Kernel;
+    use crate::memory::Slice;
+    use crate::unit::Done;
+    use block::{Caps, Command, Tag};
+
+    /// A device that answers so many commands, and no more.
+    struct Falls {
+        answers: u32,
+        done: Vec<Done>,
+    }
+
+    impl Unit for Falls {
+        fn caps(&self) -> Caps {
+            Caps { blocks: 2048, depth: 8, seek: false }
+        }
+
+        fn issue(
+            &mut self,
+            now: Time,
+            tag: Tag,
+            _: &Command,
+            _: Option<Slice>,
+            _: &mut dyn Kernel,
+        ) -> std::io::Result<()> {
+            if self.answers > 0 {
+                self.answers -= 1;
+                self.done.push(Done::now(now, tag, block::Outcome::Ok));
+            }
+            Ok(())
+        }
+
+        fn done(&mut self, _: Time) -> Option<Done> {
+            self.done.pop()
+        }
+    }
+
+    #[test]
+    fn a_run_of_which_requests_do_not_end_ends_and_says_so() {
+        const RUN: &str = "
+            drive = { path = \"ram:1MiB\" }
+            scheduler = { policy = \"fcfs\" }
+            serve = { timeout = \"100ms\" }
+            workload = [{ name = \"a\", kind = \"closed\", depth = 3, size = \"4KiB\" }]
+            run = { duration = \"20ms\" }";
+        let cases = load::experiment::parse("a.toml", RUN, &[], None).expect("an experiment");
+        let unit = Box::new(Falls { answers: 10, done: Vec::new() });
+        let core = make::core(&cases[0].experiment, None, unit.caps(), &mut Vec::new()).expect("a core");
+        let benched = ask(&cases[0], unit, core, Vec::new(), 1.0, &|_| {}).expect("it ends");
+        assert_eq!((benched.run.requests, benched.unfinished), (10, 3));
+    }
 }

@@ -52,7 +52,12 @@ fn reply(question: &Value, caller: &Caller<Message>) -> Result<Value, String> {
             caller.ask(|sender| Message::Set(setting, sender), PATIENCE).ok_or_else(gone)??;
             Ok(json!({}))
         }
-        _ => Err("`verb` is neither \"list\" nor \"set\"".into()),
+        Some("resume") => {
+            let volume = question["volume"].as_str().ok_or("`volume` is missing")?.to_owned();
+            caller.ask(|sender| Message::Resume(volume, sender), PATIENCE).ok_or_else(gone)??;
+            Ok(json!({}))
+        }
+        _ => Err("`verb` is none of \"list\", \"set\" and \"resume\"".into()),
     }
 }
 

@@ -1,5 +1,6 @@
 //! A device in real time on its own, without a core: for whoever learns it from the times of commands.
 
+use crate::claim::{Use, mounted};
 use crate::clock::Clock;
 use crate::kernel::{Host, Kernel};
 use crate::make;
@@ -11,7 +12,6 @@ use block::errno::EIO;
 use block::{At, BadInput, Caps, Command, Device, Outcome, Tag, Time};
 use load::experiment::{DriveChoice, Held, Live};
 use std::io;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
 /// A unit with what it stands on. What is read goes nowhere, and what is written is anything.
@@ -30,7 +30,7 @@ pub struct Direct {
 /// When there is no drive of this name, or the kernel gives no ring.
 pub fn emulated(choice: &DriveChoice, seed: u64, scale: f64) -> Result<Direct, BadInput> {
     let live = Some(Live::Emulated(Held::Pattern));
-    let made = make::device(&DriveChoice { live, ..choice.clone() }, false, seed)?;
+    let made = make::device(&DriveChoice { live, ..choice.clone() }, Use::Writes, false, seed)?;
     Direct::new(Clock::of_the_machine(scale), made.unit).map_err(|error| stopped(&choice.model, &error))
 }
 
@@ -44,24 +44,9 @@ pub fn opened(path: &Path, writes: bool) -> Result<Direct, BadInput> {
         let what = format!("is mounted on {place}");
         return Err(BadInput::new(name, At::File, what, "unmount it first"));
     }
-    let file = File::open(path, 1, writes).map_err(|error| make::unopened(path, &error))?;
+    let how = if writes { Use::Writes } else { Use::Times };
+    let file = File::open(path, 1, how).map_err(|error| make::unopened(path, &error))?;
     Direct::new(Clock::of_the_machine(1.0), Box::new(file)).map_err(|error| stopped(&name, &error))
-}
-
-/// Where a block device, or a part of it, is mounted.
-fn mounted(path: &Path) -> Option<String> {
-    let about = std::fs::metadata(path).ok().filter(|about| about.file_type().is_block_device())?;
-    let number = |device: u64| (rustix::fs::major(device), rustix::fs::minor(device));
-    let (major, minor) = number(about.rdev());
-    let parts = std::fs::read_dir(format!("/sys/dev/block/{major}:{minor}")).into_iter().flatten().flatten();
-    let parts = parts.filter_map(|part| std::fs::read_to_string(part.path().join("dev")).ok());
-    let devices: Vec<String> = parts.chain([format!("{major}:{minor}")]).map(|part| part.trim().to_owned()).collect();
-    let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
-    mounts.lines().find_map(|line| {
-        let mut words = line.split(' ').skip(2);
-        let (device, place) = (words.next()?, words.nth(1)?);
-        devices.iter().any(|mine| mine == device).then(|| place.to_owned())
-    })
 }
 
 impl Direct {

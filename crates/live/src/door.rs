@@ -4,15 +4,15 @@
 
 use crate::bell::Caller;
 use crate::front::Message;
+use crate::socket::{KNOCKING, Place, private};
 use nbd::{Export, Handshake, Step};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, ioctl_fionbio, read};
-use rustix::net::{AddressFamily, SendFlags, SocketAddrUnix, SocketFlags, SocketType, send};
+use rustix::net::{SendFlags, SocketFlags, send};
 use std::io::{self, ErrorKind};
 use std::net::TcpListener;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::{FileTypeExt, PermissionsExt};
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -25,28 +25,6 @@ const HANDSHAKES: usize = 128;
 const CHUNK: usize = 4096;
 /// Answers that a client who does not read them may have waiting.
 const UNSENT: usize = 1 << 20;
-/// Clients that may knock at once before they are let in; Linux bounds it by `net.core.somaxconn`.
-const KNOCKING: i32 = 4096;
-
-/// A UNIX socket that only its owner may use. One left by a server that is gone is taken over.
-///
-/// # Errors
-/// When it cannot be made, or another server has it.
-pub fn private(path: &Path) -> io::Result<UnixListener> {
-    if UnixStream::connect(path).is_ok() {
-        return Err(io::Error::new(ErrorKind::AddrInUse, "another server has it"));
-    }
-    if path.metadata().is_ok_and(|about| about.file_type().is_socket()) {
-        std::fs::remove_file(path)?;
-    }
-    let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
-    rustix::net::bind(&socket, &SocketAddrUnix::new(path)?)?;
-    // Nobody can knock before it listens.
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
-    rustix::net::listen(&socket, KNOCKING)?;
-    Ok(socket.into())
-}
-
 /// Where clients knock.
 #[derive(Debug)]
 pub struct Listener {
@@ -56,12 +34,12 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// As [`private`].
+    /// As [`private`], and the name of the socket.
     ///
     /// # Errors
-    /// When it cannot be made, or another server has it.
-    pub fn unix(path: &Path) -> io::Result<Listener> {
-        private(path).map(Listener::from)
+    /// When it cannot be made, another server has it, or something else is there.
+    pub fn unix(path: &Path) -> io::Result<(Listener, Place)> {
+        private(path).map(|(socket, place)| (Listener::from(socket), place))
     }
 
     /// A TCP port, on loopback only.

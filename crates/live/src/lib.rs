@@ -9,6 +9,7 @@
 
 mod bell;
 mod bench;
+mod claim;
 mod clock;
 pub mod control;
 mod direct;
@@ -25,6 +26,7 @@ mod recorder;
 mod remote;
 mod ring;
 mod serve;
+mod socket;
 mod sparse;
 mod store;
 pub mod unit;
@@ -32,15 +34,17 @@ mod world;
 
 pub use bell::Caller;
 pub use bench::{Benched, bench, bench_far};
+pub use claim::Use;
 pub use clock::Clock;
 pub use direct::{Direct, emulated, opened};
-pub use door::{Listener, private};
-pub use front::{Message, Report, Setting};
+pub use door::Listener;
+pub use front::{Message, Report, Setting, Undone};
 pub use kernel::{Host, Kernel};
 pub use lateness::Lateness;
 pub use mixed::{Mixed, Watch};
 pub use recorder::{Difference, Recorder, Replayed, replay};
 pub use remote::{Answer, Remote};
 pub use serve::{Ended, Service};
+pub use socket::{Place, private};
 pub use store::Unwritten;
 pub use world::{Live, Source};

@@ -1,5 +1,6 @@
 //! The device and the core that a service file asks for.
 
+use crate::claim::Use;
 use crate::sparse::Sparse;
 use crate::store::{Contents, Store, Unwritten};
 use crate::unit::{Emulated, File, Ram, Unit};
@@ -28,11 +29,11 @@ pub struct Made {
     pub notes: Vec<String>,
 }
 
-/// Makes the device that a file names; the seed gives what nobody can know of an emulated one.
+/// Makes the device that a file names, to be used so, in short commands or not; the seed gives what nobody can know of an emulated one.
 ///
 /// # Errors
 /// When there is none of this name, or it cannot be opened.
-pub fn device(choice: &DriveChoice, short: bool, seed: u64) -> Result<Made, BadInput> {
+pub fn device(choice: &DriveChoice, how: Use, short: bool, seed: u64) -> Result<Made, BadInput> {
     let live = choice.live.clone().unwrap_or(Live::Emulated(Held::Memory(MEMORY)));
     let mut notes = Vec::new();
     Ok(match live {
@@ -46,11 +47,17 @@ pub fn device(choice: &DriveChoice, short: bool, seed: u64) -> Result<Made, BadI
         }
         Live::Ram(blocks) => Made { unit: Box::new(Ram::new(blocks, Unwritten::Zeros)), sheet: None, notes },
         Live::File(path) => {
-            let depth = if short && choice.queue == 1 { 1 } else { AT_ONCE.max(choice.queue) };
-            let file = File::open(&path, depth, true).map_err(|error| unopened(&path, &error))?;
+            let depth = if short && choice.queue == Some(1) { 1 } else { choice.queue.unwrap_or(0).max(AT_ONCE) };
+            let file = File::open(&path, depth, how).map_err(|error| unopened(&path, &error))?;
             if !file.is_direct() {
                 notes.push(format!(
                     "{}: read and written through the page cache, as its file system has it no other way",
+                    path.display()
+                ));
+            }
+            if !file.is_locked() {
+                notes.push(format!(
+                    "{}: its file system has no locks: see to it that nothing else writes it",
                     path.display()
                 ));
             }
@@ -69,6 +76,9 @@ fn contents(held: &Held, blocks: u64) -> Result<Box<dyn Contents>, BadInput> {
 }
 
 fn unheld(path: &Path, error: &std::io::Error) -> BadInput {
+    if error.kind() == std::io::ErrorKind::ResourceBusy {
+        return unopened(path, error);
+    }
     let mend = "name a file that is not there yet, in a folder with room that you may write to";
     BadInput::new(path.display().to_string(), At::File, format!("cannot hold the drive's contents: {error}"), mend)
 }
@@ -89,6 +99,10 @@ fn sheet_of(model: Model) -> Option<Sheet> {
 }
 
 pub(crate) fn unopened(path: &Path, error: &std::io::Error) -> BadInput {
+    if error.kind() == std::io::ErrorKind::ResourceBusy {
+        let mend = "end what uses it first; what is only read (`read_only` volumes) may be shared with other readers";
+        return BadInput::new(path.display().to_string(), At::File, format!("is in use: {error}"), mend);
+    }
     let mend = match error.kind() {
         std::io::ErrorKind::NotFound => "make it first: truncate -s 10G FILE",
         std::io::ErrorKind::PermissionDenied => "run as one who may read and write it",

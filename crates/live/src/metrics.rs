@@ -4,8 +4,8 @@
 //! at a time, and has a second to say what he wants and another to hear it.
 
 use crate::bell::Caller;
-use crate::door::private;
 use crate::front::{Message, Report};
+use crate::socket::{Place, private};
 use block::{BLOCK_BYTES, Span};
 use load::experiment::Exposed;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
@@ -14,7 +14,6 @@ use std::fmt::Write as _;
 use std::io::{self, Read, Write};
 use std::net::TcpListener;
 use std::os::fd::AsFd;
-use std::os::unix::net::UnixListener;
 use std::time::{Duration, Instant};
 
 /// Bytes of a question at most.
@@ -132,7 +131,7 @@ impl Counted {
 
     fn volumes(&self, out: &mut String) {
         type Of = fn(&Report) -> Vec<(&'static str, f64)>;
-        let families: [(Family, Of); 7] = [
+        let families: [(Family, Of); 8] = [
             (Family("halfturn_requests_total", "counter", "Requests that were done."), |volume| {
                 let counts = &volume.counts;
                 let each = [("read", counts.reads), ("write", counts.writes), ("flush", counts.flushes)];
@@ -152,6 +151,14 @@ impl Counted {
             (
                 Family("halfturn_yield_total", "counter", "What the requests were worth when they were done."),
                 |volume| vec![("", volume.yielded)],
+            ),
+            (
+                Family(
+                    "halfturn_volume_flush_failed",
+                    "gauge",
+                    "1 after a failed flush, until the volume is told to go on: no flush succeeds.",
+                ),
+                |volume| vec![("", f64::from(u8::from(volume.flush_failed)))],
             ),
             (Family("halfturn_volume_bytes", "gauge", "The size of a volume."), |volume| {
                 vec![("", (volume.blocks * BLOCK_BYTES) as f64)]
@@ -177,22 +184,25 @@ impl Counted {
     }
 }
 
-/// Answers where a file says until the process ends.
+/// Answers where a file says until the process ends; the name of the socket, where it has one.
 ///
 /// # Errors
 /// When that cannot be listened on.
-pub fn expose(at: &Exposed, caller: Caller<Message>) -> io::Result<()> {
+pub fn expose(at: &Exposed, caller: Caller<Message>) -> io::Result<Option<Place>> {
+    let mut place = None;
     let serve: Box<dyn FnOnce() + Send> = match at {
         Exposed::Tcp(address) => {
             let listener = TcpListener::bind(address)?;
             Box::new(move || listener.incoming().flatten().for_each(|asker| drop(answer(asker, &caller))))
         }
         Exposed::Unix(path) => {
-            let listener: UnixListener = private(path)?;
+            let (listener, made) = private(path)?;
+            place = Some(made);
             Box::new(move || listener.incoming().flatten().for_each(|asker| drop(answer(asker, &caller))))
         }
     };
-    std::thread::Builder::new().name("metrics".into()).spawn(serve).map(drop)
+    std::thread::Builder::new().name("metrics".into()).spawn(serve)?;
+    Ok(place)
 }
 
 /// Nothing that someone who asks does or leaves takes longer.

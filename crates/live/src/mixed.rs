@@ -19,16 +19,21 @@ pub struct Mixed<'a> {
     requests: Option<u64>,
     last: Time,
     failed: Option<BadInput>,
+    /// When nothing comes back for so long, the run is over.
+    patience: Span,
+    given_up: bool,
     watch: Watch<'a>,
     told: f64,
 }
 
 impl<'a> Mixed<'a> {
-    /// Asks what the mix asks until a time, or until so many measured requests have ended; tells how far it is.
+    /// Asks what the mix asks until a time, or until so many measured requests have ended, or until nothing comes back for longer
+    /// than `patience`; tells how far it is.
     #[must_use]
-    pub fn new(mix: Mix, end: Option<Time>, requests: Option<u64>, watch: Watch<'a>) -> Mixed<'a> {
+    pub fn new(mix: Mix, end: Option<Time>, requests: Option<u64>, patience: Span, watch: Watch<'a>) -> Mixed<'a> {
         let end = end.unwrap_or(Time::NEVER);
-        Mixed { mix, end, requests, last: Time::ZERO, failed: None, watch, told: 0.0 }
+        let (last, failed, given_up, told) = (Time::ZERO, None, false, 0.0);
+        Mixed { mix, end, requests, last, failed, patience, given_up, watch, told }
     }
 
     /// What was measured, up to the end.
@@ -53,7 +58,7 @@ impl<'a> Mixed<'a> {
     fn tell(&mut self, now: Time) {
         let share = |of: u64, all: u64| of as f64 / all.max(1) as f64;
         let done = match self.requests {
-            Some(most) => share(self.mix.meter().requests(), most),
+            Some(most) => share(self.mix.meter().served(), most),
             None => share(now.0, self.end.0),
         };
         if done >= self.told + STEP {
@@ -63,7 +68,7 @@ impl<'a> Mixed<'a> {
     }
 
     fn has_enough(&self) -> bool {
-        self.requests.is_some_and(|most| self.mix.meter().requests() >= most)
+        self.requests.is_some_and(|most| self.mix.meter().served() >= most)
     }
 }
 
@@ -102,7 +107,19 @@ impl Source for Mixed<'_> {
         }
     }
 
+    fn gives_up_at(&self, last: Time) -> Option<Time> {
+        Some(last + self.patience)
+    }
+
+    fn give_up(&mut self, _: Time) {
+        self.given_up = true;
+    }
+
+    fn has_given_up(&self) -> bool {
+        self.given_up
+    }
+
     fn is_over(&self) -> bool {
-        self.failed.is_some() || self.last >= self.end || self.next().is_none()
+        self.given_up || self.failed.is_some() || self.last >= self.end || self.next().is_none()
     }
 }

@@ -24,12 +24,11 @@ pub struct Recorder<'a, W> {
 }
 
 impl<'a, W: World> Recorder<'a, W> {
-    /// Writes down what happens in a world, in a file that is made anew.
+    /// Writes down what happens in a world, in a file that is empty.
     ///
     /// # Errors
-    /// When the file cannot be made.
-    pub fn new(world: &'a mut W, head: &Head, path: &Path) -> io::Result<Recorder<'a, W>> {
-        let mut file = File::create(path)?;
+    /// When there is no thread to be had.
+    pub fn new(world: &'a mut W, head: &Head, mut file: File) -> io::Result<Recorder<'a, W>> {
         let (blocks, filled) = sync_channel::<Vec<u8>>(BLOCKS);
         let write = move || filled.iter().try_for_each(|block| file.write_all(&block));
         let thread = std::thread::Builder::new().name("recorder".into()).spawn(write)?;

@@ -98,31 +98,11 @@ impl Ring {
             self.flying.push(None);
             self.flying.len() as u32 - 1
         });
-        let fd = Fd(file.as_raw_fd());
-        let (entry, slices, message) = match op {
-            Op::Read(slice, at) => {
-                let entry = opcode::Read::new(fd, slice.pointer(), slice.bytes as u32).offset(at).build();
-                (entry, vec![slice], None)
-            }
-            Op::Write(slice, at, through) => {
-                let flags = if through { DSYNC } else { 0 };
-                let entry = opcode::Write::new(fd, slice.pointer(), slice.bytes as u32).offset(at).rw_flags(flags);
-                (entry.build(), vec![slice], None)
-            }
-            Op::Sync => {
-                let flags = io_uring::types::FsyncFlags::DATASYNC;
-                (opcode::Fsync::new(fd).flags(flags).build(), Vec::new(), None)
-            }
-            Op::Receive(slice, whole) => {
-                let flags = if whole { libc::MSG_WAITALL } else { 0 };
-                let entry = opcode::Recv::new(fd, slice.pointer(), slice.bytes as u32).flags(flags).ioprio(POLL_FIRST);
-                (entry.build(), vec![slice], None)
-            }
-            Op::Send(slices) => {
-                let message = message(&slices);
-                let flags = (libc::MSG_NOSIGNAL | libc::MSG_WAITALL) as u32;
-                (opcode::SendMsg::new(fd, &message.head).flags(flags).build(), slices, Some(message))
-            }
+        let (entry, message) = entry(Fd(file.as_raw_fd()), &op);
+        let slices = match op {
+            Op::Read(slice, _) | Op::Write(slice, ..) | Op::Receive(slice, _) => vec![slice],
+            Op::Send(slices) => slices,
+            Op::Sync => Vec::new(),
         };
         self.flying[slot as usize] = Some(Flying { token, _kept: (Rc::clone(file), slices, message) });
         self.submit_entry(entry.user_data(slot.into()))
@@ -201,6 +181,29 @@ pub fn send(socket: &OwnedFd, pieces: &[Slice]) -> usize {
     usize::try_from(sent).unwrap_or(0)
 }
 
+/// What the kernel is told of something to be done, and what it must find in memory for that beside the slices.
+fn entry(fd: Fd, op: &Op) -> (Entry, Option<Box<Message>>) {
+    let entry = match op {
+        Op::Read(slice, at) => opcode::Read::new(fd, slice.pointer(), slice.bytes as u32).offset(*at).build(),
+        Op::Write(slice, at, through) => {
+            let flags = if *through { DSYNC } else { 0 };
+            opcode::Write::new(fd, slice.pointer(), slice.bytes as u32).offset(*at).rw_flags(flags).build()
+        }
+        Op::Sync => opcode::Fsync::new(fd).flags(io_uring::types::FsyncFlags::DATASYNC).build(),
+        Op::Receive(slice, whole) => {
+            let flags = if *whole { libc::MSG_WAITALL } else { 0 };
+            let entry = opcode::Recv::new(fd, slice.pointer(), slice.bytes as u32);
+            entry.flags(flags).ioprio(POLL_FIRST).build()
+        }
+        Op::Send(slices) => {
+            let message = message(slices);
+            let flags = (libc::MSG_NOSIGNAL | libc::MSG_WAITALL) as u32;
+            return (opcode::SendMsg::new(fd, &message.head).flags(flags).build(), Some(message));
+        }
+    };
+    (entry, None)
+}
+
 /// A wait that ended without a completion is not an error.
 fn again(result: io::Result<usize>) -> io::Result<()> {
     match result {
@@ -228,6 +231,28 @@ mod tests {
     use super::*;
     use crate::memory::Buffer;
     use std::os::unix::net::UnixStream;
+
+    /// Of `struct io_uring_sqe`: operation, place in the file, and flags of the operation.
+    fn told(op: &Op) -> (u8, u64, u32) {
+        let entry = entry(Fd(0), op).0;
+        assert_eq!(size_of::<Entry>(), 64);
+        // SAFETY: an entry is that structure and nothing else, of 64 bytes without gaps.
+        let bytes: [u8; 64] = unsafe { std::mem::transmute_copy(&entry) };
+        let at = u64::from_ne_bytes(bytes[8..16].try_into().expect("eight bytes"));
+        (bytes[0], at, u32::from_ne_bytes(bytes[28..32].try_into().expect("four bytes")))
+    }
+
+    /// A kill cannot show it: the kernel keeps what a process wrote.
+    #[test]
+    fn the_kernel_is_told_what_is_to_be_on_the_medium() {
+        let slice = Slice { buffer: Rc::new(Buffer::new(4096)), from: 0, bytes: 4096 };
+        let [read, fsync, write] = [opcode::Read::CODE, opcode::Fsync::CODE, opcode::Write::CODE];
+        assert_eq!(told(&Op::Write(slice.clone(), 8192, true)), (write, 8192, libc::RWF_DSYNC as u32));
+        assert_eq!(told(&Op::Write(slice.clone(), 8192, false)), (write, 8192, 0));
+        assert_eq!(told(&Op::Read(slice, 512)), (read, 512, 0));
+        let datasync = 1;
+        assert_eq!(told(&Op::Sync), (fsync, 0, datasync));
+    }
 
     #[test]
     fn what_is_sent_is_received() {

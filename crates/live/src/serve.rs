@@ -1,20 +1,21 @@
 //! Serving volumes, until told to stop.
 
 use crate::bell::{Caller, mailbox};
+use crate::claim::Use;
 use crate::door::{Door, Listener};
-use crate::front::{Front, Message, Report, Served};
+use crate::front::{Front, Message, Report, Served, Undone};
 use crate::log::Head;
 use crate::make::{self, Made};
 use crate::recorder::Recorder;
 use crate::{Clock, Host, Lateness, Live};
-use block::{At, BadInput, Caps};
+use block::{At, BadInput, Caps, Span};
 use load::experiment::{Experiment, ServePlan};
 use nbd::Export;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use sched::{Scheduler, run_told};
+use std::fs::File;
 use std::io;
 use std::os::unix::net::UnixStream;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 use std::time::Duration;
@@ -25,6 +26,10 @@ pub struct Ended {
     pub reports: Vec<Report>,
     /// How late the host noticed what an emulated drive had done.
     pub lateness: Lateness,
+    /// What was not done.
+    pub undone: Undone,
+    /// Why it was not recorded, where it was to be.
+    pub unrecorded: Option<io::Error>,
 }
 
 /// A service that is ready to begin.
@@ -50,7 +55,9 @@ impl Service {
     /// Bad input: a device that cannot be had, volumes that do not fit it, or a kernel without io_uring.
     pub fn new(experiment: &Experiment, listeners: Vec<Listener>, scale: f64) -> Result<Service, BadInput> {
         let short = experiment.scheduler.rules.plan.is_some();
-        let made = make::device(&experiment.drive, short, experiment.run.seed_of(0))?;
+        let reads = experiment.volumes.iter().all(|volume| volume.read_only);
+        let how = if reads { Use::Reads } else { Use::Writes };
+        let made = make::device(&experiment.drive, how, short, experiment.run.seed_of(0))?;
         Service::on(made, experiment, listeners, scale)
     }
 
@@ -74,8 +81,9 @@ impl Service {
         }
         let (clock, caps) = (Clock::new(scale), unit.caps());
         // Clients live in real time, however fast the clock of the device.
-        let unheard = clock.span(Duration::from_nanos(experiment.serve.unheard.0));
-        let plan = ServePlan { unheard, ..experiment.serve.clone() };
+        let real = |span: Span| clock.span(Duration::from_nanos(span.0));
+        let (unheard, ending) = (real(experiment.serve.unheard), real(experiment.serve.ending));
+        let plan = ServePlan { unheard, ending, ..experiment.serve.clone() };
         let (caller, mailbox) = mailbox().map_err(stopped)?;
         let (closing, closed) = UnixStream::pair().map_err(stopped)?;
         let patience = Duration::from_nanos(plan.handshake.0);
@@ -92,8 +100,8 @@ impl Service {
     /// Serves until it is told to stop and all that was asked is done; where that is wanted, it is recorded in a file.
     ///
     /// # Errors
-    /// When the kernel does not go on, or the file cannot be written.
-    pub fn run(self, record: Option<(&Head, &Path)>) -> Result<Ended, BadInput> {
+    /// When the kernel does not go on.
+    pub fn run(self, record: Option<(&Head, File)>) -> Result<Ended, BadInput> {
         let Service { title, mut core, mut world, door, closing, .. } = self;
         let stopped = |error: io::Error| stopped(&title, &error);
         let door = door.open().map_err(stopped)?;
@@ -111,19 +119,17 @@ impl Service {
                 run_told(&mut *core, &mut world, tell);
                 Ok(())
             }
-            Some((head, path)) => Recorder::new(&mut world, head, path)
-                .and_then(|mut world| {
-                    run_told(&mut *core, &mut world, tell);
-                    world.finish()
-                })
-                .map_err(|error| unrecorded(path, &error)),
+            Some((head, file)) => Recorder::new(&mut world, head, file).and_then(|mut world| {
+                run_told(&mut *core, &mut world, tell);
+                world.finish()
+            }),
         };
         drop(closing);
         // A door that fell has let nobody in.
         let _ = door.join();
         let remains = world.finish().map_err(stopped)?;
-        recorded?;
-        Ok(Ended { reports: remains.source.reports(), lateness: remains.lateness })
+        let (reports, undone) = (remains.source.reports(), remains.source.undone());
+        Ok(Ended { reports, lateness: remains.lateness, undone, unrecorded: recorded.err() })
     }
 }
 
@@ -153,11 +159,6 @@ pub(crate) fn stopped(title: &str, error: &io::Error) -> BadInput {
     BadInput::new(title, At::File, what, "see whether the kernel has it, and lets you")
 }
 
-fn unrecorded(path: &Path, error: &io::Error) -> BadInput {
-    let what = format!("cannot be written: {error}");
-    BadInput::new(path.display().to_string(), At::File, what, "name a file in a folder with room that you may write to")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -165,8 +166,10 @@ mod tests {
     use crate::memory::Slice;
     use crate::unit::{Done, Ram, Unit};
     use crate::{Remote, Unwritten};
-    use block::{Caps, Command, Tag, Time};
+    use block::errno::EIO;
+    use block::{Caps, Command, Outcome, Tag, Time, Verb};
     use nbd::{Address, CommandFlags, Errno, Request, Uri};
+    use std::path::{Path, PathBuf};
     use std::sync::atomic::{AtomicBool, Ordering};
 
     /// Memory that answers only while it is allowed to.
@@ -196,6 +199,151 @@ mod tests {
         }
     }
 
+    /// Memory of which a flush fails as often as it says.
+    struct Forgets {
+        ram: Ram,
+        flush: Option<Tag>,
+        fails: Arc<AtomicU32>,
+    }
+
+    impl Unit for Forgets {
+        fn caps(&self) -> Caps {
+            self.ram.caps()
+        }
+
+        fn issue(
+            &mut self,
+            now: Time,
+            tag: Tag,
+            it: &Command,
+            at: Option<Slice>,
+            kernel: &mut dyn Kernel,
+        ) -> io::Result<()> {
+            self.flush = (it.verb == Verb::Flush).then_some(tag).or(self.flush);
+            self.ram.issue(now, tag, it, at, kernel)
+        }
+
+        fn done(&mut self, now: Time) -> Option<Done> {
+            let done = self.ram.done(now)?;
+            let fails = self.flush.take_if(|flush| *flush == done.tag).is_some()
+                && self.fails.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |fails| fails.checked_sub(1)).is_ok();
+            Some(Done { outcome: if fails { Outcome::Failed(EIO) } else { done.outcome }, ..done })
+        }
+    }
+
+    /// A service on a unit, in a thread: who tells it, where its clients connect, and how it ends.
+    fn serve(
+        name: &str,
+        text: &'static str,
+        unit: impl FnOnce() -> Box<dyn Unit> + Send + 'static,
+    ) -> (Caller<Message>, PathBuf, std::thread::JoinHandle<Ended>) {
+        let folder = std::env::temp_dir().join(format!("halfturn-{name}-{}", std::process::id()));
+        std::fs::create_dir(&folder).expect("a folder");
+        let (sender, receiver) = std::sync::mpsc::channel();
+        let socket = folder.join("nbd");
+        let listening = socket.clone();
+        let thread = std::thread::spawn(move || {
+            let experiment = load::experiment::parse_service("a.toml", text, &[]).expect("a service file");
+            let made = Made { unit: unit(), sheet: None, notes: Vec::new() };
+            let (listener, place) = Listener::unix(&listening).expect("a socket");
+            let service = Service::on(made, &experiment, vec![listener], 1.0).expect("a service");
+            sender.send(service.caller.clone()).expect("someone waits");
+            let ended = service.run(None).expect("it runs to its end");
+            drop(place);
+            std::fs::remove_dir(&folder).expect("its folder");
+            ended
+        });
+        (receiver.recv().expect("it began"), socket, thread)
+    }
+
+    fn connect(socket: &Path, export: &str) -> Remote {
+        let address = Address::Unix(socket.display().to_string());
+        let mut remote = Remote::connect(&Uri { address, export: export.into() }).expect("a connection");
+        remote.patience(Some(Duration::from_secs(20))).expect("a limit");
+        remote
+    }
+
+    /// Asks for a flush, or writes a block, past the cache or not; what came of it.
+    fn ask(remote: &mut Remote, command: nbd::Command, flags: CommandFlags) -> Result<Vec<u8>, Errno> {
+        let length = if command == nbd::Command::Flush { 0 } else { 512 };
+        let request = Request { command, flags, cookie: 1, offset: 0, length };
+        let payload = vec![7; if command == nbd::Command::Write { 512 } else { 0 }];
+        remote.send(request, &payload).expect("sent");
+        remote.answer().expect("an answer").1
+    }
+
+    const TWO: &str = "
+        drive = { path = \"ram:1MiB\" }
+        scheduler = { policy = \"fcfs\" }
+        volume = [{ name = \"a\", size = \"512KiB\" }, { name = \"b\" }]";
+
+    #[test]
+    fn after_a_failed_flush_none_succeeds_until_the_volume_is_told_to_go_on() {
+        use nbd::Command::{Flush, Read, Write};
+        let fails = Arc::new(AtomicU32::new(1));
+        let counted = Arc::clone(&fails);
+        let unit = move || Box::new(Forgets { ram: Ram::new(2048, Unwritten::Zeros), flush: None, fails: counted });
+        let (caller, socket, thread) = serve("forgets", TWO, move || unit() as Box<dyn Unit>);
+        let (mut a, mut b) = (connect(&socket, "a"), connect(&socket, "b"));
+        let (none, lost) = (CommandFlags::default(), Err(Errno::Io));
+        assert_eq!(ask(&mut b, Write, none), Ok(vec![]));
+        assert_eq!(ask(&mut a, Flush, none), lost);
+        for client in [&mut b, &mut a, &mut connect(&socket, "b")] {
+            assert_eq!(ask(client, Flush, none), lost, "what it covers may be gone");
+            assert_eq!(ask(client, Write, CommandFlags::FUA), lost);
+            assert_eq!(ask(client, Write, none), Ok(vec![]));
+            assert_eq!(ask(client, Read, none), Ok(vec![7; 512]));
+        }
+        let failed = || {
+            let counted = caller.ask(Message::Metrics, Duration::from_secs(20)).expect("an answer");
+            let shown = ["a", "b"]
+                .map(|name| counted.text().contains(&format!("halfturn_volume_flush_failed{{volume=\"{name}\"}} 1")));
+            assert_eq!(shown.to_vec(), counted.volumes.iter().map(|it| it.flush_failed).collect::<Vec<_>>());
+            shown
+        };
+        let resume = |name: &str| {
+            let name = name.to_owned();
+            caller.ask(|asker| Message::Resume(name, asker), Duration::from_secs(20)).expect("an answer")
+        };
+        assert_eq!(failed(), [true, true]);
+        assert!(resume("c").is_err_and(|what| what.contains("'a', 'b'")));
+        assert_eq!(resume("a"), Ok(()));
+        assert_eq!(failed(), [false, true]);
+        assert_eq!(ask(&mut a, Flush, none), Ok(vec![]));
+        assert_eq!(ask(&mut a, Write, CommandFlags::FUA), Ok(vec![]));
+        assert_eq!(ask(&mut b, Flush, none), lost);
+        drop((a, b));
+        fails.store(1, Ordering::Relaxed);
+        caller.tell(Message::Stop);
+        let undone = thread.join().expect("it did not panic").undone;
+        assert!(undone.flush.is_some_and(|why| why.contains("error")), "the last flush fails");
+        assert!(undone.volumes.contains(&"b".into()));
+    }
+
+    #[test]
+    fn a_service_ends_though_its_device_never_answers() {
+        const ENDS: &str = "
+            drive = { path = \"ram:1MiB\" }
+            scheduler = { policy = \"fcfs\" }
+            serve = { ending = \"100ms\" }
+            volume = [{ name = \"a\" }]";
+        let sticks = Arc::new(AtomicBool::new(true));
+        let unit = move || Box::new(Sticky { ram: Ram::new(2048, Unwritten::Zeros), sticks }) as Box<dyn Unit>;
+        let (caller, socket, thread) = serve("sticks", ENDS, unit);
+        let mut remote = connect(&socket, "a");
+        let flags = CommandFlags::default();
+        for cookie in 0..3 {
+            let request = Request { command: nbd::Command::Read, flags, cookie, offset: 0, length: 512 };
+            remote.send(request, &[]).expect("sent");
+        }
+        let in_flight = || caller.ask(Message::Volumes, Duration::from_secs(20)).expect("an answer")[0].in_flight;
+        while in_flight() < 3 {}
+        caller.tell(Message::Stop);
+        let undone = thread.join().expect("it did not panic").undone;
+        assert_eq!(undone.requests, [("a".to_owned(), 3)]);
+        assert_eq!(undone.flush.as_deref(), Some("the device does not answer"));
+    }
+
     const SERVICE: &str = "
         drive = { path = \"ram:1MiB\" }
         scheduler = { policy = \"fcfs\" }
@@ -212,28 +360,16 @@ mod tests {
 
     #[test]
     fn of_a_device_that_hangs_requests_fail_until_it_answers() {
-        let folder = std::env::temp_dir().join(format!("halfturn-hangs-{}", std::process::id()));
-        std::fs::create_dir(&folder).expect("a folder");
-        let (socket, sticks) = (folder.join("nbd"), Arc::new(AtomicBool::new(false)));
-        let (listening, device) = (socket.clone(), Arc::clone(&sticks));
-        let (sender, receiver) = std::sync::mpsc::channel();
-        let thread = std::thread::spawn(move || {
-            let experiment = load::experiment::parse_service("a.toml", SERVICE, &[]).expect("a service file");
-            let unit = Sticky { ram: Ram::new(2048, Unwritten::Zeros), sticks: device };
-            let made = Made { unit: Box::new(unit), sheet: None, notes: Vec::new() };
-            let listener = Listener::unix(&listening).expect("a socket");
-            let service = Service::on(made, &experiment, vec![listener], 1.0).expect("a service");
-            sender.send(service.caller.clone()).expect("someone waits");
-            service.run(None).expect("it runs to its end")
-        });
-        let caller = receiver.recv().expect("it began");
+        let sticks = Arc::new(AtomicBool::new(false));
+        let device = Arc::clone(&sticks);
+        let unit = || Box::new(Sticky { ram: Ram::new(2048, Unwritten::Zeros), sticks: device }) as Box<dyn Unit>;
+        let (caller, socket, thread) = serve("hangs", SERVICE, unit);
         let hangs = || {
             let (asker, told) = std::sync::mpsc::channel();
             caller.tell(Message::Volumes(asker));
             told.recv().expect("an answer")[0].hangs
         };
-        let uri = Uri { address: Address::Unix(socket.display().to_string()), export: "a".into() };
-        let mut remote = Remote::connect(&uri).expect("a connection");
+        let mut remote = connect(&socket, "a");
         assert_eq!(read(&mut remote), Ok(vec![0; 512]));
         sticks.store(true, Ordering::Relaxed);
         assert_eq!(read(&mut remote), Err(Errno::Io), "it waited for its time");
@@ -246,6 +382,5 @@ mod tests {
         assert!(caller.tell(Message::Stop));
         let ended = thread.join().expect("it did not panic");
         assert_eq!((ended.reports[0].counts.reads, ended.reports[0].counts.failed), (2, 1));
-        std::fs::remove_dir_all(&folder).expect("its folder");
     }
 }

@@ -3,12 +3,13 @@
 //! It is read and written through the page cache, while the engine waits: what is not there costs the host's time, which shows in
 //! its lateness.
 
+use crate::claim::{self, Claimed, Use};
 use crate::memory::Slice;
 use crate::store::Contents;
 use crate::unit::{alike, discard};
 use block::errno::EIO;
 use block::{BLOCK_BYTES, Extent};
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{FileType, OFlags};
 use rustix::io::{pread, pwrite};
 use std::io;
 use std::os::fd::OwnedFd;
@@ -24,19 +25,24 @@ pub struct Sparse {
 }
 
 impl Sparse {
-    /// Opens a file, which is made if there is none, for so many blocks.
+    /// Opens a file, which is made if there is none, for so many blocks. One that is there is of such a drive if it is as long.
     ///
     /// # Errors
-    /// When it cannot be, or is longer: then it is of something else.
+    /// When it cannot be, is in use, or is of something else.
     pub fn open(path: &Path, blocks: u64) -> io::Result<Sparse> {
-        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC;
-        let file = rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR)?;
-        let bytes = blocks * BLOCK_BYTES;
-        if rustix::fs::fstat(&file)?.st_size as u64 > bytes {
-            let what = "it is longer than the drive, and so of something else";
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+        let Claimed { file, .. } = claim::open(path, Use::Writes, OFlags::CREATE)?;
+        let (about, bytes) = (rustix::fs::fstat(&file)?, blocks * BLOCK_BYTES);
+        let unlike = |what| Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+        if FileType::from_raw_mode(about.st_mode) != FileType::RegularFile {
+            return unlike("it is no ordinary file".into());
         }
-        rustix::fs::ftruncate(&file, bytes)?;
+        match about.st_size as u64 {
+            0 => rustix::fs::ftruncate(&file, bytes)?,
+            there if there != bytes => {
+                return unlike(format!("it holds something else, of {there} bytes where the drive has {bytes}"));
+            }
+            _ => {}
+        }
         Ok(Sparse { file, piece: vec![0; PIECE].into() })
     }
 }
@@ -115,7 +121,10 @@ mod tests {
         assert_eq!(read(&mut sparse, at), bytes);
         assert_eq!(sparse.alike(Extent::new(0, 8)), (8, false));
         assert!(std::os::unix::fs::MetadataExt::blocks(&path.metadata().expect("it is there")) < 10_000);
+        drop(sparse);
         assert!(Sparse::open(&path, 1 << 30).is_err(), "a shorter drive");
+        assert!(Sparse::open(&path, 1 << 32).is_err(), "a longer drive");
+        assert_eq!(path.metadata().expect("it is there").len(), 1 << 40, "it is as it was");
         std::fs::remove_file(&path).expect("its file");
     }
 }

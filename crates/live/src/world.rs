@@ -44,6 +44,23 @@ pub trait Source {
     /// The device does not answer, or does again.
     fn hangs(&mut self, _: Time, _: bool) {}
 
+    /// A flush has failed, or a write that was to reach the medium. Whatever was written before may be lost, and a later flush would
+    /// not say so: the kernel tells of such an error once, and takes what it could not write for clean from then on.
+    fn flush_failed(&mut self) {}
+
+    /// When what is outstanding is given up, if something came back last, or was asked of an idle device, at this time.
+    fn gives_up_at(&self, _: Time) -> Option<Time> {
+        None
+    }
+
+    /// Nothing came back by then.
+    fn give_up(&mut self, _: Time) {}
+
+    /// Whether the run may end while something is outstanding.
+    fn has_given_up(&self) -> bool {
+        false
+    }
+
     /// Nothing happens for a while: what was put off is done. Whether there is thereby something to ask.
     fn quiet(&mut self, _: &mut Hands) -> bool {
         false
@@ -71,6 +88,8 @@ pub struct Remains<S> {
     pub lateness: Lateness,
     /// Where the arm's time went, if there is one.
     pub account: Option<drive::Account>,
+    /// Requests that have not ended.
+    pub outstanding: u32,
 }
 
 /// One device, one source, and what they stand on.
@@ -85,6 +104,10 @@ pub struct Live<S, K = Host> {
     /// By tag: when it was issued, while it is in flight; of a request's reads, where they go.
     issued: Vec<Time>,
     reads: Vec<Option<(RequestId, Slice)>>,
+    /// By tag: whether it is to have something on the medium.
+    flushes: Vec<bool>,
+    /// When a command came back last, or a request was asked of an idle device.
+    last: Time,
     /// A command that takes longer hangs.
     patience: Span,
     hangs: bool,
@@ -109,6 +132,8 @@ impl<S: Source, K: Kernel> Live<S, K> {
             frames: Vec::new(),
             issued: vec![Time::NEVER; depth],
             reads: vec![None; depth],
+            flushes: vec![false; depth],
+            last: Time::ZERO,
             patience,
             hangs: false,
             now: Time::ZERO,
@@ -130,8 +155,8 @@ impl<S: Source, K: Kernel> Live<S, K> {
     /// What the kernel said.
     pub fn finish(mut self) -> io::Result<Remains<S>> {
         let account = self.unit.account(self.now);
-        let Live { source, lateness, .. } = self;
-        self.failed.map_or(Ok(Remains { source, lateness, account }), Err)
+        let Live { source, lateness, outstanding, .. } = self;
+        self.failed.map_or(Ok(Remains { source, lateness, account, outstanding }), Err)
     }
 
     fn split(&mut self) -> (&mut S, Hands<'_>) {
@@ -173,6 +198,7 @@ impl<S: Source, K: Kernel> Live<S, K> {
             false => None,
         };
         self.issued[tag.0 as usize] = now;
+        self.flushes[tag.0 as usize] = matches!(command.verb, Verb::Flush | Verb::Write { fua: true });
         self.reads[tag.0 as usize] = match (command.place, &memory) {
             (Place::Request(id, _), Some(memory)) if command.verb == Verb::Read => Some((id, memory.clone())),
             _ => None,
@@ -201,6 +227,10 @@ impl<S: Source, K: Kernel> Live<S, K> {
         {
             self.source.came(id, &memory);
         }
+        if self.flushes[done.tag.0 as usize] && done.outcome != Outcome::Ok {
+            self.source.flush_failed();
+        }
+        self.last = now;
         if std::mem::take(&mut self.hangs) {
             self.source.hangs(now, false);
         }
@@ -243,13 +273,16 @@ impl<S: Source, K: Kernel> World for Live<S, K> {
             }
             let (source, mut hands) = self.split();
             if let Some(input) = source.ask(now, room, &mut hands) {
-                self.outstanding += u32::from(matches!(input, Input::Submit(_)));
+                if matches!(input, Input::Submit(_)) {
+                    self.last = if self.outstanding == 0 { now } else { self.last };
+                    self.outstanding += 1;
+                }
                 return Some((now, input));
             }
             if self.hear() {
                 continue;
             }
-            if self.outstanding == 0 && self.source.is_over() {
+            if (self.outstanding == 0 || self.source.has_given_up()) && self.source.is_over() {
                 return None;
             }
             let (source, mut hands) = self.split();
@@ -264,7 +297,14 @@ impl<S: Source, K: Kernel> World for Live<S, K> {
                 self.source.hangs(now, true);
                 continue;
             }
-            let until = [self.unit.due(), wake, due, hangs].into_iter().flatten().min();
+            // What is due will come back.
+            let waits = self.outstanding > 0 && self.unit.due().is_none();
+            let gives_up = self.source.gives_up_at(self.last).filter(|_| waits);
+            if gives_up.is_some_and(|at| at <= now) {
+                self.source.give_up(now);
+                continue;
+            }
+            let until = [self.unit.due(), wake, due, hangs, gives_up].into_iter().flatten().min();
             if let Err(error) = self.kernel.sleep(until) {
                 self.failed = Some(error);
             }

@@ -9,6 +9,7 @@ mod meter;
 mod mix;
 pub mod results;
 pub mod schedule;
+mod slices;
 mod tally;
 mod wait;
 pub mod workload;

@@ -1,6 +1,7 @@
 //! What is measured of a run: responses and waits by class, durations of commands.
 
-use crate::results::{Buffer, Class, Commands, PredictionError, Service};
+use crate::results::{ArmError, Buffer, Class, Commands, Distribution, PredictionError, Service};
+use crate::slices::Slices;
 use crate::tally::Tally;
 use crate::wait::half_square;
 use block::{BLOCK_BYTES, Ending, Extent, Qos, Span, Time};
@@ -8,8 +9,9 @@ use sched::Tally as Came;
 use sched::array::Fill;
 use sched::value::Worth;
 
-/// Counts requests that arrived and commands that were issued in the measured time, and bytes that came in it: in a closed
-/// loop as many come of requests from before as are outstanding at the end.
+/// Counts commands that were issued in the measured time, bytes that came in it (in a closed loop as many come of requests from
+/// before as are outstanding at the end), and a sample of the requests that arrived in it. Each of the sample counts, however
+/// long it takes: under a policy that reorders, those still waiting at the end are those that wait longest.
 #[derive(Clone, Debug)]
 pub struct Meter {
     classes: Vec<ClassMeter>,
@@ -17,12 +19,25 @@ pub struct Meter {
     /// ΣT² of the commands, ns².
     squares: u128,
     from: Time,
+    /// The sample: the first so many that arrive, up to a time.
+    most: u64,
+    until: Time,
+    /// Requests that joined the sample, and those of them that have not ended.
+    joined: u64,
+    awaited: u64,
+    /// Requests that arrived since `from` and have ended, in the sample or not.
+    served: u64,
     requests: u64,
+    /// Whether the measured time is over.
+    closed: bool,
     measured: Span,
     /// What the last one that ended was worth.
     last: f64,
     /// What serving in short commands came to.
     service: Option<Came>,
+    /// By how much the arm was off, and the sum of by how much it was late, ns.
+    arms: Tally,
+    late: i128,
     /// How full the write buffer of an array was.
     fill: Option<Fill>,
 }
@@ -40,6 +55,8 @@ pub struct Served {
     pub ended: Time,
     /// Waiting for the drive's own work.
     pub external: Span,
+    /// Whether it belongs to the sample.
+    pub counts: bool,
     /// The class it counts under, and what it was worth.
     pub qos: Qos,
 }
@@ -50,6 +67,7 @@ struct ClassMeter {
     worth: Worth,
     yielded: f64,
     response: Tally,
+    slices: Slices,
     waiting: Tally,
     /// What arrivals found left of the command in progress.
     found: Tally,
@@ -58,7 +76,25 @@ struct ClassMeter {
     requests: u64,
     dropped: u64,
     failed: u64,
+    still_waiting: u64,
     missed: u64,
+}
+
+impl ClassMeter {
+    /// Of a single run the slices say how sure the mean is; of several, the runs do.
+    fn response_ms(&self) -> Distribution {
+        let times = self.response.distribution();
+        if self.response.is_merged() || !self.slices.is_told() {
+            return times;
+        }
+        Distribution { ci95: self.slices.ci95_ns().map(|ns| ns / 1e6), ..times }
+    }
+
+    fn add_times(&mut self, it: &Served) {
+        self.response.add(it.ended.since(it.arrived));
+        self.waiting.add(it.began.min(it.ended).since(it.arrived));
+        self.external += it.external;
+    }
 }
 
 impl Meter {
@@ -70,6 +106,7 @@ impl Meter {
             worth,
             yielded: 0.0,
             response: Tally::default(),
+            slices: Slices::default(),
             waiting: Tally::default(),
             found: Tally::default(),
             external: Span::ZERO,
@@ -77,6 +114,7 @@ impl Meter {
             requests: 0,
             dropped: 0,
             failed: 0,
+            still_waiting: 0,
             missed: 0,
         };
         Meter {
@@ -84,10 +122,18 @@ impl Meter {
             commands: Tally::default(),
             squares: 0,
             from,
+            most: u64::MAX,
+            until: Time::NEVER,
+            joined: 0,
+            awaited: 0,
+            served: 0,
             requests: 0,
+            closed: false,
             measured: Span::ZERO,
             last: 0.0,
             service: None,
+            arms: Tally::default(),
+            late: 0,
             fill: None,
         }
     }
@@ -96,6 +142,33 @@ impl Meter {
     #[must_use]
     pub fn from(&self) -> Time {
         self.from
+    }
+
+    /// It counts from `from` on; the sample are the first `most` requests that arrive then, up to `until`.
+    pub fn begin(&mut self, from: Time, most: Option<u64>, until: Option<Time>) {
+        (self.from, self.served) = (from, 0);
+        (self.most, self.until) = (most.unwrap_or(u64::MAX), until.unwrap_or(Time::NEVER));
+    }
+
+    /// A request of a class arrived at `arrived`: whether it belongs to the sample.
+    pub fn joins(&mut self, class: u8, arrived: Time) -> bool {
+        self.classes[usize::from(class)].slices.add(arrived);
+        let joins = arrived >= self.from && arrived <= self.until && self.joined < self.most;
+        self.joined += u64::from(joins);
+        self.awaited += u64::from(joins);
+        joins
+    }
+
+    /// Whether a request of the sample has not ended, or, with the next one due then, may still come.
+    #[must_use]
+    pub fn awaits(&self, due: Option<Time>) -> bool {
+        self.awaited > 0 || (self.joined < self.most && due.is_some_and(|due| due <= self.until))
+    }
+
+    /// Requests that arrived since it counts and have ended.
+    #[must_use]
+    pub fn served(&self) -> u64 {
+        self.served
     }
 
     /// Requests counted.
@@ -112,7 +185,7 @@ impl Meter {
 
     /// A request of a class arrived at `now`, with so much left of the command in progress.
     pub fn found(&mut self, class: u8, now: Time, left: Span) {
-        if now >= self.from {
+        if now >= self.from && !self.closed {
             self.classes[usize::from(class)].found.add(left);
         }
     }
@@ -127,17 +200,26 @@ impl Meter {
         self.fill = Some(fill);
     }
 
-    /// The measured time ends.
+    /// The measured time ends; what has joined the sample is followed further.
     pub fn close(&mut self, until: Time) {
         self.measured = until.since(self.from);
+        (self.until, self.closed) = (self.until.min(until), true);
     }
 
     /// A command took from `issued` to `ended`.
     pub fn command(&mut self, issued: Time, ended: Time) {
-        if issued >= self.from {
+        if issued >= self.from && !self.closed {
             let took = ended.since(issued);
             self.commands.add(took);
             self.squares += u128::from(took.0) * u128::from(took.0);
+        }
+    }
+
+    /// The arm came so many ns later than was believed for a command issued at `issued`.
+    pub fn arm(&mut self, issued: Time, late: i64) {
+        if issued >= self.from && !self.closed {
+            self.arms.add(Span(late.unsigned_abs()));
+            self.late += i128::from(late);
         }
     }
 
@@ -148,26 +230,47 @@ impl Meter {
             Ending::Finished => class.worth.at(it.at.blocks, &it.qos, it.arrived, it.ended),
             Ending::Failed(_) | Ending::Dropped => 0.0,
         };
-        if how == Ending::Finished && it.ended >= self.from {
+        if how == Ending::Finished && it.ended >= self.from && !self.closed {
             class.bytes += it.at.bytes();
         }
-        if it.arrived < self.from {
+        class.slices.remove(it.arrived, it.ended, it.ended >= self.from && !self.closed);
+        self.served += u64::from(it.arrived >= self.from);
+        if !it.counts {
             return;
         }
+        self.awaited = self.awaited.saturating_sub(1);
         self.requests += 1;
         class.requests += 1;
         class.missed +=
             u64::from(how == Ending::Dropped || it.qos.deadline.is_some_and(|deadline| it.ended > deadline));
         match how {
             Ending::Finished => {
-                class.response.add(it.ended.since(it.arrived));
-                class.waiting.add(it.began.min(it.ended).since(it.arrived));
-                class.external += it.external;
+                class.add_times(&it);
                 class.yielded += self.last;
             }
             Ending::Failed(_) => class.failed += 1,
             Ending::Dropped => class.dropped += 1,
         }
+    }
+
+    /// A request of the sample is given up while it waits: what it has waited counts, as the least it would have taken.
+    pub fn give_up(&mut self, it: Served) {
+        let class = &mut self.classes[usize::from(it.qos.class)];
+        self.awaited = self.awaited.saturating_sub(1);
+        self.requests += 1;
+        class.requests += 1;
+        class.still_waiting += 1;
+        class.missed += u64::from(it.qos.deadline.is_some_and(|deadline| it.ended > deadline));
+        class.add_times(&it);
+    }
+
+    /// What a reader of the response times must know, where some had not ended.
+    #[must_use]
+    pub fn note(&self) -> Option<String> {
+        let left = self.classes.iter().filter(|class| class.still_waiting > 0);
+        let names: Vec<&str> = left.map(|class| class.name.as_str()).collect();
+        let what = "some requests still waited when the run was given up: they count with what they had waited, so that times are";
+        (!names.is_empty()).then(|| format!("{}: {what} too short", names.join(", ")))
     }
 
     /// What the last request that ended was worth.
@@ -179,9 +282,12 @@ impl Meter {
     /// Adds another replication of the same run.
     pub fn merge(&mut self, other: &Meter) {
         self.requests += other.requests;
+        self.served += other.served;
         self.measured += other.measured;
         self.squares += other.squares;
         self.commands.merge(&other.commands);
+        self.arms.merge(&other.arms);
+        self.late += other.late;
         match (&mut self.service, &other.service) {
             (Some(service), Some(other)) => service.merge(other),
             (service, other) => *service = service.take().or_else(|| other.clone()),
@@ -200,6 +306,7 @@ impl Meter {
             class.requests += other.requests;
             class.dropped += other.dropped;
             class.failed += other.failed;
+            class.still_waiting += other.still_waiting;
             class.missed += other.missed;
         }
     }
@@ -245,6 +352,12 @@ impl Meter {
             sub_seeks: came.sub_seeks,
             prefetched_mb_s: self.rate(came.prefetched * BLOCK_BYTES),
             prefetched_used_mb_s: self.rate(came.prefetched_used * BLOCK_BYTES),
+            arm_error_ms: (self.arms.count() > 0).then(|| ArmError {
+                count: self.arms.count(),
+                mean: self.late as f64 / self.arms.count() as f64 / 1e6,
+                p50: self.arms.quantile_ms(0.5),
+                p99: self.arms.quantile_ms(0.99),
+            }),
             prediction_error_ms: PredictionError {
                 mean: came.errors.mean_ms(),
                 p1: came.errors.quantile_ms(0.01),
@@ -276,10 +389,11 @@ impl Meter {
                 requests: class.requests,
                 dropped: class.dropped,
                 failed: class.failed,
+                still_waiting: class.still_waiting,
                 throughput_mb_s: self.rate(class.bytes),
                 yield_: class.yielded,
                 missed_deadlines: class.missed,
-                response_ms: class.response.distribution(),
+                response_ms: class.response_ms(),
                 waiting_ms: class.waiting.distribution(),
                 arrival_wait_ms: class.found.distribution(),
                 external_ms: class.external.as_ms() / class.response.count().max(1) as f64,
@@ -290,5 +404,88 @@ impl Meter {
 
     fn rate(&self, bytes: u64) -> f64 {
         if self.measured == Span::ZERO { 0.0 } else { bytes as f64 / 1e6 / self.measured.as_secs() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use block::{Lbn, errno};
+
+    const MS: u64 = 1_000_000;
+
+    fn meter(from_ms: u64) -> Meter {
+        Meter::new([("a".to_owned(), Worth::USUAL)].into_iter(), Time(from_ms * MS))
+    }
+
+    /// A request of 10 blocks, by when it arrived, began and ended.
+    fn served(meter: &mut Meter, [arrived, began, ended]: [u64; 3]) -> Served {
+        let (arrived, began, ended) = (Time(arrived * MS), Time(began * MS), Time(ended * MS));
+        let counts = meter.joins(0, arrived);
+        let at = Extent { start: Lbn(0), blocks: 10 };
+        let qos = Qos { class: 0, priority: 0, deadline: Some(arrived + Span(50 * MS)) };
+        Served { at, arrived, began, ended, external: Span(2 * MS), counts, qos }
+    }
+
+    #[test]
+    fn the_sample_is_what_arrives_in_the_measured_time_and_bytes_are_what_ends_in_it() {
+        let mut meter = meter(100);
+        meter.begin(Time(100 * MS), None, Some(Time(200 * MS)));
+        let times = [[90, 95, 120], [100, 110, 150], [150, 150, 210], [200, 230, 260], [201, 240, 270]];
+        let all = times.map(|one| served(&mut meter, one));
+        assert_eq!(all.map(|one| one.counts), [false, true, true, true, false]);
+        assert!(meter.awaits(None));
+        all[..2].iter().for_each(|one| meter.ended(*one, Ending::Finished));
+        assert_eq!((meter.served(), meter.requests()), (1, 1));
+        meter.close(Time(200 * MS));
+        all[2..].iter().for_each(|one| meter.ended(*one, Ending::Finished));
+        assert!(!meter.awaits(Some(Time(201 * MS))) && meter.awaits(Some(Time(200 * MS))));
+        let (_, class) = meter.classes().next().unwrap();
+        assert_eq!((class.requests, class.finished(), class.missed_deadlines), (3, 3, 2));
+        assert!((class.response_ms.mean - (50.0 + 60.0 + 60.0) / 3.0).abs() < 1e-9);
+        assert!((class.waiting_ms.mean - (10.0 + 0.0 + 30.0) / 3.0).abs() < 1e-9);
+        assert!((class.external_ms - 2.0).abs() < 1e-9);
+        assert_eq!(meter.measured(), Span(100 * MS));
+        assert!((meter.throughput_mb_s() - 2.0 * 5120.0 / 1e6 / 0.1).abs() < 1e-9, "two ended in it");
+    }
+
+    #[test]
+    fn the_sample_ends_after_as_many_as_were_asked_for() {
+        let mut meter = meter(0);
+        meter.begin(Time::ZERO, Some(2), None);
+        let all = [[1, 1, 9], [2, 2, 5], [3, 3, 4]].map(|one| served(&mut meter, one));
+        assert_eq!(all.map(|one| one.counts), [true, true, false]);
+        meter.ended(all[2], Ending::Finished);
+        meter.ended(all[1], Ending::Finished);
+        assert_eq!((meter.served(), meter.requests(), meter.awaits(None)), (2, 1, true));
+        meter.ended(all[0], Ending::Finished);
+        assert_eq!((meter.requests(), meter.awaits(None)), (2, false));
+    }
+
+    #[test]
+    fn what_did_not_end_well_has_no_response_time() {
+        let mut meter = meter(0);
+        let all = [[0, 1, 10], [0, 1, 20], [0, 1, 30], [0, 1, 60]].map(|one| served(&mut meter, one));
+        meter.ended(all[0], Ending::Finished);
+        meter.ended(all[1], Ending::Dropped);
+        meter.ended(all[2], Ending::Failed(errno::EIO));
+        meter.give_up(all[3]);
+        let (_, class) = meter.classes().next().unwrap();
+        let lost = (class.dropped, class.failed, class.still_waiting, class.missed_deadlines);
+        assert_eq!((class.requests, class.finished(), lost), (4, 1, (1, 1, 1, 2)));
+        assert!((class.response_ms.mean - 35.0).abs() < 1e-9, "10 ms, and 60 at least");
+        assert!(meter.note().unwrap().starts_with("a: some requests still waited"));
+    }
+
+    #[test]
+    fn an_arrival_waits_for_half_of_the_squares_of_commands_over_their_sum() {
+        let mut meter = meter(10);
+        [(9, 15), (10, 14), (20, 22)].iter().for_each(|(from, to)| meter.command(Time(from * MS), Time(to * MS)));
+        // 4 and 2 ms: (16 + 4) / 2 / 6.
+        assert!((meter.expected_wait_ms() - 10.0 / 6.0).abs() < 1e-9);
+        assert_eq!((meter.commands().count, meter.commands().mean_ms, meter.commands().max_ms), (2, 3.0, 4.0));
+        meter.found(0, Time(9 * MS), Span(7 * MS));
+        [3, 5].iter().for_each(|left| meter.found(0, Time(10 * MS), Span(left * MS)));
+        assert_eq!(meter.classes().next().unwrap().1.arrival_wait_ms.mean, 4.0);
     }
 }

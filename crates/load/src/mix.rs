@@ -46,6 +46,8 @@ struct Slot {
     /// What its commands waited for the drive's own work, in ns: 4 s at most, to keep the slots small.
     external: u32,
     deadline: Option<Time>,
+    /// Whether it belongs to the sample and has not ended.
+    counts: bool,
 }
 
 struct Source {
@@ -65,7 +67,13 @@ pub struct Mix {
     /// The source that is due first, and when.
     first: Option<(Time, usize)>,
     meter: Meter,
+    /// Requests to end before the closed loops have settled.
+    settles: u64,
 }
+
+/// A closed loop begins with all its requests at once. Where the experiment does not say what to leave out, it runs until each
+/// of them was followed by so many others before anything counts.
+const SETTLES: u64 = 10;
 
 impl Mix {
     /// The workloads of `experiment` in the replication with this seed, on a drive of `blocks` blocks.
@@ -87,9 +95,20 @@ impl Mix {
         let worth = |class| experiment.scheduler.rules.class(class).worth;
         let classes = experiment.classes().into_iter().zip(0..).map(|(name, class)| (name.into(), worth(class)));
         let meter = Meter::new(classes, Time::ZERO + experiment.run.warmup);
-        let mut mix = Mix { sources, slots: Vec::new(), free: Vec::new(), first: None, meter };
+        let loops = experiment.workloads.iter().map(|what| match what.kind {
+            Kind::Closed { depth, .. } => u64::from(depth),
+            _ => 0,
+        });
+        let settles = if experiment.run.settles { SETTLES * loops.sum::<u64>() } else { 0 };
+        let mut mix = Mix { sources, slots: Vec::new(), free: Vec::new(), first: None, meter, settles };
         mix.find_first();
         Ok(mix)
+    }
+
+    /// So many requests are to end before anything counts.
+    #[must_use]
+    pub fn settles(&self) -> u64 {
+        self.settles
     }
 
     /// Ends the run: what was measured, and what a reader of it must know.
@@ -97,6 +116,26 @@ impl Mix {
     pub fn finish(self) -> (Meter, Vec<String>) {
         let notes = self.sources.iter().flat_map(|source| source.workload.notes()).collect();
         (self.meter, notes)
+    }
+
+    /// What is to be counted of a request that ends now.
+    fn served(&self, now: Time, slot: &Slot) -> Served {
+        let source = &self.sources[usize::from(slot.source)];
+        Served {
+            at: slot.at,
+            arrived: slot.arrived,
+            began: slot.began,
+            ended: now,
+            external: Span(u64::from(slot.external)),
+            counts: slot.counts,
+            qos: Qos { class: source.class, priority: source.priority, deadline: slot.deadline },
+        }
+    }
+
+    /// Whatever of the sample is outstanding is followed no further.
+    pub fn give_up(&mut self, now: Time) {
+        let left = self.slots.iter().filter(|slot| slot.counts).map(|slot| self.served(now, slot)).collect::<Vec<_>>();
+        left.into_iter().for_each(|it| self.meter.give_up(it));
     }
 
     fn find_first(&mut self) {
@@ -126,6 +165,7 @@ impl Load for Mix {
             began: Time::NEVER,
             external: 0,
             deadline,
+            counts: self.meter.joins(*class, draft.arrives),
         };
         let id = self.free.pop().unwrap_or(RequestId(self.slots.len() as u32));
         match self.slots.get_mut(id.0 as usize) {
@@ -148,17 +188,9 @@ impl Load for Mix {
 
     fn ended(&mut self, now: Time, id: RequestId, how: Ending) {
         let slot = self.slots[id.0 as usize];
-        let source = &mut self.sources[usize::from(slot.source)];
-        let served = Served {
-            at: slot.at,
-            arrived: slot.arrived,
-            began: slot.began,
-            ended: now,
-            external: Span(u64::from(slot.external)),
-            qos: Qos { class: source.class, priority: source.priority, deadline: slot.deadline },
-        };
-        self.meter.ended(served, how);
-        source.workload.ended(now, slot.at);
+        self.meter.ended(self.served(now, &slot), how);
+        self.slots[id.0 as usize].counts = false;
+        self.sources[usize::from(slot.source)].workload.ended(now, slot.at);
         self.free.push(id);
         self.find_first();
     }

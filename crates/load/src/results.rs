@@ -21,8 +21,15 @@ pub struct Results {
 pub struct Run {
     /// What was varied, and its value here.
     pub labels: BTreeMap<String, Label>,
-    /// Requests that arrived in the measured time and ended.
+    /// Requests that arrived in the measured time; each is followed to its end.
     pub requests: u64,
+    /// Requests that never ended, because nothing happened any more or the drive kept them: with any, the run is not whole, and
+    /// its figures are not to be believed.
+    pub unfinished: u64,
+    /// Of the oracle, which chooses one request at a time by perfect knowledge of the mechanics: whether that is a bound. It is
+    /// none where there are writes. Not there where there is no oracle.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bound: Option<bool>,
     /// Measured time, all replications together.
     pub simulated_seconds: f64,
     /// Of that, time with a request's command in service, mean over disks: what the workload spent at the disk.
@@ -64,6 +71,8 @@ impl Run {
         Run {
             labels,
             requests: meter.requests(),
+            unfinished: 0,
+            bound: None,
             simulated_seconds: meter.measured().as_secs(),
             busy_seconds: meter.measured().as_secs() * busy,
             throughput_mb_s: meter.throughput_mb_s(),
@@ -152,6 +161,23 @@ pub struct Service {
     pub prefetched_used_mb_s: f64,
     /// By how much the first command after a timed seek came back later than was believed.
     pub prediction_error_ms: PredictionError,
+    /// By how much the arm itself came later than was believed, the turn apart. Not there where no timed seek could be held
+    /// against the drive: of an array, and of what is not simulated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arm_error_ms: Option<ArmError>,
+}
+
+/// By how much the arm came later than was believed, over timed seeks whose first command kept to one track.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct ArmError {
+    /// How many.
+    pub count: u64,
+    /// Mean in milliseconds; negative where it came sooner.
+    pub mean: f64,
+    /// Half were off by no more than this, sooner or later.
+    pub p50: f64,
+    /// 99 % were.
+    pub p99: f64,
 }
 
 /// How full the non-volatile write buffer of an array was, in MiB.
@@ -335,12 +361,16 @@ pub struct PredictionError {
 /// What one service class got.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Class {
-    /// Requests that arrived in the measured time and ended.
+    /// Requests that arrived in the measured time; each is followed to its end.
     pub requests: u64,
     /// Of these, dropped at their hard deadline.
     pub dropped: u64,
     /// Of these, failed.
     pub failed: u64,
+    /// Of these, given up while they waited, long after the measured time: their times count as far as they had come. Not there
+    /// where there are none.
+    #[serde(skip_serializing_if = "is_none")]
+    pub still_waiting: u64,
     /// Requested bytes of requests that finished in the measured time, over it.
     pub throughput_mb_s: f64,
     /// What the finished requests were worth; 0 where no value is given.
@@ -356,6 +386,18 @@ pub struct Class {
     pub arrival_wait_ms: Distribution,
     /// Mean time a request's commands waited for the drive's own work: its external waiting time.
     pub external_ms: f64,
+}
+
+impl Class {
+    /// Requests that came to a good end.
+    #[must_use]
+    pub fn finished(&self) -> u64 {
+        self.requests - self.dropped - self.failed - self.still_waiting
+    }
+}
+
+fn is_none(count: &u64) -> bool {
+    *count == 0
 }
 
 /// A distribution of times in milliseconds.

@@ -26,8 +26,8 @@ pub struct Tally {
     batch: u64,
     /// The batch being filled.
     filling: (u128, u64),
-    /// Mean of each replication merged in, in ns.
-    means: Vec<f64>,
+    /// Sum and count of each replication merged in.
+    replications: Vec<(u128, u64)>,
 }
 
 impl Default for Tally {
@@ -41,7 +41,7 @@ impl Default for Tally {
             batches: Vec::with_capacity(BATCHES),
             batch: 32,
             filling: (0, 0),
-            means: Vec::new(),
+            replications: Vec::new(),
         }
     }
 }
@@ -115,11 +115,11 @@ impl Tally {
 
     /// Adds another replication's times.
     pub fn merge(&mut self, other: &Tally) {
-        if self.means.is_empty() && self.count() > 0 {
-            self.means.push(self.mean_ns());
+        if self.replications.is_empty() && self.count() > 0 {
+            self.replications.push((self.sum, self.count()));
         }
         if other.count() > 0 {
-            self.means.push(other.mean_ns());
+            self.replications.push((other.sum, other.count()));
         }
         self.zeros += other.zeros;
         self.settle();
@@ -183,15 +183,30 @@ impl Tally {
         }
     }
 
+    /// Whether it is of several replications.
+    pub(crate) fn is_merged(&self) -> bool {
+        self.replications.len() > 1
+    }
+
     /// Half width of the 95 % interval of the mean: over replications, else over batches.
     fn ci95_ns(&self) -> Option<f64> {
-        if self.means.len() > 1 {
-            return interval(&self.means);
+        if self.is_merged() {
+            return ratio_interval(&self.replications);
         }
         let per = self.batch as f64;
         let means: Vec<f64> = self.batches.iter().map(|sum| *sum as f64 / per).collect();
         if means.len() < 10 { None } else { interval(&means) }
     }
+}
+
+/// Half width of the 95 % interval of the ratio of two sums over independent pairs, to first order: where a time ends each
+/// replication they count unequally many, and few are those that were slow.
+fn ratio_interval(pairs: &[(u128, u64)]) -> Option<f64> {
+    let (sum, count) = pairs.iter().fold((0, 0), |all, pair| (all.0 + pair.0, all.1 + pair.1));
+    let ratio = sum as f64 / count as f64;
+    let each = count as f64 / pairs.len() as f64;
+    let residuals: Vec<f64> = pairs.iter().map(|(sum, count)| (*sum as f64 - ratio * *count as f64) / each).collect();
+    interval(&residuals)
 }
 
 /// Half width of the 95 % interval of the mean of independent samples (Student's t).
@@ -233,6 +248,53 @@ mod tests {
         assert!((got.mean - 2.5).abs() < 1e-9 && got.max == 4.0);
         // Means 2 and 3: standard error 0.5, t = 12.706.
         assert!((got.ci95.unwrap() - 6.353).abs() < 1e-3);
+    }
+
+    #[test]
+    fn replications_count_by_how_many_they_hold() {
+        let mut all = Tally::default();
+        (0..3).for_each(|_| all.add(Span(1_000_000)));
+        for ms in [2, 6] {
+            let mut one = Tally::default();
+            one.add(Span(ms * 1_000_000));
+            all.merge(&one);
+        }
+        // 11 ms in 5; sums less the mean of as many are -3.6, -0.2 and 3.8, over 5/3 each.
+        let deviation: f64 = (3.6f64 * 3.6 + 0.2 * 0.2 + 3.8 * 3.8) / (25.0 / 9.0) / 2.0;
+        let width = 4.303 * (deviation / 3.0).sqrt();
+        assert!((all.distribution().ci95.unwrap() - width).abs() < 1e-9, "{:?} of {width}", all.distribution().ci95);
+    }
+
+    #[test]
+    fn batches_of_a_single_run_give_the_interval_of_their_means() {
+        let mut tally = Tally::default();
+        for i in 0..320 {
+            assert_eq!(tally.distribution().ci95, None, "fewer than ten batches say nothing");
+            tally.add(Span(if i / 32 % 2 == 0 { 1_000_000 } else { 3_000_000 }));
+        }
+        // Ten means, half 1 and half 3: their variance is 10/9, and t 2.262.
+        let width = 2.262 * (10.0f64 / 9.0 / 10.0).sqrt();
+        assert!((tally.distribution().ci95.unwrap() - width).abs() < 1e-9);
+        // Forty batches of 32 are twenty of 64, which are alike.
+        (320..1280).for_each(|i| tally.add(Span(if i / 32 % 2 == 0 { 1_000_000 } else { 3_000_000 })));
+        assert_eq!((tally.batches.len(), tally.batch, tally.distribution().ci95), (20, 64, Some(0.0)));
+    }
+
+    #[test]
+    fn quantiles_are_those_of_all_times_zeros_among_them() {
+        for (zeros, others) in [(0, 50), (1, 99), (50, 50), (90, 10), (100, 0), (97, 3)] {
+            let mut tally = Tally::default();
+            let times: Vec<u64> = (0..zeros).map(|_| 0).chain((1..=others).map(|n| n * 1_000_000)).collect();
+            times.iter().rev().for_each(|time| tally.add(Span(*time)));
+            for share in [0.01, 0.25, 0.5, 0.9, 0.95, 0.99, 1.0] {
+                let rank = (share * times.len() as f64).ceil().max(1.0) as usize;
+                let (found, exact) = (tally.quantile_ms(share), times[rank - 1] as f64 / 1e6);
+                assert!(
+                    (found - exact).abs() <= exact / 1000.0,
+                    "{share} of {zeros} zeros and {others}: {found}, {exact}"
+                );
+            }
+        }
     }
 
     #[test]

@@ -160,6 +160,12 @@ impl<P: Predictor> Core<P> {
         self.service.as_ref().map(|service| &service.tally)
     }
 
+    /// When the arm is believed to be there for the command issued just now, where its seek was timed.
+    #[must_use]
+    pub fn arrival(&self) -> Option<Time> {
+        self.service.as_ref()?.arrival
+    }
+
     /// How it fares.
     #[must_use]
     pub fn pulse(&self) -> Pulse {

@@ -46,12 +46,13 @@ impl Frames {
         FrameId(self.last as u32)
     }
 
-    /// A frame's blocks have come, or not.
-    pub(crate) fn came(&mut self, id: FrameId, well: bool) {
+    /// A frame's blocks have come, or not. Says whether they are of use.
+    pub(crate) fn came(&mut self, id: FrameId, well: bool) -> bool {
         let frame = &mut self.frames[id.0 as usize];
         let good = well && frame.state == State::Loading { stale: false };
         frame.state = if good { State::Loaded } else { State::Free };
         self.loaded += u32::from(good);
+        good
     }
 
     /// `at` is written: what is held of it is stale.

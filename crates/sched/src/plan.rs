@@ -88,10 +88,12 @@ impl Plan {
         last_fua: true,
     };
 
-    /// The same ideas for use: nothing that costs throughput without need.
+    /// The same ideas for use: nothing that costs throughput without need. A last command on the medium costs a write a
+    /// revolution and drains the drive's buffer, and who comes waits no less for it.
     #[must_use]
     pub const fn of_chunk(chunk: u32) -> Plan {
-        Plan { chunk, offset: None, short: Short::AtOnce, split: Split::Masked, ..Plan::VIRTUAL_IO_2002 }
+        let plan = Plan { chunk, offset: None, short: Short::AtOnce, ..Plan::VIRTUAL_IO_2002 };
+        Plan { split: Split::Masked, last_fua: false, ..plan }
     }
 }
 

@@ -40,6 +40,8 @@ struct Due {
     hit: Option<Time>,
     /// In how many parts.
     parts: u32,
+    /// When the arm is believed to be there, if it leaves then.
+    arrives: Time,
     /// Whether the head has moved on since `seek` was worked out.
     moved: bool,
 }
@@ -76,6 +78,8 @@ pub(crate) struct Service {
     pub(crate) interrupted_job: Option<JobId>,
     /// Of a first command after a timed seek: when it was believed to come back.
     pub(crate) expected: Option<Time>,
+    /// Of one just issued: when the arm was believed to be there.
+    pub(crate) arrival: Option<Time>,
     pub(crate) punctuality: Punctuality,
     /// Since when a seek has been awaited with no command in flight.
     resting: Option<Time>,
@@ -102,6 +106,7 @@ impl Service {
             outbidder: None,
             interrupted_job: None,
             expected: None,
+            arrival: None,
             punctuality: Punctuality::default(),
             resting: None,
             wake: None,
@@ -115,6 +120,7 @@ impl Service {
 
     /// Time goes on.
     pub(crate) fn passed(&mut self, now: Time) {
+        self.arrival = None;
         if let Some(since) = self.resting.take() {
             self.tally.slack += now.since(since.max(self.from));
         }
@@ -323,7 +329,7 @@ impl<P: Predictor> Core<P> {
     fn plan_seek(&self, service: &Service, now: Time, job: &Job<P::Spot>, hit: Option<Time>) -> Due {
         let plan = &service.plan;
         let offset = plan.offset.unwrap_or_else(|| self.belief.early());
-        let at_once = Due { seek: now, hit: None, parts: 1, moved: false };
+        let at_once = Due { seek: now, hit: None, parts: 1, arrives: now, moved: false };
         let Some(way) = self.belief.approach(now, job.rest(), job.spot, job.op.writes()) else { return at_once };
         let long = f64::from(way.distance) > plan.split_beyond * f64::from(way.cylinders);
         // Slack and parts are for those that step in: where nobody will, what they cost is lost.
@@ -345,7 +351,8 @@ impl<P: Predictor> Core<P> {
         let extra = extra(parts);
         if let Some(hit) = hit {
             let before = offset + way.travel + extra;
-            return Due { seek: Time(hit.0.saturating_sub(before.0)), hit: Some(hit), parts, moved: false };
+            let seek = Time(hit.0.saturating_sub(before.0));
+            return Due { seek, hit: Some(hit), parts, arrives: seek + way.travel + extra, moved: false };
         }
         if !plan.jit || !service.punctuality.holds() || (urgent && service.filler.is_none()) {
             return Due { parts, ..at_once };
@@ -354,7 +361,8 @@ impl<P: Predictor> Core<P> {
         let wait = Span((way.wait.0 + extra.0.div_ceil(turn) * turn - extra.0) % turn);
         let wait = if wait < offset && plan.short == Short::NextRevolution && !urgent { wait + way.turn } else { wait };
         let hit = now + way.travel + extra + wait;
-        Due { seek: now + wait.less(offset), hit: Some(hit), parts, moved: false }
+        let seek = now + wait.less(offset);
+        Due { seek, hit: Some(hit), parts, arrives: seek + way.travel + extra, moved: false }
     }
 
     /// One more part of the seek, the last of them with the first chunk.
@@ -383,6 +391,7 @@ impl<P: Predictor> Core<P> {
         }
         self.send_chunk(now, target.id, job, service.plan.chunk, &service.plan, out);
         service.expected = due.hit.and_then(|_| self.belief.expected());
+        service.arrival = due.hit.filter(|_| due.parts == 1).map(|_| due.arrives + now.since(due.seek));
         if due.hit.is_some() {
             service.count(now, |tally| tally.jit_seeks += 1);
         }
@@ -510,9 +519,9 @@ impl<P: Predictor> Core<P> {
         out: &mut Vec<Action>,
     ) {
         let (Errand::Frame(frame), Some(service)) = (errand, &mut self.service) else { return };
-        service.frames.came(frame, outcome == Outcome::Ok);
+        let good = service.frames.came(frame, outcome == Outcome::Ok);
         service.count(now, |tally| tally.prefetched += u64::from(command.at.blocks));
-        if outcome == Outcome::Ok {
+        if good {
             self.serve_waiting_from_frames(now, command.at, out);
         }
     }

@@ -43,6 +43,11 @@ pub trait Scheduler {
         1.0
     }
 
+    /// When the arm is believed to be there for the command issued just now, where its seek was timed and there is one disk.
+    fn arrival(&self) -> Option<Time> {
+        None
+    }
+
     /// How full the write buffer was; nothing where there is none.
     fn fill(&self) -> Option<Fill> {
         None
@@ -86,6 +91,10 @@ impl<P: Predictor> Scheduler for Core<P> {
 
     fn pulse(&self) -> Pulse {
         Core::pulse(self)
+    }
+
+    fn arrival(&self) -> Option<Time> {
+        Core::arrival(self)
     }
 
     fn effort(&self) -> (u64, u64) {

@@ -1,5 +1,6 @@
 //! The world of simulated drives, one or many.
 
+use crate::arms::Arms;
 use crate::camera::Camera;
 use crate::moves::Moves;
 use crate::probes::{Probes, is_probe};
@@ -19,6 +20,14 @@ const TELL_EVERY: u64 = 1 << 15;
 
 /// A load whose measurements the world writes.
 pub(crate) trait Measured: Load {
+    /// So many requests are to end before anything counts.
+    fn settles(&self) -> u64 {
+        0
+    }
+
+    /// Whatever of the sample is outstanding is followed no further.
+    fn give_up(&mut self, _: Time) {}
+
     /// Ends the run at a time: what was measured, what a reader must know, and what a system of processes came to.
     fn finish(self, end: Time) -> (Meter, Vec<String>, Option<flow::Account>);
 
@@ -43,6 +52,14 @@ pub(crate) trait Measured: Load {
 }
 
 impl Measured for load::Mix {
+    fn settles(&self) -> u64 {
+        load::Mix::settles(self)
+    }
+
+    fn give_up(&mut self, now: Time) {
+        load::Mix::give_up(self, now);
+    }
+
     fn finish(self, _: Time) -> (Meter, Vec<String>, Option<flow::Account>) {
         let (meter, notes) = load::Mix::finish(self);
         (meter, notes, None)
@@ -71,11 +88,25 @@ impl Measured for flow::System {
 /// When a run ends, if not by itself.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Stop {
-    /// At this time.
-    pub(crate) at: Option<Time>,
+    /// After so long.
+    pub(crate) after: Option<Span>,
     /// After so many measured requests.
     pub(crate) requests: Option<u64>,
 }
+
+/// How far a run has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// Nothing counts until so many requests have ended.
+    Settling(u64),
+    /// Until the run's time or requests are over.
+    Measuring(Time),
+    /// Until whatever arrived in the measured time has ended, with the load going on as before; at the latest then.
+    Following(Time),
+}
+
+/// What is outstanding at the end is followed for as long as the run took until then, and at least for so long.
+const FOLLOW: Span = Span(60_000_000_000);
 
 /// A command in flight.
 #[derive(Clone, Copy, Debug, Default)]
@@ -85,6 +116,8 @@ struct Issued {
     request: Option<RequestId>,
     /// Whether for none, but to learn.
     probe: bool,
+    /// Whether it has not come back.
+    flies: bool,
 }
 
 /// Devices and the load on them.
@@ -95,7 +128,12 @@ pub(crate) struct Drives<'a, M, L: Measured> {
     first: usize,
     load: L,
     stop: Stop,
+    stage: Stage,
     now: Time,
+    /// Whether nothing happens any more.
+    dry: bool,
+    /// Whether the time to follow requests was over before they had ended.
+    gave_up: bool,
     /// Commands a drive takes at once.
     depth: usize,
     /// Each command in flight, by drive and tag.
@@ -112,6 +150,8 @@ pub(crate) struct Drives<'a, M, L: Measured> {
     dead: Vec<DiskId>,
     /// Whether a request was ever due while the core had no room.
     crowded: bool,
+    /// Whether anything was written.
+    wrote: bool,
     /// Requests ended, for the watcher.
     ended: u64,
     tell: &'a (dyn Fn(u64) + Sync),
@@ -120,7 +160,18 @@ pub(crate) struct Drives<'a, M, L: Measured> {
     weight: Rc<Cell<f64>>,
     /// How the arm moved, where that is asked for.
     moves: Option<Moves>,
+    /// How well the arm's arrivals are foretold, where seeks are timed.
+    arms: Option<Arms>,
     failed: Option<BadInput>,
+    /// What the measured time came to, once it is over.
+    measures: Option<Measures>,
+}
+
+/// What is known of the measured time at its end.
+struct Measures {
+    accounts: Vec<Account>,
+    probes: u64,
+    end: Time,
 }
 
 /// What is left of a world when it has ended.
@@ -130,12 +181,18 @@ pub(crate) struct Remains<L> {
     pub(crate) accounts: Vec<Account>,
     /// Whether the core ever had no room.
     pub(crate) crowded: bool,
+    /// Whether anything was written.
+    pub(crate) wrote: bool,
     /// Probes in idle time.
     pub(crate) probes: u64,
     pub(crate) camera: Option<Camera>,
     pub(crate) picture: Option<Picture>,
     pub(crate) moves: Option<Moves>,
+    /// When the measured time ended.
     pub(crate) end: Time,
+    /// Requests that never end, and why, where it is the clock.
+    pub(crate) unfinished: u64,
+    pub(crate) timeless: bool,
 }
 
 impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
@@ -148,7 +205,9 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
         camera: Option<Camera>,
     ) -> Drives<'a, M, L> {
         let depth = drives.first().map_or(1, |drive| usize::from(drive.caps().depth));
-        Drives {
+        let from = load.meter().from();
+        let settles = if camera.is_some() { 0 } else { load.settles() };
+        let mut world = Drives {
             issued: vec![Issued::default(); drives.len() * depth],
             ends: vec![Time::NEVER; drives.len()],
             first: 0,
@@ -159,18 +218,47 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
             drives,
             load,
             stop,
+            stage: Stage::Settling(settles),
             now: Time::ZERO,
+            dry: false,
+            gave_up: false,
             depth,
             fates: VecDeque::new(),
             dead: Vec::new(),
             crowded: false,
+            wrote: false,
             ended: 0,
             tell,
             camera,
             weight: Rc::new(Cell::new(1.0)),
             moves: None,
+            arms: None,
             failed: None,
+            measures: None,
+        };
+        match settles {
+            0 => world.measure(from),
+            // Until then nothing counts.
+            _ => world.load.meter_mut().begin(Time::NEVER, None, None),
         }
+        world
+    }
+
+    /// Whether the load has yet to settle before anything counts.
+    pub(crate) fn settles(&self) -> bool {
+        matches!(self.stage, Stage::Settling(_))
+    }
+
+    /// The load has settled: from now on things count.
+    pub(crate) fn begin(&mut self) -> Time {
+        self.measure(self.now);
+        self.now
+    }
+
+    fn measure(&mut self, from: Time) {
+        let until = self.stop.after.map(|after| from + after);
+        self.stage = Stage::Measuring(until.unwrap_or(Time::NEVER));
+        self.load.meter_mut().begin(from, self.stop.requests, until);
     }
 
     /// Has a disk fail, and perhaps an empty one take its place at once.
@@ -198,24 +286,54 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
     }
 
     /// Follows how the arm moves.
-    pub(crate) fn following(self, moves: Option<Moves>) -> Self {
-        Drives { moves, ..self }
+    pub(crate) fn following(self, moves: Option<Moves>, arms: Option<Arms>) -> Self {
+        Drives { moves, arms, ..self }
     }
 
-    /// Ends the run.
+    /// The measured time is over. Says whether something that arrived in it is to be followed further.
+    pub(crate) fn close(&mut self) -> bool {
+        let end = match self.stage {
+            Stage::Measuring(until) if until < Time::NEVER => until,
+            _ => self.now,
+        };
+        let mut accounts: Vec<Account> = self.drives.iter_mut().map(|drive| drive.take_account(end)).collect();
+        self.probes.iter().zip(&mut accounts).for_each(|(probes, account)| probes.put_aside(account));
+        let probes = self.probes.iter().map(|probes| probes.count).sum();
+        self.measures = Some(Measures { accounts, probes, end });
+        self.load.meter_mut().close(end);
+        self.stage = Stage::Following(end + FOLLOW.max(end.since(Time::ZERO)));
+        !self.dry && self.camera.is_none() && self.failed.is_none() && self.load.meter().awaits(self.load.due())
+    }
+
+    /// Ends the run, whose measured time is over.
     pub(crate) fn finish(mut self) -> Result<Remains<L>, BadInput> {
         if let Some(error) = self.failed {
             return Err(error);
         }
         (self.tell)(self.ended % TELL_EVERY);
-        let end = self.stop.at.filter(|_| self.stop.requests.is_none()).unwrap_or(self.now);
-        let mut accounts: Vec<Account> = self.drives.iter_mut().map(|drive| drive.take_account(end)).collect();
-        self.probes.iter().zip(&mut accounts).for_each(|(probes, account)| probes.put_aside(account));
-        self.load.meter_mut().close(end);
-        let probes = self.probes.iter().map(|probes| probes.count).sum();
-        let Drives { mut load, crowded, camera, moves, .. } = self;
+        let unfinished = self.unfinished();
+        let timeless = unfinished > 0 && self.drives.iter().any(|drive| drive.next() == Some(Time::NEVER));
+        let Some(Measures { accounts, probes, end }) = self.measures else { unreachable!("the measured time is over") };
+        if self.camera.is_none() {
+            self.load.give_up(self.now);
+        }
+        let Drives { mut load, crowded, wrote, camera, moves, .. } = self;
         let picture = load.take_picture(end);
-        Ok(Remains { load, accounts, crowded, probes, camera, picture, moves, end })
+        Ok(Remains { load, accounts, crowded, wrote, probes, camera, picture, moves, end, unfinished, timeless })
+    }
+
+    /// Requests that never end: all that are outstanding where nothing happens any more; else those whose command was given to a
+    /// drive before the measured time was over, and never came back from it while others did.
+    fn unfinished(&self) -> u64 {
+        if self.dry {
+            return u64::from(self.outstanding);
+        }
+        let Some(Measures { end, .. }) = self.measures.as_ref().filter(|_| self.gave_up) else { return 0 };
+        let stuck = |(disk, issued): (usize, &Issued)| {
+            let overtaken = self.depth > 1 || self.ends[disk / self.depth] == Time::NEVER;
+            issued.flies && issued.request.is_some() && issued.at < *end && overtaken
+        };
+        self.issued.iter().enumerate().filter(|it| stuck(*it)).count() as u64
     }
 
     /// A drive's next completion is another.
@@ -254,13 +372,16 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
         };
         let outcome = if self.dead.contains(&DiskId(disk as u16)) { Outcome::Failed(EIO) } else { outcome };
         self.expect(disk);
-        let issued = self.issued[disk * self.depth + tag.0 as usize];
+        let issued = std::mem::take(&mut self.issued[disk * self.depth + tag.0 as usize]);
         self.probes[disk].done(issued.at, now, parts, issued.probe);
         if let Some(moves) = self.moves.as_mut().filter(|_| disk == 0) {
             moves.done(tag, parts);
         }
         if let Some(camera) = &mut self.camera {
             camera.done(now, disk, tag, parts);
+        }
+        if let Some(error) = self.arms.as_mut().and_then(|arms| arms.done(&parts)) {
+            self.load.meter_mut().arm(issued.at, error);
         }
         if !issued.probe {
             self.load.meter_mut().command(issued.at, now);
@@ -277,9 +398,13 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
         if let Some(id) = request {
             self.load.began(now, id);
         }
-        self.issued[disk * self.depth + tag.0 as usize] = Issued { at: now, request, probe: is_probe(&command) };
+        self.issued[disk * self.depth + tag.0 as usize] =
+            Issued { at: now, request, probe: is_probe(&command), flies: true };
         if let Some(moves) = self.moves.as_mut().filter(|_| disk == 0) {
             moves.issued(tag, command);
+        }
+        if let Some(arms) = &mut self.arms {
+            arms.issued(now, &command);
         }
         if let Some(camera) = &mut self.camera {
             camera.issued(now, disk, tag, command, self.drives[disk].own_until(now));
@@ -315,6 +440,7 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
         });
         if let Some(Input::Submit(request)) = &said {
             self.outstanding += 1;
+            self.wrote |= request.op.writes();
             if let Some(camera) = &mut self.camera {
                 camera.submitted(request.id);
             }
@@ -322,9 +448,22 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
         said
     }
 
-    /// The next thing that happens, the end of the run apart.
+    /// Whether this stage of the run is over, and when it is at the latest.
+    #[inline]
+    fn is_over(&self) -> (bool, Time) {
+        match self.stage {
+            Stage::Settling(most) => (self.ended >= most, Time::NEVER),
+            Stage::Measuring(until) => {
+                (self.stop.requests.is_some_and(|most| self.load.meter().served() >= most), until)
+            }
+            Stage::Following(until) => (!self.load.meter().awaits(self.load.due()), until),
+        }
+    }
+
+    /// The next thing that happens, the end of the stage apart.
     fn happens(&mut self, wake: Option<Time>, room: u32) -> Option<Happened> {
-        if self.stop.requests.is_some_and(|most| self.load.meter().requests() >= most) {
+        let (over, until) = self.is_over();
+        if over {
             return None;
         }
         if self.camera.as_ref().is_some_and(|camera| camera.is_over(self.now, self.load.pictured_until())) {
@@ -340,7 +479,9 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
         let wake = wake.unwrap_or(Time::NEVER).max(self.now);
         let fate = self.fates.front().map_or(Time::NEVER, |(at, ..)| (*at).max(self.now));
         let next = done.min(due).min(wake).min(fate);
-        if next == Time::NEVER || self.stop.at.is_some_and(|end| next > end) {
+        if next > until || next == Time::NEVER {
+            self.dry = next == Time::NEVER;
+            self.gave_up = matches!(self.stage, Stage::Following(_));
             return None;
         }
         self.now = next;
@@ -423,3 +564,6 @@ impl ArmTime {
         load::results::Disk::of(self.elapsed, self.busy, self.background, self.parts.named())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,11 +3,14 @@
 //! The same experiment and seed give the same results on any machine and any number of threads: each
 //! replication of each run is a simulation of its own, and they are joined in the order of the sweep.
 
+mod arms;
 mod bench;
 mod camera;
 mod drives;
 pub mod faults;
 mod learned;
+#[cfg(test)]
+mod made;
 mod moves;
 mod oracle;
 mod panorama;

@@ -1,5 +1,6 @@
 //! Running an experiment: every run of the sweep, every replication, on all cores.
 
+use crate::arms::Arms;
 use crate::camera::Camera;
 use crate::drives::{ArmTime, Drives, Measured, Stop};
 use crate::learned::{self, Knowledge};
@@ -20,6 +21,11 @@ use sched::plan::{Preemption, Rules};
 use sched::policy::Learn;
 use sched::predict::{Distance, Mimic, Predictor, Profile};
 use sched::{Array, Scheduler, run, run_told};
+
+/// What is said of results that the oracle had a part in.
+const BOUND: &str = "rests on perfect knowledge of the drive (predictor = \"oracle\"): a bound";
+const NO_BOUND: &str = "rests on perfect knowledge of the drive's mechanics (predictor = \"oracle\"), but is no bound: there are \
+    writes, and what they leave in the drive's buffer for later is not weighed";
 
 /// What sets the seeds of the disks of an array apart.
 const APART: u64 = 0xD1B5_4A32_D192_ED03;
@@ -56,6 +62,12 @@ pub struct Replication {
     pub learned: Option<results::Learned>,
     /// What a system of processes came to.
     pub system: Option<results::System>,
+    /// Requests that never ended.
+    pub unfinished: u64,
+    /// Whether anything was written.
+    wrote: bool,
+    /// Whether no scheduler can do better; nothing is said but of the oracle.
+    pub bound: Option<bool>,
     /// What was recorded, where that was asked for.
     pub(crate) camera: Option<Camera>,
     /// The same of processes and processors.
@@ -99,6 +111,8 @@ fn joined(case: &Case, replications: Vec<Replication>) -> Run {
     let mut notes: Vec<String> = Vec::new();
     let mut meter: Option<Meter> = None;
     let mut learned = None;
+    let unfinished = replications.iter().map(|one| one.unfinished).sum();
+    let bound = replications.iter().filter_map(|one| one.bound).reduce(|all, one| all && one);
     let systems: Vec<results::System> = replications.iter().filter_map(|one| one.system.clone()).collect();
     for replication in replications {
         learned = learned.or(replication.learned);
@@ -117,7 +131,7 @@ fn joined(case: &Case, replications: Vec<Replication>) -> Run {
     let meter = meter.expect("an experiment has at least one replication");
     let disks: Vec<results::Disk> = arms.iter().map(ArmTime::shares).collect();
     let run = Run::of(case.labels.clone(), &meter, disks, notes);
-    Run { learned, system: results::System::mean(&systems), ..run }
+    Run { unfinished, bound, learned, system: results::System::mean(&systems), ..run }
 }
 
 /// Simulates one replication of an experiment; `tell` is told from time to time how many more requests ended.
@@ -176,8 +190,8 @@ pub(crate) fn stage(
         Choice::Mimic => scene.mimic(),
         Choice::Oracle => {
             let mut replication = scene.play(|scene, i| Oracle::new(scene.drives[i].clone()))?;
-            let note = "rests on perfect knowledge of the drive (predictor = \"oracle\"): a bound";
-            replication.notes.push(note.into());
+            replication.bound = Some(!replication.wrote);
+            replication.notes.push(if replication.wrote { NO_BOUND } else { BOUND }.into());
             Ok(replication)
         }
     }
@@ -308,41 +322,62 @@ impl<M: Machine> Scene<'_, M> {
     }
 
     /// Serves a load to the end.
-    fn serve<L: Measured>(self, mut core: impl Scheduler, load: L, told: Vec<String>) -> Result<Replication, BadInput> {
+    fn serve<C: Scheduler, L: Measured>(
+        self,
+        mut core: C,
+        load: L,
+        story: Vec<String>,
+    ) -> Result<Replication, BadInput> {
         let plan = &self.experiment.run;
-        core.count_from(Time::ZERO + plan.warmup);
-        let whole =
-            Stop { at: plan.duration.map(|duration| Time::ZERO + plan.warmup + duration), requests: plan.requests };
         let filmed = matches!(self.camera, Some(Camera::Film(_)));
+        let whole = Stop { after: plan.duration, requests: plan.requests };
         let stop = if filmed { Stop::default() } else { whole };
         let moves = self.sheet.filter(|_| self.experiment.has_processes()).map(|sheet| Moves::new(&sheet.mechanics));
         let load = match &self.camera {
             Some(Camera::Reel(reel)) => load.pictured(reel.scope),
             _ => load,
         };
-        let mut world = Drives::new(self.drives, load, stop, self.tell, self.camera).following(moves);
+        let timed = self.experiment.scheduler.rules.plan.is_some_and(|plan| plan.jit);
+        let arms = self.sheet.filter(|_| timed && self.drives.len() == 1 && self.camera.is_none());
+        let arms = arms.map(|sheet| Arms::new(&sheet.mechanics));
+        let told = arms.as_ref().map(Arms::told);
+        let mut world = Drives::new(self.drives, load, stop, self.tell, self.camera).following(moves, arms);
         for failure in self.experiment.array.iter().flat_map(|array| &array.fails) {
             world.fail(*failure);
         }
-        if filmed {
-            let weight = world.weight();
-            run_told(&mut core, &mut world, |core| weight.set(core.weight()));
+        let weight = world.weight();
+        let play = |core: &mut _, world: &mut _| match &told {
+            Some(told) => run_told(core, world, |core: &C| told.set(core.arrival())),
+            None if filmed => run_told(core, world, |core: &C| weight.set(core.weight())),
+            None => run(core, world),
+        };
+        if world.settles() {
+            core.count_from(Time::NEVER);
+            play(&mut core, &mut world);
+            core.count_from(world.begin());
         } else {
-            run(&mut core, &mut world);
+            core.count_from(Time::ZERO + plan.warmup);
+        }
+        play(&mut core, &mut world);
+        // What is followed beyond the measured time has no part in these.
+        let (tally, fill, effort, memory) = (core.tally(), core.fill(), core.effort(), core.memory());
+        if world.close() {
+            play(&mut core, &mut world);
         }
         let remains = world.finish()?;
-        let (mut meter, mut notes, account) = remains.load.finish(remains.end);
-        let mut system = account.map(|account| account.result(remains.end));
+        let end = remains.end;
+        let (mut meter, mut notes, account) = remains.load.finish(end);
+        let mut system = account.map(|account| account.result(end));
         if let (Some(system), Some(moves)) = (&mut system, &remains.moves) {
             moves.tell(system);
         }
-        if let Some(tally) = core.tally() {
+        if let Some(tally) = tally {
             if tally.given_up > 0 {
                 notes.push("too many just-in-time seeks came too late: for a while requests went at once".into());
             }
             meter.serviced(tally);
         }
-        if let Some(fill) = core.fill() {
+        if let Some(fill) = fill {
             meter.filled(fill);
         }
         if remains.crowded {
@@ -351,29 +386,38 @@ impl<M: Machine> Scene<'_, M> {
                 self.experiment.scheduler.queue
             ));
         }
-        if remains.probes > 0 {
-            notes.push(format!("{} probes in idle time, counted as background", remains.probes));
-        }
-        notes.extend(told);
+        let probes = (remains.probes > 0).then_some(remains.probes);
+        notes.extend(probes.map(|probes| format!("{probes} probes in idle time, counted as background")));
+        notes.extend(story);
         if core.lost() > 0 {
             notes.push(format!("data was lost: {} requests met what no disk holds any more", core.lost()));
         }
-        let (decisions, examined) = core.effort();
+        if remains.unfinished > 0 {
+            let why = if remains.timeless { "the clock ended, after 584 years" } else { "nothing would ever end them" };
+            notes.push(format!("not whole: requests never ended, since {why}"));
+        }
+        notes.extend(meter.note());
         Ok(Replication {
             meter,
             accounts: remains.accounts,
-            effort: Effort { decisions, examined },
-            learned: core.memory().map(|(distances, bytes)| results::Learned {
+            effort: Effort { decisions: effort.0, examined: effort.1 },
+            learned: memory.map(|(distances, bytes)| results::Learned {
                 distances: distances as u64,
                 bytes: bytes as u64,
-                idle_probes: (remains.probes > 0).then_some(remains.probes),
+                idle_probes: probes,
                 ..results::Learned::default()
             }),
             notes,
             system,
+            unfinished: remains.unfinished,
+            wrote: remains.wrote,
+            bound: None,
             camera: remains.camera,
             picture: remains.picture,
-            end: remains.end,
+            end,
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

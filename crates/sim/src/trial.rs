@@ -70,6 +70,7 @@ fn try_plan(experiment: &Experiment, plan: Option<Plan>, blocks: u32) -> Result<
         duration: None,
         requests: Some(REQUESTS),
         warmup: Span(10_000_000_000),
+        settles: false,
         replications: 1,
         seed: experiment.run.seed,
     };

@@ -167,3 +167,21 @@ impl Fault {
         Fault { what: what.into(), mend }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn devices_are_numbered_as_they_come_and_a_name_has_an_end() {
+        let mut devices = Devices::default();
+        let longest = [b'x'; MAX_NAME_BYTES];
+        let numbers = [&b"sda"[..], b"sdb", b"sda", &longest].map(|name| devices.intern(name).map(|device| device.0));
+        assert_eq!(numbers, [Ok(0), Ok(1), Ok(0), Ok(2)]);
+        let told = devices.intern(&[b'x'; MAX_NAME_BYTES + 1]).unwrap_err().what;
+        assert_eq!(told, "the device name is 129 bytes long");
+        assert!((3..MAX_DEVICES).all(|n| devices.intern(format!("device {n}").as_bytes()).is_ok()));
+        assert!(devices.intern(b"one too many").unwrap_err().what.contains("more than 65536 devices"));
+        assert_eq!(devices.intern(b"sdb").map(|device| device.0), Ok(1));
+    }
+}

@@ -255,6 +255,24 @@ mod tests {
     }
 
     #[test]
+    fn each_device_has_its_own_counts_and_they_add_up_to_the_traces() {
+        let summary = survey(&[
+            (0, 0, Op::Read, Extent::new(0, 8)),
+            (2, 1, WRITE, Extent::new(0, 3)),
+            (4, 1, Op::Flush, Extent::default()),
+            (6, 1, Op::Read, Extent::new(3, 5)),
+        ]);
+        let counts = |n: usize| {
+            let device = &summary.devices[n];
+            (device.requests, device.reads, device.writes, device.flushes, device.bytes)
+        };
+        assert_eq!((counts(0), counts(1)), ((1, 1, 0, 0, 8 * 512), (3, 1, 1, 1, 8 * 512)));
+        assert_eq!((summary.gap_mean, summary.devices[1].distances.sequential), (0.002, 1));
+        let responses = summary.responses.unwrap();
+        assert_eq!((responses.mean, responses.max), (Span(30), Span(60)), "of 0, 20, 40 and 60 ns");
+    }
+
+    #[test]
     fn even_arrivals_disperse_nothing_and_bursts_much() {
         let at = |ms| (ms, 0, Op::Read, Extent::new(0, 1));
         let even: Vec<_> = (0..100).map(|i| at(i * 100)).collect();

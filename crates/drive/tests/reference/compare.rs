@@ -1,18 +1,21 @@
 //! The same commands to the reference and to the drive: each must end at the same nanosecond.
 
 use crate::loads::{Scene, Step};
-use crate::machine::Machine;
+use crate::machine::{Machine, Ties};
 use block::{Command, Outcome, Place, Tag, Time, Verb};
 use drive::{Drive, Parts};
 
-/// Both round each angle to a nanosecond, once each; so far apart two right answers may be.
-pub const ROUNDING: u64 = 4;
+/// Both round angles and spans to nanoseconds, the drive up to twice on the way to an answer: so far apart two right ones
+/// may be.
+pub const ROUNDING: u64 = 2;
 
 /// The first command that differs.
 #[derive(Clone, Debug)]
 pub struct Difference {
     pub step: usize,
     pub what: String,
+    /// What the reference had met that excuses it.
+    pub ties: Ties,
 }
 
 /// What a scene that agrees came to.
@@ -22,6 +25,14 @@ pub struct Tally {
     pub worst: u64,
     /// Commands that were not equal to the nanosecond.
     pub off: u64,
+}
+
+impl Tally {
+    pub fn add(&mut self, other: Tally) {
+        self.commands += other.commands;
+        self.off += other.off;
+        self.worst = self.worst.max(other.worst);
+    }
 }
 
 /// The two drives, side by side.
@@ -49,12 +60,16 @@ impl Pair<'_> {
     }
 
     /// Lets happen what happens next in the drive, and the same in the reference. When a command ended, if one did.
+    fn step(&mut self) -> Result<Option<u64>, Difference> {
+        self.finish().map_err(|found| Difference { ties: self.reference.ties.get(), ..found })
+    }
+
     fn finish(&mut self) -> Result<Option<u64>, Difference> {
         let done = finish(&mut self.drive);
         let Some((end, tag, _, parts)) = done else { return Ok(None) };
         let i = self.inside.iter().position(|(step, _)| *step == tag.0 as usize).expect("it was issued");
         let (step, issued) = self.inside.remove(i);
-        let differs = |what: String| Err(Difference { step, what });
+        let differs = |what: String| Err(Difference { step, what, ties: Ties::default() });
         let answer = loop {
             match self.reference.take(tag.0) {
                 Some(answer) => break answer,
@@ -103,7 +118,7 @@ pub fn compare(scene: &Scene) -> Result<Tally, Difference> {
     std::panic::catch_unwind(|| run(scene)).unwrap_or_else(|panic| {
         let words = panic.downcast_ref::<String>().cloned();
         let words = words.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string));
-        Err(Difference { step: 0, what: format!("it panicked: {}", words.unwrap_or_default()) })
+        Err(Difference { step: 0, what: format!("it panicked: {}", words.unwrap_or_default()), ties: Ties::default() })
     })
 }
 
@@ -116,21 +131,21 @@ fn run(scene: &Scene) -> Result<Tally, Difference> {
     for step in 0..scene.steps.len() {
         // Commands that share blocks, of which one writes, are not in a drive at once: hosts wait.
         while pair.inside.len() >= scene.depth || pair.inside.iter().any(|(other, _)| clash(scene, *other, step)) {
-            now = pair.finish()?.map_or(now, |end| now.max(end));
+            now = pair.step()?.map_or(now, |end| now.max(end));
         }
         now += scene.steps[step].pause;
         while pair.drive.next().is_some_and(|at| at.0 <= now) {
-            pair.finish()?;
+            pair.step()?;
         }
         pair.issue(now, step);
     }
     while let Some(at) = pair.drive.next() {
-        pair.finish()?;
+        pair.step()?;
         now = now.max(at.0);
     }
     match pair.inside.first() {
         None => Ok(pair.tally),
-        Some((step, _)) => Err(Difference { step: *step, what: "it never ends".into() }),
+        Some((step, _)) => Err(Difference { step: *step, what: "it never ends".into(), ties: Ties::default() }),
     }
 }
 

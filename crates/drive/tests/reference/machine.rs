@@ -9,6 +9,7 @@ use crate::segments::{Segments, Versions};
 use crate::writes::{Back, Dirty};
 use block::Extent;
 use disk::{After, Cache, DrivePlan, Overheads, Queue};
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
@@ -18,6 +19,17 @@ pub struct Answer {
     pub end: u64,
     /// Whether the arm had no part in it.
     pub from_memory: bool,
+}
+
+/// Why a right drive may do otherwise: two times that decide something differ by no more than their roundings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ties {
+    /// Of two commands that wait the arm can begin both at once.
+    pub commands: bool,
+    /// Of two extents that wait for write-back it can.
+    pub extents: bool,
+    /// Data come as a sector begins or ends that they could be written in, or after.
+    pub data: bool,
 }
 
 #[derive(Clone)]
@@ -48,6 +60,7 @@ pub struct Machine {
     pub version: u32,
     /// Reads answered with anything but what was last written.
     pub stale: u64,
+    pub ties: Cell<Ties>,
     pub rules: Queue,
     /// Commands whose end is known, and those that wait.
     pub flying: Vec<(u32, Answer)>,
@@ -94,6 +107,7 @@ impl Machine {
             current: Versions::new(),
             version: 0,
             stale: 0,
+            ties: Cell::default(),
             rules: plan.queue,
             flying: Vec::new(),
             waiting: Vec::new(),
@@ -149,6 +163,14 @@ impl Machine {
                 _ => return,
             }
         }
+    }
+
+    /// Whether a time is no later than another, but for roundings; which may be one reason to differ.
+    pub fn is_by(&self, time: u64, now: u64) -> bool {
+        if time.abs_diff(now) <= ROUNDING && time != now {
+            self.ties.set(Ties { data: true, ..self.ties.get() });
+        }
+        time <= now + ROUNDING
     }
 
     /// When the arm is free, its own work aside.

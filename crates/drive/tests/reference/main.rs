@@ -1,7 +1,7 @@
 //! A second drive, slow and plain, written from what a disk is and from what the keys of a drive file mean; it shares no arithmetic
 //! with the drive. Both are given the same random scenes, and must answer each command at the same nanosecond.
 //!
-//! `HALFTURN_SEED=N` runs the scene of one seed, `HALFTURN_SCENES=N` so many.
+//! `HALFTURN_SEED=N` runs the scene of one seed, `HALFTURN_SCENES=N` so many in all in place of ten thousand.
 
 mod bus;
 mod compare;
@@ -19,67 +19,74 @@ mod writes;
 
 use compare::{Tally, compare, report};
 use kinds::Level;
+use machine::Ties;
 
 fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().and_then(|value| value.parse().ok())
 }
 
-/// Compares so many scenes of a level.
+/// Scenes of all levels.
+const ALL: u64 = 10_000;
+
+/// Compares so many scenes of a level. Fewer than one in a hundred may differ for a reason the reference knows.
 fn agree(level: Level, scenes: u64) {
     let seeds = match number("HALFTURN_SEED") {
         Some(seed) => seed..seed + 1,
-        None => 0..number("HALFTURN_SCENES").unwrap_or(scenes),
+        None => 0..number("HALFTURN_SCENES").map_or(scenes, |all| scenes * all / ALL),
     };
-    let (mut all, mut failed, many) = (Tally::default(), Vec::new(), seeds.end - seeds.start);
+    let many = seeds.end - seeds.start;
+    let (mut all, mut failed, mut excused) = (Tally::default(), Vec::new(), [0; 3]);
     for seed in seeds {
         let scene = loads::scene(seed, level);
         match compare(&scene) {
-            Ok(tally) => {
-                all.commands += tally.commands;
-                all.off += tally.off;
-                all.worst = all.worst.max(tally.worst);
+            Ok(tally) => all.add(tally),
+            Err(found) if found.ties != Ties::default() => {
+                let Ties { commands, extents, data } = found.ties;
+                excused[[commands, extents, data].iter().position(|it| *it).unwrap_or(0)] += 1;
             }
-            Err(found) => {
-                if number("HALFTURN_ALL").is_some() {
-                    println!("{seed}: command {} {}", found.step, found.what);
-                }
-                failed.push((scene, found));
-            }
+            Err(found) => failed.push((scene, found)),
         }
     }
-    println!("{level:?}: {many} scenes, {} commands, {} off by up to {} ns", all.commands, all.off, all.worst);
+    let [commands, extents, data] = excused;
+    println!(
+        "{level:?}: {many} scenes, {} commands, {} of them off by 1 to {} ns; ties of commands {commands}, of extents {extents}, \
+         of data and sectors {data}",
+        all.commands, all.off, all.worst
+    );
     if let Some((scene, found)) = failed.first() {
         let seeds: Vec<u64> = failed.iter().map(|(scene, _)| scene.seed).take(20).collect();
         panic!("{} of {many} scenes differ, seeds {seeds:?}\n{}", failed.len(), report(scene, found));
     }
+    let excused: u64 = excused.iter().sum();
+    assert!(many < 100 || excused * 100 < many, "{excused} of {many} scenes differ by ties");
 }
 
 #[test]
 fn bare_mechanics_agree() {
-    agree(Level::Bare, 500);
+    agree(Level::Bare, 1000);
 }
 
 #[test]
 fn blocks_taken_as_they_come_by_agree() {
-    agree(Level::AnyOrder, 500);
+    agree(Level::AnyOrder, 1000);
 }
 
 #[test]
 fn the_way_to_the_host_agrees() {
-    agree(Level::OnBus, 500);
+    agree(Level::OnBus, 1000);
 }
 
 #[test]
 fn read_segments_agree() {
-    agree(Level::Reads, 500);
+    agree(Level::Reads, 2000);
 }
 
 #[test]
 fn the_write_buffer_agrees() {
-    agree(Level::Writes, 500);
+    agree(Level::Writes, 2500);
 }
 
 #[test]
 fn the_queue_agrees() {
-    agree(Level::Queued, 500);
+    agree(Level::Queued, 2500);
 }

@@ -162,6 +162,28 @@ impl Medium {
         (all, head)
     }
 
+    /// The same where each sector passes when it next comes by once it is `there`.
+    pub fn pass_when(&self, head: &Head, first: u64, end: u64, there: impl Fn(u64) -> u64) -> Head {
+        let (mut head, mut next) = (*head, first);
+        while next < end {
+            head = self.cross(&head, next, true);
+            let (place, from) = (self.places[next as usize], self.time(&head));
+            let on_track = |s: &u64| {
+                let it = &self.places[*s as usize];
+                (it.cylinder, it.head, it.remapped) == (place.cylinder, place.head, place.remapped)
+            };
+            let last = (next..end).take_while(on_track).last().unwrap_or(next);
+            let ends = (next..=last).map(|sector| {
+                let came = there(sector);
+                let start = if came > from { Moment::Time(came) } else { head.moment };
+                self.pass(&Head { moment: start, ..head }, sector).1
+            });
+            head = ends.max_by_key(|it| self.time(it)).unwrap_or(head);
+            next = last + 1;
+        }
+        head
+    }
+
     /// Sectors of one track pass in whatever order they come by.
     fn pass_any(&self, head: &Head, first: u64, end: u64) -> (Vec<Passed>, Head) {
         let all: Vec<(Passed, Head)> = (first..end).map(|sector| self.pass(head, sector)).collect();
@@ -174,16 +196,15 @@ impl Medium {
         (all.into_iter().map(|(passed, _)| passed).collect(), last)
     }
 
-    /// Of the time from `since` to the end of a passage, that in which no sector passed and no track was changed.
-    pub fn positioning(&self, arrived: &Head, passed: &[Passed], since: u64, write: bool) -> u64 {
-        let end = passed.iter().map(|it| it.end).max().unwrap_or(since);
-        let transfer: u64 = passed.iter().map(|it| it.end - it.began).sum();
-        let (mut head, mut crossing) = (*arrived, 0);
-        for it in passed {
-            let then = self.cross(&Head { moment: Moment::Time(0), ..head }, it.sector, write);
-            crossing += self.time(&then);
-            head = then;
-        }
-        (end - since).saturating_sub(transfer + crossing)
+    /// Of the time from `since` until all that is wanted of the first track has passed, that in which no sector passed.
+    pub fn positioning(&self, passed: &[Passed], since: u64) -> u64 {
+        let track = |it: &Passed| {
+            let place = &self.places[it.sector as usize];
+            (place.cylinder, place.head, place.remapped)
+        };
+        let first: Vec<&Passed> = passed.iter().take_while(|it| track(it) == track(&passed[0])).collect();
+        let end = first.iter().map(|it| it.end).max().unwrap_or(since);
+        let transfer: u64 = first.iter().map(|it| it.end - it.began).sum();
+        (end - since).saturating_sub(transfer)
     }
 }

@@ -3,7 +3,7 @@
 //! one has made the room a write waits for.
 
 use crate::compare::ROUNDING;
-use crate::machine::{Answer, Machine};
+use crate::machine::{Answer, Machine, Ties};
 use crate::segments::Found;
 use block::{Extent, Verb};
 use disk::Drain;
@@ -82,6 +82,9 @@ impl Machine {
             Verb::Read => self.last_write = None,
             Verb::Write { .. } => self.last_write = Some(at.end().0),
             Verb::Seek | Verb::Flush => {}
+        }
+        if self.cache.hits_wait && self.rules.depth > 1 && verb == Verb::Read {
+            self.held = self.held.max(now);
         }
         self.begun += 1;
         self.flying.push((tag, answer));
@@ -162,7 +165,7 @@ impl Machine {
         let (start, end) = (it.at.start.0, it.at.end().0);
         match it.verb {
             Verb::Flush | Verb::Seek => false,
-            Verb::Read if self.cache.hits_wait && self.back.is_some() => false,
+            Verb::Read if self.cache.hits_wait && (!self.arm_is_free(now) || !self.waiting.is_empty()) => false,
             Verb::Read => {
                 let held = match (self.segments.look(start, end), self.filling) {
                     (Found::Hit(i), Some((segment, from))) if i == segment && !self.is_over(self.held, now) => {
@@ -197,6 +200,9 @@ impl Machine {
         for (i, it) in self.waiting[..flush].iter().enumerate().filter(|(_, it)| !self.is_buffered(it)) {
             let cost = self.cost(now, it);
             // What differs by roundings alone is a tie, which the first to come wins.
+            if best.as_ref().is_some_and(|(least, _)| cost.abs_diff(*least) <= 2 * ROUNDING) {
+                self.ties.set(Ties { commands: true, ..self.ties.get() });
+            }
             if best.as_ref().is_none_or(|(least, _)| cost + ROUNDING < *least) {
                 best = Some((cost, Next::Command(i)));
             }
@@ -221,11 +227,7 @@ impl Machine {
         let arrived = self.approach(&head, free.max(ready), start, write);
         let (first, last) = self.sectors(start, it.at.end().0);
         let (passed, _) = self.medium.pass_all(&arrived, first, last, write);
-        let any_order = if write { self.medium.access.writes } else { self.medium.access.reads };
-        if !any_order {
-            return passed[0].began.max(self.medium.time(&arrived)) - now;
-        }
-        self.medium.positioning(&arrived, &passed, now, write)
+        self.medium.positioning(&passed, now)
     }
 
     /// When the arm would be free if it were wanted at `ready`, and where.

@@ -197,7 +197,8 @@ impl Machine {
         }
         (ahead.reached, ahead.head) = self.run_on(&ahead.head, ahead.reached, ahead.limit, ready, false);
         // Of a sector it can let go, of a move it cannot.
-        let in_sector = matches!(ahead.head.moment, Moment::Angle(_)) && ahead.reached > ahead.least;
+        let least = ahead.least.next_multiple_of(self.sector);
+        let in_sector = matches!(ahead.head.moment, Moment::Angle(_)) && ahead.reached > least;
         if self.cache.stops_in_sector && in_sector && self.medium.time(&ahead.head) > ready {
             ahead.head.moment = Moment::Time(ready);
         }

@@ -1,7 +1,7 @@
 //! Writes by definition: into the buffer, to the medium; and writing back what is buffered.
 
 use crate::compare::ROUNDING;
-use crate::machine::{Answer, Machine};
+use crate::machine::{Answer, Machine, Ties};
 use crate::medium::Head;
 use crate::spin::Moment;
 use block::Extent;
@@ -116,8 +116,7 @@ impl Machine {
         u64::from(self.cache.write_buffer) - self.used >= end - start && extents < most
     }
 
-    /// It completes when it is on the medium. It begins when its first sector has come over the bus, and so late that at the
-    /// medium's pace all the others have.
+    /// It completes when it is on the medium.
     fn write_medium(&mut self, now: u64, at: Extent, queued: bool) -> Answer {
         let (start, end) = (at.start.0, at.end().0);
         let continues = self.last_write == Some(start);
@@ -130,17 +129,8 @@ impl Machine {
         let data = now + times.command.0 + times.data.0;
         let free = self.take_arm(now + times.command.0 + times.seek.0);
         let arrived = self.approach(&self.head, free, start, true);
-        let (first, last) = self.sectors(start, end);
-        let width = u128::from(self.medium.places[first as usize].width);
-        let one = data + self.bus.time(self.sector);
-        let all = one + self.bus.time(end - start).saturating_sub(self.bus.time(self.sector));
-        let others = self.medium.spin.span(width) * (((end - start) / self.sector).max(1) - 1);
-        let streams = one.max(all.saturating_sub(others));
         let held = if continues { 0.0 } else { self.write_watermark };
-        let there = streams + (all.saturating_sub(streams) as f64 * held) as u64;
-        let from = self.medium.time(&arrived).max(there);
-        let begin = self.medium.arrive(&self.medium.places[first as usize], from);
-        let (_, head) = self.medium.pass_all(&begin, first, last, true);
+        let head = self.pass_coming(&arrived, (start, end), data, held);
         self.head = head;
         self.hold();
         self.written = Some(end);
@@ -148,6 +138,27 @@ impl Machine {
             self.on_medium.insert(block, self.version);
         }
         Answer { end: self.free() + self.overheads.done.write.0, from_memory: false }
+    }
+
+    /// A write passes whose data come over the bus from `data` on: no sector before it is there. In order, it begins so late
+    /// that the last does not come too soon, and that a share of `held` of what then still comes is there.
+    fn pass_coming(&self, arrived: &Head, (start, end): (u64, u64), data: u64, held: f64) -> Head {
+        let there = |upto: u64| data + self.bus.time(upto.min(end) - start);
+        let (first, last) = self.sectors(start, end);
+        let (now, all) = (self.medium.time(arrived), there(end));
+        if all <= now {
+            return self.medium.pass_all(arrived, first, last, true).1;
+        }
+        if self.medium.access.writes {
+            return self.medium.pass_when(arrived, first, last, |sector| there((sector + 1) * self.sector));
+        }
+        let place = &self.medium.places[first as usize];
+        let from = now.max(data + self.bus.time(self.sector));
+        let (_, head) = self.run_on(&self.medium.arrive(place, from), start, end, u64::MAX, true);
+        let last_begins = self.medium.time(&head).saturating_sub(self.medium.spin.span(u128::from(place.width)));
+        let from = from + all.saturating_sub(last_begins);
+        let from = from + (all.saturating_sub(from) as f64 * held) as u64;
+        self.medium.pass_all(&self.medium.arrive(place, from), first, last, true).1
     }
 
     /// A flush that came at `now` and whose turn it is at `turn`: it ends when all is on the medium, and after every command
@@ -195,8 +206,15 @@ impl Machine {
         if self.cache.drain == Drain::InOrder {
             return self.dirty.front().map(|dirty| (0, begins(dirty)));
         }
-        let there = self.dirty.iter().take(WEIGHED).take_while(|dirty| dirty.ready <= began + ROUNDING);
-        there.map(begins).enumerate().min_by_key(|(_, begins)| *begins)
+        let there = self.dirty.iter().take(WEIGHED).take_while(|dirty| self.is_by(dirty.ready, began));
+        let all: Vec<u64> = there.map(begins).collect();
+        let best = all.iter().copied().enumerate().min_by_key(|(_, begins)| *begins);
+        if let Some((i, least)) = best
+            && all.iter().enumerate().any(|(j, begins)| j != i && begins - least <= 2 * ROUNDING)
+        {
+            self.ties.set(Ties { extents: true, ..self.ties.get() });
+        }
+        best
     }
 
     /// The arm sets out to write back what waits, as soon as it is free and the data are there.
@@ -266,7 +284,7 @@ impl Machine {
             }
             moment => self.medium.spin.time(moment),
         };
-        self.dirty.iter().position(|dirty| dirty.start == back.limit && dirty.ready <= at + ROUNDING)
+        self.dirty.iter().position(|dirty| dirty.start == back.limit && self.is_by(dirty.ready, at))
     }
 
     /// Whether a write-back that begins now goes on where the last one has just ended.

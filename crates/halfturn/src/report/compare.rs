@@ -49,7 +49,9 @@ fn picture(pairs: &[Pair], single: bool) -> Option<String> {
         for (name, class) in &run.classes {
             let label = label(case, &keys).join(" ");
             let label = if single { label } else { format!("{label} {name}") };
-            entries.push((label.trim().to_owned(), class.response_ms.mean));
+            if class.finished() > 0 {
+                entries.push((label.trim().to_owned(), class.response_ms.mean));
+            }
         }
     }
     let worth = (2..=MOST_BARS).contains(&entries.len());
@@ -154,8 +156,12 @@ fn classes_table(pairs: &[Pair]) -> String {
 
 /// Response times of a class in each row.
 fn responses(classes: &[&Class]) -> Vec<Figures> {
-    let of = |f: &dyn Fn(&Class) -> f64| classes.iter().map(|class| f(class)).collect::<Vec<_>>();
-    let spreads: Vec<Option<f64>> = classes.iter().map(|class| class.response_ms.ci95).collect();
+    // What finished nothing has no response times.
+    let of = |f: &dyn Fn(&Class) -> f64| {
+        classes.iter().map(|class| if class.finished() > 0 { f(class) } else { f64::NAN }).collect::<Vec<_>>()
+    };
+    let spread = |class: &&Class| class.response_ms.ci95.filter(|_| class.finished() > 0);
+    let spreads: Vec<Option<f64>> = classes.iter().map(spread).collect();
     let sure = spreads.iter().any(Option::is_some);
     let head = if sure { "response ms\nmean ± 95 %" } else { "response\nmean ms" };
     let mean = Figures::new(head, Better::Less, of(&|class| class.response_ms.mean));

@@ -15,7 +15,7 @@ pub enum Better {
 pub struct Figures {
     /// What stands above it.
     pub head: String,
-    /// One for each row.
+    /// One for each row; what is no number stands for nothing measured, and is no rival.
     pub values: Vec<f64>,
     /// Half the width of the interval of each, where there are intervals.
     pub spreads: Vec<Option<f64>>,
@@ -45,7 +45,10 @@ impl Figures {
     /// those that print the same, and none if the whole group does.
     pub fn cells(&self, groups: &[usize]) -> Vec<String> {
         let decimals: Vec<usize> = (0..self.values.len()).map(|row| self.decimals_of(groups[row], groups)).collect();
-        let text = |(value, decimals): (&f64, &usize)| number::fixed(*value, *decimals);
+        let text = |(value, decimals): (&f64, &usize)| match value.is_nan() {
+            true => "–".into(),
+            false => number::fixed(*value, *decimals),
+        };
         let texts: Vec<String> = self.values.iter().zip(&decimals).map(text).collect();
         let spread = |row: usize| self.spreads.get(row).copied().flatten().map(|s| number::fixed(s, decimals[row]));
         let widest = (0..texts.len()).filter_map(|row| Some(spread(row)?.len())).max();
@@ -68,9 +71,11 @@ impl Figures {
     }
 
     fn is_best(&self, row: usize, groups: &[usize], texts: &[String]) -> bool {
-        let rivals = || (0..texts.len()).filter(|other| groups[*other] == groups[row]);
+        let measured = |row: &usize| !self.values[*row].is_nan();
+        let rivals = || (0..texts.len()).filter(measured).filter(|other| groups[*other] == groups[row]);
         let best = match self.better {
             Better::Neither => return false,
+            _ if !measured(&row) => return false,
             Better::Less => rivals().min_by(|a, b| self.values[*a].total_cmp(&self.values[*b])),
             Better::More => rivals().max_by(|a, b| self.values[*a].total_cmp(&self.values[*b])),
         };
@@ -89,6 +94,16 @@ mod tests {
         let more = Figures::new("MB/s", Better::More, vec![2.0, 1.0]);
         assert_eq!(more.cells(&[0, 0]), ["*2.00", "1.00"]);
         assert_eq!(more.cells(&[0, 1]), ["2.00", "1.00"]);
+    }
+
+    #[test]
+    fn what_was_not_measured_is_a_dash_and_no_best() {
+        let none = f64::NAN;
+        let less = Figures::new("mean", Better::Less, vec![none, 2.0, 3.0, none]);
+        assert_eq!(less.cells(&[0; 4]), ["–", "*2.00", "3.00", "–"]);
+        let more = Figures::new("MB/s", Better::More, vec![none, 2.0, 3.0]);
+        assert_eq!(more.cells(&[0; 3]), ["–", "2.00", "*3.00"]);
+        assert_eq!(more.cells(&[0, 0, 1]), ["–", "2.00", "3.00"], "the only one measured is no best");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::compare::{Pair, shown_parts};
 use load::experiment::{Kind, Replay, TraceChoice};
-use load::results::Buffer;
+use load::results::{ArmError, Buffer};
 use std::collections::BTreeSet;
 
 /// A drive busier than this, under a load that does not wait for it, falls behind.
@@ -35,6 +35,10 @@ pub fn footer(pairs: &[Pair], marks: bool) -> String {
         lines.extend(super::service::MEANING.map(Into::into));
     }
     for (row, (_, run)) in pairs.iter().enumerate() {
+        let error = run.service.as_ref().and_then(|service| service.arm_error_ms.as_ref());
+        lines.extend(error.map(|error| format!("{}{}", whose(&[row], pairs), off(error))));
+    }
+    for (row, (_, run)) in pairs.iter().enumerate() {
         lines.extend(run.buffer.as_ref().map(|buffer| format!("{}{}", whose(&[row], pairs), filled(buffer))));
     }
     let overloaded: Vec<usize> = (0..pairs.len()).filter(|row| overloaded(&pairs[*row])).collect();
@@ -51,6 +55,15 @@ pub fn footer(pairs: &[Pair], marks: bool) -> String {
         lines.push(format!("{}{note}", whose(&runs, pairs)));
     }
     lines.iter().map(|line| wrapped(line)).collect()
+}
+
+/// How well the arm's way was foretold.
+fn off(error: &ArmError) -> String {
+    let ArmError { mean, p50, p99, .. } = error;
+    let (by, word) = (mean.abs(), if *mean < 0.0 { "sooner" } else { "later" });
+    format!(
+        "arm of timed seeks: there {by:.3} ms {word} than believed on average; half are within {p50:.3} ms, 99 % within {p99:.3}"
+    )
 }
 
 /// How full the write buffer was.

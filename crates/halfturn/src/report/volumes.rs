@@ -21,6 +21,16 @@ pub fn listed_volumes(answer: &Value) -> String {
     table(&heads, &rows)
 }
 
+/// What is wrong with a volume.
+fn state(volume: &Value) -> &'static str {
+    match (volume["hangs"] == true, volume["flush_failed"] == true) {
+        (false, false) => "",
+        (true, false) => " (device hangs)",
+        (false, true) => " (a flush failed)",
+        (true, true) => " (a flush failed, device hangs)",
+    }
+}
+
 fn row(volume: &Value) -> Vec<String> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let count = |key: &str| volume[key].as_u64().unwrap_or(0);
@@ -28,7 +38,7 @@ fn row(volume: &Value) -> Vec<String> {
     vec![
         text(&volume["name"]),
         units::show_bytes(count("bytes") as f64),
-        text(&volume["class"]) + if volume["hangs"] == true { " (device hangs)" } else { "" },
+        text(&volume["class"]) + state(volume),
         count("clients").to_string(),
         count("reads").to_string(),
         count("writes").to_string(),

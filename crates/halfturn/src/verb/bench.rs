@@ -9,6 +9,7 @@ use clap::Args;
 use load::experiment;
 use load::results::Results;
 use nbd::{BadUri, Uri};
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// What is asked of a server where no file says: reads of 4 KiB anywhere, one at a time, for ten seconds.
@@ -78,6 +79,7 @@ pub fn run(arguments: &Bench) -> Result<(), Failure> {
         return Err(BadInput::new("--time-scale", At::File, "the clock of a server is not to be had", mend).into());
     }
     let mut runs = Vec::with_capacity(cases.len());
+    let mut unfinished = Vec::with_capacity(cases.len());
     let progress = Progress::new(match &uri {
         Some(_) => "of the runs asked of the server",
         None => "of the runs",
@@ -89,14 +91,38 @@ pub fn run(arguments: &Bench) -> Result<(), Failure> {
             None => live::bench(case, *time_scale, &watch)?,
         };
         benched.run.notes.extend(report::lateness(&benched.lateness));
+        unfinished.push(benched.unfinished);
+        if benched.unfinished > 0 {
+            let what = format!("{} requests had not ended when the device answered no more", benched.unfinished);
+            benched.run.notes.push(what);
+        }
         runs.push(benched.run);
     }
     progress.finish();
     let results = Results { schema: 1, runs };
     match arguments.format {
-        Output::Json => print(&json(&results)),
-        Output::Table => print(&report::comparison(&cases, &results)),
+        Output::Json if unfinished.iter().all(|left| *left == 0) => print(&json(&results))?,
+        Output::Json => print(&json(&with_unfinished(&results, &unfinished)))?,
+        Output::Table => print(&report::comparison(&cases, &results))?,
     }
+    match unfinished.iter().sum::<u32>() {
+        0 => Ok(()),
+        left => Err(Failure::Undone(BadInput::new(
+            of.clone(),
+            At::File,
+            format!("{left} requests had not ended when the device answered no more"),
+            "look what the kernel says of the device; the figures are of what had ended",
+        ))),
+    }
+}
+
+/// Results, and of each run that is not whole how many requests had not ended.
+fn with_unfinished(results: &Results, unfinished: &[u32]) -> Value {
+    let mut value = serde_json::to_value(results).expect("results are plain data");
+    for (run, left) in unfinished.iter().enumerate().filter(|(_, left)| **left > 0) {
+        value["runs"][run]["unfinished"] = (*left).into();
+    }
+    value
 }
 
 fn uri(text: &str) -> Result<Uri, BadInput> {

@@ -2,6 +2,7 @@
 
 mod bench;
 mod drive;
+mod outputs;
 mod profile;
 mod replay;
 mod reproduce;

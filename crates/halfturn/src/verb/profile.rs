@@ -1,5 +1,6 @@
 //! `halfturn profile`.
 
+use super::outputs::{Inputs, Output};
 use crate::failure::{Failure, print};
 use crate::progress::Profiling;
 use crate::report;
@@ -62,34 +63,37 @@ pub struct Profile {
 
 /// Does it.
 pub fn run(arguments: &Profile) -> Result<(), Failure> {
-    let (mut device, past) = device(arguments)?;
+    let name = arguments.device.as_str();
+    let name = ["simulated:", "emulated:"].iter().find_map(|kind| name.strip_prefix(kind)).unwrap_or(name);
+    let mut inputs = Inputs::of([name]);
+    let output = Output::wanted(arguments.output.as_ref(), &mut inputs)?;
+    let page = Output::wanted(arguments.report.as_ref(), &mut inputs)?;
     if arguments.mimic {
-        return mimic(arguments, &mut *device);
+        return mimic(arguments, output);
     }
+    let (mut device, past) = device(arguments)?;
     let effort = if arguments.quick { Effort::Quick } else { Effort::Thorough };
     let bad = |what| BadInput::new("--scratch", At::File, what, "a size has a unit: B, kB, KiB, MB, MiB, GB, GiB ...");
     let scratch = arguments.scratch.as_deref().map(Scratch::parse).transpose().map_err(bad)?;
     let options = Options { name: arguments.device.clone(), seed: arguments.seed, effort, scratch };
     let title = options.title(device.caps());
-    let state = arguments.output.as_deref().map(|path| State::new(path, &title)).transpose()?;
+    let state = arguments.output.as_deref().map(|path| State::new(path, &title, &mut inputs)).transpose()?;
     let mut progress = Profiling::new("of the drive mapped");
     let found = match &state {
         Some(state) => state.go_on(&mut *device, past, &options, &mut progress)?,
         None => profile::profile(&mut &mut *device, &options, &mut progress)?,
     };
     progress.finish();
-    if let (Outcome::Disk(known), Some(path)) = (&found.outcome, &arguments.output) {
-        let text = disk::write(&known.plan(&options.name, found.blocks));
-        fs::write(path, text).map_err(|error| Failure::unwritable(path, &error))?;
+    if let (Outcome::Disk(known), Some(output)) = (&found.outcome, &output) {
+        output.write(disk::write(&known.plan(&options.name, found.blocks)))?;
     }
     if let Some(state) = state {
         state.done()?;
     }
     let written = arguments.output.as_ref().filter(|_| matches!(found.outcome, Outcome::Disk(_)));
     let text = report::profiled(&options.name, &found, written.map(|path| path.display().to_string()).as_deref());
-    if let Some(path) = &arguments.report {
-        let page = report::profile_page(&options.name, &found, &text);
-        fs::write(path, page).map_err(|error| Failure::unwritable(path, &error))?;
+    if let Some(page) = page {
+        page.write(report::profile_page(&options.name, &found, &text))?;
     }
     print(&text)
 }
@@ -113,13 +117,16 @@ fn device(arguments: &Profile) -> Result<(Box<dyn Device>, Past), BadInput> {
 /// The journal of a profile under way, beside the drive file it will end as.
 struct State {
     path: PathBuf,
+    file: Output,
     journal: Journal,
 }
 
 impl State {
     /// What was kept beside a drive file of this title, or nothing yet.
-    fn new(output: &Path, title: &str) -> Result<State, Failure> {
-        let path = with_end(output, ".partial");
+    fn new(output: &Path, title: &str, inputs: &mut Inputs) -> Result<State, Failure> {
+        let mut path = output.as_os_str().to_owned();
+        path.push(".partial");
+        let path = PathBuf::from(path);
         let file = path.display().to_string();
         let journal = match fs::read(&path) {
             Ok(bytes) => Journal::parse(&file, title, &bytes)?,
@@ -129,7 +136,8 @@ impl State {
                 return Err(BadInput::new(file, At::File, what, "make it readable, or delete it to begin anew").into());
             }
         };
-        Ok(State { path, journal })
+        let output = Output::new(&path, inputs)?;
+        Ok(State { path, file: output, journal })
     }
 
     /// Profiles from where the journal ends, and keeps it now and then, and when the device is lost.
@@ -162,9 +170,7 @@ impl State {
 
     /// Keeps a journal: whole, or as it was before.
     fn write(&self, journal: &Journal) -> Result<(), Failure> {
-        let new = with_end(&self.path, ".new");
-        let written = fs::write(&new, journal.bytes()).and_then(|()| fs::rename(&new, &self.path));
-        written.map_err(|error| Failure::unwritable(&self.path, &error))
+        self.file.write(journal.bytes())
     }
 
     /// Takes it away.
@@ -176,15 +182,8 @@ impl State {
     }
 }
 
-/// The path of a file with more to its name.
-fn with_end(path: &Path, end: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(end);
-    name.into()
-}
-
 /// Learns the times of distances.
-fn mimic(arguments: &Profile, device: &mut dyn Device) -> Result<(), Failure> {
+fn mimic(arguments: &Profile, output: Option<Output>) -> Result<(), Failure> {
     for (given, option, what) in [
         (arguments.report.is_some(), "--report", "there is no page of a Mimic"),
         (arguments.scratch.is_some(), "--scratch", "a Mimic is learned by reads alone"),
@@ -193,19 +192,16 @@ fn mimic(arguments: &Profile, device: &mut dyn Device) -> Result<(), Failure> {
             return Err(BadInput::new(option, At::File, what, format!("take {option} or --mimic out")).into());
         }
     }
+    let (mut device, _) = device(arguments)?;
     let usual = Probing::default();
     let most = if arguments.quick { usual.most / 4 } else { usual.most };
     let probing = Probing { seed: arguments.seed, most, ..usual };
     let progress = Profiling::new("of the distances");
-    let learned = Learned::by_probing(device, &probing, &mut |done| progress.share(done));
+    let learned = Learned::by_probing(&mut *device, &probing, &mut |done| progress.share(done));
     progress.finish();
-    let written = match &arguments.output {
-        Some(path) => {
-            let text = load::learned::write(&learned, &arguments.device);
-            fs::write(path, text).map_err(|error| Failure::unwritable(path, &error))?;
-            Some(path.display().to_string())
-        }
-        None => None,
-    };
+    if let Some(output) = &output {
+        output.write(load::learned::write(&learned, &arguments.device))?;
+    }
+    let written = arguments.output.as_ref().map(|path| path.display().to_string());
     print(&report::mimicked(&arguments.device, &learned, written.as_deref()))
 }

@@ -1,5 +1,6 @@
 //! `halfturn reproduce`: published results, and what comes of the same experiments here.
 
+use super::outputs::{Inputs, Output as Written};
 use super::{Output, json};
 use crate::failure::{Failure, print};
 use crate::progress::Simulating;
@@ -7,7 +8,6 @@ use crate::report::{self, Diagram, Verdicts};
 use block::BadInput;
 use clap::Args;
 use published::{File, Plan, Row, Timeline};
-use std::fs;
 use std::path::PathBuf;
 
 /// Do published experiments again, and hold the results against the papers.
@@ -51,18 +51,19 @@ pub fn run(arguments: &Reproduce) -> Result<(), Failure> {
             report::list(targets)
         });
     }
+    let report = Written::wanted(arguments.report.as_ref(), &mut Inputs::none())?;
     let plan = Plan::new(&files, chosen, arguments.report.is_some());
     let progress = Simulating::new(plan.cases());
     let results = sim::simulate(plan.cases(), &progress)?;
     progress.finish();
     let verdicts = Verdicts::new(plan.judge(&results)?);
-    if let Some(path) = &arguments.report {
+    if let Some(report) = &report {
         let diagrams =
             plan.timelines().map(|(file, timeline)| diagram(file, timeline)).collect::<Result<Vec<_>, _>>()?;
-        fs::write(path, verdicts.page(&plan.drawn(&results), &diagrams))
-            .map_err(|error| Failure::unwritable(path, &error))?;
+        report.write(verdicts.page(&plan.drawn(&results), &diagrams))?;
     }
     print(&if arguments.format == Output::Json { json(&verdicts) } else { verdicts.text() })?;
+    Failure::unless_whole("reproduce", &results)?;
     if verdicts.failed() > 0 { Err(Failure::Mismatch) } else { Ok(()) }
 }
 

@@ -1,16 +1,18 @@
 //! `halfturn serve`.
 
+use super::outputs::{Draft, Inputs, Output};
 use crate::failure::{Failure, print};
 use crate::report;
 use block::{At, BadInput, units};
 use clap::Args;
 use listenfd::ListenFd;
 use live::log::Head;
-use live::{Caller, Listener, Message, Service};
+use live::{Caller, Listener, Message, Place, Service, Undone};
 use load::experiment::{self, Experiment, Exposed};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::mpsc;
@@ -60,10 +62,16 @@ pub struct Serve {
 pub fn run(arguments: &Serve) -> Result<(), Failure> {
     let (name, text) = config(arguments)?;
     let experiment = experiment::parse_service(&name, &text, &arguments.sets)?;
+    let files = experiment.files().into_iter().chain(arguments.file.clone());
+    let log = Output::wanted(arguments.record.as_ref(), &mut Inputs::of(files))?;
     let mut listeners = handed_over();
-    let socket = if listeners.is_empty() { Some(Socket::new(arguments, &experiment)?) } else { None };
-    if let Some(Socket { path, .. }) = &socket {
-        listeners.push(Listener::unix(path).map_err(|error| unbound(path, &error))?);
+    let mut socket = None;
+    if listeners.is_empty() {
+        let (path, folder) = place(arguments, &experiment)?;
+        let (listener, place) = Listener::unix(&path).map_err(|error| unbound(&path, &error))?;
+        listeners.push(listener);
+        // The socket goes first, then its folder.
+        socket = Some((place, folder));
     }
     if let Some(address) = &arguments.insecure_tcp {
         let unbound = |error: std::io::Error| {
@@ -78,21 +86,55 @@ pub fn run(arguments: &Serve) -> Result<(), Failure> {
     for note in &service.notes {
         eprintln!("{note}");
     }
-    let path = socket.as_ref().map_or(Path::new("the socket that was handed over"), |socket| &socket.path);
+    let path = socket.as_ref().map_or(Path::new("the socket that was handed over"), |(place, _)| place.path());
     let child = arguments.run.as_deref().map(|command| attend(command, path, service.caller.clone()));
     if child.is_none() {
         eprintln!("serving {} at {}", volumes(&experiment), path.display());
     }
     let head = Head { name, text, sets: arguments.sets.clone(), caps: service.caps };
-    let ended = service.run(arguments.record.as_deref().map(|path| (&head, path)));
+    let draft = log.as_ref().map(Output::draft).transpose()?;
+    let file = draft.as_ref().map(Draft::file).transpose();
+    let file = file.map_err(|error| Failure::unwritable(arguments.record.as_deref().unwrap_or(path), &error))?;
+    let ended = service.run(file.map(|file| (&head, file)));
     drop((control, metrics));
     drop(socket);
     let ended = ended?;
-    match child.and_then(|child| child.recv().ok()) {
-        Some(0) => Ok(()),
-        Some(code) => Err(Failure::Command(code)),
-        None => print(&report::volumes(&ended.reports, &ended.lateness)),
+    if let (Some(log), Some(draft)) = (&log, draft) {
+        let recorded = ended.unrecorded.as_ref().map_or(Ok(()), |error| Err(log.unwritable(error)));
+        recorded.and_then(|()| draft.keep().map_err(|error| log.unwritable(&error)))?;
     }
+    let code = child.and_then(|child| child.recv().ok());
+    if code.is_none() {
+        print(&report::volumes(&ended.reports, &ended.lateness))?;
+    }
+    match (left(&experiment.title, &ended.undone), code) {
+        (None, None | Some(0)) => Ok(()),
+        (None, Some(code)) => Err(Failure::Command(code)),
+        (Some(undone), None | Some(0)) => Err(Failure::Undone(undone)),
+        (Some(undone), Some(code)) => {
+            eprintln!("error: {undone}");
+            Err(Failure::Command(code))
+        }
+    }
+}
+
+/// What a service has left undone, if anything.
+fn left(title: &str, undone: &Undone) -> Option<BadInput> {
+    let mut what = Vec::new();
+    let requests: Vec<String> =
+        undone.requests.iter().map(|(volume, count)| format!("{count} of volume '{volume}'")).collect();
+    if !requests.is_empty() {
+        what.push(format!("the device did not answer, and requests were given up: {}", requests.join(", ")));
+    }
+    if let Some(why) = &undone.flush {
+        what.push(format!("the last flush failed: {why}"));
+    }
+    if !undone.volumes.is_empty() {
+        let names: Vec<String> = undone.volumes.iter().map(|name| format!("'{name}'")).collect();
+        what.push(format!("a flush had failed, and was not seen to, of {}", names.join(", ")));
+    }
+    let mend = "look what the kernel says of the device; what was written since the last good flush may be lost";
+    (!what.is_empty()).then(|| BadInput::new(title, At::File, what.join("; "), mend))
 }
 
 /// The UNIX sockets that systemd listens on for this service.
@@ -122,51 +164,47 @@ fn config(arguments: &Serve) -> Result<(String, String), BadInput> {
     Ok(("--emulate".into(), text))
 }
 
-/// Where clients connect; the socket is taken away at the end, and the folder, if it was made for it.
-struct Socket {
-    path: PathBuf,
-    folder: Option<PathBuf>,
-}
-
-impl Socket {
-    fn new(arguments: &Serve, experiment: &Experiment) -> Result<Socket, BadInput> {
-        if let Some(path) = arguments.socket.as_ref().or(experiment.serve.socket.as_ref()) {
-            return Ok(Socket { path: path.clone(), folder: None });
-        }
-        if arguments.run.is_none() {
-            let mend = "give --socket PATH, or `socket` in [serve]";
-            return Err(BadInput::new("halfturn serve", At::File, "it is not said where clients connect", mend));
-        }
-        let folder = std::env::temp_dir().join(format!("halfturn-{}", std::process::id()));
-        fs::create_dir(&folder).map_err(|error| unbound(&folder, &error))?;
-        Ok(Socket { path: folder.join("nbd.sock"), folder: Some(folder) })
+/// Where clients connect, and a folder that was made for it.
+fn place(arguments: &Serve, experiment: &Experiment) -> Result<(PathBuf, Option<Folder>), BadInput> {
+    if let Some(path) = arguments.socket.as_ref().or(experiment.serve.socket.as_ref()) {
+        return Ok((path.clone(), None));
     }
+    if arguments.run.is_none() {
+        let mend = "give --socket PATH, or `socket` in [serve]";
+        return Err(BadInput::new("halfturn serve", At::File, "it is not said where clients connect", mend));
+    }
+    let folder = std::env::temp_dir().join(format!("halfturn-{}", std::process::id()));
+    fs::create_dir(&folder).map_err(|error| unbound(&folder, &error))?;
+    Ok((folder.join("nbd.sock"), Some(Folder(folder))))
 }
 
-impl Drop for Socket {
+/// A folder that was made here, and goes when it is empty.
+struct Folder(PathBuf);
+
+impl Drop for Folder {
     fn drop(&mut self) {
-        let _ = fs::remove_file(&self.path);
-        if let Some(folder) = &self.folder {
-            let _ = fs::remove_dir(folder);
-        }
+        let _ = fs::remove_dir(&self.0);
     }
 }
 
 fn unbound(path: &Path, error: &std::io::Error) -> BadInput {
     let what = format!("cannot be listened on: {error}");
-    BadInput::new(path.display().to_string(), At::File, what, "name a socket in a folder you may write to")
+    let mend = match error.kind() {
+        ErrorKind::AddrInUse => "name a path at which nothing is yet",
+        _ => "name a socket in a folder you may write to",
+    };
+    BadInput::new(path.display().to_string(), At::File, what, mend)
 }
 
 /// Answers `halfturn volume`, where the file says on which socket.
-fn control(experiment: &Experiment, caller: &Caller<Message>) -> Result<Option<Socket>, BadInput> {
+fn control(experiment: &Experiment, caller: &Caller<Message>) -> Result<Option<Place>, BadInput> {
     let Some(path) = &experiment.serve.control else { return Ok(None) };
-    let unbound = |error: std::io::Error| unbound(path, &error);
-    live::private(path).and_then(|listener| live::control::attend(listener, caller.clone())).map_err(unbound)?;
-    Ok(Some(Socket { path: path.clone(), folder: None }))
+    let attend = |(listener, place)| live::control::attend(listener, caller.clone()).map(|()| Some(place));
+    live::private(path).and_then(attend).map_err(|error| unbound(path, &error))
 }
 
 /// Answers Prometheus, where the file says where.
-fn metrics(experiment: &Experiment, caller: &Caller<Message>) -> Result<Option<Socket>, BadInput> {
+fn metrics(experiment: &Experiment, caller: &Caller<Message>) -> Result<Option<Place>, BadInput> {
     let Some(at) = &experiment.serve.metrics else { return Ok(None) };
     live::metrics::expose(at, caller.clone()).map_err(|error| match at {
         Exposed::Unix(path) => unbound(path, &error),
@@ -174,10 +212,6 @@ fn metrics(experiment: &Experiment, caller: &Caller<Message>) -> Result<Option<S
             let what = format!("cannot be listened on: {error}");
             BadInput::new(address.to_string(), At::File, what, "give `metrics` in [serve] a port that is free")
         }
-    })?;
-    Ok(match at {
-        Exposed::Unix(path) => Some(Socket { path: path.clone(), folder: None }),
-        Exposed::Tcp(_) => None,
     })
 }
 

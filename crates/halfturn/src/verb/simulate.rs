@@ -1,5 +1,6 @@
 //! `halfturn simulate`: an experiment file, or a sweep of them, in virtual time.
 
+use super::outputs::{Inputs, Output as Written};
 use super::window::Report;
 use super::{Output, json};
 use crate::failure::{Failure, print};
@@ -65,6 +66,9 @@ pub fn run(arguments: &Simulate) -> Result<(), Failure> {
     if let Some(folder) = &arguments.output {
         fs::create_dir_all(folder).map_err(|error| Failure::unwritable(folder, &error))?;
     }
+    let mut inputs = Inputs::of_cases(file, &cases);
+    let files = arguments.output.as_deref().map(|folder| outputs(folder, file, &mut inputs)).transpose()?;
+    let written = page.output(&mut inputs)?;
     let shown = if page.is_wanted() { cases.len().min(MOST_SHOWN) } else { 0 };
     let scope = page.scope(shown)?;
     let progress = Simulating::new(&cases);
@@ -77,25 +81,29 @@ pub fn run(arguments: &Simulate) -> Result<(), Failure> {
     let panoramas = pool.install(|| sim::panoramas(&cases[..shown], scope))?;
     progress.finish();
     let (table, json) = (report::comparison(&cases, &results), json(&results));
-    if let Some(folder) = &arguments.output {
+    if let Some(files) = files {
         let experiment = fs::read_to_string(file).unwrap_or_default();
-        let files = [
-            ("results.json", &json),
-            ("table.txt", &table),
-            ("experiment.toml", &experiment),
-            ("again.txt", &again(file, &sets, &cases)),
-        ];
-        for (name, text) in files {
-            let path = folder.join(name);
-            fs::write(&path, text).map_err(|error| Failure::unwritable(&path, &error))?;
-        }
+        let texts = [&json, &table, &again(file, &sets, &cases), &experiment];
+        files.iter().zip(texts).try_for_each(|(output, text)| output.write(text))?;
     }
     let pictures: Vec<_> = cases.iter().zip(&panoramas).map(|(case, it)| report::panorama(case, it)).collect();
     let rest = cases.len() - shown;
     let more =
         if rest > 0 { format!("\n The first {shown} runs are shown below, {rest} are not.\n") } else { String::new() };
-    page.write(&file.display().to_string(), &format!("{table}{more}"), &pictures)?;
-    print(if arguments.format == Output::Json { &json } else { &table })
+    let text = format!("{table}{more}");
+    written.map_or(Ok(()), |page| page.write(&file.display().to_string(), &text, &pictures))?;
+    print(if arguments.format == Output::Json { &json } else { &table })?;
+    Failure::unless_whole(&file.display().to_string(), &results)
+}
+
+/// What `--output` writes. The experiment is left where that is the very file that is read.
+fn outputs(folder: &Path, file: &Path, inputs: &mut Inputs) -> Result<Vec<Written>, Failure> {
+    let mut names = vec!["results.json", "table.txt", "again.txt"];
+    let copy = folder.join("experiment.toml");
+    if copy.canonicalize().ok().is_none_or(|copy| file.canonicalize().ok() != Some(copy)) {
+        names.push("experiment.toml");
+    }
+    names.into_iter().map(|name| Written::new(&folder.join(name), inputs)).collect()
 }
 
 /// The `--set`s that give every trace of an experiment this format.

@@ -8,7 +8,7 @@ use clap::Subcommand;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-/// List the volumes of a running service, or change their quality of service.
+/// List the volumes of a running service, change their quality of service, or let one go on after a failed flush.
 #[derive(Subcommand)]
 pub enum Volume {
     /// Show the volumes: size, class, clients, what was done and how long it took
@@ -38,6 +38,18 @@ pub enum Volume {
         #[arg(long, value_name = "TIME")]
         deadline: Option<String>,
     },
+    /// Let a volume go on of which a flush has failed
+    ///
+    /// When a flush fails, the kernel may have given up what was written before, and would tell so to nobody else: so no flush and
+    /// no write with FUA succeeds from then on, on any volume of the device, until this says of each that its owner has seen to it.
+    Resume {
+        /// The volume
+        #[arg(value_name = "VOLUME")]
+        volume: String,
+        /// The control socket: `control` in the service file's `[serve]`
+        #[arg(long, value_name = "SOCKET")]
+        control: PathBuf,
+    },
 }
 
 /// Does it.
@@ -62,6 +74,7 @@ pub fn run(verb: &Volume) -> Result<(), Failure> {
             });
             ask(control, &question).map(drop)
         }
+        Volume::Resume { volume, control } => ask(control, &json!({ "verb": "resume", "volume": volume })).map(drop),
     }
 }
 

@@ -1,11 +1,11 @@
 //! `--report` and `--window`: the page with what went on, and which part of it.
 
+use super::outputs::{Inputs, Output};
 use crate::failure::Failure;
 use crate::report::{Panoramas, Pictured};
 use block::{At, BadInput, Span, Time, units};
 use clap::Args;
 use flow::Scope;
-use std::fs;
 use std::path::PathBuf;
 
 /// So many bars a page may have; some ten of them take a kilobyte.
@@ -50,17 +50,28 @@ impl Report {
         Ok(Scope { from, to, most })
     }
 
-    /// Writes the page: what was printed, and pictures with their headings.
+    /// Where the page goes, if one is wanted, for a command that reads this.
+    ///
+    /// # Errors
+    /// When it cannot be written there.
+    pub fn output(&self, inputs: &mut Inputs) -> Result<Option<Page>, Failure> {
+        Ok(Output::wanted(self.report.as_ref(), inputs)?.map(Page))
+    }
+}
+
+/// A page that is to be written.
+pub struct Page(Output);
+
+impl Page {
+    /// Writes it: what was printed, and pictures with their headings.
     ///
     /// # Errors
     /// When a picture has nothing in it, since the run had ended by then, or the file cannot be written.
     pub fn write(&self, title: &str, text: &str, pictures: &[(String, Pictured)]) -> Result<(), Failure> {
-        let Some(path) = &self.report else { return Ok(()) };
         if let Some((_, empty)) = pictures.iter().find(|(_, picture)| picture.is_empty()) {
             let what = format!("the run had ended by then, after {:.3} ms", empty.ended().as_ms());
             return Err(BadInput::new("--window", At::File, what, "choose an earlier part of it").into());
         }
-        let page = Panoramas { title, text, pictures }.page();
-        fs::write(path, page).map_err(|error| Failure::unwritable(path, &error))
+        self.0.write(Panoramas { title, text, pictures }.page())
     }
 }

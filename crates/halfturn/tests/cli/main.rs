@@ -2,6 +2,7 @@
 
 mod bad;
 mod convert;
+mod kept;
 mod output;
 mod readme;
 mod reproduce;

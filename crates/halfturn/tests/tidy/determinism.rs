@@ -2,8 +2,8 @@
 
 use crate::{Fault, Tree, lexer, line_of};
 
-/// Crates that live in real time.
-const REAL_TIME: [&str; 2] = ["halfturn", "live"];
+/// Crates that live in real time, or run tools.
+const REAL_TIME: [&str; 3] = ["halfturn", "live", "xtask"];
 
 const FORBIDDEN: [(&str, &str); 5] = [
     ("Instant::now", "take the time as an argument, a block::Time"),

@@ -29,7 +29,7 @@ const ALL: &[&str] = &[
     "live",
 ];
 
-const ROWS: [Row; 14] = [
+const ROWS: [Row; 15] = [
     Row { name: "block", uses: &[], tests_use: &[] },
     Row { name: "config", uses: &["block"], tests_use: &[] },
     Row { name: "nbd", uses: &[], tests_use: &[] },
@@ -44,6 +44,7 @@ const ROWS: [Row; 14] = [
     Row { name: "sim", uses: &["block", "disk", "drive", "sched", "load", "flow", "trace", "profile"], tests_use: ALL },
     Row { name: "live", uses: &["block", "disk", "drive", "sched", "load", "nbd"], tests_use: &[] },
     Row { name: "halfturn", uses: ALL, tests_use: ALL },
+    Row { name: "xtask", uses: &[], tests_use: &[] },
 ];
 
 /// The first never reaches the second, by however many steps, in its code or in its tests.

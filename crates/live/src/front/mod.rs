@@ -3,6 +3,7 @@
 mod client;
 #[cfg(test)]
 mod faults;
+mod stop;
 mod volume;
 mod work;
 
@@ -11,7 +12,7 @@ use crate::memory::{Buffer, PAGE, Slice};
 use crate::metrics::{Buckets, Counted};
 use crate::ring::{Op, Token};
 use crate::world::{Hands, Source};
-use block::errno::{ETIME, ETIMEDOUT};
+use block::errno::{EIO, ETIME, ETIMEDOUT};
 use block::{BLOCK_BYTES, Change, Ending, Extent, Lbn, Qos, Request, RequestId, Span, Time};
 use client::{Client, Heard, Reading, Reply, Words};
 use load::experiment::ServePlan;
@@ -25,6 +26,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::Sender;
+use stop::Stop;
+pub use stop::Undone;
 pub use volume::{Report, Served, Setting};
 use work::{Asked, Work, Works};
 
@@ -44,6 +47,8 @@ pub enum Message {
     Metrics(Sender<Counted>),
     /// A volume is to be served otherwise; the answer says what was wrong.
     Set(Setting, Sender<Result<(), String>>),
+    /// A volume of which a flush has failed is to go on; the answer says what was wrong.
+    Resume(String, Sender<Result<(), String>>),
     /// No more requests are taken; what was asked is done, and the device flushed.
     Stop,
 }
@@ -71,21 +76,14 @@ pub struct Front {
     unsent: Rc<Cell<u64>>,
     /// When it is next looked for clients that are stuck.
     look: Time,
-    stopping: bool,
+    stop: Stop,
     /// Whether the device does not answer: then nothing waits for it.
     hangs: bool,
+    /// How many flushes have failed, and writes that were to reach the medium.
+    failures: u64,
     /// What the core says of itself; and how late the host was.
     pulse: Rc<Cell<Pulse>>,
     late: Buckets,
-    /// Of the last flush: whether it is still to be asked for, or was done.
-    flush: Flush,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Flush {
-    Later,
-    Asked,
-    Done,
 }
 
 impl Front {
@@ -116,11 +114,11 @@ impl Front {
             bytes: 0,
             unsent: Rc::default(),
             look: Time::ZERO,
-            stopping: false,
+            stop: Stop::new(),
             hangs: false,
+            failures: 0,
             pulse: Rc::default(),
             late: Buckets::default(),
-            flush: Flush::Later,
         })
     }
 
@@ -139,7 +137,7 @@ impl Front {
     pub(crate) fn listen(&mut self, hands: &mut Hands) {
         let (bell, strokes) = (Rc::clone(&self.bell.0), self.bell.1.clone());
         if hands.kernel.push(&bell, Token::Bell, Op::Receive(strokes, false)).is_err() {
-            self.stopping = true;
+            self.stop.begin(hands.kernel.now());
         }
     }
 
@@ -159,8 +157,12 @@ impl Front {
                     let answer = setting.apply(&mut self.volumes);
                     let _ = asker.send(answer);
                 }
+                Message::Resume(volume, asker) => {
+                    let volume = Served::named(&mut self.volumes, &volume);
+                    let _ = asker.send(volume.map(|volume| volume.flush_failed = false));
+                }
                 Message::Stop => {
-                    self.stopping = true;
+                    self.stop.begin(hands.kernel.now());
                     (0..self.clients.len() as u32).for_each(|number| self.dismiss(number));
                 }
             }
@@ -168,7 +170,7 @@ impl Front {
     }
 
     fn welcome(&mut self, socket: OwnedFd, session: Session, early: &[u8], hands: &mut Hands) {
-        if self.stopping || early.len() > Client::EARLY {
+        if self.stop.has_begun() || early.len() > Client::EARLY {
             self.inside.fetch_sub(1, Ordering::Relaxed);
             return;
         }
@@ -210,8 +212,16 @@ impl Front {
     /// Takes a request.
     fn take(&mut self, number: u32, request: nbd::Request, now: Time, hands: &mut Hands) {
         let Some(client) = self.clients[number as usize].as_mut() else { return };
-        if self.hangs && request.command != Command::Disc {
-            let answer = Some(failed(client, &request, ETIMEDOUT));
+        let volume = &mut self.volumes[client.volume];
+        let refused = match request.command {
+            Command::Disc => None,
+            _ if self.hangs => Some(ETIMEDOUT),
+            _ if volume.flush_failed && is_durable(&request) => Some(EIO),
+            _ => None,
+        };
+        if let Some(errno) = refused {
+            volume.refused(errno);
+            let answer = Some(failed(client, &request, errno));
             client.reading = Reading::Unwanted { left: request.payload() as usize, answer };
             return;
         }
@@ -233,7 +243,8 @@ impl Front {
             Command::Read | Command::Write | Command::Flush | Command::WriteZeroes => {}
         }
         let id = self.works.take(number, request, base, now, hands.pool);
-        let Some(work) = self.works.get(id) else { return };
+        let Some(work) = self.works.get_mut(id) else { return };
+        work.failures = self.failures;
         client.requests += 1;
         self.volumes[client.volume].in_flight += 1;
         client.bytes += work.weight();
@@ -329,20 +340,28 @@ impl Front {
         }
     }
 
-    /// Whether everyone is gone, and the device is to be flushed.
-    fn awaits_last_flush(&self) -> bool {
-        let gone = self.stopping && self.works.count().0 == 0 && self.clients.iter().all(Option::is_none);
-        gone && self.flush == Flush::Later
+    /// Whether a request that was done may all the same not be answered so, since a flush has failed meanwhile. Of a write without
+    /// FUA nothing is promised but to the next flush, which fails as well, unless the volume was told to go on by then.
+    fn is_in_doubt(&self, work: &Work, volume: usize) -> bool {
+        let writes = work.request.command.writes() && !self.volumes[volume].flush_failed;
+        work.failures != self.failures && (is_durable(&work.request) || writes)
     }
 
-    fn last_flush(&mut self) -> Option<Input> {
-        if !self.awaits_last_flush() {
-            return None;
+    /// Nobody waits any longer for what is in flight.
+    fn fail_all(&mut self, now: Time) {
+        for work in self.works.waiting() {
+            let Some(client) = self.clients[work.client as usize].as_mut() else { continue };
+            work.answered = true;
+            self.volumes[client.volume].ended(now, &work.request, work.arrived, Ending::Failed(ETIMEDOUT));
+            client.answer(failed(client, &work.request, ETIMEDOUT));
+            self.touched.push(work.client);
         }
-        self.flush = Flush::Asked;
-        let id = RequestId(self.works.count().1);
-        Some(Input::Submit(Request { id, op: block::Op::Flush, at: Extent::default(), qos: Qos::default() }))
     }
+}
+
+/// Whether what is asked is to have something on the medium.
+fn is_durable(request: &nbd::Request) -> bool {
+    request.command == Command::Flush || request.fua()
 }
 
 /// How many bytes the next request of a client may move, if it may make one; so many are in flight of all.
@@ -412,6 +431,7 @@ impl Source for Front {
                 return Some(Input::Amend(id, Change::Cancel));
             }
         }
+        self.stop.has_room(room);
         if room == 0 {
             return None;
         }
@@ -421,7 +441,7 @@ impl Source for Front {
                 self.read(number, now, hands);
             }
         }
-        self.ready.pop_front().or_else(|| self.last_flush())
+        self.ready.pop_front().or_else(|| self.last_flush(now))
     }
 
     fn memory(&mut self, id: RequestId, from: usize, bytes: usize) -> Option<Slice> {
@@ -429,25 +449,24 @@ impl Source for Front {
     }
 
     fn ended(&mut self, now: Time, id: RequestId, how: Ending, hands: &mut Hands) {
-        let errno = match how {
-            Ending::Finished => {
-                if let Some(asked) = self.works.go_on(id.0, hands.pool) {
-                    return self.submit(asked);
-                }
-                None
-            }
-            Ending::Failed(errno) => Some(errno),
-            Ending::Dropped => Some(ETIME),
-        };
-        let Some(work) = self.release(id.0) else {
-            self.flush = Flush::Done;
-            return;
-        };
+        if how == Ending::Finished
+            && let Some(asked) = self.works.go_on(id.0, hands.pool)
+        {
+            return self.submit(asked);
+        }
+        let Some(work) = self.release(id.0) else { return self.stop.flushed(how) };
         while let Some(asked) = self.works.let_go(hands.pool) {
             self.submit(asked);
         }
+        let Some(volume) = self.clients[work.client as usize].as_ref().map(|client| client.volume) else { return };
+        let how = if how == Ending::Finished && self.is_in_doubt(&work, volume) { Ending::Failed(EIO) } else { how };
         let Some(client) = self.clients[work.client as usize].as_mut().filter(|_| !work.answered) else { return };
-        self.volumes[client.volume].ended(now, &work.request, work.arrived, how);
+        self.volumes[volume].ended(now, &work.request, work.arrived, how);
+        let errno = match how {
+            Ending::Finished => None,
+            Ending::Failed(errno) => Some(errno),
+            Ending::Dropped => Some(ETIME),
+        };
         let read = work.request.command == Command::Read;
         client.answer(match errno {
             None if read => last(client, &work),
@@ -507,16 +526,26 @@ impl Source for Front {
     fn hangs(&mut self, now: Time, hangs: bool) {
         self.hangs = hangs;
         self.volumes.iter_mut().for_each(|volume| volume.hangs = hangs);
-        if !hangs {
-            return;
+        if hangs {
+            self.fail_all(now);
         }
-        for work in self.works.waiting() {
-            let Some(client) = self.clients[work.client as usize].as_mut() else { continue };
-            work.answered = true;
-            self.volumes[client.volume].ended(now, &work.request, work.arrived, Ending::Failed(ETIMEDOUT));
-            client.answer(failed(client, &work.request, ETIMEDOUT));
-            self.touched.push(work.client);
-        }
+    }
+
+    fn flush_failed(&mut self) {
+        self.failures += 1;
+        self.volumes.iter_mut().for_each(|volume| volume.flush_failed = true);
+    }
+
+    fn gives_up_at(&self, last: Time) -> Option<Time> {
+        self.gives_up_after(last)
+    }
+
+    fn give_up(&mut self, now: Time) {
+        self.gives_up(now);
+    }
+
+    fn has_given_up(&self) -> bool {
+        self.stop.has_given_up()
     }
 
     fn quiet(&mut self, hands: &mut Hands) -> bool {
@@ -525,6 +554,6 @@ impl Source for Front {
     }
 
     fn is_over(&self) -> bool {
-        self.stopping && self.flush == Flush::Done
+        self.stop.is_over()
     }
 }

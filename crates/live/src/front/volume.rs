@@ -1,6 +1,7 @@
 //! A volume as it is served, and how it fares.
 
 use crate::metrics::Buckets;
+use block::errno::ETIMEDOUT;
 use block::{BLOCK_BYTES, Ending, Qos, Span, Time};
 use hdrhistogram::Histogram;
 use load::experiment::{Experiment, Volume};
@@ -20,6 +21,8 @@ pub struct Served {
     pub(super) deadline: Option<Span>,
     pub(super) clients: u32,
     pub(super) hangs: bool,
+    /// Whether a flush has failed since it was last told to go on: then none succeeds.
+    pub(super) flush_failed: bool,
     pub(super) in_flight: u32,
     /// What its class's requests are worth, by class; and what those that were done were.
     worths: Vec<Worth>,
@@ -64,6 +67,8 @@ pub struct Report {
     pub deadline: Option<Span>,
     /// Whether its device does not answer: requests fail at once.
     pub hangs: bool,
+    /// Whether a flush has failed, so that no flush and no write with FUA succeeds until it is told to go on.
+    pub flush_failed: bool,
     /// Clients connected.
     pub clients: u32,
     /// Requests that are not answered yet.
@@ -102,7 +107,7 @@ impl Report {
         let Counts { reads, writes, read_bytes, written_bytes, flushes, failed, dropped } = self.counts;
         json!({
             "name": self.name, "bytes": self.blocks * BLOCK_BYTES, "class": self.class, "priority": self.priority,
-            "deadline_ms": self.deadline.map(ms), "hangs": self.hangs, "clients": self.clients, "reads": reads, "writes": writes, "flushes": flushes,
+            "deadline_ms": self.deadline.map(ms), "hangs": self.hangs, "flush_failed": self.flush_failed, "clients": self.clients, "reads": reads, "writes": writes, "flushes": flushes,
             "in_flight": self.in_flight, "yield": self.yielded,
             "read_bytes": read_bytes, "written_bytes": written_bytes, "failed": failed, "dropped": dropped,
             "response_ms": { "mean": mean, "p50": p50, "p99": p99 },
@@ -136,10 +141,7 @@ impl Setting {
     }
 
     pub(super) fn apply(&self, volumes: &mut [Served]) -> Result<(), String> {
-        let names: Vec<String> = volumes.iter().map(|volume| format!("'{}'", volume.volume.name)).collect();
-        let volume = volumes.iter_mut().find(|volume| volume.volume.name == self.volume);
-        let volume =
-            volume.ok_or_else(|| format!("there is no volume '{}'; name one of {}", self.volume, names.join(", ")))?;
+        let volume = Served::named(volumes, &self.volume)?;
         if let Some(class) = &self.class {
             let number = volume.classes.iter().position(|name| name == class);
             let known = volume.classes.join(", ");
@@ -178,6 +180,7 @@ impl Served {
             deadline: volume.deadline,
             clients: 0,
             hangs: false,
+            flush_failed: false,
             in_flight: 0,
             worths: worths.to_vec(),
             yielded: 0.0,
@@ -187,6 +190,17 @@ impl Served {
             response: Histogram::new_with_bounds(1, 3_600_000_000_000, 2).expect("the bounds are in order"),
             volume: volume.clone(),
         })
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.volume.name
+    }
+
+    /// The one of this name.
+    pub(super) fn named<'a>(volumes: &'a mut [Served], name: &str) -> Result<&'a mut Served, String> {
+        let names: Vec<String> = volumes.iter().map(|volume| format!("'{}'", volume.volume.name)).collect();
+        let volume = volumes.iter_mut().find(|volume| volume.volume.name == name);
+        volume.ok_or_else(|| format!("there is no volume '{name}'; name one of {}", names.join(", ")))
     }
 
     /// As an NBD client sees it; whether the device turns.
@@ -217,6 +231,11 @@ impl Served {
             block: BlockSize { minimum: 1, preferred: 4096, maximum },
             flags,
         }
+    }
+
+    /// Something was not even asked of the device; of one that hangs, only what it has counts.
+    pub(super) fn refused(&mut self, errno: i32) {
+        self.counts.failed += u64::from(errno != ETIMEDOUT);
     }
 
     pub(super) fn ended(&mut self, now: Time, request: &nbd::Request, arrived: Time, how: Ending) {
@@ -253,6 +272,7 @@ impl Served {
             priority: self.priority,
             deadline: self.deadline,
             hangs: self.hangs,
+            flush_failed: self.flush_failed,
             clients: self.clients,
             in_flight: self.in_flight,
             yielded: self.yielded,

@@ -34,6 +34,8 @@ pub(super) struct Work {
     pub(super) request: nbd::Request,
     pub(super) arrived: Time,
     stage: Stage,
+    /// How many flushes had failed when it came.
+    pub(super) failures: u64,
     /// Whether its client was told already that it is not done.
     pub(super) answered: bool,
     /// Bytes that a client sends or gets.
@@ -160,6 +162,7 @@ impl Works {
             request,
             arrived: now,
             stage: Stage::Coming,
+            failures: 0,
             answered: false,
             data: None,
             there: 0,

@@ -1,14 +1,15 @@
 //! A file or a block device.
 
 use super::{Done, Unit};
+use crate::claim::{self, Claimed, Use};
 use crate::kernel::Kernel;
 use crate::memory::{Buffer, Slice};
 use crate::ring::{Op, Ring, Token};
 use block::errno::EIO;
 use block::{BLOCK_BYTES, Caps, Command, Extent, Outcome, Tag, Time, Verb};
-use rustix::fs::{FallocateFlags, Mode, OFlags, SeekFrom};
+use rustix::fs::{FallocateFlags, OFlags, SeekFrom};
 use std::collections::VecDeque;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::rc::Rc;
@@ -19,35 +20,45 @@ pub struct File {
     blocks: u64,
     depth: u16,
     direct: bool,
+    locked: bool,
     /// By tag: what is left of the command.
     flying: Vec<Option<(Verb, Option<Slice>, u64)>>,
     done: VecDeque<Done>,
 }
 
 impl File {
-    /// Opens one that is there, which is given so many commands at once; whether also to be written.
+    /// Opens one that is there, which is given so many commands at once.
     ///
     /// # Errors
-    /// When it cannot be, or has no blocks.
-    pub fn open(path: &Path, depth: u16, writes: bool) -> io::Result<File> {
-        let flags = OFlags::CLOEXEC | if writes { OFlags::RDWR } else { OFlags::RDONLY };
-        let open = |more| rustix::fs::open(path, flags | more, Mode::empty());
-        let direct = open(OFlags::DIRECT).ok().filter(takes_blocks);
-        let (file, direct) = match direct {
-            Some(file) => (file, true),
-            None => (open(OFlags::empty())?, false),
+    /// When it cannot be, is in use, or has no blocks.
+    pub fn open(path: &Path, depth: u16, how: Use) -> io::Result<File> {
+        let open = |more| claim::open(path, how, more);
+        let Claimed { file, locked } = match open(OFlags::DIRECT) {
+            Err(error) if error.kind() != ErrorKind::ResourceBusy => open(OFlags::empty())?,
+            opened => opened?,
         };
+        let flags = rustix::fs::fcntl_getfl(&file)?;
+        let direct = flags.contains(OFlags::DIRECT) && takes_blocks(&file);
+        if !direct {
+            rustix::fs::fcntl_setfl(&file, flags - OFlags::DIRECT)?;
+        }
         let blocks = rustix::fs::seek(&file, SeekFrom::End(0))? / BLOCK_BYTES;
         if blocks == 0 {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is empty"));
         }
-        Ok(File::over(file, blocks, depth, direct))
+        Ok(File { locked, ..File::over(file, blocks, depth, direct) })
     }
 
     /// One that is open.
     pub(crate) fn over(file: OwnedFd, blocks: u64, depth: u16, direct: bool) -> File {
         let flying = vec![None; usize::from(depth)];
-        File { file: Rc::new(file), blocks, depth, direct, flying, done: VecDeque::new() }
+        File { file: Rc::new(file), blocks, depth, direct, locked: false, flying, done: VecDeque::new() }
+    }
+
+    /// Whether others are kept out as long as it is open.
+    #[must_use]
+    pub fn is_locked(&self) -> bool {
+        self.locked
     }
 
     /// Whether it is read and written past the page cache.

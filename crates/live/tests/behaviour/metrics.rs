@@ -126,7 +126,7 @@ fn check_histograms(samples: &[(String, Labels, f64)]) -> u32 {
 fn what_is_scraped_is_in_the_format_and_true() {
     let service = Running::new(SERVICE, 100.0);
     let socket = service.socket().with_file_name("metrics");
-    expose(&Exposed::Unix(socket.clone()), service.caller()).expect("a socket");
+    let _place = expose(&Exposed::Unix(socket.clone()), service.caller()).expect("a socket");
     // Who says nothing keeps nobody out for long.
     let silent = UnixStream::connect(&socket).expect("a connection");
     let mut remote = service.connect("b");

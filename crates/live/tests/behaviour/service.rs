@@ -26,12 +26,12 @@ impl Running {
         let (sender, receiver) = std::sync::mpsc::channel();
         let thread = std::thread::spawn(move || {
             let experiment = experiment::parse_service("test.toml", &text, &[]).expect("a service file");
-            let listener = Listener::unix(&listening).expect("a socket");
+            let (listener, _place) = Listener::unix(&listening).expect("a socket");
             let service = Service::new(&experiment, vec![listener], scale).expect("a service");
             sender.send(service.caller.clone()).expect("someone waits");
             let text = text.clone();
             let head = live::log::Head { name: "test.toml".into(), text, sets: Vec::new(), caps: service.caps };
-            service.run(Some((&head, &log))).expect("it runs to its end")
+            service.run(Some((&head, std::fs::File::create(log).expect("a log")))).expect("it runs to its end")
         });
         Running { folder, caller: receiver.recv().expect("it began"), thread }
     }

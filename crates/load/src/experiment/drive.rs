@@ -53,8 +53,8 @@ pub struct DriveChoice {
     pub read_cache: bool,
     /// Whether it buffers writes.
     pub write_buffer: bool,
-    /// Commands given to it at once; it serves them by positioning time.
-    pub queue: u16,
+    /// Commands given to it at once, which it orders itself; nothing: as many as its file says it takes.
+    pub queue: Option<u16>,
     /// How it comes to differ in use from what it was, which nobody is told.
     pub drift: Option<Drift>,
 }
@@ -65,7 +65,16 @@ impl DriveChoice {
     pub fn plain(model: impl Into<String>, queue: u16) -> DriveChoice {
         let model = model.into();
         let (read_cache, write_buffer) = (true, true);
-        DriveChoice { model, live: None, noise: true, seek_noise: None, read_cache, write_buffer, queue, drift: None }
+        DriveChoice {
+            model,
+            live: None,
+            noise: true,
+            seek_noise: None,
+            read_cache,
+            write_buffer,
+            queue: Some(queue),
+            drift: None,
+        }
     }
 
     /// What can be known of it by the word of a drive file or of another drive of the catalogue, which is to have as many blocks.
@@ -100,9 +109,10 @@ impl DriveChoice {
         }
         let model = disk::catalogue::model(&self.model)?;
         let bad = |what: String, mend| Err(BadInput::new(self.model.clone(), At::File, what, mend));
-        let depth = model.depth();
-        if self.queue > depth {
-            let what = format!("the drive takes {depth} commands at once, not {}", self.queue);
+        let most = model.depth();
+        let depth = self.queue.unwrap_or(most);
+        if depth > most {
+            let what = format!("the drive takes {most} commands at once, not {depth}");
             let mend = match model {
                 Model::Disk(_) => {
                     "ask for no more in `queue` of [drive], or give the drive's file a [queue] with a greater depth"
@@ -115,7 +125,7 @@ impl DriveChoice {
             Model::Disk(drive) => {
                 let disk::Drive { mut sheet, truth } = *drive;
                 sheet.cache = sheet.cache.switched(self.read_cache, self.write_buffer);
-                sheet.queue.depth = self.queue;
+                sheet.queue.depth = depth;
                 let truth = if self.noise { truth } else { Truth::default() };
                 let seek_noise = self.seek_noise.unwrap_or(truth.seek_noise);
                 let truth = Truth { seek_noise, drift: self.drift, ..truth };
@@ -128,7 +138,7 @@ impl DriveChoice {
             Model::Other(other) => {
                 let other = other.switched(self.read_cache, self.write_buffer);
                 let other = if self.noise { other } else { other.quiet() };
-                Model::Other(Box::new(Other { depth: self.queue, ..other }))
+                Model::Other(Box::new(Other { depth, ..other }))
             }
         })
     }
@@ -181,7 +191,7 @@ fn read_one(section: &Section, folder: &Path) -> Result<DriveChoice, BadInput> {
         seek_noise: section.span("seek_noise")?,
         read_cache: section.bool("read_cache")?.unwrap_or(true),
         write_buffer: section.bool("write_buffer")?.unwrap_or(true),
-        queue: section.within("queue", 1, 4096)?.unwrap_or(1) as u16,
+        queue: section.within("queue", 1, 4096)?.map(|queue| queue as u16),
         drift: section.section("drift")?.map(|drift| read_drift(&drift)).transpose()?,
     };
     section.close()?;

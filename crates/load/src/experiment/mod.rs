@@ -7,6 +7,7 @@
 mod array;
 mod asker;
 mod drive;
+mod inputs;
 mod mimic;
 mod pattern;
 mod processes;
@@ -207,10 +208,14 @@ fn experiment(document: &Document, path: &Path, varied: &Varied) -> Result<Exper
     let title = root.string("title")?;
     let volumes = volume::read_all(&root)?;
     let workloads = workload::read_all(&root, folder, &volumes, varied)?;
-    let (drive, counted) = drive::read(&root, folder)?;
+    let (mut drive, counted) = drive::read(&root, folder)?;
+    let scheduler = scheduler::read(&root, folder, &drive, &askers(&workloads, &volumes), varied)?;
+    if drive.queue.is_none() && scheduler.gives_one() {
+        drive.queue = Some(1);
+    }
     Ok(Experiment {
         title: title.unwrap_or_else(|| path.file_stem().unwrap_or_default().to_string_lossy().into_owned()),
-        scheduler: scheduler::read(&root, folder, &drive, &askers(&workloads, &volumes), varied)?,
+        scheduler,
         drive,
         array: array::read(&root, counted, &workloads, varied)?,
         serve: serve::read(&root, folder)?,

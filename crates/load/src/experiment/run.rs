@@ -16,6 +16,8 @@ pub struct RunPlan {
     pub requests: Option<u64>,
     /// What arrives before is not counted.
     pub warmup: Span,
+    /// Whether what arrives before closed loops have settled is not counted either: where no `warmup` is given.
+    pub settles: bool,
     /// How often it is done, each time with other draws; at least 1.
     pub replications: u32,
     /// What every draw comes from.
@@ -32,7 +34,7 @@ impl RunPlan {
 
 pub(super) fn read(root: &Section, workloads: &[Workload]) -> Result<RunPlan, BadInput> {
     let section = root.section("run")?;
-    let plain = RunPlan { duration: None, requests: None, warmup: Span::ZERO, replications: 1, seed: 1 };
+    let plain = RunPlan { duration: None, requests: None, warmup: Span::ZERO, settles: true, replications: 1, seed: 1 };
     let plan = section.as_ref().map_or(Ok(plain.clone()), |section| plan(section, plain))?;
     let is_endless = |kind: &Kind| match kind {
         Kind::Open { .. } | Kind::Closed { .. } => true,
@@ -50,10 +52,12 @@ pub(super) fn read(root: &Section, workloads: &[Workload]) -> Result<RunPlan, Ba
 }
 
 fn plan(section: &Section, default: RunPlan) -> Result<RunPlan, BadInput> {
+    let warmup = section.span("warmup")?;
     let plan = RunPlan {
         duration: section.span("duration")?,
         requests: section.u64("requests")?,
-        warmup: section.span("warmup")?.unwrap_or(default.warmup),
+        warmup: warmup.unwrap_or(default.warmup),
+        settles: warmup.is_none(),
         replications: section.within("replications", 1, MOST_REPLICATIONS)?.unwrap_or(default.replications),
         seed: section.u64("seed")?.unwrap_or(default.seed),
     };

@@ -57,6 +57,15 @@ pub struct Scheduler {
     pub wish: Option<Wish>,
 }
 
+impl Scheduler {
+    /// Whether the drive is given one command at a time where the file does not say how many: where requests are served in short
+    /// commands throughout, and where what is learned is what one command after another takes.
+    pub(super) fn gives_one(&self) -> bool {
+        let deep = self.limits.is_some_and(|limits| limits.latency.is_some());
+        (self.rules.plan.is_some() && !deep) || self.predictor == Some(Predictor::Mimic)
+    }
+}
+
 /// What a policy believes of the drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Predictor {
@@ -153,8 +162,8 @@ fn queue(section: &Section, drive: &DriveChoice) -> Result<(u32, Option<Limits>)
     };
     let seen = table.within("seen", 1, LONGEST_QUEUE)?.unwrap_or(QUEUE);
     let most = table.within("most", 1, 4096)?.map(|most| most as u16);
-    if let Some(most) = most.filter(|most| *most > drive.queue) {
-        let what = format!("{most} commands are to be handed down, and the drive is given {} at once", drive.queue);
+    if let (Some(most), Some(given)) = (most, drive.queue.filter(|given| most > Some(*given))) {
+        let what = format!("{most} commands are to be handed down, and the drive is given {given} at once");
         return Err(table.error("most", what, "give a greater `queue` in [drive], or a smaller `most`"));
     }
     let (latency, alert) = (table.span("latency")?, table.span("alert")?);

@@ -18,6 +18,8 @@ pub struct ServePlan {
     pub handshake: Span,
     /// When a command takes longer the device is taken to hang, and requests fail until that has come back.
     pub timeout: Span,
+    /// At the end: so long after nothing comes back any more, what is outstanding is given up.
+    pub ending: Span,
     /// How long a client may take nothing of its answers, or leave a request half said, before it is let go.
     pub unheard: Span,
     /// Where metrics are to be had.
@@ -47,6 +49,7 @@ impl Default for ServePlan {
             connections: 64,
             handshake: Span(10_000_000_000),
             timeout: Span(30_000_000_000),
+            ending: Span(5_000_000_000),
             unheard: Span(60_000_000_000),
             metrics: None,
             requests: 128,
@@ -77,6 +80,7 @@ pub(super) fn read(root: &Section, folder: &Path) -> Result<ServePlan, BadInput>
         connections: section.within("connections", 1, 10_000)?.unwrap_or(usual.connections),
         handshake: section.span("handshake")?.unwrap_or(usual.handshake),
         timeout: section.span("timeout")?.unwrap_or(usual.timeout),
+        ending: section.span("ending")?.unwrap_or(usual.ending),
         unheard: unheard(&section)?.unwrap_or(usual.unheard),
         metrics: metrics(&section, folder)?,
         requests: section.within("requests", 1, 4096)?.unwrap_or(usual.requests),

@@ -38,8 +38,8 @@ pub(super) fn read(
     let preempt_at = scheduler.choice("preempt_at", &times)?.unwrap_or_default();
     let short = scheduler.choice("io", &[("semi-preemptible", true), ("non-preemptible", false)])?;
     let deep = limits.is_some_and(|limits| limits.latency.is_some());
-    if short == Some(true) && drive.queue > 1 && !deep {
-        let what = format!("requests in short commands are given to the drive one at a time, not {}", drive.queue);
+    if let Some(queue) = drive.queue.filter(|queue| short == Some(true) && *queue > 1 && !deep) {
+        let what = format!("requests in short commands are given to the drive one at a time, not {queue}");
         let mend = "take `queue` out of [drive], set io = \"non-preemptible\", or give a `latency` in [scheduler.queue]: \
                     then they are whole, and many at once, while nobody urgent may come";
         return Err(scheduler.error("io", what, mend));

@@ -101,6 +101,7 @@ fn the_example_of_the_design_reads_as_written() {
             duration: Some(Span(600_000_000_000)),
             requests: None,
             warmup: Span(10_000_000_000),
+            settles: false,
             replications: 5,
             seed: 1,
         },

@@ -7,8 +7,11 @@ use block::{BadInput, Extent, Span, Time};
 
 pub(super) struct Open {
     next: Time,
+    rate: f64,
     interval_ns: f64,
     arrivals: Arrivals,
+    /// Whether it ever asked for anything.
+    asked: bool,
     addresses: Addresses,
 }
 
@@ -20,7 +23,7 @@ impl Open {
             Arrivals::Poisson => addresses.draw().exponential(),
             Arrivals::Constant => addresses.draw().unit(),
         };
-        Open { next: Time((first * interval_ns) as u64), interval_ns, arrivals, addresses }
+        Open { next: Time((first * interval_ns) as u64), rate, interval_ns, arrivals, asked: false, addresses }
     }
 }
 
@@ -31,6 +34,7 @@ impl Workload for Open {
 
     fn make(&mut self) -> Result<Draft, BadInput> {
         let arrives = self.next;
+        self.asked = true;
         let gap = match self.arrivals {
             Arrivals::Poisson => self.addresses.draw().exponential(),
             Arrivals::Constant => 1.0,
@@ -41,4 +45,60 @@ impl Workload for Open {
     }
 
     fn ended(&mut self, _: Time, _: Extent) {}
+
+    fn notes(&self) -> Vec<String> {
+        if self.asked {
+            return Vec::new();
+        }
+        let rate = self.rate;
+        vec![format!("nothing came at a rate of {rate:e}/s: the run was over before the first request was due")]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::draw::Draw;
+    use crate::experiment::{Pattern, Placement, Region};
+
+    fn open(rate: f64, arrivals: Arrivals, seed: u64) -> Open {
+        let pattern = Pattern { blocks: 8, read: 1.0, at: Placement::Random, region: Region::WHOLE, align: 1 };
+        let addresses = Addresses::new("a", &pattern, 1 << 20, Draw::new(seed, 0)).unwrap();
+        Open::new(rate, arrivals, addresses)
+    }
+
+    /// When the first few arrive, in periods.
+    fn arrivals(arrivals: Arrivals, seed: u64, count: usize) -> Vec<f64> {
+        let mut open = open(100.0, arrivals, seed);
+        (0..count).map(|_| open.make().unwrap().arrives.0 as f64 / 1e7).collect()
+    }
+
+    #[test]
+    fn constant_arrivals_begin_anywhere_in_their_period_and_keep_it() {
+        let firsts: Vec<f64> = (0..1000).map(|seed| arrivals(Arrivals::Constant, seed, 1)[0]).collect();
+        let tenth = |n: u32| firsts.iter().filter(|first| ((*first * 10.0) as u32) == n).count();
+        assert!((0..10).all(|n| (60..140).contains(&tenth(n))), "{:?}", (0..10).map(tenth).collect::<Vec<_>>());
+        let times = arrivals(Arrivals::Constant, 3, 50);
+        assert!(times.windows(2).all(|pair| (pair[1] - pair[0] - 1.0).abs() < 1e-6), "{times:?}");
+    }
+
+    #[test]
+    fn poisson_arrivals_keep_their_rate_and_vary_as_they_should() {
+        let times = arrivals(Arrivals::Poisson, 5, 20_001);
+        let gaps: Vec<f64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        let mean = gaps.iter().sum::<f64>() / 20_000.0;
+        let variance = gaps.iter().map(|gap| (gap - mean) * (gap - mean)).sum::<f64>() / 20_000.0;
+        assert!((mean - 1.0).abs() < 0.03 && (variance - 1.0).abs() < 0.08, "{mean}, {variance}");
+        let firsts: f64 = (0..1000).map(|seed| arrivals(Arrivals::Poisson, seed, 1)[0]).sum();
+        assert!((firsts / 1000.0 - 1.0).abs() < 0.15, "the first is a gap like any other: {}", firsts / 1000.0);
+    }
+
+    #[test]
+    fn a_rate_that_asks_for_nothing_says_so() {
+        let mut open = open(1e-300, Arrivals::Constant, 1);
+        assert!(open.due().unwrap() > Time(u64::MAX / 1000));
+        assert!(open.notes()[0].starts_with("nothing came at a rate of 1e-300/s"), "{:?}", open.notes());
+        open.make().unwrap();
+        assert!(open.notes().is_empty());
+    }
 }

@@ -49,3 +49,25 @@ impl fmt::Display for Closed {
 }
 
 impl std::error::Error for Closed {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reason_is_said_in_its_own_words() {
+        for (reason, said) in [
+            (Closed::Aborted, "the client ended the handshake"),
+            (Closed::NotFixedNewstyle, "the client does not speak fixed newstyle negotiation"),
+            (Closed::UnknownFlags(0x10), "the client set flags that were not offered: 0x10"),
+            (Closed::BadMagic(0xab), "the client does not speak NBD here: a message begins with 0xab"),
+            (Closed::TooLong { option: 7, length: 9 }, "option 7 has 9 bytes of data"),
+            (Closed::TooManyOptions, "the client sent too many options"),
+            (Closed::NoSuchExport, "the client asked for an export that is not there"),
+            (Closed::TooMuchPayload(5), "the client sent a write of 5 bytes"),
+            (Closed::Over, "the handshake is over"),
+        ] {
+            assert_eq!(reason.to_string(), said);
+        }
+    }
+}

@@ -39,7 +39,17 @@ pub(super) struct Ageing {
     pub(super) limit: Option<Span>,
 }
 
+/// With so much taken off for each unit of time waited, a wait 0.3 ms longer outweighs the longest way of an arm: the order is
+/// that of arrival. Asked for as that, it has no number that could grow out of its bounds however great the weight; scores of
+/// lesser weights keep within theirs for weeks.
+const OUTWEIGHS: f64 = 100.0;
+
 impl Ageing {
+    /// The same, in order of arrival where age outweighs all else.
+    fn bounded(self) -> Ageing {
+        if self.weight < OUTWEIGHS { self } else { Ageing { weight: 0.0, limit: Some(Span::ZERO) } }
+    }
+
     /// Whether age counts.
     fn is_some(self) -> bool {
         self.weight > 0.0 || self.limit.is_some()
@@ -130,7 +140,7 @@ impl<P: Predictor, V: View<P>> Greedy<P, V> {
     pub(super) fn new(ageing: Ageing) -> Greedy<P, V> {
         Greedy {
             waiting: std::array::from_fn(|_| Sorted::new()),
-            ageing,
+            ageing: ageing.bounded(),
             oldest: Fcfs::new(),
             writes: Fcfs::new(),
             examined: 0,
@@ -140,7 +150,11 @@ impl<P: Predictor, V: View<P>> Greedy<P, V> {
     /// What a job's arrival adds to its score: w · arrival, so that waiting since earlier weighs less. The
     /// term w · now is the same for all and is left out.
     pub(super) fn bias(&self, belief: &P, arrived: Time) -> u64 {
-        if self.ageing.weight == 0.0 { 0 } else { belief.ticks(Span((self.ageing.weight * arrived.0 as f64) as u64)) }
+        if self.ageing.weight == 0.0 {
+            return 0;
+        }
+        // Half of what there is leaves room for the cost.
+        belief.ticks(Span((self.ageing.weight * arrived.0 as f64) as u64)).min(u64::MAX / 2)
     }
 
     /// Offers what is worth it of a kind.

@@ -350,7 +350,14 @@ impl Predictor for Profile {
             let last = layout.locate(Lbn(at.end().0 - 1));
             (last.track, last.angle.wrapping_add(layout.sector_angle(last.track.zone)))
         };
-        let (bus, ahead) = if write { (0, None) } else { (self.ticks(self.way.time(1)), Some(angle)) };
+        let lag = || {
+            if self.way.keeps_up() {
+                return self.way.time(1);
+            }
+            let begins = self.phase.reach(Time::ZERO, spot.angle);
+            self.way.read(&self.mechanics, &self.phase, begins, spot, at, begins).1
+        };
+        let (bus, ahead) = if write { (0, None) } else { (self.ticks(lag()), Some(angle)) };
         let phase = head.locked.then(|| angle.wrapping_add(bus << (64 - TURN_BITS)));
         self.head_on(track, phase, write, ahead.filter(|_| self.reads_ahead))
     }

@@ -15,4 +15,5 @@ mod random;
 mod retries;
 mod short_commands;
 mod stepping_in;
+mod ties;
 mod toy;

@@ -131,6 +131,12 @@ struct Chaos {
     streams: [u64; 4],
     /// The request just submitted: what was read ahead is copied to it at once.
     fresh: Option<RequestId>,
+    /// What was just read ahead: it is copied at once to who waits for it already.
+    read: Option<Extent>,
+    /// Whether a write met it while it was being read.
+    spoilt: bool,
+    /// To whom some of it, or what follows it, was copied.
+    served: Option<RequestId>,
     /// Whose turn it is, and whether a block of it was commanded in this turn.
     target: Option<RequestId>,
     moving: bool,
@@ -166,6 +172,9 @@ impl Chaos {
             order: 0,
             streams: [0; 4],
             fresh: None,
+            read: None,
+            spoilt: false,
+            served: None,
             target: None,
             moving: false,
             flushed: false,
@@ -267,6 +276,9 @@ impl Chaos {
         let request = self.request();
         self.order += 1;
         self.fresh = Some(request.id);
+        if let Some((_, Command { place: Place::Frame(..), at, .. }, _)) = self.flying {
+            self.spoilt |= request.op.writes() && request.at.overlaps(at);
+        }
         self.inside[request.id.0 as usize] =
             Some(Inside { request, order: self.order, done: 0, begun: false, cancelled: false, sound: true });
         Input::Submit(request)
@@ -294,6 +306,8 @@ impl Chaos {
                 let read = outcome == Outcome::Ok;
                 let blocks = read.then(|| at.map(|block| (block, self.newest(block))).collect());
                 self.frames.insert(frame, blocks);
+                self.read = (read && !self.spoilt).then_some(command.at);
+                self.spoilt = false;
             }
             Place::Request(id, _) if command.verb != Verb::Seek => {
                 let order = self.job(id).order;
@@ -311,6 +325,18 @@ impl Chaos {
             _ => {}
         }
         Input::Done(DiskId(0), Tag(0), end, outcome)
+    }
+
+    /// Who waits for what was just read ahead has it.
+    fn none_waits_for_what_was_read(&self) {
+        let Some(at) = self.read else { return };
+        let next = |job: &Inside| job.request.at.start.0 + u64::from(job.done);
+        let written = |job: &Inside| {
+            self.jobs().any(|other| other.request.op.writes() && other.request.at.overlaps(job.request.at))
+        };
+        let mut waiting = self.ready().filter(|job| job.request.op == Op::Read && !written(job));
+        let left = waiting.find(|job| (at.start.0..at.end().0).contains(&next(job)));
+        assert!(left.is_none(), "{left:?} waits for what is read: {at:?}");
     }
 
     /// What must hold whenever the core waits.
@@ -408,7 +434,8 @@ impl Chaos {
             Op::Read | Op::Repair => assert_eq!(verb, Verb::Read),
             Op::Write { fua } => {
                 self.job(id).sound = !fua || at == whole;
-                assert_eq!(verb, Verb::Write { fua: (fua && at == whole) || last });
+                // Of many commands none is forced: the flush at their end forces all.
+                assert_eq!(verb, Verb::Write { fua: if fua { at == whole } else { last } });
             }
             Op::Flush => panic!("{job:?} has no blocks"),
         }
@@ -434,9 +461,13 @@ impl Chaos {
             panic!("{from:?} {to:?}")
         };
         let job = *self.job(id);
-        assert!(self.fresh == Some(id) && job.request.op == Op::Read && blocks > 0, "{job:?}");
-        assert_eq!(done, job.done, "{job:?}");
         let start = job.request.at.start.0 + u64::from(done);
+        let just_read = self.read.is_some_and(|at| (at.start.0..at.end().0).contains(&start));
+        let in_time = self.fresh == Some(id) || just_read || self.served == Some(id);
+        self.served = Some(id);
+        assert!(in_time && !(self.target == Some(id) && self.moving), "{job:?}");
+        assert!(job.request.op == Op::Read && blocks > 0 && self.filler != Some(id), "{job:?}");
+        assert_eq!(done, job.done, "{job:?}");
         self.sees_its_past(&job, Extent::new(start, blocks));
         let held = self.frames.get(&frame).and_then(Option::as_ref).expect("a frame is copied that has come");
         for i in 0..u64::from(blocks) {
@@ -477,8 +508,9 @@ impl World for Chaos {
     fn next(&mut self, wake: Option<Time>, room: u32) -> Option<(Time, Input)> {
         self.inputs += 1;
         assert!(self.inputs < 1000 * self.scene.requests, "it goes on for ever");
-        self.fresh = None;
         self.at_rest(wake, room);
+        self.none_waits_for_what_was_read();
+        (self.fresh, self.read, self.served) = (None, None, None);
         let done = self.flying.map(|(end, ..)| end);
         let submission = (self.left > 0 && room > 0).then_some(self.next_submission.max(self.now));
         // When no more come, whatever is there must come to its end by itself.

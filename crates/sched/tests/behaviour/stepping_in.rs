@@ -4,7 +4,7 @@
 use crate::toy::ToyDrive;
 use block::{Caps, DiskId, Ending, Extent, Op, Outcome, Qos, Request, RequestId, Span, Tag, Time};
 use disk::catalogue;
-use sched::plan::{ClassRule, Plan, Preemption, Rules};
+use sched::plan::{ClassRule, Plan, PreemptAt, Preemption, Rules};
 use sched::policy::{Knobs, named};
 use sched::predict::Profile;
 use sched::value::{Curve, Worth};
@@ -16,18 +16,40 @@ const OTHER: RequestId = RequestId(2);
 /// Blocks of the bulk request.
 const BLOCKS: u32 = 4096;
 
-/// A 2 MiB request is read; when a share of it is done another comes, of 100 KiB. Which of them ends first?
+/// A 2 MiB request is read; when a share of it is done another comes, of 100 KiB. Which of them ends first, and when?
+#[derive(Clone, Copy)]
 struct Two {
     preemption: Preemption,
+    preempt_at: PreemptAt,
+    /// Whether they are of one class, which interrupts and may be interrupted.
+    alike: bool,
     /// Of a whole request: the bulk one, and the other.
     values: [f64; 2],
     share: f64,
     /// The deadline of the other, from when it comes.
     deadline: Option<Span>,
+    /// Where it lies.
+    other: u64,
 }
+
+const TWO: Two = Two {
+    preemption: Preemption::Always,
+    preempt_at: PreemptAt::Jit,
+    alike: false,
+    values: [1.0, 1.0],
+    share: 0.5,
+    deadline: None,
+    other: 12_000_000,
+};
 
 impl Two {
     fn first(&self) -> RequestId {
+        let [bulk, other] = self.ends();
+        if bulk < other { BULK } else { OTHER }
+    }
+
+    /// When the bulk request and the other end.
+    fn ends(&self) -> [Time; 2] {
         let sheet = catalogue::find("atlas10k").expect("it is in the catalogue").sheet;
         let blocks = sheet.mechanics.layout.blocks();
         let worth = |value, curve| Worth { curve, value, whole: true };
@@ -39,6 +61,7 @@ impl Two {
         let rules = Rules {
             plan: Some(Plan::of_chunk(40)),
             preemption: self.preemption,
+            preempt_at: self.preempt_at,
             classes: classes.clone(),
             ..Rules::default()
         };
@@ -52,6 +75,7 @@ impl Two {
             (0..20).map(|i| read(RequestId(3 + i), 1000 + 90_000 * u64::from(i), 8, 0)).collect();
         coming.reverse();
         let (mut out, mut flying, mut moved, mut bulk) = (Vec::new(), None, 0, false);
+        let mut ends = [Time::NEVER; 2];
         loop {
             let input = match (flying.take(), coming.pop()) {
                 (Some((end, command)), waiting) => {
@@ -59,7 +83,7 @@ impl Two {
                     now = end;
                     moved += if bulk { block_count(&command) } else { 0 };
                     if bulk && f64::from(moved) >= self.share * f64::from(BLOCKS) {
-                        let at = read(OTHER, 12_000_000, 200, 1);
+                        let at = read(OTHER, self.other, 200, 1);
                         let deadline = self.deadline.map(|within| now + within);
                         coming.push(Request { qos: Qos { deadline, ..at.qos }, ..at });
                         bulk = false;
@@ -68,7 +92,8 @@ impl Two {
                 }
                 (None, Some(request)) => Input::Submit(request),
                 (None, None) => {
-                    now = core.wake_at().expect("something is awaited");
+                    let Some(wake) = core.wake_at() else { return ends };
+                    now = wake;
                     Input::Wake
                 }
             };
@@ -82,9 +107,14 @@ impl Two {
             for action in &out {
                 match action {
                     Action::Issue(_, _, command) => flying = Some((drive.serve(now, command, false), *command)),
-                    Action::Finish(id @ (BULK | OTHER), Ending::Finished) => return *id,
+                    Action::Finish(id @ (BULK | OTHER), Ending::Finished) => {
+                        ends[usize::from(*id == OTHER)] = now;
+                        if ends.iter().all(|end| *end < Time::NEVER) {
+                            return ends;
+                        }
+                    }
                     Action::Finish(RequestId(22), _) => {
-                        coming.push(read(BULK, 4_000_000, BLOCKS, 0));
+                        coming.push(read(BULK, 4_000_000, BLOCKS, u8::from(self.alike)));
                         bulk = true;
                     }
                     _ => {}
@@ -104,8 +134,7 @@ fn block_count(command: &block::Command) -> u32 {
 
 #[test]
 fn rank_interrupts_whenever_it_comes_and_value_only_while_it_pays() {
-    let first =
-        |preemption, share| Two { preemption, values: [1.0, 1.0], share, deadline: Some(Span::from_ms(60.0)) }.first();
+    let first = |preemption, share| Two { preemption, share, deadline: Some(Span::from_ms(60.0)), ..TWO }.first();
     for share in [0.1, 0.9] {
         assert_eq!(first(Preemption::Never, share), BULK, "at {share}");
         assert_eq!(first(Preemption::Always, share), OTHER, "at {share}");
@@ -119,8 +148,49 @@ fn rank_interrupts_whenever_it_comes_and_value_only_while_it_pays() {
 
 #[test]
 fn the_aggressive_interrupts_where_the_conservative_sees_that_both_together_yield_less() {
-    let first = |preemption| Two { preemption, values: [1.0, 1.0], share: 0.5, deadline: None }.first();
+    let first = |preemption| Two { preemption, ..TWO }.first();
     assert_eq!(first(Preemption::Aggressive), OTHER);
     assert_eq!(first(Preemption::Conservative), BULK);
     assert_eq!(first(Preemption::Lookahead), BULK);
+}
+
+#[test]
+fn those_of_one_rank_do_not_interrupt_one_another() {
+    for share in [0.1, 0.5, 0.9] {
+        for preemption in [Preemption::Always, Preemption::Priority] {
+            let two = Two { preemption, share, alike: true, ..TWO };
+            assert_eq!(two.first(), BULK, "{preemption:?} at {share}");
+        }
+        assert_eq!(Two { share, ..TWO }.first(), OTHER, "of a higher one, at {share}");
+    }
+}
+
+#[test]
+fn what_goes_on_until_the_others_seek_makes_stepping_in_cheaper() {
+    // The least value at which the other interrupts.
+    let least = |preempt_at| {
+        let steps = (1..300).map(|step| 0.005 * f64::from(step));
+        let interrupts = |value: &f64| {
+            let (preemption, deadline) = (Preemption::Conservative, Some(Span::from_ms(60.0)));
+            Two { preemption, preempt_at, deadline, values: [1.0, *value], share: 0.1, ..TWO }.first() == OTHER
+        };
+        steps.into_iter().find(interrupts).expect("for enough it interrupts")
+    };
+    let (in_time, at_once) = (least(PreemptAt::Jit), least(PreemptAt::Command));
+    println!("worth {in_time:.2} where the first goes on, {at_once:.2} where it does not");
+    assert!(in_time < at_once, "{in_time}, {at_once}");
+}
+
+#[test]
+fn what_fills_the_slack_delays_nobody() {
+    let mut gained = 0;
+    for step in 5..95u32 {
+        let (share, other) = (0.01 * f64::from(step), 11_000_000 + 100_003 * u64::from(step));
+        let [in_time, at_once] =
+            [PreemptAt::Jit, PreemptAt::Command].map(|preempt_at| Two { preempt_at, share, other, ..TWO }.ends());
+        let late = in_time[1].since(at_once[1]);
+        assert!(late <= Span(30_000), "at {share} the one that steps in is {late:?} later");
+        gained += u32::from(in_time[0] < at_once[0]);
+    }
+    assert!(gained > 10, "the slack was used {gained} times");
 }

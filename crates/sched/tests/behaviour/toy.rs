@@ -1,8 +1,8 @@
-//! A device that takes as long as its sheet says, by the arithmetic of `disk` alone: no cache, no noise. Its write
-//! buffer is never full, but sometimes slow.
+//! A device that takes as long as its sheet says, by the arithmetic of `disk` alone: no cache, no noise; after a read it reads
+//! on. Its write buffer is never full, but sometimes slow.
 
-use block::{Command, Span, Time, Verb};
-use disk::{Rotation, Sheet, Track};
+use block::{Command, Lbn, Span, Time, Verb};
+use disk::{Rotation, Sheet, Spot, Track};
 use std::sync::Arc;
 
 pub struct ToyDrive {
@@ -10,6 +10,8 @@ pub struct ToyDrive {
     sheet: Sheet,
     rotation: Rotation,
     track: Track,
+    /// After a read: the block behind it, where that lies, and when the head was there.
+    reads_on: Option<(Lbn, Spot, Time)>,
 }
 
 impl ToyDrive {
@@ -18,7 +20,7 @@ impl ToyDrive {
         let mechanics = Arc::clone(&sheet.mechanics);
         let track = mechanics.layout.locate(block::Lbn(0)).track;
         let rotation = mechanics.rotation.with_origin(origin);
-        ToyDrive { mechanics, sheet: sheet.clone(), rotation, track }
+        ToyDrive { mechanics, sheet: sheet.clone(), rotation, track, reads_on: None }
     }
 
     /// When a command issued now comes back; one into the write buffer may be hindered.
@@ -30,6 +32,7 @@ impl ToyDrive {
             let late = if hindered { self.rotation.period() } else { Span::ZERO };
             return now + overheads.buffered.write + Span::from_ms(bus(command.at.blocks)) + late;
         }
+        let reads_on = self.reads_on.take();
         let (overhead, write) = match command.verb {
             Verb::Read => (overheads.read.read, false),
             Verb::Write { .. } => (overheads.write.write, true),
@@ -42,9 +45,13 @@ impl ToyDrive {
         };
         let spot = self.mechanics.layout.locate(command.at.start);
         let arrived = now + overhead + self.mechanics.stroke(self.track, spot.track, write).total();
-        let passage = self.mechanics.pass(&self.rotation, arrived, spot, command.at, write);
+        let on = reads_on.filter(|(next, ..)| !write && *next == command.at.start);
+        let (from, spot) = on.map_or((arrived, spot), |(_, spot, since)| (since, spot));
+        let passage = self.mechanics.pass(&self.rotation, from, spot, command.at, write);
         self.track = passage.after.track;
-        passage.end + Span::from_ms(if write { 0.0 } else { bus(1) })
+        self.reads_on = (!write).then_some((command.at.end(), passage.after, passage.end));
+        let sent = if on.is_some() { now + overheads.hit.read + Span::from_ms(bus(command.at.blocks)) } else { now };
+        sent.max(passage.end + Span::from_ms(if write { 0.0 } else { bus(1) }))
     }
 }
 

@@ -11,6 +11,7 @@ fn buffered(model: &str, predictor: &str, depth: u32, noise: bool, read: f64, bu
         r#"
         [drive]
         model = "{model}"
+        queue = 1
         noise = {noise}
         write_buffer = {buffered}
         [scheduler]

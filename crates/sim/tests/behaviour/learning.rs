@@ -5,7 +5,7 @@ use crate::files::results;
 /// Mean responses of `sstf` and `smtf` with so many requests outstanding.
 fn both(model: &str, depth: u32, requests: u32) -> [f64; 2] {
     let text = format!(
-        "[drive]\nmodel = \"{model}\"\n[scheduler]\npolicy = [\"sstf\", \"smtf\"]\n[[workload]]\nname = \"reads\"\n\
+        "[drive]\nmodel = \"{model}\"\nqueue = 1\n[scheduler]\npolicy = [\"sstf\", \"smtf\"]\n[[workload]]\nname = \"reads\"\n\
          kind = \"closed\"\ndepth = {depth}\nsize = \"4KiB\"\n[run]\nrequests = {requests}\n"
     );
     let results = results(&text);

@@ -5,7 +5,7 @@ use sim::Replication;
 
 fn run(model: &str, policy: &str, noise: bool, depth: u32) -> Replication {
     once(&format!(
-        "[drive]\nmodel = \"{model}\"\nnoise = {noise}\n[scheduler]\n{policy}\n[[workload]]\nname = \"reads\"\nkind = \"closed\"\n\
+        "[drive]\nmodel = \"{model}\"\nqueue = 1\nnoise = {noise}\n[scheduler]\n{policy}\n[[workload]]\nname = \"reads\"\nkind = \"closed\"\n\
          depth = {depth}\nsize = \"512B\"\nalign = \"512B\"\n[run]\nwarmup = \"10s\"\nrequests = 12000\n"
     ))
 }

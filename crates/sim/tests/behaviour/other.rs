@@ -79,6 +79,7 @@ fn a_pair_with_a_queue_of_two_reads_with_both_arms() {
 fn a_tape_is_served_faster_in_the_order_of_its_blocks_and_flash_in_any() {
     let rate = |model: &str, policy: &str| {
         let text = experiment(model, policy, "").replace("depth = 8", "depth = 64").replace("256KiB", "4MiB");
+        let text = text.replace("[scheduler]", "queue = 1\n        [scheduler]");
         per_second(&once(&text))
     };
     let gain = |model: &str| rate(model, "c-look") / rate(model, "fcfs");

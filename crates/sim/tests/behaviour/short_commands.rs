@@ -6,6 +6,7 @@ use crate::script::{Script, When};
 use block::{Caps, Extent, Op, Qos, Request, RequestId, Span, Time};
 use disk::{Sheet, catalogue};
 use sched::plan::{Plan, PreemptAt, Preemption, Rules, Split, chunk_for};
+use sched::planner::{Wish, pick};
 use sched::policy::{self, Knobs};
 use sched::predict::Profile;
 use sched::{Core, Tally};
@@ -133,6 +134,73 @@ fn short_commands_nobody_interrupts_cost_less_than_half_a_percent() {
             );
         }
     }
+}
+
+/// A drive whose bus has so many times the rate of its medium.
+fn bus(model: &str, times: f64) -> Sheet {
+    let mut sheet = sheet(model);
+    let layout = &sheet.mechanics.layout;
+    let track = f64::from(layout.longest_track() << layout.sector_shift()) * 512.0;
+    sheet.bus.mb_s = Some(times * track * 1e3 / sheet.mechanics.rotation.period_ns());
+    sheet
+}
+
+const BUSES: [f64; 5] = [0.3, 0.6, 0.9, 1.3, 3.0];
+
+#[test]
+fn seeks_are_in_time_however_slow_the_bus() {
+    for model in ["st318437lw", "atlas10k", "nl20", "ibm-9lzx"] {
+        for times in BUSES {
+            let sheet = bus(model, times);
+            let mut dice = Dice(23);
+            let blocks = sheet.mechanics.layout.blocks();
+            let request = |i| (When::Then, read(i, Extent::new(dice.below(blocks - 1000), 1000), 0));
+            let requests = (0..600).map(request).collect();
+            let Played { tally, .. } = play(&sheet, rules(Plan::of_chunk(chunk_for(&sheet))), requests);
+            println!(
+                "{model}, bus of {times} times the medium: {} timed, {} late, {} by the cache, {} given up",
+                tally.jit_seeks, tally.late, tally.cached, tally.given_up
+            );
+            assert!(tally.jit_seeks > 500 && tally.given_up == 0, "{model}, {times}: {tally:?}");
+            assert!(50 * tally.late <= tally.jit_seeks && tally.cached <= 3, "{model}, {times}: {tally:?}");
+        }
+    }
+}
+
+#[test]
+fn what_a_plan_loses_is_announced_within_two_points_however_slow_the_bus() {
+    for model in ["st318437lw", "atlas10k", "nl20", "mimic-base"] {
+        for times in BUSES {
+            for blocks in [512, 4096] {
+                let sheet = bus(model, times);
+                let pick = pick(&sheet, Plan::of_chunk(0), blocks, Wish::Expected(Span::from_ms(4.0)));
+                let mut dice = Dice(29);
+                let all = sheet.mechanics.layout.blocks();
+                let mut at = || Extent::new(dice.below(all - u64::from(blocks)) / 8 * 8, blocks);
+                let requests: Vec<_> = (0..1500).map(|i| (When::Then, read(i, at(), 0))).collect();
+                let takes = |plan| {
+                    let played = play(&sheet, Rules { plan, ..Rules::default() }, requests.clone());
+                    played.ended[1499].since(played.ended[99]).as_secs()
+                };
+                let loss = 1.0 - takes(None) / takes(Some(pick.plan));
+                let (announced, found) = (100.0 * pick.loss, 100.0 * loss);
+                println!("{model}, bus x{times}, {blocks} blocks: {announced:.2} % announced, {found:.2} % found");
+                assert!((announced - found).abs() < 2.0, "{model}, {times}, {blocks}: {announced}, {found}");
+            }
+        }
+    }
+}
+
+#[test]
+fn where_three_or_four_parts_do_not_fit_fewer_are_taken() {
+    let sheet = sheet("st318437lw");
+    let parts = |most| {
+        let plan = Plan { split_beyond: 0.25, split_parts: most, ..Plan::of_chunk(chunk_for(&sheet)) };
+        play(&sheet, rules(plan), singles(&sheet, 2000, 100, 41)).tally.sub_seeks
+    };
+    let parts = [2, 3, 4].map(parts);
+    println!("{parts:?} seeks of parts with at most 2, 3 and 4 parts");
+    assert!(parts[0] > 100 && parts[1] >= parts[0] && parts[2] >= parts[1], "{parts:?}");
 }
 
 #[test]

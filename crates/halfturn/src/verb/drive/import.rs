@@ -2,9 +2,9 @@
 
 use crate::failure::{Failure, print};
 use crate::report;
+use crate::verb::outputs::{Inputs, Output};
 use clap::Args;
 use disk::disksim;
-use std::fs;
 use std::path::PathBuf;
 
 /// Read a drive from DiskSim's parameter files and write it as a drive file of ours.
@@ -31,9 +31,10 @@ pub struct Import {
 
 /// Does it.
 pub fn run(arguments: &Import) -> Result<(), Failure> {
+    let output = Output::wanted(arguments.output.as_ref(), &mut Inputs::of([&arguments.file]))?;
     let import = disksim::load(&arguments.file, arguments.disk.as_deref())?;
-    if let Some(path) = &arguments.output {
-        fs::write(path, import.text()).map_err(|error| Failure::unwritable(path, &error))?;
+    if let Some(output) = &output {
+        output.write(import.text())?;
     }
     let written = arguments.output.as_ref().map(|path| path.display().to_string());
     print(&report::imported(&import, written.as_deref()))

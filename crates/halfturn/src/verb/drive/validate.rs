@@ -2,12 +2,12 @@
 
 use crate::failure::{Failure, print};
 use crate::report::Validation;
+use crate::verb::outputs::{Inputs, Output as Written};
 use crate::verb::{Output, json, trace_format};
 use block::{At, BadInput, Span};
 use clap::Args;
 use disk::Truth;
 use sim::validate::{Measured, replay};
-use std::fs;
 use std::path::PathBuf;
 
 /// Hold a drive's model against a measured trace.
@@ -48,6 +48,8 @@ pub struct Validate {
 
 /// Does it.
 pub fn run(arguments: &Validate) -> Result<(), Failure> {
+    let files = trace::files(&arguments.trace).into_iter().chain([PathBuf::from(&arguments.drive)]);
+    let report = Written::wanted(arguments.report.as_ref(), &mut Inputs::of(files))?;
     let disk::Drive { sheet, truth } = disk::catalogue::find(&arguments.drive)?;
     let truth = if arguments.noise { truth } else { Truth::default() };
     let (exchange, notes) = exchange(arguments)?;
@@ -59,8 +61,8 @@ pub fn run(arguments: &Validate) -> Result<(), Failure> {
         BadInput::new(file.clone(), At::Record(index as u64 + 1), what, "name the drive the trace was measured on")
     })?;
     let validation = Validation::new(&sheet.title, &file, &pairs, notes);
-    if let Some(path) = &arguments.report {
-        fs::write(path, validation.page()).map_err(|error| Failure::unwritable(path, &error))?;
+    if let Some(report) = &report {
+        report.write(validation.page())?;
     }
     print(&if arguments.format == Output::Json { json(&validation) } else { validation.text() })
 }

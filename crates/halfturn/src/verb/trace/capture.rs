@@ -1,9 +1,9 @@
 //! `halfturn trace capture`.
 
-use super::draft::Draft;
 use super::tracefs::Instance;
 use crate::failure::{Failure, print};
 use crate::report;
+use crate::verb::outputs::{Inputs, Output};
 use block::{At, BLOCK_BYTES, BadInput, units};
 use clap::Args;
 use flow::recorded::Tape;
@@ -48,9 +48,10 @@ pub fn run(arguments: &Capture) -> Result<(), Failure> {
     let Capture { output, command, .. } = arguments;
     let bad = |what| BadInput::new("--buffer", At::File, what, "write one such as 64MiB");
     let ring_kib = units::blocks(&arguments.buffer).map_err(bad)? * BLOCK_BYTES / 1024;
-    let unwritable = |error: io::Error| Failure::unwritable(output, &error);
+    let written = Output::new(output, &mut Inputs::none())?;
+    let unwritable = |error: io::Error| written.unwritable(&error);
     // Before there is anything to lose.
-    let draft = Draft::new(output).map_err(unwritable)?;
+    let draft = written.draft()?;
     let instance = Instance::new(ring_kib)?;
     if arguments.cold {
         forget()?;

@@ -1,13 +1,13 @@
 //! `halfturn trace convert`.
 
 use super::capture;
-use super::draft::Draft;
 use crate::failure::{Failure, print};
 use crate::report;
+use crate::verb::outputs::{Inputs, Output};
 use block::{At, BadInput};
 use clap::Args;
 use flow::recorded::Tape;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use trace::ftrace;
 use trace::write::{Target, Writer};
 
@@ -50,10 +50,10 @@ pub fn run(arguments: &Convert) -> Result<(), Failure> {
         return recorded(arguments);
     }
     let target = target(arguments)?;
-    apart(from, out)?;
+    let output = Output::new(out, &mut Inputs::of(trace::files(from)))?;
     let mut trace = super::open(from, trace_format.as_deref())?;
-    let unwritable = |error: std::io::Error| Failure::unwritable(out, &error);
-    let draft = Draft::new(out).map_err(unwritable)?;
+    let unwritable = |error: std::io::Error| output.unwritable(&error);
+    let draft = output.draft()?;
     let mut writer = Writer::new(target, draft.file().map_err(unwritable)?).map_err(unwritable)?.ok_or_else(|| {
         let mend = "build it with cargo build --release -p halfturn --features parquet";
         BadInput::new(out.display().to_string(), At::File, "this halfturn was built without Parquet", mend)
@@ -76,9 +76,9 @@ fn recorded(arguments: &Convert) -> Result<(), Failure> {
         let what = "this is the recording of a whole machine, and OUT no format for such";
         return Err(BadInput::new(from.display().to_string(), At::File, what, "end OUT in .pflow").into());
     }
-    apart(from, out)?;
-    let unwritable = |error: std::io::Error| Failure::unwritable(out, &error);
-    let draft = Draft::new(out).map_err(unwritable)?;
+    let output = Output::new(out, &mut Inputs::of([from]))?;
+    let unwritable = |error: std::io::Error| output.unwritable(&error);
+    let draft = output.draft()?;
     let tape = Tape::read(from)?;
     let command = tape.command.as_ref().map(|(pid, words)| (*pid, words.as_str()));
     let written = capture::write(from, draft.file().map_err(unwritable)?, command, 0);
@@ -97,17 +97,4 @@ fn target(arguments: &Convert) -> Result<Target, Failure> {
     let mend = "end it in .trace, .disksim, .iolog or .parquet, or name the format with --to";
     Target::of(&arguments.out)
         .ok_or_else(|| BadInput::new(out, At::File, "its ending stands for no format", mend).into())
-}
-
-/// An error if what is written would replace what is read, or a device or folder.
-fn apart(from: &Path, out: &Path) -> Result<(), Failure> {
-    let Ok(real) = out.canonicalize() else { return Ok(()) };
-    let bad = |what, mend| BadInput::new(out.display().to_string(), At::File, what, mend).into();
-    if !real.is_file() {
-        return Err(bad("it is there, and no ordinary file", "name a new file"));
-    }
-    if trace::files(from).iter().any(|file| file.canonicalize().is_ok_and(|file| file == real)) {
-        return Err(bad("this is the trace itself", "give the new file another name"));
-    }
-    Ok(())
 }

@@ -2,6 +2,7 @@
 
 use crate::failure::{Failure, print};
 use crate::report::{RecordedReport, TraceReport, recorded_picture};
+use crate::verb::outputs::Inputs;
 use crate::verb::window::Report;
 use crate::verb::{Output, json};
 use block::{At, BadInput};
@@ -48,8 +49,8 @@ pub fn run(arguments: &Info) -> Result<(), Failure> {
         let replay = tape.busiest().map(|device| (device, replay(&tape, device)));
         let name = file.display().to_string();
         let report = RecordedReport::new(&name, &account, replay);
-        if page.is_wanted() {
-            let pictured = recorded_picture(&picture(&tape, page.scope(1)?));
+        if let Some(page) = page.output(&mut Inputs::of([file]))? {
+            let pictured = recorded_picture(&picture(&tape, arguments.page.scope(1)?));
             page.write(&name, &report.text(), &[("As recorded".into(), pictured)])?;
         }
         return print(&if arguments.format == Output::Json { json(&report) } else { report.text() });

@@ -2,7 +2,6 @@
 
 mod capture;
 mod convert;
-mod draft;
 mod info;
 mod tracefs;
 

@@ -24,6 +24,8 @@ pub(super) enum Lie {
 
 struct Block {
     medium: Content,
+    /// What a flush could not write, and then took for clean: it is read until it is forgotten, and never flushed.
+    forgotten: Option<Content>,
     /// What was written since, and when.
     cached: Vec<(u64, Content)>,
 }
@@ -38,21 +40,23 @@ pub(super) struct Disk {
 impl Disk {
     pub(super) fn new(blocks: u64, lie: Option<Lie>) -> Disk {
         let zeros = Content::from(vec![0; BLOCK]);
-        let blocks = (0..blocks).map(|_| Block { medium: Rc::clone(&zeros), cached: Vec::new() }).collect();
+        let blocks =
+            (0..blocks).map(|_| Block { medium: Rc::clone(&zeros), forgotten: None, cached: Vec::new() }).collect();
         Disk { blocks, writes: 0, lie }
     }
 
     /// What is read there.
     pub(super) fn holds(&self, block: usize) -> &Content {
-        let Block { medium, cached } = &self.blocks[block];
+        let Block { medium, forgotten, cached } = &self.blocks[block];
         let skip = usize::from(self.lie == Some(Lie::Read));
-        cached.iter().rev().nth(skip).map_or(medium, |(_, content)| content)
+        cached.iter().rev().nth(skip).map_or(forgotten.as_ref().unwrap_or(medium), |(_, content)| content)
     }
 
     /// Writes blocks; whether past the cache.
     pub(super) fn write(&mut self, from: usize, bytes: &[u8], through: bool) {
         self.writes += 1;
         for (block, bytes) in self.blocks[from..].iter_mut().zip(bytes.chunks_exact(BLOCK)) {
+            block.forgotten = None;
             if through && self.lie != Some(Lie::Through) {
                 block.medium = bytes.into();
                 block.cached.clear();
@@ -88,6 +92,25 @@ impl Disk {
         }
     }
 
+    /// A flush fails, as on Linux: of what was written up to its mark some is on the medium, and the rest counts as clean, whether
+    /// it is still to be read or not. No other flush will write it, or tell of it.
+    pub(super) fn fail_flush(&mut self, mark: u64, draw: &mut Draw) {
+        for block in &mut self.blocks {
+            let dirty = block.cached.partition_point(|(write, _)| *write <= mark);
+            let Some((_, content)) = block.cached.drain(..dirty).next_back() else { continue };
+            match draw.below(4) {
+                0 => (block.medium, block.forgotten) = (content, None),
+                1 => block.forgotten = Some(content),
+                _ => block.forgotten = None,
+            }
+        }
+    }
+
+    /// What counts as clean is given up, now here, now there.
+    pub(super) fn evict(&mut self, draw: &mut Draw) {
+        self.blocks.iter_mut().filter(|_| draw.below(2) == 0).for_each(|block| block.forgotten = None);
+    }
+
     /// The power goes: of each block any of what was written since the last flush is left, or what was there before.
     pub(super) fn cut(&mut self, draw: &mut Draw) {
         for block in &mut self.blocks {
@@ -96,6 +119,7 @@ impl Disk {
                 block.medium = content;
             }
             block.cached.clear();
+            block.forgotten = None;
         }
     }
 }

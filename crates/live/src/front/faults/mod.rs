@@ -2,7 +2,7 @@
 //!
 //! Front, core, world and file are those of the service; the kernel under them is made up. Its disk has a write-back cache:
 //! when the power goes, of each block any of what was written since the last flush is left, and of a command in flight any
-//! of its blocks. Commands fail, come back piece by piece, in any order, or later than is waited for; clients vanish in the
+//! of its blocks. A flush that fails loses what was dirty, and no later one tells, as on Linux. Commands fail, come back piece by piece, in any order, or later than is waited for; clients vanish in the
 //! middle of a word. Checked is that every request is answered once, and right; that requests which meet take effect in the
 //! order in which they were made; that a read has what was last written; that an error fails the request it belongs to and
 //! no other; and that what was flushed, or written with FUA, is there when the power comes back, while each other block is
@@ -13,7 +13,7 @@ mod outside;
 mod peer;
 mod truth;
 
-use super::{Front, Message, Served};
+use super::{Front, Message, Served, Undone};
 use crate::bell::Mailbox;
 use crate::kernel::Kernel;
 use crate::make;
@@ -109,8 +109,9 @@ fn service(script: &Script, draw: &mut Draw) -> Experiment {
 struct Faulty {
     file: File,
     outside: Rc<RefCell<Outside>>,
-    /// By tag: whose command it is, and whether it is a flush.
+    /// By tag: whose command it is, and whether it is a flush; whether it is to have something on the medium.
     whose: Vec<Option<(u32, bool)>>,
+    durable: Vec<bool>,
 }
 
 impl Unit for Faulty {
@@ -130,11 +131,15 @@ impl Unit for Faulty {
             Place::Request(id, _) => Some((id.0, command.verb == Verb::Flush)),
             _ => None,
         };
+        self.durable[tag.0 as usize] = matches!(command.verb, Verb::Flush | Verb::Write { fua: true });
         self.file.issue(now, tag, command, memory, kernel)
     }
 
     fn done(&mut self, now: Time) -> Option<Done> {
         let done = self.file.done(now)?;
+        if self.durable[done.tag.0 as usize] && done.outcome != Outcome::Ok {
+            self.outside.borrow_mut().flush_fails();
+        }
         if let Some((id, flush)) = self.whose[done.tag.0 as usize] {
             let mut outside = self.outside.borrow_mut();
             let failed = outside.failed.entry(id).or_default();
@@ -186,6 +191,11 @@ impl World for Watched<'_> {
 impl Outside {
     /// The engine asks the core for a request of a client's.
     fn begins(&mut self, request: &block::Request, client: u32, asked: &nbd::Request) {
+        self.see_resumed();
+        let (failures, losses) = (self.failures, self.tale.losses);
+        if let Some(pending) = self.peers[client as usize].pending.get_mut(&asked.cookie) {
+            pending.begun.get_or_insert(failures);
+        }
         let base = self.peers[client as usize].base;
         let (from, end) = (base + asked.offset, base + asked.offset + u64::from(asked.length));
         let (first, last) = (request.at.start.0 * BLOCK_BYTES, request.at.end().0 * BLOCK_BYTES);
@@ -196,7 +206,7 @@ impl Outside {
             Change { from: at.0, bytes: payload[(at.0 - from) as usize..(at.1 - from) as usize].into() }
         });
         let prepares = asked.command.writes() && !request.op.writes();
-        self.flights.push(Flight { id: request.id.0, client, cookie: asked.cookie, at, change, prepares });
+        self.flights.push(Flight { id: request.id.0, client, cookie: asked.cookie, at, change, prepares, losses });
     }
 
     /// The core has done a request, or not.
@@ -227,17 +237,22 @@ impl Outside {
             Ending::Finished => assert!(failed == 0, "a request is done of which a command failed"),
             Ending::Dropped => {}
         }
-        let made = flight.change.as_ref().map(|change| self.truth.change(change, how == Ending::Finished));
+        self.see_resumed();
+        // Of what was written when a flush failed, some may be lost already.
+        let sure = how == Ending::Finished && self.tale.losses == flight.losses;
+        let made = flight.change.as_ref().map(|change| self.truth.change(change, sure));
+        let failures = self.failures;
         let blocks = (flight.at.0 / BLOCK_BYTES) as usize..flight.at.1.div_ceil(BLOCK_BYTES) as usize;
         let peer = &mut self.peers[flight.client as usize];
         let Some(pending) = peer.pending.get_mut(&flight.cookie) else { return };
+        pending.doomed |= pending.begun.is_some_and(|begun| begun != failures);
         let last = flight.at.1 == peer.base + pending.request.offset + u64::from(pending.request.length);
         let last = last || pending.request.command == nbd::Command::Flush;
         if !flight.prepares && last || how != Ending::Finished {
             pending.ended = Some(how);
         }
         if pending.request.command == nbd::Command::Read {
-            pending.read = blocks.map(|block| self.truth.now(block).to_vec()).collect();
+            pending.read = blocks.map(|block| self.truth.now(block)).collect();
         }
         pending.made.extend(made.into_iter().flatten());
     }
@@ -256,9 +271,16 @@ impl Outside {
         }
     }
 
-    /// Nobody needs blocks any more, as a client said.
+    /// Nobody needs blocks any more, as the server says: whole blocks of what a client has said it of.
     fn discard(&mut self, at: Extent) {
         let (from, end) = (at.start.0 * BLOCK_BYTES, at.end().0 * BLOCK_BYTES);
+        let trims = self.peers.iter().flat_map(|peer| {
+            let trims = peer.pending.values().filter(|it| it.request.command == nbd::Command::Trim && !it.is_refused());
+            trims.map(|it| (peer.base + it.request.offset, it.request.length))
+        });
+        let trimmed = trims.map(|(first, length)| (first, first + u64::from(length)));
+        let asked = trimmed.clone().any(|(first, last)| first <= from && end <= last);
+        assert!(asked, "bytes {from} to {end} are given up, where clients trim {:?}", trimmed.collect::<Vec<_>>());
         for block in at.start.0 as usize..at.end().0 as usize {
             if self.draw.below(2) == 0 {
                 self.disk.discard(block);
@@ -284,10 +306,12 @@ fn live(script: Script, draw: &mut Draw, disk: Disk) -> (Disk, Tale) {
     let nothing = || OwnedFd::from(std::fs::File::open("/dev/null").expect("a descriptor"));
     let depth = if experiment.scheduler.rules.plan.is_some() { 1 } else { 1 + draw.below(8) as u16 };
     let file = File::over(nothing(), BLOCKS, depth, true);
-    let whose = vec![None; usize::from(depth)];
-    let unit = Box::new(Faulty { file, outside: Rc::clone(&outside), whose });
+    let (whose, durable) = (vec![None; usize::from(depth)], vec![false; usize::from(depth)]);
+    let unit = Box::new(Faulty { file, outside: Rc::clone(&outside), whose, durable });
     let mut core = make::core(&experiment, None, unit.caps(), &mut Vec::new()).expect("a core");
-    let plan = ServePlan { requests: 1 + draw.below(8) as u32, unheard: TIMEOUT, ..ServePlan::default() };
+    let ending = if draw.below(2) == 0 { Span(TIMEOUT.0 / 2) } else { Span(10 * TIMEOUT.0) };
+    let requests = 1 + draw.below(8) as u32;
+    let plan = ServePlan { requests, unheard: TIMEOUT, timeout: TIMEOUT, ending, ..ServePlan::default() };
     let served = Served::all(&experiment, BLOCKS).expect("volumes");
     let mailbox: Mailbox<Message> = Mailbox { mail, bell: nothing() };
     let front = Front::new(mailbox, plan, served, std::sync::Arc::default()).expect("a front");
@@ -295,32 +319,39 @@ fn live(script: Script, draw: &mut Draw, disk: Disk) -> (Disk, Tale) {
     world.begin(Front::listen);
     run(&mut *core, &mut Watched { live: &mut world, outside: Rc::clone(&outside) });
     let mut outside = outside.borrow_mut();
-    outside.check_end();
+    outside.check_end(&world.source.undone());
     let disk = std::mem::replace(&mut outside.disk, Disk::new(0, None));
     (disk, outside.tale)
 }
 
 impl Outside {
     /// Whether all was answered, and the disk holds what it must.
-    fn check_end(&mut self) {
+    fn check_end(&mut self, undone: &Undone) {
         self.tale.lives += 1;
+        self.see_resumed();
         let over = self.now < self.cut;
-        let mut under_way = Vec::new();
         if over {
-            let left = self.peers.iter().position(|peer| !peer.shut);
+            let (left, given_up) = (self.peers.iter().position(|peer| !peer.shut), !undone.requests.is_empty());
+            self.tale.given_up += u64::from(given_up);
             assert!(
-                left.is_none() && self.flights.is_empty(),
+                given_up && self.hung || left.is_none() && self.flights.is_empty(),
                 "client {left:?} is left, {} requests",
                 self.flights.len()
             );
-            if self.tale.flushed {
+            assert_eq!(undone.flush.is_none(), self.tale.flushed, "of the last flush it says otherwise: {undone:?}");
+            let barred = self.barred.contains(&Some(Time::NEVER));
+            assert!(
+                !barred || !undone.is_nothing(),
+                "a flush failed, nobody saw to it, and it ends as if all was well"
+            );
+            if self.tale.flushed && self.failures == 0 {
                 let all = self.truth.all();
                 self.truth.keep(&all);
             }
         } else {
             self.tale.cuts += 1;
-            under_way = self.flights.drain(..).filter_map(|flight| flight.change).collect();
         }
+        let under_way: Vec<Change> = self.flights.drain(..).filter_map(|flight| flight.change).collect();
         self.tear();
         for block in 0..BLOCKS as usize {
             let right = self.truth.may_be_left(block, self.disk.holds(block), &under_way);
@@ -361,6 +392,7 @@ fn whatever_fails_promises_are_kept() {
     }
     println!("{all:?}");
     assert!(alone || all.cuts > 100 && all.answered > 10_000 && all.errors > 100 && all.stalls > 10, "{all:?}");
+    assert!(alone || all.losses > 100 && all.given_up > 10, "{all:?}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::disk::Disk;
 use super::peer::Peer;
 use super::truth::{Change, Truth};
-use super::{Script, TIMEOUT};
+use super::{Script, TIMEOUT, VOLUME};
 use crate::front::Message;
 use crate::kernel::Kernel;
 use crate::memory::Slice;
@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::rc::Rc;
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::{Receiver, Sender, channel};
 
 const BROKEN_PIPE: i32 = 32;
 /// No life takes longer.
@@ -36,6 +36,8 @@ pub(super) enum Event {
     Knock,
     /// A client asks something, or goes.
     Ask(u32),
+    /// A volume is told to go on after a failed flush.
+    Resume(usize),
     /// The service is told to stop.
     Stop,
 }
@@ -54,6 +56,9 @@ pub(super) struct Tale {
     pub(super) vanished: u64,
     /// Clients that took no answers.
     pub(super) deaf: u64,
+    /// Flushes that failed, and what had been written before was lost; ends at which something was given up.
+    pub(super) losses: u64,
+    pub(super) given_up: u64,
     /// Whether the last flush was done.
     pub(super) flushed: bool,
 }
@@ -69,6 +74,8 @@ impl Tale {
         self.commands += other.commands;
         self.vanished += other.vanished;
         self.deaf += other.deaf;
+        self.losses += other.losses;
+        self.given_up += other.given_up;
     }
 }
 
@@ -82,6 +89,8 @@ pub(super) struct Flight {
     pub(super) change: Option<Change>,
     /// Whether it only reads what it will then change.
     pub(super) prepares: bool,
+    /// How often something had been lost when it began.
+    pub(super) losses: u64,
 }
 
 /// The world outside.
@@ -103,6 +112,10 @@ pub(super) struct Outside {
     pub(super) failed: BTreeMap<u32, u8>,
     /// Whether a command took longer than is waited for.
     pub(super) hung: bool,
+    /// Flushes and writes with FUA that the engine has seen fail. By volume, until when none could succeed for that.
+    pub(super) failures: u64,
+    pub(super) barred: [Option<Time>; 2],
+    resumed: Vec<(usize, Receiver<Result<(), String>>)>,
     /// Receives and sends for which nothing is there yet.
     waiting: Vec<Event>,
     listening: bool,
@@ -133,6 +146,9 @@ impl Outside {
             flights: Vec::new(),
             failed: BTreeMap::new(),
             hung: false,
+            failures: 0,
+            barred: [None; 2],
+            resumed: Vec::new(),
             waiting: Vec::new(),
             listening: false,
             mail: None,
@@ -213,8 +229,41 @@ impl Outside {
         Ok(())
     }
 
+    /// The engine has seen a flush fail: none succeeds from now on.
+    pub(super) fn flush_fails(&mut self) {
+        self.see_resumed();
+        self.failures += 1;
+        self.barred = [Some(Time::NEVER); 2];
+        for volume in 0..2 {
+            if self.draw.below(3) > 0 {
+                self.after(60_000, Event::Resume(volume));
+            }
+        }
+    }
+
+    /// Which volumes have been told to go on.
+    pub(super) fn see_resumed(&mut self) {
+        let Outside { resumed, barred, truth, now, .. } = self;
+        resumed.retain(|(volume, answer)| match answer.try_recv() {
+            Ok(answer) => {
+                answer.expect("there is such a volume");
+                barred[*volume] = barred[*volume].map(|until| until.min(*now));
+                let first = *volume * VOLUME as usize;
+                truth.accept(first..first + VOLUME as usize);
+                false
+            }
+            Err(_) => true,
+        });
+    }
+
     fn happens(&mut self, event: Event) {
+        self.see_resumed();
         match event {
+            Event::Resume(volume) => {
+                let (asker, answer) = channel();
+                self.resumed.push((volume, answer));
+                self.tell(Message::Resume(["a", "b"][volume].into(), asker));
+            }
             Event::Device(tag, op, mark) => {
                 let result = self.serve(&op, mark);
                 self.completed.push_back((Token::Unit(tag), result));
@@ -247,12 +296,23 @@ impl Outside {
         self.tale.errors += u64::from(fails);
         let (slice, at) = match op {
             Op::Read(slice, at) | Op::Write(slice, at, _) => (slice, *at),
-            _ if fails => return -EIO,
+            _ if fails => {
+                self.lose(mark);
+                return -EIO;
+            }
             _ => {
                 self.disk.flush(mark);
                 return 0;
             }
         };
+        // What can be read without the medium need not stay so.
+        if self.draw.below(8) == 0 {
+            self.disk.evict(&mut self.draw);
+        }
+        // The error may be of what others have written before, which is lost with it.
+        if fails && matches!(op, Op::Write(_, _, true)) && self.draw.below(2) == 0 {
+            self.lose(mark);
+        }
         // Now and then only some of it is done at once.
         let blocks = slice.bytes as u64 / BLOCK_BYTES;
         let done = if self.draw.below(12) == 0 { 1 + self.draw.below(blocks) } else { blocks };
@@ -272,6 +332,13 @@ impl Outside {
             }
         }
         if fails { -EIO } else { (done * BLOCK_BYTES) as i32 }
+    }
+
+    /// A flush fails.
+    fn lose(&mut self, mark: u64) {
+        self.tale.losses += 1;
+        self.disk.fail_flush(mark, &mut self.draw);
+        self.truth.lose();
     }
 
     fn receive(&mut self, number: u32, client: u32, slice: Slice, whole: bool) {
@@ -314,10 +381,11 @@ impl Outside {
         if self.draw.below(8) == 0 {
             bytes.truncate(1 + self.draw.below(bytes.len() as u64) as usize);
         }
+        self.see_resumed();
         let peer = &mut self.peers[client as usize];
-        let base = peer.base;
+        let (base, barred) = (peer.base, self.barred[peer.session.export]);
         for (pending, answer) in peer.hear(&bytes) {
-            pending.check(answer, base, self.hung);
+            pending.check(answer, base, self.hung, pending.is_barred(barred));
             self.tale.answered += 1;
             self.tale.failed += u64::from(answer.is_err());
             if answer.is_ok() {
@@ -354,8 +422,10 @@ impl Outside {
         } else {
             if (peer.pending.len() as u64) < self.script.depth {
                 self.to_ask -= 1;
-                let truth = &self.truth;
-                peer.ask(&mut self.draw, || truth.all_answered());
+                // Another volume may still have to be told of what was lost.
+                let (truth, first) = (&self.truth, (peer.base / BLOCK_BYTES) as usize);
+                let volume = first..first + VOLUME as usize;
+                peer.ask(self.now, &mut self.draw, || truth.all_answered(volume));
             }
             self.after(8_000, Event::Ask(client));
         }

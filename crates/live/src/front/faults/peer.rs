@@ -2,7 +2,7 @@
 
 use super::disk::Content;
 use super::truth::Made;
-use block::{BLOCK_BYTES, Ending};
+use block::{BLOCK_BYTES, Ending, Time};
 use load::Draw;
 use nbd::client::{Body, reply};
 use nbd::reply::Chunk;
@@ -23,6 +23,10 @@ pub(super) struct Pending {
     pub(super) made: Made,
     /// Of a flush: what had been answered when it was asked for.
     pub(super) keeps: Made,
+    asked: Time,
+    /// How many flushes had failed when the server began with it; and whether another did until it ended.
+    pub(super) begun: Option<u64>,
+    pub(super) doomed: bool,
     /// What came of its answer so far.
     bytes: Vec<u8>,
     failed: Option<Errno>,
@@ -68,7 +72,7 @@ impl Peer {
     }
 
     /// Asks something; of a flush, `keeps` tells what it is to keep.
-    pub(super) fn ask(&mut self, draw: &mut Draw, keeps: impl FnOnce() -> Made) {
+    pub(super) fn ask(&mut self, now: Time, draw: &mut Draw, keeps: impl FnOnce() -> Made) {
         let (command, flags) = drawn(draw);
         let (mut offset, mut length) = extent(draw, self.session.size);
         let mut refused = None;
@@ -103,6 +107,9 @@ impl Peer {
             read: Vec::new(),
             made: Made::new(),
             keeps,
+            asked: now,
+            begun: None,
+            doomed: false,
             bytes: vec![0; read],
             failed: None,
         };
@@ -161,15 +168,30 @@ impl Pending {
         self.refused.is_some()
     }
 
-    /// The answer is right; where the device hung it may have failed, whatever became of it since.
-    pub(super) fn check(&self, answer: Result<(), Errno>, base: u64, hung: bool) {
+    /// Whether it asks for something to be on the medium.
+    pub(super) fn is_durable(&self) -> bool {
+        self.request.command == Command::Flush || self.request.fua()
+    }
+
+    /// Whether a volume that no flush of could succeed until a time, if it ever was, was such when it was asked or later.
+    pub(super) fn is_barred(&self, until: Option<Time>) -> bool {
+        until.is_some_and(|until| self.asked <= until)
+    }
+
+    /// The answer is right; where the device hung it may have failed, whatever became of it since. And so may a flush, where one had
+    /// failed and nobody had seen to it until a time.
+    pub(super) fn check(&self, answer: Result<(), Errno>, base: u64, hung: bool, barred: bool) {
         let request = &self.request;
         if let Some(error) = self.refused {
             assert!(answer == Err(error) || hung && answer == Err(Errno::Io), "{request:?}: {answer:?}");
             return;
         }
+        let durable = self.is_durable();
         match (self.ended, answer) {
+            (_, Ok(())) if self.doomed && durable => panic!("{request:?} is done, though a flush failed meanwhile"),
             (_, Err(Errno::Io)) if hung => {}
+            (Some(Ending::Finished), Err(Errno::Io)) if barred && (durable || request.command.writes()) => {}
+            (None, Err(Errno::Io)) if barred && durable => {}
             (Some(Ending::Finished), Ok(())) => {}
             (Some(Ending::Failed(_) | Ending::Dropped), Err(Errno::Io)) => {}
             (None, Ok(())) if matches!(request.command, Command::Trim | Command::Cache) => {}

@@ -298,3 +298,50 @@ fn octaves(reach: i32) -> impl Iterator<Item = i32> {
     down.reverse();
     down.into_iter().chain([0]).chain(up())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// So many distances that took 10 ms with a variance of 1 over 4 samples.
+    fn checked(count: usize) -> Vec<Tried> {
+        let tried = |n| Tried { distance: n as i32, time: 10.0, variance: 1.0, samples: 4, line: false };
+        (0..count).map(tried).collect()
+    }
+
+    #[test]
+    fn a_line_is_refused_where_what_lies_off_it_is_more_than_chance_however_many_were_checked() {
+        // By chance a mean of four is off by 0.65 with the ends of the line, and a hundredth of 10 ms counts as nothing.
+        for count in [4, 16, 64] {
+            let off = |by: f32| by_chance(&checked(count), &move |_| by, true);
+            assert_eq!((off(0.0), off(0.65), off(2.0)), (Some(true), Some(true), Some(false)), "{count}");
+        }
+    }
+
+    #[test]
+    fn before_the_last_check_only_what_cannot_be_chance_is_refused_and_nothing_is_accepted() {
+        let off = |count: usize, by: f32| by_chance(&checked(count), &move |_| by, false);
+        assert_eq!([off(4, 0.0), off(4, 1.0), off(4, 2.0)], [None, None, Some(false)]);
+        assert_eq!([off(64, 0.65), off(64, 1.5)], [None, Some(false)], "many tell sooner");
+    }
+
+    #[test]
+    fn octaves_run_from_one_end_to_the_other_through_zero() {
+        assert_eq!(octaves(5).collect::<Vec<_>>(), [-5, -4, -2, -1, 0, 1, 2, 4, 5]);
+    }
+
+    #[test]
+    fn a_pair_of_reads_fits_on_the_device_whichever_way_it_goes() {
+        for step in [-300, -100, 0, 37, 800] {
+            for last in [false, true] {
+                let mut draw = |below: u64| if last { below - 1 } else { 0 };
+                let start = place(1000, 100, step, &mut draw).expect("there is room");
+                let second = start + 100 + step;
+                assert!((0..=900).contains(&start) && (0..=900).contains(&second), "{step}: {start}, {second}");
+                assert!(last || start.min(second) == 0, "the first place is at the beginning: {step}");
+                assert!(!last || start.max(second) == 900, "the last place is at the end: {step}");
+            }
+        }
+        assert_eq!(place(1000, 100, 801, &mut |_| 0), None, "no room");
+    }
+}

@@ -278,4 +278,66 @@ mod tests {
             assert!((middle - distance as f32).abs() <= 0.13 * (distance as f32).abs(), "{distance} {middle}");
         }
     }
+
+    /// What one cell has learned: samples, mean, variance within a distance.
+    fn learned(smooth: &Smooth, distance: i32) -> (f32, f32, f32) {
+        let cell = smooth.cells[cell(distance)];
+        (cell.samples, cell.mean, cell.variance)
+    }
+
+    #[test]
+    fn a_cell_has_the_mean_of_what_it_saw_and_the_variance_about_its_curve_from_the_second_sample_on() {
+        let mut smooth = Smooth::default();
+        smooth.see(100, 4.0, None, None);
+        assert_eq!(learned(&smooth, 100), (1.0, 4.0, 0.0), "one time tells nothing of how times vary");
+        smooth.see(100, 8.0, Some(5.0), None);
+        assert_eq!(learned(&smooth, 100), (2.0, 6.0, 9.0));
+        smooth.see(100, 3.0, Some(5.0), Some(6.0));
+        assert_eq!(learned(&smooth, 100), (3.0, 5.0, 6.5));
+        assert_eq!(
+            (smooth.cells[cell(100)].pairs, smooth.cells[cell(100)].between),
+            (1.0, -2.0),
+            "on two sides of the curve"
+        );
+        assert_eq!(learned(&smooth, -100), (0.0, 0.0, 0.0));
+    }
+
+    #[test]
+    fn samples_seen_at_once_count_as_so_many_and_none_as_nothing() {
+        let mut smooth = Smooth::default();
+        smooth.see_all(100, 9.0, 4.0, 0);
+        assert_eq!(learned(&smooth, 100), (0.0, 0.0, 0.0));
+        smooth.see_all(100, 6.0, 4.0, 4);
+        let (samples, mean, _) = learned(&smooth, 100);
+        assert_eq!((samples, mean, smooth.cells[cell(100)].pairs), (4.0, 6.0, 8.0));
+        smooth.see_all(100, 10.0, 4.0, 12);
+        assert_eq!((learned(&smooth, 100).0, learned(&smooth, 100).1), (16.0, 9.0), "the mean of all sixteen");
+    }
+
+    #[test]
+    fn what_is_forgotten_keeps_its_mean_and_weighs_little() {
+        let mut smooth = Smooth::default();
+        smooth.see_all(100, 6.0, 4.0, 400);
+        smooth.forget();
+        assert_eq!((learned(&smooth, 100).0, learned(&smooth, 100).1), (FEWEST, 6.0));
+        smooth.see(100, 15.0, None, None);
+        assert_eq!(learned(&smooth, 100).1, 7.0);
+    }
+
+    #[test]
+    fn the_curve_is_known_where_enough_was_seen_and_a_distance_of_many_samples_counts_for_itself() {
+        let mut smooth = Smooth::default();
+        smooth.see_all(100, 6.0, 4.0, FEWEST as usize - 1);
+        assert_eq!(smooth.curve(0.0).time(100), None, "one sample short");
+        smooth.see_all(100, 6.0, 4.0, 1);
+        smooth.see_all(200, 10.0, 4.0, FEWEST as usize);
+        let curve = smooth.curve(0.0);
+        assert_eq!((curve.time(200), curve.time(400), curve.hoped(200)), (Some(10.0), None, Some(10.0)));
+        assert_eq!(curve.least(100, 200), curve.least(100, 100).min(10.0), "the least of all that lies between");
+        let few = curve.worth(Point::new(200, 20.0, 1));
+        let many = curve.worth(Point::new(200, 20.0, 1000));
+        assert!(10.0 < few && few < many && many <= 20.0, "{few} {many}");
+        let unknown = Point::new(4000, 7.0, 1);
+        assert_eq!(Smooth::default().curve(0.0).worth(unknown), 7.0, "nothing else is known");
+    }
 }

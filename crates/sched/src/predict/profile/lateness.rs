@@ -88,3 +88,54 @@ impl Lateness {
         self.penalty[class] = (share / u64::from(self.seen[class] + PRIOR)) as u32;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A revolution, in ticks.
+    const TURN: u64 = 1 << 28;
+    const WAIT: u64 = 5 << CLASS_SHIFT;
+
+    fn after(arrivals: impl IntoIterator<Item = bool>) -> Lateness {
+        let mut lateness = Lateness::new();
+        arrivals.into_iter().for_each(|late| lateness.observed(WAIT, late));
+        lateness
+    }
+
+    #[test]
+    fn an_arrival_is_expected_to_lose_the_share_of_a_revolution_that_was_late() {
+        let lateness = after((0..400).map(|n| n % 4 == 0));
+        let share = lateness.penalty(WAIT) as f64 / TURN as f64;
+        assert!((share - 0.25).abs() < 0.005, "{share}");
+        assert_eq!(
+            [lateness.penalty(WAIT + (1 << CLASS_SHIFT)), after([]).penalty(WAIT)],
+            [0, 0],
+            "of nothing, nothing is known"
+        );
+        let little = after([true]).penalty(WAIT);
+        assert_eq!(little, TURN / u64::from(PRIOR + 1), "one late arrival counts against those assumed in time");
+    }
+
+    #[test]
+    fn what_is_forgotten_leaves_the_share_as_it_was_and_what_comes_then_weighs_more() {
+        let long = after((0..u64::from(MEMORY) * 3).map(|n| n % 4 == 0));
+        let share = long.penalty(WAIT) as f64 / TURN as f64;
+        assert!((share - 0.25).abs() < 0.01, "{share}");
+        assert!(long.seen[5] < MEMORY, "{}", long.seen[5]);
+        let changed = after((0..MEMORY * 4).map(|_| false).chain((0..MEMORY).map(|_| true)));
+        assert!(changed.penalty(WAIT) as f64 / TURN as f64 > 0.4, "{}", changed.penalty(WAIT));
+    }
+
+    #[test]
+    fn the_aim_is_cautious_until_enough_arrived_in_time_and_then_shorter() {
+        assert_eq!(after([]).aim, CAUTIOUS);
+        let mut lateness = Lateness::new();
+        for n in 0..u64::from(CAUTIOUS as u32 * 2 * ENOUGH) {
+            let class = n % CAUTIOUS as u64;
+            // Waits of less than ten classes are late half the time.
+            lateness.observed(class << CLASS_SHIFT, class < 10 && n / CAUTIOUS as u64 % 2 == 0);
+        }
+        assert!((9..=10 + WINDOW).contains(&lateness.aim), "{}", lateness.aim);
+    }
+}

@@ -1,0 +1,130 @@
+//! A file or a device that is opened to be served, so that no other program that asks changes it meanwhile.
+//!
+//! Block devices that are written are opened with `O_EXCL`, which the kernel refuses where one is mounted, is part of an array or is
+//! swapped to. Everything is locked besides (`F_OFD_SETLK`, which belongs to the open file and goes with it): alone where it is
+//! written, with others where it is only read.
+#![allow(unsafe_code)]
+
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use std::io::{self, ErrorKind};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::Path;
+use std::time::Duration;
+
+/// What was killed lets go of its files when the kernel has ended its commands: so often it is tried again, after such a while.
+const TRIES: u32 = 100;
+const TRY: Duration = Duration::from_millis(10);
+
+/// What a file is opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Use {
+    /// It is read; others may read it as well.
+    Reads,
+    /// It is read, and its times are looked at: nobody else is to use the device.
+    Times,
+    /// It is written.
+    Writes,
+}
+
+/// What was opened.
+pub(crate) struct Claimed {
+    pub(crate) file: OwnedFd,
+    /// Whether others are kept out; some file systems have no locks.
+    pub(crate) locked: bool,
+}
+
+/// Opens a path; `more` besides reading or writing.
+///
+/// # Errors
+/// When it cannot be, or is in use.
+pub(crate) fn open(path: &Path, how: Use, more: OFlags) -> io::Result<Claimed> {
+    let is_device = path.metadata().is_ok_and(|about| about.file_type().is_block_device());
+    let mut flags = OFlags::CLOEXEC | more | if how == Use::Writes { OFlags::RDWR } else { OFlags::RDONLY };
+    if is_device && how != Use::Reads {
+        flags |= OFlags::EXCL;
+    }
+    let mode = Mode::RUSR | Mode::WUSR;
+    let file = match patiently(Errno::BUSY, || rustix::fs::open(path, flags, mode)) {
+        Err(Errno::BUSY) => return Err(busy(path)),
+        opened => opened?,
+    };
+    match patiently(Errno::AGAIN, || lock(&file, how == Use::Writes)) {
+        Err(Errno::AGAIN | Errno::ACCESS) => Err(busy(path)),
+        locked => Ok(Claimed { file, locked: locked.is_ok() }),
+    }
+}
+
+/// Tries until it is not this that goes wrong, or for long enough.
+fn patiently<T>(wrong: Errno, mut tried: impl FnMut() -> rustix::io::Result<T>) -> rustix::io::Result<T> {
+    for _ in 0..TRIES {
+        match tried() {
+            Err(error) if error == wrong => std::thread::sleep(TRY),
+            other => return other,
+        }
+    }
+    tried()
+}
+
+/// Locks the whole of a file, until the last descriptor of this opening is gone.
+fn lock(file: &OwnedFd, writes: bool) -> rustix::io::Result<()> {
+    // SAFETY: a lock of zeros is one of no process, from the beginning of the file to wherever it ends.
+    let mut whole: libc::flock = unsafe { std::mem::zeroed() };
+    whole.l_type = if writes { libc::F_WRLCK } else { libc::F_RDLCK } as libc::c_short;
+    whole.l_whence = libc::SEEK_SET as libc::c_short;
+    // SAFETY: the descriptor is open, and the lock is there until this returns.
+    match unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &raw const whole) } {
+        0 => Ok(()),
+        _ => Err(Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::IO)),
+    }
+}
+
+fn busy(path: &Path) -> io::Error {
+    let what = match mounted(path) {
+        Some(place) => format!("it is mounted on {place}"),
+        None => "another program has it: a server, or what has mounted it or built on it".into(),
+    };
+    io::Error::new(ErrorKind::ResourceBusy, what)
+}
+
+/// Where a block device, or a part of it, is mounted.
+pub(crate) fn mounted(path: &Path) -> Option<String> {
+    let about = std::fs::metadata(path).ok().filter(|about| about.file_type().is_block_device())?;
+    let number = |device: u64| (rustix::fs::major(device), rustix::fs::minor(device));
+    let (major, minor) = number(about.rdev());
+    let parts = std::fs::read_dir(format!("/sys/dev/block/{major}:{minor}")).into_iter().flatten().flatten();
+    let parts = parts.filter_map(|part| std::fs::read_to_string(part.path().join("dev")).ok());
+    let devices: Vec<String> = parts.chain([format!("{major}:{minor}")]).map(|part| part.trim().to_owned()).collect();
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    mounts.lines().find_map(|line| {
+        let mut words = line.split(' ').skip(2);
+        let (device, place) = (words.next()?, words.nth(1)?);
+        devices.iter().any(|mine| mine == device).then(|| place.to_owned())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_writes_is_alone_and_readers_are_together() {
+        let path = std::env::temp_dir().join(format!("halfturn-claim-{}", std::process::id()));
+        std::fs::write(&path, "a disk").expect("a file");
+        let of = |how| open(&path, how, OFlags::empty());
+        let is_busy = |how| of(how).err().is_some_and(|error| error.kind() == ErrorKind::ResourceBusy);
+        let writer = of(Use::Writes).expect("a file");
+        assert!(writer.locked && is_busy(Use::Writes) && is_busy(Use::Reads) && is_busy(Use::Times));
+        // A share of the same opening keeps it.
+        let share = writer.file.try_clone().expect("a descriptor");
+        drop(writer);
+        assert!(is_busy(Use::Reads));
+        drop(share);
+        let readers = [of(Use::Reads).expect("a file"), of(Use::Times).expect("a file")];
+        assert!(is_busy(Use::Writes));
+        drop(readers);
+        assert!(of(Use::Writes).is_ok());
+        std::fs::remove_file(&path).expect("its file");
+    }
+}

@@ -1,0 +1,51 @@
+//! Which files an experiment reads: none of them may be written over.
+
+use super::{Before, Believed, DriveChoice, Experiment, Held, Kind, Live, Workload};
+use std::path::PathBuf;
+
+impl Experiment {
+    /// The files and devices it names: what it reads of drives and traces, and what is served. Of names that may be of the
+    /// catalogue, only those of files that are there.
+    #[must_use]
+    pub fn files(&self) -> Vec<PathBuf> {
+        let mut files = self.drive.files();
+        if let Believed::Drive(name) = &self.scheduler.profile {
+            files.extend(existing(name));
+        }
+        if let Before::Table(path) = &self.scheduler.mimic.before {
+            files.push(path.clone());
+        }
+        files.extend(self.workloads.iter().flat_map(Workload::files));
+        files
+    }
+}
+
+impl DriveChoice {
+    fn files(&self) -> Vec<PathBuf> {
+        let served = match &self.live {
+            Some(Live::File(path) | Live::Emulated(Held::Sparse(path))) => Some(path.clone()),
+            Some(Live::Ram(_) | Live::Emulated(Held::Memory(_) | Held::Pattern)) | None => None,
+        };
+        served.into_iter().chain(existing(&self.model)).collect()
+    }
+}
+
+impl Workload {
+    fn files(&self) -> Vec<PathBuf> {
+        match &self.kind {
+            Kind::Trace(choice) => trace::files(&choice.file),
+            Kind::Recorded(plan) => vec![plan.file.clone()],
+            Kind::Open { .. }
+            | Kind::Closed { .. }
+            | Kind::Repair { .. }
+            | Kind::MadeUp { .. }
+            | Kind::Processes(_)
+            | Kind::Compression(_) => Vec::new(),
+        }
+    }
+}
+
+fn existing(name: &str) -> Option<PathBuf> {
+    let path = PathBuf::from(name);
+    (!name.is_empty() && path.exists()).then_some(path)
+}

@@ -1,0 +1,81 @@
+//! Tools of the project that are not shipped.
+
+mod mutate;
+#[allow(dead_code, reason = "compiled into the instrumented copy")]
+mod switch;
+
+use std::process::ExitCode;
+
+const HELP: &str = "\
+Plants bugs and says which of them the tests find.
+
+Usage: cargo xtask mutate [OPTIONS]
+
+  --seed N          Draw by this seed instead of the one in tests/mutants/gate.toml
+  --sample N        Try N of the gate's mutants, of two crates; --seed says which
+  --crates A,B      Plant in these crates only
+  --only TEXT       Try only those with this text in 'FILE:LINE: FUNCTION' or in their lines; may be repeated
+  --again           Try only those that survived last time and are not listed
+  --jobs N          Run so many tests at a time [default: processors]
+  --root FOLDER     The workspace [default: this one]
+  --out FOLDER      Where it is built [default: target/mutants of the workspace]
+  --verbose         Say what caught each
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let Some(("mutate", rest)) = arguments.split_first().map(|(verb, rest)| (&**verb, rest)) else {
+        eprint!("{HELP}");
+        return ExitCode::from(2);
+    };
+    match options(rest).and_then(|options| mutate::run(&options)) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn options(arguments: &[String]) -> Result<mutate::Options, String> {
+    let root = mutate::root();
+    let jobs = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut options = mutate::Options {
+        out: root.join("target/mutants"),
+        root,
+        seed: None,
+        crates: Vec::new(),
+        sample: None,
+        only: Vec::new(),
+        again: false,
+        jobs,
+        verbose: false,
+    };
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
+        let mut value =
+            || rest.next().ok_or_else(|| format!("{argument} needs a value\n  mend: cargo xtask mutate --help"));
+        match &**argument {
+            "--seed" => options.seed = Some(number(value()?)?),
+            "--sample" => options.sample = Some(number(value()?)? as usize),
+            "--crates" => options.crates = value()?.split(',').map(str::to_owned).collect(),
+            "--only" => options.only.push(value()?.clone()),
+            "--again" => options.again = true,
+            "--jobs" => options.jobs = (number(value()?)? as usize).max(1),
+            "--root" => options.root = value()?.into(),
+            "--out" => options.out = value()?.into(),
+            "--verbose" => options.verbose = true,
+            "--help" => return Err(HELP.into()),
+            other => return Err(format!("'{other}' is no option\n  mend: cargo xtask mutate --help")),
+        }
+    }
+    options.root = options.root.canonicalize().map_err(|error| format!("{}: {error}", options.root.display()))?;
+    std::fs::create_dir_all(&options.out).map_err(|error| format!("{}: {error}", options.out.display()))?;
+    options.out = options.out.canonicalize().map_err(|error| format!("{}: {error}", options.out.display()))?;
+    Ok(options)
+}
+
+fn number(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("'{text}' is no whole number\n  mend: write it in digits"))
+}

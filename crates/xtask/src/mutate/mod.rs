@@ -1,0 +1,254 @@
+//! `cargo xtask mutate`: plants bugs, and says which of them the tests find.
+//!
+//! All bugs are in one build, each behind a switch that is read once from the environment. Each test is run alone first, which
+//! tells how long it takes and which bugs it passes; then each bug is tried against the tests that pass it, the fastest first.
+
+mod borrow;
+mod compile;
+mod copy;
+mod draw;
+mod gate;
+mod modules;
+mod operators;
+mod plant;
+mod process;
+mod report;
+mod site;
+mod sites;
+mod suite;
+mod trial;
+
+use compile::Workshop;
+use copy::Copy;
+use gate::{Gate, Survivors};
+use report::{Report, Tried};
+use site::Site;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+use suite::{Place, Suite};
+
+/// What is asked for.
+pub struct Options {
+    pub root: PathBuf,
+    /// Where the copy, what is built of it and the reports are.
+    pub out: PathBuf,
+    /// Instead of the gate's.
+    pub seed: Option<u64>,
+    /// Only these crates.
+    pub crates: Vec<String>,
+    /// Only so many of the gate's, of few crates, chosen by `seed`.
+    pub sample: Option<usize>,
+    /// Only those that have one of these in `FILE:LINE: FUNCTION` or in their lines.
+    pub only: Vec<String>,
+    /// Only those that survived last time.
+    pub again: bool,
+    pub jobs: usize,
+    /// Also what caught each.
+    pub verbose: bool,
+}
+
+/// Where the last survivors are, of the folder for reports.
+const SURVIVED: &str = "survived.toml";
+/// Those that did not compile, of the same folder: they are not planted again.
+const REFUSED: &str = "refused.txt";
+/// How many crates a sample is of.
+const SAMPLED: usize = 2;
+
+/// Runs the gate; true if it is passed.
+pub fn run(options: &Options) -> Result<bool, String> {
+    let from = Instant::now();
+    let (gate, survivors) = Gate::read(&options.root)?;
+    let chosen = choose(options, &gate);
+    let seed = options.seed.unwrap_or(if options.sample.is_some() { 0 } else { gate.seed });
+    println!("seed {seed}: {}", chosen.join(", "));
+    let draw = draw_all(options, &gate, &chosen)?;
+    let copy = Copy::make(&options.root, options.out.join("tree"))?;
+    let tested: BTreeSet<String> = chosen.iter().flat_map(|name| gate.answering(name)).collect();
+    let tested: Vec<String> = tested.into_iter().collect();
+    let workshop = Workshop { copy: &copy, target: options.out.join("build"), jobs: options.jobs };
+    let own: BTreeSet<String> = copy.crates().collect();
+    let built = options.root.join("target/debug");
+    if let Err(error) = borrow::borrow(&built, &options.out.join("build/debug"), &own) {
+        eprintln!("  {}: {error}; everything is built anew", built.display());
+    }
+    let (binaries, left_out) = workshop.build(&draw.planted, &tested)?;
+    remember(options, left_out.iter().map(|number| &draw.planted[number]))?;
+    let mutants = draw.kept(&left_out);
+    println!(
+        "built {} mutants in {:.0} s, of which {} do not compile",
+        draw.planted.len(),
+        from.elapsed().as_secs_f64(),
+        left_out.len()
+    );
+    let place = Place {
+        root: &copy.root,
+        scratch: options.out.join("scratch"),
+        jobs: options.jobs,
+        memory_mib: gate.memory_mib,
+        grace: Duration::from_secs_f64(gate.grace_seconds),
+    };
+    let suite = Suite::time(&place, binaries, &gate)?;
+    for (krate, (tests, took)) in suite.totals() {
+        println!("  {krate}: {tests} tests, {:.1} s", took.as_secs_f64());
+    }
+    suite.broken.iter().for_each(|test| println!("  fails without a bug: {test}"));
+    println!("timed at {:.0} s", from.elapsed().as_secs_f64());
+    let mutants = pick(options, mutants)?;
+    let tried = try_all(&place, &suite, &gate, &copy, &mutants)?;
+    let passed = conclude(options, &gate, &survivors, &tried)?;
+    println!("{} mutants in {:.0} s", tried.len(), from.elapsed().as_secs_f64());
+    Ok(passed)
+}
+
+/// Adds those that do not compile to the list of such.
+fn remember<'a>(options: &Options, left_out: impl Iterator<Item = &'a Site>) -> Result<(), String> {
+    let file = options.out.join(REFUSED);
+    let known = std::fs::read_to_string(&file).unwrap_or_default();
+    let text: String = left_out.map(|site| site.key() + "\n").collect();
+    std::fs::write(&file, known + &text).map_err(|error| format!("{}: {error}", file.display()))
+}
+
+/// The crates to plant in.
+fn choose(options: &Options, gate: &Gate) -> Vec<String> {
+    if !options.crates.is_empty() {
+        return options.crates.clone();
+    }
+    if options.sample.is_none() {
+        return gate.crates.clone();
+    }
+    let from = options.seed.unwrap_or(0) as usize * SAMPLED;
+    let of = if gate.sampled.is_empty() { &gate.crates } else { &gate.sampled };
+    (0..SAMPLED.min(of.len())).map(|n| of[(from + n) % of.len()].clone()).collect()
+}
+
+/// What was drawn: planted by number, and of each crate the numbers in their order and how many are wanted.
+struct Draw {
+    planted: BTreeMap<u32, Site>,
+    wanted: Vec<(Vec<u32>, usize)>,
+}
+
+impl Draw {
+    /// The first so many of each crate that compile.
+    fn kept(&self, left_out: &BTreeSet<u32>) -> Vec<(u32, Site)> {
+        let first = |(numbers, count): &(Vec<u32>, usize)| {
+            numbers.iter().copied().filter(|number| !left_out.contains(number)).take(*count).collect::<Vec<_>>()
+        };
+        self.wanted.iter().flat_map(first).map(|number| (number, self.planted[&number].clone())).collect()
+    }
+}
+
+/// Draws from every crate of the gate, so that a part of the crates has the same draw as all; plants in those chosen.
+fn draw_all(options: &Options, gate: &Gate, chosen: &[String]) -> Result<Draw, String> {
+    let seed = if options.sample.is_some() { gate.seed } else { options.seed.unwrap_or(gate.seed) };
+    let found: Vec<_> = gate.crates.iter().map(|name| modules::read(&options.root, name)).collect::<Result<_, _>>()?;
+    let refused = std::fs::read_to_string(options.out.join(REFUSED)).unwrap_or_default();
+    let refused: BTreeSet<&str> = refused.lines().collect();
+    let lines: Vec<usize> = found.iter().map(|found| found.lines).collect();
+    let shares = draw::shares(gate.mutants, gate.least, &lines);
+    let mut draw = Draw { planted: BTreeMap::new(), wanted: Vec::new() };
+    for ((name, found), share) in gate.crates.iter().zip(found).zip(shares) {
+        if !chosen.contains(name) {
+            continue;
+        }
+        let all = found.sites.len();
+        let mut numbers = Vec::new();
+        let compiles = |site: &Site| !refused.contains(&*site.key());
+        // Some do not compile: a few more are planted than are wanted.
+        for site in draw::order(seed, found.sites).into_iter().filter(compiles).take(share + share / 2 + 8) {
+            let number = 1 + draw.planted.len() as u32;
+            numbers.push(number);
+            draw.planted.insert(number, site);
+        }
+        println!("  {name}: {share} of {all} sites on {} lines", found.lines);
+        draw.wanted.push((numbers, share));
+    }
+    if draw.planted.len() as u32 >= crate::switch::MOST {
+        return Err(format!(
+            "{} mutants are too many\n  mend: fewer mutants in tests/mutants/gate.toml",
+            draw.planted.len()
+        ));
+    }
+    Ok(draw)
+}
+
+/// The mutants that are asked for.
+fn pick(options: &Options, mut mutants: Vec<(u32, Site)>) -> Result<Vec<(u32, Site)>, String> {
+    if options.again {
+        let file = options.out.join(SURVIVED);
+        let text = std::fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
+        let entries: Vec<&str> = text.split_inclusive("[[survivor]]").collect();
+        let entry = |site: &Site| report::entry(site).replacen("[[survivor]]", "", 1).trim().to_owned();
+        mutants.retain(|(_, site)| entries.iter().any(|known| known.contains(&entry(site))));
+    }
+    if !options.only.is_empty() {
+        let shown =
+            |site: &Site| format!("{}:{}: {}: \n{}\n{}", site.file, site.line, site.function, site.before, site.after);
+        mutants.retain(|(_, site)| options.only.iter().any(|word| shown(site).contains(word)));
+    }
+    if let Some(count) = options.sample {
+        let seed = options.seed.unwrap_or(0);
+        let chosen = draw::sample(seed, count, mutants.iter().enumerate().map(|(n, (_, site))| (n, site)));
+        mutants = chosen.into_iter().map(|n| mutants[n].clone()).collect();
+    }
+    Ok(mutants)
+}
+
+fn try_all(
+    place: &Place,
+    suite: &Suite,
+    gate: &Gate,
+    copy: &Copy,
+    mutants: &[(u32, Site)],
+) -> Result<Vec<Tried>, String> {
+    let done = Mutex::new(Vec::new());
+    place.each(mutants, |worker, (number, site)| {
+        let tests = suite.reaching(*number, &gate.answering(site.krate()));
+        let (fate, took) = trial::try_out(place, suite, worker, *number, &tests)?;
+        for file in copy.mend() {
+            println!("  {}:{} has changed {file}, which was put back", site.file, site.line);
+        }
+        let mut done = done.lock().expect("no worker panics while it writes down");
+        done.push(Tried { site: site.clone(), fate, took });
+        if done.len().is_multiple_of(25) {
+            eprintln!("  {} of {} tried", done.len(), mutants.len());
+        }
+        Ok(())
+    })?;
+    let mut tried = done.into_inner().expect("no worker panicked");
+    tried.sort_by(|a, b| (&a.site.file, a.site.line, &a.site.after).cmp(&(&b.site.file, b.site.line, &b.site.after)));
+    Ok(tried)
+}
+
+/// Writes what was found; true if the gate is passed.
+fn conclude(options: &Options, gate: &Gate, survivors: &Survivors, tried: &[Tried]) -> Result<bool, String> {
+    let report = Report { gate, survivors, tried };
+    let (unlisted, outdated) = (report.unlisted(), report.outdated());
+    if options.verbose {
+        tried.iter().for_each(|tried| print!("{}", tried.shown()));
+    }
+    if !unlisted.is_empty() {
+        println!("\nsurvived, and not in tests/mutants/survivors.toml:");
+        unlisted.iter().for_each(|tried| print!("{}", tried.shown()));
+    }
+    if !outdated.is_empty() {
+        println!("\nin tests/mutants/survivors.toml, but caught; take them out:");
+        outdated.iter().for_each(|tried| print!("{}", tried.shown()));
+    }
+    let file = options.out.join(SURVIVED);
+    let entries: String = unlisted.iter().map(|tried| format!("{}\n", report::entry(&tried.site))).collect();
+    std::fs::write(&file, entries).map_err(|error| format!("{}: {error}", file.display()))?;
+    println!("\n{}", report.table());
+    let part = options.sample.is_some() || options.again || !options.only.is_empty();
+    let enough = part || report.share() >= gate.caught_percent;
+    if !enough {
+        println!("{:.1} % caught of those not equivalent, {} are asked for", report.share(), gate.caught_percent);
+    }
+    Ok(enough && unlisted.is_empty() && outdated.is_empty())
+}
+
+/// The folder the workspace is in.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).map_or_else(PathBuf::new, Path::to_owned)
+}

@@ -1,0 +1,131 @@
+//! A test program that runs: for so long, with so much memory, and with all it starts.
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How a program ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    Passed,
+    Failed,
+    TimedOut,
+}
+
+/// What is to be run.
+pub struct Task<'a> {
+    pub program: &'a Path,
+    pub folder: &'a Path,
+    /// Its output.
+    pub out: &'a Path,
+    /// A folder for what it writes, emptied afterwards.
+    pub scratch: &'a Path,
+    pub most: Duration,
+    /// Address space: what a bug may ask for.
+    pub memory_mib: u64,
+}
+
+impl Task<'_> {
+    /// Runs it with these arguments and variables, and ends whatever it has started.
+    pub fn run(&self, arguments: &[&str], variables: &[(&str, String)]) -> std::io::Result<(End, Duration)> {
+        std::fs::create_dir_all(self.scratch)?;
+        let out = std::fs::File::create(self.out)?;
+        let from = Instant::now();
+        let mut child = Command::new("sh")
+            .args(["-c", &format!("ulimit -v {}; ulimit -c 0; exec \"$0\" \"$@\"", self.memory_mib << 10)])
+            .arg(self.program)
+            .args(arguments)
+            .current_dir(self.folder)
+            .env("CARGO_MANIFEST_DIR", self.folder)
+            .env("TMPDIR", self.scratch)
+            .env("RUST_BACKTRACE", "0")
+            .env("INSTA_UPDATE", "no")
+            .env("PROPTEST_FAILURE_PERSISTENCE", "off")
+            .env_remove("MUTANT")
+            .env_remove("MUTANTS_REACHED")
+            .envs(variables.iter().map(|(name, value)| (*name, value)))
+            .stdin(Stdio::null())
+            .stdout(out.try_clone()?)
+            .stderr(out)
+            .process_group(0)
+            .spawn()?;
+        let end = wait(&mut child, from, self.most);
+        let took = from.elapsed();
+        if let Some(group) = Pid::from_raw(child.id().cast_signed()) {
+            // Nobody may be left of it: then this fails, and all is well.
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+        child.wait()?;
+        let _ = std::fs::remove_dir_all(self.scratch);
+        Ok((end?, took))
+    }
+}
+
+fn wait(child: &mut Child, from: Instant, most: Duration) -> std::io::Result<End> {
+    let mut pause = Duration::from_micros(500);
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(if status.success() { End::Passed } else { End::Failed });
+        }
+        if from.elapsed() > most {
+            return Ok(End::TimedOut);
+        }
+        std::thread::sleep(pause);
+        pause = (pause * 5 / 4).min(Duration::from_millis(20));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Runs a script; says how it ended, and what it printed.
+    fn run(name: &str, script: &str, most: Duration) -> (End, String) {
+        let folder = std::env::temp_dir().join(format!("process-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let out = folder.join("out");
+        let scratch = folder.join("scratch");
+        let program = Path::new("/bin/sh");
+        let task = Task { program, folder: &folder, out: &out, scratch: &scratch, most, memory_mib: 64 };
+        let end = task.run(&["-c", script], &[]).unwrap().0;
+        let said = std::fs::read_to_string(&out).unwrap();
+        assert!(!scratch.exists(), "what it wrote is gone");
+        std::fs::remove_dir_all(&folder).unwrap();
+        (end, said)
+    }
+
+    /// Whether the process of this number ends within some seconds.
+    fn goes(number: &str) -> bool {
+        let state = Path::new("/proc").join(number.trim()).join("stat");
+        let gone = || std::fs::read_to_string(&state).map_or(true, |stat| stat.contains(") Z "));
+        let wait = |_| {
+            std::thread::sleep(Duration::from_millis(20));
+            gone()
+        };
+        gone() || (0..200).any(wait)
+    }
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    #[test]
+    fn what_takes_too_long_is_ended_with_all_it_started() {
+        let (end, said) = run("long", "sleep 50 & echo $!; wait", Duration::from_millis(200));
+        assert_eq!(end, End::TimedOut);
+        assert!(goes(&said), "{said}");
+    }
+
+    #[test]
+    fn what_a_process_leaves_behind_is_ended() {
+        let (end, said) = run("left", "sleep 50 & echo $!", LONG);
+        assert_eq!(end, End::Passed);
+        assert!(goes(&said), "{said}");
+    }
+
+    #[test]
+    fn what_asks_for_too_much_memory_fails() {
+        assert_eq!(run("memory", "tail /dev/zero", LONG).0, End::Failed);
+        assert_eq!(run("little", "head -c 1000 /dev/zero | tail > /dev/null", LONG).0, End::Passed);
+    }
+}

@@ -1,0 +1,174 @@
+//! The tests: how long each takes, and which mutants it passes.
+
+use super::compile::Binary;
+use super::gate::Gate;
+use super::process::{End, Task};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::Duration;
+
+/// One test.
+#[derive(Debug, Clone)]
+pub struct Test {
+    /// Of [`Suite::binaries`].
+    pub binary: usize,
+    pub name: String,
+    pub took: Duration,
+    pub reached: BTreeSet<u32>,
+}
+
+pub struct Suite {
+    pub binaries: Vec<Binary>,
+    /// The fastest first.
+    pub tests: Vec<Test>,
+    /// Those that fail without a bug, so that they cannot find one.
+    pub broken: Vec<String>,
+}
+
+/// Where test programs run and leave things.
+pub struct Place<'a> {
+    /// The copy of the workspace.
+    pub root: &'a Path,
+    /// For output and what tests write.
+    pub scratch: PathBuf,
+    pub jobs: usize,
+    pub memory_mib: u64,
+    pub grace: Duration,
+}
+
+impl Place<'_> {
+    /// Runs tests of a program; `worker` tells apart what is written at one time.
+    pub fn run(
+        &self,
+        worker: usize,
+        binary: &Binary,
+        tests: &[&str],
+        variables: &[(&str, String)],
+        most: Duration,
+    ) -> Result<(End, Duration), String> {
+        let folder = self.root.join("crates").join(&binary.krate);
+        let (out, scratch) = (self.output(worker), self.scratch.join(format!("tmp-{worker}")));
+        let task = Task {
+            program: &binary.path,
+            folder: &folder,
+            out: &out,
+            scratch: &scratch,
+            most,
+            memory_mib: self.memory_mib,
+        };
+        let arguments: Vec<&str> = ["--exact", "--test-threads=1"].iter().chain(tests).copied().collect();
+        task.run(&arguments, variables).map_err(|error| format!("{}: {error}", binary.path.display()))
+    }
+
+    pub fn output(&self, worker: usize) -> PathBuf {
+        self.scratch.join(format!("out-{worker}.txt"))
+    }
+
+    /// Does this for each item, on all processors.
+    pub fn each<T: Sync>(
+        &self,
+        items: &[T],
+        work: impl Fn(usize, &T) -> Result<(), String> + Sync,
+    ) -> Result<(), String> {
+        let next = Mutex::new(items.iter());
+        let take = || next.lock().expect("no worker panics while it takes").next();
+        std::thread::scope(|scope| {
+            let workers: Vec<_> = (0..self.jobs)
+                .map(|worker| {
+                    let (take, work) = (&take, &work);
+                    scope.spawn(move || {
+                        while let Some(item) = take() {
+                            work(worker, item)?;
+                        }
+                        Ok(())
+                    })
+                })
+                .collect();
+            workers.into_iter().try_for_each(|worker| worker.join().map_err(|_| "a worker panicked")?)
+        })
+    }
+}
+
+/// How long a test may take that has not been timed yet.
+const FIRST: Duration = Duration::from_secs(300);
+
+impl Suite {
+    /// Lists all tests but those the gate leaves out, and runs each by itself.
+    pub fn time(place: &Place, binaries: Vec<Binary>, gate: &Gate) -> Result<Suite, String> {
+        std::fs::create_dir_all(&place.scratch).map_err(|error| format!("{}: {error}", place.scratch.display()))?;
+        let mut listed = Vec::new();
+        for (n, binary) in binaries.iter().enumerate() {
+            for name in list(place, binary)? {
+                if !gate.leaves_out(&binary.krate, &binary.target, &name) {
+                    listed.push((n, name));
+                }
+            }
+        }
+        let done = Mutex::new((Vec::new(), Vec::new()));
+        place.each(&listed, |worker, (n, name)| {
+            let binary = &binaries[*n];
+            let log = place.scratch.join(format!("reached-{worker}"));
+            let _ = std::fs::remove_file(&log);
+            let variables = [("MUTANTS_REACHED", log.display().to_string())];
+            let (mut end, took) = place.run(worker, binary, &[name], &variables, FIRST)?;
+            if end != End::Passed {
+                // Writing down what is passed may itself be what it notices.
+                end = place.run(worker, binary, &[name], &[], FIRST)?.0;
+            }
+            let mut done = done.lock().expect("no worker panics while it writes down");
+            if end == End::Passed {
+                done.0.push(Test { binary: *n, name: name.clone(), took, reached: numbers(&log) });
+            } else {
+                done.1.push(format!("{}/{} {name}", binary.krate, binary.target));
+            }
+            Ok(())
+        })?;
+        let (mut tests, mut broken) = done.into_inner().expect("no worker panicked");
+        tests.sort_by(|a, b| (a.took, a.binary, &a.name).cmp(&(b.took, b.binary, &b.name)));
+        broken.sort();
+        Ok(Suite { binaries, tests, broken })
+    }
+
+    /// The tests that pass a mutant, of crates that answer for its own, the fastest first.
+    pub fn reaching(&self, mutant: u32, answering: &[String]) -> Vec<&Test> {
+        let answers = |test: &&Test| answering.contains(&self.binaries[test.binary].krate);
+        self.tests.iter().filter(|test| test.reached.contains(&mutant)).filter(answers).collect()
+    }
+
+    /// How many tests a crate has, and how long they take.
+    pub fn totals(&self) -> BTreeMap<&str, (usize, Duration)> {
+        let mut totals = BTreeMap::new();
+        for test in &self.tests {
+            let total: &mut (usize, Duration) = totals.entry(&*self.binaries[test.binary].krate).or_default();
+            *total = (total.0 + 1, total.1 + test.took);
+        }
+        totals
+    }
+}
+
+fn list(place: &Place, binary: &Binary) -> Result<Vec<String>, String> {
+    let folder = place.root.join("crates").join(&binary.krate);
+    let out = place.output(0);
+    let scratch = place.scratch.join("tmp-0");
+    let task = Task {
+        program: &binary.path,
+        folder: &folder,
+        out: &out,
+        scratch: &scratch,
+        most: FIRST,
+        memory_mib: place.memory_mib,
+    };
+    let said = |arguments: &[&str]| -> Result<Vec<String>, String> {
+        task.run(arguments, &[]).map_err(|error| format!("{}: {error}", binary.path.display()))?;
+        let text = std::fs::read_to_string(&out).unwrap_or_default();
+        Ok(text.lines().filter_map(|line| line.strip_suffix(": test")).map(str::to_owned).collect())
+    };
+    let ignored: BTreeSet<String> = said(&["--list", "--format=terse", "--ignored"])?.into_iter().collect();
+    Ok(said(&["--list", "--format=terse"])?.into_iter().filter(|name| !ignored.contains(name)).collect())
+}
+
+fn numbers(log: &Path) -> BTreeSet<u32> {
+    let bytes = std::fs::read(log).unwrap_or_default();
+    bytes.chunks_exact(4).map(|four| u32::from_le_bytes([four[0], four[1], four[2], four[3]])).collect()
+}
