@@ -399,7 +399,7 @@ impl Drive {
         }
         self.ordinal += 1;
         let done = end.since(now + self.overheads.done.a(command.verb.writes()));
-        if self.hits_take_arm() && self.rules.depth > 1 && command.verb == Verb::Read {
+        if self.cache.hits_wait && self.rules.depth > 1 && command.verb == Verb::Read {
             self.held = self.held.max(now);
         }
         match self.rules.frees_at {

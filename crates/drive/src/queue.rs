@@ -77,11 +77,6 @@ impl Drive {
         self.held <= now && self.write_back.is_none()
     }
 
-    /// Whether a read that is answered from the cache has its turn with the arm like any other.
-    pub(crate) fn hits_take_arm(&self) -> bool {
-        self.exclusive && self.cache.hits_wait
-    }
-
     /// Whether more than one command that was let in waits.
     fn has_others(&self, now: Time) -> bool {
         self.waiting.iter().filter(|it| it.came <= now).count() > usize::from(self.exclusive)
@@ -112,8 +107,8 @@ impl Drive {
             _ if at.blocks == 0 || at.end().0 > self.mechanics.layout.blocks() => true,
             Verb::Seek => false,
             Verb::Read if self.cache.hits_wait && self.write_back.is_some() => false,
-            Verb::Read if self.hits_take_arm() && self.held > now => false,
-            Verb::Read if self.hits_take_arm() && (waiting.came < now || self.has_others(now)) => false,
+            Verb::Read if self.cache.hits_wait && self.held > now => false,
+            Verb::Read if self.cache.hits_wait && (waiting.came < now || self.has_others(now)) => false,
             Verb::Read => self.segments_hold(now, at) || self.holds_written(at),
             Verb::Write { .. }
                 if !self.cache.accepts_busy && (waiting.came < now || self.held > now || self.has_others(now)) =>
@@ -155,7 +150,7 @@ impl Drive {
                 Turn::Soonest => {
                     let queued = self.overheads.queued.is_some() && self.is_behind(waiting);
                     let needs_arm = match waiting.command.verb {
-                        Verb::Read => self.hits_take_arm(),
+                        Verb::Read => self.exclusive && self.cache.hits_wait,
                         _ => !self.cache.accepts_busy,
                     };
                     match needs_arm {
