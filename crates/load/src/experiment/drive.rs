@@ -65,7 +65,16 @@ impl DriveChoice {
     pub fn plain(model: impl Into<String>, queue: u16) -> DriveChoice {
         let model = model.into();
         let (read_cache, write_buffer) = (true, true);
-        DriveChoice { model, live: None, noise: true, seek_noise: None, read_cache, write_buffer, queue: Some(queue), drift: None }
+        DriveChoice {
+            model,
+            live: None,
+            noise: true,
+            seek_noise: None,
+            read_cache,
+            write_buffer,
+            queue: Some(queue),
+            drift: None,
+        }
     }
 
     /// What can be known of it by the word of a drive file or of another drive of the catalogue, which is to have as many blocks.
