@@ -30,6 +30,8 @@ pub struct Ties {
     pub extents: bool,
     /// Data come as a sector begins or ends that they could be written in, or after.
     pub data: bool,
+    /// A head comes as a sector can just be caught.
+    pub sectors: bool,
 }
 
 #[derive(Clone)]
@@ -166,6 +168,11 @@ impl Machine {
                 _ => return,
             }
         }
+    }
+
+    /// What ties there were.
+    pub fn all_ties(&self) -> Ties {
+        Ties { sectors: self.medium.just_caught.get(), ..self.ties.get() }
     }
 
     /// Whether a time is no later than another, but for roundings; which may be one reason to differ.
