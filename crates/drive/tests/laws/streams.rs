@@ -65,7 +65,7 @@ fn a_stream_of_reads_loses_no_turn_that_overheads_do_not_explain() {
     for (name, sheet) in drives(0, 32) {
         let from = sheet.mechanics.layout.blocks() / 16 * 8;
         for size in [8, 64, 256, 1024] {
-            let count = (200_000 / u64::from(size)).clamp(100, 2000);
+            let count = (200_000 / size).clamp(100, 2000);
             // What it reads ahead must cover what it is asked for next.
             let ahead = u64::from(sheet.cache.read_ahead.min(sheet.cache.segment));
             if ahead < 2 * size || sheet.cache.ahead != disk::Ahead::Most {
