@@ -4,6 +4,7 @@
 
 mod after;
 mod by_cylinder;
+mod cancelled;
 mod choices;
 mod endings;
 mod idle;
