@@ -564,13 +564,6 @@ impl<P: Predictor> Core<P> {
         }
     }
 
-    /// What is promised to a class is held against how long a request of it took.
-    fn learn_patience(&mut self, job: &Job<P::Spot>, now: Time) {
-        if let Some(p99) = self.rules.class(job.qos.class).p99 {
-            self.patience.learn(job.qos.class, p99, now.since(job.arrived));
-        }
-    }
-
     /// A request has failed: it is not served any more.
     pub(crate) fn forget(&mut self, id: JobId) {
         if let Some(service) = &mut self.service {
