@@ -75,6 +75,11 @@ impl WriteBuffer {
         self.waiting.front().copied()
     }
 
+    /// The block after the last extent that waits.
+    pub(crate) fn last(&self) -> Option<Lbn> {
+        self.waiting.back().map(|dirty| dirty.at.end())
+    }
+
     /// Whether `at` can be accepted beside what waits and what is being written back, `active`: it needs room for
     /// its blocks and, unless it joins the last extent, for one more.
     pub(crate) fn fits(&self, at: Extent, active: Option<Lbn>) -> bool {

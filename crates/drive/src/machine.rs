@@ -252,6 +252,12 @@ impl Drive {
             Verb::Write { .. } if self.is_quick(command) => return overheads.buffered.a(after),
             _ => {}
         }
+        self.foresee_access(now, issued, command, queued)
+    }
+
+    /// The same, for a command that takes the arm whether or not its blocks are in memory.
+    pub(crate) fn foresee_access(&self, now: Time, issued: Time, command: Command, queued: bool) -> Span {
+        let overheads = &self.overheads;
         let class = match command.verb {
             Verb::Read => overheads.read,
             Verb::Write { fua: false } if self.buffer.capacity() > 0 => overheads.buffered,
@@ -375,10 +381,13 @@ impl Drive {
         self.waits_for_writes = waiting.writing && !behind;
         let own = behind && self.overheads.queued.is_some();
         let at_its_turn = (own || self.is_quick(command)) && !self.wants_room(command);
-        let from = match (self.exclusive, at_its_turn) {
-            (true, _) => self.overlapped(waiting.came, now, command),
-            (false, true) => now,
-            (false, false) => issued,
+        let late = self.rules.frees_at != FreesAt::Medium;
+        let from = match at_its_turn {
+            _ if self.exclusive => self.overlapped(waiting.came, now, command),
+            true => now,
+            // An arm that was let go late does not set out before that.
+            false if late => self.overlapped(issued, now, command),
+            false => issued,
         };
         let queued = if self.exclusive { now > waiting.came } else { own };
         self.ascends = command.at.start > self.served.start || (self.ascends && command.at.start == self.served.start);

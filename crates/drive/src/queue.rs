@@ -148,7 +148,14 @@ impl Drive {
             let cost = match self.rules.order {
                 Turn::Soonest => {
                     let queued = self.overheads.queued.is_some() && self.is_behind(waiting);
-                    self.foresee_from(now, waiting.issued, waiting.command, queued).0
+                    let needs_arm = match waiting.command.verb {
+                        Verb::Read => self.cache.hits_wait,
+                        _ => !self.cache.accepts_busy,
+                    };
+                    match needs_arm {
+                        true => self.foresee_access(now, waiting.issued, waiting.command, queued).0,
+                        false => self.foresee_from(now, waiting.issued, waiting.command, queued).0,
+                    }
                 }
                 order => self.distance(order, waiting.command.at.start),
             };

@@ -56,7 +56,7 @@ impl Drive {
                 self.keep_ahead_of(cleared, i, at);
                 let hit = self.hit(cleared, at, queued);
                 self.given(i, at);
-                self.hold_ahead(i, at, hit.0);
+                self.hold_ahead(i, at, hit.0, hit.0);
                 hit
             }
             Some(Lookup::Partial(i)) => match ahead.filter(|ahead| ahead.segment == i) {
@@ -138,7 +138,8 @@ impl Drive {
         let paced = now + overhead + self.overheads.pace(at.blocks, rest.blocks, &passage);
         self.delivered = delivery.end().max(paced);
         let end = self.delivered + done;
-        self.hold_ahead(ahead.segment, at, end);
+        let sent = Time(end.0.saturating_sub(self.bus_time(at.blocks).0));
+        self.hold_ahead(ahead.segment, at, sent, end);
         let from =
             if delivery.since() <= now + overhead + there { now + self.told_in(queued) } else { delivery.since() };
         self.connects(from, end.since(from));
@@ -190,7 +191,8 @@ impl Drive {
         self.delivered = delivery.end() + stall;
         let end = self.delivered + done;
         if let Some(segment) = self.read_ahead.map(|ahead| ahead.segment) {
-            self.hold_ahead(segment, at, end);
+            let sent = Time(end.0.saturating_sub(self.bus_time(at.blocks).0));
+            self.hold_ahead(segment, at, sent, end);
         }
         let whole = now + self.told_in(queued);
         let from = if delivery.since() <= from { whole } else { delivery.since() };
@@ -338,14 +340,13 @@ impl Drive {
         Lbn(sent.at.start.0 + gone.min(u64::from(sent.at.blocks)) + u64::from(self.cache.segment))
     }
 
-    /// What is sent of `at` until `end` keeps its place in the segment.
-    pub(crate) fn hold_ahead(&mut self, segment: usize, at: Extent, end: Time) {
+    /// What is sent of `at` from `from` until `until` keeps its place in the segment; what was there at once goes at once.
+    fn hold_ahead(&mut self, segment: usize, at: Extent, from: Time, until: Time) {
         if self.cache.overtakes {
             return;
         }
-        let from = Time(end.0.saturating_sub(self.bus_time(at.blocks).0));
         if let Some(ahead) = self.read_ahead.as_mut().filter(|ahead| ahead.segment == segment) {
-            ahead.sent = Some(Sent { at, from, until: end });
+            ahead.sent = Some(Sent { at, from, until });
         }
     }
 

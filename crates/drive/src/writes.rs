@@ -86,7 +86,10 @@ impl Drive {
 
     /// Whether the buffer has room for `at`.
     pub(crate) fn fits(&self, at: Extent) -> bool {
-        self.buffer.fits(at, self.write_back.map(|back| back.limit))
+        let active = self.write_back.map(|back| back.limit);
+        let last = self.buffer.last().or(active);
+        let free = last.is_none() || (self.cache.joins_writes && last == Some(at.start));
+        (free || self.cache.accepts_busy) && self.buffer.fits(at, active)
     }
 
     /// It completes when it is on the medium.

@@ -3,6 +3,7 @@
 
 mod accounts;
 mod figures;
+mod habits;
 mod noise;
 mod other;
 mod queue;

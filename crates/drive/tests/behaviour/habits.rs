@@ -1,0 +1,158 @@
+//! What a drive's controller does by habit: in which order it serves its queue, when it lets go of arm and bus, how it
+//! takes in writes. A drive of the catalogue is given one habit after the other.
+
+use crate::rig::WRITE;
+use block::{Command, Extent, Place, Span, Tag, Time, Verb};
+use disk::{After, FreesAt, Sheet, Truth, Turn, catalogue};
+use drive::Drive;
+
+/// The Atlas 10K with a queue of 16 and a bus of 5 MB/s, changed.
+fn drive(change: impl FnOnce(&mut Sheet)) -> Drive {
+    let mut sheet = catalogue::find("atlas10k").unwrap().sheet;
+    (sheet.queue.depth, sheet.queue.age_limit) = (16, disk::Queue::AGELESS);
+    (sheet.bus.mb_s, sheet.cache.segments, sheet.cache.write_buffer) = (Some(5.0), 0, 0);
+    change(&mut sheet);
+    Drive::new(&sheet, &Truth::default(), 1)
+}
+
+fn issue(drive: &mut Drive, now: Time, tag: u32, verb: Verb, start: u64, blocks: u32) {
+    let at = Extent::new(start, blocks);
+    drive.issue(now, Tag(tag), Command { verb, at, place: Place::Nowhere });
+}
+
+/// Tags and times of the next `n` completions.
+fn ends(drive: &mut Drive, n: usize) -> Vec<(u32, Time)> {
+    let each = |_| {
+        let (end, tag, ..) = drive.complete();
+        (tag.0, end)
+    };
+    (0..n).map(each).collect()
+}
+
+#[test]
+fn a_queue_is_served_in_the_order_of_the_drives_file() {
+    // The first command is served at once; the others wait, then go by their order.
+    let places = [5_000_000, 9_000_000, 4_000_000, 6_000_000, 1_000_000];
+    let served = |order| {
+        let mut drive = drive(|sheet| sheet.queue.order = order);
+        for (tag, start) in places.into_iter().enumerate() {
+            issue(&mut drive, Time::ZERO, tag as u32, Verb::Read, start, 8);
+        }
+        ends(&mut drive, places.len()).into_iter().map(|(tag, _)| tag).collect::<Vec<_>>()
+    };
+    assert_eq!(served(Turn::Fcfs), [0, 1, 2, 3, 4]);
+    assert_eq!(served(Turn::CLook), [0, 3, 1, 4, 2]);
+    assert_eq!(served(Turn::Look), [0, 3, 1, 2, 4]);
+    assert_eq!(served(Turn::Ascending), [0, 3, 1, 2, 4]);
+    assert_eq!(served(Turn::Sstf), [0, 3, 2, 4, 1]);
+}
+
+#[test]
+fn an_elevator_turns_where_nothing_is_left_and_an_ascending_order_goes_up_again() {
+    let served = |order| {
+        let mut drive = drive(|sheet| sheet.queue.order = order);
+        for (tag, start) in [5_000_000, 4_000_000].into_iter().enumerate() {
+            issue(&mut drive, Time::ZERO, tag as u32, Verb::Read, start, 8);
+        }
+        let first = drive.complete();
+        // While it goes down to the second, one above that and one below it come.
+        issue(&mut drive, first.0, 2, Verb::Read, 4_500_000, 8);
+        issue(&mut drive, first.0, 3, Verb::Read, 1_000_000, 8);
+        ends(&mut drive, 3).into_iter().map(|(tag, _)| tag).collect::<Vec<_>>()
+    };
+    assert_eq!(served(Turn::Look), [1, 3, 2]);
+    assert_eq!(served(Turn::Ascending), [1, 2, 3]);
+}
+
+#[test]
+fn the_arm_goes_on_when_the_file_says() {
+    // 200 blocks are 20 ms of bus behind 3 ms of medium: whoever waits for the bus is later by that.
+    let second = |at| {
+        let mut drive = drive(|sheet| {
+            (sheet.queue.frees_at, sheet.queue.order) = (at, Turn::Fcfs);
+            sheet.overheads.done = After::either(Span(2_000_000));
+        });
+        issue(&mut drive, Time::ZERO, 0, Verb::Read, 5_000_000, 200);
+        issue(&mut drive, Time::ZERO, 1, Verb::Seek, 1_000_000, 8);
+        let ends = ends(&mut drive, 2);
+        assert_eq!((ends[0].0, ends[1].0), if at == FreesAt::Medium { (1, 0) } else { (0, 1) });
+        ends.iter().find(|(tag, _)| *tag == 1).unwrap().1
+    };
+    let (medium, message, completion) =
+        (second(FreesAt::Medium), second(FreesAt::Message), second(FreesAt::Completion));
+    assert!(message.since(medium) > Span(10_000_000), "{medium:?} {message:?}");
+    assert_eq!(completion.since(message), Span(2_000_000));
+}
+
+#[test]
+fn a_bus_for_one_lets_a_command_in_when_no_data_are_on_their_way() {
+    let second = |exclusive: bool| {
+        let mut drive = drive(|sheet| {
+            (sheet.bus.exclusive, sheet.queue.order) = (exclusive, Turn::Fcfs);
+            sheet.queue.frees_at = FreesAt::Completion;
+            sheet.overheads.read = After::either(Span(1_000_000));
+        });
+        issue(&mut drive, Time::ZERO, 0, Verb::Read, 5_000_000, 200);
+        let first = drive.next().unwrap();
+        // All but the very end of the data is still to go.
+        drive.advance(Time(first.0 - 5_000_000));
+        issue(&mut drive, Time(first.0 - 5_000_000), 1, Verb::Seek, 1_000_000, 8);
+        let ends = ends(&mut drive, 2);
+        ends[1].1.since(ends[0].1)
+    };
+    // Its overhead passes only then.
+    assert_eq!(second(true).0, second(false).0 + 1_000_000);
+}
+
+/// The same drive with a write buffer.
+fn writing(change: impl FnOnce(&mut Sheet)) -> Drive {
+    drive(|sheet| {
+        (sheet.cache.write_buffer, sheet.cache.drain) = (4096, disk::Drain::InOrder);
+        change(sheet);
+    })
+}
+
+#[test]
+fn a_write_waits_for_an_arm_that_is_busy_where_the_drive_takes_none_in_then() {
+    let second = |accepts_busy| {
+        let mut drive = writing(|sheet| sheet.cache.accepts_busy = accepts_busy);
+        issue(&mut drive, Time::ZERO, 0, WRITE, 5_000_000, 8);
+        issue(&mut drive, Time(1_000_000), 1, WRITE, 1_000_000, 8);
+        ends(&mut drive, 2)[1].1
+    };
+    assert!(second(true) < Time(4_000_000), "{:?}", second(true));
+    assert!(second(false) > second(true) + Span(3_000_000), "{:?} {:?}", second(false), second(true));
+}
+
+#[test]
+fn the_arm_sets_out_while_data_still_come_and_no_block_is_written_before_it_is_there() {
+    // A flush ends when all is on the medium. 20 ms of bus are longer than any seek.
+    let flushed = |seeks_early| {
+        let mut drive = writing(|sheet| (sheet.cache.seeks_early, sheet.cache.accepts_busy) = (seeks_early, false));
+        issue(&mut drive, Time::ZERO, 0, WRITE, 5_000_000, 200);
+        issue(&mut drive, Time::ZERO, 1, Verb::Flush, 0, 0);
+        let ends = ends(&mut drive, 2);
+        (ends[0].1, ends[1].1)
+    };
+    let ((there, early), (same, late)) = (flushed(true), flushed(false));
+    assert_eq!(there, same);
+    assert!(early >= there && early < late, "{there:?} {early:?} {late:?}");
+}
+
+#[test]
+fn writes_that_continue_one_another_lose_a_turn_where_the_drive_does_not_stream_them() {
+    let flushed = |streams_writes| {
+        let mut drive = writing(|sheet| {
+            (sheet.cache.streams_writes, sheet.cache.joins_writes) = (streams_writes, true);
+            sheet.bus.mb_s = None;
+        });
+        for tag in 0..4 {
+            issue(&mut drive, Time::ZERO, tag, WRITE, 5_000_000 + 8 * u64::from(tag), 8);
+        }
+        issue(&mut drive, Time::ZERO, 4, Verb::Flush, 0, 0);
+        ends(&mut drive, 5)[4].1
+    };
+    let turn = catalogue::find("atlas10k").unwrap().sheet.mechanics.rotation.period();
+    let lost = flushed(false).since(flushed(true));
+    assert!(lost.0 > 2 * turn.0 && lost.0 < 4 * turn.0, "{lost:?}, a turn is {turn:?}");
+}
