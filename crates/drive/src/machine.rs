@@ -39,6 +39,8 @@ pub(crate) struct Waiting {
     pub(crate) ordinal: u64,
     /// Whether the arm was at another command when it came.
     pub(crate) behind: bool,
+    /// Whether something was to be written back when it came.
+    pub(crate) writing: bool,
 }
 
 /// A drive.
@@ -94,6 +96,8 @@ pub struct Drive {
     pub(crate) waiting: VecDeque<Waiting>,
     /// When it decides next what has the arm, if nothing comes before.
     pub(crate) decision: Option<Time>,
+    /// Whether the command that is being begun waited for the drive's own writes alone.
+    pub(crate) waits_for_writes: bool,
     /// Up to when the write buffer was drained ahead of time, for a command that has the arm.
     pub(crate) drained: Time,
     pub(crate) ordinal: u64,
@@ -139,6 +143,7 @@ impl Drive {
             telling_from: Time::ZERO,
             told: Time::ZERO,
             decision: None,
+            waits_for_writes: false,
             drained: Time::ZERO,
             flying: Vec::with_capacity(usize::from(sheet.queue.depth)),
             waiting: VecDeque::with_capacity(usize::from(sheet.queue.depth)),
@@ -160,7 +165,9 @@ impl Drive {
         assert!(inside < usize::from(self.rules.depth), "a drive takes no more commands than it has room for");
         self.advance(now);
         let came = if self.exclusive && self.rules.depth > 1 { Time::NEVER } else { now };
-        let waiting = Waiting { tag, issued: now, command, came, ordinal: self.ordinal, behind: self.held > now };
+        let writing = self.write_back.is_some() || self.buffer.first().is_some();
+        let waiting =
+            Waiting { tag, issued: now, command, came, ordinal: self.ordinal, behind: self.held > now, writing };
         if self.rules.depth == 1 {
             self.start(now, waiting);
         } else {
@@ -371,6 +378,7 @@ impl Drive {
         let Waiting { tag, issued, command, .. } = waiting;
         // The overhead of what waits passes meanwhile, unless the drive has one of its own for what is queued.
         let behind = self.is_behind(&waiting);
+        self.waits_for_writes = waiting.writing && !behind;
         let own = behind && self.overheads.queued.is_some();
         let at_its_turn = (own || self.is_quick(command)) && !self.wants_room(command);
         let late = self.rules.frees_at != FreesAt::Medium;
@@ -398,6 +406,7 @@ impl Drive {
             Verb::Seek | Verb::Flush => {}
         }
         self.ordinal += 1;
+        self.waits_for_writes = false;
         let done = end.since(now + self.overheads.done.a(command.verb.writes()));
         if self.cache.hits_wait && self.rules.depth > 1 && command.verb == Verb::Read {
             self.held = self.held.max(now);

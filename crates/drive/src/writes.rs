@@ -29,15 +29,18 @@ impl WriteBack {
 impl Drive {
     /// A write that came, or has the arm, from `now` on, and that has no room in the buffer before `earliest`.
     pub(crate) fn write(&mut self, now: Time, earliest: Time, at: Extent, fua: bool, queued: bool) -> (Time, Parts) {
+        // What waits for room waits for a write-back, which needs the arm at once.
+        let waits = !fua && u64::from(at.blocks) <= self.buffer.capacity() && !self.fits(at);
+        let ready = if waits { now } else { now + self.overheads.buffered.a(self.last_write.is_some()) };
         if self.read_ahead.is_some_and(|ahead| ahead.meets(at) && self.segments.overlaps(ahead.segment, at)) {
-            self.stop_read_ahead(now + self.overheads.buffered.a(self.last_write.is_some()));
+            self.stop_read_ahead(ready);
         }
         self.segments.invalidate(at);
         if self.cache.shared && !self.segments.is_none() {
             // What is read ahead must have a segment to go to.
             let taken = self.segments.next_taken();
             if self.read_ahead.is_some_and(|ahead| Some(ahead.segment) == taken) {
-                self.stop_read_ahead(now + self.overheads.buffered.a(self.last_write.is_some()));
+                self.stop_read_ahead(ready);
             }
             let start = if self.cache.written_hits { at.start } else { at.end() };
             self.segments.fill(start, at.end());
@@ -417,7 +420,7 @@ impl Drive {
     /// Ends the drive's own work: a write-back when it is complete, and all of them where they go first; a read-ahead
     /// at the first sector boundary after `ready`. Gives when the arm can go.
     pub(crate) fn take_arm(&mut self, ready: Time) -> Time {
-        let wrote = self.write_back.is_some() || self.buffer.first().is_some();
+        let wrote = self.waits_for_writes || self.write_back.is_some() || self.buffer.first().is_some();
         self.settle_write_back();
         if self.cache.drain != Drain::Soonest {
             while self.buffer.first().is_some_and(|dirty| dirty.ready <= ready) {

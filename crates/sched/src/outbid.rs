@@ -65,6 +65,13 @@ impl<P: Predictor> Core<P> {
         best.map(|(_, id)| id)
     }
 
+    /// What is promised to a class is held against how long a request of it took.
+    pub(crate) fn learn_patience(&mut self, job: &Job<P::Spot>, now: Time) {
+        if let Some(p99) = self.rules.class(job.qos.class).p99 {
+            self.patience.learn(job.qos.class, p99, now.since(job.arrived));
+        }
+    }
+
     /// What a job is worth if it is done after so long (Eq. 2; a request on one disk is all of its parent).
     fn worth_after(&self, job: &Job<P::Spot>, now: Time, takes: Span) -> f64 {
         let worth = self.rules.class(job.qos.class).worth.at(job.at.blocks, &job.qos, job.arrived, now + takes);

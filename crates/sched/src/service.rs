@@ -4,11 +4,13 @@
 //! round. In that slack the one it interrupted goes on, or the drive reads on after the last read, as long as that
 //! ends before the seek is due. Then the arm goes, in parts if it has far to go, and the blocks come chunk by chunk.
 
+mod hold;
+
 use crate::core::{Core, Errand};
 use crate::event::Action;
 use crate::frames::Frames;
 use crate::job::State;
-use crate::plan::{Plan, PreemptAt, Prefetch, Short, Split};
+use crate::plan::{Plan, PreemptAt, Short, Split};
 use crate::predict::Predictor;
 use crate::punctual::Punctuality;
 use crate::tally::Tally;
@@ -135,17 +137,6 @@ impl Service {
     fn awaits(&self, id: JobId) -> bool {
         let awaited = |target: Target| matches!(target.stage, Stage::Chosen | Stage::Awaited(_)) && target.id == id;
         self.target.is_some_and(awaited)
-    }
-
-    /// Whether no request is being served, or was interrupted and goes on.
-    pub(crate) fn is_between(&self) -> bool {
-        self.target.is_none() && !matches!(self.filler, Some(Filler::Job(_)))
-    }
-
-    /// Whether it is this job that is being served, or goes on though interrupted.
-    pub(crate) fn holds(&self, id: JobId) -> bool {
-        self.target.is_some_and(|target| target.id == id)
-            || matches!(self.filler, Some(Filler::Job(filler)) if filler == id)
     }
 
     /// A job has come, which may interrupt.
@@ -573,51 +564,11 @@ impl<P: Predictor> Core<P> {
         }
     }
 
-    /// What is promised to a class is held against how long a request of it took.
-    fn learn_patience(&mut self, job: &Job<P::Spot>, now: Time) {
-        if let Some(p99) = self.rules.class(job.qos.class).p99 {
-            self.patience.learn(job.qos.class, p99, now.since(job.arrived));
-        }
-    }
-
     /// A request has failed: it is not served any more.
     pub(crate) fn forget(&mut self, id: JobId) {
         if let Some(service) = &mut self.service {
             service.expected = None;
             service.let_go(id);
-        }
-    }
-}
-
-impl Service {
-    /// A request is no longer served.
-    fn let_go(&mut self, id: JobId) {
-        if self.target.is_some_and(|target| target.id == id) {
-            self.target = None;
-        }
-        if matches!(self.filler, Some(Filler::Job(filler)) if filler == id) {
-            self.filler = None;
-        }
-    }
-
-    /// All of a request is done. Where the drive has read to, it may read on; not after one that stepped in.
-    fn finished<S>(&mut self, id: JobId, job: &Job<S>, urgent: bool) {
-        self.let_go(id);
-        if job.op != Op::Read {
-            self.filler = match self.filler {
-                Some(Filler::Ahead(..)) => None,
-                other => other,
-            };
-            return;
-        }
-        let before = std::mem::replace(&mut self.reads[usize::from(job.qos.class)], job.at.end());
-        let wanted = match self.plan.prefetch {
-            Prefetch::Never => false,
-            Prefetch::Streams => before == job.at.start && !urgent,
-            Prefetch::Always => !urgent,
-        };
-        if self.filler.is_none() || matches!(self.filler, Some(Filler::Ahead(..))) {
-            self.filler = wanted.then_some(Filler::Ahead(job.at.end(), self.plan.prefetch_most));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::arms::Arms;
 use crate::camera::Camera;
-use crate::drives::{ArmTime, Drives, Measured, Stop};
+use crate::drives::{ArmTime, Drives, Measured, Remains, Stop};
 use crate::learned::{self, Knowledge};
 use crate::moves::Moves;
 use crate::oracle::Oracle;
@@ -360,11 +360,37 @@ impl<M: Machine> Scene<'_, M> {
         }
         play(&mut core, &mut world);
         // What is followed beyond the measured time has no part in these.
-        let (tally, fill, effort, memory) = (core.tally(), core.fill(), core.effort(), core.memory());
+        let mut counts = Counts {
+            tally: core.tally(),
+            fill: core.fill(),
+            effort: core.effort(),
+            memory: core.memory(),
+            lost: 0,
+            limit: self.experiment.scheduler.queue,
+        };
         if world.close() {
             play(&mut core, &mut world);
         }
-        let remains = world.finish()?;
+        counts.lost = core.lost();
+        Ok(counts.joined(world.finish()?, story))
+    }
+}
+
+/// What a core counted of a run.
+struct Counts {
+    tally: Option<sched::Tally>,
+    fill: Option<sched::array::Fill>,
+    effort: (u64, u64),
+    memory: Option<(usize, usize)>,
+    lost: u64,
+    /// Requests it takes at once.
+    limit: u32,
+}
+
+impl Counts {
+    /// With what the world counted, and what is to be said before.
+    fn joined<L: Measured>(self, remains: Remains<L>, story: Vec<String>) -> Replication {
+        let Counts { tally, fill, effort, memory, lost, limit } = self;
         let end = remains.end;
         let (mut meter, mut notes, account) = remains.load.finish(end);
         let mut system = account.map(|account| account.result(end));
@@ -383,21 +409,21 @@ impl<M: Machine> Scene<'_, M> {
         if remains.crowded {
             notes.push(format!(
                 "more than {} requests were outstanding; those beyond waited in order of arrival outside the scheduler",
-                self.experiment.scheduler.queue
+                limit
             ));
         }
         let probes = (remains.probes > 0).then_some(remains.probes);
         notes.extend(probes.map(|probes| format!("{probes} probes in idle time, counted as background")));
         notes.extend(story);
-        if core.lost() > 0 {
-            notes.push(format!("data was lost: {} requests met what no disk holds any more", core.lost()));
+        if lost > 0 {
+            notes.push(format!("data was lost: {} requests met what no disk holds any more", lost));
         }
         if remains.unfinished > 0 {
             let why = if remains.timeless { "the clock ended, after 584 years" } else { "nothing would ever end them" };
             notes.push(format!("not whole: requests never ended, since {why}"));
         }
         notes.extend(meter.note());
-        Ok(Replication {
+        Replication {
             meter,
             accounts: remains.accounts,
             effort: Effort { decisions: effort.0, examined: effort.1 },
@@ -415,7 +441,7 @@ impl<M: Machine> Scene<'_, M> {
             camera: remains.camera,
             picture: remains.picture,
             end,
-        })
+        }
     }
 }
 

@@ -97,9 +97,9 @@ const SINGLE: &str = "requests = 5000\nwarmup = \"2s\"";
 /// In CI: where whatever still waits at the end is left out, none of these holds the truth in more than half of the tries.
 #[test]
 fn intervals_hold_the_truth_in_nineteen_of_twenty_tries() {
-    // Long-run means of 64 runs of 50,000 requests, to 0.1 ms.
+    // Long-run means of 30 runs of 50,000 requests, to 0.1 ms.
     for (policy, load, run, truth) in
-        [("satf", "16", FEW, 102.48), ("satf", "40", FEW, 212.45), ("fcfs", "16", SINGLE, 167.07)]
+        [("satf", "16", FEW, 102.48), ("satf", "40", FEW, 214.78), ("fcfs", "16", SINGLE, 167.07)]
     {
         let truth = Distribution { mean: truth, ..Distribution::default() };
         let share = Scene::new(policy, load, run).coverage(&truth, 1..161);

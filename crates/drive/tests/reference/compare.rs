@@ -61,7 +61,7 @@ impl Pair<'_> {
 
     /// Lets happen what happens next in the drive, and the same in the reference. When a command ended, if one did.
     fn step(&mut self) -> Result<Option<u64>, Difference> {
-        self.finish().map_err(|found| Difference { ties: self.reference.ties.get(), ..found })
+        self.finish().map_err(|found| Difference { ties: self.reference.all_ties(), ..found })
     }
 
     fn finish(&mut self) -> Result<Option<u64>, Difference> {

@@ -24,10 +24,6 @@ pub enum Level {
     Queued,
 }
 
-pub fn today() -> bool {
-    std::env::var("TODAY").is_ok()
-}
-
 /// Sectors of a drive, more or less.
 const SECTORS: u64 = 50_000;
 
@@ -56,12 +52,12 @@ pub fn drive(dice: &mut Dice, level: Level) -> DrivePlan {
         write_settle: if dice.percent(50) { Span::ZERO } else { us(dice, 1, 1000) },
     };
     let access = Access {
-        reads: level >= Level::AnyOrder && dice.percent(35) && !today(),
-        writes: level >= Level::AnyOrder && dice.percent(25) && !today(),
+        reads: level >= Level::AnyOrder && dice.percent(35),
+        writes: level >= Level::AnyOrder && dice.percent(25),
         free: false,
     };
     let on_bus = level >= Level::OnBus && dice.percent(85);
-    let watermark = if dice.percent(15) && !today() { dice.share() } else { 0.0 };
+    let watermark = if dice.percent(15) { dice.share() } else { 0.0 };
     let write_watermark = if dice.percent(15) { dice.share() } else { 0.0 };
     let depth = if level >= Level::Queued { dice.one_of(&[1, 2, 3, 4, 8, 16, 32]) } else { 1 };
     let seek = curve(dice, last);
@@ -91,7 +87,6 @@ fn layout(dice: &mut Dice) -> LayoutPlan {
     let heads = dice.one_of(&[1, 1, 2, 2, 3, 4, 5, 6, 8, 12]);
     let count = dice.one_of(&[1, 1, 2, 3, 5, 8, 20, 60, 400]);
     let sector_blocks = dice.one_of(&[1, 1, 8]);
-    let sector_blocks = if today() { 1 } else { sector_blocks };
     let order = match dice.below(4) {
         0 => Order::HeadsFirst,
         1 => Order::Serpentine(Parity::OfZone),
@@ -212,11 +207,11 @@ fn cache(dice: &mut Dice, level: Level) -> Cache {
         forgets: dice.percent(20),
         written_hits: dice.percent(75),
         hits_wait: dice.percent(15),
-        stops_in_sector: dice.percent(15) && !today(),
+        stops_in_sector: dice.percent(15),
         write_buffer: if writes { dice.one_of(&[64, 300, 1024, 4096, 20_000]) } else { 0 },
         write_extents: if dice.percent(30) { dice.from(1, 12) as u32 } else { 0 },
         joins_writes: dice.percent(70),
-        shared: dice.percent(15) && !today(),
+        shared: dice.percent(15),
         drain: dice.one_of(&[Drain::Soonest, Drain::Soonest, Drain::AllSoonest, Drain::InOrder]),
         ..Cache::default()
     }

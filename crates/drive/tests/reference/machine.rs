@@ -30,6 +30,8 @@ pub struct Ties {
     pub extents: bool,
     /// Data come as a sector begins or ends that they could be written in, or after.
     pub data: bool,
+    /// A head comes as a sector can just be caught.
+    pub sectors: bool,
 }
 
 #[derive(Clone)]
@@ -65,6 +67,8 @@ pub struct Machine {
     /// Commands whose end is known, and those that wait.
     pub flying: Vec<(u32, Answer)>,
     pub waiting: Vec<Waiting>,
+    /// Whether the command that is being begun waited for the drive's own writes alone.
+    pub waits_for_writes: bool,
     /// How many commands began.
     pub begun: u64,
     /// When it is looked at next what has the arm.
@@ -111,6 +115,7 @@ impl Machine {
             rules: plan.queue,
             flying: Vec::new(),
             waiting: Vec::new(),
+            waits_for_writes: false,
             begun: 0,
             decision: None,
             held: 0,
@@ -165,6 +170,11 @@ impl Machine {
         }
     }
 
+    /// What ties there were.
+    pub fn all_ties(&self) -> Ties {
+        Ties { sectors: self.medium.just_caught.get(), ..self.ties.get() }
+    }
+
     /// Whether a time is no later than another, but for roundings; which may be one reason to differ.
     pub fn is_by(&self, time: u64, now: u64) -> bool {
         if time.abs_diff(now) <= ROUNDING && time != now {
@@ -213,7 +223,7 @@ impl Machine {
     /// Ends what the drive does on its own: a write-back when it is complete, all of them where they go first; a read-ahead at
     /// the first end of a sector at or after `ready`. When the arm can go.
     pub fn take_arm(&mut self, ready: u64) -> u64 {
-        let wrote = self.back.is_some() || !self.dirty.is_empty();
+        let wrote = self.waits_for_writes || self.back.is_some() || !self.dirty.is_empty();
         self.finish_write_back();
         if self.cache.drain != disk::Drain::Soonest {
             while self.dirty.front().is_some_and(|dirty| dirty.ready <= ready) {

@@ -35,22 +35,22 @@ fn agree(level: Level, scenes: u64) {
         None => 0..number("HALFTURN_SCENES").map_or(scenes, |all| scenes * all / ALL),
     };
     let many = seeds.end - seeds.start;
-    let (mut all, mut failed, mut excused) = (Tally::default(), Vec::new(), [0; 3]);
+    let (mut all, mut failed, mut excused) = (Tally::default(), Vec::new(), [0; 4]);
     for seed in seeds {
         let scene = loads::scene(seed, level);
         match compare(&scene) {
             Ok(tally) => all.add(tally),
             Err(found) if found.ties != Ties::default() => {
-                let Ties { commands, extents, data } = found.ties;
-                excused[[commands, extents, data].iter().position(|it| *it).unwrap_or(0)] += 1;
+                let Ties { commands, extents, data, sectors } = found.ties;
+                excused[[commands, extents, data, sectors].iter().position(|it| *it).unwrap_or(0)] += 1;
             }
             Err(found) => failed.push((scene, found)),
         }
     }
-    let [commands, extents, data] = excused;
+    let [commands, extents, data, sectors] = excused;
     println!(
         "{level:?}: {many} scenes, {} commands, {} of them off by 1 to {} ns; ties of commands {commands}, of extents {extents}, \
-         of data and sectors {data}",
+         of data {data}, of sectors {sectors}",
         all.commands, all.off, all.worst
     );
     if let Some((scene, found)) = failed.first() {

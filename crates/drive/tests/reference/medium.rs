@@ -3,6 +3,7 @@
 use crate::places::Place;
 use crate::spin::{Moment, Spin, TURN};
 use disk::{Access, DrivePlan, SeekCurve};
+use std::cell::Cell;
 
 /// Where the arm is, and since when, or at which angle.
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +26,8 @@ pub struct Medium {
     pub places: Vec<Place>,
     pub spin: Spin,
     pub access: Access,
+    /// Whether a head ever came so late that by roundings it may have just missed a sector, or just caught it.
+    pub just_caught: Cell<bool>,
     plan: DrivePlan,
     cylinders: u32,
 }
@@ -64,6 +67,7 @@ impl Medium {
             places: crate::places::places(&plan.layout),
             spin: Spin::new(plan.rpm, seed),
             access: plan.access,
+            just_caught: Cell::new(false),
             plan: plan.clone(),
             cylinders: plan.layout.zones.last().map_or(1, |zone| zone.last_cylinder + 1),
         }
@@ -129,6 +133,9 @@ impl Medium {
     pub fn pass(&self, head: &Head, sector: u64) -> (Passed, Head) {
         let place = &self.places[sector as usize];
         let begin = self.spin.catch(head.moment, place.angle);
+        if self.spin.is_just_caught(head.moment, place.angle) {
+            self.just_caught.set(true);
+        }
         let moment = Moment::Angle(begin + u128::from(place.width));
         let (began, end) = (self.spin.time(Moment::Angle(begin)), self.spin.time(moment));
         (Passed { began, end, sector }, Head { moment, ..*head })

@@ -17,6 +17,8 @@ pub struct Waiting {
     /// Commands that had begun when it came, and whether one of them had the arm.
     before: u64,
     behind: bool,
+    /// Whether something was to be written back when it came.
+    writing: bool,
 }
 
 /// What has the arm next.
@@ -28,7 +30,9 @@ enum Next {
 impl Machine {
     pub fn issue(&mut self, now: u64, tag: u32, verb: Verb, at: Extent) {
         self.advance(now);
-        let waiting = Waiting { tag, verb, at, issued: now, before: self.begun, behind: !self.is_over(self.held, now) };
+        let writing = self.back.is_some() || !self.dirty.is_empty();
+        let waiting =
+            Waiting { tag, verb, at, issued: now, before: self.begun, behind: !self.is_over(self.held, now), writing };
         if self.rules.depth == 1 {
             self.start(now, waiting);
             return;
@@ -70,6 +74,7 @@ impl Machine {
         let Waiting { tag, verb, at, issued, .. } = waiting;
         // The overhead passes while it waits, unless the drive has one of its own for what waited behind others.
         let queued = self.is_behind(&waiting) && self.overheads.queued.is_some();
+        self.waits_for_writes = waiting.writing && !self.is_behind(&waiting);
         let at_its_turn = (queued || self.is_at_hand(&waiting)) && !self.is_buffered(&waiting);
         let from = if at_its_turn { now } else { issued };
         let answer = match verb {
@@ -87,6 +92,7 @@ impl Machine {
             self.held = self.held.max(now);
         }
         self.begun += 1;
+        self.waits_for_writes = false;
         self.flying.push((tag, answer));
     }
 

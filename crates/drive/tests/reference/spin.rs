@@ -58,4 +58,12 @@ impl Spin {
         let ahead = u128::from(angle.wrapping_sub(turned as u64));
         if TURN - ahead <= window { turned + ahead - TURN } else { turned + ahead }
     }
+
+    /// Whether a head that comes at a time comes within roundings of when it can just catch an angle.
+    pub fn is_just_caught(&self, from: Moment, angle: u64) -> bool {
+        let Moment::Time(time) = from else { return false };
+        let turned = self.origin + u128::from(time) * self.rate;
+        let passed = TURN - u128::from(angle.wrapping_sub(turned as u64));
+        passed.abs_diff(CAUGHT) <= 2 * u128::from(crate::compare::ROUNDING) * self.rate
+    }
 }

@@ -47,7 +47,9 @@ impl Machine {
         for block in start..end {
             self.current.insert(block, self.version);
         }
-        self.make_stale(now + overhead, start, end);
+        // What waits for room waits for a write-back, which needs the arm at once.
+        let waits = !fua && self.cache.write_buffer > 0 && !self.fits(start, end);
+        self.make_stale(if waits { now } else { now + overhead }, start, end);
         let capacity = u64::from(self.cache.write_buffer);
         if fua || capacity == 0 {
             self.supersede(start, end);

@@ -109,7 +109,7 @@ mod tests {
                 let fresh = Write { worth: Worth { curve, ..Worth::USUAL }, blocks, qos, arrived: now, waits: true };
                 let count = writes.len();
                 match what {
-                    0 | 1 | 2 => {
+                    0..=2 => {
                         writes.push(fresh);
                         claims.push(count as u64, JobId(count as u32));
                     }

@@ -5,6 +5,7 @@
 mod after;
 mod buffered;
 mod by_cylinder;
+mod cancelled;
 mod choices;
 mod endings;
 mod handing_down;

@@ -30,6 +30,8 @@ struct Two {
     deadline: Option<Span>,
     /// Where it lies.
     other: u64,
+    /// How much sooner than need be the arm arrives.
+    offset: Option<Span>,
 }
 
 const TWO: Two = Two {
@@ -40,6 +42,7 @@ const TWO: Two = Two {
     share: 0.5,
     deadline: None,
     other: 12_000_000,
+    offset: None,
 };
 
 impl Two {
@@ -59,7 +62,7 @@ impl Two {
             ClassRule { worth: worth(self.values[1], curve), ..ClassRule::USUAL },
         ];
         let rules = Rules {
-            plan: Some(Plan::of_chunk(40)),
+            plan: Some(Plan { offset: self.offset, ..Plan::of_chunk(40) }),
             preemption: self.preemption,
             preempt_at: self.preempt_at,
             classes: classes.clone(),
@@ -76,7 +79,8 @@ impl Two {
         coming.reverse();
         let (mut out, mut flying, mut moved, mut bulk) = (Vec::new(), None, 0, false);
         let mut ends = [Time::NEVER; 2];
-        loop {
+        for turn in 0.. {
+            assert!(turn < 10_000, "they interrupt one another for ever");
             let input = match (flying.take(), coming.pop()) {
                 (Some((end, command)), waiting) => {
                     coming.extend(waiting);
@@ -121,6 +125,7 @@ impl Two {
                 }
             }
         }
+        ends
     }
 }
 
@@ -186,8 +191,8 @@ fn what_fills_the_slack_delays_nobody() {
     let mut gained = 0;
     for step in 5..95u32 {
         let (share, other) = (0.01 * f64::from(step), 11_000_000 + 100_003 * u64::from(step));
-        let [in_time, at_once] =
-            [PreemptAt::Jit, PreemptAt::Command].map(|preempt_at| Two { preempt_at, share, other, ..TWO }.ends());
+        let [in_time, at_once] = [PreemptAt::Jit, PreemptAt::Command]
+            .map(|preempt_at| Two { preempt_at, share, other, offset: Some(Span(100_000)), ..TWO }.ends());
         let late = in_time[1].since(at_once[1]);
         assert!(late <= Span(30_000), "at {share} the one that steps in is {late:?} later");
         gained += u32::from(in_time[0] < at_once[0]);

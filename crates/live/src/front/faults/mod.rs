@@ -266,6 +266,9 @@ impl Outside {
             let meets = from < flight.at.1 && flight.at.0 < from + u64::from(request.length);
             let either = request.command.writes() || flight.change.is_some();
             let orders = !matches!(request.command, nbd::Command::Trim | nbd::Command::Cache) && !pending.is_refused();
+            // Refused for a flush that had failed, it was never begun.
+            let barred = pending.is_durable() && pending.is_barred(self.barred[peer.session.export]);
+            let orders = orders && !(barred && pending.begun.is_none());
             let passed = meets && either && orders && pending.ended.is_none();
             assert!(!passed, "{request:?} is passed by what its client asked for later, {:?}", flight.at);
         }
@@ -319,19 +322,19 @@ fn live(script: Script, draw: &mut Draw, disk: Disk) -> (Disk, Tale) {
     world.begin(Front::listen);
     run(&mut *core, &mut Watched { live: &mut world, outside: Rc::clone(&outside) });
     let mut outside = outside.borrow_mut();
-    outside.check_end(&world.source.undone());
+    outside.check_end(&world.source.undone(), world.source.stop.has_given_up());
     let disk = std::mem::replace(&mut outside.disk, Disk::new(0, None));
     (disk, outside.tale)
 }
 
 impl Outside {
     /// Whether all was answered, and the disk holds what it must.
-    fn check_end(&mut self, undone: &Undone) {
+    fn check_end(&mut self, undone: &Undone, given_up: bool) {
         self.tale.lives += 1;
         self.see_resumed();
         let over = self.now < self.cut;
         if over {
-            let (left, given_up) = (self.peers.iter().position(|peer| !peer.shut), !undone.requests.is_empty());
+            let left = self.peers.iter().position(|peer| !peer.shut);
             self.tale.given_up += u64::from(given_up);
             assert!(
                 given_up && self.hung || left.is_none() && self.flights.is_empty(),
