@@ -209,8 +209,12 @@ fn try_all(
         for file in copy.mend() {
             println!("  {}:{} has changed {file}, which was put back", site.file, site.line);
         }
+        let tried = Tried { site: site.clone(), fate, took };
+        if tried.lives() {
+            eprint!("{}", tried.shown());
+        }
         let mut done = done.lock().expect("no worker panics while it writes down");
-        done.push(Tried { site: site.clone(), fate, took });
+        done.push(tried);
         if done.len().is_multiple_of(25) {
             eprintln!("  {} of {} tried", done.len(), mutants.len());
         }
