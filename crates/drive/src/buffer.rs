@@ -111,15 +111,28 @@ impl WriteBuffer {
         if !self.touches(at) {
             return;
         }
-        for Dirty { at: old, ready, feed } in std::mem::take(&mut self.waiting) {
-            self.used -= u64::from(old.blocks);
-            for (start, end) in [(old.start, old.end().min(at.start)), (old.start.max(at.end()), old.end())] {
-                if start < end {
-                    let rest = Extent { start, blocks: (end.0 - start.0) as u32 };
-                    // What is left of an extent that is still coming counts as coming with it, from its first block on.
-                    self.push(rest, ready, feed);
+        let mut place = 0;
+        while let Some(dirty) = self.waiting.get(place).copied() {
+            let (old, end) = (dirty.at, dirty.at.end());
+            let head = Extent { start: old.start, blocks: end.min(at.start).0.saturating_sub(old.start.0) as u32 };
+            let start = old.start.max(at.end());
+            let tail = Extent { start, blocks: end.0.saturating_sub(start.0) as u32 };
+            self.used -= u64::from(old.blocks - head.blocks - tail.blocks);
+            // What is left of an extent that is still coming counts as coming with it, from its first block on.
+            match (head.blocks > 0, tail.blocks > 0) {
+                (false, false) => {
+                    self.waiting.remove(place);
+                    continue;
                 }
+                (true, true) => {
+                    self.waiting.insert(place, Dirty { at: head, ..dirty });
+                    place += 1;
+                    self.waiting[place].at = tail;
+                }
+                (true, false) => self.waiting[place].at = head,
+                (false, true) => self.waiting[place].at = tail,
             }
+            place += 1;
         }
     }
 

@@ -159,6 +159,7 @@ mod tests {
     fn what_is_thought_of_comes_about() {
         for model in ["st318437lw", "nl20"] {
             let disk::Drive { sheet, truth } = catalogue::find(model).unwrap();
+            let sheet = disk::Sheet { queue: disk::Queue { depth: 1, ..sheet.queue }, ..sheet };
             let mut oracle = Oracle::new(Drive::new(&sheet, &truth, 3));
             let at = |i: u64| Extent::new(i.wrapping_mul(7_919_777_777) % 30_000_000, 1 + (i % 50) as u32);
             let mut now = Time(0);

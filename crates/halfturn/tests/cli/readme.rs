@@ -25,27 +25,32 @@ fn figures(run: &serde_json::Value) -> [f64; 4] {
     [&response["mean"], &response["p99"], &response["max"], &run["throughput_mb_s"]].map(number)
 }
 
-/// The figures of each policy in the first look, with further arguments.
-fn first_look(arguments: &[&str]) -> impl Fn(&str) -> [f64; 4] {
+/// The figures of each policy in the first look with so many commands in the drive, with further arguments.
+fn first_look(arguments: &[&str]) -> impl Fn(&str, u64) -> [f64; 4] {
     let text = said(&[&["simulate", "examples/first-look.toml", "--format", "json"], arguments].concat());
     let json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     let runs = json["runs"].as_array().expect("runs").clone();
-    move |policy| figures(runs.iter().find(|run| run["labels"]["policy"] == policy).expect("a run of each policy"))
+    move |policy, queue| {
+        let wanted = |run: &&serde_json::Value| run["labels"]["policy"] == policy && run["labels"]["queue"] == queue;
+        figures(runs.iter().find(wanted).expect("a run of each policy and queue"))
+    }
 }
 
 #[test]
 fn the_first_look_shows_what_the_readme_says_of_it() {
-    let policy = first_look(&[]);
-    let ([mean, p99, _, rate], [aged_mean, aged_p99, _, aged_rate]) = (policy("satf"), policy("asatf"));
-    for other in ["fcfs", "look", "c-look", "sstf"] {
-        assert!(mean.max(aged_mean) < policy(other)[0] && rate.min(aged_rate) > policy(other)[3], "{other}");
+    let run = first_look(&[]);
+    let ([mean, p99, _, rate], [aged_mean, aged_p99, _, aged_rate]) = (run("satf", 1), run("asatf", 1));
+    for other in ["fcfs", "c-look"] {
+        assert!(mean.max(aged_mean) < run(other, 1)[0] && rate.min(aged_rate) > run(other, 1)[3], "{other}");
     }
-    assert!(p99 > policy("c-look")[1] && aged_p99 < p99);
+    assert!(p99 > run("c-look", 1)[1] && aged_p99 < p99);
+    for policy in ["fcfs", "c-look", "satf", "asatf"] {
+        assert_eq!(run(policy, 32), run("fcfs", 32), "the drive orders, not {policy}");
+    }
+    assert!(run("fcfs", 32)[0] < mean.min(aged_mean) && run("fcfs", 32)[3] > rate.max(aged_rate));
     let unbuffered = first_look(&["--set", "drive.write_buffer=false"]);
-    for (policy, expected) in
-        [("satf", 50.0..=51.0), ("asatf", 49.5..=50.5), ("fcfs", 110.0..=119.0), ("c-look", 110.0..=119.5)]
-    {
-        let mean = unbuffered(policy)[0];
+    for (policy, expected) in [("satf", 50.0..=51.5), ("asatf", 49.5..=50.5), ("fcfs", 110.0..=119.0)] {
+        let mean = unbuffered(policy, 1)[0];
         assert!(expected.contains(&mean), "{policy} came to {mean}");
     }
 }

@@ -59,10 +59,11 @@ pub struct Scheduler {
 
 impl Scheduler {
     /// Whether the drive is given one command at a time where the file does not say how many: where requests are served in short
-    /// commands throughout, and where what is learned is what one command after another takes.
+    /// commands throughout, where what is learned is what one command after another takes, and where perfect knowledge is of one.
     pub(super) fn gives_one(&self) -> bool {
         let deep = self.limits.is_some_and(|limits| limits.latency.is_some());
-        (self.rules.plan.is_some() && !deep) || self.predictor == Some(Predictor::Mimic)
+        let one_by_one = matches!(self.predictor, Some(Predictor::Mimic | Predictor::Oracle));
+        (self.rules.plan.is_some() && !deep) || one_by_one
     }
 }
 

@@ -488,7 +488,7 @@ impl Predictor for Profile {
             let period = self.phase.period_ns();
             if self.motion.is_stale(period) {
                 let Mechanics { seek, switches, .. } = &*self.mechanics;
-                self.motion = Motion::new(seek.ns(), switches, &self.overheads, period);
+                self.motion = std::mem::take(&mut self.motion).retimed(seek.ns(), switches, &self.overheads, period);
             }
         }
     }

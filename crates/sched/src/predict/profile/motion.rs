@@ -7,7 +7,7 @@ use disk::{Overheads, Switches};
 pub(super) const TURN_BITS: u32 = 28;
 
 /// Times in ticks.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Motion {
     /// The revolution they are fractions of, in ns.
     period_ns: f64,
@@ -26,9 +26,27 @@ pub(super) struct Motion {
 impl Motion {
     /// The moves of a drive whose revolution takes `period_ns`.
     pub(super) fn new(seek_ns: &[u32], switches: &Switches, overheads: &Overheads, period_ns: f64) -> Motion {
+        let room = || Vec::with_capacity(seek_ns.len());
+        Motion::filled(seek_ns, switches, overheads, period_ns, [room(), room()])
+    }
+
+    /// The same moves where a revolution takes `period_ns`; in the memory of the old ones.
+    pub(super) fn retimed(self, seek_ns: &[u32], switches: &Switches, overheads: &Overheads, period_ns: f64) -> Motion {
+        Motion::filled(seek_ns, switches, overheads, period_ns, [self.seek, self.floor])
+    }
+
+    fn filled(
+        seek_ns: &[u32],
+        switches: &Switches,
+        overheads: &Overheads,
+        period_ns: f64,
+        [mut seek, mut floor]: [Vec<u32>; 2],
+    ) -> Motion {
         let ticks = |span: Span| ticks(span, period_ns);
-        let seek: Vec<u32> = seek_ns.iter().map(|ns| ticks(Span(u64::from(*ns))) as u32).collect();
-        let mut floor = seek.clone();
+        seek.clear();
+        seek.extend(seek_ns.iter().map(|ns| ticks(Span(u64::from(*ns))) as u32));
+        floor.clear();
+        floor.extend_from_slice(&seek);
         for d in (1..floor.len()).rev() {
             floor[d - 1] = floor[d - 1].min(floor[d]);
         }
