@@ -153,6 +153,8 @@ impl Drive {
                         _ => !self.cache.accepts_busy,
                     };
                     match needs_arm {
+                        // The arm is on its way there already; the overhead passes meanwhile.
+                        false if self.is_quick(waiting.command) => 0,
                         true => self.foresee_access(now, waiting.issued, waiting.command, queued).0,
                         false => self.foresee_from(now, waiting.issued, waiting.command, queued).0,
                     }

@@ -221,7 +221,8 @@ impl Machine {
     fn cost(&self, now: u64, it: &Waiting) -> u64 {
         let class = match it.verb {
             Verb::Seek | Verb::Flush => return 0,
-            Verb::Read if self.is_at_hand(it) => return self.overhead(self.overheads.hit),
+            // The arm is on its way there.
+            Verb::Read if self.is_at_hand(it) && !self.cache.hits_wait => return 0,
             Verb::Read => self.overheads.read,
             Verb::Write { .. } => self.overheads.write,
         };

@@ -156,9 +156,9 @@ impl Machine {
         }
         let place = &self.medium.places[first as usize];
         let from = now.max(data + self.bus.time(self.sector));
-        let (_, head) = self.run_on(&self.medium.arrive(place, from), start, end, u64::MAX, true);
-        let last_begins = self.medium.time(&head).saturating_sub(self.medium.spin.span(u128::from(place.width)));
-        let from = from + all.saturating_sub(last_begins);
+        // As long after the first sector begins the last one does, whatever turn it is.
+        let (passed, _) = self.medium.pass_all(&self.medium.arrive(place, from), first, last, true);
+        let from = from.max(all.saturating_sub(passed[passed.len() - 1].began - passed[0].began));
         let from = from + (all.saturating_sub(from) as f64 * held) as u64;
         self.medium.pass_all(&self.medium.arrive(place, from), first, last, true).1
     }
