@@ -217,7 +217,7 @@ impl Mechanics {
                 return passage;
             }
             let Some(crossing) = self.cross(&mut passage.after, next, write) else { return passage };
-            is_first &= passage.after.track == spot.track && !passage.after.remapped;
+            is_first &= (passage.after.track, passage.after.remapped) == (spot.track, spot.remapped);
             passage.crossing += crossing;
             passage.end += crossing;
         }

@@ -29,6 +29,10 @@ impl Drive {
         } else if self.needs_no_arm(now, &waiting, wants_room) || (free && !self.wants_room(command)) {
             self.start(now, waiting);
         } else {
+            if command.verb.writes() && !self.is_buffered(command) && self.waiting.is_empty() {
+                // Nothing that came before it, a flush say, still wants those on the medium.
+                self.buffer.supersede(command.at);
+            }
             self.waiting.push_back(waiting);
             self.decide(now);
         }

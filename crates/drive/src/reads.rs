@@ -64,11 +64,12 @@ impl Drive {
                     self.read_on(cleared, at, ahead, queued)
                 }
                 None if self.cache.almost_hits || at.start < self.segments.end_of(i) => {
-                    self.read_medium(cleared, at, Some(i), queued)
+                    return self.read_medium(now, at, Some(i), queued);
                 }
-                _ => self.read_medium(cleared, at, None, queued),
+                // Its overhead passes while the arm clears the way.
+                _ => return self.read_medium(now, at, None, queued),
             },
-            Some(Lookup::Miss) => self.read_medium(cleared, at, None, queued),
+            Some(Lookup::Miss) => return self.read_medium(now, at, None, queued),
         };
         parts.external += cleared.since(now);
         (end, parts)

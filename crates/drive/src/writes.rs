@@ -135,7 +135,8 @@ impl Drive {
     /// command before it.
     pub(crate) fn flush(&mut self, now: Time, turn: Time) -> (Time, Parts) {
         let overhead = self.overheads.write.a(self.last_write.is_some());
-        let mut end = (now + overhead).max(turn);
+        // A write too large for the buffer may be complete before all of it is on the medium.
+        let mut end = (now + overhead).max(turn).max(self.held);
         while self.write_back.is_some() || self.buffer.first().is_some() {
             end = end.max(self.make_room(self.buffer.capacity(), turn));
         }
@@ -404,7 +405,10 @@ impl Drive {
         // Where the extents, not the blocks, are too many, one of them has to go.
         let stop = match blocks.saturating_sub(self.buffer.free()) {
             0 => back.limit,
-            wanted => Lbn(back.so_far.reached.0.saturating_add(wanted)),
+            // All of it is free at once, when it is complete.
+            _ if back.whole > 0 => back.limit,
+            // What shares the sector it ends in is free, too, once it goes on with that.
+            wanted => Lbn(back.so_far.reached.min(back.limit).0.saturating_add(wanted)),
         };
         self.write_back_until(stop, Time::NEVER)
     }

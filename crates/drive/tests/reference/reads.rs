@@ -26,6 +26,8 @@ impl Machine {
         if self.holds_written(start, end) {
             return self.answer_from_memory(now, at);
         }
+        // Its overhead passes while the arm clears the way.
+        let came = now;
         let now = self.clear(now, start, end);
         self.held = self.held.max(now);
         let found = self.segments.look(start, end);
@@ -42,9 +44,9 @@ impl Machine {
             }
             Found::Beginning(i) if found_at_all(i) => match under_way(i) {
                 Some(ahead) => self.read_on(now, at, ahead),
-                None => self.read_medium(now, at, Some(i), queued),
+                None => self.read_medium(came, at, Some(i), queued),
             },
-            _ => self.read_medium(now, at, None, queued),
+            _ => self.read_medium(came, at, None, queued),
         }
     }
 
