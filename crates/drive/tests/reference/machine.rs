@@ -199,7 +199,7 @@ impl Machine {
 
     /// A command has the arm until it is free.
     pub fn hold(&mut self) {
-        self.held = self.free();
+        (self.held, self.filling) = (self.free(), None);
     }
 
     /// The arm goes to where `at` begins, for a command that may move it at `ready`. Where it is then.
