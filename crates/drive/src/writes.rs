@@ -438,7 +438,8 @@ impl Drive {
         self.stop_read_ahead(ready);
         // A command that waited until all was written is only then looked at.
         let drained = self.cache.drain == Drain::AllSoonest && wrote && self.free > ready;
-        self.free.max(ready) + if drained { self.overheads.write.write } else { Span::ZERO }
+        // A flush may have kept it waiting with nothing for the arm to do.
+        self.free.max(ready).max(self.held) + if drained { self.overheads.write.write } else { Span::ZERO }
     }
 
     /// What `take_arm` would give, and where the arm would then be.

@@ -139,22 +139,3 @@ fn a_queue_that_is_not_used_changes_nothing_on_any_drive() {
     let differ: Vec<_> = drives.filter_map(|(i, (name, sheet))| Some((name, differs(i as u64, &sheet)?))).collect();
     assert!(differ.is_empty(), "drives, and the first command that ends at another time: {differ:?}");
 }
-
-#[test]
-fn zz() {
-    let seed: u64 = std::env::var("SEED").unwrap().parse().unwrap();
-    let (name, sheet) = drives(300, 1).into_iter().find(|it| it.0 == format!("seed {seed}")).unwrap();
-    let i = drives(300, 1).into_iter().position(|it| it.0 == name).unwrap() as u64;
-    let deep = Sheet { queue: Queue { depth: 32, ..sheet.queue }, ..sheet.clone() };
-    let load = mixed(&mut Dice(300 + i));
-    let at = differs(i, &sheet).unwrap();
-    println!(
-        "{at} {:?} {:?} {:?} {:?} {:?}",
-        sheet.cache, sheet.overheads, sheet.mechanics.access, sheet.queue, sheet.bus
-    );
-    for sheet in [&sheet, &deep] {
-        println!("depth {}", sheet.queue.depth);
-        let load = Load { commands: at + 1, ..load.clone() };
-        play::trace(sheet, i, &load, &mut Dice(400 + i));
-    }
-}

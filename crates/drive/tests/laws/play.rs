@@ -91,25 +91,3 @@ fn next(load: &Load, dice: &mut Dice, blocks: u64, cursor: &mut u64) -> (Verb, E
     *cursor = start + size;
     (verb.map_or(Verb::Read, |(verb, _)| *verb), Extent::new(start, size as u32))
 }
-
-pub fn trace(sheet: &Sheet, seed: u64, load: &Load, dice: &mut Dice) {
-    let mut drive = Drive::new(sheet, &Truth::default(), seed);
-    let blocks = sheet.mechanics.layout.blocks();
-    let mut cursor = dice.below(blocks);
-    let mut now = Time::ZERO;
-    for i in 0..load.commands {
-        let (verb, at) = next(load, dice, blocks, &mut cursor);
-        drive.issue(now, Tag(0), Command { verb, at, place: Place::Nowhere });
-        let (end, _, _, parts) = drive.complete();
-        if i + 6 > load.commands {
-            println!(
-                "{i} {} {verb:?} {} +{} {:?}",
-                now.0,
-                at.start.0,
-                at.blocks,
-                parts.named().iter().filter(|p| p.1.0 > 0).map(|p| format!("{} {}", p.0, p.1.0)).collect::<Vec<_>>()
-            );
-        }
-        now = end;
-    }
-}

@@ -234,7 +234,7 @@ impl Machine {
         }
         self.stop_read_ahead(ready);
         let drained = self.cache.drain == disk::Drain::AllSoonest && wrote && self.free() > ready;
-        self.free().max(ready) + if drained { self.overheads.write.write.0 } else { 0 }
+        self.free().max(ready).max(self.held) + if drained { self.overheads.write.write.0 } else { 0 }
     }
 
     /// Sectors that hold any of these blocks.

@@ -1,7 +1,8 @@
 //! Reads by definition: from memory, from a read-ahead under way, from the medium; and reading on.
 
 use crate::bus::Sector;
-use crate::machine::{Answer, Machine};
+use crate::compare::ROUNDING;
+use crate::machine::{Answer, Machine, Ties};
 use crate::medium::{Head, Passed};
 use crate::segments::Found;
 use crate::spin::Moment;
@@ -200,7 +201,12 @@ impl Machine {
         if ahead.reached < ahead.least {
             (ahead.reached, ahead.head) = self.run_on(&ahead.head, ahead.reached, ahead.least, u64::MAX, false);
         }
+        let before = ahead.reached;
         (ahead.reached, ahead.head) = self.run_on(&ahead.head, ahead.reached, ahead.limit, ready, false);
+        // A sector that ends just then, but for roundings, may be the last or not.
+        if ahead.reached > before && self.medium.time(&ahead.head).abs_diff(ready) <= ROUNDING {
+            self.ties.set(Ties { data: true, ..self.ties.get() });
+        }
         // Of a sector it can let go, of a move it cannot.
         let least = ahead.least.next_multiple_of(self.sector);
         let in_sector = matches!(ahead.head.moment, Moment::Angle(_)) && ahead.reached > least;
