@@ -110,7 +110,8 @@ impl Drive {
             Verb::Flush => false,
             _ if at.blocks == 0 || at.end().0 > self.mechanics.layout.blocks() => true,
             Verb::Seek => false,
-            Verb::Read if self.cache.hits_wait && (self.write_back.is_some() || self.held > now) => false,
+            Verb::Read if self.cache.hits_wait && self.write_back.is_some() => false,
+            Verb::Read if self.cache.hits_wait && self.held > now => false,
             Verb::Read if self.cache.hits_wait && (waiting.came < now || self.has_others(now)) => false,
             Verb::Read => self.segments_hold(now, at) || self.holds_written(at),
             Verb::Write { .. }
@@ -153,7 +154,7 @@ impl Drive {
                 Turn::Soonest => {
                     let queued = self.overheads.queued.is_some() && self.is_behind(waiting);
                     let needs_arm = match waiting.command.verb {
-                        Verb::Read => self.cache.hits_wait,
+                        Verb::Read => self.exclusive && self.cache.hits_wait,
                         _ => !self.cache.accepts_busy,
                     };
                     match needs_arm {

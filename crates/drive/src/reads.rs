@@ -249,7 +249,8 @@ impl Drive {
         match &self.read_ahead {
             Some(ahead) if ahead.segment == i && at.end() <= ahead.so_far.reached => {
                 let limit = self.read_ahead_limit(self.segments.start_of(i), at.end());
-                let least = self.least_ahead(at.end(), limit);
+                // Where reading ahead ends with a command, one that it goes on through counts as one that began it.
+                let least = if self.cache.ends_at_command { self.least_ahead(at.end(), limit) } else { Lbn(0) };
                 if let Some(ahead) = &mut self.read_ahead {
                     ahead.limit = ahead.limit.max(limit);
                     ahead.least = ahead.least.max(least);

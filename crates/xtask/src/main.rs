@@ -16,6 +16,7 @@ Usage: cargo xtask mutate [OPTIONS]
   --crates A,B      Plant in these crates only
   --only TEXT       Try only those with this text in 'FILE:LINE: FUNCTION' or in their lines; may be repeated
   --again           Try only those that survived last time and are not listed
+  --own             Run only the tests of the crate itself, also where others answer for it
   --jobs N          Run so many tests at a time [default: processors]
   --root FOLDER     The workspace [default: this one]
   --out FOLDER      Where it is built [default: target/mutants of the workspace]
@@ -49,6 +50,7 @@ fn options(arguments: &[String]) -> Result<mutate::Options, String> {
         sample: None,
         only: Vec::new(),
         again: false,
+        own: false,
         jobs,
         verbose: false,
     };
@@ -62,6 +64,7 @@ fn options(arguments: &[String]) -> Result<mutate::Options, String> {
             "--crates" => options.crates = value()?.split(',').map(str::to_owned).collect(),
             "--only" => options.only.push(value()?.clone()),
             "--again" => options.again = true,
+            "--own" => options.own = true,
             "--jobs" => options.jobs = (number(value()?)? as usize).max(1),
             "--root" => options.root = value()?.into(),
             "--out" => options.out = value()?.into(),

@@ -18,7 +18,11 @@ impl Copy {
     /// Makes the copy, or brings it up to date: what has not changed keeps its time, and is not built again.
     pub fn make(from: &Path, root: PathBuf) -> Result<Copy, String> {
         let mut copy = Copy { files: BTreeMap::new(), from: from.to_owned(), root };
-        for file in listed(from)?.into_iter().filter(|file| from.join(file).is_file()) {
+        // Inside the workspace cargo finds its settings above the copy: a second time, their lists would be twice as long, and
+        // nothing that is built could serve both.
+        let settled = |file: &str| file.starts_with(".cargo/") && copy.root.starts_with(from);
+        let wanted = |file: &String| from.join(file).is_file() && !settled(file);
+        for file in listed(from)?.into_iter().filter(wanted).collect::<Vec<_>>() {
             let content = fs::read(from.join(&file)).map_err(|error| format!("{file}: {error}"))?;
             copy.write(&file, &content)?;
             copy.files.insert(file, content.len() as u64);

@@ -81,13 +81,13 @@ impl Report<'_> {
 
     /// Survivors that are not listed.
     pub fn unlisted(&self) -> Vec<&Tried> {
-        let lives = |tried: &&Tried| !matches!(tried.fate, Fate::Caught(_)) && self.survivors.of(&tried.site).is_none();
+        let lives = |tried: &&Tried| tried.lives() && self.survivors.of(&tried.site).is_none();
         self.tried.iter().filter(lives).collect()
     }
 
     /// Mutants that are listed as survivors, and were caught.
     pub fn outdated(&self) -> Vec<&Tried> {
-        let caught = |tried: &&Tried| matches!(tried.fate, Fate::Caught(_)) && self.survivors.of(&tried.site).is_some();
+        let caught = |tried: &&Tried| !tried.lives() && self.survivors.of(&tried.site).is_some();
         self.tried.iter().filter(caught).collect()
     }
 }
@@ -99,6 +99,11 @@ impl Row {
 }
 
 impl Tried {
+    /// Whether no test has found it.
+    pub fn lives(&self) -> bool {
+        !matches!(self.fate, Fate::Caught(_))
+    }
+
     /// Where, what, and how it fared.
     pub fn shown(&self) -> String {
         let Site { file, line, function, before, after, operator, .. } = &self.site;

@@ -134,7 +134,7 @@ mod tests {
         for n in 0..u64::from(CAUTIOUS as u32 * 2 * ENOUGH) {
             let class = n % CAUTIOUS as u64;
             // Waits of less than ten classes are late half the time.
-            lateness.observed(class << CLASS_SHIFT, class < 10 && n / CAUTIOUS as u64 % 2 == 0);
+            lateness.observed(class << CLASS_SHIFT, class < 10 && (n / CAUTIOUS as u64).is_multiple_of(2));
         }
         assert!((9..=10 + WINDOW).contains(&lateness.aim), "{}", lateness.aim);
     }
