@@ -217,7 +217,7 @@ impl Mechanics {
                 return passage;
             }
             let Some(crossing) = self.cross(&mut passage.after, next, write) else { return passage };
-            is_first &= passage.after.track == spot.track && !passage.after.remapped;
+            is_first &= (passage.after.track, passage.after.remapped) == (spot.track, spot.remapped);
             passage.crossing += crossing;
             passage.end += crossing;
         }
@@ -268,13 +268,10 @@ impl Mechanics {
 
     /// Where what is wanted of a track goes on behind a gap that begins at sector `next`: the sector after the last of it.
     fn scattered(&self, spot: &Spot, next: u64, end: u64) -> Option<u64> {
-        if next >= end || spot.remapped {
-            return None;
-        }
         let mut all = next;
         while all < end {
             let there = self.layout.locate_sector(all);
-            if there.track != spot.track || there.remapped {
+            if (there.track, there.remapped) != (spot.track, spot.remapped) {
                 break;
             }
             all += u64::from(there.left).min(end - all);
@@ -293,6 +290,10 @@ impl Mechanics {
         each: &mut impl FnMut(Piece),
     ) -> bool {
         let start = passage.after;
+        if start.remapped {
+            self.pass_spares(spin, passage, (from, to), each);
+            return true;
+        }
         let width = self.layout.sector_angle(start.track.zone);
         let into = spin.phase(passage.end).wrapping_sub(start.angle).saturating_sub(JUST_PASSED);
         let mut first = from;
@@ -335,6 +336,39 @@ impl Mechanics {
         passage.after =
             Spot { sector: last.sector + 1, angle: last.angle.wrapping_add(width), left: last.left - 1, ..last };
         true
+    }
+
+    /// The same of spares, which lie in any order.
+    #[cold]
+    fn pass_spares(
+        &self,
+        spin: &impl Spin,
+        passage: &mut Passage,
+        (from, to): (u64, u64),
+        each: &mut impl FnMut(Piece),
+    ) {
+        let (arrived, untouched) = (passage.end, passage.transfer == Span::ZERO);
+        let (mut first, mut transfer) = (Time::NEVER, Span::ZERO);
+        for next in from..to {
+            let mut spot = self.layout.locate_sector(next);
+            let begin = spin.reach(arrived, spot.angle);
+            let passed = self.passed(spin, begin, &mut spot, 1).max(arrived);
+            let begin = begin.max(arrived);
+            transfer += passed.since(begin);
+            first = first.min(begin);
+            if passed > passage.end {
+                (passage.end, passage.angle) = (passed, spot.angle);
+                each(Piece { began: begin, end: passed, sectors: 1 });
+            } else {
+                each(Piece { began: passage.end, end: passage.end, sectors: 1 });
+            }
+            passage.after = spot;
+        }
+        passage.transfer += transfer;
+        passage.rotation += passage.end.since(arrived).less(transfer);
+        if untouched {
+            passage.began = first;
+        }
     }
 
     /// How far a transfer that runs on and on has come that had reached block `from`, at `spot`, at `since`: it

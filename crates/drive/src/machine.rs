@@ -166,8 +166,9 @@ impl Drive {
         self.advance(now);
         let came = if self.exclusive && self.rules.depth > 1 { Time::NEVER } else { now };
         let writing = self.write_back.is_some() || self.buffer.first().is_some();
-        let waiting =
-            Waiting { tag, issued: now, command, came, ordinal: self.ordinal, behind: self.held > now, writing };
+        // A command that is complete for the host keeps nobody waiting in a queue, though the arm be still at it.
+        let behind = self.held > now && inside > 0;
+        let waiting = Waiting { tag, issued: now, command, came, ordinal: self.ordinal, behind, writing };
         if self.rules.depth == 1 {
             self.start(now, waiting);
         } else {

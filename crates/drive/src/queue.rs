@@ -29,6 +29,10 @@ impl Drive {
         } else if self.needs_no_arm(now, &waiting, wants_room) || (free && !self.wants_room(command)) {
             self.start(now, waiting);
         } else {
+            if command.verb.writes() && !self.is_buffered(command) && self.waiting.is_empty() {
+                // Nothing that came before it, a flush say, still wants those on the medium.
+                self.buffer.supersede(command.at);
+            }
             self.waiting.push_back(waiting);
             self.decide(now);
         }
@@ -154,6 +158,8 @@ impl Drive {
                         _ => !self.cache.accepts_busy,
                     };
                     match needs_arm {
+                        // The arm is on its way there already; the overhead passes meanwhile.
+                        false if self.is_quick(waiting.command) => 0,
                         true => self.foresee_access(now, waiting.issued, waiting.command, queued).0,
                         false => self.foresee_from(now, waiting.issued, waiting.command, queued).0,
                     }

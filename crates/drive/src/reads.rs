@@ -64,11 +64,12 @@ impl Drive {
                     self.read_on(cleared, at, ahead, queued)
                 }
                 None if self.cache.almost_hits || at.start < self.segments.end_of(i) => {
-                    self.read_medium(cleared, at, Some(i), queued)
+                    return self.read_medium(now, at, Some(i), queued);
                 }
-                _ => self.read_medium(cleared, at, None, queued),
+                // Its overhead passes while the arm clears the way.
+                _ => return self.read_medium(now, at, None, queued),
             },
-            Some(Lookup::Miss) => self.read_medium(cleared, at, None, queued),
+            Some(Lookup::Miss) => return self.read_medium(now, at, None, queued),
         };
         parts.external += cleared.since(now);
         (end, parts)
@@ -76,7 +77,7 @@ impl Drive {
 
     /// All of it is in the buffer.
     fn hit(&mut self, now: Time, at: Extent, queued: bool) -> (Time, Parts) {
-        let from = if self.cache.hits_wait { self.settle_write_back().max(now) } else { now };
+        let from = if self.cache.hits_wait { self.settle_write_back().max(self.held).max(now) } else { now };
         let bus = self.bus_time(at.blocks);
         let overhead = self.connecting(queued);
         let done = self.overheads.done.read;
@@ -218,7 +219,7 @@ impl Drive {
 
     /// A command has the arm until its access ends, on `track`.
     pub(crate) fn hold_arm(&mut self, end: Time, track: Track) {
-        (self.free, self.held, self.track) = (end, end, track);
+        (self.free, self.held, self.track, self.filling) = (end, end, track, None);
     }
 
     /// Blocks of the track that came by while the head waited for the first one wanted, where those are read too.

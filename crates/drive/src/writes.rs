@@ -135,7 +135,8 @@ impl Drive {
     /// command before it.
     pub(crate) fn flush(&mut self, now: Time, turn: Time) -> (Time, Parts) {
         let overhead = self.overheads.write.a(self.last_write.is_some());
-        let mut end = (now + overhead).max(turn);
+        // A write too large for the buffer may be complete before all of it is on the medium.
+        let mut end = (now + overhead).max(turn).max(self.held);
         while self.write_back.is_some() || self.buffer.first().is_some() {
             end = end.max(self.make_room(self.buffer.capacity(), turn));
         }
@@ -365,7 +366,9 @@ impl Drive {
         }
         let Progress { reached, at, after } = back.so_far;
         // A physical sector that both share is written once, if all of it was there when it began to pass.
-        let shared = if reached > back.limit { self.mechanics.sector_time(after.track.zone) } else { Span::ZERO };
+        // What gets its room as that sector begins is there: times are rounded up, that of a sector as well.
+        let sector = self.mechanics.sector_time(after.track.zone).less(Span(1));
+        let shared = if reached > back.limit { sector } else { Span::ZERO };
         let place = self.buffer.place_of(back.limit, Time(at.0.saturating_sub(shared.0)))?;
         let next = self.buffer.at_place(place);
         let flows =
@@ -404,7 +407,10 @@ impl Drive {
         // Where the extents, not the blocks, are too many, one of them has to go.
         let stop = match blocks.saturating_sub(self.buffer.free()) {
             0 => back.limit,
-            wanted => Lbn(back.so_far.reached.0.saturating_add(wanted)),
+            // All of it is free at once, when it is complete.
+            _ if back.whole > 0 => back.limit,
+            // What shares the sector it ends in is free, too, once it goes on with that.
+            wanted => Lbn(back.so_far.reached.min(back.limit).0.saturating_add(wanted)),
         };
         self.write_back_until(stop, Time::NEVER)
     }
@@ -432,7 +438,8 @@ impl Drive {
         self.stop_read_ahead(ready);
         // A command that waited until all was written is only then looked at.
         let drained = self.cache.drain == Drain::AllSoonest && wrote && self.free > ready;
-        self.free.max(ready) + if drained { self.overheads.write.write } else { Span::ZERO }
+        // A flush may have kept it waiting with nothing for the arm to do.
+        self.free.max(ready).max(self.held) + if drained { self.overheads.write.write } else { Span::ZERO }
     }
 
     /// What `take_arm` would give, and where the arm would then be.

@@ -134,9 +134,8 @@ fn a_queue_that_is_not_used_changes_nothing() {
 }
 
 #[test]
-#[ignore = "17 of 300 made-up drives that drain all at once, take sectors in any order or have hits wait do otherwise"]
 fn a_queue_that_is_not_used_changes_nothing_on_any_drive() {
-    for (i, (name, sheet)) in drives(300, 1).into_iter().enumerate() {
-        assert_eq!(differs(i as u64, &sheet), None, "{name}: the first command that ends at another time");
-    }
+    let drives = drives(300, 1).into_iter().enumerate();
+    let differ: Vec<_> = drives.filter_map(|(i, (name, sheet))| Some((name, differs(i as u64, &sheet)?))).collect();
+    assert!(differ.is_empty(), "drives, and the first command that ends at another time: {differ:?}");
 }

@@ -38,8 +38,8 @@ fn medium(sheet: &Sheet, write: bool, from: u64, blocks: u64) -> Span {
 }
 
 #[test]
-#[ignore = "mimic-4 reads 4 KiB at depth 32 at 0.83 of its rate one at a time"]
 fn streams_of_reads_and_of_buffered_writes_lose_nothing_by_a_queue() {
+    let mut slower = Vec::new();
     for (name, sheet) in drives(0, 32) {
         let from = sheet.mechanics.layout.blocks() / 16 * 8;
         for verb in [Verb::Read, WRITE] {
@@ -53,11 +53,14 @@ fn streams_of_reads_and_of_buffered_writes_lose_nothing_by_a_queue() {
                     let queued = stream(&sheet, verb, (from, size, count), depth);
                     let share = alone.0 as f64 / queued.0 as f64;
                     println!("{name}: {verb:?} of {size} blocks, {depth} in the drive: {share:.3} of one at a time");
-                    assert!(share > 0.95, "{name}: {verb:?} of {size} blocks at {depth}: {share:.3}");
+                    if share < 0.95 {
+                        slower.push(format!("{name}: {verb:?} of {size} blocks at {depth}: {share:.3}"));
+                    }
                 }
             }
         }
     }
+    assert!(slower.is_empty(), "slower than one at a time:\n{}", slower.join("\n"));
 }
 
 #[test]

@@ -199,7 +199,7 @@ impl Machine {
 
     /// A command has the arm until it is free.
     pub fn hold(&mut self) {
-        self.held = self.free();
+        (self.held, self.filling) = (self.free(), None);
     }
 
     /// The arm goes to where `at` begins, for a command that may move it at `ready`. Where it is then.
@@ -234,7 +234,7 @@ impl Machine {
         }
         self.stop_read_ahead(ready);
         let drained = self.cache.drain == disk::Drain::AllSoonest && wrote && self.free() > ready;
-        self.free().max(ready) + if drained { self.overheads.write.write.0 } else { 0 }
+        self.free().max(ready).max(self.held) + if drained { self.overheads.write.write.0 } else { 0 }
     }
 
     /// Sectors that hold any of these blocks.

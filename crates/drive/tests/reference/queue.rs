@@ -31,8 +31,10 @@ impl Machine {
     pub fn issue(&mut self, now: u64, tag: u32, verb: Verb, at: Extent) {
         self.advance(now);
         let writing = self.back.is_some() || !self.dirty.is_empty();
-        let waiting =
-            Waiting { tag, verb, at, issued: now, before: self.begun, behind: !self.is_over(self.held, now), writing };
+        // A command that is complete for the host keeps nobody waiting, though the arm be still at it.
+        let alone = self.flying.is_empty() && self.waiting.is_empty();
+        let behind = !alone && !self.is_over(self.held, now);
+        let waiting = Waiting { tag, verb, at, issued: now, before: self.begun, behind, writing };
         if self.rules.depth == 1 {
             self.start(now, waiting);
             return;
@@ -42,6 +44,10 @@ impl Machine {
         if free || self.needs_no_arm(now, &waiting, room_wanted) {
             self.start(now, waiting);
         } else {
+            // What it replaces need not be written, unless something before it wants it on the medium.
+            if verb.writes() && !self.is_buffered(&waiting) && self.waiting.is_empty() {
+                self.supersede(at.start.0, at.end().0);
+            }
             self.waiting.push(waiting);
             self.decide(now);
         }
@@ -221,7 +227,8 @@ impl Machine {
     fn cost(&self, now: u64, it: &Waiting) -> u64 {
         let class = match it.verb {
             Verb::Seek | Verb::Flush => return 0,
-            Verb::Read if self.is_at_hand(it) => return self.overhead(self.overheads.hit),
+            // The arm is on its way there.
+            Verb::Read if self.is_at_hand(it) && !self.cache.hits_wait => return 0,
             Verb::Read => self.overheads.read,
             Verb::Write { .. } => self.overheads.write,
         };

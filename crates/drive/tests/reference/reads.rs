@@ -1,7 +1,8 @@
 //! Reads by definition: from memory, from a read-ahead under way, from the medium; and reading on.
 
 use crate::bus::Sector;
-use crate::machine::{Answer, Machine};
+use crate::compare::ROUNDING;
+use crate::machine::{Answer, Machine, Ties};
 use crate::medium::{Head, Passed};
 use crate::segments::Found;
 use crate::spin::Moment;
@@ -26,6 +27,8 @@ impl Machine {
         if self.holds_written(start, end) {
             return self.answer_from_memory(now, at);
         }
+        // Its overhead passes while the arm clears the way.
+        let came = now;
         let now = self.clear(now, start, end);
         self.held = self.held.max(now);
         let found = self.segments.look(start, end);
@@ -42,14 +45,14 @@ impl Machine {
             }
             Found::Beginning(i) if found_at_all(i) => match under_way(i) {
                 Some(ahead) => self.read_on(now, at, ahead),
-                None => self.read_medium(now, at, Some(i), queued),
+                None => self.read_medium(came, at, Some(i), queued),
             },
-            _ => self.read_medium(now, at, None, queued),
+            _ => self.read_medium(came, at, None, queued),
         }
     }
 
     fn answer_from_memory(&mut self, now: u64, at: Extent) -> Answer {
-        let from = if self.cache.hits_wait { self.finish_write_back().max(now) } else { now };
+        let from = if self.cache.hits_wait { self.finish_write_back().max(self.held).max(now) } else { now };
         let overhead = self.overhead(self.overheads.hit);
         self.exchanged = self.exchanged.max(from + overhead) + self.bus.time(u64::from(at.blocks));
         Answer { end: self.exchanged + self.overheads.done.read.0, from_memory: true }
@@ -167,8 +170,11 @@ impl Machine {
     fn keep_ahead(&mut self, now: u64, i: usize, end: u64) {
         let segment = &self.segments.all[i];
         let (limit, reached) = (self.read_ahead_limit(segment.start, end), segment.end);
+        let least = (end + u64::from(self.cache.least_ahead)).min(limit);
         match &mut self.ahead {
-            Some(ahead) if ahead.segment == i => ahead.limit = ahead.limit.max(limit),
+            Some(ahead) if ahead.segment == i => {
+                (ahead.limit, ahead.least) = (ahead.limit.max(limit), ahead.least.max(least));
+            }
             None if self.cache.resumes && self.back.is_none() && self.dirty.is_empty() && reached < limit => {
                 let began = self.free().max(now);
                 let head = self.approach(&self.head, began, reached, false);
@@ -195,7 +201,12 @@ impl Machine {
         if ahead.reached < ahead.least {
             (ahead.reached, ahead.head) = self.run_on(&ahead.head, ahead.reached, ahead.least, u64::MAX, false);
         }
+        let before = ahead.reached;
         (ahead.reached, ahead.head) = self.run_on(&ahead.head, ahead.reached, ahead.limit, ready, false);
+        // A sector that ends just then, but for roundings, may be the last or not.
+        if ahead.reached > before && self.medium.time(&ahead.head).abs_diff(ready) <= ROUNDING {
+            self.ties.set(Ties { data: true, ..self.ties.get() });
+        }
         // Of a sector it can let go, of a move it cannot.
         let least = ahead.least.next_multiple_of(self.sector);
         let in_sector = matches!(ahead.head.moment, Moment::Angle(_)) && ahead.reached > least;

@@ -44,11 +44,6 @@ impl Spin {
         }
     }
 
-    /// How long so much of a turn takes.
-    pub fn span(&self, turn: u128) -> u64 {
-        turn.div_ceil(self.rate) as u64
-    }
-
     /// When `angle` next comes under the head.
     pub fn catch(&self, from: Moment, angle: u64) -> u128 {
         let (turned, window) = match from {

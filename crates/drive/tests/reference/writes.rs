@@ -87,7 +87,7 @@ impl Machine {
     }
 
     /// What waits of blocks that are written anew is not written back.
-    fn supersede(&mut self, start: u64, end: u64) {
+    pub fn supersede(&mut self, start: u64, end: u64) {
         let mut kept = std::collections::VecDeque::new();
         for dirty in std::mem::take(&mut self.dirty) {
             if dirty.end <= start || end <= dirty.start {
@@ -156,9 +156,9 @@ impl Machine {
         }
         let place = &self.medium.places[first as usize];
         let from = now.max(data + self.bus.time(self.sector));
-        let (_, head) = self.run_on(&self.medium.arrive(place, from), start, end, u64::MAX, true);
-        let last_begins = self.medium.time(&head).saturating_sub(self.medium.spin.span(u128::from(place.width)));
-        let from = from + all.saturating_sub(last_begins);
+        // As long after the first sector begins the last one does, whatever turn it is.
+        let (passed, _) = self.medium.pass_all(&self.medium.arrive(place, from), first, last, true);
+        let from = from.max(all.saturating_sub(passed[passed.len() - 1].began - passed[0].began));
         let from = from + (all.saturating_sub(from) as f64 * held) as u64;
         self.medium.pass_all(&self.medium.arrive(place, from), first, last, true).1
     }
@@ -166,7 +166,7 @@ impl Machine {
     /// A flush that came at `now` and whose turn it is at `turn`: it ends when all is on the medium, and after every command
     /// before it.
     pub fn flush(&mut self, now: u64, turn: u64) -> Answer {
-        let mut end = (now + self.overhead(self.overheads.write)).max(turn);
+        let mut end = (now + self.overhead(self.overheads.write)).max(turn).max(self.held);
         while self.back.is_some() || !self.dirty.is_empty() {
             end = end.max(self.make_room(u64::from(self.cache.write_buffer), turn));
         }
@@ -330,7 +330,8 @@ impl Machine {
         let free = u64::from(self.cache.write_buffer) - self.used;
         let stop = match blocks.saturating_sub(free) {
             0 => back.limit,
-            wanted => back.reached + wanted,
+            _ if back.at_once.is_some() => back.limit,
+            wanted => back.reached.min(back.limit) + wanted,
         };
         self.write_back_until(stop, u64::MAX)
     }
