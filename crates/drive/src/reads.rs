@@ -126,7 +126,7 @@ impl Drive {
         let overhead = self.connecting(queued);
         let rest = Extent { start: reached, blocks: (at.end().0 - reached.0) as u32 };
         let there = self.bus_time(at.blocks - rest.blocks);
-        let mut delivery = self.delivery(rest, now + overhead + there);
+        let mut delivery = self.delivery(rest, now + overhead + there, self.holds_reading);
         let shift = self.mechanics.layout.sector_shift();
         let passage =
             self.mechanics.pass_each(&self.spindle, since, after, rest, false, |piece| delivery.take(piece, shift));
@@ -166,7 +166,7 @@ impl Drive {
             0 => now,
             _ => now + self.connecting(queued) + self.bus_time(there),
         };
-        let mut delivery = self.delivery(rest, from);
+        let mut delivery = self.delivery(rest, from, self.holds_reading && there > 0);
         let shift = self.mechanics.layout.sector_shift();
         let passage =
             self.mechanics.pass_each(&self.spindle, arrived, spot, rest, false, |piece| delivery.take(piece, shift));
@@ -206,11 +206,13 @@ impl Drive {
         (end, parts)
     }
 
-    fn delivery(&self, at: Extent, from: Time) -> Delivery {
+    /// The way of `at` to the host from `from` on. What goes on where the bus is `held` for it waits for no watermark.
+    fn delivery(&self, at: Extent, from: Time, held: bool) -> Delivery {
         let from = from.max(self.delivered);
         let sector = 1 << self.mechanics.layout.sector_shift();
         let lead = at.start.0 % sector;
         let share = match self.watermark_of {
+            _ if held => 0.0,
             Whole::Request => self.watermark,
             Whole::Segment => self.watermark * f64::from(self.cache.segment) / f64::from(at.blocks.max(1)),
         };

@@ -32,6 +32,9 @@ impl Drive {
         // What waits for room waits for a write-back, which needs the arm at once.
         let waits = !fua && u64::from(at.blocks) <= self.buffer.capacity() && !self.fits(at);
         let ready = if waits { now } else { now + self.overheads.buffered.a(self.last_write.is_some()) };
+        if self.cache.ends_at_command {
+            self.stop_read_ahead(now);
+        }
         if self.read_ahead.is_some_and(|ahead| ahead.meets(at) && self.segments.overlaps(ahead.segment, at)) {
             self.stop_read_ahead(ready);
         }
