@@ -369,8 +369,8 @@ impl Drive {
         }
         let Progress { reached, at, after } = back.so_far;
         // A physical sector that both share is written once, if all of it was there when it began to pass.
-        // What gets its room as that sector begins is there: times are rounded up, that of a sector as well.
-        let sector = self.mechanics.sector_time(after.track.zone).less(Span(1));
+        // What gets its room as that sector begins is there: each of these times is rounded.
+        let sector = self.mechanics.sector_time(after.track.zone).less(Span(2));
         let shared = if reached > back.limit { sector } else { Span::ZERO };
         let place = self.buffer.place_of(back.limit, Time(at.0.saturating_sub(shared.0)))?;
         let next = self.buffer.at_place(place);

@@ -228,7 +228,7 @@ impl Machine {
         let class = match it.verb {
             Verb::Seek | Verb::Flush => return 0,
             // The arm is on its way there.
-            Verb::Read if self.is_at_hand(it) && !self.cache.hits_wait => return 0,
+            Verb::Read if self.is_at_hand(it) => return 0,
             Verb::Read => self.overheads.read,
             Verb::Write { .. } => self.overheads.write,
         };

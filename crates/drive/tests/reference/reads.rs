@@ -170,11 +170,8 @@ impl Machine {
     fn keep_ahead(&mut self, now: u64, i: usize, end: u64) {
         let segment = &self.segments.all[i];
         let (limit, reached) = (self.read_ahead_limit(segment.start, end), segment.end);
-        let least = (end + u64::from(self.cache.least_ahead)).min(limit);
         match &mut self.ahead {
-            Some(ahead) if ahead.segment == i => {
-                (ahead.limit, ahead.least) = (ahead.limit.max(limit), ahead.least.max(least));
-            }
+            Some(ahead) if ahead.segment == i => ahead.limit = ahead.limit.max(limit),
             None if self.cache.resumes && self.back.is_none() && self.dirty.is_empty() && reached < limit => {
                 let began = self.free().max(now);
                 let head = self.approach(&self.head, began, reached, false);
