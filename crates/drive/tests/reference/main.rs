@@ -7,6 +7,7 @@ mod bus;
 mod compare;
 mod dice;
 mod kinds;
+mod laws;
 mod loads;
 mod machine;
 mod medium;

@@ -352,7 +352,7 @@ impl Predictor for Profile {
         };
         let lag = || {
             if self.way.keeps_up() {
-                return self.way.time(1);
+                return self.way.last(at);
             }
             let begins = self.phase.reach(Time::ZERO, spot.angle);
             self.way.read(&self.mechanics, &self.phase, begins, spot, at, begins).1

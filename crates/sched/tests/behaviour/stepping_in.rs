@@ -51,23 +51,28 @@ impl Two {
         if bulk < other { BULK } else { OTHER }
     }
 
-    /// When the bulk request and the other end.
-    fn ends(&self) -> [Time; 2] {
-        let sheet = catalogue::find("atlas10k").expect("it is in the catalogue").sheet;
-        let blocks = sheet.mechanics.layout.blocks();
+    /// The rules of the scene: who may step in, and what each class is worth.
+    fn rules(&self) -> Rules {
         let worth = |value, curve| Worth { curve, value, whole: true };
         let curve = if self.deadline.is_some() { Curve::interactive_real_time(0.8) } else { Curve::BEST_EFFORT };
         let classes = vec![
             ClassRule { preempts: false, worth: worth(self.values[0], Curve::BEST_EFFORT), ..ClassRule::USUAL },
             ClassRule { worth: worth(self.values[1], curve), ..ClassRule::USUAL },
         ];
-        let rules = Rules {
+        Rules {
             plan: Some(Plan { offset: self.offset, ..Plan::of_chunk(40) }),
             preemption: self.preemption,
             preempt_at: self.preempt_at,
-            classes: classes.clone(),
+            classes,
             ..Rules::default()
-        };
+        }
+    }
+
+    /// When the bulk request and the other end.
+    fn ends(&self) -> [Time; 2] {
+        let sheet = catalogue::find("atlas10k").expect("it is in the catalogue").sheet;
+        let blocks = sheet.mechanics.layout.blocks();
+        let rules = self.rules();
         let caps = Caps { blocks, depth: 1, seek: true };
         let make = || named("fcfs", &Knobs::default()).expect("it is a policy");
         let mut core = Core::new(caps, 40, Profile::new(&sheet), rules, Box::new(make));

@@ -44,6 +44,12 @@ impl Way {
         Span((self.block * u64::from(blocks)) >> 16)
     }
 
+    /// What is wanted of the last sector of `at`, on the bus: a block goes when its sector has passed.
+    pub(crate) fn last(&self, at: Extent) -> Span {
+        let within = (at.end().0 - 1) & ((1 << self.shift) - 1);
+        self.time((within as u32 + 1).min(at.blocks))
+    }
+
     /// A read of `at` from `arrived` on, and by how much it comes back later than its last block has passed; its data go to
     /// the host no earlier than `from`.
     pub(crate) fn read(
@@ -59,9 +65,9 @@ impl Way {
         if self.keeps_up {
             let passage = mechanics.pass(spin, arrived, spot, at, false);
             let stall = self.overheads.stall(at.blocks, false, &passage);
-            return (passage, self.time(1) + stall + done);
+            return (passage, self.last(at) + stall + done);
         }
-        let mut sent = Sent::new(self, at.blocks, from);
+        let mut sent = Sent::new(self, at, from);
         let passage = mechanics.pass_each(spin, arrived, spot, at, false, |piece| sent.take(piece));
         let stall = self.overheads.stall(at.blocks, false, &passage);
         (passage, sent.at.since(passage.end) + stall + done)
@@ -91,18 +97,23 @@ struct Sent<'a> {
     /// Blocks in the buffer that wait for that.
     held: u64,
     left: u64,
+    /// Blocks of the next sector before those that are wanted.
+    lead: u64,
     at: Time,
 }
 
 impl Sent<'_> {
-    fn new(way: &Way, blocks: u32, from: Time) -> Sent<'_> {
-        let gate = ((f64::from(blocks) * way.watermark) as u64).max(1);
-        Sent { way, gate, held: 0, left: u64::from(blocks), at: from }
+    fn new(way: &Way, at: Extent, from: Time) -> Sent<'_> {
+        let gate = ((f64::from(at.blocks) * way.watermark) as u64).max(1);
+        let lead = at.start.0 & ((1 << way.shift) - 1);
+        Sent { way, gate, held: 0, left: u64::from(at.blocks), lead, at: from }
     }
 
     fn take(&mut self, piece: Piece) {
-        let mut blocks = (piece.sectors << self.way.shift).min(self.left);
+        let lead = std::mem::take(&mut self.lead);
+        let mut blocks = ((piece.sectors << self.way.shift) - lead).min(self.left);
         self.left -= blocks;
+        let last = blocks - ((piece.sectors - 1) << self.way.shift).saturating_sub(lead).min(blocks);
         if self.gate > blocks {
             self.gate -= blocks;
             self.held += blocks;
@@ -112,11 +123,11 @@ impl Sent<'_> {
         let each = piece.end.since(piece.began).0 / piece.sectors.max(1);
         let mut first = piece.began + Span(each);
         if self.gate > 0 {
-            let before = (self.gate - 1) >> self.way.shift;
+            let before = (self.gate - 1 + lead) >> self.way.shift;
             first = (first + Span(each * before)).max(self.at) + self.way.overheads.reselect;
             blocks += self.held;
             (self.gate, self.at) = (0, first);
         }
-        self.at = (self.at.max(first) + self.way.time(blocks as u32)).max(piece.end + self.way.time(1));
+        self.at = (self.at.max(first) + self.way.time(blocks as u32)).max(piece.end + self.way.time(last as u32));
     }
 }

@@ -2,19 +2,13 @@
 //!
 //! `HALFTURN_SEED=N` begins the made-up ones with another.
 
-#[path = "../reference/dice.rs"]
-mod dice;
-// Only whole drives are made up here.
-#[allow(dead_code)]
-#[path = "../reference/kinds.rs"]
-mod kinds;
 mod play;
 mod streams;
 
+use crate::dice::Dice;
+use crate::kinds::{self, Level};
 use block::{Span, Verb};
-use dice::Dice;
 use disk::{Queue, Sheet, catalogue};
-use kinds::Level;
 use play::{Load, Run, play};
 
 const FUA: Verb = Verb::Write { fua: true };

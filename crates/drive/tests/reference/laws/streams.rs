@@ -1,7 +1,7 @@
 //! A sequential stream runs as fast with a queue as without, and no turn is lost without a cause.
 
-use crate::play::command;
-use crate::{WRITE, drives};
+use super::play::command;
+use super::{WRITE, drives};
 use block::{Command, Extent, Lbn, Place, Span, Tag, Time, Verb};
 use disk::{Progress, Sheet, Truth};
 use drive::Drive;
