@@ -191,7 +191,8 @@ fn cache(disk: &Params, level: u64) -> Result<Cache, BadInput> {
         hits_wait: !sneaky,
         stops_in_sector: disk.flag("Stop prefetch in sector")?,
         ends_at_command: true,
-        overtakes: false,
+        // Imports come nearer to its answers where reading ahead does not wait for what is still to be sent.
+        overtakes: true,
         keeps_requested: most == 0 && disk.number("Read-ahead over requested")? == Some(0.0),
         writes_stop_ahead: disk.number("Write hit stop prefetch")? != Some(0.0),
         partial_at_once: disk.number("Immed transfer partial hit")? != Some(0.0),
