@@ -145,8 +145,9 @@ fn bus(
         mb_s: rate(read_ms),
         write_mb_s: if read_ms == write_ms { None } else { Some(rate(write_ms).unwrap_or(UNBOUND)) },
         watermark: disk.or_zero("High (read) water mark")?.clamp(0.0, 1.0),
-        // The low mark holds back only what is appended to a full segment; a write begins with its first block.
-        write_watermark: 0.0 * disk.or_zero("Low (write) water mark")?,
+        // In DiskSim the low mark holds back only what is appended to a full segment. The measured C3323A waits: its demerit is
+        // 0.23 ms with the mark, 0.31 without, and DiskSim's own 0.31.
+        write_watermark: disk.or_zero("Low (write) water mark")?.clamp(0.0, 1.0),
         watermark_of: if disk.flag("Set watermark by reqsize")? { Whole::Request } else { Whole::Segment },
         exclusive: true,
         holds_reading: disk.flag("Hold bus entire read xfer")?,
@@ -200,8 +201,9 @@ fn cache(disk: &Params, level: u64) -> Result<Cache, BadInput> {
         write_buffer: if level > 0 { extents.saturating_mul(segment).min(1 << 31) } else { 0 },
         write_extents: extents,
         joins_writes: disk.number("Combine seq writes")? != Some(0.0),
-        // What was appended while the arm wrote what it continues is written with it, and then once more.
-        streams_writes: false,
+        // DiskSim writes what was appended while the arm wrote what it continues with it, and then once more. No drive does: the
+        // measured Cheetah 9LP is met better without.
+        streams_writes: true,
         accepts_busy: prebuffers,
         seeks_early: true,
         reports_alone: level == 1,

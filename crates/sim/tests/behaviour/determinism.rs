@@ -61,7 +61,7 @@ fn the_same_experiment_and_seed_give_the_same_bytes_on_one_thread_and_on_two() {
 
 /// What the experiment above gave when this was written. If it moves, every recorded result may have: find out why,
 /// and say so in the changelog.
-const GOLDEN: u64 = 0xf815_1917_54eb_7be0;
+const GOLDEN: u64 = 0x6846_b757_6ce2_ba57;
 
 #[test]
 fn results_are_pinned() {
