@@ -210,30 +210,16 @@ impl Drive {
     }
 
     /// From when, at or after `arrived`, blocks pass under a head that waits for no data: none comes under it before it
-    /// is there. A move to the next track lets data catch up, so the last block alone does not decide.
+    /// is there, the last included.
     fn hold_back(&self, arrived: Time, spot: Spot, at: Extent, feed: Feed) -> Time {
-        if feed.there(u64::from(at.blocks)) <= arrived {
+        let all = feed.there(u64::from(at.blocks));
+        if all <= arrived {
             return arrived;
         }
-        let shift = self.mechanics.layout.sector_shift();
-        let mut from = arrived.max(feed.there(1 << shift));
-        loop {
-            let (mut next, mut late) = (at.start.0 >> shift, Span::ZERO);
-            let passage = self.mechanics.pass_each(&self.spindle, from, spot, at, true, |piece| {
-                // Bus and medium each keep their pace within a track: its first or its last sector is the worst.
-                let passing = piece.end.0.saturating_sub(piece.began.0);
-                for i in [0, piece.sectors.saturating_sub(1)] {
-                    let there = feed.there(((next + i + 1) << shift).min(at.end().0) - at.start.0);
-                    let begins = piece.began + Span(passing * i / piece.sectors.max(1));
-                    late = late.max(Span(there.0.saturating_sub(begins.0)));
-                }
-                next += piece.sectors;
-            });
-            if late == Span::ZERO {
-                return from;
-            }
-            from = passage.began + late;
-        }
+        let first = arrived.max(feed.there(1 << self.mechanics.layout.sector_shift()));
+        let passage = self.mechanics.pass(&self.spindle, first, spot, at, true);
+        let passing = passage.end.since(passage.began).less(self.mechanics.sector_time(spot.track.zone));
+        first.max(Time(all.0.saturating_sub(passing.0)))
     }
 
     /// Whether the first sector of what continues the last write-back is passing when that ends, and is not written with
