@@ -101,12 +101,17 @@ enum Stage {
     Settling(u64),
     /// Until the run's time or requests are over.
     Measuring(Time),
-    /// Until whatever arrived in the measured time has ended, with the load going on as before; at the latest then.
-    Following(Time),
+    /// Until whatever arrived in the measured time has ended, with the load going on as before; at the latest then, or
+    /// when more requests than so many are outstanding.
+    Following(Time, u32),
 }
 
 /// What is outstanding at the end is followed for as long as the run took until then, and at least for so long.
 const FOLLOW: Span = Span(60_000_000_000);
+
+/// Where this many more are outstanding than at the end of the measured time, and by an eighth, the load is more than the
+/// drive can do: to follow requests then would not end, and cost ever more.
+const OVERLOAD: u32 = 1000;
 
 /// A command in flight.
 #[derive(Clone, Copy, Debug, Default)]
@@ -301,7 +306,8 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
         let probes = self.probes.iter().map(|probes| probes.count).sum();
         self.measures = Some(Measures { accounts, probes, end });
         self.load.meter_mut().close(end);
-        self.stage = Stage::Following(end + FOLLOW.max(end.since(Time::ZERO)));
+        let most = self.outstanding.saturating_add(OVERLOAD.max(self.outstanding / 8));
+        self.stage = Stage::Following(end + FOLLOW.max(end.since(Time::ZERO)), most);
         !self.dry && self.camera.is_none() && self.failed.is_none() && self.load.meter().awaits(self.load.due())
     }
 
@@ -456,7 +462,9 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
             Stage::Measuring(until) => {
                 (self.stop.requests.is_some_and(|most| self.load.meter().served() >= most), until)
             }
-            Stage::Following(until) => (!self.load.meter().awaits(self.load.due()), until),
+            Stage::Following(until, most) => {
+                (self.outstanding > most || !self.load.meter().awaits(self.load.due()), until)
+            }
         }
     }
 
@@ -481,7 +489,7 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
         let next = done.min(due).min(wake).min(fate);
         if next > until || next == Time::NEVER {
             self.dry = next == Time::NEVER;
-            self.gave_up = matches!(self.stage, Stage::Following(_));
+            self.gave_up = matches!(self.stage, Stage::Following(..));
             return None;
         }
         self.now = next;
