@@ -44,6 +44,14 @@ impl Document {
         Ok(Document { name: name.into(), sets: Vec::new(), root: Node { origin: Origin::File, item } })
     }
 
+    /// A file of one key, whose value is written as `--set` would have it.
+    pub(crate) fn of_one(key: &str, value: &str) -> Document {
+        let origin = Origin::File;
+        let node = given(key, value, origin).unwrap_or(Node { origin, item: Item::Scalar(Value::Text(value.into())) });
+        let root = Node { origin, item: Item::Table(vec![(key.into(), node)]) };
+        Document { name: format!("the usual `{key}`"), sets: Vec::new(), root }
+    }
+
     /// Reads and parses a file.
     ///
     /// # Errors

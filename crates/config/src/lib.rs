@@ -5,11 +5,15 @@
 //! the mend, and that a key nobody asked for is an error. It knows nothing of what any key means.
 
 mod document;
+mod key;
 mod section;
 mod sweep;
+mod table;
 mod tree;
 
 pub use document::Document;
+pub use key::{About, Key, Missing, Takes, Word, Words};
 pub use section::Section;
 pub use sweep::Swept;
+pub use table::{Table, trimmed};
 pub use tree::Value;

@@ -4,6 +4,7 @@ use crate::Document;
 use crate::tree::{Item, Node, Value};
 use block::{BadInput, Span, nearest, units};
 use std::cell::RefCell;
+use std::fmt::Display;
 
 /// A table of a document. It notes which keys were asked for, so that [`Section::close`] can tell which of
 /// those in the file nobody knows. Readers return `None` for a key that is not there.
@@ -246,6 +247,20 @@ impl<'a> Section<'a> {
     /// When `parse` says so, or it is neither a text nor a number.
     pub fn quantity<T>(&self, key: &str, parse: impl Fn(&str) -> Result<T, String>) -> Read<T> {
         self.read(key, |node| self.quantity_of(key, node, &parse))
+    }
+
+    /// A value read of `key`, if it is `allowed`; else an error with this mend.
+    pub(crate) fn checked<T: Display>(
+        &self,
+        key: &str,
+        value: Option<T>,
+        allowed: impl Fn(&T) -> bool,
+        mend: &str,
+    ) -> Read<T> {
+        match value {
+            Some(value) if !allowed(&value) => Err(self.error(key, format!("`{key}` is {value}"), mend)),
+            value => Ok(value),
+        }
     }
 
     // --- errors ---

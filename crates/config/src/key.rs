@@ -1,0 +1,259 @@
+//! Keys, declared once: what a key is called, what it takes, what stands where it is missing and what it is for. Readers read
+//! by the declaration, and everything that is said of keys — help, reference pages, schema — is written from it.
+
+use crate::{Document, Section};
+use block::{BadInput, Span, units};
+
+/// A declared key whose value is read as a `T`.
+#[derive(Clone, Copy, Debug)]
+pub struct Key<T> {
+    /// What is said of it.
+    pub about: About,
+    read: fn(&Section, &About) -> Result<Option<T>, BadInput>,
+}
+
+/// What is said of a key, whatever it is read as.
+#[derive(Clone, Copy, Debug)]
+pub struct About {
+    /// The key itself.
+    pub name: &'static str,
+    /// What may stand behind it.
+    pub takes: Takes,
+    /// What holds where it is missing.
+    pub missing: Missing,
+    /// What it is for: plain sentences, Markdown for code.
+    pub text: &'static str,
+}
+
+/// What may stand behind a key.
+#[derive(Clone, Copy, Debug)]
+pub enum Takes {
+    /// A text.
+    Text,
+    /// A list of texts.
+    Texts,
+    /// A text, or a whole number that stands for its digits.
+    Name,
+    /// `true` or `false`.
+    Bool,
+    /// A whole number from the first to the second.
+    Whole(u64, u64),
+    /// A number from the first to the second.
+    Number(f64, f64),
+    /// Rows of numbers.
+    Rows,
+    /// A number from 0 to 1.
+    Share,
+    /// A size with its unit.
+    Size,
+    /// A time with its unit.
+    Time,
+    /// A time with its unit, or a word.
+    TimeOr(&'static str),
+    /// A rate with its unit.
+    Rate,
+    /// One of these words, each with what it means.
+    Word(fn() -> Vec<(&'static str, &'static str)>),
+    /// A text of this form.
+    Form(&'static str),
+}
+
+/// What holds where a key is missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// It must be given.
+    Refused,
+    /// This value, as a file would have it.
+    Value(&'static str),
+    /// What these words say.
+    Told(&'static str),
+    /// Nothing: what the key brings is left out.
+    Nothing,
+}
+
+/// An enumeration whose values are words of files.
+pub trait Words: Copy + 'static {
+    /// Each word, its value and what it means.
+    const WORDS: &'static [Word<Self>];
+}
+
+/// A word of a file.
+#[derive(Clone, Copy, Debug)]
+pub struct Word<T> {
+    /// The word.
+    pub name: &'static str,
+    /// What it stands for.
+    pub value: T,
+    /// What that means.
+    pub text: &'static str,
+}
+
+impl<T> Word<T> {
+    /// A word, its value and what it means.
+    pub const fn new(name: &'static str, value: T, text: &'static str) -> Word<T> {
+        Word { name, value, text }
+    }
+}
+
+/// Says of each kind of key how it is declared and read.
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $make:ident($($given:ident: $type:ty),*) -> $value:ty = $takes:expr, $read:expr;)*) => {
+        $(impl Key<$value> {
+            $(#[$doc])*
+            #[must_use]
+            pub const fn $make(name: &'static str, $($given: $type),*) -> Key<$value> {
+                Key { about: About { name, takes: $takes, missing: Missing::Nothing, text: "" }, read: $read }
+            }
+        })*
+    };
+}
+
+kinds! {
+    /// A text.
+    text() -> String = Takes::Text, |section, about| section.string(about.name);
+    /// A text, or a whole number that stands for its digits.
+    named() -> String = Takes::Name, |section, about| section.name(about.name);
+    /// A list of texts.
+    texts() -> Vec<String> = Takes::Texts, |section, about| section.strings(about.name);
+    /// `true` or `false`.
+    bool() -> bool = Takes::Bool, |section, about| section.bool(about.name);
+    /// A whole number.
+    whole(least: u64, most: u64) -> u64 = Takes::Whole(least, most), whole;
+    /// A whole number.
+    within(least: u32, most: u32) -> u32 = Takes::Whole(least as u64, most as u64), within;
+    /// A number.
+    number(least: f64, most: f64) -> f64 = Takes::Number(least, most), number;
+    /// A number from 0 to 1.
+    share() -> f64 = Takes::Share, |section, about| section.share(about.name);
+    /// A rate with its unit, per second.
+    rate() -> f64 = Takes::Rate, |section, about| section.rate(about.name);
+    /// Rows of numbers, such as `[[1, 2.5], [3, 4]]`.
+    rows() -> Vec<Vec<f64>> = Takes::Rows, |section, about| section.rows(about.name);
+    /// A size with its unit, in blocks.
+    size() -> u64 = Takes::Size, |section, about| section.size(about.name);
+    /// A time with its unit.
+    span() -> Span = Takes::Time, |section, about| section.span(about.name);
+    /// A time with its unit, or the word, which stands for none.
+    span_or(word: &'static str) -> Option<Span> = Takes::TimeOr(word), span_or;
+}
+
+impl<T: Words> Key<T> {
+    /// One of the words of `T`.
+    #[must_use]
+    pub const fn word(name: &'static str) -> Key<T> {
+        let takes = Takes::Word(|| T::WORDS.iter().map(|word| (word.name, word.text)).collect());
+        Key { about: About { name, takes, missing: Missing::Nothing, text: "" }, read: word }
+    }
+}
+
+impl<T> Key<T> {
+    /// A text of the form that `form` names, of which `read` makes something.
+    #[must_use]
+    pub const fn form(
+        name: &'static str,
+        form: &'static str,
+        read: fn(&Section, &About) -> Result<Option<T>, BadInput>,
+    ) -> Key<T> {
+        Key { about: About { name, takes: Takes::Form(form), missing: Missing::Nothing, text: "" }, read }
+    }
+
+    /// It must be given.
+    #[must_use]
+    pub const fn required(mut self) -> Key<T> {
+        self.about.missing = Missing::Refused;
+        self
+    }
+
+    /// Where it is missing this value stands for it, as a file would have it.
+    #[must_use]
+    pub const fn usually(mut self, value: &'static str) -> Key<T> {
+        self.about.missing = Missing::Value(value);
+        self
+    }
+
+    /// Where it is missing, what these words say.
+    #[must_use]
+    pub const fn else_told(mut self, words: &'static str) -> Key<T> {
+        self.about.missing = Missing::Told(words);
+        self
+    }
+
+    /// What it is for.
+    #[must_use]
+    pub const fn about(mut self, text: &'static str) -> Key<T> {
+        self.about.text = text;
+        self
+    }
+
+    /// Its name.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        self.about.name
+    }
+}
+
+impl Section<'_> {
+    /// The value of a key, if it is there.
+    ///
+    /// # Errors
+    /// When the key takes something else.
+    pub fn get<T>(&self, key: &Key<T>) -> Result<Option<T>, BadInput> {
+        (key.read)(self, &key.about)
+    }
+
+    /// The value of a key that must be there, or that has a usual value.
+    ///
+    /// # Errors
+    /// When the key takes something else, or must be given and is not there.
+    ///
+    /// # Panics
+    /// When the declared usual value is none that the key takes.
+    pub fn value<T>(&self, key: &Key<T>) -> Result<T, BadInput> {
+        match (self.get(key)?, key.about.missing) {
+            (Some(value), _) => Ok(value),
+            (None, Missing::Value(text)) => Ok(key.usual(text)),
+            (None, _) => self.need(key.about.name, None),
+        }
+    }
+}
+
+impl<T> Key<T> {
+    /// What a declared usual value is read as.
+    fn usual(&self, text: &'static str) -> T {
+        let document = Document::of_one(self.about.name, text);
+        let value = (self.read)(&document.root(), &self.about);
+        let value = value.unwrap_or_else(|error| panic!("the usual `{}`: {error}", self.about.name));
+        value.unwrap_or_else(|| panic!("the usual `{}` is not read", self.about.name))
+    }
+}
+
+fn whole(section: &Section, about: &About) -> Result<Option<u64>, BadInput> {
+    let Takes::Whole(least, most) = about.takes else { return section.u64(about.name) };
+    let bound = |number: &u64| (least..=most).contains(number);
+    section.checked(about.name, section.u64(about.name)?, bound, &format!("give a whole number from {least} to {most}"))
+}
+
+fn within(section: &Section, about: &About) -> Result<Option<u32>, BadInput> {
+    let Takes::Whole(least, most) = about.takes else { return Ok(None) };
+    section.within(about.name, least as u32, most as u32)
+}
+
+fn number(section: &Section, about: &About) -> Result<Option<f64>, BadInput> {
+    let Takes::Number(least, most) = about.takes else { return section.f64(about.name) };
+    let mend = match (least, most) {
+        (0.0, f64::MAX) => "give a number, zero or more".to_string(),
+        (_, f64::MAX) => format!("give a number from {least} on"),
+        _ => format!("give a number from {least} to {most}"),
+    };
+    section.checked(about.name, section.f64(about.name)?, |number| (least..=most).contains(number), &mend)
+}
+
+fn span_or(section: &Section, about: &About) -> Result<Option<Option<Span>>, BadInput> {
+    let Takes::TimeOr(word) = about.takes else { return Ok(None) };
+    section.quantity(about.name, |text| if text == word { Ok(None) } else { units::span(text).map(Some) })
+}
+
+fn word<T: Words>(section: &Section, about: &About) -> Result<Option<T>, BadInput> {
+    let words: Vec<(&str, T)> = T::WORDS.iter().map(|word| (word.name, word.value)).collect();
+    section.choice(about.name, &words)
+}
