@@ -11,7 +11,7 @@ use load::experiment::{Case, Experiment};
 use load::results::{Disk, Run};
 use nbd::{Address, Uri};
 use sched::plan::Rules;
-use sched::policy::{self, Knobs};
+use sched::policy;
 use sched::predict::Distance;
 use sched::{Core, Scheduler, run};
 
@@ -48,7 +48,7 @@ pub fn bench(case: &Case, scale: f64, watch: Watch) -> Result<Benched, BadInput>
 /// Bad input: no such server or export, or a workload that does not fit it.
 pub fn bench_far(case: &Case, uri: &Uri, watch: Watch) -> Result<Benched, BadInput> {
     let unit = Box::new(far(&case.experiment, uri)?);
-    let policy = || policy::named("fcfs", &Knobs::default()).expect("it is one");
+    let policy = || policy::usual("fcfs").make(&Default::default());
     let core = Core::new(unit.caps(), WAITING, Distance::default(), Rules::default(), Box::new(policy));
     let note = format!("asked of the server at {}, which schedules: of the file only the workloads count", place(uri));
     ask(case, unit, Box::new(core), vec![note], 1.0, watch)

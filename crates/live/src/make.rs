@@ -11,6 +11,7 @@ use load::experiment::{Before, Believed, DriveChoice, Experiment, Held, Live, ME
 use load::schedule;
 use sched::Scheduler;
 use sched::plan::{Rules, chunk_for};
+use sched::policy::Needs;
 use sched::predict::{Distance, Mimic, Predictor as Belief, Profile};
 use std::path::Path;
 
@@ -160,7 +161,7 @@ pub fn core(
             "nothing is known of the device that `predictor = \"profile\"` could believe",
             "give `profile` in [scheduler]: a file that `halfturn profile -o` wrote",
         ),
-        Some(Predictor::Distance) | None if scheduler.policy == "yield" => bad(
+        Some(Predictor::Distance) | None if scheduler.policy.manual().needs == Needs::Times => bad(
             "`yield` weighs times, and nothing is known of the device that tells them",
             "give `profile` in [scheduler], or predictor = \"mimic\"",
         ),
@@ -193,6 +194,6 @@ fn believed(experiment: &Experiment, own: Option<Sheet>, caps: Caps) -> Result<O
 
 fn boxed<P: Belief + 'static>(experiment: &Experiment, rules: Rules, caps: Caps, belief: P) -> Box<dyn Scheduler> {
     let scheduler = &experiment.scheduler;
-    let knobs = schedule::knobs(scheduler, scheduler.mimic.learn, scheduler.mimic.margin);
-    Box::new(schedule::core(scheduler, &knobs, &rules, caps, scheduler.queue, belief))
+    let beside = schedule::beside(scheduler, scheduler.mimic.learn, scheduler.mimic.margin);
+    Box::new(schedule::core(scheduler, &beside, &rules, caps, scheduler.queue, belief))
 }

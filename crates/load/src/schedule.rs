@@ -5,26 +5,14 @@ use block::Caps;
 use disk::Sheet;
 use sched::Core;
 use sched::plan::{Rules, chunk_for};
-use sched::policy::{self, Knobs, Learn};
+use sched::policy::{Beside, Chosen, Learn};
 use sched::predict::Predictor;
 
-/// What its policy is told, where it learns in this way and with this margin.
+/// What its policy is told beside its own keys, where it learns in this way and with this margin.
 #[must_use]
-pub fn knobs(scheduler: &Scheduler, learn: Learn, margin: f64) -> Knobs {
-    let defaults = Knobs::default();
-    Knobs {
-        age_weight: scheduler.age_weight.unwrap_or_else(|| policy::age_weight(&scheduler.policy)),
-        age_limit: scheduler.age_limit,
-        beam: scheduler.beam.unwrap_or(defaults.beam),
-        horizon: scheduler.horizon.unwrap_or(defaults.horizon),
-        batch: scheduler.batch.unwrap_or(defaults.batch),
-        worths: scheduler.rules.classes.iter().map(|class| class.worth).collect(),
-        doubling: scheduler.age_doubling,
-        timeout: scheduler.timeout,
-        learn,
-        base: scheduler.mimic.base,
-        margin,
-    }
+pub fn beside(scheduler: &Scheduler, learn: Learn, margin: f64) -> Beside {
+    let worths = scheduler.rules.classes.iter().map(|class| class.worth).collect();
+    Beside { worths, learn, base: scheduler.mimic.base, margin }
 }
 
 /// Blocks of a short command, where the file does not say: what the drive's sheet tells, and in an array of stripe units that
@@ -42,24 +30,21 @@ pub fn chunk(sheet: &Sheet, unit: Option<u32>) -> u32 {
 #[must_use]
 pub fn core<P: Predictor + 'static>(
     scheduler: &Scheduler,
-    knobs: &Knobs,
+    beside: &Beside,
     rules: &Rules,
     caps: Caps,
     limit: u32,
     belief: P,
 ) -> Core<P> {
-    let make = |name: &str, knobs: Knobs| {
-        let name = name.to_owned();
-        Box::new(move || policy::named(&name, &knobs).expect("the experiment was checked"))
+    let make = |chosen: Chosen| {
+        let beside = beside.clone();
+        Box::new(move || chosen.make(&beside))
     };
-    let core = Core::new(caps, limit, belief, rules.clone(), make(&scheduler.policy, knobs.clone()));
+    let core = Core::new(caps, limit, belief, rules.clone(), make(scheduler.policy));
     let core = match scheduler.limits {
         Some(limits) => core.admitting(limits),
         None => core,
     };
     let own = (0..).zip(&rules.classes).filter_map(|(class, rule)| Some((class, rule.order?)));
-    own.fold(core, |core, (class, order)| {
-        let knobs = Knobs { age_weight: policy::age_weight(order), ..knobs.clone() };
-        core.ordering(class, make(order, knobs))
-    })
+    own.fold(core, |core, (class, order)| core.ordering(class, make(order)))
 }

@@ -6,7 +6,7 @@ use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use disk::Sheet;
 use sched::array::{Array, ArrayPlan, Geometry, Level};
 use sched::plan::{ClassRule, Plan, Preemption, Rules};
-use sched::policy::{Knobs, named};
+use sched::policy::{Beside, usual};
 use sched::predict::mimic::Learning;
 use sched::predict::{Mimic, Predictor, Profile};
 use sched::value::{Curve, Worth};
@@ -76,7 +76,7 @@ impl<S: Scheduler> Loop<S> {
 
 fn core<P: Predictor + 'static>(policy: &str, rules: Rules, depth: u32, blocks: u64, belief: P) -> Core<P> {
     let policy = policy.to_owned();
-    let make = move || named(&policy, &Knobs::default()).expect("it is a policy");
+    let make = move || usual(&policy).make(&Beside::default());
     Core::new(Caps { blocks, depth: 1, seek: true }, depth + 1, belief, rules, Box::new(make))
 }
 

@@ -1,6 +1,7 @@
 //! How one request becomes a sequence of short drive commands (Virtual IO, Sections 3.1 to 3.3), and who may step in
 //! between.
 
+use crate::policy::Chosen;
 use crate::value::Worth;
 use block::{BLOCK_BYTES, Span};
 use disk::Sheet;
@@ -159,7 +160,7 @@ pub struct ClassRule {
     /// Whether its requests can be interrupted.
     pub preemptible: bool,
     /// The policy by which its requests are ordered, apart from those of others; nothing: with them.
-    pub order: Option<&'static str>,
+    pub order: Option<Chosen>,
     /// Whether an array reads parts of one request from several copies at once.
     pub splits: bool,
     /// How often a command of its requests is given to a device again that did not do it.

@@ -2,7 +2,7 @@
 //! an order of its own wait in a line of their own; of several lines of a rank that one is next whose oldest job came first.
 
 use crate::plan::{Preemption, Rules};
-use crate::policy::{Fcfs, Knobs, Policy, Yield, yielding};
+use crate::policy::{Fcfs, Policy, Yield, yielding};
 use crate::predict::Predictor;
 use crate::{Job, JobId, Jobs};
 use block::Time;
@@ -54,7 +54,7 @@ fn presses(rules: &Rules, class: u8) -> u32 {
 impl<P: Predictor> Queue<P> {
     pub(crate) fn new(make: Maker<P>, rules: &Rules) -> Queue<P> {
         let worths = || rules.classes.iter().map(|class| class.worth).collect();
-        let by_yield = || Box::new(yielding(&Knobs { worths: worths(), ..Knobs::default() }));
+        let by_yield = || Box::new(yielding(worths(), None, None));
         let by_yield = (rules.preemption == Preemption::Lookahead).then(by_yield);
         Queue { make, own: Vec::new(), weight: 1.0, lines: Vec::new(), by_yield }
     }

@@ -272,9 +272,9 @@ impl<M: Machine> Scene<'_, M> {
     fn play<P: Predictor + 'static>(self, belief: impl Fn(&Self, usize) -> P) -> Result<Replication, BadInput> {
         let scheduler = &self.experiment.scheduler;
         // Who knows the mechanics has nothing to learn under a base.
-        let knobs = match self.known {
-            Knowledge::Mechanics(_) => schedule::knobs(scheduler, Learn::Priority, 0.0),
-            _ => schedule::knobs(scheduler, scheduler.mimic.learn, scheduler.mimic.margin),
+        let beside = match self.known {
+            Knowledge::Mechanics(_) => schedule::beside(scheduler, Learn::Priority, 0.0),
+            _ => schedule::beside(scheduler, scheduler.mimic.learn, scheduler.mimic.margin),
         };
         let mut rules = scheduler.rules.clone();
         let mut picked = None;
@@ -295,7 +295,7 @@ impl<M: Machine> Scene<'_, M> {
         told.extend(picked);
         rules.keeps_writes = self.experiment.array.as_ref().is_some_and(|array| array.level != Level::Striped);
         let core = |i: usize, limit: u32| {
-            schedule::core(scheduler, &knobs, &rules, self.drives[i].caps(), limit, belief(&self, i))
+            schedule::core(scheduler, &beside, &rules, self.drives[i].caps(), limit, belief(&self, i))
         };
         let blocks = self.drives.first().map_or(0, |drive| drive.caps().blocks);
         let Some(choice) = &self.experiment.array else {

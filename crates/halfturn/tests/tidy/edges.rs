@@ -35,7 +35,7 @@ const ROWS: [Row; 15] = [
     Row { name: "nbd", uses: &[], tests_use: &[] },
     Row { name: "disk", uses: &["block", "config"], tests_use: &[] },
     Row { name: "drive", uses: &["block", "disk"], tests_use: &[] },
-    Row { name: "sched", uses: &["block", "disk"], tests_use: &[] },
+    Row { name: "sched", uses: &["block", "config", "disk"], tests_use: &[] },
     Row { name: "trace", uses: &["block"], tests_use: &[] },
     Row { name: "load", uses: &["block", "config", "disk", "sched", "trace"], tests_use: &[] },
     Row { name: "flow", uses: &["block", "load", "sched", "trace"], tests_use: &[] },

@@ -1,13 +1,13 @@
 //! `[scheduler.mimic]`: how the Disk Mimic learns the device.
 
 use block::{BLOCK_BYTES, BadInput, Span};
-use config::Section;
-use sched::policy::Learn;
+use config::{Key, Section};
+use sched::policy::{BaseOrder, Learn};
 use sched::predict::mimic::{Idle, Learning, Probing, Summary, points};
 use std::path::{Path, PathBuf};
 
-/// Policies under which it learns.
-const BASES: [(&str, &str); 2] = [("sstf", "sstf"), ("c-look", "c-look")];
+const BASE: Key<BaseOrder> =
+    Key::<BaseOrder>::word("base").usually("sstf").about("What orders requests while little is known.");
 
 /// The margin, where a mean counts for what it is worth. What the curve leaves unsure is less; but a tenth costs nothing where
 /// distance tells more than the seek, and elsewhere keeps to the base.
@@ -25,8 +25,8 @@ pub struct MimicChoice {
     pub learning: Learning,
     /// What is done about requests whose time is not known.
     pub learn: Learn,
-    /// The policy it learns under: `sstf` or `c-look`.
-    pub base: &'static str,
+    /// The policy it learns under.
+    pub base: BaseOrder,
     /// By what share of its time another request must be better than what the base would pick.
     pub margin: f64,
 }
@@ -49,7 +49,7 @@ impl Default for MimicChoice {
             angle: false,
             learning: Learning::default(),
             learn: Learn::Set,
-            base: "sstf",
+            base: BaseOrder::default(),
             margin: MARGIN,
         }
     }
@@ -117,7 +117,7 @@ pub(super) fn read(section: &Section, folder: &Path) -> Result<MimicChoice, BadI
             idle,
         },
         learn: learn.unwrap_or_default(),
-        base: section.choice("base", &BASES)?.unwrap_or("sstf"),
+        base: section.value(&BASE)?,
         margin: section.share("margin")?.unwrap_or(if smooth { MARGIN } else { 0.0 }),
     };
     section.close()?;

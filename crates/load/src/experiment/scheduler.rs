@@ -4,20 +4,16 @@ use super::asker::Asker;
 use super::mimic::{self, MimicChoice};
 use super::varied::{Scope, Varied, choice};
 use super::{DriveChoice, drive, service};
-use block::{BadInput, Span, units};
+use block::{BadInput, Span};
 use config::Section;
+use sched::Limits;
 use sched::plan::{Preemption, Rules};
 use sched::planner::Wish;
-use sched::{Limits, policy};
+use sched::policy::{self, Chosen, Manual, Needs};
 use std::path::Path;
 
 /// Policies there will be, and what they come with.
 const LATER: [(&str, &str); 2] = [("edf", "deadline scheduling"), ("scan-edf", "deadline scheduling")];
-/// Policies that know who waits for a request.
-const BY_CRITICALITY: [&str; 3] = ["priority-1", "priority-2", "3q"];
-
-/// Size of a batch of `batch-look` where the file does not say.
-const BATCH: u32 = 40;
 /// Requests inside the core where the file does not say, and at most.
 const QUEUE: u32 = 1 << 16;
 const LONGEST_QUEUE: u32 = 1 << 20;
@@ -25,26 +21,12 @@ const LONGEST_QUEUE: u32 = 1 << 20;
 /// How requests are ordered.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scheduler {
-    /// One of [`policy::NAMES`].
-    pub policy: String,
+    /// The policy, and the values of its keys.
+    pub policy: Chosen,
     /// What it believes of the drive; where the file does not say, a disk's mechanics, and of anything else distance.
     pub predictor: Option<Predictor>,
     /// Where the mechanics that `predictor = "profile"` believes come from.
     pub profile: Believed,
-    /// Of `asatf`, `smtf` and `lookahead`: what a unit of waiting takes off the positioning time.
-    pub age_weight: Option<f64>,
-    /// Of `asatf`, `smtf`, `lookahead` and `yield`: what has waited longer goes first.
-    pub age_limit: Option<Span>,
-    /// Of `yield`: what has waited so long counts double.
-    pub age_doubling: Option<Span>,
-    /// Of `lookahead`: plans kept of those of one length.
-    pub beam: Option<u32>,
-    /// Of `lookahead`: requests of a plan.
-    pub horizon: Option<u32>,
-    /// Of `batch-look`: how many requests make a batch; always there for it.
-    pub batch: Option<u32>,
-    /// Of `priority-1`, `priority-2` and `3q`: after so long in the low queue a request moves to the high one.
-    pub timeout: Option<Span>,
     /// Of the Disk Mimic.
     pub mimic: MimicChoice,
     /// The bound on requests inside the core.
@@ -101,24 +83,8 @@ pub(super) fn read(
 ) -> Result<Scheduler, BadInput> {
     let section = root.section("scheduler")?;
     let section = section.ok_or_else(|| root.here("no [scheduler]", "add [scheduler] with its `policy`"))?;
-    let policy = choice(&section, "policy", &policy::NAMES.map(|name| (name, name)), &LATER)?;
-    let policy = section.need("policy", policy)?;
-    let knob = |key, users: &[&str]| varied.belongs(Scope::Scheduler, &section, key, "policy", users);
-    knob("age_weight", &["asatf", "smtf", "lookahead"])?;
-    knob("age_limit", &["asatf", "smtf", "lookahead", "yield"])?;
-    knob("age_doubling", &["yield"])?;
-    knob("beam", &["lookahead"])?;
-    knob("horizon", &["lookahead"])?;
-    knob("batch", &["batch-look"])?;
-    knob("timeout", &BY_CRITICALITY)?;
-    let (aged, batched) = (matches!(policy, "asatf" | "smtf" | "lookahead"), policy == "batch-look");
-    let by_value = policy == "yield";
-    let age_weight = section.f64("age_weight")?;
-    if let Some(weight) = age_weight.filter(|weight| *weight < 0.0) {
-        let mend = "give a number, zero or more";
-        return Err(section.error("age_weight", format!("`age_weight` is negative: {weight}"), mend));
-    }
-    let predictor = predictor(&section, policy, varied)?;
+    let policy = policy(&section, varied)?;
+    let predictor = predictor(&section, policy.manual().needs, varied)?;
     let mimic = match section.section("mimic")? {
         Some(section) => mimic::read(&section, folder)?,
         None => MimicChoice::default(),
@@ -135,25 +101,21 @@ pub(super) fn read(
         return Err(section.error("queue", "`latency` is for who is urgent, and nobody is", mend));
     }
     weighs_times(&section, policy, predictor, &rules)?;
-    let scheduler = Scheduler {
-        policy: policy.into(),
-        predictor,
-        profile,
-        mimic,
-        age_weight: age_weight.filter(|_| aged),
-        age_limit: section.span("age_limit")?.filter(|_| aged || by_value),
-        age_doubling: section.span("age_doubling")?.filter(|_| by_value),
-        beam: section.within("beam", 1, policy::WIDEST_BEAM)?,
-        horizon: section.within("horizon", 1, policy::LONGEST_HORIZON)?,
-        batch: Some(section.within("batch", 1, LONGEST_QUEUE)?.unwrap_or(BATCH)).filter(|_| batched),
-        timeout: section.quantity("timeout", timeout)?.flatten().filter(|_| BY_CRITICALITY.contains(&policy)),
-        queue,
-        limits,
-        rules,
-        wish,
-    };
+    let scheduler = Scheduler { policy, predictor, profile, mimic, queue, limits, rules, wish };
     section.close()?;
     Ok(scheduler)
+}
+
+/// `policy`, and its keys. A key of a policy that another run of the sweep uses is known, too.
+fn policy(section: &Section, varied: &Varied) -> Result<Chosen, BadInput> {
+    let names: Vec<_> = policy::names().map(|name| (name, name)).collect();
+    let name = section.need("policy", choice(section, "policy", &names, &LATER)?)?;
+    for key in policy::ALL.iter().flat_map(|manual| manual.keys) {
+        let has = |manual: &&Manual| manual.keys.iter().any(|its| its.name == key.name);
+        let users: Vec<_> = policy::ALL.iter().filter(has).map(|manual| manual.name).collect();
+        varied.belongs(Scope::Scheduler, section, key.name, "policy", &users)?;
+    }
+    section.need("policy", policy::read(name, section)?)
 }
 
 /// `queue`: how many requests are seen at once; or [scheduler.queue]: that, and how much is handed down to the drive.
@@ -186,12 +148,7 @@ fn says_where_writes_end(section: &Section) -> bool {
     plan.is_some_and(|plan| plan.has("last_chunk_fua") || plan.has("preset"))
 }
 
-/// A time, or `never`.
-fn timeout(text: &str) -> Result<Option<Span>, String> {
-    if text == "never" { Ok(None) } else { units::span(text).map(Some) }
-}
-
-fn predictor(section: &Section, policy: &str, varied: &Varied) -> Result<Option<Predictor>, BadInput> {
+fn predictor(section: &Section, needs: Needs, varied: &Varied) -> Result<Option<Predictor>, BadInput> {
     let predictors = [
         ("profile", Predictor::Profile),
         ("mimic", Predictor::Mimic),
@@ -203,21 +160,26 @@ fn predictor(section: &Section, policy: &str, varied: &Varied) -> Result<Option<
         varied.belongs(Scope::Scheduler, section, "mimic", "policy", &["smtf"])?;
     }
     match given {
-        Some(other) if policy == "smtf" && other != Predictor::Mimic => {
+        Some(other) if needs == Needs::Mimic && other != Predictor::Mimic => {
             let mend = "take `predictor` out, or use policy = \"satf\"";
             Err(section.error("predictor", "smtf goes by the Disk Mimic", mend))
         }
-        None if policy == "smtf" => Ok(Some(Predictor::Mimic)),
+        None if needs == Needs::Mimic => Ok(Some(Predictor::Mimic)),
         given => Ok(given),
     }
 }
 
 /// What weighs times is not for a predictor that tells none.
-fn weighs_times(section: &Section, policy: &str, predictor: Option<Predictor>, rules: &Rules) -> Result<(), BadInput> {
-    let ordered = policy == "yield" || rules.classes.iter().any(|class| class.order == Some("yield"));
-    let who = match rules.preemption {
-        _ if ordered => "yield",
-        Preemption::Lookahead => "preemption by whole schedules",
+fn weighs_times(
+    section: &Section,
+    policy: Chosen,
+    predictor: Option<Predictor>,
+    rules: &Rules,
+) -> Result<(), BadInput> {
+    let mut orders = rules.classes.iter().filter_map(|class| class.order).chain([policy]).map(|order| order.manual());
+    let who = match (orders.find(|order| order.needs == Needs::Times), rules.preemption) {
+        (Some(order), _) => order.name,
+        (None, Preemption::Lookahead) => "preemption by whole schedules",
         _ => return Ok(()),
     };
     if predictor != Some(Predictor::Distance) {

@@ -7,9 +7,10 @@ use super::workload::CRITICALITIES;
 use super::{DriveChoice, value};
 use block::{BadInput, Span, units};
 use config::Section;
+use sched::Limits;
 use sched::plan::{Budget, ClassRule, Plan, PreemptAt, Preemption, Prefetch, Rules, Short, Split};
 use sched::planner::Wish;
-use sched::{Limits, policy};
+use sched::policy::{self, Chosen, Needs};
 
 /// Blocks of a command at most: 64 MiB.
 const LONGEST_CHUNK: u64 = 1 << 17;
@@ -152,7 +153,7 @@ fn classes(
     let Some(section) = scheduler.section("class")? else { return Ok(rules) };
     for (name, rule) in names.iter().zip(&mut rules) {
         let Some(class) = section.section(name)? else { continue };
-        rule.order = order(&class)?;
+        rule.order = order(&class, scheduler)?;
         rule.preempts = class.bool("preempts")?.unwrap_or(rule.preempts);
         rule.preemptible = class.bool("preemptible")?.unwrap_or(rule.preemptible);
         varied.belongs(Scope::Scheduler, &class, "p99", "preemption", &["slo"])?;
@@ -166,11 +167,13 @@ fn classes(
     Ok(rules)
 }
 
-/// The policy by which the requests of a class are ordered.
-fn order(class: &Section) -> Result<Option<&'static str>, BadInput> {
-    // What `smtf` learns under is said once for all.
-    let orders: Vec<_> = policy::NAMES.iter().filter(|name| **name != "smtf").map(|name| (*name, *name)).collect();
-    class.choice("order", &orders)
+/// The policy by which the requests of a class are ordered; its keys are those of [scheduler].
+fn order(class: &Section, scheduler: &Section) -> Result<Option<Chosen>, BadInput> {
+    // How the Disk Mimic learns is said once for all classes.
+    let orders = policy::ALL.iter().filter(|manual| manual.needs != Needs::Mimic);
+    let orders: Vec<_> = orders.map(|manual| (manual.name, manual.name)).collect();
+    let Some(name) = class.choice("order", &orders)? else { return Ok(None) };
+    policy::read(name, scheduler)
 }
 
 /// The classes in the order in which they first appear: a class's number is its place here.

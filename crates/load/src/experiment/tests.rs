@@ -56,17 +56,10 @@ fn the_example_of_the_design_reads_as_written() {
         volumes: Vec::new(),
         serve: ServePlan::default(),
         scheduler: Scheduler {
-            policy: "fcfs".into(),
+            policy: sched::policy::usual("fcfs"),
             predictor: Some(Predictor::Profile),
-            age_doubling: None,
-            timeout: None,
             profile: Believed::Sheet,
             mimic: MimicChoice::default(),
-            age_weight: None,
-            age_limit: None,
-            beam: None,
-            horizon: None,
-            batch: None,
             queue: 65_536,
             limits: None,
             rules: Rules {
@@ -122,8 +115,9 @@ fn a_trace_ends_by_itself_and_lies_beside_the_experiment() {
 #[test]
 fn a_knob_of_one_swept_policy_is_fine_beside_the_others() {
     let cases = with(&["scheduler.policy=[satf, asatf, batch-look]", "scheduler.age_weight=0.006"]).unwrap();
-    let knobs: Vec<_> = cases.iter().map(|case| &case.experiment.scheduler).map(|s| (s.age_weight, s.batch)).collect();
-    assert_eq!(knobs, [(None, None), (Some(0.006), None), (None, Some(40))]);
+    let policies: Vec<_> = cases.iter().map(|case| case.experiment.scheduler.policy).collect();
+    let weighted = sched::policy::with("asatf", &[("age_weight", "0.006".into())]);
+    assert_eq!(policies, [sched::policy::usual("satf"), weighted, sched::policy::usual("batch-look")]);
     assert!(with(&["scheduler.age_weight=0.006"]).unwrap_err().contains("is of use only with policy = \"asatf\""));
 }
 
@@ -147,7 +141,7 @@ fn sweeps_are_labelled_by_what_varies() {
     let show = |case: &Case| case.labels.iter().map(|(k, v)| format!("{k}={v} ")).collect::<String>();
     assert_eq!(cases.len(), 4);
     assert_eq!(show(&cases[1]), "depth=10 noise=true policy=fcfs ");
-    assert_eq!(cases[2].experiment.scheduler.policy, "satf");
+    assert_eq!(cases[2].experiment.scheduler.policy.manual().name, "satf");
 }
 
 #[test]

@@ -16,26 +16,45 @@ pub(super) enum Scope {
     Workload(usize),
 }
 
+/// A key whose value decides which others are of use.
+#[derive(Clone, Copy)]
+struct Choice {
+    key: &'static str,
+    /// The key that it is another of.
+    stands_for: &'static str,
+}
+
+impl Choice {
+    fn of(key: &'static str) -> Choice {
+        Choice { key, stands_for: key }
+    }
+}
+
 impl Varied {
     /// Collects them; what cannot be read is left for the checks of its own document.
     pub(super) fn of<'a>(documents: impl Iterator<Item = &'a Document>) -> Varied {
         let mut values = BTreeSet::new();
-        let mut note = |scope, section: &Section, key, default: Option<&str>| {
-            let value = section.string(key).ok().flatten().or(default.map(Into::into));
-            values.extend(value.map(|value| (scope, key, value)));
+        let mut note = |scope, section: &Section, choice: Choice, default: Option<&str>| {
+            let value = section.string(choice.key).ok().flatten().or(default.map(Into::into));
+            values.extend(value.map(|value| (scope, choice.stands_for, value)));
         };
         for document in documents {
             let root = document.root();
             if let Ok(Some(array)) = root.section("array") {
-                note(Scope::Array, &array, "level", None);
+                note(Scope::Array, &array, Choice::of("level"), None);
             }
             if let Ok(Some(scheduler)) = root.section("scheduler") {
-                note(Scope::Scheduler, &scheduler, "policy", None);
-                note(Scope::Scheduler, &scheduler, "preemption", None);
+                note(Scope::Scheduler, &scheduler, Choice::of("policy"), None);
+                note(Scope::Scheduler, &scheduler, Choice::of("preemption"), None);
+                // A class that is ordered by a policy of its own uses the keys of that.
+                let classes = scheduler.section("class").ok().flatten();
+                let classes = classes.iter().flat_map(|classes| classes.keys().map(|name| classes.section(name)));
+                let order = Choice { key: "order", stands_for: "policy" };
+                classes.flatten().flatten().for_each(|class| note(Scope::Scheduler, &class, order, None));
             }
             for (index, workload) in root.sections("workload").into_iter().flatten().enumerate() {
-                note(Scope::Workload(index), &workload, "kind", None);
-                note(Scope::Workload(index), &workload, "replay", Some("open"));
+                note(Scope::Workload(index), &workload, Choice::of("kind"), None);
+                note(Scope::Workload(index), &workload, Choice::of("replay"), Some("open"));
             }
         }
         Varied(values)

@@ -1,12 +1,40 @@
 //! Batched LOOK: the oldest `batch` requests are served in one sweep before any that came later
 //! (the elevator of Semi-preemptible IO, batches of 40).
 
-use super::Policy;
+use super::{Beside, Kind, Manual, Needs, Policy};
 use super::fcfs::Fcfs;
 use super::look::Look;
 use crate::predict::Predictor;
 use crate::{Job, JobId, Jobs};
-use block::Time;
+use block::{BadInput, Time};
+use config::{Key, Section};
+
+/// The batch of Semi-preemptible IO.
+const BATCH: Key<u32> = Key::<u32>::within("batch", 1, 1 << 20).usually("40").about("Requests sorted together.");
+
+/// Asks for it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settings {
+    batch: u32,
+}
+
+impl Kind for Settings {
+    const MANUAL: Manual = Manual {
+        name: "batch-look",
+        text: "The elevator in batches: the oldest requests, so many, are served in one sweep before any that came later (Semi-preemptible IO, batches of 40).",
+        keys: &[BATCH.about],
+        example: "policy = \"batch-look\"\nbatch = 20",
+        needs: Needs::Any,
+    };
+
+    fn read(scheduler: &Section) -> Result<Settings, BadInput> {
+        Ok(Settings { batch: scheduler.value(&BATCH)? })
+    }
+
+    fn make<P: Predictor + 'static>(&self, _: &Beside) -> Box<dyn Policy<P>> {
+        Box::new(BatchLook::new(self.batch))
+    }
+}
 
 pub(super) struct BatchLook {
     later: Fcfs,

@@ -1,11 +1,35 @@
 //! C-LOOK: the arm sweeps upward in order of block number, then jumps back to the lowest waiting request.
 
 use super::smtf::Base;
-use super::{Policy, by_lbn};
+use super::{Beside, Kind, Manual, Needs, Policy, by_lbn};
 use crate::predict::Predictor;
 use crate::sorted::Sorted;
 use crate::{Job, JobId, Jobs};
 use block::{Lbn, Time};
+use block::BadInput;
+use config::Section;
+
+/// Asks for it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settings;
+
+impl Kind for Settings {
+    const MANUAL: Manual = Manual {
+        name: "c-look",
+        text: "The arm sweeps upward in order of block number, then jumps back to the lowest waiting request. Waits are more even than with `look`.",
+        keys: &[],
+        example: "policy = \"c-look\"",
+        needs: Needs::Any,
+    };
+
+    fn read(_: &Section) -> Result<Settings, BadInput> {
+        Ok(Settings)
+    }
+
+    fn make<P: Predictor + 'static>(&self, _: &Beside) -> Box<dyn Policy<P>> {
+        Box::new(CLook::new())
+    }
+}
 
 pub(super) struct CLook {
     waiting: Sorted<()>,

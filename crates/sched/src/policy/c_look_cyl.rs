@@ -1,10 +1,34 @@
 //! C-LOOK by cylinder: the arm sweeps upward, then jumps back to the lowest cylinder on which a request waits.
 
-use super::Policy;
+use super::{Beside, Kind, Manual, Needs, Policy};
 use super::cylinders::{Cylinders, Sweep};
 use crate::predict::Predictor;
 use crate::{Job, JobId, Jobs};
 use block::Time;
+use block::BadInput;
+use config::Section;
+
+/// Asks for it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settings;
+
+impl Kind for Settings {
+    const MANUAL: Manual = Manual {
+        name: "c-look-cyl",
+        text: "C-LOOK by cylinder: the arm sweeps upward, then jumps back to the lowest cylinder on which a request waits.",
+        keys: &[],
+        example: "policy = \"c-look-cyl\"",
+        needs: Needs::Any,
+    };
+
+    fn read(_: &Section) -> Result<Settings, BadInput> {
+        Ok(Settings)
+    }
+
+    fn make<P: Predictor + 'static>(&self, _: &Beside) -> Box<dyn Policy<P>> {
+        Box::new(CLookCyl::new())
+    }
+}
 
 pub(super) struct CLookCyl(Cylinders);
 

@@ -1,10 +1,34 @@
 //! First come, first served.
 
-use super::Policy;
+use super::{Beside, Kind, Manual, Needs, Policy};
 use crate::predict::Predictor;
 use crate::{Job, JobId, Jobs};
 use block::Time;
 use std::collections::VecDeque;
+use block::BadInput;
+use config::Section;
+
+/// Asks for it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settings;
+
+impl Kind for Settings {
+    const MANUAL: Manual = Manual {
+        name: "fcfs",
+        text: "First come, first served. What a disk does that nobody schedules; the baseline of every comparison.",
+        keys: &[],
+        example: "policy = \"fcfs\"",
+        needs: Needs::Any,
+    };
+
+    fn read(_: &Section) -> Result<Settings, BadInput> {
+        Ok(Settings)
+    }
+
+    fn make<P: Predictor + 'static>(&self, _: &Beside) -> Box<dyn Policy<P>> {
+        Box::new(Fcfs::new())
+    }
+}
 
 /// A queue. Jobs taken out of turn are passed over when their turn comes.
 pub(crate) struct Fcfs {

@@ -11,6 +11,19 @@ use crate::predict::Predictor;
 use crate::sorted::{Entry, Sorted};
 use crate::{Job, JobId, Jobs};
 use block::{Op, Span, Time};
+use config::Key;
+
+/// What has waited too long goes first, in every policy that has the key.
+pub(super) const AGE_LIMIT: Key<Span> = Key::<Span>::span("age_limit")
+    .else_told("none")
+    .about("What has waited longer than this goes first, oldest first.");
+
+/// What waiting is worth, with the value it usually has.
+pub(super) const fn age_weight(usually: &'static str) -> Key<f64> {
+    Key::<f64>::number("age_weight", 0.0, f64::MAX).usually(usually).about(
+        "Positioning time taken off for each unit of time waited. The more, the fairer; from 100 on it is the order of arrival.",
+    )
+}
 
 /// How a greedy policy sees a job: where it lies and what it costs to go there.
 pub(super) trait View<P: Predictor> {

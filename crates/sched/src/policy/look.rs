@@ -1,10 +1,34 @@
 //! LOOK: the arm sweeps to the last waiting request, then back, in order of block number.
 
-use super::{Policy, by_lbn};
+use super::{Beside, Kind, Manual, Needs, Policy, by_lbn};
 use crate::predict::Predictor;
 use crate::sorted::Sorted;
 use crate::{Job, JobId, Jobs};
 use block::Time;
+use block::BadInput;
+use config::Section;
+
+/// Asks for it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settings;
+
+impl Kind for Settings {
+    const MANUAL: Manual = Manual {
+        name: "look",
+        text: "The elevator: the arm sweeps to the last waiting request, then back, in order of block number. Fair, and needs to know nothing of the drive.",
+        keys: &[],
+        example: "policy = \"look\"",
+        needs: Needs::Any,
+    };
+
+    fn read(_: &Section) -> Result<Settings, BadInput> {
+        Ok(Settings)
+    }
+
+    fn make<P: Predictor + 'static>(&self, _: &Beside) -> Box<dyn Policy<P>> {
+        Box::new(Look::new())
+    }
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sweep {

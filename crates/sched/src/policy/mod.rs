@@ -1,34 +1,106 @@
 //! Policies: in which order waiting jobs are served. One file each.
 
-mod asatf;
-mod batch_look;
-mod c_look;
-mod c_look_cyl;
 mod cylinders;
-mod fcfs;
 mod greedy;
-mod look;
-mod look_cyl;
-mod lookahead;
+mod kind;
 mod priority;
-mod priority_1;
-mod priority_2;
-mod satf;
-mod smtf;
-mod sstf;
-mod sstf_cyl;
-mod three_queues;
-mod yielding;
 
 pub(crate) use fcfs::Fcfs;
-pub use lookahead::{LONGEST_HORIZON, WIDEST_BEAM};
-pub use smtf::Learn;
+pub use kind::{Beside, Kind, Manual, Needs};
+pub use smtf::{BaseOrder, Learn};
 pub(crate) use yielding::{Yield, pace, yielding};
 
 use crate::predict::Predictor;
-use crate::value::Worth;
 use crate::{Job, JobId, Jobs};
-use block::{Span, Time};
+use block::{BadInput, Time};
+use config::{Document, Section};
+
+/// Makes of the files of policies one type, [`Chosen`], and the list of all.
+macro_rules! policies {
+    ($($file:ident)*) => {
+        $(mod $file;)*
+
+        /// A policy and the values of its keys.
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        #[allow(non_camel_case_types)]
+        pub enum Chosen {
+            $(#[doc = concat!("See `policy/", stringify!($file), ".rs`.")] $file($file::Settings),)*
+        }
+
+        /// What users are told of each policy, in the order in which they are explained.
+        pub const ALL: &[Manual] = &[$($file::Settings::MANUAL),*];
+
+        impl Chosen {
+            /// What users are told of it.
+            #[must_use]
+            pub fn manual(&self) -> Manual {
+                match self { $(Chosen::$file(_) => $file::Settings::MANUAL,)* }
+            }
+
+            /// The policy itself, which holds no requests yet.
+            #[must_use]
+            pub fn make<P: Predictor + 'static>(&self, beside: &Beside) -> Box<dyn Policy<P>> {
+                match self { $(Chosen::$file(settings) => settings.make(beside),)* }
+            }
+        }
+
+        /// The policy of this name, its keys read from `[scheduler]`; nothing if there is none.
+        ///
+        /// # Errors
+        /// Bad input with file, line and mend.
+        pub fn read(name: &str, scheduler: &Section) -> Result<Option<Chosen>, BadInput> {
+            $(if name == $file::Settings::MANUAL.name {
+                return $file::Settings::read(scheduler).map(|settings| Some(Chosen::$file(settings)));
+            })*
+            Ok(None)
+        }
+    };
+}
+
+policies! {
+    fcfs look c_look sstf satf asatf smtf lookahead yielding batch_look look_cyl c_look_cyl sstf_cyl priority_1 priority_2
+    three_queues
+}
+
+/// The policy of this name, as lines of `[scheduler]` have it.
+///
+/// # Errors
+/// When there is none of the name, or the lines are none.
+pub fn written(name: &str, lines: &str) -> Result<Chosen, BadInput> {
+    let document = Document::parse("[scheduler]", lines)?;
+    let root = document.root();
+    let mend = format!("there are {}", names().collect::<Vec<_>>().join(", "));
+    let chosen = read(name, &root)?.ok_or_else(|| root.here(format!("there is no policy '{name}'"), mend))?;
+    root.close()?;
+    Ok(chosen)
+}
+
+/// The policy of this name with the usual settings.
+///
+/// # Panics
+/// When there is none of the name.
+#[must_use]
+pub fn usual(name: &str) -> Chosen {
+    written(name, "").unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The policy of this name, with those of the values, as a file has them, that it has keys for.
+///
+/// # Panics
+/// When there is none of the name, or a value is none that its key takes.
+#[must_use]
+pub fn with(name: &str, values: &[(&str, String)]) -> Chosen {
+    let manual = usual(name).manual();
+    let has = |key: &str| manual.keys.iter().any(|its| its.name == key);
+    let lines: Vec<String> =
+        values.iter().filter(|(key, _)| has(key)).map(|(key, value)| format!("{key} = {value}")).collect();
+    written(name, &lines.join("\n")).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The names of all policies.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    ALL.iter().map(|manual| manual.name)
+}
 
 /// The order in which waiting jobs are served.
 pub trait Policy<P: Predictor> {
@@ -51,106 +123,6 @@ pub trait Policy<P: Predictor> {
     fn examined(&self) -> u64 {
         0
     }
-}
-
-/// The names of all policies.
-pub const NAMES: [&str; 16] = [
-    "fcfs",
-    "look",
-    "c-look",
-    "sstf",
-    "satf",
-    "asatf",
-    "smtf",
-    "lookahead",
-    "yield",
-    "batch-look",
-    "look-cyl",
-    "c-look-cyl",
-    "sstf-cyl",
-    "priority-1",
-    "priority-2",
-    "3q",
-];
-
-/// What a policy may be told; each reads only what concerns it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Knobs {
-    /// `asatf`, `smtf`, `lookahead`: what a request gains over another by having waited longer, as a share of the time waited.
-    pub age_weight: f64,
-    /// `asatf`, `smtf`, `lookahead`, `yield`: whatever has waited longer than this goes first, oldest first.
-    pub age_limit: Option<Span>,
-    /// `lookahead`: plans kept of those of one length.
-    pub beam: u32,
-    /// `lookahead`: requests of a plan.
-    pub horizon: u32,
-    /// `batch-look`: requests sorted together.
-    pub batch: u32,
-    /// `smtf`: what is done about requests whose time is not known.
-    pub learn: Learn,
-    /// `smtf`: the policy it learns under.
-    pub base: &'static str,
-    /// `smtf`, *Online-Set*: by what share of its time another request must be better than what the base would pick.
-    pub margin: f64,
-    /// `yield`: what requests are worth, by class; a class past the end has the usual.
-    pub worths: Vec<Worth>,
-    /// `yield`: what has waited so long counts double, what has waited twice as long three times, and so on.
-    pub doubling: Option<Span>,
-    /// `priority-1`, `priority-2`, `3q`: what has waited so long in the low queue moves to the high one.
-    pub timeout: Option<Span>,
-}
-
-impl Default for Knobs {
-    fn default() -> Knobs {
-        Knobs {
-            age_weight: age_weight("asatf"),
-            age_limit: None,
-            beam: 8,
-            horizon: 6,
-            batch: 40,
-            learn: Learn::Set,
-            base: "sstf",
-            margin: 0.0,
-            worths: Vec::new(),
-            doubling: None,
-            timeout: None,
-        }
-    }
-}
-
-/// The `age_weight` of a policy where nothing else is said: what costs `lookahead` no throughput, and `asatf` a few
-/// percent.
-#[must_use]
-pub fn age_weight(name: &str) -> f64 {
-    match name {
-        "asatf" => 0.006,
-        "lookahead" => 0.0005,
-        _ => 0.0,
-    }
-}
-
-/// The policy of this name, if there is one.
-#[must_use]
-pub fn named<P: Predictor + 'static>(name: &str, knobs: &Knobs) -> Option<Box<dyn Policy<P>>> {
-    Some(match name {
-        "fcfs" => Box::new(fcfs::Fcfs::new()),
-        "look" => Box::new(look::Look::new()),
-        "c-look" => Box::new(c_look::CLook::new()),
-        "sstf" => Box::new(sstf::sstf()),
-        "satf" => Box::new(satf::satf()),
-        "asatf" => Box::new(asatf::asatf(knobs)),
-        "smtf" => Box::new(smtf::smtf(knobs)?),
-        "lookahead" => Box::new(lookahead::Lookahead::new(knobs)),
-        "yield" => Box::new(yielding::yielding(knobs)),
-        "batch-look" => Box::new(batch_look::BatchLook::new(knobs.batch)),
-        "look-cyl" => Box::new(look_cyl::LookCyl::new()),
-        "c-look-cyl" => Box::new(c_look_cyl::CLookCyl::new()),
-        "sstf-cyl" => Box::new(sstf_cyl::SstfCyl::new()),
-        "priority-1" => Box::new(priority_1::priority_1(knobs)),
-        "priority-2" => Box::new(priority_2::priority_2(knobs)),
-        "3q" => Box::new(three_queues::three_queues(knobs)),
-        _ => return None,
-    })
 }
 
 /// How a policy that orders by block number files a job.

@@ -11,6 +11,11 @@ use super::fcfs::Fcfs;
 use crate::predict::Predictor;
 use crate::{Job, JobId, Jobs};
 use block::{Span, Time};
+use config::Key;
+
+pub(super) const TIMEOUT: Key<Option<Span>> = Key::<Option<Span>>::span_or("timeout", "never").usually("never").about(
+    "What has waited so long among the others goes among the first; of `3q`, what has waited half so long in the queue between.",
+);
 
 /// Where the sweep of the low queue goes on after requests of the high one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

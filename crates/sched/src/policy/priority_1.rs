@@ -1,8 +1,31 @@
 //! Priority #1 (004 §6.1): the sweep of the low queue goes on where requests of the high one interrupted it.
 
-use super::Knobs;
-use super::priority::{Priority, Resume};
+use super::priority::{Priority, Resume, TIMEOUT};
+use super::{Beside, Kind, Manual, Needs, Policy};
+use crate::predict::Predictor;
+use block::{BadInput, Span};
+use config::Section;
 
-pub(super) fn priority_1(knobs: &Knobs) -> Priority {
-    Priority::new(Resume::WhereLeft, knobs.timeout)
+/// Asks for it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settings {
+    timeout: Option<Span>,
+}
+
+impl Kind for Settings {
+    const MANUAL: Manual = Manual {
+        name: "priority-1",
+        text: "Requests that a process waits for go before the others; the sweep of the others goes on where it was interrupted (The Process-Flow Model, Section 6.1).",
+        keys: &[TIMEOUT.about],
+        example: "policy = \"priority-1\"\ntimeout = \"500ms\"",
+        needs: Needs::Any,
+    };
+
+    fn read(scheduler: &Section) -> Result<Settings, BadInput> {
+        Ok(Settings { timeout: scheduler.value(&TIMEOUT)? })
+    }
+
+    fn make<P: Predictor + 'static>(&self, _: &Beside) -> Box<dyn Policy<P>> {
+        Box::new(Priority::new(Resume::WhereLeft, self.timeout))
+    }
 }

@@ -1,9 +1,34 @@
 //! Shortest access time first (SPTF): the waiting request the predictor believes the head can begin soonest.
 
+use super::{Beside, Kind, Manual, Needs, Policy};
 use super::greedy::{Ageing, Greedy, View};
 use crate::Job;
 use crate::predict::Predictor;
 use block::Time;
+use block::BadInput;
+use config::Section;
+
+/// Asks for it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settings;
+
+impl Kind for Settings {
+    const MANUAL: Manual = Manual {
+        name: "satf",
+        text: "Shortest access time first: the waiting request that the predictor believes the head can begin soonest, seek and rotation together. The most requests a second of all orders that look one request ahead; what is awkward to reach may wait long (see `asatf`).",
+        keys: &[],
+        example: "policy = \"satf\"",
+        needs: Needs::Any,
+    };
+
+    fn read(_: &Section) -> Result<Settings, BadInput> {
+        Ok(Settings)
+    }
+
+    fn make<P: Predictor + 'static>(&self, _: &Beside) -> Box<dyn Policy<P>> {
+        Box::new(satf())
+    }
+}
 
 /// Seen through the predictor.
 pub(super) struct AccessTime;

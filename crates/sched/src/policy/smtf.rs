@@ -2,13 +2,41 @@
 //! still being learned, a base policy has its say (002 §6).
 
 use super::c_look::CLook;
-use super::greedy::{Ageing, Greedy};
+use super::greedy::{AGE_LIMIT, Ageing, Greedy, age_weight};
 use super::satf::AccessTime;
 use super::sstf::sstf;
-use super::{Knobs, Policy};
+use super::{Beside, Kind, Manual, Needs, Policy};
 use crate::predict::{Predictor, UNKNOWN};
 use crate::{Job, JobId, Jobs};
-use block::Time;
+use block::{BadInput, Span, Time};
+use config::{Key, Section, Word, Words};
+
+const AGE_WEIGHT: Key<f64> = age_weight("0");
+
+/// Asks for it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settings {
+    age_weight: f64,
+    age_limit: Option<Span>,
+}
+
+impl Kind for Settings {
+    const MANUAL: Manual = Manual {
+        name: "smtf",
+        text: "Shortest mimicked time first: the waiting request whose distance has taken least so far, as the Disk Mimic learned it (The Disk Mimic, Section 2). It needs no data sheet and no profile; `[scheduler.mimic]` says how it learns.",
+        keys: &[AGE_WEIGHT.about, AGE_LIMIT.about],
+        example: "policy = \"smtf\"",
+        needs: Needs::Mimic,
+    };
+
+    fn read(scheduler: &Section) -> Result<Settings, BadInput> {
+        Ok(Settings { age_weight: scheduler.value(&AGE_WEIGHT)?, age_limit: scheduler.get(&AGE_LIMIT)? })
+    }
+
+    fn make<P: Predictor + 'static>(&self, beside: &Beside) -> Box<dyn Policy<P>> {
+        Box::new(smtf(Ageing { weight: self.age_weight, limit: self.age_limit }, beside))
+    }
+}
 
 /// What is done about requests whose time is not known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,6 +46,23 @@ pub enum Learn {
     Set,
     /// *Online-Priority*: the least known; only where none is known, what the base would pick.
     Priority,
+}
+
+/// What orders requests while little is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BaseOrder {
+    /// The nearest by block number.
+    #[default]
+    Sstf,
+    /// Upward in order of block number, then from the lowest.
+    CLook,
+}
+
+impl Words for BaseOrder {
+    const WORDS: &'static [Word<BaseOrder>] = &[
+        Word::new("sstf", BaseOrder::Sstf, "the nearest by block number"),
+        Word::new("c-look", BaseOrder::CLook, "upward in order of block number, then from the lowest"),
+    ];
 }
 
 pub(super) struct Smtf<P: Predictor> {
@@ -33,15 +78,14 @@ pub(super) trait Base<P: Predictor>: Policy<P> {
     fn choice(&mut self, now: Time, belief: &P) -> Option<JobId>;
 }
 
-pub(super) fn smtf<P: Predictor + 'static>(knobs: &Knobs) -> Option<Smtf<P>> {
-    let base: Box<dyn Base<P>> = match knobs.base {
-        "sstf" => Box::new(sstf()),
-        "c-look" => Box::new(CLook::new()),
-        _ => return None,
+fn smtf<P: Predictor + 'static>(ageing: Ageing, beside: &Beside) -> Smtf<P> {
+    let base: Box<dyn Base<P>> = match beside.base {
+        BaseOrder::Sstf => Box::new(sstf()),
+        BaseOrder::CLook => Box::new(CLook::new()),
     };
-    let ageing = Ageing { weight: knobs.age_weight, limit: knobs.age_limit };
-    let margin = if knobs.age_weight > 0.0 { 0.0 } else { knobs.margin };
-    Some(Smtf { learn: knobs.learn, margin, mimic: Greedy::new(ageing), base })
+    // Waiting counts already; a margin besides would keep to the base what has waited.
+    let margin = if ageing.weight > 0.0 { 0.0 } else { beside.margin };
+    Smtf { learn: beside.learn, margin, mimic: Greedy::new(ageing), base }
 }
 
 impl<P: Predictor> Policy<P> for Smtf<P> {

@@ -1,11 +1,36 @@
 //! Shortest seek time first: the waiting request whose first block is nearest by block number.
 
+use super::{Beside, Kind, Manual, Needs, Policy};
 use super::greedy::{Ageing, Greedy, View};
 use super::smtf::Base;
 use crate::Job;
 use crate::JobId;
 use crate::predict::Predictor;
 use block::Time;
+use block::BadInput;
+use config::Section;
+
+/// Asks for it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settings;
+
+impl Kind for Settings {
+    const MANUAL: Manual = Manual {
+        name: "sstf",
+        text: "Shortest seek time first: the waiting request whose first block is nearest by block number. What is far may wait long.",
+        keys: &[],
+        example: "policy = \"sstf\"",
+        needs: Needs::Any,
+    };
+
+    fn read(_: &Section) -> Result<Settings, BadInput> {
+        Ok(Settings)
+    }
+
+    fn make<P: Predictor + 'static>(&self, _: &Beside) -> Box<dyn Policy<P>> {
+        Box::new(sstf())
+    }
+}
 
 /// Seen by block number alone.
 pub(super) struct Nearness;

@@ -1,10 +1,34 @@
 //! Shortest seek time first, by cylinder; requests of one cylinder in ascending order.
 
-use super::Policy;
+use super::{Beside, Kind, Manual, Needs, Policy};
 use super::cylinders::Cylinders;
 use crate::predict::Predictor;
 use crate::{Job, JobId, Jobs};
 use block::Time;
+use block::BadInput;
+use config::Section;
+
+/// Asks for it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settings;
+
+impl Kind for Settings {
+    const MANUAL: Manual = Manual {
+        name: "sstf-cyl",
+        text: "Shortest seek time first by cylinder; requests of one cylinder in ascending order.",
+        keys: &[],
+        example: "policy = \"sstf-cyl\"",
+        needs: Needs::Any,
+    };
+
+    fn read(_: &Section) -> Result<Settings, BadInput> {
+        Ok(Settings)
+    }
+
+    fn make<P: Predictor + 'static>(&self, _: &Beside) -> Box<dyn Policy<P>> {
+        Box::new(SstfCyl::new())
+    }
+}
 
 pub(super) struct SstfCyl(Cylinders);
 

@@ -2,12 +2,43 @@
 //! (Preemptive RAID scheduling, Eqs. 2 and 4). Ties go to the earlier deadline, then to the one submitted first.
 
 use super::fcfs::Fcfs;
-use super::{Knobs, Policy};
+use super::greedy::AGE_LIMIT;
+use super::{Beside, Kind, Manual, Needs, Policy};
 use crate::predict::Predictor;
 use crate::sorted::{Entry, Sorted};
 use crate::value::Worth;
 use crate::{Job, JobId, Jobs};
-use block::{Qos, Span, Time};
+use block::{BadInput, Qos, Span, Time};
+use config::{Key, Section};
+
+const AGE_DOUBLING: Key<Span> = Key::<Span>::span("age_doubling")
+    .else_told("never")
+    .about("What has waited so long counts double, what has waited twice as long three times.");
+
+/// Asks for it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settings {
+    age_limit: Option<Span>,
+    age_doubling: Option<Span>,
+}
+
+impl Kind for Settings {
+    const MANUAL: Manual = Manual {
+        name: "yield",
+        text: "The request that yields most a second first: what it will be worth when it is done over how long that takes (Preemptive RAID Scheduling, Equations 2 and 4). `[scheduler.class.NAME]` says what requests are worth.",
+        keys: &[AGE_LIMIT.about, AGE_DOUBLING.about],
+        example: "policy = \"yield\"",
+        needs: Needs::Times,
+    };
+
+    fn read(scheduler: &Section) -> Result<Settings, BadInput> {
+        Ok(Settings { age_limit: scheduler.get(&AGE_LIMIT)?, age_doubling: scheduler.get(&AGE_DOUBLING)? })
+    }
+
+    fn make<P: Predictor + 'static>(&self, beside: &Beside) -> Box<dyn Policy<P>> {
+        Box::new(yielding(beside.worths.clone(), self.age_limit, self.age_doubling))
+    }
+}
 
 /// What is kept of a job beside its place.
 #[derive(Clone, Copy)]
@@ -130,13 +161,14 @@ pub(crate) struct Yield<P: Predictor> {
     examined: u64,
 }
 
-pub(crate) fn yielding<P: Predictor>(knobs: &Knobs) -> Yield<P> {
+/// The order by yield of requests of these worths by class.
+pub(crate) fn yielding<P: Predictor>(worths: Vec<Worth>, limit: Option<Span>, doubling: Option<Span>) -> Yield<P> {
     Yield {
-        worths: knobs.worths.clone(),
+        worths,
         classes: Vec::new(),
         order: Vec::new(),
-        limit: knobs.age_limit,
-        doubling: knobs.doubling,
+        limit,
+        doubling,
         weight: 1.0,
         few: Few::default(),
         examined: 0,

@@ -5,7 +5,7 @@ use crate::toy::Dice;
 use block::{Caps, Command, DiskId, Extent, Op, Outcome, Qos, Request, RequestId, Span, Tag, Time, Verb};
 use sched::array::{Array, ArrayPlan, Geometry, Level};
 use sched::plan::{Plan, Rules};
-use sched::policy::{Knobs, named};
+use sched::policy::{Beside, usual};
 use sched::predict::Distance;
 use sched::{Action, Core, Input, Scheduler};
 use std::collections::BTreeSet;
@@ -41,7 +41,7 @@ fn lost(level: Level, plan: Option<Plan>, trusting: bool, seed: u64) -> u64 {
     let geometry = Geometry::new(level, 4, 8, caps.blocks).expect("an array");
     let rules = Rules { plan, ..Rules::default() };
     let core = || {
-        let make = || named("fcfs", &Knobs::default()).expect("a policy");
+        let make = || usual("fcfs").make(&Beside::default());
         Core::new(caps, u32::MAX, Distance::default(), rules.clone(), Box::new(make))
     };
     let array = ArrayPlan { buffer: ROOM, trusting, ..ArrayPlan::default() };

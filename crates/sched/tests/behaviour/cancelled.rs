@@ -3,7 +3,7 @@
 use block::errno::ECANCELED;
 use block::{Caps, Change, DiskId, Ending, Extent, Op, Outcome, Qos, Request, RequestId, Tag, Time};
 use sched::plan::{Plan, PreemptAt, Preemption, Rules};
-use sched::policy::{self, Knobs};
+use sched::policy::{self, Beside};
 use sched::predict::Distance;
 use sched::{Action, Core, Input};
 
@@ -15,12 +15,12 @@ fn one_interrupted_and_cancelled_is_gone_whatever_the_policy() {
         at: Extent::new(start, blocks),
         qos: Qos { priority, ..Qos::default() },
     };
-    for name in policy::NAMES {
+    for name in policy::names() {
         let plan = Plan { jit: false, ..Plan::of_chunk(8) };
         let (preemption, preempt_at) = (Preemption::Priority, PreemptAt::Command);
         let rules = Rules { plan: Some(plan), preemption, preempt_at, ..Rules::default() };
         let caps = Caps { blocks: 100_000, depth: 1, seek: true };
-        let make = move || policy::named(name, &Knobs::default()).unwrap();
+        let make = move || policy::usual(name).make(&Beside::default());
         let mut core = Core::new(caps, 8, Distance::default(), rules, Box::new(make));
         let mut out = Vec::new();
         let mut at = 0;

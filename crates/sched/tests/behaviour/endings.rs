@@ -9,7 +9,7 @@ use block::{
 };
 use proptest::prelude::*;
 use sched::plan::Rules;
-use sched::policy::{self, Knobs};
+use sched::policy::{self, Beside};
 use sched::predict::Distance;
 use sched::{Action, Core, Input, World, run};
 
@@ -239,9 +239,8 @@ impl World for Chaos {
 /// Runs `requests` requests to their end in a world of chaos.
 fn chaos(name: &str, seed: u64, depth: u16, limit: u32, requests: u32) -> Chaos {
     let caps = Caps { blocks: BLOCKS, depth, seek: true };
-    let knobs = Knobs { age_limit: Some(block::Span(3000)), batch: 4, ..Knobs::default() };
-    let policy = name.to_owned();
-    let make = move || policy::named(&policy, &knobs).unwrap();
+    let policy = policy::with(name, &[("age_limit", "'3us'".into()), ("batch", "4".into())]);
+    let make = move || policy.make(&Beside::default());
     let mut core = Core::new(caps, limit, Distance::default(), Rules::default(), Box::new(make));
     let mut world = Chaos::new(seed, depth, limit, requests);
     run(&mut core, &mut world);
@@ -253,7 +252,7 @@ fn chaos(name: &str, seed: u64, depth: u16, limit: u32, requests: u32) -> Chaos 
 
 #[test]
 fn each_request_ends_exactly_once_and_overlapping_writes_keep_their_order() {
-    let name = prop::sample::select(policy::NAMES.to_vec());
+    let name = prop::sample::select(policy::names().collect::<Vec<_>>());
     let limit = prop_oneof![Just(1u32), 2..10u32, 10..60u32];
     check(300, (name, any::<u64>(), 1..5u16, limit), |(name, seed, depth, limit)| {
         chaos(name, seed, depth, limit, 400);
@@ -273,7 +272,7 @@ fn requests_end_in_every_way_there_is() {
 #[test]
 fn what_waits_at_its_deadline_is_dropped_then_and_not_later() {
     let caps = Caps { blocks: BLOCKS, depth: 1, seek: true };
-    let make = || policy::named("fcfs", &Knobs::default()).unwrap();
+    let make = || policy::usual("fcfs").make(&Beside::default());
     let mut core = Core::new(caps, 8, Distance::default(), Rules::default(), Box::new(make));
     let mut out = Vec::new();
     let request = |id, deadline: Option<u64>| {

@@ -4,7 +4,7 @@
 use crate::toy::Dice;
 use block::{Caps, Command, DiskId, Ending, Extent, Op, Outcome, Qos, Request, RequestId, Span, Tag, Time, Verb};
 use sched::plan::{Plan, Preemption, Rules};
-use sched::policy::{Knobs, named};
+use sched::policy::{Beside, usual};
 use sched::predict::{Distance, Predictor, Profile};
 use sched::{Action, Core, Input, Limits};
 
@@ -35,7 +35,7 @@ impl<P: Predictor + 'static> Scene<P> {
     fn new(limits: Option<Limits>, plan: Option<Plan>, belief: P, seed: u64) -> Scene<P> {
         let caps = Caps { blocks: 1 << 20, depth: DEPTH, seek: false };
         let rules = Rules { plan, preemption: Preemption::Priority, ..Rules::default() };
-        let make = || named("sstf", &Knobs::default()).expect("a policy");
+        let make = || usual("sstf").make(&Beside::default());
         let core = Core::new(caps, 1000, belief, rules, Box::new(make));
         let core = match limits {
             Some(limits) => core.admitting(limits),

@@ -5,7 +5,7 @@ use crate::toy::Dice;
 use block::{Caps, Command, DiskId, Extent, Op, Outcome, Place, Qos, Request, RequestId, Span, Tag, Time, Verb};
 use proptest::prelude::*;
 use sched::plan::{Plan, Rules};
-use sched::policy::{self, Knobs};
+use sched::policy::{self, Beside};
 use sched::predict::Mimic;
 use sched::predict::mimic::{Idle, Learning};
 use sched::{Action, Core, Input, World, run};
@@ -117,7 +117,7 @@ fn doze(name: &str, seed: u64, depth: u16, after: Span, short: bool) -> (u32, u3
     let caps = Caps { blocks: BLOCKS, depth, seek: true };
     let idle = Some(Idle { after, enough: 10, blocks: 2 });
     let policy = name.to_owned();
-    let make = move || policy::named(&policy, &Knobs::default()).unwrap();
+    let make = move || policy::usual(&policy).make(&Beside::default());
     let rules = Rules { plan: short.then(|| Plan::of_chunk(4)), ..Rules::default() };
     let belief = Mimic::new(BLOCKS, Learning { idle, ..Learning::default() });
     let mut core = Core::new(caps, 1000, belief, rules, Box::new(make));

@@ -2,12 +2,12 @@
 
 use block::{Caps, Command, DiskId, Extent, Op, Outcome, Qos, Request, RequestId, Tag, Time};
 use sched::plan::Rules;
-use sched::policy::{Knobs, Policy, named};
+use sched::policy::{Beside, Policy, usual};
 use sched::predict::Distance;
 use sched::{Action, Core, Input};
 
 fn policy(name: &'static str) -> Box<dyn Fn() -> Box<dyn Policy<Distance>>> {
-    Box::new(move || named(name, &Knobs::default()).expect("it is a policy"))
+    Box::new(move || usual(name).make(&Beside::default()))
 }
 
 /// Where requests lie in the order in which they are served, all submitted at once; of each its class and place.

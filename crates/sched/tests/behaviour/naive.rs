@@ -2,7 +2,7 @@
 
 use crate::by_cylinder::ByCylinder;
 use block::{Extent, Op, Qos, Span, Time};
-use sched::policy::{Knobs, Learn, Policy};
+use sched::policy::{self, BaseOrder, Beside, Learn, Policy};
 use sched::predict::Predictor;
 use sched::value::Worth;
 use sched::{Job, JobId, Jobs};
@@ -24,6 +24,51 @@ pub struct Waiting {
 enum Sweep {
     Up,
     Down,
+}
+
+/// What a policy is told; each reads only what concerns it.
+#[derive(Clone, Debug)]
+pub struct Knobs {
+    pub age_weight: f64,
+    pub age_limit: Option<Span>,
+    pub beam: u32,
+    pub horizon: u32,
+    pub batch: u32,
+    pub doubling: Option<Span>,
+    pub timeout: Option<Span>,
+    pub beside: Beside,
+}
+
+impl Default for Knobs {
+    fn default() -> Knobs {
+        Knobs {
+            age_weight: 0.0,
+            age_limit: None,
+            beam: 8,
+            horizon: 6,
+            batch: 40,
+            doubling: None,
+            timeout: None,
+            beside: Beside::default(),
+        }
+    }
+}
+
+impl Knobs {
+    /// The policy of this name that is told so.
+    fn make<P: Predictor + 'static>(&self, name: &str) -> Box<dyn Policy<P>> {
+        let span = |span: Span| format!("'{}ns'", span.0);
+        let mut values = vec![
+            ("age_weight", format!("{:?}", self.age_weight)),
+            ("beam", self.beam.to_string()),
+            ("horizon", self.horizon.to_string()),
+            ("batch", self.batch.to_string()),
+            ("timeout", self.timeout.map_or("'never'".into(), span)),
+        ];
+        values.extend(self.age_limit.map(|limit| ("age_limit", span(limit))));
+        values.extend(self.doubling.map(|doubling| ("age_doubling", span(doubling))));
+        policy::with(name, &values).make(&self.beside)
+    }
 }
 
 /// A policy with what it remembers.
@@ -61,7 +106,11 @@ impl Naive {
             "smtf" => return self.mimicked(now, belief, waiting),
             "yield" => return self.yielding(now, belief, waiting),
             "batch-look" => return self.batch_look(arm, waiting),
-            _ => return self.by_cylinder.choose(self.name, self.knobs.timeout, now, belief, waiting),
+            "look-cyl" | "c-look-cyl" | "sstf-cyl" | "priority-1" | "priority-2" | "3q" => {
+                return self.by_cylinder.choose(self.name, self.knobs.timeout, now, belief, waiting);
+            }
+            // Of a policy without a plain form only that it takes what it holds is known.
+            _ => return waiting.iter().map(|job| job.sequence).collect(),
         };
         one.map(|job| job.sequence).into_iter().collect()
     }
@@ -103,7 +152,7 @@ impl Naive {
             let spot = belief.spot(job.at);
             let there = belief.cost(&head, belief.key(spot), belief.mark(spot), job.op.writes());
             let takes = (there as f64 / a_second * 1e9 + belief.transfer(job.at, spot).0 as f64).max(1.0);
-            let worth = self.knobs.worths.get(usize::from(job.qos.class)).unwrap_or(&Worth::USUAL);
+            let worth = self.knobs.beside.worths.get(usize::from(job.qos.class)).unwrap_or(&Worth::USUAL);
             let aged =
                 self.knobs.doubling.map_or(1.0, |doubling| 1.0 + now.since(job.arrived).0 as f64 / doubling.0 as f64);
             aged * worth.at(job.at.blocks, &job.qos, job.arrived, now + Span(takes as u64)) / takes
@@ -117,21 +166,24 @@ impl Naive {
 
     /// 002 §6, in so many words.
     fn mimicked<P: Predictor>(&mut self, now: Time, belief: &P, waiting: &[Waiting]) -> Vec<u64> {
-        let by_base =
-            Naive { name: self.knobs.base, ..Naive::new("", self.knobs.clone()) }.choose(now, belief, waiting);
+        let base = match self.knobs.beside.base {
+            BaseOrder::Sstf => "sstf",
+            BaseOrder::CLook => "c-look",
+        };
+        let by_base = Naive { name: base, ..Naive::new("", self.knobs.clone()) }.choose(now, belief, waiting);
         let knows = |job: &Waiting| belief.knows(belief.spot(Extent::new(job.start, 1)), job.op.writes());
         let base = waiting.iter().find(|job| by_base.contains(&job.sequence));
         let (head, _) = belief.head(now);
         let known = waiting.iter().filter(|job| knows(job)).min_by_key(|job| (cost(belief, &head, job), job.sequence));
         let cost_of = |job: &Waiting| cost(belief, &head, job);
         let worth = |job: &&Waiting| match base {
-            Some(base) if self.knobs.learn == Learn::Set && self.knobs.margin > 0.0 => {
-                cost_of(job) < (cost_of(base) as f64 * (1.0 - self.knobs.margin)) as u64
+            Some(base) if self.knobs.beside.learn == Learn::Set && self.knobs.beside.margin > 0.0 => {
+                cost_of(job) < (cost_of(base) as f64 * (1.0 - self.knobs.beside.margin)) as u64
             }
             _ => true,
         };
         let known = known.filter(worth);
-        match self.knobs.learn {
+        match self.knobs.beside.learn {
             Learn::Set if base.is_some_and(|job| !knows(job)) => by_base,
             _ => known.map_or(by_base, |job| vec![job.sequence]),
         }
@@ -217,7 +269,7 @@ pub struct Watched<P: Predictor> {
 
 impl<P: Predictor + 'static> Watched<P> {
     pub fn new(name: &'static str, knobs: Knobs) -> Watched<P> {
-        let policy = sched::policy::named(name, &knobs).unwrap();
+        let policy = knobs.make(name);
         Watched { policy, naive: Naive::new(name, knobs), held: Vec::new() }
     }
 }

@@ -3,14 +3,14 @@
 use block::errno::EIO;
 use block::{Caps, Command, DiskId, Ending, Extent, Op, Outcome, Qos, Request, RequestId, Span, Tag, Time, Verb};
 use sched::plan::{ClassRule, Plan, Rules};
-use sched::policy::{self, Knobs};
+use sched::policy::{self, Beside};
 use sched::predict::Distance;
 use sched::{Action, Core, Input};
 
 /// A core of two classes, of which the second tries twice more.
 fn core(plan: Option<Plan>) -> Core<Distance> {
     let classes = vec![ClassRule::USUAL, ClassRule { retries: 2, ..ClassRule::USUAL }];
-    let make = || policy::named("sstf", &Knobs::default()).expect("a policy");
+    let make = || policy::usual("sstf").make(&Beside::default());
     let caps = Caps { blocks: 1000, depth: 1, seek: false };
     Core::new(caps, 8, Distance::default(), Rules { plan, classes, ..Rules::default() }, Box::new(make))
 }

@@ -11,7 +11,7 @@ use block::{
 use disk::{Sheet, catalogue};
 use proptest::prelude::*;
 use sched::plan::{ClassRule, Plan, PreemptAt, Preemption, Prefetch, Rules, Short, Split};
-use sched::policy::{self, Knobs};
+use sched::policy::{self, Beside};
 use sched::predict::{Distance, Predictor, Profile};
 use sched::{Action, Core, Input, Tally, World, run};
 use std::collections::BTreeMap;
@@ -541,9 +541,8 @@ impl World for Chaos {
 fn play<P: Predictor + 'static>(scene: &Scene, sheet: &Sheet, belief: P) -> (Chaos, Tally) {
     let caps = Caps { blocks: sheet.mechanics.layout.blocks(), depth: 1, seek: scene.seek };
     let name = scene.policy;
-    let make = move || {
-        policy::named(name, &Knobs { batch: 4, age_limit: Some(Span(90_000_000)), ..Knobs::default() }).unwrap()
-    };
+    let policy = policy::with(name, &[("batch", "4".into()), ("age_limit", "'90ms'".into())]);
+    let make = move || policy.make(&Beside::default());
     let mut core = Core::new(caps, LIMIT, belief, scene.rules.clone(), Box::new(make));
     let mut world = Chaos::new(scene, sheet);
     run(&mut core, &mut world);

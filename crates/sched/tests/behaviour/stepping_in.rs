@@ -5,7 +5,7 @@ use crate::toy::ToyDrive;
 use block::{Caps, DiskId, Ending, Extent, Op, Outcome, Qos, Request, RequestId, Span, Tag, Time};
 use disk::catalogue;
 use sched::plan::{ClassRule, Plan, PreemptAt, Preemption, Rules};
-use sched::policy::{Knobs, named};
+use sched::policy::{Beside, usual};
 use sched::predict::Profile;
 use sched::value::{Curve, Worth};
 use sched::{Action, Core, Input};
@@ -74,7 +74,7 @@ impl Two {
         let blocks = sheet.mechanics.layout.blocks();
         let rules = self.rules();
         let caps = Caps { blocks, depth: 1, seek: true };
-        let make = || named("fcfs", &Knobs::default()).expect("it is a policy");
+        let make = || usual("fcfs").make(&Beside::default());
         let mut core = Core::new(caps, 40, Profile::new(&sheet), rules, Box::new(make));
         let mut drive = ToyDrive::new(&sheet, 77);
         let mut now = Time::ZERO;

@@ -2,14 +2,14 @@
 
 use block::{Caps, DiskId, Extent, Op, Outcome, Qos, Request, RequestId, Tag, Time};
 use sched::plan::Rules;
-use sched::policy::{Knobs, named};
+use sched::policy::{Beside, usual};
 use sched::predict::Distance;
 use sched::{Action, Core, Input};
 
 #[test]
 fn of_equal_yields_the_earlier_deadline_goes_first_and_then_the_one_submitted_first() {
     let caps = Caps { blocks: 10_000, depth: 1, seek: true };
-    let make = || named("yield", &Knobs::default()).expect("it is a policy");
+    let make = || usual("yield").make(&Beside::default());
     let mut core = Core::new(caps, 8, Distance::default(), Rules::default(), Box::new(make));
     let (mut out, mut order) = (Vec::new(), Vec::new());
     let deadlines = [None, None, Some(20), Some(10), Some(20), None];

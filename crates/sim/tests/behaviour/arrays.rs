@@ -5,7 +5,7 @@ use disk::catalogue;
 use rayon::prelude::*;
 use sched::array::{Array, ArrayPlan, Geometry, Level, Migration, Placement};
 use sched::plan::{ClassRule, Plan, Preemption, Rules};
-use sched::policy::{self, Knobs};
+use sched::policy::{self, Beside};
 use sched::predict::{Distance, Predictor, Profile};
 use sched::{Core, Limits, Scheduler, run};
 use sim::faults::{Faults, Script, Tale};
@@ -54,7 +54,8 @@ fn play<P: Predictor + 'static>(seed: u64, requests: u32, scale: u32, belief: im
     };
     let core = || {
         let make = |name: &'static str| {
-            Box::new(move || policy::named(name, &Knobs { age_limit: Some(Span(3000)), ..Knobs::default() }).unwrap())
+            let policy = policy::with(name, &[("age_limit", "'3us'".into())]);
+            Box::new(move || policy.make(&Beside::default()))
         };
         let core = Core::new(caps, u32::MAX, belief(), rules.clone(), make(name));
         let limits = Limits { most: None, latency: Some(Span(200)), alert: Some(Span(of(seed, 41, 1000))) };

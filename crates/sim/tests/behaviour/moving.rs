@@ -7,7 +7,7 @@ use disk::{Sheet, catalogue};
 use sched::Core;
 use sched::array::{Array, ArrayPlan, Geometry, Level, Migration, Placement};
 use sched::plan::{ClassRule, Plan, PreemptAt, Preemption, Rules, chunk_for};
-use sched::policy::{self, Knobs};
+use sched::policy::{self, Beside};
 use sched::predict::Profile;
 
 /// Blocks of 2 MiB, and of 100 KiB.
@@ -38,7 +38,7 @@ fn play(migration: Migration, preemption: Preemption, delay: Span, requests: Vec
         ..Rules::default()
     };
     let core = || {
-        let make = || policy::named("fcfs", &Knobs::default()).unwrap();
+        let make = || policy::usual("fcfs").make(&Beside::default());
         Core::new(caps, u32::MAX, Profile::new(&sheet), rules.clone(), Box::new(make))
     };
     let geometry = Geometry::new(Level::Mirrored { copies: 2 }, 2, 1 << 20, caps.blocks).unwrap();

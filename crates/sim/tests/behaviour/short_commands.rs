@@ -7,7 +7,7 @@ use block::{Caps, Extent, Op, Qos, Request, RequestId, Span, Time};
 use disk::{Sheet, catalogue};
 use sched::plan::{Plan, PreemptAt, Preemption, Rules, Split, chunk_for};
 use sched::planner::{Wish, pick};
-use sched::policy::{self, Knobs};
+use sched::policy::{self, Beside};
 use sched::predict::Profile;
 use sched::{Core, Tally};
 
@@ -22,7 +22,7 @@ struct Played {
 }
 
 fn play(sheet: &Sheet, rules: Rules, requests: Vec<(When, Request)>) -> Played {
-    let make = || policy::named("fcfs", &Knobs::default()).unwrap();
+    let make = || policy::usual("fcfs").make(&Beside::default());
     let caps = Caps { blocks: sheet.mechanics.layout.blocks(), depth: 1, seek: true };
     let mut core = Core::new(caps, 8, Profile::new(sheet), rules, Box::new(make));
     let script = Script::play(&mut core, sheet, 1, requests);

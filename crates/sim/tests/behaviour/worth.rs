@@ -7,7 +7,7 @@ use disk::{Sheet, catalogue};
 use sched::Core;
 use sched::array::{Array, ArrayPlan, Geometry, Level};
 use sched::plan::{ClassRule, Rules};
-use sched::policy::{self, Knobs};
+use sched::policy::{self, Beside};
 use sched::predict::Profile;
 use sched::value::{Curve, Worth};
 
@@ -20,7 +20,7 @@ fn core(policy: &'static str, rules: &Rules) -> Core<Profile> {
     let sheet = sheet();
     let caps = Caps { blocks: sheet.mechanics.layout.blocks(), depth: 1, seek: true };
     let worths: Vec<Worth> = rules.classes.iter().map(|class| class.worth).collect();
-    let make = move || policy::named(policy, &Knobs { worths: worths.clone(), ..Knobs::default() }).unwrap();
+    let make = move || policy::usual(policy).make(&Beside { worths: worths.clone(), ..Beside::default() });
     Core::new(caps, u32::MAX, Profile::new(&sheet), rules.clone(), Box::new(make))
 }
 

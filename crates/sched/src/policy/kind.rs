@@ -1,0 +1,62 @@
+//! What a policy says of itself: its name, its keys, and how it is made.
+
+use super::{Learn, Policy, smtf::BaseOrder};
+use crate::predict::Predictor;
+use crate::value::Worth;
+use block::BadInput;
+use config::{About, Section};
+use std::fmt::Debug;
+
+/// A policy as an experiment asks for it: the values of its keys. Its file implements this, and `policy/mod.rs` lists the file.
+pub trait Kind: Copy + Debug + PartialEq + Sized {
+    /// What users are told of it.
+    const MANUAL: Manual;
+
+    /// Reads its keys from `[scheduler]`.
+    ///
+    /// # Errors
+    /// Bad input with file, line and mend.
+    fn read(scheduler: &Section) -> Result<Self, BadInput>;
+
+    /// The policy itself, which holds no requests yet.
+    fn make<P: Predictor + 'static>(&self, beside: &Beside) -> Box<dyn Policy<P>>;
+}
+
+/// What users are told of a policy.
+#[derive(Clone, Copy, Debug)]
+pub struct Manual {
+    /// What it is called in a file.
+    pub name: &'static str,
+    /// What it does, when it is of use, and where it comes from.
+    pub text: &'static str,
+    /// Its keys in `[scheduler]`.
+    pub keys: &'static [About],
+    /// Lines of `[scheduler]` that ask for it.
+    pub example: &'static str,
+    /// What it must know of times.
+    pub needs: Needs,
+}
+
+/// What a policy must know of the times that requests take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Needs {
+    /// Nothing, or which of two is shorter: any predictor does.
+    Any,
+    /// How long they are: a predictor that tells only what is farther does not do.
+    Times,
+    /// What the Disk Mimic has learned of them.
+    Mimic,
+}
+
+/// What a policy is told that other tables than `[scheduler]` say.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Beside {
+    /// What requests are worth, by class; a class past the end has the usual.
+    pub worths: Vec<Worth>,
+    /// What is done about requests whose time the Disk Mimic does not know.
+    pub learn: Learn,
+    /// The policy under which it learns.
+    pub base: BaseOrder,
+    /// By what share of its time another request must be better than what the base would pick.
+    pub margin: f64,
+}
