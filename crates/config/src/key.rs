@@ -133,6 +133,8 @@ kinds! {
     size() -> u64 = Takes::Size, |section, about| section.size(about.name);
     /// A time with its unit.
     span() -> Span = Takes::Time, |section, about| section.span(about.name);
+    /// One of some words.
+    one_of(words: fn() -> Vec<(&'static str, &'static str)>) -> &'static str = Takes::Word(words), one_of;
     /// A time with its unit, or the word, which stands for none.
     span_or(word: &'static str) -> Option<Span> = Takes::TimeOr(word), span_or;
 }
@@ -251,6 +253,12 @@ fn number(section: &Section, about: &About) -> Result<Option<f64>, BadInput> {
 fn span_or(section: &Section, about: &About) -> Result<Option<Option<Span>>, BadInput> {
     let Takes::TimeOr(word) = about.takes else { return Ok(None) };
     section.quantity(about.name, |text| if text == word { Ok(None) } else { units::span(text).map(Some) })
+}
+
+fn one_of(section: &Section, about: &About) -> Result<Option<&'static str>, BadInput> {
+    let Takes::Word(words) = about.takes else { return Ok(None) };
+    let words: Vec<_> = words().into_iter().map(|(word, _)| (word, word)).collect();
+    section.choice(about.name, &words)
 }
 
 fn word<T: Words>(section: &Section, about: &About) -> Result<Option<T>, BadInput> {

@@ -1,7 +1,7 @@
 //! Choices that decide which other keys are of use, over the whole sweep; and values that are still to come.
 
 use block::BadInput;
-use config::{Document, Section};
+use config::{Document, Key, Section, Takes};
 use std::collections::BTreeSet;
 
 /// Every value that `policy`, `preemption`, `kind` and `replay` take somewhere in a sweep. A key is of use where any of them uses
@@ -79,6 +79,19 @@ impl Varied {
         }
         let users = users.iter().map(|user| format!("{choice} = \"{user}\"")).collect::<Vec<_>>().join(" or ");
         Err(section.error(key, format!("`{key}` is of use only with {users}"), "take it out"))
+    }
+}
+
+/// An error where a word is given that comes with a later feature.
+pub(super) fn refuse_later(section: &Section, key: &Key<&'static str>, later: &[(&str, &str)]) -> Result<(), BadInput> {
+    let name = key.name();
+    match section.string(name)?.and_then(|given| later.iter().find(|(word, _)| *word == given)) {
+        Some((word, feature)) => {
+            let Takes::Word(words) = key.about.takes else { return Ok(()) };
+            let now = words().iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
+            Err(section.error(name, format!("{name} '{word}' comes with {feature}"), format!("use {now}")))
+        }
+        None => Ok(()),
     }
 }
 
