@@ -8,6 +8,7 @@ mod seek;
 pub(crate) use controller::{FREES_AT, ORDERS};
 pub(crate) use geometry::sparings;
 
+use crate::published::Published;
 use crate::{Confidence, Mechanics, Other, Rotation, SeekTable, Sheet, Switches, Truth};
 use block::BadInput;
 use config::{Document, Section};
@@ -68,6 +69,12 @@ impl Model {
     }
 }
 
+/// Whether this text of a drive file says that it is of a disk. One that says nothing right counts as one: reading it tells
+/// what is wrong.
+pub(crate) fn is_disk(file: &str, text: &str) -> bool {
+    Document::parse(file, text).and_then(|document| other::word(&document.root())).ok().flatten().is_none()
+}
+
 /// Reads the drive file of a disk.
 ///
 /// # Errors
@@ -124,6 +131,7 @@ fn read(name: &str, root: &Section) -> Result<Drive, BadInput> {
     let queue = controller::queue(root.section("queue")?)?;
     let truth = controller::truth(root.section("truth")?)?;
     confidence(root.section("confidence")?)?;
+    root.section("published")?.map(Published::read).transpose()?;
     root.close()?;
     let mechanics = Mechanics { layout, seek, seek_write, rotation: Rotation::from_rpm(rpm), switches, access };
     let mechanics = Arc::new(mechanics);
