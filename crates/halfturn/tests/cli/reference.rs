@@ -4,7 +4,8 @@ use crate::root;
 
 #[test]
 fn every_reference_page_is_up_to_date() {
-    let pages = [("drives.md", disk::catalogue::reference().unwrap_or_else(|error| panic!("{error}")))];
+    let drives = disk::catalogue::reference().unwrap_or_else(|error| panic!("{error}"));
+    let pages = [("drives.md", drives), ("trace-formats.md", trace::reference())];
     for (name, page) in pages {
         let path = root().join("docs/reference").join(name);
         if std::env::var_os("HALFTURN_BLESS").is_some() {
