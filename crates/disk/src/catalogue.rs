@@ -3,6 +3,7 @@
 //! The list is made of that folder when the crate is built, so that no drive is named here.
 
 use crate::disksim;
+use crate::other;
 use crate::published::Published;
 use crate::read::{Drive, Model, is_disk, load, parse};
 use block::{At, BadInput, nearest, units};
@@ -139,6 +140,11 @@ pub fn reference() -> Result<String, BadInput> {
         for (head, lines) in kinds.into_iter().filter(|(_, lines)| !lines.is_empty()) {
             notes += &format!("\n{head}:\n\n- {}\n", lines.join("\n- "));
         }
+    }
+    page += "\nDevices that are no disk have `kind` at the top of their file, and beside it `title`, `sources`, `assumed`, `depth` \
+             (commands in it at once) and:\n\n| kind | keys | what it is |\n|---|---|---|\n";
+    for form in other::FORMS {
+        page += &format!("| `{}` | {} | {} |\n", form.word, form.keys, form.text);
     }
     Ok(page + &notes)
 }
