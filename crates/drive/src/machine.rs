@@ -101,6 +101,8 @@ pub struct Drive {
     /// Up to when the write buffer was drained ahead of time, for a command that has the arm.
     pub(crate) drained: Time,
     pub(crate) ordinal: u64,
+    /// When the command that was begun last was.
+    pub(crate) turn: Time,
     account: Account,
 }
 
@@ -148,6 +150,7 @@ impl Drive {
             flying: Vec::with_capacity(usize::from(sheet.queue.depth)),
             waiting: VecDeque::with_capacity(usize::from(sheet.queue.depth)),
             ordinal: 0,
+            turn: Time::ZERO,
             account: Account::default(),
         }
     }
@@ -377,6 +380,7 @@ impl Drive {
     /// Begins a command; it may have waited in the drive since it was issued.
     pub(crate) fn start(&mut self, now: Time, waiting: Waiting) {
         let Waiting { tag, issued, command, .. } = waiting;
+        self.turn = now;
         // The overhead of what waits passes meanwhile, unless the drive has one of its own for what is queued.
         let behind = self.is_behind(&waiting);
         self.waits_for_writes = waiting.writing && !behind;

@@ -192,8 +192,7 @@ fn cache(disk: &Params, level: u64) -> Result<Cache, BadInput> {
         hits_wait: !sneaky,
         stops_in_sector: disk.flag("Stop prefetch in sector")?,
         ends_at_command: true,
-        // Imports come nearer to its answers where reading ahead does not wait for what is still to be sent.
-        overtakes: true,
+        overtakes: false,
         keeps_requested: most == 0 && disk.number("Read-ahead over requested")? == Some(0.0),
         writes_stop_ahead: disk.number("Write hit stop prefetch")? != Some(0.0),
         partial_at_once: disk.number("Immed transfer partial hit")? != Some(0.0),
@@ -203,7 +202,7 @@ fn cache(disk: &Params, level: u64) -> Result<Cache, BadInput> {
         joins_writes: disk.number("Combine seq writes")? != Some(0.0),
         // DiskSim writes what was appended while the arm wrote what it continues with it, and then once more. No drive does: the
         // measured Cheetah 9LP is met better without.
-        streams_writes: true,
+        streams_writes: false,
         accepts_busy: prebuffers,
         seeks_early: true,
         reports_alone: level == 1,
