@@ -202,7 +202,7 @@ fn cache(disk: &Params, level: u64) -> Result<Cache, BadInput> {
         joins_writes: disk.number("Combine seq writes")? != Some(0.0),
         // DiskSim writes what was appended while the arm wrote what it continues with it, and then once more. No drive does: the
         // measured Cheetah 9LP is met better without.
-        streams_writes: false,
+        streams_writes: true,
         accepts_busy: prebuffers,
         seeks_early: true,
         reports_alone: level == 1,
