@@ -94,6 +94,8 @@ pub struct Drive {
     pub(crate) told: Time,
     pub(crate) flying: Vec<Flying>,
     pub(crate) waiting: VecDeque<Waiting>,
+    /// Room for those that a look ahead in the queue passes over, and their places.
+    pub(crate) passed: Vec<(usize, Waiting)>,
     /// When it decides next what has the arm, if nothing comes before.
     pub(crate) decision: Option<Time>,
     /// Whether the command that is being begun waited for the drive's own writes alone.
@@ -149,6 +151,7 @@ impl Drive {
             drained: Time::ZERO,
             flying: Vec::with_capacity(usize::from(sheet.queue.depth)),
             waiting: VecDeque::with_capacity(usize::from(sheet.queue.depth)),
+            passed: Vec::with_capacity(usize::from(sheet.queue.depth)),
             ordinal: 0,
             turn: Time::ZERO,
             account: Account::default(),

@@ -81,7 +81,7 @@ impl Drive {
 
     /// A read that has the arm and needs it no more gives it to the next one at once where that begins in the same segment.
     fn read_on_for_next(&mut self, now: Time, segment: usize) {
-        let (served, mut passed) = (self.served, Vec::new());
+        let (served, mut passed) = (self.served, std::mem::take(&mut self.passed));
         while let Some(Next::Command(i)) = self.choose(now) {
             let next = self.waiting[i].command;
             if next.verb != Verb::Read || !self.begins_in(segment, next.at) {
@@ -97,6 +97,7 @@ impl Drive {
         while let Some((i, waiting)) = passed.pop() {
             self.waiting.insert(i, waiting);
         }
+        self.passed = passed;
     }
 
     /// Starts what waits and needs no arm, in order of arrival, up to a flush.
