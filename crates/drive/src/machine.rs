@@ -88,6 +88,8 @@ pub struct Drive {
     pub(crate) told: Time,
     pub(crate) flying: Vec<Flying>,
     pub(crate) waiting: VecDeque<Waiting>,
+    /// Room for those that a look ahead in the queue passes over, and their places.
+    pub(crate) passed: Vec<(usize, Waiting)>,
     /// When it decides next what has the arm, if nothing comes before.
     pub(crate) decision: Option<Time>,
     /// Whether the command that is being begun waited for the drive's own writes alone.
@@ -95,6 +97,8 @@ pub struct Drive {
     /// Up to when the write buffer was drained ahead of time, for a command that has the arm.
     pub(crate) drained: Time,
     pub(crate) ordinal: u64,
+    /// When the command that was begun last was.
+    pub(crate) turn: Time,
     account: Account,
 }
 
@@ -136,7 +140,9 @@ impl Drive {
             drained: Time::ZERO,
             flying: Vec::with_capacity(usize::from(sheet.queue.depth)),
             waiting: VecDeque::with_capacity(usize::from(sheet.queue.depth)),
+            passed: Vec::with_capacity(usize::from(sheet.queue.depth)),
             ordinal: 0,
+            turn: Time::ZERO,
             account: Account::default(),
         }
     }
@@ -370,6 +376,7 @@ impl Drive {
     /// Begins a command; it may have waited in the drive since it was issued.
     pub(crate) fn start(&mut self, now: Time, waiting: Waiting) {
         let Waiting { tag, issued, command, .. } = waiting;
+        self.turn = now;
         // The overhead of what waits passes meanwhile, unless the drive has one of its own for what is queued.
         let behind = self.is_behind(&waiting);
         self.waits_for_writes = waiting.writing && !behind;

@@ -47,9 +47,15 @@ impl Drive {
                 break;
             }
             match self.choose(now) {
+                // Who has it next is looked at only when the least has been read ahead.
+                Some(Next::Command(i)) if self.reads_least(now, self.waiting[i].command) => break,
                 Some(Next::Command(i)) => {
                     let chosen = self.waiting.remove(i).expect("there is one");
+                    let segment = self.held_by(now, chosen.command);
                     self.start(now, chosen);
+                    if let Some(segment) = segment {
+                        self.read_on_for_next(now, segment);
+                    }
                 }
                 Some(Next::WriteBack) => {
                     self.stop_read_ahead(now);
@@ -59,6 +65,41 @@ impl Drive {
             }
         }
         self.decision = self.next_decision(now);
+    }
+
+    /// Whether a command waits for the least that is read ahead, in a drive that begins no other then.
+    fn reads_least(&self, now: Time, command: Command) -> bool {
+        let goes_on = |segment| command.verb == Verb::Read && self.begins_in(segment, command.at);
+        self.bus.exclusive
+            && self.least_read(now).is_some()
+            && !self.read_ahead.is_some_and(|ahead| goes_on(ahead.segment))
+    }
+
+    /// The segment that holds all a command reads which yet has the arm.
+    fn held_by(&self, now: Time, command: Command) -> Option<usize> {
+        let waits = self.bus.exclusive && self.cache.hits_wait && command.verb == Verb::Read;
+        waits.then(|| self.segment_of(now, command.at)).flatten()
+    }
+
+    /// A read that has the arm and needs it no more gives it to the next one at once where that begins in the same segment.
+    fn read_on_for_next(&mut self, now: Time, segment: usize) {
+        let (served, mut passed) = (self.served, std::mem::take(&mut self.passed));
+        while let Some(Next::Command(i)) = self.choose(now) {
+            let next = self.waiting[i].command;
+            if next.verb != Verb::Read || !self.begins_in(segment, next.at) {
+                break;
+            }
+            if self.read_ahead_for(now, segment, next.at) {
+                break;
+            }
+            self.served = next.at;
+            passed.push((i, self.waiting.remove(i).expect("there is one")));
+        }
+        self.served = served;
+        while let Some((i, waiting)) = passed.pop() {
+            self.waiting.insert(i, waiting);
+        }
+        self.passed = passed;
     }
 
     /// Starts what waits and needs no arm, in order of arrival, up to a flush.
@@ -208,6 +249,11 @@ impl Drive {
         }
         if self.held > now {
             return Some(self.held);
+        }
+        if self.bus.exclusive
+            && let Some(at) = self.least_read(now)
+        {
+            return Some(at);
         }
         let next = self.waiting.iter().map(|it| it.came).filter(|came| *came > now && *came < Time::NEVER).min();
         let own = self.next_own_decision();
