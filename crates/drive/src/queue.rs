@@ -26,7 +26,10 @@ impl Drive {
             self.waiting.push_back(waiting);
             self.let_in(now);
             self.decide(now);
-        } else if self.needs_no_arm(now, &waiting, wants_room) || (free && !self.wants_room(command)) {
+        } else if self.needs_no_arm(now, &waiting, wants_room)
+            || (free && !self.wants_room(command))
+            || self.waits_in_memory(now, command)
+        {
             self.start(now, waiting);
         } else {
             if command.verb.writes() && !self.is_buffered(command) && self.waiting.is_empty() {
@@ -121,6 +124,14 @@ impl Drive {
             }
             Verb::Write { .. } => self.is_buffered(command) && !wants_room && self.drained <= now && self.fits(at),
         }
+    }
+
+    /// Whether a command that finds no other waits only until the write-back under way is complete, to be answered from
+    /// memory: what is found when it comes is not lost meanwhile.
+    fn waits_in_memory(&self, now: Time, Command { verb, at, .. }: Command) -> bool {
+        let alone = self.waiting.is_empty() && self.held <= now;
+        let waits = verb == Verb::Read && self.cache.hits_wait && self.write_back.is_some();
+        alone && waits && (self.segments_hold(now, at) || self.holds_written(at))
     }
 
     /// What has the arm next: what waited too long, else what it can begin soonest. The caller guarantees that the arm

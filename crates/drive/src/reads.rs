@@ -78,6 +78,9 @@ impl Drive {
     /// All of it is in the buffer.
     fn hit(&mut self, now: Time, at: Extent, queued: bool) -> (Time, Parts) {
         let from = if self.cache.hits_wait { self.settle_write_back().max(self.held).max(now) } else { now };
+        if self.cache.hits_wait && self.rules.depth > 1 {
+            self.held = from;
+        }
         let bus = self.bus_time(at.blocks);
         let overhead = self.connecting(queued);
         let done = self.overheads.done.read;

@@ -38,28 +38,25 @@ impl Drive {
         if self.read_ahead.is_some_and(|ahead| ahead.meets(at) && self.segments.overlaps(ahead.segment, at)) {
             self.stop_read_ahead(ready);
         }
-        self.segments.invalidate(at);
-        if self.cache.shared && !self.segments.is_none() {
-            // What is read ahead must have a segment to go to.
-            let taken = self.segments.next_taken();
-            if self.read_ahead.is_some_and(|ahead| Some(ahead.segment) == taken) {
-                self.stop_read_ahead(ready);
-            }
-            let start = if self.cache.written_hits { at.start } else { at.end() };
-            self.segments.fill(start, at.end());
-        }
         if fua || self.buffer.capacity() == 0 {
+            self.replace_held(ready, at);
             return self.write_medium(now, at, queued);
         }
         if u64::from(at.blocks) > self.buffer.capacity() {
+            self.replace_held(ready, at);
             return self.write_through(now, at, queued);
         }
         let overhead = self.overheads.buffered.a(self.last_write.is_some());
         let mut room = (now + overhead).max(earliest);
         while !self.fits(at) {
-            // The next write-back begins as soon as the arm is free, not when the overhead of this command has passed.
-            room = room.max(self.make_room(u64::from(at.blocks), now));
+            // The next write-back begins as soon as the arm is free, not when the overhead of this command has passed; where
+            // it goes on inside a sector, it may have made room with that alone.
+            room = room.max(match self.write_back {
+                None => self.begin_write_back(now),
+                Some(_) => self.make_room(u64::from(at.blocks), now),
+            });
         }
+        self.replace_held(ready, at);
         let waited = (queued || room > now + overhead) && !self.cache.accepts_busy;
         let connect = if waited { self.overheads.reselect } else { self.overheads.prepare };
         let feed = Feed { from: (room + connect).max(self.exchanged), each: self.write_bus };
@@ -85,6 +82,20 @@ impl Drive {
             ..Parts::default()
         };
         (there + done, parts)
+    }
+
+    /// What segments hold of `at` is stale; where written data share them, one is taken for these, by `ready`.
+    fn replace_held(&mut self, ready: Time, at: Extent) {
+        self.segments.invalidate(at);
+        if self.cache.shared && !self.segments.is_none() {
+            // What is read ahead must have a segment to go to.
+            let taken = self.segments.next_taken();
+            if self.read_ahead.is_some_and(|ahead| Some(ahead.segment) == taken) {
+                self.stop_read_ahead(ready);
+            }
+            let start = if self.cache.written_hits { at.start } else { at.end() };
+            self.segments.fill(start, at.end());
+        }
     }
 
     /// Whether the buffer has room for `at`.
@@ -162,7 +173,8 @@ impl Drive {
         let mut cleared = now;
         let meets = |back: WriteBack| back.first() < at.end() && at.start < back.limit;
         while self.buffer.touches(at) || self.write_back.is_some_and(meets) {
-            cleared = cleared.max(self.make_room(self.buffer.capacity(), now));
+            // What continues it and is not wanted need not be waited for.
+            cleared = cleared.max(self.make_room(0, now));
         }
         self.drained = self.drained.max(cleared);
         cleared
@@ -398,13 +410,19 @@ impl Drive {
         self.just_completed(now).is_some_and(|back| self.continuation(&back).is_some())
     }
 
+    /// Begins to write back, no earlier than `after`. Gives from when the arm can.
+    fn begin_write_back(&mut self, after: Time) -> Time {
+        self.stop_read_ahead(after);
+        let free = self.free.max(after);
+        self.start_write_back(free);
+        free
+    }
+
     /// Writes back until `blocks` blocks are free, or the write-back under way — one begun no earlier than
     /// `after`, if there is none — is complete. Gives when that is.
     fn make_room(&mut self, blocks: u64, after: Time) -> Time {
         if self.write_back.is_none() {
-            self.stop_read_ahead(after);
-            let free = self.free.max(after);
-            self.start_write_back(free);
+            self.begin_write_back(after);
         }
         let Some(back) = self.write_back else { return after };
         // Where the extents, not the blocks, are too many, one of them has to go.

@@ -41,7 +41,7 @@ impl Machine {
         }
         let free = self.arm_is_free(now) && self.waiting.is_empty() && !self.is_buffered(&waiting);
         let room_wanted = self.waiting.iter().any(|it| self.is_buffered(it));
-        if free || self.needs_no_arm(now, &waiting, room_wanted) {
+        if free || self.needs_no_arm(now, &waiting, room_wanted) || self.waits_in_memory(now, &waiting) {
             self.start(now, waiting);
         } else {
             // What it replaces need not be written, unless something before it wants it on the medium.
@@ -191,6 +191,14 @@ impl Machine {
                 self.is_buffered(it) && !room_wanted && self.is_over(self.drained, now) && self.fits(start, end)
             }
         }
+    }
+
+    /// Whether it finds no other and waits only for the write-back under way, though it be answered from memory.
+    fn waits_in_memory(&self, now: u64, it: &Waiting) -> bool {
+        let (start, end) = (it.at.start.0, it.at.end().0);
+        let alone = self.waiting.is_empty() && self.is_over(self.held, now);
+        let waits = it.verb == Verb::Read && self.cache.hits_wait && self.back.is_some();
+        alone && waits && (matches!(self.segments.look(start, end), Found::Hit(_)) || self.holds_written(start, end))
     }
 
     /// What has the arm next: what waited too long, else what it can begin soonest.

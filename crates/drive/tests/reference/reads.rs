@@ -53,6 +53,9 @@ impl Machine {
 
     fn answer_from_memory(&mut self, now: u64, at: Extent) -> Answer {
         let from = if self.cache.hits_wait { self.finish_write_back().max(self.held).max(now) } else { now };
+        if self.cache.hits_wait && self.rules.depth > 1 {
+            self.held = from;
+        }
         let overhead = self.overhead(self.overheads.hit);
         self.exchanged = self.exchanged.max(from + overhead) + self.bus.time(u64::from(at.blocks));
         Answer { end: self.exchanged + self.overheads.done.read.0, from_memory: true }

@@ -49,16 +49,22 @@ impl Machine {
         }
         // What waits for room waits for a write-back, which needs the arm at once.
         let waits = !fua && self.cache.write_buffer > 0 && !self.fits(start, end);
-        self.make_stale(if waits { now } else { now + overhead }, start, end);
+        let stops = if waits { now } else { now + overhead };
+        if self.ahead.is_some_and(|it| start < it.limit && self.segments.all[it.segment].start < end) {
+            self.stop_read_ahead(stops);
+        }
         let capacity = u64::from(self.cache.write_buffer);
         if fua || capacity == 0 {
+            self.make_stale(stops, start, end);
             self.supersede(start, end);
             return self.write_medium(now, at, queued);
         }
         let mut room = (now + overhead).max(earliest);
         while !self.fits(start, end) {
-            room = room.max(self.make_room(end - start, now));
+            let made = if self.back.is_none() { self.begin_write_back(now) } else { self.make_room(end - start, now) };
+            room = room.max(made);
         }
+        self.make_stale(stops, start, end);
         // What it replaces is given up only when it has room itself.
         self.supersede(start, end);
         let ready = self.exchanged.max(room) + self.bus.time(end - start);
@@ -69,11 +75,8 @@ impl Machine {
         Answer { end: acknowledged, from_memory: true }
     }
 
-    /// Whatever segments hold of blocks that are written now is stale, and a read-ahead that comes to them stops.
+    /// Whatever segments hold of blocks that are written now is stale.
     fn make_stale(&mut self, ready: u64, start: u64, end: u64) {
-        if self.ahead.is_some_and(|it| start < it.limit && self.segments.all[it.segment].start < end) {
-            self.stop_read_ahead(ready);
-        }
         self.segments.invalidate(start, end);
         if self.cache.shared && self.segments.most > 0 {
             // What is read ahead must have a segment to go to.
@@ -192,7 +195,7 @@ impl Machine {
                 self.drained = self.drained.max(cleared);
                 return cleared;
             }
-            cleared = cleared.max(self.make_room(u64::from(self.cache.write_buffer), now));
+            cleared = cleared.max(self.make_room(0, now));
         }
     }
 
@@ -320,11 +323,17 @@ impl Machine {
         }
     }
 
+    /// A write-back begins that a command needs. From when it can.
+    fn begin_write_back(&mut self, now: u64) -> u64 {
+        self.stop_read_ahead(now);
+        self.start_write_back(now);
+        self.free().max(now)
+    }
+
     /// Writes back until `blocks` blocks are free, or the write-back under way is complete. When that is.
     fn make_room(&mut self, blocks: u64, now: u64) -> u64 {
         if self.back.is_none() {
-            self.stop_read_ahead(now);
-            self.start_write_back(now);
+            self.begin_write_back(now);
         }
         let Some(back) = &self.back else { return now };
         let free = u64::from(self.cache.write_buffer) - self.used;
