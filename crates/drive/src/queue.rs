@@ -3,6 +3,7 @@
 //! A command holds the arm until its access has ended; its data may then still be on the bus while the next one's
 //! overhead and seek go on. Nothing is decided ahead of time: what comes before a decision still counts in it.
 
+use crate::cache::Lookup;
 use crate::machine::{Drive, Waiting};
 use block::{Command, Lbn, Span, Time, Verb};
 use disk::{Drain, Turn};
@@ -28,7 +29,7 @@ impl Drive {
             self.decide(now);
         } else if self.needs_no_arm(now, &waiting, wants_room)
             || (free && !self.wants_room(command))
-            || self.waits_in_memory(now, command)
+            || self.waits_in_memory(command)
         {
             self.start(now, waiting);
         } else {
@@ -126,12 +127,11 @@ impl Drive {
         }
     }
 
-    /// Whether a command that finds no other waits only until the write-back under way is complete, to be answered from
-    /// memory: what is found when it comes is not lost meanwhile.
-    fn waits_in_memory(&self, now: Time, Command { verb, at, .. }: Command) -> bool {
-        let alone = self.waiting.is_empty() && self.held <= now;
-        let waits = verb == Verb::Read && self.cache.hits_wait && self.write_back.is_some();
-        alone && waits && (self.segments_hold(now, at) || self.holds_written(at))
+    /// Whether a command that finds no other waits only for what the arm is at, to be answered from memory: what is found
+    /// when it comes is not lost meanwhile.
+    fn waits_in_memory(&self, Command { verb, at, .. }: Command) -> bool {
+        let waits = self.is_idle() && verb == Verb::Read && self.cache.hits_wait;
+        waits && (matches!(self.segments.look(at), Lookup::Hit(_)) || self.holds_written(at))
     }
 
     /// What has the arm next: what waited too long, else what it can begin soonest. The caller guarantees that the arm
@@ -139,9 +139,12 @@ impl Drive {
     fn choose(&self, now: Time) -> Option<Next> {
         let ahead_of_flush = || self.waiting.iter().take_while(|it| it.command.verb != Verb::Flush);
         let writes_back = self.buffer.first().is_some_and(|dirty| dirty.ready <= now);
+        // What the last write-back shares a sector with is on the medium, and its room free, when that sector has passed.
+        let passing = self.free > now;
         if writes_back && self.cache.drain != Drain::Soonest {
-            return Some(Next::WriteBack);
+            return (!passing).then_some(Next::WriteBack);
         }
+        let writes_back = writes_back && !passing;
         let wants_room = ahead_of_flush().any(|it| self.wants_room(it.command)) && writes_back;
         let oldest = self.waiting.front()?;
         if oldest.command.verb == Verb::Flush {

@@ -41,7 +41,7 @@ impl Machine {
         }
         let free = self.arm_is_free(now) && self.waiting.is_empty() && !self.is_buffered(&waiting);
         let room_wanted = self.waiting.iter().any(|it| self.is_buffered(it));
-        if free || self.needs_no_arm(now, &waiting, room_wanted) || self.waits_in_memory(now, &waiting) {
+        if free || self.needs_no_arm(now, &waiting, room_wanted) || self.waits_in_memory(&waiting) {
             self.start(now, waiting);
         } else {
             // What it replaces need not be written, unless something before it wants it on the medium.
@@ -193,20 +193,23 @@ impl Machine {
         }
     }
 
-    /// Whether it finds no other and waits only for the write-back under way, though it be answered from memory.
-    fn waits_in_memory(&self, now: u64, it: &Waiting) -> bool {
+    /// Whether it finds no other and waits only for what the arm is at, though it be answered from memory.
+    fn waits_in_memory(&self, it: &Waiting) -> bool {
         let (start, end) = (it.at.start.0, it.at.end().0);
-        let alone = self.waiting.is_empty() && self.is_over(self.held, now);
-        let waits = it.verb == Verb::Read && self.cache.hits_wait && self.back.is_some();
-        alone && waits && (matches!(self.segments.look(start, end), Found::Hit(_)) || self.holds_written(start, end))
+        let alone = self.waiting.is_empty() && self.flying.is_empty();
+        let found = matches!(self.segments.look(start, end), Found::Hit(_)) || self.holds_written(start, end);
+        alone && it.verb == Verb::Read && self.cache.hits_wait && found
     }
 
     /// What has the arm next: what waited too long, else what it can begin soonest.
     fn next_for_arm(&self, now: u64) -> Option<Next> {
         let there = self.dirty.front().is_some_and(|dirty| dirty.ready <= now);
+        // The sector that a write-back ends in may be passing still, and what shares it is not on the medium before.
+        let passing = !self.is_over(self.free(), now);
         if there && self.cache.drain != Drain::Soonest {
-            return Some(Next::WriteBack);
+            return (!passing).then_some(Next::WriteBack);
         }
+        let there = there && !passing;
         let flush = self.waiting.iter().position(|it| it.verb == Verb::Flush).unwrap_or(self.waiting.len());
         if flush == 0 {
             return Some(Next::Command(0));
