@@ -5,6 +5,7 @@
 //! Nothing here keeps time or state.
 
 pub mod catalogue;
+mod delivery;
 pub mod disksim;
 mod divide;
 mod layout;
@@ -17,6 +18,7 @@ mod seek;
 mod sheet;
 mod write;
 
+pub use delivery::Delivery;
 pub use layout::{
     Child, Elsewhere, EntryPlan, Layout, LayoutPlan, ListPlan, ListZone, Order, Parity, Run, Sparing, Spot, Track,
     TrackPlan, TreePlan, ZonePlan,

@@ -442,12 +442,17 @@ impl Mechanics {
             return None;
         }
         let there = self.layout.locate_sector(next);
-        let crossing = if there.remapped || spot.remapped {
-            self.stroke(spot.track, there.track, write).total()
-        } else {
-            self.crossing(spot.track, there.track, write)
-        };
+        let crossing = self.crossing_to(spot, &there, write);
         *spot = there;
         Some(crossing)
+    }
+
+    /// From behind the last sector before `from` to where the data go on: a seek of its own to or from a spare sector.
+    #[must_use]
+    pub fn crossing_to(&self, from: &Spot, there: &Spot, write: bool) -> Span {
+        if there.remapped || from.remapped {
+            return self.stroke(from.track, there.track, write).total();
+        }
+        self.crossing(from.track, there.track, write)
     }
 }

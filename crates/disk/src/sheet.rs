@@ -1,7 +1,7 @@
 //! The sheet of a drive and the truth about it.
 
-use crate::{Mechanics, Passage};
-use block::{Span, Time};
+use crate::{Layout, Mechanics, Passage};
+use block::{BLOCK_BYTES, Lbn, Span, Time};
 use std::sync::Arc;
 
 /// What can be known of a drive from outside.
@@ -161,8 +161,6 @@ pub struct Bus {
     pub exclusive: bool,
     /// Whether a read that waits for the medium keeps the bus once its data began to go.
     pub holds_reading: bool,
-    /// Whether a write that waits for room in the buffer keeps the bus.
-    pub holds_writing: bool,
 }
 
 impl Bus {
@@ -170,6 +168,22 @@ impl Bus {
     #[must_use]
     pub fn rate(&self, write: bool) -> Option<f64> {
         self.write_mb_s.filter(|_| write).or(self.mb_s)
+    }
+
+    /// The time of a block of a read or a write, 2⁻¹⁶ ns: nothing where there is no limit.
+    #[must_use]
+    pub fn block_time(&self, write: bool) -> u64 {
+        self.rate(write).map_or(0.0, |rate| BLOCK_BYTES as f64 * 1e3 / rate * 65536.0) as u64
+    }
+
+    /// The share of a read of so many blocks that must be in the buffer, which has segments of `segment` blocks, before
+    /// its data begin to go.
+    #[must_use]
+    pub fn held_back(&self, blocks: u32, segment: u32) -> f64 {
+        match self.watermark_of {
+            Whole::Request => self.watermark,
+            Whole::Segment => (self.watermark * f64::from(segment) / f64::from(blocks.max(1))).min(1.0),
+        }
     }
 }
 
@@ -241,14 +255,6 @@ pub struct Cache {
     pub ends_at_command: bool,
     /// Whether reading ahead may take the place of what a command under way has still to send; otherwise it waits.
     pub overtakes: bool,
-    /// Whether reading ahead leaves what was asked for in the segment: it stops where that would be overwritten.
-    pub keeps_requested: bool,
-    /// Whether a write into what was read ahead ends the reading ahead.
-    pub writes_stop_ahead: bool,
-    /// Whether a read whose beginning is in the cache takes the bus at once, and not only when the watermark is reached.
-    pub partial_at_once: bool,
-    /// Whether a read whose beginning is in the cache must wait for the arm's command under way.
-    pub partial_hits_wait: bool,
     /// Size of the write buffer; a write that fits completes when it is in it (immediate report).
     pub write_buffer: u32,
     /// The most extents the write buffer holds; zero means as many as fit.
@@ -262,8 +268,6 @@ pub struct Cache {
     pub accepts_busy: bool,
     /// Whether the arm sets out for a write while its data still come over the bus.
     pub seeks_early: bool,
-    /// Whether a write is reported from the buffer only where no other command waits.
-    pub reports_alone: bool,
     /// Whether written data take up segments of reads.
     pub shared: bool,
     /// In what order the write buffer drains.
@@ -286,17 +290,12 @@ impl Default for Cache {
             stops_in_sector: false,
             ends_at_command: false,
             overtakes: true,
-            keeps_requested: false,
-            writes_stop_ahead: true,
-            partial_at_once: true,
-            partial_hits_wait: true,
             write_buffer: 0,
             write_extents: 0,
             joins_writes: true,
             streams_writes: true,
             accepts_busy: true,
             seeks_early: false,
-            reports_alone: false,
             shared: false,
             drain: Drain::Soonest,
         }
@@ -304,6 +303,28 @@ impl Default for Cache {
 }
 
 impl Cache {
+    /// The block before which the drive stops reading on after a read that ended before block `end`, in a segment that
+    /// begins at `start`.
+    #[must_use]
+    pub fn read_ahead_limit(&self, layout: &Layout, start: Lbn, end: Lbn) -> Lbn {
+        let last = Lbn(layout.blocks());
+        if self.segments == 0 || end >= last {
+            return end.min(last);
+        }
+        let most = Lbn(end.0 + u64::from(self.read_ahead.min(self.segment))).min(last);
+        match self.ahead {
+            Ahead::Most => most,
+            Ahead::Nowhere => end,
+            Ahead::Track => most.min(layout.track_bounds(Lbn(end.0 - 1)).1),
+            Ahead::Cylinder => most.min(layout.cylinder_end(Lbn(end.0 - 1))),
+            Ahead::NextTrack => {
+                let (first, next) = layout.track_bounds(end);
+                let further = if start < first { layout.track_bounds(next).1 } else { next };
+                further.min(last)
+            }
+        }
+    }
+
     /// The same with reading, writing or both switched off.
     #[must_use]
     pub fn switched(self, read_cache: bool, write_buffer: bool) -> Cache {

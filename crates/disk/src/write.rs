@@ -61,9 +61,7 @@ fn bus(bus: &Bus) -> String {
     if bus.watermark_of == Whole::Segment {
         text += "watermark_of = \"segment\"\n";
     }
-    for (key, holds) in
-        [("exclusive_bus", bus.exclusive), ("holds_reading", bus.holds_reading), ("holds_writing", bus.holds_writing)]
-    {
+    for (key, holds) in [("exclusive_bus", bus.exclusive), ("holds_reading", bus.holds_reading)] {
         if holds {
             text += &format!("{key} = true\n");
         }
@@ -350,14 +348,9 @@ fn cache(cache: &Cache) -> String {
     for (key, flag, plain) in [
         ("ends_at_command", cache.ends_at_command, plain.ends_at_command),
         ("overtakes", cache.overtakes, plain.overtakes),
-        ("keeps_requested", cache.keeps_requested, plain.keeps_requested),
-        ("writes_stop_ahead", cache.writes_stop_ahead, plain.writes_stop_ahead),
-        ("partial_at_once", cache.partial_at_once, plain.partial_at_once),
-        ("partial_hits_wait", cache.partial_hits_wait, plain.partial_hits_wait),
         ("streams_writes", cache.streams_writes, plain.streams_writes),
         ("accepts_busy", cache.accepts_busy, plain.accepts_busy),
         ("seeks_early", cache.seeks_early, plain.seeks_early),
-        ("reports_alone", cache.reports_alone, plain.reports_alone),
     ] {
         if flag != plain {
             text += &format!("{key} = {flag}\n");

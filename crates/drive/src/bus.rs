@@ -20,20 +20,17 @@ pub(crate) struct Connection {
 impl Drive {
     /// How long a command has the bus that then lets go of it.
     fn telling(&self, command: Command) -> Span {
-        let overheads = &self.overheads;
         let after = self.last_write.is_some();
-        match command.verb {
-            Verb::Write { fua: false } if self.buffer.capacity() > 0 => {
-                overheads.buffered.a(after) + overheads.release_write
-            }
-            Verb::Write { .. } | Verb::Flush => overheads.write.a(after) + overheads.release_write,
-            Verb::Read | Verb::Seek => overheads.read.a(after) + overheads.release_read.a(after),
-        }
+        let release = match command.verb {
+            Verb::Write { .. } | Verb::Flush => self.overheads.release_write,
+            Verb::Read | Verb::Seek => self.overheads.release_read.a(after),
+        };
+        self.class(command.verb).a(after) + release
     }
 
     /// Lets in what waits for the bus, as far as it is known when that will be.
     pub(crate) fn let_in(&mut self, now: Time) {
-        if !self.exclusive {
+        if !self.bus.exclusive {
             return;
         }
         for i in 0..self.waiting.len() {
@@ -81,7 +78,7 @@ impl Drive {
     /// Data that would go while a command is told go after it.
     fn postpone(&mut self) {
         let Connection { tag, from, until, least } = self.connection;
-        if !self.exclusive || from < self.telling_from || from >= self.told {
+        if !self.bus.exclusive || from < self.telling_from || from >= self.told {
             return;
         }
         let Some(flying) = self.flying.iter_mut().find(|it| it.tag == tag && it.end == until) else { return };

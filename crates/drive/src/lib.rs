@@ -9,7 +9,6 @@ mod account;
 mod buffer;
 mod bus;
 mod cache;
-mod delivery;
 mod device;
 mod machine;
 mod noise;

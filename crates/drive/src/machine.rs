@@ -12,8 +12,8 @@ use crate::noise::{SeekNoise, Spindle};
 use crate::reads::ReadAhead;
 use crate::writes::WriteBack;
 use block::errno::EINVAL;
-use block::{BLOCK_BYTES, Caps, Command, Extent, Lbn, Outcome, Span, Tag, Time, Verb};
-use disk::{After, Cache, FreesAt, Mechanics, Overheads, Passage, Queue, Sheet, Spot, Stroke, Track, Truth, Whole};
+use block::{Caps, Command, Extent, Lbn, Outcome, Span, Tag, Time, Verb};
+use disk::{After, Bus, Cache, FreesAt, Mechanics, Overheads, Passage, Queue, Sheet, Spot, Stroke, Track, Truth};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -50,16 +50,10 @@ pub struct Drive {
     pub(crate) overheads: Overheads,
     pub(crate) cache: Cache,
     pub(crate) rules: Queue,
-    /// Bus time in 2⁻¹⁶ ns of a block that is read.
-    pub(crate) bus: u64,
-    /// The same of a block that is written.
-    pub(crate) write_bus: u64,
-    /// Whether the bus is one for commands, data and completions, and there for one of them at a time.
-    pub(crate) exclusive: bool,
-    pub(crate) holds_reading: bool,
-    pub(crate) watermark: f64,
-    pub(crate) watermark_of: Whole,
-    pub(crate) write_watermark: f64,
+    pub(crate) bus: Bus,
+    /// Time of a block on the bus, in 2⁻¹⁶ ns, of a read and of a write.
+    pub(crate) read_block: u64,
+    pub(crate) write_block: u64,
     pub(crate) spindle: Spindle,
     noise: SeekNoise,
     pub(crate) segments: Segments,
@@ -109,19 +103,14 @@ impl Drive {
     #[must_use]
     pub fn new(sheet: &Sheet, truth: &Truth, seed: u64) -> Drive {
         let cache = sheet.cache;
-        let bus = |write| sheet.bus.rate(write).map_or(0.0, |rate| BLOCK_BYTES as f64 * 1e3 / rate * 65536.0);
         Drive {
             mechanics: Arc::clone(&sheet.mechanics),
             overheads: sheet.overheads,
-            cache: Cache { read_ahead: cache.read_ahead.min(cache.segment), ..cache },
+            cache,
             rules: sheet.queue,
-            bus: bus(false) as u64,
-            write_bus: bus(true) as u64,
-            exclusive: sheet.bus.exclusive,
-            holds_reading: sheet.bus.holds_reading,
-            watermark: sheet.bus.watermark,
-            watermark_of: sheet.bus.watermark_of,
-            write_watermark: sheet.bus.write_watermark,
+            bus: sheet.bus,
+            read_block: sheet.bus.block_time(false),
+            write_block: sheet.bus.block_time(true),
             spindle: Spindle::new(sheet.mechanics.rotation, truth, seed),
             noise: SeekNoise::new(truth, seed),
             segments: Segments::new(cache.segments, cache.segment),
@@ -164,7 +153,7 @@ impl Drive {
         let inside = self.flying.len() + self.waiting.len();
         assert!(inside < usize::from(self.rules.depth), "a drive takes no more commands than it has room for");
         self.advance(now);
-        let came = if self.exclusive && self.rules.depth > 1 { Time::NEVER } else { now };
+        let came = if self.bus.exclusive && self.rules.depth > 1 { Time::NEVER } else { now };
         let writing = self.write_back.is_some() || self.buffer.first().is_some();
         // A command that is complete for the host keeps nobody waiting in a queue, though the arm be still at it.
         let behind = self.held > now && inside > 0;
@@ -258,12 +247,7 @@ impl Drive {
 
     /// The same, for a command that takes the arm whether or not its blocks are in memory.
     pub(crate) fn foresee_access(&self, now: Time, issued: Time, command: Command, queued: bool) -> Span {
-        let overheads = &self.overheads;
-        let class = match command.verb {
-            Verb::Read => overheads.read,
-            Verb::Write { fua: false } if self.buffer.capacity() > 0 => overheads.buffered,
-            _ => overheads.write,
-        };
+        let class = self.class(command.verb);
         let from = if queued { now } else { issued };
         let ready = (from + self.overhead(class, queued)).max(now);
         let (arrived, passage) = self.reach(ready, command);
@@ -369,6 +353,15 @@ impl Drive {
         }
     }
 
+    /// The overhead of a command that is not answered from the cache.
+    pub(crate) fn class(&self, verb: Verb) -> After {
+        match verb {
+            Verb::Write { fua: false } if self.buffer.capacity() > 0 => self.overheads.buffered,
+            Verb::Write { .. } | Verb::Flush => self.overheads.write,
+            Verb::Read | Verb::Seek => self.overheads.read,
+        }
+    }
+
     /// The overhead before the arm moves.
     pub(crate) fn overhead(&self, class: After, queued: bool) -> Span {
         self.overheads.queued.filter(|_| queued).unwrap_or(class.a(self.last_write.is_some()))
@@ -384,13 +377,13 @@ impl Drive {
         let at_its_turn = (own || self.is_quick(command)) && !self.wants_room(command);
         let late = self.rules.frees_at != FreesAt::Medium;
         let from = match at_its_turn {
-            _ if self.exclusive => self.overlapped(waiting.came, now, command),
+            _ if self.bus.exclusive => self.overlapped(waiting.came, now, command),
             true => now,
             // An arm that was let go late does not set out before that.
             false if late => self.overlapped(issued, now, command),
             false => issued,
         };
-        let queued = if self.exclusive { now > waiting.came } else { own };
+        let queued = if self.bus.exclusive { now > waiting.came } else { own };
         self.ascends = command.at.start > self.served.start || (self.ascends && command.at.start == self.served.start);
         self.served = command.at;
         let inside = command.at.end().0 <= self.mechanics.layout.blocks();
@@ -423,7 +416,7 @@ impl Drive {
         parts.queued = from.since(issued) + behind;
         debug_assert_eq!(parts.total(), end.since(issued), "parts of {command:?}: {parts:?}");
         self.flying.push(Flying { tag, issued, end, outcome, parts });
-        if self.exclusive && self.rules.depth > 1 {
+        if self.bus.exclusive && self.rules.depth > 1 {
             if waiting.came == now {
                 // What connects at once is not told apart from that.
                 (self.telling_from, self.told) = (now, now);
@@ -440,12 +433,7 @@ impl Drive {
         if came >= now {
             return came;
         }
-        let class = match command.verb {
-            Verb::Write { fua: false } if self.buffer.capacity() > 0 => self.overheads.buffered,
-            Verb::Write { .. } | Verb::Flush => self.overheads.write,
-            Verb::Read | Verb::Seek => self.overheads.read,
-        };
-        came.max(Time(now.0.saturating_sub(self.overhead(class, false).0)))
+        came.max(Time(now.0.saturating_sub(self.overhead(self.class(command.verb), false).0)))
     }
 
     /// When the last command whose completion is known completes.
@@ -484,11 +472,11 @@ impl Drive {
     }
 
     pub(crate) fn write_bus_time(&self, blocks: u32) -> Span {
-        Span((self.write_bus * u64::from(blocks)) >> 16)
+        Span((self.write_block * u64::from(blocks)) >> 16)
     }
 
     pub(crate) fn bus_time(&self, blocks: u32) -> Span {
-        Span((self.bus * u64::from(blocks)) >> 16)
+        Span((self.read_block * u64::from(blocks)) >> 16)
     }
 }
 

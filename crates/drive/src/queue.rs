@@ -23,7 +23,7 @@ impl Drive {
         let command = waiting.command;
         let free = self.has_free_arm(now) && self.waiting.is_empty();
         let wants_room = self.waiting.iter().any(|it| self.wants_room(it.command));
-        if self.exclusive {
+        if self.bus.exclusive {
             self.waiting.push_back(waiting);
             self.let_in(now);
             self.decide(now);
@@ -87,7 +87,7 @@ impl Drive {
 
     /// Whether more than one command that was let in waits.
     fn has_others(&self, now: Time) -> bool {
-        self.waiting.iter().filter(|it| it.came <= now).count() > usize::from(self.exclusive)
+        self.waiting.iter().filter(|it| it.came <= now).count() > usize::from(self.bus.exclusive)
     }
 
     /// Whether a command goes into the write buffer.
@@ -161,14 +161,14 @@ impl Drive {
         // What the bus lets in just now is there for this decision only where nothing else is.
         let before = ahead_of_flush().any(|it| it.came < now);
         for (i, waiting) in ahead_of_flush().enumerate().filter(|(_, it)| !self.wants_room(it.command)) {
-            if self.exclusive && (waiting.came > now || (before && waiting.came == now)) {
+            if self.bus.exclusive && (waiting.came > now || (before && waiting.came == now)) {
                 continue;
             }
             let cost = match self.rules.order {
                 Turn::Soonest => {
                     let queued = self.overheads.queued.is_some() && self.is_behind(waiting);
                     let needs_arm = match waiting.command.verb {
-                        Verb::Read => self.exclusive && self.cache.hits_wait,
+                        Verb::Read => self.bus.exclusive && self.cache.hits_wait,
                         _ => !self.cache.accepts_busy,
                     };
                     match needs_arm {
@@ -225,7 +225,7 @@ impl Drive {
         }
         let next = self.waiting.iter().map(|it| it.came).filter(|came| *came > now && *came < Time::NEVER).min();
         let own = self.next_own_decision();
-        if self.exclusive { next.into_iter().chain(own).min() } else { own }
+        if self.bus.exclusive { next.into_iter().chain(own).min() } else { own }
     }
 
     /// When the drive's own work gives reason to decide.

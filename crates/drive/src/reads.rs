@@ -2,10 +2,9 @@
 
 use crate::account::Parts;
 use crate::cache::Lookup;
-use crate::delivery::Delivery;
 use crate::machine::{Drive, mechanical};
 use block::{Extent, Lbn, Span, Time};
-use disk::{Ahead, Passage, Progress, Spin, Track, Whole};
+use disk::{Delivery, Passage, Progress, Spin, Track};
 
 /// A read that runs on past what was asked for.
 #[derive(Clone, Copy, Debug)]
@@ -95,12 +94,12 @@ impl Drive {
 
     /// How much of its overhead a command had while it waited.
     fn told_in(&self, queued: bool) -> Span {
-        if queued && self.exclusive { self.overheads.read.a(self.last_write.is_some()) } else { Span::ZERO }
+        if queued && self.bus.exclusive { self.overheads.read.a(self.last_write.is_some()) } else { Span::ZERO }
     }
 
     /// Before data go over the bus that are in the buffer.
     fn connecting(&self, queued: bool) -> Span {
-        if queued && self.exclusive {
+        if queued && self.bus.exclusive {
             // It let go of the bus while it waited, and had its overhead then.
             return self.told_in(queued) + self.overheads.reselect;
         }
@@ -129,7 +128,7 @@ impl Drive {
         let overhead = self.connecting(queued);
         let rest = Extent { start: reached, blocks: (at.end().0 - reached.0) as u32 };
         let there = self.bus_time(at.blocks - rest.blocks);
-        let mut delivery = self.delivery(rest, now + overhead + there, self.holds_reading);
+        let mut delivery = self.delivery(rest, now + overhead + there, self.bus.holds_reading);
         let shift = self.mechanics.layout.sector_shift();
         let passage =
             self.mechanics.pass_each(&self.spindle, since, after, rest, false, |piece| delivery.take(piece, shift));
@@ -169,7 +168,7 @@ impl Drive {
             0 => now,
             _ => now + self.connecting(queued) + self.bus_time(there),
         };
-        let mut delivery = self.delivery(rest, from, self.holds_reading && there > 0);
+        let mut delivery = self.delivery(rest, from, self.bus.holds_reading && there > 0);
         let shift = self.mechanics.layout.sector_shift();
         let passage =
             self.mechanics.pass_each(&self.spindle, arrived, spot, rest, false, |piece| delivery.take(piece, shift));
@@ -200,7 +199,7 @@ impl Drive {
         }
         let whole = now + self.told_in(queued);
         let from = if delivery.since() <= from { whole } else { delivery.since() };
-        let from = if self.holds_reading && there > 0 { whole } else { from };
+        let from = if self.bus.holds_reading && there > 0 { whole } else { from };
         self.connects(from, end.since(from));
         let mut parts = mechanical(stroke, &passage);
         parts.overhead = overhead + stall + done;
@@ -214,12 +213,8 @@ impl Drive {
         let from = from.max(self.delivered);
         let sector = 1 << self.mechanics.layout.sector_shift();
         let lead = at.start.0 % sector;
-        let share = match self.watermark_of {
-            _ if held => 0.0,
-            Whole::Request => self.watermark,
-            Whole::Segment => self.watermark * f64::from(self.cache.segment) / f64::from(at.blocks.max(1)),
-        };
-        Delivery::new(self.bus, (lead, u64::from(at.blocks)), share.min(1.0), from, self.overheads.reselect)
+        let share = if held { 0.0 } else { self.bus.held_back(at.blocks, self.cache.segment) };
+        Delivery::new(self.read_block, (lead, u64::from(at.blocks)), share, from, self.overheads.reselect)
     }
 
     /// A command has the arm until its access ends, on `track`.
@@ -286,21 +281,7 @@ impl Drive {
 
     /// How far the drive reads on after a read that ended before block `end`, from a segment that begins at `start`.
     fn read_ahead_limit(&self, start: Lbn, end: Lbn) -> Lbn {
-        let layout = &self.mechanics.layout;
-        let last = layout.blocks();
-        let most = Lbn((end.0 + u64::from(self.cache.read_ahead)).min(last));
-        match self.cache.ahead {
-            Ahead::Most => most,
-            Ahead::Nowhere => end.min(Lbn(last)),
-            Ahead::Track => most.min(layout.track_bounds(Lbn(end.0 - 1)).1),
-            Ahead::Cylinder => most.min(layout.cylinder_end(Lbn(end.0 - 1))),
-            Ahead::NextTrack if end.0 >= last => Lbn(last),
-            Ahead::NextTrack => {
-                let (first, next) = layout.track_bounds(end);
-                let further = if start < first { layout.track_bounds(next).1 } else { next };
-                further.min(Lbn(last))
-            }
-        }
+        self.cache.read_ahead_limit(&self.mechanics.layout, start, end)
     }
 
     /// Lets the read-ahead under way proceed up to `now`; once it is complete there is none. Gives when it got there.
@@ -343,7 +324,7 @@ impl Drive {
 
     /// Up to which block a segment has room at `now`, of which blocks are being sent.
     fn room_after(&self, sent: Sent, now: Time) -> Lbn {
-        let gone = (now.since(sent.from).0 << 16) / self.bus.max(1);
+        let gone = (now.since(sent.from).0 << 16) / self.read_block.max(1);
         Lbn(sent.at.start.0 + gone.min(u64::from(sent.at.blocks)) + u64::from(self.cache.segment))
     }
 

@@ -59,7 +59,7 @@ impl Drive {
         self.replace_held(ready, at);
         let waited = (queued || room > now + overhead) && !self.cache.accepts_busy;
         let connect = if waited { self.overheads.reselect } else { self.overheads.prepare };
-        let feed = Feed { from: (room + connect).max(self.exchanged), each: self.write_bus };
+        let feed = Feed { from: (room + connect).max(self.exchanged), each: self.write_block };
         let there = feed.there(u64::from(at.blocks));
         self.exchanged = there;
         let least = connect + self.write_bus_time(at.blocks) + self.overheads.done.write;
@@ -118,10 +118,9 @@ impl Drive {
         let start = self.take_arm(ready);
         let (stroke, spot) = self.move_arm(self.track, at, true, start);
         let arrived = start + stroke.total();
-        let feed = Feed { from: now + command + data, each: self.write_bus };
-        let held = if sequential { 0.0 } else { self.write_watermark };
-        let passage = self.pass_fed(arrived, spot, at, feed, held);
-        let from = arrived;
+        let feed = Feed { from: now + command + data, each: self.write_block };
+        let held = if sequential { 0.0 } else { self.bus.write_watermark };
+        let (passage, waited) = self.pass_fed(arrived, spot, at, feed, held);
         self.connects(passage.end, self.overheads.done.write);
         let stall = self.overheads.stall(at.blocks, true, &passage);
         self.hold_arm(passage.end + stall, passage.after.track);
@@ -130,7 +129,8 @@ impl Drive {
         let mut parts = mechanical(stroke, &passage);
         parts.overhead = command + seek + stall + done;
         parts.external = start.since(ready);
-        parts.bus = from.since(arrived);
+        parts.rotation -= waited;
+        parts.bus = waited;
         (self.free + done, parts)
     }
 
@@ -209,7 +209,7 @@ impl Drive {
             whole: 0,
         };
         if self.mechanics.access.writes {
-            let passage = self.pass_fed(arrived, spot, dirty.at, dirty.feed, 0.0);
+            let (passage, _) = self.pass_fed(arrived, spot, dirty.at, dirty.feed, 0.0);
             // Whole sectors pass, also where the extent ends inside one.
             let sector = 1 << self.mechanics.layout.sector_shift();
             let reached = Lbn(back.limit.0.next_multiple_of(sector));
@@ -245,17 +245,18 @@ impl Drive {
     }
 
     /// The passage of a write whose data still come, under a head on its track from `arrived`; a share of `held` of
-    /// what would come while it passes must be there before.
-    fn pass_fed(&self, arrived: Time, spot: Spot, at: Extent, feed: Feed, held: f64) -> Passage {
+    /// what would come while it passes must be there before. Gives, too, for how much of the rotation the head could not
+    /// have begun for want of data.
+    fn pass_fed(&self, arrived: Time, spot: Spot, at: Extent, feed: Feed, held: f64) -> (Passage, Span) {
         let all = feed.there(u64::from(at.blocks));
         if self.mechanics.access.writes && all > arrived {
-            return self.pass_as_fed(arrived, spot, at, feed);
+            return (self.pass_as_fed(arrived, spot, at, feed), Span::ZERO);
         }
         let from = self.hold_back(arrived, spot, at, feed);
         let from = from + Span((all.since(from).0 as f64 * held) as u64);
         let mut passage = self.mechanics.pass(&self.spindle, from, spot, at, true);
         passage.rotation += from.since(arrived);
-        passage
+        (passage, from.since(arrived))
     }
 
     /// The same where each sector is written when it comes by and its blocks are there, in whatever order on each track.
@@ -276,10 +277,7 @@ impl Drive {
         let mut next = at.start.0 >> shift;
         while next < all {
             let there = layout.locate(Lbn(next << shift));
-            let crossing = match there.remapped || whole.after.remapped {
-                true => self.mechanics.stroke(whole.after.track, there.track, true).total(),
-                false => self.mechanics.crossing(whole.after.track, there.track, true),
-            };
+            let crossing = self.mechanics.crossing_to(&whole.after, &there, true);
             whole.crossing += crossing;
             let came = |sector: u64| feed.there(((sector + 1) << shift).min(at.end().0) - at.start.0);
             let now = whole.end + crossing;

@@ -16,7 +16,7 @@ const UNBOUND: f64 = 1e9;
 /// Parameters that bear on no time.
 const HARMLESS: [&str; 3] = ["Print stats", "Avg sectors per cylinder", "Calc sector by sector"];
 /// Parameters that do nothing at 1: what is modelled.
-const AT_ONE: [&str; 1] = ["Read directly to buffer"];
+const AT_ONE: [&str; 3] = ["Read directly to buffer", "Immed transfer partial hit", "Write hit stop prefetch"];
 /// What a scheduler may do beside choosing an order; nothing of it is modelled.
 const SCHEDULING: [&str; 7] = [
     "Write initiation delay",
@@ -45,6 +45,16 @@ pub(super) fn plan(
     plan.access.writes = disk.flag("Immediate buffer write")? && fast > 0;
     plan.access.free = disk.flag("Read any free blocks")?;
     plan.queue = queue(disk, ignored, warnings)?;
+    if fast == 1 && plan.queue.depth > 1 {
+        warnings.push(
+            "`Fast write level = 1` is taken as 2: writes are reported early while other commands wait, too".into(),
+        );
+    }
+    if disk.number("Read-ahead over requested")? == Some(0.0) && disk.or_zero("Maximum read-ahead (blks)")? == 0.0 {
+        warnings.push(
+            "`Read-ahead over requested = 0` is taken as 1: reading ahead does not stop short of what was read".into(),
+        );
+    }
     let mut rest = disk.rest(&HARMLESS);
     for it in &mut rest {
         it.neutral = if AT_ONE.contains(&it.parameter.as_str()) { it.value == "1" } else { it.neutral };
@@ -151,7 +161,6 @@ fn bus(
         watermark_of: if disk.flag("Set watermark by reqsize")? { Whole::Request } else { Whole::Segment },
         exclusive: true,
         holds_reading: disk.flag("Hold bus entire read xfer")?,
-        holds_writing: disk.flag("Hold bus entire write xfer")?,
     })
 }
 
@@ -194,10 +203,6 @@ fn cache(disk: &Params, level: u64) -> Result<Cache, BadInput> {
         ends_at_command: true,
         // Imports come nearer to its answers where reading ahead does not wait for what is still to be sent.
         overtakes: true,
-        keeps_requested: most == 0 && disk.number("Read-ahead over requested")? == Some(0.0),
-        writes_stop_ahead: disk.number("Write hit stop prefetch")? != Some(0.0),
-        partial_at_once: disk.number("Immed transfer partial hit")? != Some(0.0),
-        partial_hits_wait: !disk.flag("Allow sneaky partial read hits")?,
         write_buffer: if level > 0 { extents.saturating_mul(segment).min(1 << 31) } else { 0 },
         write_extents: extents,
         joins_writes: disk.number("Combine seq writes")? != Some(0.0),
@@ -206,7 +211,6 @@ fn cache(disk: &Params, level: u64) -> Result<Cache, BadInput> {
         streams_writes: true,
         accepts_busy: prebuffers,
         seeks_early: true,
-        reports_alone: level == 1,
         shared: !dedicated && caches,
         drain: Drain::InOrder,
     };

@@ -71,7 +71,6 @@ fn bus(section: &Section) -> Result<Bus, BadInput> {
             .unwrap_or_default(),
         exclusive: section.bool("exclusive_bus")?.unwrap_or(false),
         holds_reading: section.bool("holds_reading")?.unwrap_or(false),
-        holds_writing: section.bool("holds_writing")?.unwrap_or(false),
     })
 }
 
@@ -139,17 +138,12 @@ pub(super) fn cache(section: Option<Section>) -> Result<Cache, BadInput> {
         stops_in_sector: flag("stops_in_sector", plain.stops_in_sector)?,
         ends_at_command: flag("ends_at_command", plain.ends_at_command)?,
         overtakes: flag("overtakes", plain.overtakes)?,
-        keeps_requested: flag("keeps_requested", plain.keeps_requested)?,
-        writes_stop_ahead: flag("writes_stop_ahead", plain.writes_stop_ahead)?,
-        partial_at_once: flag("partial_at_once", plain.partial_at_once)?,
-        partial_hits_wait: flag("partial_hits_wait", plain.partial_hits_wait)?,
         write_buffer: size("write_buffer")?,
         write_extents: section.within("write_extents", 0, 1 << 16)?.unwrap_or(0),
         joins_writes: flag("joins_writes", plain.joins_writes)?,
         streams_writes: flag("streams_writes", plain.streams_writes)?,
         accepts_busy: flag("accepts_busy", plain.accepts_busy)?,
         seeks_early: flag("seeks_early", plain.seeks_early)?,
-        reports_alone: flag("reports_alone", plain.reports_alone)?,
         shared: flag("shared", plain.shared)?,
         drain: section.choice("drain", &drain)?.unwrap_or_default(),
     };

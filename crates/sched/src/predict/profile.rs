@@ -458,7 +458,7 @@ impl Predictor for Profile {
         self.wrote = command.verb.writes() || (self.wrote && command.verb != Verb::Read);
         self.dirty &= command.verb != Verb::Flush;
         if self.is_buffered(command.verb) {
-            let least = self.overheads.buffered.a(wrote) + self.way.time(command.at.blocks);
+            let least = self.overheads.buffered.a(wrote) + self.way.write_time(command.at.blocks);
             let waited = happened.since(self.issued).less(least) > Span(self.mechanics.rotation.period().0 / 8);
             self.unhindered = if waited { 0 } else { self.unhindered.saturating_add(1) };
         }

@@ -3,7 +3,7 @@
 
 use super::way::Way;
 use block::{Extent, Lbn, Span, Time};
-use disk::{Ahead, Cache, Layout, Mechanics, Overheads, Passage, Progress, Spin};
+use disk::{Cache, Layout, Mechanics, Overheads, Passage, Progress, Spin};
 
 /// A read-ahead, as far as it was worked out.
 #[derive(Clone, Copy, Debug)]
@@ -18,27 +18,8 @@ impl ReadAhead {
     pub(crate) fn behind(cache: &Cache, layout: &Layout, at: Extent, passage: &Passage) -> ReadAhead {
         let sector = 1u64 << layout.sector_shift();
         let reached = Lbn(at.end().0.next_multiple_of(sector).min(layout.blocks()));
-        let limit = limit(cache, layout, at.start, reached);
+        let limit = cache.read_ahead_limit(layout, at.start, reached);
         ReadAhead { so_far: Progress { reached, at: passage.end, after: passage.after }, limit }
-    }
-}
-
-/// How far a drive reads on after a read of `start` to `end`.
-fn limit(cache: &Cache, layout: &Layout, start: Lbn, end: Lbn) -> Lbn {
-    if cache.segments == 0 {
-        return end;
-    }
-    let most = Lbn((end.0 + u64::from(cache.read_ahead.min(cache.segment))).min(layout.blocks()));
-    match cache.ahead {
-        _ if end.0 >= layout.blocks() => end,
-        Ahead::Most => most,
-        Ahead::Nowhere => end,
-        Ahead::Track => most.min(layout.track_bounds(Lbn(end.0 - 1)).1),
-        Ahead::Cylinder => most.min(layout.cylinder_end(Lbn(end.0 - 1))),
-        Ahead::NextTrack => {
-            let (first, next) = layout.track_bounds(end);
-            if start < first { layout.track_bounds(next).1 } else { next }
-        }
     }
 }
 
@@ -55,8 +36,11 @@ pub(crate) fn go_on(
     let hit = now + overheads.hit.a(wrote);
     let all_there = hit + way.time(at.blocks) + overheads.done.read;
     if so_far.reached >= at.end() {
-        let limit =
-            if stopped { ahead.limit } else { ahead.limit.max(limit(cache, &mechanics.layout, at.start, at.end())) };
+        let limit = if stopped {
+            ahead.limit
+        } else {
+            ahead.limit.max(cache.read_ahead_limit(&mechanics.layout, at.start, at.end()))
+        };
         return (all_there.since(now), ReadAhead { so_far, limit });
     }
     let rest = Extent { start: so_far.reached, blocks: (at.end().0 - so_far.reached.0) as u32 };

@@ -1,16 +1,18 @@
 //! The way between medium and host: by how much a command comes back later than the medium is done with it, where the bus is
 //! slower than the medium, waits for a share of the blocks or reports completion late; and when a write has its data.
 
-use block::{BLOCK_BYTES, Extent, Span, Time};
-use disk::{Mechanics, Overheads, Passage, Piece, Sheet, Spin, Spot};
+use block::{Extent, Span, Time};
+use disk::{Bus, Delivery, Mechanics, Overheads, Passage, Sheet, Spin, Spot};
 
 /// What a sheet says of the way.
 #[derive(Clone, Debug)]
 pub(crate) struct Way {
-    /// Bus time of a block in 2⁻¹⁶ ns.
-    block: u64,
-    watermark: f64,
-    write_watermark: f64,
+    bus: Bus,
+    /// Time of a block on the bus, in 2⁻¹⁶ ns, of a read and of a write.
+    read_block: u64,
+    write_block: u64,
+    /// Blocks of a segment of the cache.
+    segment: u32,
     overheads: Overheads,
     shift: u32,
     /// Whether the bus keeps up with the medium wherever it is and begins at once: then only the last block counts.
@@ -20,14 +22,16 @@ pub(crate) struct Way {
 impl Way {
     pub(crate) fn new(sheet: &Sheet) -> Way {
         let layout = &sheet.mechanics.layout;
-        let block = sheet.bus.mb_s.map_or(0.0, |rate| BLOCK_BYTES as f64 * 1e3 / rate * 65536.0) as u64;
+        let bus = sheet.bus;
+        let read_block = bus.block_time(false);
         let fastest = layout.longest_track() << layout.sector_shift();
         let pace = sheet.mechanics.rotation.period_ns() * 65536.0 / f64::from(fastest.max(1));
-        let keeps_up = block as f64 <= pace && sheet.bus.watermark == 0.0 && sheet.overheads.reselect == Span::ZERO;
+        let keeps_up = read_block as f64 <= pace && bus.watermark == 0.0 && sheet.overheads.reselect == Span::ZERO;
         Way {
-            block,
-            watermark: sheet.bus.watermark,
-            write_watermark: sheet.bus.write_watermark,
+            bus,
+            read_block,
+            write_block: bus.block_time(true),
+            segment: sheet.cache.segment,
             overheads: sheet.overheads,
             shift: layout.sector_shift(),
             keeps_up,
@@ -39,9 +43,14 @@ impl Way {
         self.keeps_up
     }
 
-    /// So many blocks on the bus.
+    /// So many blocks of a read on the bus.
     pub(crate) fn time(&self, blocks: u32) -> Span {
-        Span((self.block * u64::from(blocks)) >> 16)
+        Span((self.read_block * u64::from(blocks)) >> 16)
+    }
+
+    /// So many blocks of a write on the bus.
+    pub(crate) fn write_time(&self, blocks: u32) -> Span {
+        Span((self.write_block * u64::from(blocks)) >> 16)
     }
 
     /// What is wanted of the last sector of `at`, on the bus: a block goes when its sector has passed.
@@ -67,67 +76,27 @@ impl Way {
             let stall = self.overheads.stall(at.blocks, false, &passage);
             return (passage, self.last(at) + stall + done);
         }
-        let mut sent = Sent::new(self, at, from);
-        let passage = mechanics.pass_each(spin, arrived, spot, at, false, |piece| sent.take(piece));
+        let lead = at.start.0 & ((1 << self.shift) - 1);
+        let watermark = self.bus.held_back(at.blocks, self.segment);
+        let wanted = (lead, u64::from(at.blocks));
+        let mut delivery = Delivery::new(self.read_block, wanted, watermark, from, self.overheads.reselect);
+        let passage = mechanics.pass_each(spin, arrived, spot, at, false, |piece| delivery.take(piece, self.shift));
         let stall = self.overheads.stall(at.blocks, false, &passage);
-        (passage, sent.at.since(passage.end) + stall + done)
+        (passage, delivery.end().since(passage.end) + stall + done)
     }
 
     /// When a write that is given at `now` has sent enough of its data for the head to begin.
     pub(crate) fn write_from(&self, now: Time, overhead: Span, sector: Span, at: Extent, continues: bool) -> Time {
         let sectors = (u64::from(at.blocks) >> self.shift).max(1);
-        let first = now + overhead + self.time(1 << self.shift);
-        let last = first + self.time(at.blocks).less(self.time(1 << self.shift));
+        let first = now + overhead + self.write_time(1 << self.shift);
+        let last = first + self.write_time(at.blocks).less(self.write_time(1 << self.shift));
         let streaming = first.max(Time(last.0.saturating_sub(sector.0 * (sectors - 1))));
-        let held = if continues { 0.0 } else { self.write_watermark };
+        let held = if continues { 0.0 } else { self.bus.write_watermark };
         streaming + Span((last.since(streaming).0 as f64 * held) as u64)
     }
 
     /// From when the medium is done with a write until it comes back.
     pub(crate) fn written(&self, blocks: u32, passage: &Passage) -> Span {
         self.overheads.stall(blocks, true, passage) + self.overheads.done.write
-    }
-}
-
-/// The blocks of a read on the bus, in their order.
-struct Sent<'a> {
-    way: &'a Way,
-    /// Blocks still to be in the buffer before data begin to go; none once they go.
-    gate: u64,
-    /// Blocks in the buffer that wait for that.
-    held: u64,
-    left: u64,
-    /// Blocks of the next sector before those that are wanted.
-    lead: u64,
-    at: Time,
-}
-
-impl Sent<'_> {
-    fn new(way: &Way, at: Extent, from: Time) -> Sent<'_> {
-        let gate = ((f64::from(at.blocks) * way.watermark) as u64).max(1);
-        let lead = at.start.0 & ((1 << way.shift) - 1);
-        Sent { way, gate, held: 0, left: u64::from(at.blocks), lead, at: from }
-    }
-
-    fn take(&mut self, piece: Piece) {
-        let lead = std::mem::take(&mut self.lead);
-        let mut blocks = ((piece.sectors << self.way.shift) - lead).min(self.left);
-        self.left -= blocks;
-        let last = blocks - ((piece.sectors - 1) << self.way.shift).saturating_sub(lead).min(blocks);
-        if self.gate > blocks {
-            self.gate -= blocks;
-            self.held += blocks;
-            self.at = self.at.max(piece.end);
-            return;
-        }
-        let each = piece.end.since(piece.began).0 / piece.sectors.max(1);
-        let mut first = piece.began + Span(each);
-        if self.gate > 0 {
-            let before = (self.gate - 1 + lead) >> self.way.shift;
-            first = (first + Span(each * before)).max(self.at) + self.way.overheads.reselect;
-            blocks += self.held;
-            (self.gate, self.at) = (0, first);
-        }
-        self.at = (self.at.max(first) + self.way.time(blocks as u32)).max(piece.end + self.way.time(last as u32));
     }
 }

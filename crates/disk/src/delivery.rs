@@ -1,11 +1,11 @@
 //! Data on their way to the host while the medium is still being read.
 
+use crate::Piece;
 use block::{Span, Time};
-use disk::Piece;
 
 /// The way of a read's data over the bus, in the order of its blocks.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Delivery {
+pub struct Delivery {
     /// Bus time of a block in 2⁻¹⁶ ns.
     bus: u64,
     /// Taken before data begin to go.
@@ -26,9 +26,10 @@ pub(crate) struct Delivery {
 }
 
 impl Delivery {
-    /// `blocks` blocks, behind `lead` of their first sector, of which a share of `watermark` must be there before they
-    /// begin to go, no earlier than `from`.
-    pub(crate) fn new(bus: u64, (lead, blocks): (u64, u64), watermark: f64, from: Time, reselect: Span) -> Delivery {
+    /// Of `blocks` blocks, behind `lead` of their first sector, of which a share of `watermark` must be there before they
+    /// begin to go, no earlier than `from`. `bus` is the time of a block in 2⁻¹⁶ ns, see [`crate::Bus::block_time`].
+    #[must_use]
+    pub fn new(bus: u64, (lead, blocks): (u64, u64), watermark: f64, from: Time, reselect: Span) -> Delivery {
         let gate = if watermark == 0.0 { 1 } else { ((blocks as f64 * watermark) as u64).max(1) };
         Delivery { bus, reselect, gate, held: 0, lead, left: blocks, at: from, fraction: 0, since: from }
     }
@@ -39,7 +40,7 @@ impl Delivery {
 
     /// The next sectors, of 2^`shift` blocks, are in the buffer. A block can go when its sector has passed.
     #[inline]
-    pub(crate) fn take(&mut self, piece: Piece, shift: u32) {
+    pub fn take(&mut self, piece: Piece, shift: u32) {
         let lead = std::mem::take(&mut self.lead);
         let blocks = ((piece.sectors << shift) - lead).min(self.left);
         self.left -= blocks;
@@ -98,12 +99,17 @@ impl Delivery {
     }
 
     /// Since when the last of it goes without a break.
-    pub(crate) fn since(&self) -> Time {
+    #[must_use]
+    pub fn since(&self) -> Time {
         self.since
     }
 
     /// When all of it is with the host.
-    pub(crate) fn end(self) -> Time {
+    ///
+    /// # Panics
+    /// In debug builds, if not all of it was taken.
+    #[must_use]
+    pub fn end(self) -> Time {
         debug_assert!(self.gate == 0 && self.left == 0, "{self:?}");
         self.at
     }
