@@ -157,10 +157,16 @@ impl Drive {
                 false => return Some(Next::Command(0)),
             }
         }
-        let mut best = wants_room.then(|| (self.foresee_write_back(now).0, Next::WriteBack));
+        let soonest = self.rules.order == Turn::Soonest;
+        let mut best = (wants_room && soonest).then(|| (self.foresee_write_back(now).0, Next::WriteBack));
+        // In the other orders it is the turn of the first write that waits for room.
+        let writer = ahead_of_flush().position(|it| self.wants_room(it.command)).filter(|_| wants_room && !soonest);
         // What the bus lets in just now is there for this decision only where nothing else is.
         let before = ahead_of_flush().any(|it| it.came < now);
-        for (i, waiting) in ahead_of_flush().enumerate().filter(|(_, it)| !self.wants_room(it.command)) {
+        for (i, waiting) in ahead_of_flush().enumerate() {
+            if self.wants_room(waiting.command) && writer != Some(i) {
+                continue;
+            }
             if self.bus.exclusive && (waiting.came > now || (before && waiting.came == now)) {
                 continue;
             }
@@ -181,7 +187,7 @@ impl Drive {
                 order => self.distance(order, waiting.command.at.start),
             };
             if best.is_none_or(|(least, _)| cost < least) {
-                best = Some((cost, Next::Command(i)));
+                best = Some((cost, if writer == Some(i) { Next::WriteBack } else { Next::Command(i) }));
             }
         }
         best.map(|(_, next)| next)

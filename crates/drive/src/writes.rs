@@ -198,8 +198,7 @@ impl Drive {
             }
         };
         let Some(dirty) = taken else { return };
-        let began =
-            if self.runs_past(began, dirty) { began + self.mechanics.sector_time(self.track.zone) } else { began };
+        let began = if self.runs_past(began, dirty) { began + self.sector_time(self.track.zone) } else { began };
         let (stroke, spot) = self.move_arm(self.track, dirty.at, true, began);
         let arrived = began + stroke.total();
         let mut back = WriteBack {
@@ -230,7 +229,7 @@ impl Drive {
         }
         let first = arrived.max(feed.there(1 << self.mechanics.layout.sector_shift()));
         let passage = self.mechanics.pass(&self.spindle, first, spot, at, true);
-        let passing = passage.end.since(passage.began).less(self.mechanics.sector_time(spot.track.zone));
+        let passing = passage.end.since(passage.began).less(self.sector_time(spot.track.zone));
         first.max(Time(all.0.saturating_sub(passing.0)))
     }
 
@@ -298,7 +297,8 @@ impl Drive {
     ) -> u64 {
         let layout = &self.mechanics.layout;
         let first = layout.locate(Lbn(next << layout.sector_shift()));
-        let (width, sector) = (layout.sector_angle(first.track.zone), self.mechanics.sector_time(first.track.zone));
+        let width = layout.sector_angle(first.track.zone);
+        let sector = self.sector_time(first.track.zone);
         let (mut end, mut transfer) = (now, Span::ZERO);
         while next < all {
             let run = layout.locate(Lbn(next << layout.sector_shift()));
@@ -323,6 +323,11 @@ impl Drive {
         whole.rotation += end.since(now) - transfer;
         whole.end = end;
         next
+    }
+
+    /// The time a sector takes to pass, as the spindle really turns.
+    pub(crate) fn sector_time(&self, zone: u32) -> Span {
+        self.spindle.turning(self.mechanics.layout.sector_angle(zone))
     }
 
     /// When the first block of `at` could be written by an arm that sets out from `track` at `began`.
@@ -380,7 +385,7 @@ impl Drive {
         let Progress { reached, at, after } = back.so_far;
         // A physical sector that both share is written once, if all of it was there when it began to pass.
         // What gets its room as that sector begins is there: each of these times is rounded.
-        let sector = self.mechanics.sector_time(after.track.zone).less(Span(2));
+        let sector = self.sector_time(after.track.zone).less(Span(2));
         let shared = if reached > back.limit { sector } else { Span::ZERO };
         let place = self.buffer.place_of(back.limit, Time(at.0.saturating_sub(shared.0)))?;
         let next = self.buffer.at_place(place);

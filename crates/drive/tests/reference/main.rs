@@ -88,6 +88,11 @@ fn the_write_buffer_agrees() {
 }
 
 #[test]
+fn the_habits_of_imported_drives_agree() {
+    agree(Level::Imported, 2000);
+}
+
+#[test]
 fn the_queue_agrees() {
     agree(Level::Queued, 2500);
 }

@@ -14,7 +14,6 @@ pub struct Load {
     pub commands: usize,
 }
 
-
 /// What came of it.
 pub struct Run {
     pub drive: Drive,
