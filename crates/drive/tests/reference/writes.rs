@@ -181,7 +181,9 @@ impl Machine {
         let from = now.max(data + self.bus.write_time(self.sector));
         // As long after the first sector begins the last one does, whatever turn it is.
         let (passed, _) = self.medium.pass_all(&self.medium.arrive(place, from), first, last, true);
-        from.max(all.saturating_sub(passed[passed.len() - 1].began - passed[0].began))
+        let began = passed.iter().map(|it| it.began).min().unwrap_or(from);
+        let last = passed.iter().map(|it| it.began).max().unwrap_or(from);
+        from.max(all.saturating_sub(last - began))
     }
 
     /// A flush that came at `now` and whose turn it is at `turn`: it ends when all is on the medium, and after every command
