@@ -4,11 +4,12 @@ use crate::files::{Folder, once, per_second};
 
 const DRIVES: [&str; 5] = ["nl20", "atlas10k", "st318437lw", "wd400bb", "mimic-6"];
 
-/// The file of a drive of the catalogue that takes 32 commands.
+/// The file of a drive of the catalogue that takes 32 commands. Of the slow ones some would wait longer than half a second at that
+/// depth; a limit of so little makes the order that of arrival.
 fn queueing(folder: &Folder, model: &str) -> String {
     let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../disk/catalogue/{model}.toml"));
     let text = std::fs::read_to_string(file).unwrap();
-    let queue = if text.contains("[queue]") { "" } else { "\n[queue]\ndepth = 32\n" };
+    let queue = if text.contains("[queue]") { "" } else { "\n[queue]\ndepth = 32\nage_limit = \"2s\"\n" };
     folder.file(&format!("{model}.toml"), &format!("{text}{queue}"))
 }
 
