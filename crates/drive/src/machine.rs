@@ -393,6 +393,7 @@ impl Drive {
         let queued = if self.bus.exclusive { now > waiting.came } else { own };
         self.ascends = command.at.start > self.served.start || (self.ascends && command.at.start == self.served.start);
         self.served = command.at;
+        let held = self.held;
         let inside = command.at.end().0 <= self.mechanics.layout.blocks();
         let (end, mut parts, outcome) = match command.verb {
             Verb::Flush => with(self.flush(from, now), Outcome::Ok),
@@ -408,14 +409,20 @@ impl Drive {
         }
         self.ordinal += 1;
         self.waits_for_writes = false;
-        let done = end.since(now + self.overheads.done.a(command.verb.writes()));
+        let done = match command.verb {
+            Verb::Flush => Span::ZERO,
+            verb => self.overheads.done.a(verb.writes()),
+        };
+        let message = end.since(now + done);
         if self.cache.hits_wait && self.rules.depth > 1 && command.verb == Verb::Read {
             self.held = self.held.max(now);
         }
         match self.rules.frees_at {
             _ if self.held < now => {}
+            // What is served from memory meanwhile does not keep the arm.
+            _ if self.held == held && held > now && !self.bus.exclusive => {}
             FreesAt::Medium => {}
-            FreesAt::Message => self.held = self.held.max(now + done),
+            FreesAt::Message => self.held = self.held.max(now + message),
             FreesAt::Completion => self.held = self.held.max(end),
         }
         let behind = if behind { now.since(from).min(parts.external) } else { Span::ZERO };
@@ -451,6 +458,9 @@ impl Drive {
     /// The arm moves to where `at` begins, and stays there. What it was at ends first.
     fn seek(&mut self, now: Time, at: Extent, queued: bool) -> (Time, Parts) {
         let overhead = self.overhead(self.overheads.read, queued);
+        if self.cache.ends_at_command {
+            self.stop_read_ahead(now);
+        }
         let start = self.take_arm(now + overhead);
         let (stroke, spot) = self.move_arm(self.track, at, false, start);
         self.hold_arm(start + stroke.total(), spot.track);

@@ -4,7 +4,7 @@ use crate::account::Parts;
 use crate::cache::Lookup;
 use crate::machine::{Drive, mechanical};
 use block::{Extent, Lbn, Span, Time};
-use disk::{Delivery, Passage, Progress, Spin, Track};
+use disk::{Delivery, Passage, Progress, Spin, Spot, Track};
 
 /// A read that runs on past what was asked for.
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +46,12 @@ impl Drive {
         let ahead = self.read_ahead;
         self.held = self.held.max(cleared);
         let (end, mut parts) = match found {
-            None => self.hit(cleared, at, queued),
+            None => {
+                if self.cache.ends_at_command {
+                    self.stop_read_ahead(now);
+                }
+                self.hit(cleared, at, queued)
+            }
             Some(Lookup::Hit(i)) => {
                 if self.cache.ends_at_command && ahead.is_some_and(|ahead| ahead.segment != i) {
                     self.stop_read_ahead(now);
@@ -83,6 +88,9 @@ impl Drive {
             true => now + self.settle_write_back().max(self.held).since(now + told),
             false => now,
         };
+        if self.cache.hits_wait && self.rules.depth > 1 {
+            self.held = from;
+        }
         let bus = self.bus_time(at.blocks);
         let overhead = self.connecting(queued);
         let done = self.overheads.done.read;
@@ -182,8 +190,7 @@ impl Drive {
                     (i, held)
                 }
                 None => {
-                    let free = self.passed_before(&passage, arrived, spot.sector, spot.track);
-                    let from = Lbn(at.start.0 - free);
+                    let from = self.passed_before(&passage, arrived, spot, at.start);
                     (self.segments.fill(from, at.end()), from)
                 }
             };
@@ -232,13 +239,24 @@ impl Drive {
         (self.free, self.held, self.track, self.filling) = (end, end, track, None);
     }
 
-    /// Blocks of the track that came by while the head waited for the first one wanted, where those are read too.
-    fn passed_before(&self, passage: &Passage, arrived: Time, sector: u32, track: Track) -> u64 {
-        if !self.mechanics.access.free || sector == 0 {
-            return 0;
+    /// The first of the blocks right before `start`, which lies at `spot`, whose sectors came by while the head waited for that,
+    /// where those are read too.
+    fn passed_before(&self, passage: &Passage, arrived: Time, spot: Spot, start: Lbn) -> Lbn {
+        if !self.mechanics.access.free {
+            return start;
         }
-        let each = self.spindle.turning(self.mechanics.layout.sector_angle(track.zone)).0.max(1);
-        (passage.began.since(arrived).0 / each).min(u64::from(sector)) << self.mechanics.layout.sector_shift()
+        let layout = &self.mechanics.layout;
+        let (waited, shift) = (passage.began.since(arrived), layout.sector_shift());
+        let came = |sector: u64| {
+            let there = layout.locate_sector(sector);
+            let on_track = (there.track, there.remapped) == (spot.track, spot.remapped);
+            on_track && self.spindle.turning(spot.angle.wrapping_sub(there.angle)) <= waited
+        };
+        let mut first = start.0 >> shift;
+        while first > 0 && came(first - 1) {
+            first -= 1;
+        }
+        Lbn(first << shift)
     }
 
     /// The drive reads on after a passage that ended before block `reached`; of the last sector all has passed.
@@ -369,7 +387,7 @@ impl Drive {
             }
             // The next sector comes under the head while there is no room for it: a turn later it may be there.
             let passed = self.spindle.reach(so_far.at, so_far.after.angle).max(so_far.at)
-                + self.mechanics.sector_time(so_far.after.track.zone);
+                + self.sector_time(so_far.after.track.zone);
             if passed >= until {
                 return Progress { at: until, ..so_far };
             }
