@@ -318,6 +318,7 @@ impl<S: Source, K: Kernel> World for Live<S, K> {
             Action::Copy { from, to, blocks } => self.copy(from, to, blocks),
             // A lone disk has no parity.
             Action::Xor { .. } => {}
+            Action::Wait(..) | Action::Credit(_) => {}
             Action::Finish(id, how) => {
                 self.outstanding -= 1;
                 let (source, mut hands) = self.split();

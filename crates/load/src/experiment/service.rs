@@ -76,7 +76,7 @@ pub(super) fn read(
         return Err(scheduler.error("preemption", "nothing is promised to any class", mend));
     }
     let hysteresis = hysteresis.unwrap_or(1.0);
-    Ok((Rules { plan, preemption, preempt_at, hysteresis, budget, keeps_writes: false, classes }, wish))
+    Ok((Rules { plan, preemption, preempt_at, hysteresis, budget, keeps_writes: false, tells: false, classes }, wish))
 }
 
 /// `[scheduler.budget]`.
