@@ -131,6 +131,14 @@ pub const COLUMNS: [Column; 29] = [
     }),
 ];
 
+/// The parts of a command that a drive tells apart, in its order.
+#[must_use]
+pub fn parts(told: impl IntoIterator<Item = (&'static str, Span)>) -> [Span; PARTS] {
+    let mut all = [Span::ZERO; PARTS];
+    all[..DEVICE].iter_mut().zip(told).for_each(|(all, (_, span))| *all = span);
+    all
+}
+
 fn waited(it: &Record, wait: Wait) -> Value<'static> {
     Value::Number(it.waits[wait as usize].0)
 }
@@ -202,23 +210,25 @@ pub fn write_csv(record: &Record, out: &mut impl Write) -> io::Result<()> {
     out.write_all(b"\n")
 }
 
-/// A case as its column has it.
+/// A ledger of a case's replication, from 0 on, at a device.
 #[must_use]
-pub fn case(case: &Case) -> String {
+pub fn ledger(of: &Case, replication: u32, device: String, out: Box<dyn Records>) -> Box<Ledger> {
+    let classes = of.experiment.classes().into_iter().map(str::to_owned).collect();
+    Box::new(Ledger::new(case(of), replication + 1, device, classes, out))
+}
+
+/// A case as its column has it.
+fn case(case: &Case) -> String {
     let labels: Vec<String> = case.labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
     labels.join("; ")
 }
 
-/// The device of an experiment as its users see it.
+/// The device of an experiment in virtual time as its users see it: the drive, or the array of such drives.
 #[must_use]
-pub fn device(experiment: &Experiment) -> String {
-    let model = Path::new(&experiment.drive.model);
-    let drive = match &experiment.drive.live {
-        Some(Live::File(path)) => path.display().to_string(),
-        Some(Live::Ram(_)) => "ram".into(),
-        // A file is known by its name, wherever it lies.
-        _ => model.file_stem().map_or(String::new(), |stem| stem.to_string_lossy().into_owned()),
-    };
+pub fn simulated(experiment: &Experiment) -> String {
+    // A file is known by its name, wherever it lies.
+    let stem = Path::new(&experiment.drive.model).file_stem();
+    let drive = stem.map_or(String::new(), |stem| stem.to_string_lossy().into_owned());
     let Some(array) = &experiment.array else { return drive };
     let level = match array.level {
         Level::Striped => "0",
@@ -226,6 +236,16 @@ pub fn device(experiment: &Experiment) -> String {
         Level::Parity => "5",
     };
     format!("RAID {level} of {} x {drive}", array.disks)
+}
+
+/// The same in real time, where a file or memory may stand for a drive.
+#[must_use]
+pub fn served(experiment: &Experiment) -> String {
+    match &experiment.drive.live {
+        Some(Live::File(path)) => path.display().to_string(),
+        Some(Live::Ram(_)) => "ram".into(),
+        Some(Live::Emulated(_)) | None => simulated(experiment),
+    }
 }
 
 #[cfg(test)]
@@ -287,7 +307,7 @@ mod tests {
                 "{drive}\n[scheduler]\npolicy = \"fcfs\"\n[[workload]]\nname = \"a\"\nkind = \"closed\"\ndepth = 1\n\
                  size = \"4KiB\"\n[run]\nrequests = 9\n"
             );
-            device(&experiment::parse("a.toml", &text, &[], None).expect("an experiment")[0].experiment)
+            served(&experiment::parse("a.toml", &text, &[], None).expect("an experiment")[0].experiment)
         };
         assert_eq!(of("drive = { model = \"atlas10k\" }"), "atlas10k");
         assert_eq!(of("drive = { model = \"../disk/catalogue/nl20.toml\" }"), "nl20");

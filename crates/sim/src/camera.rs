@@ -2,9 +2,9 @@
 
 use crate::panorama::Reel;
 use crate::timeline::Film;
-use block::{Command, DiskId, Place, Request, RequestId, Span, Tag, Time};
+use block::{Command, DiskId, Place, Request, RequestId, Tag, Time};
 use drive::Parts;
-use load::requests::{Ledger, PARTS};
+use load::requests::{self, Ledger};
 use sched::Action;
 
 /// What looks on.
@@ -67,7 +67,7 @@ impl Camera {
             Camera::Film(film) if film.is_of(disk) => film.done(now, tag, parts),
             Camera::Film(_) => {}
             Camera::Reel(reel) => reel.done(now, disk, tag, parts),
-            Camera::Ledger(ledger) => ledger.done(now, DiskId(disk as u16), tag, of_drive(&parts)),
+            Camera::Ledger(ledger) => ledger.done(now, DiskId(disk as u16), tag, requests::parts(parts.named())),
         }
     }
 
@@ -90,17 +90,10 @@ impl Camera {
     }
 }
 
-/// The parts of a drive's time, as a record has them.
-fn of_drive(parts: &Parts) -> [Span; PARTS] {
-    let mut all = [Span::ZERO; PARTS];
-    all.iter_mut().zip(parts.named()).for_each(|(all, (_, span))| *all = span);
-    all
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use load::requests::{COLUMNS, DEVICE};
+    use load::requests::{COLUMNS, DEVICE, PARTS};
     use sched::Wait;
 
     #[test]

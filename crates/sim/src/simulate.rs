@@ -13,7 +13,7 @@ use disk::{Other, Sheet};
 use drive::{Account, Machine};
 use flow::Picture;
 use load::experiment::{Case, Experiment, Predictor as Choice};
-use load::requests::{self, Ledger, Records};
+use load::requests::{self, Records};
 use load::results::{self, Results, Run};
 use load::{Meter, Mix, schedule};
 use rayon::prelude::*;
@@ -106,8 +106,9 @@ fn run_all(cases: &[Case], watch: &dyn Watch, opens: Option<Opens>) -> Result<Re
     let done: Vec<Result<Replication, BadInput>> = jobs
         .par_iter()
         .map(|(i, replication)| {
+            let device = |i: usize| requests::simulated(&cases[i].experiment);
             let records = opens.map(|opens| opens(*i, *replication)).transpose()?;
-            let ledger = records.map(|out| Camera::Ledger(ledger(&cases[*i], *replication, out)));
+            let ledger = records.map(|out| Camera::Ledger(requests::ledger(&cases[*i], *replication, device(*i), out)));
             let tell = |count| watch.requests(count);
             let result = stage(&cases[*i].experiment, known[*i].clone(), *replication, &tell, ledger);
             watch.replication();
@@ -125,13 +126,6 @@ fn run_all(cases: &[Case], watch: &dyn Watch, opens: Option<Opens>) -> Result<Re
         runs.push(joined(case, replications?));
     }
     Ok(Results { schema: 1, runs })
-}
-
-/// A record of the requests of a case's replication.
-fn ledger(case: &Case, replication: u32, out: Box<dyn Records>) -> Box<Ledger> {
-    let classes = case.experiment.classes().into_iter().map(str::to_owned).collect();
-    let device = requests::device(&case.experiment);
-    Box::new(Ledger::new(requests::case(case), replication + 1, device, classes, out))
 }
 
 /// The replications of a run as one result.

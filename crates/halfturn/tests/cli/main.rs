@@ -6,6 +6,7 @@ mod kept;
 mod output;
 mod readme;
 mod reproduce;
+mod requests;
 mod steady;
 
 use std::path::{Path, PathBuf};
