@@ -306,6 +306,19 @@ mod tests {
     }
 
     #[test]
+    fn a_command_that_outlives_its_request_counts_for_no_other_in_its_slot() {
+        let (_, parts) = of(90, |it| {
+            it.issue(Time(15), DiskId(0), Tag(0), Some(ID));
+            let qos = Qos::default();
+            it.submit(Time(30), &Request { id: ID, op: Op::Read, at: Extent::new(64, 8), qos });
+            it.issue(Time(30), DiskId(0), Tag(1), Some(ID));
+            it.done(Time(50), DiskId(0), Tag(0), parts(0, 35));
+            it.done(Time(90), DiskId(0), Tag(1), parts(20, 40));
+        });
+        assert_eq!((parts[0], parts[3]), (20, 40));
+    }
+
+    #[test]
     fn what_a_device_does_not_tell_apart_is_the_devices() {
         let (_, parts) = of(60, |it| {
             it.issue(Time(15), DiskId(0), Tag(0), Some(ID));

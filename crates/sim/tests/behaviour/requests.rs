@@ -324,6 +324,18 @@ fn alone_at_an_array_a_request_waits_for_nothing() {
 }
 
 #[test]
+fn as_many_writes_wait_for_admission_as_found_the_buffer_full() {
+    let text = "drive = { model = \"atlas10k\" }\narray = { level = \"0\", disks = 2, buffer = \"256KiB\" }\n\
+        scheduler = { policy = \"fcfs\" }\n[[workload]]\nname = \"a\"\nkind = \"closed\"\ndepth = 4\nsize = \"64KiB\"\nread = 0\n\
+        [run]\nrequests = 80\nwarmup = \"0s\"\n";
+    let (results, book) = record(&cases(text)).unwrap();
+    let waited = book[&(0, 0)].0.iter().filter(|it| it.wait(Wait::Admission) > 0).count() as u64;
+    let blocked = results.runs[0].buffer.as_ref().unwrap().blocked;
+    // The last of them may be outstanding at the end.
+    assert!(waited > 30 && (blocked - 4..=blocked).contains(&waited), "{waited} waited, {blocked} were blocked");
+}
+
+#[test]
 fn processes_requests_are_recorded_too() {
     let text = include_str!("../../../../examples/two-compressions.toml");
     let folder = Folder::new("processes");
