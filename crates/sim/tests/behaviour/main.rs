@@ -21,6 +21,7 @@ mod plans;
 mod prefetching;
 mod promise;
 mod replay;
+mod requests;
 mod schedules;
 mod script;
 mod short_commands;
