@@ -9,7 +9,7 @@ mod progress;
 mod report;
 mod verb;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use std::process::ExitCode;
 use verb::Verb;
 
@@ -23,6 +23,7 @@ use verb::Verb;
     version,
     max_term_width = 100,
     arg_required_else_help = true,
+    disable_help_subcommand = true,
     after_help = "Example:\n  halfturn simulate examples/first-look.toml"
 )]
 struct Arguments {
@@ -31,7 +32,7 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    match verb::run(Arguments::parse().verb) {
+    match verb::run(Arguments::parse().verb, Arguments::command()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
     }

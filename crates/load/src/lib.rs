@@ -5,6 +5,7 @@ mod draw;
 pub mod experiment;
 mod fit;
 pub mod learned;
+pub mod manual;
 mod meter;
 mod mix;
 pub mod requests;

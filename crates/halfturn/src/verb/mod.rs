@@ -2,11 +2,14 @@
 
 mod bench;
 mod drive;
+mod help;
+mod keys;
 mod outputs;
 mod profile;
 mod replay;
 mod reproduce;
 mod requests;
+mod schema;
 mod serve;
 mod simulate;
 mod trace;
@@ -15,7 +18,7 @@ mod window;
 
 use crate::failure::Failure;
 use block::{At, BadInput};
-use clap::{Subcommand, ValueEnum};
+use clap::{Command, Subcommand, ValueEnum};
 
 /// A verb with its arguments.
 #[derive(Subcommand)]
@@ -32,6 +35,9 @@ pub enum Verb {
     Drive(drive::Drive),
     #[command(subcommand)]
     Trace(trace::Trace),
+    Keys(keys::Keys),
+    Schema(schema::Schema),
+    Help(help::Help),
 }
 
 /// How results are printed.
@@ -43,8 +49,8 @@ pub enum Output {
     Json,
 }
 
-/// Does it.
-pub fn run(verb: Verb) -> Result<(), Failure> {
+/// Does it. `command` is the whole command line, for help.
+pub fn run(verb: Verb, command: Command) -> Result<(), Failure> {
     match verb {
         Verb::Simulate(arguments) => simulate::run(&arguments),
         Verb::Reproduce(arguments) => reproduce::run(&arguments),
@@ -55,6 +61,9 @@ pub fn run(verb: Verb) -> Result<(), Failure> {
         Verb::Replay(arguments) => replay::run(&arguments),
         Verb::Drive(verb) => drive::run(&verb),
         Verb::Trace(verb) => trace::run(&verb),
+        Verb::Keys(arguments) => keys::run(&arguments),
+        Verb::Schema(arguments) => schema::run(&arguments),
+        Verb::Help(arguments) => help::run(&arguments, command),
     }
 }
 

@@ -3,6 +3,7 @@
 mod bad;
 mod convert;
 mod kept;
+mod manual;
 mod output;
 mod readme;
 mod reference;

@@ -1,11 +1,12 @@
 //! The pages that are generated are as they would be generated now. `HALFTURN_BLESS=1` writes them.
 
-use crate::root;
+use crate::{root, said};
 
 #[test]
 fn every_reference_page_is_up_to_date() {
     let drives = disk::catalogue::reference().unwrap_or_else(|error| panic!("{error}"));
-    let pages = [("drives.md", drives), ("trace-formats.md", trace::reference())];
+    let keys = said(&["keys", "--format", "markdown"]);
+    let pages = [("drives.md", drives), ("keys.md", keys), ("trace-formats.md", trace::reference())];
     for (name, page) in pages {
         let path = root().join("docs/reference").join(name);
         if std::env::var_os("HALFTURN_BLESS").is_some() {

@@ -1,0 +1,236 @@
+//! What help and the reference pages say of the keys of an experiment file.
+
+use config::{About, Missing, Takes};
+use load::manual::{Declared, Named, keys, named};
+use serde_json::{Value, json};
+use std::fmt::Write;
+
+/// Every key, a line each, table by table.
+pub fn listed_keys() -> String {
+    let keys = keys();
+    let width = keys.iter().map(|key| key.about.name.len()).max().unwrap_or(0);
+    let mut text = String::new();
+    let mut heading = None;
+    for key in &keys {
+        if heading != Some(key.heading) {
+            let gap = if heading.is_some() { "\n" } else { "" };
+            let _ = writeln!(text, "{gap}{}", shown_heading(key.heading));
+            heading = Some(key.heading);
+        }
+        let _ = writeln!(text, "  {:width$}  {}", key.about.name, plain(&said(key)));
+    }
+    text
+}
+
+/// The same for programs: an array of objects.
+pub fn keys_json() -> Value {
+    keys().iter().map(|key| entry(key, key.about)).collect()
+}
+
+fn entry(key: &Declared, about: About) -> Value {
+    let words: Vec<Value> =
+        words(about.takes).iter().map(|(name, text)| json!({ "word": name, "text": text })).collect();
+    json!({
+        "table": key.heading,
+        "key": about.name,
+        "of": key.of.map(|(key, word)| json!({ "key": key, "word": word })),
+        "takes": takes(about.takes),
+        "words": words,
+        "required": about.missing == Missing::Refused,
+        "default": if let Missing::Value(value) = about.missing { Some(value) } else { None },
+        "otherwise": if let Missing::Told(words) = about.missing { Some(words) } else { None },
+        "text": about.text,
+    })
+}
+
+/// What is to be said of a topic: a key, a table, a word that a key takes; nothing where there is none of the name.
+pub fn explained(topic: &str) -> Option<String> {
+    let keys = keys();
+    let mut parts: Vec<String> = named().iter().filter(|word| word.name == topic).map(explain_word).collect();
+    parts.extend(keys.iter().filter(|key| key.about.name == topic).map(explain_key));
+    let bare = |heading: &str| heading.trim_matches(['[', ']']).to_string();
+    let inside: Vec<&Declared> =
+        keys.iter().filter(|key| !key.heading.is_empty() && bare(key.heading) == bare(topic)).collect();
+    if let Some(first) = inside.first() {
+        let mut text = format!("{}\n", first.heading);
+        for key in inside {
+            let _ = writeln!(text, "\n{}", indent(&explain_key(key)));
+        }
+        parts.push(text);
+    }
+    let is_named = |word: &str| named().iter().any(|named| named.name == word);
+    for key in &keys {
+        for (word, text) in words(key.about.takes) {
+            if word == topic && !is_named(word) {
+                let place = shown_heading(key.heading);
+                parts.push(format!("{} = \"{word}\" in {place}: {}\n", key.about.name, plain(text)));
+            }
+        }
+    }
+    (!parts.is_empty()).then(|| parts.join("\n"))
+}
+
+/// All that can be explained.
+pub fn topics() -> Vec<String> {
+    let keys = keys();
+    let mut topics: Vec<String> = named().iter().map(|word| word.name.to_string()).collect();
+    topics.extend(keys.iter().map(|key| key.about.name.to_string()));
+    topics.extend(keys.iter().map(|key| key.heading.trim_matches(['[', ']']).to_string()).filter(|it| !it.is_empty()));
+    topics.extend(keys.iter().flat_map(|key| words(key.about.takes)).map(|(word, _)| word.to_string()));
+    topics.sort();
+    topics.dedup();
+    topics
+}
+
+fn explain_word(word: &Named) -> String {
+    let (heading, key) = word.place;
+    let mut text = format!("{key} = \"{}\" in {heading}\n\n{}\n", word.name, indent(&wrap(&plain(word.text), WIDTH)));
+    for about in word.keys {
+        let key = Declared { heading, of: Some((key, word.name)), about: *about };
+        let _ = writeln!(text, "\n{}", indent(&explain_key(&key)));
+    }
+    let _ = writeln!(text, "\nExample:\n  {heading}\n{}", indent(word.example));
+    text
+}
+
+fn explain_key(key: &Declared) -> String {
+    let about = key.about;
+    let mut place = shown_heading(key.heading);
+    if let Some((key, word)) = key.of {
+        let _ = write!(place, ", with {key} = \"{word}\"");
+    }
+    let mut text = format!("{}  in {place}\n\n{}\n", about.name, indent(&wrap(&plain(about.text), WIDTH)));
+    let words = words(about.takes);
+    if words.is_empty() {
+        let _ = writeln!(text, "  Takes {}.", takes(about.takes));
+    }
+    for (word, said) in &words {
+        let said = wrap(&format!("{word}: {}", plain(said)), WIDTH - 2);
+        let _ = writeln!(text, "{}", indent(&indent(&said)));
+    }
+    let _ = writeln!(text, "  {}", otherwise(about.missing));
+    text
+}
+
+/// Columns of text.
+const WIDTH: usize = 96;
+
+/// The page of all keys, as Markdown.
+pub fn keys_page() -> String {
+    let mut page = String::from(
+        "# Keys of an experiment file\n\nWritten by `cargo test` from the declarations that files are read by; \
+         `halfturn help KEY` says the same. A list in place of a value makes a run of each of its values. Sizes and times have \
+         units (`64KiB`, `20ms`), rates too (`10/s`). Paths are relative to the file.\n",
+    );
+    let keys = keys();
+    let mut heading = None;
+    for key in &keys {
+        if heading != Some(key.heading) {
+            let _ =
+                write!(page, "\n## {}\n\n| key | value | default |\n|---|---|---|\n", markdown_heading(key.heading));
+            heading = Some(key.heading);
+        }
+        let of = key.of.map(|(_, word)| format!("Of `{word}`. ")).unwrap_or_default();
+        let mut value = format!("{of}{}", key.about.text);
+        for (word, text) in words(key.about.takes) {
+            // What a policy or a workload is has a section below.
+            let text = if named().iter().any(|named| named.name == word) { String::new() } else { format!(": {text}") };
+            let _ = write!(value, "<br>`{word}`{text}");
+        }
+        let _ = writeln!(page, "| `{}` | {} | {} |", key.about.name, value.replace('|', "\\|"), default(key.about));
+    }
+    for word in named() {
+        let _ = write!(
+            page,
+            "\n## `{}`, a {}\n\n{}\n\n```toml\n{}\n{}\n```\n",
+            word.name, word.what, word.text, word.place.0, word.example
+        );
+    }
+    page
+}
+
+fn markdown_heading(heading: &str) -> String {
+    if heading.is_empty() { "The top of the file".into() } else { format!("`{heading}`") }
+}
+
+fn default(about: About) -> String {
+    match about.missing {
+        Missing::Refused => "must be given".into(),
+        Missing::Value(value) => format!("`{value}`"),
+        Missing::Told(words) => words.into(),
+        Missing::Nothing => "–".into(),
+    }
+}
+
+fn otherwise(missing: Missing) -> String {
+    match missing {
+        Missing::Refused => "It must be given.".into(),
+        Missing::Value(value) => format!("Default: {value}."),
+        Missing::Told(words) => format!("Default: {}.", plain(words)),
+        Missing::Nothing => "Default: none.".into(),
+    }
+}
+
+fn said(key: &Declared) -> String {
+    let of = key.of.map(|(_, word)| format!("{word}: ")).unwrap_or_default();
+    let first = key.about.text.split_once(". ").map_or(key.about.text, |(first, _)| first);
+    format!("{of}{}", first.trim_end_matches('.'))
+}
+
+/// What a key takes, in words.
+fn takes(takes: Takes) -> String {
+    match takes {
+        Takes::Text => "a text".into(),
+        Takes::Texts => "a list of texts".into(),
+        Takes::Name => "a name".into(),
+        Takes::Bool => "true or false".into(),
+        Takes::Whole(least, u64::MAX) => format!("a whole number, {least} or more"),
+        Takes::Whole(least, most) => format!("a whole number from {least} to {most}"),
+        Takes::Number(f64::MIN_POSITIVE, f64::MAX) => "a number above 0".into(),
+        Takes::Number(least, f64::MAX) => format!("a number, {least} or more"),
+        Takes::Number(least, most) => format!("a number from {least} to {most}"),
+        Takes::Rows => "rows of numbers, such as [[0.8, 1.0], [1.0, 0.0]]".into(),
+        Takes::Share => "a share from 0 to 1".into(),
+        Takes::Size => "a size with its unit, such as 64KiB".into(),
+        Takes::Time => "a time with its unit, such as 20ms".into(),
+        Takes::TimeOr(word) => format!("a time with its unit, such as 20ms, or {word}"),
+        Takes::Rate => "a rate with its unit, such as 10/s".into(),
+        Takes::Word(_) => "one of its words".into(),
+        Takes::Form(form) => form.into(),
+    }
+}
+
+pub(super) fn words(takes: Takes) -> Vec<(&'static str, &'static str)> {
+    if let Takes::Word(words) = takes { words() } else { Vec::new() }
+}
+
+fn shown_heading(heading: &str) -> String {
+    if heading.is_empty() { "the top of the file".into() } else { heading.into() }
+}
+
+/// Without the marks of code.
+fn plain(text: &str) -> String {
+    text.replace('`', "")
+}
+
+fn indent(text: &str) -> String {
+    text.lines()
+        .map(|line| if line.is_empty() { String::new() } else { format!("  {line}") })
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+/// Broken into lines of at most so many columns.
+fn wrap(text: &str, width: usize) -> String {
+    let mut lines: Vec<String> = vec![String::new()];
+    for word in text.split_whitespace() {
+        let last = lines.last_mut().expect("there is always one");
+        if !last.is_empty() && last.chars().count() + 1 + word.chars().count() > width {
+            lines.push(word.into());
+        } else {
+            let gap = if last.is_empty() { "" } else { " " };
+            let _ = write!(last, "{gap}{word}");
+        }
+    }
+    lines.join("\n")
+}

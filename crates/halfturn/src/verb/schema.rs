@@ -1,0 +1,19 @@
+//! `halfturn schema`.
+
+use super::json;
+use crate::failure::{Failure, print};
+use crate::report;
+use clap::Args;
+
+/// Print a JSON Schema of experiment files, by which editors complete keys and check them.
+///
+/// Editors that know TOML, such as those with Taplo or Even Better TOML, take it from a comment at the top of a file:
+/// #:schema halfturn.schema.json
+#[derive(Args)]
+#[command(after_help = "Example:\n  halfturn schema > halfturn.schema.json")]
+pub struct Schema {}
+
+/// Does it.
+pub fn run(_: &Schema) -> Result<(), Failure> {
+    print(&json(&report::schema()))
+}
