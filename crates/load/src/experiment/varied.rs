@@ -1,7 +1,9 @@
 //! Choices that decide which other keys are of use, over the whole sweep; and values that are still to come.
 
+use super::{array, workload};
+use crate::workload::pace::REPLAY;
 use block::BadInput;
-use config::{Document, Section};
+use config::{Document, Key, Missing, Section, Words};
 use std::collections::BTreeSet;
 
 /// Every value that `policy`, `preemption`, `kind` and `replay` take somewhere in a sweep. A key is of use where any of them uses
@@ -30,6 +32,11 @@ impl Choice {
     }
 }
 
+/// The value that a key usually has.
+fn usual<T>(key: &Key<T>) -> Option<&'static str> {
+    if let Missing::Value(value) = key.about.missing { Some(value) } else { None }
+}
+
 impl Varied {
     /// Collects them; what cannot be read is left for the checks of its own document.
     pub(super) fn of<'a>(documents: impl Iterator<Item = &'a Document>) -> Varied {
@@ -40,8 +47,8 @@ impl Varied {
         };
         for document in documents {
             let root = document.root();
-            if let Ok(Some(array)) = root.section("array") {
-                note(Scope::Array, &array, Choice::of("level"), None);
+            if let Ok(Some(array)) = root.section(array::array().name()) {
+                note(Scope::Array, &array, Choice::of(array::LEVEL.name()), None);
             }
             if let Ok(Some(scheduler)) = root.section("scheduler") {
                 note(Scope::Scheduler, &scheduler, Choice::of("policy"), None);
@@ -52,9 +59,9 @@ impl Varied {
                 let order = Choice { key: "order", stands_for: "policy" };
                 classes.flatten().flatten().for_each(|class| note(Scope::Scheduler, &class, order, None));
             }
-            for (index, workload) in root.sections("workload").into_iter().flatten().enumerate() {
-                note(Scope::Workload(index), &workload, Choice::of("kind"), None);
-                note(Scope::Workload(index), &workload, Choice::of("replay"), Some("open"));
+            for (index, section) in root.sections(workload::workload().name()).into_iter().flatten().enumerate() {
+                note(Scope::Workload(index), &section, Choice::of(workload::KIND.name()), None);
+                note(Scope::Workload(index), &section, Choice::of(REPLAY.name()), usual(&REPLAY));
             }
         }
         Varied(values)
@@ -82,6 +89,12 @@ impl Varied {
     }
 }
 
+/// An error if a key has a value that comes with a later feature.
+pub(super) fn refuse_later<T: Words>(section: &Section, key: &Key<T>, later: &[(&str, &str)]) -> Result<(), BadInput> {
+    let now: Vec<_> = T::WORDS.iter().map(|word| word.name).collect();
+    refuse(section, key.name(), &now, later)
+}
+
 /// A choice of which some values come with a later feature.
 pub(super) fn choice<T: Clone>(
     section: &Section,
@@ -89,11 +102,17 @@ pub(super) fn choice<T: Clone>(
     now: &[(&str, T)],
     later: &[(&str, &str)],
 ) -> Result<Option<T>, BadInput> {
-    if let Some(given) = section.string(key)?
-        && let Some((name, feature)) = later.iter().find(|(name, _)| *name == given)
-    {
-        let now = now.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
-        return Err(section.error(key, format!("{key} '{name}' comes with {feature}"), format!("use {now}")));
-    }
+    let names: Vec<_> = now.iter().map(|(name, _)| *name).collect();
+    refuse(section, key, &names, later)?;
     section.choice(key, now)
+}
+
+fn refuse(section: &Section, key: &str, now: &[&str], later: &[(&str, &str)]) -> Result<(), BadInput> {
+    let Some(given) = section.string(key)? else { return Ok(()) };
+    match later.iter().find(|(name, _)| *name == given) {
+        Some((name, feature)) => {
+            Err(section.error(key, format!("{key} '{name}' comes with {feature}"), format!("use {}", now.join(", "))))
+        }
+        None => Ok(()),
+    }
 }
