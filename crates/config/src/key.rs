@@ -253,7 +253,11 @@ fn number(section: &Section, about: &About) -> Result<Option<f64>, BadInput> {
         (_, f64::MAX) => format!("give a number from {least} on"),
         _ => format!("give a number from {least} to {most}"),
     };
-    section.checked(about.name, section.f64(about.name)?, |number| (least..=most).contains(number), &mend)
+    let value = section.f64(about.name)?;
+    if let Some(value) = value.filter(|value| least == 0.0 && *value < 0.0) {
+        return Err(section.error(about.name, format!("`{}` is negative: {value}", about.name), mend));
+    }
+    section.checked(about.name, value, |number| (least..=most).contains(number), &mend)
 }
 
 fn blocks(section: &Section, about: &About) -> Result<Option<u32>, BadInput> {
@@ -273,7 +277,8 @@ fn span_or(section: &Section, about: &About) -> Result<Option<Option<Span>>, Bad
 
 fn one_of(section: &Section, about: &About) -> Result<Option<&'static str>, BadInput> {
     let Takes::Word(words) = about.takes else { return Ok(None) };
-    section.choice(about.name, &words().into_iter().map(|(word, _)| (word, word)).collect::<Vec<_>>())
+    let words: Vec<_> = words().into_iter().map(|(word, _)| (word, word)).collect();
+    section.choice(about.name, &words)
 }
 
 fn word<T: Words>(section: &Section, about: &About) -> Result<Option<T>, BadInput> {

@@ -4,6 +4,7 @@
 use crate::policy::Chosen;
 use crate::value::Worth;
 use block::{BLOCK_BYTES, Span};
+use config::{Word, Words};
 use disk::Sheet;
 
 /// How requests are served: in commands of a chunk, the seek just in time, long seeks split.
@@ -45,6 +46,17 @@ pub enum Short {
     NextRevolution,
 }
 
+impl Words for Short {
+    const WORDS: &'static [Word<Short>] = &[
+        Word::new("at-once", Short::AtOnce, "go; what comes too late costs a revolution"),
+        Word::new(
+            "next-revolution",
+            Short::NextRevolution,
+            "wait for the sector to come round again; until then anything may step in",
+        ),
+    ];
+}
+
 /// When a long seek is split.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Split {
@@ -57,6 +69,14 @@ pub enum Split {
     Masked,
 }
 
+impl Words for Split {
+    const WORDS: &'static [Word<Split>] = &[
+        Word::new("never", Split::Never, "never"),
+        Word::new("always", Split::Always, "always"),
+        Word::new("masked", Split::Masked, "in as many parts as slack hides, so that it costs nothing"),
+    ];
+}
+
 /// When slack is used to read ahead.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Prefetch {
@@ -67,6 +87,14 @@ pub enum Prefetch {
     Streams,
     /// After any read.
     Always,
+}
+
+impl Words for Prefetch {
+    const WORDS: &'static [Word<Prefetch>] = &[
+        Word::new("never", Prefetch::Never, "never"),
+        Word::new("streams", Prefetch::Streams, "after a read that continued another of its class"),
+        Word::new("always", Prefetch::Always, "after any read"),
+    ];
 }
 
 impl Plan {
@@ -119,6 +147,38 @@ pub enum Preemption {
     Slo,
 }
 
+impl Words for Preemption {
+    const WORDS: &'static [Word<Preemption>] = &[
+        Word::new("never", Preemption::Never, "nobody"),
+        Word::new(
+            "always",
+            Preemption::Always,
+            "classes of more than the lowest priority or, where all have the same, classes whose requests are all shorter than the longest",
+        ),
+        Word::new("priority", Preemption::Priority, "requests of a higher priority"),
+        Word::new(
+            "conservative",
+            Preemption::Conservative,
+            "a request that has just come, if serving it first yields more once both are done (Preemptive RAID Scheduling, Equation 5)",
+        ),
+        Word::new(
+            "aggressive",
+            Preemption::Aggressive,
+            "a request that has just come, if it yields more for its time than the rest of the other (Preemptive RAID Scheduling, Section 3.3.2)",
+        ),
+        Word::new(
+            "lookahead",
+            Preemption::Lookahead,
+            "whoever waits, if whole schedules of the best few that wait then yield more",
+        ),
+        Word::new(
+            "slo",
+            Preemption::Slo,
+            "classes with a `p99`, and only when the promise would not be kept otherwise",
+        ),
+    ];
+}
+
 impl Preemption {
     /// Whether it ranks requests, those of one rank before all of another.
     #[must_use]
@@ -150,6 +210,17 @@ pub enum PreemptAt {
     /// When its own seek is due; until then the one interrupted goes on.
     #[default]
     Jit,
+}
+
+impl Words for PreemptAt {
+    const WORDS: &'static [Word<PreemptAt>] = &[
+        Word::new(
+            "jit",
+            PreemptAt::Jit,
+            "when its own seek is due; until then the interrupted request keeps the drive",
+        ),
+        Word::new("command", PreemptAt::Command, "at once after the command in flight"),
+    ];
 }
 
 /// What differs by class.

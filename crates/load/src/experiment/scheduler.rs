@@ -2,10 +2,10 @@
 
 use super::asker::Asker;
 use super::mimic::{self, MimicChoice};
-use super::varied::{Scope, Varied, choice};
+use super::varied::{Scope, Varied, refuse_later};
 use super::{DriveChoice, drive, service};
 use block::{BadInput, Span};
-use config::Section;
+use config::{Section, Word, Words};
 use sched::Limits;
 use sched::plan::{Preemption, Rules};
 use sched::planner::Wish;
@@ -14,9 +14,41 @@ use std::path::Path;
 
 /// Policies there will be, and what they come with.
 const LATER: [(&str, &str); 2] = [("edf", "deadline scheduling"), ("scan-edf", "deadline scheduling")];
-/// Requests inside the core where the file does not say, and at most.
-const QUEUE: u32 = 1 << 16;
+/// Requests inside the core at most.
 const LONGEST_QUEUE: u32 = 1 << 20;
+
+config::keys! {
+    /// In which order requests are served, what is believed of the drive, and who may interrupt whom.
+    pub(super) fn scheduler() -> "[scheduler]";
+
+    /// The order in which waiting requests are served. `halfturn help POLICY` explains each; some have keys of their own.
+    POLICY: &'static str = one_of("policy", || policy::ALL.iter().map(|manual| (manual.name, manual.text)).collect()).required();
+    /// What the scheduler believes of the drive.
+    PREDICTOR: Predictor = word("predictor").else_told("`profile`; `distance` of what is not a disk; `mimic` with `smtf`");
+    /// Whose word on the mechanics `predictor = "profile"` takes: `sheet`, the data sheet of the drive itself; `learned`, a
+    /// profile of another drive of the same make, made before the run from the times of commands; or a drive file, such as
+    /// `halfturn profile -o` writes.
+    PROFILE: String = text("profile").usually("sheet");
+    /// How many requests the scheduler sees at once; the others wait in order of arrival. Or a table, `[scheduler.queue]`.
+    QUEUE: u32 = within("queue", 1, LONGEST_QUEUE).usually("65536");
+}
+
+config::keys! {
+    /// How much is handed down to a drive that orders commands itself.
+    pub(super) fn queue_keys() -> "[scheduler.queue]";
+
+    /// How many requests the scheduler sees at once; the others wait in order of arrival.
+    SEEN: u32 = within("seen", 1, LONGEST_QUEUE).usually("65536");
+    /// The most commands in the drive at once.
+    MOST: u32 = within("most", 1, 4096).else_told("the drive's `queue`");
+    /// While an urgent request may come, the drive holds only as many commands as it is believed to serve in this time, and at
+    /// least one; nothing less urgent follows an urgent request into the drive. Urgent is, by `preemption`, a higher priority,
+    /// a class that preempts, or a class with a `p99`. In short commands, requests are whole and many at once while none may
+    /// come.
+    LATENCY: Span = span("latency").else_told("as many commands as the drive takes, always");
+    /// For how long after an urgent request another one may come.
+    ALERT: Span = span("alert").else_told("four times the longest gap between recent urgent requests, from 100ms to 10s");
+}
 
 /// How requests are ordered.
 #[derive(Clone, Debug, PartialEq)]
@@ -74,6 +106,19 @@ pub enum Believed {
     Drive(String),
 }
 
+impl Words for Predictor {
+    const WORDS: &'static [Word<Predictor>] = &[
+        Word::new("profile", Predictor::Profile, "its mechanics, as its data sheet or a learned profile gives them"),
+        Word::new("mimic", Predictor::Mimic, "the times of past distances: the Disk Mimic"),
+        Word::new("distance", Predictor::Distance, "that what is farther takes longer"),
+        Word::new(
+            "oracle",
+            Predictor::Oracle,
+            "everything: no scheduler, but a bound for one where nothing is written",
+        ),
+    ];
+}
+
 pub(super) fn read(
     root: &Section,
     folder: &Path,
@@ -108,28 +153,28 @@ pub(super) fn read(
 
 /// `policy`, and its keys. A key of a policy that another run of the sweep uses is known, too.
 fn policy(section: &Section, varied: &Varied) -> Result<Chosen, BadInput> {
-    let names: Vec<_> = policy::names().map(|name| (name, name)).collect();
-    let name = section.need("policy", choice(section, "policy", &names, &LATER)?)?;
+    refuse_later(section, &POLICY, &LATER)?;
+    let name = section.value(&POLICY)?;
     for key in policy::ALL.iter().flat_map(|manual| manual.keys) {
         let has = |manual: &&Manual| manual.keys.iter().any(|its| its.name == key.name);
         let users: Vec<_> = policy::ALL.iter().filter(has).map(|manual| manual.name).collect();
         varied.belongs(Scope::Scheduler, section, key.name, "policy", &users)?;
     }
-    section.need("policy", policy::read(name, section)?)
+    section.need(POLICY.name(), policy::read(name, section)?)
 }
 
 /// `queue`: how many requests are seen at once; or [scheduler.queue]: that, and how much is handed down to the drive.
 fn queue(section: &Section, drive: &DriveChoice) -> Result<(u32, Option<Limits>), BadInput> {
     let Ok(Some(table)) = section.section("queue") else {
-        return Ok((section.within("queue", 1, LONGEST_QUEUE)?.unwrap_or(QUEUE), None));
+        return Ok((section.value(&QUEUE)?, None));
     };
-    let seen = table.within("seen", 1, LONGEST_QUEUE)?.unwrap_or(QUEUE);
-    let most = table.within("most", 1, 4096)?.map(|most| most as u16);
+    let seen = table.value(&SEEN)?;
+    let most = table.get(&MOST)?.map(|most| most as u16);
     if let (Some(most), Some(given)) = (most, drive.queue.filter(|given| most > Some(*given))) {
         let what = format!("{most} commands are to be handed down, and the drive is given {given} at once");
         return Err(table.error("most", what, "give a greater `queue` in [drive], or a smaller `most`"));
     }
-    let (latency, alert) = (table.span("latency")?, table.span("alert")?);
+    let (latency, alert) = (table.get(&LATENCY)?, table.get(&ALERT)?);
     if alert.is_some() && latency.is_none() {
         return Err(table.error("alert", "`alert` is of use only with a `latency`", "give one, or take it out"));
     }
@@ -149,13 +194,7 @@ fn says_where_writes_end(section: &Section) -> bool {
 }
 
 fn predictor(section: &Section, needs: Needs, varied: &Varied) -> Result<Option<Predictor>, BadInput> {
-    let predictors = [
-        ("profile", Predictor::Profile),
-        ("mimic", Predictor::Mimic),
-        ("distance", Predictor::Distance),
-        ("oracle", Predictor::Oracle),
-    ];
-    let given = section.choice("predictor", &predictors)?;
+    let given = section.get(&PREDICTOR)?;
     if given != Some(Predictor::Mimic) {
         varied.belongs(Scope::Scheduler, section, "mimic", "policy", &["smtf"])?;
     }
@@ -190,7 +229,7 @@ fn weighs_times(
 }
 
 fn believed(section: &Section, folder: &Path, predictor: Option<Predictor>) -> Result<Believed, BadInput> {
-    let Some(given) = section.string("profile")? else { return Ok(Believed::Sheet) };
+    let Some(given) = section.get(&PROFILE)? else { return Ok(Believed::Sheet) };
     if !matches!(predictor, None | Some(Predictor::Profile)) {
         let what = "`profile` is of use only with predictor = \"profile\"";
         return Err(section.error("profile", what, "take it out, or let `predictor` be \"profile\""));

@@ -5,17 +5,130 @@ use super::asker::Asker;
 use super::varied::{Scope, Varied};
 use super::workload::CRITICALITIES;
 use super::{DriveChoice, value};
-use block::{BadInput, Span, units};
-use config::Section;
+use block::{BadInput, Span};
+use config::{Section, Word, Words};
 use sched::Limits;
 use sched::plan::{Budget, ClassRule, Plan, PreemptAt, Preemption, Prefetch, Rules, Short, Split};
 use sched::planner::Wish;
-use sched::policy::{self, Chosen, Needs};
+use sched::policy::{self, Chosen, Manual, Needs};
 
 /// Blocks of a command at most: 64 MiB.
 const LONGEST_CHUNK: u64 = 1 << 17;
-/// The paper's preset, and none.
-const PRESETS: [(&str, Plan); 2] = [("virtual-io-2002", Plan::VIRTUAL_IO_2002), ("plain", Plan::of_chunk(0))];
+/// What a request is served in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Io {
+    Short,
+    Whole,
+}
+
+impl Words for Io {
+    const WORDS: &'static [Word<Io>] = &[
+        Word::new("non-preemptible", Io::Whole, "each request is one drive command"),
+        Word::new("semi-preemptible", Io::Short, "many short commands, between which other requests can step in"),
+    ];
+}
+
+/// Where the settings of a plan begin.
+#[derive(Clone, Copy)]
+enum Preset {
+    VirtualIo2002,
+    Plain,
+}
+
+impl Words for Preset {
+    const WORDS: &'static [Word<Preset>] = &[
+        Word::new("virtual-io-2002", Preset::VirtualIo2002, "the prototype of Virtual IO"),
+        Word::new("plain", Preset::Plain, "the defaults of the keys below"),
+    ];
+}
+
+config::keys! {
+    /// Preemption: whether requests are served in short commands, and who may interrupt whom.
+    pub(super) fn preemption() -> "[scheduler]";
+
+    /// Whether requests are served whole or in short commands.
+    IO: Io = word("io").usually("non-preemptible");
+    /// Whose requests interrupt others.
+    PREEMPTION: Preemption = word("preemption").usually("never");
+    /// When the request that steps in takes the drive over.
+    PREEMPT_AT: PreemptAt = word("preempt_at").usually("jit");
+    /// With `conservative`, `aggressive` and `lookahead`: how many times as much the request that steps in must yield.
+    HYSTERESIS: f64 = number("hysteresis", 1.0, 1e6).usually("1");
+}
+
+config::keys! {
+    /// What has to be left so that requests may still interrupt others.
+    pub(super) fn budget_keys() -> "[scheduler.budget]";
+
+    /// The share of the last seconds in which the disk had nothing to do, below which nobody interrupts.
+    IDLE: f64 = share("idle").usually("0");
+    /// The share of the write buffer that is free, below which nobody interrupts.
+    FREE: f64 = share("free").usually("0");
+}
+
+config::keys! {
+    /// How a request becomes short commands, with `io = "semi-preemptible"`.
+    pub(super) fn plan_keys() -> "[scheduler.plan]";
+
+    /// Where the other keys of the table begin.
+    PRESET: Preset = word("preset").usually("plain");
+    /// The most one command transfers.
+    CHUNK: u64 = size("chunk").else_told("what the drive's sheet tells; in an array a whole stripe unit, if it passes in half a revolution");
+    /// The expected wait for a command in progress that is wanted: chunk and split are picked, tried and reported, with the
+    /// throughput that they cost.
+    TARGET_WAIT: Span = span("target_wait");
+    /// The longest command that is wanted; chunk and split are picked as for `target_wait`.
+    MAX_WAIT: Span = span("max_wait");
+    /// Whether seeks start just in time, so that the slack before them can be used.
+    JIT: bool = bool("jit").else_told("true");
+    /// How much sooner than needed the arm arrives. `auto`: as much as predictions turn out to be off; where too many seeks are
+    /// late all the same, requests start at once for a while, and the results say so.
+    OFFSET: Option<Span> = span_or("offset", "auto").else_told("auto; 1.5ms of `virtual-io-2002`");
+    /// What to do where there is less slack than `offset`.
+    SHORT_SLACK: Short = word("short_slack").else_told("at-once; next-revolution of `virtual-io-2002`");
+    /// Whether long seeks are made in parts.
+    SPLIT: Split = word("split").else_told("masked; always of `virtual-io-2002`");
+    /// The share of the cylinders beyond which a seek is long.
+    SPLIT_BEYOND: f64 = share("split_beyond").else_told("0.5");
+    /// Into how many parts a long seek is split.
+    SPLIT_PARTS: u32 = within("split_parts", 2, 16).else_told("2");
+    /// When slack is used to read on, for requests that wait already or come later. A request that arrives meanwhile waits for
+    /// one chunk at most.
+    PREFETCH: Prefetch = word("prefetch").else_told("never");
+    /// The most chunks that are read ahead at once.
+    PREFETCH_MOST: u32 = within("prefetch_most", 1, 64).else_told("4");
+    /// The time that must be left before the seek when reading ahead ends.
+    PREFETCH_MARGIN: Span = span("prefetch_margin").else_told("1ms");
+    /// Whether the last command of a write completes on the medium (force unit access), so that no later request waits for the
+    /// drive's buffer. It costs each write a revolution. Of the catalogue's drives only `st318437lw`, which writes everything
+    /// back before it reads, then answers sooner. A write that itself asks for force unit access ends with a flush in any case.
+    LAST_CHUNK_FUA: bool = bool("last_chunk_fua").else_told("false; true of `virtual-io-2002`");
+}
+
+config::keys! {
+    /// What differs for the requests of one class.
+    pub(super) fn class_keys() -> "[scheduler.class.NAME]";
+
+    /// The policy among the class's own requests, apart from those of others: any but `smtf`, whose keys are those of
+    /// `[scheduler]`. Of several such lines of one rank, the one whose oldest request came first is next.
+    ORDER: &'static str = one_of("order", || orders().map(|manual| (manual.name, manual.text)).collect())
+        .else_told("with the others");
+    /// Whether its requests interrupt others.
+    PREEMPTS: bool = bool("preempts").else_told("see `preemption`");
+    /// Whether its requests can be interrupted.
+    PREEMPTIBLE: bool = bool("preemptible").usually("true");
+    /// With `preemption = "slo"`: the time in which 99 of 100 of its requests are to be done.
+    P99: Span = span("p99");
+    /// How often a failed command is given to the drive again before its request fails; flushes never are.
+    RETRIES: u32 = within("retries", 0, 100).usually("0");
+    /// Whether an array reads parts of one request from several copies at once.
+    SPLIT_READS: bool = bool("split_reads").usually("false");
+}
+
+/// The policies by which the requests of one class may be ordered. How the Disk Mimic learns is said once for all classes.
+fn orders() -> impl Iterator<Item = &'static Manual> {
+    policy::ALL.iter().filter(|manual| manual.needs != Needs::Mimic)
+}
 
 /// How requests are served. A plan with no `chunk` leaves that to the drive's sheet.
 pub(super) fn read(
@@ -25,29 +138,19 @@ pub(super) fn read(
     askers: &[Asker],
     varied: &Varied,
 ) -> Result<(Rules, Option<Wish>), BadInput> {
-    let preemptions = [
-        ("never", Preemption::Never),
-        ("always", Preemption::Always),
-        ("priority", Preemption::Priority),
-        ("conservative", Preemption::Conservative),
-        ("aggressive", Preemption::Aggressive),
-        ("lookahead", Preemption::Lookahead),
-        ("slo", Preemption::Slo),
-    ];
-    let preemption = scheduler.choice("preemption", &preemptions)?.unwrap_or_default();
-    let times = [("jit", PreemptAt::Jit), ("command", PreemptAt::Command)];
-    let preempt_at = scheduler.choice("preempt_at", &times)?.unwrap_or_default();
-    let short = scheduler.choice("io", &[("semi-preemptible", true), ("non-preemptible", false)])?;
+    let preemption = scheduler.value(&PREEMPTION)?;
+    let preempt_at = scheduler.value(&PREEMPT_AT)?;
+    let io = scheduler.value(&IO)?;
     let deep = limits.is_some_and(|limits| limits.latency.is_some());
-    if let Some(queue) = drive.queue.filter(|queue| short == Some(true) && *queue > 1 && !deep) {
+    if let Some(queue) = drive.queue.filter(|queue| io == Io::Short && *queue > 1 && !deep) {
         let what = format!("requests in short commands are given to the drive one at a time, not {queue}");
         let mend = "take `queue` out of [drive], set io = \"non-preemptible\", or give a `latency` in [scheduler.queue]: \
                     then they are whole, and many at once, while nobody urgent may come";
         return Err(scheduler.error("io", what, mend));
     }
     let section = scheduler.section("plan")?;
-    let (plan, wish) = match (short, section) {
-        (Some(true), section) => plan(section.as_ref())?,
+    let (plan, wish) = match (io, section) {
+        (Io::Short, section) => plan(section.as_ref())?,
         (_, None) => (None, None),
         (_, Some(section)) => {
             let mend = "add io = \"semi-preemptible\" to [scheduler], or take [scheduler.plan] out";
@@ -62,51 +165,47 @@ pub(super) fn read(
     varied.belongs(
         Scope::Scheduler,
         scheduler,
-        "hysteresis",
+        HYSTERESIS.name(),
         "preemption",
         &["conservative", "aggressive", "lookahead"],
     )?;
-    let hysteresis = scheduler.f64("hysteresis")?;
-    if let Some(times) = hysteresis.filter(|times| !(1.0..=1e6).contains(times)) {
-        return Err(scheduler.error("hysteresis", format!("`hysteresis` is {times}"), "give a number from 1 on"));
-    }
+    let hysteresis = scheduler.value(&HYSTERESIS)?;
     let budget = scheduler.section("budget")?.map(|section| budget(&section)).transpose()?;
     let classes = classes(scheduler, askers, preemption, varied)?;
     if preemption == Preemption::Slo && classes.iter().all(|class| class.p99.is_none()) {
         let mend = "give a class a `p99` in [scheduler.class.NAME]";
         return Err(scheduler.error("preemption", "nothing is promised to any class", mend));
     }
-    let hysteresis = hysteresis.unwrap_or(1.0);
     Ok((Rules { plan, preemption, preempt_at, hysteresis, budget, keeps_writes: false, classes }, wish))
 }
 
 /// `[scheduler.budget]`.
 fn budget(section: &Section) -> Result<Budget, BadInput> {
-    let budget = Budget { idle: section.share("idle")?.unwrap_or(0.0), free: section.share("free")?.unwrap_or(0.0) };
+    let budget = Budget { idle: section.value(&IDLE)?, free: section.value(&FREE)? };
     section.close()?;
     Ok(budget)
 }
 
 fn plan(section: Option<&Section>) -> Result<(Option<Plan>, Option<Wish>), BadInput> {
     let Some(section) = section else { return Ok((Some(Plan::of_chunk(0)), None)) };
-    let preset = section.choice("preset", &PRESETS)?.unwrap_or(Plan::of_chunk(0));
-    let shorts = [("next-revolution", Short::NextRevolution), ("at-once", Short::AtOnce)];
-    let splits = [("never", Split::Never), ("always", Split::Always), ("masked", Split::Masked)];
-    let prefetches = [("never", Prefetch::Never), ("streams", Prefetch::Streams), ("always", Prefetch::Always)];
+    let preset = match section.value(&PRESET)? {
+        Preset::VirtualIo2002 => Plan::VIRTUAL_IO_2002,
+        Preset::Plain => Plan::of_chunk(0),
+    };
     let plan = Plan {
         chunk: chunk(section)?.unwrap_or(preset.chunk),
-        jit: section.bool("jit")?.unwrap_or(preset.jit),
-        offset: section.quantity("offset", offset)?.unwrap_or(preset.offset),
-        short: section.choice("short_slack", &shorts)?.unwrap_or(preset.short),
-        split: section.choice("split", &splits)?.unwrap_or(preset.split),
-        split_beyond: section.share("split_beyond")?.unwrap_or(preset.split_beyond),
-        split_parts: section.within("split_parts", 2, 16)?.unwrap_or(preset.split_parts),
-        prefetch: section.choice("prefetch", &prefetches)?.unwrap_or(preset.prefetch),
-        prefetch_most: section.within("prefetch_most", 1, 64)?.unwrap_or(preset.prefetch_most),
-        prefetch_margin: section.span("prefetch_margin")?.unwrap_or(preset.prefetch_margin),
-        last_fua: section.bool("last_chunk_fua")?.unwrap_or(preset.last_fua),
+        jit: section.get(&JIT)?.unwrap_or(preset.jit),
+        offset: section.get(&OFFSET)?.unwrap_or(preset.offset),
+        short: section.get(&SHORT_SLACK)?.unwrap_or(preset.short),
+        split: section.get(&SPLIT)?.unwrap_or(preset.split),
+        split_beyond: section.get(&SPLIT_BEYOND)?.unwrap_or(preset.split_beyond),
+        split_parts: section.get(&SPLIT_PARTS)?.unwrap_or(preset.split_parts),
+        prefetch: section.get(&PREFETCH)?.unwrap_or(preset.prefetch),
+        prefetch_most: section.get(&PREFETCH_MOST)?.unwrap_or(preset.prefetch_most),
+        prefetch_margin: section.get(&PREFETCH_MARGIN)?.unwrap_or(preset.prefetch_margin),
+        last_fua: section.get(&LAST_CHUNK_FUA)?.unwrap_or(preset.last_fua),
     };
-    let wish = match (section.span("target_wait")?, section.span("max_wait")?) {
+    let wish = match (section.get(&TARGET_WAIT)?, section.get(&MAX_WAIT)?) {
         (Some(_), Some(_)) => {
             return Err(section.error("max_wait", "both target_wait and max_wait", "keep one of them"));
         }
@@ -114,7 +213,8 @@ fn plan(section: Option<&Section>) -> Result<(Option<Plan>, Option<Wish>), BadIn
         (None, longest) => longest.map(Wish::Longest),
     };
     if wish.is_some()
-        && let Some(key) = ["chunk", "split", "split_beyond", "split_parts"].iter().find(|key| section.has(key))
+        && let Some(key) =
+            [CHUNK.name(), SPLIT.name(), SPLIT_BEYOND.name(), SPLIT_PARTS.name()].iter().find(|key| section.has(key))
     {
         let mend = "take it out, or give no wait that is wanted";
         return Err(section.error(key, format!("`{key}` is picked so that the wait wanted is kept"), mend));
@@ -123,14 +223,9 @@ fn plan(section: Option<&Section>) -> Result<(Option<Plan>, Option<Wish>), BadIn
     Ok((Some(plan), wish))
 }
 
-/// A time, or `auto`.
-fn offset(text: &str) -> Result<Option<Span>, String> {
-    if text == "auto" { Ok(None) } else { units::span(text).map(Some) }
-}
-
 /// Most blocks of a command, where the file says.
 fn chunk(section: &Section) -> Result<Option<u32>, BadInput> {
-    let Some(blocks) = section.size("chunk")? else { return Ok(None) };
+    let Some(blocks) = section.get(&CHUNK)? else { return Ok(None) };
     if blocks == 0 || blocks > LONGEST_CHUNK {
         let what = format!("a chunk of {blocks} blocks");
         return Err(section.error("chunk", what, "give from one block up to 64 MiB"));
@@ -154,12 +249,12 @@ fn classes(
     for (name, rule) in names.iter().zip(&mut rules) {
         let Some(class) = section.section(name)? else { continue };
         rule.order = order(&class, scheduler)?;
-        rule.preempts = class.bool("preempts")?.unwrap_or(rule.preempts);
-        rule.preemptible = class.bool("preemptible")?.unwrap_or(rule.preemptible);
-        varied.belongs(Scope::Scheduler, &class, "p99", "preemption", &["slo"])?;
-        rule.p99 = class.span("p99")?;
-        rule.retries = class.within("retries", 0, 100)?.map_or(rule.retries, |times| times as u8);
-        rule.splits = class.bool("split_reads")?.unwrap_or(rule.splits);
+        rule.preempts = class.get(&PREEMPTS)?.unwrap_or(rule.preempts);
+        rule.preemptible = class.value(&PREEMPTIBLE)?;
+        varied.belongs(Scope::Scheduler, &class, P99.name(), "preemption", &["slo"])?;
+        rule.p99 = class.get(&P99)?;
+        rule.retries = class.value(&RETRIES)? as u8;
+        rule.splits = class.value(&SPLIT_READS)?;
         rule.worth = value::read(&class, name, askers)?;
         class.close()?;
     }
@@ -169,11 +264,10 @@ fn classes(
 
 /// The policy by which the requests of a class are ordered; its keys are those of [scheduler].
 fn order(class: &Section, scheduler: &Section) -> Result<Option<Chosen>, BadInput> {
-    // How the Disk Mimic learns is said once for all classes.
-    let orders = policy::ALL.iter().filter(|manual| manual.needs != Needs::Mimic);
-    let orders: Vec<_> = orders.map(|manual| (manual.name, manual.name)).collect();
-    let Some(name) = class.choice("order", &orders)? else { return Ok(None) };
-    policy::read(name, scheduler)
+    match class.get(&ORDER)? {
+        Some(name) => policy::read(name, scheduler),
+        None => Ok(None),
+    }
 }
 
 /// The classes in the order in which they first appear: a class's number is its place here.

@@ -1,6 +1,6 @@
-//! Every table of an experiment file, in the order in which they are explained.
+//! Every table of an experiment file, with its keys: what help, reference pages and the schema are written from.
 
-use super::{array, drive, run, serve, system, volume, workload};
+use super::{array, drive, mimic, run, scheduler, serve, service, system, value, volume, workload};
 use config::Table;
 
 config::keys! {
@@ -11,12 +11,7 @@ config::keys! {
     TITLE: String = text("title").else_told("the file's name");
 }
 
-config::keys! {
-    /// How requests are ordered, and which of them may interrupt others.
-    fn scheduler() -> "[scheduler]";
-}
-
-/// The tables of an experiment file and their keys. What a `[[workload]]` has besides, by its `kind`, is told by
+/// The tables, in the order in which they are explained. Some stand for a part of a table that has several. What a `[[workload]]` has besides, by its `kind`, is told by
 /// [`manuals`](crate::workload::manuals).
 #[must_use]
 pub fn tables() -> Vec<Table> {
@@ -27,8 +22,14 @@ pub fn tables() -> Vec<Table> {
         drive::disk(),
         array::array(),
         array::fails(),
-        // The keys of the scheduler are declared where they are read; here stands that there is such a table.
-        scheduler(),
+        scheduler::scheduler(),
+        service::preemption(),
+        scheduler::queue_keys(),
+        service::plan_keys(),
+        service::budget_keys(),
+        service::class_keys(),
+        value::worth_keys(),
+        mimic::mimic(),
         volume::volume(),
         serve::serve(),
         workload::workload(),

@@ -2,65 +2,112 @@
 
 use super::asker::Asker;
 use block::BadInput;
-use config::Section;
+use config::{Key, Section, Word, Words};
 use sched::value::{Curve, Worth};
 
-/// Where the curve of interactive real-time requests begins to fall, and where that of interactive best-effort requests ends,
-/// unless the file says.
-const FLAT_UNTIL: f64 = 0.8;
-const LEAST: f64 = 0.1;
-/// What a MiB of what is done in the background is worth, unless the file says.
+/// What a MiB, or a request, is worth that is neither said to be nor done in the background.
+const USUAL: f64 = 1.0;
+/// The same of what is done in the background.
 const BACKGROUND: f64 = 0.01;
 
-/// Names of yield curves: those of the paper's Figure 8, and best effort that is worth next to nothing.
-const YIELDS: [&str; 5] =
-    ["interactive-real-time", "hard-real-time", "interactive-best-effort", "best-effort", "background"];
+/// Yield curves: those of the paper's Figure 8, and best effort that is worth next to nothing.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    InteractiveRealTime,
+    Hard,
+    InteractiveBestEffort,
+    BestEffort,
+    Background,
+}
+
+impl Words for Kind {
+    const WORDS: &'static [Word<Kind>] = &[
+        Word::new(
+            "interactive-real-time",
+            Kind::InteractiveRealTime,
+            "all of it until `flat_until` of the time to the deadline, then falling to nothing",
+        ),
+        Word::new("hard-real-time", Kind::Hard, "all of it until the deadline"),
+        Word::new("interactive-best-effort", Kind::InteractiveBestEffort, "falling to `least` at the deadline"),
+        Word::new("best-effort", Kind::BestEffort, "all of it, always"),
+        Word::new("background", Kind::Background, "all of it, always, of next to nothing"),
+    ];
+}
+
+/// What a value is given for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Per {
+    Mib,
+    Request,
+}
+
+impl Words for Per {
+    const WORDS: &'static [Word<Per>] = &[
+        Word::new("MiB", Per::Mib, "each MiB"),
+        Word::new("request", Per::Request, "each request, whatever its size"),
+    ];
+}
+
+config::keys! {
+    /// What requests of a class are worth, to policies and preemption that go by value.
+    pub(super) fn worth_keys() -> "[scheduler.class.NAME]";
+
+    /// How much of a request's value is left as time goes on.
+    YIELD: Kind = word("yield").else_told("hard-real-time");
+    /// Of `interactive-real-time`: the share of the time to the deadline after which its value falls.
+    FLAT_UNTIL: f64 = share("flat_until").usually("0.8");
+    /// Of `interactive-best-effort`: the share of its value that is left at the deadline.
+    LEAST: f64 = share("least").usually("0.1");
+    /// In place of `yield`: points `[share of the time to the deadline, share of the value left]`, which never rise. Where
+    /// nothing is left, a request that still waits is dropped.
+    CURVE: Vec<Vec<f64>> = rows("curve");
+    /// What it is worth.
+    VALUE: f64 = number("value", 0.0, f64::MAX).else_told("1; 0.01 of `background`");
+    /// What `value` is given for.
+    VALUE_PER: Per = word("value_per").usually("MiB");
+}
 
 /// What requests of a class are worth.
 pub(super) fn read(class: &Section, name: &str, askers: &[Asker]) -> Result<Worth, BadInput> {
-    let kind = class.choice("yield", &YIELDS.map(|name| (name, name)))?;
-    let knob = |key: &str, user: &str| -> Result<Option<f64>, BadInput> {
-        let share = class.share(key)?;
-        if share.is_some() && kind != Some(user) {
-            let what = format!("`{key}` is of use only with yield = \"{user}\"");
-            return Err(class.error(key, what, "take it out"));
+    let kind = class.get(&YIELD)?;
+    let knob = |key: &Key<f64>, user: Kind| -> Result<f64, BadInput> {
+        if class.has(key.name()) && kind != Some(user) {
+            let user = Kind::WORDS.iter().find(|word| word.value == user).map_or("", |word| word.name);
+            let what = format!("`{}` is of use only with yield = \"{user}\"", key.name());
+            return Err(class.error(key.name(), what, "take it out"));
         }
-        Ok(share)
+        class.value(key)
     };
-    let flat = knob("flat_until", "interactive-real-time")?.unwrap_or(FLAT_UNTIL);
-    let least = knob("least", "interactive-best-effort")?.unwrap_or(LEAST);
+    let flat = knob(&FLAT_UNTIL, Kind::InteractiveRealTime)?;
+    let least = knob(&LEAST, Kind::InteractiveBestEffort)?;
     let given = curve(class)?;
     if given.is_some() && kind.is_some() {
         return Err(class.error("curve", "both `yield` and `curve`", "keep one of them"));
     }
     let curve = given.unwrap_or(match kind {
-        None | Some("hard-real-time") => Curve::HARD,
-        Some("interactive-real-time") => Curve::interactive_real_time(flat),
-        Some("interactive-best-effort") => Curve::interactive_best_effort(least),
+        None | Some(Kind::Hard) => Curve::HARD,
+        Some(Kind::InteractiveRealTime) => Curve::interactive_real_time(flat),
+        Some(Kind::InteractiveBestEffort) => Curve::interactive_best_effort(least),
         Some(_) => Curve::BEST_EFFORT,
     });
     let is_of = |asker: &&Asker| asker.class == name || asker.processes;
     let timeless = askers.iter().filter(is_of).find(|asker| asker.deadline.is_none());
     if let Some(Asker { what: who, name, .. }) = timeless
         && curve.falls()
-        && let Some(key) = ["yield", "curve"].into_iter().find(|key| class.has(key))
+        && let Some(key) = [YIELD.name(), CURVE.name()].into_iter().find(|key| class.has(key))
     {
         let what = format!("a value that falls towards a deadline, and {who} '{name}' has none");
         let mend = format!("give the {who} a `deadline`, or the class yield = \"best-effort\"");
         return Err(class.error(key, what, mend));
     }
-    let usual = if kind == Some("background") { BACKGROUND } else { 1.0 };
-    let value = class.f64("value")?.unwrap_or(usual);
-    if !(value >= 0.0 && value.is_finite()) {
-        return Err(class.error("value", format!("`value` is {value}"), "give a number, zero or more"));
-    }
-    let whole = class.choice("value_per", &[("MiB", false), ("request", true)])?.unwrap_or(false);
-    Ok(Worth { curve, value, whole })
+    let usual = if kind == Some(Kind::Background) { BACKGROUND } else { USUAL };
+    let value = class.get(&VALUE)?.unwrap_or(usual);
+    Ok(Worth { curve, value, whole: class.value(&VALUE_PER)? == Per::Request })
 }
 
 /// A curve of one's own.
 fn curve(class: &Section) -> Result<Option<Curve>, BadInput> {
-    let Some(rows) = class.rows("curve")? else { return Ok(None) };
+    let Some(rows) = class.get(&CURVE)? else { return Ok(None) };
     let mend = "give pairs [share of the time to the deadline, what is left], such as [[0.8, 1.0], [1.0, 0.0]]";
     let mut points = Vec::with_capacity(rows.len());
     for row in &rows {

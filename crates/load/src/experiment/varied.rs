@@ -3,7 +3,7 @@
 use super::{array, workload};
 use crate::workload::pace::REPLAY;
 use block::BadInput;
-use config::{Document, Key, Missing, Section, Words};
+use config::{Document, Key, Missing, Section, Takes};
 use std::collections::BTreeSet;
 
 /// Every value that `policy`, `preemption`, `kind` and `replay` take somewhere in a sweep. A key is of use where any of them uses
@@ -89,29 +89,14 @@ impl Varied {
     }
 }
 
-/// An error if a key has a value that comes with a later feature.
-pub(super) fn refuse_later<T: Words>(section: &Section, key: &Key<T>, later: &[(&str, &str)]) -> Result<(), BadInput> {
-    let now: Vec<_> = T::WORDS.iter().map(|word| word.name).collect();
-    refuse(section, key.name(), &now, later)
-}
-
-/// A choice of which some values come with a later feature.
-pub(super) fn choice<T: Clone>(
-    section: &Section,
-    key: &str,
-    now: &[(&str, T)],
-    later: &[(&str, &str)],
-) -> Result<Option<T>, BadInput> {
-    let names: Vec<_> = now.iter().map(|(name, _)| *name).collect();
-    refuse(section, key, &names, later)?;
-    section.choice(key, now)
-}
-
-fn refuse(section: &Section, key: &str, now: &[&str], later: &[(&str, &str)]) -> Result<(), BadInput> {
-    let Some(given) = section.string(key)? else { return Ok(()) };
-    match later.iter().find(|(name, _)| *name == given) {
-        Some((name, feature)) => {
-            Err(section.error(key, format!("{key} '{name}' comes with {feature}"), format!("use {}", now.join(", "))))
+/// An error where a word is given that comes with a later feature.
+pub(super) fn refuse_later<T>(section: &Section, key: &Key<T>, later: &[(&str, &str)]) -> Result<(), BadInput> {
+    let name = key.name();
+    match section.string(name)?.and_then(|given| later.iter().find(|(word, _)| *word == given)) {
+        Some((word, feature)) => {
+            let Takes::Word(words) = key.about.takes else { return Ok(()) };
+            let now = words().iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
+            Err(section.error(name, format!("{name} '{word}' comes with {feature}"), format!("use {now}")))
         }
         None => Ok(()),
     }

@@ -20,6 +20,7 @@ pub use probe::{Effort, Probing};
 
 use super::{Predictor, UNKNOWN};
 use block::{Command, Extent, Lbn, Outcome, Place, Span, Time};
+use config::{Word, Words};
 use idle::Curiosity;
 use point::Point;
 use probe::SPREAD;
@@ -43,6 +44,16 @@ pub enum Summary {
     Minimum,
     /// One of them, drawn anew each time it is asked for.
     Probabilistic,
+}
+
+impl Words for Summary {
+    const WORDS: &'static [Word<Summary>] = &[
+        Word::new("mean", Summary::Mean, "their mean"),
+        Word::new("median", Summary::Median, "their median"),
+        Word::new("maximum", Summary::Maximum, "the longest"),
+        Word::new("minimum", Summary::Minimum, "the shortest"),
+        Word::new("probabilistic", Summary::Probabilistic, "one of them, drawn anew each time it is asked for"),
+    ];
 }
 
 impl Summary {
