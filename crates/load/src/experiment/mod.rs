@@ -6,6 +6,8 @@
 
 mod array;
 mod asker;
+#[cfg(test)]
+mod declared;
 mod drive;
 mod inputs;
 mod mimic;

@@ -15,7 +15,7 @@ config::keys! {
 
     /// The machine whose values hold for the keys that are not given.
     PRESET: SystemPlan = word("preset").else_told("plain; linux for `process-flow`");
-    /// Processors.
+    /// How many processors the machine has.
     CPUS: u32 = within("cpus", 1, 1024).else_told("1; for `process-flow` as many as the recorded machine has");
     /// How many times as fast the processors are as the costs below say, or as the recorded ones were.
     SPEED: f64 = number("speed", 1e-6, 1e6).else_told("1");
