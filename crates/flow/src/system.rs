@@ -538,20 +538,25 @@ impl Load for System {
         }
     }
 
-    fn ended(&mut self, now: Time, id: RequestId, how: Ending) {
-        self.charge(now);
-        let Some(asked) = self.requests.get(id.0) else { return };
-        asked.ended = true;
-        let asked = *asked;
-        if let Some(made) = self.recorder.as_mut().and_then(|recorder| recorder.request(id.0)) {
-            made.ended = Some(now);
-        }
-        self.account.last_io = now;
+    fn served(&mut self, now: Time, id: RequestId) -> Option<Served> {
+        let asked = *self.requests.get(id.0)?;
         let qos = self.classes.qos(asked.issued_as);
         let external = Span(asked.external);
         let counts = asked.arrived >= self.meter.from();
         let (arrived, began) = (asked.arrived, asked.began);
-        let served = Served { at: asked.at, arrived, began, ended: now, external, counts, qos };
+        Some(Served { at: asked.at, arrived, began, ended: now, external, counts, qos })
+    }
+
+    fn ended(&mut self, now: Time, id: RequestId, how: Ending) {
+        self.charge(now);
+        let Some(served) = self.served(now, id) else { return };
+        if let Some(asked) = self.requests.get(id.0) {
+            asked.ended = true;
+        }
+        if let Some(made) = self.recorder.as_mut().and_then(|recorder| recorder.request(id.0)) {
+            made.ended = Some(now);
+        }
+        self.account.last_io = now;
         self.meter.ended(served, how);
         self.interrupt(Handler::Completion(id.0));
     }

@@ -8,10 +8,11 @@ use crate::{Clock, Host, Lateness, Live, Mixed, Remote};
 use block::{At, BadInput, Time};
 use load::Mix;
 use load::experiment::{Case, Experiment};
+use load::requests::{self, Ledger, Records};
 use load::results::{Disk, Run};
 use nbd::{Address, Uri};
 use sched::plan::Rules;
-use sched::policy;
+use sched::policy::{self, Beside};
 use sched::predict::Distance;
 use sched::{Core, Scheduler, run};
 
@@ -32,13 +33,16 @@ pub struct Benched {
 ///
 /// # Errors
 /// Bad input: a device that cannot be had, a workload that does not fit it, or a kernel that does not go on.
-pub fn bench(case: &Case, scale: f64, watch: Watch) -> Result<Benched, BadInput> {
-    let experiment = &case.experiment;
+pub fn bench(case: &Case, scale: f64, watch: Watch, records: Option<Box<dyn Records>>) -> Result<Benched, BadInput> {
+    let mut experiment = case.experiment.clone();
+    experiment.scheduler.rules.tells = records.is_some();
+    let experiment = &experiment;
     let seed = experiment.run.seed_of(0);
     let made = make::device(&experiment.drive, Use::Writes, experiment.scheduler.rules.plan.is_some(), seed)?;
     let Made { unit, sheet, mut notes } = made;
     let core = make::core(experiment, sheet, unit.caps(), &mut notes)?;
-    ask(case, unit, core, notes, scale, watch)
+    let ledger = records.map(|out| requests::ledger(case, 0, requests::served(experiment), out));
+    ask(case, unit, core, notes, (scale, watch), ledger)
 }
 
 /// The same, of what an NBD server offers: an export, or, where the URI names none and the case has volumes, each volume of the
@@ -46,12 +50,14 @@ pub fn bench(case: &Case, scale: f64, watch: Watch) -> Result<Benched, BadInput>
 ///
 /// # Errors
 /// Bad input: no such server or export, or a workload that does not fit it.
-pub fn bench_far(case: &Case, uri: &Uri, watch: Watch) -> Result<Benched, BadInput> {
+pub fn bench_far(case: &Case, uri: &Uri, watch: Watch, records: Option<Box<dyn Records>>) -> Result<Benched, BadInput> {
     let unit = Box::new(far(&case.experiment, uri)?);
-    let policy = || policy::usual("fcfs").make(&Default::default());
-    let core = Core::new(unit.caps(), WAITING, Distance::default(), Rules::default(), Box::new(policy));
+    let policy = || policy::usual("fcfs").make(&Beside::default());
+    let rules = Rules { tells: records.is_some(), ..Rules::default() };
+    let core = Core::new(unit.caps(), WAITING, Distance::default(), rules, Box::new(policy));
     let note = format!("asked of the server at {}, which schedules: of the file only the workloads count", place(uri));
-    ask(case, unit, Box::new(core), vec![note], 1.0, watch)
+    let ledger = records.map(|out| requests::ledger(case, 0, place(uri), out));
+    ask(case, unit, Box::new(core), vec![note], (1.0, watch), ledger)
 }
 
 /// The exports that a case asks.
@@ -90,8 +96,8 @@ fn ask(
     unit: Box<dyn Unit>,
     mut core: Box<dyn Scheduler>,
     notes: Vec<String>,
-    scale: f64,
-    watch: Watch,
+    (scale, watch): (f64, Watch),
+    ledger: Option<Box<Ledger>>,
 ) -> Result<Benched, BadInput> {
     let experiment = &case.experiment;
     if experiment.has_processes() {
@@ -105,10 +111,11 @@ fn ask(
     core.count_from(from);
     let stopped = |error: std::io::Error| crate::serve::stopped(&experiment.title, &error);
     let host = Host::new(Clock::new(scale)).map_err(stopped)?;
-    let mut world = Live::new(host, unit, source, experiment.serve.timeout);
+    let mut world = Live::new(host, unit, source, experiment.serve.timeout).recording(ledger);
     run(&mut *core, &mut world);
     let remains = world.finish().map_err(stopped)?;
     let (mut meter, more) = remains.source.finish()?;
+    remains.ledger.map_or(Ok(()), |ledger| ledger.close())?;
     if let Some(tally) = core.tally() {
         meter.serviced(tally);
     }
@@ -169,7 +176,7 @@ mod tests {
         let cases = load::experiment::parse("a.toml", RUN, &[], None).expect("an experiment");
         let unit = Box::new(Falls { answers: 10, done: Vec::new() });
         let core = make::core(&cases[0].experiment, None, unit.caps(), &mut Vec::new()).expect("a core");
-        let benched = ask(&cases[0], unit, core, Vec::new(), 1.0, &|_| {}).expect("it ends");
+        let benched = ask(&cases[0], unit, core, Vec::new(), (1.0, &|_| {}), None).expect("it ends");
         assert_eq!((benched.run.requests, benched.unfinished), (10, 3));
     }
 }

@@ -3,7 +3,7 @@
 use crate::memory::Slice;
 use crate::world::{Hands, Source};
 use block::{BadInput, Ending, RequestId, Span, Time};
-use load::{Load, Mix};
+use load::{Load, Mix, Served};
 use sched::Input;
 
 /// How far a run is, as a share of it.
@@ -67,6 +67,11 @@ impl<'a> Mixed<'a> {
         }
     }
 
+    /// Whether what ends now is counted.
+    fn counts(&self, now: Time) -> bool {
+        !self.has_enough() && now <= self.end
+    }
+
     fn has_enough(&self) -> bool {
         self.requests.is_some_and(|most| self.mix.meter().served() >= most)
     }
@@ -99,9 +104,13 @@ impl Source for Mixed<'_> {
         self.mix.meter_mut().command(issued, ended);
     }
 
+    fn served(&mut self, now: Time, id: RequestId) -> Option<Served> {
+        if self.counts(now) { self.mix.served(now, id) } else { None }
+    }
+
     fn ended(&mut self, now: Time, id: RequestId, how: Ending, _: &mut Hands) {
         self.last = now;
-        if !self.has_enough() && now <= self.end {
+        if self.counts(now) {
             self.mix.ended(now, id, how);
             self.tell(now);
         }

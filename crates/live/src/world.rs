@@ -6,7 +6,9 @@ use crate::memory::{Pool, Slice};
 use crate::ring::Token;
 use crate::unit::{Done, Unit};
 use block::{BLOCK_BYTES, Command, DiskId, Ending, Outcome, Place, RequestId, Span, Tag, Time, Verb};
-use sched::{Action, Input, World};
+use load::Served;
+use load::requests::{self, Ledger};
+use sched::{Action, Input, Wait, World};
 use std::io;
 use std::rc::Rc;
 
@@ -31,6 +33,11 @@ pub trait Source {
 
     /// A command was issued and came back.
     fn command(&mut self, _issued: Time, _ended: Time) {}
+
+    /// What a record tells of a request that ends now, if there is to be one.
+    fn served(&mut self, _: Time, _: RequestId) -> Option<Served> {
+        None
+    }
 
     /// A request has ended.
     fn ended(&mut self, now: Time, id: RequestId, how: Ending, hands: &mut Hands);
@@ -86,6 +93,8 @@ pub struct Remains<S> {
     pub source: S,
     /// How late completions were noticed.
     pub lateness: Lateness,
+    /// Records of its requests, where they are kept.
+    pub ledger: Option<Box<Ledger>>,
     /// Where the arm's time went, if there is one.
     pub account: Option<drive::Account>,
     /// Requests that have not ended.
@@ -115,6 +124,8 @@ pub struct Live<S, K = Host> {
     outstanding: u32,
     /// How late completions were noticed.
     pub lateness: Lateness,
+    /// Records of its requests, where they are kept.
+    ledger: Option<Box<Ledger>>,
     /// Why it had to stop.
     failed: Option<io::Error>,
 }
@@ -139,8 +150,15 @@ impl<S: Source, K: Kernel> Live<S, K> {
             now: Time::ZERO,
             outstanding: 0,
             lateness: Lateness::default(),
+            ledger: None,
             failed: None,
         }
+    }
+
+    /// Keeps a record of each request.
+    #[must_use]
+    pub fn recording(self, ledger: Option<Box<Ledger>>) -> Self {
+        Live { ledger, ..self }
     }
 
     /// Lets the source begin.
@@ -155,8 +173,8 @@ impl<S: Source, K: Kernel> Live<S, K> {
     /// What the kernel said.
     pub fn finish(mut self) -> io::Result<Remains<S>> {
         let account = self.unit.account(self.now);
-        let Live { source, lateness, outstanding, .. } = self;
-        self.failed.map_or(Ok(Remains { source, lateness, account, outstanding }), Err)
+        let Live { source, lateness, ledger, outstanding, .. } = self;
+        self.failed.map_or(Ok(Remains { source, lateness, ledger, account, outstanding }), Err)
     }
 
     fn split(&mut self) -> (&mut S, Hands<'_>) {
@@ -190,6 +208,9 @@ impl<S: Source, K: Kernel> Live<S, K> {
     fn issue(&mut self, now: Time, tag: Tag, command: Command) {
         if let Place::Request(id, _) = command.place {
             self.source.began(now, id);
+            if let Some(ledger) = &mut self.ledger {
+                ledger.issue(now, DiskId(0), tag, Some(id));
+            }
         }
         let memory = match command.verb.transfers() {
             true => self
@@ -222,6 +243,10 @@ impl<S: Source, K: Kernel> Live<S, K> {
         }
         let issued = std::mem::replace(&mut self.issued[done.tag.0 as usize], Time::NEVER);
         self.source.command(issued, done.happened);
+        if let Some(ledger) = &mut self.ledger {
+            let parts = done.parts.map(|parts| requests::parts(parts.named()));
+            ledger.done(now, DiskId(0), done.tag, parts.unwrap_or_default());
+        }
         if let Some((id, memory)) = self.reads[done.tag.0 as usize].take()
             && done.outcome == Outcome::Ok
         {
@@ -273,7 +298,10 @@ impl<S: Source, K: Kernel> World for Live<S, K> {
             }
             let (source, mut hands) = self.split();
             if let Some(input) = source.ask(now, room, &mut hands) {
-                if matches!(input, Input::Submit(_)) {
+                if let Input::Submit(request) = &input {
+                    if let Some(ledger) = &mut self.ledger {
+                        ledger.submit(now, request);
+                    }
                     self.last = if self.outstanding == 0 { now } else { self.last };
                     self.outstanding += 1;
                 }
@@ -313,13 +341,24 @@ impl<S: Source, K: Kernel> World for Live<S, K> {
 
     fn act(&mut self, now: Time, action: Action) {
         match action {
-            Action::Begin(id) => self.source.began(now, id),
+            Action::Begin(id) => {
+                self.source.began(now, id);
+                self.ledger.iter_mut().for_each(|ledger| ledger.wait(now, id, Wait::Slack));
+            }
             Action::Issue(_, tag, command) => self.issue(now, tag, command),
             Action::Copy { from, to, blocks } => self.copy(from, to, blocks),
             // A lone disk has no parity.
             Action::Xor { .. } => {}
+            Action::Wait(id, wait) => self.ledger.iter_mut().for_each(|ledger| ledger.wait(now, id, wait)),
+            // A lone disk's commands say whose they are.
+            Action::Credit(_) => {}
             Action::Finish(id, how) => {
                 self.outstanding -= 1;
+                if let Some(ledger) = &mut self.ledger
+                    && let Some(served) = self.source.served(now, id)
+                {
+                    ledger.end(id, &served, Some(how));
+                }
                 let (source, mut hands) = self.split();
                 source.ended(now, id, how, &mut hands);
             }

@@ -7,6 +7,7 @@ mod fit;
 pub mod learned;
 mod meter;
 mod mix;
+pub mod requests;
 pub mod results;
 pub mod schedule;
 mod slices;

@@ -25,6 +25,9 @@ pub trait Load {
     /// A command of a request waited so long for the drive's own work.
     fn waited(&mut self, id: RequestId, external: Span);
 
+    /// What is to be counted of a request that ends now.
+    fn served(&mut self, now: Time, id: RequestId) -> Option<Served>;
+
     /// A request has ended.
     fn ended(&mut self, now: Time, id: RequestId, how: Ending);
 
@@ -115,8 +118,8 @@ impl Mix {
         (self.meter, notes)
     }
 
-    /// What is to be counted of a request that ends now.
-    fn served(&self, now: Time, slot: &Slot) -> Served {
+    /// What is to be counted of the request in a slot, if it ends now.
+    fn of_slot(&self, now: Time, slot: &Slot) -> Served {
         let source = &self.sources[usize::from(slot.source)];
         Served {
             at: slot.at,
@@ -129,10 +132,12 @@ impl Mix {
         }
     }
 
-    /// Whatever of the sample is outstanding is followed no further.
-    pub fn give_up(&mut self, now: Time) {
-        let left = self.slots.iter().filter(|slot| slot.counts).map(|slot| self.served(now, slot)).collect::<Vec<_>>();
-        left.into_iter().for_each(|it| self.meter.give_up(it));
+    /// Whatever of the sample is outstanding is followed no further; what that was.
+    pub fn give_up(&mut self, now: Time) -> Vec<(RequestId, Served)> {
+        let left = (0..).map(RequestId).zip(&self.slots).filter(|(_, slot)| slot.counts);
+        let left: Vec<_> = left.map(|(id, slot)| (id, self.of_slot(now, slot))).collect();
+        left.iter().for_each(|(_, it)| self.meter.give_up(*it));
+        left
     }
 
     fn find_first(&mut self) {
@@ -183,9 +188,13 @@ impl Load for Mix {
         slot.external = slot.external.saturating_add(external.0.min(u64::from(u32::MAX)) as u32);
     }
 
+    fn served(&mut self, now: Time, id: RequestId) -> Option<Served> {
+        self.slots.get(id.0 as usize).map(|slot| self.of_slot(now, slot))
+    }
+
     fn ended(&mut self, now: Time, id: RequestId, how: Ending) {
         let slot = self.slots[id.0 as usize];
-        self.meter.ended(self.served(now, &slot), how);
+        self.meter.ended(self.of_slot(now, &slot), how);
         self.slots[id.0 as usize].counts = false;
         self.sources[usize::from(slot.source)].workload.ended(now, slot.at);
         self.free.push(id);

@@ -1,7 +1,7 @@
 //! The core: inputs in, actions out.
 
 use crate::admission::Admission;
-use crate::event::{Action, Input};
+use crate::event::{Action, Input, Wait};
 use crate::foresight::Foresight;
 use crate::job::State;
 use crate::leisure::Leisure;
@@ -275,12 +275,16 @@ impl<P: Predictor> Core<P> {
         }
         self.asked(&job);
         self.overlap.add(id, &job, &self.jobs);
-        self.queue_or_hold(id, &job);
+        self.queue_or_hold(id, &job, out);
     }
 
     /// Gives a job to the policy, or holds it until the last earlier one it overlaps has ended.
-    fn queue_or_hold(&mut self, id: JobId, job: &Job<P::Spot>) {
-        if self.overlap.hold(id, job, &mut self.jobs) {
+    fn queue_or_hold(&mut self, id: JobId, job: &Job<P::Spot>, out: &mut Vec<Action>) {
+        let held = self.overlap.hold(id, job, &mut self.jobs);
+        if self.rules.tells {
+            out.push(Action::Wait(job.request, if held { Wait::Overlap } else { Wait::Queue }));
+        }
+        if held {
             return;
         }
         self.queue.add(&self.rules, id, job, &self.belief);
@@ -422,7 +426,7 @@ impl<P: Predictor> Core<P> {
         while let Some(id) = held {
             let Some(waiting) = self.jobs.get(id).copied() else { break };
             held = waiting.next_held;
-            self.queue_or_hold(id, &waiting);
+            self.queue_or_hold(id, &waiting, out);
         }
         out.push(Action::Finish(request, ending));
     }

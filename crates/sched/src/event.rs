@@ -44,6 +44,32 @@ pub enum Action {
     },
     /// A request has ended; its slot is free.
     Finish(RequestId, Ending),
+    /// What a request waits for from now on, whenever no command of it is in flight; said only where [`crate::plan::Rules::tells`].
+    Wait(RequestId, Wait),
+    /// The command issued next is for this request, though its bytes are not in the memory of one; said only where
+    /// [`crate::plan::Rules::tells`].
+    Credit(RequestId),
+}
+
+/// What a request can wait for while no command of it is in flight.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Wait {
+    /// Room: in the scheduler, whose queue is bounded, or in the write buffer of an array.
+    Admission,
+    /// The end of an earlier request that it overlaps, where either writes.
+    Overlap,
+    /// Its turn, in the scheduler's queue.
+    #[default]
+    Queue,
+    /// Its turn has come, and its seek is put off until just in time: slack.
+    Slack,
+    /// To go on, after another has interrupted it.
+    Preempted,
+}
+
+impl Wait {
+    /// How many kinds there are.
+    pub const KINDS: usize = Wait::Preempted as usize + 1;
 }
 
 /// What can become of a disk of an array.

@@ -32,7 +32,7 @@ mod world;
 pub use crate::admission::Limits;
 pub use crate::array::Array;
 pub use crate::core::Core;
-pub use event::{Action, Health, Input};
+pub use event::{Action, Health, Input, Wait};
 pub use job::{Job, JobId, Jobs};
 pub use queue::Maker;
 pub use tally::{Errors, Pulse, Tally};

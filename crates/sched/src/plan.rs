@@ -270,6 +270,8 @@ pub struct Rules {
     pub budget: Option<Budget>,
     /// Whether a write is served even past its hard deadline, since elsewhere half of it may be done.
     pub keeps_writes: bool,
+    /// Whether the core says what requests wait for, for a record of them.
+    pub tells: bool,
     /// By class; a class past the end has the default.
     pub classes: Vec<ClassRule>,
 }
@@ -283,6 +285,7 @@ impl Default for Rules {
             hysteresis: 1.0,
             budget: None,
             keeps_writes: false,
+            tells: false,
             classes: Vec::new(),
         }
     }

@@ -7,7 +7,7 @@
 mod hold;
 
 use crate::core::{Core, Errand};
-use crate::event::Action;
+use crate::event::{Action, Wait};
 use crate::frames::Frames;
 use crate::job::State;
 use crate::plan::{Plan, PreemptAt, Short, Split};
@@ -170,7 +170,7 @@ impl<P: Predictor> Core<P> {
 
     /// One step towards the next command; false if there is none to give now.
     fn step(&mut self, service: &mut Service, now: Time, out: &mut Vec<Action>) -> bool {
-        self.interrupt(service, now);
+        self.interrupt(service, now, out);
         if service.target.is_none_or(|target| target.stage == Stage::Chosen)
             && let Some(flush) = self.flushes.pop_front()
         {
@@ -225,7 +225,7 @@ impl<P: Predictor> Core<P> {
     }
 
     /// Where one that waits interrupts the request being served, that one no longer is.
-    fn interrupt(&mut self, service: &mut Service, now: Time) {
+    fn interrupt(&mut self, service: &mut Service, now: Time, out: &mut Vec<Action>) {
         let Some(target) = service.target else { return };
         let Some(job) = self.jobs.get(target.id).copied() else { return };
         if job.rest().blocks == 0 || self.rules.budget.is_some_and(|budget| !self.leisure.allows(&budget)) {
@@ -253,6 +253,10 @@ impl<P: Predictor> Core<P> {
         let begun = !matches!(target.stage, Stage::Chosen | Stage::Awaited(_));
         service.target = None;
         service.interrupted = target.depth + u32::from(begun);
+        if self.rules.tells {
+            let wait = if begun || job.done > 0 { Wait::Preempted } else { Wait::Queue };
+            out.push(Action::Wait(job.request, wait));
+        }
         if begun {
             self.ceases(now, target.id);
             service.count(now, |tally| {

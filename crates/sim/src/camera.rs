@@ -2,24 +2,47 @@
 
 use crate::panorama::Reel;
 use crate::timeline::Film;
-use block::{Command, RequestId, Tag, Time};
+use block::{Command, DiskId, Place, Request, RequestId, Tag, Time};
 use drive::Parts;
+use load::requests::{self, Ledger};
+use sched::Action;
 
 /// What looks on.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) enum Camera {
     /// At some commands of one disk.
     Film(Film),
     /// At all disks and what asks them, for a while.
     Reel(Reel),
+    /// At every request of a whole run.
+    Ledger(Box<Ledger>),
 }
 
 impl Camera {
+    /// Whether it looks at a piece of a run only, which then need not settle or come to its end.
+    pub(crate) fn is_brief(&self) -> bool {
+        !matches!(self, Camera::Ledger(_))
+    }
+
     /// A request was submitted.
     #[cold]
-    pub(crate) fn submitted(&mut self, id: RequestId) {
-        if let Camera::Reel(reel) = self {
-            reel.submitted(id);
+    pub(crate) fn submitted(&mut self, now: Time, request: &Request) {
+        match self {
+            Camera::Film(_) => {}
+            Camera::Reel(reel) => reel.submitted(request.id),
+            Camera::Ledger(ledger) => ledger.submit(now, request),
+        }
+    }
+
+    /// The core says something of a request that no device need know.
+    #[cold]
+    pub(crate) fn told(&mut self, now: Time, action: Action) {
+        match (self, action) {
+            (Camera::Film(film), Action::Begin(id)) => film.begun(now, id),
+            (Camera::Ledger(ledger), Action::Begin(id)) => ledger.wait(now, id, sched::Wait::Slack),
+            (Camera::Ledger(ledger), Action::Wait(id, wait)) => ledger.wait(now, id, wait),
+            (Camera::Ledger(ledger), Action::Credit(id)) => ledger.credit(id),
+            _ => {}
         }
     }
 
@@ -30,6 +53,10 @@ impl Camera {
             Camera::Film(film) if film.is_of(disk) => film.issued(now, tag, command, own_until),
             Camera::Film(_) => {}
             Camera::Reel(reel) => reel.issued(now, disk, tag, command, own_until),
+            Camera::Ledger(ledger) => {
+                let of = if let Place::Request(id, _) = command.place { Some(id) } else { None };
+                ledger.issue(now, DiskId(disk as u16), tag, of);
+            }
         }
     }
 
@@ -40,6 +67,7 @@ impl Camera {
             Camera::Film(film) if film.is_of(disk) => film.done(now, tag, parts),
             Camera::Film(_) => {}
             Camera::Reel(reel) => reel.done(now, disk, tag, parts),
+            Camera::Ledger(ledger) => ledger.done(now, DiskId(disk as u16), tag, requests::parts(parts.named())),
         }
     }
 
@@ -51,12 +79,29 @@ impl Camera {
         }
     }
 
-    /// Whether all was seen that it is to show; what asks the disks is shown until then.
+    /// Whether all was seen that it is to show, or nothing more can be put down; what asks the disks is shown until then.
     #[cold]
     pub(crate) fn is_over(&self, now: Time, until: Option<Time>) -> bool {
         match self {
             Camera::Film(film) => film.over,
             Camera::Reel(reel) => reel.is_over(now, until),
+            Camera::Ledger(ledger) => ledger.has_failed(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use load::requests::{COLUMNS, DEVICE, PARTS};
+    use sched::Wait;
+
+    #[test]
+    fn a_record_names_the_parts_as_a_drive_does() {
+        let first = COLUMNS.len() - PARTS;
+        let columns = COLUMNS.iter().skip(first).map(|column| column.name.to_owned());
+        let named = Parts::default().named().map(|(name, _)| format!("{name}_ns"));
+        assert_eq!(columns.take(DEVICE).collect::<Vec<_>>(), named);
+        assert_eq!(COLUMNS[first - Wait::KINDS].name, "wait_admission_ns");
     }
 }

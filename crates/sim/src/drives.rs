@@ -1,5 +1,7 @@
 //! The world of simulated drives, one or many.
 
+mod shown;
+
 use crate::arms::Arms;
 use crate::camera::Camera;
 use crate::moves::Moves;
@@ -9,7 +11,7 @@ use block::{BadInput, Command, DiskId, Ending, Outcome, Place, RequestId, Span, 
 use drive::{Account, Machine};
 use flow::{Picture, Scope};
 use load::experiment::Failure;
-use load::{Load, Meter};
+use load::{Load, Meter, Served};
 use sched::{Action, Health, Input, World};
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -25,8 +27,10 @@ pub(crate) trait Measured: Load {
         0
     }
 
-    /// Whatever of the sample is outstanding is followed no further.
-    fn give_up(&mut self, _: Time) {}
+    /// Whatever of the sample is outstanding is followed no further; what that was.
+    fn give_up(&mut self, _: Time) -> Vec<(RequestId, Served)> {
+        Vec::new()
+    }
 
     /// Ends the run at a time: what was measured, what a reader must know, and what a system of processes came to.
     fn finish(self, end: Time) -> (Meter, Vec<String>, Option<flow::Account>);
@@ -56,8 +60,8 @@ impl Measured for load::Mix {
         load::Mix::settles(self)
     }
 
-    fn give_up(&mut self, now: Time) {
-        load::Mix::give_up(self, now);
+    fn give_up(&mut self, now: Time) -> Vec<(RequestId, Served)> {
+        load::Mix::give_up(self, now)
     }
 
     fn finish(self, _: Time) -> (Meter, Vec<String>, Option<flow::Account>) {
@@ -211,7 +215,7 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
     ) -> Drives<'a, M, L> {
         let depth = drives.first().map_or(1, |drive| usize::from(drive.caps().depth));
         let from = load.meter().from();
-        let settles = if camera.is_some() { 0 } else { load.settles() };
+        let settles = if camera.as_ref().is_some_and(Camera::is_brief) { 0 } else { load.settles() };
         let mut world = Drives {
             issued: vec![Issued::default(); drives.len() * depth],
             ends: vec![Time::NEVER; drives.len()],
@@ -308,7 +312,7 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
         self.load.meter_mut().close(end);
         let most = self.outstanding.saturating_add(OVERLOAD.max(self.outstanding / 8));
         self.stage = Stage::Following(end + FOLLOW.max(end.since(Time::ZERO)), most);
-        !self.dry && self.camera.is_none() && self.failed.is_none() && self.load.meter().awaits(self.load.due())
+        !self.dry && !self.is_brief() && self.failed.is_none() && self.load.meter().awaits(self.load.due())
     }
 
     /// Ends the run, whose measured time is over.
@@ -319,10 +323,10 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
         (self.tell)(self.ended % TELL_EVERY);
         let unfinished = self.unfinished();
         let timeless = unfinished > 0 && self.drives.iter().any(|drive| drive.next() == Some(Time::NEVER));
-        let Some(Measures { accounts, probes, end }) = self.measures else { unreachable!("the measured time is over") };
-        if self.camera.is_none() {
-            self.load.give_up(self.now);
+        if !self.is_brief() {
+            self.give_up();
         }
+        let Some(Measures { accounts, probes, end }) = self.measures else { unreachable!("the measured time is over") };
         let Drives { mut load, crowded, wrote, camera, moves, .. } = self;
         let picture = load.take_picture(end);
         Ok(Remains { load, accounts, crowded, wrote, probes, camera, picture, moves, end, unfinished, timeless })
@@ -412,19 +416,20 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
         if let Some(arms) = &mut self.arms {
             arms.issued(now, &command);
         }
-        if let Some(camera) = &mut self.camera {
-            camera.issued(now, disk, tag, command, self.drives[disk].own_until(now));
+        if self.camera.is_some() {
+            self.show_issue(now, disk, tag, command);
         }
         self.drives[disk].issue(now, tag, command);
         self.expect(disk);
     }
 
     fn ended(&mut self, now: Time, id: RequestId, how: Ending) {
-        self.load.ended(now, id, how);
         self.outstanding -= 1;
         self.ended += 1;
-        if let Some(camera) = &mut self.camera {
-            camera.ended(now, id, self.load.meter().last_worth(), self.ended);
+        if self.camera.is_some() {
+            self.end_and_show(now, id, how);
+        } else {
+            self.load.ended(now, id, how);
         }
         if self.ended.is_multiple_of(TELL_EVERY) {
             (self.tell)(TELL_EVERY);
@@ -448,7 +453,7 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
             self.outstanding += 1;
             self.wrote |= request.op.writes();
             if let Some(camera) = &mut self.camera {
-                camera.submitted(request.id);
+                camera.submitted(now, request);
             }
         }
         said
@@ -539,12 +544,13 @@ impl<M: Machine, L: Measured> World for Drives<'_, M, L> {
         match action {
             Action::Issue(disk, tag, command) => self.issue(now, disk, tag, command),
             Action::Begin(id) => {
-                if let Some(Camera::Film(film)) = &mut self.camera {
-                    film.begun(now, id);
+                if let Some(camera) = &mut self.camera {
+                    camera.told(now, action);
                 }
                 self.load.began(now, id);
             }
             Action::Copy { .. } | Action::Xor { .. } => {}
+            Action::Wait(..) | Action::Credit(_) => self.camera.iter_mut().for_each(|camera| camera.told(now, action)),
             Action::Finish(id, how) => self.ended(now, id, how),
         }
     }

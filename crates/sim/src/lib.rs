@@ -24,6 +24,6 @@ pub mod validate;
 
 pub use bench::Bench;
 pub use panorama::{Panorama, panorama, panoramas};
-pub use simulate::{Effort, Replication, Watch, replicate, simulate};
+pub use simulate::{Effort, Opens, Replication, Watch, replicate, simulate, simulate_and_record};
 pub use timeline::{Ended, Step, Timeline, Window, timeline};
 pub use unit::bench;

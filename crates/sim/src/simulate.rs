@@ -13,6 +13,7 @@ use disk::{Other, Sheet};
 use drive::{Account, Machine};
 use flow::Picture;
 use load::experiment::{Case, Experiment, Predictor as Choice};
+use load::requests::{self, Records};
 use load::results::{self, Results, Run};
 use load::{Meter, Mix, schedule};
 use rayon::prelude::*;
@@ -48,7 +49,7 @@ pub struct Effort {
 }
 
 /// One replication of one run.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Replication {
     /// What was measured.
     pub meter: Meter,
@@ -81,6 +82,21 @@ pub struct Replication {
 /// # Errors
 /// The first bad input met, in the order of the cases.
 pub fn simulate(cases: &[Case], watch: &dyn Watch) -> Result<Results, BadInput> {
+    run_all(cases, watch, None)
+}
+
+/// Where the records of a case's replication go: the case by its number, the replication from 0 on.
+pub type Opens<'a> = &'a (dyn Fn(usize, u32) -> Result<Box<dyn Records>, BadInput> + Sync);
+
+/// The same, with a record of each request.
+///
+/// # Errors
+/// The same, or when records cannot be written.
+pub fn simulate_and_record(cases: &[Case], watch: &dyn Watch, opens: Opens) -> Result<Results, BadInput> {
+    run_all(cases, watch, Some(opens))
+}
+
+fn run_all(cases: &[Case], watch: &dyn Watch, opens: Option<Opens>) -> Result<Results, BadInput> {
     let jobs: Vec<(usize, u32)> = cases
         .iter()
         .enumerate()
@@ -90,10 +106,17 @@ pub fn simulate(cases: &[Case], watch: &dyn Watch) -> Result<Results, BadInput> 
     let done: Vec<Result<Replication, BadInput>> = jobs
         .par_iter()
         .map(|(i, replication)| {
-            let experiment = &cases[*i].experiment;
-            let result = stage(experiment, known[*i].clone(), *replication, &|count| watch.requests(count), None);
+            let device = |i: usize| requests::simulated(&cases[i].experiment);
+            let records = opens.map(|opens| opens(*i, *replication)).transpose()?;
+            let ledger = records.map(|out| Camera::Ledger(requests::ledger(&cases[*i], *replication, device(*i), out)));
+            let tell = |count| watch.requests(count);
+            let result = stage(&cases[*i].experiment, known[*i].clone(), *replication, &tell, ledger);
             watch.replication();
-            result
+            let mut done = result?;
+            if let Some(Camera::Ledger(ledger)) = done.camera.take() {
+                ledger.close()?;
+            }
+            Ok(done)
         })
         .collect();
     let mut done = done.into_iter();
@@ -256,6 +279,11 @@ struct Scene<'a, M> {
 }
 
 impl<M: Machine> Scene<'_, M> {
+    /// Whether only a piece of the run is looked at.
+    fn is_brief(&self) -> bool {
+        self.camera.as_ref().is_some_and(Camera::is_brief)
+    }
+
     /// With the Disk Mimic, and what it learned before.
     fn mimic(self) -> Result<Replication, BadInput> {
         let (known, learning) = (self.known, self.experiment.scheduler.mimic.learning);
@@ -293,6 +321,7 @@ impl<M: Machine> Scene<'_, M> {
         }
         let mut told = serving(self.experiment, &rules);
         told.extend(picked);
+        rules.tells = matches!(self.camera, Some(Camera::Ledger(_)));
         rules.keeps_writes = self.experiment.array.as_ref().is_some_and(|array| array.level != Level::Striped);
         let core = |i: usize, limit: u32| {
             schedule::core(scheduler, &beside, &rules, self.drives[i].caps(), limit, belief(&self, i))
@@ -338,7 +367,7 @@ impl<M: Machine> Scene<'_, M> {
             _ => load,
         };
         let timed = self.experiment.scheduler.rules.plan.is_some_and(|plan| plan.jit);
-        let arms = self.sheet.filter(|_| timed && self.drives.len() == 1 && self.camera.is_none());
+        let arms = self.sheet.filter(|_| timed && self.drives.len() == 1 && !self.is_brief());
         let arms = arms.map(|sheet| Arms::new(&sheet.mechanics));
         let told = arms.as_ref().map(Arms::told);
         let mut world = Drives::new(self.drives, load, stop, self.tell, self.camera).following(moves, arms);

@@ -1,5 +1,7 @@
 //! `halfturn bench`: the workloads of an experiment, in real time.
 
+use super::outputs::Inputs;
+use super::requests::Requests;
 use super::{Output, json};
 use crate::failure::{Failure, print};
 use crate::progress::Profiling as Progress;
@@ -56,6 +58,10 @@ pub struct Bench {
     /// `table` for people, `json` for programs (schema 1, described in README.md)
     #[arg(long, value_enum, default_value = "table")]
     format: Output,
+    /// Also write a record of each request into this file (CSV): when it arrived, began and ended, what its time went to and
+    /// what it waited for, in ns, as docs/requests.md says
+    #[arg(long, value_name = "FILE.csv")]
+    requests: Option<PathBuf>,
     /// Let the clock, and with it an emulated drive, run so many times as fast
     #[arg(long, value_name = "TIMES", default_value = "1", value_parser = super::scale)]
     time_scale: f64,
@@ -78,6 +84,11 @@ pub fn run(arguments: &Bench) -> Result<(), Failure> {
         let mend = "take --time-scale out";
         return Err(BadInput::new("--time-scale", At::File, "the clock of a server is not to be had", mend).into());
     }
+    let mut inputs = match file {
+        Some(file) => Inputs::of_cases(file, &cases),
+        None => Inputs::of_cases(Path::new(of), &cases),
+    };
+    let requests = Requests::wanted(arguments.requests.as_ref(), &mut inputs, cases.iter().map(|_| 1))?;
     let mut runs = Vec::with_capacity(cases.len());
     let mut unfinished = Vec::with_capacity(cases.len());
     let progress = Progress::new(match &uri {
@@ -86,9 +97,10 @@ pub fn run(arguments: &Bench) -> Result<(), Failure> {
     });
     for (number, case) in cases.iter().enumerate() {
         let watch = |share: f64| progress.share((number as f64 + share) / cases.len() as f64);
+        let records = requests.as_ref().map(|requests| requests.open(number, 0)).transpose()?;
         let mut benched = match &uri {
-            Some(uri) => live::bench_far(case, uri, &watch)?,
-            None => live::bench(case, *time_scale, &watch)?,
+            Some(uri) => live::bench_far(case, uri, &watch, records)?,
+            None => live::bench(case, *time_scale, &watch, records)?,
         };
         benched.run.notes.extend(report::lateness(&benched.lateness));
         unfinished.push(benched.unfinished);
@@ -99,6 +111,7 @@ pub fn run(arguments: &Bench) -> Result<(), Failure> {
         runs.push(benched.run);
     }
     progress.finish();
+    requests.map_or(Ok(()), Requests::keep)?;
     let results = Results { schema: 1, runs };
     match arguments.format {
         Output::Json if unfinished.iter().all(|left| *left == 0) => print(&json(&results))?,

@@ -6,6 +6,7 @@ mod outputs;
 mod profile;
 mod replay;
 mod reproduce;
+mod requests;
 mod serve;
 mod simulate;
 mod trace;

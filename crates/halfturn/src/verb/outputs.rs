@@ -182,6 +182,13 @@ impl Draft {
         self.file.try_clone()
     }
 
+    /// The name of a file beside it, for a part of it.
+    pub fn beside(&self, number: usize) -> PathBuf {
+        let mut part = self.draft.clone().into_os_string();
+        part.push(format!(".{number}"));
+        part.into()
+    }
+
     /// Gives it its name, once all of it is on the disk, and the permissions of what was there.
     pub fn keep(mut self) -> io::Result<()> {
         if let Ok(about) = self.path.metadata() {

@@ -1,6 +1,7 @@
 //! `halfturn simulate`: an experiment file, or a sweep of them, in virtual time.
 
 use super::outputs::{Inputs, Output as Written};
+use super::requests::Requests;
 use super::window::Report;
 use super::{Output, json};
 use crate::failure::{Failure, print};
@@ -47,6 +48,10 @@ pub struct Simulate {
     /// Also write results.json, table.txt and all that is needed to do it again into this folder
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
+    /// Also write a record of each request into this file (CSV): when it arrived, began and ended, what its time went to and
+    /// what it waited for, in ns, as docs/requests.md says
+    #[arg(long, value_name = "FILE.csv")]
+    requests: Option<PathBuf>,
     #[command(flatten)]
     page: Report,
     /// Threads to compute with [default: one for each core]; the results do not depend on it
@@ -69,6 +74,7 @@ pub fn run(arguments: &Simulate) -> Result<(), Failure> {
     let mut inputs = Inputs::of_cases(file, &cases);
     let files = arguments.output.as_deref().map(|folder| outputs(folder, file, &mut inputs)).transpose()?;
     let written = page.output(&mut inputs)?;
+    let requests = Requests::of_cases(arguments.requests.as_ref(), &mut inputs, &cases)?;
     let shown = if page.is_wanted() { cases.len().min(MOST_SHOWN) } else { 0 };
     let scope = page.scope(shown)?;
     let progress = Simulating::new(&cases);
@@ -77,7 +83,13 @@ pub fn run(arguments: &Simulate) -> Result<(), Failure> {
     let pool = pool.map_err(|error| {
         BadInput::new("--threads", At::File, format!("the threads cannot be started: {error}"), "ask for fewer")
     })?;
-    let results = pool.install(|| sim::simulate(&cases, &progress))?;
+    let results = pool.install(|| match &requests {
+        None => sim::simulate(&cases, &progress),
+        Some(requests) => {
+            sim::simulate_and_record(&cases, &progress, &|case, replication| requests.open(case, replication))
+        }
+    })?;
+    requests.map_or(Ok(()), Requests::keep)?;
     let panoramas = pool.install(|| sim::panoramas(&cases[..shown], scope))?;
     progress.finish();
     let (table, json) = (report::comparison(&cases, &results), json(&results));

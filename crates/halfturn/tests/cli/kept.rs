@@ -61,6 +61,7 @@ fn no_name_of_an_input_is_written_over() {
     fs::hard_link(folder.join("trace.csv"), folder.join("out/table.txt")).expect("a link");
     for name in ["a.toml", "drive.toml", "trace.csv", "hard.html", "soft.html", "../kept-names/trace.csv"] {
         refused(&folder, &["simulate", "a.toml", "--report", name], &format!("{name}: {READ}"));
+        refused(&folder, &["simulate", "a.toml", "--requests", name], &format!("{name}: {READ}"));
     }
     refused(&folder, &["simulate", "a.toml", "--output", "out"], &format!("out/table.txt: {READ}"));
     refused(

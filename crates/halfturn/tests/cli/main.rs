@@ -7,6 +7,7 @@ mod output;
 mod readme;
 mod reference;
 mod reproduce;
+mod requests;
 mod steady;
 
 use std::path::{Path, PathBuf};

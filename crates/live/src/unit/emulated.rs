@@ -49,7 +49,7 @@ impl Unit for Emulated {
     }
 
     fn done(&mut self, now: Time) -> Option<Done> {
-        let (happened, tag, outcome, _) = loop {
+        let (happened, tag, outcome, parts) = loop {
             self.machine.next().filter(|at| *at <= now)?;
             if let Some(done) = self.machine.finish() {
                 break done;
@@ -60,7 +60,7 @@ impl Unit for Emulated {
             Outcome::Ok => transfer(&mut *self.contents, &command, memory.as_ref()),
             failed => failed,
         };
-        Some(Done { tag, happened, outcome, took: Some(happened.since(issued)) })
+        Some(Done { tag, happened, outcome, took: Some(happened.since(issued)), parts: Some(parts) })
     }
 
     fn account(&mut self, now: Time) -> Option<drive::Account> {

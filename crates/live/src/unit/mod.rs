@@ -14,6 +14,7 @@ pub use ram::Ram;
 use crate::kernel::Kernel;
 use crate::memory::Slice;
 use block::{Caps, Command, Extent, Outcome, Span, Tag, Time};
+use drive::Parts;
 use std::io;
 
 /// A command that came back.
@@ -27,13 +28,15 @@ pub struct Done {
     pub outcome: Outcome,
     /// How long it was to take, where that is known: an emulated drive.
     pub took: Option<Span>,
+    /// What that was spent on, where it is known.
+    pub parts: Option<Parts>,
 }
 
 impl Done {
     /// It came back now.
     #[must_use]
     pub fn now(now: Time, tag: Tag, outcome: Outcome) -> Done {
-        Done { tag, happened: now, outcome, took: None }
+        Done { tag, happened: now, outcome, took: None, parts: None }
     }
 }
 

@@ -45,13 +45,14 @@ fn each_workload_asks_the_export_of_its_volume() {
     let cases = experiment::parse("far.toml", &format!("{SERVICE}{ASKED}"), &[], None).expect("an experiment");
     let share = Cell::new(0.0);
     let uri = Uri { address: address.clone(), export: String::new() };
-    let benched = bench_far(&cases[0], &uri, &|done| share.set(done)).expect("it runs");
+    let benched = bench_far(&cases[0], &uri, &|done| share.set(done), None).expect("it runs");
     assert_eq!(benched.run.requests, 2000);
     assert!(share.get() > 0.99, "{}", share.get());
     let [reader, stream] = ["a", "b"].map(|class| benched.run.classes[class].clone());
     assert!(reader.requests > 0 && stream.requests > 0 && reader.failed + stream.failed == 0, "{reader:?} {stream:?}");
     // One export takes all of what would else go to several; what does not fit it is said.
-    let one = |export: &str| bench_far(&cases[0], &Uri { address: address.clone(), export: export.into() }, &|_| {});
+    let one =
+        |export: &str| bench_far(&cases[0], &Uri { address: address.clone(), export: export.into() }, &|_| {}, None);
     assert!(one("a").is_err(), "volume b lies past the end of export a");
     assert!(one("elsewhere").is_err());
     let ended = service.stop();
@@ -68,7 +69,7 @@ fn a_server_that_goes_fails_what_it_was_asked() {
     let text = format!("{SERVICE}{ASKED}").replace("volume = \"a\"\n", "").replace("volume = \"b\"\n", "");
     let text = text.replace("requests = 2000", "duration = \"1500ms\"");
     let cases = experiment::parse("far.toml", &text, &[], None).expect("an experiment");
-    let bench = std::thread::spawn(move || bench_far(&cases[0], &uri, &|_| {}).map(|benched| benched.run));
+    let bench = std::thread::spawn(move || bench_far(&cases[0], &uri, &|_| {}, None).map(|benched| benched.run));
     std::thread::sleep(std::time::Duration::from_millis(300));
     service.stop();
     let run = bench.join().expect("it ends").expect("a run");

@@ -176,7 +176,7 @@ pub(super) fn read(
         let mend = "give a class a `p99` in [scheduler.class.NAME]";
         return Err(scheduler.error("preemption", "nothing is promised to any class", mend));
     }
-    Ok((Rules { plan, preemption, preempt_at, hysteresis, budget, keeps_writes: false, classes }, wish))
+    Ok((Rules { plan, preemption, preempt_at, hysteresis, budget, keeps_writes: false, tells: false, classes }, wish))
 }
 
 /// `[scheduler.budget]`.

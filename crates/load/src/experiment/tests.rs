@@ -69,6 +69,7 @@ fn the_example_of_the_design_reads_as_written() {
                 hysteresis: 1.0,
                 budget: None,
                 keeps_writes: false,
+                tells: false,
                 classes: [true, false].map(|preempts| ClassRule { preempts, ..ClassRule::USUAL }).into(),
             },
             wish: None,

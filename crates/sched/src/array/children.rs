@@ -1,7 +1,7 @@
 //! What an array asks of its disks, and what becomes of that.
 
 use super::{Array, Level, Task};
-use crate::event::{Action, Input};
+use crate::event::{Action, Input, Wait};
 use crate::frames::FRAMES;
 use crate::predict::Predictor;
 use crate::{Job, JobId};
@@ -124,6 +124,9 @@ impl<P: Predictor> Array<P> {
                         job.spot.begun = true;
                     }
                     let place = self.in_array(disk, command.place);
+                    if self.rules.tells {
+                        self.credit(command.place, place, out);
+                    }
                     out.push(Action::Issue(disk, tag, Command { place, ..command }));
                 }
                 Action::Begin(child) => self.began(child, out),
@@ -133,6 +136,12 @@ impl<P: Predictor> Array<P> {
                 }
                 Action::Xor { .. } => debug_assert!(false, "one disk has no parity"),
                 Action::Finish(child, ending) => self.child_ended(child.0, ending, out),
+                Action::Wait(child, wait) => {
+                    if let Some(child) = self.children.get(child.0) {
+                        self.say_wait(child.task, wait, out);
+                    }
+                }
+                Action::Credit(_) => debug_assert!(false, "one disk knows whose a command is"),
             }
         }
         self.told = told;
@@ -165,6 +174,17 @@ impl<P: Predictor> Array<P> {
         let Some(job) = self.tasks.get_mut(child.task) else { return };
         if !std::mem::replace(&mut job.spot.begun, true) && job.spot.buffered.is_none() {
             out.push(Action::Begin(job.request));
+        }
+        self.say_wait(child.task, Wait::Slack, out);
+    }
+
+    /// Says for which request a command is whose bytes are not in that one's memory: what parity is summed from and into.
+    fn credit(&self, of_disk: Place, in_array: Place, out: &mut Vec<Action>) {
+        if let (Place::Request(child, _), Place::Frame(..) | Place::Nowhere) = (of_disk, in_array)
+            && let Some(child) = self.children.get(child.0)
+            && let Some(job) = self.tasks.get(child.task).filter(|job| job.spot.buffered.is_none())
+        {
+            out.push(Action::Credit(job.request));
         }
     }
 

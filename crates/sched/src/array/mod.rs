@@ -20,7 +20,7 @@ pub use migration::Migration;
 pub use placement::Placement;
 
 use crate::core::Core;
-use crate::event::{Action, Health, Input};
+use crate::event::{Action, Health, Input, Wait};
 use crate::job::State;
 use crate::overlap::{self, Overlap};
 use crate::plan::Rules;
@@ -185,27 +185,40 @@ impl<P: Predictor> Array<P> {
         if job.op != Op::Read {
             self.by_rows(id);
         }
-        let settled =
-            self.buffer.is_some() && (self.answer_from_buffer(id, out) || (job.op.writes() && self.admit(id, out)));
-        if !settled {
-            self.start_or_hold(id, out);
+        if self.buffer.is_some() {
+            if self.answer_from_buffer(id, out) {
+                return;
+            }
+            if job.op.writes() && self.admit(id, out) {
+                return self.say_wait(id, Wait::Admission, out);
+            }
         }
+        self.start_or_hold(id, out);
     }
 
     /// Starts a task, or has it wait for the last one before it that it meets.
     fn start_or_hold(&mut self, id: JobId, out: &mut Vec<Action>) {
         let Some(job) = self.tasks.get(id).copied() else { return };
         if self.overlap.hold(id, &job, &mut self.tasks) {
-            return;
+            return self.say_wait(id, Wait::Overlap, out);
         }
         if !job.spot.by_rows && self.misses(&job) {
             self.by_rows(id);
         }
         let Some(job) = self.tasks.get(id).copied() else { return };
         if job.spot.by_rows && self.rows.hold_for_served(id, &self.of_rows(&job), &mut self.tasks) {
-            return;
+            return self.say_wait(id, Wait::Overlap, out);
         }
         self.start(id, &job, out);
+    }
+
+    /// Says what a task waits for from now on, where that is wanted. Of a write in the buffer nobody asks any more.
+    fn say_wait(&self, id: JobId, wait: Wait, out: &mut Vec<Action>) {
+        if self.rules.tells
+            && let Some(job) = self.tasks.get(id).filter(|job| job.spot.buffered.is_none())
+        {
+            out.push(Action::Wait(job.request, wait));
+        }
     }
 
     /// With parity, from now on a task keeps its order with others of its rows: who writes a column changes what another is
@@ -243,6 +256,7 @@ impl<P: Predictor> Array<P> {
             job.state = State::Serving;
             job.spot.left = 1;
         }
+        self.say_wait(id, Wait::Queue, out);
         let geometry = self.geometry;
         match job.op {
             Op::Flush => {

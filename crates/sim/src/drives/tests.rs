@@ -38,6 +38,10 @@ impl Load for Given {
 
     fn waited(&mut self, _: RequestId, _: Span) {}
 
+    fn served(&mut self, _: Time, _: RequestId) -> Option<Served> {
+        None
+    }
+
     fn ended(&mut self, _: Time, _: RequestId, _: Ending) {}
 
     fn meter(&self) -> &Meter {

@@ -5,6 +5,7 @@
 mod arrays;
 mod belief;
 mod believed;
+mod depths;
 mod determinism;
 mod effort;
 mod files;
@@ -20,6 +21,7 @@ mod plans;
 mod prefetching;
 mod promise;
 mod replay;
+mod requests;
 mod schedules;
 mod script;
 mod short_commands;

@@ -1,0 +1,110 @@
+//! `--requests`: the file as users meet it, its description, and what is refused.
+
+use crate::{data, root, run_in};
+use load::requests::COLUMNS;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn folder(test: &str) -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("requests-{test}"));
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).expect("a folder for tests");
+    folder
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).expect("is there").map(|entry| entry.expect("a readable entry"));
+    let mut names: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+/// The records of a run of an experiment beside these tests.
+fn records(file: &str, more: &[&str]) -> String {
+    let folder = folder(&format!("of-{file}-{}", more.join("-").replace(['/', '=', '.'], "")));
+    let out = folder.join("requests.csv");
+    let out = out.to_str().expect("UTF-8");
+    let file = data(file);
+    let arguments = [&["simulate", &file, "--requests", out], more].concat();
+    let output = run_in(&root(), &arguments);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(names(&folder), ["requests.csv"], "nothing else is left");
+    fs::read_to_string(out).expect("records")
+}
+
+#[test]
+fn the_first_lines_are_as_they_were() {
+    let text = records("small.toml", &[]);
+    let first: Vec<&str> = text.lines().take(6).collect();
+    insta::assert_snapshot!(first.join("\n"));
+}
+
+#[test]
+fn runs_follow_one_another_in_the_order_of_the_sweep_on_any_number_of_threads() {
+    let text = records("small.toml", &["--threads", "3"]);
+    assert!(text == records("small.toml", &["--threads", "1"]), "threads change the records");
+    let run = |line: &str| line.split(',').take(2).collect::<Vec<_>>().join(",");
+    let mut runs: Vec<String> = text.lines().skip(1).map(run).collect();
+    runs.dedup();
+    let wanted = ["policy=fcfs,1", "policy=fcfs,2", "policy=fcfs,3", "policy=satf,1", "policy=satf,2", "policy=satf,3"];
+    assert_eq!(runs, wanted);
+    let counted = text.lines().skip(1).filter(|line| line.split(',').nth(9) == Some("1")).count();
+    assert_eq!(counted, 6 * 3000);
+}
+
+#[test]
+fn every_column_is_described_as_it_is_declared() {
+    let mut table = String::from("| column | meaning |\n|---|---|\n");
+    COLUMNS.iter().for_each(|column| table += &format!("| `{}` | {} |\n", column.name, column.about));
+    let page = root().join("docs/requests.md");
+    let text = fs::read_to_string(&page).expect("docs/requests.md");
+    // It is the last thing on the page.
+    let (before, _) = text.split_once("| column |").expect("a table of columns");
+    let whole = format!("{before}{table}");
+    if std::env::var_os("HALFTURN_BLESS").is_some() {
+        fs::write(&page, &whole).expect("the page is written");
+    }
+    assert!(text == whole, "docs/requests.md is stale; HALFTURN_BLESS=1 writes its table anew");
+}
+
+#[track_caller]
+fn refused(output: &Output, told: &str) {
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(2) && said.starts_with(&format!("error: {told}")), "{said}");
+}
+
+#[test]
+fn what_cannot_be_written_is_said_before_anything_runs() {
+    let folder = folder("unwritable");
+    let file = root().join(data("small.toml"));
+    let simulate = |out: &str, more: &[&str]| {
+        let file = file.to_str().expect("UTF-8");
+        run_in(&folder, &[&["simulate", file, "--requests", out], more].concat())
+    };
+    refused(&simulate("none/r.csv", &[]), "none/r.csv: cannot be written: No such file");
+    refused(&simulate("/dev/full", &[]), "/dev/full: it is there, and no ordinary file");
+    refused(
+        &simulate("r.parquet", &[]),
+        "r.parquet: records of requests are not written as parquet\n  mend: name a file",
+    );
+    refused(&simulate("r.html", &["--report", "r.html"]), "r.html: is to be written twice");
+    assert!(names(&folder).is_empty(), "{:?}", names(&folder));
+}
+
+#[test]
+fn what_was_there_stays_when_the_disk_is_full() {
+    let folder = folder("full");
+    fs::write(folder.join("old.csv"), "precious").expect("a file");
+    let file = root().join(data("small.toml"));
+    // The first run's file is too long, or one of a run beside it.
+    for most in ["100", "600"] {
+        let command = format!("trap '' XFSZ; ulimit -f {most}; exec \"$0\" simulate \"$1\" --requests old.csv");
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &command, env!("CARGO_BIN_EXE_halfturn"), file.to_str().expect("UTF-8")]);
+        let output = shell.current_dir(&folder).output().expect("a shell");
+        refused(&output, "old.csv: cannot be written: File too large");
+        assert_eq!(names(&folder), ["old.csv"]);
+        assert_eq!(fs::read_to_string(folder.join("old.csv")).expect("it is there"), "precious");
+    }
+}

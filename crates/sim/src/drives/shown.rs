@@ -1,0 +1,44 @@
+//! What a world shows to whatever looks on, kept out of the way of runs at which nothing does.
+
+use super::{Drives, Measured};
+use crate::camera::Camera;
+use block::{Command, Ending, RequestId, Tag, Time};
+use drive::Machine;
+
+impl<M: Machine, L: Measured> Drives<'_, M, L> {
+    /// Whether only a piece of the run is looked at.
+    pub(super) fn is_brief(&self) -> bool {
+        self.camera.as_ref().is_some_and(Camera::is_brief)
+    }
+
+    /// A command is about to be issued.
+    #[cold]
+    pub(super) fn show_issue(&mut self, now: Time, disk: usize, tag: Tag, command: Command) {
+        let Some(camera) = &mut self.camera else { return };
+        // Who looks at requests need not have the drive worked out.
+        let own_until = if camera.is_brief() { self.drives[disk].own_until(now) } else { Time::ZERO };
+        camera.issued(now, disk, tag, command, own_until);
+    }
+
+    /// A request has ended: the load is told, after what it still knows of it was put down.
+    #[cold]
+    pub(super) fn end_and_show(&mut self, now: Time, id: RequestId, how: Ending) {
+        if let Some(Camera::Ledger(ledger)) = &mut self.camera
+            && let Some(served) = self.load.served(now, id)
+        {
+            ledger.end(id, &served, Some(how));
+        }
+        self.load.ended(now, id, how);
+        if let Some(camera) = &mut self.camera {
+            camera.ended(now, id, self.load.meter().last_worth(), self.ended);
+        }
+    }
+
+    /// What is outstanding at the end is followed no further.
+    pub(super) fn give_up(&mut self) {
+        let left = self.load.give_up(self.now);
+        if let Some(Camera::Ledger(ledger)) = &mut self.camera {
+            left.iter().for_each(|(id, served)| ledger.end(*id, served, None));
+        }
+    }
+}
