@@ -11,8 +11,8 @@ config::keys! {
     TITLE: String = text("title").else_told("the file's name");
 }
 
-/// The tables, in the order in which they are explained. Some stand for a part of a table that has several. What a `[[workload]]` has besides, by its `kind`, is told by
-/// [`manuals`](crate::workload::manuals).
+/// The tables, in the order in which they are explained. Some stand for a part of a table that has several. The keys that a
+/// `[[workload]]` has by its `kind` are listed by [`manuals`](crate::workload::manuals).
 #[must_use]
 pub fn tables() -> Vec<Table> {
     vec![

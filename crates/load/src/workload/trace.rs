@@ -14,8 +14,9 @@ use trace::{Device, Record, Trace};
 config::keys! {
     /// The trace: a file, plain or compressed.
     FILE: String = text("file").required();
-    /// The format of the trace, one of those that `halfturn trace formats` lists.
-    FORMAT: String = text("format").else_told("recognized by the content");
+    /// The format of the trace.
+    FORMAT: &'static str =
+        one_of("format", || trace::formats().map(|format| (format.name(), format.title())).collect()).else_told("recognized by the content");
     /// The device of the trace whose requests are replayed, or `all`.
     DEVICE: String = named("device").else_told("the only one there is");
     /// What becomes of addresses past the end of the drive.
@@ -28,7 +29,7 @@ pub struct TraceChoice {
     /// The file; a relative path is relative to the folder of the experiment.
     pub file: PathBuf,
     /// Its format, where it is not to be guessed.
-    pub format: Option<String>,
+    pub format: Option<trace::Format>,
     /// Which of the devices in the trace, by name or `all`; without one, the only one there is.
     pub device: Option<String>,
     /// What becomes of addresses past the end of the drive.
@@ -85,7 +86,7 @@ impl Recipe for TraceChoice {
         let pace = Pace::read(section)?;
         Ok(TraceChoice {
             file: folder.join(section.value(&FILE)?),
-            format: section.get(&FORMAT)?,
+            format: section.get(&FORMAT)?.and_then(|name| name.parse().ok()),
             device: section.get(&DEVICE)?,
             fit: section.value(&FIT)?,
             pace,
@@ -222,9 +223,7 @@ impl Recorded {
 }
 
 fn reopen(choice: &TraceChoice) -> Result<Trace, BadInput> {
-    let format = choice.format.as_deref().map(str::parse::<trace::Format>).transpose();
-    let format = format.map_err(|what| BadInput::new(choice.file.display().to_string(), At::File, what, ""))?;
-    trace::open(&choice.file, format)
+    trace::open(&choice.file, choice.format)
 }
 
 impl Records for Recorded {
