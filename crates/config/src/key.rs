@@ -131,9 +131,11 @@ kinds! {
     rows() -> Vec<Vec<f64>> = Takes::Rows, |section, about| section.rows(about.name);
     /// A size with its unit, in blocks.
     size() -> u64 = Takes::Size, |section, about| section.size(about.name);
+    /// A size with its unit, of at least one block, in blocks.
+    blocks() -> u32 = Takes::Size, blocks;
     /// A time with its unit.
     span() -> Span = Takes::Time, |section, about| section.span(about.name);
-    /// One of some words.
+    /// One of the words that `words` lists, each with what it means.
     one_of(words: fn() -> Vec<(&'static str, &'static str)>) -> &'static str = Takes::Word(words), one_of;
     /// A time with its unit, or the word, which stands for none.
     span_or(word: &'static str) -> Option<Span> = Takes::TimeOr(word), span_or;
@@ -231,8 +233,11 @@ impl<T> Key<T> {
 
 fn whole(section: &Section, about: &About) -> Result<Option<u64>, BadInput> {
     let Takes::Whole(least, most) = about.takes else { return section.u64(about.name) };
-    let bound = |number: &u64| (least..=most).contains(number);
-    section.checked(about.name, section.u64(about.name)?, bound, &format!("give a whole number from {least} to {most}"))
+    let mend = match most {
+        u64::MAX => format!("give a whole number, {least} or more"),
+        _ => format!("give a whole number from {least} to {most}"),
+    };
+    section.checked(about.name, section.u64(about.name)?, |number| (least..=most).contains(number), &mend)
 }
 
 fn within(section: &Section, about: &About) -> Result<Option<u32>, BadInput> {
@@ -244,6 +249,7 @@ fn number(section: &Section, about: &About) -> Result<Option<f64>, BadInput> {
     let Takes::Number(least, most) = about.takes else { return section.f64(about.name) };
     let mend = match (least, most) {
         (0.0, f64::MAX) => "give a number, zero or more".to_string(),
+        (f64::MIN_POSITIVE, f64::MAX) => "give a number above 0".to_string(),
         (_, f64::MAX) => format!("give a number from {least} on"),
         _ => format!("give a number from {least} to {most}"),
     };
@@ -252,6 +258,16 @@ fn number(section: &Section, about: &About) -> Result<Option<f64>, BadInput> {
         return Err(section.error(about.name, format!("`{}` is negative: {value}", about.name), mend));
     }
     section.checked(about.name, value, |number| (least..=most).contains(number), &mend)
+}
+
+fn blocks(section: &Section, about: &About) -> Result<Option<u32>, BadInput> {
+    let Some(blocks) = section.size(about.name)? else { return Ok(None) };
+    let bad = |what, mend: &str| Err(section.error(about.name, format!("`{}` is {what}", about.name), mend));
+    match u32::try_from(blocks) {
+        Ok(0) => bad("zero", "give at least one block of 512 bytes"),
+        Ok(blocks) => Ok(Some(blocks)),
+        Err(_) => bad("2 TiB or more", "give a smaller one"),
+    }
 }
 
 fn span_or(section: &Section, about: &About) -> Result<Option<Option<Span>>, BadInput> {

@@ -13,7 +13,17 @@ pub struct Table {
     pub keys: Vec<About>,
 }
 
-/// Declares the keys of a table as constants, and a function that lists them. The doc comments are what users read.
+impl Table {
+    /// What the file calls it inside the table that holds it: `plan` of `[scheduler.plan]`.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        let path = self.heading.trim_matches(['[', ']']);
+        path.rsplit_once('.').map_or(path, |(_, name)| name)
+    }
+}
+
+/// Declares the keys of a table as constants, and a function that lists them. The doc comments are what users read. Without the
+/// function it declares keys that several tables share, or that are listed elsewhere.
 ///
 /// ```
 /// config::keys! {
@@ -27,6 +37,7 @@ pub struct Table {
 /// }
 /// let table = disk();
 /// assert_eq!((table.heading, table.keys[1].name, table.keys[0].text), ("[disk]", "stroke", "Revolutions a minute."));
+/// assert_eq!(table.name(), "disk");
 /// let document = config::Document::parse("disk.toml", "stroke = '16ms'").unwrap();
 /// assert_eq!(document.root().value(&RPM).unwrap(), 7200);
 /// ```
@@ -37,15 +48,18 @@ macro_rules! keys {
         $see:vis fn $table:ident() -> $heading:literal;
         $($(#[doc = $text:literal])* $key:ident: $value:ty = $make:ident($($given:expr),*) $(.$more:ident($($how:expr)?))*;)*
     ) => {
-        $($(#[doc = $text])*
-        $see const $key: $crate::Key<$value> =
-            $crate::Key::<$value>::$make($($given),*)$(.$more($($how)?))*.about($crate::joined!($($text)*));)*
+        $crate::keys! { $($(#[doc = $text])* $see $key: $value = $make($($given),*) $(.$more($($how)?))*;)* }
 
         $(#[doc = $doc])*
         #[must_use]
         $see fn $table() -> $crate::Table {
             $crate::Table { heading: $heading, text: $crate::joined!($($doc)*), keys: vec![$($key.about),*] }
         }
+    };
+    ($($(#[doc = $text:literal])* $see:vis $key:ident: $value:ty = $make:ident($($given:expr),*) $(.$more:ident($($how:expr)?))*;)*) => {
+        $($(#[doc = $text])*
+        $see const $key: $crate::Key<$value> =
+            $crate::Key::<$value>::$make($($given),*)$(.$more($($how)?))*.about($crate::joined!($($text)*));)*
     };
 }
 

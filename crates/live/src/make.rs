@@ -7,7 +7,7 @@ use crate::unit::{Emulated, File, Ram, Unit};
 use block::{At, BLOCK_BYTES, BadInput, Caps};
 use disk::{Model, Sheet};
 use drive::{Drive, Machine};
-use load::experiment::{Before, Believed, DriveChoice, Experiment, Held, Live, MEMORY, Predictor};
+use load::experiment::{Before, Believed, DriveChoice, Experiment, Held, Live, Predictor};
 use load::schedule;
 use sched::Scheduler;
 use sched::plan::{Rules, chunk_for};
@@ -35,7 +35,7 @@ pub struct Made {
 /// # Errors
 /// When there is none of this name, or it cannot be opened.
 pub fn device(choice: &DriveChoice, how: Use, short: bool, seed: u64) -> Result<Made, BadInput> {
-    let live = choice.live.clone().unwrap_or(Live::Emulated(Held::Memory(MEMORY)));
+    let live = choice.live.clone().unwrap_or(Live::Emulated(Held::default()));
     let mut notes = Vec::new();
     Ok(match live {
         Live::Emulated(held) => {

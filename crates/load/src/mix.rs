@@ -1,9 +1,9 @@
 //! All workloads of an experiment together, and the slots of the requests they have outstanding.
 
 use crate::draw::Draw;
-use crate::experiment::{Experiment, Kind};
+use crate::experiment::Experiment;
 use crate::meter::{Meter, Served};
-use crate::workload::{Workload, build};
+use crate::workload::Workload;
 use block::{BadInput, Ending, Extent, Qos, Request, RequestId, Span, Time};
 use sched::Input;
 
@@ -86,22 +86,19 @@ impl Mix {
     pub fn new(experiment: &Experiment, seed: u64, blocks: u64) -> Result<Mix, BadInput> {
         let mut sources = Vec::new();
         for (i, what) in experiment.workloads.iter().enumerate() {
-            let workload = build(what, blocks, Draw::new(seed, i as u64))?;
+            let workload = what.kind.build(&what.name, blocks, Draw::new(seed, i as u64))?;
             sources.push(Source {
                 workload,
                 class: experiment.class_of(what),
                 priority: what.priority,
                 deadline: what.deadline,
-                closed: matches!(what.kind, Kind::Closed { .. }),
+                closed: what.kind.outstanding().is_some(),
             });
         }
         let worth = |class| experiment.scheduler.rules.class(class).worth;
         let classes = experiment.classes().into_iter().zip(0..).map(|(name, class)| (name.into(), worth(class)));
         let meter = Meter::new(classes, Time::ZERO + experiment.run.warmup);
-        let loops = experiment.workloads.iter().map(|what| match what.kind {
-            Kind::Closed { depth, .. } => u64::from(depth),
-            _ => 0,
-        });
+        let loops = experiment.workloads.iter().filter_map(|what| what.kind.outstanding()).map(u64::from);
         let settles = if experiment.run.settles { SETTLES * loops.sum::<u64>() } else { 0 };
         let mut mix = Mix { sources, slots: Vec::new(), free: Vec::new(), first: None, meter, settles };
         mix.find_first();

@@ -3,7 +3,7 @@
 use crate::simulate::replicate;
 use block::{BadInput, Span};
 use disk::Sheet;
-use load::experiment::{Experiment, Kind, Pattern, Placement, Region, RunPlan, Workload};
+use load::experiment::{ClosedPlan, Experiment, Kind, Pattern, Placement, Region, RunPlan, Workload};
 use sched::plan::{Plan, Rules, Split};
 use sched::planner::{Pick, Wish, pick as by_sheet};
 
@@ -60,7 +60,7 @@ fn try_plan(experiment: &Experiment, plan: Option<Plan>, blocks: u32) -> Result<
         class: "trial".into(),
         priority: 0,
         deadline: None,
-        kind: Kind::Closed { depth: 1, think: Span::ZERO, pattern },
+        kind: Kind::Closed(ClosedPlan { depth: 1, think: Span::ZERO, pattern }),
     };
     let mut trial = experiment.clone();
     trial.workloads = vec![stream];

@@ -1,7 +1,6 @@
 //! What must be known to believe a comparison: the foot of its table.
 
 use super::compare::{Pair, shown_parts};
-use load::experiment::{Kind, Replay, TraceChoice};
 use load::results::{ArmError, Buffer};
 use std::collections::BTreeSet;
 
@@ -78,13 +77,7 @@ fn filled(buffer: &Buffer) -> String {
 
 /// Whether requests come no matter what, and the drive cannot keep up.
 fn overloaded((case, run): &Pair) -> bool {
-    let waits_for_no_one = case.experiment.workloads.iter().all(|workload| match &workload.kind {
-        Kind::Open { .. } => true,
-        Kind::Closed { .. } | Kind::Repair { .. } | Kind::Compression(_) | Kind::Processes(_) | Kind::Recorded(_) => {
-            false
-        }
-        Kind::Trace(TraceChoice { pace, .. }) | Kind::MadeUp { pace, .. } => pace.replay != Replay::Closed,
-    });
+    let waits_for_no_one = case.experiment.workloads.iter().all(|workload| workload.kind.is_open());
     let length_ms = run.simulated_seconds * 1e3 / f64::from(case.experiment.run.replications);
     let behind = run.classes.values().any(|class| class.response_ms.mean >= BACKLOG * length_ms);
     // Reading ahead keeps an arm moving that has nothing else to do: what counts is time in service.

@@ -3,8 +3,8 @@
 use super::number;
 use block::{Span, Time, units};
 use load::experiment::{
-    ArrayChoice, Arrivals, Believed, Bound, Case, Experiment, Fit, Kind, Like, PAGE, Pace, Pattern, Placement,
-    Predictor, Region, Replay, TraceChoice, Workload,
+    ArrayChoice, Arrivals, Believed, Bound, Case, ClosedPlan, Experiment, Fit, Kind, Like, MadeUpPlan, OpenPlan, PAGE,
+    Pace, Pattern, Placement, Predictor, Region, RepairPlan, Replay, TraceChoice, Workload,
 };
 use sched::array::Level;
 use sched::plan::Preemption;
@@ -121,21 +121,21 @@ fn run(experiment: &Experiment) -> Vec<String> {
 fn workload(workload: &Workload, named: bool) -> Vec<String> {
     let mut words = match &workload.kind {
         Kind::Trace(trace) => replay(trace),
-        Kind::Repair { blocks, depth, start, again, rate } => {
+        Kind::Repair(RepairPlan { blocks, depth, start, again, rate }) => {
             let what = if *again { "scrubbing" } else { "rebuilding" };
             let mut words = vec![format!("{what}, {} each, {depth} at once", units::show_blocks(u64::from(*blocks)))];
             words.extend((*start > Span::ZERO).then(|| format!("from {} on", span(*start))));
             words.extend(rate.map(|rate| format!("at most {rate} a second")));
             words
         }
-        Kind::MadeUp { like, days, region, pace } => {
+        Kind::MadeUp(MadeUpPlan { like, days, region, pace }) => {
             let system = if *like == Like::Cello { "cello" } else { "hplajw" };
             let mut words = vec![format!("{days} days like those of {system}, of 1992")];
             words.extend(played(pace));
             words.extend(region.map(within));
             words
         }
-        Kind::Open { rate, arrivals, pattern } => {
+        Kind::Open(OpenPlan { rate, arrivals, pattern }) => {
             let spacing = if *arrivals == Arrivals::Poisson { "Poisson" } else { "evenly spaced" };
             let mut words = vec![format!("{rate} requests/s"), spacing.to_owned()];
             words.extend(asked(pattern));
@@ -162,7 +162,7 @@ fn workload(workload: &Workload, named: bool) -> Vec<String> {
             words.extend(asked(&plan.pattern));
             words
         }
-        Kind::Closed { depth, think, pattern } => {
+        Kind::Closed(ClosedPlan { depth, think, pattern }) => {
             let mut words = vec![outstanding(*depth)];
             if *think > Span::ZERO {
                 words.push(format!("each thinking {}", span(*think)));

@@ -5,6 +5,7 @@
 
 mod determinism;
 mod edges;
+mod keys;
 mod length;
 mod lexer;
 mod links;
@@ -156,6 +157,11 @@ fn functions_are_short() {
 #[test]
 fn files_are_short() {
     hold(length::files(&Tree::load()));
+}
+
+#[test]
+fn keys_are_read_by_their_declaration() {
+    hold(keys::check(&Tree::load()));
 }
 
 #[test]

@@ -15,7 +15,7 @@ pub fn dead(tree: &Tree) -> Vec<Fault> {
     while let Some(path) = next.pop() {
         let code = lexer::code(tree.text(&path));
         let folder = children(&path);
-        for name in declared(&code) {
+        for name in declared(&code).into_iter().chain(listed(&code)) {
             let places = [format!("{folder}/{name}.rs"), format!("{folder}/{name}/mod.rs")];
             next.extend(places.into_iter().filter(|place| tree.has(place) && !reached.contains(place)));
         }
@@ -61,6 +61,39 @@ fn declared(code: &str) -> Vec<&str> {
         .filter(|(at, name)| code[at + name.len()..].trim_start().starts_with(';'))
         .map(|(_, name)| name)
         .collect()
+}
+
+/// Names in the lists given to a macro that declares a module for each: a registry of files.
+fn listed(code: &str) -> Vec<&str> {
+    let mut names = Vec::new();
+    for (at, _) in code.match_indices("macro_rules! ") {
+        let rest = &code[at + "macro_rules! ".len()..];
+        let name = rest.split([' ', '{']).next().unwrap_or_default();
+        if !braced(rest).contains("mod $") {
+            continue;
+        }
+        let call = format!("\n{name}! {{");
+        let calls = code.match_indices(&call).map(|(at, _)| braced(&code[at..]));
+        names.extend(calls.flat_map(lexer::words).map(|(_, word)| word));
+    }
+    names
+}
+
+/// What stands between the first brace and the one that closes it.
+fn braced(code: &str) -> &str {
+    let Some(open) = code.find('{') else { return "" };
+    let mut depth = 0;
+    for (at, byte) in code[open..].bytes().enumerate() {
+        match byte {
+            b'{' => depth += 1,
+            b'}' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return &code[open..open + at];
+        }
+    }
+    &code[open..]
 }
 
 /// Files of code and prose whose name tells of another version.
@@ -112,6 +145,20 @@ mod tests {
                 "crates/a/tests/unused/mod.rs:1"
             ]
         );
+    }
+
+    #[test]
+    fn a_file_that_a_registry_lists_is_declared() {
+        let list = "macro_rules! kinds { ($($file:ident)*) => { $(mod $file;)* } }\nmacro_rules! other { () => {} }\n\
+                    other! { dead }\nkinds! { open closed }\nfn unlisted() {}";
+        let tree = Tree::of(&[
+            ("crates/a/src/lib.rs", list),
+            ("crates/a/src/open.rs", ""),
+            ("crates/a/src/closed.rs", ""),
+            ("crates/a/src/dead.rs", ""),
+            ("crates/a/src/unlisted.rs", ""),
+        ]);
+        assert_eq!(crate::places(&dead(&tree)), ["crates/a/src/dead.rs:1", "crates/a/src/unlisted.rs:1"]);
     }
 
     #[test]

@@ -1,13 +1,81 @@
 //! `[array]`: several disks of a kind as one.
 
-use super::varied::{Scope, Varied, choice};
-use super::{Kind, Workload};
+use super::Workload;
+use super::varied::{Scope, Varied, refuse_later};
 use block::{BadInput, Span, units};
-use config::Section;
+use config::{Section, Word, Words};
 use sched::array::{ArrayPlan, Geometry, Level, MOST_DISKS, Migration, Placement};
 
-/// Blocks of a stripe unit where the file does not say: 64 KiB.
-const UNIT: u32 = 128;
+config::keys! {
+    /// Several disks as one device.
+    pub(super) fn array() -> "[array]";
+
+    /// How the array lays out its data.
+    LEVEL: Layout = word("level").required();
+    /// How many disks there are, where `[drive]` stands for each of them. With parity from 3 to 64.
+    DISKS: u32 = within("disks", 1, MOST_DISKS as u32).else_told("as many as `[[disk]]` counts");
+    /// Copies of each stripe, with mirroring.
+    COPIES: u32 = within("copies", 2, MOST_DISKS as u32).usually("2");
+    /// The stripe unit: how much lies on one disk before the next disk's turn.
+    STRIPE: u32 = blocks("stripe").usually("64KiB");
+    /// Which copy a read goes to, with mirroring.
+    PLACEMENT: Placement = word("placement").usually("least-finish");
+    /// Size of the non-volatile write buffer. A write that fits is complete at once.
+    BUFFER: u64 = size("buffer").else_told("none");
+    /// How long a write stays in the buffer.
+    BUFFER_UNTIL: Until = word("buffer_until").usually("medium");
+    /// What becomes of a read that another request interrupts, with mirroring.
+    MIGRATION: Migration = word("migration").usually("never");
+    /// How long a message from one disk to another takes, in an array that spans machines.
+    MESSAGE_DELAY: Span = span("message_delay").usually("0s");
+}
+
+config::keys! {
+    /// A disk that fails during the run.
+    pub(super) fn fails() -> "[[array.fails]]";
+
+    /// Which disk, counted from 0.
+    DISK: u32 = within("disk", 0, MOST_DISKS as u32 - 1).required();
+    /// When it fails.
+    AT: Span = span("at").usually("0s");
+    /// Whether an empty disk takes its place at once.
+    REPLACED: bool = bool("replaced").usually("false");
+}
+
+/// How data is laid out, as a file says it.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Layout {
+    Striped,
+    Mirrored,
+    Parity,
+}
+
+impl Words for Layout {
+    const WORDS: &'static [Word<Layout>] = &[
+        Word::new("0", Layout::Striped, "RAID 0: striped over the disks"),
+        Word::new("0/1", Layout::Mirrored, "RAID 0/1: mirrored stripes"),
+        Word::new("1", Layout::Mirrored, "the same as `0/1`"),
+        Word::new("10", Layout::Mirrored, "the same as `0/1`"),
+        Word::new("5", Layout::Parity, "RAID 5: striped, with rotated parity"),
+    ];
+}
+
+/// Levels there will be, and what they come with.
+const LATER: [(&str, &str); 2] = [("4", "parity on one disk"), ("6", "double parity")];
+
+/// Until when what was written stays in the buffer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Until {
+    Medium,
+    Drive,
+}
+
+impl Words for Until {
+    const WORDS: &'static [Word<Until>] = &[
+        Word::new("medium", Until::Medium, "until it is on the medium"),
+        Word::new("drive", Until::Drive, "until the drive has taken it, whose own buffer may lose it in a power cut"),
+    ];
+}
 
 /// The array of an experiment.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,65 +110,55 @@ pub(super) fn read(
     workloads: &[Workload],
     varied: &Varied,
 ) -> Result<Option<ArrayChoice>, BadInput> {
-    let Some(section) = root.section("array")? else {
-        if let Some(repair) = workloads.iter().find(|workload| matches!(workload.kind, Kind::Repair { .. })) {
+    let Some(section) = root.section(array().name())? else {
+        if let Some(repair) = workloads.iter().find(|workload| workload.kind.repairs()) {
             let what = format!("workload '{}' repairs an array, and there is none", repair.name);
             return Err(root.here(what, "add [array], or take the workload out"));
         }
         return match counted {
-            Some(disks) if disks > 1 => {
-                Err(root.error("disk", format!("{disks} disks and no [array]"), "add [array] with its `level`"))
-            }
+            Some(disks) if disks > 1 => Err(root.error(
+                super::drive::disk().name(),
+                format!("{disks} disks and no [array]"),
+                "add [array] with its `level`",
+            )),
             _ => Ok(None),
         };
     };
-    let later = [("4", "parity on one disk"), ("6", "double parity")];
-    let levels = [("0", "0"), ("0/1", "0/1"), ("1", "0/1"), ("10", "0/1"), ("5", "5")];
-    let level = section.need("level", choice(&section, "level", &levels, &later)?)?;
-    let given = section.within("disks", 1, MOST_DISKS.into())?.map(|disks| disks as u16);
+    refuse_later(&section, &LEVEL, &LATER)?;
+    let level = section.value(&LEVEL)?;
+    let given = section.get(&DISKS)?.map(|disks| disks as u16);
     if let (Some(_), Some(counted)) = (given, counted.filter(|counted| *counted > 1)) {
         let what = format!("`disks` here, and {counted} in [[disk]]");
-        return Err(section.error("disks", what, "keep one of them"));
+        return Err(section.error(DISKS.name(), what, "keep one of them"));
     }
-    let disks = section.need("disks", given.or(counted.filter(|counted| *counted > 1)))?;
-    let copies = section.within("copies", 2, MOST_DISKS.into())?;
-    varied.belongs(Scope::Array, &section, "copies", "level", &["0/1", "1", "10"])?;
+    let disks = section.need(DISKS.name(), given.or(counted.filter(|counted| *counted > 1)))?;
+    let copies = section.value(&COPIES)?;
+    varied.belongs(Scope::Array, &section, COPIES.name(), LEVEL.name(), &["0/1", "1", "10"])?;
     let level = match level {
-        "0" => Level::Striped,
-        "5" => Level::Parity,
-        _ => Level::Mirrored { copies: copies.unwrap_or(2) as u16 },
+        Layout::Striped => Level::Striped,
+        Layout::Parity => Level::Parity,
+        Layout::Mirrored => Level::Mirrored { copies: copies as u16 },
     };
-    let unit = match section.size("stripe")? {
-        None => UNIT,
-        Some(blocks) if blocks == 0 || blocks > u64::from(u32::MAX) / u64::from(MOST_DISKS) => {
-            let what = format!("a stripe unit of {}", units::show_blocks(blocks));
-            return Err(section.error("stripe", what, "give one such as 64KiB"));
-        }
-        Some(blocks) => blocks as u32,
-    };
-    let placements = [
-        ("least-finish", Placement::LeastFinish),
-        ("round-robin", Placement::RoundRobin),
-        ("nearest", Placement::Nearest),
-    ];
-    let placement = section.choice("placement", &placements)?.unwrap_or_default();
-    let migrations = [("never", Migration::Never), ("remainder", Migration::Remainder), ("jit", Migration::Jit)];
-    let migration = section.choice("migration", &migrations)?.unwrap_or_default();
-    let delay = section.span("message_delay")?.unwrap_or_default();
-    let buffer = section.size("buffer")?.unwrap_or(0);
-    let trusting = section.choice("buffer_until", &[("medium", false), ("drive", true)])?;
-    if trusting.is_some() && buffer == 0 {
-        let what = "`buffer_until` is of use only with a `buffer`";
-        return Err(section.error("buffer_until", what, "give one, or take it out"));
+    let unit = section.value(&STRIPE)?;
+    if unit > u32::MAX / u32::from(MOST_DISKS) {
+        let what = format!("a stripe unit of {}", units::show_blocks(unit.into()));
+        return Err(section.error(STRIPE.name(), what, "give one such as 64KiB"));
     }
-    let trusting = trusting.unwrap_or(false);
+    let (placement, migration) = (section.value(&PLACEMENT)?, section.value(&MIGRATION)?);
+    let delay = section.value(&MESSAGE_DELAY)?;
+    let buffer = section.get(&BUFFER)?.unwrap_or(0);
+    if section.has(BUFFER_UNTIL.name()) && buffer == 0 {
+        let what = "`buffer_until` is of use only with a `buffer`";
+        return Err(section.error(BUFFER_UNTIL.name(), what, "give one, or take it out"));
+    }
+    let trusting = section.value(&BUFFER_UNTIL)? == Until::Drive;
     let key = match level {
-        Level::Mirrored { .. } if section.has("copies") => "copies",
-        _ => "disks",
+        Level::Mirrored { .. } if section.has(COPIES.name()) => COPIES.name(),
+        _ => DISKS.name(),
     };
     Geometry::new(level, disks, unit, u64::from(u32::MAX)).map_err(|(what, mend)| section.error(key, what, mend))?;
-    let sections = section.sections("fails")?;
-    let mut fails = sections.iter().map(|fails| failure(fails, disks)).collect::<Result<Vec<_>, _>>()?;
+    let failing = section.sections(fails().name())?;
+    let mut fails = failing.iter().map(|fails| failure(fails, disks)).collect::<Result<Vec<_>, _>>()?;
     fails.sort_by_key(|failure| failure.at);
     section.close()?;
     let plan = ArrayPlan { placement, buffer, trusting, migration, delay };
@@ -109,16 +167,12 @@ pub(super) fn read(
 
 /// One of `[[array.fails]]`.
 fn failure(section: &Section, disks: u16) -> Result<Failure, BadInput> {
-    let disk = section.need("disk", section.u64("disk")?)?;
-    if disk >= u64::from(disks) {
+    let disk = section.value(&DISK)?;
+    if disk >= u32::from(disks) {
         let what = format!("disk {disk} of {disks}");
-        return Err(section.error("disk", what, format!("give one from 0 to {}", disks - 1)));
+        return Err(section.error(DISK.name(), what, format!("give one from 0 to {}", disks - 1)));
     }
-    let failure = Failure {
-        disk: disk as u16,
-        at: section.span("at")?.unwrap_or_default(),
-        replaced: section.bool("replaced")?.unwrap_or(false),
-    };
+    let failure = Failure { disk: disk as u16, at: section.value(&AT)?, replaced: section.value(&REPLACED)? };
     section.close()?;
     Ok(failure)
 }

@@ -1,8 +1,8 @@
 //! Whoever asks for I/O, as far as the rules of service go: a workload, or the clients of a volume.
 
-use super::{Kind, Volume, Workload};
+use super::{Volume, Workload};
 use block::{BLOCK_BYTES, BadInput, Span};
-use config::Section;
+use config::{Key, Section};
 
 /// One of them.
 pub(super) struct Asker<'a> {
@@ -18,15 +18,14 @@ pub(super) struct Asker<'a> {
     pub(super) processes: bool,
 }
 
-/// What a section says of its requests: their priority, and a hard deadline from their arrival.
-pub(super) fn urgency(section: &Section) -> Result<(Option<u8>, Option<Span>), BadInput> {
-    let priority = section.within("priority", 0, u8::MAX.into())?.map(|priority| priority as u8);
-    let deadline = section.span("deadline")?;
+/// A hard deadline from the arrival of a request, where a section has one.
+pub(super) fn deadline(section: &Section, key: &Key<Span>) -> Result<Option<Span>, BadInput> {
+    let deadline = section.get(key)?;
     if deadline == Some(Span::ZERO) {
-        let what = "`deadline` is zero: every request that waits would be dropped";
-        return Err(section.error("deadline", what, "give a longer time, or take it out"));
+        let what = format!("`{}` is zero: every request that waits would be dropped", key.name());
+        return Err(section.error(key.name(), what, "give a longer time, or take it out"));
     }
-    Ok((priority, deadline))
+    Ok(deadline)
 }
 
 /// All of them.
@@ -37,11 +36,7 @@ pub(super) fn askers<'a>(workloads: &'a [Workload], volumes: &'a [Volume]) -> Ve
         class: &workload.class,
         priority: workload.priority,
         deadline: workload.deadline,
-        length: match &workload.kind {
-            Kind::Open { pattern, .. } | Kind::Closed { pattern, .. } => u64::from(pattern.blocks) * BLOCK_BYTES,
-            Kind::Trace(_) | Kind::MadeUp { .. } | Kind::Repair { .. } => u64::MAX,
-            Kind::Compression(_) | Kind::Processes(_) | Kind::Recorded(_) => u64::MAX,
-        },
+        length: workload.kind.length().map_or(u64::MAX, |blocks| u64::from(blocks) * BLOCK_BYTES),
         processes: workload.kind.has_processes(),
     });
     let volumes = volumes.iter().map(|volume| Asker {

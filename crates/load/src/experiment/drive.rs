@@ -1,16 +1,72 @@
 //! `[drive]`, or `[[disk]]` as often as there are: which drive, and which of its parts are switched on.
 
 use block::{At, BLOCK_BYTES, BadInput, Span, Time, units};
-use config::Section;
+use config::{Document, Section, Table, Word, Words};
 use disk::{Drift, Model, Other, Sheet, Truth};
 use sched::array::MOST_DISKS;
 use std::path::{Path, PathBuf};
 
+config::keys! {
+    /// The drive of the experiment. Where several disks form an array, it stands for each of them.
+    pub(super) fn drive() -> "[drive]";
+
+    /// The drive: a name of the catalogue (`halfturn drive list` shows them) or the path of a drive file.
+    MODEL: String = text("model").else_told("must be given, unless `path` is there");
+    /// Whether seek times vary as the drive's file says.
+    NOISE: bool = bool("noise").usually("true");
+    /// Standard deviation of the seek time, in place of the one in the drive's file. Together with `replications` it shows how
+    /// far a result depends on chance.
+    SEEK_NOISE: Span = span("seek_noise").else_told("as the drive's file says");
+    /// Whether the drive caches what it reads.
+    READ_CACHE: bool = bool("read_cache").usually("true");
+    /// Whether the drive buffers writes.
+    WRITE_BUFFER: bool = bool("write_buffer").usually("true");
+    /// Commands outstanding in the drive at once, at most as many as its file says. The drive orders them itself.
+    QUEUE: u32 = within("queue", 1, 4096).else_told("as many as the drive's file says; 1 with short commands, unless \
+        `[scheduler.queue]` has a `latency`, and with the predictors `mimic` and `oracle`");
+    /// The device that answers in real time: an emulated drive (in place of `model`), memory without any timing, or a file or a
+    /// block device. `model` then tells what may be believed of that device.
+    PATH: String = form("path", "`emulated:NAME`, `ram:SIZE`, or the path of a file or block device", text).else_told("none");
+    /// Where an emulated drive keeps its data.
+    CONTENTS: Kept = word("contents").usually("memory");
+    /// Most memory that an emulated drive takes for its data.
+    MEMORY: u64 = size("memory").usually("4GiB");
+    /// The file in which an emulated drive keeps its data, with `contents = "sparse"`. One that does not exist is created.
+    FILE: String = text("file").else_told("must be given with `contents = \"sparse\"`");
+}
+
+config::keys! {
+    /// The disks of an array, all alike, in place of `[drive]`. Each table has the keys of `[drive]`, and `count`.
+    fn counted() -> "[[disk]]";
+
+    /// How many disks this table stands for.
+    COUNT: u32 = within("count", 1, MOST_DISKS as u32).usually("1");
+}
+
+config::keys! {
+    /// How the drive comes to differ from its data sheet during the run. The scheduler is not told.
+    pub(super) fn drift() -> "[drive.drift]";
+
+    /// When seeks begin to take longer.
+    AT: Span = span("at").required();
+    /// By what share of their time seeks take longer from then on; a negative share makes them shorter.
+    SEEK: f64 = number("seek", -MOST_SHORTER, MOST_LONGER).required();
+}
+
+/// The keys of a table of `[[disk]]`: those of `[drive]`, and how many there are.
+pub(super) fn disk() -> Table {
+    let mut table = counted();
+    table.keys.splice(0..0, drive().keys);
+    table
+}
+
+fn text(section: &Section, about: &config::About) -> Result<Option<String>, BadInput> {
+    section.string(about.name)
+}
+
 /// By what share of their time seeks may drift: to a half, or to ten times as much.
 const MOST_SHORTER: f64 = 0.5;
 const MOST_LONGER: f64 = 9.0;
-/// Bytes of the contents of an emulated drive, where the file does not say.
-pub const MEMORY: u64 = 4 << 30;
 /// Blocks of a device of memory at most: 16 TiB, of which only what is written is taken.
 const MOST_RAM: u64 = 1 << 35;
 
@@ -23,6 +79,13 @@ pub enum Held {
     Pattern,
     /// In a sparse file.
     Sparse(PathBuf),
+}
+
+impl Default for Held {
+    fn default() -> Held {
+        let blocks = Document::parse("[drive]", "").and_then(|document| document.root().value(&MEMORY));
+        Held::Memory(blocks.unwrap_or_else(|error| panic!("{error}")) * BLOCK_BYTES)
+    }
 }
 
 /// What serves for it in real time.
@@ -146,8 +209,8 @@ impl DriveChoice {
 
 /// The drive, and how many of it there are where [[disk]] counts them.
 pub(super) fn read(root: &Section, folder: &Path) -> Result<(DriveChoice, Option<u16>), BadInput> {
-    let drive = root.section("drive")?;
-    let disks = root.sections("disk")?;
+    let drive = root.section(drive().name())?;
+    let disks = root.sections(disk().name())?;
     if let (Some(_), [disk, ..]) = (&drive, disks.as_slice()) {
         return Err(disk.here("both [drive] and [[disk]]", "keep one of them"));
     }
@@ -157,7 +220,7 @@ pub(super) fn read(root: &Section, folder: &Path) -> Result<(DriveChoice, Option
     let mut found: Option<DriveChoice> = None;
     let mut count = 0;
     for section in &disks {
-        count += section.within("count", 1, MOST_DISKS.into())?.unwrap_or(1);
+        count += section.value(&COUNT)?;
         let choice = read_one(section, folder)?;
         if found.as_ref().is_some_and(|first| *first != choice) {
             let mend = "give all disks of an array the same model and settings";
@@ -172,64 +235,78 @@ pub(super) fn read(root: &Section, folder: &Path) -> Result<(DriveChoice, Option
 
 fn read_one(section: &Section, folder: &Path) -> Result<DriveChoice, BadInput> {
     let (live, emulated) = read_live(section, folder)?;
-    let model = match (section.string("model")?, emulated) {
+    let model = match (section.get(&MODEL)?, emulated) {
         (Some(_), Some(_)) => {
-            return Err(section.error("model", "both `model` and an emulated drive", "keep one of them"));
+            return Err(section.error(MODEL.name(), "both `model` and an emulated drive", "keep one of them"));
         }
         (Some(model), None) | (None, Some(model)) => Some(beside(folder, &model)),
         (None, None) if live.is_some() => None,
-        (None, None) => return section.need("model", None),
+        (None, None) => return section.need(MODEL.name(), None),
     };
     if let Some(Err(error)) = model.as_deref().map(disk::catalogue::check) {
-        let key = if section.has("model") { "model" } else { "path" };
+        let key = if section.has(MODEL.name()) { MODEL.name() } else { PATH.name() };
         return Err(section.error(key, error.what, error.mend));
     }
     let choice = DriveChoice {
         model: model.unwrap_or_default(),
         live,
-        noise: section.bool("noise")?.unwrap_or(true),
-        seek_noise: section.span("seek_noise")?,
-        read_cache: section.bool("read_cache")?.unwrap_or(true),
-        write_buffer: section.bool("write_buffer")?.unwrap_or(true),
-        queue: section.within("queue", 1, 4096)?.map(|queue| queue as u16),
-        drift: section.section("drift")?.map(|drift| read_drift(&drift)).transpose()?,
+        noise: section.value(&NOISE)?,
+        seek_noise: section.get(&SEEK_NOISE)?,
+        read_cache: section.value(&READ_CACHE)?,
+        write_buffer: section.value(&WRITE_BUFFER)?,
+        queue: section.get(&QUEUE)?.map(|queue| queue as u16),
+        drift: section.section(drift().name())?.map(|drift| read_drift(&drift)).transpose()?,
     };
     section.close()?;
     Ok(choice)
 }
 
 /// Where contents are, as a file says it.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kept {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kept {
     Memory,
     Nowhere,
     Sparse,
 }
 
-/// `path`, `contents`, `memory` and `file`: what serves in real time; and the model of an emulated drive.
+impl Words for Kept {
+    const WORDS: &'static [Word<Kept>] = &[
+        Word::new("memory", Kept::Memory, "in memory, at most as much as `memory` says"),
+        Word::new(
+            "pattern",
+            Kept::Nowhere,
+            "nowhere: each 8 bytes read tell their own place, and what is written is lost",
+        ),
+        Word::new(
+            "sparse",
+            Kept::Sparse,
+            "in the sparse file that `file` names. It keeps them when the service ends or is killed, but not when the host loses power",
+        ),
+    ];
+}
+
+/// What serves in real time; and the model of an emulated drive.
 fn read_live(section: &Section, folder: &Path) -> Result<(Option<Live>, Option<String>), BadInput> {
-    let path = section.string("path")?;
-    let all = [("memory", Kept::Memory), ("pattern", Kept::Nowhere), ("sparse", Kept::Sparse)];
-    let contents = section.choice("contents", &all)?.unwrap_or(Kept::Memory);
-    let file = section.string("file")?;
-    let memory = section.size("memory")?.map(|blocks| blocks * BLOCK_BYTES);
+    let path = section.get(&PATH)?;
+    let (contents, file, memory) = (section.value(&CONTENTS)?, section.get(&FILE)?, section.value(&MEMORY)?);
     let emulated = path.as_deref().and_then(|path| path.strip_prefix("emulated:"));
-    if let Some(key) = ["contents", "memory", "file"].into_iter().find(|key| section.has(key) && emulated.is_none()) {
+    let of_emulated = [CONTENTS.name(), MEMORY.name(), FILE.name()];
+    if let Some(key) = of_emulated.into_iter().find(|key| section.has(key) && emulated.is_none()) {
         let what = format!("`{key}` is of use only with an emulated drive");
         return Err(section.error(key, what, "give `path = \"emulated:NAME\"`, or take it out"));
     }
     if let Some(name) = emulated {
         let held = match (contents, file) {
-            (Kept::Memory, None) => Held::Memory(memory.unwrap_or(MEMORY)),
+            (Kept::Memory, None) => Held::Memory(memory * BLOCK_BYTES),
             (Kept::Nowhere, None) => Held::Pattern,
             (Kept::Sparse, Some(file)) => Held::Sparse(folder.join(file)),
             (Kept::Sparse, None) => {
                 let mend = "add `file`: one that is not there is made";
-                return Err(section.error("contents", "it is not said in which file", mend));
+                return Err(section.error(CONTENTS.name(), "it is not said in which file", mend));
             }
             (_, Some(_)) => {
                 let mend = "add contents = \"sparse\", or take `file` out";
-                return Err(section.error("file", "the contents of the drive are not in a file", mend));
+                return Err(section.error(FILE.name(), "the contents of the drive are not in a file", mend));
             }
         };
         return Ok((Some(Live::Emulated(held)), Some(name.into())));
@@ -239,8 +316,8 @@ fn read_live(section: &Section, folder: &Path) -> Result<(Option<Live>, Option<S
         let mend = "write one such as ram:2GiB";
         return match units::blocks(size) {
             Ok(blocks) if (1..=MOST_RAM).contains(&blocks) => Ok((Some(Live::Ram(blocks)), None)),
-            Ok(blocks) => Err(section.error("path", format!("memory of {}", units::show_blocks(blocks)), mend)),
-            Err(what) => Err(section.error("path", what, mend)),
+            Ok(blocks) => Err(section.error(PATH.name(), format!("memory of {}", units::show_blocks(blocks)), mend)),
+            Err(what) => Err(section.error(PATH.name(), what, mend)),
         };
     }
     Ok((Some(Live::File(folder.join(path))), None))
@@ -254,12 +331,7 @@ pub(super) fn beside(folder: &Path, name: &str) -> String {
 
 /// `[drive.drift]`.
 fn read_drift(section: &Section) -> Result<Drift, BadInput> {
-    let at = section.need("at", section.span("at")?)?;
-    let seek = section.need("seek", section.f64("seek")?)?;
-    if !(-MOST_SHORTER..=MOST_LONGER).contains(&seek) {
-        let mend = format!("give the share by which they take longer, from -{MOST_SHORTER} to {MOST_LONGER}");
-        return Err(section.error("seek", format!("seeks that take {seek} longer"), mend));
-    }
+    let drift = Drift { at: Time::ZERO + section.value(&AT)?, seek: section.value(&SEEK)? };
     section.close()?;
-    Ok(Drift { at: Time::ZERO + at, seek })
+    Ok(drift)
 }

@@ -1,6 +1,6 @@
 //! Which files an experiment reads: none of them may be written over.
 
-use super::{Before, Believed, DriveChoice, Experiment, Held, Kind, Live, Workload};
+use super::{Before, Believed, DriveChoice, Experiment, Held, Live};
 use std::path::PathBuf;
 
 impl Experiment {
@@ -15,7 +15,7 @@ impl Experiment {
         if let Before::Table(path) = &self.scheduler.mimic.before {
             files.push(path.clone());
         }
-        files.extend(self.workloads.iter().flat_map(Workload::files));
+        files.extend(self.workloads.iter().flat_map(|workload| workload.kind.files()));
         files
     }
 }
@@ -27,21 +27,6 @@ impl DriveChoice {
             Some(Live::Ram(_) | Live::Emulated(Held::Memory(_) | Held::Pattern)) | None => None,
         };
         served.into_iter().chain(existing(&self.model)).collect()
-    }
-}
-
-impl Workload {
-    fn files(&self) -> Vec<PathBuf> {
-        match &self.kind {
-            Kind::Trace(choice) => trace::files(&choice.file),
-            Kind::Recorded(plan) => vec![plan.file.clone()],
-            Kind::Open { .. }
-            | Kind::Closed { .. }
-            | Kind::Repair { .. }
-            | Kind::MadeUp { .. }
-            | Kind::Processes(_)
-            | Kind::Compression(_) => Vec::new(),
-        }
     }
 }
 

@@ -6,12 +6,11 @@
 
 mod array;
 mod asker;
+#[cfg(test)]
+mod declared;
 mod drive;
 mod inputs;
 mod mimic;
-mod pattern;
-mod processes;
-mod replay;
 mod run;
 mod scheduler;
 mod serve;
@@ -25,19 +24,20 @@ mod varied;
 mod volume;
 mod workload;
 
+pub use crate::workload::{
+    Arrivals, Bound, ClosedPlan, CompressionPlan, Fit, Kind, Like, MadeUpPlan, OpenPlan, PAGE, Pace, Pattern,
+    Placement, ProcessPlan, RecordedPlan, Region, RepairPlan, Replay, Times, TraceChoice,
+};
 pub use array::{ArrayChoice, Failure};
-pub use drive::{DriveChoice, Held, Live, MEMORY};
+pub use drive::{DriveChoice, Held, Live};
 pub use mimic::{Before, MimicChoice};
-pub use pattern::{Bound, Pattern, Placement, Region};
-pub use processes::{CompressionPlan, ProcessPlan, RecordedPlan, Times};
-pub use replay::{Fit, Pace, Replay, TraceChoice};
 pub use run::RunPlan;
 pub use scheduler::{Believed, Predictor, Scheduler};
 pub use serve::{Exposed, LONGEST, ServePlan};
-pub use system::{PAGE, SystemPlan};
+pub use system::SystemPlan;
 pub use tables::tables;
 pub use volume::Volume;
-pub use workload::{Arrivals, Kind, Like, Workload};
+pub use workload::Workload;
 
 use crate::results::Label;
 use asker::askers;
@@ -103,14 +103,7 @@ impl Experiment {
         let steps_in = |workload: &Workload| {
             rules.preemption == Preemption::Always && rules.class(self.class_of(workload)).preempts
         };
-        let blocks = |workload: &Workload| match &workload.kind {
-            Kind::Open { pattern, .. } | Kind::Closed { pattern, .. } => pattern.blocks,
-            Kind::Repair { blocks, .. } => *blocks,
-            Kind::Processes(plan) => plan.pattern.blocks,
-            Kind::Compression(_) => PAGE,
-            Kind::MadeUp { .. } => 16,
-            Kind::Trace(_) | Kind::Recorded(_) => 256,
-        };
+        let blocks = |workload: &Workload| workload.kind.longest();
         let of = |all: bool| self.workloads.iter().filter(|it| all || !steps_in(it)).map(blocks).max();
         of(false).or_else(|| of(true)).unwrap_or(8)
     }
@@ -203,11 +196,11 @@ fn experiment(document: &Document, path: &Path, varied: &Varied) -> Result<Exper
     let root = document.root();
     let folder = path.parent().unwrap_or(Path::new(""));
     // Before its tables are read: a misspelt [run] is one error, not a missing [run].
-    for key in ["title", "drive", "disk", "array", "scheduler", "serve", "system", "volume", "workload", "run"] {
-        root.has(key);
+    for name in tables::roots() {
+        root.has(name);
     }
     root.close()?;
-    let title = root.string("title")?;
+    let title = root.get(&tables::TITLE)?;
     let volumes = volume::read_all(&root)?;
     let workloads = workload::read_all(&root, folder, &volumes, varied)?;
     let (mut drive, counted) = drive::read(&root, folder)?;

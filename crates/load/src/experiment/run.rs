@@ -1,11 +1,26 @@
 //! `[run]`: for how long, and how often.
 
-use super::{Kind, Workload};
+use super::Workload;
 use block::{BadInput, Span};
-use config::Section;
+use config::{Document, Section};
 
-/// The most replications of a run.
-const MOST_REPLICATIONS: u32 = 1000;
+config::keys! {
+    /// How long the run is, and how often it is repeated.
+    pub(super) fn run() -> "[run]";
+
+    /// The run ends after this time.
+    DURATION: Span = span("duration").else_told("with `requests`, or when all that is replayed has ended");
+    /// The run ends after this many requests. It takes the place of `duration`.
+    REQUESTS: u64 = whole("requests", 1, u64::MAX).else_told("with `duration`, or when all that is replayed has ended");
+    /// Requests that arrive before this time are not counted. Requests that arrive later, within the measured time, are followed
+    /// to their end.
+    WARMUP: Span = span("warmup").else_told("0s; under `simulate` with `closed` workloads, until ten times as many requests \
+        have ended as are outstanding");
+    /// How often the run is repeated, each time with other random numbers.
+    REPLICATIONS: u32 = within("replications", 1, 1000).usually("1");
+    /// The number that all random numbers come from. The same seed gives the same results.
+    SEED: u64 = whole("seed", 0, u64::MAX).usually("1");
+}
 
 /// When a run ends, and how often it is done.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,16 +48,12 @@ impl RunPlan {
 }
 
 pub(super) fn read(root: &Section, workloads: &[Workload]) -> Result<RunPlan, BadInput> {
-    let section = root.section("run")?;
-    let plain = RunPlan { duration: None, requests: None, warmup: Span::ZERO, settles: true, replications: 1, seed: 1 };
-    let plan = section.as_ref().map_or(Ok(plain.clone()), |section| plan(section, plain))?;
-    let is_endless = |kind: &Kind| match kind {
-        Kind::Open { .. } | Kind::Closed { .. } => true,
-        Kind::Processes(plan) => plan.requests.is_none(),
-        Kind::Repair { again, .. } => *again,
-        Kind::Trace(_) | Kind::MadeUp { .. } | Kind::Compression(_) | Kind::Recorded(_) => false,
+    let section = root.section(run().name())?;
+    let plan = match &section {
+        Some(section) => plan(section)?,
+        None => plan(&Document::parse("[run]", "")?.root())?,
     };
-    let endless = workloads.iter().find(|workload| is_endless(&workload.kind));
+    let endless = workloads.iter().find(|workload| workload.kind.is_endless());
     if let (Some(workload), None, None) = (endless, plan.duration, plan.requests) {
         let what = format!("nothing ends the run, and workload '{}' never does", workload.name);
         let mend = "add `duration = \"600s\"` or `requests = 200000` to [run]";
@@ -51,23 +62,22 @@ pub(super) fn read(root: &Section, workloads: &[Workload]) -> Result<RunPlan, Ba
     Ok(plan)
 }
 
-fn plan(section: &Section, default: RunPlan) -> Result<RunPlan, BadInput> {
-    let warmup = section.span("warmup")?;
+fn plan(section: &Section) -> Result<RunPlan, BadInput> {
+    let warmup = section.get(&WARMUP)?;
     let plan = RunPlan {
-        duration: section.span("duration")?,
-        requests: section.u64("requests")?,
-        warmup: warmup.unwrap_or(default.warmup),
+        duration: section.get(&DURATION)?,
+        requests: section.get(&REQUESTS)?,
+        warmup: warmup.unwrap_or_default(),
         settles: warmup.is_none(),
-        replications: section.within("replications", 1, MOST_REPLICATIONS)?.unwrap_or(default.replications),
-        seed: section.u64("seed")?.unwrap_or(default.seed),
+        replications: section.value(&REPLICATIONS)?,
+        seed: section.value(&SEED)?,
     };
-    let zero =
-        |key: &str| Err(section.error(key, format!("`{key}` is zero: the run ends before it begins"), "give more"));
     match (plan.duration, plan.requests) {
-        (Some(Span::ZERO), _) => zero("duration"),
-        (_, Some(0)) => zero("requests"),
+        (Some(Span::ZERO), _) => {
+            Err(section.error(DURATION.name(), "`duration` is zero: the run ends before it begins", "give more"))
+        }
         (Some(_), Some(_)) => {
-            Err(section.error("requests", "both `duration` and `requests` end the run", "keep one of them"))
+            Err(section.error(REQUESTS.name(), "both `duration` and `requests` end the run", "keep one of them"))
         }
         _ => section.close().map(|()| plan),
     }

@@ -1,7 +1,7 @@
 //! `[serve]`: where clients find the volumes, and how much of everything they get.
 
 use block::{BLOCK_BYTES, BadInput, Span};
-use config::Section;
+use config::{Document, Key, Section};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
@@ -43,71 +43,96 @@ pub enum Exposed {
 
 impl Default for ServePlan {
     fn default() -> ServePlan {
-        ServePlan {
-            socket: None,
-            control: None,
-            connections: 64,
-            handshake: Span(10_000_000_000),
-            timeout: Span(30_000_000_000),
-            ending: Span(5_000_000_000),
-            unheard: Span(60_000_000_000),
-            metrics: None,
-            requests: 128,
-            bytes: 64 << 20,
-            total: 256 << 20,
-        }
+        let plan = Document::parse("[serve]", "").and_then(|document| plan(&document.root(), Path::new("")));
+        plan.unwrap_or_else(|error| panic!("{error}"))
     }
 }
 
 /// The longest request a client may make, in bytes: whatever the bounds are, one of these fits.
 pub const LONGEST: u64 = 64 << 20;
 
+config::keys! {
+    /// Where clients connect, and how much they may have outstanding.
+    pub(super) fn serve() -> "[serve]";
+
+    /// The UNIX socket on which NBD clients connect.
+    SOCKET: String = text("socket").else_told("what `--socket` says");
+    /// The UNIX socket on which `halfturn volume` talks to the service.
+    CONTROL: String = text("control").else_told("none");
+    /// Clients connected at once. Those in their handshake are counted apart.
+    CONNECTIONS: u32 = within("connections", 1, 10_000).usually("64");
+    /// How long a handshake may take.
+    HANDSHAKE: Span = span("handshake").usually("10s");
+    /// How long a drive command may take. After that the device is taken to hang: requests fail until it answers again.
+    TIMEOUT: Span = span("timeout").usually("30s");
+    /// After SIGTERM: when the device has completed nothing for this long, what is still outstanding is given up and named, and
+    /// the exit code is 1. The last flush may take as long as `timeout`.
+    ENDING: Span = span("ending").usually("5s");
+    /// A client that reads nothing of an answer, or leaves a request half sent, for this long is disconnected.
+    UNHEARD: Span = span("unheard").usually("60s");
+    /// Where Prometheus finds `/metrics`: a port on loopback, or a UNIX socket.
+    METRICS: String = form("metrics", "`127.0.0.1:PORT`, or the path of a UNIX socket", place).else_told("none");
+    /// Requests that a client may have outstanding.
+    REQUESTS: u32 = within("requests", 1, 4096).usually("128");
+    /// Bytes that a client may have outstanding. Answers that it has not read yet count.
+    BYTES: u64 = size("bytes").usually("64MiB");
+    /// Bytes that all clients together may have outstanding. On top of that, requests of up to 1 MiB of clients that have none
+    /// outstanding share 64 MiB, and one request of up to 64 KiB is always accepted.
+    TOTAL: u64 = size("total").usually("256MiB");
+}
+
+fn place(section: &Section, about: &config::About) -> Result<Option<String>, BadInput> {
+    section.string(about.name)
+}
+
 pub(super) fn read(root: &Section, folder: &Path) -> Result<ServePlan, BadInput> {
-    let usual = ServePlan::default();
-    let Some(section) = root.section("serve")? else { return Ok(usual) };
-    let path = |key| Ok(section.string(key)?.map(|path| folder.join(path)));
-    let bytes = |key: &str, usual: u64| -> Result<u64, BadInput> {
-        let bytes = section.size(key)?.map_or(usual, |blocks| blocks * BLOCK_BYTES);
+    root.section(serve().name())?.map_or_else(|| Ok(ServePlan::default()), |section| plan(&section, folder))
+}
+
+fn plan(section: &Section, folder: &Path) -> Result<ServePlan, BadInput> {
+    let path = |key| Ok(section.get(key)?.map(|path| folder.join(path)));
+    let bytes = |key: &Key<u64>| -> Result<u64, BadInput> {
+        let bytes = section.value(key)? * BLOCK_BYTES;
         if bytes < LONGEST {
-            let what = format!("`{key}` is less than a request may have, 64 MiB");
-            return Err(section.error(key, what, "give 64MiB or more"));
+            let what = format!("`{}` is less than a request may have, 64 MiB", key.name());
+            return Err(section.error(key.name(), what, "give 64MiB or more"));
         }
         Ok(bytes)
     };
     let plan = ServePlan {
-        socket: path("socket")?,
-        control: path("control")?,
-        connections: section.within("connections", 1, 10_000)?.unwrap_or(usual.connections),
-        handshake: section.span("handshake")?.unwrap_or(usual.handshake),
-        timeout: section.span("timeout")?.unwrap_or(usual.timeout),
-        ending: section.span("ending")?.unwrap_or(usual.ending),
-        unheard: unheard(&section)?.unwrap_or(usual.unheard),
-        metrics: metrics(&section, folder)?,
-        requests: section.within("requests", 1, 4096)?.unwrap_or(usual.requests),
-        bytes: bytes("bytes", usual.bytes)?,
-        total: bytes("total", usual.total)?,
+        socket: path(&SOCKET)?,
+        control: path(&CONTROL)?,
+        connections: section.value(&CONNECTIONS)?,
+        handshake: section.value(&HANDSHAKE)?,
+        timeout: section.value(&TIMEOUT)?,
+        ending: section.value(&ENDING)?,
+        unheard: unheard(section)?,
+        metrics: metrics(section, folder)?,
+        requests: section.value(&REQUESTS)?,
+        bytes: bytes(&BYTES)?,
+        total: bytes(&TOTAL)?,
     };
     section.close()?;
     Ok(plan)
 }
 
-fn unheard(section: &Section) -> Result<Option<Span>, BadInput> {
-    let unheard = section.span("unheard")?;
+fn unheard(section: &Section) -> Result<Span, BadInput> {
+    let unheard = section.value(&UNHEARD)?;
     match unheard {
-        Some(Span(0..4)) => Err(section.error("unheard", "nobody hears at once", "give a time such as 60s")),
+        Span(0..4) => Err(section.error(UNHEARD.name(), "nobody hears at once", "give a time such as 60s")),
         _ => Ok(unheard),
     }
 }
 
 /// A port of loopback, or the path of a socket.
 fn metrics(section: &Section, folder: &Path) -> Result<Option<Exposed>, BadInput> {
-    let Some(place) = section.string("metrics")? else { return Ok(None) };
+    let Some(place) = section.get(&METRICS)? else { return Ok(None) };
     match place.parse::<SocketAddr>() {
         Ok(address) if address.ip().is_loopback() => Ok(Some(Exposed::Tcp(address))),
         Ok(_) => {
             let what = format!("metrics for anybody at {place}");
             Err(section.error(
-                "metrics",
+                METRICS.name(),
                 what,
                 "give an address of loopback, such as 127.0.0.1:9123, or a socket's path",
             ))

@@ -1,15 +1,47 @@
 //! `[system]`: the machine around the disk, for workloads that are processes (the process-flow model, 004 Table 2).
 
-use super::{Kind, Workload};
+use super::{PAGE, Workload};
+use crate::workload::manuals;
 use block::{BadInput, Span};
-use config::Section;
+use config::{Key, Section, Word, Words};
 
-/// Blocks of a page of the buffer cache.
-pub const PAGE: u32 = 8;
 /// The most pages of a cache: 64 GiB.
 const MOST_PAGES: u64 = 1 << 24;
-/// The most processors.
-const MOST_CPUS: u32 = 1024;
+
+config::keys! {
+    /// The machine around the disk, for workloads that are processes. What the system's own work costs is given for a processor of
+    /// speed 1. The defaults here are those of `preset = "plain"`.
+    pub(super) fn system() -> "[system]";
+
+    /// The machine whose values hold for the keys that are not given.
+    PRESET: SystemPlan = word("preset").else_told("plain; linux for `process-flow`");
+    /// How many processors the machine has.
+    CPUS: u32 = within("cpus", 1, 1024).else_told("1; for `process-flow` as many as the recorded machine has");
+    /// How many times as fast the processors are as the costs below say, or as the recorded ones were.
+    SPEED: f64 = number("speed", 1e-6, 1e6).else_told("1");
+    /// How long a process runs before another that is ready has its turn.
+    SLICE: Span = span("slice").else_told("100ms");
+    /// Time from one clock interrupt to the next.
+    CLOCK: Span = span("clock").else_told("10ms");
+    /// What a clock interrupt costs.
+    CLOCK_INTERRUPT: Span = span("clock_interrupt").else_told("0s");
+    /// What the interrupt at the end of a request costs.
+    IO_INTERRUPT: Span = span("io_interrupt").else_told("0s");
+    /// What switching to a process costs.
+    SWITCH: Span = span("switch").else_told("0s");
+    /// What it costs to block a process and to make it ready again, besides the switches.
+    WAKEUP: Span = span("wakeup").else_told("0s");
+    /// Whether a process that wakes up takes the processor at once.
+    PREEMPT_ON_WAKE: bool = bool("preempt_on_wake").else_told("true");
+    /// Whether the process that has had the least processor time runs next, and preempts only then. Otherwise processes take turns.
+    FAIR: bool = bool("fair").else_told("false");
+    /// Size of the buffer cache, which holds pages of 4 KiB.
+    CACHE: u64 = size("cache").else_told("32MiB");
+    /// How often dirty pages are written out.
+    FLUSH_EVERY: Span = span("flush_every").else_told("1s");
+    /// Which share of the cache is written out then: one of this many parts.
+    FLUSH_PARTS: u32 = within("flush_parts", 1, 1 << 20).else_told("60");
+}
 
 /// Processors, what they spend on the system's own work, and the buffer cache. Times are those of a processor of speed 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -79,55 +111,62 @@ impl SystemPlan {
         SystemPlan { slice: Span(4_000_000), clock: Span(4_000_000), fair: true, ..SystemPlan::PLAIN };
 }
 
+impl Words for SystemPlan {
+    const WORDS: &'static [Word<SystemPlan>] = &[
+        Word::new("plain", SystemPlan::PLAIN, "a machine whose own work costs nothing"),
+        Word::new(
+            "ncr-3433",
+            SystemPlan::NCR_3433,
+            "the machine of The Process-Flow Model (1993): a 33 MHz 80486 with a cache of 40 MiB and slices of 300 ms",
+        ),
+        Word::new("linux", SystemPlan::LINUX, "slices and clock of 4 ms, and `fair`"),
+    ];
+}
+
 pub(super) fn read(root: &Section, workloads: &[Workload]) -> Result<SystemPlan, BadInput> {
-    let recorded = workloads.iter().any(|workload| matches!(workload.kind, Kind::Recorded(_)));
+    let recorded = workloads.iter().any(|workload| workload.kind.is_machine());
     let usual = if recorded { SystemPlan::LINUX } else { SystemPlan::PLAIN };
-    let Some(section) = root.section("system")? else { return Ok(usual) };
+    let Some(section) = root.section(system().name())? else { return Ok(usual) };
     if !workloads.iter().any(|workload| workload.kind.has_processes()) {
         let what = "[system] is of use only where a workload is of processes";
-        let mend = "take it out, or add a [[workload]] of kind = \"processes\", \"compression\" or \"process-flow\"";
+        let kinds: Vec<_> = manuals().filter(|kind| kind.processes).map(|kind| format!("\"{}\"", kind.name)).collect();
+        let mend = format!("take it out, or add a [[workload]] of kind = {}", kinds.join(" or "));
         return Err(section.here(what, mend));
     }
-    let presets = [("plain", SystemPlan::PLAIN), ("ncr-3433", SystemPlan::NCR_3433), ("linux", SystemPlan::LINUX)];
-    let preset = section.choice("preset", &presets)?.unwrap_or(usual);
+    let preset = section.get(&PRESET)?.unwrap_or(usual);
+    let time = |key: &Key<Span>, usual| -> Result<Span, BadInput> { Ok(section.get(key)?.unwrap_or(usual)) };
     let plan = SystemPlan {
-        cpus: section.within("cpus", 1, MOST_CPUS)?.or(preset.cpus),
-        speed: section.f64("speed")?.unwrap_or(preset.speed),
-        slice: section.span("slice")?.unwrap_or(preset.slice),
-        clock: section.span("clock")?.unwrap_or(preset.clock),
-        clock_interrupt: section.span("clock_interrupt")?.unwrap_or(preset.clock_interrupt),
-        io_interrupt: section.span("io_interrupt")?.unwrap_or(preset.io_interrupt),
-        switch: section.span("switch")?.unwrap_or(preset.switch),
-        wakeup: section.span("wakeup")?.unwrap_or(preset.wakeup),
-        preempt_on_wake: section.bool("preempt_on_wake")?.unwrap_or(preset.preempt_on_wake),
-        fair: section.bool("fair")?.unwrap_or(preset.fair),
+        cpus: section.get(&CPUS)?.or(preset.cpus),
+        speed: section.get(&SPEED)?.unwrap_or(preset.speed),
+        slice: time(&SLICE, preset.slice)?,
+        clock: time(&CLOCK, preset.clock)?,
+        clock_interrupt: time(&CLOCK_INTERRUPT, preset.clock_interrupt)?,
+        io_interrupt: time(&IO_INTERRUPT, preset.io_interrupt)?,
+        switch: time(&SWITCH, preset.switch)?,
+        wakeup: time(&WAKEUP, preset.wakeup)?,
+        preempt_on_wake: section.get(&PREEMPT_ON_WAKE)?.unwrap_or(preset.preempt_on_wake),
+        fair: section.get(&FAIR)?.unwrap_or(preset.fair),
         cache: cache(&section)?.unwrap_or(preset.cache),
-        flush_every: section.span("flush_every")?.unwrap_or(preset.flush_every),
-        flush_parts: section.within("flush_parts", 1, 1 << 20)?.unwrap_or(preset.flush_parts),
+        flush_every: time(&FLUSH_EVERY, preset.flush_every)?,
+        flush_parts: section.get(&FLUSH_PARTS)?.unwrap_or(preset.flush_parts),
     };
-    if !(1e-6..=1e6).contains(&plan.speed) {
-        let what = format!("`speed` is {}", plan.speed);
-        return Err(section.error(
-            "speed",
-            what,
-            "give how many times as fast the processors are, 1 being those of the costs",
-        ));
-    }
-    for (key, span) in [("slice", plan.slice), ("clock", plan.clock), ("flush_every", plan.flush_every)] {
+    for (key, span) in [(SLICE, plan.slice), (CLOCK, plan.clock), (FLUSH_EVERY, plan.flush_every)] {
         if span == Span::ZERO {
-            return Err(section.error(key, format!("`{key}` is zero: time would stand still"), "give a longer time"));
+            let what = format!("`{}` is zero: time would stand still", key.name());
+            return Err(section.error(key.name(), what, "give a longer time"));
         }
     }
     section.close()?;
     Ok(plan)
 }
 
+/// Pages of the buffer cache, where the file says.
 fn cache(section: &Section) -> Result<Option<u32>, BadInput> {
-    let Some(blocks) = section.size("cache")? else { return Ok(None) };
+    let Some(blocks) = section.get(&CACHE)? else { return Ok(None) };
     let pages = blocks / u64::from(PAGE);
     if !(16..=MOST_PAGES).contains(&pages) {
         let what = format!("a cache of {pages} pages of 4 KiB");
-        return Err(section.error("cache", what, "give from 64KiB up to 64GiB"));
+        return Err(section.error(CACHE.name(), what, "give from 64KiB up to 64GiB"));
     }
     Ok(Some(pages as u32))
 }

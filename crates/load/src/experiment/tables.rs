@@ -1,12 +1,27 @@
 //! Every table of an experiment file, with its keys: what help, reference pages and the schema are written from.
 
-use super::{mimic, scheduler, service, value};
+use super::{array, drive, mimic, run, scheduler, serve, service, system, value, volume, workload};
 use config::Table;
 
-/// The tables, in the order in which they are explained. Some stand for a part of a table that has several.
+config::keys! {
+    /// What stands at the top of the file, before its tables.
+    pub(super) fn top() -> "";
+
+    /// What the experiment is about: the heading of its results.
+    TITLE: String = text("title").else_told("the file's name");
+}
+
+/// The tables, in the order in which they are explained. Some stand for a part of a table that has several. The keys that a
+/// `[[workload]]` has by its `kind` are listed by [`manuals`](crate::workload::manuals).
 #[must_use]
 pub fn tables() -> Vec<Table> {
     vec![
+        top(),
+        drive::drive(),
+        drive::drift(),
+        drive::disk(),
+        array::array(),
+        array::fails(),
         scheduler::scheduler(),
         service::preemption(),
         scheduler::queue_keys(),
@@ -15,5 +30,24 @@ pub fn tables() -> Vec<Table> {
         service::class_keys(),
         value::worth_keys(),
         mimic::mimic(),
+        volume::volume(),
+        serve::serve(),
+        workload::workload(),
+        system::system(),
+        run::run(),
     ]
+}
+
+/// What may stand at the top of a file: its keys and the names of its tables.
+pub(super) fn roots() -> Vec<&'static str> {
+    let tables = tables();
+    let mut names: Vec<&str> = tables[0].keys.iter().map(|key| key.name).collect();
+    let headings = tables[1..].iter().map(|table| table.heading.trim_matches(['[', ']']));
+    for heading in headings {
+        let name = heading.split('.').next().unwrap_or(heading);
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
 }

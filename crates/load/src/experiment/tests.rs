@@ -80,14 +80,14 @@ fn the_example_of_the_design_reads_as_written() {
                 class: "readers".into(),
                 priority: 0,
                 deadline: None,
-                kind: Kind::Open { rate: 10.0, arrivals: Arrivals::Poisson, pattern: random(8) },
+                kind: Kind::Open(OpenPlan { rate: 10.0, arrivals: Arrivals::Poisson, pattern: random(8) }),
             },
             Workload {
                 name: "stream".into(),
                 class: "stream".into(),
                 priority: 0,
                 deadline: None,
-                kind: Kind::Closed { depth: 1, think: Span::ZERO, pattern: random(4000) },
+                kind: Kind::Closed(ClosedPlan { depth: 1, think: Span::ZERO, pattern: random(4000) }),
             },
         ],
         system: SystemPlan::PLAIN,
@@ -183,7 +183,7 @@ fn a_drive_file_beside_the_experiment_is_found() {
 #[test]
 fn regions_are_from_one_bound_up_to_the_other() {
     let region = |text: &str| match &one(&[&format!("workload.stream.region={text}")]).workloads[1].kind {
-        Kind::Closed { pattern, .. } => pattern.region,
+        Kind::Closed(ClosedPlan { pattern, .. }) => pattern.region,
         _ => panic!("not closed"),
     };
     assert_eq!(region("0%..10%"), Region { from: Bound::Percent(0.0), to: Bound::Percent(10.0) });
@@ -197,7 +197,7 @@ fn regions_are_from_one_bound_up_to_the_other() {
 #[test]
 fn requests_of_whole_pages_are_aligned_to_pages() {
     let align = |sets: &[&str]| match &one(sets).workloads[1].kind {
-        Kind::Closed { pattern, .. } => pattern.align,
+        Kind::Closed(ClosedPlan { pattern, .. }) => pattern.align,
         _ => panic!("not closed"),
     };
     assert_eq!(align(&["workload.stream.size=1MiB"]), 8);

@@ -1,7 +1,9 @@
 //! Choices that decide which other keys are of use, over the whole sweep; and values that are still to come.
 
+use super::{array, workload};
+use crate::workload::pace::REPLAY;
 use block::BadInput;
-use config::{Document, Key, Section, Takes};
+use config::{Document, Key, Missing, Section, Takes};
 use std::collections::BTreeSet;
 
 /// Every value that `policy`, `preemption`, `kind` and `replay` take somewhere in a sweep. A key is of use where any of them uses
@@ -30,6 +32,11 @@ impl Choice {
     }
 }
 
+/// The value that a key usually has.
+fn usual<T>(key: &Key<T>) -> Option<&'static str> {
+    if let Missing::Value(value) = key.about.missing { Some(value) } else { None }
+}
+
 impl Varied {
     /// Collects them; what cannot be read is left for the checks of its own document.
     pub(super) fn of<'a>(documents: impl Iterator<Item = &'a Document>) -> Varied {
@@ -40,8 +47,8 @@ impl Varied {
         };
         for document in documents {
             let root = document.root();
-            if let Ok(Some(array)) = root.section("array") {
-                note(Scope::Array, &array, Choice::of("level"), None);
+            if let Ok(Some(array)) = root.section(array::array().name()) {
+                note(Scope::Array, &array, Choice::of(array::LEVEL.name()), None);
             }
             if let Ok(Some(scheduler)) = root.section("scheduler") {
                 note(Scope::Scheduler, &scheduler, Choice::of("policy"), None);
@@ -52,9 +59,9 @@ impl Varied {
                 let order = Choice { key: "order", stands_for: "policy" };
                 classes.flatten().flatten().for_each(|class| note(Scope::Scheduler, &class, order, None));
             }
-            for (index, workload) in root.sections("workload").into_iter().flatten().enumerate() {
-                note(Scope::Workload(index), &workload, Choice::of("kind"), None);
-                note(Scope::Workload(index), &workload, Choice::of("replay"), Some("open"));
+            for (index, section) in root.sections(workload::workload().name()).into_iter().flatten().enumerate() {
+                note(Scope::Workload(index), &section, Choice::of(workload::KIND.name()), None);
+                note(Scope::Workload(index), &section, Choice::of(REPLAY.name()), usual(&REPLAY));
             }
         }
         Varied(values)
@@ -83,7 +90,7 @@ impl Varied {
 }
 
 /// An error where a word is given that comes with a later feature.
-pub(super) fn refuse_later(section: &Section, key: &Key<&'static str>, later: &[(&str, &str)]) -> Result<(), BadInput> {
+pub(super) fn refuse_later<T>(section: &Section, key: &Key<T>, later: &[(&str, &str)]) -> Result<(), BadInput> {
     let name = key.name();
     match section.string(name)?.and_then(|given| later.iter().find(|(word, _)| *word == given)) {
         Some((word, feature)) => {
@@ -93,20 +100,4 @@ pub(super) fn refuse_later(section: &Section, key: &Key<&'static str>, later: &[
         }
         None => Ok(()),
     }
-}
-
-/// A choice of which some values come with a later feature.
-pub(super) fn choice<T: Clone>(
-    section: &Section,
-    key: &str,
-    now: &[(&str, T)],
-    later: &[(&str, &str)],
-) -> Result<Option<T>, BadInput> {
-    if let Some(given) = section.string(key)?
-        && let Some((name, feature)) = later.iter().find(|(name, _)| *name == given)
-    {
-        let now = now.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
-        return Err(section.error(key, format!("{key} '{name}' comes with {feature}"), format!("use {now}")));
-    }
-    section.choice(key, now)
 }

@@ -4,6 +4,26 @@ use super::{Bound, Region, asker};
 use block::{BadInput, Span};
 use config::Section;
 
+config::keys! {
+    /// A range of the device that clients see as a device of its own, with its own quality of service.
+    pub(super) fn volume() -> "[[volume]]";
+
+    /// Its name, different for each: the name of its NBD export. The first volume is the default export.
+    NAME: String = text("name").required();
+    /// Where it begins on the device.
+    OFFSET: u64 = size("offset").else_told("where the volume before it ends");
+    /// How long it is.
+    SIZE: u64 = size("size").else_told("up to the end of the device");
+    /// The service class of its clients' requests.
+    CLASS: String = text("class").else_told("the volume's name");
+    /// Priority of its clients' requests. Larger is more urgent.
+    PRIORITY: u32 = within("priority", 0, 255).usually("0");
+    /// Deadline of its clients' requests, from their arrival. A request that is still waiting then fails.
+    DEADLINE: Span = span("deadline").else_told("none");
+    /// Whether writes are refused.
+    READ_ONLY: bool = bool("read_only").usually("false");
+}
+
 /// The most volumes.
 const MOST: usize = 128;
 /// The longest name, in bytes: what NBD takes.
@@ -38,7 +58,7 @@ impl Volume {
 }
 
 pub(super) fn read_all(root: &Section) -> Result<Vec<Volume>, BadInput> {
-    let sections = root.sections("volume")?;
+    let sections = root.sections(volume().name())?;
     if let Some(section) = sections.get(MOST) {
         return Err(section.here(format!("more than {MOST} volumes"), "take some out"));
     }
@@ -51,16 +71,16 @@ pub(super) fn read_all(root: &Section) -> Result<Vec<Volume>, BadInput> {
 }
 
 fn read(section: &Section, before: &[Volume]) -> Result<Volume, BadInput> {
-    let name = section.need("name", section.string("name")?)?;
+    let name = section.value(&NAME)?;
     if name.len() > LONGEST_NAME {
         let what = format!("a name of {} bytes", name.len());
-        return Err(section.error("name", what, format!("give one of at most {LONGEST_NAME}")));
+        return Err(section.error(NAME.name(), what, format!("give one of at most {LONGEST_NAME}")));
     }
     if before.iter().any(|other| other.name == name) {
         let what = format!("a volume before this one is named '{name}' too");
-        return Err(section.error("name", what, "give each a name of its own; they may share a `class`"));
+        return Err(section.error(NAME.name(), what, "give each a name of its own; they may share a `class`"));
     }
-    let from = match (section.size("offset")?, before.last()) {
+    let from = match (section.get(&OFFSET)?, before.last()) {
         (Some(from), _) => from,
         (None, None) => 0,
         (None, Some(last)) => match last.blocks {
@@ -71,28 +91,32 @@ fn read(section: &Section, before: &[Volume]) -> Result<Volume, BadInput> {
             }
         },
     };
-    let blocks = section.size("size")?;
+    let blocks = section.get(&SIZE)?;
     if blocks == Some(0) {
-        return Err(section.error("size", "a volume of no blocks", "give a `size` such as 10GiB, or leave it out"));
+        return Err(section.error(
+            SIZE.name(),
+            "a volume of no blocks",
+            "give a `size` such as 10GiB, or leave it out",
+        ));
     }
     let end = blocks.map_or(u64::MAX, |blocks| from.saturating_add(blocks));
     let ends = |other: &Volume| other.blocks.map_or(u64::MAX, |blocks| other.from.saturating_add(blocks));
     if let Some(other) = before.iter().find(|other| from < ends(other) && other.from < end) {
         let what = format!("volume '{name}' shares blocks with volume '{}'", other.name);
-        return Err(section.error("offset", what, "let it begin later, or leave `offset` out"));
+        return Err(section.error(OFFSET.name(), what, "let it begin later, or leave `offset` out"));
     }
-    let (priority, deadline) = asker::urgency(section)?;
+    let (priority, deadline) = (section.value(&PRIORITY)? as u8, asker::deadline(section, &DEADLINE)?);
     let volume = Volume {
-        class: section.string("class")?.filter(|class| !class.is_empty()).unwrap_or_else(|| match name.as_str() {
+        class: section.get(&CLASS)?.filter(|class| !class.is_empty()).unwrap_or_else(|| match name.as_str() {
             "" => "volume".into(),
             name => name.into(),
         }),
         name,
         from,
         blocks,
-        priority: priority.unwrap_or(0),
+        priority,
         deadline,
-        read_only: section.bool("read_only")?.unwrap_or(false),
+        read_only: section.value(&READ_ONLY)?,
     };
     section.close()?;
     Ok(volume)

@@ -1,18 +1,109 @@
-//! Workloads: who asks for what, and when. One file each.
+//! Workloads: who asks for what, and when. One file each, which also reads the keys of its kind.
 
-mod closed;
-mod open;
-mod pattern;
+mod kind;
+pub(crate) mod pace;
+pub(crate) mod pattern;
 mod replay;
-mod sweep;
-mod trace;
+mod times;
 mod week;
 
-pub use pattern::Addresses;
+pub use self::trace::{Fit, TraceChoice};
+pub use closed::ClosedPlan;
+pub use compression::CompressionPlan;
+pub use kind::{Manual, Only, Recipe};
+pub use made_up::{Like, MadeUpPlan};
+pub use open::{Arrivals, OpenPlan};
+pub use pace::{Pace, Replay};
+pub use pattern::{Addresses, Bound, PAGE, Pattern, Placement, Region};
+pub use process_flow::RecordedPlan;
+pub use processes::ProcessPlan;
+pub use sweep::RepairPlan;
+pub use times::Times;
 
 use crate::draw::Draw;
-use crate::experiment::{Kind, Workload as Description};
-use block::{At, BadInput, Extent, Op, Time};
+use block::{BadInput, Extent, Op, Time};
+use config::Section;
+use std::path::{Path, PathBuf};
+
+/// Makes of the files of kinds one type, [`Kind`], and the list of all.
+macro_rules! kinds {
+    ($($file:ident: $kind:ident($plan:ty),)*) => {
+        $(mod $file;)*
+
+        /// What a workload asks, and when.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum Kind {
+            $(#[doc = concat!("See `workload/", stringify!($file), ".rs`.")] $kind($plan),)*
+        }
+
+        /// What users are told of each kind, in the order in which they are explained.
+        pub fn manuals() -> impl Iterator<Item = &'static Manual> {
+            [$(<$plan>::MANUALS),*].into_iter().flatten()
+        }
+
+        impl Kind {
+            /// The workload of the kind of this name, its keys read from `[[workload]]`; nothing if there is none.
+            ///
+            /// # Errors
+            /// Bad input with file, line and mend.
+            pub fn read(name: &str, section: &Section, folder: &Path) -> Result<Option<Kind>, BadInput> {
+                $(if <$plan>::MANUALS.iter().any(|manual| manual.name == name) {
+                    return <$plan>::read(name, section, folder).map(|plan| Some(Kind::$kind(plan)));
+                })*
+                Ok(None)
+            }
+
+            /// See [`Recipe::build`].
+            ///
+            /// # Errors
+            /// As there.
+            pub fn build(&self, name: &str, blocks: u64, draw: Draw) -> Result<Box<dyn Workload>, BadInput> {
+                match self { $(Kind::$kind(plan) => plan.build(name, blocks, draw),)* }
+            }
+
+            /// Whether it is processes that ask.
+            #[must_use]
+            pub fn has_processes(&self) -> bool {
+                match self { $(Kind::$kind(_) => <$plan>::MANUALS.iter().any(|manual| manual.processes),)* }
+            }
+
+            /// See [`Recipe::confine`].
+            pub fn confine(&mut self, region: Region) {
+                match self { $(Kind::$kind(plan) => plan.confine(region),)* }
+            }
+
+            told! {
+                $($kind)*;
+                longest -> u32, length -> Option<u32>, is_endless -> bool, is_open -> bool, outstanding -> Option<u32>,
+                repairs -> bool, is_machine -> bool, files -> Vec<PathBuf>
+            }
+        }
+    };
+}
+
+/// Methods of [`Kind`] that hand on what its recipe tells.
+macro_rules! told {
+    ($($kind:ident)*; $($method:ident -> $value:ty),*) => { told! { @each [$($kind)*] $($method -> $value),* } };
+    (@each $kinds:tt $($method:ident -> $value:ty),*) => { $(told! { @one $kinds $method -> $value })* };
+    (@one [$($kind:ident)*] $method:ident -> $value:ty) => {
+        #[doc = concat!("See [`Recipe::", stringify!($method), "`].")]
+        #[must_use]
+        pub fn $method(&self) -> $value {
+            match self { $(Kind::$kind(plan) => plan.$method(),)* }
+        }
+    };
+}
+
+kinds! {
+    open: Open(OpenPlan),
+    closed: Closed(ClosedPlan),
+    trace: Trace(TraceChoice),
+    made_up: MadeUp(MadeUpPlan),
+    sweep: Repair(RepairPlan),
+    processes: Processes(ProcessPlan),
+    compression: Compression(CompressionPlan),
+    process_flow: Recorded(RecordedPlan),
+}
 
 /// A request about to be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,38 +134,4 @@ pub trait Workload {
     fn notes(&self) -> Vec<String> {
         Vec::new()
     }
-}
-
-/// The workload described, for a drive of `blocks` blocks.
-///
-/// # Errors
-/// When it does not fit the drive, or its trace cannot be read.
-pub fn build(what: &Description, blocks: u64, draw: Draw) -> Result<Box<dyn Workload>, BadInput> {
-    Ok(match &what.kind {
-        Kind::Open { rate, arrivals, pattern } => {
-            let pattern = pattern::Addresses::new(&what.name, pattern, blocks, draw)?;
-            Box::new(open::Open::new(*rate, *arrivals, pattern))
-        }
-        Kind::Closed { depth, think, pattern } => {
-            let pattern = pattern::Addresses::new(&what.name, pattern, blocks, draw)?;
-            Box::new(closed::Closed::new(*depth, *think, pattern))
-        }
-        Kind::Repair { blocks: size, depth, start, again, rate } => {
-            Box::new(sweep::Sweep::new(*depth, *start, blocks, *size, *again, *rate))
-        }
-        Kind::Trace(choice) => Box::new(replay::Replay::new(trace::Recorded::open(choice, blocks)?, &choice.pace)?),
-        Kind::Compression(_) | Kind::Processes(_) | Kind::Recorded(_) => {
-            let mend = "let a system run them";
-            return Err(BadInput::new(
-                format!("workload '{}'", what.name),
-                At::File,
-                "processes need processors",
-                mend,
-            ));
-        }
-        Kind::MadeUp { like, days, region, pace } => {
-            let week = week::Week::new(&what.name, *like, *days, *region, blocks, draw)?;
-            Box::new(replay::Replay::new(week, pace)?)
-        }
-    })
 }

@@ -1,11 +1,112 @@
 //! Open arrivals: requests come at their own times, whatever becomes of the earlier ones.
 
-use super::pattern::Addresses;
+use super::kind::{Manual, Recipe};
+use super::pattern::{self, Addresses, Pattern, Region};
 use super::{Draft, Workload};
-use crate::experiment::Arrivals;
+use crate::draw::Draw;
 use block::{BadInput, Extent, Span, Time};
+use config::{Key, Section, Word, Words};
+use std::path::Path;
 
-pub(super) struct Open {
+config::keys! {
+    /// Requests that arrive in a given time, on average.
+    RATE: f64 = rate("rate").required();
+    /// How the arrivals are spaced.
+    ARRIVALS: Arrivals = word("arrivals").usually("poisson");
+}
+
+/// The most requests per second: one for each tick of the clock, or time would stand still.
+const FASTEST: f64 = 1e9;
+
+/// Requests that arrive whether or not earlier ones have ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OpenPlan {
+    /// Requests per second, on average.
+    pub rate: f64,
+    /// How they are spaced.
+    pub arrivals: Arrivals,
+    /// What they look like.
+    pub pattern: Pattern,
+}
+
+/// How the arrivals of an open workload are spaced.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Arrivals {
+    /// Independently of one another.
+    #[default]
+    Poisson,
+    /// Evenly.
+    Constant,
+}
+
+impl Words for Arrivals {
+    const WORDS: &'static [Word<Arrivals>] = &[
+        Word::new("poisson", Arrivals::Poisson, "independently of one another: the gaps are exponentially distributed"),
+        Word::new("constant", Arrivals::Constant, "evenly"),
+    ];
+}
+
+impl Recipe for OpenPlan {
+    const MANUALS: &'static [Manual] = &[Manual {
+        name: "open",
+        text: "Requests arrive at a rate of their own, whether or not earlier ones have ended. Where the drive is slower than that, more and more of them wait.",
+        keys: &[
+            RATE.about,
+            ARRIVALS.about,
+            pattern::SIZE.about,
+            pattern::READ.about,
+            pattern::AT.about,
+            pattern::VOLUME.about,
+            pattern::REGION.about,
+            pattern::ALIGN.about,
+        ],
+        only: &[],
+        example: "kind = \"open\"\nrate = \"50/s\"\nsize = \"4KiB\"\nread = 0.7",
+        processes: false,
+    }];
+
+    fn read(_: &str, section: &Section, _: &Path) -> Result<OpenPlan, BadInput> {
+        let rate = section.need(RATE.name(), rate(section, &RATE)?)?;
+        Ok(OpenPlan { rate, arrivals: section.value(&ARRIVALS)?, pattern: Pattern::read(section)? })
+    }
+
+    fn build(&self, name: &str, blocks: u64, draw: Draw) -> Result<Box<dyn Workload>, BadInput> {
+        let addresses = Addresses::new(name, &self.pattern, blocks, draw)?;
+        Ok(Box::new(Open::new(self.rate, self.arrivals, addresses)))
+    }
+
+    fn longest(&self) -> u32 {
+        self.pattern.blocks
+    }
+
+    fn length(&self) -> Option<u32> {
+        Some(self.pattern.blocks)
+    }
+
+    fn is_endless(&self) -> bool {
+        true
+    }
+
+    fn is_open(&self) -> bool {
+        true
+    }
+
+    fn confine(&mut self, region: Region) {
+        self.pattern.region = region;
+    }
+}
+
+/// A rate of requests that the clock can tell apart.
+pub(super) fn rate(section: &Section, key: &Key<f64>) -> Result<Option<f64>, BadInput> {
+    let rate = section.get(key)?;
+    if rate.is_some_and(|rate| rate > FASTEST) {
+        let what = format!("`{}` is more than one request per nanosecond", key.name());
+        return Err(section.error(key.name(), what, "give a lower one"));
+    }
+    Ok(rate)
+}
+
+struct Open {
     next: Time,
     rate: f64,
     interval_ns: f64,
@@ -16,7 +117,7 @@ pub(super) struct Open {
 }
 
 impl Open {
-    pub(super) fn new(rate: f64, arrivals: Arrivals, mut addresses: Addresses) -> Open {
+    fn new(rate: f64, arrivals: Arrivals, mut addresses: Addresses) -> Open {
         let interval_ns = 1e9 / rate;
         // Constant arrivals begin at a random point of their period, so that nothing locks to them.
         let first = match arrivals {
@@ -58,8 +159,7 @@ impl Workload for Open {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::draw::Draw;
-    use crate::experiment::{Pattern, Placement, Region};
+    use pattern::Placement;
 
     fn open(rate: f64, arrivals: Arrivals, seed: u64) -> Open {
         let pattern = Pattern { blocks: 8, read: 1.0, at: Placement::Random, region: Region::WHOLE, align: 1 };

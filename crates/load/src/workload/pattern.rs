@@ -1,8 +1,150 @@
-//! Where generated requests go: addresses in a region, and the share that reads.
+//! What generated requests look like: their size, direction and place; and the addresses that come of it.
 
 use crate::draw::Draw;
-use crate::experiment::{Pattern, Placement};
 use block::{At, BadInput, Extent, Op, units};
+use config::{About, Section, Word, Words};
+
+/// Blocks of a memory page, which are those of a page of the buffer cache; requests of whole pages are aligned to pages unless the
+/// file says otherwise.
+pub const PAGE: u32 = 8;
+
+config::keys! {
+    /// Size of each request.
+    pub(super) SIZE: u32 = blocks("size").required();
+    /// Share of the requests that are reads. The others are writes.
+    pub(super) READ: f64 = share("read").usually("1.0");
+    /// Where the next request goes.
+    pub(super) AT: Placement = word("at").usually("random");
+    /// The part of the drive that requests go to.
+    pub(crate) REGION: Region = form("region", RANGE, range).else_told("all of the drive");
+    /// Requests start at multiples of this.
+    pub(super) ALIGN: u32 = blocks("align").else_told("4KiB; one block where `size` is no multiple of that");
+    /// The volume that requests go to, in place of `region`. The workload has its class, priority and deadline where it is not
+    /// given its own.
+    pub(crate) VOLUME: String = text("volume").else_told("none");
+}
+
+/// How a part of the drive is written.
+pub(super) const RANGE: &str = "`FROM..TO`, such as `0%..10%`, `1GB..2GB` or `50%..`";
+
+/// A part of the drive.
+pub(super) fn range(section: &Section, about: &About) -> Result<Option<Region>, BadInput> {
+    section.quantity(about.name, Region::parse)
+}
+
+/// What the requests of a workload look like.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pattern {
+    /// Size of a request in blocks; at least 1.
+    pub blocks: u32,
+    /// Share of reads, 0 to 1; the others are writes.
+    pub read: f64,
+    /// How the next place is chosen.
+    pub at: Placement,
+    /// Where on the drive.
+    pub region: Region,
+    /// Requests start at multiples of so many blocks; at least 1.
+    pub align: u32,
+}
+
+/// How the place of the next request is chosen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Placement {
+    /// Anywhere in the region, evenly.
+    #[default]
+    Random,
+    /// Where the last one ended, and again from the start of the region.
+    Sequential,
+}
+
+impl Words for Placement {
+    const WORDS: &'static [Word<Placement>] = &[
+        Word::new("random", Placement::Random, "anywhere in the region, each place with the same chance"),
+        Word::new(
+            "sequential",
+            Placement::Sequential,
+            "where the last request ended, and at the end of the region from its start again",
+        ),
+    ];
+}
+
+/// A part of a drive, from one bound up to the other.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Region {
+    /// Where it begins.
+    pub from: Bound,
+    /// Where it ends; the block there is not part of it.
+    pub to: Bound,
+}
+
+/// A place on a drive.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Bound {
+    /// Per cent of the capacity, 0 to 100.
+    Percent(f64),
+    /// Blocks from the start.
+    Blocks(u64),
+}
+
+impl Region {
+    /// The whole drive.
+    pub const WHOLE: Region = Region { from: Bound::Percent(0.0), to: Bound::Percent(100.0) };
+
+    /// Its first block and the block after its last on a drive of `capacity` blocks. Given in blocks it may lie past
+    /// the end of that drive; given half in blocks, half in per cent, it may come out reversed.
+    #[must_use]
+    pub fn on(self, capacity: u64) -> (u64, u64) {
+        let block = |bound| match bound {
+            Bound::Percent(percent) => (capacity as f64 * percent / 100.0) as u64,
+            Bound::Blocks(blocks) => blocks,
+        };
+        (block(self.from), block(self.to))
+    }
+
+    /// `0%..10%`, `1GB..2GiB`, `50%..`; like [`units`], it says what is wrong and the mend.
+    fn parse(text: &str) -> Result<Region, String> {
+        let (from, to) = text
+            .split_once("..")
+            .ok_or_else(|| format!("'{text}' is not a region; write one like 0%..10% or 1GB.."))?;
+        let bound = |side: &str, open| if side.trim().is_empty() { Ok(open) } else { Bound::parse(side.trim()) };
+        let region = Region { from: bound(from, Region::WHOLE.from)?, to: bound(to, Region::WHOLE.to)? };
+        let reversed = match (region.from, region.to) {
+            (Bound::Percent(from), Bound::Percent(to)) => from >= to,
+            (Bound::Blocks(from), Bound::Blocks(to)) => from >= to,
+            // A start in blocks against an end in per cent needs the capacity, unless the end is the drive's start.
+            (from, to) => to == Bound::Blocks(0) || to == Bound::Percent(0.0) || from == Bound::Percent(100.0),
+        };
+        if reversed {
+            Err(format!("'{text}' ends where it begins, or before; write it as FROM..TO"))
+        } else {
+            Ok(region)
+        }
+    }
+}
+
+impl Bound {
+    fn parse(text: &str) -> Result<Bound, String> {
+        let Some(percent) = text.strip_suffix('%') else { return units::blocks(text).map(Bound::Blocks) };
+        match percent.trim().parse::<f64>() {
+            Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(Bound::Percent(percent)),
+            _ => Err(format!("'{text}' is no share of a drive; write 0% to 100%")),
+        }
+    }
+}
+
+impl Pattern {
+    /// The requests that the keys of this file tell of.
+    pub(super) fn read(section: &Section) -> Result<Pattern, BadInput> {
+        let blocks = section.value(&SIZE)?;
+        Ok(Pattern {
+            blocks,
+            read: section.value(&READ)?,
+            at: section.value(&AT)?,
+            region: section.get(&REGION)?.unwrap_or(Region::WHOLE),
+            align: section.get(&ALIGN)?.unwrap_or(if blocks.is_multiple_of(PAGE) { PAGE } else { 1 }),
+        })
+    }
+}
 
 /// A stream of operations and extents.
 pub struct Addresses {

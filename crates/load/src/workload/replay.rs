@@ -1,8 +1,8 @@
 //! Records played: by their own times, by their own times with repeated requests held, or closed. Where they come from is
 //! another's business.
 
+use super::pace::{Pace, Replay as How};
 use super::{Draft, Workload};
-use crate::experiment::{Pace, Replay as How};
 use block::{BadInput, Extent, Span, Time};
 use std::collections::BTreeMap;
 

@@ -1,10 +1,91 @@
 //! Repairs from the first block to the last: rebuilding, once, or scrubbing, again and again.
 
-use super::{Draft, Workload};
+use super::kind::{MOST_AT_ONCE, Manual, Recipe};
+use super::{Draft, Workload, open};
+use crate::draw::Draw;
 use block::{BadInput, Extent, Op, Span, Time};
+use config::{About, Section};
 use std::collections::VecDeque;
+use std::path::Path;
 
-pub(super) struct Sweep {
+config::keys! {
+    /// Size of each request.
+    SIZE: u32 = blocks("size").usually("256KiB");
+    /// Requests outstanding at once.
+    DEPTH: u32 = within("depth", 1, MOST_AT_ONCE).usually("1");
+    /// When the first request arrives.
+    START: Span = span("start").usually("0s");
+    /// Most requests in a given time.
+    RATE: f64 = rate("rate").else_told("no cap");
+}
+
+/// Both kinds have the same keys.
+const KEYS: &[About] = &[SIZE.about, DEPTH.about, START.about, RATE.about];
+
+/// The array is read from its first block to its last, and what is missing of it brought back.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RepairPlan {
+    /// Blocks of a request; at least 1.
+    pub blocks: u32,
+    /// How many at once.
+    pub depth: u32,
+    /// When it begins.
+    pub start: Span,
+    /// Whether it begins anew at the end: scrubbing.
+    pub again: bool,
+    /// Requests a second at most, where there is a cap.
+    pub rate: Option<f64>,
+}
+
+const REBUILD: Manual = Manual {
+    name: "rebuild",
+    text: "An `[array]` is read once from its first block to its last, and what is missing of it is written: the rebuild after a disk was replaced.",
+    keys: KEYS,
+    only: &[],
+    example: "kind = \"rebuild\"\nsize = \"1MiB\"\nrate = \"20/s\"",
+    processes: false,
+};
+
+const SCRUB: Manual = Manual {
+    name: "scrub",
+    text: "An `[array]` is read from its first block to its last, again and again, and what cannot be read is written anew.",
+    keys: KEYS,
+    only: &[],
+    example: "kind = \"scrub\"\nrate = \"2/s\"",
+    processes: false,
+};
+
+impl Recipe for RepairPlan {
+    const MANUALS: &'static [Manual] = &[REBUILD, SCRUB];
+
+    fn read(name: &str, section: &Section, _: &Path) -> Result<RepairPlan, BadInput> {
+        Ok(RepairPlan {
+            blocks: section.value(&SIZE)?,
+            depth: section.value(&DEPTH)?,
+            start: section.value(&START)?,
+            again: name == SCRUB.name,
+            rate: open::rate(section, &RATE)?,
+        })
+    }
+
+    fn build(&self, _: &str, blocks: u64, _: Draw) -> Result<Box<dyn Workload>, BadInput> {
+        Ok(Box::new(Sweep::new(self, blocks)))
+    }
+
+    fn longest(&self) -> u32 {
+        self.blocks
+    }
+
+    fn is_endless(&self) -> bool {
+        self.again
+    }
+
+    fn repairs(&self) -> bool {
+        true
+    }
+}
+
+struct Sweep {
     /// When each request that may be made arrives, in order.
     ready: VecDeque<Time>,
     next: u64,
@@ -21,15 +102,15 @@ pub(super) struct Sweep {
 }
 
 impl Sweep {
-    /// So many at once from `start` on, on `all` blocks; of `rate` a second at most, if that is capped.
-    pub(super) fn new(depth: u32, start: Span, all: u64, blocks: u32, again: bool, rate: Option<f64>) -> Sweep {
+    /// The requests of a plan on an array of `all` blocks.
+    fn new(plan: &RepairPlan, all: u64) -> Sweep {
         Sweep {
-            ready: vec![Time::ZERO + start; depth as usize].into(),
+            ready: vec![Time::ZERO + plan.start; plan.depth as usize].into(),
             next: 0,
             all,
-            blocks,
-            again,
-            apart: rate.map_or(Span::ZERO, |rate| Span((1e9 / rate) as u64)),
+            blocks: plan.blocks,
+            again: plan.again,
+            apart: plan.rate.map_or(Span::ZERO, |rate| Span((1e9 / rate) as u64)),
             last: None,
             ended: None,
             outstanding: 0,

@@ -1,17 +1,124 @@
 //! The records of a trace: those of the device wanted, made to fit the drive.
 
-use super::Draft;
-use super::replay::Records;
-use crate::experiment::{Fit, TraceChoice};
+use super::kind::{Manual, Recipe};
+use super::pace::{self, Pace};
+use super::replay::{self, Records};
+use super::{Draft, Workload};
+use crate::draw::Draw;
 use crate::fit::{Fitting, Footprint};
 use block::{At, BadInput};
+use config::{Section, Word, Words};
+use std::path::{Path, PathBuf};
 use trace::{Device, Record, Trace};
+
+config::keys! {
+    /// The trace: a file, plain or compressed.
+    FILE: String = text("file").required();
+    /// The format of the trace.
+    FORMAT: &'static str =
+        one_of("format", || trace::formats().map(|format| (format.name(), format.title())).collect()).else_told("recognized by the content");
+    /// The device of the trace whose requests are replayed, or `all`.
+    DEVICE: String = named("device").else_told("the only one there is");
+    /// What becomes of addresses past the end of the drive.
+    pub(super) FIT: Fit = word("fit").usually("error");
+}
+
+/// Which trace, and how it is replayed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TraceChoice {
+    /// The file; a relative path is relative to the folder of the experiment.
+    pub file: PathBuf,
+    /// Its format, where it is not to be guessed.
+    pub format: Option<trace::Format>,
+    /// Which of the devices in the trace, by name or `all`; without one, the only one there is.
+    pub device: Option<String>,
+    /// What becomes of addresses past the end of the drive.
+    pub fit: Fit,
+    /// When its requests arrive.
+    pub pace: Pace,
+}
+
+/// What becomes of a request past the end of the drive.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fit {
+    /// It is an error.
+    #[default]
+    Error,
+    /// All addresses shrink in proportion.
+    Scale,
+    /// Its address is taken modulo the capacity.
+    Wrap,
+    /// The parts of the device that the trace touches are moved together.
+    Compact,
+}
+
+impl Words for Fit {
+    const WORDS: &'static [Word<Fit>] = &[
+        Word::new("error", Fit::Error, "the run ends with an error"),
+        Word::new("scale", Fit::Scale, "all addresses shrink in proportion"),
+        Word::new("wrap", Fit::Wrap, "addresses are taken modulo the capacity of the drive"),
+        Word::new("compact", Fit::Compact, "the parts of the device that the trace touches are moved together"),
+    ];
+}
+
+/// How long requests of recorded systems often are at most: 128 KiB.
+pub(super) const OFTEN: u32 = 256;
+
+impl Recipe for TraceChoice {
+    const MANUALS: &'static [Manual] = &[Manual {
+        name: "trace",
+        text: "The requests that a trace recorded, at their recorded times or as fast as they are answered.",
+        keys: &[
+            FILE.about,
+            FORMAT.about,
+            DEVICE.about,
+            FIT.about,
+            pace::REPLAY.about,
+            pace::DEPTH.about,
+            pace::TIME_SCALE.about,
+        ],
+        only: pace::ONLY,
+        example: "kind = \"trace\"\nfile = \"web.csv.gz\"\nfit = \"scale\"",
+        processes: false,
+    }];
+
+    fn read(_: &str, section: &Section, folder: &Path) -> Result<TraceChoice, BadInput> {
+        let pace = Pace::read(section)?;
+        Ok(TraceChoice {
+            file: folder.join(section.value(&FILE)?),
+            format: section.get(&FORMAT)?.and_then(|name| name.parse().ok()),
+            device: section.get(&DEVICE)?,
+            fit: section.value(&FIT)?,
+            pace,
+        })
+    }
+
+    fn build(&self, _: &str, blocks: u64, _: Draw) -> Result<Box<dyn Workload>, BadInput> {
+        Ok(Box::new(replay::Replay::new(Recorded::open(self, blocks)?, &self.pace)?))
+    }
+
+    fn longest(&self) -> u32 {
+        OFTEN
+    }
+
+    fn is_endless(&self) -> bool {
+        false
+    }
+
+    fn is_open(&self) -> bool {
+        self.pace.is_open()
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        trace::files(&self.file)
+    }
+}
 
 /// Records looked at before a replay begins, to see whether the trace has several devices.
 const LOOKED_AT: usize = 10_000;
 
 /// A trace being read.
-pub(super) struct Recorded {
+struct Recorded {
     file: String,
     trace: Trace,
     device: Wanted,
@@ -31,7 +138,7 @@ enum Wanted {
 }
 
 impl Recorded {
-    pub(super) fn open(choice: &TraceChoice, capacity: u64) -> Result<Recorded, BadInput> {
+    fn open(choice: &TraceChoice, capacity: u64) -> Result<Recorded, BadInput> {
         let file = choice.file.display().to_string();
         let device = match choice.device.as_deref() {
             Some("all") => Wanted::All,
@@ -116,9 +223,7 @@ impl Recorded {
 }
 
 fn reopen(choice: &TraceChoice) -> Result<Trace, BadInput> {
-    let format = choice.format.as_deref().map(str::parse::<trace::Format>).transpose();
-    let format = format.map_err(|what| BadInput::new(choice.file.display().to_string(), At::File, what, ""))?;
-    trace::open(&choice.file, format)
+    trace::open(&choice.file, choice.format)
 }
 
 impl Records for Recorded {

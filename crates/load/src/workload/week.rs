@@ -8,9 +8,10 @@
 mod systems;
 
 use super::Draft;
+use super::made_up::Like;
+use super::pattern::Region;
 use super::replay::Records;
 use crate::draw::Draw;
-use crate::experiment::{Like, Region};
 use block::{At, BadInput, Extent, Op, Span, Time, units};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -26,7 +27,7 @@ const BACKUP_GAP_NS: f64 = 30e6;
 const LULL_NS: f64 = 60e9;
 
 /// No request is longer, in blocks.
-const LARGEST: u64 = 16;
+pub(super) const LARGEST: u64 = 16;
 /// The least that is worth a region: 1 MiB.
 const LEAST: u64 = 2048;
 /// A cylinder group of the file system: 8 MiB.

@@ -4,6 +4,7 @@ use super::Array;
 use super::children::{Child, Post, offset};
 use crate::predict::Predictor;
 use block::{DiskId, Extent, Lbn, Op, Span};
+use config::{Word, Words};
 use std::cmp::Reverse;
 
 /// What is not worth moving has fewer blocks: 64 KiB.
@@ -24,6 +25,22 @@ pub enum Migration {
     /// A read whose disk another request comes to goes on at a disk that lies idle, from where that can take over without
     /// delaying it (JIT-migration); what is interrupted all the same, as with `Remainder`.
     Jit,
+}
+
+impl Words for Migration {
+    const WORDS: &'static [Word<Migration>] = &[
+        Word::new("never", Migration::Never, "it waits at its own disk"),
+        Word::new(
+            "remainder",
+            Migration::Remainder,
+            "what is left of it joins the queue of another copy, where it will be done sooner",
+        ),
+        Word::new(
+            "jit",
+            Migration::Jit,
+            "as soon as a request comes to its disk, it goes on at an idle copy, from where that copy can take over in time",
+        ),
+    ];
 }
 
 impl<P: Predictor> Array<P> {

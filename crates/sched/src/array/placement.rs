@@ -4,6 +4,7 @@ use super::Array;
 use crate::core::Core;
 use crate::predict::Predictor;
 use block::{DiskId, Extent, Lbn, Span, Time};
+use config::{Word, Words};
 
 /// Places that are looked at to find what positioning takes on average.
 const SAMPLES: u64 = 16;
@@ -20,6 +21,18 @@ pub enum Placement {
     RoundRobin,
     /// That of the disk whose arm is thought to be there first, what waits at it included.
     Nearest,
+}
+
+impl Words for Placement {
+    const WORDS: &'static [Word<Placement>] = &[
+        Word::new("least-finish", Placement::LeastFinish, "the copy on the disk that will be done first"),
+        Word::new("round-robin", Placement::RoundRobin, "the copy on each disk in turn"),
+        Word::new(
+            "nearest",
+            Placement::Nearest,
+            "the copy on the disk whose arm will be there first, once what waits at that disk is done",
+        ),
+    ];
 }
 
 /// What positioning takes on average on a disk that lies still: the way there and half a revolution.

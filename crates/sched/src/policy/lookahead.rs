@@ -44,7 +44,7 @@ impl Kind for Settings {
     };
 
     fn read(scheduler: &Section) -> Result<Settings, BadInput> {
-        Ok(Settings { 
+        Ok(Settings {
             age_weight: scheduler.value(&AGE_WEIGHT)?,
             age_limit: scheduler.get(&AGE_LIMIT)?,
             beam: scheduler.value(&BEAM)?,

@@ -3,7 +3,7 @@
 use crate::files::{Folder, cases, once};
 use block::{BadInput, Extent, Time};
 use load::Draw;
-use load::workload::{Draft, Workload, build};
+use load::workload::{Draft, Workload};
 
 /// A DiskSim ASCII trace: ms, device, block, blocks, flags (1 reads).
 const TRACE: &str = "\
@@ -34,7 +34,8 @@ fn experiment(file: &str, keys: &str) -> String {
 }
 
 fn workload(file: &str, keys: &str) -> Result<Box<dyn Workload>, BadInput> {
-    build(&cases(&experiment(file, keys))[0].experiment.workloads[0], CAPACITY, Draw::new(1, 0))
+    let what = &cases(&experiment(file, keys))[0].experiment.workloads[0];
+    what.kind.build(&what.name, CAPACITY, Draw::new(1, 0))
 }
 
 fn make(workload: &mut dyn Workload) -> Draft {
