@@ -2,6 +2,7 @@
 //! list of keys and the schema.
 
 use crate::experiment::tables;
+use crate::workload;
 use config::About;
 use sched::policy;
 
@@ -44,7 +45,15 @@ pub fn named() -> Vec<Named> {
         keys: manual.keys,
         example: manual.example,
     });
-    policies.collect()
+    let workloads = workload::manuals().map(|manual| Named {
+        what: "kind of workload",
+        place: ("[[workload]]", "kind"),
+        name: manual.name,
+        text: manual.text,
+        keys: manual.keys,
+        example: manual.example,
+    });
+    policies.chain(workloads).collect()
 }
 
 /// Every key, table by table; behind those of a table the keys of the words that it may hold.
