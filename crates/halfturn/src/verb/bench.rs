@@ -55,7 +55,7 @@ pub struct Bench {
     /// Draw other random numbers; in place of `seed` in `[run]`
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// `table` for people, `json` for programs (schema 1, described in README.md)
+    /// `table` for people, `json` for programs (schema 1, described in docs/reference/json.md)
     #[arg(long, value_enum, default_value = "table")]
     format: Output,
     /// Also write a record of each request into this file (CSV): when it arrived, began and ended, what its time went to and

@@ -29,7 +29,7 @@ const MOST_SHOWN: usize = 12;
   halfturn simulate examples/closed-depths.toml --seed 7 --format json
   halfturn simulate examples/recorded-machine.toml --report machine.html --window 0s..1s")]
 pub struct Simulate {
-    /// The experiment file; README.md lists its keys
+    /// The experiment file; `halfturn keys` lists what it may say
     #[arg(value_name = "EXPERIMENT.toml")]
     file: PathBuf,
     /// Change or add a value of the file, e.g. scheduler.policy=satf; a `[[workload]]` goes by its name or its number
@@ -42,7 +42,7 @@ pub struct Simulate {
     /// The format of every trace the file names, in place of its `format`
     #[arg(long, value_name = "FORMAT")]
     trace_format: Option<String>,
-    /// `table` for people, `json` for programs (schema 1, described in README.md)
+    /// `table` for people, `json` for programs (schema 1, described in docs/reference/json.md)
     #[arg(long, value_enum, default_value = "table")]
     format: Output,
     /// Also write results.json, table.txt and all that is needed to do it again into this folder

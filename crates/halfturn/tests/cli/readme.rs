@@ -55,20 +55,3 @@ fn the_first_look_shows_what_the_readme_says_of_it() {
         assert!(expected.contains(&mean), "{policy} came to {mean}");
     }
 }
-
-/// Keys of experiments.
-const KEYS: &str = "title model noise read_cache write_buffer policy predictor age_weight age_limit timeout batch queue \
-    preemption preempt_at preset chunk jit target_wait max_wait offset short_slack split split_beyond \
-    split_parts prefetch prefetch_most prefetch_margin last_chunk_fua preempts preemptible io name class \
-    priority deadline kind rate arrivals depth think size read at region align file format device replay \
-    time_scale fit days processes compute spread critical limited limit input output output_region interleave \
-    pause_every pause cpus speed slice clock clock_interrupt io_interrupt switch wakeup preempt_on_wake cache \
-    flush_every flush_parts duration requests warmup replications seed";
-
-#[test]
-fn every_key_and_policy_is_in_the_readme() {
-    let page = std::fs::read_to_string(root().join("README.md")).expect("the page");
-    for word in KEYS.split_whitespace().chain(sched::policy::names()) {
-        assert!(page.contains(&format!("`{word}`")), "`{word}` is not in README.md");
-    }
-}

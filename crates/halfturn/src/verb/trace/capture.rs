@@ -29,7 +29,7 @@ pub struct Capture {
     /// What to record: scheduler, interrupt, system-call, fault and block events of all processes
     #[arg(long, required = true)]
     process_flow: bool,
-    /// The file to write; README.md describes it
+    /// The file to write; docs/guide/record-a-machine.md describes it
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
     /// The ring of each processor, which must hold all events
