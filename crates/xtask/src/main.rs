@@ -12,7 +12,7 @@ Plants bugs and says which of them the tests find.
 Usage: cargo xtask mutate [OPTIONS]
 
   --seed N          Draw by this seed instead of the one in tests/mutants/gate.toml
-  --sample N        Try N of the gate's mutants, of two crates; --seed says which
+  --sample N        Try N of the gate's mutants, of crates soon built; --seed says which
   --crates A,B      Plant in these crates only
   --only TEXT       Try only those with this text in 'FILE:LINE: FUNCTION' or in their lines; may be repeated
   --again           Try only those that survived last time and are not listed

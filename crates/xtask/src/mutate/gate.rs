@@ -18,6 +18,9 @@ pub struct Gate {
     /// How much longer than so many times its time without a bug a test may take, in seconds.
     #[serde(default = "grace")]
     pub grace_seconds: f64,
+    /// Tests that take more processor time than this count for nothing: they are too slow to be run for each bug.
+    #[serde(default = "longest")]
+    pub longest_seconds: u64,
     /// The address space of a test.
     #[serde(default = "memory")]
     pub memory_mib: u64,
@@ -36,6 +39,10 @@ pub struct Gate {
 
 fn grace() -> f64 {
     5.0
+}
+
+fn longest() -> u64 {
+    20
 }
 
 fn memory() -> u64 {

@@ -38,7 +38,7 @@ pub struct Options {
     pub seed: Option<u64>,
     /// Only these crates.
     pub crates: Vec<String>,
-    /// Only so many of the gate's, of few crates, chosen by `seed`.
+    /// Only so many of the gate's, of crates that are soon built, chosen by `seed`.
     pub sample: Option<usize>,
     /// Only those that have one of these in `FILE:LINE: FUNCTION` or in their lines.
     pub only: Vec<String>,
@@ -55,8 +55,6 @@ pub struct Options {
 const SURVIVED: &str = "survived.toml";
 /// Those that did not compile, of the same folder: they are not planted again.
 const REFUSED: &str = "refused.txt";
-/// How many crates a sample is of.
-const SAMPLED: usize = 2;
 
 /// Runs the gate; true if it is passed.
 pub fn run(options: &Options) -> Result<bool, String> {
@@ -99,6 +97,7 @@ pub fn run(options: &Options) -> Result<bool, String> {
         println!("  {krate}: {tests} tests, {:.1} s", took.as_secs_f64());
     }
     suite.broken.iter().for_each(|test| println!("  fails without a bug: {test}"));
+    suite.slow.iter().for_each(|test| println!("  too slow to count: {test}"));
     println!("timed at {:.0} s", from.elapsed().as_secs_f64());
     let mutants = pick(options, mutants)?;
     let tried = try_all(&place, &suite, &gate, &copy, &mutants)?;
@@ -120,12 +119,8 @@ fn choose(options: &Options, gate: &Gate) -> Vec<String> {
     if !options.crates.is_empty() {
         return options.crates.clone();
     }
-    if options.sample.is_none() {
-        return gate.crates.clone();
-    }
-    let from = options.seed.unwrap_or(0) as usize * SAMPLED;
-    let of = if gate.sampled.is_empty() { &gate.crates } else { &gate.sampled };
-    (0..SAMPLED.min(of.len())).map(|n| of[(from + n) % of.len()].clone()).collect()
+    let of = if options.sample.is_none() || gate.sampled.is_empty() { &gate.crates } else { &gate.sampled };
+    of.clone()
 }
 
 /// What was drawn: planted by number, and of each crate the numbers in their order and how many are wanted.
@@ -153,27 +148,27 @@ fn draw_all(options: &Options, gate: &Gate, chosen: &[String]) -> Result<Draw, S
     let lines: Vec<usize> = found.iter().map(|found| found.lines).collect();
     let shares = draw::shares(gate.mutants, gate.least, &lines);
     let mut draw = Draw { planted: BTreeMap::new(), wanted: Vec::new() };
+    let mut last = 0;
     for ((name, found), share) in gate.crates.iter().zip(found).zip(shares) {
         if !chosen.contains(name) {
             continue;
         }
         let all = found.sites.len();
         let mut numbers = Vec::new();
-        let compiles = |site: &Site| !refused.contains(&*site.key());
-        // Some do not compile, where results are of types of the crate up to half: more are planted than are wanted.
-        for site in draw::order(seed, found.sites).into_iter().filter(compiles).take(2 * share + 10) {
-            let number = 1 + draw.planted.len() as u32;
-            numbers.push(number);
-            draw.planted.insert(number, site);
+        // Some do not compile: more are planted than are wanted. Those known not to compile keep their numbers, so that what
+        // is planted the second time is what was built the first.
+        for site in draw::order(seed, found.sites).into_iter().take(share + share / 2 + 10) {
+            last += 1;
+            if !refused.contains(&*site.key()) {
+                numbers.push(last);
+                draw.planted.insert(last, site);
+            }
         }
         println!("  {name}: {share} of {all} sites on {} lines", found.lines);
         draw.wanted.push((numbers, share));
     }
-    if draw.planted.len() as u32 >= crate::switch::MOST {
-        return Err(format!(
-            "{} mutants are too many\n  mend: fewer mutants in tests/mutants/gate.toml",
-            draw.planted.len()
-        ));
+    if last >= crate::switch::MOST {
+        return Err(format!("{last} mutants are too many\n  mend: fewer mutants in tests/mutants/gate.toml"));
     }
     Ok(draw)
 }

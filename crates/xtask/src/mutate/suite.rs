@@ -2,7 +2,7 @@
 
 use super::compile::Binary;
 use super::gate::Gate;
-use super::process::{End, Task};
+use super::process::{End, Most, Task};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -24,6 +24,8 @@ pub struct Suite {
     pub tests: Vec<Test>,
     /// Those that fail without a bug, so that they cannot find one.
     pub broken: Vec<String>,
+    /// Those that take more processor time than the gate has for one test.
+    pub slow: Vec<String>,
 }
 
 /// Where test programs run and leave things.
@@ -45,7 +47,7 @@ impl Place<'_> {
         binary: &Binary,
         tests: &[&str],
         variables: &[(&str, String)],
-        most: Duration,
+        most: impl Into<Most>,
     ) -> Result<(End, Duration), String> {
         let folder = self.root.join("crates").join(&binary.krate);
         let (out, scratch) = (self.output(worker), self.scratch.join(format!("tmp-{worker}")));
@@ -54,7 +56,7 @@ impl Place<'_> {
             folder: &folder,
             out: &out,
             scratch: &scratch,
-            most,
+            most: most.into(),
             memory_mib: self.memory_mib,
         };
         let arguments: Vec<&str> = ["--exact", "--test-threads=1"].iter().chain(tests).copied().collect();
@@ -105,29 +107,32 @@ impl Suite {
                 }
             }
         }
-        let done = Mutex::new((Vec::new(), Vec::new()));
+        let done = Mutex::new((Vec::new(), Vec::new(), Vec::new()));
+        let most = Most { elapsed: FIRST, cpu_seconds: Some(gate.longest_seconds) };
         place.each(&listed, |worker, (n, name)| {
             let binary = &binaries[*n];
             let log = place.scratch.join(format!("reached-{worker}"));
             let _ = std::fs::remove_file(&log);
             let variables = [("MUTANTS_REACHED", log.display().to_string())];
-            let (mut end, took) = place.run(worker, binary, &[name], &variables, FIRST)?;
-            if end != End::Passed {
+            let (mut end, took) = place.run(worker, binary, &[name], &variables, most)?;
+            if end == End::Failed {
                 // Writing down what is passed may itself be what it notices.
-                end = place.run(worker, binary, &[name], &[], FIRST)?.0;
+                end = place.run(worker, binary, &[name], &[], most)?.0;
             }
             let mut done = done.lock().expect("no worker panics while it writes down");
-            if end == End::Passed {
-                done.0.push(Test { binary: *n, name: name.clone(), took, reached: numbers(&log) });
-            } else {
-                done.1.push(format!("{}/{} {name}", binary.krate, binary.target));
+            let shown = format!("{}/{} {name}", binary.krate, binary.target);
+            match end {
+                End::Passed => done.0.push(Test { binary: *n, name: name.clone(), took, reached: numbers(&log) }),
+                End::Failed => done.1.push(shown),
+                End::TimedOut => done.2.push(shown),
             }
             Ok(())
         })?;
-        let (mut tests, mut broken) = done.into_inner().expect("no worker panicked");
+        let (mut tests, mut broken, mut slow) = done.into_inner().expect("no worker panicked");
         tests.sort_by(|a, b| (a.took, a.binary, &a.name).cmp(&(b.took, b.binary, &b.name)));
         broken.sort();
-        Ok(Suite { binaries, tests, broken })
+        slow.sort();
+        Ok(Suite { binaries, tests, broken, slow })
     }
 
     /// The tests that pass a mutant, of crates that answer for its own, the fastest first.
@@ -156,7 +161,7 @@ fn list(place: &Place, binary: &Binary) -> Result<Vec<String>, String> {
         folder: &folder,
         out: &out,
         scratch: &scratch,
-        most: FIRST,
+        most: FIRST.into(),
         memory_mib: place.memory_mib,
     };
     let said = |arguments: &[&str]| -> Result<Vec<String>, String> {
