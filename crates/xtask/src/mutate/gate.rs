@@ -21,6 +21,9 @@ pub struct Gate {
     /// Tests that take more processor time than this count for nothing: they are too slow to be run for each bug.
     #[serde(default = "longest")]
     pub longest_seconds: u64,
+    /// So many seconds of tests are run for each bug, the fastest first; what they do not find has survived.
+    #[serde(default = "patience")]
+    pub patience_seconds: f64,
     /// The address space of a test.
     #[serde(default = "memory")]
     pub memory_mib: u64,
@@ -43,6 +46,10 @@ fn grace() -> f64 {
 
 fn longest() -> u64 {
     20
+}
+
+fn patience() -> f64 {
+    60.0
 }
 
 fn memory() -> u64 {

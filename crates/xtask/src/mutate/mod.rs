@@ -204,7 +204,8 @@ fn try_all(
 ) -> Result<Vec<Tried>, String> {
     let done = Mutex::new(Vec::new());
     place.each(mutants, |worker, (number, site)| {
-        let tests = suite.reaching(*number, &gate.answering(site.krate()));
+        let patience = Duration::from_secs_f64(gate.patience_seconds);
+        let tests = suite.reaching(*number, &gate.answering(site.krate()), patience);
         let (fate, took) = trial::try_out(place, suite, worker, *number, &tests)?;
         for file in copy.mend() {
             println!("  {}:{} has changed {file}, which was put back", site.file, site.line);

@@ -135,10 +135,17 @@ impl Suite {
         Ok(Suite { binaries, tests, broken, slow })
     }
 
-    /// The tests that pass a mutant, of crates that answer for its own, the fastest first.
-    pub fn reaching(&self, mutant: u32, answering: &[String]) -> Vec<&Test> {
+    /// The tests that pass a mutant, of crates that answer for its own, the fastest first, as many as `most` gives time for.
+    pub fn reaching(&self, mutant: u32, answering: &[String], most: Duration) -> Vec<&Test> {
         let answers = |test: &&Test| answering.contains(&self.binaries[test.binary].krate);
-        self.tests.iter().filter(|test| test.reached.contains(&mutant)).filter(answers).collect()
+        let reaching = self.tests.iter().filter(|test| test.reached.contains(&mutant)).filter(answers);
+        let mut taken = Duration::ZERO;
+        let in_time = |test: &&Test| {
+            let first = taken == Duration::ZERO;
+            taken += test.took;
+            first || taken <= most
+        };
+        reaching.take_while(in_time).collect()
     }
 
     /// How many tests a crate has, and how long they take.
@@ -176,4 +183,34 @@ fn list(place: &Place, binary: &Binary) -> Result<Vec<String>, String> {
 fn numbers(log: &Path) -> BTreeSet<u32> {
     let bytes = std::fs::read(log).unwrap_or_default();
     bytes.chunks_exact(4).map(|four| u32::from_le_bytes([four[0], four[1], four[2], four[3]])).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fastest_tests_of_those_that_answer_are_run_as_long_as_there_is_time() {
+        let binary = |krate: &str| Binary { krate: krate.into(), target: krate.into(), path: PathBuf::new() };
+        let test = |binary, seconds, reached: &[u32]| Test {
+            binary,
+            name: format!("{seconds}"),
+            took: Duration::from_secs(seconds),
+            reached: reached.iter().copied().collect(),
+        };
+        let suite = Suite {
+            binaries: vec![binary("a"), binary("b")],
+            tests: vec![test(0, 1, &[7]), test(1, 2, &[7]), test(0, 3, &[8]), test(0, 4, &[7, 8]), test(0, 5, &[7])],
+            broken: Vec::new(),
+            slow: Vec::new(),
+        };
+        let names = |mutant, answering: &[&str], seconds| {
+            let answering: Vec<String> = answering.iter().map(|name| (*name).to_owned()).collect();
+            let tests = suite.reaching(mutant, &answering, Duration::from_secs(seconds));
+            tests.iter().map(|test| test.name.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(names(7, &["a"], 5), ["1", "4"]);
+        assert_eq!(names(7, &["a", "b"], 100), ["1", "2", "4", "5"]);
+        assert_eq!(names(8, &["a"], 2), ["3"], "one is always run");
+    }
 }
