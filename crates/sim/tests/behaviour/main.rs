@@ -8,6 +8,7 @@ mod believed;
 mod determinism;
 mod effort;
 mod files;
+mod filmed;
 mod idle;
 mod learning;
 mod lookahead;
