@@ -247,7 +247,11 @@ fn number(section: &Section, about: &About) -> Result<Option<f64>, BadInput> {
         (_, f64::MAX) => format!("give a number from {least} on"),
         _ => format!("give a number from {least} to {most}"),
     };
-    section.checked(about.name, section.f64(about.name)?, |number| (least..=most).contains(number), &mend)
+    let value = section.f64(about.name)?;
+    if let Some(value) = value.filter(|value| least == 0.0 && *value < 0.0) {
+        return Err(section.error(about.name, format!("`{}` is negative: {value}", about.name), mend));
+    }
+    section.checked(about.name, value, |number| (least..=most).contains(number), &mend)
 }
 
 fn span_or(section: &Section, about: &About) -> Result<Option<Option<Span>>, BadInput> {

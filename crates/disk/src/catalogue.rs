@@ -1,55 +1,62 @@
 //! The drives that ship with the project: one TOML file each under `catalogue/`, found by name.
+//!
+//! The list is made of that folder when the crate is built, so that no drive is named here.
 
 use crate::disksim;
-use crate::read::{Drive, Model, load, parse};
-use block::{At, BadInput, nearest};
+use crate::other;
+use crate::published::Published;
+use crate::read::{Drive, Model, is_disk, load, parse};
+use block::{At, BadInput, nearest, units};
 use std::path::Path;
+use std::sync::LazyLock;
 
-/// Name and text of each disk, in the order `drive list` shows them.
-const DISKS: [(&str, &str); 20] = [
-    ("st318437lw", include_str!("../catalogue/st318437lw.toml")),
-    ("wd400bb", include_str!("../catalogue/wd400bb.toml")),
-    ("atlas10k", include_str!("../catalogue/atlas10k.toml")),
-    ("atlas10k-validation", include_str!("../catalogue/atlas10k-validation.toml")),
-    ("dnes-309170w", include_str!("../catalogue/dnes-309170w.toml")),
-    ("mimic-base", include_str!("../catalogue/mimic-base.toml")),
-    ("mimic-base-corrected", include_str!("../catalogue/mimic-base-corrected.toml")),
-    ("mimic-2", include_str!("../catalogue/mimic-2.toml")),
-    ("mimic-3", include_str!("../catalogue/mimic-3.toml")),
-    ("mimic-4", include_str!("../catalogue/mimic-4.toml")),
-    ("mimic-5", include_str!("../catalogue/mimic-5.toml")),
-    ("mimic-6", include_str!("../catalogue/mimic-6.toml")),
-    ("mimic-7", include_str!("../catalogue/mimic-7.toml")),
-    ("mimic-7-corrected", include_str!("../catalogue/mimic-7-corrected.toml")),
-    ("mimic-8", include_str!("../catalogue/mimic-8.toml")),
-    ("mimic-8-corrected", include_str!("../catalogue/mimic-8-corrected.toml")),
-    ("ibm-9lzx", include_str!("../catalogue/ibm-9lzx.toml")),
-    ("lxt-535sy", include_str!("../catalogue/lxt-535sy.toml")),
-    ("hp-335h", include_str!("../catalogue/hp-335h.toml")),
-    ("nl20", include_str!("../catalogue/nl20.toml")),
-];
+/// A drive of the catalogue.
+struct Entry {
+    name: &'static str,
+    text: &'static str,
+    disk: bool,
+}
 
-/// The same of what is not a disk.
-const OTHERS: [(&str, &str); 4] = [
-    ("mirror-atlas10k", include_str!("../catalogue/mirror-atlas10k.toml")),
-    ("flash-x25m", include_str!("../catalogue/flash-x25m.toml")),
-    ("store-block", include_str!("../catalogue/store-block.toml")),
-    ("tape-lto5", include_str!("../catalogue/tape-lto5.toml")),
-];
+/// The disks, then what is not a disk, each by name.
+static ALL: LazyLock<Vec<Entry>> = LazyLock::new(|| {
+    const FILES: &[(&str, &str)] = &include!(concat!(env!("OUT_DIR"), "/catalogue.rs"));
+    let mut all: Vec<Entry> =
+        FILES.iter().map(|(name, text)| Entry { name, text, disk: is_disk(name, text) }).collect();
+    all.sort_by_key(|entry| !entry.disk);
+    all
+});
 
 /// The names of all disks.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    DISKS.iter().map(|(name, _)| *name)
+    ALL.iter().filter(|entry| entry.disk).map(|entry| entry.name)
 }
 
 /// The names of what is not a disk.
 pub fn others() -> impl Iterator<Item = &'static str> {
-    OTHERS.iter().map(|(name, _)| *name)
+    ALL.iter().filter(|entry| !entry.disk).map(|entry| entry.name)
+}
+
+/// What the sources of the drive of this name print of it besides its parameters; nothing of a file of one's own.
+///
+/// # Errors
+/// When there is no such drive, or its file is bad.
+pub fn published(name: &str) -> Result<Published, BadInput> {
+    match source(name)? {
+        Source::Shipped(entry) => Published::parse(&entry.file(), entry.text),
+        Source::File(_) => Ok(Published::default()),
+    }
+}
+
+impl Entry {
+    /// The file as errors name it.
+    fn file(&self) -> String {
+        format!("{}.toml", self.name)
+    }
 }
 
 /// Where a drive is described.
 enum Source<'a> {
-    Shipped(&'static str, &'static str),
+    Shipped(&'static Entry),
     File(&'a Path),
 }
 
@@ -60,7 +67,7 @@ enum Source<'a> {
 /// When there is no such drive or file, the file is bad, or it is not of a disk.
 pub fn find(name: &str) -> Result<Drive, BadInput> {
     match source(name)? {
-        Source::Shipped(name, text) => parse(name, &format!("{name}.toml"), text),
+        Source::Shipped(entry) => parse(entry.name, &entry.file(), entry.text),
         Source::File(path) if disksim::is_ours(path) => disksim::load(path, None).map(|import| import.drive),
         Source::File(path) => load(path),
     }
@@ -72,7 +79,7 @@ pub fn find(name: &str) -> Result<Drive, BadInput> {
 /// When there is no such drive or file, or the file is bad.
 pub fn model(name: &str) -> Result<Model, BadInput> {
     match source(name)? {
-        Source::Shipped(name, text) => Model::parse(name, &format!("{name}.toml"), text),
+        Source::Shipped(entry) => Model::parse(entry.name, &entry.file(), entry.text),
         Source::File(path) if disksim::is_ours(path) => find(name).map(|drive| Model::Disk(Box::new(drive))),
         Source::File(path) => Model::load(path),
     }
@@ -88,18 +95,69 @@ pub fn check(name: &str) -> Result<(), BadInput> {
 
 fn source(name: &str) -> Result<Source<'_>, BadInput> {
     let plain = |name: &str| name.to_lowercase().replace(['-', '_', ' '], "");
-    if let Some((name, text)) = DISKS.iter().chain(&OTHERS).find(|(known, _)| plain(known) == plain(name)) {
-        return Ok(Source::Shipped(name, text));
+    if let Some(entry) = ALL.iter().find(|entry| plain(entry.name) == plain(name)) {
+        return Ok(Source::Shipped(entry));
     }
     let path = Path::new(name);
     if path.exists() {
         return Ok(Source::File(path));
     }
-    let mend = match nearest(name, names().chain(others())) {
+    let mend = match nearest(name, ALL.iter().map(|entry| entry.name)) {
         Some(known) => format!("did you mean '{known}'? `halfturn drive list` shows all"),
-        None => {
-            format!("use one of {}, or the path of a TOML file", names().chain(others()).collect::<Vec<_>>().join(", "))
-        }
+        None => "`halfturn drive list` shows the drives there are; or give the path of a drive file (TOML)".into(),
     };
     Err(BadInput::new(name, At::File, format!("there is no drive '{name}' in the catalogue and no such file"), mend))
+}
+
+/// The page of the drives (Markdown): `docs/reference/drives.md`.
+///
+/// # Errors
+/// When the file of a drive is bad.
+pub fn reference() -> Result<String, BadInput> {
+    let mut page = String::from(
+        "# Drives\n\n\
+         Generated from the files of [crates/disk/catalogue](../../crates/disk/catalogue); do not edit. Each of these names \
+         can stand as `model` in the `[drive]` table of an experiment, and so can the path of a drive file of yours. \
+         `halfturn drive list` compares them, `halfturn drive show NAME` prints one.\n\n\
+         | name | what it is | capacity | rpm | mean seek |\n|---|---|---|---|---|\n",
+    );
+    let mut notes = String::new();
+    for entry in ALL.iter() {
+        let model = model(entry.name)?;
+        let (title, sources, assumed) = match &model {
+            Model::Disk(drive) => (&drive.sheet.title, &drive.sheet.sources, &drive.sheet.assumed),
+            Model::Other(other) => (&other.title, &other.sources, &other.assumed),
+        };
+        let (capacity, rpm, seek) = figures(&model);
+        page += &format!("| [`{0}`](#{0}) | {title} | {capacity} | {rpm} | {seek} |\n", entry.name);
+        notes += &format!("\n## {}\n\n{title}.\n", entry.name);
+        let published = Published::parse(&entry.file(), entry.text)?.sentences();
+        let kinds = [
+            ("From its sources", sources),
+            ("Assumed, as no source prints it", assumed),
+            ("Its sources print, and the tests hold it against", &published),
+        ];
+        for (head, lines) in kinds.into_iter().filter(|(_, lines)| !lines.is_empty()) {
+            notes += &format!("\n{head}:\n\n- {}\n", lines.join("\n- "));
+        }
+    }
+    page += "\nDevices that are no disk have `kind` at the top of their file, and beside it `title`, `sources`, `assumed`, `depth` \
+             (commands in it at once) and:\n\n| kind | keys | what it is |\n|---|---|---|\n";
+    for form in other::FORMS {
+        page += &format!("| `{}` | {} | {} |\n", form.word, form.keys, form.text);
+    }
+    Ok(page + &notes)
+}
+
+/// Capacity, revolutions per minute and mean seek, as a row of the page shows them.
+fn figures(model: &Model) -> (String, String, String) {
+    match model {
+        Model::Disk(drive) => {
+            let mechanics = &drive.sheet.mechanics;
+            let rpm = (60e9 / mechanics.rotation.period_ns()).round();
+            let capacity = units::show_blocks(mechanics.layout.blocks());
+            (capacity, rpm.to_string(), format!("{:.2} ms", mechanics.seek.mean_ms()))
+        }
+        Model::Other(other) => (units::show_blocks(other.blocks()), "–".into(), "–".into()),
+    }
 }

@@ -12,6 +12,7 @@ mod layout;
 mod mechanics;
 pub mod other;
 mod plan;
+mod published;
 mod read;
 mod rotation;
 mod seek;
@@ -26,6 +27,7 @@ pub use layout::{
 pub use mechanics::{Access, Mechanics, Passage, Piece, Progress, Stroke, Switches};
 pub use other::Other;
 pub use plan::{Confidence, DrivePlan};
+pub use published::Published;
 pub use read::{Drive, Model, load, parse};
 pub use rotation::{Rotation, Spin};
 pub use seek::{SeekCurve, SeekTable};

@@ -2,12 +2,13 @@
 
 mod controller;
 mod geometry;
-mod other;
 mod seek;
 
 pub(crate) use controller::{FREES_AT, ORDERS};
 pub(crate) use geometry::sparings;
 
+use crate::other;
+use crate::published::Published;
 use crate::{Confidence, Mechanics, Other, Rotation, SeekTable, Sheet, Switches, Truth};
 use block::BadInput;
 use config::{Document, Section};
@@ -68,6 +69,12 @@ impl Model {
     }
 }
 
+/// Whether this text of a drive file says that it is of a disk. One that says nothing right counts as one: reading it tells
+/// what is wrong.
+pub(crate) fn is_disk(file: &str, text: &str) -> bool {
+    Document::parse(file, text).and_then(|document| other::form(&document.root())).ok().flatten().is_none()
+}
+
 /// Reads the drive file of a disk.
 ///
 /// # Errors
@@ -90,8 +97,8 @@ fn name(path: &Path) -> String {
 
 fn model(name: &str, document: &Document, folder: &Path) -> Result<Model, BadInput> {
     let root = document.root();
-    match other::word(&root)? {
-        Some(word) => other::read(name, &root, word, folder).map(|other| Model::Other(Box::new(other))),
+    match other::form(&root)? {
+        Some(form) => other::read(name, &root, form, folder).map(|other| Model::Other(Box::new(other))),
         None => read(name, &root).map(|drive| Model::Disk(Box::new(drive))),
     }
 }
@@ -99,8 +106,8 @@ fn model(name: &str, document: &Document, folder: &Path) -> Result<Model, BadInp
 /// A disk, or an error that says what it is instead; what that names is not read.
 fn disk(name: &str, document: &Document) -> Result<Drive, BadInput> {
     let root = document.root();
-    match other::word(&root)? {
-        Some(word) => Err(other::no_disk(&root, word)),
+    match other::form(&root)? {
+        Some(form) => Err(other::no_disk(&root, form)),
         None => read(name, &root),
     }
 }
@@ -124,6 +131,7 @@ fn read(name: &str, root: &Section) -> Result<Drive, BadInput> {
     let queue = controller::queue(root.section("queue")?)?;
     let truth = controller::truth(root.section("truth")?)?;
     confidence(root.section("confidence")?)?;
+    root.section("published")?.map(Published::read).transpose()?;
     root.close()?;
     let mechanics = Mechanics { layout, seek, seek_write, rotation: Rotation::from_rpm(rpm), switches, access };
     let mechanics = Arc::new(mechanics);
@@ -151,7 +159,7 @@ fn confidence(section: Option<Section>) -> Result<(), BadInput> {
     section.close()
 }
 
-fn positive(section: &Section, key: &str) -> Result<f64, BadInput> {
+pub(crate) fn positive(section: &Section, key: &str) -> Result<f64, BadInput> {
     let value = section.need(key, section.f64(key)?)?;
     if value > 0.0 {
         Ok(value)

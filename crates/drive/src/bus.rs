@@ -15,6 +15,8 @@ pub(crate) struct Connection {
     until: Time,
     /// How long it takes at least, once all data are there.
     pub(crate) least: Span,
+    /// From when until when what was in the cache goes before that, where the bus is let go of in between.
+    cached: Option<(Time, Time)>,
 }
 
 impl Drive {
@@ -47,11 +49,15 @@ impl Drive {
     /// When the bus is free for a command that was issued then; none if another one is let in before it when the data
     /// under way are with the host, and what follows those is not known.
     fn free_bus(&self, now: Time, issued: Time) -> Option<Time> {
-        let at = now.max(self.told);
-        let Connection { from, until, .. } = self.connection;
+        let Connection { from, until, cached, .. } = self.connection;
+        let free = now.max(self.told);
+        let at = match cached {
+            Some((from, until)) if (free > from || (free == from && issued != free)) && free < until => until,
+            _ => free,
+        };
         // Of what comes at the very moment in which the bus changes hands a new command goes before data, and data before
         // a command that has waited.
-        if now < from || now >= until || (now == from && issued == now) {
+        if at < from || now >= until || (at == from && issued == at) {
             return Some(at);
         }
         (self.told <= until).then_some(until)
@@ -65,7 +71,12 @@ impl Drive {
 
     /// The data of a command that is being begun go from `from` on, for `least` at least.
     pub(crate) fn connects(&mut self, from: Time, least: Span) {
-        (self.connection.from, self.connection.least) = (from, least);
+        self.connection = Connection { from, least, cached: None, ..self.connection };
+    }
+
+    /// The same of data of which what was in the cache goes from `first` on, for `span`.
+    pub(crate) fn connects_twice(&mut self, first: Time, span: Span, from: Time, least: Span) {
+        self.connection = Connection { from, least, cached: Some((first, first + span)), ..self.connection };
     }
 
     /// A command that was just begun has the bus for its data from `connection.from` until `end`.
@@ -77,17 +88,28 @@ impl Drive {
 
     /// Data that would go while a command is told go after it.
     fn postpone(&mut self) {
-        let Connection { tag, from, until, least } = self.connection;
-        if !self.bus.exclusive || from < self.telling_from || from >= self.told {
+        let Connection { tag, from, until, least, cached } = self.connection;
+        let meets = |begins: Time| self.bus.exclusive && begins >= self.telling_from && begins < self.told;
+        let (mut free, mut late) = (self.told, meets(from));
+        let cached = match cached {
+            Some((first, end)) if meets(first) => {
+                free = self.told + end.since(first);
+                late = from < free;
+                Some((self.told, free))
+            }
+            other => other,
+        };
+        self.connection.cached = cached;
+        if !late {
             return;
         }
         let Some(flying) = self.flying.iter_mut().find(|it| it.tag == tag && it.end == until) else { return };
-        let end = until.max(self.told + least);
+        let end = until.max(free + least);
         let late = end.since(until);
         flying.end = end;
         flying.parts.bus += late;
         self.held = if self.held == until { end } else { self.held };
         self.delivered += late;
-        self.connection = Connection { from: self.told, until: end, ..self.connection };
+        self.connection = Connection { from: free, until: end, ..self.connection };
     }
 }

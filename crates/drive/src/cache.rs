@@ -81,6 +81,12 @@ impl Segments {
         segment.start = segment.start.max(Lbn(segment.end.0.saturating_sub(self.blocks)));
     }
 
+    /// A segment gives up what it holds from `end` on.
+    pub(crate) fn cut(&mut self, i: usize, end: Lbn) {
+        let segment = &mut self.held[i];
+        segment.end = segment.end.min(end).max(segment.start);
+    }
+
     /// A segment gives up what it holds before `start`.
     pub(crate) fn forget_before(&mut self, i: usize, start: Lbn) {
         let segment = &mut self.held[i];

@@ -88,6 +88,8 @@ pub struct Drive {
     pub(crate) told: Time,
     pub(crate) flying: Vec<Flying>,
     pub(crate) waiting: VecDeque<Waiting>,
+    /// Room for those that a look ahead in the queue passes over, and their places.
+    pub(crate) passed: Vec<(usize, Waiting)>,
     /// When it decides next what has the arm, if nothing comes before.
     pub(crate) decision: Option<Time>,
     /// Whether the command that is being begun waited for the drive's own writes alone.
@@ -95,6 +97,8 @@ pub struct Drive {
     /// Up to when the write buffer was drained ahead of time, for a command that has the arm.
     pub(crate) drained: Time,
     pub(crate) ordinal: u64,
+    /// When the command that was begun last was.
+    pub(crate) turn: Time,
     account: Account,
 }
 
@@ -136,7 +140,9 @@ impl Drive {
             drained: Time::ZERO,
             flying: Vec::with_capacity(usize::from(sheet.queue.depth)),
             waiting: VecDeque::with_capacity(usize::from(sheet.queue.depth)),
+            passed: Vec::with_capacity(usize::from(sheet.queue.depth)),
             ordinal: 0,
+            turn: Time::ZERO,
             account: Account::default(),
         }
     }
@@ -370,6 +376,7 @@ impl Drive {
     /// Begins a command; it may have waited in the drive since it was issued.
     pub(crate) fn start(&mut self, now: Time, waiting: Waiting) {
         let Waiting { tag, issued, command, .. } = waiting;
+        self.turn = now;
         // The overhead of what waits passes meanwhile, unless the drive has one of its own for what is queued.
         let behind = self.is_behind(&waiting);
         self.waits_for_writes = waiting.writing && !behind;
@@ -386,6 +393,7 @@ impl Drive {
         let queued = if self.bus.exclusive { now > waiting.came } else { own };
         self.ascends = command.at.start > self.served.start || (self.ascends && command.at.start == self.served.start);
         self.served = command.at;
+        let held = self.held;
         let inside = command.at.end().0 <= self.mechanics.layout.blocks();
         let (end, mut parts, outcome) = match command.verb {
             Verb::Flush => with(self.flush(from, now), Outcome::Ok),
@@ -401,14 +409,20 @@ impl Drive {
         }
         self.ordinal += 1;
         self.waits_for_writes = false;
-        let done = end.since(now + self.overheads.done.a(command.verb.writes()));
+        let done = match command.verb {
+            Verb::Flush => Span::ZERO,
+            verb => self.overheads.done.a(verb.writes()),
+        };
+        let message = end.since(now + done);
         if self.cache.hits_wait && self.rules.depth > 1 && command.verb == Verb::Read {
             self.held = self.held.max(now);
         }
         match self.rules.frees_at {
             _ if self.held < now => {}
+            // What is served from memory meanwhile does not keep the arm.
+            _ if self.held == held && held > now && !self.bus.exclusive => {}
             FreesAt::Medium => {}
-            FreesAt::Message => self.held = self.held.max(now + done),
+            FreesAt::Message => self.held = self.held.max(now + message),
             FreesAt::Completion => self.held = self.held.max(end),
         }
         let behind = if behind { now.since(from).min(parts.external) } else { Span::ZERO };
@@ -444,6 +458,9 @@ impl Drive {
     /// The arm moves to where `at` begins, and stays there. What it was at ends first.
     fn seek(&mut self, now: Time, at: Extent, queued: bool) -> (Time, Parts) {
         let overhead = self.overhead(self.overheads.read, queued);
+        if self.cache.ends_at_command {
+            self.stop_read_ahead(now);
+        }
         let start = self.take_arm(now + overhead);
         let (stroke, spot) = self.move_arm(self.track, at, false, start);
         self.hold_arm(start + stroke.total(), spot.track);

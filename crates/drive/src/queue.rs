@@ -3,6 +3,7 @@
 //! A command holds the arm until its access has ended; its data may then still be on the bus while the next one's
 //! overhead and seek go on. Nothing is decided ahead of time: what comes before a decision still counts in it.
 
+use crate::cache::Lookup;
 use crate::machine::{Drive, Waiting};
 use block::{Command, Lbn, Span, Time, Verb};
 use disk::{Drain, Turn};
@@ -26,7 +27,10 @@ impl Drive {
             self.waiting.push_back(waiting);
             self.let_in(now);
             self.decide(now);
-        } else if self.needs_no_arm(now, &waiting, wants_room) || (free && !self.wants_room(command)) {
+        } else if self.needs_no_arm(now, &waiting, wants_room)
+            || (free && !self.wants_room(command))
+            || self.waits_in_memory(command)
+        {
             self.start(now, waiting);
         } else {
             if command.verb.writes() && !self.is_buffered(command) && self.waiting.is_empty() {
@@ -47,9 +51,15 @@ impl Drive {
                 break;
             }
             match self.choose(now) {
+                // Who has it next is looked at only when the least has been read ahead.
+                Some(Next::Command(i)) if self.reads_least(now, self.waiting[i].command) => break,
                 Some(Next::Command(i)) => {
                     let chosen = self.waiting.remove(i).expect("there is one");
+                    let segment = self.held_by(now, chosen.command);
                     self.start(now, chosen);
+                    if let Some(segment) = segment {
+                        self.read_on_for_next(now, segment);
+                    }
                 }
                 Some(Next::WriteBack) => {
                     self.stop_read_ahead(now);
@@ -59,6 +69,41 @@ impl Drive {
             }
         }
         self.decision = self.next_decision(now);
+    }
+
+    /// Whether a command waits for the least that is read ahead, in a drive that begins no other then.
+    fn reads_least(&self, now: Time, command: Command) -> bool {
+        let goes_on = |segment| command.verb == Verb::Read && self.begins_in(segment, command.at);
+        self.bus.exclusive
+            && self.least_read(now).is_some()
+            && !self.read_ahead.is_some_and(|ahead| goes_on(ahead.segment))
+    }
+
+    /// The segment that holds all a command reads which yet has the arm.
+    fn held_by(&self, now: Time, command: Command) -> Option<usize> {
+        let waits = self.bus.exclusive && self.cache.hits_wait && command.verb == Verb::Read;
+        waits.then(|| self.segment_of(now, command.at)).flatten()
+    }
+
+    /// A read that has the arm and needs it no more gives it to the next one at once where that begins in the same segment.
+    fn read_on_for_next(&mut self, now: Time, segment: usize) {
+        let (served, mut passed) = (self.served, std::mem::take(&mut self.passed));
+        while let Some(Next::Command(i)) = self.choose(now) {
+            let next = self.waiting[i].command;
+            if next.verb != Verb::Read || !self.begins_in(segment, next.at) {
+                break;
+            }
+            if self.read_ahead_for(now, segment, next.at) {
+                break;
+            }
+            self.served = next.at;
+            passed.push((i, self.waiting.remove(i).expect("there is one")));
+        }
+        self.served = served;
+        while let Some((i, waiting)) = passed.pop() {
+            self.waiting.insert(i, waiting);
+        }
+        self.passed = passed;
     }
 
     /// Starts what waits and needs no arm, in order of arrival, up to a flush.
@@ -123,14 +168,24 @@ impl Drive {
         }
     }
 
+    /// Whether a command that finds no other waits only for what the arm is at, to be answered from memory: what is found
+    /// when it comes is not lost meanwhile.
+    fn waits_in_memory(&self, Command { verb, at, .. }: Command) -> bool {
+        let waits = self.is_idle() && verb == Verb::Read && self.cache.hits_wait;
+        waits && (matches!(self.segments.look(at), Lookup::Hit(_)) || self.holds_written(at))
+    }
+
     /// What has the arm next: what waited too long, else what it can begin soonest. The caller guarantees that the arm
     /// is free and that something waits.
     fn choose(&self, now: Time) -> Option<Next> {
         let ahead_of_flush = || self.waiting.iter().take_while(|it| it.command.verb != Verb::Flush);
         let writes_back = self.buffer.first().is_some_and(|dirty| dirty.ready <= now);
+        // What the last write-back shares a sector with is on the medium, and its room free, when that sector has passed.
+        let passing = self.free > now;
         if writes_back && self.cache.drain != Drain::Soonest {
-            return Some(Next::WriteBack);
+            return (!passing).then_some(Next::WriteBack);
         }
+        let writes_back = writes_back && !passing;
         let wants_room = ahead_of_flush().any(|it| self.wants_room(it.command)) && writes_back;
         let oldest = self.waiting.front()?;
         if oldest.command.verb == Verb::Flush {
@@ -143,10 +198,16 @@ impl Drive {
                 false => return Some(Next::Command(0)),
             }
         }
-        let mut best = wants_room.then(|| (self.foresee_write_back(now).0, Next::WriteBack));
+        let soonest = self.rules.order == Turn::Soonest;
+        let mut best = (wants_room && soonest).then(|| (self.foresee_write_back(now).0, Next::WriteBack));
+        // In the other orders it is the turn of the first write that waits for room.
+        let writer = ahead_of_flush().position(|it| self.wants_room(it.command)).filter(|_| wants_room && !soonest);
         // What the bus lets in just now is there for this decision only where nothing else is.
         let before = ahead_of_flush().any(|it| it.came < now);
-        for (i, waiting) in ahead_of_flush().enumerate().filter(|(_, it)| !self.wants_room(it.command)) {
+        for (i, waiting) in ahead_of_flush().enumerate() {
+            if self.wants_room(waiting.command) && writer != Some(i) {
+                continue;
+            }
             if self.bus.exclusive && (waiting.came > now || (before && waiting.came == now)) {
                 continue;
             }
@@ -167,7 +228,7 @@ impl Drive {
                 order => self.distance(order, waiting.command.at.start),
             };
             if best.is_none_or(|(least, _)| cost < least) {
-                best = Some((cost, Next::Command(i)));
+                best = Some((cost, if writer == Some(i) { Next::WriteBack } else { Next::Command(i) }));
             }
         }
         best.map(|(_, next)| next)
@@ -208,6 +269,11 @@ impl Drive {
         }
         if self.held > now {
             return Some(self.held);
+        }
+        if self.bus.exclusive
+            && let Some(at) = self.least_read(now)
+        {
+            return Some(at);
         }
         let next = self.waiting.iter().map(|it| it.came).filter(|came| *came > now && *came < Time::NEVER).min();
         let own = self.next_own_decision();

@@ -4,7 +4,7 @@ use crate::account::Parts;
 use crate::cache::Lookup;
 use crate::machine::{Drive, mechanical};
 use block::{Extent, Lbn, Span, Time};
-use disk::{Delivery, Passage, Progress, Spin, Track};
+use disk::{Delivery, Passage, Progress, Spin, Spot, Track};
 
 /// A read that runs on past what was asked for.
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +46,12 @@ impl Drive {
         let ahead = self.read_ahead;
         self.held = self.held.max(cleared);
         let (end, mut parts) = match found {
-            None => self.hit(cleared, at, queued),
+            None => {
+                if self.cache.ends_at_command {
+                    self.stop_read_ahead(now);
+                }
+                self.hit(cleared, at, queued)
+            }
             Some(Lookup::Hit(i)) => {
                 if self.cache.ends_at_command && ahead.is_some_and(|ahead| ahead.segment != i) {
                     self.stop_read_ahead(now);
@@ -55,7 +60,8 @@ impl Drive {
                 self.keep_ahead_of(cleared, i, at);
                 let hit = self.hit(cleared, at, queued);
                 self.given(i, at);
-                self.hold_ahead(i, at, hit.0, hit.0);
+                let sent = Time(hit.0.0 - self.overheads.done.read.0);
+                self.hold_ahead(i, at, sent, sent);
                 hit
             }
             Some(Lookup::Partial(i)) => match ahead.filter(|ahead| ahead.segment == i) {
@@ -76,12 +82,19 @@ impl Drive {
 
     /// All of it is in the buffer.
     fn hit(&mut self, now: Time, at: Extent, queued: bool) -> (Time, Parts) {
-        let from = if self.cache.hits_wait { self.settle_write_back().max(self.held).max(now) } else { now };
+        let told = self.told_in(queued);
+        // What a command had of its overhead while it waited is over when its turn comes.
+        let from = match self.cache.hits_wait {
+            true => now + self.settle_write_back().max(self.held).since(now + told),
+            false => now,
+        };
+        if self.cache.hits_wait && self.rules.depth > 1 {
+            self.held = from;
+        }
         let bus = self.bus_time(at.blocks);
         let overhead = self.connecting(queued);
         let done = self.overheads.done.read;
         let end = (from + overhead).max(self.exchanged) + bus;
-        let told = self.told_in(queued);
         self.connects(from + told, overhead.less(told) + bus + done);
         self.exchanged = end;
         let bus = end.since(from + overhead);
@@ -138,11 +151,10 @@ impl Drive {
         let paced = now + overhead + self.overheads.pace(at.blocks, rest.blocks, &passage);
         self.delivered = delivery.end().max(paced);
         let end = self.delivered + done;
-        let sent = Time(end.0.saturating_sub(self.bus_time(at.blocks).0));
-        self.hold_ahead(ahead.segment, at, sent, end);
-        let from =
-            if delivery.since() <= now + overhead + there { now + self.told_in(queued) } else { delivery.since() };
-        self.connects(from, end.since(from));
+        let sent = Time(self.delivered.0.saturating_sub(self.bus_time(at.blocks).0));
+        self.hold_ahead(ahead.segment, at, sent, self.delivered);
+        let first = now + self.told_in(queued);
+        self.connects_for(first, now + overhead + there, &delivery, end, there > Span::ZERO);
         let overhead = overhead + done;
         let bus = self.bus_time(at.blocks).min(end.since(now) - overhead);
         let transfer = end.since(now) - overhead - bus;
@@ -178,8 +190,7 @@ impl Drive {
                     (i, held)
                 }
                 None => {
-                    let free = self.passed_before(&passage, arrived, spot.sector, spot.track);
-                    let from = Lbn(at.start.0 - free);
+                    let from = self.passed_before(&passage, arrived, spot, at.start);
                     (self.segments.fill(from, at.end()), from)
                 }
             };
@@ -191,13 +202,10 @@ impl Drive {
         self.delivered = delivery.end() + stall;
         let end = self.delivered + done;
         if let Some(segment) = self.read_ahead.map(|ahead| ahead.segment) {
-            let sent = Time(end.0.saturating_sub(self.bus_time(at.blocks).0));
-            self.hold_ahead(segment, at, sent, end);
+            let sent = Time(self.delivered.0.saturating_sub(self.bus_time(at.blocks).0));
+            self.hold_ahead(segment, at, sent, self.delivered);
         }
-        let whole = now + self.told_in(queued);
-        let from = if delivery.since() <= from { whole } else { delivery.since() };
-        let from = if self.bus.holds_reading && there > 0 { whole } else { from };
-        self.connects(from, end.since(from));
+        self.connects_for(now + self.told_in(queued), from, &delivery, end, there > 0);
         let mut parts = mechanical(stroke, &passage);
         parts.overhead = overhead + stall + done;
         parts.external = start.since(now + overhead);
@@ -214,18 +222,41 @@ impl Drive {
         Delivery::new(self.read_block, (lead, u64::from(at.blocks)), share, from, self.overheads.reselect)
     }
 
+    /// The bus is in use until `end` for data of which some were `cached`: those go from `first` until `from`.
+    fn connects_for(&mut self, first: Time, from: Time, delivery: &Delivery, end: Time, cached: bool) {
+        let since = delivery.since();
+        if since <= from || (self.bus.holds_reading && cached) {
+            self.connects(first, end.since(first));
+        } else if cached {
+            self.connects_twice(first, from.since(first), since, end.since(since));
+        } else {
+            self.connects(since, end.since(since));
+        }
+    }
+
     /// A command has the arm until its access ends, on `track`.
     pub(crate) fn hold_arm(&mut self, end: Time, track: Track) {
         (self.free, self.held, self.track, self.filling) = (end, end, track, None);
     }
 
-    /// Blocks of the track that came by while the head waited for the first one wanted, where those are read too.
-    fn passed_before(&self, passage: &Passage, arrived: Time, sector: u32, track: Track) -> u64 {
-        if !self.mechanics.access.free || sector == 0 {
-            return 0;
+    /// The first of the blocks right before `start`, which lies at `spot`, whose sectors came by while the head waited for that,
+    /// where those are read too.
+    fn passed_before(&self, passage: &Passage, arrived: Time, spot: Spot, start: Lbn) -> Lbn {
+        if !self.mechanics.access.free {
+            return start;
         }
-        let each = self.spindle.turning(self.mechanics.layout.sector_angle(track.zone)).0.max(1);
-        (passage.began.since(arrived).0 / each).min(u64::from(sector)) << self.mechanics.layout.sector_shift()
+        let layout = &self.mechanics.layout;
+        let (waited, shift) = (passage.began.since(arrived), layout.sector_shift());
+        let came = |sector: u64| {
+            let there = layout.locate_sector(sector);
+            let on_track = (there.track, there.remapped) == (spot.track, spot.remapped);
+            on_track && self.spindle.turning(spot.angle.wrapping_sub(there.angle)) <= waited
+        };
+        let mut first = start.0 >> shift;
+        while first > 0 && came(first - 1) {
+            first -= 1;
+        }
+        Lbn(first << shift)
     }
 
     /// The drive reads on after a passage that ended before block `reached`; of the last sector all has passed.
@@ -256,17 +287,57 @@ impl Drive {
             None if self.cache.resumes && self.write_back.is_none() && self.buffer.first().is_none() => {
                 let reached = self.segments.end_of(i);
                 let limit = self.read_ahead_limit(self.segments.start_of(i), at.end());
+                let least = if self.cache.ends_at_command { self.least_ahead(at.end(), limit) } else { reached };
                 if reached < limit {
                     let began = self.free.max(now);
                     let at = Extent { start: reached, blocks: 1 };
                     let (stroke, spot) = self.move_arm(self.track, at, false, began);
                     let so_far = Progress { reached, at: began + stroke.total(), after: spot };
                     self.track = spot.track;
-                    self.read_ahead = Some(ReadAhead { began, so_far, limit, least: reached, segment: i, sent: None });
+                    self.read_ahead = Some(ReadAhead { began, so_far, limit, least, segment: i, sent: None });
                 }
             }
             _ => {}
         }
+    }
+
+    /// The segment that holds all of `at`, not counting what a command with the arm is just reading into it.
+    pub(crate) fn segment_of(&self, now: Time, at: Extent) -> Option<usize> {
+        match self.segments.look(at) {
+            Lookup::Hit(i) if self.segments_hold(now, at) && !self.holds_written(at) => Some(i),
+            _ => None,
+        }
+    }
+
+    /// Whether a segment holds the first block of `at`.
+    pub(crate) fn begins_in(&self, segment: usize, at: Extent) -> bool {
+        self.segments.start_of(segment) <= at.start && at.start < self.segments.end_of(segment)
+    }
+
+    /// The arm reads on from where `segment` ends for a read of `at`, which begins in it and waits. False if all of that is
+    /// there.
+    pub(crate) fn read_ahead_for(&mut self, now: Time, segment: usize, at: Extent) -> bool {
+        let reached = self.segments.end_of(segment);
+        if at.end() <= reached {
+            return false;
+        }
+        let limit = self.read_ahead_limit(self.segments.start_of(segment), at.end()).max(at.end());
+        match &mut self.read_ahead {
+            Some(ahead) if ahead.segment == segment => {
+                ahead.limit = ahead.limit.max(limit);
+                ahead.least = ahead.least.max(at.end());
+            }
+            Some(_) => {}
+            None if self.write_back.is_none() => {
+                let began = self.free.max(now);
+                let (stroke, spot) = self.move_arm(self.track, Extent { start: reached, blocks: 1 }, false, began);
+                let so_far = Progress { reached, at: began + stroke.total(), after: spot };
+                self.track = spot.track;
+                self.read_ahead = Some(ReadAhead { began, so_far, limit, least: at.end(), segment, sent: None });
+            }
+            None => {}
+        }
+        true
     }
 
     /// The block that is read at least after a read that ended before block `end`, before another command has the arm.
@@ -305,13 +376,18 @@ impl Drive {
             let bound = if next >= sent.until { limit } else { limit.min(self.room_after(sent, next)) };
             if so_far.reached < bound || bound >= limit {
                 so_far = run(so_far, bound);
+                if so_far.reached < bound || so_far.reached >= limit || so_far.at >= until {
+                    return so_far;
+                }
+                // There may be room for more by now.
+                continue;
             }
-            if so_far.reached < bound || so_far.reached >= limit || so_far.at >= until {
+            if so_far.at >= until {
                 return so_far;
             }
             // The next sector comes under the head while there is no room for it: a turn later it may be there.
             let passed = self.spindle.reach(so_far.at, so_far.after.angle).max(so_far.at)
-                + self.mechanics.sector_time(so_far.after.track.zone);
+                + self.sector_time(so_far.after.track.zone);
             if passed >= until {
                 return Progress { at: until, ..so_far };
             }
@@ -335,6 +411,12 @@ impl Drive {
         }
     }
 
+    /// When the read-ahead under way has read the least it does; none if it has.
+    pub(crate) fn least_read(&self, now: Time) -> Option<Time> {
+        let ahead = self.read_ahead.filter(|ahead| ahead.so_far.reached < ahead.least)?;
+        Some(self.run_ahead(&ahead, ahead.so_far, ahead.least, Time::NEVER).at).filter(|at| *at > now)
+    }
+
     /// When, and where, a read-ahead lets go of an arm that could be used from `ready` on.
     pub(crate) fn read_ahead_stopped(&self, ahead: &ReadAhead, ready: Time) -> Progress {
         let run = |from: Progress, limit: Lbn, until: Time| self.run_ahead(ahead, from, limit, until);
@@ -353,11 +435,24 @@ impl Drive {
         stopped
     }
 
+    /// Up to which block what was read ahead is kept: where a command ends the reading ahead, the sector under way is lost.
+    fn kept(&self, ahead: &ReadAhead, stopped: Progress) -> Lbn {
+        let sector = 1 << self.mechanics.layout.sector_shift();
+        let last = Lbn(stopped.reached.0.saturating_sub(sector));
+        let passing = self.mechanics.layout.locate(last).track == stopped.after.track;
+        match self.cache.ends_at_command && stopped.at > self.turn && passing && last >= ahead.least {
+            true => last,
+            false => stopped.reached,
+        }
+    }
+
     /// Ends a read-ahead.
     pub(crate) fn stop_read_ahead(&mut self, ready: Time) {
         if let Some(ahead) = &self.read_ahead {
             let stopped = self.read_ahead_stopped(ahead, ready);
-            self.segments.extend(ahead.segment, stopped.reached);
+            let (segment, kept) = (ahead.segment, self.kept(ahead, stopped));
+            self.segments.extend(segment, kept);
+            self.segments.cut(segment, kept);
             (self.free, self.track, self.read_ahead) = (stopped.at, stopped.after.track, None);
         }
     }

@@ -38,28 +38,25 @@ impl Drive {
         if self.read_ahead.is_some_and(|ahead| ahead.meets(at) && self.segments.overlaps(ahead.segment, at)) {
             self.stop_read_ahead(ready);
         }
-        self.segments.invalidate(at);
-        if self.cache.shared && !self.segments.is_none() {
-            // What is read ahead must have a segment to go to.
-            let taken = self.segments.next_taken();
-            if self.read_ahead.is_some_and(|ahead| Some(ahead.segment) == taken) {
-                self.stop_read_ahead(ready);
-            }
-            let start = if self.cache.written_hits { at.start } else { at.end() };
-            self.segments.fill(start, at.end());
-        }
         if fua || self.buffer.capacity() == 0 {
+            self.replace_held(ready, at);
             return self.write_medium(now, at, queued);
         }
         if u64::from(at.blocks) > self.buffer.capacity() {
+            self.replace_held(ready, at);
             return self.write_through(now, at, queued);
         }
         let overhead = self.overheads.buffered.a(self.last_write.is_some());
         let mut room = (now + overhead).max(earliest);
         while !self.fits(at) {
-            // The next write-back begins as soon as the arm is free, not when the overhead of this command has passed.
-            room = room.max(self.make_room(u64::from(at.blocks), now));
+            // The next write-back begins as soon as the arm is free, not when the overhead of this command has passed; where
+            // it goes on inside a sector, it may have made room with that alone.
+            room = room.max(match self.write_back {
+                None => self.begin_write_back(now),
+                Some(_) => self.make_room(u64::from(at.blocks), now),
+            });
         }
+        self.replace_held(ready, at);
         let waited = (queued || room > now + overhead) && !self.cache.accepts_busy;
         let connect = if waited { self.overheads.reselect } else { self.overheads.prepare };
         let feed = Feed { from: (room + connect).max(self.exchanged), each: self.write_block };
@@ -85,6 +82,20 @@ impl Drive {
             ..Parts::default()
         };
         (there + done, parts)
+    }
+
+    /// What segments hold of `at` is stale; where written data share them, one is taken for these, by `ready`.
+    fn replace_held(&mut self, ready: Time, at: Extent) {
+        self.segments.invalidate(at);
+        if self.cache.shared && !self.segments.is_none() {
+            // What is read ahead must have a segment to go to.
+            let taken = self.segments.next_taken();
+            if self.read_ahead.is_some_and(|ahead| Some(ahead.segment) == taken) {
+                self.stop_read_ahead(ready);
+            }
+            let start = if self.cache.written_hits { at.start } else { at.end() };
+            self.segments.fill(start, at.end());
+        }
     }
 
     /// Whether the buffer has room for `at`.
@@ -162,7 +173,8 @@ impl Drive {
         let mut cleared = now;
         let meets = |back: WriteBack| back.first() < at.end() && at.start < back.limit;
         while self.buffer.touches(at) || self.write_back.is_some_and(meets) {
-            cleared = cleared.max(self.make_room(self.buffer.capacity(), now));
+            // What continues it and is not wanted need not be waited for.
+            cleared = cleared.max(self.make_room(0, now));
         }
         self.drained = self.drained.max(cleared);
         cleared
@@ -186,8 +198,7 @@ impl Drive {
             }
         };
         let Some(dirty) = taken else { return };
-        let began =
-            if self.runs_past(began, dirty) { began + self.mechanics.sector_time(self.track.zone) } else { began };
+        let began = if self.runs_past(began, dirty) { began + self.sector_time(self.track.zone) } else { began };
         let (stroke, spot) = self.move_arm(self.track, dirty.at, true, began);
         let arrived = began + stroke.total();
         let mut back = WriteBack {
@@ -218,7 +229,7 @@ impl Drive {
         }
         let first = arrived.max(feed.there(1 << self.mechanics.layout.sector_shift()));
         let passage = self.mechanics.pass(&self.spindle, first, spot, at, true);
-        let passing = passage.end.since(passage.began).less(self.mechanics.sector_time(spot.track.zone));
+        let passing = passage.end.since(passage.began).less(self.sector_time(spot.track.zone));
         first.max(Time(all.0.saturating_sub(passing.0)))
     }
 
@@ -286,7 +297,8 @@ impl Drive {
     ) -> u64 {
         let layout = &self.mechanics.layout;
         let first = layout.locate(Lbn(next << layout.sector_shift()));
-        let (width, sector) = (layout.sector_angle(first.track.zone), self.mechanics.sector_time(first.track.zone));
+        let width = layout.sector_angle(first.track.zone);
+        let sector = self.sector_time(first.track.zone);
         let (mut end, mut transfer) = (now, Span::ZERO);
         while next < all {
             let run = layout.locate(Lbn(next << layout.sector_shift()));
@@ -311,6 +323,11 @@ impl Drive {
         whole.rotation += end.since(now) - transfer;
         whole.end = end;
         next
+    }
+
+    /// The time a sector takes to pass, as the spindle really turns.
+    pub(crate) fn sector_time(&self, zone: u32) -> Span {
+        self.spindle.turning(self.mechanics.layout.sector_angle(zone))
     }
 
     /// When the first block of `at` could be written by an arm that sets out from `track` at `began`.
@@ -368,7 +385,7 @@ impl Drive {
         let Progress { reached, at, after } = back.so_far;
         // A physical sector that both share is written once, if all of it was there when it began to pass.
         // What gets its room as that sector begins is there: each of these times is rounded.
-        let sector = self.mechanics.sector_time(after.track.zone).less(Span(2));
+        let sector = self.sector_time(after.track.zone).less(Span(2));
         let shared = if reached > back.limit { sector } else { Span::ZERO };
         let place = self.buffer.place_of(back.limit, Time(at.0.saturating_sub(shared.0)))?;
         let next = self.buffer.at_place(place);
@@ -396,13 +413,19 @@ impl Drive {
         self.just_completed(now).is_some_and(|back| self.continuation(&back).is_some())
     }
 
+    /// Begins to write back, no earlier than `after`. Gives from when the arm can.
+    fn begin_write_back(&mut self, after: Time) -> Time {
+        self.stop_read_ahead(after);
+        let free = self.free.max(after);
+        self.start_write_back(free);
+        free
+    }
+
     /// Writes back until `blocks` blocks are free, or the write-back under way — one begun no earlier than
     /// `after`, if there is none — is complete. Gives when that is.
     fn make_room(&mut self, blocks: u64, after: Time) -> Time {
         if self.write_back.is_none() {
-            self.stop_read_ahead(after);
-            let free = self.free.max(after);
-            self.start_write_back(free);
+            self.begin_write_back(after);
         }
         let Some(back) = self.write_back else { return after };
         // Where the extents, not the blocks, are too many, one of them has to go.

@@ -1,105 +1,166 @@
-//! The formats by name.
+//! A trace format as its own file describes it: name, documentation, examples, how it is recognised, read and written.
+//!
+//! The formats themselves are the files of `formats/`; whatever lists formats takes them from there.
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::str::FromStr;
 
-use crate::tables::{TABLES, table};
+use block::BadInput;
 
-/// A format of block traces.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Format {
-    /// blktrace's binary files, one a CPU; version 1 or 2.
-    Blktrace,
-    /// blkparse's text.
-    Blkparse,
-    /// DiskSim's ASCII, and MQSim's variant of it in nanoseconds.
-    DiskSim,
-    /// HP SRT 1.x binary.
-    Srt,
-    /// DiskSim's traces for validation: what a drive did, one request at a time.
-    Validate,
-    /// fio's iolog, version 2 or 3.
-    Iolog,
-    /// CloudPhysics vscsi binary; version 1 or 2.
-    Vscsi,
-    /// A named table of comma-separated columns.
-    Table(&'static str),
+use crate::feed::Feed;
+use crate::formats::ALL;
+use crate::reader::{Ledger, Reader};
+use crate::table::{self, Table};
+use crate::write::Writing;
+
+/// All that is known of one format.
+pub(crate) struct Entry {
+    /// As a user writes it after `--trace-format`, `--to` and in `format =`.
+    pub name: &'static str,
+    /// What it is, in a line.
+    pub title: &'static str,
+    /// A paragraph of Markdown: what records it, how to record one, its columns, the units and the origin of its times.
+    pub text: &'static str,
+    /// Whole files. Tests recognise, read, convert and damage each; the first is shown in the documentation.
+    pub examples: &'static [Example],
+    /// Nothing for a format that is only written.
+    pub read: Option<Read>,
+    /// Nothing for a format that is only read.
+    pub write: Option<Writing>,
 }
 
-const PLAIN: [Format; 7] =
-    [Format::Blktrace, Format::Blkparse, Format::DiskSim, Format::Validate, Format::Iolog, Format::Srt, Format::Vscsi];
+/// A file of a format.
+pub(crate) struct Example {
+    pub bytes: &'static [u8],
+    /// How many requests are in it.
+    pub requests: u64,
+}
+
+/// Reads a file of a format; fails where it does not begin as the format does.
+pub(crate) type Open = fn(Feed, &mut Ledger) -> Result<Box<dyn Reader>, BadInput>;
+
+/// How a format is recognised and read.
+pub(crate) enum Read {
+    /// By how its files begin.
+    Begin { looks: fn(&[u8]) -> bool, open: Open },
+    /// The same, of a format with a file for each CPU.
+    PerCpu { looks: fn(&[u8]) -> bool, open: fn(Vec<Feed>) -> Box<dyn Reader> },
+    /// Line by line: `looks` tells whether a line could be of the format.
+    Lines { looks: fn(&[u8]) -> bool, open: Open },
+    /// Delimited columns, as data.
+    Table(Table),
+}
+
+/// A format of block traces that can be read.
+#[derive(Clone, Copy)]
+pub struct Format(pub(crate) &'static Entry);
+
+/// Every format that can be read, in the order of the documentation; where content fits two, the former is taken.
+pub fn formats() -> impl DoubleEndedIterator<Item = Format> + Clone {
+    ALL.iter().filter(|entry| entry.read.is_some()).map(|entry| Format(entry))
+}
 
 impl Format {
-    /// Every format.
-    pub const ALL: [Format; PLAIN.len() + TABLES.len()] = {
-        let mut all = [Format::Blktrace; PLAIN.len() + TABLES.len()];
-        let mut at = 0;
-        while at < all.len() {
-            all[at] = if at < PLAIN.len() { PLAIN[at] } else { Format::Table(TABLES[at - PLAIN.len()].name) };
-            at += 1;
-        }
-        all
-    };
-
-    /// Its word for `--trace-format`.
+    /// The name that a user writes.
     #[must_use]
-    pub const fn word(self) -> &'static str {
-        match self {
-            Format::Blktrace => "blktrace",
-            Format::Blkparse => "blkparse",
-            Format::DiskSim => "disksim",
-            Format::Validate => "validate",
-            Format::Iolog => "iolog",
-            Format::Srt => "srt",
-            Format::Vscsi => "vscsi",
-            Format::Table(name) => name,
+    pub const fn name(self) -> &'static str {
+        self.0.name
+    }
+
+    /// What it is, in a line.
+    #[must_use]
+    pub const fn title(self) -> &'static str {
+        self.0.title
+    }
+
+    /// Whether a file that begins so shows by that alone that it is of this format.
+    pub(crate) fn begins(self, start: &[u8]) -> bool {
+        match self.0.read {
+            Some(Read::Begin { looks, .. } | Read::PerCpu { looks, .. }) => looks(start),
+            Some(Read::Lines { .. } | Read::Table(_)) | None => false,
         }
     }
 
-    /// Every word, for a message.
-    pub(crate) fn words() -> String {
-        Format::ALL.map(Format::word).join(", ")
+    /// How many of these lines could be of this format, if it is one of lines.
+    pub(crate) fn fitting<'a>(self, lines: impl Iterator<Item = &'a [u8]>) -> usize {
+        match &self.0.read {
+            Some(Read::Lines { looks, .. }) => lines.filter(|line| looks(line)).count(),
+            Some(Read::Table(table)) => table::fitting(self.0.name, table, lines),
+            Some(Read::Begin { .. } | Read::PerCpu { .. }) | None => 0,
+        }
+    }
+}
+
+impl PartialEq for Format {
+    fn eq(&self, other: &Format) -> bool {
+        self.name() == other.name()
+    }
+}
+
+impl Eq for Format {}
+
+impl Hash for Format {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.name().hash(state);
+    }
+}
+
+impl fmt::Debug for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Format({})", self.name())
     }
 }
 
 impl fmt::Display for Format {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.word())
+        f.pad(self.name())
     }
 }
 
 impl FromStr for Format {
     type Err = String;
 
-    /// Parses the word of `--trace-format`.
-    fn from_str(word: &str) -> Result<Format, String> {
-        if let Some(format) = Format::ALL.into_iter().find(|format| format.word().eq_ignore_ascii_case(word)) {
+    /// Parses the name of a format.
+    fn from_str(name: &str) -> Result<Format, String> {
+        if let Some(format) = formats().find(|format| format.name().eq_ignore_ascii_case(name)) {
             return Ok(format);
         }
-        let meant = block::nearest(word, Format::ALL.map(Format::word))
+        let meant = block::nearest(name, formats().map(Format::name))
             .map_or_else(String::new, |meant| format!(", did you mean '{meant}'?"));
-        Err(format!("'{word}' is not a trace format{meant} (formats: {})", Format::words()))
+        Err(format!("'{name}' is not a trace format{meant} (`halfturn trace --help` lists them)"))
     }
-}
-
-/// The table of a format; no one outside can make a `Table` of an unknown name by parsing, but can by hand.
-pub(crate) fn table_of(name: &str) -> Result<&'static crate::tables::Table, String> {
-    table(name).ok_or_else(|| format!("there is no table named '{name}'"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
 
     #[test]
-    fn words_parse_back_and_slips_are_named() {
-        for format in Format::ALL {
+    fn names_parse_back_and_slips_are_named() {
+        for format in formats() {
             assert_eq!(format.to_string().parse(), Ok(format));
+            assert_eq!(format.name().to_uppercase().parse(), Ok(format));
         }
         let error = Format::from_str("blktrac").unwrap_err();
-        assert!(
-            error
-                .starts_with("'blktrac' is not a trace format, did you mean 'blktrace'? (formats: blktrace, blkparse,")
-        );
+        assert!(error.starts_with("'blktrac' is not a trace format, did you mean 'blktrace'? ("), "{error}");
+        assert!(Format::from_str("parquet").is_err(), "it is only written");
+    }
+
+    #[test]
+    fn every_format_has_a_name_of_its_own_and_documentation() {
+        let mut names = BTreeSet::new();
+        for entry in ALL {
+            assert!(
+                names.insert(entry.name) && entry.name.bytes().all(|c| c.is_ascii_alphanumeric()),
+                "{}",
+                entry.name
+            );
+            assert!(!entry.title.is_empty() && !entry.title.ends_with('.'), "{}: {}", entry.name, entry.title);
+            assert!(entry.text.len() > 80 && entry.text.ends_with('.'), "{}: {}", entry.name, entry.text);
+            assert!(entry.read.is_none() || !entry.examples.is_empty(), "{}: give an example", entry.name);
+            assert!(entry.read.is_some() || entry.write.is_some(), "{}: of no use", entry.name);
+        }
     }
 }

@@ -6,30 +6,25 @@
 //! does not fall on whole blocks is widened outward and counted. Whatever a reader leaves out it counts in
 //! [`Counts`]; whatever it cannot read is a [`block::BadInput`] naming the file and the line or record.
 //!
-//! A text format is one `Parser` of lines, a binary one a `Reader`, each in its own file; a trace of delimited
-//! columns needs no code, only an entry in `tables.rs`.
+//! Each format is a file of `formats/` that has its name, its documentation, its examples, how it is recognised, its reader
+//! and, where it can be written, its writer: a text format is a `Parser` of lines, a binary one a `Reader`, and one of
+//! delimited columns needs no code.
 
-mod blkparse;
-mod blktrace;
 mod counts;
-mod disksim;
 mod events;
 mod feed;
 mod format;
+mod formats;
 pub mod ftrace;
-mod iolog;
 mod lines;
 mod number;
 mod open;
 mod reader;
+mod reference;
 mod source;
-mod srt;
 mod summary;
 mod survey;
 mod table;
-mod tables;
-pub mod validate;
-mod vscsi;
 pub mod write;
 
 #[cfg(test)]
@@ -38,8 +33,11 @@ mod fixtures;
 mod mutation;
 
 pub use counts::Counts;
-pub use format::Format;
-pub use open::{files, from_bytes, open};
+pub use format::{Format, formats};
+pub use formats::blktrace::files;
+pub use formats::validate;
+pub use open::{from_bytes, open};
 pub use reader::{Device, Record, Trace};
+pub use reference::{help, reference};
 pub use summary::{DeviceSummary, Distances, Responses, Summary, Windows};
 pub use survey::Survey;

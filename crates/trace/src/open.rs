@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use block::{At, BadInput};
 
 use crate::feed::{Feed, PEEK};
-use crate::format::table_of;
-use crate::reader::{Ledger, Reader, Trace};
+use crate::format::{Format, Read as Reading, formats};
+use crate::formats::blktrace::{self, files};
+use crate::reader::{Ledger, Trace};
 use crate::source::Source;
-use crate::{Format, blkparse, blktrace, disksim, iolog, srt, table, tables, validate, vscsi};
+use crate::table;
 
 /// Lines looked at to recognise a text format.
 const LINES: usize = 16;
@@ -29,7 +30,7 @@ pub fn open(path: &Path, format: Option<Format>) -> Result<Trace, BadInput> {
         return Err(feed.bad_file("the file is empty", "name a file with a trace in it"));
     }
     // Of blktrace's files, those of idle CPUs are empty.
-    let format = if empty { format.or(Some(Format::Blktrace)) } else { format };
+    let format = if empty { format.or(Some(Format(&blktrace::FORMAT))) } else { format };
     read(feed, format, |feed| if files.len() == 1 { Ok(vec![feed]) } else { all_cpus(path, &files) })
 }
 
@@ -56,62 +57,18 @@ pub(crate) fn read(
     let Some(format) = format.map_or_else(|| recognise(&mut feed), |format| Ok(Some(format)))? else {
         return Err(feed.bad_file(
             "this is no trace of a format known here",
-            format!("if it is one of {}, name it with --trace-format to see what is wrong", Format::words()),
+            "if it is one all the same, name its format with --trace-format to see what is wrong; `halfturn trace --help` \
+             lists them",
         ));
     };
     let mut ledger = Ledger::default();
-    let reader: Box<dyn Reader> = match format {
-        Format::Blktrace => blktrace::reader(cpus(feed)?),
-        Format::Blkparse => blkparse::reader(feed),
-        Format::DiskSim => disksim::reader(feed, &mut ledger)?,
-        Format::Validate => validate::reader(feed),
-        Format::Iolog => iolog::reader(feed),
-        Format::Srt => srt::reader(feed)?,
-        Format::Vscsi => vscsi::reader(feed)?,
-        Format::Table(name) => match table_of(name) {
-            Ok(table) => table::reader(feed, table),
-            Err(what) => return Err(feed.bad_file(what, format!("formats are {}", Format::words()))),
-        },
+    let reader = match &format.0.read {
+        Some(Reading::Begin { open, .. } | Reading::Lines { open, .. }) => open(feed, &mut ledger)?,
+        Some(Reading::PerCpu { open, .. }) => open(cpus(feed)?),
+        Some(Reading::Table(table)) => table::reader(feed, format.name(), table),
+        None => return Err(feed.bad_file(format!("{format} is written here, but not read"), "name another format")),
     };
     Ok(Trace { format, reader, ledger, ended: false })
-}
-
-/// The files `path` stands for: itself, unless it is one of blktrace's or the bare name of them all.
-#[must_use]
-pub fn files(path: &Path) -> Vec<PathBuf> {
-    let cpus = cpu_files(path);
-    let one_of_them = cpus.iter().any(|cpu| cpu == path);
-    let bare_name = !path.is_file() && !cpus.is_empty();
-    if one_of_them || bare_name { cpus } else { vec![path.to_owned()] }
-}
-
-/// The files of all CPUs beside `path`, by number of CPU.
-fn cpu_files(path: &Path) -> Vec<PathBuf> {
-    let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return Vec::new() };
-    let stem = match name.rsplit_once(".blktrace.") {
-        Some((stem, rest)) if cpu(rest).is_some() => stem,
-        _ => name,
-    };
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
-    let mut files: Vec<(u32, String)> = entries
-        .filter_map(|entry| {
-            let name = entry.ok()?.file_name().into_string().ok()?;
-            let rest = name.strip_prefix(stem)?.strip_prefix(".blktrace.")?;
-            Some((cpu(rest)?, name))
-        })
-        .collect();
-    files.sort();
-    // The folder stays as the user wrote it, for the messages.
-    files.into_iter().map(|(_, name)| path.with_file_name(name)).collect()
-}
-
-/// The CPU's number at the end of a file name, before what compression may have added.
-fn cpu(rest: &str) -> Option<u32> {
-    let number = rest
-        .split_once('.')
-        .map_or(rest, |(number, packing)| if matches!(packing, "gz" | "zst" | "bz2" | "xz") { number } else { "" });
-    number.parse().ok()
 }
 
 /// The feeds of all CPUs.
@@ -129,13 +86,7 @@ fn all_cpus(path: &Path, files: &[PathBuf]) -> Result<Vec<Feed>, BadInput> {
 /// The format the beginning of a file shows.
 fn recognise(feed: &mut Feed) -> Result<Option<Format>, BadInput> {
     let start = feed.peek(PEEK)?;
-    let headed = [
-        (Format::Iolog, iolog::looks(start)),
-        (Format::Blktrace, blktrace::looks(start)),
-        (Format::Srt, srt::looks(start)),
-        (Format::Vscsi, vscsi::looks(start)),
-    ];
-    if let Some((format, _)) = headed.into_iter().find(|(_, looks)| *looks) {
+    if let Some(format) = formats().find(|format| format.begins(start)) {
         return Ok(Some(format));
     }
     // A line cut by the end of what was peeked at says nothing, unless it is the only one.
@@ -145,42 +96,24 @@ fn recognise(feed: &mut Feed) -> Result<Option<Format>, BadInput> {
     };
     let lines =
         || whole.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).filter(|line| !line.is_empty()).take(LINES);
-    let fit = |format: Format| match format {
-        Format::DiskSim => lines().filter(|line| disksim::looks(line)).count(),
-        Format::Validate => lines().filter(|line| validate::looks(line)).count(),
-        Format::Blkparse => lines().filter(|line| blkparse::looks(line)).count(),
-        Format::Table(name) => tables::table(name).map_or(0, |table| table::looks(table, lines())),
-        Format::Blktrace | Format::Iolog | Format::Srt | Format::Vscsi => 0,
-    };
     // Half the lines are enough, so that a damaged line is reported as such, not as an unknown format.
-    let best = Format::ALL.into_iter().rev().map(|format| (fit(format), format)).max_by_key(|(count, _)| *count);
+    let best = formats().rev().map(|format| (format.fitting(lines()), format)).max_by_key(|(count, _)| *count);
     Ok(best.filter(|(count, _)| *count > 0 && 2 * count >= lines().count()).map(|(_, format)| format))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixtures::{self, BLKPARSE, DISKSIM, SRT_HEADER, TABLES, feed};
+    use crate::fixtures::{examples, feed};
 
     fn format_of(bytes: &[u8]) -> Option<Format> {
         recognise(&mut feed(bytes)).unwrap()
     }
 
     #[test]
-    fn every_format_is_recognised_by_content() {
-        assert_eq!(format_of(DISKSIM.as_bytes()), Some(Format::DiskSim));
-        assert_eq!(format_of(fixtures::VALIDATE.as_bytes()), Some(Format::Validate));
-        for iolog in fixtures::IOLOGS {
-            assert_eq!(format_of(iolog.as_bytes()), Some(Format::Iolog));
-        }
-        assert_eq!(format_of(BLKPARSE.as_bytes()), Some(Format::Blkparse));
-        assert_eq!(format_of(SRT_HEADER.as_bytes()), Some(Format::Srt));
-        assert_eq!(format_of(&fixtures::vscsi_v1(0x28, 512, 1, 1)), Some(Format::Vscsi));
-        assert_eq!(format_of(&fixtures::vscsi_v2(0x28, 512, 1, 1)), Some(Format::Vscsi));
-        assert_eq!(format_of(&fixtures::blktrace_v1(true, (1, 1, 1, 1), b"")), Some(Format::Blktrace));
-        assert_eq!(format_of(&fixtures::blktrace_v2(false, (1, 1, 1, 1), b"")), Some(Format::Blktrace));
-        for (name, text) in TABLES {
-            assert_eq!(format_of(text.as_bytes()), Some(Format::Table(name)));
+    fn every_example_is_recognised_by_content_and_nothing_else_is() {
+        for (format, example) in examples() {
+            assert_eq!(format_of(example.bytes), Some(format));
         }
         for stranger in ["hello\nworld\n", "a,b,c\n1,2,3\n", "\0\0\0\0", "{}", "1 2 3 4\n"] {
             assert_eq!(format_of(stranger.as_bytes()), None, "{stranger:?}");
@@ -189,11 +122,6 @@ mod tests {
 
     #[test]
     fn a_damaged_line_does_not_hide_the_format() {
-        assert_eq!(format_of(b"1.0 0 100 8 1\n1.5 garbage\n2.0 0 100 8 1\n"), Some(Format::DiskSim));
-    }
-
-    #[test]
-    fn names_of_cpu_files_may_end_in_a_packing() {
-        assert_eq!((cpu("12"), cpu("3.gz"), cpu("3.txt"), cpu("x")), (Some(12), Some(3), None, None));
+        assert_eq!(format_of(b"1.0 0 100 8 1\n1.5 garbage\n2.0 0 100 8 1\n"), "disksim".parse().ok());
     }
 }

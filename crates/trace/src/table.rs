@@ -1,4 +1,4 @@
-//! The reader of every delimited trace, by its entry in `tables.rs`.
+//! Delimited traces as data, and the reader of them all. What columns may mean is [`Column`].
 
 use std::borrow::Cow;
 
@@ -6,22 +6,63 @@ use block::{Extent, Op, Span, Time};
 
 use crate::feed::Feed;
 use crate::lines::{Line, Lines, Parser, wrong_columns};
-use crate::number::{extent, quoted, time, whole};
+use crate::number::{Unit, extent, quoted, time, whole};
 use crate::reader::{Fault, Ledger, Reader, Record};
-use crate::tables::{Column, Header, Table, named};
 
-/// Reads a trace laid out as `table`.
-pub(crate) fn reader(feed: Feed, table: &'static Table) -> Box<dyn Reader> {
-    Box::new(Lines::new(feed, Rows::new(table)))
+/// What a column holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Column {
+    /// Arrival time.
+    Time(Unit),
+    /// Part of the device's name; adjacent parts are taken together.
+    Device,
+    /// The operation as a word: r, read, w, write, f, flush, in any case; empty for others.
+    Op,
+    /// The operation as a digit: 0 reads, 1 writes.
+    OpDigit,
+    /// Where the request begins, in units of so many bytes.
+    Start(u32),
+    /// How long it is, in units of so many bytes.
+    Length(u32),
+    /// Measured response time; may be empty.
+    Response(Unit),
+    /// Nothing of interest.
+    Ignored,
 }
 
-/// Whether the first lines of a file could be this table's; counts those that could.
-pub(crate) fn looks<'a>(table: &'static Table, lines: impl Iterator<Item = &'a [u8]>) -> usize {
-    let (mut rows, mut ledger) = (Rows::new(table), Ledger::default());
+/// What stands before the first row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Header {
+    /// Nothing.
+    None,
+    /// Perhaps this line.
+    Line(&'static str),
+    /// Names of columns, each of one of these meanings or else ignored; they replace the table's columns.
+    Names(&'static [(&'static str, Column)]),
+}
+
+/// One layout of comma-separated columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Table {
+    pub header: Header,
+    pub columns: &'static [Column],
+    /// Whether a row may have columns beyond these.
+    pub more: bool,
+}
+
+/// Reads a trace laid out as the `table` of this name.
+pub(crate) fn reader(feed: Feed, name: &'static str, table: &'static Table) -> Box<dyn Reader> {
+    Box::new(Lines::new(feed, Rows::new(name, table)))
+}
+
+/// How many of the first lines of a file could be this table's.
+pub(crate) fn fitting<'a>(name: &'static str, table: &'static Table, lines: impl Iterator<Item = &'a [u8]>) -> usize {
+    let (mut rows, mut ledger) = (Rows::new(name, table), Ledger::default());
     lines.filter(|line| rows.parse(line, &mut ledger).is_ok()).count()
 }
 
 struct Rows {
+    name: &'static str,
     table: &'static Table,
     columns: Cow<'static, [Column]>,
     /// Whether a header may still come.
@@ -29,8 +70,8 @@ struct Rows {
 }
 
 impl Rows {
-    fn new(table: &'static Table) -> Rows {
-        Rows { table, columns: Cow::Borrowed(table.columns), first: true }
+    fn new(name: &'static str, table: &'static Table) -> Rows {
+        Rows { name, table, columns: Cow::Borrowed(table.columns), first: true }
     }
 
     /// Takes the first line for a header, if it is one.
@@ -38,8 +79,8 @@ impl Rows {
         match self.table.header {
             Header::None => Ok(false),
             Header::Line(header) => Ok(line.trim_ascii().eq_ignore_ascii_case(header.as_bytes())),
-            Header::Names => {
-                self.columns = columns(line)?.into();
+            Header::Names(names) => {
+                self.columns = columns(line, names)?.into();
                 Ok(true)
             }
         }
@@ -47,8 +88,8 @@ impl Rows {
 }
 
 /// The columns a header names.
-fn columns(header: &[u8]) -> Result<Vec<Column>, Fault> {
-    let columns: Vec<Column> = header.split(|byte| *byte == b',').map(named).collect();
+fn columns(header: &[u8], names: &[(&str, Column)]) -> Result<Vec<Column>, Fault> {
+    let columns: Vec<Column> = header.split(|byte| *byte == b',').map(|name| named(name, names)).collect();
     type Is = fn(&Column) -> bool;
     let needed: [(&str, Is); 4] = [
         ("time", |column| matches!(column, Column::Time(_))),
@@ -68,6 +109,12 @@ fn columns(header: &[u8]) -> Result<Vec<Column>, Fault> {
     Ok(columns)
 }
 
+/// What the column of this name in a header holds.
+fn named(name: &[u8], names: &[(&str, Column)]) -> Column {
+    let is = |known: &str| known.as_bytes().eq_ignore_ascii_case(name.trim_ascii());
+    names.iter().find(|(known, _)| is(known)).map_or(Column::Ignored, |(_, column)| *column)
+}
+
 impl Parser for Rows {
     fn parse(&mut self, line: &[u8], ledger: &mut Ledger) -> Result<Line, Fault> {
         if std::mem::take(&mut self.first) && self.header(line)? {
@@ -76,7 +123,7 @@ impl Parser for Rows {
         let mut fields = Fields { line, at: 0 };
         let wrong = || {
             let found = line.split(|byte| *byte == b',').count();
-            wrong_columns(found, &format!("{} of {}", self.columns.len(), self.table.name))
+            wrong_columns(found, &format!("{} of {}", self.columns.len(), self.name))
         };
         let mut row = Row::default();
         for column in self.columns.iter() {
@@ -207,37 +254,50 @@ fn word(field: &[u8]) -> Result<What, Fault> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixtures::{TABLES, feed, read};
-    use crate::tables::{NAMES, table};
+    use crate::fixtures::{feed, read};
+    use crate::format::{Format, Read, formats};
 
-    fn rows(name: &str, text: &str) -> (Vec<Record>, Ledger) {
-        let (records, ledger) = read(|_| Ok(reader(feed(text), table(name).unwrap())));
+    fn table(format: Format) -> Option<&'static Table> {
+        if let Some(Read::Table(table)) = &format.0.read { Some(table) } else { None }
+    }
+
+    fn rows(name: &str, bytes: &[u8]) -> (Vec<Record>, Ledger) {
+        let format: Format = name.parse().unwrap();
+        let (records, ledger) = read(|_| Ok(reader(feed(bytes), format.name(), table(format).unwrap())));
         (records.unwrap(), ledger)
     }
 
+    fn example(name: &str) -> &'static [u8] {
+        name.parse::<Format>().unwrap().0.examples[0].bytes
+    }
+
+    /// The example of each table is the same: a read of blocks 8 to 15 and, two seconds later on another device where it
+    /// has devices, a write of 100 to 102.
     #[test]
-    fn every_table_reads_its_fixture_and_no_other() {
-        for (name, text) in TABLES {
+    fn every_table_reads_its_example_and_no_other() {
+        for format in formats().filter(|format| table(*format).is_some()) {
+            let (name, text) = (format.name(), example(format.name()));
             let (records, ledger) = rows(name, text);
             let seen: Vec<_> = records.iter().map(|record| (record.op, record.at)).collect();
             let write = Op::Write { fua: false };
             assert_eq!(seen, [(Op::Read, Extent::new(8, 8)), (write, Extent::new(100, 3))], "{name}");
             assert_eq!(records[1].time.0 - records[0].time.0, 2_000_000_000, "{name}");
             assert_eq!(ledger.counts.records, 2, "{name}");
-            for other in &crate::tables::TABLES {
-                let count = looks(table(other.name).unwrap(), text.lines().map(str::as_bytes));
-                assert_eq!(2 * count >= text.lines().count(), other.name == name, "{name} as {}", other.name);
+            let lines: Vec<&[u8]> = text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).collect();
+            for other in formats().filter(|format| table(*format).is_some()) {
+                let count = other.fitting(lines.iter().copied());
+                assert_eq!(2 * count >= lines.len(), other == format, "{name} as {other}");
             }
         }
     }
 
     #[test]
     fn responses_and_devices_are_kept() {
-        let (records, ledger) = rows("msr", TABLES[0].1);
+        let (records, ledger) = rows("msr", example("msr"));
         assert_eq!(records[0].response, Some(Span(283_300)));
         assert_eq!(records[1].device.0, 1);
         assert_eq!(ledger.counts.remarks, 0);
-        let (records, _) = rows("systor", TABLES[2].1);
+        let (records, _) = rows("systor", example("systor"));
         assert_eq!((records[0].response, records[1].response), (Some(Span(6_475_000)), None));
     }
 
@@ -245,19 +305,20 @@ mod tests {
     fn csv_columns_come_in_any_order_with_units_in_their_names() {
         let (records, ledger) = rows(
             "csv",
-            "Blocks, lbn,comment,op,time_us,response_ms\n8,16,hi,Flush,1.5,\n4,100,,read,2,0.25\n0,1,,w,3,\n8,1,,trim,3,\n",
+            b"Blocks, lbn,comment,op,time_us,response_ms\n8,16,hi,Flush,1.5,\n4,100,,read,2,0.25\n0,1,,w,3,\n8,1,,trim,3,\n",
         );
         assert_eq!((records[0].op, records[0].time), (Op::Flush, Time(1500)));
         assert_eq!((records[1].at, records[1].response), (Extent::new(100, 4), Some(Span(250_000))));
         assert_eq!((ledger.counts.empty, ledger.counts.discards_skipped), (1, 1));
-        assert!(columns(b"time,op,offset").is_err());
-        assert!(columns(b"time,time_ms,op,offset,size").is_err());
-        assert!(NAMES.iter().all(|(name, column)| named(name.as_bytes()) == *column));
+        let Some(Header::Names(names)) = table("csv".parse().unwrap()).map(|table| table.header) else { panic!("csv") };
+        assert!(columns(b"time,op,offset", names).is_err());
+        assert!(columns(b"time,time_ms,op,offset,size", names).is_err());
+        assert!(names.iter().all(|(name, column)| named(name.as_bytes(), names) == *column));
     }
 
     #[test]
     fn rows_that_are_not_whole_blocks_widen() {
-        let (records, ledger) = rows("csv", "time,op,offset,size\n0,r,1000,100\n");
+        let (records, ledger) = rows("csv", b"time,op,offset,size\n0,r,1000,100\n");
         assert_eq!(records[0].at, Extent::new(1, 2));
         assert_eq!(ledger.counts.unaligned, 1);
     }

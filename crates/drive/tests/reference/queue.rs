@@ -6,7 +6,7 @@ use crate::compare::ROUNDING;
 use crate::machine::{Answer, Machine, Ties};
 use crate::segments::Found;
 use block::{Extent, Verb};
-use disk::Drain;
+use disk::{After, Drain, FreesAt, Turn};
 
 #[derive(Clone, Copy, Debug)]
 pub struct Waiting {
@@ -41,7 +41,7 @@ impl Machine {
         }
         let free = self.arm_is_free(now) && self.waiting.is_empty() && !self.is_buffered(&waiting);
         let room_wanted = self.waiting.iter().any(|it| self.is_buffered(it));
-        if free || self.needs_no_arm(now, &waiting, room_wanted) {
+        if free || self.needs_no_arm(now, &waiting, room_wanted) || self.waits_in_memory(&waiting) {
             self.start(now, waiting);
         } else {
             // What it replaces need not be written, unless something before it wants it on the medium.
@@ -78,11 +78,20 @@ impl Machine {
 
     fn start(&mut self, now: u64, waiting: Waiting) {
         let Waiting { tag, verb, at, issued, .. } = waiting;
+        let last = std::mem::replace(&mut self.served, (at.start.0, at.end().0));
+        self.ascends = at.start.0 > last.0 || (self.ascends && at.start.0 == last.0);
         // The overhead passes while it waits, unless the drive has one of its own for what waited behind others.
         let queued = self.is_behind(&waiting) && self.overheads.queued.is_some();
         self.waits_for_writes = waiting.writing && !self.is_behind(&waiting);
         let at_its_turn = (queued || self.is_at_hand(&waiting)) && !self.is_buffered(&waiting);
-        let from = if at_its_turn { now } else { issued };
+        // An arm that is given on late does not set out before that, though the overhead has passed.
+        let late = self.rules.frees_at != FreesAt::Medium && now > issued;
+        let from = match at_its_turn {
+            true => now,
+            false if late => issued.max(now.saturating_sub(self.overhead(self.class(verb)))),
+            false => issued,
+        };
+        let before = self.held;
         let answer = match verb {
             Verb::Read => self.read(from, at, queued),
             Verb::Write { fua } => self.write(from, now, at, fua, queued),
@@ -96,6 +105,15 @@ impl Machine {
         }
         if self.cache.hits_wait && self.rules.depth > 1 && verb == Verb::Read {
             self.held = self.held.max(now);
+        }
+        let done = if verb.writes() { self.overheads.done.write.0 } else { self.overheads.done.read.0 };
+        let done = if verb == Verb::Flush { 0 } else { done };
+        if self.held != before || self.held == now {
+            match self.rules.frees_at {
+                FreesAt::Medium => {}
+                FreesAt::Message => self.held = self.held.max(answer.end - done),
+                FreesAt::Completion => self.held = self.held.max(answer.end),
+            }
         }
         self.begun += 1;
         self.waits_for_writes = false;
@@ -193,12 +211,23 @@ impl Machine {
         }
     }
 
+    /// Whether it finds no other and waits only for what the arm is at, though it be answered from memory.
+    fn waits_in_memory(&self, it: &Waiting) -> bool {
+        let (start, end) = (it.at.start.0, it.at.end().0);
+        let alone = self.waiting.is_empty() && self.flying.is_empty();
+        let found = matches!(self.segments.look(start, end), Found::Hit(_)) || self.holds_written(start, end);
+        alone && it.verb == Verb::Read && self.cache.hits_wait && found
+    }
+
     /// What has the arm next: what waited too long, else what it can begin soonest.
     fn next_for_arm(&self, now: u64) -> Option<Next> {
         let there = self.dirty.front().is_some_and(|dirty| dirty.ready <= now);
+        // The sector that a write-back ends in may be passing still, and what shares it is not on the medium before.
+        let passing = !self.is_over(self.free(), now);
         if there && self.cache.drain != Drain::Soonest {
-            return Some(Next::WriteBack);
+            return (!passing).then_some(Next::WriteBack);
         }
+        let there = there && !passing;
         let flush = self.waiting.iter().position(|it| it.verb == Verb::Flush).unwrap_or(self.waiting.len());
         if flush == 0 {
             return Some(Next::Command(0));
@@ -208,18 +237,57 @@ impl Machine {
         if now - oldest.issued > self.rules.age_limit.0 && (room_wanted || !self.is_buffered(oldest)) {
             return Some(if self.is_buffered(oldest) { Next::WriteBack } else { Next::Command(0) });
         }
-        let mut best = room_wanted.then(|| (self.cost_of_write_back(now), Next::WriteBack));
-        for (i, it) in self.waiting[..flush].iter().enumerate().filter(|(_, it)| !self.is_buffered(it)) {
-            let cost = self.cost(now, it);
+        let soonest = self.rules.order == Turn::Soonest;
+        let writer =
+            self.waiting[..flush].iter().position(|it| self.is_buffered(it)).filter(|_| room_wanted && !soonest);
+        let mut best = (room_wanted && soonest).then(|| (self.cost_of_write_back(now), Next::WriteBack));
+        for (i, it) in self.waiting[..flush].iter().enumerate() {
+            if self.is_buffered(it) && writer != Some(i) {
+                continue;
+            }
+            let cost = match self.rules.order {
+                Turn::Soonest => self.cost(now, it),
+                order => self.distance(order, it.at.start.0),
+            };
             // What differs by roundings alone is a tie, which the first to come wins.
-            if best.as_ref().is_some_and(|(least, _)| cost.abs_diff(*least) <= 2 * ROUNDING) {
+            if soonest && best.as_ref().is_some_and(|(least, _)| cost.abs_diff(*least) <= 2 * ROUNDING) {
                 self.ties.set(Ties { commands: true, ..self.ties.get() });
             }
-            if best.as_ref().is_none_or(|(least, _)| cost + ROUNDING < *least) {
-                best = Some((cost, Next::Command(i)));
+            if best.as_ref().is_none_or(|(least, _)| cost + if soonest { ROUNDING } else { 0 } < *least) {
+                best = Some((cost, if writer == Some(i) { Next::WriteBack } else { Next::Command(i) }));
             }
         }
         best.map(|(_, next)| next)
+    }
+
+    /// The overhead of what is not answered from the cache.
+    fn class(&self, verb: Verb) -> After {
+        match verb {
+            Verb::Write { fua: false } if self.cache.write_buffer > 0 => self.overheads.buffered,
+            Verb::Write { .. } | Verb::Flush => self.overheads.write,
+            Verb::Read | Verb::Seek => self.overheads.read,
+        }
+    }
+
+    /// How many blocks a command at `start` is from being next, in the order of the queue; those of another turn come after all of
+    /// this one.
+    fn distance(&self, order: Turn, start: u64) -> u64 {
+        let (from, end) = self.served;
+        let away = start.abs_diff(from);
+        match order {
+            Turn::Soonest | Turn::Fcfs => 0,
+            Turn::Look => away + if start == from || (start > from) == self.ascends { 0 } else { self.blocks },
+            Turn::Ascending => away + if start >= from { 0 } else { self.blocks },
+            Turn::CLook => {
+                if start >= from {
+                    away
+                } else {
+                    self.blocks + start
+                }
+            }
+            // Of two as near, the one above.
+            Turn::Sstf => 2 * start.abs_diff(end) + u64::from(start < end),
+        }
     }
 
     /// How long a waiting command would take to its first sector or, where sectors are taken in any order, without those that

@@ -25,6 +25,7 @@ impl Machine {
     pub fn read(&mut self, now: u64, at: Extent, queued: bool) -> Answer {
         let (start, end) = (at.start.0, at.end().0);
         if self.holds_written(start, end) {
+            self.end_read_ahead(now, None);
             return self.answer_from_memory(now, at);
         }
         // Its overhead passes while the arm clears the way.
@@ -37,6 +38,7 @@ impl Machine {
         match found {
             Found::Hit(i) => {
                 self.check(Some(i), start, end);
+                self.end_read_ahead(now, Some(i));
                 self.segments.touch(i);
                 self.keep_ahead(now, i, end);
                 let answer = self.answer_from_memory(now, at);
@@ -51,9 +53,19 @@ impl Machine {
         }
     }
 
+    /// A command that came at `now` for anything but what is being read into `segment` ends that, where the drive has that habit.
+    fn end_read_ahead(&mut self, now: u64, segment: Option<usize>) {
+        if self.cache.ends_at_command && self.ahead.is_some_and(|ahead| Some(ahead.segment) != segment) {
+            self.stop_read_ahead(now);
+        }
+    }
+
     fn answer_from_memory(&mut self, now: u64, at: Extent) -> Answer {
         let from = if self.cache.hits_wait { self.finish_write_back().max(self.held).max(now) } else { now };
-        let overhead = self.overhead(self.overheads.hit);
+        if self.cache.hits_wait && self.rules.depth > 1 {
+            self.held = from;
+        }
+        let overhead = self.overhead(self.overheads.hit) + self.overheads.prepare.0;
         self.exchanged = self.exchanged.max(from + overhead) + self.bus.time(u64::from(at.blocks));
         Answer { end: self.exchanged + self.overheads.done.read.0, from_memory: true }
     }
@@ -86,7 +98,7 @@ impl Machine {
     fn read_on(&mut self, now: u64, at: Extent, ahead: Ahead) -> Answer {
         let (start, end) = (at.start.0, at.end().0);
         self.check(Some(ahead.segment), start, end);
-        let overhead = self.overhead(self.overheads.hit);
+        let overhead = self.overhead(self.overheads.hit) + self.overheads.prepare.0;
         let from = now + overhead + self.bus.time(ahead.reached - start);
         let (first, last) = self.sectors(ahead.reached, end);
         let (passed, head) = self.medium.pass_all(&ahead.head, first, last, false);
@@ -94,7 +106,7 @@ impl Machine {
         self.hold();
         self.filling = Some((ahead.segment, ahead.reached));
         self.segments.extend(ahead.segment, end, &self.current);
-        self.delivered = self.bus.deliver(&self.on_bus(&passed, ahead.reached, end), from.max(self.delivered));
+        self.delivered = self.bus.deliver(&self.on_bus(&passed, ahead.reached, end), from.max(self.delivered), true);
         self.begin_read_ahead(end, ahead.segment);
         self.give_up(ahead.segment, end);
         Answer { end: self.delivered + self.overheads.done.read.0, from_memory: true }
@@ -104,25 +116,30 @@ impl Machine {
     fn read_medium(&mut self, now: u64, at: Extent, segment: Option<usize>, queued: bool) -> Answer {
         let (start, end) = (at.start.0, at.end().0);
         self.check(segment, start, end);
-        let held = segment.map_or(start, |i| self.segments.all[i].end);
+        let mut held = segment.map_or(start, |i| self.segments.all[i].end);
         let from = match held - start {
             0 => now,
-            there => now + self.overhead(self.overheads.hit) + self.bus.time(there),
+            there => now + self.overhead(self.overheads.hit) + self.overheads.prepare.0 + self.bus.time(there),
         };
+        self.end_read_ahead(now, None);
         let free = self.take_arm(now + self.queued_overhead(self.overheads.read, queued));
         let arrived = self.approach(&self.head, free, held, false);
         let (first, last) = self.sectors(held, end);
         let (passed, head) = self.medium.pass_all(&arrived, first, last, false);
         self.head = head;
         self.hold();
-        self.delivered = self.bus.deliver(&self.on_bus(&passed, held, end), from.max(self.delivered));
+        let beginning = held > start;
+        self.delivered = self.bus.deliver(&self.on_bus(&passed, held, end), from.max(self.delivered), beginning);
         if self.segments.most > 0 {
             let segment = match segment {
                 Some(i) => {
                     self.segments.extend(i, end, &self.current);
                     i
                 }
-                None => self.segments.fill(start, end, &self.current),
+                None => {
+                    held = self.came_before(&arrived, &passed).unwrap_or(held);
+                    self.segments.fill(held, end, &self.current)
+                }
             };
             self.filling = Some((segment, held));
             self.begin_read_ahead(end, segment);
@@ -131,12 +148,25 @@ impl Machine {
         Answer { end: self.delivered + self.overheads.done.read.0, from_memory: false }
     }
 
+    /// The first of the blocks of the track that came by before the first one wanted, where the drive reads those too.
+    fn came_before(&self, arrived: &Head, passed: &[Passed]) -> Option<u64> {
+        let began = passed.iter().take_while(|it| self.medium.is_on(arrived, it.sector)).map(|it| it.began).min();
+        let (began, first) = (began.filter(|_| self.medium.access.free)?, passed[0].sector);
+        Some((first - self.medium.came_by(self.medium.time(arrived), began, first)) * self.sector)
+    }
+
     fn begin_read_ahead(&mut self, end: u64, segment: usize) {
         let reached = end.next_multiple_of(self.sector).min(self.blocks);
         self.segments.extend(segment, reached, &self.current);
         let limit = self.read_ahead_limit(self.segments.all[segment].start, reached);
-        let least = (reached + u64::from(self.cache.least_ahead)).min(limit);
+        let least = self.least_ahead(reached, limit);
         self.ahead = (reached < limit).then_some(Ahead { head: self.head, reached, limit, least, segment });
+    }
+
+    /// The block it reads to at least after a read up to `end`: where a command ends it, beyond its limit too.
+    fn least_ahead(&self, end: u64, limit: u64) -> u64 {
+        let most = if self.cache.ends_at_command { self.blocks } else { limit };
+        most.min(end + u64::from(self.cache.least_ahead))
     }
 
     /// The block after the last on the track, or on the cylinder, that `block` belongs to.
@@ -170,8 +200,14 @@ impl Machine {
     fn keep_ahead(&mut self, now: u64, i: usize, end: u64) {
         let segment = &self.segments.all[i];
         let (limit, reached) = (self.read_ahead_limit(segment.start, end), segment.end);
+        let least = self.least_ahead(end, limit);
         match &mut self.ahead {
-            Some(ahead) if ahead.segment == i => ahead.limit = ahead.limit.max(limit),
+            Some(ahead) if ahead.segment == i => {
+                ahead.limit = ahead.limit.max(limit);
+                if self.cache.ends_at_command {
+                    ahead.least = ahead.least.max(least);
+                }
+            }
             None if self.cache.resumes && self.back.is_none() && self.dirty.is_empty() && reached < limit => {
                 let began = self.free().max(now);
                 let head = self.approach(&self.head, began, reached, false);

@@ -19,8 +19,9 @@ pub struct Dirty {
     pub start: u64,
     pub end: u64,
     pub version: u32,
-    /// When they were in the buffer.
+    /// When the arm may set out for them: when they are there, or earlier, while they come from then on.
     pub ready: u64,
+    pub data: Option<u64>,
     /// When the host was told.
     pub acknowledged: u64,
 }
@@ -49,31 +50,38 @@ impl Machine {
         }
         // What waits for room waits for a write-back, which needs the arm at once.
         let waits = !fua && self.cache.write_buffer > 0 && !self.fits(start, end);
-        self.make_stale(if waits { now } else { now + overhead }, start, end);
+        let stops = if waits { now } else { now + overhead };
+        if self.cache.ends_at_command {
+            self.stop_read_ahead(now);
+        }
+        if self.ahead.is_some_and(|it| start < it.limit && self.segments.all[it.segment].start < end) {
+            self.stop_read_ahead(stops);
+        }
         let capacity = u64::from(self.cache.write_buffer);
         if fua || capacity == 0 {
+            self.make_stale(stops, start, end);
             self.supersede(start, end);
             return self.write_medium(now, at, queued);
         }
         let mut room = (now + overhead).max(earliest);
         while !self.fits(start, end) {
-            room = room.max(self.make_room(end - start, now));
+            let made = if self.back.is_none() { self.begin_write_back(now) } else { self.make_room(end - start, now) };
+            room = room.max(made);
         }
+        self.make_stale(stops, start, end);
         // What it replaces is given up only when it has room itself.
         self.supersede(start, end);
-        let ready = self.exchanged.max(room) + self.bus.time(end - start);
-        self.exchanged = ready;
-        let acknowledged = ready + self.overheads.done.write.0;
-        self.dirty.push_back(Dirty { start, end, version: self.version, ready, acknowledged });
+        let from = self.exchanged.max(room + self.overheads.prepare.0);
+        self.exchanged = from + self.bus.write_time(end - start);
+        let acknowledged = self.exchanged + self.overheads.done.write.0;
+        let (ready, data) = if self.cache.seeks_early { (room, Some(from)) } else { (self.exchanged, None) };
+        self.dirty.push_back(Dirty { start, end, version: self.version, ready, data, acknowledged });
         self.used += end - start;
         Answer { end: acknowledged, from_memory: true }
     }
 
-    /// Whatever segments hold of blocks that are written now is stale, and a read-ahead that comes to them stops.
+    /// Whatever segments hold of blocks that are written now is stale.
     fn make_stale(&mut self, ready: u64, start: u64, end: u64) {
-        if self.ahead.is_some_and(|it| start < it.limit && self.segments.all[it.segment].start < end) {
-            self.stop_read_ahead(ready);
-        }
         self.segments.invalidate(start, end);
         if self.cache.shared && self.segments.most > 0 {
             // What is read ahead must have a segment to go to.
@@ -124,6 +132,7 @@ impl Machine {
         let continues = self.last_write == Some(start);
         let plain = Disconnect {
             command: block::Span(self.queued_overhead(self.overheads.write, queued)),
+            data: self.overheads.prepare,
             ..Disconnect::default()
         };
         let again = self.overheads.disconnect.filter(|_| self.last_write.is_some() && !continues);
@@ -145,22 +154,36 @@ impl Machine {
     /// A write passes whose data come over the bus from `data` on: no sector before it is there. In order, it begins so late
     /// that the last does not come too soon, and that a share of `held` of what then still comes is there.
     fn pass_coming(&self, arrived: &Head, (start, end): (u64, u64), data: u64, held: f64) -> Head {
-        let there = |upto: u64| data + self.bus.time(upto.min(end) - start);
+        let there = |upto: u64| data + self.bus.write_time(upto.min(end) - start);
         let (first, last) = self.sectors(start, end);
-        let (now, all) = (self.medium.time(arrived), there(end));
-        if all <= now {
+        let now = self.medium.time(arrived);
+        if there(end) <= now {
             return self.medium.pass_all(arrived, first, last, true).1;
         }
         if self.medium.access.writes {
             return self.medium.pass_when(arrived, first, last, |sector| there((sector + 1) * self.sector));
         }
+        let from = self.hold_back(arrived, (start, end), data);
+        let from = from + (there(end).saturating_sub(from) as f64 * held) as u64;
         let place = &self.medium.places[first as usize];
-        let from = now.max(data + self.bus.time(self.sector));
+        self.medium.pass_all(&self.medium.arrive(place, from), first, last, true).1
+    }
+
+    /// From when sectors may pass, in order, whose data come from `data` on: the first when it is there, and so late that the
+    /// last does not come too soon.
+    fn hold_back(&self, arrived: &Head, (start, end): (u64, u64), data: u64) -> u64 {
+        let (first, last) = self.sectors(start, end);
+        let (now, all) = (self.medium.time(arrived), data + self.bus.write_time(end - start));
+        if all <= now {
+            return now;
+        }
+        let place = &self.medium.places[first as usize];
+        let from = now.max(data + self.bus.write_time(self.sector));
         // As long after the first sector begins the last one does, whatever turn it is.
         let (passed, _) = self.medium.pass_all(&self.medium.arrive(place, from), first, last, true);
-        let from = from.max(all.saturating_sub(passed[passed.len() - 1].began - passed[0].began));
-        let from = from + (all.saturating_sub(from) as f64 * held) as u64;
-        self.medium.pass_all(&self.medium.arrive(place, from), first, last, true).1
+        let began = passed.iter().map(|it| it.began).min().unwrap_or(from);
+        let last = passed.iter().map(|it| it.began).max().unwrap_or(from);
+        from.max(all.saturating_sub(last - began))
     }
 
     /// A flush that came at `now` and whose turn it is at `turn`: it ends when all is on the medium, and after every command
@@ -192,7 +215,7 @@ impl Machine {
                 self.drained = self.drained.max(cleared);
                 return cleared;
             }
-            cleared = cleared.max(self.make_room(u64::from(self.cache.write_buffer), now));
+            cleared = cleared.max(self.make_room(0, now));
         }
     }
 
@@ -233,10 +256,21 @@ impl Machine {
         let mut back = Back { head, reached: dirty.start, limit: dirty.end, at_once: None, parts: vec![dirty] };
         if self.medium.access.writes {
             let (first, last) = self.sectors(dirty.start, dirty.end);
-            back.head = self.medium.pass_all(&head, first, last, true).1;
+            back.head = match dirty.data {
+                Some(data) => self.pass_coming(&head, (dirty.start, dirty.end), data, 0.0),
+                None => self.medium.pass_all(&head, first, last, true).1,
+            };
             (back.at_once, back.reached) = (Some(dirty.start), last * self.sector);
         }
+        if let Some(data) = dirty.data.filter(|_| !self.medium.access.writes) {
+            back.head = self.held_until(&back.head, self.hold_back(&head, (dirty.start, dirty.end), data));
+        }
         self.back = Some(back);
+    }
+
+    /// A head that waits, if it must, until a time.
+    fn held_until(&self, head: &Head, time: u64) -> Head {
+        if time <= self.medium.time(head) { *head } else { Head { moment: Moment::Time(time), ..*head } }
     }
 
     /// The write-back goes on up to block `stop`, or up to `now`, and with whatever waits that continues it.
@@ -286,7 +320,15 @@ impl Machine {
             }
             moment => self.medium.spin.time(moment),
         };
-        self.dirty.iter().position(|dirty| dirty.start == back.limit && self.is_by(dirty.ready, at))
+        let next = self.dirty.iter().position(|dirty| dirty.start == back.limit && self.is_by(dirty.ready, at))?;
+        let Dirty { start, end, data, .. } = self.dirty[next];
+        let end_of_last = self.medium.time(&back.head);
+        let flows = |data: u64| {
+            let next = self.medium.cross(&back.head, start / self.sector, true);
+            data + self.bus.write_time(end - start) <= end_of_last
+                || self.hold_back(&next, (start, end), data) <= end_of_last
+        };
+        data.is_none_or(flows).then_some(next)
     }
 
     /// Whether a write-back that begins now goes on where the last one has just ended.
@@ -320,11 +362,17 @@ impl Machine {
         }
     }
 
+    /// A write-back begins that a command needs. From when it can.
+    fn begin_write_back(&mut self, now: u64) -> u64 {
+        self.stop_read_ahead(now);
+        self.start_write_back(now);
+        self.free().max(now)
+    }
+
     /// Writes back until `blocks` blocks are free, or the write-back under way is complete. When that is.
     fn make_room(&mut self, blocks: u64, now: u64) -> u64 {
         if self.back.is_none() {
-            self.stop_read_ahead(now);
-            self.start_write_back(now);
+            self.begin_write_back(now);
         }
         let Some(back) = &self.back else { return now };
         let free = u64::from(self.cache.write_buffer) - self.used;

@@ -73,7 +73,9 @@ pub fn keys<'a>(pairs: &[Pair<'a>]) -> Vec<&'a str> {
 /// What a row is called: its values of what was varied.
 pub fn label(case: &Case, keys: &[&str]) -> Vec<String> {
     let value = |key: &&str| {
-        case.labels.get(*key).map_or_else(|| case.experiment.scheduler.policy.clone(), ToString::to_string)
+        case.labels
+            .get(*key)
+            .map_or_else(|| case.experiment.scheduler.policy.manual().name.to_owned(), ToString::to_string)
     };
     let mut label: Vec<String> = keys.iter().map(value).collect();
     let oracle =

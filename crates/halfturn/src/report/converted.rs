@@ -10,7 +10,7 @@ use trace::write::{Lost, Target};
 pub fn converted(out: &Path, target: Target, trace: &Trace, lost: &Lost) -> String {
     let (count, plural) = (number::count(lost.written), if lost.written == 1 { "" } else { "s" });
     let mut text =
-        format!("{}: {count} request{plural}, from {} to {}\n", out.display(), trace.format(), target.word());
+        format!("{}: {count} request{plural}, from {} to {}\n", out.display(), trace.format(), target.name());
     for note in trace.counts().notes().into_iter().chain(lost.notes()) {
         text += &format!("  {note}\n");
     }

@@ -76,7 +76,7 @@ fn array(array: &ArrayChoice) -> Vec<String> {
 
 fn scheduler(experiment: &Experiment) -> Vec<String> {
     let scheduler = &experiment.scheduler;
-    let mut words = vec![scheduler.policy.clone()];
+    let mut words = vec![scheduler.policy.manual().name.to_owned()];
     match scheduler.predictor {
         None | Some(Predictor::Profile) => {}
         Some(Predictor::Distance) => words.push("believing in distance alone".into()),

@@ -5,6 +5,7 @@ mod convert;
 mod kept;
 mod output;
 mod readme;
+mod reference;
 mod reproduce;
 mod steady;
 

@@ -17,6 +17,7 @@ mod scheduler;
 mod serve;
 mod service;
 mod system;
+mod tables;
 #[cfg(test)]
 mod tests;
 mod value;
@@ -34,6 +35,7 @@ pub use run::RunPlan;
 pub use scheduler::{Believed, Predictor, Scheduler};
 pub use serve::{Exposed, LONGEST, ServePlan};
 pub use system::{PAGE, SystemPlan};
+pub use tables::tables;
 pub use volume::Volume;
 pub use workload::{Arrivals, Kind, Like, Workload};
 

@@ -2,16 +2,12 @@
 //!
 //! Times stay as they are, whatever their origin. What a format cannot hold is left out, and counted in [`Lost`].
 
-mod disksim;
-mod iolog;
 mod lost;
-mod names;
-#[cfg(feature = "parquet")]
-mod parquet;
+pub(crate) mod names;
 mod target;
 
 #[cfg(test)]
-mod round_trip;
+pub(crate) mod round_trip;
 
 use std::io::{self, Write};
 
@@ -20,12 +16,52 @@ use block::{Op, Time};
 use crate::reader::Record;
 
 pub use lost::Lost;
-pub use target::Target;
+pub use target::{Target, endings, targets};
 
-use names::Names;
+pub(crate) use names::Names;
+
+/// How a format is written, and what it can hold.
+pub(crate) struct Writing {
+    /// The endings of file names that stand for it, without the dot.
+    pub endings: &'static [&'static str],
+    /// Makes of a device's name the `n`th one the format takes.
+    pub names: fn(&str, u64) -> String,
+    /// Whether it has a word for a flush.
+    pub flushes: bool,
+    /// Whether it keeps response times and which writes must reach the medium.
+    pub whole: bool,
+    /// Times are rounded to so many nanoseconds.
+    pub resolution_ns: u64,
+    /// Begins a file; nothing where this build cannot.
+    pub open: Option<Open>,
+}
+
+impl Writing {
+    /// What it keeps of a request, for the documentation.
+    pub(crate) fn sentence(&self) -> String {
+        let endings: Vec<String> = self.endings.iter().map(|ending| format!("`.{ending}`")).collect();
+        let times = match self.resolution_ns {
+            1 => "to the nanosecond",
+            1_000 => "to the microsecond",
+            _ => "rounded",
+        };
+        let flushes = if self.flushes { "flushes too" } else { "but no flushes" };
+        let rest = if self.whole { "" } else { ", no response times, and not which writes must reach the medium" };
+        format!(
+            "Written to files that end in {}: times {times}; reads and writes, {flushes}{rest}.",
+            endings.join(" or ")
+        )
+    }
+}
+
+/// Begins a file of a format.
+pub(crate) type Open = fn(Out) -> io::Result<Box<dyn Form>>;
+
+/// Where a trace is written; need not be buffered.
+pub(crate) type Out = Box<dyn Write + Send>;
 
 /// Writes one format.
-trait Form {
+pub(crate) trait Form {
     /// Writes a request to a device that goes by this name.
     fn put(&mut self, record: &Record, device: &str, lost: &mut Lost) -> io::Result<()>;
     /// Writes what stands at the end.
@@ -48,14 +84,8 @@ impl Writer {
     /// # Errors
     /// When `out` cannot be written.
     pub fn new(target: Target, out: impl Write + Send + 'static) -> io::Result<Option<Writer>> {
-        let (form, names): (Box<dyn Form>, _) = match target {
-            Target::DiskSim => (Box::new(disksim::DiskSim::new(out)), Names::new(names::number)),
-            Target::Iolog => (Box::new(iolog::Iolog::new(out)?), Names::new(names::word)),
-            #[cfg(feature = "parquet")]
-            Target::Parquet => (Box::new(parquet::Parquet::new(out)?), Names::new(names::any)),
-            #[cfg(not(feature = "parquet"))]
-            Target::Parquet => return Ok(None),
-        };
+        let Some(open) = target.writing.open else { return Ok(None) };
+        let (form, names) = (open(Box::new(out))?, Names::new(target.writing.names));
         Ok(Some(Writer { target, form, names, lost: Lost::default(), last: Time::ZERO }))
     }
 
@@ -64,11 +94,11 @@ impl Writer {
     /// # Errors
     /// When it cannot be written.
     pub fn put(&mut self, record: &Record, device: &str) -> io::Result<()> {
-        if self.target == Target::DiskSim && record.op == Op::Flush {
+        if !self.target.writing.flushes && record.op == Op::Flush {
             self.lost.flushes += 1;
             return Ok(());
         }
-        if self.target != Target::Parquet {
+        if !self.target.writing.whole {
             self.lost.fua += u64::from(record.op == Op::Write { fua: true });
             self.lost.responses += u64::from(record.response.is_some());
         }

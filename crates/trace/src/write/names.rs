@@ -75,7 +75,6 @@ pub(crate) fn word(name: &str, n: u64) -> String {
 }
 
 /// Any name at all.
-#[cfg(feature = "parquet")]
 pub(crate) fn any(name: &str, n: u64) -> String {
     if n == 0 { name.into() } else { format!("{name}_{n}") }
 }

@@ -7,14 +7,15 @@ use block::{Extent, Op, Span, Time};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed, TestRunner};
 
-use crate::fixtures::{every_format, feed};
+use crate::fixtures::{examples, feed};
+use crate::format::Format;
 use crate::open;
 use crate::reader::{Device, Record};
-use crate::write::{Lost, Target, Writer};
+use crate::write::{Lost, Target, Writer, Writing, targets};
 
 /// Bytes that can still be reached once they were given away.
 #[derive(Clone, Default)]
-pub(super) struct Shared(Arc<Mutex<Vec<u8>>>);
+struct Shared(Arc<Mutex<Vec<u8>>>);
 
 impl Write for Shared {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -28,9 +29,9 @@ impl Write for Shared {
 
 type Named = (Record, String);
 
-pub(super) fn written(target: Target, records: &[Named]) -> (Vec<u8>, Lost) {
+pub(crate) fn written(name: &str, records: &[Named]) -> (Vec<u8>, Lost) {
     let out = Shared::default();
-    let mut writer = Writer::new(target, out.clone()).unwrap().expect("it is built in");
+    let mut writer = Writer::new(name.parse().unwrap(), out.clone()).unwrap().expect("it is built in");
     for (record, device) in records {
         writer.put(record, device).unwrap();
     }
@@ -55,35 +56,38 @@ fn seen(records: &[Named]) -> Vec<(Time, &str, Op, Extent)> {
     records.iter().map(|(record, device)| (record.time, device.as_str(), record.op, record.at)).collect()
 }
 
-/// A request as DiskSim's ASCII holds it.
-fn for_disksim((record, device): &Named) -> Option<Named> {
-    let op = match record.op {
-        Op::Flush | Op::Repair => return None,
-        Op::Write { .. } => Op::Write { fua: false },
-        Op::Read => Op::Read,
-    };
-    Some((Record { op, response: None, ..*record }, device.clone()))
+/// A request as a format holds it.
+fn held(target: Target, (record, device): &Named) -> Option<Named> {
+    let Writing { flushes, whole, resolution_ns, .. } = *target.writing;
+    if record.op == Op::Flush && !flushes {
+        return None;
+    }
+    let mut held = *record;
+    if !whole {
+        (held.op, held.response) = (if held.op.writes() { Op::Write { fua: false } } else { held.op }, None);
+    }
+    let step = u128::from(resolution_ns);
+    held.time = Time(((u128::from(held.time.0) + step / 2) / step * step) as u64);
+    Some((held, device.clone()))
 }
 
-/// A request as fio's iolog holds it.
-fn for_iolog((record, device): &Named) -> Named {
-    let op = if record.op.writes() { Op::Write { fua: false } } else { record.op };
-    let time = Time((u128::from(record.time.0) + 500) as u64 / 1000 * 1000);
-    (Record { time, op, response: None, ..*record }, device.clone())
+/// The formats that are read as well as written.
+fn both_ways() -> impl Iterator<Item = Target> {
+    targets().filter(|target| target.name().parse::<Format>().is_ok())
 }
 
 fn check(records: &[Named]) {
-    let wanted: Vec<Named> = records.iter().filter_map(for_disksim).collect();
-    let (bytes, lost) = written(Target::DiskSim, records);
-    assert_eq!((lost.written, lost.flushes), (wanted.len() as u64, (records.len() - wanted.len()) as u64));
-    if !wanted.is_empty() {
-        assert_eq!(seen(&read_back(&bytes)), seen(&wanted));
-        assert!(lost.renamed.is_empty());
+    for target in both_ways() {
+        let wanted: Vec<Named> = records.iter().filter_map(|record| held(target, record)).collect();
+        let (bytes, lost) = written(target.name(), records);
+        assert_eq!((lost.written, lost.flushes), (wanted.len() as u64, (records.len() - wanted.len()) as u64));
+        if !wanted.is_empty() {
+            assert_eq!(seen(&read_back(&bytes)), seen(&wanted), "{target:?}");
+            assert!(lost.renamed.is_empty());
+        }
+        let rounded = wanted.iter().zip(records.iter().filter(|record| held(target, record).is_some()));
+        assert_eq!(lost.rounded, rounded.filter(|(held, record)| held.0.time != record.0.time).count() as u64);
     }
-    let wanted: Vec<Named> = records.iter().map(for_iolog).collect();
-    let (bytes, lost) = written(Target::Iolog, records);
-    assert_eq!(seen(&read_back(&bytes)), seen(&wanted));
-    assert_eq!(lost.rounded, records.iter().filter(|(record, _)| record.time.0 % 1000 != 0).count() as u64);
 }
 
 /// Times stay this far below the end of 64 bits, so that none is rounded past it.
@@ -122,8 +126,8 @@ fn any_requests_read_back() {
 
 #[test]
 fn a_trace_of_every_format_reads_back() {
-    for (format, bytes) in every_format() {
-        let trace = open::read(feed(bytes), Some(format), |feed| Ok(vec![feed])).unwrap();
+    for (format, example) in examples() {
+        let trace = open::read(feed(example.bytes), Some(format), |feed| Ok(vec![feed])).unwrap();
         let mut records = Vec::new();
         for record in trace {
             // By number, so that no device needs another name.
@@ -144,11 +148,11 @@ fn what_is_lost_is_counted() {
         (record(2_000, Op::Flush, Extent::default()), "8,0".into()),
         (record(2_000, Op::Read, Extent::new(8, 1 << 23)), "8,0".into()),
     ];
-    let (bytes, lost) = written(Target::DiskSim, &records);
+    let (bytes, lost) = written("disksim", &records);
     assert_eq!(String::from_utf8(bytes).unwrap(), "0.001500 0 8 8 0\n0.002000 0 8 8388608 1\n");
     let renamed = vec![("8,0".to_owned(), "0".to_owned())];
     assert_eq!(lost, Lost { written: 2, flushes: 1, fua: 1, responses: 2, renamed, ..Lost::default() });
-    let (bytes, lost) = written(Target::Iolog, &records);
+    let (bytes, lost) = written("iolog", &records);
     let expected = "fio version 3 iolog\n2 8,0 add\n2 8,0 open\n2 8,0 write 4096 4096\n2 8,0 sync 0 0\n\
                     2 8,0 read 4096 4294967296\n2 8,0 close\n";
     assert_eq!(String::from_utf8(bytes).unwrap(), expected);

@@ -1,52 +1,73 @@
 //! The formats that can be written, by name and by the ending of a file.
 
+use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
+use crate::format::Entry;
+use crate::formats::ALL;
+use crate::write::Writing;
+
 /// A format that can be written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Target {
-    /// DiskSim's ASCII.
-    DiskSim,
-    /// fio's iolog, version 3.
-    Iolog,
-    /// Parquet, where this build has it.
-    Parquet,
+#[derive(Clone, Copy)]
+pub struct Target {
+    pub(super) entry: &'static Entry,
+    pub(super) writing: &'static Writing,
+}
+
+/// Every format that can be written.
+pub fn targets() -> impl Iterator<Item = Target> {
+    ALL.iter().filter_map(|entry| Some(Target { entry, writing: entry.write.as_ref()? }))
+}
+
+/// The endings that stand for a format, for a message: `.a, .b or .c`.
+#[must_use]
+pub fn endings() -> String {
+    let all: Vec<String> =
+        targets().flat_map(|target| target.writing.endings).map(|ending| format!(".{ending}")).collect();
+    all.split_last().map_or_else(String::new, |(last, rest)| format!("{} or {last}", rest.join(", ")))
 }
 
 impl Target {
-    /// Every one.
-    pub const ALL: [Target; 3] = [Target::DiskSim, Target::Iolog, Target::Parquet];
-
-    /// Its word.
+    /// The name that a user writes.
     #[must_use]
-    pub const fn word(self) -> &'static str {
-        match self {
-            Target::DiskSim => "disksim",
-            Target::Iolog => "iolog",
-            Target::Parquet => "parquet",
-        }
+    pub fn name(self) -> &'static str {
+        self.entry.name
     }
 
-    /// The one a file's ending stands for: `.trace` and `.disksim`, `.iolog`, `.parquet`.
+    /// The one a file's ending stands for.
     #[must_use]
     pub fn of(path: &Path) -> Option<Target> {
         let ending = path.extension()?.to_str()?.to_ascii_lowercase();
-        if ending == "trace" { Some(Target::DiskSim) } else { Target::ALL.into_iter().find(|it| it.word() == ending) }
+        targets().find(|target| target.writing.endings.contains(&ending.as_str()))
+    }
+}
+
+impl PartialEq for Target {
+    fn eq(&self, other: &Target) -> bool {
+        self.name() == other.name()
+    }
+}
+
+impl Eq for Target {}
+
+impl fmt::Debug for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Target({})", self.name())
     }
 }
 
 impl FromStr for Target {
     type Err = String;
 
-    /// Parses its word.
-    fn from_str(word: &str) -> Result<Target, String> {
-        let found = Target::ALL.into_iter().find(|target| target.word().eq_ignore_ascii_case(word));
-        let words = Target::ALL.map(Target::word);
+    /// Parses the name of a format.
+    fn from_str(name: &str) -> Result<Target, String> {
+        let found = targets().find(|target| target.name().eq_ignore_ascii_case(name));
         found.ok_or_else(|| {
-            let meant =
-                block::nearest(word, words).map_or_else(String::new, |meant| format!(", did you mean '{meant}'?"));
-            format!("'{word}' is no format to write{meant} (formats: {})", words.join(", "))
+            let names: Vec<&str> = targets().map(Target::name).collect();
+            let meant = block::nearest(name, names.iter().copied())
+                .map_or_else(String::new, |meant| format!(", did you mean '{meant}'?"));
+            format!("'{name}' is no format to write{meant} (formats: {})", names.join(", "))
         })
     }
 }
@@ -56,13 +77,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_and_endings_name_a_format() {
-        for target in Target::ALL {
-            assert_eq!(target.word().parse(), Ok(target));
-            assert_eq!(Target::of(Path::new(&format!("a/b.{}", target.word()))), Some(target));
+    fn names_and_endings_stand_for_one_format_each() {
+        for target in targets() {
+            assert_eq!(target.name().parse(), Ok(target));
+            assert_eq!(Target::of(Path::new(&format!("a/b.{}", target.name()))), Some(target));
+            for ending in target.writing.endings {
+                assert_eq!(Target::of(Path::new(&format!("a.{}", ending.to_uppercase()))), Some(target));
+            }
         }
-        assert_eq!(Target::of(Path::new("A.TRACE")), Some(Target::DiskSim));
+        assert_eq!(Target::of(Path::new("A.TRACE")), "disksim".parse().ok());
         assert_eq!((Target::of(Path::new("a.gz")), Target::of(Path::new("trace"))), (None, None));
         assert!("iolg".parse::<Target>().unwrap_err().contains("did you mean 'iolog'?"));
+        assert!(endings().starts_with(".trace, .disksim") && endings().contains(" or ."), "{}", endings());
     }
 }

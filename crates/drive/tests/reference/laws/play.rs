@@ -3,7 +3,7 @@
 use crate::dice::Dice;
 use block::{Command, Extent, Outcome, Place, Span, Tag, Time, Verb};
 use disk::{Sheet, Truth};
-use drive::{Account, Drive};
+use drive::{Account, Drive, Parts};
 
 /// A load: how often each verb, how sequential, how large, how many.
 #[derive(Clone, Debug)]
@@ -19,7 +19,7 @@ pub struct Run {
     pub drive: Drive,
     pub now: Time,
     pub ended: usize,
-    pub ends: Vec<Time>,
+    pub ends: Vec<(Time, Parts)>,
     pub longest: Span,
     /// Commands whose parts do not add up, and completions before one that was told already.
     pub apart: usize,
@@ -71,7 +71,7 @@ pub fn play(sheet: &Sheet, seed: u64, depth: usize, load: &Load, dice: &mut Dice
         run.longest = run.longest.max(took);
         run.responses += took;
         run.ended += usize::from(outcome == Outcome::Ok);
-        run.ends.push(end);
+        run.ends.push((end, parts));
     }
     run.account = run.drive.take_account(run.now);
     run

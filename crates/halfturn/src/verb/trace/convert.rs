@@ -9,7 +9,7 @@ use clap::Args;
 use flow::recorded::Tape;
 use std::path::PathBuf;
 use trace::ftrace;
-use trace::write::{Target, Writer};
+use trace::write::{Target, Writer, endings};
 
 /// Write a trace in another format.
 ///
@@ -17,8 +17,8 @@ use trace::write::{Target, Writer};
 /// those count from. What the format cannot hold is left out, and said at the end. A file of that name is replaced
 /// once all is written, not before.
 ///
-/// Formats to write are disksim (DiskSim's ASCII), iolog (fio's, version 3) and, in a build that has it, parquet; of a whole
-/// machine recorded by ftrace (text), process-flow: the same, a tenth as long.
+/// `halfturn trace --help` lists the formats. Of a whole machine recorded by ftrace (text) the one to write is process-flow: the
+/// same, a tenth as long.
 #[derive(Args)]
 #[command(after_help = "Examples:
   halfturn trace convert examples/traces/fio-mixed.blkparse.txt.gz fio-mixed.iolog
@@ -32,10 +32,10 @@ pub struct Convert {
     /// The file to write
     #[arg(value_name = "OUT")]
     out: PathBuf,
-    /// The format of IN, where it is not to be guessed from the content; README.md lists the words
+    /// The format of IN, where it is not to be guessed from the content; `halfturn trace --help` lists them
     #[arg(long, value_name = "FORMAT")]
     trace_format: Option<String>,
-    /// The format of OUT [default: by its ending: .trace or .disksim, .iolog, .parquet, .pflow]
+    /// The format of OUT [default: by its ending, such as .trace, .iolog or .pflow]
     #[arg(long, value_name = "FORMAT")]
     to: Option<String>,
     /// Only the requests to this device, by the name the trace gives it
@@ -94,7 +94,7 @@ fn target(arguments: &Convert) -> Result<Target, Failure> {
         return word.parse().map_err(|what| bad(what).into());
     }
     let out = arguments.out.display().to_string();
-    let mend = "end it in .trace, .disksim, .iolog or .parquet, or name the format with --to";
+    let mend = format!("end it in {}, or name the format with --to", endings());
     Target::of(&arguments.out)
         .ok_or_else(|| BadInput::new(out, At::File, "its ending stands for no format", mend).into())
 }

@@ -27,7 +27,7 @@ pub struct Info {
     /// The trace; of blktrace, which writes a file for each CPU, any of them or their common name
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// The format, where it is not to be guessed from the content; README.md lists the words
+    /// The format, where it is not to be guessed from the content; `halfturn trace --help` lists them
     #[arg(long, value_name = "FORMAT")]
     trace_format: Option<String>,
     /// Only the requests to this device, by the name the trace gives it

@@ -15,6 +15,7 @@ use trace::Record;
 
 /// Look at a recorded trace of block I/O, write it in another format, or record a whole machine.
 #[derive(Subcommand)]
+#[command(after_help = trace::help())]
 pub enum Trace {
     Info(info::Info),
     Convert(convert::Convert),

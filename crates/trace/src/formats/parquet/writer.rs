@@ -157,7 +157,6 @@ fn error(error: ParquetError) -> io::Error {
 mod tests {
     use super::*;
     use crate::reader::Device;
-    use crate::write::Target;
     use crate::write::round_trip::written;
     use block::{Extent, Span, Time};
     use parquet::file::reader::{FileReader, SerializedFileReader};
@@ -173,7 +172,7 @@ mod tests {
             (record, format!("disk {}", i % 3))
         };
         let records: Vec<_> = (0..GROUP as u64 + 1000).map(record).collect();
-        let (bytes, lost) = written(Target::Parquet, &records);
+        let (bytes, lost) = written("parquet", &records);
         assert_eq!(lost, Lost { written: records.len() as u64, ..Lost::default() });
         let path = std::env::temp_dir().join(format!("halfturn-{}.parquet", std::process::id()));
         std::fs::write(&path, bytes).unwrap();

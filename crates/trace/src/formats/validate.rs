@@ -12,10 +12,27 @@ use std::path::Path;
 use block::{BadInput, Extent, Op, Span, Time};
 
 use crate::feed::Feed;
+use crate::format::{Entry, Example, Read};
 use crate::lines::{Line, Lines, Parser, words, wrong_columns};
 use crate::number::{Unit, extent, quoted, time, whole};
 use crate::reader::{Fault, Ledger, Reader, Record};
 use crate::source::Source;
+
+pub(crate) static FORMAT: Entry = Entry {
+    name: "validate",
+    title: "DiskSim's traces for validation: what a drive did, one request at a time",
+    text: "What a real drive did, in the form of the traces released with DiskSim 4.0: rows of R or W, what the \
+           cache held (Hit, Miss, Doub, Trip), block, blocks, service time, think time, between blanks. Times are \
+           microseconds, blocks of 512 bytes. One request is outstanding at a time: the first arrives at 0, each \
+           other one its think time after the completion before it.",
+    examples: &[Example {
+        bytes: b"W Hit 4583176 4 663.00000 45422.25000\nW Miss 4583180 4 607 34200.0\n\
+                R Doub 3962268 12 6657.0 64047.0\nR Trip 0 1 1 0\n",
+        requests: 4,
+    }],
+    read: Some(Read::Lines { looks, open: |feed, _| Ok(reader(feed)) }),
+    write: None,
+};
 
 /// What the drive's cache held, as the trace has it. The traces released with DiskSim say `Hit` in every row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,12 +152,12 @@ impl Parser for Paced {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixtures::{VALIDATE, feed, read};
+    use crate::fixtures::{feed, read};
     use block::At;
 
     #[test]
     fn rows_are_what_the_drive_did() {
-        let rows = rows(feed(VALIDATE)).unwrap();
+        let rows = rows(feed(FORMAT.examples[0].bytes)).unwrap();
         let write = Exchange {
             op: Op::Write { fua: false },
             found: Found::Hit,
@@ -157,7 +174,7 @@ mod tests {
 
     #[test]
     fn a_request_arrives_a_think_time_after_the_last_completion() {
-        let (records, _) = read(|_| Ok(reader(feed(VALIDATE))));
+        let (records, _) = read(|_| Ok(reader(feed(FORMAT.examples[0].bytes))));
         let seen: Vec<(u64, Option<Span>)> =
             records.unwrap().iter().map(|record| (record.time.0, record.response)).collect();
         let span = |ns| Some(Span(ns));

@@ -4,12 +4,31 @@
 //! DiskSim writes times in milliseconds with a fraction, MQSim in whole nanoseconds. Nothing else tells the two
 //! apart, so a trace is taken for MQSim's if no time near its beginning has a decimal point.
 
+use std::io::{self, BufWriter, Write};
+
 use block::{Op, Time};
 
 use crate::feed::{Feed, PEEK};
+use crate::format::{Entry, Example, Read};
 use crate::lines::{Line, Lines, Parser, words, wrong_columns};
 use crate::number::{Unit, extent, hexadecimal, time, whole};
 use crate::reader::{Fault, Ledger, Reader, Record};
+use crate::write::{Form, Lost, Names, Writing, names};
+
+pub(crate) static FORMAT: Entry = Entry {
+    name: "disksim",
+    title: "DiskSim's ASCII, and MQSim's variant in nanoseconds",
+    text: "The default input of DiskSim: rows of time, device, block, blocks, flags between blanks, of which flag \
+           bit 0 (hexadecimal) is a read. Blocks are of 512 bytes. Times are milliseconds with a fraction, from any \
+           origin; MQSim has the same columns with times in whole nanoseconds, and a trace is taken for MQSim's if \
+           no time near its beginning has a decimal point.",
+    examples: &[Example {
+        bytes: b"1.250000 0 100 8 1\n2.000001 7 576560 6 0\n2.5 0 0 0 1\n2.0 0 108 8 1b\n",
+        requests: 3,
+    }],
+    read: Some(Read::Lines { looks, open: reader }),
+    write: Some(WRITING),
+};
 
 /// Flag bit 0 of both.
 const READ: u32 = 1;
@@ -60,16 +79,43 @@ impl Parser for DiskSim {
     }
 }
 
+const WRITING: Writing = Writing {
+    endings: &["trace", "disksim"],
+    names: names::number,
+    flushes: false,
+    whole: false,
+    resolution_ns: 1,
+    open: Some(|out| Ok(Box::new(Rows(BufWriter::new(out))))),
+};
+
+const NS_A_MS: u64 = 1_000_000;
+
+/// Writes times in milliseconds with six places, flags 1 for a read.
+struct Rows<W: Write>(BufWriter<W>);
+
+impl<W: Write> Form for Rows<W> {
+    fn put(&mut self, record: &Record, device: &str, lost: &mut Lost) -> io::Result<()> {
+        lost.far += u64::from(record.at.end().0 > i32::MAX as u64);
+        let (ms, ns) = (record.time.0 / NS_A_MS, record.time.0 % NS_A_MS);
+        let flags = u8::from(record.op == Op::Read);
+        writeln!(self.0, "{ms}.{ns:06} {device} {} {} {flags}", record.at.start.0, record.at.blocks)
+    }
+
+    fn end(mut self: Box<Self>, _: &Names) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixtures::{self, feed, read};
+    use crate::fixtures::{feed, read};
     use crate::reader::Device;
     use block::{Extent, Span};
 
     #[test]
     fn times_are_milliseconds_with_a_fraction() {
-        let (records, ledger) = read(|ledger| reader(feed(fixtures::DISKSIM), ledger));
+        let (records, ledger) = read(|ledger| reader(feed(FORMAT.examples[0].bytes), ledger));
         let records = records.unwrap();
         let write = Op::Write { fua: false };
         let record =

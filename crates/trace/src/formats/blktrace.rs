@@ -6,12 +6,56 @@
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
+use std::path::{Path, PathBuf};
 
 use block::{BadInput, Time};
 
 use crate::events::{Action, Event, Events, Kind};
 use crate::feed::Feed;
+use crate::format::{Entry, Example, Read};
 use crate::reader::{Device, Fault, Ledger, Reader, Record};
+
+pub(crate) static FORMAT: Entry = Entry {
+    name: "blktrace",
+    title: "blktrace's binary files, version 1 and 2, one for each CPU",
+    text: "What Linux does with the requests of a block device, as `blktrace -d /dev/sda -o sda` records it: a file \
+           for each CPU, `sda.blktrace.0` and on, of which any, or the common name `sda`, stands for all. A request \
+           is an event Q (queue); completions without an issue are counted. Times are nanoseconds of the kernel's \
+           clock, sectors 512 bytes; the device is its major and minor number. Both byte orders and both versions \
+           are read; a write with a flush before it becomes a flush and a write.",
+    examples: &[
+        Example {
+            bytes:
+                b"\x07tae\x01\0\0\0\x01\0\0\0\0\0\0\0\x08\0\0\0\0\0\0\0\0\x10\0\0\x01\0\x11\0M\0\0\0\x03\0p\0\0\0\0\0\
+                \0\0\x03\0pdu\
+                \x07tae\x01\0\0\0\x02\0\0\0\0\0\0\0\x10\0\0\0\0\0\0\0\0\x10\0\0\x01\0\x1e\x90M\0\0\0\x03\0p\0\0\0\0\
+                \0\0\0\x03\0pdu\
+                \x07tae\x01\0\0\0\x04\0\0\0\0\0\0\0\x20\0\0\0\0\0\0\0\0\x10\0\0\x01\0\x12\x20M\0\0\0\x03\0p\0\0\0\0\
+                \0\0\0\x03\0pdu\
+                \x07tae\x01\0\0\0\x05\0\0\0\0\0\0\0\x08\0\0\0\0\0\0\0\0\x10\0\0\x07\0\x01\0M\0\0\0\x03\0p\0\0\0\0\0\
+                \0\0\x03\0pdu\
+                \x07tae\x01\0\0\0\x06\0\0\0\0\0\0\0\x08\0\0\0\0\0\0\0\0\0\0\0\x08\0\x01\0M\0\0\0\x03\0p\0\0\0\0\0\0\
+                \0\x03\0pdu",
+            requests: 3,
+        },
+        Example {
+            bytes:
+                b"eat\x08\0\0\0\x01\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0\x08\0\0\x10\0\0\0\0M\0\0\0\0\0\x11\0\x01\0p\0\x03\
+                \0\0\0\0\0\0\0\x03\0\0\0\0\0\0\0\0\0\0\0\0pdu\
+                eat\x08\0\0\0\x01\0\0\0\0\0\0\0\x02\0\0\0\0\0\0\0\x10\0\0\x10\0\0\0\0M\0\0\0\0\x90\x1e\0\x01\0p\0\
+                \x03\0\0\0\0\0\0\0\x03\0\0\0\0\0\0\0\0\0\0\0\0pdu\
+                eat\x08\0\0\0\x01\0\0\0\0\0\0\0\x04\0\0\0\0\0\0\0\x20\0\0\x10\0\0\0\0M\0\0\0\0\x20\x12\0\x01\0p\0\
+                \x03\0\0\0\0\0\0\0\x03\0\0\0\0\0\0\0\0\0\0\0\0pdu\
+                eat\x08\0\0\0\x01\0\0\0\0\0\0\0\x05\0\0\0\0\0\0\0\x08\0\0\x10\0\0\0\0M\0\0\0\0\0\x01\0\x07\0p\0\x03\
+                \0\0\0\0\0\0\0\x03\0\0\0\0\0\0\0\0\0\0\0\0pdu\
+                eat\x08\0\0\0\x01\0\0\0\0\0\0\0\x06\0\0\0\0\0\0\0\x08\0\0\0\0\0\0\0M\0\0\0\0\0\x01\0\x08\0p\0\x03\0\
+                \0\0\0\0\0\0\x03\0\0\0\0\0\0\0\0\0\0\0\0pdu",
+            requests: 3,
+        },
+    ],
+    read: Some(Read::PerCpu { looks, open: reader }),
+    write: None,
+};
 
 /// The upper 24 bits of the magic number; the lower 8 are the version.
 const MAGIC: u32 = 0x0065_6174;
@@ -217,11 +261,71 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
+/// The files `path` stands for: itself, unless it is one of blktrace's or the bare name of them all.
+#[must_use]
+pub fn files(path: &Path) -> Vec<PathBuf> {
+    let cpus = cpu_files(path);
+    let one_of_them = cpus.iter().any(|cpu| cpu == path);
+    let bare_name = !path.is_file() && !cpus.is_empty();
+    if one_of_them || bare_name { cpus } else { vec![path.to_owned()] }
+}
+
+/// The files of all CPUs beside `path`, by number of CPU.
+fn cpu_files(path: &Path) -> Vec<PathBuf> {
+    let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return Vec::new() };
+    let stem = match name.rsplit_once(".blktrace.") {
+        Some((stem, rest)) if cpu(rest).is_some() => stem,
+        _ => name,
+    };
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let mut files: Vec<(u32, String)> = entries
+        .filter_map(|entry| {
+            let name = entry.ok()?.file_name().into_string().ok()?;
+            let rest = name.strip_prefix(stem)?.strip_prefix(".blktrace.")?;
+            Some((cpu(rest)?, name))
+        })
+        .collect();
+    files.sort();
+    // The folder stays as the user wrote it, for the messages.
+    files.into_iter().map(|(_, name)| path.with_file_name(name)).collect()
+}
+
+/// The CPU's number at the end of a file name, before what compression may have added.
+fn cpu(rest: &str) -> Option<u32> {
+    let number = rest
+        .split_once('.')
+        .map_or(rest, |(number, packing)| if matches!(packing, "gz" | "zst" | "bz2" | "xz") { number } else { "" });
+    number.parse().ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixtures::{blktrace_v1, blktrace_v2, feed, read};
+    use crate::fixtures::{Fields, feed, read};
     use block::{At, Extent, Op};
+
+    /// Time, sector, bytes and action of a blktrace event.
+    type Raw = (u64, u64, u32, u64);
+
+    /// A blktrace record of version 1.
+    fn blktrace_v1(big: bool, (time, sector, bytes, action): Raw, payload: &[u8]) -> Vec<u8> {
+        let mut out = Fields { big, bytes: Vec::new() };
+        out.u32(0x6561_7407).u32(1).u64(time).u64(sector).u32(bytes).u32(action as u32);
+        out.u32(77).u32(7 << 20 | 3).u32(0).u16(0).u16(payload.len() as u16);
+        out.bytes.extend_from_slice(payload);
+        out.bytes
+    }
+
+    /// A blktrace record of version 2.
+    fn blktrace_v2(big: bool, (time, sector, bytes, action): Raw, payload: &[u8]) -> Vec<u8> {
+        let mut out = Fields { big, bytes: Vec::new() };
+        out.u32(0x6561_7408).u32(1).u64(time).u64(sector).u32(bytes).u32(77).u64(action);
+        out.u32(7 << 20 | 3).u32(0).u16(0).u16(payload.len() as u16);
+        out.bytes.extend_from_slice(&[0; 12]);
+        out.bytes.extend_from_slice(payload);
+        out.bytes
+    }
 
     /// QUEUE with the categories queue and sync besides those given.
     const Q: u64 = QUEUE | 1 << 20 | 1 << 19;
@@ -287,5 +391,10 @@ mod tests {
         let (records, ledger) = read(|_| Ok(reader(vec![feed(bytes)])));
         assert!(records.unwrap().is_empty());
         assert_eq!((ledger.counts.records, ledger.counts.unknown_events), (3, 1));
+    }
+
+    #[test]
+    fn names_of_cpu_files_may_end_in_a_packing() {
+        assert_eq!((cpu("12"), cpu("3.gz"), cpu("3.txt"), cpu("x")), (Some(12), Some(3), None, None));
     }
 }

@@ -10,8 +10,40 @@ use std::collections::HashMap;
 use block::{BadInput, Op, Span, Time};
 
 use crate::feed::{Feed, PEEK};
+use crate::format::{Entry, Example, Read};
 use crate::number::extent;
 use crate::reader::{Fault, Ledger, Reader, Record};
+
+pub(crate) static FORMAT: Entry = Entry {
+    name: "srt",
+    title: "HP SRT 1.x",
+    text: "The binary traces of HP's storage group, such as the disks of 1992 in Ruemmler and Wilkes, UNIX disk \
+           access patterns (USENIX 1993). After a text header that ends with a form feed come big-endian records: \
+           size, version and type, seconds and microseconds since the start, start and stop in microseconds after \
+           that, bytes, sector, device and more. Sectors are of the size the header gives for each disk (256 bytes \
+           there), else 512; times count from the start of the trace, and the stop time is the response.",
+    examples: &[Example {
+        bytes: b"$$TR_IOREC-1.3 (test)\0\n\
+                version = 1.3;\n\
+                description = \"a { 5 -> in quotes\";\n\
+                disks = {\n\
+                \x200 -> {\n\
+                \x20adaptor = 1 -> { hp_ib, 1.2 },\n\
+                \x20sectorsize = 256,\n\
+                \x20sections = { 8 -> { \"/\" } }\n\
+                \x20},\n\
+                \x201 -> { rpm = 4002 }\n\
+                };\n\
+                \x0c\
+                \0\0\08\0\x04\0\x01\0\0\0\0\0\0\0\x05\0\0\0d\0\0N\x84\0\0\x20\0\0\0\0\n\x08\0\0\x07\0\0\0\x04\0\0\0\
+                \0\0\0\0\x01\0\0\0\0\0\0\0\x01\
+                \0\0\08\0\x04\0\x01\0\0\0\x01\0\0\0\x05\0\0\0d\0\0N\x84\0\0\x02\0\0\0\0\x0b\x08\0\x01\x07\0\0\0\x04\
+                \0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x01",
+        requests: 2,
+    }],
+    read: Some(Read::Begin { looks, open: |feed, _| reader(feed) }),
+    write: None,
+};
 
 const MAGIC: &[u8] = b"$$TR_IOREC-1";
 /// A record has at least these 13 words.
@@ -152,8 +184,21 @@ fn request(record: &[u8], sectors: &HashMap<u32, u32>, ledger: &mut Ledger) -> R
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixtures::{self, SRT_HEADER, feed, read};
+    use crate::fixtures::{Fields, feed, read};
     use block::{At, Extent};
+
+    /// The header of an SRT trace whose disk 0 has sectors of 256 bytes and disk 1 of the default size.
+    const SRT_HEADER: &str = "$$TR_IOREC-1.3 (test)\0\nversion = 1.3;\ndescription = \"a { 5 -> in quotes\";\n\
+    disks = {\n 0 -> {\n adaptor = 1 -> { hp_ib, 1.2 },\n sectorsize = 256,\n sections = { 8 -> { \"/\" } }\n },\n \
+    1 -> { rpm = 4002 }\n};\n\x0c";
+
+    /// An SRT record with a queue length.
+    fn srt(disk: u32, (sec, us): (u32, u32), bytes: u32, sector: u32, flags: u32) -> Vec<u8> {
+        let mut out = Fields { big: true, bytes: Vec::new() };
+        out.u32(56).u32(0x0004_0001).u32(sec).u32(us).u32(100).u32(20_100).u32(bytes).u32(sector);
+        out.u32(8 << 24 | disk << 8 | 7).u32(4).u32(0).u32(flags).u32(0).u32(1);
+        out.bytes
+    }
 
     fn trace(records: &[Vec<u8>]) -> Vec<u8> {
         [SRT_HEADER.as_bytes(), &records.concat()].concat()
@@ -163,10 +208,10 @@ mod tests {
     fn sectors_are_of_the_disks_own_size() {
         assert_eq!(sector_sizes(SRT_HEADER.as_bytes()), HashMap::from([(0, 256)]));
         let records = [
-            fixtures::srt(0, (1, 2), 8192, 1056, 0x1b),
-            fixtures::srt(1, (1, 3), 1024, 1056, 0x0a),
-            fixtures::srt(0, (1, 3), 512, 3, 0x0a),
-            fixtures::srt(0, (1, 3), 0, 3, 0x0a),
+            srt(0, (1, 2), 8192, 1056, 0x1b),
+            srt(1, (1, 3), 1024, 1056, 0x0a),
+            srt(0, (1, 3), 512, 3, 0x0a),
+            srt(0, (1, 3), 0, 3, 0x0a),
         ];
         let (all, ledger) = read(|_| reader(feed(trace(&records))));
         let all = all.unwrap();
@@ -186,7 +231,7 @@ mod tests {
 
     #[test]
     fn damage_is_found_where_it_is() {
-        let one = fixtures::srt(0, (1, 2), 8192, 1056, 0x1b);
+        let one = srt(0, (1, 2), 8192, 1056, 0x1b);
         let error = |bytes: &[u8]| read(|_| reader(feed(bytes))).0.unwrap_err().at;
         let mut bytes = trace(&[one.clone(), one.clone()]);
         assert_eq!(error(&bytes[..bytes.len() - 1]), At::Record(2));
@@ -194,6 +239,6 @@ mod tests {
         bytes[second] = 0x80;
         assert_eq!(error(&bytes), At::Record(2));
         assert_eq!(error(&SRT_HEADER.as_bytes()[..50]), At::File);
-        assert_eq!(error(&trace(&[fixtures::srt(0, (1 << 31, 2), 8192, 0, 0)])), At::Record(1));
+        assert_eq!(error(&trace(&[srt(0, (1 << 31, 2), 8192, 0, 0)])), At::Record(1));
     }
 }

@@ -7,16 +7,37 @@
 //!
 //! Source: fio's HOWTO, "Trace file format v2" and "v3", and its `iolog.c`.
 
-use block::{Extent, Op, Time};
+use std::io::{self, BufWriter, Write};
+
+use block::{BLOCK_BYTES, Extent, Op, Time};
 
 use crate::feed::Feed;
+use crate::format::{Entry, Example, Read};
 use crate::lines::{Line, Lines, Parser, words, wrong_columns};
 use crate::number::{Unit, extent, quoted, time, whole};
 use crate::reader::{Fault, Ledger, Reader, Record};
+use crate::write::{Form, Lost, Names, Writing, names};
+
+pub(crate) static FORMAT: Entry = Entry {
+    name: "iolog",
+    title: "fio's iolog, version 2 (which has waits, but no times) and 3",
+    text: "What fio writes with `--write_iolog=FILE` and replays with `--read_iolog`. After a first line that names \
+           the version, lines of file, action, offset, length, in version 3 with a time before them; a file is a \
+           device, what syncs it a flush, and trims are left out. Offsets and lengths are bytes. Times of version 3 \
+           are microseconds from the beginning of the run; version 2 has only waits of so many microseconds, and \
+           requests between two waits arrive at once.",
+    examples: &[
+        Example { bytes: b"fio version 2 iolog\n/dev/sda add\n/dev/sda open\n/dev/sda read 4096 4096\n/dev/sda write 8192 4096\n\
+                /dev/sda wait 2500 0\n/dev/sda datasync 0 0\n/dev/sda wait 1000 0\n/dev/sda read 4096 4096\n/dev/sda close\n", requests: 4 },
+        Example { bytes: b"fio version 3 iolog\n2 a add\n2 b add\n872 a open\n878 a write 0 16384\n880 a wait 5 0\n888 b read 4100 600\n\
+                889 a trim 0 4096\n890 b read 0 0\n891 a sync 0 0\n10001677 a close\n10001677 b close\n", requests: 3 },
+    ],
+    read: Some(Read::Begin { looks, open: |feed, _| Ok(reader(feed)) }),
+    write: Some(WRITING),
+};
 
 const V2: &[u8] = b"fio version 2 iolog";
-/// The first line of version 3.
-pub(crate) const V3: &[u8] = b"fio version 3 iolog";
+const V3: &[u8] = b"fio version 3 iolog";
 
 /// Reads an iolog.
 pub(crate) fn reader(feed: Feed) -> Box<dyn Reader> {
@@ -129,14 +150,74 @@ impl Parser for Iolog {
     }
 }
 
+const WRITING: Writing = Writing {
+    endings: &["iolog"],
+    names: names::word,
+    flushes: true,
+    whole: false,
+    resolution_ns: NS_A_US,
+    open: Some(|out| Ok(Box::new(Log::new(out)?))),
+};
+
+const NS_A_US: u64 = 1_000;
+
+/// Writes version 3. A device is added and opened where it first appears, and closed at the end, as fio wants it.
+struct Log<W: Write> {
+    out: BufWriter<W>,
+    /// Whether each device is open.
+    open: Vec<bool>,
+    /// When the last request came.
+    last_us: u64,
+}
+
+impl<W: Write> Log<W> {
+    fn new(out: W) -> io::Result<Log<W>> {
+        let mut out = BufWriter::new(out);
+        out.write_all(V3)?;
+        out.write_all(b"\n")?;
+        Ok(Log { out, open: Vec::new(), last_us: 0 })
+    }
+}
+
+impl<W: Write> Form for Log<W> {
+    fn put(&mut self, record: &Record, device: &str, lost: &mut Lost) -> io::Result<()> {
+        lost.rounded += u64::from(!record.time.0.is_multiple_of(NS_A_US));
+        let us = record.time.0 / NS_A_US + u64::from(record.time.0 % NS_A_US >= NS_A_US / 2);
+        self.last_us = us;
+        let index = record.device.0 as usize;
+        if index >= self.open.len() {
+            self.open.resize(index + 1, false);
+        }
+        if !std::mem::replace(&mut self.open[index], true) {
+            writeln!(self.out, "{us} {device} add\n{us} {device} open")?;
+        }
+        let action = match record.op {
+            Op::Read | Op::Repair => "read",
+            Op::Write { .. } => "write",
+            Op::Flush => "sync",
+        };
+        let (offset, length) = (record.at.start.0.saturating_mul(BLOCK_BYTES), record.at.bytes());
+        lost.long += u64::from(length > u64::from(u32::MAX));
+        writeln!(self.out, "{us} {device} {action} {offset} {length}")
+    }
+
+    fn end(mut self: Box<Self>, devices: &Names) -> io::Result<()> {
+        let us = self.last_us;
+        for device in devices.all() {
+            writeln!(self.out, "{us} {device} close")?;
+        }
+        self.out.flush()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixtures::{IOLOGS, feed, read};
+    use crate::fixtures::{feed, read};
 
     type Seen = (u64, u32, Op, Extent);
 
-    fn seen(text: &str) -> (Result<Vec<Seen>, String>, Ledger) {
+    fn seen(text: impl AsRef<[u8]>) -> (Result<Vec<Seen>, String>, Ledger) {
         let (records, ledger) = read(|_| Ok(reader(feed(text))));
         let seen = records.map(|records| records.iter().map(|r| (r.time.0, r.device.0, r.op, r.at)).collect());
         (seen.map_err(|error| error.what), ledger)
@@ -146,7 +227,7 @@ mod tests {
 
     #[test]
     fn version_3_has_times_in_microseconds() {
-        let (requests, ledger) = seen(IOLOGS[1]);
+        let (requests, ledger) = seen(FORMAT.examples[1].bytes);
         let expected = [
             (878_000, 0, WRITE, Extent::new(0, 32)),
             (888_000, 1, Op::Read, Extent::new(8, 2)),
@@ -160,7 +241,7 @@ mod tests {
 
     #[test]
     fn version_2_has_waits_and_says_so() {
-        let (requests, ledger) = seen(IOLOGS[0]);
+        let (requests, ledger) = seen(FORMAT.examples[0].bytes);
         let expected = [
             (0, 0, Op::Read, Extent::new(8, 8)),
             (0, 0, WRITE, Extent::new(16, 8)),
@@ -173,9 +254,8 @@ mod tests {
 
     #[test]
     fn a_line_is_an_action_of_a_known_kind() {
-        let wrong = |version: u8, line: &str| {
-            seen(&format!("fio version {version} iolog\n{line}\n")).0.expect_err("a bad line")
-        };
+        let wrong =
+            |version: u8, line: &str| seen(format!("fio version {version} iolog\n{line}\n")).0.expect_err("a bad line");
         assert!(wrong(3, "1 a read 0").starts_with("4 columns, not the 3 or 5 of iolog 3"));
         assert!(wrong(2, "a read 0 1 1").starts_with("5 columns, not the 2 or 4 of iolog 2"));
         assert!(wrong(3, "1 a open 0 1").starts_with("5 columns"));

@@ -4,9 +4,41 @@ use block::Time;
 
 use crate::events::{Action, Event, Events, Kind};
 use crate::feed::Feed;
+use crate::format::{Entry, Example, Read};
 use crate::lines::{Line, Lines, Parser, words};
 use crate::number::{Unit, quoted, time, whole};
 use crate::reader::{Fault, Ledger, Reader};
+
+pub(crate) static FORMAT: Entry = Entry {
+    name: "blkparse",
+    title: "blkparse's text",
+    text: "What `blkparse -i sda` prints of blktrace's files, in its default format: device (major,minor), CPU, \
+           sequence number, time, process, action, RWBS, sector + sectors, name of the process. Times are seconds \
+           from the first event, sectors 512 bytes. A request is a line of the action Q; other actions, the list of \
+           files and the summary at the end are passed over.",
+    examples: &[Example {
+        bytes: b"\x20 7,3    0        1     0.000000000 21912  Q  RM 1600 + 8 [(null)]\n\
+                \x20 7,3    0        2     0.000044672 21912  P   N [(null)]\n\
+                \x20 7,3    0        3     0.000073656 21912  D  RM 1600 + 8 [a b]\n\
+                \x20 7,3    1        1     0.000265862     0  C  RM 1600 + 8 [0]\n\
+                \x20 7,3    0        4     1.000000007 21912  Q FWFSM 1055736 + 8 [jbd2]\n\
+                \x20 7,3    0        5     1.000000010 21912  D  FN [(null)]\n\
+                \x20 7,3    1        2     1.000000020     0  C  FN 0 [0]\n\
+                \x20 7,3    1        3     1.000000030     0  C WSM 1055736 [0]\n\
+                \x20 7,3    0        6     1.100000000 21912  Q FWS [sync]\n\
+                \x20 7,3    0        7     1.150000000 21912  Q  DS 4096 + 64 [fstrim]\n\
+                \x20 7,3    0        8     1.160000000 21912  D   R 36 (12 00 00 00 24 00) [hd]\n\
+                \x20 7,3    0        9     1.200000000 21912  Q   W 64 + 16 [(null)]\n\
+                \x20 7,3    0       10     1.200000001 21912  X   W 64 / 72 [(null)]\n\
+                \x20 7,3    0       11     1.200000002 21912  ?   W 64 + 8 [(null)]\n\
+                CPU0 (7,3):\n\
+                \x20Reads Queued:           1,        4KiB\t Writes Queued:           2,       12KiB\n\
+                Input file a.blktrace.0 added\n",
+        requests: 5,
+    }],
+    read: Some(Read::Lines { looks, open: |feed, _| Ok(reader(feed)) }),
+    write: None,
+};
 
 /// First words of the lines blkparse writes around the events: the files it opened and its summary.
 const REMARKS: [&[u8]; 15] = [
@@ -124,12 +156,12 @@ fn flags(rwbs: &[u8], bytes: u64) -> (Kind, bool, bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixtures::{BLKPARSE, feed, read};
+    use crate::fixtures::{feed, read};
     use block::{Extent, Op};
 
     #[test]
     fn arrivals_become_requests_and_the_rest_is_counted() {
-        let (records, ledger) = read(|_| Ok(reader(feed(BLKPARSE))));
+        let (records, ledger) = read(|_| Ok(reader(feed(FORMAT.examples[0].bytes))));
         let records: Vec<_> = records.unwrap().iter().map(|record| (record.time.0, record.op, record.at)).collect();
         let write = |fua| Op::Write { fua };
         assert_eq!(

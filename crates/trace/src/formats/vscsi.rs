@@ -7,8 +7,36 @@
 use block::{BadInput, Extent, Op, Span, Time};
 
 use crate::feed::Feed;
+use crate::format::{Entry, Example, Read};
 use crate::number::extent;
 use crate::reader::{Fault, Ledger, Reader, Record};
+
+pub(crate) static FORMAT: Entry = Entry {
+    name: "vscsi",
+    title: "CloudPhysics vscsi, version 1 and 2",
+    text: "SCSI commands of one virtual disk, as CloudPhysics recorded them in VMware's hypervisor and libCacheSim \
+           reads them: little-endian records of 32 bytes (version 1) or 40 (version 2, which adds the response \
+           time), with command, bytes, block and time. Times are microseconds, blocks 512 bytes. Commands other than \
+           reads, writes and flushes are left out.",
+    examples: &[
+        Example {
+            bytes: b"\x09\0\0\0\0\x02\0\0\x01\0\0\0(\0\0\x01\x07\0\0\0\0\0\0\0\x03\0\0\0\0\0\0\0\
+                \x09\0\0\0\0\0\0\0\x01\0\0\x005\0\0\x01\0\0\0\0\0\0\0\0\x04\0\0\0\0\0\0\0\
+                \x09\0\0\0\0\x10\0\0\x01\0\0\0*\0\0\x01\x20\x03\0\0\0\0\0\0\x05\0\0\0\0\0\0\0\
+                \x09\0\0\0\0\0\0\0\x01\0\0\0\x12\0\0\x01\0\0\0\0\0\0\0\0\x05\0\0\0\0\0\0\0",
+            requests: 3,
+        },
+        Example {
+            bytes: b"(\0\0\x02\x09\0\0\0\0\x02\0\0\x01\0\0\0\x07\0\0\0\0\0\0\0\x03\0\0\0\0\0\0\0\xdc\x05\0\0\0\0\0\0\
+                5\0\0\x02\x09\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0\0\0\0\0\x04\0\0\0\0\0\0\0\xdc\x05\0\0\0\0\0\0\
+                *\0\0\x02\x09\0\0\0\0\x10\0\0\x01\0\0\0\x20\x03\0\0\0\0\0\0\x05\0\0\0\0\0\0\0\xdc\x05\0\0\0\0\0\0\
+                \x12\0\0\x02\x09\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0\0\0\0\0\x05\0\0\0\0\0\0\0\xdc\x05\0\0\0\0\0\0",
+            requests: 3,
+        },
+    ],
+    read: Some(Read::Begin { looks, open: |feed, _| reader(feed) }),
+    write: None,
+};
 
 /// Where the fields of a version are.
 struct Layout {
@@ -130,8 +158,22 @@ fn u64_at(record: &[u8], at: usize) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixtures::{feed, read, vscsi_v1, vscsi_v2};
+    use crate::fixtures::{Fields, feed, read};
     use block::At;
+
+    /// A vscsi record of version 1: SCSI command, bytes, block and microseconds.
+    fn vscsi_v1(command: u16, length: u32, block: u64, us: u64) -> Vec<u8> {
+        let mut out = Fields::default();
+        out.u32(9).u32(length).u32(1).u16(command).u16(1 << 8).u64(block).u64(us);
+        out.bytes
+    }
+
+    /// A vscsi record of version 2, with a response time of 1,500 us.
+    fn vscsi_v2(command: u16, length: u32, block: u64, us: u64) -> Vec<u8> {
+        let mut out = Fields::default();
+        out.u16(command).u16(2 << 8).u32(9).u32(length).u32(1).u64(block).u64(us).u64(1500);
+        out.bytes
+    }
 
     #[test]
     fn both_versions_read_alike_but_for_the_response() {

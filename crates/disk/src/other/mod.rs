@@ -1,0 +1,125 @@
+//! Devices that are not a disk: what their file says of them. One file each, with its keys.
+//!
+//! They have no sheet of mechanics, so that what schedules them knows addresses and past times alone. What they do in
+//! time is in the crate `drive`.
+
+mod flash;
+mod keys;
+mod mirror;
+mod store;
+mod tape;
+
+use crate::Drive;
+use block::{BadInput, Span};
+use config::Section;
+use std::path::Path;
+
+pub use flash::Flash;
+pub use store::Store;
+pub use tape::Tape;
+
+/// A device that is not a disk.
+#[derive(Clone, Debug)]
+pub struct Other {
+    /// Catalogue name.
+    pub name: String,
+    /// What it is, in words.
+    pub title: String,
+    /// Where the numbers come from.
+    pub sources: Vec<String>,
+    /// Numbers no source prints.
+    pub assumed: Vec<String>,
+    /// Commands in it at once; at least 1.
+    pub depth: u16,
+    /// What it is.
+    pub kind: Kind,
+}
+
+/// The kinds of device that are not a disk.
+#[derive(Clone, Debug)]
+pub enum Kind {
+    /// Two drives that hold the same.
+    Mirror(Box<Drive>),
+    /// Flash memory.
+    Flash(Flash),
+    /// A store behind a network.
+    Store(Store),
+    /// A tape, written to and fro.
+    Tape(Tape),
+}
+
+/// All that is known of a kind before there is a device of it.
+pub(crate) struct Form {
+    /// What `kind` is in its file.
+    pub word: &'static str,
+    /// What it is instead of a disk, for a message.
+    pub what: &'static str,
+    /// Its keys and what they mean, for the documentation.
+    pub keys: &'static str,
+    /// What it does with a command, for the documentation.
+    pub text: &'static str,
+    /// The least `depth` that makes sense, which is also the one of a file without.
+    pub least_depth: u32,
+    /// Reads its keys. Files they name are relative to the folder.
+    pub read: fn(&Section, &Path) -> Result<Kind, BadInput>,
+}
+
+/// Every kind.
+pub(crate) static FORMS: [&Form; 4] = [&mirror::FORM, &flash::FORM, &store::FORM, &tape::FORM];
+
+/// What the file is of; nothing for a disk.
+pub(crate) fn form(root: &Section) -> Result<Option<&'static Form>, BadInput> {
+    let kinds = FORMS.iter().map(|form| (form.word, Some(*form)));
+    let words: Vec<_> = std::iter::once(("disk", None)).chain(kinds).collect();
+    Ok(root.choice("kind", &words)?.flatten())
+}
+
+/// The error of a file that should be of a disk.
+pub(crate) fn no_disk(root: &Section, form: &Form) -> BadInput {
+    let what = format!("this is {}, not a disk", form.what);
+    root.error("kind", what, "name a disk; `halfturn drive list` shows all")
+}
+
+/// Reads the file of a device. Files it names are relative to `folder`.
+pub(crate) fn read(name: &str, root: &Section, form: &Form, folder: &Path) -> Result<Other, BadInput> {
+    let title = root.need("title", root.string("title")?)?;
+    let sources = root.strings("sources")?.unwrap_or_default();
+    let assumed = root.strings("assumed")?.unwrap_or_default();
+    let kind = (form.read)(root, folder)?;
+    let depth = root.within("depth", form.least_depth, 4096)?.unwrap_or(form.least_depth) as u16;
+    root.close()?;
+    Ok(Other { name: name.into(), title, sources, assumed, depth, kind })
+}
+
+impl Other {
+    /// Capacity in blocks.
+    #[must_use]
+    pub fn blocks(&self) -> u64 {
+        match &self.kind {
+            Kind::Mirror(drive) => drive.sheet.mechanics.layout.blocks(),
+            Kind::Flash(flash) => flash.blocks,
+            Kind::Store(store) => store.blocks,
+            Kind::Tape(tape) => tape.blocks,
+        }
+    }
+
+    /// The same without what varies.
+    #[must_use]
+    pub fn quiet(mut self) -> Other {
+        match &mut self.kind {
+            Kind::Mirror(drive) => drive.truth = crate::Truth::default(),
+            Kind::Store(store) => (store.jitter, store.tail_share) = (Span::ZERO, 0.0),
+            Kind::Flash(_) | Kind::Tape(_) => {}
+        }
+        self
+    }
+
+    /// The same with the caches of the disks in it switched off, as [`crate::Cache::switched`] does.
+    #[must_use]
+    pub fn switched(mut self, read_cache: bool, write_buffer: bool) -> Other {
+        if let Kind::Mirror(drive) = &mut self.kind {
+            drive.sheet.cache = drive.sheet.cache.switched(read_cache, write_buffer);
+        }
+        self
+    }
+}

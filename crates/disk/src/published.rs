@@ -1,0 +1,85 @@
+//! What the sources of a drive print of it besides its parameters: the `[published]` table of a drive file.
+//!
+//! No parameter follows from it. The tests hold the drive of every file that has one against it, and the page of the
+//! catalogue shows it.
+
+use block::BadInput;
+use config::{Document, Section};
+
+/// Figures a source prints, or that follow from what it prints.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Published {
+    /// Capacity in blocks of 512 bytes.
+    pub blocks: Option<u64>,
+    /// Mean seek over all pairs of cylinders.
+    pub mean_seek_ms: Option<f64>,
+    /// Seeks of single distances: cylinders, milliseconds.
+    pub seeks_ms: Vec<(u32, f64)>,
+    /// The seek from the first cylinder to the last.
+    pub full_stroke_ms: Option<f64>,
+    /// How far the pieces of the published seek curve are apart where they meet.
+    pub seek_joint_us: Option<f64>,
+    /// 10^6 bytes/s within a track: outermost, innermost zone.
+    pub media_mb_s: Option<[f64; 2]>,
+    /// The same over many tracks, with all crossings.
+    pub sustained_mb_s: Option<[f64; 2]>,
+}
+
+impl Published {
+    /// Reads the text of a drive file shown as `file` in errors; empty where the file has no such table.
+    ///
+    /// # Errors
+    /// Bad input with file, line and mend.
+    pub(crate) fn parse(file: &str, text: &str) -> Result<Published, BadInput> {
+        let document = Document::parse(file, text)?;
+        document.root().section("published")?.map_or_else(|| Ok(Published::default()), Published::read)
+    }
+
+    pub(crate) fn read(section: Section) -> Result<Published, BadInput> {
+        let published = Published {
+            blocks: section.u64("blocks")?,
+            mean_seek_ms: section.f64("mean_seek_ms")?,
+            seeks_ms: seeks(&section)?,
+            full_stroke_ms: section.f64("full_stroke_ms")?,
+            seek_joint_us: section.f64("seek_joint_us")?,
+            media_mb_s: rates(&section, "media_mb_s")?,
+            sustained_mb_s: rates(&section, "sustained_mb_s")?,
+        };
+        section.close()?;
+        Ok(published)
+    }
+
+    /// Each figure in words, for the page of the catalogue.
+    #[must_use]
+    pub fn sentences(&self) -> Vec<String> {
+        let mut all = Vec::new();
+        all.extend(self.blocks.map(|blocks| format!("{blocks} blocks of 512 bytes")));
+        all.extend(self.mean_seek_ms.map(|ms| format!("mean seek {ms} ms")));
+        all.extend(self.seeks_ms.iter().map(|(cylinders, ms)| {
+            let noun = if *cylinders == 1 { "cylinder" } else { "cylinders" };
+            format!("seek of {cylinders} {noun} {ms} ms")
+        }));
+        all.extend(self.full_stroke_ms.map(|ms| format!("full stroke {ms} ms")));
+        all.extend(self.media_mb_s.map(|[outer, inner]| format!("{outer} to {inner} MB/s within a track")));
+        all.extend(self.sustained_mb_s.map(|[outer, inner]| format!("{outer} to {inner} MB/s sustained")));
+        all
+    }
+}
+
+fn seeks(section: &Section) -> Result<Vec<(u32, f64)>, BadInput> {
+    let rows = section.rows("seeks_ms")?.unwrap_or_default();
+    let pair = |row: &Vec<f64>| match **row {
+        [cylinders, ms] if (1.0..=f64::from(u32::MAX)).contains(&cylinders) => Ok((cylinders as u32, ms)),
+        _ => Err(section.error("seeks_ms", "a row is no seek", "write rows of [cylinders, milliseconds]")),
+    };
+    rows.iter().map(pair).collect()
+}
+
+fn rates(section: &Section, key: &str) -> Result<Option<[f64; 2]>, BadInput> {
+    let pair = |rates: Vec<f64>| {
+        <[f64; 2]>::try_from(rates).map_err(|_| {
+            section.error(key, format!("`{key}` is not two rates"), "write [outer, inner], in 10^6 bytes/s")
+        })
+    };
+    section.f64s(key)?.map(pair).transpose()
+}

@@ -1,0 +1,37 @@
+//! The trace formats, a file each. A new one is its file and its two lines here; everything else follows from its
+//! [`Entry`].
+
+mod alibaba;
+mod blkparse;
+pub(crate) mod blktrace;
+mod csv;
+mod disksim;
+mod iolog;
+mod msr;
+mod parquet;
+mod spc;
+mod srt;
+mod systor;
+mod tencent;
+pub mod validate;
+mod vscsi;
+
+use crate::format::Entry;
+
+/// Every format, in the order of the documentation; where content fits two, the former is taken.
+pub(crate) static ALL: &[&Entry] = &[
+    &blktrace::FORMAT,
+    &blkparse::FORMAT,
+    &disksim::FORMAT,
+    &validate::FORMAT,
+    &iolog::FORMAT,
+    &srt::FORMAT,
+    &vscsi::FORMAT,
+    &msr::FORMAT,
+    &spc::FORMAT,
+    &systor::FORMAT,
+    &tencent::FORMAT,
+    &alibaba::FORMAT,
+    &csv::FORMAT,
+    &parquet::FORMAT,
+];
