@@ -44,6 +44,8 @@ pub struct Options {
     pub only: Vec<String>,
     /// Only those that survived last time.
     pub again: bool,
+    /// Those planted in reserve instead, for others that do not compile: bugs that no test was written for.
+    pub reserve: bool,
     /// Only with the tests of the crate itself.
     pub own: bool,
     pub jobs: usize,
@@ -53,6 +55,8 @@ pub struct Options {
 
 /// Where the last survivors are, of the folder for reports.
 const SURVIVED: &str = "survived.toml";
+/// The same of the reserve.
+const RESERVE: &str = "survived-reserve.toml";
 /// Those that did not compile, of the same folder: they are not planted again.
 const REFUSED: &str = "refused.txt";
 
@@ -78,7 +82,7 @@ pub fn run(options: &Options) -> Result<bool, String> {
     }
     let (binaries, left_out) = workshop.build(&draw.planted, &tested)?;
     remember(options, left_out.iter().map(|number| &draw.planted[number]))?;
-    let mutants = draw.kept(&left_out);
+    let mutants = draw.kept(&left_out, options.reserve);
     println!(
         "built {} mutants in {:.0} s, of which {} do not compile",
         draw.planted.len(),
@@ -130,12 +134,14 @@ struct Draw {
 }
 
 impl Draw {
-    /// The first so many of each crate that compile.
-    fn kept(&self, left_out: &BTreeSet<u32>) -> Vec<(u32, Site)> {
-        let first = |(numbers, count): &(Vec<u32>, usize)| {
-            numbers.iter().copied().filter(|number| !left_out.contains(number)).take(*count).collect::<Vec<_>>()
+    /// The first so many of each crate that compile; or those after them, the reserve.
+    fn kept(&self, left_out: &BTreeSet<u32>, reserve: bool) -> Vec<(u32, Site)> {
+        let chosen = |(numbers, count): &(Vec<u32>, usize)| {
+            let compile = numbers.iter().copied().filter(|number| !left_out.contains(number));
+            let (skipped, taken) = if reserve { (*count, usize::MAX) } else { (0, *count) };
+            compile.skip(skipped).take(taken).collect::<Vec<_>>()
         };
-        self.wanted.iter().flat_map(first).map(|number| (number, self.planted[&number].clone())).collect()
+        self.wanted.iter().flat_map(chosen).map(|number| (number, self.planted[&number].clone())).collect()
     }
 }
 
@@ -176,7 +182,7 @@ fn draw_all(options: &Options, gate: &Gate, chosen: &[String]) -> Result<Draw, S
 /// The mutants that are asked for.
 fn pick(options: &Options, mut mutants: Vec<(u32, Site)>) -> Result<Vec<(u32, Site)>, String> {
     if options.again {
-        let file = options.out.join(SURVIVED);
+        let file = options.out.join(if options.reserve { RESERVE } else { SURVIVED });
         let text = std::fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
         let entries: Vec<&str> = text.split_inclusive("[[survivor]]").collect();
         let entry = |site: &Site| report::entry(site).replacen("[[survivor]]", "", 1).trim().to_owned();
@@ -241,11 +247,11 @@ fn conclude(options: &Options, gate: &Gate, survivors: &Survivors, tried: &[Trie
         println!("\nin tests/mutants/survivors.toml, but caught; take them out:");
         outdated.iter().for_each(|tried| print!("{}", tried.shown()));
     }
-    let file = options.out.join(SURVIVED);
+    let file = options.out.join(if options.reserve { RESERVE } else { SURVIVED });
     let entries: String = unlisted.iter().map(|tried| format!("{}\n", report::entry(&tried.site))).collect();
     std::fs::write(&file, entries).map_err(|error| format!("{}: {error}", file.display()))?;
     println!("\n{}", report.table());
-    let part = options.sample.is_some() || options.again || !options.only.is_empty();
+    let part = options.sample.is_some() || options.again || options.reserve || !options.only.is_empty();
     let enough = part || report.share() >= gate.caught_percent;
     if !enough {
         println!("{:.1} % caught of those not equivalent, {} are asked for", report.share(), gate.caught_percent);
