@@ -135,6 +135,18 @@ mod tests {
     }
 
     #[test]
+    fn what_was_learned_of_another_drive_is_an_error() {
+        let known = [0, 8].map(|distance| Known { distance, time: Span(5_000_000), samples: 10, line: distance == 0 });
+        let learned = Learned::of(100_000, 2, known.into_iter(), Effort::default());
+        let path = std::env::temp_dir().join(format!("learned-{}.toml", std::process::id()));
+        std::fs::write(&path, write(&learned, "a test")).unwrap();
+        let blocks = |count| read_of(&path, count).map(|learned| learned.blocks()).map_err(|error| error.to_string());
+        assert_eq!(blocks(100_000), Ok(100_000));
+        assert!(blocks(99_999).unwrap_err().contains("of 100000 blocks; the drive has 99999"));
+        std::fs::remove_file(path).unwrap();
+    }
+
+    #[test]
     fn broken_files_are_errors_and_never_panics() {
         let good = "blocks = 1000\n[times]\ndistance = [-8, 0, 8]\ntime_us = [5e3, 100, 4e3]\n\
                     samples = [10, 10, 9]\nline = [1, 0, 0]\n";

@@ -432,3 +432,35 @@ pub struct Disk {
     /// The busy share by what it was spent on (`seek`, `rotation`, …); the parts add up to `busy`.
     pub parts: BTreeMap<String, f64>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn system(figure: impl Fn(usize) -> f64, processes: &[(&str, f64, Option<f64>)]) -> System {
+        let process = |&(name, time, ended_ms): &(&str, f64, Option<f64>)| Process {
+            name: name.into(),
+            running_ms: time,
+            ready_ms: 2.0 * time,
+            blocked_ms: 3.0 * time,
+            waits: 4.0 * time,
+            ended_ms,
+        };
+        let mut system = System { processes: processes.iter().map(process).collect(), ..System::default() };
+        system.figures().into_iter().enumerate().for_each(|(n, it)| *it = figure(n));
+        system
+    }
+
+    #[test]
+    fn a_mean_of_systems_is_that_of_each_figure_and_of_each_process() {
+        let one = system(|n| n as f64, &[("a", 2.0, Some(10.0)), ("b", 1.0, Some(5.0))]);
+        let other = system(|n| 3.0 * n as f64 + 2.0, &[("b", 3.0, None), ("a", 6.0, Some(30.0))]);
+        let mut mean = System::mean(&[one, other]).expect("there are two");
+        let figures: Vec<f64> = mean.figures().into_iter().map(|it| *it).collect();
+        assert_eq!(figures, (0..20).map(|n| f64::from(2 * n + 1)).collect::<Vec<_>>());
+        // One that did not end once has no mean end.
+        let expected = system(|_| 0.0, &[("a", 4.0, Some(20.0)), ("b", 2.0, None)]);
+        assert_eq!(mean.processes, expected.processes);
+        assert!(System::mean(&[]).is_none());
+    }
+}

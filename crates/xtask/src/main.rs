@@ -12,10 +12,11 @@ Plants bugs and says which of them the tests find.
 Usage: cargo xtask mutate [OPTIONS]
 
   --seed N          Draw by this seed instead of the one in tests/mutants/gate.toml
-  --sample N        Try N of the gate's mutants, of two crates; --seed says which
+  --sample N        Try N of the gate's mutants, of crates soon built; --seed says which
   --crates A,B      Plant in these crates only
   --only TEXT       Try only those with this text in 'FILE:LINE: FUNCTION' or in their lines; may be repeated
   --again           Try only those that survived last time and are not listed
+  --reserve         Try those planted in reserve instead: others of the same draw, for which no test was written
   --own             Run only the tests of the crate itself, also where others answer for it
   --jobs N          Run so many tests at a time [default: processors]
   --root FOLDER     The workspace [default: this one]
@@ -50,6 +51,7 @@ fn options(arguments: &[String]) -> Result<mutate::Options, String> {
         sample: None,
         only: Vec::new(),
         again: false,
+        reserve: false,
         own: false,
         jobs,
         verbose: false,
@@ -64,6 +66,7 @@ fn options(arguments: &[String]) -> Result<mutate::Options, String> {
             "--crates" => options.crates = value()?.split(',').map(str::to_owned).collect(),
             "--only" => options.only.push(value()?.clone()),
             "--again" => options.again = true,
+            "--reserve" => options.reserve = true,
             "--own" => options.own = true,
             "--jobs" => options.jobs = (number(value()?)? as usize).max(1),
             "--root" => options.root = value()?.into(),

@@ -132,6 +132,19 @@ mod tests {
     }
 
     #[test]
+    fn writes_that_come_and_go_leave_no_bounds_behind() {
+        let mut claims = Claims::default();
+        for at in 0..10_000u64 {
+            claims.push(at, JobId(0));
+            // The last ten wait.
+            let waiting = at.min(9) + 1;
+            claims.tidy(waiting as usize, |other, _| other + waiting > at);
+            assert!(claims.heap.len() <= SPARE + 2 * waiting as usize, "{} bounds of {waiting}", claims.heap.len());
+            assert_eq!(claims.most(|other, _| (other + waiting > at).then_some(other as f64 + 1.0)), at as f64 + 1.0);
+        }
+    }
+
+    #[test]
     fn a_long_queue_is_not_looked_at_each_time() {
         for falling in [Curve::HARD, Curve::interactive_best_effort(0.1)] {
             let worth = Worth { curve: falling, ..Worth::USUAL };

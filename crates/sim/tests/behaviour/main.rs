@@ -9,6 +9,7 @@ mod depths;
 mod determinism;
 mod effort;
 mod files;
+mod filmed;
 mod idle;
 mod learning;
 mod lookahead;

@@ -172,8 +172,12 @@ fn one_device_of_several_is_chosen_by_name() {
     let file = folder.file("a.trace", "0.0 3 100 8 1\n1.0 5 200 8 1\n2.0 3 300 8 1\n");
     let error = once_error(&experiment(&file, ""));
     assert!(error.what.contains("several devices"), "{error}");
-    assert_eq!(once(&experiment(&file, "device = \"3\"")).meter.requests(), 2);
-    assert_eq!(once(&experiment(&file, "device = \"all\"")).meter.requests(), 3);
+    for (device, requests, left_out) in [("3", 2, true), ("all", 3, false)] {
+        let of = once(&experiment(&file, &format!("device = \"{device}\"")));
+        assert_eq!(of.meter.requests(), requests);
+        let said = of.notes.iter().any(|note| note == "1 requests to other devices left out");
+        assert_eq!(said, left_out, "{device}: {:?}", of.notes);
+    }
 }
 
 /// Days like those of cello on the base disk of the Disk Mimic.

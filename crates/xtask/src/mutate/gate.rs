@@ -18,6 +18,12 @@ pub struct Gate {
     /// How much longer than so many times its time without a bug a test may take, in seconds.
     #[serde(default = "grace")]
     pub grace_seconds: f64,
+    /// Tests that take more processor time than this count for nothing: they are too slow to be run for each bug.
+    #[serde(default = "longest")]
+    pub longest_seconds: u64,
+    /// So many seconds of tests are run for each bug, the fastest first; what they do not find has survived.
+    #[serde(default = "patience")]
+    pub patience_seconds: f64,
     /// The address space of a test.
     #[serde(default = "memory")]
     pub memory_mib: u64,
@@ -36,6 +42,14 @@ pub struct Gate {
 
 fn grace() -> f64 {
     5.0
+}
+
+fn longest() -> u64 {
+    20
+}
+
+fn patience() -> f64 {
+    60.0
 }
 
 fn memory() -> u64 {

@@ -38,12 +38,14 @@ pub struct Options {
     pub seed: Option<u64>,
     /// Only these crates.
     pub crates: Vec<String>,
-    /// Only so many of the gate's, of few crates, chosen by `seed`.
+    /// Only so many of the gate's, of crates that are soon built, chosen by `seed`.
     pub sample: Option<usize>,
     /// Only those that have one of these in `FILE:LINE: FUNCTION` or in their lines.
     pub only: Vec<String>,
     /// Only those that survived last time.
     pub again: bool,
+    /// Those planted in reserve instead, for others that do not compile: bugs that no test was written for.
+    pub reserve: bool,
     /// Only with the tests of the crate itself.
     pub own: bool,
     pub jobs: usize,
@@ -53,10 +55,10 @@ pub struct Options {
 
 /// Where the last survivors are, of the folder for reports.
 const SURVIVED: &str = "survived.toml";
+/// The same of the reserve.
+const RESERVE: &str = "survived-reserve.toml";
 /// Those that did not compile, of the same folder: they are not planted again.
 const REFUSED: &str = "refused.txt";
-/// How many crates a sample is of.
-const SAMPLED: usize = 2;
 
 /// Runs the gate; true if it is passed.
 pub fn run(options: &Options) -> Result<bool, String> {
@@ -80,7 +82,7 @@ pub fn run(options: &Options) -> Result<bool, String> {
     }
     let (binaries, left_out) = workshop.build(&draw.planted, &tested)?;
     remember(options, left_out.iter().map(|number| &draw.planted[number]))?;
-    let mutants = draw.kept(&left_out);
+    let mutants = draw.kept(&left_out, options.reserve);
     println!(
         "built {} mutants in {:.0} s, of which {} do not compile",
         draw.planted.len(),
@@ -99,6 +101,7 @@ pub fn run(options: &Options) -> Result<bool, String> {
         println!("  {krate}: {tests} tests, {:.1} s", took.as_secs_f64());
     }
     suite.broken.iter().for_each(|test| println!("  fails without a bug: {test}"));
+    suite.slow.iter().for_each(|test| println!("  too slow to count: {test}"));
     println!("timed at {:.0} s", from.elapsed().as_secs_f64());
     let mutants = pick(options, mutants)?;
     let tried = try_all(&place, &suite, &gate, &copy, &mutants)?;
@@ -120,12 +123,8 @@ fn choose(options: &Options, gate: &Gate) -> Vec<String> {
     if !options.crates.is_empty() {
         return options.crates.clone();
     }
-    if options.sample.is_none() {
-        return gate.crates.clone();
-    }
-    let from = options.seed.unwrap_or(0) as usize * SAMPLED;
-    let of = if gate.sampled.is_empty() { &gate.crates } else { &gate.sampled };
-    (0..SAMPLED.min(of.len())).map(|n| of[(from + n) % of.len()].clone()).collect()
+    let of = if options.sample.is_none() || gate.sampled.is_empty() { &gate.crates } else { &gate.sampled };
+    of.clone()
 }
 
 /// What was drawn: planted by number, and of each crate the numbers in their order and how many are wanted.
@@ -135,12 +134,14 @@ struct Draw {
 }
 
 impl Draw {
-    /// The first so many of each crate that compile.
-    fn kept(&self, left_out: &BTreeSet<u32>) -> Vec<(u32, Site)> {
-        let first = |(numbers, count): &(Vec<u32>, usize)| {
-            numbers.iter().copied().filter(|number| !left_out.contains(number)).take(*count).collect::<Vec<_>>()
+    /// The first so many of each crate that compile; or those after them, the reserve.
+    fn kept(&self, left_out: &BTreeSet<u32>, reserve: bool) -> Vec<(u32, Site)> {
+        let chosen = |(numbers, count): &(Vec<u32>, usize)| {
+            let compile = numbers.iter().copied().filter(|number| !left_out.contains(number));
+            let (skipped, taken) = if reserve { (*count, usize::MAX) } else { (0, *count) };
+            compile.skip(skipped).take(taken).collect::<Vec<_>>()
         };
-        self.wanted.iter().flat_map(first).map(|number| (number, self.planted[&number].clone())).collect()
+        self.wanted.iter().flat_map(chosen).map(|number| (number, self.planted[&number].clone())).collect()
     }
 }
 
@@ -153,27 +154,27 @@ fn draw_all(options: &Options, gate: &Gate, chosen: &[String]) -> Result<Draw, S
     let lines: Vec<usize> = found.iter().map(|found| found.lines).collect();
     let shares = draw::shares(gate.mutants, gate.least, &lines);
     let mut draw = Draw { planted: BTreeMap::new(), wanted: Vec::new() };
+    let mut last = 0;
     for ((name, found), share) in gate.crates.iter().zip(found).zip(shares) {
         if !chosen.contains(name) {
             continue;
         }
         let all = found.sites.len();
         let mut numbers = Vec::new();
-        let compiles = |site: &Site| !refused.contains(&*site.key());
-        // Some do not compile, where results are of types of the crate up to half: more are planted than are wanted.
-        for site in draw::order(seed, found.sites).into_iter().filter(compiles).take(2 * share + 10) {
-            let number = 1 + draw.planted.len() as u32;
-            numbers.push(number);
-            draw.planted.insert(number, site);
+        // Some do not compile: more are planted than are wanted. Those known not to compile keep their numbers, so that what
+        // is planted the second time is what was built the first.
+        for site in draw::order(seed, found.sites).into_iter().take(share + share / 2 + 10) {
+            last += 1;
+            if !refused.contains(&*site.key()) {
+                numbers.push(last);
+                draw.planted.insert(last, site);
+            }
         }
         println!("  {name}: {share} of {all} sites on {} lines", found.lines);
         draw.wanted.push((numbers, share));
     }
-    if draw.planted.len() as u32 >= crate::switch::MOST {
-        return Err(format!(
-            "{} mutants are too many\n  mend: fewer mutants in tests/mutants/gate.toml",
-            draw.planted.len()
-        ));
+    if last >= crate::switch::MOST {
+        return Err(format!("{last} mutants are too many\n  mend: fewer mutants in tests/mutants/gate.toml"));
     }
     Ok(draw)
 }
@@ -181,7 +182,7 @@ fn draw_all(options: &Options, gate: &Gate, chosen: &[String]) -> Result<Draw, S
 /// The mutants that are asked for.
 fn pick(options: &Options, mut mutants: Vec<(u32, Site)>) -> Result<Vec<(u32, Site)>, String> {
     if options.again {
-        let file = options.out.join(SURVIVED);
+        let file = options.out.join(if options.reserve { RESERVE } else { SURVIVED });
         let text = std::fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
         let entries: Vec<&str> = text.split_inclusive("[[survivor]]").collect();
         let entry = |site: &Site| report::entry(site).replacen("[[survivor]]", "", 1).trim().to_owned();
@@ -209,7 +210,8 @@ fn try_all(
 ) -> Result<Vec<Tried>, String> {
     let done = Mutex::new(Vec::new());
     place.each(mutants, |worker, (number, site)| {
-        let tests = suite.reaching(*number, &gate.answering(site.krate()));
+        let patience = Duration::from_secs_f64(gate.patience_seconds);
+        let tests = suite.reaching(*number, &gate.answering(site.krate()), patience);
         let (fate, took) = trial::try_out(place, suite, worker, *number, &tests)?;
         for file in copy.mend() {
             println!("  {}:{} has changed {file}, which was put back", site.file, site.line);
@@ -245,11 +247,11 @@ fn conclude(options: &Options, gate: &Gate, survivors: &Survivors, tried: &[Trie
         println!("\nin tests/mutants/survivors.toml, but caught; take them out:");
         outdated.iter().for_each(|tried| print!("{}", tried.shown()));
     }
-    let file = options.out.join(SURVIVED);
+    let file = options.out.join(if options.reserve { RESERVE } else { SURVIVED });
     let entries: String = unlisted.iter().map(|tried| format!("{}\n", report::entry(&tried.site))).collect();
     std::fs::write(&file, entries).map_err(|error| format!("{}: {error}", file.display()))?;
     println!("\n{}", report.table());
-    let part = options.sample.is_some() || options.again || !options.only.is_empty();
+    let part = options.sample.is_some() || options.again || options.reserve || !options.only.is_empty();
     let enough = part || report.share() >= gate.caught_percent;
     if !enough {
         println!("{:.1} % caught of those not equivalent, {} are asked for", report.share(), gate.caught_percent);

@@ -1,7 +1,7 @@
 //! A test program that runs: for so long, with so much memory, and with all it starts.
 
 use rustix::process::{Pid, Signal, kill_process_group};
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -14,6 +14,20 @@ pub enum End {
     TimedOut,
 }
 
+/// How long a program may take.
+#[derive(Debug, Clone, Copy)]
+pub struct Most {
+    pub elapsed: Duration,
+    /// Of processor time: a busy machine does not change it.
+    pub cpu_seconds: Option<u64>,
+}
+
+impl From<Duration> for Most {
+    fn from(elapsed: Duration) -> Most {
+        Most { elapsed, cpu_seconds: None }
+    }
+}
+
 /// What is to be run.
 pub struct Task<'a> {
     pub program: &'a Path,
@@ -22,7 +36,7 @@ pub struct Task<'a> {
     pub out: &'a Path,
     /// A folder for what it writes, emptied afterwards.
     pub scratch: &'a Path,
-    pub most: Duration,
+    pub most: Most,
     /// Address space: what a bug may ask for.
     pub memory_mib: u64,
 }
@@ -33,8 +47,10 @@ impl Task<'_> {
         std::fs::create_dir_all(self.scratch)?;
         let out = std::fs::File::create(self.out)?;
         let from = Instant::now();
+        let cpu = self.most.cpu_seconds.map_or_else(String::new, |seconds| format!("ulimit -S -t {seconds}; "));
+        let limits = format!("ulimit -v {}; ulimit -c 0; {cpu}", self.memory_mib << 10);
         let mut child = Command::new("sh")
-            .args(["-c", &format!("ulimit -v {}; ulimit -c 0; exec \"$0\" \"$@\"", self.memory_mib << 10)])
+            .args(["-c", &format!("{limits}exec \"$0\" \"$@\"")])
             .arg(self.program)
             .args(arguments)
             .current_dir(self.folder)
@@ -51,7 +67,7 @@ impl Task<'_> {
             .stderr(out)
             .process_group(0)
             .spawn()?;
-        let end = wait(&mut child, from, self.most);
+        let end = wait(&mut child, from, self.most.elapsed);
         let took = from.elapsed();
         if let Some(group) = Pid::from_raw(child.id().cast_signed()) {
             // Nobody may be left of it: then this fails, and all is well.
@@ -67,7 +83,12 @@ fn wait(child: &mut Child, from: Instant, most: Duration) -> std::io::Result<End
     let mut pause = Duration::from_micros(500);
     loop {
         if let Some(status) = child.try_wait()? {
-            return Ok(if status.success() { End::Passed } else { End::Failed });
+            let out_of_time = status.signal() == Some(Signal::XCPU.as_raw());
+            return Ok(match status.success() {
+                true => End::Passed,
+                false if out_of_time => End::TimedOut,
+                false => End::Failed,
+            });
         }
         if from.elapsed() > most {
             return Ok(End::TimedOut);
@@ -82,12 +103,12 @@ mod tests {
     use super::*;
 
     /// Runs a script; says how it ended, and what it printed.
-    fn run(name: &str, script: &str, most: Duration) -> (End, String) {
+    fn run(name: &str, script: &str, most: impl Into<Most>) -> (End, String) {
         let folder = std::env::temp_dir().join(format!("process-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let out = folder.join("out");
         let scratch = folder.join("scratch");
-        let program = Path::new("/bin/sh");
+        let (program, most) = (Path::new("/bin/sh"), most.into());
         let task = Task { program, folder: &folder, out: &out, scratch: &scratch, most, memory_mib: 64 };
         let end = task.run(&["-c", script], &[]).unwrap().0;
         let said = std::fs::read_to_string(&out).unwrap();
@@ -114,6 +135,13 @@ mod tests {
         let (end, said) = run("long", "sleep 50 & echo $!; wait", Duration::from_millis(200));
         assert_eq!(end, End::TimedOut);
         assert!(goes(&said), "{said}");
+    }
+
+    #[test]
+    fn what_takes_too_much_processor_time_is_ended_and_waiting_takes_none() {
+        let most = Most { elapsed: LONG, cpu_seconds: Some(1) };
+        assert_eq!(run("busy", "while :; do :; done", most).0, End::TimedOut);
+        assert_eq!(run("waiting", "sleep 1.5", most).0, End::Passed);
     }
 
     #[test]

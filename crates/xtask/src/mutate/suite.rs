@@ -2,7 +2,7 @@
 
 use super::compile::Binary;
 use super::gate::Gate;
-use super::process::{End, Task};
+use super::process::{End, Most, Task};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -24,6 +24,8 @@ pub struct Suite {
     pub tests: Vec<Test>,
     /// Those that fail without a bug, so that they cannot find one.
     pub broken: Vec<String>,
+    /// Those that take more processor time than the gate has for one test.
+    pub slow: Vec<String>,
 }
 
 /// Where test programs run and leave things.
@@ -45,7 +47,7 @@ impl Place<'_> {
         binary: &Binary,
         tests: &[&str],
         variables: &[(&str, String)],
-        most: Duration,
+        most: impl Into<Most>,
     ) -> Result<(End, Duration), String> {
         let folder = self.root.join("crates").join(&binary.krate);
         let (out, scratch) = (self.output(worker), self.scratch.join(format!("tmp-{worker}")));
@@ -54,7 +56,7 @@ impl Place<'_> {
             folder: &folder,
             out: &out,
             scratch: &scratch,
-            most,
+            most: most.into(),
             memory_mib: self.memory_mib,
         };
         let arguments: Vec<&str> = ["--exact", "--test-threads=1"].iter().chain(tests).copied().collect();
@@ -105,35 +107,45 @@ impl Suite {
                 }
             }
         }
-        let done = Mutex::new((Vec::new(), Vec::new()));
+        let done = Mutex::new((Vec::new(), Vec::new(), Vec::new()));
+        let most = Most { elapsed: FIRST, cpu_seconds: Some(gate.longest_seconds) };
         place.each(&listed, |worker, (n, name)| {
             let binary = &binaries[*n];
             let log = place.scratch.join(format!("reached-{worker}"));
             let _ = std::fs::remove_file(&log);
             let variables = [("MUTANTS_REACHED", log.display().to_string())];
-            let (mut end, took) = place.run(worker, binary, &[name], &variables, FIRST)?;
-            if end != End::Passed {
+            let (mut end, took) = place.run(worker, binary, &[name], &variables, most)?;
+            if end == End::Failed {
                 // Writing down what is passed may itself be what it notices.
-                end = place.run(worker, binary, &[name], &[], FIRST)?.0;
+                end = place.run(worker, binary, &[name], &[], most)?.0;
             }
             let mut done = done.lock().expect("no worker panics while it writes down");
-            if end == End::Passed {
-                done.0.push(Test { binary: *n, name: name.clone(), took, reached: numbers(&log) });
-            } else {
-                done.1.push(format!("{}/{} {name}", binary.krate, binary.target));
+            let shown = format!("{}/{} {name}", binary.krate, binary.target);
+            match end {
+                End::Passed => done.0.push(Test { binary: *n, name: name.clone(), took, reached: numbers(&log) }),
+                End::Failed => done.1.push(shown),
+                End::TimedOut => done.2.push(shown),
             }
             Ok(())
         })?;
-        let (mut tests, mut broken) = done.into_inner().expect("no worker panicked");
+        let (mut tests, mut broken, mut slow) = done.into_inner().expect("no worker panicked");
         tests.sort_by(|a, b| (a.took, a.binary, &a.name).cmp(&(b.took, b.binary, &b.name)));
         broken.sort();
-        Ok(Suite { binaries, tests, broken })
+        slow.sort();
+        Ok(Suite { binaries, tests, broken, slow })
     }
 
-    /// The tests that pass a mutant, of crates that answer for its own, the fastest first.
-    pub fn reaching(&self, mutant: u32, answering: &[String]) -> Vec<&Test> {
+    /// The tests that pass a mutant, of crates that answer for its own, the fastest first, as many as `most` gives time for.
+    pub fn reaching(&self, mutant: u32, answering: &[String], most: Duration) -> Vec<&Test> {
         let answers = |test: &&Test| answering.contains(&self.binaries[test.binary].krate);
-        self.tests.iter().filter(|test| test.reached.contains(&mutant)).filter(answers).collect()
+        let reaching = self.tests.iter().filter(|test| test.reached.contains(&mutant)).filter(answers);
+        let mut taken = Duration::ZERO;
+        let in_time = |test: &&Test| {
+            let first = taken == Duration::ZERO;
+            taken += test.took;
+            first || taken <= most
+        };
+        reaching.take_while(in_time).collect()
     }
 
     /// How many tests a crate has, and how long they take.
@@ -156,7 +168,7 @@ fn list(place: &Place, binary: &Binary) -> Result<Vec<String>, String> {
         folder: &folder,
         out: &out,
         scratch: &scratch,
-        most: FIRST,
+        most: FIRST.into(),
         memory_mib: place.memory_mib,
     };
     let said = |arguments: &[&str]| -> Result<Vec<String>, String> {
@@ -171,4 +183,34 @@ fn list(place: &Place, binary: &Binary) -> Result<Vec<String>, String> {
 fn numbers(log: &Path) -> BTreeSet<u32> {
     let bytes = std::fs::read(log).unwrap_or_default();
     bytes.chunks_exact(4).map(|four| u32::from_le_bytes([four[0], four[1], four[2], four[3]])).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fastest_tests_of_those_that_answer_are_run_as_long_as_there_is_time() {
+        let binary = |krate: &str| Binary { krate: krate.into(), target: krate.into(), path: PathBuf::new() };
+        let test = |binary, seconds, reached: &[u32]| Test {
+            binary,
+            name: format!("{seconds}"),
+            took: Duration::from_secs(seconds),
+            reached: reached.iter().copied().collect(),
+        };
+        let suite = Suite {
+            binaries: vec![binary("a"), binary("b")],
+            tests: vec![test(0, 1, &[7]), test(1, 2, &[7]), test(0, 3, &[8]), test(0, 4, &[7, 8]), test(0, 5, &[7])],
+            broken: Vec::new(),
+            slow: Vec::new(),
+        };
+        let names = |mutant, answering: &[&str], seconds| {
+            let answering: Vec<String> = answering.iter().map(|name| (*name).to_owned()).collect();
+            let tests = suite.reaching(mutant, &answering, Duration::from_secs(seconds));
+            tests.iter().map(|test| test.name.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(names(7, &["a"], 5), ["1", "4"]);
+        assert_eq!(names(7, &["a", "b"], 100), ["1", "2", "4", "5"]);
+        assert_eq!(names(8, &["a"], 2), ["3"], "one is always run");
+    }
 }

@@ -209,3 +209,12 @@ fn what_is_kept_is_the_same_after_it_was_told() {
     let again = Learned::of(learned.blocks(), learned.grain(), known.iter().copied(), learned.effort);
     assert_eq!(again.known().collect::<Vec<_>>(), known);
 }
+
+#[test]
+fn what_is_kept_of_each_distance_is_counted_as_memory() {
+    let bare = Learned::of(100_000, 2, std::iter::empty(), super::Effort::default());
+    let mut full = bare.clone();
+    full.spread = std::sync::Arc::new((0..100).map(|distance| (distance, Default::default())).collect());
+    // A distance and sixteen times, of four bytes each.
+    assert_eq!(full.bytes() - bare.bytes(), 100 * (4 + 16 * 4));
+}
