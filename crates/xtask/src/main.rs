@@ -3,13 +3,16 @@
 mod mutate;
 #[allow(dead_code, reason = "compiled into the instrumented copy")]
 mod switch;
+mod test;
 
 use std::process::ExitCode;
 
 const HELP: &str = "\
-Plants bugs and says which of them the tests find.
+cargo xtask test [ARGUMENTS OF CARGO TEST]
+  Installs what the tests need, and runs them all
 
-Usage: cargo xtask mutate [OPTIONS]
+cargo xtask mutate [OPTIONS]
+  Plants bugs and says which of them the tests find
 
   --seed N          Draw by this seed instead of the one in tests/mutants/gate.toml
   --sample N        Try N of the gate's mutants, of crates soon built; --seed says which
@@ -26,11 +29,12 @@ Usage: cargo xtask mutate [OPTIONS]
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let Some(("mutate", rest)) = arguments.split_first().map(|(verb, rest)| (&**verb, rest)) else {
-        eprint!("{HELP}");
-        return ExitCode::from(2);
+    let done = match arguments.split_first().map(|(verb, rest)| (&**verb, rest)) {
+        Some(("mutate", rest)) => options(rest).and_then(|options| mutate::run(&options)),
+        Some(("test", rest)) => test::run(&mutate::root(), rest),
+        _ => Err(HELP.into()),
     };
-    match options(rest).and_then(|options| mutate::run(&options)) {
+    match done {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
