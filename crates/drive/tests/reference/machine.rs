@@ -6,6 +6,7 @@ use crate::medium::{Head, Medium};
 use crate::queue::Waiting;
 use crate::reads::Ahead;
 use crate::segments::{Segments, Versions};
+use crate::spin::Moment;
 use crate::writes::{Back, Dirty};
 use block::Extent;
 use disk::{After, Cache, DrivePlan, Overheads, Queue};
@@ -30,7 +31,7 @@ pub struct Ties {
     pub extents: bool,
     /// Data come as a sector begins or ends that they could be written in, or after.
     pub data: bool,
-    /// A head comes as a sector can just be caught.
+    /// A head comes as a sector can just be caught, and it alone decides whether the two agree.
     pub sectors: bool,
 }
 
@@ -90,8 +91,8 @@ pub struct Machine {
 }
 
 impl Machine {
-    pub fn new(plan: &DrivePlan, seed: u64) -> Machine {
-        let medium = Rc::new(Medium::new(plan, seed));
+    pub fn new(plan: &DrivePlan, seed: u64, other_way: Option<(Moment, u64)>) -> Machine {
+        let medium = Rc::new(Medium::new(plan, seed, other_way));
         let sector = u64::from(plan.layout.sector_blocks);
         let blocks = plan.layout.blocks.unwrap_or(medium.places.len() as u64 * sector);
         let head = medium.arrive(&medium.places[0], 0);
@@ -174,11 +175,6 @@ impl Machine {
                 _ => return,
             }
         }
-    }
-
-    /// What ties there were.
-    pub fn all_ties(&self) -> Ties {
-        Ties { sectors: self.medium.just_caught.get(), ..self.ties.get() }
     }
 
     /// Whether a time is no later than another, but for roundings; which may be one reason to differ.
@@ -269,7 +265,7 @@ impl Machine {
             }
             let (passed, then) = self.medium.pass(&head, next);
             if passed.began > now {
-                head.moment = crate::spin::Moment::Time(now);
+                head.moment = Moment::Time(now);
                 break;
             }
             (head, next) = (then, next + 1);
