@@ -429,8 +429,8 @@ impl Drive {
         let sector = 1 << self.mechanics.layout.sector_shift();
         let in_sector = stopped.reached.0 > ahead.least.0.next_multiple_of(sector)
             && self.mechanics.layout.locate(Lbn(stopped.reached.0 - 1)).track == stopped.after.track;
-        if self.cache.stops_in_sector && in_sector {
-            stopped.at = stopped.at.min(ready);
+        if self.cache.stops_in_sector && in_sector && stopped.at > ready {
+            (stopped.at, stopped.reached) = (ready, Lbn(stopped.reached.0 - sector));
         }
         stopped
     }

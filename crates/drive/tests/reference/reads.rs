@@ -247,6 +247,7 @@ impl Machine {
         let in_sector = matches!(ahead.head.moment, Moment::Angle(_)) && ahead.reached > least;
         if self.cache.stops_in_sector && in_sector && self.medium.time(&ahead.head) > ready {
             ahead.head.moment = Moment::Time(ready);
+            ahead.reached -= self.sector;
         }
         ahead
     }
@@ -255,9 +256,9 @@ impl Machine {
         let Some(ahead) = self.ahead.take() else { return };
         let ahead = self.stopped(ahead, ready);
         self.segments.extend(ahead.segment, ahead.reached, &self.current);
-        if self.cache.ends_at_command && self.is_passing(&ahead) {
-            self.segments.cut(ahead.segment, ahead.reached - self.sector);
-        }
+        let lost = if self.cache.ends_at_command && self.is_passing(&ahead) { self.sector } else { 0 };
+        // What has not all passed was not read.
+        self.segments.cut(ahead.segment, ahead.reached - lost);
         self.head = ahead.head;
     }
 
