@@ -288,6 +288,8 @@ impl Drive {
                 let reached = self.segments.end_of(i);
                 let limit = self.read_ahead_limit(self.segments.start_of(i), at.end());
                 let least = if self.cache.ends_at_command { self.least_ahead(at.end(), limit) } else { reached };
+                // What was there before is not lost where this stops.
+                let least = least.max(reached);
                 if reached < limit {
                     let began = self.free.max(now);
                     let at = Extent { start: reached, blocks: 1 };
@@ -428,18 +430,24 @@ impl Drive {
         // A sector can be left inside, but for the least it reads; a move to the next track cannot.
         let sector = 1 << self.mechanics.layout.sector_shift();
         let in_sector = stopped.reached.0 > ahead.least.0.next_multiple_of(sector)
-            && self.mechanics.layout.locate(Lbn(stopped.reached.0 - 1)).track == stopped.after.track;
+            && self.lies_under(Lbn(stopped.reached.0 - sector), &stopped.after);
         if self.cache.stops_in_sector && in_sector && stopped.at > ready {
             (stopped.at, stopped.reached) = (ready, Lbn(stopped.reached.0 - sector));
         }
         stopped
     }
 
+    /// Whether a block lies on the track, and of its spares if so, that a head is on.
+    fn lies_under(&self, block: Lbn, head: &Spot) -> bool {
+        let there = self.mechanics.layout.locate(block);
+        (there.track, there.remapped) == (head.track, head.remapped)
+    }
+
     /// Up to which block what was read ahead is kept: where a command ends the reading ahead, the sector under way is lost.
     fn kept(&self, ahead: &ReadAhead, stopped: Progress) -> Lbn {
         let sector = 1 << self.mechanics.layout.sector_shift();
         let last = Lbn(stopped.reached.0.saturating_sub(sector));
-        let passing = self.mechanics.layout.locate(last).track == stopped.after.track;
+        let passing = self.lies_under(last, &stopped.after);
         match self.cache.ends_at_command && stopped.at > self.turn && passing && last >= ahead.least {
             true => last,
             false => stopped.reached,
