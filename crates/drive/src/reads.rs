@@ -419,7 +419,8 @@ impl Drive {
         Some(self.run_ahead(&ahead, ahead.so_far, ahead.least, Time::NEVER).at).filter(|at| *at > now)
     }
 
-    /// When, and where, a read-ahead lets go of an arm that could be used from `ready` on.
+    /// When, and where, a read-ahead lets go of an arm that could be used from `ready` on; and up to which block what was read
+    /// is kept.
     pub(crate) fn read_ahead_stopped(&self, ahead: &ReadAhead, ready: Time) -> Progress {
         let run = |from: Progress, limit: Lbn, until: Time| self.run_ahead(ahead, from, limit, until);
         let mut so_far = ahead.so_far;
@@ -433,6 +434,9 @@ impl Drive {
             && self.lies_under(Lbn(stopped.reached.0 - sector), &stopped.after);
         if self.cache.stops_in_sector && in_sector && stopped.at > ready {
             (stopped.at, stopped.reached) = (ready, Lbn(stopped.reached.0 - sector));
+        } else if self.cache.ends_at_command && in_sector && stopped.at > self.turn {
+            // Where a command ends it, the sector under way is lost.
+            stopped.reached = Lbn(stopped.reached.0 - sector);
         }
         stopped
     }
@@ -443,24 +447,13 @@ impl Drive {
         (there.track, there.remapped) == (head.track, head.remapped)
     }
 
-    /// Up to which block what was read ahead is kept: where a command ends the reading ahead, the sector under way is lost.
-    fn kept(&self, ahead: &ReadAhead, stopped: Progress) -> Lbn {
-        let sector = 1 << self.mechanics.layout.sector_shift();
-        let last = Lbn(stopped.reached.0.saturating_sub(sector));
-        let passing = self.lies_under(last, &stopped.after);
-        match self.cache.ends_at_command && stopped.at > self.turn && passing && last >= ahead.least {
-            true => last,
-            false => stopped.reached,
-        }
-    }
-
     /// Ends a read-ahead.
     pub(crate) fn stop_read_ahead(&mut self, ready: Time) {
         if let Some(ahead) = &self.read_ahead {
             let stopped = self.read_ahead_stopped(ahead, ready);
-            let (segment, kept) = (ahead.segment, self.kept(ahead, stopped));
-            self.segments.extend(segment, kept);
-            self.segments.cut(segment, kept);
+            let segment = ahead.segment;
+            self.segments.extend(segment, stopped.reached);
+            self.segments.cut(segment, stopped.reached);
             (self.free, self.track, self.read_ahead) = (stopped.at, stopped.after.track, None);
         }
     }
