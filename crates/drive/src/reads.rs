@@ -246,11 +246,11 @@ impl Drive {
             return start;
         }
         let layout = &self.mechanics.layout;
-        let (waited, shift) = (passage.began.since(arrived), layout.sector_shift());
+        let shift = layout.sector_shift();
         let came = |sector: u64| {
             let there = layout.locate_sector(sector);
             let on_track = (there.track, there.remapped) == (spot.track, spot.remapped);
-            on_track && self.spindle.turning(spot.angle.wrapping_sub(there.angle)) <= waited
+            on_track && self.spindle.reach(arrived, there.angle) < passage.began
         };
         let mut first = start.0 >> shift;
         while first > 0 && came(first - 1) {
