@@ -2,7 +2,6 @@
 
 use crate::loads::{Scene, Step};
 use crate::machine::{Machine, Ties};
-use crate::spin::Moment;
 use block::{Command, Outcome, Place, Tag, Time, Verb};
 use drive::{Drive, Parts};
 
@@ -17,18 +16,7 @@ pub struct Difference {
     pub what: String,
     /// What the reference had met that excuses it.
     pub ties: Ties,
-    /// Heads that could just catch a sector, or had just missed it.
-    just_caught: Vec<(Moment, u64)>,
 }
-
-impl Difference {
-    fn new(step: usize, what: String) -> Difference {
-        Difference { step, what, ties: Ties::default(), just_caught: Vec::new() }
-    }
-}
-
-/// As many heads that just caught a sector may be what two differ by, the last ones first.
-const TRIED: usize = 200;
 
 /// What a scene that agrees came to.
 #[derive(Clone, Copy, Debug, Default)]
@@ -73,10 +61,7 @@ impl Pair<'_> {
 
     /// Lets happen what happens next in the drive, and the same in the reference. When a command ended, if one did.
     fn step(&mut self) -> Result<Option<u64>, Difference> {
-        self.finish().map_err(|found| {
-            let just_caught = self.reference.medium.just_caught.borrow().clone();
-            Difference { ties: self.reference.ties.get(), just_caught, ..found }
-        })
+        self.finish().map_err(|found| Difference { ties: self.reference.all_ties(), ..found })
     }
 
     fn finish(&mut self) -> Result<Option<u64>, Difference> {
@@ -84,7 +69,7 @@ impl Pair<'_> {
         let Some((end, tag, _, parts)) = done else { return Ok(None) };
         let i = self.inside.iter().position(|(step, _)| *step == tag.0 as usize).expect("it was issued");
         let (step, issued) = self.inside.remove(i);
-        let differs = |what: String| Err(Difference::new(step, what));
+        let differs = |what: String| Err(Difference { step, what, ties: Ties::default() });
         let answer = loop {
             match self.reference.take(tag.0) {
                 Some(answer) => break answer,
@@ -128,30 +113,19 @@ fn finish(drive: &mut Drive) -> Option<(Time, Tag, Outcome, Parts)> {
     drive.finish()
 }
 
-/// Runs a scene. Where it differs, and another decision about one head that just caught a sector makes it agree, that is a tie.
+/// Runs a scene. A panic is a difference too.
 pub fn compare(scene: &Scene) -> Result<Tally, Difference> {
-    let mut found = match attempt(scene, None) {
-        Ok(tally) => return Ok(tally),
-        Err(found) => found,
-    };
-    let agrees = |tie: &(Moment, u64)| attempt(scene, Some(*tie)).is_ok();
-    found.ties.sectors = found.just_caught.iter().rev().take(TRIED).any(agrees);
-    Err(found)
-}
-
-/// A panic is a difference too.
-fn attempt(scene: &Scene, other_way: Option<(Moment, u64)>) -> Result<Tally, Difference> {
-    std::panic::catch_unwind(|| run(scene, other_way)).unwrap_or_else(|panic| {
+    std::panic::catch_unwind(|| run(scene)).unwrap_or_else(|panic| {
         let words = panic.downcast_ref::<String>().cloned();
         let words = words.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string));
-        Err(Difference::new(0, format!("it panicked: {}", words.unwrap_or_default())))
+        Err(Difference { step: 0, what: format!("it panicked: {}", words.unwrap_or_default()), ties: Ties::default() })
     })
 }
 
-fn run(scene: &Scene, other_way: Option<(Moment, u64)>) -> Result<Tally, Difference> {
+fn run(scene: &Scene) -> Result<Tally, Difference> {
     let sheet = scene.plan.drive("made-up").unwrap_or_else(|what| panic!("seed {}: {what}", scene.seed)).sheet;
     let drive = Drive::new(&sheet, &scene.plan.truth, scene.seed);
-    let reference = Machine::new(&scene.plan, scene.seed, other_way);
+    let reference = Machine::new(&scene.plan, scene.seed);
     let mut pair = Pair { scene, drive, reference, inside: Vec::new(), tally: Tally::default() };
     let mut now = 0;
     for step in 0..scene.steps.len() {
@@ -171,7 +145,7 @@ fn run(scene: &Scene, other_way: Option<(Moment, u64)>) -> Result<Tally, Differe
     }
     match pair.inside.first() {
         None => Ok(pair.tally),
-        Some((step, _)) => Err(Difference::new(*step, "it never ends".into())),
+        Some((step, _)) => Err(Difference { step: *step, what: "it never ends".into(), ties: Ties::default() }),
     }
 }
 

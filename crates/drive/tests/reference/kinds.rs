@@ -47,8 +47,7 @@ pub fn drive(dice: &mut Dice, level: Level) -> DrivePlan {
 }
 
 /// The habits that files of other simulators have. Left out, since the two still differ in one of 2,000 scenes: `free` beside
-/// reads in any order; a set-out before the data are there beside sectors of many blocks; an arm let go late beside a write buffer;
-/// reading ahead that ends as a command comes.
+/// reads in any order; a set-out before the data are there beside sectors of many blocks; an arm let go late beside a write buffer.
 fn imported(dice: &mut Dice, plan: DrivePlan) -> DrivePlan {
     let has = Dice::percent;
     let wander = has(dice, 20);

@@ -6,7 +6,6 @@ use crate::medium::{Head, Medium};
 use crate::queue::Waiting;
 use crate::reads::Ahead;
 use crate::segments::{Segments, Versions};
-use crate::spin::Moment;
 use crate::writes::{Back, Dirty};
 use block::Extent;
 use disk::{After, Cache, DrivePlan, Overheads, Queue};
@@ -31,7 +30,7 @@ pub struct Ties {
     pub extents: bool,
     /// Data come as a sector begins or ends that they could be written in, or after.
     pub data: bool,
-    /// A head comes as a sector can just be caught, and it alone decides whether the two agree.
+    /// A head comes as a sector can just be caught.
     pub sectors: bool,
 }
 
@@ -92,8 +91,8 @@ pub struct Machine {
 }
 
 impl Machine {
-    pub fn new(plan: &DrivePlan, seed: u64, other_way: Option<(Moment, u64)>) -> Machine {
-        let medium = Rc::new(Medium::new(plan, seed, other_way));
+    pub fn new(plan: &DrivePlan, seed: u64) -> Machine {
+        let medium = Rc::new(Medium::new(plan, seed));
         let sector = u64::from(plan.layout.sector_blocks);
         let blocks = plan.layout.blocks.unwrap_or(medium.places.len() as u64 * sector);
         let head = medium.arrive(&medium.places[0], 0);
@@ -177,6 +176,11 @@ impl Machine {
                 _ => return,
             }
         }
+    }
+
+    /// What ties there were.
+    pub fn all_ties(&self) -> Ties {
+        Ties { sectors: self.medium.just_caught.get(), ..self.ties.get() }
     }
 
     /// Whether a time is no later than another, but for roundings; which may be one reason to differ.
@@ -267,7 +271,7 @@ impl Machine {
             }
             let (passed, then) = self.medium.pass(&head, next);
             if passed.began > now {
-                head.moment = Moment::Time(now);
+                head.moment = crate::spin::Moment::Time(now);
                 break;
             }
             (head, next) = (then, next + 1);

@@ -32,12 +32,10 @@ const ALL: u64 = 10_000;
 /// The reasons for which the two may differ, each with a test of its own. There are no others.
 const COMMANDS: &str = "two commands the arm can begin at once";
 const DATA: &str = "data that come, or an arm that is wanted, as a sector ends";
-const SECTOR: &str = "a head that just catches a sector, or has just missed it";
 
 /// Why two right drives may differ, if they may.
 fn reason(ties: &Ties) -> Option<&'static str> {
     match ties {
-        Ties { sectors: true, .. } => Some(SECTOR),
         Ties { commands: true, .. } => Some(COMMANDS),
         Ties { data: true, .. } => Some(DATA),
         Ties { .. } => None,
@@ -123,9 +121,4 @@ fn of_two_commands_that_the_arm_can_begin_at_once_either_may_go_first() {
 #[test]
 fn data_that_come_as_a_sector_ends_may_be_in_time_for_the_next_or_not() {
     differs_by(DATA, Level::Reads, 14_693);
-}
-
-#[test]
-fn a_head_that_comes_when_a_sector_can_just_be_caught_may_catch_it_or_not() {
-    differs_by(SECTOR, Level::Imported, 424);
 }

@@ -3,7 +3,7 @@
 use crate::places::Place;
 use crate::spin::{Moment, Spin, TURN};
 use disk::{Access, DrivePlan, SeekCurve};
-use std::cell::RefCell;
+use std::cell::Cell;
 
 /// Where the arm is, and since when, or at which angle.
 #[derive(Clone, Copy, Debug)]
@@ -26,10 +26,8 @@ pub struct Medium {
     pub places: Vec<Place>,
     pub spin: Spin,
     pub access: Access,
-    /// When a head came so late that by roundings it may have just missed a sector, or just caught it; and which.
-    pub just_caught: RefCell<Vec<(Moment, u64)>>,
-    /// Of these the one that is decided the other way.
-    pub other_way: Option<(Moment, u64)>,
+    /// Whether a head ever came so late that by roundings it may have just missed a sector, or just caught it.
+    pub just_caught: Cell<bool>,
     plan: DrivePlan,
     cylinders: u32,
 }
@@ -64,13 +62,12 @@ fn curve(curve: &SeekCurve, distance: u32) -> u64 {
 }
 
 impl Medium {
-    pub fn new(plan: &DrivePlan, seed: u64, other_way: Option<(Moment, u64)>) -> Medium {
+    pub fn new(plan: &DrivePlan, seed: u64) -> Medium {
         Medium {
             places: crate::places::places(&plan.layout),
             spin: Spin::new(plan.rpm, &plan.truth, seed),
             access: plan.access,
-            just_caught: RefCell::default(),
-            other_way,
+            just_caught: Cell::new(false),
             plan: plan.clone(),
             cylinders: plan.layout.zones.last().map_or(1, |zone| zone.last_cylinder + 1),
         }
@@ -135,12 +132,9 @@ impl Medium {
     /// The sector passes when it next comes by.
     pub fn pass(&self, head: &Head, sector: u64) -> (Passed, Head) {
         let place = &self.places[sector as usize];
-        let mut begin = self.spin.catch(head.moment, place.angle);
+        let begin = self.spin.catch(head.moment, place.angle);
         if self.spin.is_just_caught(head.moment, place.angle) {
-            if self.other_way == Some((head.moment, sector)) {
-                begin = self.spin.other_catch(head.moment, begin);
-            }
-            self.just_caught.borrow_mut().push((head.moment, sector));
+            self.just_caught.set(true);
         }
         let moment = Moment::Angle(begin + u128::from(place.width));
         let (began, end) = (self.spin.time(Moment::Angle(begin)), self.spin.time(moment));

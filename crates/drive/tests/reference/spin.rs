@@ -79,14 +79,6 @@ impl Spin {
         if TURN - ahead <= window { turned + ahead - TURN } else { turned + ahead }
     }
 
-    /// The turn before one in which an angle is caught, or the one after where that is caught which has just passed.
-    pub fn other_catch(&self, from: Moment, caught: u128) -> u128 {
-        match from {
-            Moment::Time(time) if caught < self.turned(time) => caught + TURN,
-            _ => caught.saturating_sub(TURN),
-        }
-    }
-
     /// Whether a head that comes at a time comes within roundings of when it can just catch an angle.
     pub fn is_just_caught(&self, from: Moment, angle: u64) -> bool {
         let Moment::Time(time) = from else { return false };
