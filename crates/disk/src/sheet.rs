@@ -248,10 +248,10 @@ pub struct Cache {
     pub written_hits: bool,
     /// Whether a read answered from the cache must wait for a write-back under way.
     pub hits_wait: bool,
-    /// Whether reading ahead may stop inside a sector.
+    /// Whether reading ahead may stop inside a sector, which is not kept then.
     pub stops_in_sector: bool,
     /// Whether reading ahead ends as soon as a command comes for anything else, one that is in the cache too; otherwise
-    /// when that command needs the arm.
+    /// when that command needs the arm. The sector under way then is not kept.
     pub ends_at_command: bool,
     /// Whether reading ahead may take the place of what a command under way has still to send; otherwise it waits.
     pub overtakes: bool,

@@ -246,11 +246,11 @@ impl Drive {
             return start;
         }
         let layout = &self.mechanics.layout;
-        let (waited, shift) = (passage.began.since(arrived), layout.sector_shift());
+        let shift = layout.sector_shift();
         let came = |sector: u64| {
             let there = layout.locate_sector(sector);
             let on_track = (there.track, there.remapped) == (spot.track, spot.remapped);
-            on_track && self.spindle.turning(spot.angle.wrapping_sub(there.angle)) <= waited
+            on_track && self.spindle.reach(arrived, there.angle) < passage.began
         };
         let mut first = start.0 >> shift;
         while first > 0 && came(first - 1) {
@@ -288,6 +288,8 @@ impl Drive {
                 let reached = self.segments.end_of(i);
                 let limit = self.read_ahead_limit(self.segments.start_of(i), at.end());
                 let least = if self.cache.ends_at_command { self.least_ahead(at.end(), limit) } else { reached };
+                // What was there before is not lost where this stops.
+                let least = least.max(reached);
                 if reached < limit {
                     let began = self.free.max(now);
                     let at = Extent { start: reached, blocks: 1 };
@@ -417,7 +419,8 @@ impl Drive {
         Some(self.run_ahead(&ahead, ahead.so_far, ahead.least, Time::NEVER).at).filter(|at| *at > now)
     }
 
-    /// When, and where, a read-ahead lets go of an arm that could be used from `ready` on.
+    /// When, and where, a read-ahead lets go of an arm that could be used from `ready` on; and up to which block what was read
+    /// is kept.
     pub(crate) fn read_ahead_stopped(&self, ahead: &ReadAhead, ready: Time) -> Progress {
         let run = |from: Progress, limit: Lbn, until: Time| self.run_ahead(ahead, from, limit, until);
         let mut so_far = ahead.so_far;
@@ -428,31 +431,29 @@ impl Drive {
         // A sector can be left inside, but for the least it reads; a move to the next track cannot.
         let sector = 1 << self.mechanics.layout.sector_shift();
         let in_sector = stopped.reached.0 > ahead.least.0.next_multiple_of(sector)
-            && self.mechanics.layout.locate(Lbn(stopped.reached.0 - 1)).track == stopped.after.track;
-        if self.cache.stops_in_sector && in_sector {
-            stopped.at = stopped.at.min(ready);
+            && self.lies_under(Lbn(stopped.reached.0 - sector), &stopped.after);
+        if self.cache.stops_in_sector && in_sector && stopped.at > ready {
+            (stopped.at, stopped.reached) = (ready, Lbn(stopped.reached.0 - sector));
+        } else if self.cache.ends_at_command && in_sector && stopped.at > self.turn {
+            // Where a command ends it, the sector under way is lost.
+            stopped.reached = Lbn(stopped.reached.0 - sector);
         }
         stopped
     }
 
-    /// Up to which block what was read ahead is kept: where a command ends the reading ahead, the sector under way is lost.
-    fn kept(&self, ahead: &ReadAhead, stopped: Progress) -> Lbn {
-        let sector = 1 << self.mechanics.layout.sector_shift();
-        let last = Lbn(stopped.reached.0.saturating_sub(sector));
-        let passing = self.mechanics.layout.locate(last).track == stopped.after.track;
-        match self.cache.ends_at_command && stopped.at > self.turn && passing && last >= ahead.least {
-            true => last,
-            false => stopped.reached,
-        }
+    /// Whether a block lies on the track, and of its spares if so, that a head is on.
+    fn lies_under(&self, block: Lbn, head: &Spot) -> bool {
+        let there = self.mechanics.layout.locate(block);
+        (there.track, there.remapped) == (head.track, head.remapped)
     }
 
     /// Ends a read-ahead.
     pub(crate) fn stop_read_ahead(&mut self, ready: Time) {
         if let Some(ahead) = &self.read_ahead {
             let stopped = self.read_ahead_stopped(ahead, ready);
-            let (segment, kept) = (ahead.segment, self.kept(ahead, stopped));
-            self.segments.extend(segment, kept);
-            self.segments.cut(segment, kept);
+            let segment = ahead.segment;
+            self.segments.extend(segment, stopped.reached);
+            self.segments.cut(segment, stopped.reached);
             (self.free, self.track, self.read_ahead) = (stopped.at, stopped.after.track, None);
         }
     }

@@ -298,7 +298,6 @@ impl Drive {
         let layout = &self.mechanics.layout;
         let first = layout.locate(Lbn(next << layout.sector_shift()));
         let width = layout.sector_angle(first.track.zone);
-        let sector = self.sector_time(first.track.zone);
         let (mut end, mut transfer) = (now, Span::ZERO);
         while next < all {
             let run = layout.locate(Lbn(next << layout.sector_shift()));
@@ -308,10 +307,11 @@ impl Drive {
             let here = u64::from(run.left.max(1)).min(all - next);
             for i in 0..here {
                 let angle = run.angle.wrapping_add(width.wrapping_mul(i));
-                let begins = self.spindle.reach(now.max(came(next + i)), angle).max(now);
-                whole.began = whole.began.min(begins);
-                end = end.max(begins + sector);
-                transfer += sector;
+                let begins = self.spindle.reach(now.max(came(next + i)), angle);
+                let passed = self.spindle.correct(begins + self.spindle.turning(width), angle.wrapping_add(width));
+                whole.began = whole.began.min(begins.max(now));
+                end = end.max(passed);
+                transfer += passed.since(begins.max(now));
             }
             let angle = run.angle.wrapping_add(width.wrapping_mul(here));
             let (sector, left) = (run.sector + here as u32, run.left.max(1) - here as u32);

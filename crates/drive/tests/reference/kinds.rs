@@ -47,15 +47,9 @@ pub fn drive(dice: &mut Dice, level: Level) -> DrivePlan {
 }
 
 /// The habits that files of other simulators have. Left out, since the two still differ in one of 2,000 scenes: `free` beside
-/// reads in any order; a set-out before the data are there beside sectors of many blocks; an arm let go late beside a write buffer;
-/// reading ahead that ends as a command comes.
+/// reads in any order; a set-out before the data are there beside sectors of many blocks; an arm let go late beside a write buffer.
 fn imported(dice: &mut Dice, plan: DrivePlan) -> DrivePlan {
-    let some = std::env::var("HALFTURN_HABITS").ok().and_then(|it| it.parse::<u64>().ok()).unwrap_or(u64::MAX);
-    let mut n = 0;
-    let mut has = |dice: &mut Dice, share: u64| {
-        n += 1;
-        dice.percent(share) && some >> (n - 1) & 1 == 1
-    };
+    let has = Dice::percent;
     let wander = has(dice, 20);
     let orders = [Turn::Fcfs, Turn::Look, Turn::Ascending, Turn::CLook, Turn::Sstf];
     let ordered = has(dice, 50);
@@ -82,7 +76,11 @@ fn imported(dice: &mut Dice, plan: DrivePlan) -> DrivePlan {
             frees_at: if plan.cache.write_buffer == 0 && has(dice, 60) { late } else { FreesAt::Medium },
             ..plan.queue
         },
-        cache: Cache { seeks_early: plan.layout.sector_blocks == 1 && has(dice, 50), ..plan.cache },
+        cache: Cache {
+            seeks_early: plan.layout.sector_blocks == 1 && has(dice, 50),
+            ends_at_command: has(dice, 50),
+            ..plan.cache
+        },
         ..plan
     }
 }

@@ -69,8 +69,9 @@ pub struct Machine {
     pub waiting: Vec<Waiting>,
     /// Whether the command that is being begun waited for the drive's own writes alone.
     pub waits_for_writes: bool,
-    /// How many commands began.
+    /// How many commands began, and when the last of them did.
     pub begun: u64,
+    pub turn: u64,
     /// When it is looked at next what has the arm.
     pub decision: Option<u64>,
     /// Until when a command has the arm.
@@ -120,6 +121,7 @@ impl Machine {
             waiting: Vec::new(),
             waits_for_writes: false,
             begun: 0,
+            turn: 0,
             decision: None,
             held: 0,
             served: (0, 0),

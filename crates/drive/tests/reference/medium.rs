@@ -195,7 +195,7 @@ impl Medium {
         while next > 0 && self.is_before(next - 1, next) {
             let head = Head { moment: Moment::Time(arrived), ..self.arrive(&self.places[next as usize - 1], arrived) };
             let (passed, _) = self.pass(&head, next - 1);
-            if passed.began < arrived || passed.end > began {
+            if passed.end > began {
                 break;
             }
             next -= 1;

@@ -78,6 +78,7 @@ impl Machine {
 
     fn start(&mut self, now: u64, waiting: Waiting) {
         let Waiting { tag, verb, at, issued, .. } = waiting;
+        self.turn = now;
         let last = std::mem::replace(&mut self.served, (at.start.0, at.end().0));
         self.ascends = at.start.0 > last.0 || (self.ascends && at.start.0 == last.0);
         // The overhead passes while it waits, unless the drive has one of its own for what waited behind others.

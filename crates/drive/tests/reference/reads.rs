@@ -212,7 +212,9 @@ impl Machine {
                 let began = self.free().max(now);
                 let head = self.approach(&self.head, began, reached, false);
                 self.head = head;
-                self.ahead = Some(Ahead { head, reached, limit, least: reached, segment: i });
+                // One that a command ends is begun by the one that it goes on for.
+                let least = if self.cache.ends_at_command { least } else { reached };
+                self.ahead = Some(Ahead { head, reached, limit, least, segment: i });
             }
             _ => {}
         }
@@ -245,6 +247,7 @@ impl Machine {
         let in_sector = matches!(ahead.head.moment, Moment::Angle(_)) && ahead.reached > least;
         if self.cache.stops_in_sector && in_sector && self.medium.time(&ahead.head) > ready {
             ahead.head.moment = Moment::Time(ready);
+            ahead.reached -= self.sector;
         }
         ahead
     }
@@ -253,6 +256,20 @@ impl Machine {
         let Some(ahead) = self.ahead.take() else { return };
         let ahead = self.stopped(ahead, ready);
         self.segments.extend(ahead.segment, ahead.reached, &self.current);
+        let lost = if self.cache.ends_at_command && self.is_passing(&ahead) { self.sector } else { 0 };
+        // What has not all passed was not read.
+        self.segments.cut(ahead.segment, ahead.reached - lost);
         self.head = ahead.head;
+    }
+
+    /// Whether the last sector of a read-ahead that stops has not all passed when the turn of what stops it comes. It is not
+    /// kept then, unless it is of the least that is read.
+    fn is_passing(&self, ahead: &Ahead) -> bool {
+        let end = self.medium.time(&ahead.head);
+        let passes = matches!(ahead.head.moment, Moment::Angle(_)) && ahead.reached >= ahead.least + self.sector;
+        if passes && end.abs_diff(self.turn) <= ROUNDING {
+            self.ties.set(Ties { data: true, ..self.ties.get() });
+        }
+        passes && end > self.turn
     }
 }

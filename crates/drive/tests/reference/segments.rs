@@ -60,6 +60,13 @@ impl Segments {
         segment.start = segment.start.max(segment.end.saturating_sub(self.blocks));
     }
 
+    /// A segment gives up what it holds from `end` on.
+    pub fn cut(&mut self, i: usize, end: u64) {
+        let segment = &mut self.all[i];
+        segment.end = segment.end.min(end).max(segment.start);
+        segment.versions.split_off(&segment.end);
+    }
+
     /// A segment gives up what it holds before `start`; one that holds nothing then is empty.
     pub fn forget_before(&mut self, i: usize, start: u64) {
         let segment = &mut self.all[i];
