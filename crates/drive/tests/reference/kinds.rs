@@ -82,10 +82,7 @@ fn imported(dice: &mut Dice, plan: DrivePlan) -> DrivePlan {
             frees_at: if plan.cache.write_buffer == 0 && has(dice, 60) { late } else { FreesAt::Medium },
             ..plan.queue
         },
-        cache: Cache {
-            seeks_early: plan.layout.sector_blocks == 1 && has(dice, 50),
-            ..plan.cache
-        },
+        cache: Cache { seeks_early: plan.layout.sector_blocks == 1 && has(dice, 50), ..plan.cache },
         ..plan
     }
 }
