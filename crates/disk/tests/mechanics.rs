@@ -176,6 +176,39 @@ fn a_passage_takes_what_a_walk_from_sector_to_sector_takes() {
     });
 }
 
+/// When all sectors have passed where, on each track, each is taken the first time it comes by.
+fn taken_as_they_come(drive: &Small, now: f64, sectors: &[Sector], write: bool) -> f64 {
+    let (mut end, mut before) = (now, None);
+    for of_track in sectors.chunk_by(|a, b| (a.zone, a.track, a.remapped) == (b.zone, b.track, b.remapped)) {
+        let arrived = end + before.map_or(0.0, |before| drive.crossing(before, of_track[0], write));
+        let width = drive.period / f64::from(drive.plan.zones[of_track[0].zone as usize].sectors);
+        let ends = of_track.iter().map(|sector| arrived + drive.wait(arrived, sector.angle) + width);
+        end = ends.fold(arrived, f64::max);
+        before = of_track.last().copied();
+    }
+    end
+}
+
+#[test]
+fn a_head_that_reads_on_arrival_takes_each_sector_the_first_time_it_comes_by() {
+    let values = (drives(), 0.0..1.0f64, 0.0..1.0f64, 0..1_000_000_000_000u64);
+    check(3000, values, |(mut drive, first, length, now)| {
+        drive.mechanics.access = Access { reads: true, ..Access::default() };
+        let (first, length, at) = drive.extent(first, length);
+        let spot = drive.mechanics.layout.locate(at.start);
+        let sectors = &drive.list[first..first + length];
+        let got = drive.mechanics.pass(&drive.mechanics.rotation, Time(now), spot, at, false);
+        let expected = taken_as_they_come(&drive, now as f64, sectors, false);
+        let rounding = ROUNDING + length as f64;
+        close("end", got.end.0, expected, rounding)?;
+        // Never later than one sector after the other, and a write is not taken so.
+        let walk = drive.walk(now as f64, sectors, false);
+        prop_assert!(got.end.0 as f64 <= walk.ends[length - 1] + rounding);
+        let written = drive.mechanics.pass(&drive.mechanics.rotation, Time(now), spot, at, true);
+        close("a write", written.end.0, *drive.walk(now as f64, sectors, true).ends.last().unwrap(), rounding)
+    });
+}
+
 #[test]
 fn cutting_a_passage_anywhere_gains_and_loses_no_revolution() {
     let cuts = prop::collection::vec(0.0..1.0f64, 1..6);
