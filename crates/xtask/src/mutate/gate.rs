@@ -21,7 +21,7 @@ pub struct Gate {
     /// Tests that take more processor time than this count for nothing: they are too slow to be run for each bug.
     #[serde(default = "longest")]
     pub longest_seconds: u64,
-    /// So many seconds of tests are run for each bug, the fastest first; what they do not find has survived.
+    /// Tests of so many seconds of processor time are run for each bug, the fastest first; what they do not find has survived.
     #[serde(default = "patience")]
     pub patience_seconds: f64,
     /// The address space of a test.

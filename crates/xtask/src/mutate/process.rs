@@ -1,9 +1,9 @@
 //! A test program that runs: for so long, with so much memory, and with all it starts.
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 /// How a program ended.
@@ -12,6 +12,14 @@ pub enum End {
     Passed,
     Failed,
     TimedOut,
+}
+
+/// How long a program took.
+#[derive(Debug, Clone, Copy)]
+pub struct Took {
+    pub elapsed: Duration,
+    /// Of processor time: the same on a machine that is busy.
+    pub cpu: Duration,
 }
 
 /// How long a program may take.
@@ -43,7 +51,7 @@ pub struct Task<'a> {
 
 impl Task<'_> {
     /// Runs it with these arguments and variables, and ends whatever it has started.
-    pub fn run(&self, arguments: &[&str], variables: &[(&str, String)]) -> std::io::Result<(End, Duration)> {
+    pub fn run(&self, arguments: &[&str], variables: &[(&str, String)]) -> std::io::Result<(End, Took)> {
         std::fs::create_dir_all(self.scratch)?;
         let out = std::fs::File::create(self.out)?;
         let from = Instant::now();
@@ -67,8 +75,8 @@ impl Task<'_> {
             .stderr(out)
             .process_group(0)
             .spawn()?;
-        let end = wait(&mut child, from, self.most.elapsed);
-        let took = from.elapsed();
+        let (end, cpu) = wait(&mut child, from, self.most.elapsed);
+        let took = Took { elapsed: from.elapsed(), cpu };
         if let Some(group) = Pid::from_raw(child.id().cast_signed()) {
             // Nobody may be left of it: then this fails, and all is well.
             let _ = kill_process_group(group, Signal::KILL);
@@ -79,23 +87,38 @@ impl Task<'_> {
     }
 }
 
-fn wait(child: &mut Child, from: Instant, most: Duration) -> std::io::Result<End> {
+fn wait(child: &mut Child, from: Instant, most: Duration) -> (std::io::Result<End>, Duration) {
     let mut pause = Duration::from_micros(500);
+    let pid = Pid::from_raw(child.id().cast_signed());
+    let ended = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     loop {
-        if let Some(status) = child.try_wait()? {
-            let out_of_time = status.signal() == Some(Signal::XCPU.as_raw());
-            return Ok(match status.success() {
-                true => End::Passed,
-                false if out_of_time => End::TimedOut,
-                false => End::Failed,
-            });
-        }
-        if from.elapsed() > most {
-            return Ok(End::TimedOut);
+        // It is left unwaited for, so that its times are still there.
+        let gone = pid.is_none_or(|pid| !matches!(waitid(WaitId::Pid(pid), ended), Ok(None)));
+        if gone || from.elapsed() > most {
+            let cpu = processor_time(child.id());
+            let end = if gone { child.wait().map(end_of) } else { Ok(End::TimedOut) };
+            return (end, cpu);
         }
         std::thread::sleep(pause);
         pause = (pause * 5 / 4).min(Duration::from_millis(20));
     }
+}
+
+fn end_of(status: ExitStatus) -> End {
+    match status.success() {
+        true => End::Passed,
+        false if status.signal() == Some(Signal::XCPU.as_raw()) => End::TimedOut,
+        false => End::Failed,
+    }
+}
+
+/// What a process and those it has waited for have used, from `/proc`, whose ticks are 10 ms.
+fn processor_time(pid: u32) -> Duration {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    // The name before may hold anything but is closed by the last parenthesis; the times are 11 words after the state.
+    let words = stat.rsplit_once(") ").map_or("", |(_, rest)| rest).split(' ');
+    let ticks: u64 = words.skip(11).take(4).filter_map(|word| word.parse::<u64>().ok()).sum();
+    Duration::from_millis(10 * ticks)
 }
 
 #[cfg(test)]
@@ -142,6 +165,24 @@ mod tests {
         let most = Most { elapsed: LONG, cpu_seconds: Some(1) };
         assert_eq!(run("busy", "while :; do :; done", most).0, End::TimedOut);
         assert_eq!(run("waiting", "sleep 1.5", most).0, End::Passed);
+    }
+
+    #[test]
+    fn processor_time_is_told_apart_from_time() {
+        let used = |script| {
+            let scratch = std::env::temp_dir().join(format!("process-times-{}", std::process::id()));
+            std::fs::create_dir_all(&scratch).unwrap();
+            let out = scratch.with_extension("out");
+            let (program, folder) = (Path::new("/bin/sh"), Path::new("/"));
+            let task = Task { program, folder, out: &out, scratch: &scratch, most: LONG.into(), memory_mib: 64 };
+            let took = task.run(&["-c", script], &[]).unwrap().1;
+            std::fs::remove_file(out).unwrap();
+            took
+        };
+        let idle = used("sleep 0.5");
+        assert!(idle.cpu < Duration::from_millis(200) && idle.elapsed >= Duration::from_millis(500), "{idle:?}");
+        let busy = used("i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done");
+        assert!(busy.cpu > Duration::from_millis(30) && busy.cpu <= busy.elapsed * 2, "{busy:?}");
     }
 
     #[test]
