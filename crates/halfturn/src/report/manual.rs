@@ -24,10 +24,11 @@ pub fn listed_keys() -> String {
 
 /// The same for programs: an array of objects.
 pub fn keys_json() -> Value {
-    keys().iter().map(|key| entry(key, key.about)).collect()
+    keys().iter().map(entry).collect()
 }
 
-fn entry(key: &Declared, about: About) -> Value {
+fn entry(key: &Declared) -> Value {
+    let about = key.about;
     let words: Vec<Value> =
         words(about.takes).iter().map(|(name, text)| json!({ "word": name, "text": text })).collect();
     json!({
@@ -45,8 +46,8 @@ fn entry(key: &Declared, about: About) -> Value {
 
 /// What is to be said of a topic: a key, a table, a word that a key takes; nothing where there is none of the name.
 pub fn explained(topic: &str) -> Option<String> {
-    let keys = keys();
-    let mut parts: Vec<String> = named().iter().filter(|word| word.name == topic).map(explain_word).collect();
+    let (keys, named) = (keys(), named());
+    let mut parts: Vec<String> = named.iter().filter(|word| word.name == topic).map(explain_word).collect();
     parts.extend(keys.iter().filter(|key| key.about.name == topic).map(explain_key));
     let bare = |heading: &str| heading.trim_matches(['[', ']']).to_string();
     let inside: Vec<&Declared> =
@@ -58,7 +59,7 @@ pub fn explained(topic: &str) -> Option<String> {
         }
         parts.push(text);
     }
-    let is_named = |word: &str| named().iter().any(|named| named.name == word);
+    let is_named = |word: &str| named.iter().any(|named| named.name == word);
     for key in &keys {
         for (word, text) in words(key.about.takes) {
             if word == topic && !is_named(word) {
@@ -122,7 +123,7 @@ pub fn keys_page() -> String {
          `halfturn help KEY` says the same. A list in place of a value makes a run of each of its values. Sizes and times have \
          units (`64KiB`, `20ms`), rates too (`10/s`). Paths are relative to the file.\n",
     );
-    let keys = keys();
+    let (keys, named) = (keys(), named());
     let mut heading = None;
     for key in &keys {
         if heading != Some(key.heading) {
@@ -134,12 +135,12 @@ pub fn keys_page() -> String {
         let mut value = format!("{of}{}", key.about.text);
         for (word, text) in words(key.about.takes) {
             // What a policy or a workload is has a section below.
-            let text = if named().iter().any(|named| named.name == word) { String::new() } else { format!(": {text}") };
+            let text = if named.iter().any(|named| named.name == word) { String::new() } else { format!(": {text}") };
             let _ = write!(value, "<br>`{word}`{text}");
         }
         let _ = writeln!(page, "| `{}` | {} | {} |", key.about.name, value.replace('|', "\\|"), default(key.about));
     }
-    for word in named() {
+    for word in named {
         let _ = write!(
             page,
             "\n## `{}`, a {}\n\n{}\n\n```toml\n{}\n{}\n```\n",

@@ -5,17 +5,16 @@ use super::greedy::{AGE_LIMIT, Ageing, Greedy, age_weight};
 use super::satf::AccessTime;
 use super::{Beside, Kind, Manual, Needs, Policy};
 use crate::predict::Predictor;
-use block::{BadInput, Span};
+use block::BadInput;
 use config::{Key, Section};
 
 /// At this weight the longest waits are cut and a few percent of the throughput are lost.
 const AGE_WEIGHT: Key<f64> = age_weight("0.006");
 
-/// Asks for it.
+/// The values of its keys.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
-    age_weight: f64,
-    age_limit: Option<Span>,
+    ageing: Ageing,
 }
 
 impl Kind for Settings {
@@ -28,10 +27,10 @@ impl Kind for Settings {
     };
 
     fn read(scheduler: &Section) -> Result<Settings, BadInput> {
-        Ok(Settings { age_weight: scheduler.value(&AGE_WEIGHT)?, age_limit: scheduler.get(&AGE_LIMIT)? })
+        Ok(Settings { ageing: Ageing::read(scheduler, &AGE_WEIGHT)? })
     }
 
     fn make<P: Predictor + 'static>(&self, _: &Beside) -> Box<dyn Policy<P>> {
-        Box::new(Greedy::<P, AccessTime>::new(Ageing { weight: self.age_weight, limit: self.age_limit }))
+        Box::new(Greedy::<P, AccessTime>::new(self.ageing))
     }
 }

@@ -12,7 +12,7 @@ use config::{Key, Section};
 /// The batch of Semi-preemptible IO.
 const BATCH: Key<u32> = Key::<u32>::within("batch", 1, 1 << 20).usually("40").about("Requests sorted together.");
 
-/// Asks for it.
+/// The values of its keys.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
     batch: u32,

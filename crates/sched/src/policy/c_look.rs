@@ -9,7 +9,7 @@ use block::{Lbn, Time};
 use block::BadInput;
 use config::Section;
 
-/// Asks for it.
+/// The policy has no keys.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings;
 

@@ -8,7 +8,7 @@ use block::Time;
 use block::BadInput;
 use config::Section;
 
-/// Asks for it.
+/// The policy has no keys.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings;
 

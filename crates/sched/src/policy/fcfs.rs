@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use block::BadInput;
 use config::Section;
 
-/// Asks for it.
+/// The policy has no keys.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings;
 

@@ -10,8 +10,8 @@ use super::fcfs::Fcfs;
 use crate::predict::Predictor;
 use crate::sorted::{Entry, Sorted};
 use crate::{Job, JobId, Jobs};
-use block::{Op, Span, Time};
-use config::Key;
+use block::{BadInput, Op, Span, Time};
+use config::{Key, Section};
 
 /// What has waited too long goes first, in every policy that has the key.
 pub(super) const AGE_LIMIT: Key<Span> = Key::<Span>::span("age_limit")
@@ -44,7 +44,7 @@ pub(super) trait View<P: Predictor> {
 }
 
 /// How waiting counts.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Ageing {
     /// Share of the time waited that is taken off the cost.
     pub(super) weight: f64,
@@ -58,6 +58,11 @@ pub(super) struct Ageing {
 const OUTWEIGHS: f64 = 100.0;
 
 impl Ageing {
+    /// Reads `weight`, as [`age_weight`] makes it for a policy, and [`AGE_LIMIT`].
+    pub(super) fn read(scheduler: &Section, weight: &Key<f64>) -> Result<Ageing, BadInput> {
+        Ok(Ageing { weight: scheduler.value(weight)?, limit: scheduler.get(&AGE_LIMIT)? })
+    }
+
     /// The same, in order of arrival where age outweighs all else.
     fn bounded(self) -> Ageing {
         if self.weight < OUTWEIGHS { self } else { Ageing { weight: 0.0, limit: Some(Span::ZERO) } }

@@ -13,7 +13,7 @@ use super::satf::AccessTime;
 use super::{Beside, Kind, Manual, Needs, Policy};
 use crate::predict::Predictor;
 use crate::{Job, JobId, Jobs};
-use block::{BadInput, Span, Time};
+use block::{BadInput, Time};
 use config::{Key, Section};
 
 /// Requests of a plan at most.
@@ -25,11 +25,10 @@ const AGE_WEIGHT: Key<f64> = age_weight("0.0005");
 const BEAM: Key<u32> =
     Key::<u32>::within("beam", 1, WIDEST_BEAM).usually("8").about("Plans kept of those of one length.");
 const HORIZON: Key<u32> = Key::<u32>::within("horizon", 1, LONGEST_HORIZON).usually("6").about("Requests of a plan.");
-/// Asks for it.
+/// The values of its keys.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
-    age_weight: f64,
-    age_limit: Option<Span>,
+    ageing: Ageing,
     beam: u32,
     horizon: u32,
 }
@@ -45,8 +44,7 @@ impl Kind for Settings {
 
     fn read(scheduler: &Section) -> Result<Settings, BadInput> {
         Ok(Settings {
-            age_weight: scheduler.value(&AGE_WEIGHT)?,
-            age_limit: scheduler.get(&AGE_LIMIT)?,
+            ageing: Ageing::read(scheduler, &AGE_WEIGHT)?,
             beam: scheduler.value(&BEAM)?,
             horizon: scheduler.value(&HORIZON)?,
          })
@@ -144,7 +142,7 @@ impl<P: Predictor> Lookahead<P> {
     fn new(settings: &Settings) -> Lookahead<P> {
         let beam = settings.beam as usize;
         Lookahead {
-            greedy: Greedy::new(Ageing { weight: settings.age_weight, limit: settings.age_limit }),
+            greedy: Greedy::new(settings.ageing),
             beam,
             horizon: settings.horizon as usize,
             plans: Vec::with_capacity(beam),

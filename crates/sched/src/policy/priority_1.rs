@@ -6,7 +6,7 @@ use crate::predict::Predictor;
 use block::{BadInput, Span};
 use config::Section;
 
-/// Asks for it.
+/// The values of its keys.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
     timeout: Option<Span>,

@@ -8,16 +8,15 @@ use super::sstf::sstf;
 use super::{Beside, Kind, Manual, Needs, Policy};
 use crate::predict::{Predictor, UNKNOWN};
 use crate::{Job, JobId, Jobs};
-use block::{BadInput, Span, Time};
+use block::{BadInput, Time};
 use config::{Key, Section, Word, Words};
 
 const AGE_WEIGHT: Key<f64> = age_weight("0");
 
-/// Asks for it.
+/// The values of its keys.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
-    age_weight: f64,
-    age_limit: Option<Span>,
+    ageing: Ageing,
 }
 
 impl Kind for Settings {
@@ -30,11 +29,11 @@ impl Kind for Settings {
     };
 
     fn read(scheduler: &Section) -> Result<Settings, BadInput> {
-        Ok(Settings { age_weight: scheduler.value(&AGE_WEIGHT)?, age_limit: scheduler.get(&AGE_LIMIT)? })
+        Ok(Settings { ageing: Ageing::read(scheduler, &AGE_WEIGHT)? })
     }
 
     fn make<P: Predictor + 'static>(&self, beside: &Beside) -> Box<dyn Policy<P>> {
-        Box::new(smtf(Ageing { weight: self.age_weight, limit: self.age_limit }, beside))
+        Box::new(smtf(self.ageing, beside))
     }
 }
 

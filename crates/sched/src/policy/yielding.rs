@@ -15,7 +15,7 @@ const AGE_DOUBLING: Key<Span> = Key::<Span>::span("age_doubling")
     .else_told("never")
     .about("What has waited so long counts double, what has waited twice as long three times.");
 
-/// Asks for it.
+/// The values of its keys.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
     age_limit: Option<Span>,
