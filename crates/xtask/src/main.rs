@@ -4,6 +4,7 @@ mod mutate;
 #[allow(dead_code, reason = "compiled into the instrumented copy")]
 mod switch;
 mod test;
+mod words;
 
 use std::process::ExitCode;
 
@@ -32,7 +33,8 @@ fn main() -> ExitCode {
     let done = match arguments.split_first().map(|(verb, rest)| (&**verb, rest)) {
         Some(("mutate", rest)) => options(rest).and_then(|options| mutate::run(&options)),
         Some(("test", rest)) => test::run(&mutate::root(), rest),
-        _ => Err(HELP.into()),
+        Some(("words", rest)) => words::run(&mutate::root(), rest),
+        _ => Err(format!("{HELP}\n{}", words::HELP)),
     };
     match done {
         Ok(true) => ExitCode::SUCCESS,
