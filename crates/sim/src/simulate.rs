@@ -19,7 +19,7 @@ use load::{Meter, Mix, schedule};
 use rayon::prelude::*;
 use sched::array::{Geometry, Level};
 use sched::plan::{Preemption, Rules};
-use sched::policy::Learn;
+use sched::policy::{Learn, Needs};
 use sched::predict::{Distance, Mimic, Predictor, Profile};
 use sched::{Array, Scheduler, run, run_told};
 
@@ -208,6 +208,8 @@ pub(crate) fn stage(
         return Ok(replication);
     }
     match predictor.unwrap_or(Choice::Profile) {
+        // Nobody asks what the drive is believed to do: to follow it would cost as much as to simulate it.
+        Choice::Profile if asks_nothing(experiment) => scene.play(|_, _| Distance::default()),
         Choice::Distance => scene.play(|_, _| Distance::default()),
         Choice::Profile => scene.play(|_, _| Profile::new(believed)),
         Choice::Mimic => scene.mimic(),
@@ -218,6 +220,16 @@ pub(crate) fn stage(
             Ok(replication)
         }
     }
+}
+
+/// Whether nothing in an experiment asks how long anything takes: neither the policies, nor what serves in short commands,
+/// bounds what the drive is given or spreads requests over disks.
+fn asks_nothing(experiment: &Experiment) -> bool {
+    let scheduler = &experiment.scheduler;
+    let mut orders = scheduler.rules.classes.iter().filter_map(|class| class.order).chain([scheduler.policy]);
+    let whole = scheduler.rules.plan.is_none() && scheduler.rules.preemption == Preemption::Never;
+    let alone = scheduler.limits.is_none() && experiment.array.is_none();
+    whole && alone && orders.all(|order| order.manual().needs == Needs::Nothing)
 }
 
 /// Of a device that is not a disk nothing is known beforehand.
