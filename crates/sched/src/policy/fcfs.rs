@@ -18,7 +18,7 @@ impl Kind for Settings {
         text: "First come, first served. What a disk does that nobody schedules; the baseline of every comparison.",
         keys: &[],
         example: "policy = \"fcfs\"",
-        needs: Needs::Any,
+        needs: Needs::Nothing,
     };
 
     fn read(_: &Section) -> Result<Settings, BadInput> {

@@ -20,7 +20,7 @@ impl Kind for Settings {
         text: "Shortest seek time first: the waiting request whose first block is nearest by block number. What is far may wait long.",
         keys: &[],
         example: "policy = \"sstf\"",
-        needs: Needs::Any,
+        needs: Needs::Nothing,
     };
 
     fn read(_: &Section) -> Result<Settings, BadInput> {
