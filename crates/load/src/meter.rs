@@ -224,7 +224,7 @@ impl Meter {
     }
 
     /// A request of a class has ended.
-    pub fn ended(&mut self, it: Served, how: Ending) {
+    pub fn ended(&mut self, it: &Served, how: Ending) {
         let class = &mut self.classes[usize::from(it.qos.class)];
         self.last = match how {
             Ending::Finished => class.worth.at(it.at.blocks, &it.qos, it.arrived, it.ended),
@@ -245,7 +245,7 @@ impl Meter {
             u64::from(how == Ending::Dropped || it.qos.deadline.is_some_and(|deadline| it.ended > deadline));
         match how {
             Ending::Finished => {
-                class.add_times(&it);
+                class.add_times(it);
                 class.yielded += self.last;
             }
             Ending::Failed(_) => class.failed += 1,
@@ -254,14 +254,14 @@ impl Meter {
     }
 
     /// A request of the sample is given up while it waits: what it has waited counts, as the least it would have taken.
-    pub fn give_up(&mut self, it: Served) {
+    pub fn give_up(&mut self, it: &Served) {
         let class = &mut self.classes[usize::from(it.qos.class)];
         self.awaited = self.awaited.saturating_sub(1);
         self.requests += 1;
         class.requests += 1;
         class.still_waiting += 1;
         class.missed += u64::from(it.qos.deadline.is_some_and(|deadline| it.ended > deadline));
-        class.add_times(&it);
+        class.add_times(it);
     }
 
     /// What a reader of the response times must know, where some had not ended.
@@ -435,10 +435,10 @@ mod tests {
         let all = times.map(|one| served(&mut meter, one));
         assert_eq!(all.map(|one| one.counts), [false, true, true, true, false]);
         assert!(meter.awaits(None));
-        all[..2].iter().for_each(|one| meter.ended(*one, Ending::Finished));
+        all[..2].iter().for_each(|one| meter.ended(one, Ending::Finished));
         assert_eq!((meter.served(), meter.requests()), (1, 1));
         meter.close(Time(200 * MS));
-        all[2..].iter().for_each(|one| meter.ended(*one, Ending::Finished));
+        all[2..].iter().for_each(|one| meter.ended(one, Ending::Finished));
         assert!(!meter.awaits(Some(Time(201 * MS))) && meter.awaits(Some(Time(200 * MS))));
         let (_, class) = meter.classes().next().unwrap();
         assert_eq!((class.requests, class.finished(), class.missed_deadlines), (3, 3, 2));
@@ -455,10 +455,10 @@ mod tests {
         meter.begin(Time::ZERO, Some(2), None);
         let all = [[1, 1, 9], [2, 2, 5], [3, 3, 4]].map(|one| served(&mut meter, one));
         assert_eq!(all.map(|one| one.counts), [true, true, false]);
-        meter.ended(all[2], Ending::Finished);
-        meter.ended(all[1], Ending::Finished);
+        meter.ended(&all[2], Ending::Finished);
+        meter.ended(&all[1], Ending::Finished);
         assert_eq!((meter.served(), meter.requests(), meter.awaits(None)), (2, 1, true));
-        meter.ended(all[0], Ending::Finished);
+        meter.ended(&all[0], Ending::Finished);
         assert_eq!((meter.requests(), meter.awaits(None)), (2, false));
     }
 
@@ -466,10 +466,10 @@ mod tests {
     fn what_did_not_end_well_has_no_response_time() {
         let mut meter = meter(0);
         let all = [[0, 1, 10], [0, 1, 20], [0, 1, 30], [0, 1, 60]].map(|one| served(&mut meter, one));
-        meter.ended(all[0], Ending::Finished);
-        meter.ended(all[1], Ending::Dropped);
-        meter.ended(all[2], Ending::Failed(errno::EIO));
-        meter.give_up(all[3]);
+        meter.ended(&all[0], Ending::Finished);
+        meter.ended(&all[1], Ending::Dropped);
+        meter.ended(&all[2], Ending::Failed(errno::EIO));
+        meter.give_up(&all[3]);
         let (_, class) = meter.classes().next().unwrap();
         let lost = (class.dropped, class.failed, class.still_waiting, class.missed_deadlines);
         assert_eq!((class.requests, class.finished(), lost), (4, 1, (1, 1, 1, 2)));

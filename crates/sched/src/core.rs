@@ -65,6 +65,8 @@ pub struct Core<P: Predictor> {
     pub(crate) patience: Patience,
     /// How idle the disk is, and how full the write buffer.
     pub(crate) leisure: Leisure,
+    /// Whether time that passes is nothing to it: requests are served whole, and nothing interrupts.
+    timeless: bool,
     sequence: u64,
     decisions: u64,
 }
@@ -76,8 +78,10 @@ impl<P: Predictor> Core<P> {
     pub fn new(caps: Caps, limit: u32, belief: P, rules: Rules, make: Maker<P>) -> Core<P> {
         // Who waits for what is read ahead is found by place.
         let prefetches = rules.plan.is_some_and(|plan| plan.prefetch != Prefetch::Never);
+        let timeless = rules.plan.is_none() && rules.budget.is_none() && rules.preemption != Preemption::Lookahead;
         Core {
             caps,
+            timeless,
             admission: None,
             service: rules.plan.map(|plan| Box::new(Service::new(plan))),
             foresight: (rules.preemption == Preemption::Lookahead).then(Box::default),
@@ -108,7 +112,34 @@ impl<P: Predictor> Core<P> {
     }
 
     /// Takes an input and appends what follows from it. `now` never goes back.
+    #[inline]
     pub fn handle(&mut self, now: Time, input: Input, out: &mut Vec<Action>) {
+        if !self.timeless {
+            self.pass(now);
+        }
+        match input {
+            Input::Done(_, tag, happened, outcome) => self.done(tag, happened, outcome, out),
+            Input::Submit(request) => self.submit(now, &request, out),
+            Input::Amend(request, change) => self.amend(request, change, out),
+            // A disk that fails says so by each command.
+            Input::Disk(..) | Input::Wake => {}
+        }
+        if !self.deadlines.is_empty() {
+            self.drop_expired(now, out);
+        }
+        if self.service.is_some() && !self.goes_deep(now) {
+            self.serve(now, out)
+        } else if self.in_flight < u32::from(self.caps.depth) {
+            self.dispatch(now, out)
+        }
+        if let Some(patience) = self.belief.patience() {
+            self.probe(now, patience, out);
+        }
+    }
+
+    /// Tells the parts that measure time how much of it has passed.
+    #[inline(never)]
+    fn pass(&mut self, now: Time) {
         if let Some(service) = &mut self.service {
             service.passed(now);
         }
@@ -118,29 +149,15 @@ impl<P: Predictor> Core<P> {
         if let Some(foresight) = &mut self.foresight {
             foresight.passed(now);
         }
-        match input {
-            Input::Done(_, tag, happened, outcome) => self.done(tag, happened, outcome, out),
-            Input::Amend(request, change) => self.amend(request, change, out),
-            Input::Submit(request) => self.submit(now, &request, out),
-            // A disk that fails says so by each command.
-            Input::Disk(..) | Input::Wake => {}
-        }
-        if !self.deadlines.is_empty() {
-            self.drop_expired(now, out);
-        }
-        if self.service.is_some() && !self.goes_deep(now) {
-            self.serve(now, out)
-        } else {
-            self.dispatch(now, out)
-        }
-        if let Some(patience) = self.belief.patience() {
-            self.probe(now, patience, out);
-        }
     }
 
     /// When it wants to be woken, if nothing else happens before.
     #[must_use]
+    #[inline]
     pub fn wake_at(&self) -> Option<Time> {
+        if self.timeless && self.deadlines.is_empty() && self.probes_from.is_none() {
+            return None;
+        }
         let deadline = self.deadlines.peek().map_or(Time::NEVER, |Reverse((deadline, ..))| *deadline);
         let seek = self.service.as_ref().and_then(|service| service.wake).unwrap_or(Time::NEVER);
         let probe = self.probes_from.filter(|_| self.is_idle()).unwrap_or(Time::NEVER);
@@ -245,6 +262,7 @@ impl<P: Predictor> Core<P> {
         if at.blocks == 0 { Span::ZERO } else { self.belief.transfer(at, self.belief.spot(at)) }
     }
 
+    #[inline]
     fn submit(&mut self, now: Time, request: &Request, out: &mut Vec<Action>) {
         debug_assert!(self.room() > 0, "a request was submitted without room");
         let flush = request.op == Op::Flush;
@@ -279,6 +297,7 @@ impl<P: Predictor> Core<P> {
     }
 
     /// Gives a job to the policy, or holds it until the last earlier one it overlaps has ended.
+    #[inline]
     fn queue_or_hold(&mut self, id: JobId, job: &Job<P::Spot>, out: &mut Vec<Action>) {
         let held = self.overlap.hold(id, job, &mut self.jobs);
         if self.rules.tells {
@@ -417,11 +436,15 @@ impl<P: Predictor> Core<P> {
         }
     }
 
+    #[inline]
     pub(crate) fn end(&mut self, id: JobId, ending: Ending, out: &mut Vec<Action>) {
-        let Some(job) = self.jobs.get(id).copied() else { return };
+        let Some(job) = self.jobs.get(id) else { return };
         let (request, mut held) = (job.request, job.first_held);
-        self.overlap.remove(&job);
-        self.left(&job);
+        self.overlap.remove(job);
+        if self.foresight.is_some() {
+            let job = *job;
+            self.left(&job);
+        }
         self.jobs.free(id);
         while let Some(id) = held {
             let Some(waiting) = self.jobs.get(id).copied() else { break };

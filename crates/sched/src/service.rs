@@ -444,6 +444,7 @@ impl<P: Predictor> Core<P> {
     }
 
     /// A command of a request came back well: so much more of it is done. Says whether that is all of it.
+    #[inline]
     pub(crate) fn progressed(&mut self, id: JobId, command: &Command, now: Time) -> bool {
         let Some(job) = self.jobs.get_mut(id) else { return true };
         if job.op == Op::Flush {
@@ -453,7 +454,15 @@ impl<P: Predictor> Core<P> {
         job.failed = 0;
         let sound = job.op != Op::Write { fua: true } || command.at == job.at || command.verb == Verb::Flush;
         let all = job.done == job.at.blocks && sound;
+        if self.service.is_none() && self.foresight.is_none() {
+            return all;
+        }
         let job = *job;
+        self.chunk_done(id, &job, all, now)
+    }
+
+    /// A short command came back.
+    fn chunk_done(&mut self, id: JobId, job: &Job<P::Spot>, all: bool, now: Time) -> bool {
         if all && self.foresight.is_some() {
             self.ceases(now, id);
         }
@@ -473,8 +482,8 @@ impl<P: Predictor> Core<P> {
             });
         }
         if all {
-            service.finished(id, &job, self.queue.is_urgent(&self.rules, &job));
-            self.learn_patience(&job, now);
+            service.finished(id, job, self.queue.is_urgent(&self.rules, job));
+            self.learn_patience(job, now);
         }
         all
     }
