@@ -140,6 +140,7 @@ impl Meter {
 
     /// Since when it counts.
     #[must_use]
+    #[inline]
     pub fn from(&self) -> Time {
         self.from
     }
@@ -151,6 +152,7 @@ impl Meter {
     }
 
     /// A request of a class arrived at `arrived`: whether it belongs to the sample.
+    #[inline]
     pub fn joins(&mut self, class: u8, arrived: Time) -> bool {
         self.classes[usize::from(class)].slices.add(arrived);
         let joins = arrived >= self.from && arrived <= self.until && self.joined < self.most;
@@ -161,12 +163,14 @@ impl Meter {
 
     /// Whether a request of the sample has not ended, or, with the next one due then, may still come.
     #[must_use]
+    #[inline]
     pub fn awaits(&self, due: Option<Time>) -> bool {
         self.awaited > 0 || (self.joined < self.most && due.is_some_and(|due| due <= self.until))
     }
 
     /// Requests that arrived since it counts and have ended.
     #[must_use]
+    #[inline]
     pub fn served(&self) -> u64 {
         self.served
     }
@@ -207,6 +211,7 @@ impl Meter {
     }
 
     /// A command took from `issued` to `ended`.
+    #[inline]
     pub fn command(&mut self, issued: Time, ended: Time) {
         if issued >= self.from && !self.closed {
             let took = ended.since(issued);
@@ -224,6 +229,7 @@ impl Meter {
     }
 
     /// A request of a class has ended.
+    #[inline]
     pub fn ended(&mut self, it: &Served, how: Ending) {
         let class = &mut self.classes[usize::from(it.qos.class)];
         self.last = match how {

@@ -127,6 +127,7 @@ impl Mix {
         left
     }
 
+    #[inline(always)]
     fn find_first(&mut self) {
         let dues = self.sources.iter().enumerate().filter_map(|(i, source)| Some((source.due?, i)));
         self.first = dues.min();
@@ -134,12 +135,12 @@ impl Mix {
 }
 
 impl Load for Mix {
-    #[inline]
+    #[inline(always)]
     fn due(&self) -> Option<Time> {
         self.first.map(|(due, _)| due)
     }
 
-    #[inline]
+    #[inline(always)]
     fn fire(&mut self, _: Time, left: Span) -> Result<Option<Input>, BadInput> {
         let (due, index) = self.first.expect("a request is due");
         let source = &mut self.sources[index];
@@ -174,7 +175,7 @@ impl Load for Mix {
         Ok(Some(Input::Submit(Request { id, op: draft.op, at: draft.at, qos })))
     }
 
-    #[inline]
+    #[inline(always)]
     fn began(&mut self, now: Time, id: RequestId) {
         let began = &mut self.slots[id.0 as usize].served.began;
         *began = now.min(*began);
@@ -188,7 +189,7 @@ impl Load for Mix {
         self.slots.get(id.0 as usize).map(|slot| Served { ended: now, ..slot.served })
     }
 
-    #[inline]
+    #[inline(always)]
     fn ended(&mut self, now: Time, id: RequestId, how: Ending) {
         let slot = &mut self.slots[id.0 as usize];
         slot.served.ended = now;

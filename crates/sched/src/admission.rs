@@ -185,6 +185,7 @@ impl<P: Predictor> Core<P> {
 
     /// A job is served in one command: what of it was written by halves is written again, since one command can be forced to
     /// the medium whole.
+    #[inline(always)]
     pub(crate) fn whole(&mut self, id: JobId) {
         let Some(job) = self.jobs.get_mut(id).filter(|job| job.done > 0 && job.op == Op::Write { fua: true }) else {
             return;
@@ -194,8 +195,18 @@ impl<P: Predictor> Core<P> {
     }
 
     /// A command goes to the device. Of several in it the belief is told when they come back, and it is known in which order.
+    #[inline(always)]
     pub(crate) fn issued(&mut self, now: Time, tag: Tag, errand: Errand, command: &Command, spot: P::Spot) {
-        let Some(admission) = &mut self.admission else { return self.belief.issued(now, command, spot) };
+        if self.admission.is_none() {
+            return self.belief.issued(now, command, spot);
+        }
+        self.admitted(now, tag, errand, command, spot);
+    }
+
+    /// A command goes to a device that is given only so much.
+    #[inline(never)]
+    fn admitted(&mut self, now: Time, tag: Tag, errand: Errand, command: &Command, spot: P::Spot) {
+        let Some(admission) = &mut self.admission else { return };
         let rank = match errand {
             Errand::Job(id) => self.jobs.get(id).map_or(0, |job: &Job<P::Spot>| queue::rank(&self.rules, job)),
             Errand::Seek | Errand::Frame(_) | Errand::Probe => 0,
@@ -212,7 +223,16 @@ impl<P: Predictor> Core<P> {
     }
 
     /// A command came back.
+    #[inline(always)]
     pub(crate) fn returned(&mut self, now: Time, tag: Tag, command: &Command) {
+        if self.admission.is_some() {
+            self.learn(now, tag, command);
+        }
+    }
+
+    /// Learns how long the device takes.
+    #[inline(never)]
+    fn learn(&mut self, now: Time, tag: Tag, command: &Command) {
         let Some(admission) = &mut self.admission else { return };
         let Some(inside) = admission.inside[tag.0 as usize].take() else { return };
         admission.rank(inside.rank).inside -= 1;

@@ -1,4 +1,8 @@
 //! The core: inputs in, actions out.
+//!
+//! The hot path of a request served whole is `submit`, `dispatch` and `done`, once each. They and what they call are inlined
+//! into the one loop of [`crate::run`], since a call costs as much as most of them do; what is rarely so (requests held, requests
+//! that fail, parts that measure time) stands in functions of its own.
 
 use crate::admission::Admission;
 use crate::event::{Action, Input, Wait};
@@ -112,7 +116,7 @@ impl<P: Predictor> Core<P> {
     }
 
     /// Takes an input and appends what follows from it. `now` never goes back.
-    #[inline]
+    #[inline(always)]
     pub fn handle(&mut self, now: Time, input: Input, out: &mut Vec<Action>) {
         if !self.timeless {
             self.pass(now);
@@ -262,7 +266,7 @@ impl<P: Predictor> Core<P> {
         if at.blocks == 0 { Span::ZERO } else { self.belief.transfer(at, self.belief.spot(at)) }
     }
 
-    #[inline]
+    #[inline(always)]
     fn submit(&mut self, now: Time, request: &Request, out: &mut Vec<Action>) {
         debug_assert!(self.room() > 0, "a request was submitted without room");
         let flush = request.op == Op::Flush;
@@ -297,7 +301,7 @@ impl<P: Predictor> Core<P> {
     }
 
     /// Gives a job to the policy, or holds it until the last earlier one it overlaps has ended.
-    #[inline]
+    #[inline(always)]
     fn queue_or_hold(&mut self, id: JobId, job: &Job<P::Spot>, out: &mut Vec<Action>) {
         let held = self.overlap.hold(id, job, &mut self.jobs);
         if self.rules.tells {
@@ -314,6 +318,7 @@ impl<P: Predictor> Core<P> {
         }
     }
 
+    #[inline(always)]
     fn done(&mut self, tag: Tag, happened: Time, outcome: Outcome, out: &mut Vec<Action>) {
         let Some((errand, command)) = self.flying.get_mut(tag.0 as usize).and_then(Option::take) else {
             debug_assert!(false, "{tag:?} was not in flight");
@@ -327,7 +332,7 @@ impl<P: Predictor> Core<P> {
         }
         let Errand::Job(id) = errand else { return self.ran(errand, &command, outcome, happened, out) };
         match outcome {
-            Outcome::Ok if self.progressed(id, &command, happened) => self.end(id, Ending::Finished, out),
+            Outcome::Ok if self.progressed(id, &command, happened) => self.end_here(id, Ending::Finished, out),
             Outcome::Ok => {}
             Outcome::Failed(_) if self.tries_again(id, &command) => {}
             Outcome::Failed(errno) => {
@@ -436,25 +441,40 @@ impl<P: Predictor> Core<P> {
         }
     }
 
-    #[inline]
+    /// Ends a job off the hot path.
+    #[inline(never)]
     pub(crate) fn end(&mut self, id: JobId, ending: Ending, out: &mut Vec<Action>) {
+        self.end_here(id, ending, out);
+    }
+
+    #[inline(always)]
+    fn end_here(&mut self, id: JobId, ending: Ending, out: &mut Vec<Action>) {
         let Some(job) = self.jobs.get(id) else { return };
-        let (request, mut held) = (job.request, job.first_held);
+        let (request, held) = (job.request, job.first_held);
         self.overlap.remove(job);
         if self.foresight.is_some() {
             let job = *job;
             self.left(&job);
         }
         self.jobs.free(id);
+        if held.is_some() {
+            self.release(held, out);
+        }
+        out.push(Action::Finish(request, ending));
+    }
+
+    /// The jobs that were held because of one that has ended are queued, or held because of another.
+    #[inline(never)]
+    fn release(&mut self, mut held: Option<JobId>, out: &mut Vec<Action>) {
         while let Some(id) = held {
             let Some(waiting) = self.jobs.get(id).copied() else { break };
             held = waiting.next_held;
             self.queue_or_hold(id, &waiting, out);
         }
-        out.push(Action::Finish(request, ending));
     }
 
     /// Gives the device what it has room for, each request whole.
+    #[inline(always)]
     fn dispatch(&mut self, now: Time, out: &mut Vec<Action>) {
         while let Some(tag) = self.flying.iter().position(Option::is_none) {
             if !self.admits(now) {
@@ -482,6 +502,7 @@ impl<P: Predictor> Core<P> {
     }
 
     /// The next job by rank and policy.
+    #[inline(always)]
     pub(crate) fn take(&mut self, now: Time) -> Option<JobId> {
         let taken = self.queue.take(&self.rules, now, &self.jobs, &self.belief);
         self.decisions += u64::from(taken.is_some());

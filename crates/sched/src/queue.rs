@@ -94,7 +94,7 @@ impl<P: Predictor> Queue<P> {
         &mut self.lines[at]
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn add(&mut self, rules: &Rules, id: JobId, job: &Job<P::Spot>, belief: &P) {
         let several = !self.own.is_empty();
         let line = self.line(rules, job);
@@ -120,7 +120,7 @@ impl<P: Predictor> Queue<P> {
     }
 
     /// The line whose turn it is.
-    #[inline]
+    #[inline(always)]
     fn next(&mut self, rules: &Rules, jobs: &Jobs<P::Spot>) -> Option<&mut Line<P>> {
         if self.own.is_empty() {
             return self.lines.iter_mut().find(|line| line.held > 0);
@@ -147,7 +147,7 @@ impl<P: Predictor> Queue<P> {
     }
 
     /// The job to serve now, which is no longer held.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn take(&mut self, rules: &Rules, now: Time, jobs: &Jobs<P::Spot>, belief: &P) -> Option<JobId> {
         let line = self.next(rules, jobs)?;
         let id = line.policy.take(now, jobs, belief)?;

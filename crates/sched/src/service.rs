@@ -444,7 +444,7 @@ impl<P: Predictor> Core<P> {
     }
 
     /// A command of a request came back well: so much more of it is done. Says whether that is all of it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn progressed(&mut self, id: JobId, command: &Command, now: Time) -> bool {
         let Some(job) = self.jobs.get_mut(id) else { return true };
         if job.op == Op::Flush {
@@ -462,6 +462,7 @@ impl<P: Predictor> Core<P> {
     }
 
     /// A short command came back.
+    #[inline(never)]
     fn chunk_done(&mut self, id: JobId, job: &Job<P::Spot>, all: bool, now: Time) -> bool {
         if all && self.foresight.is_some() {
             self.ceases(now, id);

@@ -1,4 +1,8 @@
 //! The world of simulated drives, one or many.
+//!
+//! The hot path is `next` and `act`, twice each a request, inlined into the loop of [`sched::run`]. With one drive there is no
+//! queue of events: what happens next is the least of four times. Whatever looks on (a film, a ledger, how arms move) is behind
+//! one test, and its code in `shown`.
 
 mod shown;
 
@@ -356,7 +360,7 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
     }
 
     /// A drive's next completion is another.
-    #[inline]
+    #[inline(always)]
     fn expect(&mut self, disk: usize) {
         let end = self.drives[disk].next().unwrap_or(Time::NEVER);
         self.ends[disk] = end;
@@ -371,7 +375,7 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
 
     /// From the first moment after the warm-up at which no command is in flight, the time of an arm is accounted; where
     /// the drive queues commands, from the first completion.
-    #[inline]
+    #[inline(always)]
     fn begin_measuring(&mut self, now: Time) {
         if self.unmeasured > 0 && now >= self.load.meter().from() {
             self.measure_arms(now);
@@ -392,7 +396,7 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
 
     /// What the drive announced that is first: a command that completed or, within the drive, a decision, of which the core is
     /// not told.
-    #[inline]
+    #[inline(always)]
     fn happen_in_drive(&mut self) -> Option<Input> {
         let disk = self.first;
         let Some((now, tag, outcome, parts)) = self.drives[disk].finish() else {
@@ -420,7 +424,7 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
         Some(Input::Done(DiskId(disk as u16), tag, now, outcome))
     }
 
-    #[inline]
+    #[inline(always)]
     fn issue(&mut self, now: Time, disk: DiskId, tag: Tag, command: Command) {
         let disk = usize::from(disk.0);
         let request = if let Place::Request(id, _) = command.place { Some(id) } else { None };
@@ -436,6 +440,7 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
         self.expect(disk);
     }
 
+    #[inline(always)]
     fn ended(&mut self, now: Time, id: RequestId, how: Ending) {
         self.outstanding -= 1;
         self.ended += 1;
@@ -460,7 +465,7 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
     }
 
     /// What the load has to say, if that concerns the core.
-    #[inline]
+    #[inline(always)]
     fn said(&mut self, now: Time) -> Option<Input> {
         let left = self.in_progress();
         let said = self.load.fire(now, left).unwrap_or_else(|error| {
@@ -478,7 +483,7 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
     }
 
     /// Whether this stage of the run is over, its time apart.
-    #[inline]
+    #[inline(always)]
     fn is_over(&self) -> bool {
         match self.stage {
             Stage::Settling(most) => self.ended >= most,
@@ -488,7 +493,7 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
     }
 
     /// When this stage is over at the latest.
-    #[inline]
+    #[inline(always)]
     fn until(&self) -> Time {
         match self.stage {
             Stage::Settling(_) => Time::NEVER,
@@ -506,7 +511,7 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
 }
 
 impl<M: Machine, L: Measured> World for Drives<'_, M, L> {
-    #[inline]
+    #[inline(always)]
     fn next(&mut self, wake: Option<Time>, room: u32) -> Option<(Time, Input)> {
         if let Some(Camera::Film(film)) = &mut self.camera {
             film.weighed(self.now, self.weight.get());
@@ -514,7 +519,7 @@ impl<M: Machine, L: Measured> World for Drives<'_, M, L> {
         if matches!(self.stage, Stage::Following(..)) {
             self.over = self.is_over();
         }
-        while !self.over && !(self.watched && self.has_seen_all()) {
+        while !(self.over || self.watched && self.has_seen_all()) {
             let done = self.ends[self.first];
             let due = self.load.due();
             // When no request will come, nobody learns any more.
@@ -555,7 +560,7 @@ impl<M: Machine, L: Measured> World for Drives<'_, M, L> {
         None
     }
 
-    #[inline]
+    #[inline(always)]
     fn act(&mut self, now: Time, action: Action) {
         match action {
             Action::Issue(disk, tag, command) => self.issue(now, disk, tag, command),

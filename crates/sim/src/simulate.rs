@@ -21,7 +21,7 @@ use sched::array::{Geometry, Level};
 use sched::plan::{Preemption, Rules};
 use sched::policy::Learn;
 use sched::predict::{Distance, Mimic, Predictor, Profile};
-use sched::{Array, Scheduler, run, run_told};
+use sched::{Array, Scheduler, run_told};
 
 /// What is said of results that the oracle had a part in.
 const BOUND: &str = "rests on perfect knowledge of the drive (predictor = \"oracle\"): a bound";
@@ -375,10 +375,13 @@ impl<M: Machine> Scene<'_, M> {
             world.fail(*failure);
         }
         let weight = world.weight();
-        let play = |core: &mut _, world: &mut _| match &told {
-            Some(told) => run_told(core, world, |core: &C| told.set(core.arrival())),
-            None if filmed => run_told(core, world, |core: &C| weight.set(core.weight())),
-            None => run(core, world),
+        // One loop for all, as it is long: everything is inlined into it.
+        let play = |core: &mut C, world: &mut _| {
+            run_told(core, world, |core: &C| match &told {
+                Some(told) => told.set(core.arrival()),
+                None if filmed => weight.set(core.weight()),
+                None => {}
+            });
         };
         if world.settles() {
             core.count_from(Time::NEVER);
