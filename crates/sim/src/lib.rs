@@ -7,7 +7,6 @@ mod arms;
 mod bench;
 mod camera;
 mod drives;
-pub mod faults;
 mod learned;
 #[cfg(test)]
 mod made;

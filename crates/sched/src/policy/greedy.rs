@@ -1,12 +1,13 @@
 //! Least score first, by branch and bound over position.
 //!
 //! The score of a job is its cost from where the head is now, plus a bias fixed when it came. Jobs are kept in
-//! order of their place along the stroke, reads and writes apart, since their bounds differ; the search walks outward from the head, leaf by leaf, passes over
-//! leaves whose least possible score exceeds the best found, and stops when that holds for all that is left.
+//! order of their place along the stroke, reads and writes apart, since their bounds differ; the search walks outward from the
+//! head, leaf by leaf, passes over leaves whose least possible score exceeds the best found, and stops when that holds for all that is left.
 //! Only a bound *above* the best ends the search, so ties go to the job submitted first, whatever the walk.
 
 use super::Policy;
 use super::fcfs::Fcfs;
+use super::walk::{self, Walk};
 use crate::predict::Predictor;
 use crate::sorted::{Entry, Sorted};
 use crate::{Job, JobId, Jobs};
@@ -185,41 +186,16 @@ impl<P: Predictor, V: View<P>> Greedy<P, V> {
         if directory.is_empty() {
             return;
         }
-        let low = |slot: usize| directory.get(slot).map_or(u64::MAX, |slot| slot.low());
-        // Least score of everything before a leaf, and of it and everything after.
-        let below =
-            |slot| if slot == 0 { u64::MAX } else { V::least(belief, head, 0, low(slot), KIND != READS) + floor };
-        let above = |slot| {
-            if slot == directory.len() {
-                u64::MAX
-            } else {
-                V::least(belief, head, low(slot), u64::MAX, KIND != READS) + floor
-            }
-        };
-        // Leaves from `left` up to `right` have been searched.
-        let mut left = sorted.slot_of(key);
-        let mut right = left;
-        let (mut least_left, mut least_right) = (below(left), above(right));
-        loop {
-            let slot = if least_right <= least_left { right } else { left.wrapping_sub(1) };
-            let nearest = least_left.min(least_right);
-            if nearest > kept.bar() || (left == 0 && right == directory.len()) {
-                return;
-            }
+        let bound = |from, to| V::least(belief, head, from, to, KIND != READS) + floor;
+        let mut walk = Walk::new(sorted, key, u64::MAX, bound);
+        while let Some((slot, nearest)) = walk.next(sorted, kept.bar(), bound) {
+            let bias = directory[slot].bias;
             // What all on this side of the head cost at least; of one leaf more is known where it is narrow.
             let mut least = nearest - floor;
-            if slot == right {
-                right += 1;
-                least_right = above(right);
-            } else {
-                left = slot;
-                least_left = below(left);
-            }
-            let bias = directory[slot].bias;
             if least + bias > kept.bar() {
                 continue;
             }
-            let (from, to) = (low(slot), low(slot + 1));
+            let (from, to) = (walk::low(sorted, slot), walk::low(sorted, slot + 1));
             if V::is_told_closer(belief, from, to) {
                 least = V::least(belief, head, from, to, KIND != READS);
                 if least + bias > kept.bar() {
