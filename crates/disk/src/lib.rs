@@ -5,6 +5,7 @@
 //! Nothing here keeps time or state.
 
 pub mod catalogue;
+pub mod change;
 mod delivery;
 pub mod disksim;
 mod divide;
