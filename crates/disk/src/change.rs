@@ -6,7 +6,7 @@ use crate::catalogue;
 use crate::other::FORMS;
 use crate::read::{self, Model};
 use block::BadInput;
-use config::{Document, Table};
+use config::{About, Document, Table};
 
 /// Tables of a drive file that describe no part of the drive.
 const REMARKS: [&str; 3] = ["", "[published]", "[confidence]"];
@@ -26,7 +26,7 @@ fn path(table: &Table) -> Vec<&'static str> {
 #[must_use]
 pub fn names() -> Vec<&'static str> {
     let mut names: Vec<&str> = tables().iter().map(|table| path(table)[0]).collect();
-    names.extend(alone().into_iter().map(|(key, _)| key));
+    names.extend(alone().into_iter().map(|(key, _)| key.name));
     names.extend(FORMS.iter().flat_map(|form| form.keys).map(|about| about.name));
     names.push("depth");
     names.sort_unstable();
@@ -35,14 +35,13 @@ pub fn names() -> Vec<&'static str> {
 }
 
 /// The keys of a disk's file that one table alone has, and the path of that.
-fn alone() -> Vec<(&'static str, Vec<&'static str>)> {
-    let tables = tables();
-    let all: Vec<(&str, Vec<&str>)> =
-        tables.iter().flat_map(|table| table.keys.iter().map(|about| (about.name, path(table)))).collect();
-    // What seeks before writes is told apart from is not another key.
-    let is_seek_of_writes = |path: &[&str]| path == ["seek", "write"];
-    let count = |name: &str| all.iter().filter(|(key, path)| *key == name && !is_seek_of_writes(path)).count();
-    all.iter().filter(|(key, path)| count(key) == 1 && !is_seek_of_writes(path)).cloned().collect()
+#[must_use]
+pub fn alone() -> Vec<(About, Vec<&'static str>)> {
+    // The keys of `[seek.write]` are those of `[seek]`.
+    let tables: Vec<Table> = tables().into_iter().filter(|table| table.heading != "[seek.write]").collect();
+    let all: Vec<_> = tables.iter().flat_map(|table| table.keys.iter().map(|about| (*about, path(table)))).collect();
+    let is_alone = |(about, _): &&(About, _)| all.iter().filter(|(other, _)| other.name == about.name).count() == 1;
+    all.iter().filter(is_alone).cloned().collect()
 }
 
 /// The device of this name with these values in place of those of its file.
@@ -54,10 +53,10 @@ pub fn changed(name: &str, changes: &Document) -> Result<Model, BadInput> {
     let mut changes = changes.clone();
     if read::is_of_a_disk(&document)? {
         for (key, path) in alone() {
-            if matches!(changes.root().section(key), Ok(Some(_))) {
-                continue;
+            // `[drive.queue]` is a table, and no key of one.
+            if !matches!(changes.root().section(key.name), Ok(Some(_))) {
+                changes.put_into(key.name, &path)?;
             }
-            changes.put_into(key, &path)?;
         }
     }
     document.overlay(&changes);
@@ -117,7 +116,7 @@ mod tests {
     #[test]
     fn every_name_alone_finds_its_table() {
         let alone = alone();
-        let of = |key: &str| alone.iter().find(|(name, _)| *name == key).map(|(_, path)| path.join("."));
+        let of = |key: &str| alone.iter().find(|(about, _)| about.name == key).map(|(_, path)| path.join("."));
         assert_eq!(of("rpm").as_deref(), Some("rotation"));
         assert_eq!(of("knee").as_deref(), Some("seek"));
         // Both the geometry and the queue have an order.

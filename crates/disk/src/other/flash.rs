@@ -26,8 +26,7 @@ channels = 10
 read = \"65us\"
 write = \"85us\"
 mb_s = 250",
-    text: "a time for each command wherever it goes, so many at once, \
-           and one bus",
+    text: "A time for each command wherever it goes, so many at once, and one bus.",
     least_depth: 1,
     read,
 };

@@ -18,8 +18,7 @@ pub(super) static FORM: Form = Form {
     example: "kind = \"mirror\"
 title = \"two of a kind\"
 of = \"atlas10k\"",
-    text: "two of it, each with an arm and a phase of its own; a read goes to the one that is free, of two that are to the \
-           one whose arm is nearer, a write to both; with `queue = 2` in `[drive]` both arms work at once",
+    text: "Two disks that hold the same, each with an arm and a phase of its own; a read goes to the one that is free, of two that are to the one whose arm is nearer, a write to both; with `queue = 2` in `[drive]` both arms work at once.",
     // With fewer than two one of its arms would never have work.
     least_depth: 2,
     read,

@@ -103,6 +103,19 @@ pub(crate) fn read(name: &str, root: &Section, form: &Form, folder: &Path) -> Re
     Ok(Other { name: name.into(), title, sources, assumed, depth, kind })
 }
 
+impl Kind {
+    /// What is known of the kind.
+    #[must_use]
+    pub fn form(&self) -> &'static Form {
+        match self {
+            Kind::Mirror(_) => &mirror::FORM,
+            Kind::Flash(_) => &flash::FORM,
+            Kind::Store(_) => &store::FORM,
+            Kind::Tape(_) => &tape::FORM,
+        }
+    }
+}
+
 impl Other {
     /// Capacity in blocks.
     #[must_use]

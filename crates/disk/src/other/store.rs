@@ -31,8 +31,7 @@ jitter = \"0.1ms\"
 sigma = 0.5
 mb_s = 500
 depth = 64",
-    text: "a time for each command by itself, and the network's rate; \
-           `noise = false` leaves jitter and tail out",
+    text: "A time for each command by itself, and the network's rate; `noise = false` leaves jitter and tail out.",
     least_depth: 1,
     read,
 };

@@ -39,8 +39,7 @@ full_length = \"80s\"
 wrap_change = \"1s\"
 start = \"2s\"
 mb_s = 140",
-    text: "wraps to and fro along the tape: to get there takes as long as it is along the tape, \
-           not in blocks; then it streams",
+    text: "Wraps to and fro along the tape: to get there takes as long as it is along the tape, not in blocks; then it streams.",
     least_depth: 1,
     read,
 };
