@@ -2,23 +2,12 @@
 //! the same with the same words, but for what one of the worlds cannot do, which it says as its abilities have it.
 
 use crate::{root, run_in};
+use block::BadInput;
 use disk::other::FORMS;
-use load::experiment::{self, Experiment};
-use load::schedule::{Ability, Device};
+use load::experiment::{self, DriveChoice, Experiment};
+use load::schedule::{Ability, Device, check};
 use sched::{policy, predict, preemption};
 use std::collections::BTreeMap;
-
-/// What a real world lacks; what a virtual one does.
-const VIRTUAL_ONLY: [Ability; 7] = [
-    Ability::Arrays,
-    Ability::Processes,
-    Ability::Perfection,
-    Ability::Trials,
-    Ability::Profiling,
-    Ability::Angles,
-    Ability::Probing,
-];
-const REAL_ONLY: [Ability; 1] = [Ability::OwnTiming];
 
 /// Two workloads in two volumes: one class for `slo` to promise something to.
 const ASKED: &str = "
@@ -85,43 +74,65 @@ fn text(device: &str, policy: &str, more: &str) -> String {
     format!("[drive]\n{device}\n[scheduler]\n{policy}\n{more}\n{ASKED}")
 }
 
-/// What the three say of an experiment: nothing where they accept it.
-fn verdicts(text: &str) -> [Option<String>; 3] {
-    let parsed = |read: Result<Experiment, block::BadInput>, check: fn(&Experiment) -> Result<(), block::BadInput>| {
-        read.and_then(|experiment| check(&experiment)).err().map(|error| error.to_string())
-    };
-    let once = || experiment::parse("f.toml", text, &[], None).map(|mut cases| cases.remove(0).experiment);
-    [
-        parsed(once(), sim::check),
-        parsed(once(), live::make::check),
-        parsed(experiment::parse_service("f.toml", text, &[]), live::make::check),
-    ]
+/// What each world says of experiments, of which many have the same drive.
+#[derive(Default)]
+struct Worlds {
+    devices: Vec<(DriveChoice, Device)>,
 }
 
-/// Whether a world refuses since it lacks one of these.
-fn lacks(said: &str, abilities: &[Ability]) -> bool {
-    abilities.iter().any(|ability| said.contains(ability.refusal()))
+impl Worlds {
+    fn device(&mut self, choice: &DriveChoice) -> Result<Device, BadInput> {
+        if let Some((_, device)) = self.devices.iter().find(|(known, _)| known == choice) {
+            return Ok(device.clone());
+        }
+        let device = Device::of(choice)?;
+        self.devices.push((choice.clone(), device.clone()));
+        Ok(device)
+    }
+
+    /// What a world that is able to do this says: nothing where it accepts.
+    fn says(&mut self, read: &Result<Experiment, BadInput>, able: &[Ability]) -> Option<String> {
+        let verdict = match read {
+            Ok(experiment) => {
+                self.device(&experiment.drive).and_then(|device| check(experiment, &device, able).map(drop))
+            }
+            Err(error) => Err(error.clone()),
+        };
+        verdict.err().map(|error| error.to_string())
+    }
+
+    /// What `simulate`, `bench` and `serve` say.
+    fn verdicts(&mut self, text: &str) -> [Option<String>; 3] {
+        let asked = experiment::parse("f.toml", text, &[], None).map(|mut cases| cases.remove(0).experiment);
+        let served = experiment::parse_service("f.toml", text, &[]);
+        [self.says(&asked, sim::ABLE), self.says(&asked, live::make::ABLE), self.says(&served, live::make::ABLE)]
+    }
+}
+
+/// Whether a world that is able to do this refuses since it cannot do something else.
+fn lacks(said: &str, able: &[Ability]) -> bool {
+    Ability::ALL.iter().any(|ability| !able.contains(ability) && said.contains(ability.refusal()))
 }
 
 #[test]
 fn simulate_bench_and_serve_accept_and_refuse_the_same_in_the_same_words() {
     let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
     let (devices, schedulers) = (devices(), schedulers());
-    let mut disagree = Vec::new();
+    let (mut worlds, mut disagree) = (Worlds::default(), Vec::new());
     for device in &devices {
         for manual in policy::ALL {
             for more in &schedulers {
                 let text = text(device, manual.example, more);
-                let verdicts = verdicts(&text);
+                let verdicts = worlds.verdicts(&text);
                 assert_eq!(verdicts[1], verdicts[2], "bench and serve\n{text}");
                 let what = match &verdicts {
                     [None, None, _] => "accepted by all",
                     [Some(one), Some(other), _] if one == other => "refused by all in the same words",
-                    [Some(one), Some(other), _] if lacks(one, &REAL_ONLY) && lacks(other, &VIRTUAL_ONLY) => {
+                    [Some(one), Some(other), _] if lacks(one, sim::ABLE) && lacks(other, live::make::ABLE) => {
                         "refused by all, each for what its world cannot do"
                     }
-                    [None, Some(other), _] if lacks(other, &VIRTUAL_ONLY) => "only simulated",
-                    [Some(one), None, _] if lacks(one, &REAL_ONLY) => "only served",
+                    [None, Some(other), _] if lacks(other, live::make::ABLE) => "only simulated",
+                    [Some(one), None, _] if lacks(one, sim::ABLE) => "only served",
                     _ => {
                         disagree.push(format!("{verdicts:#?}\n{text}"));
                         "disagree"
@@ -146,6 +157,7 @@ fn simulate_bench_and_serve_accept_and_refuse_the_same_in_the_same_words() {
 fn what_a_world_says_it_cannot_do_it_says_of_every_such_experiment() {
     let disk = "model = \"st318437lw\"";
     let short = "io = \"semi-preemptible\"\n";
+    let mut worlds = Worlds::default();
     for (more, ability) in [
         ("predictor = \"oracle\"".to_owned(), Ability::Perfection),
         ("profile = \"learned\"".into(), Ability::Profiling),
@@ -156,7 +168,7 @@ fn what_a_world_says_it_cannot_do_it_says_of_every_such_experiment() {
     ] {
         for manual in policy::ALL {
             let text = text(disk, manual.example, &more);
-            match verdicts(&text) {
+            match worlds.verdicts(&text) {
                 [None, Some(bench), Some(serve)] => {
                     assert!(bench == serve && bench.contains(ability.refusal()), "{bench}\n{text}");
                 }
