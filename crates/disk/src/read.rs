@@ -218,12 +218,12 @@ fn read(name: &str, root: &Section) -> Result<Drive, BadInput> {
     let title = root.value(&TITLE)?;
     let sources = root.get(&SOURCES)?.unwrap_or_default();
     let assumed = root.get(&ASSUMED)?.unwrap_or_default();
-    let rotation = root.need("rotation", root.section("rotation")?)?;
+    let rotation = needed(root, "rotation")?;
     let rpm = rotation.value(&RPM)?;
     rotation.close()?;
-    let layout = geometry::layout(&root.need("geometry", root.section("geometry")?)?)?;
-    let (seek, seek_write) = seek::tables(&root.need("seek", root.section("seek")?)?, layout.cylinders())?;
-    let switches = switches(&root.need("switch", root.section("switch")?)?, &seek)?;
+    let layout = geometry::layout(&needed(root, "geometry")?)?;
+    let (seek, seek_write) = seek::tables(&needed(root, "seek")?, layout.cylinders())?;
+    let switches = switches(&needed(root, "switch")?, &seek)?;
     let (overheads, bus) = controller::overheads(root.section("overhead")?)?;
     let access = controller::access(root.section("access")?)?;
     let cache = controller::cache(root.section("cache")?)?;
@@ -236,6 +236,11 @@ fn read(name: &str, root: &Section) -> Result<Drive, BadInput> {
     let mechanics = Arc::new(mechanics);
     let sheet = Sheet { name: name.into(), title, sources, assumed, mechanics, overheads, bus, cache, queue };
     Ok(Drive { sheet, truth })
+}
+
+/// A table that must be there.
+fn needed<'a>(root: &Section<'a>, table: &str) -> Result<Section<'a>, BadInput> {
+    root.need(table, root.section(table)?)
 }
 
 /// The intervals of a drive that was measured: they must be some.
