@@ -94,7 +94,7 @@ pub(crate) fn unopened(path: &Path, error: &std::io::Error) -> BadInput {
 }
 
 /// What this world can do: no more than serve a device.
-const ABLE: &[Ability] = &[Ability::OwnTiming];
+pub const ABLE: &[Ability] = &[Ability::OwnTiming];
 
 /// Whether an experiment can be served in real time, as far as its core and its device go; nothing is opened.
 ///

@@ -26,6 +26,7 @@ mod unit;
 
 pub mod validate;
 
+pub use able::ABLE;
 pub use bench::Bench;
 pub use film::{Ended, Step, Window};
 pub use panorama::{Panorama, panorama, panoramas};

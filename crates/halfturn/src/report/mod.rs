@@ -38,7 +38,7 @@ pub use compare::comparison;
 pub use converted::{captured, converted};
 pub use imported::imported;
 pub use lateness::lateness;
-pub use manual::{explained, keys_json, keys_page, listed_keys, topics};
+pub use manual::{drive_keys_page, explained, keys_json, keys_page, listed_keys, topics};
 pub use mimicked::mimicked;
 pub use panorama::{Panoramas, Pictured, panorama, recorded_picture};
 pub use profile::{profile_page, profiled};

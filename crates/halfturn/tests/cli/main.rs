@@ -10,6 +10,7 @@ mod reference;
 mod reproduce;
 mod requests;
 mod steady;
+mod worlds;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -12,7 +12,7 @@ pub struct Distance {
 impl Recipe for Distance {
     const MANUAL: Manual = Manual {
         name: "distance",
-        text: "That what is farther takes longer: nothing need be known of the device.",
+        text: "Takes it that what is farther by block number takes longer. It needs to know nothing of the device.",
         keys: &[],
         table: None,
         example: "predictor = \"distance\"",

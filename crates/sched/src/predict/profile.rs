@@ -282,7 +282,7 @@ config::keys! {
 impl Recipe for Profile {
     const MANUAL: Manual = Manual {
         name: "profile",
-        text: "Its mechanics, as its data sheet or a learned profile gives them.",
+        text: "Predicts by the drive's mechanics, as its data sheet or a learned profile gives them: the seek, and the wait for the sector. It follows the phase of the platter by the times at which commands complete.",
         keys: &[PROFILE.about],
         table: None,
         example: "predictor = \"profile\"\nprofile = \"learned\"",
