@@ -6,6 +6,7 @@ mod chart;
 mod compare;
 mod converted;
 mod device;
+mod figure;
 mod figures;
 mod imported;
 mod lateness;
