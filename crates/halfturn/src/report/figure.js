@@ -2,7 +2,7 @@
 // hides; the pointer tells what is under it. `report/figure.rs` says what a figure is made of.
 "use strict";
 
-const SPACE = { top: 12, right: 12, bottom: 44, left: 64, between: 28 };
+const SPACE = { top: 12, right: 24, bottom: 44, left: 64, between: 28 };
 const FONT = "12px sans-serif";
 // How near the pointer must be to a mark, in pixels.
 const NEAR = 24;
