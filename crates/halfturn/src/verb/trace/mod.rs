@@ -4,6 +4,7 @@
 mod capture;
 mod convert;
 mod info;
+mod recording;
 #[cfg(feature = "linux")]
 mod tracefs;
 
