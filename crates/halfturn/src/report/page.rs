@@ -19,7 +19,6 @@ impl Page {
         Page { title: title.into(), body: format!("<h1>{}</h1>\n", escaped(title)), figures: 0 }
     }
 
-    /// A heading.
     pub fn heading(&mut self, text: &str) {
         self.body += &format!("<h2>{}</h2>\n", escaped(text));
     }
@@ -29,11 +28,9 @@ impl Page {
         self.body += &format!("<pre>{}</pre>\n", escaped(text));
     }
 
-    /// A figure.
     pub fn figure(&mut self, figure: &Figure) {
         self.figures += 1;
         let number = self.figures;
-        // A number that is not finite, and what has no JSON for another reason, is no figure of ours.
         let json = serde_json::to_string(figure).expect("a figure is plain data");
         // What would end the script must not be in it.
         let json = json.replace('<', "\\u003c");
@@ -43,7 +40,7 @@ impl Page {
         );
     }
 
-    /// The page.
+    /// The finished page, which opens without a network.
     pub fn html(self) -> String {
         let (title, body) = (escaped(&self.title), self.body);
         format!(

@@ -27,7 +27,7 @@ pub struct Validation<'a> {
     pairs: &'a [Pair],
 }
 
-/// Of some requests.
+/// Mean, quantiles and demerit of some requests.
 #[derive(Serialize)]
 struct Figures {
     of: &'static str,
@@ -70,7 +70,6 @@ impl Figures {
 }
 
 impl<'a> Validation<'a> {
-    /// Of these pairs.
     pub fn new(title: &str, file: &str, pairs: &'a [Pair], notes: Vec<String>) -> Validation<'a> {
         let read = |pair: &&Pair| pair.op == Op::Read;
         let parts = [
@@ -108,7 +107,7 @@ impl<'a> Validation<'a> {
         text
     }
 
-    /// Both distributions, sorted.
+    /// Measured and simulated response times, each sorted.
     fn sorted(&self) -> [Vec<f64>; 2] {
         [|pair: &Pair| pair.measured, |pair: &Pair| pair.simulated].map(|time| {
             let mut times: Vec<f64> = self.pairs.iter().map(|pair| time(pair).as_ms()).collect();

@@ -1,4 +1,4 @@
-//! `halfturn trace capture`.
+//! `halfturn trace capture`: records what a machine does, with the kernel's ftrace.
 
 use super::recording;
 use super::tracefs::Instance;
@@ -10,9 +10,9 @@ use clap::Args;
 use flow::recorded::Tape;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
-use std::fs::{self, File};
+use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, ExitStatus};
 
 /// Record what the whole machine does while a command runs: who has the processors, who waits for which request.
@@ -42,7 +42,6 @@ pub struct Capture {
     command: Vec<String>,
 }
 
-/// Does it.
 pub fn run(arguments: &Capture) -> Result<(), Failure> {
     let Capture { output, command, .. } = arguments;
     let bad = |what| BadInput::new("--buffer", At::File, what, "write one such as 64MiB");
