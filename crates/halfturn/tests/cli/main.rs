@@ -1,6 +1,7 @@
 //! The command line as its users meet it: the real program, its output, its exit codes.
 
 mod bad;
+mod carried;
 mod convert;
 mod kept;
 mod manual;
