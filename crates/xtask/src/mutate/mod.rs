@@ -79,7 +79,7 @@ pub fn run(options: &Options) -> Result<bool, String> {
         wanted.iter().for_each(|(_, site)| print!("{}", report::shown(site, "drawn")));
         return Ok(true);
     }
-    let copy = Copy::make(&options.root, options.out.join("tree"))?;
+    let copy = Copy::make(&options.root, options.out.join("tree"), &draw.files())?;
     let tested: BTreeSet<String> = chosen.iter().flat_map(|name| gate.answering(name)).collect();
     let tested: Vec<String> = tested.into_iter().collect();
     let workshop = Workshop { copy: &copy, target: options.out.join("build"), jobs: options.jobs };
@@ -145,6 +145,13 @@ struct Draw {
 }
 
 impl Draw {
+    /// The files that are written with bugs in them, and the manifests that name the switch.
+    fn files(&self) -> BTreeSet<String> {
+        let crates = self.planted.values().map(|site| format!("crates/{}/Cargo.toml", site.krate()));
+        let sources = self.planted.values().map(|site| site.file.clone());
+        sources.chain(crates).chain(["Cargo.toml".to_owned()]).collect()
+    }
+
     /// The first so many of each crate that compile; or those after them, the reserve.
     fn kept(&self, left_out: &BTreeSet<u32>, reserve: bool) -> Vec<(u32, Site)> {
         let chosen = |(numbers, count): &(Vec<u32>, usize)| {
