@@ -37,7 +37,7 @@ pub struct Options {
     pub out: PathBuf,
     /// Instead of the gate's.
     pub seed: Option<u64>,
-    /// Only these crates.
+    /// Plant in these crates only; all where it is empty.
     pub crates: Vec<String>,
     /// Only so many of the gate's, of crates that are soon built, chosen by `seed`.
     pub sample: Option<usize>,

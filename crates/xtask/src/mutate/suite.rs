@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
 
-/// One test.
+/// A test that can be run by itself.
 #[derive(Debug, Clone)]
 pub struct Test {
-    /// Of [`Suite::binaries`].
+    /// The place of its program in [`Suite::binaries`].
     pub binary: usize,
     pub name: String,
     pub took: Duration,
@@ -23,7 +23,7 @@ pub struct Test {
 
 pub struct Suite {
     pub binaries: Vec<Binary>,
-    /// The fastest first.
+    /// The tests, the fastest first.
     pub tests: Vec<Test>,
     /// Those that fail without a bug, so that they cannot find one.
     pub broken: Vec<String>,
