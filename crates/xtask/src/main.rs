@@ -36,6 +36,7 @@ cargo xtask mutate [OPTIONS]
   --again           Try only those that survived last time and are not listed
   --reserve         Try those planted in reserve instead: others of the same draw, for which no test was written
   --own             Run only the tests of the crate itself, also where others answer for it
+  --list            Say which would be tried, and build nothing
   --jobs N          Run so many tests at a time [default: processors]
   --root FOLDER     The workspace [default: this one]
   --out FOLDER      Where it is built [default: target/mutants of the workspace]
@@ -95,6 +96,7 @@ fn options(arguments: &[String]) -> Result<mutate::Options, String> {
         again: false,
         reserve: false,
         own: false,
+        list: false,
         jobs,
         verbose: false,
     };
@@ -110,6 +112,7 @@ fn options(arguments: &[String]) -> Result<mutate::Options, String> {
             "--again" => options.again = true,
             "--reserve" => options.reserve = true,
             "--own" => options.own = true,
+            "--list" => options.list = true,
             "--jobs" => options.jobs = (number(value()?)? as usize).max(1),
             "--root" => options.root = value()?.into(),
             "--out" => options.out = value()?.into(),

@@ -6,10 +6,12 @@ mod convert;
 mod kept;
 mod manual;
 mod output;
+mod pages;
 mod readme;
 mod reference;
 mod reproduce;
 mod requests;
+mod settings;
 mod steady;
 mod worlds;
 

@@ -8,6 +8,7 @@ mod chunks;
 mod delivery;
 mod edges;
 mod habits;
+mod likeness;
 mod made;
 mod oddities;
 mod queue;

@@ -46,22 +46,32 @@ impl Known {
         }
     }
 
-    /// Writes what is known now, of these programs alone.
-    pub fn write(&self, binaries: &[Binary], tests: &[Test], slow: &[(usize, String)], longest_seconds: u64) {
-        let mut programs: BTreeMap<String, serde_json::Map<String, Value>> = BTreeMap::new();
-        let mut add = |number: usize, name: &str, value: Value| {
+    /// Writes what is known now; of programs that are gone nothing.
+    pub fn write(mut self, binaries: &[Binary], tests: &[Test], slow: &[(usize, String)], longest_seconds: u64) {
+        let mut add = |number: usize, name: &str, timed: Timed| {
             if let Some(stamp) = stamp(&binaries[number].path) {
-                programs.entry(stamp).or_default().insert(name.to_owned(), value);
+                self.programs.entry(stamp).or_default().insert(name.to_owned(), timed);
             }
         };
-        for test in tests {
-            let times = [test.took, test.cpu].map(|time| time.as_micros() as u64);
-            add(test.binary, &test.name, json!({"times": times, "reached": test.reached}));
-        }
-        slow.iter().for_each(|(number, name)| add(*number, name, json!({"slow": longest_seconds})));
+        tests.iter().for_each(|test| add(test.binary, &test.name, Timed::Passed(test.clone())));
+        slow.iter().for_each(|(number, name)| add(*number, name, Timed::Slow(longest_seconds)));
+        let there = |of: &str| of.rsplitn(3, ' ').nth(2).and_then(|path| stamp(Path::new(path))).as_deref() == Some(of);
+        let kept = self.programs.iter().filter(|(of, _)| there(of));
+        let programs: BTreeMap<&String, Value> = kept.map(|(of, tests)| (of, written(tests))).collect();
         // Where it cannot be written, the next run takes longer.
         let _ = std::fs::write(&self.file, json!(programs).to_string());
     }
+}
+
+fn written(tests: &BTreeMap<String, Timed>) -> Value {
+    let value = |timed: &Timed| match timed {
+        Timed::Passed(test) => {
+            let times = [test.took, test.cpu].map(|time| time.as_micros() as u64);
+            json!({"times": times, "reached": test.reached})
+        }
+        Timed::Slow(most) => json!({"slow": most}),
+    };
+    tests.iter().map(|(name, timed)| (name.clone(), value(timed))).collect()
 }
 
 fn timed(name: &str, value: &Value) -> Option<Timed> {
