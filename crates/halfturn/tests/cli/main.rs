@@ -2,6 +2,7 @@
 
 mod bad;
 mod convert;
+mod guide;
 mod kept;
 mod manual;
 mod output;
