@@ -91,7 +91,6 @@ fn unreached(uri: &Uri, error: &std::io::Error) -> BadInput {
     BadInput::new(place(uri), At::File, what, "see whether the server runs, and what `nbdinfo --list` shows of it")
 }
 
-/// Asks the workloads.
 fn ask(
     case: &Case,
     unit: Box<dyn Unit>,

@@ -72,9 +72,9 @@ impl<W: World> World for Recorder<'_, W> {
 pub struct Replayed {
     /// What happened to the core, and what it decided then.
     pub inputs: u64,
-    /// Of these, requests.
+    /// How many of the inputs are requests.
     pub requests: u64,
-    /// What it decided.
+    /// How many actions the core decided on.
     pub actions: u64,
     /// How long the run was.
     pub until: Time,

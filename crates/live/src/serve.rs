@@ -42,7 +42,7 @@ pub struct Service {
     door: Door,
     /// The other end of what closes the door.
     closing: UnixStream,
-    /// Tells the engine.
+    /// Leaves messages for the engine and wakes it.
     pub caller: Caller<Message>,
     /// What a user must know.
     pub notes: Vec<String>,

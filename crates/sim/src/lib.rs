@@ -8,7 +8,6 @@ mod arms;
 mod bench;
 mod camera;
 mod drives;
-pub mod faults;
 mod film;
 mod learned;
 #[cfg(test)]

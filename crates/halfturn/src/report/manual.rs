@@ -145,7 +145,7 @@ fn explain_key(key: &Declared) -> String {
     text
 }
 
-/// Columns of text.
+/// The width that texts are wrapped to, in columns.
 const WIDTH: usize = 96;
 
 /// The page of all keys, as Markdown.

@@ -1,4 +1,4 @@
-//! `halfturn keys`.
+//! `halfturn keys`: all keys of an experiment.
 
 use super::json;
 use crate::failure::{Failure, print};
@@ -23,15 +23,14 @@ pub struct Keys {
 /// How the list is printed.
 #[derive(Clone, Copy, ValueEnum)]
 enum Form {
-    /// For people.
+    /// A table for people.
     Table,
-    /// For programs.
+    /// JSON, for programs.
     Json,
     /// The reference page, with everything.
     Markdown,
 }
 
-/// Does it.
 pub fn run(arguments: &Keys) -> Result<(), Failure> {
     let of = if arguments.drive { Some(Whose::Drive) } else { None };
     match (arguments.format, of) {

@@ -51,6 +51,10 @@ impl Predictor for Distance {
         head.0.abs_diff(head.0.clamp(from, to))
     }
 
+    fn is_told_closer(&self, _: u64, _: u64) -> bool {
+        false
+    }
+
     fn after(&self, _: &Lbn, at: Extent, _: Lbn, _: bool) -> (Lbn, u64) {
         (at.end(), at.end().0)
     }

@@ -352,6 +352,11 @@ impl Predictor for Profile {
         hit.min(travel + waits)
     }
 
+    /// On one cylinder, by their angles.
+    fn is_told_closer(&self, from: u64, to: u64) -> bool {
+        from >> 32 == to >> 32
+    }
+
     /// At the pace of its track, a switch of heads at the end of each.
     fn transfer(&self, at: Extent, spot: Spot) -> Span {
         let layout = &self.mechanics.layout;
