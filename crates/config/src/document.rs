@@ -148,7 +148,7 @@ impl Document {
             Origin::Line(line) | Origin::Over(line) => Origin::Over(line),
             Origin::Set(index) => Origin::Set(sets + index),
         };
-        self.root.overlay(over.root.clone().moved(&origin));
+        self.root.overlay(over.root.clone().with_origins(&origin));
         self.over = over.name.clone();
         self.sets.extend(over.sets.iter().cloned());
     }
