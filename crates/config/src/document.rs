@@ -148,9 +148,18 @@ impl Document {
             Origin::Line(line) | Origin::Over(line) => Origin::Over(line),
             Origin::Set(index) => Origin::Set(sets + index),
         };
-        self.root.overlay(over.root.clone().moved(&origin));
+        self.root.overlay(over.root.clone().with_origins(&origin));
         self.over = over.name.clone();
         self.sets.extend(over.sets.iter().cloned());
+    }
+
+    /// Takes keys out of one of its tables.
+    pub fn take_out(&mut self, table: &str, keys: &[&str]) {
+        let Item::Table(top) = &mut self.root.item else { return };
+        let found = top.iter_mut().find(|(name, _)| name == table);
+        if let Some((_, Node { item: Item::Table(entries), .. })) = found {
+            entries.retain(|(key, _)| !keys.contains(&key.as_str()));
+        }
     }
 
     /// Puts a value that stands at the top into the table at the end of a path of names, where it then stands under its own name.

@@ -74,11 +74,13 @@ impl Node {
     }
 
     /// Changes where it, and all in it, came from.
-    pub(crate) fn moved(mut self, to: &impl Fn(Origin) -> Origin) -> Node {
+    pub(crate) fn with_origins(mut self, to: &impl Fn(Origin) -> Origin) -> Node {
         self.origin = to(self.origin);
         self.item = match self.item {
-            Item::List(list) => Item::List(list.into_iter().map(|node| node.moved(to)).collect()),
-            Item::Table(table) => Item::Table(table.into_iter().map(|(key, node)| (key, node.moved(to))).collect()),
+            Item::List(list) => Item::List(list.into_iter().map(|node| node.with_origins(to)).collect()),
+            Item::Table(table) => {
+                Item::Table(table.into_iter().map(|(key, node)| (key, node.with_origins(to))).collect())
+            }
             scalar @ Item::Scalar(_) => scalar,
         };
         self

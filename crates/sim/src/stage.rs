@@ -98,7 +98,7 @@ impl Play<'_> {
     fn on<M: Shadowed>(self, drives: Vec<M>, device: Device, camera: Option<Camera>) -> Result<Replication, BadInput> {
         let Play { experiment, before, seed, tell } = self;
         let blocks = drives.first().map_or(0, |drive| drive.caps().blocks);
-        let mut known = Knowledge::told(experiment, device, blocks)?;
+        let mut known = Knowledge::of_file(experiment, device, blocks)?;
         before.add_to(&mut known);
         let sheet = known.device.sheet().and(known.believed.sheet.as_deref());
         let scene = Scene { experiment, before, sheet, drives, seed, tell, camera };
