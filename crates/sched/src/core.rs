@@ -1,4 +1,10 @@
 //! The core: inputs in, actions out.
+//!
+//! **A command is tried again by the core.** What failed stays where it was and is issued once more, as often as its
+//! class allows, so that a log has it and simulation would do the same. A flush is not: what a failed one has lost a
+//! second one does not bring back, nor tell of. The world counts commands that were to reach the medium and did not,
+//! whoever's; the front lets no flush end well that was asked before such a failure and ended after it, and none at
+//! all until the volume is told to go on.
 
 use crate::admission::Admission;
 use crate::event::{Action, Input, Wait};

@@ -3,6 +3,13 @@
 //! A request chosen is first *awaited*: its seek is put off so that the head arrives just before the first block comes
 //! round. In that slack the one it interrupted goes on, or the drive reads on after the last read, as long as that
 //! ends before the seek is due. Then the arm goes, in parts if it has far to go, and the blocks come chunk by chunk.
+//!
+//! **One request at a time in short commands.** `sched::service` is a cursor over the request whose turn it is: it
+//! awaits the seek, fills the slack, splits the seek, sends the chunks; before each step it asks whether someone
+//! interrupts. The two uses of slack — the interrupted request goes on, the drive reads on — are one thing, a filler
+//! that must end before the seek is due. That a preempted request goes on until the next just-in-time point is
+//! thereby no case of its own. What is timed is the instant at which the first block comes round; the seek follows
+//! from it wherever the filler has taken the head.
 
 mod hold;
 
