@@ -1,4 +1,11 @@
 //! The system: processors, dispatcher, clock and interrupts; and its face as a load.
+//!
+//! **A system is a load.** `flow::System` asks and is told of ends as any `load::Load`; what happens inside it is
+//! stepped through by the same loop, so that a completion and a clock interrupt are in the right order. It is a crate
+//! so that it cannot see a drive: to processes a disk is the time until an interrupt. Who waits is a change of a
+//! request's quality of service (`Change::Qos`), and the policies by criticality go by `priority` alone: any other
+//! load may set it. What waits is looked at again when it wakes, as a kernel does, so that a page given up meanwhile
+//! is no case of its own.
 
 use crate::account::Account;
 use crate::cache::{Cache, Content};

@@ -6,6 +6,11 @@
 //! that nobody waits for a thread to be woken, that memory and requests are bounded, that a command's memory is used
 //! for nothing else before it has come back, and that lateness is measured where it arises. What serves from a disk
 //! must never know the truth of one: only an emulated drive has it.
+//!
+//! **A service is an experiment with clients.** One file has drive, scheduler, volumes and workloads: `simulate` asks
+//! the workloads in virtual time, `bench` in real time, `serve` lets clients ask. The core is made by the same code
+//! (`load::schedule`), and the loop is the same; `live::Live` is a world whose clock cannot be stopped, and whoever
+//! asks is a `Source`: clients, or a mix of workloads.
 
 mod bell;
 mod bench;

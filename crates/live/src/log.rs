@@ -4,6 +4,10 @@
 //! machine. Numbers are varints, seven bits a byte, the lowest first. The file begins with [`MAGIC`]; then the service
 //! file's name, its text and the values set over it, each after its length, and what the device can do. A record is
 //! a byte for its kind and its numbers: an input, with the time since the one before, or an action that followed it.
+//!
+//! **What happened is the run.** The inputs of a core, in order, are all that it decides by; so a log of them is the
+//! run, and what it decided then stands beside, to be compared (`live::log`). A wake or a completion is an input like
+//! any other, with the time at which the engine saw it; nothing in the core asks a clock.
 
 use block::{
     At, BadInput, Caps, Change, Command, DiskId, Ending, Extent, FrameId, Lbn, Op, Outcome, Place, Qos, Request,

@@ -3,6 +3,10 @@
 //! A [`Buffer`] is shared: whoever has given it to the kernel keeps a share until that has come back, so that it is used for
 //! nothing else meanwhile, even when the request it belonged to has ended. Nobody ever holds a reference into one: bytes are
 //! copied in and out.
+//!
+//! **Memory belongs to whoever has a share.** The kernel's share of a buffer ends when its completion was seen
+//! (`live::ring`), the client's when its answer is sent; a buffer is used again when nobody has one. `live::{memory,
+//! ring, claim}` hold all that is unsafe.
 #![allow(unsafe_code)]
 
 use std::cell::UnsafeCell;

@@ -9,6 +9,10 @@
 //! what happened: 0, the time had gone on when it was looked at, or a command given, after so many that found it the same (a
 //! number follows); 1, nothing came back until then; 2, a command came back (its tag follows), or 3, it failed (tag and errno);
 //! after these two a byte of what was asked since the last.
+//!
+//! **A profile is its answers.** What it asks follows from options and answers alone. `profile::journal` writes the
+//! answers down; given them again, a profile that was stopped comes to where it was. A simulated device lives through
+//! it again and must answer the same; a real one goes on.
 
 use block::{At, BadInput, Caps, Command, Device, Outcome, Span, Tag, Time, Verb};
 use std::cell::{Cell, RefCell};

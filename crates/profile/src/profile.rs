@@ -1,4 +1,15 @@
 //! A profile from beginning to end: which probe follows which, and the drive they make.
+//!
+//! **A drive is learned by angles first.** A one-block read from the medium completes at its sector's angle, whatever
+//! the arm did before, so `profile` sees where every sector lies without knowing any time but the period. A region of
+//! tracks is a pattern like an odometer, in which periods nest; it is found by leaps that double, and what repeats
+//! three times becomes a period; what does not repeat but for its angles is a bend. Only then the arm is asked, which
+//! tracks are near one another, and what it crosses between regions. Moves are measured by what is caught: a sector
+//! is asked for that comes by at a chosen moment. A drive that reads on ends the sector it is at before its arm
+//! moves: where tracks are in step, that hides up to a sector of what a move takes, so that the drive is left alone
+//! until it has read on, if it is still on the track then. Where a map was cut short, all later probes keep to what
+//! was mapped. A host is late, never early: of many looks at an angle the least late counts. What a longer read takes
+//! beyond the passing of its sectors is the way to the host: the bus, or what must be there before it goes.
 
 use crate::bench::Bench;
 use crate::clock::Clock;

@@ -2,6 +2,12 @@
 //!
 //! A wait for the end of a request, told by who woke the sleeper, becomes a wait for that request; one that another process
 //! ended, a channel; any other, a pause. When a process was preempted is left to the dispatcher.
+//!
+//! **A recording is programs.** What a recorded process did between two sleeps is a step of computing, and what ended
+//! a sleep is told by who woke it: the end of a request, another process, a timer. Nothing says when a process was
+//! preempted, so that the dispatcher of the model decides. What the kernel passes from one to another without waking
+//! anyone (work for a worker that is awake, requests handed down by a loop device) is found again from what ends in
+//! the same interrupt, and from equal requests on two devices.
 
 use super::{Cpu, Tape, key, kind};
 use crate::process::{Program, Step};

@@ -1,4 +1,9 @@
 //! A client in transmission: its socket, what it is sending, what it is sent.
+//!
+//! **A long read is answered as it comes.** What the drive's short commands have read goes to the client while the
+//! drive reads on, in chunks of a structured reply of 128 KiB and more; so a client has the end of 2 MiB as soon as
+//! the drive has. Each part is held against the buffer it was read into, since a request that is gone may have left
+//! its number to another.
 
 use crate::kernel::Kernel;
 use crate::memory::{Buffer, Pool, Slice, pass};

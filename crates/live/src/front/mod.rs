@@ -1,4 +1,9 @@
 //! NBD clients in transmission, as a source of requests.
+//!
+//! **A block is the least that is written, a byte the least that is asked.** Clients need not know of blocks: what
+//! begins or ends inside one is read, changed and written by the front, alone among what shares a block with it.
+//! Trims are passed over where something is in flight there; they are hints. A flush flushes the device, so that it
+//! holds for every connection.
 
 mod client;
 #[cfg(test)]

@@ -1,4 +1,8 @@
 //! How a service ends: what was asked is done and the device flushed, or it is given up and said what was left.
+//!
+//! **A device that hangs is waited for by no one.** When a command takes longer than `timeout`, what clients wait for
+//! fails and what they ask is refused, until the command comes back; its memory and its place in the core are kept
+//! until then.
 
 use super::{Front, Served};
 use block::{Ending, Extent, Qos, Request, RequestId, Time};

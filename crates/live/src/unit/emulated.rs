@@ -1,4 +1,8 @@
 //! A drive that keeps mechanical time: its contents are real, its times are the model's.
+//!
+//! **An emulated drive is stamped inside.** A command is given to the model at the time of the input it follows from,
+//! and what it completed is told to the core with the model's time; by how much later that was noticed is the host's
+//! lateness, and is reported.
 
 use super::ram::transfer;
 use super::{Done, Unit};

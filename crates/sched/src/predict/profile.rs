@@ -2,6 +2,11 @@
 //! times at which commands came back. It is never told the drive's phase, its true rpm or its noise.
 //!
 //! Ticks are 2⁻²⁸ revolutions: angles wrap by masking, and no candidate needs a multiplication.
+//!
+//! **A drive that buffers.** The profile predictor believes that a write goes into the buffer at once, wherever it
+//! lies, until one has to wait; then writes are weighed by place again. What the drive itself does with its buffer
+//! (shortest access first among the oldest 64) is not modelled by belief: under mixed load with the buffer on, SATF
+//! reaches 80 to 87 % of the oracle, which knows it.
 
 use super::{Approach, Knowledge, Manual, Predictor, Recipe, Tells};
 use block::{Command, Extent, Lbn, Outcome, Span, Time, Verb};

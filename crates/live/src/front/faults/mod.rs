@@ -7,6 +7,13 @@
 //! order in which they were made; that a read has what was last written; that an error fails the request it belongs to and
 //! no other; and that what was flushed, or written with FUA, is there when the power comes back, while each other block is
 //! as it was before or after. The same seed has all of it again.
+//!
+//! **The service is tried in virtual time.** The engine stands on a `Kernel`: a clock, what is pushed and what came
+//! back. In `front::faults` that is made up, with a disk that loses its cache and tears what is in flight when the
+//! power goes, fails, hangs and does things piece by piece, and clients that vanish or go deaf; front, core, world
+//! and file are those that serve. The order in which requests end is checked against the order in which they came,
+//! contents against the first, and what is left after a cut against what clients were told. A thousand seeds in CI; a
+//! disk that lies is noticed.
 
 mod disk;
 mod outside;
