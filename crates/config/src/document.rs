@@ -1,7 +1,7 @@
 //! A parsed file, and the `--set`s that change it.
 
 use crate::Section;
-use crate::tree::{Builder, Item, Node, Origin, Value};
+use crate::tree::{Builder, Node, Origin, Scalar, TreeItem};
 use block::{At, BadInput, nearest};
 use std::fs::File;
 use std::io::Read;
@@ -47,8 +47,9 @@ impl Document {
     /// A file of one key, whose value is written as `--set` would have it.
     pub(crate) fn of_one(key: &str, value: &str) -> Document {
         let origin = Origin::File;
-        let node = given(key, value, origin).unwrap_or(Node { origin, item: Item::Scalar(Value::Text(value.into())) });
-        let root = Node { origin, item: Item::Table(vec![(key.into(), node)]) };
+        let node =
+            given(key, value, origin).unwrap_or(Node { origin, item: TreeItem::Scalar(Scalar::Text(value.into())) });
+        let root = Node { origin, item: TreeItem::Table(vec![(key.into(), node)]) };
         Document { name: format!("the usual `{key}`"), sets: Vec::new(), root }
     }
 
@@ -92,19 +93,19 @@ impl Document {
         for (depth, part) in path.iter().enumerate() {
             let here = node.describe();
             node = match &mut node.item {
-                Item::Table(table) => {
+                TreeItem::Table(table) => {
                     let index = table.iter().position(|(key, _)| key == part).unwrap_or_else(|| {
-                        table.push(((*part).into(), Node { origin, item: Item::Table(Vec::new()) }));
+                        table.push(((*part).into(), Node { origin, item: TreeItem::Table(Vec::new()) }));
                         table.len() - 1
                     });
                     &mut table[index].1
                 }
-                Item::List(list) => {
+                TreeItem::List(list) => {
                     let index = element(list, part)
                         .map_err(|mend| bad(format!("`{}` has no element `{part}`", path[..depth].join(".")), &mend))?;
                     &mut list[index]
                 }
-                Item::Scalar(_) => {
+                TreeItem::Scalar(_) => {
                     let what = format!("`{}` is {here}, not a table", path[..depth].join("."));
                     return Err(bad(what, "name a key of a table"));
                 }
@@ -160,9 +161,9 @@ fn given(shown: &str, text: &str, origin: Origin) -> Result<Node, BadInput> {
     let bare = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).filter(|list| !list.contains(['[', ']']));
     let item = match bare {
         Some(list) => {
-            Item::List(list.split(',').map(|part| given(shown, part.trim(), origin)).collect::<Result<_, _>>()?)
+            TreeItem::List(list.split(',').map(|part| given(shown, part.trim(), origin)).collect::<Result<_, _>>()?)
         }
-        None => Item::Scalar(Value::Text(text.into())),
+        None => TreeItem::Scalar(Scalar::Text(text.into())),
     };
     Ok(Node { origin, item })
 }

@@ -16,4 +16,4 @@ pub use key::{About, Key, Missing, Takes, Word, Words};
 pub use section::Section;
 pub use sweep::Swept;
 pub use table::{Table, trimmed};
-pub use tree::Value;
+pub use tree::Scalar;

@@ -2,9 +2,9 @@
 
 use crate::claim::Use;
 use crate::make::{self, Made};
-use crate::mixed::Watch;
-use crate::unit::{Far, Unit};
-use crate::{Clock, Host, Lateness, Live, Mixed, Remote};
+use crate::mixed::ProgressFn;
+use crate::unit::{Far, LiveDevice};
+use crate::{Clock, Host, Lateness, LiveWorld, Mixed, Remote};
 use block::{At, BadInput, Time};
 use load::Mix;
 use load::experiment::{Case, Experiment};
@@ -33,7 +33,12 @@ pub struct Benched {
 ///
 /// # Errors
 /// Bad input: a device that cannot be had, a workload that does not fit it, or a kernel that does not go on.
-pub fn bench(case: &Case, scale: f64, watch: Watch, records: Option<Box<dyn Records>>) -> Result<Benched, BadInput> {
+pub fn bench(
+    case: &Case,
+    scale: f64,
+    watch: ProgressFn,
+    records: Option<Box<dyn Records>>,
+) -> Result<Benched, BadInput> {
     let mut experiment = case.experiment.clone();
     experiment.scheduler.rules.tells = records.is_some();
     let experiment = &experiment;
@@ -50,7 +55,12 @@ pub fn bench(case: &Case, scale: f64, watch: Watch, records: Option<Box<dyn Reco
 ///
 /// # Errors
 /// Bad input: no such server or export, or a workload that does not fit it.
-pub fn bench_far(case: &Case, uri: &Uri, watch: Watch, records: Option<Box<dyn Records>>) -> Result<Benched, BadInput> {
+pub fn bench_far(
+    case: &Case,
+    uri: &Uri,
+    watch: ProgressFn,
+    records: Option<Box<dyn Records>>,
+) -> Result<Benched, BadInput> {
     let unit = Box::new(far(&case.experiment, uri)?);
     let policy = || policy::usual("fcfs").make(&Beside::default());
     let rules = Rules { tells: records.is_some(), ..Rules::default() };
@@ -92,10 +102,10 @@ fn unreached(uri: &Uri, error: &std::io::Error) -> BadInput {
 
 fn ask(
     case: &Case,
-    unit: Box<dyn Unit>,
+    unit: Box<dyn LiveDevice>,
     mut core: Box<dyn Scheduler>,
     notes: Vec<String>,
-    (scale, watch): (f64, Watch),
+    (scale, watch): (f64, ProgressFn),
     ledger: Option<Box<Ledger>>,
 ) -> Result<Benched, BadInput> {
     let experiment = &case.experiment;
@@ -110,7 +120,7 @@ fn ask(
     core.count_from(from);
     let stopped = |error: std::io::Error| crate::serve::stopped(&experiment.title, &error);
     let host = Host::new(Clock::new(scale)).map_err(stopped)?;
-    let mut world = Live::new(host, unit, source, experiment.serve.timeout).recording(ledger);
+    let mut world = LiveWorld::new(host, unit, source, experiment.serve.timeout).recording(ledger);
     run(&mut *core, &mut world);
     let remains = world.finish().map_err(stopped)?;
     let (mut meter, more) = remains.source.finish()?;
@@ -139,7 +149,7 @@ mod tests {
         done: Vec<Done>,
     }
 
-    impl Unit for Falls {
+    impl LiveDevice for Falls {
         fn caps(&self) -> Caps {
             Caps { blocks: 2048, depth: 8, seek: false }
         }

@@ -5,9 +5,9 @@ use crate::clock::Clock;
 use crate::kernel::{Host, Kernel};
 use crate::make;
 use crate::memory::Pool;
-use crate::ring::Token;
+use crate::ring::RingToken;
 use crate::serve::stopped;
-use crate::unit::{Done, File, Unit};
+use crate::unit::{Done, LiveDevice, ServedFile};
 use block::errno::EIO;
 use block::{At, BadInput, Caps, Command, Device, Outcome, Tag, Time};
 use load::experiment::{DriveChoice, Held, Live};
@@ -17,7 +17,7 @@ use std::path::Path;
 /// A unit with what it stands on. What is read goes nowhere, and what is written is anything.
 pub struct Direct {
     host: Host,
-    unit: Box<dyn Unit>,
+    unit: Box<dyn LiveDevice>,
     pool: Pool,
     now: Time,
     /// A command that could not be given to the device.
@@ -45,7 +45,7 @@ pub fn opened(path: &Path, writes: bool) -> Result<Direct, BadInput> {
         return Err(BadInput::new(name, At::File, what, "unmount it first"));
     }
     let how = if writes { Use::Writes } else { Use::Times };
-    let file = File::open(path, 1, how).map_err(|error| make::unopened(path, &error))?;
+    let file = ServedFile::open(path, 1, how).map_err(|error| make::unopened(path, &error))?;
     Direct::new(Clock::of_the_machine(1.0), Box::new(file)).map_err(|error| stopped(&name, &error))
 }
 
@@ -54,7 +54,7 @@ impl Direct {
     ///
     /// # Errors
     /// When the kernel gives no ring.
-    pub fn new(clock: Clock, unit: Box<dyn Unit>) -> io::Result<Direct> {
+    pub fn new(clock: Clock, unit: Box<dyn LiveDevice>) -> io::Result<Direct> {
         let host = Host::new(clock)?;
         Ok(Direct { host, unit, pool: Pool::default(), now: Time::ZERO, lost: None })
     }
@@ -65,7 +65,7 @@ impl Direct {
             return Some(Done::now(self.now, tag, Outcome::Failed(errno)));
         }
         while let Some((token, result)) = self.host.take() {
-            if let Token::Unit(tag) = token
+            if let RingToken::Unit(tag) = token
                 && let Err(error) = self.unit.completed(self.now, Tag(tag), result, &mut self.host)
             {
                 self.lost = Some((Tag(tag), error.raw_os_error().unwrap_or(EIO)));

@@ -2,7 +2,7 @@
 
 use crate::clock::Clock;
 use crate::memory::Slice;
-use crate::ring::{Op, Ring, Token};
+use crate::ring::{Ring, RingOp, RingToken};
 use block::Time;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -26,10 +26,10 @@ pub trait Kernel {
     ///
     /// # Errors
     /// When it takes no more.
-    fn push(&mut self, file: &Rc<OwnedFd>, token: Token, op: Op) -> io::Result<()>;
+    fn push(&mut self, file: &Rc<OwnedFd>, token: RingToken, op: RingOp) -> io::Result<()>;
 
     /// The next that was done: whom it is for, and the result as the kernel gives it.
-    fn take(&mut self) -> Option<(Token, i32)>;
+    fn take(&mut self) -> Option<(RingToken, i32)>;
 
     /// Waits until there is something to take, or until a time.
     ///
@@ -113,11 +113,11 @@ impl Kernel for Host {
         self.clock.now()
     }
 
-    fn push(&mut self, file: &Rc<OwnedFd>, token: Token, op: Op) -> io::Result<()> {
+    fn push(&mut self, file: &Rc<OwnedFd>, token: RingToken, op: RingOp) -> io::Result<()> {
         self.ring.push(file, token, op)
     }
 
-    fn take(&mut self) -> Option<(Token, i32)> {
+    fn take(&mut self) -> Option<(RingToken, i32)> {
         self.ring.take()
     }
 

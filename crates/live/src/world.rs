@@ -3,8 +3,8 @@
 use crate::kernel::{Host, Kernel};
 use crate::lateness::Lateness;
 use crate::memory::{Pool, Slice};
-use crate::ring::Token;
-use crate::unit::{Done, Unit};
+use crate::ring::RingToken;
+use crate::unit::{Done, LiveDevice};
 use block::{BLOCK_BYTES, Command, DiskId, Ending, Outcome, Place, RequestId, Span, Tag, Time, Verb};
 use load::Served;
 use load::requests::{self, Ledger};
@@ -13,7 +13,7 @@ use std::io;
 use std::rc::Rc;
 
 /// Who asks a live core for I/O.
-pub trait Source {
+pub trait RequestSource {
     /// When it will do something by itself, while the core has so much room.
     fn due(&self, _room: u32) -> Option<Time> {
         None
@@ -43,7 +43,7 @@ pub trait Source {
     fn ended(&mut self, now: Time, id: RequestId, how: Ending, hands: &mut Hands);
 
     /// The kernel completed something that is none of the unit's.
-    fn heard(&mut self, _: Time, _: Token, _: i32, _: &mut Hands) {}
+    fn heard(&mut self, _: Time, _: RingToken, _: i32, _: &mut Hands) {}
 
     /// What an emulated drive had done was noticed so late.
     fn noticed(&mut self, _late: Span) {}
@@ -84,11 +84,11 @@ pub struct Hands<'a> {
     /// The buffers that commands transfer to and from.
     pub pool: &'a mut Pool,
     /// The device that is served.
-    pub unit: &'a mut dyn Unit,
+    pub unit: &'a mut dyn LiveDevice,
 }
 
 /// What is left of a world when it has ended.
-pub struct Remains<S> {
+pub struct StoppedWorld<S> {
     /// The source that the requests came from.
     pub source: S,
     /// How late completions were noticed.
@@ -102,10 +102,10 @@ pub struct Remains<S> {
 }
 
 /// One device, one source, and what they stand on.
-pub struct Live<S, K = Host> {
+pub struct LiveWorld<S, K = Host> {
     kernel: K,
     pool: Pool,
-    unit: Box<dyn Unit>,
+    unit: Box<dyn LiveDevice>,
     /// The source of requests: clients, or a mix of workloads.
     pub source: S,
     /// Memory of the core's frames, as long as its longest command so far.
@@ -130,12 +130,12 @@ pub struct Live<S, K = Host> {
     failed: Option<io::Error>,
 }
 
-impl<S: Source, K: Kernel> Live<S, K> {
+impl<S: RequestSource, K: Kernel> LiveWorld<S, K> {
     /// A world of this device and this source; a command that takes longer than `patience` hangs.
     #[must_use]
-    pub fn new(kernel: K, unit: Box<dyn Unit>, source: S, patience: Span) -> Live<S, K> {
+    pub fn new(kernel: K, unit: Box<dyn LiveDevice>, source: S, patience: Span) -> LiveWorld<S, K> {
         let depth = usize::from(unit.caps().depth);
-        Live {
+        LiveWorld {
             kernel,
             pool: Pool::default(),
             unit,
@@ -158,7 +158,7 @@ impl<S: Source, K: Kernel> Live<S, K> {
     /// Keeps a record of each request.
     #[must_use]
     pub fn recording(self, ledger: Option<Box<Ledger>>) -> Self {
-        Live { ledger, ..self }
+        LiveWorld { ledger, ..self }
     }
 
     /// Lets the source begin.
@@ -171,14 +171,14 @@ impl<S: Source, K: Kernel> Live<S, K> {
     ///
     /// # Errors
     /// What the kernel said.
-    pub fn finish(mut self) -> io::Result<Remains<S>> {
+    pub fn finish(mut self) -> io::Result<StoppedWorld<S>> {
         let account = self.unit.account(self.now);
-        let Live { source, lateness, ledger, outstanding, .. } = self;
-        self.failed.map_or(Ok(Remains { source, lateness, ledger, account, outstanding }), Err)
+        let LiveWorld { source, lateness, ledger, outstanding, .. } = self;
+        self.failed.map_or(Ok(StoppedWorld { source, lateness, ledger, account, outstanding }), Err)
     }
 
     fn split(&mut self) -> (&mut S, Hands<'_>) {
-        let Live { source, kernel, pool, unit, .. } = self;
+        let LiveWorld { source, kernel, pool, unit, .. } = self;
         (source, Hands { kernel, pool, unit: &mut **unit })
     }
 
@@ -268,7 +268,7 @@ impl<S: Source, K: Kernel> Live<S, K> {
         while let Some((token, result)) = self.kernel.take() {
             any = true;
             let now = self.now;
-            if let Token::Unit(tag) = token {
+            if let RingToken::Unit(tag) = token {
                 if let Err(error) = self.unit.completed(now, Tag(tag), result, &mut self.kernel) {
                     self.failed.get_or_insert(error);
                 }
@@ -281,7 +281,7 @@ impl<S: Source, K: Kernel> Live<S, K> {
     }
 }
 
-impl<S: Source, K: Kernel> World for Live<S, K> {
+impl<S: RequestSource, K: Kernel> World for LiveWorld<S, K> {
     fn next(&mut self, wake: Option<Time>, room: u32) -> Option<(Time, Input)> {
         loop {
             if self.failed.is_some() {

@@ -1,7 +1,7 @@
 //! The angle of a sector as a completion shows it. The clock is kept in step by reading old acquaintances again.
 
-use crate::bench::Bench;
-use crate::clock::Clock;
+use crate::bench::ProbeBench;
+use crate::clock::PhaseClock;
 use crate::estimate::{fraction, signed};
 use block::{BadInput, Device, Extent, Time, Verb};
 use disk::Ahead;
@@ -41,9 +41,9 @@ fn looks(noise: f64) -> usize {
 #[derive(Debug)]
 pub struct Eye<'b, 'd, D> {
     /// The device that is asked.
-    pub bench: &'b mut Bench<'d, D>,
+    pub bench: &'b mut ProbeBench<'d, D>,
     /// The clock that times become angles by.
-    pub clock: Clock,
+    pub clock: PhaseClock,
     /// How much later than a read of a sector a write of it completes, ms.
     pub write_lag: f64,
     /// Whether the device reads on after a read, and has to be called off.
@@ -60,7 +60,7 @@ pub struct Eye<'b, 'd, D> {
 
 impl<'b, 'd, D: Device> Eye<'b, 'd, D> {
     /// A device whose platter keeps this time.
-    pub fn new(bench: &'b mut Bench<'d, D>, clock: Clock) -> Eye<'b, 'd, D> {
+    pub fn new(bench: &'b mut ProbeBench<'d, D>, clock: PhaseClock) -> Eye<'b, 'd, D> {
         let looked = bench.now();
         let mut clock = clock;
         clock.blur = 3.0 * clock.noise / looks(clock.noise).max(3) as f64;
@@ -82,7 +82,7 @@ impl<'b, 'd, D: Device> Eye<'b, 'd, D> {
     /// Nothing if it cannot be read.
     ///
     /// # Errors
-    /// As [`Bench::read`].
+    /// As [`ProbeBench::read`].
     pub fn angle(&mut self, sector: u64) -> Result<Option<f64>, BadInput> {
         self.see(sector, None)
     }
@@ -114,7 +114,7 @@ impl<'b, 'd, D: Device> Eye<'b, 'd, D> {
     /// Goes to a sector and reads it; whether that could be done.
     ///
     /// # Errors
-    /// As [`Bench::read`].
+    /// As [`ProbeBench::read`].
     pub fn visit(&mut self, sector: u64) -> Result<bool, BadInput> {
         self.follow()?;
         Ok(self.bench.read_medium(sector)?.is_some())
@@ -148,7 +148,7 @@ impl<'b, 'd, D: Device> Eye<'b, 'd, D> {
     /// ago.
     ///
     /// # Errors
-    /// As [`Bench::read`].
+    /// As [`ProbeBench::read`].
     pub fn recall(&mut self, sector: u64, at: Option<(f64, f64)>) -> Result<Option<f64>, BadInput> {
         if let Some(angle) = self.recalled.get(&sector) {
             return Ok(Some(*angle));

@@ -37,7 +37,7 @@ pub enum Past {
 
 /// An entry of a journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Entry {
+enum JournalEntry {
     /// The time had gone on when it was looked at, or a command given, after so many that found it the same.
     Seen(u64),
     /// The device returned no completion.
@@ -123,18 +123,18 @@ impl Journal {
         BadInput::new(self.file.clone(), At::File, what, mend)
     }
 
-    fn push(&mut self, passed: u64, entry: Entry) {
+    fn push(&mut self, passed: u64, entry: JournalEntry) {
         let kind = match entry {
-            Entry::Seen(_) => 0,
-            Entry::Nothing => 1,
-            Entry::Back(_, Outcome::Ok, _) => 2,
-            Entry::Back(_, Outcome::Failed(_), _) => 3,
+            JournalEntry::Seen(_) => 0,
+            JournalEntry::Nothing => 1,
+            JournalEntry::Back(_, Outcome::Ok, _) => 2,
+            JournalEntry::Back(_, Outcome::Failed(_), _) => 3,
         };
         put(&mut self.entries, u128::from(passed) << 2 | kind);
         match entry {
-            Entry::Seen(before) => put(&mut self.entries, before.into()),
-            Entry::Nothing => {}
-            Entry::Back(tag, outcome, asked) => {
+            JournalEntry::Seen(before) => put(&mut self.entries, before.into()),
+            JournalEntry::Nothing => {}
+            JournalEntry::Back(tag, outcome, asked) => {
                 put(&mut self.entries, tag.0.into());
                 if let Outcome::Failed(errno) = outcome {
                     put(&mut self.entries, u128::from(errno as u32));
@@ -151,12 +151,12 @@ impl Journal {
     }
 
     /// The entry at a place, which moves on, and the time passed before it.
-    fn entry(&self, at: &mut usize) -> Option<(u64, Entry)> {
+    fn entry(&self, at: &mut usize) -> Option<(u64, JournalEntry)> {
         let first = get(&self.entries, at)?;
         let mut number = || get(&self.entries, at);
         let entry = match first & 3 {
-            0 => Entry::Seen(u64::try_from(number()?).ok()?),
-            1 => Entry::Nothing,
+            0 => JournalEntry::Seen(u64::try_from(number()?).ok()?),
+            1 => JournalEntry::Nothing,
             kind => {
                 let tag = Tag(u32::try_from(number()?).ok()?);
                 let outcome = match kind {
@@ -165,7 +165,7 @@ impl Journal {
                 };
                 let asked = *self.entries.get(*at)?;
                 *at += 1;
-                Entry::Back(tag, outcome, asked)
+                JournalEntry::Back(tag, outcome, asked)
             }
         };
         Some((u64::try_from(first >> 2).ok()?, entry))
@@ -173,7 +173,7 @@ impl Journal {
 }
 
 /// A device whose answers are written down; those of a journal come first.
-pub struct Recorder<'r, D> {
+pub struct JournaledDevice<'r, D> {
     device: D,
     past: Past,
     journal: RefCell<Journal>,
@@ -192,10 +192,10 @@ pub struct Recorder<'r, D> {
     keep: &'r mut dyn FnMut(&Journal),
 }
 
-impl<'r, D: Device> Recorder<'r, D> {
+impl<'r, D: Device> JournaledDevice<'r, D> {
     /// A device that goes on where a journal ends; `keep` is told of the journal whenever a command came back.
-    pub fn new(device: D, journal: Journal, past: Past, keep: &'r mut dyn FnMut(&Journal)) -> Recorder<'r, D> {
-        let recorder = Recorder {
+    pub fn new(device: D, journal: Journal, past: Past, keep: &'r mut dyn FnMut(&Journal)) -> JournaledDevice<'r, D> {
+        let recorder = JournaledDevice {
             device,
             past,
             journal: RefCell::new(journal),
@@ -216,9 +216,9 @@ impl<'r, D: Device> Recorder<'r, D> {
     fn begin(&self) {
         let now = self.device.now();
         if self.journal.borrow().is_empty() {
-            return self.advance(now, Entry::Nothing);
+            return self.advance(now, JournalEntry::Nothing);
         }
-        let Some((began, Entry::Nothing, read)) = self.recall() else {
+        let Some((began, JournalEntry::Nothing, read)) = self.recall() else {
             return self.fail("the journal is damaged: it does not say when it began");
         };
         self.went_on(read, began);
@@ -255,7 +255,7 @@ impl<'r, D: Device> Recorder<'r, D> {
     }
 
     /// The next entry of the journal and its time, if that is still read.
-    fn recall(&self) -> Option<(Time, Entry, usize)> {
+    fn recall(&self) -> Option<(Time, JournalEntry, usize)> {
         if !self.replays() {
             return None;
         }
@@ -271,7 +271,7 @@ impl<'r, D: Device> Recorder<'r, D> {
     }
 
     /// Goes on to an entry.
-    fn advance(&self, time: Time, entry: Entry) {
+    fn advance(&self, time: Time, entry: JournalEntry) {
         let mut journal = self.journal.borrow_mut();
         let replays = self.read.get() < journal.entries.len();
         if !replays && !self.lost {
@@ -287,13 +287,13 @@ impl<'r, D: Device> Recorder<'r, D> {
     }
 
     /// Someone looks at the time, which `now` says: what the journal has of it, or else that.
-    fn looked(&self, recalled: Option<(Time, Entry, usize)>, now: impl FnOnce() -> Time) -> Time {
+    fn looked(&self, recalled: Option<(Time, JournalEntry, usize)>, now: impl FnOnce() -> Time) -> Time {
         let same = self.same.get();
         match recalled {
-            Some((time, Entry::Seen(before), read)) if before == same => self.went_on(read, time),
+            Some((time, JournalEntry::Seen(before), read)) if before == same => self.went_on(read, time),
             Some(_) => self.same.set(same + 1),
             None => match now() {
-                now if now > self.time.get() => self.advance(now, Entry::Seen(same)),
+                now if now > self.time.get() => self.advance(now, JournalEntry::Seen(same)),
                 _ => self.same.set(same + 1),
             },
         }
@@ -304,9 +304,9 @@ impl<'r, D: Device> Recorder<'r, D> {
     fn recalled(&mut self, until: Time) -> Option<Option<(Time, Tag, Outcome)>> {
         let (time, entry, read) = self.recall()?;
         let answer = match entry {
-            Entry::Seen(_) => None,
-            Entry::Nothing => Some(None),
-            Entry::Back(tag, outcome, asked) => (asked == self.asked).then_some(Some((time, tag, outcome))),
+            JournalEntry::Seen(_) => None,
+            JournalEntry::Nothing => Some(None),
+            JournalEntry::Back(tag, outcome, asked) => (asked == self.asked).then_some(Some((time, tag, outcome))),
         };
         let Some(answer) = answer else {
             self.fail("the journal does not fit what is asked now: another version kept it");
@@ -341,7 +341,7 @@ fn mixed(before: u8, tag: Tag, command: Command) -> u8 {
     (checksum(&bytes) >> 32) as u8
 }
 
-impl<D: Device> Device for Recorder<'_, D> {
+impl<D: Device> Device for JournaledDevice<'_, D> {
     fn caps(&self) -> Caps {
         self.device.caps()
     }
@@ -371,11 +371,11 @@ impl<D: Device> Device for Recorder<'_, D> {
             false => {
                 let answer = self.device.next(until);
                 match answer {
-                    Some((end, tag, outcome)) => self.advance(end, Entry::Back(tag, outcome, self.asked)),
+                    Some((end, tag, outcome)) => self.advance(end, JournalEntry::Back(tag, outcome, self.asked)),
                     None => {
                         // Resumed, it is asked again.
                         self.lost |= !self.flying.is_empty();
-                        self.advance(self.device.now(), Entry::Nothing);
+                        self.advance(self.device.now(), JournalEntry::Nothing);
                     }
                 }
                 answer

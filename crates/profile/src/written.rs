@@ -1,14 +1,14 @@
 //! What was learned by writing, put into the drive file that reads alone would give.
 
-use crate::probe::buffer::Buffer;
+use crate::probe::buffer::BufferHabits;
 use crate::probe::write::Writes;
-use crate::profile::{Known, ms};
+use crate::profile::{DriveKnowledge, ms};
 use disk::{After, DrivePlan, SeekCurve};
 
 /// A difference that a reach does not show for certain, ms.
 const UNSURE: f64 = 0.05;
 
-impl Known {
+impl DriveKnowledge {
     /// The plan of a drive, with what is known of its writes.
     pub(crate) fn written(&self, mut plan: DrivePlan) -> DrivePlan {
         let Some((writes, buffer, _)) = self.writes.as_ref().filter(|(writes, ..)| writes.done) else { return plan };
@@ -106,7 +106,7 @@ impl Known {
 }
 
 /// What the scratch was too small for, of the buffer.
-fn unbuffered(buffer: &Buffer) -> Vec<String> {
+fn unbuffered(buffer: &BufferHabits) -> Vec<String> {
     let mut notes = Vec::new();
     if buffer.blocks == 0 {
         return notes;

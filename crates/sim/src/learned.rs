@@ -5,7 +5,7 @@ use block::{At, BadInput};
 use disk::Sheet;
 use load::experiment::{Before, Believed, Case, DriveChoice, Experiment, Predictor};
 use load::results;
-use profile::{Effort, Options, Outcome};
+use profile::{ProfileOptions, ProfileOutcome, Thoroughness};
 use rayon::prelude::*;
 use sched::predict::mimic::Learned;
 use std::sync::Arc;
@@ -70,9 +70,10 @@ pub(crate) fn knowledge(experiment: &Experiment) -> Result<Knowledge, BadInput> 
 /// The mechanics of a drive as Diskbench finds them; nothing where nothing turns.
 fn mechanics(choice: &DriveChoice) -> Result<Option<Mechanics>, BadInput> {
     let mut device = bench(choice, PROBED)?;
-    let options = Options { name: choice.model.clone(), seed: PROBED, effort: Effort::Thorough, scratch: None };
+    let options =
+        ProfileOptions { name: choice.model.clone(), seed: PROBED, effort: Thoroughness::Thorough, scratch: None };
     let found = profile::profile(&mut &mut *device, &options, &mut ())?;
-    let Outcome::Disk(known) = &found.outcome else { return Ok(None) };
+    let ProfileOutcome::Disk(known) = &found.outcome else { return Ok(None) };
     let text = disk::write(&known.plan(&options.name, found.blocks));
     let drive = disk::parse("learned", "learned.toml", &text)?;
     let seconds = found.time.as_secs();

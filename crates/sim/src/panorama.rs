@@ -6,7 +6,7 @@ use crate::simulate::stage;
 use crate::timeline::{Steps, Timeline};
 use block::{BadInput, Command, Place, RequestId, Tag, Time};
 use drive::Parts;
-use flow::{Picture, Scope};
+use flow::{Picture, PictureScope};
 use load::experiment::{Case, Experiment};
 use rayon::prelude::*;
 
@@ -32,7 +32,7 @@ pub struct Panorama {
 ///
 /// # Errors
 /// As [`crate::replicate`].
-pub fn panorama(experiment: &Experiment, scope: Scope) -> Result<Panorama, BadInput> {
+pub fn panorama(experiment: &Experiment, scope: PictureScope) -> Result<Panorama, BadInput> {
     let camera = Camera::Reel(Reel::new(scope));
     let stage = stage(experiment, knowledge(experiment)?, 0, &|_| (), Some(camera))?;
     let (Some(Camera::Reel(reel)), machine, end) = (stage.camera, stage.picture, stage.end) else {
@@ -53,7 +53,7 @@ pub fn panorama(experiment: &Experiment, scope: Scope) -> Result<Panorama, BadIn
 ///
 /// # Errors
 /// The first bad input met, in the order of the cases.
-pub fn panoramas(cases: &[Case], scope: Scope) -> Result<Vec<Panorama>, BadInput> {
+pub fn panoramas(cases: &[Case], scope: PictureScope) -> Result<Vec<Panorama>, BadInput> {
     let done: Vec<_> = cases.par_iter().map(|case| panorama(&case.experiment, scope)).collect();
     done.into_iter().collect()
 }
@@ -61,7 +61,7 @@ pub fn panoramas(cases: &[Case], scope: Scope) -> Result<Vec<Panorama>, BadInput
 /// The disks' part of it, in the making.
 #[derive(Clone, Debug)]
 pub(crate) struct Reel {
-    pub(crate) scope: Scope,
+    pub(crate) scope: PictureScope,
     cut: bool,
     disks: Vec<Steps>,
     /// Commands kept, and those of them that are under way.
@@ -73,7 +73,7 @@ pub(crate) struct Reel {
 }
 
 impl Reel {
-    fn new(scope: Scope) -> Reel {
+    fn new(scope: PictureScope) -> Reel {
         Reel { scope, cut: false, disks: Vec::new(), kept: 0, under_way: 0, numbers: Vec::new(), submitted: 0 }
     }
 

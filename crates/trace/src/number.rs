@@ -8,7 +8,7 @@ use crate::reader::Fault;
 /// A unit of time, as the power of ten of nanoseconds it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
-pub(crate) enum Unit {
+pub(crate) enum TimeUnit {
     Ns = 0,
     /// Windows FILETIME ticks of 100 ns.
     Ticks = 2,
@@ -18,7 +18,7 @@ pub(crate) enum Unit {
 }
 
 /// Nanoseconds of the decimal `text` in `unit`, to the nearest; an exponent (`1.5e-05`) may follow.
-pub(crate) fn time(name: &str, text: &[u8], unit: Unit) -> Result<u64, Fault> {
+pub(crate) fn time(name: &str, text: &[u8], unit: TimeUnit) -> Result<u64, Fault> {
     if let Some(ns) = ordinary(text, unit) {
         return Ok(ns);
     }
@@ -36,7 +36,7 @@ pub(crate) fn time(name: &str, text: &[u8], unit: Unit) -> Result<u64, Fault> {
 }
 
 /// The same for a decimal that needs no care: no exponent, no rounding, no overflow. Nearly all are such.
-fn ordinary(text: &[u8], unit: Unit) -> Option<u64> {
+fn ordinary(text: &[u8], unit: TimeUnit) -> Option<u64> {
     if text.is_empty() || text.len() > SAFE_DIGITS {
         return None;
     }
@@ -186,19 +186,19 @@ mod tests {
     #[test]
     fn times_are_exact_to_the_nanosecond() {
         let ns = |text: &str, unit| time("time", text.as_bytes(), unit);
-        assert_eq!(ns("13.191135", Unit::Ms), Ok(13_191_135));
-        assert_eq!(ns("128166385295514663", Unit::Ticks), Ok(12_816_638_529_551_466_300));
-        assert_eq!(ns("1455591804.310701000", Unit::S), Ok(1_455_591_804_310_701_000));
-        assert_eq!(ns("0.0000000005", Unit::S), Ok(1));
-        assert_eq!(ns("0.00000000049999", Unit::S), Ok(0));
-        assert_eq!(ns("1e-05", Unit::S), Ok(10_000));
-        assert_eq!(ns("1.25E+2", Unit::Us), Ok(125_000));
-        assert_eq!(ns(".5", Unit::Ms), Ok(500_000));
-        assert_eq!(ns("7.", Unit::Ns), Ok(7));
-        assert_eq!(ns("0", Unit::S), Ok(0));
-        assert_eq!(ns("4e-999", Unit::S), Ok(0));
+        assert_eq!(ns("13.191135", TimeUnit::Ms), Ok(13_191_135));
+        assert_eq!(ns("128166385295514663", TimeUnit::Ticks), Ok(12_816_638_529_551_466_300));
+        assert_eq!(ns("1455591804.310701000", TimeUnit::S), Ok(1_455_591_804_310_701_000));
+        assert_eq!(ns("0.0000000005", TimeUnit::S), Ok(1));
+        assert_eq!(ns("0.00000000049999", TimeUnit::S), Ok(0));
+        assert_eq!(ns("1e-05", TimeUnit::S), Ok(10_000));
+        assert_eq!(ns("1.25E+2", TimeUnit::Us), Ok(125_000));
+        assert_eq!(ns(".5", TimeUnit::Ms), Ok(500_000));
+        assert_eq!(ns("7.", TimeUnit::Ns), Ok(7));
+        assert_eq!(ns("0", TimeUnit::S), Ok(0));
+        assert_eq!(ns("4e-999", TimeUnit::S), Ok(0));
         for bad in ["", "-1", "NaN", "inf", "1.2.3", ".", "1e", "1e9999", "0x10", "18446744074", "9e300", "1 "] {
-            assert!(ns(bad, Unit::S).is_err(), "{bad}");
+            assert!(ns(bad, TimeUnit::S).is_err(), "{bad}");
         }
     }
 

@@ -49,5 +49,5 @@ pub use schema::schema;
 pub use sheet::data_sheet;
 pub use survey::TraceReport;
 pub use timeline::Diagram;
-pub use validate::Validation;
+pub use validate::ValidationReport;
 pub use volumes::{listed_volumes, volumes};

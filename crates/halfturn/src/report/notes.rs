@@ -1,6 +1,6 @@
 //! What must be known to believe a comparison: the foot of its table.
 
-use super::compare::{Pair, shown_parts};
+use super::compare::{CaseRun, shown_parts};
 use load::results::{ArmError, Buffer};
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ const MEANINGS: [(&str, &str); 5] = [
 ];
 
 /// The lines under the table.
-pub fn footer(pairs: &[Pair], marks: bool) -> String {
+pub fn footer(pairs: &[CaseRun], marks: bool) -> String {
     let mut lines = Vec::new();
     if marks {
         lines.push("* best of its column among runs asked for the same; less than ± apart may be chance".into());
@@ -76,7 +76,7 @@ fn filled(buffer: &Buffer) -> String {
 }
 
 /// Whether requests come no matter what, and the drive cannot keep up.
-fn overloaded((case, run): &Pair) -> bool {
+fn overloaded((case, run): &CaseRun) -> bool {
     let waits_for_no_one = case.experiment.workloads.iter().all(|workload| workload.kind.is_open());
     let length_ms = run.simulated_seconds * 1e3 / f64::from(case.experiment.run.replications);
     let behind = run.classes.values().any(|class| class.response_ms.mean >= BACKLOG * length_ms);
@@ -86,7 +86,7 @@ fn overloaded((case, run): &Pair) -> bool {
 }
 
 /// Which runs a note concerns; nothing if it is all.
-fn whose(rows: &[usize], pairs: &[Pair]) -> String {
+fn whose(rows: &[usize], pairs: &[CaseRun]) -> String {
     if rows.len() == pairs.len() {
         return String::new();
     }

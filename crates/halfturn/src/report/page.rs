@@ -4,16 +4,16 @@ use super::chart::Chart;
 use plotly::Plot;
 
 /// A page of parts, one under the other.
-pub struct Page {
+pub struct HtmlPage {
     title: String,
     body: String,
     figures: usize,
 }
 
-impl Page {
+impl HtmlPage {
     /// An empty page with this title.
-    pub fn new(title: &str) -> Page {
-        Page { title: title.into(), body: format!("<h1>{}</h1>\n", escaped(title)), figures: 0 }
+    pub fn new(title: &str) -> HtmlPage {
+        HtmlPage { title: title.into(), body: format!("<h1>{}</h1>\n", escaped(title)), figures: 0 }
     }
 
     pub fn heading(&mut self, text: &str) {
@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn a_page_is_whole_and_names_no_other_place_to_load_from() {
-        let mut page = Page::new("a < b");
+        let mut page = HtmlPage::new("a < b");
         page.figure(&Plot::new());
         page.figure(&Plot::new());
         let html = page.html();

@@ -1,11 +1,11 @@
 //! What went on in a run for a while, as a chart: a line for each process, each processor and each disk.
 
-use super::chart::{Bar, Chart, Kind};
+use super::chart::{Bar, BarKind, Chart};
 use super::number;
-use super::page::Page;
+use super::page::HtmlPage;
 use super::timeline;
 use block::{Op, Span, Time};
-use flow::{Criticality, Doing, Life, Made, Picture, Piece, Work};
+use flow::{Activity, Criticality, Doing, IssuedRequest, Picture, ProcessHistory, ProcessorWork};
 use load::experiment::Case;
 use sim::Panorama;
 
@@ -69,7 +69,7 @@ pub struct Panoramas<'a> {
 impl Panoramas<'_> {
     /// The page as HTML, which opens without a network.
     pub fn page(&self) -> String {
-        let mut page = Page::new(self.title);
+        let mut page = HtmlPage::new(self.title);
         page.text(self.text);
         for (heading, Pictured { chart, notes }) in self.pictures {
             page.heading(heading);
@@ -112,7 +112,8 @@ pub fn recorded_picture(it: &Picture) -> Pictured {
     let mut drawing = Drawing::new(it.from, it.to);
     drawing.machine(it);
     for (name, pieces) in &it.devices {
-        let told = |piece: &Piece<u32>| find(it, piece.what).map_or_else(String::new, |made| request(made, piece.to));
+        let told =
+            |piece: &Activity<u32>| find(it, piece.what).map_or_else(String::new, |made| request(made, piece.to));
         let bars = pieces.iter().map(|piece| (SERVED, piece.from, piece.to, told(piece)));
         drawing.line(format!("device {name}"), bars.collect());
     }
@@ -126,8 +127,8 @@ struct Drawing {
 
 impl Drawing {
     fn new(from: Time, to: Time) -> Drawing {
-        let kinds = KINDS.map(|(group, name, colour)| Kind { group, name, colour });
-        let parts = timeline::KINDS.map(|(name, colour)| Kind { group: "disks", name, colour });
+        let kinds = KINDS.map(|(group, name, colour)| BarKind { group, name, colour });
+        let parts = timeline::KINDS.map(|(name, colour)| BarKind { group: "disks", name, colour });
         let chart = Chart { kinds: [&kinds[..], &parts].concat(), lines: Vec::new(), from, to };
         Drawing { chart, notes: Vec::new() }
     }
@@ -143,7 +144,7 @@ impl Drawing {
     }
 
     fn machine(&mut self, it: &Picture) {
-        let mut lives: Vec<(usize, &Life)> = it.processes.iter().enumerate().collect();
+        let mut lives: Vec<(usize, &ProcessHistory)> = it.processes.iter().enumerate().collect();
         lives.retain(|(_, life)| !life.name.is_empty() && life.pieces.iter().any(|piece| piece.what != Doing::Asleep));
         lives.sort_by_key(|(place, life)| (std::cmp::Reverse(awake(life)), *place));
         let rest = lives.split_off(PROCESSES.min(lives.len()));
@@ -181,12 +182,12 @@ impl Drawing {
 }
 
 /// What a process had of the time, running or wanting to, or waiting.
-fn awake(life: &Life) -> Span {
+fn awake(life: &ProcessHistory) -> Span {
     let awake = life.pieces.iter().filter(|piece| piece.what != Doing::Asleep);
     awake.map(|piece| piece.to.since(piece.from)).sum()
 }
 
-fn find(it: &Picture, number: u32) -> Option<&Made> {
+fn find(it: &Picture, number: u32) -> Option<&IssuedRequest> {
     let at = it.requests.binary_search_by_key(&number, |made| made.number).ok()?;
     it.requests.get(at)
 }
@@ -201,7 +202,7 @@ fn kind(what: Doing) -> usize {
 }
 
 /// A piece of a process in words.
-fn doing(it: &Picture, life: &Life, piece: Piece<Doing>) -> String {
+fn doing(it: &Picture, life: &ProcessHistory, piece: Activity<Doing>) -> String {
     let took = took(piece.to.since(piece.from));
     let what = match piece.what {
         Doing::Running => "running".to_owned(),
@@ -218,21 +219,21 @@ fn doing(it: &Picture, life: &Life, piece: Piece<Doing>) -> String {
 }
 
 /// A piece of a processor: of which kind, and in words.
-fn work(it: &Picture, piece: Piece<Work>) -> (usize, String) {
+fn work(it: &Picture, piece: Activity<ProcessorWork>) -> (usize, String) {
     let took = took(piece.to.since(piece.from));
     let name = |place: usize| it.processes.get(place).map_or_else(String::new, |life| escaped(&life.name));
     match piece.what {
-        Work::Process(place) => (COMPUTING, format!("{took} computing for {}", name(place))),
-        Work::Switch(place) => (SWITCHING, format!("{took} switching to {}", name(place))),
-        Work::Interrupt(None) => (INTERRUPT, format!("{took} in an interrupt")),
-        Work::Interrupt(Some(number)) => (INTERRUPT, format!("{took} in the interrupt of request #{number}")),
-        Work::FalseIdle => (FALSE_IDLE, format!("{took} idle while a process waits for I/O")),
-        Work::Idle => (IDLE, format!("{took} idle")),
+        ProcessorWork::Process(place) => (COMPUTING, format!("{took} computing for {}", name(place))),
+        ProcessorWork::Switch(place) => (SWITCHING, format!("{took} switching to {}", name(place))),
+        ProcessorWork::Interrupt(None) => (INTERRUPT, format!("{took} in an interrupt")),
+        ProcessorWork::Interrupt(Some(number)) => (INTERRUPT, format!("{took} in the interrupt of request #{number}")),
+        ProcessorWork::FalseIdle => (FALSE_IDLE, format!("{took} idle while a process waits for I/O")),
+        ProcessorWork::Idle => (IDLE, format!("{took} idle")),
     }
 }
 
 /// A request in words, as it stood then.
-fn request(made: &Made, then: Time) -> String {
+fn request(made: &IssuedRequest, then: Time) -> String {
     let what = match made.op {
         Op::Read => "read",
         Op::Write { .. } => "write",
@@ -248,7 +249,7 @@ fn request(made: &Made, then: Time) -> String {
 }
 
 /// How much a request mattered.
-fn matters(made: &Made) -> String {
+fn matters(made: &IssuedRequest) -> String {
     let issued = match made.issued_as {
         Criticality::Critical => return "critical".into(),
         Criticality::Limited => "limited",

@@ -1,12 +1,12 @@
 //! Published figures beside measured ones.
 
-use super::page::Page;
+use super::page::HtmlPage;
 use super::table::{Edge, table};
 use super::timeline::Diagram;
 use plotly::common::{Marker, Mode, Title};
 use plotly::layout::Axis;
 use plotly::{Layout, Plot, Scatter};
-use published::{Drawn, Measured, Outcome, Published, Target, Verdict};
+use published::{Drawn, MeasuredValue, PublishedTarget, PublishedValue, TargetOutcome, Verdict};
 use serde::Serialize;
 
 /// The most characters of a line of remarks.
@@ -17,18 +17,18 @@ const MOST_SHOWN: usize = 5;
 /// What was measured of each target.
 #[derive(Serialize)]
 pub struct Verdicts<'a> {
-    targets: Vec<Line<'a>>,
+    targets: Vec<TargetJson<'a>>,
     #[serde(skip)]
-    outcomes: Vec<Outcome<'a>>,
+    outcomes: Vec<TargetOutcome<'a>>,
 }
 
 /// A target as JSON prints it.
 #[derive(Serialize)]
-struct Line<'a> {
+struct TargetJson<'a> {
     id: &'a str,
     claim: &'a str,
-    published: Figure,
-    measured: Figure,
+    published: FigureJson,
+    measured: FigureJson,
     tolerance: String,
     pass: bool,
     source: &'a str,
@@ -41,7 +41,7 @@ struct Line<'a> {
 
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Figure {
+enum FigureJson {
     Number(f64),
     Words(String),
     Several(Vec<f64>),
@@ -49,29 +49,29 @@ enum Figure {
 
 /// What `--list --format json` prints.
 #[derive(Serialize)]
-pub struct Listed<'a> {
-    targets: Vec<Claim<'a>>,
+pub struct ListedTargets<'a> {
+    targets: Vec<ClaimJson<'a>>,
 }
 
 #[derive(Serialize)]
-struct Claim<'a> {
+struct ClaimJson<'a> {
     id: &'a str,
     claim: &'a str,
 }
 
 /// Ids and claims, for programs.
-pub fn listed<'a>(targets: impl Iterator<Item = &'a Target>) -> Listed<'a> {
-    Listed { targets: targets.map(|target| Claim { id: &target.id, claim: &target.claim }).collect() }
+pub fn listed<'a>(targets: impl Iterator<Item = &'a PublishedTarget>) -> ListedTargets<'a> {
+    ListedTargets { targets: targets.map(|target| ClaimJson { id: &target.id, claim: &target.claim }).collect() }
 }
 
 /// Ids and claims, for people.
-pub fn list<'a>(targets: impl Iterator<Item = &'a Target>) -> String {
+pub fn list<'a>(targets: impl Iterator<Item = &'a PublishedTarget>) -> String {
     let rows: Vec<Vec<String>> = targets.map(|target| vec![target.id.clone(), target.claim.clone()]).collect();
     format!("\n{}", table(&["id", "claim"].map(|head| (head.to_owned(), Edge::Left)), &rows))
 }
 
 impl<'a> Verdicts<'a> {
-    pub fn new(outcomes: Vec<Outcome<'a>>) -> Verdicts<'a> {
+    pub fn new(outcomes: Vec<TargetOutcome<'a>>) -> Verdicts<'a> {
         Verdicts { targets: outcomes.iter().map(line).collect(), outcomes }
     }
 
@@ -114,7 +114,7 @@ impl<'a> Verdicts<'a> {
 
     /// A page with the tables, timing diagrams, and published points over measured curves, that opens offline.
     pub fn page(&self, drawn: &[Drawn], diagrams: &[Diagram]) -> String {
-        let mut page = Page::new("Published results, done again");
+        let mut page = HtmlPage::new("Published results, done again");
         for diagram in diagrams {
             page.heading(&diagram.title());
             page.figure_of(&diagram.plot(), diagram.height());
@@ -129,18 +129,18 @@ impl<'a> Verdicts<'a> {
     }
 }
 
-fn line<'a>(outcome: &Outcome<'a>) -> Line<'a> {
+fn line<'a>(outcome: &TargetOutcome<'a>) -> TargetJson<'a> {
     let target = outcome.target;
-    Line {
+    TargetJson {
         id: &target.id,
         claim: &target.claim,
         published: match &target.published {
-            Published::Number(number) => Figure::Number(*number),
-            Published::Words(words) => Figure::Words(words.clone()),
+            PublishedValue::Number(number) => FigureJson::Number(*number),
+            PublishedValue::Words(words) => FigureJson::Words(words.clone()),
         },
         measured: match &outcome.measured {
-            Measured::Number(number) => Figure::Number(*number),
-            Measured::Order { figures, .. } => Figure::Several(figures.clone()),
+            MeasuredValue::Number(number) => FigureJson::Number(*number),
+            MeasuredValue::Order { figures, .. } => FigureJson::Several(figures.clone()),
         },
         tolerance: target.tolerance.to_string(),
         pass: outcome.verdict == Verdict::Holds,
@@ -152,9 +152,9 @@ fn line<'a>(outcome: &Outcome<'a>) -> Line<'a> {
 }
 
 /// What is to be said of targets that do not match, each remark once, with the ids it is about.
-fn remarks<'a>(outcomes: &[Outcome<'a>]) -> Vec<(Vec<&'a str>, String)> {
+fn remarks<'a>(outcomes: &[TargetOutcome<'a>]) -> Vec<(Vec<&'a str>, String)> {
     let mut all: Vec<(Vec<&str>, String)> = Vec::new();
-    for Outcome { target, verdict, file, .. } in outcomes {
+    for TargetOutcome { target, verdict, file, .. } in outcomes {
         let what = match (verdict, &target.known_miss) {
             (Verdict::Fails, _) => format!("does not match: {}", target.claim),
             (Verdict::KnownMiss, Some(cause)) => format!("a known miss: {cause}"),
@@ -190,7 +190,7 @@ fn short<'a>(id: &'a str, file: &str) -> &'a str {
 }
 
 /// The table of one file.
-fn rows(outcomes: &[Outcome]) -> String {
+fn rows(outcomes: &[TargetOutcome]) -> String {
     let file = &outcomes[0].file.id;
     let heads = [
         (file.as_str(), Edge::Left),
@@ -200,7 +200,7 @@ fn rows(outcomes: &[Outcome]) -> String {
         ("", Edge::Left),
     ]
     .map(|(head, edge)| (head.to_owned(), edge));
-    let row = |outcome: &Outcome| {
+    let row = |outcome: &TargetOutcome| {
         let target = outcome.target;
         let mark = if target.fitted { " *" } else { "" };
         vec![
@@ -217,10 +217,10 @@ fn rows(outcomes: &[Outcome]) -> String {
     table(&heads, &outcomes.iter().map(row).collect::<Vec<_>>())
 }
 
-fn measured(measured: &Measured) -> String {
+fn measured(measured: &MeasuredValue) -> String {
     match measured {
-        Measured::Number(figure) => number(*figure),
-        Measured::Order { figures, .. } => {
+        MeasuredValue::Number(figure) => number(*figure),
+        MeasuredValue::Order { figures, .. } => {
             let more = if figures.len() > MOST_SHOWN { ", …" } else { "" };
             figures.iter().take(MOST_SHOWN).map(|figure| number(*figure)).collect::<Vec<_>>().join(", ") + more
         }

@@ -6,7 +6,7 @@ use block::{Span, Time, Verb};
 use plotly::common::{DashType, Line, LineShape, Mode, Title};
 use plotly::layout::{Axis, AxisType, Margin};
 use plotly::{Layout, Plot, Scatter};
-use published::{File, Timeline, Values};
+use published::{PublishedTimeline, TargetFile, Values};
 use sim::Step;
 
 /// How high a bar is, in pixels, and how far lines of bars are apart; and what is drawn under them.
@@ -38,15 +38,15 @@ pub const KINDS: [(&str, &str); 11] = [
 
 /// A timing diagram with what was recorded of its rows.
 pub struct Diagram<'a> {
-    pub file: &'a File,
-    pub timeline: &'a Timeline,
+    pub file: &'a TargetFile,
+    pub timeline: &'a PublishedTimeline,
     /// Names and pieces of runs, from top to bottom.
     pub rows: Vec<(&'a str, sim::Timeline)>,
 }
 
 /// Something that went on for a while.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Piece {
+pub struct TimelineSpan {
     kind: &'static str,
     /// On the line of the arm rather than of the commands.
     pub arm: bool,
@@ -56,7 +56,7 @@ pub struct Piece {
     pub told: String,
 }
 
-impl Piece {
+impl TimelineSpan {
     /// Where its kind stands among `KINDS`.
     pub fn place(&self) -> usize {
         KINDS.iter().position(|(kind, _)| *kind == self.kind).unwrap_or(0)
@@ -78,7 +78,7 @@ impl Diagram<'_> {
         let lines = self.rows.len() as f64 * LINES;
         // Its requests, its commands, its arm.
         let at = |row: usize, line: usize| lines - row as f64 * LINES - line as f64;
-        let rows: Vec<Vec<Piece>> = self.rows.iter().map(|(_, row)| pieces(row, &|_| None)).collect();
+        let rows: Vec<Vec<TimelineSpan>> = self.rows.iter().map(|(_, row)| pieces(row, &|_| None)).collect();
         let mut plot = Plot::new();
         for (row, (_, run)) in self.rows.iter().enumerate() {
             for (i, it) in served(run).iter().enumerate() {
@@ -185,12 +185,12 @@ fn bar(
 }
 
 /// What went on in a piece of a run; how much a request mattered is told by its number, where that is known.
-pub fn pieces(run: &sim::Timeline, matters: &dyn Fn(u32) -> Option<String>) -> Vec<Piece> {
-    let mut pieces: Vec<Piece> = Vec::new();
+pub fn pieces(run: &sim::Timeline, matters: &dyn Fn(u32) -> Option<String>) -> Vec<TimelineSpan> {
+    let mut pieces: Vec<TimelineSpan> = Vec::new();
     let mut put = |kind, arm, from: Time, span: Span, told: &str| {
         let to = from + span;
         if span > Span::ZERO {
-            pieces.push(Piece { kind, arm, from, to, told: format!("{told}: {kind} {:.3} ms", span.as_ms()) });
+            pieces.push(TimelineSpan { kind, arm, from, to, told: format!("{told}: {kind} {:.3} ms", span.as_ms()) });
         }
         to
     };
@@ -272,7 +272,7 @@ mod tests {
     }
 
     /// Pieces of one line, without their words.
-    fn line(pieces: &[Piece], arm: bool) -> Vec<(&'static str, u64, u64)> {
+    fn line(pieces: &[TimelineSpan], arm: bool) -> Vec<(&'static str, u64, u64)> {
         let of_line = pieces.iter().filter(|piece| piece.arm == arm);
         of_line.map(|piece| (piece.kind, piece.from.0 / US, piece.to.0 / US)).collect()
     }

@@ -1,6 +1,6 @@
 //! A model held against a measured drive: figures, a sketch, a page.
 
-use super::page::Page;
+use super::page::HtmlPage;
 use super::table::{Edge, table};
 use super::{number, plot};
 use block::Op;
@@ -15,11 +15,11 @@ const POINTS: usize = 2000;
 
 /// How far a model is off.
 #[derive(Serialize)]
-pub struct Validation<'a> {
+pub struct ValidationReport<'a> {
     #[serde(flatten)]
-    all: Figures,
+    all: ResponseFigures,
     /// By what was asked, and by whether the model answered from memory.
-    parts: Vec<Figures>,
+    parts: Vec<ResponseFigures>,
     notes: Vec<String>,
     #[serde(skip)]
     title: String,
@@ -31,7 +31,7 @@ pub struct Validation<'a> {
 
 /// Mean, quantiles and demerit of some requests.
 #[derive(Serialize)]
-struct Figures {
+struct ResponseFigures {
     of: &'static str,
     requests: u64,
     measured_mean_ms: f64,
@@ -42,10 +42,10 @@ struct Figures {
     demerit_plain_ms: f64,
 }
 
-impl Figures {
-    fn new<'a>(of: &'static str, pairs: impl IntoIterator<Item = &'a Pair>) -> Figures {
+impl ResponseFigures {
+    fn new<'a>(of: &'static str, pairs: impl IntoIterator<Item = &'a Pair>) -> ResponseFigures {
         let demerit = Demerit::of(pairs);
-        Figures {
+        ResponseFigures {
             of,
             requests: demerit.requests,
             measured_mean_ms: demerit.measured_mean_ms,
@@ -71,18 +71,18 @@ impl Figures {
     }
 }
 
-impl<'a> Validation<'a> {
-    pub fn new(title: &str, file: &str, pairs: &'a [Pair], notes: Vec<String>) -> Validation<'a> {
+impl<'a> ValidationReport<'a> {
+    pub fn new(title: &str, file: &str, pairs: &'a [Pair], notes: Vec<String>) -> ValidationReport<'a> {
         let read = |pair: &&Pair| pair.op == Op::Read;
         let parts = [
-            Figures::new("reads", pairs.iter().filter(read)),
-            Figures::new("writes", pairs.iter().filter(|pair| !read(pair))),
-            Figures::new("hits", pairs.iter().filter(|pair| pair.hit)),
-            Figures::new("misses", pairs.iter().filter(|pair| !pair.hit)),
+            ResponseFigures::new("reads", pairs.iter().filter(read)),
+            ResponseFigures::new("writes", pairs.iter().filter(|pair| !read(pair))),
+            ResponseFigures::new("hits", pairs.iter().filter(|pair| pair.hit)),
+            ResponseFigures::new("misses", pairs.iter().filter(|pair| !pair.hit)),
         ];
         let parts = parts.into_iter().filter(|part| part.requests > 0).collect();
-        let all = Figures::new("all", pairs);
-        Validation { all, parts, notes, title: title.into(), file: file.into(), pairs }
+        let all = ResponseFigures::new("all", pairs);
+        ValidationReport { all, parts, notes, title: title.into(), file: file.into(), pairs }
     }
 
     /// As people read it.
@@ -98,7 +98,7 @@ impl<'a> Validation<'a> {
             ("plain\nms", Edge::Right),
         ]
         .map(|(head, edge)| (head.to_owned(), edge));
-        let rows: Vec<Vec<String>> = [&self.all].into_iter().chain(&self.parts).map(Figures::row).collect();
+        let rows: Vec<Vec<String>> = [&self.all].into_iter().chain(&self.parts).map(ResponseFigures::row).collect();
         let mut text = format!("\n {} against {}\n\n{}\n", self.title, self.file, table(&heads, &rows));
         text += &self.sketch();
         text += "\n hits are the simulation's own: what it answered from memory. demerit: root mean square of the\n \
@@ -157,7 +157,7 @@ impl<'a> Validation<'a> {
                 .x_axis(Axis::new().title(Title::with_text("response time, ms")).type_(AxisType::Log))
                 .y_axis(Axis::new().title(Title::with_text("% of requests answered"))),
         );
-        let mut page = Page::new(&self.title);
+        let mut page = HtmlPage::new(&self.title);
         page.figure(&plot);
         page.text(&self.text());
         page.html()

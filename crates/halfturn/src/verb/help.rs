@@ -1,6 +1,6 @@
 //! `halfturn help`: what a key, a policy or a format means.
 
-use crate::failure::{Failure, print};
+use crate::failure::{VerbFailure, print};
 use crate::report;
 use block::{At, BadInput, nearest};
 use clap::{Args, Command};
@@ -15,7 +15,7 @@ pub struct Help {
     topic: Vec<String>,
 }
 
-pub fn run(arguments: &Help, mut command: Command) -> Result<(), Failure> {
+pub fn run(arguments: &Help, mut command: Command) -> Result<(), VerbFailure> {
     let topic = arguments.topic.join(" ");
     command.build();
     if let Some(verb) = find(&mut command, &arguments.topic) {

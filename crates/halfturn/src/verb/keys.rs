@@ -1,7 +1,7 @@
 //! `halfturn keys`: all keys of an experiment.
 
 use super::json;
-use crate::failure::{Failure, print};
+use crate::failure::{VerbFailure, print};
 use crate::report;
 use clap::{Args, ValueEnum};
 
@@ -13,12 +13,12 @@ use clap::{Args, ValueEnum};
 pub struct Keys {
     /// How the list is printed
     #[arg(long, value_enum, default_value = "table")]
-    format: Form,
+    format: KeysFormat,
 }
 
 /// How the list is printed.
 #[derive(Clone, Copy, ValueEnum)]
-enum Form {
+enum KeysFormat {
     /// A table for people.
     Table,
     /// JSON, for programs.
@@ -27,10 +27,10 @@ enum Form {
     Markdown,
 }
 
-pub fn run(arguments: &Keys) -> Result<(), Failure> {
+pub fn run(arguments: &Keys) -> Result<(), VerbFailure> {
     match arguments.format {
-        Form::Table => print(&report::listed_keys()),
-        Form::Markdown => print(&report::keys_page()),
-        Form::Json => print(&json(&report::keys_json())),
+        KeysFormat::Table => print(&report::listed_keys()),
+        KeysFormat::Markdown => print(&report::keys_page()),
+        KeysFormat::Json => print(&json(&report::keys_json())),
     }
 }

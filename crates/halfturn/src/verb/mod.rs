@@ -16,25 +16,25 @@ mod trace;
 mod volume;
 mod window;
 
-use crate::failure::Failure;
+use crate::failure::VerbFailure;
 use block::{At, BadInput};
 use clap::{Command, Subcommand, ValueEnum};
 
 /// A verb with its arguments.
 #[derive(Subcommand)]
-pub enum Verb {
+pub enum VerbArgs {
     Simulate(simulate::Simulate),
     Reproduce(reproduce::Reproduce),
-    Profile(profile::Profile),
-    Bench(bench::Bench),
+    Profile(profile::ProfileArgs),
+    Bench(bench::BenchArgs),
     Serve(serve::Serve),
     #[command(subcommand)]
-    Volume(volume::Volume),
-    Replay(replay::Replay),
+    Volume(volume::VolumeArgs),
+    Replay(replay::ReplayArgs),
     #[command(subcommand)]
-    Drive(drive::Drive),
+    Drive(drive::DriveArgs),
     #[command(subcommand)]
-    Trace(trace::Trace),
+    Trace(trace::TraceArgs),
     Keys(keys::Keys),
     Schema(schema::Schema),
     Help(help::Help),
@@ -42,7 +42,7 @@ pub enum Verb {
 
 /// How results are printed.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Output {
+pub enum OutputFormat {
     /// Tables for people.
     Table,
     /// JSON, for programs.
@@ -50,25 +50,25 @@ pub enum Output {
 }
 
 /// Runs a verb. `command` is the whole command line, for help.
-pub fn run(verb: Verb, command: Command) -> Result<(), Failure> {
+pub fn run(verb: VerbArgs, command: Command) -> Result<(), VerbFailure> {
     match verb {
-        Verb::Simulate(arguments) => simulate::run(&arguments),
-        Verb::Reproduce(arguments) => reproduce::run(&arguments),
-        Verb::Profile(arguments) => profile::run(&arguments),
-        Verb::Bench(arguments) => bench::run(&arguments),
-        Verb::Serve(arguments) => serve::run(&arguments),
-        Verb::Volume(verb) => volume::run(&verb),
-        Verb::Replay(arguments) => replay::run(&arguments),
-        Verb::Drive(verb) => drive::run(&verb),
-        Verb::Trace(verb) => trace::run(&verb),
-        Verb::Keys(arguments) => keys::run(&arguments),
-        Verb::Schema(arguments) => schema::run(&arguments),
-        Verb::Help(arguments) => help::run(&arguments, command),
+        VerbArgs::Simulate(arguments) => simulate::run(&arguments),
+        VerbArgs::Reproduce(arguments) => reproduce::run(&arguments),
+        VerbArgs::Profile(arguments) => profile::run(&arguments),
+        VerbArgs::Bench(arguments) => bench::run(&arguments),
+        VerbArgs::Serve(arguments) => serve::run(&arguments),
+        VerbArgs::Volume(verb) => volume::run(&verb),
+        VerbArgs::Replay(arguments) => replay::run(&arguments),
+        VerbArgs::Drive(verb) => drive::run(&verb),
+        VerbArgs::Trace(verb) => trace::run(&verb),
+        VerbArgs::Keys(arguments) => keys::run(&arguments),
+        VerbArgs::Schema(arguments) => schema::run(&arguments),
+        VerbArgs::Help(arguments) => help::run(&arguments, command),
     }
 }
 
 /// The format with this word.
-fn trace_format(word: &str) -> Result<::trace::Format, Failure> {
+fn trace_format(word: &str) -> Result<::trace::Format, VerbFailure> {
     let bad = |what| BadInput::new("--trace-format", At::File, what, "or leave it out: the content shows the format");
     word.parse().map_err(|what| bad(what).into())
 }

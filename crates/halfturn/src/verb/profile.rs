@@ -1,14 +1,14 @@
 //! `halfturn profile`: learns a disk from the times of its commands.
 
-use super::outputs::{Inputs, Output};
-use crate::failure::{Failure, print};
+use super::outputs::{Inputs, OutputFile};
+use crate::failure::{VerbFailure, print};
 use crate::progress::Profiling;
 use crate::report;
 use block::{At, BadInput, Device};
 use clap::Args;
 use load::experiment::DriveChoice;
-use profile::journal::{Journal, Past, Recorder};
-use profile::{Effort, Options, Outcome, Profile as Found, Scratch};
+use profile::journal::{Journal, JournaledDevice, Past};
+use profile::{DriveProfile, ProfileOptions, ProfileOutcome, Scratch, Thoroughness};
 use sched::predict::mimic::{Learned, Probing};
 use std::fs;
 use std::io::ErrorKind;
@@ -31,7 +31,7 @@ const KEPT_EVERY: Duration = Duration::from_secs(5);
   halfturn profile simulated:wd400bb --scratch 10GiB+1GiB -o learned.toml
   halfturn profile simulated:tape-lto5 --mimic -o tape.toml
   halfturn profile /dev/sdX -o mine.toml")]
-pub struct Profile {
+pub struct ProfileArgs {
     /// A file or a block device that nobody uses; or `simulated:` (in virtual time) or `emulated:` (in real time) and a name
     /// `drive list` shows, a drive file (TOML) or a DiskSim .parv, .diskspecs or .model
     #[arg(value_name = "DEVICE")]
@@ -61,35 +61,35 @@ pub struct Profile {
     seed: u64,
 }
 
-pub fn run(arguments: &Profile) -> Result<(), Failure> {
+pub fn run(arguments: &ProfileArgs) -> Result<(), VerbFailure> {
     let name = arguments.device.as_str();
     let name = ["simulated:", "emulated:"].iter().find_map(|kind| name.strip_prefix(kind)).unwrap_or(name);
     let mut inputs = Inputs::of([name]);
-    let output = Output::wanted(arguments.output.as_ref(), &mut inputs)?;
-    let page = Output::wanted(arguments.report.as_ref(), &mut inputs)?;
+    let output = OutputFile::wanted(arguments.output.as_ref(), &mut inputs)?;
+    let page = OutputFile::wanted(arguments.report.as_ref(), &mut inputs)?;
     if arguments.mimic {
         return mimic(arguments, output);
     }
     let (mut device, past) = device(arguments)?;
-    let effort = if arguments.quick { Effort::Quick } else { Effort::Thorough };
+    let effort = if arguments.quick { Thoroughness::Quick } else { Thoroughness::Thorough };
     let bad = |what| BadInput::new("--scratch", At::File, what, "a size has a unit: B, kB, KiB, MB, MiB, GB, GiB ...");
     let scratch = arguments.scratch.as_deref().map(Scratch::parse).transpose().map_err(bad)?;
-    let options = Options { name: arguments.device.clone(), seed: arguments.seed, effort, scratch };
+    let options = ProfileOptions { name: arguments.device.clone(), seed: arguments.seed, effort, scratch };
     let title = options.title(device.caps());
-    let state = arguments.output.as_deref().map(|path| State::new(path, &title, &mut inputs)).transpose()?;
+    let state = arguments.output.as_deref().map(|path| JournalFile::new(path, &title, &mut inputs)).transpose()?;
     let mut progress = Profiling::new("of the drive mapped");
     let found = match &state {
         Some(state) => state.go_on(&mut *device, past, &options, &mut progress)?,
         None => profile::profile(&mut &mut *device, &options, &mut progress)?,
     };
     progress.finish();
-    if let (Outcome::Disk(known), Some(output)) = (&found.outcome, &output) {
+    if let (ProfileOutcome::Disk(known), Some(output)) = (&found.outcome, &output) {
         output.write(disk::write(&known.plan(&options.name, found.blocks)))?;
     }
     if let Some(state) = state {
         state.done()?;
     }
-    let written = arguments.output.as_ref().filter(|_| matches!(found.outcome, Outcome::Disk(_)));
+    let written = arguments.output.as_ref().filter(|_| matches!(found.outcome, ProfileOutcome::Disk(_)));
     let text = report::profiled(&options.name, &found, written.map(|path| path.display().to_string()).as_deref());
     if let Some(page) = page {
         page.write(report::profile_page(&options.name, &found, &text))?;
@@ -99,7 +99,7 @@ pub fn run(arguments: &Profile) -> Result<(), Failure> {
 
 /// What is profiled, and what becomes of answers it gave before: a simulated drive in virtual time lives through them again, an
 /// emulated or a real one has gone on in real time.
-fn device(arguments: &Profile) -> Result<(Box<dyn Device>, Past), BadInput> {
+fn device(arguments: &ProfileArgs) -> Result<(Box<dyn Device>, Past), BadInput> {
     let name = arguments.device.as_str();
     // A Mimic learns what one command after another takes.
     let queue = |name: &str| Ok(if arguments.mimic { 1 } else { disk::catalogue::model(name)?.depth() });
@@ -114,15 +114,15 @@ fn device(arguments: &Profile) -> Result<(Box<dyn Device>, Past), BadInput> {
 }
 
 /// The journal of a profile under way, beside the drive file it will end as.
-struct State {
+struct JournalFile {
     path: PathBuf,
-    file: Output,
+    file: OutputFile,
     journal: Journal,
 }
 
-impl State {
+impl JournalFile {
     /// What was kept beside a drive file of this title, or nothing yet.
-    fn new(output: &Path, title: &str, inputs: &mut Inputs) -> Result<State, Failure> {
+    fn new(output: &Path, title: &str, inputs: &mut Inputs) -> Result<JournalFile, VerbFailure> {
         let mut path = output.as_os_str().to_owned();
         path.push(".partial");
         let path = PathBuf::from(path);
@@ -135,8 +135,8 @@ impl State {
                 return Err(BadInput::new(file, At::File, what, "make it readable, or delete it to begin anew").into());
             }
         };
-        let output = Output::new(&path, inputs)?;
-        Ok(State { path, file: output, journal })
+        let output = OutputFile::new(&path, inputs)?;
+        Ok(JournalFile { path, file: output, journal })
     }
 
     /// Profiles from where the journal ends, and keeps it now and then, and when the device is lost.
@@ -144,9 +144,9 @@ impl State {
         &self,
         device: &mut dyn Device,
         past: Past,
-        options: &Options,
+        options: &ProfileOptions,
         watch: &mut Profiling,
-    ) -> Result<Found, Failure> {
+    ) -> Result<DriveProfile, VerbFailure> {
         let (mut last, mut failed) = (Instant::now(), None);
         let mut keep = |journal: &Journal| {
             if last.elapsed() >= KEPT_EVERY {
@@ -154,7 +154,7 @@ impl State {
                 last = Instant::now();
             }
         };
-        let mut recorder = Recorder::new(device, self.journal.clone(), past, &mut keep);
+        let mut recorder = JournaledDevice::new(device, self.journal.clone(), past, &mut keep);
         let found = profile::profile(&mut recorder, options, watch);
         let (journal, fault) = recorder.end();
         if let Some(fault) = fault {
@@ -168,20 +168,20 @@ impl State {
     }
 
     /// Keeps a journal: whole, or as it was before.
-    fn write(&self, journal: &Journal) -> Result<(), Failure> {
+    fn write(&self, journal: &Journal) -> Result<(), VerbFailure> {
         self.file.write(journal.bytes())
     }
 
-    fn done(self) -> Result<(), Failure> {
+    fn done(self) -> Result<(), VerbFailure> {
         match fs::remove_file(&self.path) {
-            Err(error) if error.kind() != ErrorKind::NotFound => Err(Failure::unwritable(&self.path, &error)),
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(VerbFailure::unwritable(&self.path, &error)),
             _ => Ok(()),
         }
     }
 }
 
 /// Learns the times of distances.
-fn mimic(arguments: &Profile, output: Option<Output>) -> Result<(), Failure> {
+fn mimic(arguments: &ProfileArgs, output: Option<OutputFile>) -> Result<(), VerbFailure> {
     for (given, option, what) in [
         (arguments.report.is_some(), "--report", "there is no page of a Mimic"),
         (arguments.scratch.is_some(), "--scratch", "a Mimic is learned by reads alone"),

@@ -1,7 +1,7 @@
 //! `halfturn replay`: a recorded run, had again.
 
-use super::Output;
-use crate::failure::{Failure, print};
+use super::OutputFormat;
+use crate::failure::{VerbFailure, print};
 use crate::report;
 use clap::Args;
 use std::path::PathBuf;
@@ -14,20 +14,20 @@ use std::path::PathBuf;
 #[command(after_help = "Example:
   halfturn serve --emulate st318437lw --size 2GiB --record run.log --run 'qemu-img info $uri'
   halfturn replay run.log")]
-pub struct Replay {
+pub struct ReplayArgs {
     /// What `halfturn serve --record` wrote
     #[arg(value_name = "LOG")]
     log: PathBuf,
     /// `table` for people, `json` for programs
     #[arg(long, value_enum, default_value = "table")]
-    format: Output,
+    format: OutputFormat,
 }
 
-pub fn run(arguments: &Replay) -> Result<(), Failure> {
+pub fn run(arguments: &ReplayArgs) -> Result<(), VerbFailure> {
     let replayed = live::replay(&arguments.log)?;
     print(&match arguments.format {
-        Output::Json => super::json(&report::replayed_json(&replayed)),
-        Output::Table => report::replayed(&replayed),
+        OutputFormat::Json => super::json(&report::replayed_json(&replayed)),
+        OutputFormat::Table => report::replayed(&replayed),
     })?;
-    if replayed.differs.is_some() { Err(Failure::Mismatch) } else { Ok(()) }
+    if replayed.differs.is_some() { Err(VerbFailure::Mismatch) } else { Ok(()) }
 }

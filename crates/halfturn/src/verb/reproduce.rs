@@ -1,13 +1,13 @@
 //! `halfturn reproduce`: published results, and what comes of the same experiments here.
 
-use super::outputs::{Inputs, Output as Written};
-use super::{Output, json};
-use crate::failure::{Failure, print};
+use super::outputs::{Inputs, OutputFile};
+use super::{OutputFormat, json};
+use crate::failure::{VerbFailure, print};
 use crate::progress::Simulating;
 use crate::report::{self, Diagram, Verdicts};
 use block::BadInput;
 use clap::Args;
-use published::{File, Plan, Row, Timeline};
+use published::{PublishedTimeline, TargetFile, TargetPlan, TimelineRow};
 use std::path::PathBuf;
 
 /// Do published experiments again, and hold the results against the papers.
@@ -33,25 +33,25 @@ pub struct Reproduce {
     full: bool,
     /// `table` for people, `json` for programs
     #[arg(long, value_enum, default_value = "table")]
-    format: Output,
+    format: OutputFormat,
     /// Also write a page with the published points over the measured curves into this file (HTML, opens offline)
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
 }
 
-pub fn run(arguments: &Reproduce) -> Result<(), Failure> {
+pub fn run(arguments: &Reproduce) -> Result<(), VerbFailure> {
     let files = published::all(arguments.full)?;
     let chosen = published::choose(&files, &arguments.ids)?;
     if arguments.list {
         let targets = chosen.iter().map(|(file, target)| &files[*file].targets[*target]);
-        return print(&if arguments.format == Output::Json {
+        return print(&if arguments.format == OutputFormat::Json {
             json(&report::listed(targets))
         } else {
             report::list(targets)
         });
     }
-    let report = Written::wanted(arguments.report.as_ref(), &mut Inputs::none())?;
-    let plan = Plan::new(&files, chosen, arguments.report.is_some());
+    let report = OutputFile::wanted(arguments.report.as_ref(), &mut Inputs::none())?;
+    let plan = TargetPlan::new(&files, chosen, arguments.report.is_some());
     let progress = Simulating::new(plan.cases());
     let results = sim::simulate(plan.cases(), &progress)?;
     progress.finish();
@@ -61,15 +61,15 @@ pub fn run(arguments: &Reproduce) -> Result<(), Failure> {
             plan.timelines().map(|(file, timeline)| diagram(file, timeline)).collect::<Result<Vec<_>, _>>()?;
         report.write(verdicts.page(&plan.drawn(&results), &diagrams))?;
     }
-    print(&if arguments.format == Output::Json { json(&verdicts) } else { verdicts.text() })?;
-    Failure::unless_whole("reproduce", &results)?;
-    if verdicts.failed() > 0 { Err(Failure::Mismatch) } else { Ok(()) }
+    print(&if arguments.format == OutputFormat::Json { json(&verdicts) } else { verdicts.text() })?;
+    VerbFailure::unless_whole("reproduce", &results)?;
+    if verdicts.failed() > 0 { Err(VerbFailure::Mismatch) } else { Ok(()) }
 }
 
 /// A timing diagram, its pieces of runs simulated.
-fn diagram<'a>(file: &'a File, timeline: &'a Timeline) -> Result<Diagram<'a>, BadInput> {
-    let record = |row: &'a Row| {
-        let Row { disk, request, requests, commands, .. } = *row;
+fn diagram<'a>(file: &'a TargetFile, timeline: &'a PublishedTimeline) -> Result<Diagram<'a>, BadInput> {
+    let record = |row: &'a TimelineRow| {
+        let TimelineRow { disk, request, requests, commands, .. } = *row;
         let window = sim::Window { disk, request, requests, commands };
         Ok((row.name.as_str(), sim::timeline(&row.case.experiment, window)?))
     };

@@ -1,13 +1,13 @@
 //! `halfturn serve`: serves volumes to NBD clients.
 
-use super::outputs::{Draft, Inputs, Output};
-use crate::failure::{Failure, print};
+use super::outputs::{Inputs, OutputFile, PendingFile};
+use crate::failure::{VerbFailure, print};
 use crate::report;
 use block::{At, BadInput, units};
 use clap::Args;
 use listenfd::ListenFd;
-use live::log::Head;
-use live::{Caller, Listener, Message, Place, Service, Undone};
+use live::log::LogHead;
+use live::{Caller, EngineMessage, Listener, NbdService, SocketName, Undone};
 use load::experiment::{self, Experiment, Exposed};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -58,11 +58,11 @@ pub struct Serve {
     time_scale: f64,
 }
 
-pub fn run(arguments: &Serve) -> Result<(), Failure> {
+pub fn run(arguments: &Serve) -> Result<(), VerbFailure> {
     let (name, text) = config(arguments)?;
     let experiment = experiment::parse_service(&name, &text, &arguments.sets)?;
     let files = experiment.files().into_iter().chain(arguments.file.clone());
-    let log = Output::wanted(arguments.record.as_ref(), &mut Inputs::of(files))?;
+    let log = OutputFile::wanted(arguments.record.as_ref(), &mut Inputs::of(files))?;
     let mut listeners = handed_over();
     let mut socket = None;
     if listeners.is_empty() {
@@ -78,7 +78,7 @@ pub fn run(arguments: &Serve) -> Result<(), Failure> {
         };
         listeners.push(Listener::tcp(address).map_err(unbound)?);
     }
-    let service = Service::new(&experiment, listeners, arguments.time_scale)?;
+    let service = NbdService::new(&experiment, listeners, arguments.time_scale)?;
     let control = control(&experiment, &service.caller)?;
     let metrics = metrics(&experiment, &service.caller)?;
     stop_on_signal(service.caller.clone());
@@ -90,10 +90,10 @@ pub fn run(arguments: &Serve) -> Result<(), Failure> {
     if child.is_none() {
         eprintln!("serving {} at {}", volumes(&experiment), path.display());
     }
-    let head = Head { name, text, sets: arguments.sets.clone(), caps: service.caps };
-    let draft = log.as_ref().map(Output::draft).transpose()?;
-    let file = draft.as_ref().map(Draft::file).transpose();
-    let file = file.map_err(|error| Failure::unwritable(arguments.record.as_deref().unwrap_or(path), &error))?;
+    let head = LogHead { name, text, sets: arguments.sets.clone(), caps: service.caps };
+    let draft = log.as_ref().map(OutputFile::draft).transpose()?;
+    let file = draft.as_ref().map(PendingFile::file).transpose();
+    let file = file.map_err(|error| VerbFailure::unwritable(arguments.record.as_deref().unwrap_or(path), &error))?;
     let ended = service.run(file.map(|file| (&head, file)));
     drop((control, metrics));
     drop(socket);
@@ -108,11 +108,11 @@ pub fn run(arguments: &Serve) -> Result<(), Failure> {
     }
     match (left(&experiment.title, &ended.undone), code) {
         (None, None | Some(0)) => Ok(()),
-        (None, Some(code)) => Err(Failure::Command(code)),
-        (Some(undone), None | Some(0)) => Err(Failure::Undone(undone)),
+        (None, Some(code)) => Err(VerbFailure::Command(code)),
+        (Some(undone), None | Some(0)) => Err(VerbFailure::Undone(undone)),
         (Some(undone), Some(code)) => {
             eprintln!("error: {undone}");
-            Err(Failure::Command(code))
+            Err(VerbFailure::Command(code))
         }
     }
 }
@@ -196,14 +196,14 @@ fn unbound(path: &Path, error: &std::io::Error) -> BadInput {
 }
 
 /// Answers `halfturn volume`, where the file says on which socket.
-fn control(experiment: &Experiment, caller: &Caller<Message>) -> Result<Option<Place>, BadInput> {
+fn control(experiment: &Experiment, caller: &Caller<EngineMessage>) -> Result<Option<SocketName>, BadInput> {
     let Some(path) = &experiment.serve.control else { return Ok(None) };
     let attend = |(listener, place)| live::control::attend(listener, caller.clone()).map(|()| Some(place));
     live::private(path).and_then(attend).map_err(|error| unbound(path, &error))
 }
 
 /// Answers Prometheus, where the file says where.
-fn metrics(experiment: &Experiment, caller: &Caller<Message>) -> Result<Option<Place>, BadInput> {
+fn metrics(experiment: &Experiment, caller: &Caller<EngineMessage>) -> Result<Option<SocketName>, BadInput> {
     let Some(at) = &experiment.serve.metrics else { return Ok(None) };
     live::metrics::expose(at, caller.clone()).map_err(|error| match at {
         Exposed::Unix(path) => unbound(path, &error),
@@ -215,17 +215,17 @@ fn metrics(experiment: &Experiment, caller: &Caller<Message>) -> Result<Option<P
 }
 
 /// Ends the service well when the process is told to end.
-fn stop_on_signal(caller: Caller<Message>) {
+fn stop_on_signal(caller: Caller<EngineMessage>) {
     let Ok(mut signals) = Signals::new([SIGTERM, SIGINT, SIGHUP]) else { return };
     std::thread::spawn(move || {
         for _ in signals.forever() {
-            caller.tell(Message::Stop);
+            caller.tell(EngineMessage::Stop);
         }
     });
 }
 
 /// Runs a command against the service, which ends with it; its exit code.
-fn attend(command: &str, socket: &Path, caller: Caller<Message>) -> mpsc::Receiver<u8> {
+fn attend(command: &str, socket: &Path, caller: Caller<EngineMessage>) -> mpsc::Receiver<u8> {
     let (sender, receiver) = mpsc::channel();
     let mut shell = Command::new("sh");
     shell.arg("-c").arg(command).env("socket", socket).env("unixsocket", socket);
@@ -236,7 +236,7 @@ fn attend(command: &str, socket: &Path, caller: Caller<Message>) -> mpsc::Receiv
             Err(_) => 127,
         };
         let _ = sender.send(code);
-        caller.tell(Message::Stop);
+        caller.tell(EngineMessage::Stop);
     });
     receiver
 }

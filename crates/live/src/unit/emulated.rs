@@ -1,7 +1,7 @@
 //! A drive that keeps mechanical time: its contents are real, its times are the model's.
 
 use super::ram::transfer;
-use super::{Done, Unit};
+use super::{Done, LiveDevice};
 use crate::kernel::Kernel;
 use crate::memory::Slice;
 use crate::store::Contents;
@@ -26,7 +26,7 @@ impl Emulated {
     }
 }
 
-impl Unit for Emulated {
+impl LiveDevice for Emulated {
     fn caps(&self) -> Caps {
         self.machine.caps()
     }

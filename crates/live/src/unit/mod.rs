@@ -7,7 +7,7 @@ mod ram;
 
 pub use emulated::Emulated;
 pub use far::Far;
-pub use file::File;
+pub use file::ServedFile;
 pub(crate) use file::{alike, discard};
 pub use ram::Ram;
 
@@ -41,7 +41,7 @@ impl Done {
 }
 
 /// A device in real time.
-pub trait Unit {
+pub trait LiveDevice {
     /// What it can do.
     fn caps(&self) -> Caps;
 

@@ -3,9 +3,9 @@
 //! half as much is missed is how late they are.
 
 use super::arm::caught;
-use super::seek::{Moves, apart};
+use super::seek::{SeekTimes, apart};
 use crate::eye::Eye;
-use crate::map::Geometry;
+use crate::map::TrackGeometry;
 use block::{BadInput, Device, Verb};
 
 /// Trials for the share, and for each step towards how much later.
@@ -27,8 +27,8 @@ pub struct Late {
 /// Learns how many seeks are late, and by how much.
 ///
 /// # Errors
-/// As [`crate::bench::Bench::read`].
-pub fn learn<D: Device>(eye: &mut Eye<D>, geometry: &Geometry, moves: &Moves) -> Result<Late, BadInput> {
+/// As [`crate::bench::ProbeBench::read`].
+pub fn learn<D: Device>(eye: &mut Eye<D>, geometry: &TrackGeometry, moves: &SeekTimes) -> Result<Late, BadInput> {
     let cylinders = geometry.all_cylinders();
     if cylinders < 16 || moves.points.is_empty() {
         return Ok(Late::default());

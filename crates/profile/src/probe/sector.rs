@@ -14,7 +14,7 @@ const NARROW: f64 = 5e-5;
 /// Blocks of a physical sector, as a power of two, by an eye that still looks at blocks.
 ///
 /// # Errors
-/// As [`crate::bench::Bench::read`].
+/// As [`crate::bench::ProbeBench::read`].
 pub fn learn<D: Device>(eye: &mut Eye<D>) -> Result<u32, BadInput> {
     let mut pairs = Vec::new();
     for shift in (1..=MOST).rev() {

@@ -14,7 +14,7 @@ const READ_ON: f64 = 12.0;
 /// one sector was written meanwhile.
 ///
 /// # Errors
-/// As [`crate::bench::Bench::write`].
+/// As [`crate::bench::ProbeBench::write`].
 pub fn learn<D: Device>(eye: &mut Eye<D>, field: &Field) -> Result<bool, BadInput> {
     let count = u64::from(eye.bench.memory.forgotten_after);
     // Apart by a sector, so that none continues another.
@@ -44,7 +44,7 @@ fn again<D: Device>(eye: &mut Eye<D>, field: &Field, writes: u64) -> Result<f64,
 /// reads on it is the one after the one asked for, since that one may be the first to make room.
 ///
 /// # Errors
-/// As [`crate::bench::Bench::read`].
+/// As [`crate::bench::ProbeBench::read`].
 pub(super) fn kept<D: Device>(eye: &mut Eye<D>, field: &Field) -> Result<u64, BadInput> {
     let far = field.far(eye).min(eye.bench.sectors().saturating_sub(2));
     eye.bench.read(far)?;

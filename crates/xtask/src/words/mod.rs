@@ -4,7 +4,7 @@
 mod count;
 mod participle;
 
-use count::{Kind, Place};
+use count::{Finding, FindingKind};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,8 +18,8 @@ cargo xtask words [--list KIND] [--in TEXT]
 ";
 
 /// What was counted in the workspace.
-struct Counted {
-    places: Vec<Place>,
+struct WordCounts {
+    places: Vec<Finding>,
     /// Lines of function bodies, and lines of comments in them, by crate.
     bodies: BTreeMap<String, (usize, usize)>,
 }
@@ -33,7 +33,7 @@ pub fn run(root: &Path, arguments: &[String]) -> Result<bool, String> {
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         match (&**argument, rest.next()) {
-            ("--list", Some(kind)) => list = Some(Kind::named(kind).ok_or_else(|| HELP.to_owned())?),
+            ("--list", Some(kind)) => list = Some(FindingKind::named(kind).ok_or_else(|| HELP.to_owned())?),
             ("--in", Some(text)) => within.clone_from(text),
             _ => return Err(HELP.into()),
         }
@@ -46,9 +46,9 @@ pub fn run(root: &Path, arguments: &[String]) -> Result<bool, String> {
     Ok(true)
 }
 
-fn show(counted: &Counted, kind: Kind, within: &str) {
-    let mut places: Vec<&Place> = counted.places.iter().filter(|place| place.kind == kind).collect();
-    if kind == Kind::Type {
+fn show(counted: &WordCounts, kind: FindingKind, within: &str) {
+    let mut places: Vec<&Finding> = counted.places.iter().filter(|place| place.kind == kind).collect();
+    if kind == FindingKind::Type {
         let shared = shared(&counted.places);
         places.retain(|place| shared.contains(&*place.name));
         places.sort_by(|a, b| (&a.name, &a.path).cmp(&(&b.name, &b.path)));
@@ -58,7 +58,7 @@ fn show(counted: &Counted, kind: Kind, within: &str) {
     }
 }
 
-fn table(counted: &Counted) {
+fn table(counted: &WordCounts) {
     println!(
         "{:12}{:>8}{:>8}{:>14}{:>8}{:>8}{:>16}",
         "crate", "types", "bools", "participles", "docs", "floats", "comments/100"
@@ -68,11 +68,11 @@ fn table(counted: &Counted) {
         let of = |kind| number(&counted.places, kind, (name != "all").then_some(name));
         println!(
             "{name:12}{:>8}{:>8}{:>14}{:>8}{:>8}{:>16.1}",
-            of(Kind::Type),
-            of(Kind::Bool),
-            of(Kind::Participle),
-            of(Kind::Doc),
-            of(Kind::Float),
+            of(FindingKind::Type),
+            of(FindingKind::Bool),
+            of(FindingKind::Participle),
+            of(FindingKind::Doc),
+            of(FindingKind::Float),
             100.0 * body.1 as f64 / body.0.max(1) as f64
         );
     }
@@ -87,9 +87,9 @@ fn table(counted: &Counted) {
 }
 
 /// How many of a kind there are in a crate, or in all.
-fn number(places: &[Place], kind: Kind, of: Option<&str>) -> usize {
-    let here = |place: &&Place| place.kind == kind && of.is_none_or(|of| crate_of(&place.path) == of);
-    if kind == Kind::Type {
+fn number(places: &[Finding], kind: FindingKind, of: Option<&str>) -> usize {
+    let here = |place: &&Finding| place.kind == kind && of.is_none_or(|of| crate_of(&place.path) == of);
+    if kind == FindingKind::Type {
         let shared = shared(places);
         let names: BTreeSet<&str> = places.iter().filter(here).map(|place| &*place.name).collect();
         return names.intersection(&shared).count();
@@ -98,9 +98,9 @@ fn number(places: &[Place], kind: Kind, of: Option<&str>) -> usize {
 }
 
 /// Names that types of two files share.
-fn shared(places: &[Place]) -> BTreeSet<&str> {
+fn shared(places: &[Finding]) -> BTreeSet<&str> {
     let mut files: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    for place in places.iter().filter(|place| place.kind == Kind::Type) {
+    for place in places.iter().filter(|place| place.kind == FindingKind::Type) {
         files.entry(&place.name).or_default().insert(&place.path);
     }
     files.into_iter().filter(|(_, files)| files.len() > 1).map(|(name, _)| name).collect()
@@ -110,7 +110,7 @@ fn crate_of(path: &str) -> &str {
     path.split('/').nth(1).unwrap_or_default()
 }
 
-fn count(root: &Path) -> Result<Counted, String> {
+fn count(root: &Path) -> Result<WordCounts, String> {
     let mut files = Vec::new();
     for package in folder(&root.join("crates"))? {
         sources(&package.join("src"), &mut files)?;
@@ -124,7 +124,7 @@ fn count(root: &Path) -> Result<Counted, String> {
         tests.extend(count::tests_of(&path, &file));
         read.insert(path, (text, file));
     }
-    let mut counted = Counted { places: Vec::new(), bodies: BTreeMap::new() };
+    let mut counted = WordCounts { places: Vec::new(), bodies: BTreeMap::new() };
     for (path, (text, file)) in &read {
         if tests.iter().any(|test| path.starts_with(test) || *path == test.with_extension("rs")) {
             continue;

@@ -1,8 +1,8 @@
 //! `halfturn drive import`: a drive file from parameters of DiskSim's.
 
-use crate::failure::{Failure, print};
+use crate::failure::{VerbFailure, print};
 use crate::report;
-use crate::verb::outputs::{Inputs, Output};
+use crate::verb::outputs::{Inputs, OutputFile};
 use clap::Args;
 use disk::disksim;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ use std::path::PathBuf;
   halfturn drive import atlas10k.parv
   halfturn drive import atlas10k.diskspecs -o atlas10k-file.toml
   halfturn drive import drives.parv --disk HP_C3323A -o c3323a.toml")]
-pub struct Import {
+pub struct ImportArgs {
     /// A .parv, .diskspecs or .model file
     #[arg(value_name = "FILE")]
     file: PathBuf,
@@ -29,8 +29,8 @@ pub struct Import {
     disk: Option<String>,
 }
 
-pub fn run(arguments: &Import) -> Result<(), Failure> {
-    let output = Output::wanted(arguments.output.as_ref(), &mut Inputs::of([&arguments.file]))?;
+pub fn run(arguments: &ImportArgs) -> Result<(), VerbFailure> {
+    let output = OutputFile::wanted(arguments.output.as_ref(), &mut Inputs::of([&arguments.file]))?;
     let import = disksim::load(&arguments.file, arguments.disk.as_deref())?;
     if let Some(output) = &output {
         output.write(import.text())?;

@@ -1,9 +1,9 @@
 //! `halfturn drive validate`: a model's response times beside measured ones.
 
-use crate::failure::{Failure, print};
-use crate::report::Validation;
-use crate::verb::outputs::{Inputs, Output as Written};
-use crate::verb::{Output, json, trace_format};
+use crate::failure::{VerbFailure, print};
+use crate::report::ValidationReport;
+use crate::verb::outputs::{Inputs, OutputFile};
+use crate::verb::{OutputFormat, json, trace_format};
 use block::{At, BadInput, Span};
 use clap::Args;
 use disk::Truth;
@@ -40,15 +40,15 @@ pub struct Validate {
     noise: bool,
     /// `table` for people, `json` for programs
     #[arg(long, value_enum, default_value = "table")]
-    format: Output,
+    format: OutputFormat,
     /// Also write a page with the distributions into this file (HTML, opens offline)
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
 }
 
-pub fn run(arguments: &Validate) -> Result<(), Failure> {
+pub fn run(arguments: &Validate) -> Result<(), VerbFailure> {
     let files = trace::files(&arguments.trace).into_iter().chain([PathBuf::from(&arguments.drive)]);
-    let report = Written::wanted(arguments.report.as_ref(), &mut Inputs::of(files))?;
+    let report = OutputFile::wanted(arguments.report.as_ref(), &mut Inputs::of(files))?;
     let disk::Drive { sheet, truth } = disk::catalogue::find(&arguments.drive)?;
     let truth = if arguments.noise { truth } else { Truth::default() };
     let (exchange, notes) = exchange(arguments)?;
@@ -59,15 +59,15 @@ pub fn run(arguments: &Validate) -> Result<(), Failure> {
         let what = format!("request {} goes to block {}, past the {capacity} of the drive", index + 1, at.end().0 - 1);
         BadInput::new(file.clone(), At::Record(index as u64 + 1), what, "name the drive the trace was measured on")
     })?;
-    let validation = Validation::new(&sheet.title, &file, &pairs, notes);
+    let validation = ValidationReport::new(&sheet.title, &file, &pairs, notes);
     if let Some(report) = &report {
         report.write(validation.page())?;
     }
-    print(&if arguments.format == Output::Json { json(&validation) } else { validation.text() })
+    print(&if arguments.format == OutputFormat::Json { json(&validation) } else { validation.text() })
 }
 
 /// The requests of the trace with their responses and the pauses after them; and what a reader should know.
-fn exchange(arguments: &Validate) -> Result<(Vec<Measured>, Vec<String>), Failure> {
+fn exchange(arguments: &Validate) -> Result<(Vec<Measured>, Vec<String>), VerbFailure> {
     let format = arguments.trace_format.as_deref().map(trace_format).transpose()?;
     let mut trace = trace::open(&arguments.trace, format)?;
     let mut exchange: Vec<Measured> = Vec::new();

@@ -1,12 +1,12 @@
 //! `halfturn trace capture`: records what a machine does, with the kernel's ftrace.
 
 use super::tracefs::Instance;
-use crate::failure::{Failure, print};
+use crate::failure::{VerbFailure, print};
 use crate::report;
-use crate::verb::outputs::{Inputs, Output};
+use crate::verb::outputs::{Inputs, OutputFile};
 use block::{At, BLOCK_BYTES, BadInput, units};
 use clap::Args;
-use flow::recorded::Tape;
+use flow::recorded::LoadedRecording;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::fs::{self, File};
@@ -14,7 +14,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 use trace::ftrace::Recording;
-use trace::ftrace::compact::Writer;
+use trace::ftrace::compact::CompactWriter;
 
 /// Record what the whole machine does while a command runs: who has the processors, who waits for which request.
 ///
@@ -43,11 +43,11 @@ pub struct Capture {
     command: Vec<String>,
 }
 
-pub fn run(arguments: &Capture) -> Result<(), Failure> {
+pub fn run(arguments: &Capture) -> Result<(), VerbFailure> {
     let Capture { output, command, .. } = arguments;
     let bad = |what| BadInput::new("--buffer", At::File, what, "write one such as 64MiB");
     let ring_kib = units::blocks(&arguments.buffer).map_err(bad)? * BLOCK_BYTES / 1024;
-    let written = Output::new(output, &mut Inputs::none())?;
+    let written = OutputFile::new(output, &mut Inputs::none())?;
     let unwritable = |error: io::Error| written.unwritable(&error);
     // Before there is anything to lose.
     let draft = written.draft()?;
@@ -62,17 +62,17 @@ pub fn run(arguments: &Capture) -> Result<(), Failure> {
         .map_err(|failure| failure.of(output))?;
     draft.keep().map_err(unwritable)?;
     drop(instance);
-    let tape = Tape::read(output)?;
+    let tape = LoadedRecording::read(output)?;
     print(&report::captured(output, events, lost, &tape))?;
     match status.code() {
         Some(0) => Ok(()),
-        Some(code) => Err(Failure::Command(code as u8)),
-        None => Err(Failure::Command(1)),
+        Some(code) => Err(VerbFailure::Command(code as u8)),
+        None => Err(VerbFailure::Command(1)),
     }
 }
 
 /// Runs the command under observation; its process and how it ended. Ctrl-C is the command's.
-fn observed(instance: &Instance, command: &[String]) -> Result<(u32, ExitStatus), Failure> {
+fn observed(instance: &Instance, command: &[String]) -> Result<(u32, ExitStatus), VerbFailure> {
     let cannot = |error: io::Error| {
         let mend = "check the command after `--`";
         BadInput::new(command[0].clone(), At::File, format!("cannot be run: {error}"), mend)
@@ -105,10 +105,10 @@ pub enum Wrong {
 
 impl Wrong {
     /// Of a file to be written.
-    pub fn of(self, out: &Path) -> Failure {
+    pub fn of(self, out: &Path) -> VerbFailure {
         match self {
             Wrong::Read(error) => error.into(),
-            Wrong::Write(error) => Failure::unwritable(out, &error),
+            Wrong::Write(error) => VerbFailure::unwritable(out, &error),
         }
     }
 }
@@ -116,7 +116,7 @@ impl Wrong {
 /// Writes a recording small; how many events there were, and how many were lost, besides so many.
 pub fn write(from: &Path, out: File, command: Option<(u32, &str)>, lost: u64) -> Result<(u64, u64), Wrong> {
     let mut recording = Recording::open(from).map_err(Wrong::Read)?;
-    let mut writer = Writer::new(io::BufWriter::new(out), command).map_err(Wrong::Write)?;
+    let mut writer = CompactWriter::new(io::BufWriter::new(out), command).map_err(Wrong::Write)?;
     while let Some(event) = recording.next_event().map_err(Wrong::Read)? {
         writer.put(&event, &recording.names).map_err(Wrong::Write)?;
     }

@@ -1,15 +1,15 @@
 //! `halfturn trace convert`: writes a trace in another format.
 
 use super::capture;
-use crate::failure::{Failure, print};
+use crate::failure::{VerbFailure, print};
 use crate::report;
-use crate::verb::outputs::{Inputs, Output};
+use crate::verb::outputs::{Inputs, OutputFile};
 use block::{At, BadInput};
 use clap::Args;
-use flow::recorded::Tape;
+use flow::recorded::LoadedRecording;
 use std::path::PathBuf;
 use trace::ftrace;
-use trace::write::{Target, Writer, endings};
+use trace::write::{TraceWriter, WritableFormat, endings};
 
 /// Write a trace in another format.
 ///
@@ -43,20 +43,21 @@ pub struct Convert {
     device: Option<String>,
 }
 
-pub fn run(arguments: &Convert) -> Result<(), Failure> {
+pub fn run(arguments: &Convert) -> Result<(), VerbFailure> {
     let Convert { from, out, trace_format, device, .. } = arguments;
     if trace_format.is_none() && device.is_none() && from.is_file() && ftrace::looks(from)? {
         return recorded(arguments);
     }
     let target = target(arguments)?;
-    let output = Output::new(out, &mut Inputs::of(trace::files(from)))?;
+    let output = OutputFile::new(out, &mut Inputs::of(trace::files(from)))?;
     let mut trace = super::open(from, trace_format.as_deref())?;
     let unwritable = |error: std::io::Error| output.unwritable(&error);
     let draft = output.draft()?;
-    let mut writer = Writer::new(target, draft.file().map_err(unwritable)?).map_err(unwritable)?.ok_or_else(|| {
-        let mend = "build it with cargo build --release -p halfturn --features parquet";
-        BadInput::new(out.display().to_string(), At::File, "this halfturn was built without Parquet", mend)
-    })?;
+    let mut writer =
+        TraceWriter::new(target, draft.file().map_err(unwritable)?).map_err(unwritable)?.ok_or_else(|| {
+            let mend = "build it with cargo build --release -p halfturn --features parquet";
+            BadInput::new(out.display().to_string(), At::File, "this halfturn was built without Parquet", mend)
+        })?;
     super::read(&mut trace, from, device.as_deref(), |record, device| writer.put(record, device).map_err(unwritable))?;
     let lost = writer.finish().map_err(unwritable)?;
     if lost.written == 0 {
@@ -68,17 +69,17 @@ pub fn run(arguments: &Convert) -> Result<(), Failure> {
 }
 
 /// Of a whole machine.
-fn recorded(arguments: &Convert) -> Result<(), Failure> {
+fn recorded(arguments: &Convert) -> Result<(), VerbFailure> {
     let Convert { from, out, to, .. } = arguments;
     let ending = out.extension().is_some_and(|ending| ending == "pflow");
     if to.as_ref().map_or(!ending, |to| to != "process-flow") {
         let what = "this is the recording of a whole machine, and OUT no format for such";
         return Err(BadInput::new(from.display().to_string(), At::File, what, "end OUT in .pflow").into());
     }
-    let output = Output::new(out, &mut Inputs::of([from]))?;
+    let output = OutputFile::new(out, &mut Inputs::of([from]))?;
     let unwritable = |error: std::io::Error| output.unwritable(&error);
     let draft = output.draft()?;
-    let tape = Tape::read(from)?;
+    let tape = LoadedRecording::read(from)?;
     let command = tape.command.as_ref().map(|(pid, words)| (*pid, words.as_str()));
     let written = capture::write(from, draft.file().map_err(unwritable)?, command, 0);
     let (events, lost) = written.map_err(|wrong| wrong.of(out))?;
@@ -87,13 +88,13 @@ fn recorded(arguments: &Convert) -> Result<(), Failure> {
 }
 
 /// The format to write.
-fn target(arguments: &Convert) -> Result<Target, Failure> {
+fn target(arguments: &Convert) -> Result<WritableFormat, VerbFailure> {
     if let Some(word) = &arguments.to {
         let bad = |what| BadInput::new("--to", At::File, what, "or leave it out: the ending of OUT shows the format");
         return word.parse().map_err(|what| bad(what).into());
     }
     let out = arguments.out.display().to_string();
     let mend = format!("end it in {}, or name the format with --to", endings());
-    Target::of(&arguments.out)
+    WritableFormat::of(&arguments.out)
         .ok_or_else(|| BadInput::new(out, At::File, "its ending stands for no format", mend).into())
 }
