@@ -47,8 +47,8 @@ impl Document {
     /// A file of one key, whose value is written as `--set` would have it.
     pub(crate) fn of_one(key: &str, value: &str) -> Document {
         let origin = Origin::File;
-        let node =
-            given(key, value, origin).unwrap_or(Node { origin, item: TreeItem::Scalar(Scalar::Text(value.into())) });
+        let node = parse_override(key, value, origin)
+            .unwrap_or(Node { origin, item: TreeItem::Scalar(Scalar::Text(value.into())) });
         let root = Node { origin, item: TreeItem::Table(vec![(key.into(), node)]) };
         Document { name: format!("the usual `{key}`"), sets: Vec::new(), root }
     }
@@ -111,7 +111,7 @@ impl Document {
                 }
             };
         }
-        *node = given(&shown, value.trim(), origin)?;
+        *node = parse_override(&shown, value.trim(), origin)?;
         self.sets.push(shown);
         Ok(())
     }
@@ -154,15 +154,15 @@ fn element(list: &[Node], part: &str) -> Result<usize, String> {
 }
 
 /// What `--set` was given, as TOML if it is TOML and as a text if not.
-fn given(shown: &str, text: &str, origin: Origin) -> Result<Node, BadInput> {
+fn parse_override(shown: &str, text: &str, origin: Origin) -> Result<Node, BadInput> {
     if let Ok(value) = DeValue::parse(text) {
         return Builder { file: shown, origin: &|_| origin }.node(value);
     }
     let bare = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).filter(|list| !list.contains(['[', ']']));
     let item = match bare {
-        Some(list) => {
-            TreeItem::List(list.split(',').map(|part| given(shown, part.trim(), origin)).collect::<Result<_, _>>()?)
-        }
+        Some(list) => TreeItem::List(
+            list.split(',').map(|part| parse_override(shown, part.trim(), origin)).collect::<Result<_, _>>()?,
+        ),
         None => TreeItem::Scalar(Scalar::Text(text.into())),
     };
     Ok(Node { origin, item })

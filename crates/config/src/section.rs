@@ -47,7 +47,7 @@ impl<'a> Section<'a> {
     pub fn section(&self, key: &str) -> ReadResult<Section<'a>> {
         self.read(key, |node| match node.item {
             TreeItem::Table(_) => Ok(self.inner(key, node)),
-            _ => Err(self.mistyped(key, node, "a table", &format!("write it as [{}]", self.path_to(key)))),
+            _ => Err(self.type_error(key, node, "a table", &format!("write it as [{}]", self.path_to(key)))),
         })
     }
 
@@ -70,7 +70,7 @@ impl<'a> Section<'a> {
             TreeItem::List(list) if list.iter().all(|node| matches!(node.item, TreeItem::Table(_))) => list,
             _ => {
                 let mend = format!("write each as [[{}]]", self.path_to(key));
-                return Err(self.mistyped(key, node, "a table", &mend));
+                return Err(self.type_error(key, node, "a table", &mend));
             }
         };
         Ok(nodes.iter().map(|node| self.inner(key, node)).collect())
@@ -112,7 +112,7 @@ impl<'a> Section<'a> {
     pub fn bool(&self, key: &str) -> ReadResult<bool> {
         self.read(key, |node| match node.item {
             TreeItem::Scalar(Scalar::Boolean(truth)) => Ok(truth),
-            _ => Err(self.mistyped(key, node, "true or false", "write true or false, without quotes")),
+            _ => Err(self.type_error(key, node, "true or false", "write true or false, without quotes")),
         })
     }
 
@@ -129,7 +129,7 @@ impl<'a> Section<'a> {
                 }
                 TreeItem::Scalar(Scalar::Integer(number)) => u64::try_from(number)
                     .map_err(|_| self.at(node, format!("`{key}` is too large: {number}"), "give a smaller number")),
-                _ => Err(self.mistyped(key, node, "a whole number", mend)),
+                _ => Err(self.type_error(key, node, "a whole number", mend)),
             }
         })
     }
@@ -250,7 +250,7 @@ impl<'a> Section<'a> {
     }
 
     /// A value read of `key`, if it is `allowed`; else an error with this mend.
-    pub(crate) fn checked<T: Display>(
+    pub(crate) fn check<T: Display>(
         &self,
         key: &str,
         value: Option<T>,
@@ -322,7 +322,7 @@ impl<'a> Section<'a> {
         self.document.error(node.origin, what, mend)
     }
 
-    fn mistyped(&self, key: &str, node: &Node, wanted: &str, mend: &str) -> BadInput {
+    fn type_error(&self, key: &str, node: &Node, wanted: &str, mend: &str) -> BadInput {
         self.at(node, format!("`{key}` is {}, not {wanted}", node.describe()), mend)
     }
 
@@ -360,7 +360,7 @@ impl<'a> Section<'a> {
     fn text_of(&self, key: &str, node: &Node) -> Result<String, BadInput> {
         match &node.item {
             TreeItem::Scalar(Scalar::Text(text)) => Ok(text.clone()),
-            _ => Err(self.mistyped(key, node, "a text", "put it in quotes")),
+            _ => Err(self.type_error(key, node, "a text", "put it in quotes")),
         }
     }
 
@@ -368,7 +368,7 @@ impl<'a> Section<'a> {
         match node.item {
             TreeItem::Scalar(Scalar::Integer(number)) => Ok(number as f64),
             TreeItem::Scalar(Scalar::Float(number)) if number.is_finite() => Ok(number),
-            _ => Err(self.mistyped(key, node, "a number", "give a finite number, without quotes or unit")),
+            _ => Err(self.type_error(key, node, "a number", "give a finite number, without quotes or unit")),
         }
     }
 
@@ -376,7 +376,7 @@ impl<'a> Section<'a> {
         let text = match &node.item {
             // A bare number is given to the parser too: it says best which unit is missing.
             TreeItem::Scalar(value @ (Scalar::Text(_) | Scalar::Integer(_) | Scalar::Float(_))) => value.to_string(),
-            _ => return Err(self.mistyped(key, node, "a quantity", "write a number and its unit, in quotes")),
+            _ => return Err(self.type_error(key, node, "a quantity", "write a number and its unit, in quotes")),
         };
         parse(&text).map_err(|wrong| {
             let (what, mend) = wrong.rsplit_once("; ").unwrap_or((&wrong, ""));
@@ -393,7 +393,7 @@ impl<'a> Section<'a> {
     ) -> Result<Vec<T>, BadInput> {
         match &node.item {
             TreeItem::List(list) => list.iter().map(|node| read(self, key, node)).collect(),
-            _ => Err(self.mistyped(key, node, &format!("a list of {of}"), "write it in [ ]")),
+            _ => Err(self.type_error(key, node, &format!("a list of {of}"), "write it in [ ]")),
         }
     }
 }

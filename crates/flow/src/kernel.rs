@@ -28,7 +28,7 @@ impl ProcessSystem {
             None => (self.process(pid).program.next(now), false),
         };
         match step {
-            ProcessStep::Compute(span) => StepOutcome::Takes(self.scaled(span)),
+            ProcessStep::Compute(span) => StepOutcome::Takes(self.scale(span)),
             ProcessStep::Read { page, ahead } => match self.read(page, ahead, now, again) {
                 Some(slot) => self.wait(pid, slot, ProcessStep::Read { page, ahead }, now),
                 None => StepOutcome::Done,
@@ -165,7 +165,7 @@ impl ProcessSystem {
     fn given_up(&mut self, useless: bool) {
         if useless {
             self.account.useless += 1;
-            self.account.false_computation += self.scaled(self.plan.io_interrupt);
+            self.account.false_computation += self.scale(self.plan.io_interrupt);
         }
     }
 

@@ -227,7 +227,7 @@ fn join<T: PartialEq>(pieces: &mut Vec<Activity<T>>, piece: Activity<T>) -> bool
 impl ProcessSystem {
     /// Keeps what goes on, for a picture.
     #[must_use]
-    pub fn pictured(mut self, scope: PictureScope) -> ProcessSystem {
+    pub fn keep_picture(mut self, scope: PictureScope) -> ProcessSystem {
         let mut recorder = PictureRecorder::new(scope);
         self.processes.iter().for_each(|process| recorder.begins(process.program.name(), Time::ZERO));
         self.recorder = Some(Box::new(recorder));

@@ -156,7 +156,7 @@ impl ProcessSystem {
     }
 
     /// So many processor seconds of this cost, at this system's speed.
-    pub(crate) fn scaled(&self, span: Span) -> Span {
+    pub(crate) fn scale(&self, span: Span) -> Span {
         if self.plan.speed == 1.0 { span } else { Span((span.0 as f64 / self.plan.speed + 0.5) as u64) }
     }
 
@@ -267,7 +267,7 @@ impl ProcessSystem {
             return self.cpus[cpu].set(ProcessorState::Idle, Time::NEVER);
         };
         self.note(ModelEventKind::Dispatch(pid));
-        let switch = self.scaled(self.plan.switch);
+        let switch = self.scale(self.plan.switch);
         let was_blocked = std::mem::take(&mut self.process(pid).was_blocked);
         self.stands(pid, ProcessState::Running);
         let left_blocked = std::mem::take(&mut self.cpus[cpu].left_blocked);
@@ -287,7 +287,7 @@ impl ProcessSystem {
     pub(crate) fn enable(&mut self, pid: Pid) {
         self.note(ModelEventKind::Wakeup(pid));
         let for_io = self.process(pid).standing.is_blocked();
-        let cost = self.scaled(self.plan.wakeup);
+        let cost = self.scale(self.plan.wakeup);
         if for_io && self.account.ended.is_none() {
             self.account.false_computation += cost;
         }
@@ -340,7 +340,7 @@ impl ProcessSystem {
                     self.run(cpu, pid);
                 }
             }
-            ProcessorState::Interrupt(handler) => self.handled(cpu, handler),
+            ProcessorState::Interrupt(handler) => self.finish_handler(cpu, handler),
         }
         self.current = None;
     }
@@ -414,18 +414,18 @@ impl ProcessSystem {
     }
 
     fn cost(&self, handler: Handler) -> Span {
-        self.scaled(match handler {
+        self.scale(match handler {
             Handler::Clock => self.plan.clock_interrupt,
             Handler::Completion(_) => self.plan.io_interrupt,
         })
     }
 
     /// A handler has done its work.
-    fn handled(&mut self, cpu: usize, handler: Handler) {
+    fn finish_handler(&mut self, cpu: usize, handler: Handler) {
         self.note(ModelEventKind::InterruptEnd(about(handler)));
         match handler {
             Handler::Clock => self.clock(cpu),
-            Handler::Completion(slot) => self.seen(slot),
+            Handler::Completion(slot) => self.notice_completion(slot),
         }
         if let Some(next) = self.cpus[cpu].next_pending() {
             let until = self.now + self.cost(next);
@@ -477,7 +477,7 @@ impl ProcessSystem {
     }
 
     /// The system sees that a request has ended.
-    fn seen(&mut self, slot: u32) {
+    fn notice_completion(&mut self, slot: u32) {
         let Some(asked) = self.requests.get(slot) else { return };
         asked.seen = true;
         if let Purpose::Frame(frame) = asked.purpose {

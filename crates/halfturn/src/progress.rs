@@ -131,7 +131,7 @@ impl profile::ProgressWatcher for Profiling {
         self.0.set_message(step.to_string());
     }
 
-    fn mapped(&mut self, done: u64, all: u64) {
+    fn on_mapped(&mut self, done: u64, all: u64) {
         self.0.set_position((u128::from(done) * 1000 / u128::from(all.max(1))) as u64);
     }
 }

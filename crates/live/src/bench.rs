@@ -82,9 +82,9 @@ fn far(experiment: &Experiment, uri: &Uri) -> Result<Far, BadInput> {
     };
     let mut exports = Vec::with_capacity(places.len());
     for (from, uri) in places {
-        exports.push((from, Remote::connect(&uri).map_err(|error| unreached(&uri, &error))?));
+        exports.push((from, Remote::connect(&uri).map_err(|error| unreachable_server(&uri, &error))?));
     }
-    Far::new(exports).map_err(|error| unreached(uri, &error))
+    Far::new(exports).map_err(|error| unreachable_server(uri, &error))
 }
 
 /// Where a server listens.
@@ -95,7 +95,7 @@ fn place(uri: &Uri) -> String {
     }
 }
 
-fn unreached(uri: &Uri, error: &std::io::Error) -> BadInput {
+fn unreachable_server(uri: &Uri, error: &std::io::Error) -> BadInput {
     let what = format!("export '{}' is not to be had: {error}", uri.export);
     BadInput::new(place(uri), At::File, what, "see whether the server runs, and what `nbdinfo --list` shows of it")
 }
@@ -118,7 +118,7 @@ fn ask(
     let from = Time::ZERO + plan.warmup;
     let source = Mixed::new(mix, plan.duration.map(|duration| from + duration), plan.requests, patience, watch);
     core.count_from(from);
-    let stopped = |error: std::io::Error| crate::serve::stopped(&experiment.title, &error);
+    let stopped = |error: std::io::Error| crate::serve::kernel_error(&experiment.title, &error);
     let host = Host::new(Clock::new(scale)).map_err(stopped)?;
     let mut world = LiveWorld::new(host, unit, source, experiment.serve.timeout).recording(ledger);
     run(&mut *core, &mut world);
@@ -169,7 +169,7 @@ mod tests {
             Ok(())
         }
 
-        fn done(&mut self, _: Time) -> Option<Done> {
+        fn next_completion(&mut self, _: Time) -> Option<Done> {
             self.done.pop()
         }
     }

@@ -1,12 +1,12 @@
 //! A device in real time on its own, without a core: for whoever learns it from the times of commands.
 
-use crate::claim::{Use, mounted};
+use crate::claim::{Use, mount_point};
 use crate::clock::Clock;
 use crate::kernel::{Host, Kernel};
 use crate::make;
 use crate::memory::Pool;
 use crate::ring::RingToken;
-use crate::serve::stopped;
+use crate::serve::kernel_error;
 use crate::unit::{Done, LiveDevice, ServedFile};
 use block::errno::EIO;
 use block::{At, BadInput, Caps, Command, Device, Outcome, Tag, Time};
@@ -28,25 +28,25 @@ pub struct Direct {
 ///
 /// # Errors
 /// When there is no drive of this name, or the kernel gives no ring.
-pub fn emulated(choice: &DriveChoice, seed: u64, scale: f64) -> Result<Direct, BadInput> {
+pub fn emulate(choice: &DriveChoice, seed: u64, scale: f64) -> Result<Direct, BadInput> {
     let live = Some(Live::Emulated(Held::Pattern));
     let made = make::device(&DriveChoice { live, ..choice.clone() }, Use::Writes, false, seed)?;
-    Direct::new(Clock::of_the_machine(scale), made.unit).map_err(|error| stopped(&choice.model, &error))
+    Direct::new(Clock::of_the_machine(scale), made.unit).map_err(|error| kernel_error(&choice.model, &error))
 }
 
 /// A file or a block device on its own; written to only where that is wanted.
 ///
 /// # Errors
 /// When it cannot be opened, or is in use: somebody else's commands would be taken for its own slowness.
-pub fn opened(path: &Path, writes: bool) -> Result<Direct, BadInput> {
+pub fn open(path: &Path, writes: bool) -> Result<Direct, BadInput> {
     let name = path.display().to_string();
-    if let Some(place) = mounted(path) {
-        let what = format!("is mounted on {place}");
+    if let Some(place) = mount_point(path) {
+        let what = format!("is mount_point on {place}");
         return Err(BadInput::new(name, At::File, what, "unmount it first"));
     }
     let how = if writes { Use::Writes } else { Use::Times };
     let file = ServedFile::open(path, 1, how).map_err(|error| make::unopened(path, &error))?;
-    Direct::new(Clock::of_the_machine(1.0), Box::new(file)).map_err(|error| stopped(&name, &error))
+    Direct::new(Clock::of_the_machine(1.0), Box::new(file)).map_err(|error| kernel_error(&name, &error))
 }
 
 impl Direct {
@@ -60,18 +60,18 @@ impl Direct {
     }
 
     /// What came back by now.
-    fn done(&mut self) -> Option<Done> {
+    fn next_completion(&mut self) -> Option<Done> {
         if let Some((tag, errno)) = self.lost.take() {
             return Some(Done::now(self.now, tag, Outcome::Failed(errno)));
         }
         while let Some((token, result)) = self.host.take() {
             if let RingToken::Unit(tag) = token
-                && let Err(error) = self.unit.completed(self.now, Tag(tag), result, &mut self.host)
+                && let Err(error) = self.unit.on_completion(self.now, Tag(tag), result, &mut self.host)
             {
                 self.lost = Some((Tag(tag), error.raw_os_error().unwrap_or(EIO)));
             }
         }
-        self.unit.done(self.now)
+        self.unit.next_completion(self.now)
     }
 }
 
@@ -96,7 +96,7 @@ impl Device for Direct {
     fn next(&mut self, until: Time) -> Option<(Time, Tag, Outcome)> {
         loop {
             self.now = self.now();
-            if let Some(done) = self.done() {
+            if let Some(done) = self.next_completion() {
                 return Some((done.happened, done.tag, done.outcome));
             }
             if self.now >= until {

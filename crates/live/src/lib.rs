@@ -1,4 +1,4 @@
-//! The world in real time: the core that was simulated serves a file, a block device or an emulated drive.
+//! The world in real time: the core that was simulated serves a file, a block device or an emulate drive.
 //!
 //! One engine thread has the core, its device and whoever asks it for I/O: NBD clients in transmission, or the workloads
 //! of an experiment. The core is the same as in virtual time, and so is its loop; what happens here is a clock that
@@ -36,7 +36,7 @@ pub use bell::Caller;
 pub use bench::{Benched, bench, bench_far};
 pub use claim::Use;
 pub use clock::Clock;
-pub use direct::{Direct, emulated, opened};
+pub use direct::{Direct, emulate, open};
 pub use door::Listener;
 pub use front::{EngineMessage, Setting, Undone, VolumeReport};
 pub use kernel::{Host, Kernel};

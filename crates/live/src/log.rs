@@ -285,7 +285,7 @@ impl<'a> LogReader<'a> {
 
     fn record(&mut self, kind: u8) -> Result<LogRecord, Cut> {
         if kind >= kind::BEGIN {
-            return self.decided(kind).map(LogRecord::Action);
+            return self.read_action(kind).map(LogRecord::Action);
         }
         let now = Time(self.last.0.checked_add(self.get()?).ok_or(Cut)?);
         let input = match kind {
@@ -323,7 +323,7 @@ impl<'a> LogReader<'a> {
         Ok(LogRecord::Input(now, input))
     }
 
-    fn decided(&mut self, kind: u8) -> Result<Action, Cut> {
+    fn read_action(&mut self, kind: u8) -> Result<Action, Cut> {
         Ok(match kind {
             kind::BEGIN => Action::Begin(RequestId(self.small()?)),
             kind::ISSUE => {

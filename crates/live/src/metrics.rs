@@ -86,7 +86,7 @@ impl Family {
 }
 
 /// A label's value as the format has it.
-fn escaped(value: &str) -> String {
+fn escape(value: &str) -> String {
     value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
@@ -170,7 +170,7 @@ impl ServiceMetrics {
             for volume in &self.volumes {
                 for (which, value) in of(volume) {
                     let more = if which.is_empty() { String::new() } else { format!(",{label}=\"{which}\"") };
-                    let _ = writeln!(out, "{}{{volume=\"{}\"{more}}} {value}", family.0, escaped(&volume.name));
+                    let _ = writeln!(out, "{}{{volume=\"{}\"{more}}} {value}", family.0, escape(&volume.name));
                 }
             }
         }
@@ -178,7 +178,7 @@ impl ServiceMetrics {
         took.head(out);
         for volume in &self.volumes {
             for (op, buckets) in [("read", &volume.reading), ("write", &volume.writing)] {
-                buckets.write(took.0, &format!("volume=\"{}\",op=\"{op}\"", escaped(&volume.name)), out);
+                buckets.write(took.0, &format!("volume=\"{}\",op=\"{op}\"", escape(&volume.name)), out);
             }
         }
     }
@@ -279,6 +279,6 @@ mod tests {
 
     #[test]
     fn a_name_is_escaped() {
-        assert_eq!(escaped("a\"b\\c\nd"), "a\\\"b\\\\c\\nd");
+        assert_eq!(escape("a\"b\\c\nd"), "a\\\"b\\\\c\\nd");
     }
 }

@@ -96,7 +96,7 @@ impl RequestSource for Mixed<'_> {
         None
     }
 
-    fn began(&mut self, now: Time, id: RequestId) {
+    fn on_start(&mut self, now: Time, id: RequestId) {
         self.mix.began(now, id);
     }
 
@@ -104,11 +104,11 @@ impl RequestSource for Mixed<'_> {
         self.mix.meter_mut().command(issued, ended);
     }
 
-    fn served(&mut self, now: Time, id: RequestId) -> Option<Served> {
+    fn take_record(&mut self, now: Time, id: RequestId) -> Option<Served> {
         if self.counts(now) { self.mix.served(now, id) } else { None }
     }
 
-    fn ended(&mut self, now: Time, id: RequestId, how: Ending, _: &mut Hands) {
+    fn on_end(&mut self, now: Time, id: RequestId, how: Ending, _: &mut Hands) {
         self.last = now;
         if self.counts(now) {
             self.mix.ended(now, id, how);

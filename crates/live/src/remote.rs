@@ -57,7 +57,7 @@ impl Remote {
         let (mut input, mut out) = (Vec::new(), Vec::new());
         let session = loop {
             let mut left = &input[..];
-            let step = handshake.feed(&mut left, &mut out).map_err(|broken| broke(&broken))?;
+            let step = handshake.feed(&mut left, &mut out).map_err(|broken| protocol_error(&broken))?;
             let taken = input.len() - left.len();
             input.drain(..taken);
             socket.write(&std::mem::take(&mut out))?;
@@ -124,7 +124,9 @@ impl Remote {
         loop {
             let mut left = &self.input[self.read..];
             let all = left.len();
-            let Some(reply) = client::reply(&mut left).map_err(|broken| broke(&broken))? else { return Ok(None) };
+            let Some(reply) = client::reply(&mut left).map_err(|broken| protocol_error(&broken))? else {
+                return Ok(None);
+            };
             let head = all - left.len();
             let unknown = || Error::new(ErrorKind::InvalidData, "an answer to nothing that was asked");
             let waiting = self.waiting.get_mut(&reply.cookie).ok_or_else(unknown)?;
@@ -157,7 +159,7 @@ impl Remote {
     }
 }
 
-fn broke(broken: &client::Broken) -> Error {
+fn protocol_error(broken: &client::Broken) -> Error {
     Error::new(ErrorKind::InvalidData, broken.to_string())
 }
 

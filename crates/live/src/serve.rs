@@ -65,7 +65,7 @@ impl NbdService {
     fn on(made: Made, experiment: &Experiment, listeners: Vec<Listener>, scale: f64) -> Result<NbdService, BadInput> {
         let title = experiment.title.clone();
         let bad = |what: String, mend: &str| BadInput::new(title.clone(), At::File, what, mend);
-        let stopped = |error: io::Error| stopped(&title, &error);
+        let stopped = |error: io::Error| kernel_error(&title, &error);
         if experiment.volumes.is_empty() {
             return Err(bad("no [[volume]]: nothing is served".into(), "add one with a `name` and a `size`"));
         }
@@ -103,7 +103,7 @@ impl NbdService {
     /// When the kernel does not go on.
     pub fn run(self, record: Option<(&LogHead, File)>) -> Result<ServiceReport, BadInput> {
         let NbdService { title, mut core, mut world, door, closing, .. } = self;
-        let stopped = |error: io::Error| stopped(&title, &error);
+        let stopped = |error: io::Error| kernel_error(&title, &error);
         let door = door.open().map_err(stopped)?;
         world.begin(Front::listen);
         let pulse = world.source.pulse();
@@ -154,7 +154,7 @@ fn descriptors(connections: u32) -> Option<String> {
 }
 
 /// The kernel did not go on.
-pub(crate) fn stopped(title: &str, error: &io::Error) -> BadInput {
+pub(crate) fn kernel_error(title: &str, error: &io::Error) -> BadInput {
     let what = format!("io_uring does not go on: {error}");
     BadInput::new(title, At::File, what, "see whether the kernel has it, and lets you")
 }
@@ -194,8 +194,8 @@ mod tests {
             self.ram.issue(now, tag, it, at, kernel)
         }
 
-        fn done(&mut self, now: Time) -> Option<Done> {
-            if self.sticks.load(Ordering::Relaxed) { None } else { self.ram.done(now) }
+        fn next_completion(&mut self, now: Time) -> Option<Done> {
+            if self.sticks.load(Ordering::Relaxed) { None } else { self.ram.next_completion(now) }
         }
     }
 
@@ -223,8 +223,8 @@ mod tests {
             self.ram.issue(now, tag, it, at, kernel)
         }
 
-        fn done(&mut self, now: Time) -> Option<Done> {
-            let done = self.ram.done(now)?;
+        fn next_completion(&mut self, now: Time) -> Option<Done> {
+            let done = self.ram.next_completion(now)?;
             let fails = self.flush.take_if(|flush| *flush == done.tag).is_some()
                 && self.fails.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |fails| fails.checked_sub(1)).is_ok();
             Some(Done { outcome: if fails { Outcome::Failed(EIO) } else { done.outcome }, ..done })

@@ -26,27 +26,27 @@ pub trait RequestSource {
     fn memory(&mut self, id: RequestId, from: usize, bytes: usize) -> Option<Slice>;
 
     /// A request's turn has come, or a command of it was issued.
-    fn began(&mut self, _: Time, _: RequestId) {}
+    fn on_start(&mut self, _: Time, _: RequestId) {}
 
     /// A command has read part of a request's bytes into this memory.
-    fn came(&mut self, _: RequestId, _: &Slice) {}
+    fn on_data(&mut self, _: RequestId, _: &Slice) {}
 
     /// A command was issued and came back.
     fn command(&mut self, _issued: Time, _ended: Time) {}
 
     /// What a record tells of a request that ends now, if there is to be one.
-    fn served(&mut self, _: Time, _: RequestId) -> Option<Served> {
+    fn take_record(&mut self, _: Time, _: RequestId) -> Option<Served> {
         None
     }
 
     /// A request has ended.
-    fn ended(&mut self, now: Time, id: RequestId, how: Ending, hands: &mut Hands);
+    fn on_end(&mut self, now: Time, id: RequestId, how: Ending, hands: &mut Hands);
 
     /// The kernel completed something that is none of the unit's.
-    fn heard(&mut self, _: Time, _: RingToken, _: i32, _: &mut Hands) {}
+    fn on_completion(&mut self, _: Time, _: RingToken, _: i32, _: &mut Hands) {}
 
     /// What an emulated drive had done was noticed so late.
-    fn noticed(&mut self, _late: Span) {}
+    fn note_lateness(&mut self, _late: Span) {}
 
     /// The device does not answer, or does again.
     fn hangs(&mut self, _: Time, _: bool) {}
@@ -207,7 +207,7 @@ impl<S: RequestSource, K: Kernel> LiveWorld<S, K> {
 
     fn issue(&mut self, now: Time, tag: Tag, command: Command) {
         if let Place::Request(id, _) = command.place {
-            self.source.began(now, id);
+            self.source.on_start(now, id);
             if let Some(ledger) = &mut self.ledger {
                 ledger.issue(now, DiskId(0), tag, Some(id));
             }
@@ -239,7 +239,7 @@ impl<S: RequestSource, K: Kernel> LiveWorld<S, K> {
         if let Some(took) = done.took {
             let late = now.since(done.happened);
             self.lateness.add(took, late);
-            self.source.noticed(late);
+            self.source.note_lateness(late);
         }
         let issued = std::mem::replace(&mut self.issued[done.tag.0 as usize], Time::NEVER);
         self.source.command(issued, done.happened);
@@ -250,7 +250,7 @@ impl<S: RequestSource, K: Kernel> LiveWorld<S, K> {
         if let Some((id, memory)) = self.reads[done.tag.0 as usize].take()
             && done.outcome == Outcome::Ok
         {
-            self.source.came(id, &memory);
+            self.source.on_data(id, &memory);
         }
         if self.flushes[done.tag.0 as usize] && done.outcome != Outcome::Ok {
             self.source.flush_failed();
@@ -269,12 +269,12 @@ impl<S: RequestSource, K: Kernel> LiveWorld<S, K> {
             any = true;
             let now = self.now;
             if let RingToken::Unit(tag) = token {
-                if let Err(error) = self.unit.completed(now, Tag(tag), result, &mut self.kernel) {
+                if let Err(error) = self.unit.on_completion(now, Tag(tag), result, &mut self.kernel) {
                     self.failed.get_or_insert(error);
                 }
             } else {
                 let (source, mut hands) = self.split();
-                source.heard(now, token, result, &mut hands);
+                source.on_completion(now, token, result, &mut hands);
             }
         }
         any
@@ -289,7 +289,7 @@ impl<S: RequestSource, K: Kernel> World for LiveWorld<S, K> {
             }
             self.now = self.now.max(self.kernel.now());
             let now = self.now;
-            if let Some(done) = self.unit.done(now) {
+            if let Some(done) = self.unit.next_completion(now) {
                 return Some(self.came_back(now, done));
             }
             // It was due before what is asked now came, however much that is.
@@ -342,7 +342,7 @@ impl<S: RequestSource, K: Kernel> World for LiveWorld<S, K> {
     fn act(&mut self, now: Time, action: Action) {
         match action {
             Action::Begin(id) => {
-                self.source.began(now, id);
+                self.source.on_start(now, id);
                 self.ledger.iter_mut().for_each(|ledger| ledger.wait(now, id, Wait::Slack));
             }
             Action::Issue(_, tag, command) => self.issue(now, tag, command),
@@ -355,12 +355,12 @@ impl<S: RequestSource, K: Kernel> World for LiveWorld<S, K> {
             Action::Finish(id, how) => {
                 self.outstanding -= 1;
                 if let Some(ledger) = &mut self.ledger
-                    && let Some(served) = self.source.served(now, id)
+                    && let Some(served) = self.source.take_record(now, id)
                 {
                     ledger.end(id, &served, Some(how));
                 }
                 let (source, mut hands) = self.split();
-                source.ended(now, id, how, &mut hands);
+                source.on_end(now, id, how, &mut hands);
             }
         }
     }

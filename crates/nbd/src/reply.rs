@@ -121,7 +121,7 @@ pub struct StatusExtent {
 impl Session {
     /// A request without a payload in its answer was done.
     #[must_use]
-    pub fn done(&self, cookie: u64) -> ReplyHead {
+    pub fn success(&self, cookie: u64) -> ReplyHead {
         simple(cookie, Ok(()))
     }
 
@@ -211,7 +211,7 @@ mod tests {
         assert_eq!(failed, *b"\x67\x44\x66\x98\0\0\0\x1c\x01\x02\x03\x04\x05\x06\x07\x08");
         let read = request(RequestType::Read, CommandFlags(0));
         assert_eq!(session(false).data(&read), simple(COOKIE, Ok(())));
-        assert_eq!(session(true).done(COOKIE), simple(COOKIE, Ok(())));
+        assert_eq!(session(true).success(COOKIE), simple(COOKIE, Ok(())));
     }
 
     #[test]

@@ -107,7 +107,7 @@ impl<'d, D: Device> ProbeBench<'d, D> {
     }
 
     /// Physical sectors that are mapped, or will be.
-    pub fn mapped(&self) -> u64 {
+    pub fn mapped_sectors(&self) -> u64 {
         self.unknown.map_or(self.sectors(), |from| from.clamp(64.min(self.sectors()), self.sectors()))
     }
 
@@ -122,7 +122,7 @@ impl<'d, D: Device> ProbeBench<'d, D> {
     }
 
     /// How long the device was busy with our commands.
-    pub fn spent(&self) -> Span {
+    pub fn busy_time(&self) -> Span {
         self.device.now().since(self.began)
     }
 
@@ -162,14 +162,14 @@ impl<'d, D: Device> ProbeBench<'d, D> {
             self.writes += 1;
         }
         self.commands += 1;
-        if self.spent() > LONGEST {
+        if self.busy_time() > LONGEST {
             let what = "after three hours of the device's time its answers do not agree with one another";
             return Err(self.error(what, "profile it from a host with less else to do"));
         }
         let issued = self.device.issue(Tag(0), Command { verb, at, place: Place::Nowhere });
         match self.device.next(issued + LOST) {
             Some((end, _, outcome)) => Ok(TimedCommand { issued, end, done: outcome == Outcome::Ok }),
-            None => Err(self.lost()),
+            None => Err(self.lost_command()),
         }
     }
 
@@ -196,13 +196,13 @@ impl<'d, D: Device> ProbeBench<'d, D> {
                 Some((end, tag, outcome)) => {
                     replies[tag.0 as usize] = TimedCommand { issued, end, done: outcome == Outcome::Ok };
                 }
-                None => return Err(self.lost()),
+                None => return Err(self.lost_command()),
             }
         }
         Ok(replies)
     }
 
-    fn lost(&self) -> BadInput {
+    fn lost_command(&self) -> BadInput {
         self.error("a command did not come back within a minute", "see whether the device still works")
     }
 

@@ -1,6 +1,6 @@
 //! The platter as a clock: what its phase is at any time, as far as it has been followed.
 
-use crate::estimate::{fraction, signed};
+use crate::estimate::{fraction, signed_fraction};
 use block::Time;
 
 /// The phase as a function of time: a straight line, corrected at each anchor.
@@ -37,7 +37,7 @@ impl PhaseClock {
 
     /// What is at `phase` at `now` was found to be `off` revolutions further.
     pub fn anchor(&mut self, now: Time, off: f64) {
-        let off = signed(off);
+        let off = signed_fraction(off);
         let passed = now.since(self.since).0 as f64;
         let chance = off.abs() <= 4.0 * self.blur;
         let (gain, follow) = if chance { (0.2, 0.02) } else { (1.0, 0.5) };

@@ -145,7 +145,7 @@ impl Journal {
     }
 
     /// The time that passed over all entries from a place on, as far as they are any.
-    fn passed(&self, mut at: usize) -> Span {
+    fn time_after(&self, mut at: usize) -> Span {
         let passed = std::iter::from_fn(|| self.entry(&mut at)).map(|(passed, _)| passed);
         Span(passed.fold(0, u64::saturating_add))
     }
@@ -222,7 +222,7 @@ impl<'r, D: Device> JournaledDevice<'r, D> {
             return self.fail("the journal is damaged: it does not say when it began");
         };
         self.went_on(read, began);
-        let last = began + self.journal.borrow().passed(read);
+        let last = began + self.journal.borrow().time_after(read);
         match self.past {
             Past::Again if began != now => self.fail("the device does not answer as when the journal was kept"),
             Past::Over if last > now => self.fail("the machine's clock has begun anew since the journal was kept"),
@@ -250,7 +250,7 @@ impl<'r, D: Device> JournaledDevice<'r, D> {
         self.fault.borrow_mut().get_or_insert(error);
     }
 
-    fn failed(&self) -> bool {
+    fn has_failed(&self) -> bool {
         self.fault.borrow().is_some()
     }
 
@@ -287,7 +287,7 @@ impl<'r, D: Device> JournaledDevice<'r, D> {
     }
 
     /// Someone looks at the time, which `now` says: what the journal has of it, or else that.
-    fn looked(&self, recalled: Option<(Time, JournalEntry, usize)>, now: impl FnOnce() -> Time) -> Time {
+    fn read_clock(&self, recalled: Option<(Time, JournalEntry, usize)>, now: impl FnOnce() -> Time) -> Time {
         let same = self.same.get();
         match recalled {
             Some((time, JournalEntry::Seen(before), read)) if before == same => self.went_on(read, time),
@@ -301,7 +301,7 @@ impl<'r, D: Device> JournaledDevice<'r, D> {
     }
 
     /// What the journal has for `next`, if it fits what was asked and what the device says.
-    fn recalled(&mut self, until: Time) -> Option<Option<(Time, Tag, Outcome)>> {
+    fn replay_completion(&mut self, until: Time) -> Option<Option<(Time, Tag, Outcome)>> {
         let (time, entry, read) = self.recall()?;
         let answer = match entry {
             JournalEntry::Seen(_) => None,
@@ -328,7 +328,7 @@ impl<'r, D: Device> JournaledDevice<'r, D> {
 }
 
 /// A byte of a command and what was asked before it.
-fn mixed(before: u8, tag: Tag, command: Command) -> u8 {
+fn mix(before: u8, tag: Tag, command: Command) -> u8 {
     let verb = match command.verb {
         Verb::Read => 1,
         Verb::Write { fua: false } => 2,
@@ -347,27 +347,27 @@ impl<D: Device> Device for JournaledDevice<'_, D> {
     }
 
     fn now(&self) -> Time {
-        if self.failed() { self.time.get() } else { self.looked(self.recall(), || self.device.now()) }
+        if self.has_failed() { self.time.get() } else { self.read_clock(self.recall(), || self.device.now()) }
     }
 
     fn issue(&mut self, tag: Tag, command: Command) -> Time {
-        if self.failed() {
+        if self.has_failed() {
             return self.time.get();
         }
-        self.asked = mixed(self.asked, tag, command);
+        self.asked = mix(self.asked, tag, command);
         self.flying.push((tag, command));
         let recalled = self.recall();
         let given = if self.asks() { self.device.issue(tag, command) } else { self.time.get() };
-        self.looked(recalled, || given)
+        self.read_clock(recalled, || given)
     }
 
     fn next(&mut self, until: Time) -> Option<(Time, Tag, Outcome)> {
-        if self.failed() {
+        if self.has_failed() {
             return None;
         }
         let replayed = self.replays();
         let answer = match replayed {
-            true => self.recalled(until)?,
+            true => self.replay_completion(until)?,
             false => {
                 let answer = self.device.next(until);
                 match answer {

@@ -313,7 +313,7 @@ mod tests {
         let found = Layout::new(&layout(&geometry, 50_000, 0)).expect("it is a layout");
         for sector in [0, 1_233, 1_234, 1_235, 2_999, 3_000, 3_950, 49_999] {
             let angle = found.locate(Lbn(sector)).angle as f64 / 18_446_744_073_709_551_616.0;
-            let off = crate::estimate::signed(angle - geometry.map.place(sector).angle);
+            let off = crate::estimate::signed_fraction(angle - geometry.map.place(sector).angle);
             assert!(off.abs() < 1e-6, "{sector}: {off}");
         }
     }

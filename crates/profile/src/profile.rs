@@ -131,13 +131,13 @@ pub trait ProgressWatcher {
     fn step(&mut self, step: ProfileStep);
 
     /// So much of the drive is mapped, of all.
-    fn mapped(&mut self, done: u64, all: u64);
+    fn on_mapped(&mut self, done: u64, all: u64);
 }
 
 /// For callers that show no progress.
 impl ProgressWatcher for () {
     fn step(&mut self, _: ProfileStep) {}
-    fn mapped(&mut self, _: u64, _: u64) {}
+    fn on_mapped(&mut self, _: u64, _: u64) {}
 }
 
 /// What is known of a drive, and how.
@@ -247,14 +247,14 @@ fn learn<D: Device>(
     bench.shift = shift;
     watch.step(ProfileStep::Map);
     let mut eye = Eye::new(bench, clock);
-    let until = eye.bench.now() + effort.map_time(eye.bench.spent());
+    let until = eye.bench.now() + effort.map_time(eye.bench.busy_time());
     let mut survey = MapSurvey { eye: &mut eye, map: TrackMap::default(), until, regular_until: 0 };
     survey.run(watch)?;
     let map = survey.map;
     eye.since = 0;
     eye.bench.unknown = map.guessed;
     watch.step(ProfileStep::Heads);
-    let mut geometry = heads::learn(&mut eye, map.known())?;
+    let mut geometry = heads::learn(&mut eye, map.without_gaps())?;
     watch.step(ProfileStep::Cache);
     let mut cache = cache::learn(eye.bench, &geometry, eye.clock.period)?;
     eye.ahead = (cache.ahead, cache.read_ahead >> shift);
@@ -271,7 +271,7 @@ fn learn<D: Device>(
     let delivery = delivery::learn(&mut eye, &geometry, block)?;
     cache.mb_s = (delivery.block > 0.0).then(|| 512e3 / delivery.block);
     let queue = queue::learn(&mut eye, &geometry, &moves)?;
-    let all = (0, eye.bench.mapped());
+    let all = (0, eye.bench.mapped_sectors());
     let chunks = chunk::learn(&mut eye, &geometry, Verb::Read, all, effort)?;
     // What begins wherever the head lands shows nothing of how long it took.
     let large = match transfer.on_arrival {
@@ -354,10 +354,10 @@ impl DriveKnowledge {
         if curve.is_empty() {
             curve.push((1, 0.0));
         }
-        self.written(DrivePlan {
+        self.add_writes(DrivePlan {
             title: format!("Profile of {name}"),
             sources: self.sources(name),
-            assumed: self.assumed(),
+            assumed: self.assumptions(),
             rpm: 60e9 / self.clock.mean_period(),
             layout: plan::layout(geometry, blocks, self.shift),
             seek: SeekCurve::Table(curve),
@@ -443,7 +443,7 @@ impl DriveKnowledge {
         sources
     }
 
-    fn assumed(&self) -> Vec<String> {
+    fn assumptions(&self) -> Vec<String> {
         let moves = &self.moves;
         let mut notes = self.assumed_of_writes();
         notes.push(format!(

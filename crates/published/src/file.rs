@@ -94,7 +94,7 @@ impl TargetFile {
                 return Err(section.error("measure", format!("there is no experiment `{name}`"), mend));
             };
             if !experiment.cases.iter().any(|case| selection.takes(&case.labels)) {
-                let what = format!("no run of `{name}` has the labels {}", shown(selection));
+                let what = format!("no run of `{name}` has the labels {}", show(selection));
                 return Err(section.error("measure", what, "name labels that are swept, with values of the sweep"));
             }
         }
@@ -118,7 +118,7 @@ fn experiments(root: &Section, file: &str, full: bool) -> Result<Vec<FileExperim
     Ok(experiments)
 }
 
-fn shown(selection: &Selection) -> String {
+fn show(selection: &Selection) -> String {
     let pairs: Vec<String> = selection.labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
     format!("{{{}}}", pairs.join(", "))
 }

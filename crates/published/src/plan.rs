@@ -74,7 +74,7 @@ impl<'a> TargetPlan<'a> {
             expressions.iter().for_each(|expression| plan.need(*f, expression));
         }
         plan.chosen = chosen;
-        for (f, file) in plan.asked().filter(|_| figures).collect::<Vec<_>>() {
+        for (f, file) in plan.files().filter(|_| figures).collect::<Vec<_>>() {
             for curve in file.figures.iter().flat_map(|figure| &figure.curves) {
                 curve.expressions().for_each(|expression| plan.need(f, expression));
             }
@@ -89,7 +89,7 @@ impl<'a> TargetPlan<'a> {
     }
 
     /// The files the targets stand in, with their places.
-    fn asked(&self) -> impl Iterator<Item = (usize, &'a TargetFile)> {
+    fn files(&self) -> impl Iterator<Item = (usize, &'a TargetFile)> {
         self.files.iter().enumerate().filter(|(f, _)| self.chosen.iter().any(|(g, _)| g == f))
     }
 
@@ -133,10 +133,10 @@ impl<'a> TargetPlan<'a> {
 
     /// The figures of the files that the targets stand in.
     #[must_use]
-    pub fn drawn(&self, results: &Results) -> Vec<Drawn<'a>> {
+    pub fn draw(&self, results: &Results) -> Vec<Drawn<'a>> {
         let runs = self.values(results);
         let mut drawn = Vec::new();
-        for (f, file) in self.asked() {
+        for (f, file) in self.files() {
             let source = InFile { plan: self, f, runs: &runs };
             for figure in &file.figures {
                 let lines: Vec<MeasuredCurve> = figure.curves.iter().filter_map(|curve| line(curve, &source)).collect();
@@ -150,7 +150,7 @@ impl<'a> TargetPlan<'a> {
 
     /// The timing diagrams of those files.
     pub fn timelines(&self) -> impl Iterator<Item = (&'a TargetFile, &'a PublishedTimeline)> {
-        self.asked().flat_map(|(_, file)| file.timelines.iter().map(move |timeline| (file, timeline)))
+        self.files().flat_map(|(_, file)| file.timelines.iter().map(move |timeline| (file, timeline)))
     }
 
     fn values(&self, results: &Results) -> Vec<Value> {

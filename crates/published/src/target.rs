@@ -58,7 +58,7 @@ pub(crate) fn read(section: &Section, file: &str) -> Result<PublishedTarget, Bad
     }
     let target = PublishedTarget {
         claim: section.need("claim", section.string("claim")?)?,
-        published: section.need("published", section.quantity("published", published)?)?,
+        published: section.need("published", section.quantity("published", parse_published)?)?,
         tolerance: section.need("tolerance", section.quantity("tolerance", Tolerance::parse)?)?,
         measure: section.need("measure", section.quantity("measure", Measure::parse)?)?,
         fast: section.bool("fast")?.unwrap_or(false),
@@ -81,7 +81,7 @@ pub(crate) fn read(section: &Section, file: &str) -> Result<PublishedTarget, Bad
 }
 
 /// A number if it is one.
-fn published(text: &str) -> Result<PublishedValue, String> {
+fn parse_published(text: &str) -> Result<PublishedValue, String> {
     Ok(match text.trim().parse::<f64>() {
         Ok(number) if number.is_finite() => PublishedValue::Number(number),
         _ => PublishedValue::Words(text.into()),

@@ -76,7 +76,7 @@ impl TraceFeed {
 
     /// An error unless the file ended because it does.
     fn whole(&self) -> Result<(), BadInput> {
-        self.failure.as_ref().map_or(Ok(()), |error| Err(self.failed(error)))
+        self.failure.as_ref().map_or(Ok(()), |error| Err(self.read_error(error)))
     }
 
     /// Takes bytes that were peeked at.
@@ -171,7 +171,7 @@ impl TraceFeed {
     }
 
     /// An error of reading or decompressing on the way to the next line or record.
-    fn failed(&self, error: &io::Error) -> BadInput {
+    fn read_error(&self, error: &io::Error) -> BadInput {
         let at = (self.place)(self.taken + 1);
         let (what, mend) = match self.source.packing {
             Some(packing) if error.kind() == io::ErrorKind::UnexpectedEof => {

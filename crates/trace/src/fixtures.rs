@@ -21,7 +21,7 @@ pub(crate) fn feed(bytes: impl AsRef<[u8]>) -> TraceFeed {
 
 /// A feed of bytes in memory, which may be compressed and damaged.
 pub(crate) fn try_feed(bytes: impl AsRef<[u8]>) -> io::Result<TraceFeed> {
-    TraceSource::unpacked("a.trace", Cursor::new(bytes.as_ref().to_vec())).map(TraceFeed::new)
+    TraceSource::unpack("a.trace", Cursor::new(bytes.as_ref().to_vec())).map(TraceFeed::new)
 }
 
 /// Every request of a reader, and what it wrote to the ledger.

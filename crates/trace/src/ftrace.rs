@@ -13,7 +13,7 @@ use std::path::Path;
 use block::{BadInput, Extent, Op, Time};
 
 use crate::feed::TraceFeed;
-use crate::number::{TimeUnit, quoted, time, whole};
+use crate::number::{TimeUnit, quote, time, whole};
 use crate::reader::Fault;
 use crate::source::TraceSource;
 
@@ -179,7 +179,7 @@ impl Recording {
                     continue;
                 }
                 Some(b'C') if line.starts_with(b"CPU:") => {
-                    self.lost += lost(line).unwrap_or(0);
+                    self.lost += parse_lost(line).unwrap_or(0);
                     continue;
                 }
                 Some(_) => parse(line),
@@ -210,7 +210,7 @@ fn overwritten(line: &[u8]) -> Option<u64> {
 }
 
 /// `CPU:1 [LOST 512 EVENTS]`.
-fn lost(line: &[u8]) -> Option<u64> {
+fn parse_lost(line: &[u8]) -> Option<u64> {
     let text = std::str::from_utf8(line).ok()?;
     text.split_once("[LOST ")?.1.split_whitespace().next()?.parse().ok()
 }
@@ -251,7 +251,7 @@ fn task(text: &[u8]) -> Result<(u32, String), Fault> {
     };
     let dash = text.iter().rposition(|byte| *byte == b'-');
     let dash =
-        dash.ok_or_else(|| Fault::new(format!("'{}' is no task as ftrace writes it (name-pid)", quoted(text))))?;
+        dash.ok_or_else(|| Fault::new(format!("'{}' is no task as ftrace writes it (name-pid)", quote(text))))?;
     let pid = whole("pid", &text[dash + 1..])? as u32;
     Ok((pid, String::from_utf8_lossy(&text[..dash]).into_owned()))
 }
@@ -310,7 +310,7 @@ fn switch(fields: &[u8]) -> Result<KernelEventKind, Fault> {
 
 /// Parses a device's numbers: `254,0`.
 fn device(word: &[u8]) -> Result<(u32, u32), Fault> {
-    let bad = || Fault::new(format!("'{}' is no device (major,minor)", quoted(word)));
+    let bad = || Fault::new(format!("'{}' is no device (major,minor)", quote(word)));
     let comma = word.iter().position(|byte| *byte == b',').ok_or_else(bad)?;
     Ok((whole("device", &word[..comma])? as u32, whole("device", &word[comma + 1..])? as u32))
 }
@@ -371,7 +371,7 @@ mod tests {
         let (it, _) = event("gzip-7 [000] d.h1. 1.000001: irq_handler_exit: irq=36 ret=handled");
         assert_eq!((it.task, it.what), (7, KernelEventKind::InterruptEnd));
         assert_eq!(overwritten(b"# entries-in-buffer/entries-written: 100/142   #P:2"), Some(42));
-        assert_eq!(lost(b"CPU:1 [LOST 512 EVENTS]"), Some(512));
+        assert_eq!(parse_lost(b"CPU:1 [LOST 512 EVENTS]"), Some(512));
     }
 
     #[test]

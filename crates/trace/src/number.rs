@@ -26,10 +26,10 @@ pub(crate) fn time(name: &str, text: &[u8], unit: TimeUnit) -> Result<u64, Fault
         None => (text, unit as i32),
         Some(e) => (&text[..e], unit as i32 + exponent(&text[e + 1..]).ok_or_else(|| not_a_number(name, text))?),
     };
-    let ns = scaled(digits, power).ok_or_else(|| not_a_number(name, text))?;
+    let ns = scale(digits, power).ok_or_else(|| not_a_number(name, text))?;
     ns.ok_or_else(|| {
         Fault::with_mend(
-            format!("{name} '{}' is more nanoseconds than 64 bits hold", quoted(text)),
+            format!("{name} '{}' is more nanoseconds than 64 bits hold", quote(text)),
             "times end 584 years after the origin; shift them all to a nearer one",
         )
     })
@@ -60,7 +60,7 @@ const SAFE_DIGITS: usize = 19;
 
 /// `digits` with an optional fraction times 10^`power`, rounded; outer `None` if it is no such number, inner if
 /// it is too large.
-fn scaled(digits: &[u8], power: i32) -> Option<Option<u64>> {
+fn scale(digits: &[u8], power: i32) -> Option<Option<u64>> {
     let (whole, fraction) = match digits.iter().position(|byte| *byte == b'.') {
         None => (digits, &[][..]),
         Some(dot) => (&digits[..dot], &digits[dot + 1..]),
@@ -136,10 +136,10 @@ fn plain(text: &[u8]) -> Option<u64> {
 /// Says which kind of no number it is.
 #[cold]
 fn not_a_number(name: &str, text: &[u8]) -> Fault {
-    let shown = quoted(text);
+    let shown = quote(text);
     match text {
         [] => Fault::new(format!("{name} is missing")),
-        [b'-', rest @ ..] if scaled(rest, 0).is_some() => Fault::with_mend(
+        [b'-', rest @ ..] if scale(rest, 0).is_some() => Fault::with_mend(
             format!("{name} '{shown}' is negative"),
             "correct the line; if the times start before their origin, shift them all",
         ),
@@ -151,7 +151,7 @@ fn not_a_number(name: &str, text: &[u8]) -> Fault {
 }
 
 /// Text from a file, safe and short enough to show.
-pub(crate) fn quoted(text: &[u8]) -> String {
+pub(crate) fn quote(text: &[u8]) -> String {
     const SHOWN: usize = 40;
     let cut = if text.len() > SHOWN { "..." } else { "" };
     format!("{}{cut}", text[..text.len().min(SHOWN)].escape_ascii())

@@ -43,7 +43,7 @@ pub fn from_bytes(
     bytes: impl Read + Send + 'static,
     format: Option<Format>,
 ) -> Result<TraceReader, BadInput> {
-    let source = TraceSource::unpacked(name, bytes)
+    let source = TraceSource::unpack(name, bytes)
         .map_err(|error| BadInput::new(name, At::File, format!("cannot be read: {error}"), "check the file"))?;
     let mut feed = TraceFeed::new(source);
     if feed.peek(1)?.is_empty() {

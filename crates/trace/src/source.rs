@@ -35,11 +35,11 @@ impl TraceSource {
         if file.metadata().map_err(cannot)?.is_dir() {
             return Err(bad("this is a directory".into(), "name a trace file in it"));
         }
-        TraceSource::unpacked(&name, file).map_err(cannot)
+        TraceSource::unpack(&name, file).map_err(cannot)
     }
 
     /// The bytes of `raw`, called `file`, decompressed if need be.
-    pub fn unpacked(file: &str, mut raw: impl Read + Send + 'static) -> io::Result<TraceSource> {
+    pub fn unpack(file: &str, mut raw: impl Read + Send + 'static) -> io::Result<TraceSource> {
         let mut magic = Vec::new();
         raw.by_ref().take(MAGIC_BYTES).read_to_end(&mut magic)?;
         let all = io::Cursor::new(magic.clone()).chain(raw);
@@ -77,7 +77,7 @@ mod tests {
         packed.push((Some("xz"), read(Box::new(liblzma::read::XzEncoder::new(io::Cursor::new(text.clone()), 1)))));
         packed.push((Some("zstd"), zstd::stream::encode_all(text.as_slice(), 1).unwrap()));
         for (packing, bytes) in packed {
-            let mut source = TraceSource::unpacked("a", io::Cursor::new(bytes.repeat(2))).unwrap();
+            let mut source = TraceSource::unpack("a", io::Cursor::new(bytes.repeat(2))).unwrap();
             let mut all = Vec::new();
             source.bytes.read_to_end(&mut all).unwrap();
             assert_eq!(source.packing, packing);

@@ -6,7 +6,7 @@ use block::{Extent, Op, Span, Time};
 
 use crate::feed::TraceFeed;
 use crate::lines::{LineParser, Lines, ParsedLine, wrong_columns};
-use crate::number::{TimeUnit, extent, quoted, time, whole};
+use crate::number::{TimeUnit, extent, quote, time, whole};
 use crate::reader::{Fault, FormatReader, ReadLedger, TraceRecord};
 
 /// What a column holds.
@@ -93,7 +93,7 @@ impl TableRows {
 
 /// The columns a header names.
 fn columns(header: &[u8], names: &[(&str, ColumnKind)]) -> Result<Vec<ColumnKind>, Fault> {
-    let columns: Vec<ColumnKind> = header.split(|byte| *byte == b',').map(|name| named(name, names)).collect();
+    let columns: Vec<ColumnKind> = header.split(|byte| *byte == b',').map(|name| column_named(name, names)).collect();
     type Is = fn(&ColumnKind) -> bool;
     let needed: [(&str, Is); 4] = [
         ("time", |column| matches!(column, ColumnKind::Time(_))),
@@ -114,7 +114,7 @@ fn columns(header: &[u8], names: &[(&str, ColumnKind)]) -> Result<Vec<ColumnKind
 }
 
 /// What the column of this name in a header holds.
-fn named(name: &[u8], names: &[(&str, ColumnKind)]) -> ColumnKind {
+fn column_named(name: &[u8], names: &[(&str, ColumnKind)]) -> ColumnKind {
     let is = |known: &str| known.as_bytes().eq_ignore_ascii_case(name.trim_ascii());
     names.iter().find(|(known, _)| is(known)).map_or(ColumnKind::Ignored, |(_, column)| *column)
 }
@@ -194,7 +194,7 @@ impl ParsedRow {
                 self.op = RowRequest::Do(match field {
                     b"0" => Op::Read,
                     b"1" => Op::Write { fua: false },
-                    _ => return Err(Fault::new(format!("operation '{}' is neither 0 nor 1", quoted(field)))),
+                    _ => return Err(Fault::new(format!("operation '{}' is neither 0 nor 1", quote(field)))),
                 });
             }
             ColumnKind::Device => {
@@ -251,7 +251,7 @@ fn word(field: &[u8]) -> Result<RowRequest, Fault> {
     } else if field.is_empty() {
         RowRequest::Other
     } else {
-        return Err(Fault::new(format!("operation '{}' is not read, write, flush or discard", quoted(field))));
+        return Err(Fault::new(format!("operation '{}' is not read, write, flush or discard", quote(field))));
     })
 }
 
@@ -319,7 +319,7 @@ mod tests {
         };
         assert!(columns(b"time,op,offset", names).is_err());
         assert!(columns(b"time,time_ms,op,offset,size", names).is_err());
-        assert!(names.iter().all(|(name, column)| named(name.as_bytes(), names) == *column));
+        assert!(names.iter().all(|(name, column)| column_named(name.as_bytes(), names) == *column));
     }
 
     #[test]

@@ -276,7 +276,7 @@ impl AccountReader {
         let now = self.now;
         let task = self.tasks.entry(pid).or_insert_with(|| RecordedTask { pid, since: now, ..RecordedTask::default() });
         if let Some(draft) = &mut self.picture {
-            draft.stood(pid, task.standing, request, task.since, now);
+            draft.add_state(pid, task.standing, request, task.since, now);
         }
         if task.standing == TaskState::Blocked && standing != TaskState::Blocked {
             self.blocked -= 1;
@@ -329,7 +329,7 @@ impl AccountReader {
         let served = asked.issued.unwrap_or(asked.asked);
         device.access += self.now.since(served);
         if let Some(draft) = &mut self.picture {
-            draft.served(io.device, request, served, self.now);
+            draft.add_access(io.device, request, served, self.now);
         }
         Some(request)
     }

@@ -25,7 +25,7 @@ impl PictureDraft {
     }
 
     /// How a task stood; the number of the request it waited for, if that became known.
-    pub(super) fn stood(&mut self, pid: u32, standing: TaskState, request: Option<u32>, since: Time, now: Time) {
+    pub(super) fn add_state(&mut self, pid: u32, standing: TaskState, request: Option<u32>, since: Time, now: Time) {
         let what = match (standing, request) {
             (TaskState::Running, _) => Doing::Running,
             (TaskState::Ready, _) => Doing::Ready,
@@ -54,7 +54,7 @@ impl PictureDraft {
     }
 
     /// A request has ended.
-    pub(super) fn served(&mut self, (major, minor): (u32, u32), request: usize, from: Time, now: Time) {
+    pub(super) fn add_access(&mut self, (major, minor): (u32, u32), request: usize, from: Time, now: Time) {
         self.recorder.device(&format!("{major},{minor}"), request as u32 + 1, from, now);
     }
 }
@@ -69,12 +69,12 @@ pub fn picture(tape: &LoadedRecording, scope: PictureScope) -> Picture {
     let mut draft = reading.picture.take().expect("it was put in");
     let mut ended = vec![None; draft.places.len()];
     for (pid, task) in &reading.tasks {
-        draft.stood(*pid, task.standing, None, task.since, end);
+        draft.add_state(*pid, task.standing, None, task.since, end);
         if let Some(place) = draft.places.get(pid).filter(|_| task.standing == TaskState::Gone) {
             ended[*place] = Some(task.since);
         }
     }
-    (1..).zip(&reading.requests).for_each(|(number, asked)| draft.recorder.keep(made(number, asked)));
+    (1..).zip(&reading.requests).for_each(|(number, asked)| draft.recorder.keep(issued_request(number, asked)));
     let mut picture = draft.recorder.finish(end);
     for (pid, place) in &draft.places {
         let life = &mut picture.processes[*place];
@@ -85,7 +85,7 @@ pub fn picture(tape: &LoadedRecording, scope: PictureScope) -> Picture {
 }
 
 /// A request; how much it mattered is told by who slept on it.
-fn made(number: u32, asked: &OpenRequest) -> IssuedRequest {
+fn issued_request(number: u32, asked: &OpenRequest) -> IssuedRequest {
     let issued_as = match asked {
         OpenRequest { io, .. } if io.ahead => Criticality::Limited,
         OpenRequest { slept: Some(_), .. } => Criticality::Critical,

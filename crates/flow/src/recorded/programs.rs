@@ -222,14 +222,14 @@ impl Making {
                     if let Some(cpu) = self.cpus.get_mut(&event.cpu) {
                         cpu.ended = ended;
                     }
-                    self.found(event.cpu);
+                    self.take_pending_work(event.cpu);
                     if let Some((_, found)) = self.finds.get_mut(&event.cpu) {
                         *found = Some(request);
                     }
                 }
             }
             KernelEventKind::InterruptEnd => {
-                self.found(event.cpu);
+                self.take_pending_work(event.cpu);
                 self.finds.remove(&event.cpu);
             }
             _ => {}
@@ -276,7 +276,7 @@ impl Making {
 
     /// A worker finds all the work that came until it runs: it also waits for what ended, in the interrupt that woke it, for
     /// nobody else.
-    fn found(&mut self, cpu: usize) {
+    fn take_pending_work(&mut self, cpu: usize) {
         let Some((worker, found)) = self.finds.get_mut(&cpu) else { return };
         let worker = *worker;
         if let Some(request) = found.take() {

@@ -64,7 +64,7 @@ pub fn play(system: &str, programs: Vec<Box<dyn Program>>, takes: Span) -> Run {
 /// The same, with a picture of some of it.
 pub fn play_pictured(system: &str, programs: Vec<Box<dyn Program>>, takes: Span, scope: PictureScope) -> Run {
     let case = case(system, ANY);
-    run(ProcessSystem::new(&case, MachineSetup::new(case.system, programs), 1).pictured(scope), takes)
+    run(ProcessSystem::new(&case, MachineSetup::new(case.system, programs), 1).keep_picture(scope), takes)
 }
 
 /// Runs the processes of a workload.
@@ -78,7 +78,7 @@ pub fn play_workload(system: &str, workload: &str, takes: Span) -> Run {
 pub fn play_workload_pictured(system: &str, workload: &str, takes: Span) -> Run {
     let case = case(system, workload);
     let machine = flow::machine(&case, 1, 1_000_000).expect("they fit");
-    run(ProcessSystem::new(&case, machine, 1).pictured(ALL), takes)
+    run(ProcessSystem::new(&case, machine, 1).keep_picture(ALL), takes)
 }
 
 fn run(system: ProcessSystem, takes: Span) -> Run {

@@ -116,7 +116,7 @@ fn runs_table(pairs: &[CaseRun], single: bool) -> String {
     columns.push(FigureColumn::new("other\n%", Better::Neither, of(&other)).decimals(0));
     let keys = keys(pairs);
     let labels: Vec<Vec<String>> = pairs.iter().map(|(case, _)| label(case, &keys)).collect();
-    assembled(&keys, labels, &columns, &rivals(pairs))
+    assemble(&keys, labels, &columns, &rivals(pairs))
 }
 
 /// The parts of an arm's time that have a column: the three everyone knows, and what takes a tenth somewhere.
@@ -154,7 +154,7 @@ fn classes_table(pairs: &[CaseRun]) -> String {
     columns.extend(losses(&classes));
     columns.push(FigureColumn::new("MB/s", Better::More, of(&|class| class.throughput_mb_s)));
     keys.push("class");
-    assembled(&keys, labels, &columns, &groups)
+    assemble(&keys, labels, &columns, &groups)
 }
 
 /// Response times of a class in each row.
@@ -205,7 +205,7 @@ fn mean(run: &Run, of: &dyn Fn(&Disk) -> f64) -> f64 {
 }
 
 /// Labels and figures as one table. A label is not repeated from row to row.
-pub fn assembled(keys: &[&str], labels: Vec<Vec<String>>, columns: &[FigureColumn], groups: &[usize]) -> String {
+pub fn assemble(keys: &[&str], labels: Vec<Vec<String>>, columns: &[FigureColumn], groups: &[usize]) -> String {
     let mut heads: Vec<(String, Edge)> = keys.iter().map(|key| ((*key).to_owned(), Edge::Left)).collect();
     let mut rows = labels.clone();
     for (pair, row) in labels.windows(2).zip(rows.iter_mut().skip(1)) {

@@ -1,7 +1,7 @@
 //! The data sheet of a device that is not a disk.
 
 use super::number;
-use super::sheet::{SheetRow, listed};
+use super::sheet::{SheetRow, list_lines};
 use block::{Span, units};
 use disk::Other;
 use disk::other::{Flash, Kind, Store, Tape};
@@ -21,7 +21,7 @@ pub fn device(other: &Other) -> String {
     }
     let lines: String = lines.iter().map(|(name, value)| format!(" {name:<18}  {value}\n")).collect();
     let title = format!(" {}\n\n{lines}\n", other.title);
-    title + &listed("sources", &other.sources) + &listed("assumed: no source prints these", &other.assumed)
+    title + &list_lines("sources", &other.sources) + &list_lines("assumed: no source prints these", &other.assumed)
 }
 
 fn memory(flash: &Flash) -> Vec<SheetRow> {

@@ -47,10 +47,11 @@ impl FigureColumn {
         let decimals: Vec<usize> = (0..self.values.len()).map(|row| self.decimals_of(groups[row], groups)).collect();
         let text = |(value, decimals): (&f64, &usize)| match value.is_nan() {
             true => "–".into(),
-            false => number::fixed(*value, *decimals),
+            false => number::with_decimals(*value, *decimals),
         };
         let texts: Vec<String> = self.values.iter().zip(&decimals).map(text).collect();
-        let spread = |row: usize| self.spreads.get(row).copied().flatten().map(|s| number::fixed(s, decimals[row]));
+        let spread =
+            |row: usize| self.spreads.get(row).copied().flatten().map(|s| number::with_decimals(s, decimals[row]));
         let widest = (0..texts.len()).filter_map(|row| Some(spread(row)?.len())).max();
         let cell = |row: usize| {
             let star = if self.is_best(row, groups, &texts) { "*" } else { "" };

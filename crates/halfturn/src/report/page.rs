@@ -13,16 +13,16 @@ pub struct HtmlPage {
 impl HtmlPage {
     /// An empty page with this title.
     pub fn new(title: &str) -> HtmlPage {
-        HtmlPage { title: title.into(), body: format!("<h1>{}</h1>\n", escaped(title)), figures: 0 }
+        HtmlPage { title: title.into(), body: format!("<h1>{}</h1>\n", escape(title)), figures: 0 }
     }
 
     pub fn heading(&mut self, text: &str) {
-        self.body += &format!("<h2>{}</h2>\n", escaped(text));
+        self.body += &format!("<h2>{}</h2>\n", escape(text));
     }
 
     /// Text whose lines and columns are kept.
     pub fn text(&mut self, text: &str) {
-        self.body += &format!("<pre>{}</pre>\n", escaped(text));
+        self.body += &format!("<pre>{}</pre>\n", escape(text));
     }
 
     pub fn figure(&mut self, plot: &Plot) {
@@ -57,14 +57,14 @@ impl HtmlPage {
         format!(
             "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>{}</title>\n{}\n</head>\n\
              <body style=\"font-family: sans-serif; margin: 2em\">\n{}</body>\n</html>\n",
-            escaped(&self.title),
+            escape(&self.title),
             Plot::offline_js_sources(),
             self.body
         )
     }
 }
 
-fn escaped(text: &str) -> String {
+fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 

@@ -52,7 +52,7 @@ impl Pictured {
     }
 
     /// How long the run took, if it is empty.
-    pub fn ended(&self) -> Span {
+    pub fn run_length(&self) -> Span {
         self.chart.to.since(Time::ZERO)
     }
 }
@@ -84,10 +84,10 @@ impl Panoramas<'_> {
 pub fn panorama(case: &Case, it: &Panorama) -> (String, Pictured) {
     let labels: Vec<String> = case.labels.iter().map(|(key, value)| format!("{key} = {value}")).collect();
     let heading = if labels.is_empty() { "Timeline".to_owned() } else { labels.join(", ") };
-    (heading, pictured(it))
+    (heading, to_json(it))
 }
 
-fn pictured(it: &Panorama) -> Pictured {
+fn to_json(it: &Panorama) -> Pictured {
     let mut drawing = Drawing::new(it.from, it.to);
     if let Some(machine) = &it.machine {
         drawing.machine(machine);
@@ -155,7 +155,7 @@ impl Drawing {
         }
         if !rest.is_empty() {
             let busy: Span = rest.iter().map(|(_, life)| awake(life)).sum();
-            let ms = number::fixed(busy.as_ms(), 1);
+            let ms = number::with_decimals(busy.as_ms(), 1);
             self.notes.push(format!("{} more processes, which ran and waited {ms} ms, are not shown", rest.len()));
         }
         for (number, pieces) in it.processors.iter().enumerate().filter(|(_, pieces)| !pieces.is_empty()) {
@@ -169,7 +169,7 @@ impl Drawing {
 
     fn finish(mut self, cut: bool) -> Pictured {
         let Chart { from, to, .. } = self.chart;
-        let seconds = |time: Time| number::fixed(time.since(Time::ZERO).as_secs(), 3);
+        let seconds = |time: Time| number::with_decimals(time.since(Time::ZERO).as_secs(), 3);
         let mut notes = vec![format!("{} s to {} s of the run", seconds(from), seconds(to))];
         if cut {
             notes.push(
@@ -203,7 +203,7 @@ fn kind(what: Doing) -> usize {
 
 /// A piece of a process in words.
 fn doing(it: &Picture, life: &ProcessHistory, piece: Activity<Doing>) -> String {
-    let took = took(piece.to.since(piece.from));
+    let took = duration(piece.to.since(piece.from));
     let what = match piece.what {
         Doing::Running => "running".to_owned(),
         Doing::Ready => "able to run".to_owned(),
@@ -215,13 +215,13 @@ fn doing(it: &Picture, life: &ProcessHistory, piece: Activity<Doing>) -> String 
         },
     };
     let ends = if life.ended == Some(piece.to) { "<br>ended then" } else { "" };
-    format!("{}: {took} {what}{ends}", escaped(&life.name))
+    format!("{}: {took} {what}{ends}", escape(&life.name))
 }
 
 /// A piece of a processor: of which kind, and in words.
 fn work(it: &Picture, piece: Activity<ProcessorWork>) -> (usize, String) {
-    let took = took(piece.to.since(piece.from));
-    let name = |place: usize| it.processes.get(place).map_or_else(String::new, |life| escaped(&life.name));
+    let took = duration(piece.to.since(piece.from));
+    let name = |place: usize| it.processes.get(place).map_or_else(String::new, |life| escape(&life.name));
     match piece.what {
         ProcessorWork::Process(place) => (COMPUTING, format!("{took} computing for {}", name(place))),
         ProcessorWork::Switch(place) => (SWITCHING, format!("{took} switching to {}", name(place))),
@@ -244,7 +244,7 @@ fn request(made: &IssuedRequest, then: Time) -> String {
     let place =
         if made.op == Op::Flush { String::new() } else { format!(" of {} blocks at {}", at.blocks, at.start.0) };
     let ago = then.since(made.asked);
-    let age = if ago > Span::ZERO { format!("<br>asked {} before", took(ago)) } else { String::new() };
+    let age = if ago > Span::ZERO { format!("<br>asked {} before", duration(ago)) } else { String::new() };
     format!("request #{}: {what}{place}{age}<br>{}", made.number, matters(made))
 }
 
@@ -256,16 +256,16 @@ fn matters(made: &IssuedRequest) -> String {
         Criticality::Noncritical => "non-critical",
     };
     match made.critical {
-        Some(since) => format!("{issued}, critical after {}", took(since.since(made.asked))),
+        Some(since) => format!("{issued}, critical after {}", duration(since.since(made.asked))),
         None => issued.into(),
     }
 }
 
-fn took(span: Span) -> String {
+fn duration(span: Span) -> String {
     format!("{:.3} ms", span.as_ms())
 }
 
 /// Plotly takes some of HTML for more than text.
-fn escaped(text: &str) -> String {
+fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

@@ -13,7 +13,7 @@ use profile::probe::write::Writes;
 use profile::{DriveKnowledge, DriveProfile, ProfileOutcome};
 
 /// A profile as people read it.
-pub fn profiled(name: &str, profile: &DriveProfile, written: Option<&str>) -> String {
+pub fn profile_report(name: &str, profile: &DriveProfile, written: Option<&str>) -> String {
     let mut text = match &profile.outcome {
         ProfileOutcome::Disk(known) => disk(name, profile, known),
         ProfileOutcome::NoRotation([least, middle, most]) => format!(
@@ -71,7 +71,7 @@ fn disk(name: &str, profile: &DriveProfile, known: &DriveKnowledge) -> String {
         row("queue", queue(known), queue_evidence(known)),
         row("chunks of reads", range(&known.chunks), best(&known.chunks)),
     ];
-    rows.extend(known.writes.iter().flat_map(|(writes, buffer, chunks)| written(known, writes, buffer, chunks)));
+    rows.extend(known.writes.iter().flat_map(|(writes, buffer, chunks)| write_findings(known, writes, buffer, chunks)));
     let heads = [("", Edge::Left), ("found", Edge::Left), ("evidence", Edge::Left)];
     let heads = heads.map(|(head, edge)| (head.to_owned(), edge));
     let validation = &known.validation;
@@ -101,7 +101,7 @@ fn row(what: &str, found: String, evidence: String) -> Vec<String> {
 }
 
 fn ms(ms: f64) -> String {
-    format!("{} ms", number::fixed(ms, 3))
+    format!("{} ms", number::with_decimals(ms, 3))
 }
 
 fn rotation(known: &DriveKnowledge) -> String {
@@ -109,7 +109,7 @@ fn rotation(known: &DriveKnowledge) -> String {
     let wander = known.clock.wander * known.clock.period / 1e9;
     format!(
         "{} rpm ± {:.1e}; completions within {}, wander {} a second",
-        number::fixed(60e9 / known.clock.mean_period(), 2),
+        number::with_decimals(60e9 / known.clock.mean_period(), 2),
         known.clock.within(),
         number::seconds(noise),
         number::seconds(wander)
@@ -187,7 +187,7 @@ fn bus(known: &DriveKnowledge) -> String {
     known
         .cache
         .mb_s
-        .map_or_else(|| "takes no time that shows".into(), |mb_s| format!("{} MB/s", number::fixed(mb_s, 1)))
+        .map_or_else(|| "takes no time that shows".into(), |mb_s| format!("{} MB/s", number::with_decimals(mb_s, 1)))
 }
 
 fn held_back(known: &DriveKnowledge) -> String {
@@ -202,7 +202,7 @@ fn arrival(known: &DriveKnowledge) -> &'static str {
 }
 
 /// What was found by writing, and what the scratch was too small for.
-fn written(known: &DriveKnowledge, writes: &Writes, buffer: &BufferHabits, chunks: &Chunks) -> Vec<Vec<String>> {
+fn write_findings(known: &DriveKnowledge, writes: &Writes, buffer: &BufferHabits, chunks: &Chunks) -> Vec<Vec<String>> {
     let seeks = match (writes.own_curve, writes.points.len()) {
         (_, 0) => "no seek measured".to_owned(),
         (own, count) => {
@@ -258,11 +258,11 @@ fn queue_evidence(known: &DriveKnowledge) -> String {
 fn drains(buffer: &BufferHabits) -> String {
     match (buffer.mb_s > 0.0, buffer.per_second > 0.0) {
         (true, true) => {
-            let (mb_s, each) = (number::fixed(buffer.mb_s, 1), number::fixed(buffer.per_second, 0));
+            let (mb_s, each) = (number::with_decimals(buffer.mb_s, 1), number::with_decimals(buffer.per_second, 0));
             format!("drains at {mb_s} MB/s in a row, {each} scattered writes/s")
         }
-        (true, false) => format!("drains at {} MB/s in a row", number::fixed(buffer.mb_s, 1)),
-        (false, true) => format!("drains {} scattered writes/s", number::fixed(buffer.per_second, 0)),
+        (true, false) => format!("drains at {} MB/s in a row", number::with_decimals(buffer.mb_s, 1)),
+        (false, true) => format!("drains {} scattered writes/s", number::with_decimals(buffer.per_second, 0)),
         (false, false) => "writes come back at once".into(),
     }
 }
@@ -278,7 +278,7 @@ fn range(chunks: &Chunks) -> String {
 
 fn best(chunks: &Chunks) -> String {
     let best = chunks.sweep.iter().map(|(_, rate)| *rate).fold(0.0, f64::max);
-    format!("{} sizes in a row, at best {} MB/s", chunks.sweep.len(), number::fixed(best, 1))
+    format!("{} sizes in a row, at best {} MB/s", chunks.sweep.len(), number::with_decimals(best, 1))
 }
 
 /// A page with the seek curve, and predicted against observed times, that opens offline.
@@ -291,19 +291,19 @@ pub fn profile_page(name: &str, profile: &DriveProfile, text: &str) -> String {
             curve.iter().map(|(distance, _)| *distance).collect(),
             curve.iter().map(|(_, ms)| *ms).collect::<Vec<f64>>(),
         );
-        page.figure(&drawn(seek.mode(Mode::LinesMarkers), "Seek curve", ("distance, cylinders", "ms")));
+        page.figure(&plot(seek.mode(Mode::LinesMarkers), "Seek curve", ("distance, cylinders", "ms")));
         let pairs = &known.validation.pairs;
         let observed = Scatter::new(
             pairs.iter().map(|(predicted, _)| *predicted).collect(),
             pairs.iter().map(|(_, observed)| *observed).collect::<Vec<f64>>(),
         );
         let title = "How well is it known: fresh random reads";
-        page.figure(&drawn(observed.mode(Mode::Markers), title, ("predicted, ms", "observed, ms")));
+        page.figure(&plot(observed.mode(Mode::Markers), title, ("predicted, ms", "observed, ms")));
     }
     page.html()
 }
 
-fn drawn<X, Y>(trace: Box<Scatter<X, Y>>, title: &str, (x, y): (&str, &str)) -> Plot
+fn plot<X, Y>(trace: Box<Scatter<X, Y>>, title: &str, (x, y): (&str, &str)) -> Plot
 where
     X: serde::Serialize + Clone + 'static,
     Y: serde::Serialize + Clone + 'static,

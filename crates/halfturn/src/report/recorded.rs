@@ -102,7 +102,7 @@ impl RecordedReport {
             self.file,
             number::count(self.events),
             self.processors,
-            number::fixed(self.length_ms / 1e3, 3),
+            number::with_decimals(self.length_ms / 1e3, 3),
             number::count(self.switches),
         );
         text += &format!(
@@ -120,8 +120,8 @@ impl RecordedReport {
                 "\n replayed with the response times of {}: {} ms until the last process ends, recorded {}; {} of {} requests in \
                  the recorded order\n",
                 it.device,
-                number::fixed(it.replayed_ms, 1),
-                number::fixed(it.recorded_ms, 1),
+                number::with_decimals(it.replayed_ms, 1),
+                number::with_decimals(it.recorded_ms, 1),
                 number::count(it.in_order as u64),
                 number::count(it.requests as u64)
             );
@@ -143,16 +143,16 @@ impl RecordedReport {
             vec![
                 it.name.clone(),
                 it.pid.to_string(),
-                number::fixed(it.busy_ms, 1),
-                number::fixed(it.blocked_ms, 1),
+                number::with_decimals(it.busy_ms, 1),
+                number::with_decimals(it.blocked_ms, 1),
                 number::count(it.waits_for_io),
-                number::fixed(it.waited_for_io_ms, 1),
+                number::with_decimals(it.waited_for_io_ms, 1),
             ]
         };
         let mut text = table(&heads, &self.processes.iter().take(TASKS).map(row).collect::<Vec<_>>());
         let rest = self.processes.get(TASKS..).unwrap_or_default();
         if !rest.is_empty() {
-            let busy = number::fixed(rest.iter().map(|it| it.busy_ms).sum(), 1);
+            let busy = number::with_decimals(rest.iter().map(|it| it.busy_ms).sum(), 1);
             text += &format!(" and {} more, computing {busy} ms\n", rest.len());
         }
         text
@@ -169,8 +169,8 @@ impl RecordedReport {
                 number::count(it.limited_in_time),
                 number::count(it.limited_late),
                 number::count(it.noncritical),
-                number::fixed(it.access_ms, 3),
-                number::fixed(it.slept_ms, 1),
+                number::with_decimals(it.access_ms, 3),
+                number::with_decimals(it.slept_ms, 1),
             ]
         };
         text += &table(&heads(&["device"], &figures), &self.devices.iter().map(row).collect::<Vec<_>>());

@@ -60,7 +60,7 @@ struct ClaimJson<'a> {
 }
 
 /// Ids and claims, for programs.
-pub fn listed<'a>(targets: impl Iterator<Item = &'a PublishedTarget>) -> ListedTargets<'a> {
+pub fn list_targets<'a>(targets: impl Iterator<Item = &'a PublishedTarget>) -> ListedTargets<'a> {
     ListedTargets { targets: targets.map(|target| ClaimJson { id: &target.id, claim: &target.claim }).collect() }
 }
 
@@ -76,7 +76,7 @@ impl<'a> Verdicts<'a> {
     }
 
     /// How many fail though nobody said so.
-    pub fn failed(&self) -> usize {
+    pub fn unexpected_failures(&self) -> usize {
         self.count(Verdict::Fails)
     }
 
@@ -91,7 +91,7 @@ impl<'a> Verdicts<'a> {
             let file = outcomes[0].file;
             text += &format!("\n {}\n {}\n\n{}", file.title, file.source, rows(outcomes));
             for (ids, what) in remarks(outcomes) {
-                text += &wrapped(&format!("{}: {what}", ids.join(", ")));
+                text += &wrap(&format!("{}: {what}", ids.join(", ")));
             }
         }
         text + &format!("\n {}\n", self.sum())
@@ -171,7 +171,7 @@ fn remarks<'a>(outcomes: &[TargetOutcome<'a>]) -> Vec<(Vec<&'a str>, String)> {
 }
 
 /// A remark, in lines that are not too long.
-fn wrapped(text: &str) -> String {
+fn wrap(text: &str) -> String {
     let mut lines = String::new();
     let mut line = String::new();
     for word in text.split(' ') {
@@ -206,7 +206,7 @@ fn rows(outcomes: &[TargetOutcome]) -> String {
         vec![
             format!("{}{mark}", short(&target.id, file)),
             target.published.to_string(),
-            measured(&outcome.measured),
+            show_value(&outcome.measured),
             target.tolerance.to_string(),
             match outcome.verdict {
                 Verdict::Holds => "matches".into(),
@@ -217,7 +217,7 @@ fn rows(outcomes: &[TargetOutcome]) -> String {
     table(&heads, &outcomes.iter().map(row).collect::<Vec<_>>())
 }
 
-fn measured(measured: &MeasuredValue) -> String {
+fn show_value(measured: &MeasuredValue) -> String {
     match measured {
         MeasuredValue::Number(figure) => number(*figure),
         MeasuredValue::Order { figures, .. } => {
@@ -237,7 +237,7 @@ fn number(figure: f64) -> String {
         ..1000.0 => 1,
         _ => 0,
     };
-    super::number::fixed(figure, decimals)
+    super::number::with_decimals(figure, decimals)
 }
 
 /// Measured curves as lines, published points as dots of the same colour.
@@ -266,7 +266,7 @@ mod tests {
 
     #[test]
     fn long_remarks_go_on_in_the_next_line() {
-        let text = wrapped(&"eight888 ".repeat(40));
+        let text = wrap(&"eight888 ".repeat(40));
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH + 1 && line.starts_with(' ')), "{text}");
         assert_eq!(text.split_whitespace().count(), 40);
     }

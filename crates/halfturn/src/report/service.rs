@@ -1,6 +1,6 @@
 //! What serving requests in short commands came to, a row for each run.
 
-use super::compare::{CaseRun, assembled, keys, label};
+use super::compare::{CaseRun, assemble, keys, label};
 use super::figures::{Better, FigureColumn};
 use load::results::{Run, Service};
 
@@ -37,7 +37,7 @@ pub fn table(pairs: &[CaseRun]) -> Option<String> {
     }
     let keys = keys(pairs);
     let labels: Vec<Vec<String>> = pairs.iter().map(|(case, _)| label(case, &keys)).collect();
-    Some(assembled(&keys, labels, &columns, &super::compare::rivals(pairs)))
+    Some(assemble(&keys, labels, &columns, &super::compare::rivals(pairs)))
 }
 
 /// What the columns mean.

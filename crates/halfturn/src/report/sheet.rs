@@ -33,8 +33,8 @@ fn disk(drive: &Drive) -> String {
     let last = mechanics.layout.cylinders().saturating_sub(1);
     let curve = plot::curve(|distance| mechanics.seek.time(distance).as_ms(), last, "cylinders to cross", "seek, ms");
     text += &format!("\n{curve}\n");
-    text += &listed("sources", &sheet.sources);
-    text + &listed("assumed: no source prints these", &sheet.assumed)
+    text += &list_lines("sources", &sheet.sources);
+    text + &list_lines("assumed: no source prints these", &sheet.assumed)
 }
 
 pub(super) type SheetRow = (&'static str, String);
@@ -161,8 +161,8 @@ fn zones(mechanics: &Mechanics) -> String {
                 number::count(u64::from(ends.saturating_sub(1)))
             ),
             range(&|zone| layout.track_sectors(layout.locate(layout.zone_blocks(zone).0).track.zone).to_string()),
-            range(&|zone| number::fixed(rates(mechanics, zone).media, 1)),
-            range(&|zone| number::fixed(rates(mechanics, zone).sustained, 1)),
+            range(&|zone| number::with_decimals(rates(mechanics, zone).media, 1)),
+            range(&|zone| number::with_decimals(rates(mechanics, zone).sustained, 1)),
         ]);
     }
     table(&heads, &rows)
@@ -172,7 +172,7 @@ fn ms(span: Span) -> String {
     format!("{:.2} ms", span.as_ms())
 }
 
-pub(super) fn listed(title: &str, lines: &[String]) -> String {
+pub(super) fn list_lines(title: &str, lines: &[String]) -> String {
     if lines.is_empty() {
         return String::new();
     }

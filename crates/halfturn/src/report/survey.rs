@@ -90,7 +90,7 @@ impl TraceReport {
     pub fn new(file: &str, trace: &TraceReader, summary: TraceSummary, device: Option<&str>) -> TraceReport {
         let seconds = summary.span().as_secs();
         let asked = summary.devices.iter().zip(trace.devices()).filter(|(device, _)| device.requests > 0);
-        let all = added(&summary.devices);
+        let all = add_devices(&summary.devices);
         let powers = |(power, requests): (usize, &u64)| Count { blocks: 1 << power, requests: *requests };
         TraceReport {
             schema: 1,
@@ -270,7 +270,7 @@ fn plain_size(blocks: u64) -> String {
 }
 
 /// The distances of all devices together.
-fn added(devices: &[DeviceSummary]) -> Distances {
+fn add_devices(devices: &[DeviceSummary]) -> Distances {
     let mut all = Distances::default();
     for device in devices {
         let from = &device.distances;

@@ -1,6 +1,6 @@
 //! What became of the machine around the disk: execution time and where the processors' time went.
 
-use super::compare::{CaseRun, assembled, keys, label, rivals};
+use super::compare::{CaseRun, assemble, keys, label, rivals};
 use super::figures::{Better, FigureColumn};
 use super::number;
 use load::results::{Process, System};
@@ -31,7 +31,7 @@ pub fn table(pairs: &[CaseRun]) -> Option<String> {
     ];
     let keys = keys(pairs);
     let labels: Vec<Vec<String>> = pairs.iter().map(|(case, _)| label(case, &keys)).collect();
-    Some(assembled(&keys, labels, &columns, &rivals(pairs)))
+    Some(assemble(&keys, labels, &columns, &rivals(pairs)))
 }
 
 /// A row for each process of a run; nothing where several runs are compared, or no processes ran.
@@ -48,9 +48,9 @@ pub fn processes(pairs: &[CaseRun]) -> Option<String> {
         FigureColumn::new("waits\nfor I/O", Better::Neither, of(&|it| it.waits)).decimals(0),
     ];
     let labels = processes.iter().map(|it| vec![it.name.clone()]).collect();
-    let mut text = assembled(&["process"], labels, &columns, &vec![0; processes.len()]);
+    let mut text = assemble(&["process"], labels, &columns, &vec![0; processes.len()]);
     if !rest.is_empty() {
-        let running = number::fixed(rest.iter().map(|it| it.running_ms).sum(), 1);
+        let running = number::with_decimals(rest.iter().map(|it| it.running_ms).sum(), 1);
         text += &format!(" and {} more, {running} ms on a processor\n", rest.len());
     }
     Some(text)

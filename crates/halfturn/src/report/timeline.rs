@@ -1,7 +1,7 @@
 //! Timing diagrams: for each piece of a run three lines, the requests, the commands and what the arm does, in the colours of
 //! the parts; and under them what has a value at every time.
 
-use super::turns::served;
+use super::turns::served_requests;
 use block::{Span, Time, Verb};
 use plotly::common::{DashType, Line, LineShape, Mode, Title};
 use plotly::layout::{Axis, AxisType, Margin};
@@ -81,7 +81,7 @@ impl Diagram<'_> {
         let rows: Vec<Vec<TimelineSpan>> = self.rows.iter().map(|(_, row)| pieces(row, &|_| None)).collect();
         let mut plot = Plot::new();
         for (row, (_, run)) in self.rows.iter().enumerate() {
-            for (i, it) in served(run).iter().enumerate() {
+            for (i, it) in served_requests(run).iter().enumerate() {
                 let told = format!("request {}", i + 1);
                 let bars = it.turns.iter().map(|(from, to)| (*from, *to, at(row, 0), told.clone()));
                 plot.add_trace(bar(run.from, "request", REQUESTS[i % REQUESTS.len()], bars).show_legend(false));
@@ -133,11 +133,11 @@ impl Diagram<'_> {
         let under = |trace: Box<Scatter<f64, f64>>| trace.mode(Mode::Lines).y_axis("y2");
         match values {
             Values::AverageYield => {
-                for (i, it) in served(run).iter().enumerate() {
-                    let Some((served, transferred)) = it.averages() else { continue };
+                for (i, it) in served_requests(run).iter().enumerate() {
+                    let Some((served_requests, transferred)) = it.averages() else { continue };
                     let colour = REQUESTS[i % REQUESTS.len()];
                     for (spans, average, dash, what) in [
-                        (&it.turns, served, DashType::Solid, "average yield"),
+                        (&it.turns, served_requests, DashType::Solid, "average yield"),
                         (&it.transfers, transferred, DashType::Dot, "the same, by transfer"),
                     ] {
                         let told = format!("request {}: {what} {average:.1}/s", i + 1);
@@ -202,7 +202,7 @@ pub fn pieces(run: &sim::Timeline, matters: &dyn Fn(u32) -> Option<String>) -> V
         if own {
             arm = put("the drive's own work", true, arm, own_until.since(arm), "arm");
         }
-        let mut told = told(command, ended.since(issued));
+        let mut told = describe_command(command, ended.since(issued));
         if let Some(number) = request {
             let matters = matters(number).map_or_else(String::new, |matters| format!(", {matters}"));
             told = format!("request #{number}{matters}<br>{told}");
@@ -236,7 +236,7 @@ pub fn pieces(run: &sim::Timeline, matters: &dyn Fn(u32) -> Option<String>) -> V
 }
 
 /// A command in words.
-fn told(command: block::Command, took: Span) -> String {
+fn describe_command(command: block::Command, took: Span) -> String {
     let at = command.at;
     match command.verb {
         Verb::Seek => format!("seek to block {} ({:.3} ms)", at.start.0, took.as_ms()),

@@ -17,7 +17,7 @@ pub struct ServedRequest {
 }
 
 /// The requests of a piece of a run, in the order in which they were first served.
-pub fn served(run: &Timeline) -> Vec<ServedRequest> {
+pub fn served_requests(run: &Timeline) -> Vec<ServedRequest> {
     let mut all: Vec<ServedRequest> = Vec::new();
     let (mut before, mut last) = (run.from, None);
     for step in &run.steps {
@@ -89,7 +89,7 @@ mod tests {
         // The last one was not there when the one before had ended.
         let begins = vec![(Time(0), RequestId(7)), (Time(12_000_000), RequestId(2)), (Time(31_000_000), RequestId(2))];
         let run = Timeline { from: Time(0), steps, own_until: Time(0), begins, ends, weights: Vec::new() };
-        let served = served(&run);
+        let served = served_requests(&run);
         let ms =
             |it: &ServedRequest| it.turns.iter().map(|(a, b)| (a.0 / 1_000_000, b.0 / 1_000_000)).collect::<Vec<_>>();
         assert_eq!(

@@ -61,12 +61,12 @@ impl ResponseFigures {
         vec![
             self.of.into(),
             number::count(self.requests),
-            number::fixed(self.measured_mean_ms, 3),
-            number::fixed(self.simulated_mean_ms, 3),
+            number::with_decimals(self.measured_mean_ms, 3),
+            number::with_decimals(self.simulated_mean_ms, 3),
             format!("{:+.1}", self.mean_error_percent),
-            number::fixed(self.demerit_ms, 3),
-            number::fixed(self.demerit_percent, 1),
-            number::fixed(self.demerit_plain_ms, 3),
+            number::with_decimals(self.demerit_ms, 3),
+            number::with_decimals(self.demerit_percent, 1),
+            number::with_decimals(self.demerit_plain_ms, 3),
         ]
     }
 }
@@ -110,7 +110,7 @@ impl<'a> ValidationReport<'a> {
     }
 
     /// Measured and simulated response times, each sorted.
-    fn sorted(&self) -> [Vec<f64>; 2] {
+    fn sort_both(&self) -> [Vec<f64>; 2] {
         [|pair: &Pair| pair.measured, |pair: &Pair| pair.simulated].map(|time| {
             let mut times: Vec<f64> = self.pairs.iter().map(|pair| time(pair).as_ms()).collect();
             times.sort_by(f64::total_cmp);
@@ -120,7 +120,7 @@ impl<'a> ValidationReport<'a> {
 
     /// The share of requests answered within a time, measured as a line and simulated as dots.
     fn sketch(&self) -> String {
-        let [measured, simulated] = self.sorted();
+        let [measured, simulated] = self.sort_both();
         let last = measured[(measured.len() - 1) * 999 / 1000].max(simulated[(simulated.len() - 1) * 999 / 1000]);
         let share = |times: &[f64], us: u32| {
             100.0 * times.partition_point(|time| *time <= f64::from(us) / 1e3) as f64 / times.len() as f64
@@ -137,7 +137,7 @@ impl<'a> ValidationReport<'a> {
 
     /// A page with both distributions that opens offline.
     pub fn page(&self) -> String {
-        let [measured, simulated] = self.sorted();
+        let [measured, simulated] = self.sort_both();
         let curve = |times: &[f64], name: &str| {
             let index = |i: usize| i * (times.len() - 1) / (POINTS - 1);
             let x: Vec<f64> = (0..POINTS).map(|i| times[index(i)]).collect();

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 /// At the end of a service.
 pub fn volumes(reports: &[VolumeReport], lateness: &Lateness) -> String {
     let all: Vec<Value> = reports.iter().map(VolumeReport::json).collect();
-    let late = super::lateness(lateness).map(|line| super::notes::wrapped(&line));
+    let late = super::lateness(lateness).map(|line| super::notes::wrap(&line));
     listed_volumes(&json!({ "volumes": all })) + &late.unwrap_or_default()
 }
 

@@ -87,7 +87,7 @@ pub fn run(arguments: &BenchArgs) -> Result<(), VerbFailure> {
         Some(file) => Inputs::of_cases(file, &cases),
         None => Inputs::of_cases(Path::new(of), &cases),
     };
-    let requests = RecordsFile::wanted(arguments.requests.as_ref(), &mut inputs, cases.iter().map(|_| 1))?;
+    let requests = RecordsFile::if_wanted(arguments.requests.as_ref(), &mut inputs, cases.iter().map(|_| 1))?;
     let mut runs = Vec::with_capacity(cases.len());
     let mut unfinished = Vec::with_capacity(cases.len());
     let progress = Progress::new(match &uri {

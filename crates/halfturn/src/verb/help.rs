@@ -21,7 +21,7 @@ pub fn run(arguments: &Help, mut command: Command) -> Result<(), VerbFailure> {
     if let Some(verb) = find(&mut command, &arguments.topic) {
         return print(&verb.render_long_help().to_string());
     }
-    if let Some(text) = report::explained(&topic) {
+    if let Some(text) = report::explain(&topic) {
         return print(&text);
     }
     let topics = report::topics();

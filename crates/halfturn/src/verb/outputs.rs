@@ -92,7 +92,7 @@ impl OutputFile {
     /// When the command reads it or writes it already, or when it cannot be written.
     pub fn new(name: &Path, inputs: &mut Inputs) -> Result<OutputFile, VerbFailure> {
         let bad = |what, mend| Err(BadInput::new(name.display().to_string(), At::File, what, mend).into());
-        let path = resolved(name);
+        let path = resolve(name);
         let about = path.metadata().ok();
         let kind = about.as_ref().map(fs::Metadata::file_type);
         let stream = kind.is_some_and(|kind| kind.is_fifo() || kind.is_char_device());
@@ -116,7 +116,7 @@ impl OutputFile {
     }
 
     /// The same, where one is wanted.
-    pub fn wanted(name: Option<&PathBuf>, inputs: &mut Inputs) -> Result<Option<OutputFile>, VerbFailure> {
+    pub fn if_wanted(name: Option<&PathBuf>, inputs: &mut Inputs) -> Result<Option<OutputFile>, VerbFailure> {
         name.map(|name| OutputFile::new(name, inputs)).transpose()
     }
 
@@ -153,7 +153,7 @@ impl OutputFile {
 }
 
 /// Where a path leads. A link stays one: what it points to is written, also when that is not there yet.
-fn resolved(path: &Path) -> PathBuf {
+fn resolve(path: &Path) -> PathBuf {
     let mut path = path.to_owned();
     for _ in 0..LINKS {
         let Ok(to) = fs::read_link(&path) else { break };

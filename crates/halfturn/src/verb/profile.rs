@@ -65,8 +65,8 @@ pub fn run(arguments: &ProfileArgs) -> Result<(), VerbFailure> {
     let name = arguments.device.as_str();
     let name = ["simulated:", "emulated:"].iter().find_map(|kind| name.strip_prefix(kind)).unwrap_or(name);
     let mut inputs = Inputs::of([name]);
-    let output = OutputFile::wanted(arguments.output.as_ref(), &mut inputs)?;
-    let page = OutputFile::wanted(arguments.report.as_ref(), &mut inputs)?;
+    let output = OutputFile::if_wanted(arguments.output.as_ref(), &mut inputs)?;
+    let page = OutputFile::if_wanted(arguments.report.as_ref(), &mut inputs)?;
     if arguments.mimic {
         return mimic(arguments, output);
     }
@@ -87,10 +87,10 @@ pub fn run(arguments: &ProfileArgs) -> Result<(), VerbFailure> {
         output.write(disk::write(&known.plan(&options.name, found.blocks)))?;
     }
     if let Some(state) = state {
-        state.done()?;
+        state.remove()?;
     }
     let written = arguments.output.as_ref().filter(|_| matches!(found.outcome, ProfileOutcome::Disk(_)));
-    let text = report::profiled(&options.name, &found, written.map(|path| path.display().to_string()).as_deref());
+    let text = report::profile_report(&options.name, &found, written.map(|path| path.display().to_string()).as_deref());
     if let Some(page) = page {
         page.write(report::profile_page(&options.name, &found, &text))?;
     }
@@ -107,8 +107,8 @@ fn device(arguments: &ProfileArgs) -> Result<(Box<dyn Device>, Past), BadInput> 
         return Ok((sim::bench(&DriveChoice::plain(name, queue(name)?), arguments.seed)?, Past::Again));
     }
     let device = match name.strip_prefix("emulated:") {
-        Some(name) => live::emulated(&DriveChoice::plain(name, queue(name)?), arguments.seed, arguments.time_scale)?,
-        None => live::opened(Path::new(name), arguments.scratch.is_some())?,
+        Some(name) => live::emulate(&DriveChoice::plain(name, queue(name)?), arguments.seed, arguments.time_scale)?,
+        None => live::open(Path::new(name), arguments.scratch.is_some())?,
     };
     Ok((Box::new(device), Past::Over))
 }
@@ -172,7 +172,7 @@ impl JournalFile {
         self.file.write(journal.bytes())
     }
 
-    fn done(self) -> Result<(), VerbFailure> {
+    fn remove(self) -> Result<(), VerbFailure> {
         match fs::remove_file(&self.path) {
             Err(error) if error.kind() != ErrorKind::NotFound => Err(VerbFailure::unwritable(&self.path, &error)),
             _ => Ok(()),
@@ -201,5 +201,5 @@ fn mimic(arguments: &ProfileArgs, output: Option<OutputFile>) -> Result<(), Verb
         output.write(load::learned::write(&learned, &arguments.device))?;
     }
     let written = arguments.output.as_ref().map(|path| path.display().to_string());
-    print(&report::mimicked(&arguments.device, &learned, written.as_deref()))
+    print(&report::mimic_report(&arguments.device, &learned, written.as_deref()))
 }

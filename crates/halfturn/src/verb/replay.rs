@@ -27,7 +27,7 @@ pub fn run(arguments: &ReplayArgs) -> Result<(), VerbFailure> {
     let replayed = live::replay(&arguments.log)?;
     print(&match arguments.format {
         OutputFormat::Json => super::json(&report::replayed_json(&replayed)),
-        OutputFormat::Table => report::replayed(&replayed),
+        OutputFormat::Table => report::replay_report(&replayed),
     })?;
     if replayed.differs.is_some() { Err(VerbFailure::Mismatch) } else { Ok(()) }
 }

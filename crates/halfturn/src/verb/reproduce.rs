@@ -45,12 +45,12 @@ pub fn run(arguments: &Reproduce) -> Result<(), VerbFailure> {
     if arguments.list {
         let targets = chosen.iter().map(|(file, target)| &files[*file].targets[*target]);
         return print(&if arguments.format == OutputFormat::Json {
-            json(&report::listed(targets))
+            json(&report::list_targets(targets))
         } else {
             report::list(targets)
         });
     }
-    let report = OutputFile::wanted(arguments.report.as_ref(), &mut Inputs::none())?;
+    let report = OutputFile::if_wanted(arguments.report.as_ref(), &mut Inputs::none())?;
     let plan = TargetPlan::new(&files, chosen, arguments.report.is_some());
     let progress = Simulating::new(plan.cases());
     let results = sim::simulate(plan.cases(), &progress)?;
@@ -59,11 +59,11 @@ pub fn run(arguments: &Reproduce) -> Result<(), VerbFailure> {
     if let Some(report) = &report {
         let diagrams =
             plan.timelines().map(|(file, timeline)| diagram(file, timeline)).collect::<Result<Vec<_>, _>>()?;
-        report.write(verdicts.page(&plan.drawn(&results), &diagrams))?;
+        report.write(verdicts.page(&plan.draw(&results), &diagrams))?;
     }
     print(&if arguments.format == OutputFormat::Json { json(&verdicts) } else { verdicts.text() })?;
     VerbFailure::unless_whole("reproduce", &results)?;
-    if verdicts.failed() > 0 { Err(VerbFailure::Mismatch) } else { Ok(()) }
+    if verdicts.unexpected_failures() > 0 { Err(VerbFailure::Mismatch) } else { Ok(()) }
 }
 
 /// A timing diagram, its pieces of runs simulated.

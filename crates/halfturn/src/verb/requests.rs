@@ -38,7 +38,7 @@ impl RecordsFile {
     ///
     /// # Errors
     /// When it cannot be written, or is to be of a kind that is not written.
-    pub fn wanted(
+    pub fn if_wanted(
         name: Option<&PathBuf>,
         inputs: &mut Inputs,
         replications: impl Iterator<Item = u32>,
@@ -73,7 +73,7 @@ impl RecordsFile {
         inputs: &mut Inputs,
         cases: &[Case],
     ) -> Result<Option<RecordsFile>, VerbFailure> {
-        RecordsFile::wanted(name, inputs, cases.iter().map(|case| case.experiment.run.replications))
+        RecordsFile::if_wanted(name, inputs, cases.iter().map(|case| case.experiment.run.replications))
     }
 
     fn file(&self) -> io::Result<File> {

@@ -62,7 +62,7 @@ pub fn run(arguments: &Serve) -> Result<(), VerbFailure> {
     let (name, text) = config(arguments)?;
     let experiment = experiment::parse_service(&name, &text, &arguments.sets)?;
     let files = experiment.files().into_iter().chain(arguments.file.clone());
-    let log = OutputFile::wanted(arguments.record.as_ref(), &mut Inputs::of(files))?;
+    let log = OutputFile::if_wanted(arguments.record.as_ref(), &mut Inputs::of(files))?;
     let mut listeners = handed_over();
     let mut socket = None;
     if listeners.is_empty() {
@@ -106,7 +106,7 @@ pub fn run(arguments: &Serve) -> Result<(), VerbFailure> {
     if code.is_none() {
         print(&report::volumes(&ended.reports, &ended.lateness))?;
     }
-    match (left(&experiment.title, &ended.undone), code) {
+    match (undone_error(&experiment.title, &ended.undone), code) {
         (None, None | Some(0)) => Ok(()),
         (None, Some(code)) => Err(VerbFailure::Command(code)),
         (Some(undone), None | Some(0)) => Err(VerbFailure::Undone(undone)),
@@ -118,7 +118,7 @@ pub fn run(arguments: &Serve) -> Result<(), VerbFailure> {
 }
 
 /// What a service has left undone, if anything.
-fn left(title: &str, undone: &Undone) -> Option<BadInput> {
+fn undone_error(title: &str, undone: &Undone) -> Option<BadInput> {
     let mut what = Vec::new();
     let requests: Vec<String> =
         undone.requests.iter().map(|(volume, count)| format!("{count} of volume '{volume}'")).collect();

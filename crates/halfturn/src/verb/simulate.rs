@@ -129,9 +129,9 @@ fn formats(cases: &[Case], format: Format) -> Vec<String> {
 fn again(file: &Path, sets: &[String], cases: &[Case]) -> String {
     let seed = cases.first().map_or(0, |case| case.experiment.run.seed);
     let mut text =
-        format!("halfturn {}\n\nhalfturn simulate {}", env!("CARGO_PKG_VERSION"), quoted(&file.display().to_string()));
+        format!("halfturn {}\n\nhalfturn simulate {}", env!("CARGO_PKG_VERSION"), quote(&file.display().to_string()));
     for set in sets {
-        text += &format!(" --set {}", quoted(set));
+        text += &format!(" --set {}", quote(set));
     }
     text += &format!(" --seed {seed}\n\nexperiment.toml is that file as it was read");
     text += "; the files it names are relative to the folder it was in.\n\nRuns, in the order of results.json:\n";
@@ -144,6 +144,6 @@ fn again(file: &Path, sets: &[String], cases: &[Case]) -> String {
 }
 
 /// A word as a shell takes it.
-fn quoted(word: &str) -> String {
+fn quote(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }

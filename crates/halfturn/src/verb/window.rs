@@ -55,7 +55,7 @@ impl PageArgs {
     /// # Errors
     /// When it cannot be written there.
     pub fn output(&self, inputs: &mut Inputs) -> Result<Option<PageFile>, VerbFailure> {
-        Ok(OutputFile::wanted(self.report.as_ref(), inputs)?.map(PageFile))
+        Ok(OutputFile::if_wanted(self.report.as_ref(), inputs)?.map(PageFile))
     }
 }
 
@@ -69,7 +69,7 @@ impl PageFile {
     /// When a picture has nothing in it, since the run had ended by then, or the file cannot be written.
     pub fn write(&self, title: &str, text: &str, pictures: &[(String, Pictured)]) -> Result<(), VerbFailure> {
         if let Some((_, empty)) = pictures.iter().find(|(_, picture)| picture.is_empty()) {
-            let what = format!("the run had ended by then, after {:.3} ms", empty.ended().as_ms());
+            let what = format!("the run had ended by then, after {:.3} ms", empty.run_length().as_ms());
             return Err(BadInput::new("--window", At::File, what, "choose an earlier part of it").into());
         }
         self.0.write(Panoramas { title, text, pictures }.page())

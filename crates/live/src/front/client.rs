@@ -226,7 +226,7 @@ impl Client {
     }
 
     /// Something was received; whether the client is still there.
-    pub(super) fn received(&mut self, result: i32) -> bool {
+    pub(super) fn note_received(&mut self, result: i32) -> bool {
         self.receiving = false;
         let Some(count) = usize::try_from(result).ok().filter(|count| *count > 0) else { return false };
         match &mut self.reading {
@@ -301,7 +301,7 @@ impl Client {
     }
 
     /// Something was sent; or the client is gone, and is to be lost.
-    pub(super) fn sent(&mut self, result: i32, number: u32, hands: &mut Hands) -> io::Result<()> {
+    pub(super) fn note_sent(&mut self, result: i32, number: u32, hands: &mut Hands) -> io::Result<()> {
         let Some(count) = usize::try_from(result).ok().filter(|count| *count > 0) else {
             let unsent = self.sending.drain(..).map(|slice| slice.bytes as u64).sum();
             self.is_sent(unsent);

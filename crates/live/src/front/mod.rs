@@ -158,7 +158,7 @@ impl Front {
                     let _ = asker.send(answer);
                 }
                 EngineMessage::Resume(volume, asker) => {
-                    let volume = ServedVolume::named(&mut self.volumes, &volume);
+                    let volume = ServedVolume::find_volume(&mut self.volumes, &volume);
                     let _ = asker.send(volume.map(|volume| volume.flush_failed = false));
                 }
                 EngineMessage::Stop => {
@@ -220,15 +220,15 @@ impl Front {
             _ => None,
         };
         if let Some(errno) = refused {
-            volume.refused(errno);
-            let answer = Some(failed(client, &request, errno));
+            volume.count_refusal(errno);
+            let answer = Some(error_reply(client, &request, errno));
             client.reading = ReceiveState::Unwanted { left: request.payload() as usize, answer };
             return;
         }
         let base = self.volumes[client.volume].from * BLOCK_BYTES;
         match request.command {
             RequestType::Disc => return client.leave(),
-            RequestType::Cache => return done(client, &request),
+            RequestType::Cache => return acknowledge(client, &request),
             RequestType::Trim => {
                 let (from, to) = (base + request.offset, base + request.offset + u64::from(request.length));
                 let (from, to) = (from.div_ceil(BLOCK_BYTES), to / BLOCK_BYTES);
@@ -237,7 +237,7 @@ impl Front {
                 if at.blocks > 0 && !self.works.touches(at) {
                     hands.unit.discard(at);
                 }
-                return done(client, &request);
+                return acknowledge(client, &request);
             }
             RequestType::BlockStatus => return status(client, &request, base, hands),
             RequestType::Read | RequestType::Write | RequestType::Flush | RequestType::WriteZeroes => {}
@@ -352,8 +352,8 @@ impl Front {
         for work in self.works.waiting() {
             let Some(client) = self.clients[work.client as usize].as_mut() else { continue };
             work.answered = true;
-            self.volumes[client.volume].ended(now, &work.request, work.arrived, Ending::Failed(ETIMEDOUT));
-            client.answer(failed(client, &work.request, ETIMEDOUT));
+            self.volumes[client.volume].count_ending(now, &work.request, work.arrived, Ending::Failed(ETIMEDOUT));
+            client.answer(error_reply(client, &work.request, ETIMEDOUT));
             self.touched.push(work.client);
         }
     }
@@ -376,7 +376,7 @@ fn room(plan: &ServePlan, client: &Client, all: u64) -> Option<u64> {
 }
 
 /// The answer to a request that was not done.
-fn failed(client: &Client, request: &nbd::ClientRequest, errno: i32) -> PendingReply {
+fn error_reply(client: &Client, request: &nbd::ClientRequest, errno: i32) -> PendingReply {
     let mut bytes = Vec::new();
     let what = std::io::Error::from_raw_os_error(errno).to_string();
     client.session.error(request.cookie, Errno::of_os(errno), &what, &mut bytes);
@@ -392,8 +392,8 @@ fn last(client: &Client, work: &InFlightRequest) -> PendingReply {
 }
 
 /// A request without content in its answer was done.
-fn done(client: &mut Client, request: &nbd::ClientRequest) {
-    let head = ReplyHeader::Short(client.session.done(request.cookie));
+fn acknowledge(client: &mut Client, request: &nbd::ClientRequest) {
+    let head = ReplyHeader::Short(client.session.success(request.cookie));
     client.answer(PendingReply { head, data: None });
 }
 
@@ -448,20 +448,20 @@ impl RequestSource for Front {
         self.works.memory(id.0, from, bytes)
     }
 
-    fn ended(&mut self, now: Time, id: RequestId, how: Ending, hands: &mut Hands) {
+    fn on_end(&mut self, now: Time, id: RequestId, how: Ending, hands: &mut Hands) {
         if how == Ending::Finished
             && let Some(asked) = self.works.go_on(id.0, hands.pool)
         {
             return self.submit(asked);
         }
-        let Some(work) = self.release(id.0) else { return self.stop.flushed(how) };
+        let Some(work) = self.release(id.0) else { return self.stop.note_flush(how) };
         while let Some(asked) = self.works.let_go(hands.pool) {
             self.submit(asked);
         }
         let Some(volume) = self.clients[work.client as usize].as_ref().map(|client| client.volume) else { return };
         let how = if how == Ending::Finished && self.is_in_doubt(&work, volume) { Ending::Failed(EIO) } else { how };
         let Some(client) = self.clients[work.client as usize].as_mut().filter(|_| !work.answered) else { return };
-        self.volumes[volume].ended(now, &work.request, work.arrived, how);
+        self.volumes[volume].count_ending(now, &work.request, work.arrived, how);
         let errno = match how {
             Ending::Finished => None,
             Ending::Failed(errno) => Some(errno),
@@ -470,17 +470,17 @@ impl RequestSource for Front {
         let read = work.request.command == RequestType::Read;
         client.answer(match errno {
             None if read => last(client, &work),
-            None => PendingReply { head: ReplyHeader::Short(client.session.done(work.request.cookie)), data: None },
-            Some(errno) => failed(client, &work.request, errno),
+            None => PendingReply { head: ReplyHeader::Short(client.session.success(work.request.cookie)), data: None },
+            Some(errno) => error_reply(client, &work.request, errno),
         });
         if let Some(data) = work.data {
             hands.pool.give(data.buffer);
         }
     }
 
-    fn came(&mut self, id: RequestId, memory: &Slice) {
+    fn on_data(&mut self, id: RequestId, memory: &Slice) {
         let Some(work) = self.works.get_mut(id.0) else { return };
-        let Some(part) = work.came(memory) else { return };
+        let Some(part) = work.take_part(memory) else { return };
         let Some(client) = self.clients[work.client as usize].as_mut() else { return };
         let offset = work.request.offset + work.told as u64;
         let head = client.session.part(&work.request, offset, part.bytes as u32, Chunk::More);
@@ -491,7 +491,7 @@ impl RequestSource for Front {
         }
     }
 
-    fn heard(&mut self, now: Time, token: RingToken, result: i32, hands: &mut Hands) {
+    fn on_completion(&mut self, now: Time, token: RingToken, result: i32, hands: &mut Hands) {
         match token {
             RingToken::Bell => {
                 self.read_mail(hands);
@@ -501,7 +501,7 @@ impl RequestSource for Front {
             }
             RingToken::Received(number) => {
                 let Some(client) = self.clients[number as usize].as_mut() else { return };
-                if client.received(result) {
+                if client.note_received(result) {
                     self.touched.push(number);
                     self.read(number, now, hands);
                 } else {
@@ -510,7 +510,7 @@ impl RequestSource for Front {
             }
             RingToken::Sent(number) => {
                 let Some(client) = self.clients[number as usize].as_mut() else { return };
-                if client.sent(result, number, hands).is_err() {
+                if client.note_sent(result, number, hands).is_err() {
                     self.lose(number, hands);
                 }
                 self.touched.push(number);
@@ -519,7 +519,7 @@ impl RequestSource for Front {
         }
     }
 
-    fn noticed(&mut self, late: Span) {
+    fn note_lateness(&mut self, late: Span) {
         self.late.add(late);
     }
 

@@ -72,7 +72,7 @@ impl Shutdown {
     }
 
     /// The last flush has ended.
-    pub(super) fn flushed(&mut self, how: Ending) {
+    pub(super) fn note_flush(&mut self, how: Ending) {
         self.flush = Flush::Over(Some(how));
     }
 }

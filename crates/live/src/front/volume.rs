@@ -141,7 +141,7 @@ impl Setting {
     }
 
     pub(super) fn apply(&self, volumes: &mut [ServedVolume]) -> Result<(), String> {
-        let volume = ServedVolume::named(volumes, &self.volume)?;
+        let volume = ServedVolume::find_volume(volumes, &self.volume)?;
         if let Some(class) = &self.class {
             let number = volume.classes.iter().position(|name| name == class);
             let known = volume.classes.join(", ");
@@ -197,7 +197,7 @@ impl ServedVolume {
     }
 
     /// The one of this name.
-    pub(super) fn named<'a>(volumes: &'a mut [ServedVolume], name: &str) -> Result<&'a mut ServedVolume, String> {
+    pub(super) fn find_volume<'a>(volumes: &'a mut [ServedVolume], name: &str) -> Result<&'a mut ServedVolume, String> {
         let names: Vec<String> = volumes.iter().map(|volume| format!("'{}'", volume.volume.name)).collect();
         let volume = volumes.iter_mut().find(|volume| volume.volume.name == name);
         volume.ok_or_else(|| format!("there is no volume '{name}'; name one of {}", names.join(", ")))
@@ -234,11 +234,11 @@ impl ServedVolume {
     }
 
     /// Something was not even asked of the device; of one that hangs, only what it has counts.
-    pub(super) fn refused(&mut self, errno: i32) {
+    pub(super) fn count_refusal(&mut self, errno: i32) {
         self.counts.failed += u64::from(errno != ETIMEDOUT);
     }
 
-    pub(super) fn ended(&mut self, now: Time, request: &nbd::ClientRequest, arrived: Time, how: Ending) {
+    pub(super) fn count_ending(&mut self, now: Time, request: &nbd::ClientRequest, arrived: Time, how: Ending) {
         let counts = &mut self.counts;
         match how {
             Ending::Failed(_) => counts.failed += 1,

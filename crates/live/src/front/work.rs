@@ -69,7 +69,7 @@ impl InFlightRequest {
     }
 
     /// Bytes of its first block before it.
-    fn skipped(&self) -> usize {
+    fn lead_bytes(&self) -> usize {
         (self.bytes.0 % BLOCK_BYTES) as usize
     }
 
@@ -85,7 +85,7 @@ impl InFlightRequest {
     }
 
     /// Part of what it reads has come: what can be answered of it, if that is much and not the last.
-    pub(super) fn came(&mut self, memory: &Slice) -> Option<Slice> {
+    pub(super) fn take_part(&mut self, memory: &Slice) -> Option<Slice> {
         let data = self.data.as_ref().filter(|_| self.request.command == RequestType::Read && !self.answered)?;
         // What was asked for before by who had this number goes elsewhere.
         if Rc::ptr_eq(&data.buffer, &memory.buffer) && memory.from <= self.there {
@@ -183,7 +183,7 @@ impl Works {
             // Read into whole blocks, of which the client gets a part.
             RequestType::Read => {
                 let buffer = pool.take(work.at().bytes() as usize);
-                Some(Slice { buffer, from: work.skipped(), bytes: length })
+                Some(Slice { buffer, from: work.lead_bytes(), bytes: length })
             }
             RequestType::Write => Some(Slice { buffer: pool.take(length), from: 0, bytes: length }),
             RequestType::WriteZeroes => {
@@ -253,7 +253,7 @@ impl Works {
     pub(super) fn go_on(&mut self, id: u32, pool: &mut Pool) -> Option<Submission> {
         let work = self.works.get_mut(id as usize)?.as_mut()?;
         if work.stage == RequestStage::Reading {
-            let (whole, at) = (work.whole.as_ref()?, work.skipped());
+            let (whole, at) = (work.whole.as_ref()?, work.lead_bytes());
             match &work.data {
                 Some(data) => whole.buffer.copy(at, &data.buffer, data.from, data.bytes),
                 None => whole.buffer.clear(at, (work.bytes.1 - work.bytes.0) as usize),
@@ -374,8 +374,8 @@ mod tests {
         let mut came = |from, bytes| {
             let memory = works.memory(id, from, bytes).expect("memory");
             let work = works.get_mut(id).expect("it is there");
-            assert!(work.came(&others).is_none(), "of somebody who had its number");
-            let part = work.came(&memory).map(|part| (part.from, part.bytes));
+            assert!(work.take_part(&others).is_none(), "of somebody who had its number");
+            let part = work.take_part(&memory).map(|part| (part.from, part.bytes));
             work.told += part.map_or(0, |(_, bytes)| bytes);
             part
         };

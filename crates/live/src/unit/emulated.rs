@@ -48,7 +48,7 @@ impl LiveDevice for Emulated {
         self.machine.next()
     }
 
-    fn done(&mut self, now: Time) -> Option<Done> {
+    fn next_completion(&mut self, now: Time) -> Option<Done> {
         let (happened, tag, outcome, parts) = loop {
             self.machine.next().filter(|at| *at <= now)?;
             if let Some(done) = self.machine.finish() {

@@ -208,11 +208,11 @@ impl LiveDevice for Far {
         link.go_on(number, kernel)
     }
 
-    fn done(&mut self, _: Time) -> Option<Done> {
+    fn next_completion(&mut self, _: Time) -> Option<Done> {
         self.done.pop_front()
     }
 
-    fn completed(&mut self, now: Time, tag: Tag, result: i32, kernel: &mut dyn Kernel) -> io::Result<()> {
+    fn on_completion(&mut self, now: Time, tag: Tag, result: i32, kernel: &mut dyn Kernel) -> io::Result<()> {
         let number = (tag.0 & !(SENT | RECEIVED)) as usize;
         let link = &mut self.links[number];
         let count = usize::try_from(result).ok().filter(|count| *count > 0);

@@ -109,11 +109,11 @@ impl LiveDevice for ServedFile {
         self.push(tag, kernel)
     }
 
-    fn done(&mut self, _: Time) -> Option<Done> {
+    fn next_completion(&mut self, _: Time) -> Option<Done> {
         self.done.pop_front()
     }
 
-    fn completed(&mut self, now: Time, tag: Tag, result: i32, kernel: &mut dyn Kernel) -> io::Result<()> {
+    fn on_completion(&mut self, now: Time, tag: Tag, result: i32, kernel: &mut dyn Kernel) -> io::Result<()> {
         let Some((verb, slice, at)) = self.flying[tag.0 as usize].take() else { return Ok(()) };
         let moved = usize::try_from(result).unwrap_or(0);
         let outcome = match (result, slice.filter(|slice| moved < slice.bytes)) {

@@ -64,13 +64,13 @@ pub trait LiveDevice {
     }
 
     /// The next command that has come back by now.
-    fn done(&mut self, now: Time) -> Option<Done>;
+    fn next_completion(&mut self, now: Time) -> Option<Done>;
 
     /// The kernel completed what it was given for a command.
     ///
     /// # Errors
     /// When the kernel takes no more.
-    fn completed(&mut self, _: Time, _: Tag, _: i32, _: &mut dyn Kernel) -> io::Result<()> {
+    fn on_completion(&mut self, _: Time, _: Tag, _: i32, _: &mut dyn Kernel) -> io::Result<()> {
         Ok(())
     }
 

@@ -48,7 +48,7 @@ impl LiveDevice for Ram {
         Ok(())
     }
 
-    fn done(&mut self, _: Time) -> Option<Done> {
+    fn next_completion(&mut self, _: Time) -> Option<Done> {
         self.done.pop_front()
     }
 

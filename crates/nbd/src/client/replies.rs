@@ -56,7 +56,7 @@ pub fn reply(bytes: &mut &[u8]) -> Result<Option<ServerReply>, Broken> {
     let reply = match fields.u32() {
         None => None,
         Some(SIMPLE_REPLY_MAGIC) => simple(&mut fields),
-        Some(STRUCTURED_REPLY_MAGIC) => structured(&mut fields)?,
+        Some(STRUCTURED_REPLY_MAGIC) => read_chunk(&mut fields)?,
         Some(_) => return Err(Broken::Unexpected("a reply does not begin like one")),
     };
     if reply.is_some() {
@@ -74,14 +74,14 @@ fn simple(fields: &mut MessageFields) -> Option<ServerReply> {
     Some(ServerReply { cookie, chunk: Chunk::Last, body })
 }
 
-fn structured(fields: &mut MessageFields) -> Result<Option<ServerReply>, Broken> {
+fn read_chunk(fields: &mut MessageFields) -> Result<Option<ServerReply>, Broken> {
     let (flags, kind, cookie, length) = (fields.u16(), fields.u16(), fields.u64(), fields.u32());
     let (Some(flags), Some(kind), Some(cookie), Some(length)) = (flags, kind, cookie, length) else { return Ok(None) };
     let body = match (kind, length) {
         (chunk::NONE, 0) if flags & DONE != 0 => Some(Body::None),
         (chunk::OFFSET_DATA, 9..) => fields.u64().map(|offset| Body::Data { offset, length: length - 8 }),
         (chunk::OFFSET_HOLE, 12) => hole(fields),
-        (chunk::FAILED.., 6..) if length as usize <= MAX_STRING + 14 => failed(fields, length)?,
+        (chunk::FAILED.., 6..) if length as usize <= MAX_STRING + 14 => read_error(fields, length)?,
         _ => return Err(Broken::Unexpected("a chunk of an unknown kind or length")),
     };
     let chunk = if flags & DONE == 0 { Chunk::More } else { Chunk::Last };
@@ -93,7 +93,7 @@ fn hole(fields: &mut MessageFields) -> Option<Body> {
 }
 
 /// Whatever kind of error it is, it begins alike.
-fn failed(fields: &mut MessageFields, length: u32) -> Result<Option<Body>, Broken> {
+fn read_error(fields: &mut MessageFields, length: u32) -> Result<Option<Body>, Broken> {
     let Some(payload) = fields.bytes(length as usize) else { return Ok(None) };
     let mut payload = MessageFields(payload);
     let (Some(code), Some(said)) = (payload.u32(), payload.u16()) else { return Ok(None) };

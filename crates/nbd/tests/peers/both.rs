@@ -80,7 +80,7 @@ fn replies_are_understood_as_they_were_meant() {
     };
     assert_eq!(body(&structured.data(&read)), Body::Data { offset: 4096, length: 512 });
     assert_eq!(body(&simple.data(&read)), Body::Done);
-    assert_eq!(body(&structured.done(5)), Body::Done);
+    assert_eq!(body(&structured.success(5)), Body::Done);
     assert_eq!(body(&nbd::reply::none(5)), Body::None);
     let hole = nbd::reply::hole(5, 0, 512, nbd::reply::Chunk::More);
     assert_eq!(body(&hole), Body::Hole { offset: 0, length: 512 });

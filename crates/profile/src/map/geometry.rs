@@ -34,7 +34,7 @@ pub struct TrackGeometry {
 }
 
 /// The region with its tracks numbered from where a cylinder begins, `into` tracks before its own first.
-fn aligned(region: MapRegion, heads: u64, into: u64) -> MapRegion {
+fn align(region: MapRegion, heads: u64, into: u64) -> MapRegion {
     // Tracks of several kinds begin where their period does.
     if !region.runs.is_empty() || (0..region.levels.len()).any(|i| region.tracks(i) == heads) {
         return region;
@@ -59,7 +59,7 @@ impl TrackGeometry {
                 Arrangement::Bands(width) => (heads * width, width),
             };
             let region = match arrangement {
-                Arrangement::Heads => aligned(region, heads, tracks % heads),
+                Arrangement::Heads => align(region, heads, tracks % heads),
                 Arrangement::Bands(_) => region,
             };
             let first = region.place(region.first).track;

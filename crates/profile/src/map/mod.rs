@@ -20,7 +20,7 @@ pub struct TrackMap {
 impl TrackMap {
     /// What was looked at of it.
     #[must_use]
-    pub fn known(&self) -> TrackMap {
+    pub fn without_gaps(&self) -> TrackMap {
         let end = self.guessed.unwrap_or(u64::MAX);
         let regions = self.regions.iter().filter(|region| region.first < end);
         let cut = |region: &MapRegion| MapRegion { sectors: region.sectors.min(end - region.first), ..region.clone() };

@@ -84,7 +84,7 @@ impl SectorPlace {
 impl MapRegion {
     /// Places passed over before a sector.
     #[must_use]
-    pub fn slipped(&self, sector: u64) -> i64 {
+    pub fn slipped_before(&self, sector: u64) -> i64 {
         let next = self.slips.partition_point(|(from, _)| *from <= sector);
         next.checked_sub(1).map_or(0, |i| self.slips[i].1)
     }
@@ -92,7 +92,7 @@ impl MapRegion {
     /// Where in the pattern a sector is.
     #[must_use]
     pub fn pattern(&self, sector: u64) -> u64 {
-        (sector.saturating_sub(self.first) + self.skip).saturating_add_signed(self.slipped(sector))
+        (sector.saturating_sub(self.first) + self.skip).saturating_add_signed(self.slipped_before(sector))
     }
 
     /// The sector at a place in the pattern, or the next one after it.
@@ -190,7 +190,7 @@ impl MapRegion {
         let mut place = self.place_at(self.pattern(sector));
         // Slips further along the track push sectors off its end.
         let next = self.slips.partition_point(|(from, _)| *from <= sector);
-        let mut before = self.slipped(sector);
+        let mut before = self.slipped_before(sector);
         for (from, shift) in &self.slips[next..] {
             let pushed = shift - before;
             if *from >= sector + place.left {
@@ -260,7 +260,7 @@ impl MapRegion {
     /// Whether the two follow the same pattern.
     #[must_use]
     pub fn like(&self, other: &MapRegion) -> bool {
-        let alike = |a: f64, b: f64| crate::estimate::signed(a - b).abs() < 0.1 / f64::from(self.round);
+        let alike = |a: f64, b: f64| crate::estimate::signed_fraction(a - b).abs() < 0.1 / f64::from(self.round);
         self.round == other.round
             && self.track == other.track
             && alike(self.turn, other.turn)

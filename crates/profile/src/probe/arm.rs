@@ -3,7 +3,7 @@
 //! whether it was caught then or a revolution later; the moments are narrowed down, and a normal distribution is fitted
 //! to what was caught (SYSTEM.md, Section 3).
 
-use crate::estimate::{fraction, signed};
+use crate::estimate::{fraction, signed_fraction};
 use crate::eye::Eye;
 use crate::map::{MapRegion, SectorPlace};
 use block::{BadInput, Device, Span, Verb};
@@ -194,7 +194,7 @@ pub fn reach<'r, D: Device>(
 ///
 /// # Errors
 /// As [`crate::bench::ProbeBench::read`].
-pub fn caught<D: Device>(eye: &mut Eye<D>, verb: Verb, way: TrialPath, wanted: f64) -> Result<Option<bool>, BadInput> {
+pub fn catches<D: Device>(eye: &mut Eye<D>, verb: Verb, way: TrialPath, wanted: f64) -> Result<Option<bool>, BadInput> {
     Ok(trial(eye, verb, way, wanted)?.map(|(trial, _)| trial.caught))
 }
 
@@ -241,14 +241,14 @@ fn trial<D: Device>(
     let sector = to.passing(phase + wanted / period);
     let there = to.region.place(sector);
     let passed = there.angle + there.width();
-    let at = wanted + signed(passed - phase - wanted / period) * period;
+    let at = wanted + signed_fraction(passed - phase - wanted / period) * period;
     let Some(reply) = eye.bench.one(verb, sector)? else { return Ok(None) };
     // A host takes some time to ask.
     let at = at - reply.issued.since(looked).as_ms();
     // As if a write completed at the angle at which a read does.
     let response = reply.response().as_ms() - if verb.writes() { eye.write_lag } else { 0.0 };
     // What came at another angle came from memory, or was held up.
-    let off = signed((response - at) / period).abs();
+    let off = signed_fraction((response - at) / period).abs();
     let known = off < 0.5 * there.width() + 6.0 * eye.clock.noise;
     let caught = response < at + period / 2.0;
     Ok(known.then_some((Trial { at: at - passes, caught, called_off }, response - passes)))

@@ -137,7 +137,7 @@ impl BufferTrial<'_, '_> {
     }
 
     /// The sector of one of so many writes spread evenly over the field, in an order that is no drive's own.
-    fn scattered(&self, write: u64, of: u64) -> u64 {
+    fn scatter(&self, write: u64, of: u64) -> u64 {
         let stride = if of.is_multiple_of(617) { 613 } else { 617 };
         self.field.first + (u128::from(self.room()) * u128::from(write * stride % of) / u128::from(of)) as u64
     }
@@ -154,7 +154,7 @@ impl BufferTrial<'_, '_> {
         for _ in 0..3 {
             empty(eye, self.field)?;
             for count in 0..fewest {
-                let reply = eye.bench.write(PLAIN, self.scattered(count, most), 1)?;
+                let reply = eye.bench.write(PLAIN, self.scatter(count, most), 1)?;
                 if !self.at_once(reply, self.one) {
                     fewest = count;
                     break;
@@ -267,14 +267,14 @@ impl BufferTrial<'_, '_> {
         if step < 2 || self.room() < 2 * waiting {
             return Ok(None);
         }
-        let after = self.emptied(eye, waiting, |place| start + place * step)?;
-        let before = self.emptied(eye, waiting, |place| start + (waiting - 1 - place) * step)?;
+        let after = self.time_flush(eye, waiting, |place| start + place * step)?;
+        let before = self.time_flush(eye, waiting, |place| start + (waiting - 1 - place) * step)?;
         let longer = (waiting - 1) as f64 * (1.0 - 2.0 / parts as f64) * eye.clock.period;
         if before - after > 0.6 * longer {
             return Ok(Some(Drain::InOrder));
         }
-        let scattered = |place: u64| self.scattered(place, waiting);
-        let emptied = self.emptied(eye, waiting, scattered)?;
+        let scattered = |place: u64| self.scatter(place, waiting);
+        let emptied = self.time_flush(eye, waiting, scattered)?;
         let (alone, behind) = (self.read_behind(eye, 0, scattered)?, self.read_behind(eye, waiting, scattered)?);
         // The one under way may take more than a revolution.
         if emptied < 1.5 * eye.clock.period {
@@ -289,8 +289,8 @@ impl BufferTrial<'_, '_> {
         if self.room() < 2 * waiting {
             return Ok(None);
         }
-        let scattered = |place: u64| self.scattered(place, waiting);
-        let emptied = self.emptied(eye, waiting, scattered)?;
+        let scattered = |place: u64| self.scatter(place, waiting);
+        let emptied = self.time_flush(eye, waiting, scattered)?;
         let mut behind = [Vec::new(), Vec::new()];
         for _ in 0..3 {
             behind[0].push(self.read_behind(eye, 0, scattered)?);
@@ -306,10 +306,10 @@ impl BufferTrial<'_, '_> {
     }
 
     /// What a flush after so many writes takes, ns.
-    fn emptied<D: Device>(&self, eye: &mut Eye<D>, writes: u64, at: impl Fn(u64) -> u64) -> Result<f64, BadInput> {
+    fn time_flush<D: Device>(&self, eye: &mut Eye<D>, writes: u64, at: impl Fn(u64) -> u64) -> Result<f64, BadInput> {
         let mut times = Vec::new();
         for _ in 0..TRIALS {
-            self.filled(eye, writes, &at)?;
+            self.fill(eye, writes, &at)?;
             times.push(eye.bench.command(Verb::Flush, Extent::new(0, 0))?.response().0 as f64);
         }
         Ok(median(&times))
@@ -319,7 +319,7 @@ impl BufferTrial<'_, '_> {
     fn read_behind<D: Device>(&self, eye: &mut Eye<D>, writes: u64, at: impl Fn(u64) -> u64) -> Result<f64, BadInput> {
         let mut times = Vec::new();
         for _ in 0..TRIALS {
-            self.filled(eye, writes, &at)?;
+            self.fill(eye, writes, &at)?;
             let far = self.field.far(eye);
             times.extend(eye.bench.read(far)?.map(|reply| reply.response().0 as f64));
         }
@@ -327,7 +327,7 @@ impl BufferTrial<'_, '_> {
     }
 
     /// Fills the buffer with so many writes, the arm being near.
-    fn filled<D: Device>(&self, eye: &mut Eye<D>, writes: u64, at: impl Fn(u64) -> u64) -> Result<(), BadInput> {
+    fn fill<D: Device>(&self, eye: &mut Eye<D>, writes: u64, at: impl Fn(u64) -> u64) -> Result<(), BadInput> {
         empty(eye, self.field)?;
         eye.bench.read_medium(at(0))?;
         for place in 0..writes {
@@ -350,7 +350,7 @@ impl BufferTrial<'_, '_> {
         let fill = if buffer.extents > 0 { count } else { sectors.min(MOST_WRITES) };
         if 2 * fill < self.room() {
             let writes = (fill + 32).min(self.room() / 2);
-            let took = self.burst(eye, 2 * writes, |i| (self.scattered(i, writes), 1))?;
+            let took = self.burst(eye, 2 * writes, |i| (self.scatter(i, writes), 1))?;
             buffer.per_second = writes as f64 / took.as_secs().max(1e-9);
         }
         Ok(())

@@ -126,13 +126,13 @@ fn resumes<D: Device>(
     }
     let mut verdicts = 0;
     for _ in 0..TRIALS {
-        let sector = geometry.map.track_start(bench.draw.below(bench.mapped() / 4 * 3)) + 1;
+        let sector = geometry.map.track_start(bench.draw.below(bench.mapped_sectors() / 4 * 3)) + 1;
         let first = sector << bench.shift;
         bench.read_medium(sector)?;
         let (again, asked) = match cache.ahead {
             Ahead::Most => (first + most, first + most + most / 2),
             _ => {
-                let other = (sector + bench.mapped() / 8) % bench.mapped();
+                let other = (sector + bench.mapped_sectors() / 8) % bench.mapped_sectors();
                 bench.read_medium(other)?;
                 (first, (sector + (geometry.map.next_track(sector) - sector) / 2) << bench.shift)
             }
@@ -151,7 +151,7 @@ fn resumes<D: Device>(
 fn free<D: Device>(bench: &mut ProbeBench<D>, geometry: &TrackGeometry, segment: u64) -> Result<bool, BadInput> {
     let mut found = 0;
     for _ in 0..TRIALS {
-        let (from, near) = (bench.draw.below(bench.mapped()), bench.draw.below(bench.mapped()));
+        let (from, near) = (bench.draw.below(bench.mapped_sectors()), bench.draw.below(bench.mapped_sectors()));
         let start = geometry.map.track_start(near);
         let track = geometry.map.next_track(near) - start;
         let before = (track / 8).min(segment >> bench.shift >> 1);
@@ -170,7 +170,7 @@ fn free<D: Device>(bench: &mut ProbeBench<D>, geometry: &TrackGeometry, segment:
 fn almost_hits<D: Device>(bench: &mut ProbeBench<D>, least: Span, period: f64) -> Result<bool, BadInput> {
     let mut times = Vec::new();
     for _ in 0..TRIALS {
-        let sector = bench.draw.below(bench.mapped() - 1);
+        let sector = bench.draw.below(bench.mapped_sectors() - 1);
         if bench.read_medium(sector)?.is_some() {
             times.extend(bench.read(sector + 1)?.map(|reply| reply.response().0 as f64));
         }
@@ -180,7 +180,12 @@ fn almost_hits<D: Device>(bench: &mut ProbeBench<D>, least: Span, period: f64) -
 }
 
 /// Reads some blocks, lets the drive read on, and asks for another block: whether it is in memory.
-fn held<D: Device>(bench: &mut ProbeBench<D>, read: Extent, asked: u64, rest: Span) -> Result<bool, BadInput> {
+fn reads_from_cache<D: Device>(
+    bench: &mut ProbeBench<D>,
+    read: Extent,
+    asked: u64,
+    rest: Span,
+) -> Result<bool, BadInput> {
     if read.end().0 > bench.blocks() || asked >= bench.blocks() {
         return Ok(false);
     }
@@ -192,16 +197,16 @@ fn held<D: Device>(bench: &mut ProbeBench<D>, read: Extent, asked: u64, rest: Sp
 
 /// How many of some trials, each somewhere else on the drive, find what they ask for in memory: `ask` gives a read and what
 /// to ask for after it, from a sector that is not near the end of the drive.
-fn found<D: Device>(
+fn count_hits<D: Device>(
     bench: &mut ProbeBench<D>,
     pace: ReadAheadPace,
     ask: impl Fn(u64) -> (Extent, u64),
 ) -> Result<u32, BadInput> {
     let mut count = 0;
     for _ in 0..TRIALS {
-        let sector = bench.draw.below(bench.mapped() / 4 * 3);
+        let sector = bench.draw.below(bench.mapped_sectors() / 4 * 3);
         let (read, asked) = ask(sector);
-        count += u32::from(held(bench, read, asked, pace.rest((asked + 1).saturating_sub(read.end().0)))?);
+        count += u32::from(reads_from_cache(bench, read, asked, pace.rest((asked + 1).saturating_sub(read.end().0)))?);
     }
     Ok(count)
 }
@@ -217,15 +222,15 @@ fn ahead<D: Device>(
     let track_end = |sector: u64| geometry.map.next_track(sector);
     // Well before the end of its track: what follows, or, where a segment holds less, what was read on last.
     let early = |sector: u64| geometry.map.track_start(sector) + 1;
-    let next = found(bench, pace, |sector| (one(early(sector)), (early(sector) + 1) << shift))?;
+    let next = count_hits(bench, pace, |sector| (one(early(sector)), (early(sector) + 1) << shift))?;
     if next < TRIALS / 2
-        && found(bench, pace, |sector| (one(early(sector)), (track_end(sector) - 1) << shift))? < TRIALS / 2
+        && count_hits(bench, pace, |sector| (one(early(sector)), (track_end(sector) - 1) << shift))? < TRIALS / 2
     {
         return Ok(Ahead::Nowhere);
     }
     let ends = |bench: &mut ProbeBench<D>, end: &dyn Fn(u64) -> u64| -> Result<bool, BadInput> {
-        Ok(found(bench, pace, |sector| (one(early(sector)), (end(sector) - 1) << shift))? >= TRIALS - 1
-            && found(bench, pace, |sector| (one(early(sector)), end(sector) << shift))? <= 1)
+        Ok(count_hits(bench, pace, |sector| (one(early(sector)), (end(sector) - 1) << shift))? >= TRIALS - 1
+            && count_hits(bench, pace, |sector| (one(early(sector)), end(sector) << shift))? <= 1)
     };
     if ends(bench, &track_end)? {
         // From the end of one track to the beginning of the next: whether the one after is read, too.
@@ -233,7 +238,7 @@ fn ahead<D: Device>(
             let edge = track_end(sector);
             (Extent::new((edge << shift) - 1, 2), (track_end(track_end(edge)) - 1) << shift)
         };
-        return Ok(if found(bench, pace, across)? > TRIALS / 2 { Ahead::NextTrack } else { Ahead::Track });
+        return Ok(if count_hits(bench, pace, across)? > TRIALS / 2 { Ahead::NextTrack } else { Ahead::Track });
     }
     if ends(bench, &|sector| geometry.cylinder_end(sector))? {
         return Ok(Ahead::Cylinder);
@@ -246,8 +251,8 @@ fn farthest<D: Device>(bench: &mut ProbeBench<D>, pace: ReadAheadPace) -> Result
     let sector = 1 << bench.shift;
     let (mut found, mut gone) = (sector - 1, 2 * sector - 1);
     let mut ask = |distance: u64| -> Result<bool, BadInput> {
-        let start = bench.draw.below(bench.mapped() / 2) << bench.shift;
-        held(bench, Extent::new(start, 1), start + distance, pace.rest(distance))
+        let start = bench.draw.below(bench.mapped_sectors() / 2) << bench.shift;
+        reads_from_cache(bench, Extent::new(start, 1), start + distance, pace.rest(distance))
     };
     while gone < MOST && ask(gone)? {
         (found, gone) = (gone, 2 * gone);
@@ -285,10 +290,10 @@ fn segment<D: Device>(
     let mut ask = |blocks: u64, left: u64| -> Result<bool, BadInput> {
         let mut count = 0;
         for trial in 0..3 {
-            let start = bench.draw.below(bench.mapped() / 2) << shift;
+            let start = bench.draw.below(bench.mapped_sectors() / 2) << shift;
             let read = Extent::new(start, blocks as u32);
             let (end, rest) = (end(read), pace.rest(end(read).saturating_sub(read.end().0)));
-            count += u32::from(held(bench, read, end.saturating_sub(left.max(1)), rest)?);
+            count += u32::from(reads_from_cache(bench, read, end.saturating_sub(left.max(1)), rest)?);
             if count == 0 && trial == 1 || count == 2 {
                 break;
             }
@@ -328,7 +333,7 @@ fn costs<D: Device>(bench: &mut ProbeBench<D>, single: f64, segment: u64) -> Res
 fn each_of<D: Device>(bench: &mut ProbeBench<D>, single: f64, many: u64) -> Result<f64, BadInput> {
     let mut times = Vec::new();
     for _ in 0..9 {
-        let start = bench.draw.below(bench.mapped() / 2) << bench.shift;
+        let start = bench.draw.below(bench.mapped_sectors() / 2) << bench.shift;
         bench.command(Verb::Read, Extent::new(start, many as u32))?;
         times.push(bench.command(Verb::Read, Extent::new(start, many as u32))?.response().0 as f64);
     }

@@ -83,7 +83,7 @@ fn passes_after<D: Device>(
     for _ in 0..2 * TRIALS {
         let start = region.track_start(region.first + region.track + eye.bench.draw.below(region.sectors / 2));
         let place = region.place(start + 1);
-        let elsewhere = eye.bench.draw.below(eye.bench.mapped());
+        let elsewhere = eye.bench.draw.below(eye.bench.mapped_sectors());
         if place.left <= sectors || eye.angle(elsewhere)?.is_none() {
             continue;
         }

@@ -132,7 +132,7 @@ fn is_near<D: Device>(eye: &mut Eye<D>, region: &MapRegion, tracks: u64, limit: 
     for _ in 0..ASKED {
         let way =
             TrialPath::new(PatternTrack { region, number: first }, PatternTrack { region, number: first + tracks });
-        match super::arm::caught(eye, Verb::Read, way, limit)? {
+        match super::arm::catches(eye, Verb::Read, way, limit)? {
             Some(true) => caught += 1,
             Some(false) => missed += 1,
             // Memory answered, or a reply was held up.

@@ -89,7 +89,7 @@ fn trial<D: Device>(
 ) -> Result<Option<f64>, BadInput> {
     let shift = eye.bench.shift;
     let at = Extent::new(start << shift, (sectors << shift) as u32);
-    let from = eye.bench.draw.below(eye.bench.mapped());
+    let from = eye.bench.draw.below(eye.bench.mapped_sectors());
     if eye.angle(from)?.is_none() || (verb.writes() && !eye.bench.may_write(at)) {
         return Ok(None);
     }

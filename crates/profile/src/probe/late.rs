@@ -2,7 +2,7 @@
 //! after the arm should have arrived; what is missed all the same was late by more than that, and the moment after which
 //! half as much is missed is how late they are.
 
-use super::arm::caught;
+use super::arm::catches;
 use super::seek::{SeekTimes, apart};
 use crate::eye::Eye;
 use crate::map::TrackGeometry;
@@ -45,9 +45,9 @@ pub fn learn<D: Device>(eye: &mut Eye<D>, geometry: &TrackGeometry, moves: &Seek
             let point = moves.points[eye.bench.draw.below(moves.points.len() as u64) as usize];
             let wanted = point.reach.mean + after;
             let way = apart(eye, geometry, cylinders, (point.distance, 0));
-            if let Some(caught) = caught(eye, Verb::Read, way, wanted)? {
+            if let Some(catches) = catches(eye, Verb::Read, way, wanted)? {
                 asked += 1;
-                missed += usize::from(!caught);
+                missed += usize::from(!catches);
             }
         }
         Ok(missed as f64 / f64::from(asked.max(1)))

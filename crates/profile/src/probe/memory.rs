@@ -50,7 +50,7 @@ pub fn learn<D: Device>(bench: &mut ProbeBench<D>, effort: Thoroughness) -> Resu
 fn segments<D: Device>(bench: &mut ProbeBench<D>, effort: Thoroughness) -> Result<u32, BadInput> {
     let mut kept: u32 = 1;
     let once = |kept: u32| effort == Thoroughness::Quick && kept >= MANY;
-    while kept < MOST && !forgotten(bench, kept, if once(kept) { 1 } else { 2 })? {
+    while kept < MOST && !forgets(bench, kept, if once(kept) { 1 } else { 2 })? {
         kept *= 2;
     }
     if once(kept) {
@@ -71,10 +71,10 @@ fn spread_out<D: Device>(bench: &mut ProbeBench<D>, count: u32) -> Vec<u64> {
 }
 
 /// Whether a read is forgotten after so many others: as so many trials say.
-fn forgotten<D: Device>(bench: &mut ProbeBench<D>, others: u32, enough: u32) -> Result<bool, BadInput> {
+fn forgets<D: Device>(bench: &mut ProbeBench<D>, others: u32, enough: u32) -> Result<bool, BadInput> {
     let mut verdicts = [0u32; 2];
     while verdicts[0].max(verdicts[1]) < enough {
-        let sectors = filled(bench, others + 1)?;
+        let sectors = fill(bench, others + 1)?;
         if let Some(reply) = bench.read(sectors[0])? {
             verdicts[usize::from(!bench.is_hit(reply.response()))] += 1;
         }
@@ -85,13 +85,13 @@ fn forgotten<D: Device>(bench: &mut ProbeBench<D>, others: u32, enough: u32) -> 
 /// How many of the last reads are in memory, `most` at the most: roughly by halving, since each that is not drives out
 /// another, then one after the other from the most recent that may not be.
 fn trial<D: Device>(bench: &mut ProbeBench<D>, most: u32) -> Result<u32, BadInput> {
-    let sectors = filled(bench, most)?;
+    let sectors = fill(bench, most)?;
     let (mut held, mut gone) = (0, most + 1);
     while gone - held > 1 {
         let middle = held + (gone - held) / 2;
         if in_memory(bench, sectors[(most - middle) as usize])? { held = middle } else { gone = middle }
     }
-    let sectors = filled(bench, most)?;
+    let sectors = fill(bench, most)?;
     while held < most && in_memory(bench, sectors[(most - held - 1) as usize])? {
         held += 1;
     }
@@ -99,7 +99,7 @@ fn trial<D: Device>(bench: &mut ProbeBench<D>, most: u32) -> Result<u32, BadInpu
 }
 
 /// Sectors that were read one after the other.
-fn filled<D: Device>(bench: &mut ProbeBench<D>, count: u32) -> Result<Vec<u64>, BadInput> {
+fn fill<D: Device>(bench: &mut ProbeBench<D>, count: u32) -> Result<Vec<u64>, BadInput> {
     let sectors = spread_out(bench, count);
     for sector in &sectors {
         bench.read(*sector)?;

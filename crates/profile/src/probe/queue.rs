@@ -50,10 +50,10 @@ pub fn learn<D: Device>(
     }
     let (mut overtaken, mut soonest, mut picks, mut reads) = (0, 0, 0, 0);
     for _ in 0..BATCHES {
-        let sectors: Vec<u64> = (0..batch).map(|_| eye.bench.draw.below(eye.bench.mapped())).collect();
+        let sectors: Vec<u64> = (0..batch).map(|_| eye.bench.draw.below(eye.bench.mapped_sectors())).collect();
         let shift = eye.bench.shift;
         // Looks at the clock before, if that is due.
-        let start = eye.bench.draw.below(eye.bench.mapped());
+        let start = eye.bench.draw.below(eye.bench.mapped_sectors());
         eye.angle(start)?;
         let at: Vec<Extent> = sectors.iter().map(|sector| Extent::new(sector << shift, 1)).collect();
         let ends = eye.bench.together(Verb::Read, &at)?;

@@ -4,7 +4,7 @@
 use crate::Thoroughness;
 use crate::bench::ProbeBench;
 use crate::clock::PhaseClock;
-use crate::estimate::{median, signed, spread};
+use crate::estimate::{median, signed_fraction, spread};
 use block::{BadInput, Device, Span, Time};
 use std::f64::consts::TAU;
 
@@ -62,7 +62,7 @@ impl SectorRing {
     fn offs(&self, period: f64) -> Vec<f64> {
         let off = |ends: &Vec<Time>| {
             let first = ends.first().copied().unwrap_or_default();
-            let phases: Vec<f64> = ends.iter().map(|end| signed(end.since(first).0 as f64 / period)).collect();
+            let phases: Vec<f64> = ends.iter().map(|end| signed_fraction(end.since(first).0 as f64 / period)).collect();
             phases.into_iter().skip(1).collect::<Vec<_>>()
         };
         self.ends.iter().flat_map(off).collect()
@@ -117,7 +117,7 @@ pub fn learn<D: Device>(bench: &mut ProbeBench<D>, effort: Thoroughness) -> Resu
     let Some((mut period, _)) = found else { return Ok(None) };
     let mut noise = spread(&ring.offs(period));
     loop {
-        period = refined(&ring, period, noise);
+        period = refine(&ring, period, noise);
         noise = spread(&ring.offs(period)).max(1.0 / period);
         let passed = bench.now().since(began).0;
         if passed >= long {
@@ -135,7 +135,7 @@ pub fn learn<D: Device>(bench: &mut ProbeBench<D>, effort: Thoroughness) -> Resu
         for _ in 0..FIRST {
             ring.turn(bench)?;
         }
-        period = refined(&ring, period, noise);
+        period = refine(&ring, period, noise);
     }
     let last = ring.ends.iter().filter_map(|ends| ends.last()).max().copied().unwrap_or_default();
     Ok(Some(PhaseClock::new(period, noise, last)))
@@ -151,7 +151,7 @@ fn coarse(ring: &SectorRing, baseline: Span) -> Option<(f64, bool)> {
         let frequency = LOW + i as f64 * step;
         let after = ring.coherence((frequency + step) / 1e9);
         if here > COHERENT - 0.1 && here >= before && here > after {
-            peaks.push(climbed(ring, frequency, step / 2.0));
+            peaks.push(climb(ring, frequency, step / 2.0));
         }
         (before, here) = (here, after);
     }
@@ -163,7 +163,7 @@ fn coarse(ring: &SectorRing, baseline: Span) -> Option<(f64, bool)> {
 }
 
 /// The frequency of the top of a peak, and its coherence.
-fn climbed(ring: &SectorRing, mut frequency: f64, mut step: f64) -> (f64, f64) {
+fn climb(ring: &SectorRing, mut frequency: f64, mut step: f64) -> (f64, f64) {
     let mut most = ring.coherence(frequency / 1e9);
     for _ in 0..12 {
         for next in [frequency - step, frequency + step] {
@@ -179,7 +179,7 @@ fn climbed(ring: &SectorRing, mut frequency: f64, mut step: f64) -> (f64, f64) {
 
 /// The period corrected by the slope of what is left, until nothing is: of each sector from the least late completion of the
 /// first half of the time to that of the second.
-fn refined(ring: &SectorRing, mut period: f64, noise: f64) -> f64 {
+fn refine(ring: &SectorRing, mut period: f64, noise: f64) -> f64 {
     let latest = ring.ends.iter().filter_map(|ends| ends.last()).max().copied().unwrap_or_default();
     for _ in 0..8 {
         let mut slopes = Vec::new();
@@ -190,9 +190,9 @@ fn refined(ring: &SectorRing, mut period: f64, noise: f64) -> f64 {
                 if noise <= SCATTER {
                     // None is late, and what is out of line is not to be picked.
                     let end = if half { ends.last() } else { Some(first) }?;
-                    return Some((signed(end.since(*first).0 as f64 / period), end.since(*first).0));
+                    return Some((signed_fraction(end.since(*first).0 as f64 / period), end.since(*first).0));
                 }
-                let off = |end: &Time| (signed(end.since(*first).0 as f64 / period), end.since(*first).0);
+                let off = |end: &Time| (signed_fraction(end.since(*first).0 as f64 / period), end.since(*first).0);
                 let of_half = ends.iter().filter(|end| (end.since(*first).0 > middle) == half);
                 of_half.map(off).min_by(|a, b| a.0.total_cmp(&b.0))
             };

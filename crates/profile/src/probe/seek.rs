@@ -152,7 +152,7 @@ fn uneven(found: &[(u64, ReachTrials)]) -> Option<(usize, u64)> {
 pub(super) fn reads_ahead<D: Device>(eye: &mut Eye<D>) -> Result<bool, BadInput> {
     let mut found = 0;
     for _ in 0..5 {
-        let sector = eye.bench.draw.below(eye.bench.mapped() - 1);
+        let sector = eye.bench.draw.below(eye.bench.mapped_sectors() - 1);
         if eye.bench.read_medium(sector)?.is_some() {
             eye.bench.idle(Span(eye.clock.period as u64));
             let next = eye.bench.read(sector + 1)?;

@@ -29,7 +29,7 @@ pub fn learn<D: Device>(eye: &mut Eye<D>, field: &Field) -> Result<bool, BadInpu
 fn again<D: Device>(eye: &mut Eye<D>, field: &Field, writes: u64) -> Result<f64, BadInput> {
     let mut times = Vec::new();
     for _ in 0..TRIALS {
-        let kept = kept(eye, field)?;
+        let kept = find_cached(eye, field)?;
         let first = field.first + eye.bench.draw.below(field.end - field.first + 1 - 2 * writes);
         for i in 0..writes {
             eye.bench.write(Verb::Write { fua: false }, first + 2 * i, 1)?;
@@ -45,7 +45,7 @@ fn again<D: Device>(eye: &mut Eye<D>, field: &Field, writes: u64) -> Result<f64,
 ///
 /// # Errors
 /// As [`crate::bench::ProbeBench::read`].
-pub(super) fn kept<D: Device>(eye: &mut Eye<D>, field: &Field) -> Result<u64, BadInput> {
+pub(super) fn find_cached<D: Device>(eye: &mut Eye<D>, field: &Field) -> Result<u64, BadInput> {
     let far = field.far(eye).min(eye.bench.sectors().saturating_sub(2));
     eye.bench.read(far)?;
     eye.bench.idle(Span((READ_ON * eye.clock.period) as u64));

@@ -29,9 +29,9 @@ pub fn learn<D: Device>(eye: &mut Eye<D>, geometry: &TrackGeometry) -> Result<Tr
     let on_arrival = on_arrival(eye, geometry, Verb::Read, &mut anywhere)?;
     let lost_at_head = match geometry.heads {
         1 => None,
-        _ => lost(eye, geometry, Verb::Read, false, &mut anywhere)?,
+        _ => loses_revolution(eye, geometry, Verb::Read, false, &mut anywhere)?,
     };
-    let lost_at_cylinder = lost(eye, geometry, Verb::Read, true, &mut anywhere)?;
+    let lost_at_cylinder = loses_revolution(eye, geometry, Verb::Read, true, &mut anywhere)?;
     Ok(Transfer {
         on_arrival: on_arrival.unwrap_or(false),
         lost_at_head: lost_at_head.unwrap_or(false),
@@ -79,7 +79,7 @@ pub(super) fn on_arrival<'b, 'd, D: Device>(
 }
 
 /// Whether the first sector of a track, asked for with the last of the one before, comes a revolution later than skewed.
-pub(super) fn lost<'b, 'd, D: Device>(
+pub(super) fn loses_revolution<'b, 'd, D: Device>(
     eye: &mut Eye<'b, 'd, D>,
     geometry: &TrackGeometry,
     verb: Verb,

@@ -9,7 +9,7 @@ use super::field::Field;
 use super::large::{self, LargeCommands};
 use super::seek::{SeekPoint, SeekTimes};
 use super::{shared, transfer};
-use crate::estimate::{median, signed, spread};
+use crate::estimate::{median, signed_fraction, spread};
 use crate::eye::Eye;
 use block::{BadInput, Device, Span, Verb};
 
@@ -103,8 +103,8 @@ pub fn learn<D: Device>(eye: &mut Eye<D>, field: &Field, moves: &SeekTimes, bus:
         writes.watermark = watermark(eye, field, (writes.overhead(moves), bus))?;
         writes.large = large::learn(eye, field.geometry, THROUGH, (field.first, field.end))?;
     }
-    writes.lost_at_head = transfer::lost(eye, field.geometry, THROUGH, false, &mut |eye| pick(eye))?;
-    writes.lost_at_cylinder = transfer::lost(eye, field.geometry, THROUGH, true, &mut |eye| pick(eye))?;
+    writes.lost_at_head = transfer::loses_revolution(eye, field.geometry, THROUGH, false, &mut |eye| pick(eye))?;
+    writes.lost_at_cylinder = transfer::loses_revolution(eye, field.geometry, THROUGH, true, &mut |eye| pick(eye))?;
     Ok(writes)
 }
 
@@ -118,7 +118,7 @@ fn lag<D: Device>(eye: &mut Eye<D>, field: &Field) -> Result<Option<f64>, BadInp
         let pause = eye.bench.draw.below(eye.clock.period as u64);
         eye.bench.idle(Span(pause));
         if let Some(reply) = eye.bench.write(THROUGH, sector, 1)? {
-            offs.push(signed(eye.clock.phase(reply.end) - angle));
+            offs.push(signed_fraction(eye.clock.phase(reply.end) - angle));
         }
         if offs.len() == PAIRS {
             break;
@@ -132,7 +132,7 @@ fn lag<D: Device>(eye: &mut Eye<D>, field: &Field) -> Result<Option<f64>, BadInp
 fn hit<D: Device>(eye: &mut Eye<D>, field: &Field, verb: Verb) -> Result<Option<(f64, f64)>, BadInput> {
     let mut times = Vec::new();
     for _ in 0..HITS {
-        let kept = shared::kept(eye, field)?;
+        let kept = shared::find_cached(eye, field)?;
         let sector = field.first + eye.bench.draw.below(field.end - field.first);
         eye.bench.write(verb, sector, 1)?;
         eye.bench.idle(Span(BEGUN));

@@ -55,7 +55,7 @@ impl Measure {
                     expressions.iter().map(|expression| values(expression, source)).collect::<Evaluated<_>>()?;
                 let mut holds = true;
                 for pair in all.windows(2) {
-                    holds &= paired(&pair[0], &pair[1])?.all(|(low, high)| low < high);
+                    holds &= pair_up(&pair[0], &pair[1])?.all(|(low, high)| low < high);
                 }
                 Ok(MeasuredValue::Order { holds, figures: all.into_iter().flatten().collect() })
             }
@@ -73,7 +73,7 @@ fn monotone(figures: &[f64], falls: bool) -> MeasuredValue {
 }
 
 /// Each of one with each of the other; a single one goes with all.
-fn paired<'a>(a: &'a [f64], b: &'a [f64]) -> Evaluated<impl Iterator<Item = (f64, f64)> + 'a> {
+fn pair_up<'a>(a: &'a [f64], b: &'a [f64]) -> Evaluated<impl Iterator<Item = (f64, f64)> + 'a> {
     let runs = a.len().max(b.len());
     if [a, b].iter().any(|side| side.len() != runs && side.len() != 1) {
         return Err(format!("{} runs do not go with {}; name as many of one as of the other", a.len(), b.len()));
@@ -94,7 +94,7 @@ impl Expression {
             Expression::Field(selection, path) => of_runs(source, selection, |run| field(run, path)),
             Expression::Binary(operator, a, b) => binary(*operator, a.points(source)?, b.points(source)?),
             Expression::Line(figure, of, label) => single(line(*figure, &of.points(source)?, label)?),
-            Expression::Summary(summary, of) => single(summed(*summary, &values(of, source)?)),
+            Expression::Summary(summary, of) => single(summarise(*summary, &values(of, source)?)),
             Expression::Share(selection, from, to) => of_runs(source, selection, |run| share(run, *from, *to)),
             Expression::Peak(selection, from, to) => of_runs(source, selection, |run| peak(run, *from, *to)),
             Expression::Wait { slack, times } => {
@@ -121,7 +121,7 @@ fn of_runs(
 fn binary(operator: Operator, a: Vec<MeasuredPoint>, b: Vec<MeasuredPoint>) -> Evaluated<Vec<MeasuredPoint>> {
     let (left, right): (Vec<f64>, Vec<f64>) =
         (a.iter().map(|point| point.value).collect(), b.iter().map(|point| point.value).collect());
-    let pairs = paired(&left, &right)?;
+    let pairs = pair_up(&left, &right)?;
     let labelled = if a.len() >= b.len() { &a } else { &b };
     let point = |((a, b), at): ((f64, f64), &MeasuredPoint)| {
         let value = match operator {
@@ -150,7 +150,7 @@ fn line(figure: LineFigure, points: &[MeasuredPoint], label: &str) -> Evaluated<
     })
 }
 
-fn summed(summary: RunSummary, values: &[f64]) -> f64 {
+fn summarise(summary: RunSummary, values: &[f64]) -> f64 {
     let mean = values.iter().sum::<f64>() / values.len() as f64;
     let largest = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let smallest = values.iter().copied().fold(f64::INFINITY, f64::min);

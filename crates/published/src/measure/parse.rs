@@ -15,7 +15,7 @@ impl Measure {
         let measure = reader.measure()?;
         match reader.next() {
             None => Ok(measure),
-            Some(token) => Err(format!("{} is not expected there; end the measure before it", shown(&token))),
+            Some(token) => Err(format!("{} is not expected there; end the measure before it", show(&token))),
         }
     }
 }
@@ -46,7 +46,7 @@ impl MeasureParser {
         if self.takes(mark) {
             return Ok(());
         }
-        let found = self.peek().map_or("the end".into(), shown);
+        let found = self.peek().map_or("the end".into(), show);
         Err(format!("`{mark}` is missing before {found}; add it"))
     }
 
@@ -108,7 +108,7 @@ impl MeasureParser {
             }
             Some(MeasureToken::Word(word)) => self.field(&word),
             Some(token) => {
-                Err(format!("{} is not expected there; write a number, a field or a function", shown(&token)))
+                Err(format!("{} is not expected there; write a number, a field or a function", show(&token)))
             }
             None => Err("the measure ends too soon; write a number, a field or a function".into()),
         }
@@ -195,9 +195,7 @@ impl MeasureParser {
     fn word(&mut self) -> ParseResult<String> {
         match self.next() {
             Some(MeasureToken::Word(word)) => Ok(word),
-            other => {
-                Err(format!("a name is missing before {}; add it", other.as_ref().map_or("the end".into(), shown)))
-            }
+            other => Err(format!("a name is missing before {}; add it", other.as_ref().map_or("the end".into(), show))),
         }
     }
 
@@ -205,13 +203,13 @@ impl MeasureParser {
         match self.next() {
             Some(MeasureToken::Number(number)) => Ok(number),
             other => {
-                Err(format!("a number is missing before {}; add it", other.as_ref().map_or("the end".into(), shown)))
+                Err(format!("a number is missing before {}; add it", other.as_ref().map_or("the end".into(), show)))
             }
         }
     }
 }
 
-fn shown(token: &MeasureToken) -> String {
+fn show(token: &MeasureToken) -> String {
     match token {
         MeasureToken::Number(number) => format!("`{number}`"),
         MeasureToken::Word(word) => format!("`{word}`"),

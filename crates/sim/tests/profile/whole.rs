@@ -6,7 +6,7 @@ use crate::profiled_with;
 use block::Lbn;
 use disk::{Layout, Sheet, Truth};
 use drive::Drive;
-use profile::estimate::{median, signed};
+use profile::estimate::{median, signed_fraction};
 use profile::{DriveProfile, ProfileOutcome, Thoroughness};
 
 /// A line of the table.
@@ -79,9 +79,9 @@ fn compare(sheet: &Sheet, found: &Sheet, profile: &DriveProfile, period: f64, tr
     // What comes before the first block nobody can see.
     let before = median(&cylinders);
     let off_by = cylinders.iter().map(|off| (off - before).abs()).sum::<f64>() / n as f64;
-    let middle = offs[0] + median(&offs.iter().map(|off| signed(off - offs[0])).collect::<Vec<_>>());
+    let middle = offs[0] + median(&offs.iter().map(|off| signed_fraction(off - offs[0])).collect::<Vec<_>>());
     let real = sheet.mechanics.rotation.period_ns();
-    let right = offs.iter().filter(|off| signed(**off - middle).abs() * real < 50_000.0).count();
+    let right = offs.iter().filter(|off| signed_fraction(**off - middle).abs() * real < 50_000.0).count();
     let last = layout.cylinders().min(ours.cylinders());
     let distances = (1..200).map(|i| (libm::pow(f64::from(last - 1), f64::from(i) / 200.0)) as u32);
     let errors: Vec<f64> = distances

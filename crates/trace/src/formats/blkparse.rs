@@ -6,7 +6,7 @@ use crate::events::{EventOp, Events, RequestEvent, Transition};
 use crate::feed::TraceFeed;
 use crate::format::{Example, FormatEntry, ReadMethod};
 use crate::lines::{LineParser, Lines, ParsedLine, words};
-use crate::number::{TimeUnit, quoted, time, whole};
+use crate::number::{TimeUnit, quote, time, whole};
 use crate::reader::{Fault, FormatReader, ReadLedger};
 
 pub(crate) static FORMAT: FormatEntry = FormatEntry {
@@ -90,7 +90,7 @@ impl LineParser for Blkparse {
             return if REMARKS.iter().any(|remark| device.starts_with(remark)) {
                 Ok(ParsedLine::Remark)
             } else {
-                Err(Fault::new(format!("'{}' is not a device as blkparse writes it (major,minor)", quoted(device))))
+                Err(Fault::new(format!("'{}' is not a device as blkparse writes it (major,minor)", quote(device))))
             };
         }
         whole("CPU", column())?;
@@ -130,11 +130,11 @@ fn sectors(words: [&[u8]; 3]) -> Result<Option<(u64, u64)>, Fault> {
         [[] | [b'[', ..], ..] => Ok(Some((0, 0))),
         [sector, b"+", count] => {
             let bytes = whole("sector count", count)?.checked_mul(512);
-            let bytes = bytes.ok_or_else(|| Fault::new(format!("{} sectors are too many", quoted(count))))?;
+            let bytes = bytes.ok_or_else(|| Fault::new(format!("{} sectors are too many", quote(count))))?;
             Ok(Some((whole("sector", sector)?, bytes)))
         }
         [sector, [] | [b'[', ..], _] => Ok(Some((whole("sector", sector)?, 0))),
-        [_, other, _] => Err(Fault::new(format!("'{}' stands where '+ sectors' should", quoted(other)))),
+        [_, other, _] => Err(Fault::new(format!("'{}' stands where '+ sectors' should", quote(other)))),
     }
 }
 

@@ -14,7 +14,7 @@ use block::{BLOCK_BYTES, Extent, Op, Time};
 use crate::feed::TraceFeed;
 use crate::format::{Example, FormatEntry, ReadMethod};
 use crate::lines::{LineParser, Lines, ParsedLine, words, wrong_columns};
-use crate::number::{TimeUnit, extent, quoted, time, whole};
+use crate::number::{TimeUnit, extent, quote, time, whole};
 use crate::reader::{Fault, FormatReader, ReadLedger, TraceRecord};
 use crate::write::{FormatWriter, Lost, Names, Writing, names};
 
@@ -129,7 +129,7 @@ impl LineParser for Iolog {
                 return Ok(ParsedLine::Skipped);
             }
             b"add" | b"open" | b"close" => return wrong(),
-            _ => return Err(Fault::new(format!("action '{}' is none of fio's", quoted(action)))),
+            _ => return Err(Fault::new(format!("action '{}' is none of fio's", quote(action)))),
         };
         let place = if op == Op::Flush {
             Extent::default()

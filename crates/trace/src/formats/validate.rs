@@ -14,7 +14,7 @@ use block::{BadInput, Extent, Op, Span, Time};
 use crate::feed::TraceFeed;
 use crate::format::{Example, FormatEntry, ReadMethod};
 use crate::lines::{LineParser, Lines, ParsedLine, words, wrong_columns};
-use crate::number::{TimeUnit, extent, quoted, time, whole};
+use crate::number::{TimeUnit, extent, quote, time, whole};
 use crate::reader::{Fault, FormatReader, ReadLedger, TraceRecord};
 use crate::source::TraceSource;
 
@@ -109,14 +109,14 @@ fn row(line: &[u8]) -> Result<Exchange, Fault> {
     let op = match op {
         b"R" => Op::Read,
         b"W" => Op::Write { fua: false },
-        _ => return Err(Fault::new(format!("operation '{}' is neither R nor W", quoted(op)))),
+        _ => return Err(Fault::new(format!("operation '{}' is neither R nor W", quote(op)))),
     };
     let found = match found {
         b"Hit" => CacheOutcome::Hit,
         b"Miss" => CacheOutcome::Miss,
         b"Doub" => CacheOutcome::Double,
         b"Trip" => CacheOutcome::Triple,
-        _ => return Err(Fault::new(format!("'{}' is none of Hit, Miss, Doub, Trip", quoted(found)))),
+        _ => return Err(Fault::new(format!("'{}' is none of Hit, Miss, Doub, Trip", quote(found)))),
     };
     let (at, _) = extent(whole("block", block)?, 512, whole("block count", blocks)?, 512)?;
     let service = Span(time("service time", service, TimeUnit::Us)?);

@@ -17,7 +17,7 @@
 //! | `c`, `r`, `t`, `o` | a system call, its return, a fault, something else |
 
 use super::{BlockIo, IDLE, KernelEvent, KernelEventKind, SwitchState};
-use crate::number::{quoted, whole};
+use crate::number::{quote, whole};
 use crate::reader::Fault;
 use block::{Extent, Op, Time};
 use std::collections::{BTreeMap, BTreeSet};
@@ -84,7 +84,7 @@ pub(super) fn parse(line: &[u8], last: Time) -> Result<CompactLine, Fault> {
 }
 
 fn what<'a>(code: &[u8], mut word: impl FnMut() -> Result<&'a [u8], Fault>) -> Result<KernelEventKind, Fault> {
-    let unknown = |word: &[u8]| Fault::new(format!("'{}' is no code of an event", quoted(word)));
+    let unknown = |word: &[u8]| Fault::new(format!("'{}' is no code of an event", quote(word)));
     let pid = |word: &[u8]| Ok::<_, Fault>(whole("pid", word)? as u32);
     Ok(match code {
         b"s" => {
@@ -107,7 +107,7 @@ fn io([device, op, start, blocks, flags]: [&[u8]; 5]) -> Result<BlockIo, Fault> 
         b"w" => Op::Write { fua: false },
         b"u" => Op::Write { fua: true },
         b"f" => Op::Flush,
-        _ => return Err(Fault::new(format!("'{}' is no operation (r, w, u, f)", quoted(op)))),
+        _ => return Err(Fault::new(format!("'{}' is no operation (r, w, u, f)", quote(op)))),
     };
     let at = Extent::new(whole("sector", start)?, whole("sectors", blocks)? as u32);
     Ok(BlockIo { device: super::device(device)?, op, at, ahead: flags.contains(&b'a'), sync: flags.contains(&b's') })

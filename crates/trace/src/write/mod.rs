@@ -115,7 +115,7 @@ impl TraceWriter {
     /// When it cannot be written.
     pub fn finish(mut self) -> io::Result<Lost> {
         self.form.end(&self.names)?;
-        self.lost.renamed = self.names.renamed();
+        self.lost.renamed = self.names.renames();
         Ok(self.lost)
     }
 }

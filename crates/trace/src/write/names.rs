@@ -48,7 +48,7 @@ impl Names {
     }
 
     /// The devices whose name is not what it was.
-    pub fn renamed(&self) -> Vec<(String, String)> {
+    pub fn renames(&self) -> Vec<(String, String)> {
         let changed = self.given.iter().flatten().filter(|given| given.from != given.to);
         changed.map(|given| (given.from.clone(), given.to.clone())).collect()
     }
@@ -100,7 +100,7 @@ mod tests {
         assert_eq!(given(word, &[&long, &long]), [long[..120].to_owned(), format!("{}_1", &long[..120])]);
         let mut names = Names::new(word);
         assert_eq!(names.of(TraceDevice(3), "x\ty"), "x_y");
-        assert_eq!(names.renamed(), [("x\ty".into(), "x_y".into())]);
+        assert_eq!(names.renames(), [("x\ty".into(), "x_y".into())]);
         assert_eq!(names.all().collect::<Vec<_>>(), ["x_y"]);
     }
 }

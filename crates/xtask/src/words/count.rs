@@ -32,7 +32,7 @@ pub enum FindingKind {
 }
 
 impl FindingKind {
-    pub fn named(name: &str) -> Option<FindingKind> {
+    pub fn of_name(name: &str) -> Option<FindingKind> {
         Some(match name {
             "types" => FindingKind::Type,
             "bools" => FindingKind::Bool,

@@ -33,7 +33,7 @@ pub fn run(root: &Path, arguments: &[String]) -> Result<bool, String> {
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         match (&**argument, rest.next()) {
-            ("--list", Some(kind)) => list = Some(FindingKind::named(kind).ok_or_else(|| HELP.to_owned())?),
+            ("--list", Some(kind)) => list = Some(FindingKind::of_name(kind).ok_or_else(|| HELP.to_owned())?),
             ("--in", Some(text)) => within.clone_from(text),
             _ => return Err(HELP.into()),
         }
@@ -49,7 +49,7 @@ pub fn run(root: &Path, arguments: &[String]) -> Result<bool, String> {
 fn show(counted: &WordCounts, kind: FindingKind, within: &str) {
     let mut places: Vec<&Finding> = counted.places.iter().filter(|place| place.kind == kind).collect();
     if kind == FindingKind::Type {
-        let shared = shared(&counted.places);
+        let shared = shared_names(&counted.places);
         places.retain(|place| shared.contains(&*place.name));
         places.sort_by(|a, b| (&a.name, &a.path).cmp(&(&b.name, &b.path)));
     }
@@ -90,7 +90,7 @@ fn table(counted: &WordCounts) {
 fn number(places: &[Finding], kind: FindingKind, of: Option<&str>) -> usize {
     let here = |place: &&Finding| place.kind == kind && of.is_none_or(|of| crate_of(&place.path) == of);
     if kind == FindingKind::Type {
-        let shared = shared(places);
+        let shared = shared_names(places);
         let names: BTreeSet<&str> = places.iter().filter(here).map(|place| &*place.name).collect();
         return names.intersection(&shared).count();
     }
@@ -98,7 +98,7 @@ fn number(places: &[Finding], kind: FindingKind, of: Option<&str>) -> usize {
 }
 
 /// Names that types of two files share.
-fn shared(places: &[Finding]) -> BTreeSet<&str> {
+fn shared_names(places: &[Finding]) -> BTreeSet<&str> {
     let mut files: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for place in places.iter().filter(|place| place.kind == FindingKind::Type) {
         files.entry(&place.name).or_default().insert(&place.path);

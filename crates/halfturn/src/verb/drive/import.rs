@@ -30,11 +30,11 @@ pub struct ImportArgs {
 }
 
 pub fn run(arguments: &ImportArgs) -> Result<(), VerbFailure> {
-    let output = OutputFile::wanted(arguments.output.as_ref(), &mut Inputs::of([&arguments.file]))?;
+    let output = OutputFile::if_wanted(arguments.output.as_ref(), &mut Inputs::of([&arguments.file]))?;
     let import = disksim::load(&arguments.file, arguments.disk.as_deref())?;
     if let Some(output) = &output {
         output.write(import.text())?;
     }
     let written = arguments.output.as_ref().map(|path| path.display().to_string());
-    print(&report::imported(&import, written.as_deref()))
+    print(&report::import_report(&import, written.as_deref()))
 }

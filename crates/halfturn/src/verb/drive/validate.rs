@@ -48,7 +48,7 @@ pub struct Validate {
 
 pub fn run(arguments: &Validate) -> Result<(), VerbFailure> {
     let files = trace::files(&arguments.trace).into_iter().chain([PathBuf::from(&arguments.drive)]);
-    let report = OutputFile::wanted(arguments.report.as_ref(), &mut Inputs::of(files))?;
+    let report = OutputFile::if_wanted(arguments.report.as_ref(), &mut Inputs::of(files))?;
     let disk::Drive { sheet, truth } = disk::catalogue::find(&arguments.drive)?;
     let truth = if arguments.noise { truth } else { Truth::default() };
     let (exchange, notes) = exchange(arguments)?;

@@ -55,15 +55,15 @@ pub fn run(arguments: &Capture) -> Result<(), VerbFailure> {
     if arguments.cold {
         forget()?;
     }
-    let (pid, status) = observed(&instance, command)?;
-    let dropped = instance.dropped();
+    let (pid, status) = observe(&instance, command)?;
+    let dropped = instance.dropped_events();
     let words = command.join(" ");
     let (events, lost) = write(&instance.text(), draft.file().map_err(unwritable)?, Some((pid, &words)), dropped)
         .map_err(|failure| failure.of(output))?;
     draft.keep().map_err(unwritable)?;
     drop(instance);
     let tape = LoadedRecording::read(output)?;
-    print(&report::captured(output, events, lost, &tape))?;
+    print(&report::recording(output, events, lost, &tape))?;
     match status.code() {
         Some(0) => Ok(()),
         Some(code) => Err(VerbFailure::Command(code as u8)),
@@ -72,7 +72,7 @@ pub fn run(arguments: &Capture) -> Result<(), VerbFailure> {
 }
 
 /// Runs the command under observation; its process and how it ended. Ctrl-C is the command's.
-fn observed(instance: &Instance, command: &[String]) -> Result<(u32, ExitStatus), VerbFailure> {
+fn observe(instance: &Instance, command: &[String]) -> Result<(u32, ExitStatus), VerbFailure> {
     let cannot = |error: io::Error| {
         let mend = "check the command after `--`";
         BadInput::new(command[0].clone(), At::File, format!("cannot be run: {error}"), mend)

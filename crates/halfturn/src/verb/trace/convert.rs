@@ -46,7 +46,7 @@ pub struct Convert {
 pub fn run(arguments: &Convert) -> Result<(), VerbFailure> {
     let Convert { from, out, trace_format, device, .. } = arguments;
     if trace_format.is_none() && device.is_none() && from.is_file() && ftrace::looks(from)? {
-        return recorded(arguments);
+        return convert_recording(arguments);
     }
     let target = target(arguments)?;
     let output = OutputFile::new(out, &mut Inputs::of(trace::files(from)))?;
@@ -65,11 +65,11 @@ pub fn run(arguments: &Convert) -> Result<(), VerbFailure> {
         return Err(BadInput::new(from.display().to_string(), At::File, what, "name a trace that has some").into());
     }
     draft.keep().map_err(unwritable)?;
-    print(&report::converted(out, target, &trace, &lost))
+    print(&report::conversion(out, target, &trace, &lost))
 }
 
 /// Of a whole machine.
-fn recorded(arguments: &Convert) -> Result<(), VerbFailure> {
+fn convert_recording(arguments: &Convert) -> Result<(), VerbFailure> {
     let Convert { from, out, to, .. } = arguments;
     let ending = out.extension().is_some_and(|ending| ending == "pflow");
     if to.as_ref().map_or(!ending, |to| to != "process-flow") {
@@ -84,7 +84,7 @@ fn recorded(arguments: &Convert) -> Result<(), VerbFailure> {
     let written = capture::write(from, draft.file().map_err(unwritable)?, command, 0);
     let (events, lost) = written.map_err(|wrong| wrong.of(out))?;
     draft.keep().map_err(unwritable)?;
-    print(&report::captured(out, events, lost, &tape))
+    print(&report::recording(out, events, lost, &tape))
 }
 
 /// The format to write.

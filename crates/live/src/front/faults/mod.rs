@@ -135,8 +135,8 @@ impl LiveDevice for Faulty {
         self.file.issue(now, tag, command, memory, kernel)
     }
 
-    fn done(&mut self, now: Time) -> Option<Done> {
-        let done = self.file.done(now)?;
+    fn next_completion(&mut self, now: Time) -> Option<Done> {
+        let done = self.file.next_completion(now)?;
         if self.durable[done.tag.0 as usize] && done.outcome != Outcome::Ok {
             self.outside.borrow_mut().flush_fails();
         }
@@ -152,8 +152,8 @@ impl LiveDevice for Faulty {
         Some(done)
     }
 
-    fn completed(&mut self, now: Time, tag: Tag, result: i32, kernel: &mut dyn Kernel) -> io::Result<()> {
-        self.file.completed(now, tag, result, kernel)
+    fn on_completion(&mut self, now: Time, tag: Tag, result: i32, kernel: &mut dyn Kernel) -> io::Result<()> {
+        self.file.on_completion(now, tag, result, kernel)
     }
 
     fn discard(&mut self, at: Extent) {

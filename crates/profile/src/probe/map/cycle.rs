@@ -1,7 +1,7 @@
 //! Regions in a row that repeat each other, several at a time, become one: a period of runs, each of tracks of its own kind
 //! (a cylinder whose heads hold more or fewer sectors; a band of such heads).
 
-use crate::estimate::{fraction, signed};
+use crate::estimate::{fraction, signed_fraction};
 use crate::map::{MapRegion, PatternLevel, TrackMap, TrackRun};
 
 /// Runs of a period, at most.
@@ -35,12 +35,12 @@ impl TrackGroup {
 
     /// Whether an angle is nothing but error, of so many sectors.
     fn near(&self, angle: f64, sectors: f64) -> bool {
-        signed(angle).abs() < sectors / f64::from(self.round)
+        signed_fraction(angle).abs() < sectors / f64::from(self.round)
     }
 }
 
 /// Joins the last region, which is under way, to those before it, if it begins a sequence of them for the third time.
-pub(super) fn joined(map: &mut TrackMap) -> bool {
+pub(super) fn join_sequence(map: &mut TrackMap) -> bool {
     let Some((under_way, before)) = map.regions.split_last() else { return false };
     let pieces = pieces(before);
     let most = (pieces.len() / 2).min(RUNS);

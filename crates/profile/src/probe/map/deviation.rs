@@ -1,7 +1,7 @@
 //! The first sector that is not where its region has it, and what that means.
 
 use super::{ELSEWHERE, MapSurvey, SLIPPED, SMALL};
-use crate::estimate::{fraction, signed};
+use crate::estimate::{fraction, signed_fraction};
 use crate::map::MapRegion;
 use block::{BadInput, Device};
 
@@ -33,7 +33,7 @@ pub(super) struct Off {
 impl Off {
     pub(super) fn new(region: &MapRegion, sector: u64, angle: f64) -> Off {
         let place = region.place(sector);
-        let angle = signed(angle - place.width() - place.angle);
+        let angle = signed_fraction(angle - place.width() - place.angle);
         Off { angle, sectors: angle * f64::from(place.round) }
     }
 
@@ -41,7 +41,7 @@ impl Off {
     pub(super) fn along(region: &MapRegion, sector: u64, next: f64) -> Off {
         let off = Off::new(region, sector, next);
         let place = region.place(sector);
-        let angle = signed(off.angle - place.width());
+        let angle = signed_fraction(off.angle - place.width());
         Off { angle, sectors: angle * f64::from(place.round) }
     }
 
@@ -82,7 +82,7 @@ impl<D: Device> MapSurvey<'_, '_, '_, D> {
             let Some(witness) = stray else { break };
             (low, high) = (known, witness);
         }
-        Ok((high, self.seen(high)?))
+        Ok((high, self.readable_angle(high)?))
     }
 
     /// What it means that a sector, the first, is not where the region under way has it.
@@ -100,7 +100,7 @@ impl<D: Device> MapSurvey<'_, '_, '_, D> {
         let off = Off::new(&region, sector, angle);
         if let Some(count) = off.whole().filter(|count| *count != 0 && count.abs() <= SLIPPED) {
             let place = region.place(sector);
-            let skew = signed(region.turn).abs() * f64::from(region.round);
+            let skew = signed_fraction(region.turn).abs() * f64::from(region.round);
             let inside = place.sector > 0 && (1..=SMALL).contains(&count) && (count as f64) < skew / 2.0;
             let mut slipped = region.clone();
             let before = region.slips.last().map_or(0, |(_, shift)| *shift);
@@ -198,7 +198,7 @@ impl<D: Device> MapSurvey<'_, '_, '_, D> {
         // The next sector is on another track: no other way round, and no further on this one.
         let Some(seen) = self.eye.recall(after - slipped as u64, None)? else { return Ok(false) };
         let along = place.angle + off.angle + (place.left + 1) as f64 * place.width();
-        Ok(signed(seen - along).abs() > 0.35 * place.width())
+        Ok(signed_fraction(seen - along).abs() > 0.35 * place.width())
     }
 
     pub(super) fn all_agree(&mut self, region: &MapRegion, sectors: &[u64]) -> Result<bool, BadInput> {

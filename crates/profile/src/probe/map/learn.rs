@@ -1,7 +1,7 @@
 //! The first tracks of a region: sectors all round, sectors of data on a track, and the turn to the next.
 
 use crate::bench::ProbeBench;
-use crate::estimate::{fraction, median, signed};
+use crate::estimate::{fraction, median, signed_fraction};
 use crate::eye::Eye;
 use crate::map::MapRegion;
 use block::{BadInput, Device};
@@ -75,7 +75,7 @@ fn track<D: Device>(eye: &mut Eye<D>, end: u64, (round, angle): (u32, f64), firs
             return Ok(whole);
         }
         let far = near(eye, last)?;
-        if signed(far - angle - (last - begin) as f64 * width).abs() < 0.35 * width {
+        if signed_fraction(far - angle - (last - begin) as f64 * width).abs() < 0.35 * width {
             return Ok(whole);
         }
         let SectorLine { end: next, per_sector, slipped } = line(eye, (begin, angle), width, all)?;
@@ -103,7 +103,7 @@ struct SectorLine {
 }
 
 /// Sectors of a track, slipped ones included, from one on whose angle was seen, if they are about so wide.
-pub(super) fn left<D: Device>(eye: &mut Eye<D>, from: (u64, f64), width: f64) -> Result<u64, BadInput> {
+pub(super) fn count_remaining<D: Device>(eye: &mut Eye<D>, from: (u64, f64), width: f64) -> Result<u64, BadInput> {
     let all = eye.bench.sectors();
     let line = line(eye, from, width, all)?;
     Ok(line.end - from.0 + line.slipped)
@@ -122,7 +122,7 @@ fn line<D: Device>(eye: &mut Eye<D>, from: (u64, f64), rough: f64, all: u64) -> 
         }
         per_sector = line.per_sector;
         let angle = near(eye, end)?;
-        let places = signed(angle - from.1 - (end - from.0) as f64 * width) / width;
+        let places = signed_fraction(angle - from.1 - (end - from.0) as f64 * width) / width;
         let whole = libm::round(places);
         let round = (1.0 / width + 0.5) as u64;
         let beyond = end - first + slipped + whole.max(0.0) as u64 >= round;
@@ -161,7 +161,7 @@ fn familiar<D: Device>(eye: &mut Eye<D>, (first, angle): (u64, f64), widths: &[f
         return Ok(None);
     }
     let turned = near(eye, there)? - angle;
-    let off = |width: f64| signed(turned - steps as f64 * width).abs() / width;
+    let off = |width: f64| signed_fraction(turned - steps as f64 * width).abs() / width;
     Ok(widths.iter().copied().min_by(|a, b| off(*a).total_cmp(&off(*b))).filter(|width| off(*width) < 0.1))
 }
 
@@ -187,7 +187,7 @@ fn track_end<D: Device>(eye: &mut Eye<D>, from: (u64, f64), rough: f64, all: u64
     // of what the slope may err by.
     let linear = |angle_there: f64, distance: u64, per_sector: f64| {
         let expected = distance as f64 * per_sector;
-        let by = signed(angle_there - angle - expected);
+        let by = signed_fraction(angle_there - angle - expected);
         (by.abs() < 0.35 * per_sector && expected < 1.0 - per_sector / 2.0).then_some((expected + by) / distance as f64)
     };
     // Where a whole track would end is the likeliest place, if sectors are as wide as thought.

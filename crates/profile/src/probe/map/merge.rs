@@ -1,7 +1,7 @@
 //! Regions that repeat each other become one, with a further period.
 
 use super::{MapSurvey, cycle};
-use crate::estimate::{fraction, signed};
+use crate::estimate::{fraction, signed_fraction};
 use crate::map::{MapRegion, PatternLevel, TrackMap};
 use block::{BadInput, Device};
 
@@ -13,7 +13,7 @@ const LONGER: u64 = 64;
 impl<D: Device> MapSurvey<'_, '_, '_, D> {
     /// The region just begun at a sector and an angle joins the two before it if all three repeat each other.
     pub(super) fn merge(&mut self, _first: u64, _angle: f64) {
-        while joined(&mut self.map) || cycle::joined(&mut self.map) {}
+        while join_alike(&mut self.map) || cycle::join_sequence(&mut self.map) {}
     }
 
     /// Looks again at the first tracks of all, met before the clock ran well: what the first long region says of them is
@@ -59,7 +59,7 @@ pub(super) fn absorb(map: &mut TrackMap) {
             continue;
         };
         let angle = fraction(b.angle - (whole / a.track) as f64 * b.turn);
-        if signed(angle - a.angle).abs() < 0.2 / f64::from(a.round) {
+        if signed_fraction(angle - a.angle).abs() < 0.2 / f64::from(a.round) {
             let (first, sectors) = (a.first, a.sectors + b.sectors);
             map.regions[i] = MapRegion { first, sectors, skip: 0, angle, ..b.clone() };
             map.regions.remove(i - 1);
@@ -68,7 +68,7 @@ pub(super) fn absorb(map: &mut TrackMap) {
 }
 
 /// Joins the last region, which is under way, to the two before it, if they are alike, as long, and turned alike.
-fn joined(map: &mut TrackMap) -> bool {
+fn join_alike(map: &mut TrackMap) -> bool {
     let [.., a, b, c] = &map.regions[..] else { return false };
     let length = |region: &MapRegion| (region.pattern(region.end() - 1) + 1) as i64;
     let even = !a.is_fragment()
@@ -79,9 +79,9 @@ fn joined(map: &mut TrackMap) -> bool {
         && a.bends.is_empty()
         && b.bends.is_empty()
         && length(a) == length(b);
-    let turn = signed(b.angle - a.angle);
+    let turn = signed_fraction(b.angle - a.angle);
     let sector = 1.0 / f64::from(a.round);
-    if !even || signed(c.angle - b.angle - turn).abs() > 0.2 * sector || a.place(a.end() - 1).left != 1 {
+    if !even || signed_fraction(c.angle - b.angle - turn).abs() > 0.2 * sector || a.place(a.end() - 1).left != 1 {
         return false;
     }
     let mut whole = a.clone();
@@ -112,7 +112,7 @@ fn joined(map: &mut TrackMap) -> bool {
             slips.extend(whole.slips.iter().map(|(from, shift)| (*from, shift + shifted)));
             let angle = fraction(whole.angle - whole.outermost().turn);
             let longer = MapRegion { first, skip, angle, slips, ..whole.clone() };
-            if signed(longer.place(first).angle - before.place(first).angle).abs() < 0.2 * sector {
+            if signed_fraction(longer.place(first).angle - before.place(first).angle).abs() < 0.2 * sector {
                 map.regions.pop();
                 whole = longer;
             }

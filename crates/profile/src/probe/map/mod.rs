@@ -58,14 +58,14 @@ impl<D: Device> MapSurvey<'_, '_, '_, D> {
         let all = self.eye.bench.sectors();
         let mut known = 0;
         while known < all {
-            watch.mapped(known, all);
+            watch.on_mapped(known, all);
             if !self.map.regions.is_empty() && self.leaves_off() {
                 self.map.guessed = Some(known);
                 self.go_on_as_before(known)?;
                 self.close(all);
                 break;
             }
-            let angle = self.seen(known)?;
+            let angle = self.readable_angle(known)?;
             let region = self.begin(known, angle)?;
             self.map.regions.push(region);
             self.merge(known, angle);
@@ -78,7 +78,7 @@ impl<D: Device> MapSurvey<'_, '_, '_, D> {
         }
         merge::absorb(&mut self.map);
         self.look_again()?;
-        watch.mapped(all, all);
+        watch.on_mapped(all, all);
         Ok(())
     }
 
@@ -104,7 +104,7 @@ impl<D: Device> MapSurvey<'_, '_, '_, D> {
             }
             false => longest,
         };
-        let angle = self.seen(known)? - 1.0 / f64::from(like.round);
+        let angle = self.readable_angle(known)? - 1.0 / f64::from(like.round);
         self.map.regions.push(like.again(known, fraction(angle)));
         Ok(())
     }
@@ -117,7 +117,7 @@ impl<D: Device> MapSurvey<'_, '_, '_, D> {
     }
 
     /// The angle of a sector that must be readable.
-    fn seen(&mut self, sector: u64) -> Result<f64, BadInput> {
+    fn readable_angle(&mut self, sector: u64) -> Result<f64, BadInput> {
         self.eye.since = 0;
         self.seen_on_its_track(sector)
     }
@@ -148,7 +148,7 @@ impl<D: Device> MapSurvey<'_, '_, '_, D> {
                 return Ok(region);
             }
         }
-        if let Some(region) = self.resumed(first, angle)? {
+        if let Some(region) = self.resume_pattern(first, angle)? {
             return Ok(region);
         }
         let learned = learn::region(self.eye, (first, angle), &self.known_widths())?;
@@ -184,12 +184,12 @@ impl<D: Device> MapSurvey<'_, '_, '_, D> {
     }
 
     /// The last pattern from somewhere in it on, as the track a sector is on tells.
-    fn resumed(&mut self, first: u64, angle: f64) -> Result<Option<MapRegion>, BadInput> {
+    fn resume_pattern(&mut self, first: u64, angle: f64) -> Result<Option<MapRegion>, BadInput> {
         let Some(last) = self.map.regions.last().filter(|last| !last.levels.is_empty()).cloned() else {
             return Ok(None);
         };
         let expected = last.place_at(last.pattern(first));
-        let left = learn::left(self.eye, (first, angle), expected.width())?;
+        let left = learn::count_remaining(self.eye, (first, angle), expected.width())?;
         for track in [expected.track, expected.track + 1, expected.track.saturating_sub(1)] {
             let start = last.track_pattern(track);
             let Some(gone) = last.place_at(start).left.checked_sub(left) else { continue };
@@ -270,7 +270,7 @@ impl<D: Device> MapSurvey<'_, '_, '_, D> {
             }
             if self.lands(target)? {
                 known = target;
-                watch.mapped(known, all);
+                watch.on_mapped(known, all);
                 continue;
             }
             let (sector, angle) = self.first_deviation(known, target)?;
@@ -278,7 +278,7 @@ impl<D: Device> MapSurvey<'_, '_, '_, D> {
                 && let Some(last) = self.walk(sector, angle)?
             {
                 (known, leap) = (last, 0);
-                watch.mapped(known, all);
+                watch.on_mapped(known, all);
                 continue;
             }
             let found = self.classify(sector, angle)?;
@@ -362,7 +362,7 @@ fn since_its_track(before: &mut MapRegion, region: MapRegion) -> MapRegion {
     if region.skip == 0 || first <= before.first || before.place(first).sector > 0 {
         return region;
     }
-    let off = crate::estimate::signed(before.place(first).angle - region.angle);
+    let off = crate::estimate::signed_fraction(before.place(first).angle - region.angle);
     if off.abs() > 0.35 / f64::from(region.round) {
         return region;
     }

@@ -4,7 +4,7 @@ use live::ReplayReport;
 use serde_json::{Value, json};
 
 /// The outcome of a replay as it is printed.
-pub fn replayed(it: &ReplayReport) -> String {
+pub fn replay_report(it: &ReplayReport) -> String {
     let ReplayReport { inputs, requests, actions, until, differs } = it;
     let of = format!("{inputs} inputs ({requests} requests) of {:.3} s, {actions} decisions", until.as_secs());
     let Some(difference) = differs else { return format!(" {of}: all the same as then\n") };
