@@ -163,7 +163,7 @@ impl<T> Key<T> {
 
     /// It must be given.
     #[must_use]
-    pub const fn or_fail(mut self) -> Key<T> {
+    pub const fn required(mut self) -> Key<T> {
         self.about.missing = Missing::Refused;
         self
     }

@@ -47,7 +47,7 @@ fn a_time_or_its_word_is_read() {
 fn what_is_missing_is_refused_or_what_it_usually_is() {
     let document = Document::parse("f.toml", "other = 1\n").expect("parses");
     let share = Key::<f64>::share("key");
-    assert!(document.root().value(&share.or_fail()).is_err());
+    assert!(document.root().value(&share.required()).is_err());
     let share = Key::<f64>::share("key").usually("0.25");
     assert_eq!(document.root().value(&share).unwrap(), 0.25);
     assert_eq!(document.root().get(&share).unwrap(), None);

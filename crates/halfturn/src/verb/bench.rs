@@ -32,10 +32,11 @@ duration = \"10s\"
 
 /// Run an experiment in real time, on the device its drive names or an NBD server.
 ///
-/// The file is one that `simulate` takes, and so is the table; `path` in its `[drive]` says what serves: a file, a block
-/// device, `ram:SIZE` or `emulated:NAME`. Without `path` the model is emulated. With a URI, what a server offers is asked: the
-/// export it names, or, where it names none and the file has volumes, for each volume the export of its name; who schedules
-/// then is the server, and what the workloads write is written. Its runs take as long as they say.
+/// Takes the same files as `simulate` and prints the same table. `path` in `[drive]` names the device: a file, a block
+/// device, `ram:SIZE` or `emulated:NAME`. Without `path` the model is emulated. With a URI, the workloads run against
+/// an NBD server: on the export that the URI names, or, if it names none and the file has volumes, on the export of
+/// each volume's name. The server then does the scheduling, and writes change its data. A run takes as long as its file
+/// says.
 #[derive(Args)]
 #[command(after_help = "Examples:
   halfturn bench examples/beside-a-stream.toml --set run.duration=10s
@@ -52,17 +53,17 @@ pub struct BenchArgs {
     /// Change or add a value of the file, e.g. scheduler.policy=satf
     #[arg(long = "set", value_name = "KEY=VALUE")]
     sets: Vec<String>,
-    /// Draw other random numbers; in place of `seed` in `[run]`
+    /// The seed of all random numbers, in place of `seed` in `[run]`
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
     /// `table` for people, `json` for programs (schema 1, described in docs/reference/json.md)
     #[arg(long, value_enum, default_value = "table")]
     format: OutputFormat,
-    /// Also write a record of each request into this file (CSV): when it arrived, began and ended, what its time went to and
-    /// what it waited for, in ns, as docs/requests.md says
+    /// Also write a record of each request into this file (CSV): when it arrived, began and ended, where its time went
+    /// and what it waited for, in ns (see docs/requests.md)
     #[arg(long, value_name = "FILE.csv")]
     requests: Option<PathBuf>,
-    /// Let the clock, and with it an emulated drive, run so many times as fast
+    /// Run the clock, and an emulated drive with it, this many times as fast
     #[arg(long, value_name = "TIMES", default_value = "1", value_parser = super::scale)]
     time_scale: f64,
 }

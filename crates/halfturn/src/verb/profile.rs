@@ -18,12 +18,12 @@ use std::time::{Duration, Instant};
 /// How old what is kept of a profile under way may be.
 const KEPT_EVERY: Duration = Duration::from_secs(5);
 
-/// Learn a drive from nothing but the times of commands.
+/// Measure a drive's geometry and timing from its response times alone.
 ///
-/// Finds out rotation, block map, heads and cylinders, seek curve, switches, overheads and read cache by reading, and
-/// writes nothing to the device unless --scratch says where it may. What was found is a drive file that `simulate` takes
-/// as it is. At the end fresh random reads are predicted and asked: how well they agree is how well the drive is known.
-/// With -o, what was answered so far is kept in DRIVE.toml.partial; the same command line goes on from there.
+/// Measures rotation, block map, heads and cylinders, seek curve, switches, overheads and the read cache by reading. It
+/// writes nothing to the device unless --scratch says where. The result is a drive file that `simulate` takes as it is.
+/// At the end random reads are predicted and then measured, which shows how good the model is. With -o, the
+/// measurements so far are kept in DRIVE.toml.partial; the same command line resumes from there.
 #[derive(Args)]
 #[command(after_help = "Examples:
   halfturn profile simulated:st318437lw -o learned.toml
@@ -32,31 +32,31 @@ const KEPT_EVERY: Duration = Duration::from_secs(5);
   halfturn profile simulated:tape-lto5 --mimic -o tape.toml
   halfturn profile /dev/sdX -o mine.toml")]
 pub struct ProfileArgs {
-    /// A file or a block device that nobody uses; or `simulated:` (in virtual time) or `emulated:` (in real time) and a name
-    /// `drive list` shows, a drive file (TOML) or a DiskSim .parv, .diskspecs or .model
+    /// A file or a block device that is not in use; or `simulated:` (in virtual time) or `emulated:` (in real time) and
+    /// a name `drive list` shows, a drive file (TOML) or a DiskSim .parv, .diskspecs or .model
     #[arg(value_name = "DEVICE")]
     device: String,
     /// Write the drive into this file (TOML)
     #[arg(short, long, value_name = "DRIVE.toml")]
     output: Option<PathBuf>,
-    /// In less time (5 min): seeks over one distance an octave instead of three, so that the curve between may be off by
-    /// more than 0.1 ms; late ones not looked for; each size of chunks run once instead of three times; three minutes for
-    /// the map, and what is not mapped by then taken to go on as before. Of a Mimic, a quarter of the distances
+    /// Take less time (5 min): one seek distance an octave instead of three, so that the curve may be off by more than
+    /// 0.1 ms in between; no search for late seeks; one run for each chunk size instead of three; three minutes for the
+    /// map, the rest of which is extrapolated. With --mimic, a quarter of the distances
     #[arg(long)]
     quick: bool,
-    /// Learn the times of distances instead, for `[scheduler.mimic] table`: of any device, disk or not
+    /// Measure the service time by distance instead, for `[scheduler.mimic] table`; works on any device, disk or not
     #[arg(long)]
     mimic: bool,
-    /// Also write, and only here, e.g. 100GiB+1GiB: what writing takes, and the write buffer. What is there is lost
+    /// Also measure writes and the write buffer, writing only to this range, e.g. 100GiB+1GiB. Its data is lost
     #[arg(long, value_name = "OFFSET+LENGTH")]
     scratch: Option<String>,
-    /// Also draw what was found, and predicted against observed times, on this page
+    /// Also write a page with the findings and predicted against observed times into this file (HTML, opens offline)
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
-    /// Let the clock of an emulated drive run so many times as fast, which makes the host so many times as late
+    /// Run the clock of an emulated drive this many times as fast; the host's lateness grows by the same factor
     #[arg(long, value_name = "TIMES", default_value = "1", value_parser = super::scale)]
     time_scale: f64,
-    /// The seed of what is asked, and of the simulated platter's phase and noise
+    /// The seed of the probes, and of the simulated platter's phase and noise
     #[arg(long, value_name = "N", default_value = "1")]
     seed: u64,
 }

@@ -6,16 +6,16 @@ use crate::report;
 use clap::Args;
 use std::path::PathBuf;
 
-/// Have a recorded run again, and see whether the core decides the same.
+/// Re-run a recorded log and check that the scheduler makes the same decisions.
 ///
-/// The core is made of the service file as it was when the run was recorded, and is fed with what happened then. Nothing is
-/// served, and it takes no longer than deciding takes. The exit code is 1 if a decision differs.
+/// The scheduler is built from the service file stored in the log and fed with the recorded inputs. Nothing is served,
+/// and no time is waited for. The exit code is 1 if a decision differs.
 #[derive(Args)]
 #[command(after_help = "Example:
   halfturn serve --emulate st318437lw --size 2GiB --record run.log --run 'qemu-img info $uri'
   halfturn replay run.log")]
 pub struct ReplayArgs {
-    /// What `halfturn serve --record` wrote
+    /// A log written by `halfturn serve --record`
     #[arg(value_name = "LOG")]
     log: PathBuf,
     /// `table` for people, `json` for programs

@@ -10,11 +10,11 @@ use clap::Args;
 use published::{PublishedTimeline, TargetFile, TargetPlan, TimelineRow};
 use std::path::PathBuf;
 
-/// Do published experiments again, and hold the results against the papers.
+/// Repeat published experiments and compare the results with the papers.
 ///
-/// Each target is a published figure with its source, the experiment that measures it and how far it may be off. What
-/// does not match is printed as not matching; where the cause is known, it is named. The exit code is 1 if a target
-/// fails that is not such a known miss.
+/// Each target is a published figure with its source, the experiment that measures it and its tolerance. A figure that
+/// does not match is printed as such, with the cause if it is known. The exit code is 1 if a target fails that is not a
+/// known miss.
 #[derive(Args)]
 #[command(after_help = "Examples:
   halfturn reproduce --list
@@ -22,13 +22,14 @@ use std::path::PathBuf;
   halfturn reproduce vio.table1 vio.table3 --report tables.html
   halfturn reproduce --full --format json")]
 pub struct Reproduce {
-    /// What to reproduce: an id that --list shows, or the beginning of some up to a dot (vio, vio.table2) [default: all]
+    /// The targets: an id that --list shows, or the beginning of several ids up to a dot (vio, vio.table2) [default:
+    /// all]
     #[arg(value_name = "ID")]
     ids: Vec<String>,
-    /// Show ids and claims, and run nothing
+    /// List ids and claims without running anything
     #[arg(long)]
     list: bool,
-    /// With longer runs, where a file gives them
+    /// Use the longer runs that some files define
     #[arg(long)]
     full: bool,
     /// `table` for people, `json` for programs

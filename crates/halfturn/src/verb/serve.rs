@@ -19,10 +19,10 @@ use std::sync::mpsc;
 
 /// Serve a disk, a file or an emulated drive as NBD volumes, each with its quality of service.
 ///
-/// A service file is an experiment file with `[[volume]]` tables; `path` in its `[drive]` says what serves: a block device, a
-/// file, `ram:SIZE` or `emulated:NAME`. Each volume is one NBD export, under its name. Only who may open the socket can
-/// connect; SIGTERM and Ctrl-C stop taking requests, finish those there are and flush the device. Started by a socket of
-/// systemd's it listens on that (examples/systemd).
+/// A service file is an experiment file with `[[volume]]` tables; `path` in its `[drive]` names the device: a block
+/// device, a file, `ram:SIZE` or `emulated:NAME`. Each volume is one NBD export of the same name. The permissions of
+/// the socket decide who can connect. On SIGTERM or Ctrl-C the server takes no more requests, finishes those in flight
+/// and flushes the device. It also works with systemd's socket activation (examples/systemd).
 #[derive(Args)]
 #[command(after_help = "Examples:
   halfturn serve examples/vm-disks.toml
@@ -44,16 +44,16 @@ pub struct Serve {
     /// Listen on this UNIX socket, in place of `socket` in `[serve]`
     #[arg(long, value_name = "PATH")]
     socket: Option<PathBuf>,
-    /// Also listen on a TCP port of loopback, where anybody on this machine may connect, e.g. 127.0.0.1:10809
+    /// Also listen on a loopback TCP port, e.g. 127.0.0.1:10809; every user of this machine can connect to it
     #[arg(long, value_name = "ADDRESS:PORT")]
     insecure_tcp: Option<String>,
-    /// Serve while this runs in a shell, with $uri and $socket set; its exit code is taken over
+    /// Serve while this command runs in a shell, with $uri and $socket set, and exit with its code
     #[arg(long, value_name = "COMMAND")]
     run: Option<String>,
-    /// Record what happens to the core, and what it decides, for `halfturn replay`
+    /// Record the scheduler's inputs and decisions, for `halfturn replay`
     #[arg(long, value_name = "LOG")]
     record: Option<PathBuf>,
-    /// Let the clock, and with it an emulated drive, run so many times as fast
+    /// Run the clock, and an emulated drive with it, this many times as fast
     #[arg(long, value_name = "TIMES", default_value = "1", value_parser = super::scale)]
     time_scale: f64,
 }

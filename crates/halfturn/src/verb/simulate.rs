@@ -19,9 +19,9 @@ const MOST_SHOWN: usize = 12;
 
 /// Run an experiment in virtual time and compare its runs.
 ///
-/// An experiment is a TOML file: a drive, a scheduler, and what is asked of them. A list where a value would stand
-/// (policy = ["fcfs", "satf"]) makes a run of each of its values, and of each combination of several lists. All
-/// runs meet the same requests. The same file and seed print the same bytes, on any machine, whatever --threads is.
+/// An experiment is a TOML file: a drive, a scheduler and workloads. A list in place of a value (policy = ["fcfs",
+/// "satf"]) gives one run for each of its values; several lists give one for each combination. All runs get the same
+/// requests. The same file and seed print the same bytes, on any machine, whatever --threads is.
 #[derive(Args)]
 #[command(after_help = "Examples:
   halfturn simulate examples/first-look.toml
@@ -36,20 +36,20 @@ pub struct Simulate {
     /// from 0. May be given several times
     #[arg(long = "set", value_name = "KEY=VALUE")]
     sets: Vec<String>,
-    /// Draw other random numbers; in place of `seed` in `[run]`
+    /// The seed of all random numbers, in place of `seed` in `[run]`
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// The format of every trace the file names, in place of its `format`
+    /// The format of every trace that the file names, in place of its `format`
     #[arg(long, value_name = "FORMAT")]
     trace_format: Option<String>,
     /// `table` for people, `json` for programs (schema 1, described in docs/reference/json.md)
     #[arg(long, value_enum, default_value = "table")]
     format: OutputFormat,
-    /// Also write results.json, table.txt and all that is needed to do it again into this folder
+    /// Also write results.json, table.txt and everything needed to repeat the runs into this folder
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Also write a record of each request into this file (CSV): when it arrived, began and ended, what its time went to and
-    /// what it waited for, in ns, as docs/requests.md says
+    /// Also write a record of each request into this file (CSV): when it arrived, began and ended, where its time went
+    /// and what it waited for, in ns (see docs/requests.md)
     #[arg(long, value_name = "FILE.csv")]
     requests: Option<PathBuf>,
     #[command(flatten)]

@@ -8,10 +8,10 @@ use clap::Subcommand;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-/// List the volumes of a running service, change their quality of service, or let one go on after a failed flush.
+/// List the volumes of a running service, change their quality of service, or resume one after a failed flush.
 #[derive(Subcommand)]
 pub enum VolumeArgs {
-    /// Show the volumes: size, class, clients, what was done and how long it took
+    /// Show each volume's size, class, clients, completed requests and response times
     List {
         /// The control socket: `control` in the service file's `[serve]`
         #[arg(long, value_name = "SOCKET")]
@@ -20,7 +20,7 @@ pub enum VolumeArgs {
         #[arg(long, value_enum, default_value = "table")]
         format: OutputFormat,
     },
-    /// Serve a volume otherwise from now on; requests in flight stay as they are
+    /// Change a volume's quality of service; requests in flight keep theirs
     Set {
         /// The volume
         #[arg(value_name = "VOLUME")]
@@ -38,7 +38,7 @@ pub enum VolumeArgs {
         #[arg(long, value_name = "TIME")]
         deadline: Option<String>,
     },
-    /// Let a volume go on of which a flush has failed
+    /// Resume a volume after a failed flush
     ///
     /// When a flush fails, the kernel may have given up what was written before, and would tell so to nobody else: so no flush and
     /// no write with FUA succeeds from then on, on any volume of the device, until this says of each that its owner has seen to it.

@@ -11,7 +11,7 @@ config::keys! {
     pub(super) fn array() -> "[array]";
 
     /// How the array lays out its data.
-    LEVEL: Layout = word("level").or_fail();
+    LEVEL: Layout = word("level").required();
     /// How many disks there are, where `[drive]` stands for each of them. With parity from 3 to 64.
     DISKS: u32 = within("disks", 1, MOST_DISKS as u32).else_told("as many as `[[disk]]` counts");
     /// Copies of each stripe, with mirroring.
@@ -35,7 +35,7 @@ config::keys! {
     pub(super) fn fails() -> "[[array.fails]]";
 
     /// Which disk, counted from 0.
-    DISK: u32 = within("disk", 0, MOST_DISKS as u32 - 1).or_fail();
+    DISK: u32 = within("disk", 0, MOST_DISKS as u32 - 1).required();
     /// When it fails.
     AT: Span = span("at").usually("0s");
     /// Whether an empty disk takes its place at once.

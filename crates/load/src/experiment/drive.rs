@@ -48,9 +48,9 @@ config::keys! {
     pub(super) fn drift() -> "[drive.drift]";
 
     /// When seeks begin to take longer.
-    AT: Span = span("at").or_fail();
+    AT: Span = span("at").required();
     /// By what share of their time seeks take longer from then on; a negative share makes them shorter.
-    SEEK: f64 = number("seek", -MOST_SHORTER, MOST_LONGER).or_fail();
+    SEEK: f64 = number("seek", -MOST_SHORTER, MOST_LONGER).required();
 }
 
 /// The keys of a table of `[[disk]]`: those of `[drive]`, and how many there are.

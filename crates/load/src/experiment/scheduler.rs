@@ -22,7 +22,7 @@ config::keys! {
     pub(super) fn scheduler() -> "[scheduler]";
 
     /// The order in which waiting requests are served. `halfturn help POLICY` explains each; some have keys of their own.
-    POLICY: &'static str = one_of("policy", || policy::ALL.iter().map(|manual| (manual.name, manual.text)).collect()).or_fail();
+    POLICY: &'static str = one_of("policy", || policy::ALL.iter().map(|manual| (manual.name, manual.text)).collect()).required();
     /// What the scheduler believes of the drive.
     PREDICTOR: Predictor = word("predictor").else_told("`profile`; `distance` of what is not a disk; `mimic` with `smtf`");
     /// Whose word on the mechanics `predictor = "profile"` takes: `sheet`, the data sheet of the drive itself; `learned`, a

@@ -9,7 +9,7 @@ config::keys! {
     pub(super) fn volume() -> "[[volume]]";
 
     /// Its name, different for each: the name of its NBD export. The first volume is the default export.
-    NAME: String = text("name").or_fail();
+    NAME: String = text("name").required();
     /// Where it begins on the device.
     OFFSET: u64 = size("offset").else_told("where the volume before it ends");
     /// How long it is.

@@ -13,7 +13,7 @@ config::keys! {
     pub(super) fn workload() -> "[[workload]]";
 
     /// Its name, different for each.
-    NAME: String = text("name").or_fail();
+    NAME: String = text("name").required();
     /// The service class under which its requests are counted and served.
     CLASS: String = text("class").else_told("the workload's name, or the class of its `volume`");
     /// Priority of its requests. Larger is more urgent.
@@ -21,7 +21,7 @@ config::keys! {
     /// Deadline of its requests, from their arrival. A request that is still waiting then is dropped.
     DEADLINE: Span = span("deadline").else_told("none, or the deadline of its `volume`");
     /// What it asks, and when.
-    KIND: &'static str = one_of("kind", || manuals().map(|manual| (manual.name, manual.text)).collect()).or_fail();
+    KIND: &'static str = one_of("kind", || manuals().map(|manual| (manual.name, manual.text)).collect()).required();
 }
 
 /// The most workloads, so that an index of a class is a `u8`.

@@ -11,7 +11,7 @@ use std::path::Path;
 
 config::keys! {
     /// Requests outstanding, the one in service among them: a scheduler chooses from one less.
-    DEPTH: u32 = within("depth", 1, MOST_AT_ONCE).or_fail();
+    DEPTH: u32 = within("depth", 1, MOST_AT_ONCE).required();
     /// Time from the end of a request to the arrival of the next.
     THINK: Span = span("think").usually("0s");
 }

@@ -9,19 +9,19 @@ use std::path::Path;
 
 config::keys! {
     /// How many processes there are.
-    PROCESSES: u32 = within("processes", 1, MOST).or_fail();
+    PROCESSES: u32 = within("processes", 1, MOST).required();
     /// How long a process computes on each page that it has read, on average.
-    COMPUTE: Span = span("compute").or_fail();
+    COMPUTE: Span = span("compute").required();
     /// How far computing times lie around their mean, as a share of it, evenly.
     SPREAD: f64 = share("spread").usually("0.2");
     /// Size of the file that each process reads, page by page, one page ahead.
-    INPUT: u64 = size("input").or_fail();
+    INPUT: u64 = size("input").required();
     /// Size of the file that each process writes, through the buffer cache.
-    OUTPUT: u64 = size("output").or_fail();
+    OUTPUT: u64 = size("output").required();
     /// The part of the drive where the files lie that are read.
     REGION: Region = form("region", RANGE, range).else_told("all of the drive");
     /// The part of the drive where the files lie that are written.
-    OUTPUT_REGION: Region = form("output_region", RANGE, range).or_fail();
+    OUTPUT_REGION: Region = form("output_region", RANGE, range).required();
     /// Size of the pieces in which the files of several processes take turns on the drive.
     INTERLEAVE: u64 = size("interleave").else_told("each file lies whole, somewhere in its part of the region");
     /// How long a process sleeps each time it has read `pause_every`.

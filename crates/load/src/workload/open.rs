@@ -10,7 +10,7 @@ use std::path::Path;
 
 config::keys! {
     /// Requests that arrive in a given time, on average.
-    RATE: f64 = rate("rate").or_fail();
+    RATE: f64 = rate("rate").required();
     /// How the arrivals are spaced.
     ARRIVALS: Arrivals = word("arrivals").usually("poisson");
 }

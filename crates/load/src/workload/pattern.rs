@@ -10,7 +10,7 @@ pub const PAGE: u32 = 8;
 
 config::keys! {
     /// Size of each request.
-    pub(super) SIZE: u32 = blocks("size").or_fail();
+    pub(super) SIZE: u32 = blocks("size").required();
     /// Share of the requests that are reads. The others are writes.
     pub(super) READ: f64 = share("read").usually("1.0");
     /// Where the next request goes.

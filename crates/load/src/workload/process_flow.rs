@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 config::keys! {
     /// The recording of a machine, such as `halfturn trace capture` makes.
-    FILE: String = text("file").or_fail();
+    FILE: String = text("file").required();
     /// The device whose requests the drive serves, by its major and minor number.
     DEVICE: (u32, u32) = form("device", "`MAJOR,MINOR`, such as `8,0`", device).else_told("the one with the most requests");
 }

@@ -9,9 +9,9 @@ use std::path::Path;
 
 config::keys! {
     /// How many processes there are.
-    PROCESSES: u32 = within("processes", 1, MOST).or_fail();
+    PROCESSES: u32 = within("processes", 1, MOST).required();
     /// How long a process computes before each request, on average.
-    COMPUTE: Span = span("compute").or_fail();
+    COMPUTE: Span = span("compute").required();
     /// How far computing times lie around their mean, as a share of it, evenly.
     SPREAD: f64 = share("spread").else_told("exponentially distributed");
     /// Share of the requests that the process waits for at once.

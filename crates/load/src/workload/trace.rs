@@ -13,7 +13,7 @@ use trace::{TraceDevice, TraceRecord, TraceReader};
 
 config::keys! {
     /// The trace: a file, plain or compressed.
-    FILE: String = text("file").or_fail();
+    FILE: String = text("file").required();
     /// The format of the trace.
     FORMAT: &'static str =
         one_of("format", || trace::formats().map(|format| (format.name(), format.title())).collect()).else_told("recognized by the content");

@@ -7,11 +7,11 @@ use clap::Args;
 use disk::disksim;
 use std::path::PathBuf;
 
-/// Read a drive from DiskSim's parameter files and write it as a drive file of ours.
+/// Convert DiskSim's parameter files into a drive file.
 ///
 /// Reads .parv, .diskspecs and .model files of DiskSim 4.0, with the files they `source` and the seek files they name.
-/// Where the buses of a .parv are slower than the drive, they set its pace. Every parameter that is there and not modelled
-/// is listed. `simulate` and `drive validate` take such a file directly as well.
+/// If the buses of a .parv are slower than the drive, the bus rate is used. Every parameter that is not modelled is
+/// listed. `simulate` and `drive validate` take such a file directly as well.
 #[derive(Args)]
 #[command(after_help = "Examples:
   halfturn drive import atlas10k.parv
@@ -24,7 +24,7 @@ pub struct ImportArgs {
     /// Write the drive into this file (TOML)
     #[arg(short, long, value_name = "DRIVE.toml")]
     output: Option<PathBuf>,
-    /// Which disk, where the file holds several
+    /// The disk to import, if the file holds several
     #[arg(long, value_name = "NAME")]
     disk: Option<String>,
 }

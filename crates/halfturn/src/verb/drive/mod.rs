@@ -8,7 +8,7 @@ mod validate;
 use crate::failure::VerbFailure;
 use clap::Subcommand;
 
-/// Look at the drives of the catalogue, or at a drive file of your own.
+/// Show, import and validate drive models.
 #[derive(Subcommand)]
 pub enum DriveArgs {
     List(list::ListArgs),

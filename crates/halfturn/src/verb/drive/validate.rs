@@ -10,13 +10,13 @@ use disk::Truth;
 use sim::validate::{Measured, replay};
 use std::path::PathBuf;
 
-/// Hold a drive's model against a measured trace.
+/// Compare a drive model with a measured trace.
 ///
-/// Replays the trace one request at a time: each comes when the one before it has completed in the simulation and the
-/// pause that was measured between them has passed. What is compared is the two distributions of response times,
-/// not request with request: the demerit figure is the root mean square of the horizontal distance between them
-/// (Ruemmler and Wilkes 1994), from histograms, as DiskSim takes it. Any trace that carries response times will do;
-/// DiskSim's "validate" traces are made for it.
+/// Replays the trace one request at a time: each arrives after the one before it has completed in the simulation and
+/// the measured pause between them has passed. The distributions of response times are compared, not individual
+/// requests: the demerit figure is the root mean square of the horizontal distance between the two curves (Ruemmler and
+/// Wilkes 1994), taken from histograms as DiskSim does. Any trace with response times will do; DiskSim's "validate"
+/// traces are made for it.
 #[derive(Args)]
 #[command(after_help = "Examples:
   halfturn drive validate atlas10k.parv atlas10k.trace
@@ -29,7 +29,7 @@ pub struct Validate {
     /// The measured trace
     #[arg(value_name = "TRACE")]
     trace: PathBuf,
-    /// The format of the trace, where it is not to be guessed from the content
+    /// The format of the trace [default: recognised by its content]
     #[arg(long, value_name = "FORMAT")]
     trace_format: Option<String>,
     /// The seed of the platter's phase at the beginning, and of noise

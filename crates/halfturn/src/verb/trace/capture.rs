@@ -16,11 +16,12 @@ use std::process::{Command, ExitStatus};
 use trace::ftrace::Recording;
 use trace::ftrace::compact::CompactWriter;
 
-/// Record what the whole machine does while a command runs: who has the processors, who waits for which request.
+/// Record the whole machine while a command runs: which process has each processor, and which request a process waits
+/// for.
 ///
-/// The kernel's events go to a trace instance of their own (tracefs; as root), which is read when the command has ended and
-/// then taken away. What the recording is good for: `halfturn trace info`, and `kind = "process-flow"` in an experiment,
-/// which tells how long the command would have taken with another drive or scheduler. It is said if events were lost.
+/// The kernel's events go to a separate trace instance (tracefs; needs root), which is read and removed when the
+/// command has ended. The recording is for `halfturn trace info`, and for `kind = "process-flow"` in an experiment,
+/// which predicts how long the command would take with another drive or scheduler. Lost events are reported.
 #[derive(Args)]
 #[command(after_help = "Examples:
   halfturn trace capture --process-flow -o gzip.pflow -- gzip -k tree.tar
@@ -32,10 +33,10 @@ pub struct Capture {
     /// The file to write; docs/guide/record-a-machine.md describes it
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
-    /// The ring of each processor, which must hold all events
+    /// The size of each processor's ring buffer, which must hold all events
     #[arg(long, value_name = "SIZE", default_value = "64MiB")]
     buffer: String,
-    /// Have all that is dirty written and forget what files hold, before
+    /// Write back dirty pages and drop the page cache first
     #[arg(long)]
     cold: bool,
     /// The command and its arguments

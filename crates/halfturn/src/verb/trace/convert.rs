@@ -13,12 +13,11 @@ use trace::write::{TraceWriter, WritableFormat, endings};
 
 /// Write a trace in another format.
 ///
-/// The trace is read once, in little memory, however long it is. Requests keep their order and their times, whatever
-/// those count from. What the format cannot hold is left out, and said at the end. A file of that name is replaced
-/// once all is written, not before.
+/// The trace is read once, in constant memory. Requests keep their order and their times. What the format cannot hold
+/// is left out and reported at the end. An existing file of that name is replaced only once the new one is complete.
 ///
-/// `halfturn trace --help` lists the formats. Of a whole machine recorded by ftrace (text) the one to write is process-flow: the
-/// same, a tenth as long.
+/// `halfturn trace --help` lists the formats. A recording of a whole machine by ftrace (text) converts to process-flow,
+/// which holds the same in a tenth of the space.
 #[derive(Args)]
 #[command(after_help = "Examples:
   halfturn trace convert examples/traces/fio-mixed.blkparse.txt.gz fio-mixed.iolog
@@ -32,7 +31,7 @@ pub struct Convert {
     /// The file to write
     #[arg(value_name = "OUT")]
     out: PathBuf,
-    /// The format of IN, where it is not to be guessed from the content; `halfturn trace --help` lists them
+    /// The format of IN [default: recognised by content]; `halfturn trace --help` lists them
     #[arg(long, value_name = "FORMAT")]
     trace_format: Option<String>,
     /// The format of OUT [default: by its ending, such as .trace, .iolog or .pflow]

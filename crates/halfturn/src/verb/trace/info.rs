@@ -11,13 +11,13 @@ use flow::recorded::{LoadedRecording, account, picture, replay};
 use std::path::PathBuf;
 use trace::{TraceSurvey, ftrace};
 
-/// Tell what a trace asks of a disk: how much, how large, how far apart, how bursty.
+/// Summarise a trace: how many requests, how large, how far apart, how bursty.
 ///
-/// The trace is read once, in little memory, however long it is; gzip, zstd, bzip2 and xz are read in place. The
-/// format is recognised by content. Whatever the reader left out or found odd is said at the end.
+/// The trace is read once, in constant memory; gzip, zstd, bzip2 and xz are decompressed on the fly. The format is
+/// recognised by its content. Skipped and odd lines are reported at the end.
 ///
-/// Of a whole machine recorded by ftrace it tells the account instead: where the processors' time went, by process, and
-/// who slept on which requests.
+/// For a whole machine recorded by ftrace it shows where the processors' time went, by process, and which requests
+/// processes slept on.
 #[derive(Args)]
 #[command(after_help = "Examples:
   halfturn trace info examples/traces/fio-mixed.blkparse.txt.gz
@@ -27,7 +27,7 @@ pub struct Info {
     /// The trace; of blktrace, which writes a file for each CPU, any of them or their common name
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// The format, where it is not to be guessed from the content; `halfturn trace --help` lists them
+    /// The format [default: recognised by content]; `halfturn trace --help` lists them
     #[arg(long, value_name = "FORMAT")]
     trace_format: Option<String>,
     /// Only the requests to this device, by the name the trace gives it

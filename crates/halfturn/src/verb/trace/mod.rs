@@ -13,7 +13,7 @@ use clap::Subcommand;
 use std::path::Path;
 use trace::TraceRecord;
 
-/// Look at a recorded trace of block I/O, write it in another format, or record a whole machine.
+/// Summarise a block trace, convert it to another format, or record a whole machine.
 #[derive(Subcommand)]
 #[command(after_help = trace::help())]
 pub enum TraceArgs {
