@@ -105,8 +105,7 @@ pub fn replay(path: &Path) -> Result<ReplayReport, BadInput> {
     let bytes = std::fs::read(path).map_err(unread)?;
     let (head, mut log) = LogReader::new(path, &bytes)?;
     let experiment = experiment::parse_service(&head.name, &head.text, &head.sets)?;
-    let sheet = make::sheet(&experiment.drive)?;
-    let mut core = make::core(&experiment, sheet, head.caps, &mut Vec::new())?;
+    let mut core = make::core(&experiment, head.caps, &mut Vec::new())?;
     let mut replayed = ReplayReport { inputs: 0, requests: 0, actions: 0, until: Time::ZERO, differs: None };
     let (mut now, mut then) = (Vec::new(), Vec::new());
     let mut next = log.read()?;

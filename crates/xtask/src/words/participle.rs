@@ -3,8 +3,8 @@
 
 /// End in `ed` and are none; `required` is what builders of options call it (clap).
 const NOT: [&str; 15] = [
-    "bed", "embed", "exceed", "feed", "hundred", "indeed", "need", "proceed", "red", "required", "seed", "shed", "speed",
-    "succeed", "weed",
+    "bed", "embed", "exceed", "feed", "hundred", "indeed", "need", "proceed", "red", "required", "seed", "shed",
+    "speed", "succeed", "weed",
 ];
 
 /// Of irregular verbs: preterite and participle. What is also a noun of the field (`bound`, `set`, `read`, `put`) is not here.
