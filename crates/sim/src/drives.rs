@@ -77,7 +77,7 @@ impl Measured for flow::ProcessSystem {
     }
 
     fn pictured(self, scope: PictureScope) -> flow::ProcessSystem {
-        flow::ProcessSystem::pictured(self, scope)
+        flow::ProcessSystem::keep_picture(self, scope)
     }
 
     fn pictured_until(&self) -> Option<Time> {
