@@ -155,3 +155,54 @@ fn sources(path: &Path, into: &mut Vec<PathBuf>) -> Result<(), String> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The most there may be of each kind: lower it whenever fewer are left, never raise it.
+    const MOST: [(FindingKind, usize); 5] = [
+        (FindingKind::Type, 72),
+        (FindingKind::Bool, 101),
+        (FindingKind::Participle, 155),
+        (FindingKind::Doc, 326),
+        (FindingKind::Float, 148),
+    ];
+
+    #[test]
+    fn names_and_comments_are_no_harder_to_read_than_they_were() {
+        let counted = count(&crate::mutate::root()).expect("the sources parse");
+        for (kind, most) in MOST {
+            let now = number(&counted.places, kind, None);
+            assert!(now <= most, "{kind:?}: {now}, at most {most}\n  mend: cargo xtask words --list KIND shows them");
+        }
+    }
+
+    #[test]
+    fn each_kind_is_found_in_a_planted_sample_and_tests_are_left_out() {
+        let text = "/// Where.\nstruct A;\n/// Whether the arm moves now.\nfn came(now: bool) {\n    // Why.\n    let a = 0.37;\n\
+                    let b = 0.37 + 1.0;\n}\nconst C: f64 = 0.37;\n#[cfg(test)]\nmod tests {\n    fn left(now: bool) {}\n}\n";
+        let file = syn::parse_file(text).expect("Rust");
+        let (places, lines, comments) = count::file("crates/profile/src/a.rs", text, &file);
+        let found: Vec<_> = places.iter().map(|place| (place.kind, place.line)).collect();
+        let wanted = [
+            (FindingKind::Doc, 1),
+            (FindingKind::Type, 2),
+            (FindingKind::Bool, 4),
+            (FindingKind::Participle, 4),
+            (FindingKind::Float, 7),
+        ];
+        assert_eq!((found, lines, comments), (wanted.to_vec(), 3, 1));
+    }
+
+    #[test]
+    fn a_name_is_shared_only_by_two_files() {
+        let text = "struct A;\nmod m { struct A; }\nstruct B;\n";
+        let file = syn::parse_file(text).expect("Rust");
+        let mut places = count::file("crates/a/src/a.rs", text, &file).0;
+        assert!(shared_names(&places).is_empty());
+        let other = syn::parse_file("enum B {}").expect("Rust");
+        places.extend(count::file("crates/b/src/b.rs", "enum B {}", &other).0);
+        assert_eq!(shared_names(&places).into_iter().collect::<Vec<_>>(), ["B"]);
+    }
+}
