@@ -1,7 +1,7 @@
 //! A parsed file, and the `--set`s that change it.
 
 use crate::Section;
-use crate::tree::{Builder, Item, Node, Origin, Value};
+use crate::tree::{Builder, Node, Origin, Scalar, TreeItem};
 use block::{At, BadInput, nearest};
 use std::fs::File;
 use std::io::Read;
@@ -106,25 +106,25 @@ impl Document {
         for (depth, part) in path.iter().enumerate() {
             let here = node.describe();
             node = match &mut node.item {
-                Item::Table(table) => {
+                TreeItem::Table(table) => {
                     let index = table.iter().position(|(key, _)| key == part).unwrap_or_else(|| {
-                        table.push(((*part).into(), Node { origin, item: Item::Table(Vec::new()) }));
+                        table.push(((*part).into(), Node { origin, item: TreeItem::Table(Vec::new()) }));
                         table.len() - 1
                     });
                     &mut table[index].1
                 }
-                Item::List(list) => {
+                TreeItem::List(list) => {
                     let index = element(list, part)
                         .map_err(|mend| bad(format!("`{}` has no element `{part}`", path[..depth].join(".")), &mend))?;
                     &mut list[index]
                 }
-                Item::Scalar(_) => {
+                TreeItem::Scalar(_) => {
                     let what = format!("`{}` is {here}, not a table", path[..depth].join("."));
                     return Err(bad(what, "name a key of a table"));
                 }
             };
         }
-        *node = given(&shown, value.trim(), origin)?;
+        *node = parse_override(&shown, value.trim(), origin)?;
         self.sets.push(shown);
         Ok(())
     }
@@ -223,16 +223,16 @@ fn element(list: &[Node], part: &str) -> Result<usize, String> {
 }
 
 /// What `--set` was given, as TOML if it is TOML and as a text if not.
-fn given(shown: &str, text: &str, origin: Origin) -> Result<Node, BadInput> {
+fn parse_override(shown: &str, text: &str, origin: Origin) -> Result<Node, BadInput> {
     if let Ok(value) = DeValue::parse(text) {
         return Builder { file: shown, origin: &|_| origin }.node(value);
     }
     let bare = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).filter(|list| !list.contains(['[', ']']));
     let item = match bare {
-        Some(list) => {
-            Item::List(list.split(',').map(|part| given(shown, part.trim(), origin)).collect::<Result<_, _>>()?)
-        }
-        None => Item::Scalar(Value::Text(text.into())),
+        Some(list) => TreeItem::List(
+            list.split(',').map(|part| parse_override(shown, part.trim(), origin)).collect::<Result<_, _>>()?,
+        ),
+        None => TreeItem::Scalar(Scalar::Text(text.into())),
     };
     Ok(Node { origin, item })
 }

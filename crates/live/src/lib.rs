@@ -1,4 +1,4 @@
-//! The world in real time: the core that was simulated serves a file, a block device or an emulated drive.
+//! The world in real time: the core that was simulated serves a file, a block device or an emulate drive.
 //!
 //! One engine thread has the core, its device and whoever asks it for I/O: NBD clients in transmission, or the workloads
 //! of an experiment. The core is the same as in virtual time, and so is its loop; what happens here is a clock that
@@ -41,15 +41,15 @@ pub use bell::Caller;
 pub use bench::{Benched, bench, bench_far};
 pub use claim::Use;
 pub use clock::Clock;
-pub use direct::{Direct, emulated, opened};
+pub use direct::{Direct, emulate, open};
 pub use door::Listener;
-pub use front::{Message, Report, Setting, Undone};
+pub use front::{EngineMessage, Setting, Undone, VolumeReport};
 pub use kernel::{Host, Kernel};
 pub use lateness::Lateness;
-pub use mixed::{Mixed, Watch};
-pub use recorder::{Difference, Recorder, Replayed, replay};
+pub use mixed::{Mixed, ProgressFn};
+pub use recorder::{Difference, ReplayReport, RunRecorder, replay};
 pub use remote::{Answer, Remote};
-pub use serve::{Ended, Service};
-pub use socket::{Place, private};
+pub use serve::{NbdService, ServiceReport};
+pub use socket::{SocketName, private};
 pub use store::Unwritten;
-pub use world::{Live, Source};
+pub use world::{LiveWorld, RequestSource};

@@ -28,6 +28,6 @@ mod wire;
 pub use errno::Errno;
 pub use export::{BlockSize, Export, Session};
 pub use flags::{CommandFlags, Flags, State};
-pub use handshake::{Closed, Handshake, Step};
-pub use request::{Command, Refused, Request};
+pub use handshake::{CloseReason, Handshake, HandshakeStep};
+pub use request::{ClientRequest, Refused, RequestType};
 pub use uri::{Address, BadUri, Uri};

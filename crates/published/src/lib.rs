@@ -20,11 +20,11 @@ mod timeline;
 mod tolerance;
 
 pub use choice::choose;
-pub use figure::{Curve, Figure};
-pub use file::File;
-pub use measure::Measured;
-pub use plan::{Drawn, Line, Outcome, Plan, Verdict};
+pub use figure::{PublishedCurve, PublishedFigure};
+pub use file::TargetFile;
+pub use measure::MeasuredValue;
+pub use plan::{Drawn, MeasuredCurve, TargetOutcome, TargetPlan, Verdict};
 pub use shipped::{all, names};
-pub use target::{Published, Target};
-pub use timeline::{Row, Timeline, Values};
+pub use target::{PublishedTarget, PublishedValue};
+pub use timeline::{PublishedTimeline, TimelineRow, Values};
 pub use tolerance::Tolerance;

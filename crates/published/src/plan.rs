@@ -1,10 +1,10 @@
 //! What has to be simulated for some targets, and what the results say of them.
 
-use crate::figure::{Across, Curve, Figure};
-use crate::file::File;
-use crate::measure::{Expression, Found, Measured, Selection, Source, label_number};
-use crate::target::Target;
-use crate::timeline::Timeline;
+use crate::figure::{Across, PublishedCurve, PublishedFigure};
+use crate::file::TargetFile;
+use crate::measure::{Expression, LabelledResults, MeasuredValue, ResultSource, Selection, label_number};
+use crate::target::PublishedTarget;
+use crate::timeline::PublishedTimeline;
 use block::BadInput;
 use load::experiment::Case;
 use load::results::Results;
@@ -12,8 +12,8 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// Targets, and the runs they need: no run is done for the sake of a target nobody asked for.
-pub struct Plan<'a> {
-    files: &'a [File],
+pub struct TargetPlan<'a> {
+    files: &'a [TargetFile],
     chosen: Vec<(usize, usize)>,
     cases: Vec<Case>,
     /// Where the run of a file, an experiment and a case is among `cases`.
@@ -22,13 +22,13 @@ pub struct Plan<'a> {
 
 /// A target with what was measured.
 #[derive(Clone, Debug)]
-pub struct Outcome<'a> {
+pub struct TargetOutcome<'a> {
     /// The target, as the file states it.
-    pub target: &'a Target,
+    pub target: &'a PublishedTarget,
     /// The file that states it.
-    pub file: &'a File,
+    pub file: &'a TargetFile,
     /// The value in our runs.
-    pub measured: Measured,
+    pub measured: MeasuredValue,
     /// Whether that is within the tolerance.
     pub verdict: Verdict,
 }
@@ -48,33 +48,33 @@ pub enum Verdict {
 #[derive(Clone, Debug)]
 pub struct Drawn<'a> {
     /// The file that declares it.
-    pub file: &'a File,
+    pub file: &'a TargetFile,
     /// The figure, as the file declares it.
-    pub figure: &'a Figure,
+    pub figure: &'a PublishedFigure,
     /// Its curves, in the same order.
-    pub lines: Vec<Line<'a>>,
+    pub lines: Vec<MeasuredCurve<'a>>,
 }
 
 /// A curve with the points measured in our runs.
 #[derive(Clone, Debug)]
-pub struct Line<'a> {
+pub struct MeasuredCurve<'a> {
     /// The curve, as the file declares it.
-    pub curve: &'a Curve,
+    pub curve: &'a PublishedCurve,
     /// As x and y, in the order of the sweep.
     pub measured: Vec<(f64, f64)>,
 }
 
-impl<'a> Plan<'a> {
+impl<'a> TargetPlan<'a> {
     /// For these targets; `figures` with the figures of their files.
     #[must_use]
-    pub fn new(files: &'a [File], chosen: Vec<(usize, usize)>, figures: bool) -> Plan<'a> {
-        let mut plan = Plan { files, cases: Vec::new(), places: BTreeMap::new(), chosen: Vec::new() };
+    pub fn new(files: &'a [TargetFile], chosen: Vec<(usize, usize)>, figures: bool) -> TargetPlan<'a> {
+        let mut plan = TargetPlan { files, cases: Vec::new(), places: BTreeMap::new(), chosen: Vec::new() };
         for (f, t) in &chosen {
             let expressions = files[*f].targets[*t].measure.expressions();
             expressions.iter().for_each(|expression| plan.need(*f, expression));
         }
         plan.chosen = chosen;
-        for (f, file) in plan.asked().filter(|_| figures).collect::<Vec<_>>() {
+        for (f, file) in plan.files().filter(|_| figures).collect::<Vec<_>>() {
             for curve in file.figures.iter().flat_map(|figure| &figure.curves) {
                 curve.expressions().for_each(|expression| plan.need(f, expression));
             }
@@ -89,7 +89,7 @@ impl<'a> Plan<'a> {
     }
 
     /// The files the targets stand in, with their places.
-    fn asked(&self) -> impl Iterator<Item = (usize, &'a File)> {
+    fn files(&self) -> impl Iterator<Item = (usize, &'a TargetFile)> {
         self.files.iter().enumerate().filter(|(f, _)| self.chosen.iter().any(|(g, _)| g == f))
     }
 
@@ -111,12 +111,12 @@ impl<'a> Plan<'a> {
     ///
     /// # Errors
     /// When a measure does not fit the results.
-    pub fn judge(&self, results: &Results) -> Result<Vec<Outcome<'a>>, BadInput> {
+    pub fn judge(&self, results: &Results) -> Result<Vec<TargetOutcome<'a>>, BadInput> {
         let runs = self.values(results);
         self.chosen.iter().map(|(f, t)| self.outcome(*f, *t, &runs)).collect()
     }
 
-    fn outcome(&self, f: usize, t: usize, runs: &[Value]) -> Result<Outcome<'a>, BadInput> {
+    fn outcome(&self, f: usize, t: usize, runs: &[Value]) -> Result<TargetOutcome<'a>, BadInput> {
         let file = &self.files[f];
         let target = &file.targets[t];
         let measured = target.measure.value(&InFile { plan: self, f, runs }).map_err(|wrong| {
@@ -128,18 +128,18 @@ impl<'a> Plan<'a> {
             (false, Some(_)) => Verdict::KnownMiss,
             (false, None) => Verdict::Fails,
         };
-        Ok(Outcome { target, file, measured, verdict })
+        Ok(TargetOutcome { target, file, measured, verdict })
     }
 
     /// The figures of the files that the targets stand in.
     #[must_use]
-    pub fn drawn(&self, results: &Results) -> Vec<Drawn<'a>> {
+    pub fn draw(&self, results: &Results) -> Vec<Drawn<'a>> {
         let runs = self.values(results);
         let mut drawn = Vec::new();
-        for (f, file) in self.asked() {
+        for (f, file) in self.files() {
             let source = InFile { plan: self, f, runs: &runs };
             for figure in &file.figures {
-                let lines: Vec<Line> = figure.curves.iter().filter_map(|curve| line(curve, &source)).collect();
+                let lines: Vec<MeasuredCurve> = figure.curves.iter().filter_map(|curve| line(curve, &source)).collect();
                 if !lines.is_empty() {
                     drawn.push(Drawn { file, figure, lines });
                 }
@@ -149,8 +149,8 @@ impl<'a> Plan<'a> {
     }
 
     /// The timing diagrams of those files.
-    pub fn timelines(&self) -> impl Iterator<Item = (&'a File, &'a Timeline)> {
-        self.asked().flat_map(|(_, file)| file.timelines.iter().map(move |timeline| (file, timeline)))
+    pub fn timelines(&self) -> impl Iterator<Item = (&'a TargetFile, &'a PublishedTimeline)> {
+        self.files().flat_map(|(_, file)| file.timelines.iter().map(move |timeline| (file, timeline)))
     }
 
     fn values(&self, results: &Results) -> Vec<Value> {
@@ -159,7 +159,7 @@ impl<'a> Plan<'a> {
 }
 
 /// A curve as measured; none if its runs cannot be laid along an axis.
-fn line<'a>(curve: &'a Curve, source: &dyn Source) -> Option<Line<'a>> {
+fn line<'a>(curve: &'a PublishedCurve, source: &dyn ResultSource) -> Option<MeasuredCurve<'a>> {
     let points = curve.measure.points(source).ok()?;
     let across: Vec<f64> = match &curve.across {
         Across::Label(over) => {
@@ -167,18 +167,18 @@ fn line<'a>(curve: &'a Curve, source: &dyn Source) -> Option<Line<'a>> {
         }
         Across::Measure(across) => across.points(source).ok()?.iter().map(|point| point.value).collect(),
     };
-    Some(Line { curve, measured: across.into_iter().zip(points.iter().map(|point| point.value)).collect() })
+    Some(MeasuredCurve { curve, measured: across.into_iter().zip(points.iter().map(|point| point.value)).collect() })
 }
 
 /// The runs of one file.
 struct InFile<'a> {
-    plan: &'a Plan<'a>,
+    plan: &'a TargetPlan<'a>,
     f: usize,
     runs: &'a [Value],
 }
 
-impl Source for InFile<'_> {
-    fn runs(&self, selection: &Selection) -> Result<Vec<Found<'_>>, String> {
+impl ResultSource for InFile<'_> {
+    fn runs(&self, selection: &Selection) -> Result<Vec<LabelledResults<'_>>, String> {
         let mut found = Vec::new();
         for (e, experiment) in self.plan.files[self.f].experiments.iter().enumerate() {
             let cases = experiment.cases.iter().enumerate();

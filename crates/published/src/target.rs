@@ -8,31 +8,31 @@ use std::fmt;
 
 /// What a paper printed.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Published {
+pub enum PublishedValue {
     /// A number, in the unit its claim names.
     Number(f64),
     /// Words, of what only an order or a bound was printed.
     Words(String),
 }
 
-impl fmt::Display for Published {
+impl fmt::Display for PublishedValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Published::Number(number) => write!(f, "{number}"),
-            Published::Words(words) => f.write_str(words),
+            PublishedValue::Number(number) => write!(f, "{number}"),
+            PublishedValue::Words(words) => f.write_str(words),
         }
     }
 }
 
 /// One published figure: a `[[target]]`.
 #[derive(Clone, Debug)]
-pub struct Target {
+pub struct PublishedTarget {
     /// Its name, which begins with that of its file.
     pub id: String,
     /// What is claimed, in a short sentence that names the unit.
     pub claim: String,
     /// What the paper printed.
-    pub published: Published,
+    pub published: PublishedValue,
     /// How far ours may be from it.
     pub tolerance: Tolerance,
     /// How ours is measured.
@@ -50,15 +50,15 @@ pub struct Target {
 }
 
 /// Reads a `[[target]]` of the file with this id.
-pub(crate) fn read(section: &Section, file: &str) -> Result<Target, BadInput> {
+pub(crate) fn read(section: &Section, file: &str) -> Result<PublishedTarget, BadInput> {
     let id = section.need("id", section.string("id")?)?;
     if !id.strip_prefix(file).is_some_and(|rest| rest.starts_with('.')) {
         let mend = format!("begin it with `{file}.`");
         return Err(section.error("id", format!("the id '{id}' does not begin with that of its file"), mend));
     }
-    let target = Target {
+    let target = PublishedTarget {
         claim: section.need("claim", section.string("claim")?)?,
-        published: section.need("published", section.quantity("published", published)?)?,
+        published: section.need("published", section.quantity("published", parse_published)?)?,
         tolerance: section.need("tolerance", section.quantity("tolerance", Tolerance::parse)?)?,
         measure: section.need("measure", section.quantity("measure", Measure::parse)?)?,
         fast: section.bool("fast")?.unwrap_or(false),
@@ -73,7 +73,7 @@ pub(crate) fn read(section: &Section, file: &str) -> Result<Target, BadInput> {
         let mend = "write `tolerance = \"order\"` where, and only where, the measure compares";
         return Err(section.error("tolerance", "the tolerance does not suit the measure", mend));
     }
-    if target.tolerance.needs_number() && matches!(target.published, Published::Words(_)) {
+    if target.tolerance.needs_number() && matches!(target.published, PublishedValue::Words(_)) {
         let mend = "publish a number, or give a bound";
         return Err(section.error("tolerance", "there is no number for the tolerance to be around", mend));
     }
@@ -81,9 +81,9 @@ pub(crate) fn read(section: &Section, file: &str) -> Result<Target, BadInput> {
 }
 
 /// A number if it is one.
-fn published(text: &str) -> Result<Published, String> {
+fn parse_published(text: &str) -> Result<PublishedValue, String> {
     Ok(match text.trim().parse::<f64>() {
-        Ok(number) if number.is_finite() => Published::Number(number),
-        _ => Published::Words(text.into()),
+        Ok(number) if number.is_finite() => PublishedValue::Number(number),
+        _ => PublishedValue::Words(text.into()),
     })
 }

@@ -1,7 +1,7 @@
 //! How far a measured figure may be from what was published.
 
-use crate::measure::Measured;
-use crate::target::Published;
+use crate::measure::MeasuredValue;
+use crate::target::PublishedValue;
 use std::fmt;
 
 /// Room for the rounding of binary fractions, so that a figure on a bound is within it.
@@ -72,16 +72,16 @@ impl Tolerance {
 
     /// Whether what was measured is what was published.
     #[must_use]
-    pub fn holds(self, published: &Published, measured: &Measured) -> bool {
+    pub fn holds(self, published: &PublishedValue, measured: &MeasuredValue) -> bool {
         let figure = match measured {
-            Measured::Order { holds, .. } => return self == Tolerance::Order && *holds,
-            Measured::Number(figure) => *figure,
+            MeasuredValue::Order { holds, .. } => return self == Tolerance::Order && *holds,
+            MeasuredValue::Number(figure) => *figure,
         };
         let away = |most: &dyn Fn(f64) -> f64| match published {
-            Published::Number(number) => {
+            PublishedValue::Number(number) => {
                 (figure - number).abs() <= most(number.abs()) + ROUNDING * number.abs().max(figure.abs())
             }
-            Published::Words(_) => false,
+            PublishedValue::Words(_) => false,
         };
         let room = ROUNDING * figure.abs();
         match self {
@@ -119,7 +119,7 @@ mod tests {
 
     fn holds(tolerance: &str, published: f64, measured: f64) -> bool {
         let tolerance = Tolerance::parse(tolerance).expect("a tolerance");
-        tolerance.holds(&Published::Number(published), &Measured::Number(measured))
+        tolerance.holds(&PublishedValue::Number(published), &MeasuredValue::Number(measured))
     }
 
     #[test]
@@ -150,8 +150,8 @@ mod tests {
     #[test]
     fn an_order_holds_or_not_and_is_no_figure() {
         let of = |tolerance: &str, holds| {
-            let measured = Measured::Order { holds, figures: Vec::new() };
-            Tolerance::parse(tolerance).expect("a tolerance").holds(&Published::Words("rises".into()), &measured)
+            let measured = MeasuredValue::Order { holds, figures: Vec::new() };
+            Tolerance::parse(tolerance).expect("a tolerance").holds(&PublishedValue::Words("rises".into()), &measured)
         };
         assert!(of("order", true) && !of("order", false) && !of("> 0", true));
         assert!(!holds("order", 1.0, 1.0));

@@ -1,7 +1,7 @@
 //! The files under `reproduce/`: all shipped, all readable, and the quick targets as they say.
 
 use load::results::Run;
-use published::{Measured, Plan, Published, Tolerance, Verdict};
+use published::{MeasuredValue, PublishedValue, TargetPlan, Tolerance, Verdict};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -152,8 +152,8 @@ fn verdict(published: &str, tolerance: &str, more: &str) -> Verdict {
         "title = \"t\"\nsource = \"s\"\n[[target]]\nid = \"a.b\"\nclaim = \"c\"\npublished = {published}\n\
          measure = \"expected_wait(0, 122, 1)\"\ntolerance = \"{tolerance}\"\n{more}"
     );
-    let files = [published::File::parse("a", &text, false).expect("a file")];
-    let plan = Plan::new(&files, vec![(0, 0)], true);
+    let files = [published::TargetFile::parse("a", &text, false).expect("a file")];
+    let plan = TargetPlan::new(&files, vec![(0, 0)], true);
     let results = load::results::Results { schema: 1, runs: Vec::<Run>::new() };
     plan.judge(&results).expect("arithmetic")[0].verdict
 }
@@ -166,7 +166,7 @@ fn a_wrong_published_value_fails_and_a_known_miss_is_told_apart() {
     assert_eq!(verdict("64.2", "5 %", ""), Verdict::Holds);
     assert_eq!(verdict("62", "0", "known_miss = \"why\""), Verdict::KnownMiss);
     assert_eq!(verdict("\"some\"", ">= 61", ""), Verdict::Holds);
-    let (wrong, right) = (Published::Number(62.0), Measured::Number(61.0));
+    let (wrong, right) = (PublishedValue::Number(62.0), MeasuredValue::Number(61.0));
     assert!(!Tolerance::Distance(0.5).holds(&wrong, &right));
 }
 
@@ -178,7 +178,7 @@ fn what_is_wrong_in_a_file_is_told_with_its_line() {
              workload = {{ name = \"low\", kind = \"closed\", depth = [1, 2], size = \"4KiB\" }}\nrun = {{ requests = 10 }}\n\
              [[target]]\n{target}"
         );
-        published::File::parse("a", &text, false).expect_err(target).to_string()
+        published::TargetFile::parse("a", &text, false).expect_err(target).to_string()
     };
     let target = |id: &str, measure: &str, tolerance: &str| {
         told(&format!(

@@ -13,7 +13,7 @@ use crate::probes::{Probes, is_probe};
 use block::errno::EIO;
 use block::{BadInput, Command, DiskId, Ending, Outcome, Place, RequestId, Span, Tag, Time};
 use drive::{Account, Machine};
-use flow::{Picture, Scope};
+use flow::{Picture, PictureScope};
 use load::experiment::Failure;
 use load::{Load, Meter, Served};
 use sched::{Action, Health, Input, World};
@@ -37,11 +37,11 @@ pub(crate) trait Measured: Load {
     }
 
     /// Ends the run at a time: what was measured, what a reader must know, and what a system of processes came to.
-    fn finish(self, end: Time) -> (Meter, Vec<String>, Option<flow::Account>);
+    fn finish(self, end: Time) -> (Meter, Vec<String>, Option<flow::SystemAccount>);
 
     /// The same, where what goes on in it is to be kept.
     #[must_use]
-    fn pictured(self, _: Scope) -> Self
+    fn pictured(self, _: PictureScope) -> Self
     where
         Self: Sized,
     {
@@ -68,28 +68,28 @@ impl Measured for load::Mix {
         load::Mix::give_up(self, now)
     }
 
-    fn finish(self, _: Time) -> (Meter, Vec<String>, Option<flow::Account>) {
+    fn finish(self, _: Time) -> (Meter, Vec<String>, Option<flow::SystemAccount>) {
         let (meter, notes) = load::Mix::finish(self);
         (meter, notes, None)
     }
 }
 
-impl Measured for flow::System {
-    fn finish(self, end: Time) -> (Meter, Vec<String>, Option<flow::Account>) {
-        let (meter, account, notes) = flow::System::finish(self, end);
+impl Measured for flow::ProcessSystem {
+    fn finish(self, end: Time) -> (Meter, Vec<String>, Option<flow::SystemAccount>) {
+        let (meter, account, notes) = flow::ProcessSystem::finish(self, end);
         (meter, notes, Some(account))
     }
 
-    fn pictured(self, scope: Scope) -> flow::System {
-        flow::System::pictured(self, scope)
+    fn pictured(self, scope: PictureScope) -> flow::ProcessSystem {
+        flow::ProcessSystem::keep_picture(self, scope)
     }
 
     fn pictured_until(&self) -> Option<Time> {
-        flow::System::pictured_until(self)
+        flow::ProcessSystem::pictured_until(self)
     }
 
     fn take_picture(&mut self, now: Time) -> Option<Picture> {
-        flow::System::take_picture(self, now)
+        flow::ProcessSystem::take_picture(self, now)
     }
 }
 

@@ -187,7 +187,7 @@ impl<M: Machine> Scene<'_, M> {
     fn ask(self, core: impl Scheduler, blocks: u64, told: Vec<String>) -> Result<Replication, BadInput> {
         if self.experiment.has_processes() {
             let machine = flow::machine(self.experiment, self.seed, blocks)?;
-            let system = flow::System::new(self.experiment, machine, self.seed);
+            let system = flow::ProcessSystem::new(self.experiment, machine, self.seed);
             return self.serve(core, system, told);
         }
         let mix = Mix::new(self.experiment, self.seed, blocks)?;

@@ -13,7 +13,7 @@ const LEGEND: (usize, usize) = (20, 34);
 
 /// A kind of bar: its name, the group of kinds it belongs to, and its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Kind {
+pub struct BarKind {
     pub group: &'static str,
     pub name: &'static str,
     pub colour: &'static str,
@@ -32,7 +32,7 @@ pub struct Bar {
 
 /// Lines from top to bottom, and the kinds of their bars in the order of the legend.
 pub struct Chart {
-    pub kinds: Vec<Kind>,
+    pub kinds: Vec<BarKind>,
     pub lines: Vec<(String, Vec<Bar>)>,
     pub from: Time,
     pub to: Time,

@@ -27,7 +27,7 @@ pub fn listed_keys(of: Option<Whose>) -> String {
             let _ = writeln!(text, "{gap}{}", shown_heading(key.heading));
             heading = Some(key.heading);
         }
-        let _ = writeln!(text, "  {:width$}  {}", key.about.name, plain(&said(key)));
+        let _ = writeln!(text, "  {:width$}  {}", key.about.name, plain(&describe_key(key)));
     }
     text
 }
@@ -244,7 +244,7 @@ fn otherwise(missing: Missing) -> String {
     }
 }
 
-fn said(key: &Declared) -> String {
+fn describe_key(key: &Declared) -> String {
     let of = key.of.map(|(_, word)| format!("{word}: ")).unwrap_or_default();
     let first = key.about.text.split_once(". ").map_or(key.about.text, |(first, _)| first);
     format!("{of}{}", first.trim_end_matches('.'))

@@ -4,7 +4,7 @@ mod bars;
 mod catalogue;
 mod chart;
 mod compare;
-mod converted;
+mod conversion;
 mod device;
 mod figure;
 mod figures;
@@ -12,7 +12,7 @@ mod imported;
 #[cfg(feature = "linux")]
 mod lateness;
 mod manual;
-mod mimicked;
+mod mimic_report;
 mod notes;
 mod number;
 mod page;
@@ -46,7 +46,7 @@ pub use lateness::lateness;
 pub use manual::{drive_keys_page, explained, keys_json, keys_page, listed_keys, topics};
 pub use mimicked::mimicked;
 pub use panorama::{Panoramas, Pictured, panorama, recorded_picture};
-pub use profile::{profile_page, profiled};
+pub use profile::{profile_page, profile_report};
 pub use recorded::RecordedReport;
 #[cfg(feature = "linux")]
 pub use replayed::{replayed, replayed_json};

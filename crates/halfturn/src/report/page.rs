@@ -7,25 +7,25 @@ const SCRIPT: &str = include_str!("figure.js");
 const STYLE: &str = include_str!("page.css");
 
 /// A page of parts, one under the other.
-pub struct Page {
+pub struct HtmlPage {
     title: String,
     body: String,
     figures: usize,
 }
 
-impl Page {
+impl HtmlPage {
     /// An empty page with this title.
-    pub fn new(title: &str) -> Page {
-        Page { title: title.into(), body: format!("<h1>{}</h1>\n", escaped(title)), figures: 0 }
+    pub fn new(title: &str) -> HtmlPage {
+        HtmlPage { title: title.into(), body: format!("<h1>{}</h1>\n", escape(title)), figures: 0 }
     }
 
     pub fn heading(&mut self, text: &str) {
-        self.body += &format!("<h2>{}</h2>\n", escaped(text));
+        self.body += &format!("<h2>{}</h2>\n", escape(text));
     }
 
     /// Text whose lines and columns are kept.
     pub fn text(&mut self, text: &str) {
-        self.body += &format!("<pre>{}</pre>\n", escaped(text));
+        self.body += &format!("<pre>{}</pre>\n", escape(text));
     }
 
     pub fn figure(&mut self, figure: &Figure) {
@@ -51,7 +51,7 @@ impl Page {
     }
 }
 
-fn escaped(text: &str) -> String {
+fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 

@@ -15,14 +15,14 @@ const MOST_SHOWN: usize = 5;
 /// What was measured of each target.
 #[derive(Serialize)]
 pub struct Verdicts<'a> {
-    targets: Vec<Line<'a>>,
+    targets: Vec<TargetJson<'a>>,
     #[serde(skip)]
-    outcomes: Vec<Outcome<'a>>,
+    outcomes: Vec<TargetOutcome<'a>>,
 }
 
 /// A target as JSON prints it.
 #[derive(Serialize)]
-struct Line<'a> {
+struct TargetJson<'a> {
     id: &'a str,
     claim: &'a str,
     published: Value,
@@ -47,34 +47,34 @@ enum Value {
 
 /// What `--list --format json` prints.
 #[derive(Serialize)]
-pub struct Listed<'a> {
-    targets: Vec<Claim<'a>>,
+pub struct ListedTargets<'a> {
+    targets: Vec<ClaimJson<'a>>,
 }
 
 #[derive(Serialize)]
-struct Claim<'a> {
+struct ClaimJson<'a> {
     id: &'a str,
     claim: &'a str,
 }
 
 /// Ids and claims, for programs.
-pub fn listed<'a>(targets: impl Iterator<Item = &'a Target>) -> Listed<'a> {
-    Listed { targets: targets.map(|target| Claim { id: &target.id, claim: &target.claim }).collect() }
+pub fn list_targets<'a>(targets: impl Iterator<Item = &'a PublishedTarget>) -> ListedTargets<'a> {
+    ListedTargets { targets: targets.map(|target| ClaimJson { id: &target.id, claim: &target.claim }).collect() }
 }
 
 /// Ids and claims, for people.
-pub fn list<'a>(targets: impl Iterator<Item = &'a Target>) -> String {
+pub fn list<'a>(targets: impl Iterator<Item = &'a PublishedTarget>) -> String {
     let rows: Vec<Vec<String>> = targets.map(|target| vec![target.id.clone(), target.claim.clone()]).collect();
     format!("\n{}", table(&["id", "claim"].map(|head| (head.to_owned(), Edge::Left)), &rows))
 }
 
 impl<'a> Verdicts<'a> {
-    pub fn new(outcomes: Vec<Outcome<'a>>) -> Verdicts<'a> {
+    pub fn new(outcomes: Vec<TargetOutcome<'a>>) -> Verdicts<'a> {
         Verdicts { targets: outcomes.iter().map(line).collect(), outcomes }
     }
 
     /// How many fail though nobody said so.
-    pub fn failed(&self) -> usize {
+    pub fn unexpected_failures(&self) -> usize {
         self.count(Verdict::Fails)
     }
 
@@ -89,7 +89,7 @@ impl<'a> Verdicts<'a> {
             let file = outcomes[0].file;
             text += &format!("\n {}\n {}\n\n{}", file.title, file.source, rows(outcomes));
             for (ids, what) in remarks(outcomes) {
-                text += &wrapped(&format!("{}: {what}", ids.join(", ")));
+                text += &wrap(&format!("{}: {what}", ids.join(", ")));
             }
         }
         text + &format!("\n {}\n", self.sum())
@@ -112,7 +112,7 @@ impl<'a> Verdicts<'a> {
 
     /// A page with the tables, timing diagrams, and published points over measured curves, that opens offline.
     pub fn page(&self, drawn: &[Drawn], diagrams: &[Diagram]) -> String {
-        let mut page = Page::new("Published results, done again");
+        let mut page = HtmlPage::new("Published results, done again");
         for diagram in diagrams {
             page.heading(&diagram.title());
             page.figure(&diagram.figure());
@@ -127,9 +127,9 @@ impl<'a> Verdicts<'a> {
     }
 }
 
-fn line<'a>(outcome: &Outcome<'a>) -> Line<'a> {
+fn line<'a>(outcome: &TargetOutcome<'a>) -> TargetJson<'a> {
     let target = outcome.target;
-    Line {
+    TargetJson {
         id: &target.id,
         claim: &target.claim,
         published: match &target.published {
@@ -150,9 +150,9 @@ fn line<'a>(outcome: &Outcome<'a>) -> Line<'a> {
 }
 
 /// What is to be said of targets that do not match, each remark once, with the ids it is about.
-fn remarks<'a>(outcomes: &[Outcome<'a>]) -> Vec<(Vec<&'a str>, String)> {
+fn remarks<'a>(outcomes: &[TargetOutcome<'a>]) -> Vec<(Vec<&'a str>, String)> {
     let mut all: Vec<(Vec<&str>, String)> = Vec::new();
-    for Outcome { target, verdict, file, .. } in outcomes {
+    for TargetOutcome { target, verdict, file, .. } in outcomes {
         let what = match (verdict, &target.known_miss) {
             (Verdict::Fails, _) => format!("does not match: {}", target.claim),
             (Verdict::KnownMiss, Some(cause)) => format!("a known miss: {cause}"),
@@ -169,7 +169,7 @@ fn remarks<'a>(outcomes: &[Outcome<'a>]) -> Vec<(Vec<&'a str>, String)> {
 }
 
 /// A remark, in lines that are not too long.
-fn wrapped(text: &str) -> String {
+fn wrap(text: &str) -> String {
     let mut lines = String::new();
     let mut line = String::new();
     for word in text.split(' ') {
@@ -188,7 +188,7 @@ fn short<'a>(id: &'a str, file: &str) -> &'a str {
 }
 
 /// The table of one file.
-fn rows(outcomes: &[Outcome]) -> String {
+fn rows(outcomes: &[TargetOutcome]) -> String {
     let file = &outcomes[0].file.id;
     let heads = [
         (file.as_str(), Edge::Left),
@@ -198,13 +198,13 @@ fn rows(outcomes: &[Outcome]) -> String {
         ("", Edge::Left),
     ]
     .map(|(head, edge)| (head.to_owned(), edge));
-    let row = |outcome: &Outcome| {
+    let row = |outcome: &TargetOutcome| {
         let target = outcome.target;
         let mark = if target.fitted { " *" } else { "" };
         vec![
             format!("{}{mark}", short(&target.id, file)),
             target.published.to_string(),
-            measured(&outcome.measured),
+            show_value(&outcome.measured),
             target.tolerance.to_string(),
             match outcome.verdict {
                 Verdict::Holds => "matches".into(),
@@ -215,10 +215,10 @@ fn rows(outcomes: &[Outcome]) -> String {
     table(&heads, &outcomes.iter().map(row).collect::<Vec<_>>())
 }
 
-fn measured(measured: &Measured) -> String {
+fn show_value(measured: &MeasuredValue) -> String {
     match measured {
-        Measured::Number(figure) => number(*figure),
-        Measured::Order { figures, .. } => {
+        MeasuredValue::Number(figure) => number(*figure),
+        MeasuredValue::Order { figures, .. } => {
             let more = if figures.len() > MOST_SHOWN { ", …" } else { "" };
             figures.iter().take(MOST_SHOWN).map(|figure| number(*figure)).collect::<Vec<_>>().join(", ") + more
         }
@@ -235,7 +235,7 @@ fn number(figure: f64) -> String {
         ..1000.0 => 1,
         _ => 0,
     };
-    super::number::fixed(figure, decimals)
+    super::number::with_decimals(figure, decimals)
 }
 
 /// Measured curves as lines, published points as dots of the same colour.
@@ -260,7 +260,7 @@ mod tests {
 
     #[test]
     fn long_remarks_go_on_in_the_next_line() {
-        let text = wrapped(&"eight888 ".repeat(40));
+        let text = wrap(&"eight888 ".repeat(40));
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH + 1 && line.starts_with(' ')), "{text}");
         assert_eq!(text.split_whitespace().count(), 40);
     }

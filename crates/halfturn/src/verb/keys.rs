@@ -1,7 +1,7 @@
 //! `halfturn keys`: all keys of an experiment.
 
 use super::json;
-use crate::failure::{Failure, print};
+use crate::failure::{VerbFailure, print};
 use crate::report;
 use clap::{Args, ValueEnum};
 use load::manual::Whose;
@@ -22,7 +22,7 @@ pub struct Keys {
 
 /// How the list is printed.
 #[derive(Clone, Copy, ValueEnum)]
-enum Form {
+enum KeysFormat {
     /// A table for people.
     Table,
     /// JSON, for programs.

@@ -23,13 +23,13 @@ mod trace;
 mod volume;
 mod window;
 
-use crate::failure::Failure;
+use crate::failure::VerbFailure;
 use block::{At, BadInput};
 use clap::{Command, Subcommand, ValueEnum};
 
 /// A verb with its arguments.
 #[derive(Subcommand)]
-pub enum Verb {
+pub enum VerbArgs {
     Simulate(simulate::Simulate),
     Reproduce(reproduce::Reproduce),
     Profile(profile::Profile),
@@ -43,7 +43,7 @@ pub enum Verb {
     #[cfg(feature = "linux")]
     Replay(replay::Replay),
     #[command(subcommand)]
-    Drive(drive::Drive),
+    Drive(drive::DriveArgs),
     #[command(subcommand)]
     Trace(trace::Trace),
     Example(example::Example),
@@ -56,7 +56,7 @@ pub enum Verb {
 
 /// How results are printed.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Output {
+pub enum OutputFormat {
     /// Tables for people.
     Table,
     /// JSON, for programs.
@@ -64,7 +64,7 @@ pub enum Output {
 }
 
 /// Runs a verb. `command` is the whole command line, for help.
-pub fn run(verb: Verb, command: Command) -> Result<(), Failure> {
+pub fn run(verb: VerbArgs, command: Command) -> Result<(), VerbFailure> {
     match verb {
         Verb::Simulate(arguments) => simulate::run(&arguments),
         Verb::Reproduce(arguments) => reproduce::run(&arguments),
@@ -89,7 +89,7 @@ pub fn run(verb: Verb, command: Command) -> Result<(), Failure> {
 }
 
 /// The format with this word.
-fn trace_format(word: &str) -> Result<::trace::Format, Failure> {
+fn trace_format(word: &str) -> Result<::trace::Format, VerbFailure> {
     let bad = |what| BadInput::new("--trace-format", At::File, what, "or leave it out: the content shows the format");
     word.parse().map_err(|what| bad(what).into())
 }

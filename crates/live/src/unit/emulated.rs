@@ -5,7 +5,7 @@
 //! lateness, and is reported.
 
 use super::ram::transfer;
-use super::{Done, Unit};
+use super::{Done, LiveDevice};
 use crate::kernel::Kernel;
 use crate::memory::Slice;
 use crate::store::Contents;
@@ -30,7 +30,7 @@ impl Emulated {
     }
 }
 
-impl Unit for Emulated {
+impl LiveDevice for Emulated {
     fn caps(&self) -> Caps {
         self.machine.caps()
     }
@@ -52,7 +52,7 @@ impl Unit for Emulated {
         self.machine.next()
     }
 
-    fn done(&mut self, now: Time) -> Option<Done> {
+    fn next_completion(&mut self, now: Time) -> Option<Done> {
         let (happened, tag, outcome, parts) = loop {
             self.machine.next().filter(|at| *at <= now)?;
             if let Some(done) = self.machine.finish() {
