@@ -61,8 +61,8 @@ impl Document {
     /// A file of one key, whose value is written as `--set` would have it.
     pub(crate) fn of_one(key: &str, value: &str) -> Document {
         let origin = Origin::File;
-        let node = given(key, value, origin).unwrap_or(Node { origin, item: Item::Scalar(Value::Text(value.into())) });
-        let root = Node { origin, item: Item::Table(vec![(key.into(), node)]) };
+        let node = parse_override(key, value, origin).unwrap_or(Node { origin, item: TreeItem::Scalar(Scalar::Text(value.into())) });
+        let root = Node { origin, item: TreeItem::Table(vec![(key.into(), node)]) };
         Document { name: format!("the usual `{key}`"), sets: Vec::new(), over: String::new(), root }
     }
 
@@ -136,7 +136,7 @@ impl Document {
 
     /// A document of these keys of one of its tables.
     pub(crate) fn with(&self, keys: Vec<(String, Node)>) -> Document {
-        let root = Node { origin: Origin::File, item: Item::Table(keys) };
+        let root = Node { origin: Origin::File, item: TreeItem::Table(keys) };
         Document { name: self.name.clone(), sets: self.sets.clone(), over: self.over.clone(), root }
     }
 
@@ -155,9 +155,9 @@ impl Document {
 
     /// Takes keys out of one of its tables.
     pub fn take_out(&mut self, table: &str, keys: &[&str]) {
-        let Item::Table(top) = &mut self.root.item else { return };
+        let TreeItem::Table(top) = &mut self.root.item else { return };
         let found = top.iter_mut().find(|(name, _)| name == table);
-        if let Some((_, Node { item: Item::Table(entries), .. })) = found {
+        if let Some((_, Node { item: TreeItem::Table(entries), .. })) = found {
             entries.retain(|(key, _)| !keys.contains(&key.as_str()));
         }
     }
@@ -167,14 +167,14 @@ impl Document {
     /// # Errors
     /// When it stands there, too.
     pub fn put_into(&mut self, key: &str, path: &[&str]) -> Result<(), BadInput> {
-        let Item::Table(top) = &mut self.root.item else { return Ok(()) };
+        let TreeItem::Table(top) = &mut self.root.item else { return Ok(()) };
         let Some(index) = top.iter().position(|(name, _)| name == key) else { return Ok(()) };
         let (name, node) = top.remove(index);
         let (origin, mut table) = (node.origin, &mut self.root);
         for part in path {
-            let Item::Table(entries) = &mut table.item else { return Ok(()) };
+            let TreeItem::Table(entries) = &mut table.item else { return Ok(()) };
             let index = entries.iter().position(|(name, _)| name == part).unwrap_or_else(|| {
-                entries.push(((*part).into(), Node { origin, item: Item::Table(Vec::new()) }));
+                entries.push(((*part).into(), Node { origin, item: TreeItem::Table(Vec::new()) }));
                 entries.len() - 1
             });
             table = &mut entries[index].1;
@@ -183,7 +183,7 @@ impl Document {
             let what = format!("`{key}`, and `{}.{key}` too", path.join("."));
             return Err(self.error(origin, what, "keep one of them"));
         }
-        if let Item::Table(entries) = &mut table.item {
+        if let TreeItem::Table(entries) = &mut table.item {
             entries.push((name, node));
         }
         Ok(())

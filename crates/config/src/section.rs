@@ -64,7 +64,7 @@ impl<'a> Section<'a> {
     /// Those of these keys that are there, as a document of their own, whose errors still name the lines of this one. They may
     /// stand here beside the keys that are read; `told` is what they are called together.
     pub fn others(&self, keys: Vec<&'static str>, told: &'static str) -> Document {
-        let Item::Table(table) = &self.node.item else { return self.document.with(Vec::new()) };
+        let TreeItem::Table(table) = &self.node.item else { return self.document.with(Vec::new()) };
         let picked: Vec<_> = table.iter().filter(|(key, _)| keys.contains(&key.as_str())).cloned().collect();
         for (key, _) in &picked {
             self.find(key);

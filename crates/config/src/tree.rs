@@ -44,8 +44,8 @@ impl fmt::Display for Scalar {
 
 /// What stands at a place in the tree.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Item {
-    Scalar(Value),
+pub(crate) enum TreeItem {
+    Scalar(Scalar),
     List(Vec<Node>),
     Table(Vec<(String, Node)>),
 }
@@ -77,11 +77,11 @@ impl Node {
     pub(crate) fn with_origins(mut self, to: &impl Fn(Origin) -> Origin) -> Node {
         self.origin = to(self.origin);
         self.item = match self.item {
-            Item::List(list) => Item::List(list.into_iter().map(|node| node.with_origins(to)).collect()),
-            Item::Table(table) => {
-                Item::Table(table.into_iter().map(|(key, node)| (key, node.with_origins(to))).collect())
+            TreeItem::List(list) => TreeItem::List(list.into_iter().map(|node| node.with_origins(to)).collect()),
+            TreeItem::Table(table) => {
+                TreeItem::Table(table.into_iter().map(|(key, node)| (key, node.with_origins(to))).collect())
             }
-            scalar @ Item::Scalar(_) => scalar,
+            scalar @ TreeItem::Scalar(_) => scalar,
         };
         self
     }
@@ -89,7 +89,7 @@ impl Node {
     /// Lays another over it: of two tables key by key, else in its place.
     pub(crate) fn overlay(&mut self, over: Node) {
         match (&mut self.item, over.item) {
-            (Item::Table(under), Item::Table(over)) => {
+            (TreeItem::Table(under), TreeItem::Table(over)) => {
                 for (key, node) in over {
                     match under.iter_mut().find(|(name, _)| *name == key) {
                         Some((_, under)) => under.overlay(node),

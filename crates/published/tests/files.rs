@@ -63,7 +63,7 @@ fn quick_targets_hold(id: &str) {
     }
     let mut chosen = published::choose(&files, &[]).expect("all");
     chosen.retain(|(file, target)| files[*file].targets[*target].id.starts_with(&format!("{id}.")));
-    let plan = Plan::new(&files, chosen, false);
+    let plan = TargetPlan::new(&files, chosen, false);
     let results = sim::simulate(plan.cases(), &Nobody).expect("they run");
     let mut wrong = Vec::new();
     for outcome in plan.judge(&results).expect("the measures fit the results") {

@@ -55,7 +55,7 @@ fn entry(key: &Declared) -> Value {
 }
 
 /// What is to be said of a topic: a key, a table, a word that a key takes; nothing where there is none of the name.
-pub fn explained(topic: &str) -> Option<String> {
+pub fn explain(topic: &str) -> Option<String> {
     let (keys, named) = (all(), named());
     let mut parts: Vec<String> = named.iter().filter(|word| word.name == topic).map(explain_word).collect();
     parts.extend(keys.iter().filter(|key| key.about.name == topic).map(explain_key));

@@ -42,7 +42,7 @@ impl HtmlPage {
 
     /// The finished page, which opens without a network.
     pub fn html(self) -> String {
-        let (title, body) = (escaped(&self.title), self.body);
+        let (title, body) = (escape(&self.title), self.body);
         format!(
             "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
              <meta name=\"viewport\" content=\"width=device-width\">\n<title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n\
@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn a_page_is_whole_and_names_no_other_place_to_load_from() {
-        let mut page = Page::new("a < b");
+        let mut page = HtmlPage::new("a < b");
         let mut figure = Figure::new("", Axis::of("ms"), Axis::log("per second"));
         figure.series.push(Series::new("</script>", "#123456", Marks::Dots { at: vec![(1.0, 2.0)] }));
         page.figure(&figure);

@@ -215,7 +215,7 @@ fn doing(it: &Picture, life: &ProcessHistory, piece: Activity<Doing>) -> String 
         },
     };
     let ends = if life.ended == Some(piece.to) { "\nended then" } else { "" };
-    format!("{}: {took} {what}{ends}", escaped(&life.name))
+    format!("{}: {took} {what}{ends}", escape(&life.name))
 }
 
 /// A piece of a processor: of which kind, and in words.
@@ -244,7 +244,7 @@ fn request(made: &IssuedRequest, then: Time) -> String {
     let place =
         if made.op == Op::Flush { String::new() } else { format!(" of {} blocks at {}", at.blocks, at.start.0) };
     let ago = then.since(made.asked);
-    let age = if ago > Span::ZERO { format!("\nasked {} before", took(ago)) } else { String::new() };
+    let age = if ago > Span::ZERO { format!("\nasked {} before", duration(ago)) } else { String::new() };
     format!("request #{}: {what}{place}{age}\n{}", made.number, matters(made))
 }
 

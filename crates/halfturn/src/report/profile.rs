@@ -5,7 +5,7 @@ use super::number;
 use super::page::HtmlPage;
 use super::table::{Edge, table};
 use block::units;
-use profile::probe::buffer::Buffer;
+use profile::probe::buffer::BufferHabits;
 use profile::probe::chunk::Chunks;
 use profile::probe::write::Writes;
 use profile::{DriveKnowledge, DriveProfile, ProfileOutcome};
@@ -286,7 +286,7 @@ fn best(chunks: &Chunks) -> String {
 pub fn profile_page(name: &str, profile: &DriveProfile, text: &str) -> String {
     let mut page = HtmlPage::new(&format!("Profile of {name}"));
     page.text(text);
-    if let Outcome::Disk(known) = &profile.outcome {
+    if let ProfileOutcome::Disk(known) = &profile.outcome {
         let mut seek = Figure::new("Seek curve", Axis::of("distance, cylinders"), Axis::of("ms"));
         let curve = known.moves.curve();
         let at: Vec<(f64, f64)> = curve.iter().map(|(distance, ms)| (f64::from(*distance), *ms)).collect();

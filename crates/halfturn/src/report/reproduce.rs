@@ -1,10 +1,10 @@
 //! Published figures beside measured ones.
 
 use super::figure::{Axis, Figure, Marks, Series};
-use super::page::Page;
+use super::page::HtmlPage;
 use super::table::{Edge, table};
 use super::timeline::Diagram;
-use published::{Drawn, Measured, Outcome, Published, Target, Verdict};
+use published::{Drawn, MeasuredValue, TargetOutcome, PublishedValue, PublishedTarget, Verdict};
 use serde::Serialize;
 
 /// The most characters of a line of remarks.
@@ -133,12 +133,12 @@ fn line<'a>(outcome: &TargetOutcome<'a>) -> TargetJson<'a> {
         id: &target.id,
         claim: &target.claim,
         published: match &target.published {
-            Published::Number(number) => Value::Number(*number),
-            Published::Words(words) => Value::Words(words.clone()),
+            PublishedValue::Number(number) => Value::Number(*number),
+            PublishedValue::Words(words) => Value::Words(words.clone()),
         },
         measured: match &outcome.measured {
-            Measured::Number(number) => Value::Number(*number),
-            Measured::Order { figures, .. } => Value::Several(figures.clone()),
+            MeasuredValue::Number(number) => Value::Number(*number),
+            MeasuredValue::Order { figures, .. } => Value::Several(figures.clone()),
         },
         tolerance: target.tolerance.to_string(),
         pass: outcome.verdict == Verdict::Holds,

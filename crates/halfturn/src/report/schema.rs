@@ -26,7 +26,7 @@ pub fn schema() -> Value {
             let table = descend(&mut root, &heading);
             let properties = table["properties"].as_object_mut().expect("a table has properties");
             let known = properties.get(key.about.name).cloned();
-            properties.insert(key.about.name.into(), joined(known, property(&key)));
+            properties.insert(key.about.name.into(), join(known, property(&key)));
         }
     }
     root["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();

@@ -2,9 +2,9 @@
 //! the parts; and under them what has a value at every time.
 
 use super::figure::{Axis, Figure, Marks, Series};
-use super::turns::served;
+use super::turns::served_requests;
 use block::{Span, Time, Verb};
-use published::{File, Timeline, Values};
+use published::{TargetFile, PublishedTimeline, Values};
 use sim::Step;
 
 /// How high a bar is, in pixels, and how far lines of bars are apart; and what is drawn under them.
@@ -85,7 +85,7 @@ impl Diagram<'_> {
                 series.push(Series { legend: false, ..bars("request", colour, BAR, run.from, spans) });
             }
         }
-        let rows: Vec<Vec<Piece>> = self.rows.iter().map(|(_, row)| pieces(row, &|_| None)).collect();
+        let rows: Vec<Vec<TimelineSpan>> = self.rows.iter().map(|(_, row)| pieces(row, &|_| None)).collect();
         for (kind, colour) in KINDS {
             // The legend has a kind once, however many rows have it.
             let mut legend = true;
@@ -121,11 +121,11 @@ fn drawn(values: Values, run: &sim::Timeline) -> (Axis, Vec<Series>) {
     match values {
         Values::AverageYield => {
             let mut series = Vec::new();
-            for (i, it) in served(run).iter().enumerate() {
-                let Some((served, transferred)) = it.averages() else { continue };
+            for (i, it) in served_requests(run).iter().enumerate() {
+                let Some((served_requests, transferred)) = it.averages() else { continue };
                 let colour = REQUESTS[i % REQUESTS.len()];
                 for (spans, average, solid, what) in [
-                    (&it.turns, served, true, "average yield"),
+                    (&it.turns, served_requests, true, "average yield"),
                     (&it.transfers, transferred, false, "the same, by transfer"),
                 ] {
                     let told = format!("request {}: {what} {average:.1}/s", i + 1);

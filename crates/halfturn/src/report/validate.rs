@@ -1,7 +1,7 @@
 //! A model held against a measured drive: figures, a sketch, a page.
 
 use super::figure::{Axis, Figure, Marks, Series};
-use super::page::Page;
+use super::page::HtmlPage;
 use super::table::{Edge, table};
 use super::{number, plot};
 use block::Op;
@@ -135,7 +135,7 @@ impl<'a> ValidationReport<'a> {
 
     /// A page with both distributions that opens offline.
     pub fn page(&self) -> String {
-        let [measured, simulated] = self.sorted();
+        let [measured, simulated] = self.sort_both();
         let curve = |times: &[f64], name: &str, colour| {
             let index = |i: usize| i * (times.len() - 1) / (POINTS - 1);
             let share = |i: usize| 100.0 * (index(i) + 1) as f64 / times.len() as f64;
@@ -149,7 +149,7 @@ impl<'a> ValidationReport<'a> {
         let mut figure = Figure::new(&title, Axis::log("response time, ms"), Axis::of("% of requests answered"));
         figure.series.push(curve(&measured, "measured", "#1f77b4"));
         figure.series.push(curve(&simulated, "simulated", "#d62728"));
-        let mut page = Page::new(&self.title);
+        let mut page = HtmlPage::new(&self.title);
         page.figure(&figure);
         page.text(&self.text());
         page.html()

@@ -58,7 +58,7 @@ pub struct BenchArgs {
     seed: Option<u64>,
     /// `table` for people, `json` for programs (schema 1, described in docs/reference/json.md)
     #[arg(long, value_enum, default_value = "table")]
-    format: Output,
+    format: OutputFormat,
     /// Also write a record of each request into this file (CSV): when it arrived, began and ended, what its time went to and
     /// what it waited for, in ns, as docs/reference/requests.md says
     #[arg(long, value_name = "FILE.csv")]

@@ -32,20 +32,20 @@ use clap::{Command, Subcommand, ValueEnum};
 pub enum VerbArgs {
     Simulate(simulate::Simulate),
     Reproduce(reproduce::Reproduce),
-    Profile(profile::Profile),
+    Profile(profile::ProfileArgs),
     #[cfg(feature = "linux")]
-    Bench(bench::Bench),
+    Bench(bench::BenchArgs),
     #[cfg(feature = "linux")]
     Serve(serve::Serve),
     #[cfg(feature = "linux")]
     #[command(subcommand)]
-    Volume(volume::Volume),
+    Volume(volume::VolumeArgs),
     #[cfg(feature = "linux")]
-    Replay(replay::Replay),
+    Replay(replay::ReplayArgs),
     #[command(subcommand)]
     Drive(drive::DriveArgs),
     #[command(subcommand)]
-    Trace(trace::Trace),
+    Trace(trace::TraceArgs),
     Example(example::Example),
     Keys(keys::Keys),
     Schema(schema::Schema),
@@ -66,25 +66,25 @@ pub enum OutputFormat {
 /// Runs a verb. `command` is the whole command line, for help.
 pub fn run(verb: VerbArgs, command: Command) -> Result<(), VerbFailure> {
     match verb {
-        Verb::Simulate(arguments) => simulate::run(&arguments),
-        Verb::Reproduce(arguments) => reproduce::run(&arguments),
-        Verb::Profile(arguments) => profile::run(&arguments),
+        VerbArgs::Simulate(arguments) => simulate::run(&arguments),
+        VerbArgs::Reproduce(arguments) => reproduce::run(&arguments),
+        VerbArgs::Profile(arguments) => profile::run(&arguments),
         #[cfg(feature = "linux")]
-        Verb::Bench(arguments) => bench::run(&arguments),
+        VerbArgs::Bench(arguments) => bench::run(&arguments),
         #[cfg(feature = "linux")]
-        Verb::Serve(arguments) => serve::run(&arguments),
+        VerbArgs::Serve(arguments) => serve::run(&arguments),
         #[cfg(feature = "linux")]
-        Verb::Volume(verb) => volume::run(&verb),
+        VerbArgs::Volume(verb) => volume::run(&verb),
         #[cfg(feature = "linux")]
-        Verb::Replay(arguments) => replay::run(&arguments),
-        Verb::Drive(verb) => drive::run(&verb),
-        Verb::Trace(verb) => trace::run(&verb),
-        Verb::Example(arguments) => example::run(&arguments),
-        Verb::Keys(arguments) => keys::run(&arguments),
-        Verb::Schema(arguments) => schema::run(&arguments),
-        Verb::Completions(arguments) => completions::run(&arguments, command),
-        Verb::Man(arguments) => man::run(&arguments, command),
-        Verb::Help(arguments) => help::run(&arguments, command),
+        VerbArgs::Replay(arguments) => replay::run(&arguments),
+        VerbArgs::Drive(verb) => drive::run(&verb),
+        VerbArgs::Trace(verb) => trace::run(&verb),
+        VerbArgs::Example(arguments) => example::run(&arguments),
+        VerbArgs::Keys(arguments) => keys::run(&arguments),
+        VerbArgs::Schema(arguments) => schema::run(&arguments),
+        VerbArgs::Completions(arguments) => completions::run(&arguments, command),
+        VerbArgs::Man(arguments) => man::run(&arguments, command),
+        VerbArgs::Help(arguments) => help::run(&arguments, command),
     }
 }
 

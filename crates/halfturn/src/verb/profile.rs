@@ -99,7 +99,7 @@ pub fn run(arguments: &ProfileArgs) -> Result<(), VerbFailure> {
 
 /// What is profiled, and what becomes of answers it gave before: a simulated drive in virtual time lives through them again, an
 /// emulated or a real one has gone on in real time.
-fn device(arguments: &Profile) -> Result<(Box<dyn Device>, Past), BadInput> {
+fn device(arguments: &ProfileArgs) -> Result<(Box<dyn Device>, Past), BadInput> {
     match arguments.device.strip_prefix("simulated:") {
         Some(name) => Ok((sim::bench(&choice(name, arguments)?, arguments.seed)?, Past::Again)),
         None => Ok((in_real_time(arguments)?, Past::Over)),
@@ -107,18 +107,18 @@ fn device(arguments: &Profile) -> Result<(Box<dyn Device>, Past), BadInput> {
 }
 
 /// A model, with the queue that is wanted.
-fn choice(name: &str, arguments: &Profile) -> Result<DriveChoice, BadInput> {
+fn choice(name: &str, arguments: &ProfileArgs) -> Result<DriveChoice, BadInput> {
     // A Mimic learns what one command after another takes.
     let queue = if arguments.mimic { 1 } else { disk::catalogue::model(name)?.depth() };
     Ok(DriveChoice::plain(name, queue))
 }
 
 #[cfg(feature = "linux")]
-fn in_real_time(arguments: &Profile) -> Result<Box<dyn Device>, BadInput> {
+fn in_real_time(arguments: &ProfileArgs) -> Result<Box<dyn Device>, BadInput> {
     let name = arguments.device.as_str();
     Ok(Box::new(match name.strip_prefix("emulated:") {
-        Some(name) => live::emulated(&choice(name, arguments)?, arguments.seed, arguments.time_scale)?,
-        None => live::opened(Path::new(name), arguments.scratch.is_some())?,
+        Some(name) => live::emulate(&choice(name, arguments)?, arguments.seed, arguments.time_scale)?,
+        None => live::open(Path::new(name), arguments.scratch.is_some())?,
     }))
 }
 

@@ -42,7 +42,7 @@ pub use workload::Workload;
 use crate::results::Label;
 use asker::askers;
 use block::{At, BadInput};
-use config::{Document, Takes, Value};
+use config::{Document, Takes, Scalar};
 use sched::plan::Preemption;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -192,7 +192,7 @@ fn lists() -> Vec<&'static str> {
     keys.filter(|about| matches!(about.takes, Takes::Numbers)).map(|about| about.name).collect()
 }
 
-fn label(value: Value) -> Label {
+fn label(value: Scalar) -> Label {
     match value {
         Scalar::Integer(number) => Label::Number(number as f64),
         Scalar::Float(number) => Label::Number(number),

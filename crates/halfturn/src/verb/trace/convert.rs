@@ -1,7 +1,7 @@
 //! `halfturn trace convert`: writes a trace in another format.
 
 use super::recording;
-use crate::failure::{Failure, print};
+use crate::failure::{VerbFailure, print};
 use crate::report;
 use crate::verb::outputs::{Inputs, OutputFile};
 use block::{At, BadInput};

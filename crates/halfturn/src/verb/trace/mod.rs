@@ -28,10 +28,10 @@ pub enum TraceArgs {
 
 pub fn run(verb: &TraceArgs) -> Result<(), VerbFailure> {
     match verb {
-        Trace::Info(arguments) => info::run(arguments),
-        Trace::Convert(arguments) => convert::run(arguments),
+        TraceArgs::Info(arguments) => info::run(arguments),
+        TraceArgs::Convert(arguments) => convert::run(arguments),
         #[cfg(feature = "linux")]
-        Trace::Capture(arguments) => capture::run(arguments),
+        TraceArgs::Capture(arguments) => capture::run(arguments),
     }
 }
 
