@@ -279,7 +279,7 @@ impl Predictor for Profile {
     type Head = Head;
 
     fn spot(&self, at: Extent) -> Spot {
-        self.mechanics.layout.locate(at.start)
+        self.mechanics.layout.locate_command(at.start)
     }
 
     /// Cylinder, then angle in ticks.
