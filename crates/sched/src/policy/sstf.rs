@@ -62,6 +62,10 @@ impl<P: Predictor> View<P> for Nearness {
     fn least(_: &P, arm: &u64, from: u64, to: u64, _: bool) -> u64 {
         arm.abs_diff((*arm).clamp(from, to))
     }
+
+    fn is_told_closer(_: &P, _: u64, _: u64) -> bool {
+        false
+    }
 }
 
 impl<P: Predictor> Base<P> for Greedy<P, Nearness> {

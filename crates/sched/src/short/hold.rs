@@ -1,0 +1,50 @@
+//! Which requests serving in short commands holds on to, and how it lets go of them.
+
+use super::{Filler, ShortCommands};
+use crate::plan::Prefetch;
+use crate::{Job, JobId};
+use block::Op;
+
+impl ShortCommands {
+    /// Whether no request is being served, or was interrupted and goes on.
+    pub(crate) fn is_between(&self) -> bool {
+        self.target.is_none() && !matches!(self.filler, Some(Filler::Job(_)))
+    }
+
+    /// Whether it is this job that is being served, or goes on though interrupted.
+    pub(crate) fn holds(&self, id: JobId) -> bool {
+        self.target.is_some_and(|target| target.id == id)
+            || matches!(self.filler, Some(Filler::Job(filler)) if filler == id)
+    }
+
+    /// A request is no longer served.
+    pub(super) fn let_go(&mut self, id: JobId) {
+        if self.target.is_some_and(|target| target.id == id) {
+            self.target = None;
+        }
+        if matches!(self.filler, Some(Filler::Job(filler)) if filler == id) {
+            self.filler = None;
+        }
+    }
+
+    /// Notes that all of a request is done. Where the drive has read to, it may read on; not after one that stepped in.
+    pub(super) fn finish<S>(&mut self, id: JobId, job: &Job<S>, urgent: bool) {
+        self.let_go(id);
+        if job.op != Op::Read {
+            self.filler = match self.filler {
+                Some(Filler::Ahead(..)) => None,
+                other => other,
+            };
+            return;
+        }
+        let before = std::mem::replace(&mut self.reads[usize::from(job.qos.class)], job.at.end());
+        let wanted = match self.plan.prefetch {
+            Prefetch::Never => false,
+            Prefetch::Streams => before == job.at.start && !urgent,
+            Prefetch::Always => !urgent,
+        };
+        if self.filler.is_none() || matches!(self.filler, Some(Filler::Ahead(..))) {
+            self.filler = wanted.then_some(Filler::Ahead(job.at.end(), self.plan.prefetch_most));
+        }
+    }
+}
