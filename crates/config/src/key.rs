@@ -15,7 +15,7 @@ pub struct Key<T> {
 /// What is said of a key, whatever it is read as.
 #[derive(Clone, Copy, Debug)]
 pub struct About {
-    /// The key itself.
+    /// The key as a file spells it.
     pub name: &'static str,
     /// What may stand behind it.
     pub takes: Takes,
@@ -28,19 +28,19 @@ pub struct About {
 /// What may stand behind a key.
 #[derive(Clone, Copy, Debug)]
 pub enum Takes {
-    /// A text.
+    /// Any text in quotes.
     Text,
     /// A list of texts.
     Texts,
     /// A text, or a whole number that stands for its digits.
     Name,
-    /// `true` or `false`.
+    /// A boolean: `true` or `false`.
     Bool,
     /// A whole number from the first to the second.
     Whole(u64, u64),
     /// A number from the first to the second.
     Number(f64, f64),
-    /// Rows of numbers.
+    /// An array of rows of numbers.
     Rows,
     /// A number from 0 to 1.
     Share,
@@ -80,11 +80,11 @@ pub trait Words: Copy + 'static {
 /// A word of a file.
 #[derive(Clone, Copy, Debug)]
 pub struct Word<T> {
-    /// The word.
+    /// The word as a file spells it.
     pub name: &'static str,
     /// What it stands for.
     pub value: T,
-    /// What that means.
+    /// What users are told the word means.
     pub text: &'static str,
 }
 
@@ -189,7 +189,7 @@ impl<T> Key<T> {
         self
     }
 
-    /// Its name.
+    /// The key as a file spells it.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         self.about.name

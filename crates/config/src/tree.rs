@@ -25,7 +25,7 @@ pub enum Value {
     Integer(i128),
     /// A number with a point or an exponent.
     Float(f64),
-    /// `true` or `false`.
+    /// A boolean: `true` or `false`.
     Boolean(bool),
 }
 

@@ -242,7 +242,7 @@ impl Mechanics {
         if skipped == 0 || skipped >= here {
             return false;
         }
-        let mut spot = Spot { angle: start.angle.wrapping_add(width.wrapping_mul(skipped)), ..start };
+        let mut spot = start.on(skipped as u32, width);
         let arrived = passage.end;
         let begin = spin.reach(arrived, spot.angle);
         let between = self.passed(spin, begin, &mut spot, (here - skipped) as u32).max(arrived);
@@ -260,9 +260,7 @@ impl Mechanics {
         passage.transfer += between.since(begin) + end.since(again);
         passage.end = end;
         passage.angle = spot.angle;
-        passage.after.sector += here as u32;
-        passage.after.left -= here as u32;
-        passage.after.angle = start.angle.wrapping_add(width.wrapping_mul(here));
+        passage.after = start.on(here as u32, width);
         true
     }
 
@@ -332,9 +330,7 @@ impl Mechanics {
         if let Some(began) = began.filter(|_| untouched) {
             passage.began = began;
         }
-        let last = self.layout.locate_sector(to - 1);
-        passage.after =
-            Spot { sector: last.sector + 1, angle: last.angle.wrapping_add(width), left: last.left - 1, ..last };
+        passage.after = self.layout.locate_sector(to - 1).on(1, width);
         true
     }
 
@@ -429,10 +425,9 @@ impl Mechanics {
         if sectors == 0 {
             return begin;
         }
-        let turn = self.layout.sector_angle(spot.track.zone).wrapping_mul(u64::from(sectors));
-        spot.sector += sectors;
-        spot.left -= sectors;
-        spot.angle = spot.angle.wrapping_add(turn);
+        let width = self.layout.sector_angle(spot.track.zone);
+        let turn = width.wrapping_mul(u64::from(sectors));
+        *spot = spot.on(sectors, width);
         spin.correct(begin + spin.turning(turn.wrapping_sub(1)), spot.angle)
     }
 

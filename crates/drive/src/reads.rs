@@ -247,14 +247,35 @@ impl Drive {
         }
         let layout = &self.mechanics.layout;
         let shift = layout.sector_shift();
-        let came = |sector: u64| {
-            let there = layout.locate_sector(sector);
-            let on_track = (there.track, there.remapped) == (spot.track, spot.remapped);
-            on_track && self.spindle.reach(arrived, there.angle) < passage.began
-        };
-        let mut first = start.0 >> shift;
-        while first > 0 && came(first - 1) {
-            first -= 1;
+        let width = layout.sector_angle(spot.track.zone);
+        let came = |angle: u64| self.spindle.reach(arrived, angle) < passage.began;
+        let mut turned = self.spindle.phase(passage.began).wrapping_sub(self.spindle.phase(arrived));
+        let (mut first, mut here) = (start.0 >> shift, spot);
+        while first > 0 {
+            if here.before == 0 {
+                let there = layout.locate_sector(first - 1);
+                if (there.track, there.remapped) != (spot.track, spot.remapped) || !came(there.angle) {
+                    break;
+                }
+                (first, here) = (first - 1, there);
+                continue;
+            }
+            // Those that precede it without a gap come by one after the other.
+            let back = |sectors: u64| here.angle.wrapping_sub(width.wrapping_mul(sectors));
+            let most = u64::from(here.before);
+            let mut sectors = (turned / width).min(most);
+            while sectors > 0 && !came(back(sectors)) {
+                sectors -= 1;
+            }
+            while sectors < most && came(back(sectors + 1)) {
+                sectors += 1;
+            }
+            first -= sectors;
+            if sectors < most {
+                break;
+            }
+            turned = turned.saturating_sub(width.wrapping_mul(sectors));
+            here = Spot { angle: back(sectors), before: 0, ..here };
         }
         Lbn(first << shift)
     }
@@ -265,7 +286,8 @@ impl Drive {
         let sector = 1u64 << layout.sector_shift();
         let reached = Lbn(reached.0.next_multiple_of(sector).min(layout.blocks()));
         self.segments.extend(segment, reached);
-        let limit = self.read_ahead_limit(self.segments.start_of(segment), reached);
+        let start = self.segments.start_of(segment);
+        let limit = self.cache.read_ahead_limit_behind(layout, start, reached, &passage.after);
         let least = self.least_ahead(reached, limit);
         let so_far = Progress { reached, at: passage.end, after: passage.after };
         self.read_ahead = (reached < limit).then_some(ReadAhead { began, so_far, limit, least, segment, sent: None });
@@ -441,8 +463,11 @@ impl Drive {
         stopped
     }
 
-    /// Whether a block lies on the track, and of its spares if so, that a head is on.
+    /// Whether a block lies on the track, and of its spares if so, that a head is on that has come to a sector or two after it.
     fn lies_under(&self, block: Lbn, head: &Spot) -> bool {
+        if head.before > 1 {
+            return true;
+        }
         let there = self.mechanics.layout.locate(block);
         (there.track, there.remapped) == (head.track, head.remapped)
     }

@@ -313,9 +313,7 @@ impl Drive {
                 end = end.max(passed);
                 transfer += passed.since(begins.max(now));
             }
-            let angle = run.angle.wrapping_add(width.wrapping_mul(here));
-            let (sector, left) = (run.sector + here as u32, run.left.max(1) - here as u32);
-            whole.after = Spot { sector, left, angle, ..run };
+            whole.after = Spot { left: run.left.max(1), ..run }.on(here as u32, width);
             next += here;
         }
         let transfer = transfer.min(end.since(now));

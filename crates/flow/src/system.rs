@@ -103,7 +103,7 @@ impl System {
         system
     }
 
-    /// Keeps what happens.
+    /// Keeps a log of all events, for tests and pictures.
     #[must_use]
     pub fn recording(self) -> System {
         System { events: Some(Vec::new()), ..self }

@@ -4,7 +4,7 @@
 use crate::experiment::tables;
 use crate::workload;
 use config::About;
-use sched::policy;
+use sched::{policy, predict, preemption};
 
 /// A key, and where it stands.
 #[derive(Clone, Copy, Debug)]
@@ -17,7 +17,7 @@ pub struct Declared {
     pub about: About,
 }
 
-/// A word that brings keys of its own: a policy, or a kind of workload.
+/// A word that may bring keys of its own: a policy, a predictor, a rule of preemption, or a kind of workload.
 #[derive(Clone, Copy, Debug)]
 pub struct Named {
     /// What it is one of, for people: `policy`.
@@ -34,12 +34,28 @@ pub struct Named {
     pub example: &'static str,
 }
 
-/// Every policy and every kind of workload, in the order in which they are explained.
+/// Every policy, predictor, rule of preemption and kind of workload, in the order in which they are explained.
 #[must_use]
 pub fn named() -> Vec<Named> {
     let policies = policy::ALL.iter().map(|manual| Named {
         what: "policy",
         place: ("[scheduler]", "policy"),
+        name: manual.name,
+        text: manual.text,
+        keys: manual.keys,
+        example: manual.example,
+    });
+    let predictors = predict::ALL.iter().map(|manual| Named {
+        what: "predictor",
+        place: ("[scheduler]", "predictor"),
+        name: manual.name,
+        text: manual.text,
+        keys: manual.keys,
+        example: manual.example,
+    });
+    let rules = preemption::ALL.iter().map(|manual| Named {
+        what: "rule of preemption",
+        place: ("[scheduler]", "preemption"),
         name: manual.name,
         text: manual.text,
         keys: manual.keys,
@@ -53,7 +69,7 @@ pub fn named() -> Vec<Named> {
         keys: manual.keys,
         example: manual.example,
     });
-    policies.chain(workloads).collect()
+    policies.chain(predictors).chain(rules).chain(workloads).collect()
 }
 
 /// Every key, table by table; behind those of a table the keys of the words that it may hold.

@@ -23,20 +23,20 @@ pub struct Plan<'a> {
 /// A target with what was measured.
 #[derive(Clone, Debug)]
 pub struct Outcome<'a> {
-    /// What must hold.
+    /// The target, as the file states it.
     pub target: &'a Target,
-    /// Where it stands.
+    /// The file that states it.
     pub file: &'a File,
-    /// What was measured.
+    /// The value in our runs.
     pub measured: Measured,
-    /// Whether it holds.
+    /// Whether that is within the tolerance.
     pub verdict: Verdict,
 }
 
 /// Whether a target holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It does.
+    /// Within the tolerance.
     Holds,
     /// It does not, and nobody said so.
     Fails,
@@ -47,18 +47,18 @@ pub enum Verdict {
 /// A figure with its curves as measured.
 #[derive(Clone, Debug)]
 pub struct Drawn<'a> {
-    /// Where it stands.
+    /// The file that declares it.
     pub file: &'a File,
-    /// The figure.
+    /// The figure, as the file declares it.
     pub figure: &'a Figure,
     /// Its curves, in the same order.
     pub lines: Vec<Line<'a>>,
 }
 
-/// A measured curve.
+/// A curve with the points measured in our runs.
 #[derive(Clone, Debug)]
 pub struct Line<'a> {
-    /// The curve.
+    /// The curve, as the file declares it.
     pub curve: &'a Curve,
     /// As x and y, in the order of the sweep.
     pub measured: Vec<(f64, f64)>,

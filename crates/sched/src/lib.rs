@@ -22,6 +22,7 @@ pub mod plan;
 pub mod planner;
 pub mod policy;
 pub mod predict;
+pub mod preemption;
 mod punctual;
 mod queue;
 mod short;

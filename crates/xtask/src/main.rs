@@ -5,6 +5,7 @@ mod mutate;
 #[allow(dead_code, reason = "compiled into the instrumented copy")]
 mod switch;
 mod test;
+mod words;
 
 use std::process::ExitCode;
 
@@ -43,7 +44,8 @@ fn main() -> ExitCode {
         Some(("mutate", rest)) => options(rest).and_then(|options| mutate::run(&options)),
         Some(("budget", rest)) => budgeted(rest).and_then(|options| budget::run(&mutate::root(), &options)),
         Some(("test", rest)) => test::run(&mutate::root(), rest),
-        _ => Err(HELP.into()),
+        Some(("words", rest)) => words::run(&mutate::root(), rest),
+        _ => Err(format!("{HELP}\n{}", words::HELP)),
     };
     match done {
         Ok(true) => ExitCode::SUCCESS,

@@ -59,16 +59,21 @@ pub fn explained(topic: &str) -> Option<String> {
         }
         parts.push(text);
     }
-    let is_named = |word: &str| named.iter().any(|named| named.name == word);
     for key in &keys {
         for (word, text) in words(key.about.takes) {
-            if word == topic && !is_named(word) {
+            if word == topic && !is_named(&named, key, word) {
                 let place = shown_heading(key.heading);
                 parts.push(format!("{} = \"{word}\" in {place}: {}\n", key.about.name, plain(text)));
             }
         }
     }
     (!parts.is_empty()).then(|| parts.join("\n"))
+}
+
+/// Whether the word of a key has an explanation of its own. `order` takes policies, too.
+fn is_named(named: &[Named], key: &Declared, word: &str) -> bool {
+    let has = |named: &Named| named.name == word && (named.place.1 == key.about.name || key.about.name == "order");
+    named.iter().any(has)
 }
 
 /// All that can be explained.
@@ -113,7 +118,7 @@ fn explain_key(key: &Declared) -> String {
     text
 }
 
-/// Columns of text.
+/// The width that texts are wrapped to, in columns.
 const WIDTH: usize = 96;
 
 /// The page of all keys, as Markdown.
@@ -134,8 +139,8 @@ pub fn keys_page() -> String {
         let of = key.of.map(|(_, word)| format!("Of `{word}`. ")).unwrap_or_default();
         let mut value = format!("{of}{}", key.about.text);
         for (word, text) in words(key.about.takes) {
-            // What a policy or a workload is has a section below.
-            let text = if named.iter().any(|named| named.name == word) { String::new() } else { format!(": {text}") };
+            // A policy, a kind of workload and the like have a section below.
+            let text = if is_named(&named, key, word) { String::new() } else { format!(": {text}") };
             let _ = write!(value, "<br>`{word}`{text}");
         }
         let _ = writeln!(page, "| `{}` | {} | {} |", key.about.name, value.replace('|', "\\|"), default(key.about));

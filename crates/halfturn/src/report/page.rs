@@ -16,7 +16,6 @@ impl Page {
         Page { title: title.into(), body: format!("<h1>{}</h1>\n", escaped(title)), figures: 0 }
     }
 
-    /// A heading.
     pub fn heading(&mut self, text: &str) {
         self.body += &format!("<h2>{}</h2>\n", escaped(text));
     }
@@ -26,7 +25,6 @@ impl Page {
         self.body += &format!("<pre>{}</pre>\n", escaped(text));
     }
 
-    /// A figure.
     pub fn figure(&mut self, plot: &Plot) {
         self.put(plot, "30em");
     }
@@ -54,7 +52,7 @@ impl Page {
         );
     }
 
-    /// The page.
+    /// The finished page, which opens without a network.
     pub fn html(self) -> String {
         format!(
             "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>{}</title>\n{}\n</head>\n\

@@ -60,14 +60,14 @@ impl Pictured {
 /// A page with pictures of runs.
 pub struct Panoramas<'a> {
     pub title: &'a str,
-    /// What was printed.
+    /// The table as it was printed, for the page to repeat.
     pub text: &'a str,
     /// Each with its heading.
     pub pictures: &'a [(String, Pictured)],
 }
 
 impl Panoramas<'_> {
-    /// It opens offline.
+    /// The page as HTML, which opens without a network.
     pub fn page(&self) -> String {
         let mut page = Page::new(self.title);
         page.text(self.text);

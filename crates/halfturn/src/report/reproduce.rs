@@ -71,7 +71,6 @@ pub fn list<'a>(targets: impl Iterator<Item = &'a Target>) -> String {
 }
 
 impl<'a> Verdicts<'a> {
-    /// Of these outcomes.
     pub fn new(outcomes: Vec<Outcome<'a>>) -> Verdicts<'a> {
         Verdicts { targets: outcomes.iter().map(line).collect(), outcomes }
     }

@@ -64,7 +64,6 @@ impl Piece {
 }
 
 impl Diagram<'_> {
-    /// Its heading.
     pub fn title(&self) -> String {
         format!("{}: {}", self.file.source, self.timeline.title)
     }

@@ -29,7 +29,7 @@ pub struct Validation<'a> {
     pairs: &'a [Pair],
 }
 
-/// Of some requests.
+/// Mean, quantiles and demerit of some requests.
 #[derive(Serialize)]
 struct Figures {
     of: &'static str,
@@ -72,7 +72,6 @@ impl Figures {
 }
 
 impl<'a> Validation<'a> {
-    /// Of these pairs.
     pub fn new(title: &str, file: &str, pairs: &'a [Pair], notes: Vec<String>) -> Validation<'a> {
         let read = |pair: &&Pair| pair.op == Op::Read;
         let parts = [
@@ -110,7 +109,7 @@ impl<'a> Validation<'a> {
         text
     }
 
-    /// Both distributions, sorted.
+    /// Measured and simulated response times, each sorted.
     fn sorted(&self) -> [Vec<f64>; 2] {
         [|pair: &Pair| pair.measured, |pair: &Pair| pair.simulated].map(|time| {
             let mut times: Vec<f64> = self.pairs.iter().map(|pair| time(pair).as_ms()).collect();

@@ -67,7 +67,6 @@ pub struct Bench {
     time_scale: f64,
 }
 
-/// Does it.
 pub fn run(arguments: &Bench) -> Result<(), Failure> {
     let Bench { of, file, sets, seed, time_scale, .. } = arguments;
     let uri = if of.contains("://") { Some(uri(of)?) } else { None };

@@ -1,4 +1,4 @@
-//! `halfturn keys`.
+//! `halfturn keys`: all keys of an experiment.
 
 use super::json;
 use crate::failure::{Failure, print};
@@ -19,15 +19,14 @@ pub struct Keys {
 /// How the list is printed.
 #[derive(Clone, Copy, ValueEnum)]
 enum Form {
-    /// For people.
+    /// A table for people.
     Table,
-    /// For programs.
+    /// JSON, for programs.
     Json,
     /// The reference page, with everything.
     Markdown,
 }
 
-/// Does it.
 pub fn run(arguments: &Keys) -> Result<(), Failure> {
     match arguments.format {
         Form::Table => print(&report::listed_keys()),

@@ -43,13 +43,13 @@ pub enum Verb {
 /// How results are printed.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Output {
-    /// For people.
+    /// Tables for people.
     Table,
-    /// For programs.
+    /// JSON, for programs.
     Json,
 }
 
-/// Does it. `command` is the whole command line, for help.
+/// Runs a verb. `command` is the whole command line, for help.
 pub fn run(verb: Verb, command: Command) -> Result<(), Failure> {
     match verb {
         Verb::Simulate(arguments) => simulate::run(&arguments),

@@ -1,4 +1,4 @@
-//! `halfturn profile`.
+//! `halfturn profile`: learns a disk from the times of its commands.
 
 use super::outputs::{Inputs, Output};
 use crate::failure::{Failure, print};
@@ -61,7 +61,6 @@ pub struct Profile {
     seed: u64,
 }
 
-/// Does it.
 pub fn run(arguments: &Profile) -> Result<(), Failure> {
     let name = arguments.device.as_str();
     let name = ["simulated:", "emulated:"].iter().find_map(|kind| name.strip_prefix(kind)).unwrap_or(name);
@@ -173,7 +172,6 @@ impl State {
         self.file.write(journal.bytes())
     }
 
-    /// Takes it away.
     fn done(self) -> Result<(), Failure> {
         match fs::remove_file(&self.path) {
             Err(error) if error.kind() != ErrorKind::NotFound => Err(Failure::unwritable(&self.path, &error)),

@@ -59,7 +59,6 @@ pub struct Simulate {
     threads: Option<u16>,
 }
 
-/// Does it.
 pub fn run(arguments: &Simulate) -> Result<(), Failure> {
     let Simulate { file, seed, page, .. } = arguments;
     let mut sets = arguments.sets.clone();

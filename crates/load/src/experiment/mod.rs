@@ -10,7 +10,6 @@ mod asker;
 mod declared;
 mod drive;
 mod inputs;
-mod mimic;
 mod run;
 mod scheduler;
 mod serve;
@@ -30,9 +29,10 @@ pub use crate::workload::{
 };
 pub use array::{ArrayChoice, Failure};
 pub use drive::{DriveChoice, Held, Live};
-pub use mimic::{Before, MimicChoice};
 pub use run::RunPlan;
-pub use scheduler::{Believed, Predictor, Scheduler};
+pub use sched::predict::Choice as Predictor;
+pub use sched::predict::mimic::Before;
+pub use scheduler::{Believed, Scheduler};
 pub use serve::{Exposed, LONGEST, ServePlan};
 pub use system::SystemPlan;
 pub use tables::tables;
@@ -51,6 +51,8 @@ use varied::Varied;
 /// One experiment: a file with nothing left to vary.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Experiment {
+    /// The file it was read from, as errors name it.
+    pub file: String,
     /// What it is about; the file's name if it does not say.
     pub title: String,
     /// The drive, or each of those of the array.
@@ -209,6 +211,7 @@ fn experiment(document: &Document, path: &Path, varied: &Varied) -> Result<Exper
         drive.queue = Some(1);
     }
     Ok(Experiment {
+        file: path.display().to_string(),
         title: title.unwrap_or_else(|| path.file_stem().unwrap_or_default().to_string_lossy().into_owned()),
         scheduler,
         drive,

@@ -1,7 +1,8 @@
 //! Every table of an experiment file, with its keys: what help, reference pages and the schema are written from.
 
-use super::{array, drive, mimic, run, scheduler, serve, service, system, value, volume, workload};
+use super::{array, drive, run, scheduler, serve, service, system, value, volume, workload};
 use config::Table;
+use sched::predict;
 
 config::keys! {
     /// What stands at the top of the file, before its tables.
@@ -15,7 +16,7 @@ config::keys! {
 /// `[[workload]]` has by its `kind` are listed by [`manuals`](crate::workload::manuals).
 #[must_use]
 pub fn tables() -> Vec<Table> {
-    vec![
+    let mut tables = vec![
         top(),
         drive::drive(),
         drive::drift(),
@@ -29,13 +30,10 @@ pub fn tables() -> Vec<Table> {
         service::budget_keys(),
         service::class_keys(),
         value::worth_keys(),
-        mimic::mimic(),
-        volume::volume(),
-        serve::serve(),
-        workload::workload(),
-        system::system(),
-        run::run(),
-    ]
+    ];
+    tables.extend(predict::ALL.iter().filter_map(|manual| Some(manual.table?())));
+    tables.extend([volume::volume(), serve::serve(), workload::workload(), system::system(), run::run()]);
+    tables
 }
 
 /// What may stand at the top of a file: its keys and the names of its tables.

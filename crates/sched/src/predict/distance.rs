@@ -1,12 +1,27 @@
 //! Plain distance: a request costs as many ticks as its first block is away from the last one commanded.
 
-use super::Predictor;
+use super::{Knowledge, Manual, Predictor, Recipe, Tells};
 use block::{Command, Extent, Lbn, Outcome, Span, Time};
 
 /// Knows nothing but block numbers.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Distance {
     arm: Lbn,
+}
+
+impl Recipe for Distance {
+    const MANUAL: Manual = Manual {
+        name: "distance",
+        text: "That what is farther takes longer: nothing need be known of the device.",
+        keys: &[],
+        table: None,
+        example: "predictor = \"distance\"",
+        tells: Tells::Order,
+    };
+
+    fn make(_: &Knowledge, _: u64) -> Option<Distance> {
+        Some(Distance::default())
+    }
 }
 
 impl Predictor for Distance {

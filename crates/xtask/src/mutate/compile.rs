@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// One test program.
+/// A compiled test program of a crate.
 #[derive(Debug, Clone)]
 pub struct Binary {
     pub krate: String,

@@ -16,6 +16,7 @@ mod report;
 mod site;
 mod sites;
 mod suite;
+mod timed;
 mod trial;
 
 use compile::Workshop;
@@ -36,7 +37,7 @@ pub struct Options {
     pub out: PathBuf,
     /// Instead of the gate's.
     pub seed: Option<u64>,
-    /// Only these crates.
+    /// Plant in these crates only; all where it is empty.
     pub crates: Vec<String>,
     /// Only so many of the gate's, of crates that are soon built, chosen by `seed`.
     pub sample: Option<usize>,
@@ -210,8 +211,7 @@ fn try_all(
 ) -> Result<Vec<Tried>, String> {
     let done = Mutex::new(Vec::new());
     place.each(mutants, |worker, (number, site)| {
-        let patience = Duration::from_secs_f64(gate.patience_seconds);
-        let tests = suite.reaching(*number, &gate.answering(site.krate()), patience);
+        let tests = suite.reaching(*number, site.krate(), gate);
         let (fate, took) = trial::try_out(place, suite, worker, *number, &tests)?;
         for file in copy.mend() {
             println!("  {}:{} has changed {file}, which was put back", site.file, site.line);

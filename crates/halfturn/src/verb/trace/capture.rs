@@ -1,4 +1,4 @@
-//! `halfturn trace capture`.
+//! `halfturn trace capture`: records what a machine does, with the kernel's ftrace.
 
 use super::tracefs::Instance;
 use crate::failure::{Failure, print};
@@ -43,7 +43,6 @@ pub struct Capture {
     command: Vec<String>,
 }
 
-/// Does it.
 pub fn run(arguments: &Capture) -> Result<(), Failure> {
     let Capture { output, command, .. } = arguments;
     let bad = |what| BadInput::new("--buffer", At::File, what, "write one such as 64MiB");

@@ -1,4 +1,4 @@
-//! `halfturn trace convert`.
+//! `halfturn trace convert`: writes a trace in another format.
 
 use super::capture;
 use crate::failure::{Failure, print};
@@ -43,7 +43,6 @@ pub struct Convert {
     device: Option<String>,
 }
 
-/// Does it.
 pub fn run(arguments: &Convert) -> Result<(), Failure> {
     let Convert { from, out, trace_format, device, .. } = arguments;
     if trace_format.is_none() && device.is_none() && from.is_file() && ftrace::looks(from)? {

@@ -22,7 +22,6 @@ pub enum Trace {
     Capture(capture::Capture),
 }
 
-/// Does it.
 pub fn run(verb: &Trace) -> Result<(), Failure> {
     match verb {
         Trace::Info(arguments) => info::run(arguments),
