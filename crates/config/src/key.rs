@@ -42,6 +42,8 @@ pub enum Takes {
     Number(f64, f64),
     /// An array of rows of numbers.
     Rows,
+    /// A list of numbers.
+    Numbers,
     /// A number from 0 to 1.
     Share,
     /// A size with its unit.
@@ -50,6 +52,8 @@ pub enum Takes {
     Time,
     /// A time with its unit, or a word.
     TimeOr(&'static str),
+    /// A time with its unit, or a list of them.
+    Times,
     /// A rate with its unit.
     Rate,
     /// One of these words, each with what it means.
@@ -129,6 +133,10 @@ kinds! {
     rate() -> f64 = Takes::Rate, |section, about| section.rate(about.name);
     /// Rows of numbers, such as `[[1, 2.5], [3, 4]]`.
     rows() -> Vec<Vec<f64>> = Takes::Rows, |section, about| section.rows(about.name);
+    /// A list of numbers.
+    numbers() -> Vec<f64> = Takes::Numbers, |section, about| section.f64s(about.name);
+    /// A time with its unit, or a list of them.
+    times() -> Vec<Span> = Takes::Times, |section, about| section.spans(about.name);
     /// A size with its unit, in blocks.
     size() -> u64 = Takes::Size, |section, about| section.size(about.name);
     /// A size with its unit, of at least one block, in blocks.

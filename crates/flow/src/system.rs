@@ -557,7 +557,7 @@ impl Load for System {
             made.ended = Some(now);
         }
         self.account.last_io = now;
-        self.meter.ended(served, how);
+        self.meter.ended(&served, how);
         self.interrupt(Handler::Completion(id.0));
     }
 

@@ -94,7 +94,7 @@ pub(crate) fn unopened(path: &Path, error: &std::io::Error) -> BadInput {
 }
 
 /// What this world can do: no more than serve a device.
-const ABLE: &[Ability] = &[Ability::OwnTiming];
+pub const ABLE: &[Ability] = &[Ability::OwnTiming];
 
 /// Whether an experiment can be served in real time, as far as its core and its device go; nothing is opened.
 ///
@@ -109,7 +109,7 @@ pub fn check(experiment: &Experiment) -> Result<(), BadInput> {
 /// # Errors
 /// Where what the file asks for is not to be had.
 pub fn core(experiment: &Experiment, caps: Caps, notes: &mut Vec<String>) -> Result<Box<dyn Scheduler>, BadInput> {
-    let known = Knowledge::told(experiment, Device::of(&experiment.drive)?, caps.blocks)?;
+    let known = Knowledge::of_file(experiment, Device::of(&experiment.drive)?, caps.blocks)?;
     let (core, told) = schedule::build(experiment, &known, Real(caps))?;
     notes.extend(told);
     Ok(core)

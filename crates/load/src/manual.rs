@@ -1,9 +1,10 @@
 //! All that an experiment file may say, from the declarations that it is read by: the one source of help, reference pages, the
 //! list of keys and the schema.
 
-use crate::experiment::tables;
+use crate::experiment::{changeable, tables};
 use crate::workload;
 use config::About;
+use disk::other::FORMS;
 use sched::{policy, predict, preemption};
 
 /// A key, and where it stands.
@@ -15,6 +16,17 @@ pub struct Declared {
     pub of: Option<(&'static str, &'static str)>,
     /// What is said of it.
     pub about: About,
+    /// What declares it.
+    pub whose: Whose,
+}
+
+/// What declares a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whose {
+    /// An experiment file.
+    Experiment,
+    /// A drive file; in `[drive]` of an experiment it stands for what that file says.
+    Drive,
 }
 
 /// A word that may bring keys of its own: a policy, a predictor, a rule of preemption, or a kind of workload.
@@ -61,6 +73,14 @@ pub fn named() -> Vec<Named> {
         keys: manual.keys,
         example: manual.example,
     });
+    let kinds = FORMS.iter().map(|form| Named {
+        what: "kind of device",
+        place: ("a drive file", "kind"),
+        name: form.word,
+        text: form.text,
+        keys: form.keys,
+        example: form.example,
+    });
     let workloads = workload::manuals().map(|manual| Named {
         what: "kind of workload",
         place: ("[[workload]]", "kind"),
@@ -69,7 +89,34 @@ pub fn named() -> Vec<Named> {
         keys: manual.keys,
         example: manual.example,
     });
-    policies.chain(predictors).chain(rules).chain(workloads).collect()
+    policies.chain(predictors).chain(rules).chain(workloads).chain(kinds).collect()
+}
+
+/// Every key of a drive file that `[drive]` may change, table by table; behind them those that may stand in `[drive]` itself, which
+/// are those of kinds of device that are no disk and those that one table alone has.
+#[must_use]
+pub fn drive_keys() -> Vec<Declared> {
+    let whose = Whose::Drive;
+    let inside = changeable().iter().flat_map(|table| {
+        table.keys.iter().map(move |about| Declared { heading: table.heading, of: None, about: *about, whose })
+    });
+    inside.chain(in_drive()).collect()
+}
+
+/// Those that may stand in `[drive]` itself.
+fn in_drive() -> impl Iterator<Item = Declared> {
+    let (heading, whose) = ("[drive]", Whose::Drive);
+    let kinds = FORMS.iter().flat_map(move |form| {
+        let of = Some(("kind", form.word));
+        form.keys.iter().map(move |about| Declared { heading, of, about: *about, whose })
+    });
+    let own: Vec<&str> = tables()
+        .iter()
+        .filter(|table| table.heading == heading)
+        .flat_map(|it| it.keys.iter().map(|it| it.name))
+        .collect();
+    let alone = disk::change::alone().into_iter().filter(move |(about, _)| !own.contains(&about.name));
+    kinds.chain(alone.map(move |(about, _)| Declared { heading, of: None, about, whose }))
 }
 
 /// Every key, table by table; behind those of a table the keys of the words that it may hold.
@@ -79,14 +126,24 @@ pub fn keys() -> Vec<Declared> {
     let tables = tables();
     let mut keys = Vec::new();
     for (i, table) in tables.iter().enumerate() {
-        keys.extend(table.keys.iter().map(|about| Declared { heading: table.heading, of: None, about: *about }));
+        keys.extend(table.keys.iter().map(|about| Declared {
+            heading: table.heading,
+            of: None,
+            about: *about,
+            whose: Whose::Experiment,
+        }));
         // Some tables are declared in several parts.
         if tables[i + 1..].iter().any(|later| later.heading == table.heading) {
             continue;
         }
         for word in named.iter().filter(|word| word.place.0 == table.heading) {
             let of = Some((word.place.1, word.name));
-            keys.extend(word.keys.iter().map(|about| Declared { heading: table.heading, of, about: *about }));
+            keys.extend(word.keys.iter().map(|about| Declared {
+                heading: table.heading,
+                of,
+                about: *about,
+                whose: Whose::Experiment,
+            }));
         }
     }
     keys

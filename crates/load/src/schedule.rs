@@ -13,7 +13,7 @@ use disk::Sheet;
 use sched::array::{Array, Geometry, Level};
 use sched::plan::{Plan, Preemption, Rules, chunk_for};
 use sched::planner::Wish;
-use sched::policy::{Beside, Chosen, Learn};
+use sched::policy::{Beside, Chosen, Learn, Needs};
 use sched::predict::{self, Recipe, Taker, Tells};
 use sched::{Core, Scheduler as AnyCore};
 use std::sync::Arc;
@@ -35,7 +35,7 @@ impl Knowledge {
     ///
     /// # Errors
     /// When what it names is not there, or is of another device.
-    pub fn told(experiment: &Experiment, device: Device, blocks: u64) -> Result<Knowledge, BadInput> {
+    pub fn of_file(experiment: &Experiment, device: Device, blocks: u64) -> Result<Knowledge, BadInput> {
         let scheduler = &experiment.scheduler;
         let sheet = match (&scheduler.profile, &device) {
             (Believed::Drive(name), _) => Some(Arc::new(experiment.drive.described(name, blocks)?)),
@@ -108,10 +108,23 @@ pub fn build<W: Abilities>(experiment: &Experiment, known: &Knowledge, world: W)
         Predictor::Mimic => beside(scheduler, scheduler.mimic.learn, scheduler.mimic.margin),
         _ => beside(scheduler, Learn::Priority, 0.0),
     };
+    // Nobody asks what the drive is believed to do: to follow it would cost as much as to simulate it.
+    let idle = predictor == Predictor::Profile && asks_nothing(experiment);
+    let predictor = if idle { Predictor::Distance } else { predictor };
     match predictor.with(Making { experiment, known, rules, beside, notes, world }) {
         Ok(output) => output,
         Err(making) => making.put(|world, disk| world.perfect(disk)),
     }
+}
+
+/// Whether nothing in an experiment asks how long anything takes: neither the policies, nor what serves in short commands,
+/// bounds what the drive is given or spreads requests over disks.
+fn asks_nothing(experiment: &Experiment) -> bool {
+    let scheduler = &experiment.scheduler;
+    let mut orders = scheduler.rules.classes.iter().filter_map(|class| class.order).chain([scheduler.policy]);
+    let whole = scheduler.rules.plan.is_none() && scheduler.rules.preemption == Preemption::Never;
+    let alone = scheduler.limits.is_none() && experiment.array.is_none();
+    whole && alone && orders.all(|order| order.manual().needs == Needs::Nothing)
 }
 
 /// All that a core is made of but its predictor.
@@ -187,7 +200,7 @@ fn rules(
         }
         _ => {}
     }
-    notes.extend(interrupting(experiment, &rules));
+    notes.extend(name_interrupters(experiment, &rules));
     notes.extend(picked);
     rules.tells |= world.records();
     rules.keeps_writes = experiment.array.as_ref().is_some_and(|array| array.level != Level::Striped);
@@ -195,7 +208,7 @@ fn rules(
 }
 
 /// Which classes interrupt, where that follows from the workloads.
-fn interrupting(experiment: &Experiment, rules: &Rules) -> Option<String> {
+fn name_interrupters(experiment: &Experiment, rules: &Rules) -> Option<String> {
     if rules.preemption != Preemption::Always {
         return None;
     }

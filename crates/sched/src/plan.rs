@@ -227,6 +227,12 @@ impl Default for Rules {
 }
 
 impl Rules {
+    /// Whether who interrupts is settled by whole schedules, for which it is counted what classes ask for.
+    #[must_use]
+    pub(crate) fn weighs_schedules(&self) -> bool {
+        self.preemption == Preemption::Lookahead
+    }
+
     /// What holds for a class.
     #[must_use]
     pub fn class(&self, class: u8) -> &ClassRule {

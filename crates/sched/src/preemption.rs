@@ -4,7 +4,7 @@ use crate::predict::Tells;
 use config::{About, Word, Words};
 
 config::keys! {
-    /// With `conservative`, `aggressive` and `lookahead`: how many times as much the request that steps in must yield.
+    /// How many times as much the request that steps in must yield.
     pub HYSTERESIS: f64 = number("hysteresis", 1.0, 1e6).usually("1");
 }
 
@@ -56,7 +56,7 @@ rules! {
     #[default]
     Never = Manual {
         name: "never",
-        text: "Nobody.",
+        text: "Nobody interrupts.",
         keys: &[],
         example: "preemption = \"never\"",
         needs: Tells::Order,
@@ -64,7 +64,7 @@ rules! {
     /// Those of the classes that preempt.
     Always = Manual {
         name: "always",
-        text: "Classes of more than the lowest priority or, where all have the same, classes whose requests are all shorter than the longest.",
+        text: "Classes of more than the lowest priority interrupt; where all have the same, classes whose requests are all shorter than the longest.",
         keys: &[],
         example: "preemption = \"always\"",
         needs: Tells::Order,
@@ -72,7 +72,7 @@ rules! {
     /// Those of a higher priority, if their class preempts.
     Priority = Manual {
         name: "priority",
-        text: "Requests of a higher priority.",
+        text: "Requests of a higher priority interrupt.",
         keys: &[],
         example: "preemption = \"priority\"",
         needs: Tells::Order,
@@ -81,7 +81,7 @@ rules! {
     /// (Preemptive RAID scheduling, Eq. 5).
     Conservative = Manual {
         name: "conservative",
-        text: "A request that has just come, if serving it first yields more once both are done (Preemptive RAID Scheduling, Equation 5).",
+        text: "A request that has just come interrupts if serving it first yields more once both are done (Preemptive RAID Scheduling, Equation 5).",
         keys: &[HYSTERESIS.about],
         example: "io = \"semi-preemptible\"\npreemption = \"conservative\"",
         needs: Tells::Way,
@@ -89,7 +89,7 @@ rules! {
     /// One that has come, if it yields more a second than the rest of the other (Section 3.3.2).
     Aggressive = Manual {
         name: "aggressive",
-        text: "A request that has just come, if it yields more for its time than the rest of the other (Preemptive RAID Scheduling, Section 3.3.2).",
+        text: "A request that has just come interrupts if it yields more for its time than the rest of the other (Preemptive RAID Scheduling, Section 3.3.2).",
         keys: &[HYSTERESIS.about],
         example: "io = \"semi-preemptible\"\npreemption = \"aggressive\"\nhysteresis = 1.2",
         needs: Tells::Way,
@@ -97,7 +97,7 @@ rules! {
     /// One that waits, if then whole schedules of the best few that wait yield more than when the other goes first.
     Lookahead = Manual {
         name: "lookahead",
-        text: "Whoever waits, if whole schedules of the best few that wait then yield more.",
+        text: "Whoever waits interrupts if whole schedules of the best few that wait then yield more.",
         keys: &[HYSTERESIS.about],
         example: "io = \"semi-preemptible\"\npreemption = \"lookahead\"",
         needs: Tells::Times,
@@ -105,7 +105,7 @@ rules! {
     /// Those of classes that something is promised, when else the promise would not be kept.
     Slo = Manual {
         name: "slo",
-        text: "Classes with a `p99`, and only when the promise would not be kept otherwise.",
+        text: "Classes with a `p99` interrupt, and only when the promise would not be kept otherwise.",
         keys: &[],
         example: "io = \"semi-preemptible\"\npreemption = \"slo\"\nclass.interactive.p99 = \"50ms\"",
         needs: Tells::Way,

@@ -3,7 +3,7 @@
 use load::schedule::Ability;
 
 /// All but serve from a device whose times nobody tells it.
-pub(crate) const ABLE: &[Ability] = &[
+pub const ABLE: &[Ability] = &[
     Ability::Arrays,
     Ability::Processes,
     Ability::Perfection,

@@ -8,7 +8,6 @@ mod arms;
 mod bench;
 mod camera;
 mod drives;
-pub mod faults;
 mod film;
 mod learned;
 #[cfg(test)]
@@ -27,6 +26,7 @@ mod unit;
 
 pub mod validate;
 
+pub use able::ABLE;
 pub use bench::Bench;
 pub use film::{Ended, Step, Window};
 pub use panorama::{Panorama, panorama, panoramas};

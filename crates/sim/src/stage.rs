@@ -19,7 +19,7 @@ use load::schedule::{self, Abilities, Ability, Device, Knowledge};
 use sched::plan::Plan;
 use sched::planner::Wish;
 use sched::predict::{Distance, Predictor};
-use sched::{Scheduler, run, run_told};
+use sched::{Scheduler, run_told};
 use std::sync::Arc;
 
 /// What is said of results that the oracle had a part in.
@@ -98,7 +98,7 @@ impl Play<'_> {
     fn on<M: Shadowed>(self, drives: Vec<M>, device: Device, camera: Option<Camera>) -> Result<Replication, BadInput> {
         let Play { experiment, before, seed, tell } = self;
         let blocks = drives.first().map_or(0, |drive| drive.caps().blocks);
-        let mut known = Knowledge::told(experiment, device, blocks)?;
+        let mut known = Knowledge::of_file(experiment, device, blocks)?;
         before.add_to(&mut known);
         let sheet = known.device.sheet().and(known.believed.sheet.as_deref());
         let scene = Scene { experiment, before, sheet, drives, seed, tell, camera };
@@ -219,10 +219,13 @@ impl<M: Machine> Scene<'_, M> {
             world.fail(*failure);
         }
         let weight = world.weight();
-        let play = |core: &mut _, world: &mut _| match &told {
-            Some(told) => run_told(core, world, |core: &C| told.set(core.arrival())),
-            None if filmed => run_told(core, world, |core: &C| weight.set(core.weight())),
-            None => run(core, world),
+        // One loop for all, as it is long: everything is inlined into it.
+        let play = |core: &mut C, world: &mut _| {
+            run_told(core, world, |core: &C| match &told {
+                Some(told) => told.set(core.arrival()),
+                None if filmed => weight.set(core.weight()),
+                None => {}
+            });
         };
         if world.settles() {
             core.count_from(Time::NEVER);

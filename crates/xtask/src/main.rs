@@ -1,6 +1,7 @@
 //! Tools of the project that are not shipped.
 
 mod budget;
+mod docs;
 mod mutate;
 #[allow(dead_code, reason = "compiled into the instrumented copy")]
 mod switch;
@@ -21,6 +22,9 @@ cargo xtask budget [OPTIONS]
   --sample          Count four scenes, which takes a fifth of the time
   --only TEXT       Count only scenes with this text in 'SCENE, DRIVE'
   --files           Say what each file of the source spends; nothing is compared
+
+cargo xtask docs [--check]
+  Writes the pages of figures, docs/validation.md, docs/performance.md and the picture of README, or says which are stale
 
 cargo xtask mutate [OPTIONS]
   Plants bugs and says which of them the tests find
@@ -44,6 +48,7 @@ fn main() -> ExitCode {
     let done = match arguments.split_first().map(|(verb, rest)| (&**verb, rest)) {
         Some(("mutate", rest)) => options(rest).and_then(|options| mutate::run(&options)),
         Some(("budget", rest)) => budgeted(rest).and_then(|options| budget::run(&mutate::root(), &options)),
+        Some(("docs", rest)) => docs::run(&mutate::root(), rest),
         Some(("test", rest)) => test::run(&mutate::root(), rest),
         Some(("words", rest)) => words::run(&mutate::root(), rest),
         _ => Err(format!("{HELP}\n{}", words::HELP)),

@@ -220,8 +220,17 @@ impl Layout {
         self.locate_sector(lbn.0.min(self.blocks - 1) >> self.sector_shift)
     }
 
+    /// The same, on the way of every command.
+    #[must_use]
+    #[inline(always)]
+    pub fn locate_command(&self, lbn: Lbn) -> Spot {
+        match &self.map {
+            Map::Zoned(zoned) => zoned.locate(lbn.0.min(self.blocks - 1) >> self.sector_shift),
+            _ => self.locate(lbn),
+        }
+    }
+
     /// Where a sector lies, which must be on the drive.
-    #[inline]
     pub fn locate_sector(&self, sector: u64) -> Spot {
         match &self.map {
             Map::Zoned(zoned) => zoned.locate(sector),

@@ -136,7 +136,7 @@ impl Zoned {
     }
 
     /// Where a sector lies, which must be on the drive.
-    #[inline]
+    #[inline(always)]
     pub(super) fn locate(&self, sector: u64) -> Spot {
         let (stretch, follow) = self.stretches.find(sector);
         if stretch.unlisted {
@@ -184,7 +184,7 @@ impl Zoned {
     }
 
     /// The first sector of a zone's track, by the track's place in the filling order.
-    #[inline]
+    #[inline(always)]
     fn track(&self, z: u32, index: u32) -> Spot {
         let zone = &self.zones[z as usize];
         let heads = self.heads.value();

@@ -1,11 +1,9 @@
 //! Published figures beside measured ones.
 
+use super::figure::{Axis, Figure, Marks, Series};
 use super::page::Page;
 use super::table::{Edge, table};
 use super::timeline::Diagram;
-use plotly::common::{Marker, Mode, Title};
-use plotly::layout::Axis;
-use plotly::{Layout, Plot, Scatter};
 use published::{Drawn, Measured, Outcome, Published, Target, Verdict};
 use serde::Serialize;
 
@@ -27,8 +25,8 @@ pub struct Verdicts<'a> {
 struct Line<'a> {
     id: &'a str,
     claim: &'a str,
-    published: Figure,
-    measured: Figure,
+    published: Value,
+    measured: Value,
     tolerance: String,
     pass: bool,
     source: &'a str,
@@ -41,7 +39,7 @@ struct Line<'a> {
 
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Figure {
+enum Value {
     Number(f64),
     Words(String),
     Several(Vec<f64>),
@@ -117,11 +115,11 @@ impl<'a> Verdicts<'a> {
         let mut page = Page::new("Published results, done again");
         for diagram in diagrams {
             page.heading(&diagram.title());
-            page.figure_of(&diagram.plot(), diagram.height());
+            page.figure(&diagram.figure());
         }
-        for figure in drawn {
-            page.heading(&format!("{}: {}", figure.file.source, figure.figure.title));
-            page.figure(&plot(figure));
+        for it in drawn {
+            page.heading(&format!("{}: {}", it.file.source, it.figure.title));
+            page.figure(&figure(it));
         }
         page.heading("All targets");
         page.text(&self.text());
@@ -135,12 +133,12 @@ fn line<'a>(outcome: &Outcome<'a>) -> Line<'a> {
         id: &target.id,
         claim: &target.claim,
         published: match &target.published {
-            Published::Number(number) => Figure::Number(*number),
-            Published::Words(words) => Figure::Words(words.clone()),
+            Published::Number(number) => Value::Number(*number),
+            Published::Words(words) => Value::Words(words.clone()),
         },
         measured: match &outcome.measured {
-            Measured::Number(number) => Figure::Number(*number),
-            Measured::Order { figures, .. } => Figure::Several(figures.clone()),
+            Measured::Number(number) => Value::Number(*number),
+            Measured::Order { figures, .. } => Value::Several(figures.clone()),
         },
         tolerance: target.tolerance.to_string(),
         pass: outcome.verdict == Verdict::Holds,
@@ -241,23 +239,19 @@ fn number(figure: f64) -> String {
 }
 
 /// Measured curves as lines, published points as dots of the same colour.
-fn plot(drawn: &Drawn) -> Plot {
+fn figure(drawn: &Drawn) -> Figure {
     const COLOURS: [&str; 8] = ["#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#17becf", "#8c564b", "#7f7f7f"];
-    let mut plot = Plot::new();
+    let mut figure = Figure::new("", Axis::of(&drawn.figure.x), Axis::of(&drawn.figure.y));
     for (line, colour) in drawn.lines.iter().zip(COLOURS.iter().cycle()) {
         let name = &line.curve.name;
-        let trace = |points: &[(f64, f64)]| {
-            let (x, y): (Vec<f64>, Vec<f64>) = points.iter().copied().unzip();
-            Scatter::new(x, y).marker(Marker::new().color(*colour).size(9))
-        };
-        plot.add_trace(trace(&line.measured).name(name).mode(Mode::Lines));
+        let measured = Marks::Line { at: line.measured.clone(), steps: false };
+        figure.series.push(Series::new(name, colour, measured));
         if !line.curve.published.is_empty() {
-            plot.add_trace(trace(&line.curve.published).name(format!("{name}, published")).mode(Mode::Markers));
+            let published = Marks::Dots { at: line.curve.published.clone() };
+            figure.series.push(Series::new(&format!("{name}, published"), colour, published));
         }
     }
-    let axis = |title: &str| Axis::new().title(Title::with_text(title));
-    plot.set_layout(Layout::new().x_axis(axis(&drawn.figure.x)).y_axis(axis(&drawn.figure.y)));
-    plot
+    figure
 }
 
 #[cfg(test)]

@@ -1,7 +1,9 @@
 //! The command line as its users meet it: the real program, its output, its exit codes.
 
 mod bad;
+mod carried;
 mod convert;
+mod guide;
 mod kept;
 mod manual;
 mod output;
@@ -12,6 +14,7 @@ mod reproduce;
 mod requests;
 mod settings;
 mod steady;
+mod worlds;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -35,14 +35,14 @@ pub use sched::predict::mimic::Before;
 pub use scheduler::{Believed, Scheduler};
 pub use serve::{Exposed, LONGEST, ServePlan};
 pub use system::SystemPlan;
-pub use tables::tables;
+pub use tables::{changeable, tables};
 pub use volume::Volume;
 pub use workload::Workload;
 
 use crate::results::Label;
 use asker::askers;
 use block::{At, BadInput};
-use config::{Document, Value};
+use config::{Document, Takes, Value};
 use sched::plan::Preemption;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -177,13 +177,19 @@ fn cases(mut document: Document, path: &Path, sets: &[String], seed: Option<u64>
     if let Some(seed) = seed {
         document.set(&format!("run.seed={seed}"))?;
     }
-    let runs = document.sweep(&[])?;
+    let runs = document.sweep(&lists())?;
     let varied = Varied::of(runs.iter().map(|(_, document)| document));
     let case = |(labels, document): (Vec<(String, Value)>, Document)| {
         let labels = labels.into_iter().map(|(key, value)| (key, label(value))).collect();
         Ok(Case { labels, experiment: experiment(&document, path, &varied)? })
     };
     runs.into_iter().map(case).collect()
+}
+
+/// The keys whose lists are values, and no sweeps. A list of times is a sweep.
+fn lists() -> Vec<&'static str> {
+    let keys = changeable().iter().flat_map(|table| &table.keys);
+    keys.filter(|about| matches!(about.takes, Takes::Numbers)).map(|about| about.name).collect()
 }
 
 fn label(value: Value) -> Label {

@@ -74,8 +74,19 @@ const ROWS: [Row; 8] = [
 ];
 
 impl Ability {
+    /// Every one.
+    pub const ALL: [Ability; ROWS.len()] = {
+        let mut all = [Ability::OwnTiming; ROWS.len()];
+        let mut row = 0;
+        while row < ROWS.len() {
+            all[row] = ROWS[row].0;
+            row += 1;
+        }
+        all
+    };
+
     /// The first that an experiment needs and `able` lacks: what is wrong, and the mend.
-    pub(super) fn lacking(experiment: &Experiment, able: &[Ability]) -> Option<(&'static str, &'static str)> {
+    pub(super) fn find_lacking(experiment: &Experiment, able: &[Ability]) -> Option<(&'static str, &'static str)> {
         let lacks = |(ability, needs, ..): &&Row| !able.contains(ability) && needs(experiment);
         ROWS.iter().find(lacks).map(|(_, _, what, mend)| (*what, *mend))
     }

@@ -12,7 +12,7 @@ pub struct Distance {
 impl Recipe for Distance {
     const MANUAL: Manual = Manual {
         name: "distance",
-        text: "That what is farther takes longer: nothing need be known of the device.",
+        text: "Takes it that what is farther by block number takes longer. It needs to know nothing of the device.",
         keys: &[],
         table: None,
         example: "predictor = \"distance\"",
@@ -49,6 +49,10 @@ impl Predictor for Distance {
 
     fn least(&self, head: &Lbn, from: u64, to: u64, _: bool) -> u64 {
         head.0.abs_diff(head.0.clamp(from, to))
+    }
+
+    fn is_told_closer(&self, _: u64, _: u64) -> bool {
+        false
     }
 
     fn after(&self, _: &Lbn, at: Extent, _: Lbn, _: bool) -> (Lbn, u64) {

@@ -118,6 +118,12 @@ pub trait Predictor {
     /// A lower bound: nothing with a key in `from..=to` costs less. It makes pruning sound.
     fn least(&self, head: &Self::Head, from: u64, to: u64, write: bool) -> u64;
 
+    /// Whether [`Predictor::least`] may say more of these keys than of all that lie beyond them, as seen from the head.
+    fn is_told_closer(&self, from: u64, to: u64) -> bool {
+        let _ = (from, to);
+        true
+    }
+
     /// Where a head at `head` is when it has served what lies at `spot`, and the key of that place; of use until the next
     /// `head`.
     fn after(&self, head: &Self::Head, at: Extent, spot: Self::Spot, write: bool) -> (Self::Head, u64);

@@ -5,7 +5,7 @@ use super::{Manual, Tells};
 
 pub(super) const MANUAL: Manual = Manual {
     name: "oracle",
-    text: "Everything: a shadow of the simulated drive itself. No scheduler, but a bound for one where nothing is written.",
+    text: "Asks a shadow of the simulated drive itself. No real scheduler knows so much; where nothing is written, its results are a bound.",
     keys: &[],
     table: None,
     example: "predictor = \"oracle\"",

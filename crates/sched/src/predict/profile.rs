@@ -282,7 +282,7 @@ config::keys! {
 impl Recipe for Profile {
     const MANUAL: Manual = Manual {
         name: "profile",
-        text: "Its mechanics, as its data sheet or a learned profile gives them.",
+        text: "Predicts by the drive's mechanics, as its data sheet or a learned profile gives them: the seek, and the wait for the sector. It follows the phase of the platter by the times at which commands complete.",
         keys: &[PROFILE.about],
         table: None,
         example: "predictor = \"profile\"\nprofile = \"learned\"",
@@ -350,6 +350,11 @@ impl Predictor for Profile {
         let here = ((head.phase + travel) & TURN) as u32;
         let waits = if (low..=high).contains(&here) { 0 } else { wait(travel, head.phase, from) };
         hit.min(travel + waits)
+    }
+
+    /// On one cylinder, by their angles.
+    fn is_told_closer(&self, from: u64, to: u64) -> bool {
+        from >> 32 == to >> 32
     }
 
     /// At the pace of its track, a switch of heads at the end of each.

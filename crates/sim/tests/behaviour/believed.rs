@@ -1,6 +1,6 @@
 //! A drive believed to be what a profile found, and a drive that is what a profile found: both do as the true one does.
 //!
-//! Drive by drive, as a table: `cargo test --release -p sim --test behaviour believed -- --ignored --nocapture`; with
+//! Drive by drive, as a table: `cargo test --release -p halfturn-sim --test behaviour believed -- --ignored --nocapture`; with
 //! `HALFTURN_DRIVES=NAME,FILE` of these instead of the catalogue.
 
 use crate::files::{Folder, cases, results};

@@ -1,6 +1,6 @@
 //! `halfturn trace convert`: writes a trace in another format.
 
-use super::capture;
+use super::recording;
 use crate::failure::{Failure, print};
 use crate::report;
 use crate::verb::outputs::{Inputs, Output};
@@ -80,7 +80,7 @@ fn recorded(arguments: &Convert) -> Result<(), Failure> {
     let draft = output.draft()?;
     let tape = Tape::read(from)?;
     let command = tape.command.as_ref().map(|(pid, words)| (*pid, words.as_str()));
-    let written = capture::write(from, draft.file().map_err(unwritable)?, command, 0);
+    let written = recording::write(from, draft.file().map_err(unwritable)?, command, 0);
     let (events, lost) = written.map_err(|wrong| wrong.of(out))?;
     draft.keep().map_err(unwritable)?;
     print(&report::captured(out, events, lost, &tape))

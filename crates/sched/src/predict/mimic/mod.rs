@@ -288,7 +288,7 @@ impl Mimic {
 impl Recipe for Mimic {
     const MANUAL: Manual = Manual {
         name: "mimic",
-        text: "The times of past distances: the Disk Mimic, which `[scheduler.mimic]` says how to learn.",
+        text: "Predicts by the times that past distances took (The Disk Mimic, Section 2). It needs no data sheet; `[scheduler.mimic]` says how it learns.",
         keys: &[],
         table: Some(settings::keys),
         example: "policy = \"satf\"\npredictor = \"mimic\"",
