@@ -264,6 +264,12 @@ mod tests {
     }
 
     #[test]
+    fn the_peak_is_where_most_commands_fall_in_a_millisecond_not_in_a_bin() {
+        let bins = json!([[1.0, 2], [3.0, 10], [4.0, 6]]);
+        assert_eq!(peak(&json!({"commands": {"histogram": bins}}), 0.0, 9.0), Ok(3.5));
+    }
+
+    #[test]
     fn orders() {
         for (measure, expected) in [
             ("rising(a.x)", true),
