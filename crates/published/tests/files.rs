@@ -150,15 +150,15 @@ quick! {
 fn an_id_that_stands_twice_is_refused_at_the_second() {
     let target = "[[target]]\nid = \"a.c\"\nclaim = \"c\"\npublished = \"p\"\nmeasure = \"1\"\ntolerance = \"> 0\"\n";
     let text = format!("title = \"t\"\nsource = \"s\"\n{target}{target}");
-    let error = published::File::parse("a", &text, false).expect_err("twice").to_string();
+    let error = published::TargetFile::parse("a", &text, false).expect_err("twice").to_string();
     assert!(error.starts_with("reproduce/a.toml:10: ") && error.contains("a second target 'a.c'"), "{error}");
-    assert!(published::File::parse("a", &text.replacen("a.c", "a.d", 1), false).is_ok());
+    assert!(published::TargetFile::parse("a", &text.replacen("a.c", "a.d", 1), false).is_ok());
 }
 
 #[test]
 fn words_match_no_number_and_no_distance_from_one() {
     for tolerance in [Tolerance::Distance(0.5), Tolerance::Share(0.05)] {
-        assert!(!tolerance.holds(&Published::Words("some".into()), &Measured::Number(0.0)), "{tolerance}");
+        assert!(!tolerance.holds(&PublishedValue::Words("some".into()), &MeasuredValue::Number(0.0)), "{tolerance}");
     }
 }
 
