@@ -61,7 +61,8 @@ impl Document {
     /// A file of one key, whose value is written as `--set` would have it.
     pub(crate) fn of_one(key: &str, value: &str) -> Document {
         let origin = Origin::File;
-        let node = parse_override(key, value, origin).unwrap_or(Node { origin, item: TreeItem::Scalar(Scalar::Text(value.into())) });
+        let node = parse_override(key, value, origin)
+            .unwrap_or(Node { origin, item: TreeItem::Scalar(Scalar::Text(value.into())) });
         let root = Node { origin, item: TreeItem::Table(vec![(key.into(), node)]) };
         Document { name: format!("the usual `{key}`"), sets: Vec::new(), over: String::new(), root }
     }

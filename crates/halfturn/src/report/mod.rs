@@ -39,7 +39,7 @@ mod volumes;
 
 pub use catalogue::catalogue;
 pub use compare::comparison;
-pub use conversion::{recording, conversion};
+pub use conversion::{conversion, recording};
 pub use import_report::import_report;
 #[cfg(feature = "linux")]
 pub use lateness::lateness;

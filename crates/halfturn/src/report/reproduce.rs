@@ -4,7 +4,7 @@ use super::figure::{Axis, Figure, Marks, Series};
 use super::page::HtmlPage;
 use super::table::{Edge, table};
 use super::timeline::Diagram;
-use published::{Drawn, MeasuredValue, TargetOutcome, PublishedValue, PublishedTarget, Verdict};
+use published::{Drawn, MeasuredValue, PublishedTarget, PublishedValue, TargetOutcome, Verdict};
 use serde::Serialize;
 
 /// The most characters of a line of remarks.

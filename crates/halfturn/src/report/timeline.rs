@@ -4,7 +4,7 @@
 use super::figure::{Axis, Figure, Marks, Series};
 use super::turns::served_requests;
 use block::{Span, Time, Verb};
-use published::{TargetFile, PublishedTimeline, Values};
+use published::{PublishedTimeline, TargetFile, Values};
 use sim::Step;
 
 /// How high a bar is, in pixels, and how far lines of bars are apart; and what is drawn under them.

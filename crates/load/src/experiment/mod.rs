@@ -42,7 +42,7 @@ pub use workload::Workload;
 use crate::results::Label;
 use asker::askers;
 use block::{At, BadInput};
-use config::{Document, Takes, Scalar};
+use config::{Document, Scalar, Takes};
 use sched::plan::Preemption;
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -5,7 +5,7 @@ use crate::writes::middle;
 use block::{Command, Extent, Place, Span, Tag, Time, Verb};
 use disk::Sheet;
 use drive::Drive;
-use profile::{Thoroughness, ProfileOptions, ProfileOutcome};
+use profile::{ProfileOptions, ProfileOutcome, Thoroughness};
 use std::collections::BTreeMap;
 
 /// A draw from some seed.
