@@ -120,7 +120,8 @@ fn commands_in_the_guide_have_these_options() {
     let mut texts = pages();
     texts.push(("README.md".into(), std::fs::read_to_string(root().join("README.md")).expect("the page")));
     for (name, text) in texts {
-        for Block { page, text, .. } in blocks(&name, &text).filter(|block| matches!(block.kind, "sh" | "console" | "")) {
+        for Block { page, text, .. } in blocks(&name, &text).filter(|block| matches!(block.kind, "sh" | "console" | ""))
+        {
             for line in text.lines() {
                 let line = line.trim_start_matches("$ ").trim_end_matches('&');
                 let Some(rest) = line.strip_prefix("halfturn ") else { continue };
