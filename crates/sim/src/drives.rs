@@ -4,7 +4,10 @@
 //! queue of events: what happens next is the least of four times. Whatever looks on (a film, a ledger, how arms move) is behind
 //! one test, and its code in `shown`.
 
+mod arm_time;
 mod shown;
+
+pub(crate) use arm_time::ArmTime;
 
 use crate::arms::Arms;
 use crate::camera::Camera;
@@ -574,29 +577,6 @@ impl<M: Machine, L: Measured> World for Drives<'_, M, L> {
             Action::Wait(..) | Action::Credit(_) => self.camera.iter_mut().for_each(|camera| camera.told(now, action)),
             Action::Finish(id, how) => self.ended(now, id, how),
         }
-    }
-}
-
-/// Where the time of an arm went, over all replications of a run.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct ArmTime {
-    elapsed: Span,
-    busy: Span,
-    background: Span,
-    parts: drive::Parts,
-}
-
-impl ArmTime {
-    pub(crate) fn add(&mut self, account: &Account) {
-        self.elapsed += account.elapsed();
-        self.busy += account.busy;
-        self.background += account.background;
-        self.parts += account.parts;
-    }
-
-    /// As shares of the elapsed time.
-    pub(crate) fn shares(&self) -> load::results::Disk {
-        load::results::Disk::of(self.elapsed, self.busy, self.background, self.parts.named())
     }
 }
 
