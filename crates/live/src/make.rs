@@ -99,7 +99,7 @@ pub const ABLE: &[Ability] = &[Ability::OwnTiming];
 /// Whether an experiment can be served in real time, as far as its core and its device go; nothing is opened.
 ///
 /// # Errors
-/// What [`core`] would refuse.
+/// What [`core()`] would refuse.
 pub fn check(experiment: &Experiment) -> Result<(), BadInput> {
     schedule::check(experiment, &Device::of(&experiment.drive)?, ABLE).map(|_| ())
 }

@@ -123,7 +123,7 @@ fn in_real_time(arguments: &ProfileArgs) -> Result<Box<dyn Device>, BadInput> {
 }
 
 #[cfg(not(feature = "linux"))]
-fn in_real_time(arguments: &Profile) -> Result<Box<dyn Device>, BadInput> {
+fn in_real_time(arguments: &ProfileArgs) -> Result<Box<dyn Device>, BadInput> {
     let what = "this halfturn was built without what asks a device in real time";
     let mend = "build it with `--features linux`, or name `simulated:` and a drive";
     Err(BadInput::new(&arguments.device, At::File, what, mend))
