@@ -181,3 +181,24 @@ fn a_key_of_a_later_feature_is_refused_by_name() {
     );
     document("x = 1").root().refuse("array", "comes with arrays").unwrap();
 }
+
+#[test]
+fn errors_about_what_was_laid_over_name_its_own_file_and_line() {
+    let mut below = document("x = 1\ny = 2");
+    below.overlay(&Document::parse("over.toml", "\n\nx = 9").unwrap());
+    assert_eq!(below.root().u64("x").unwrap(), Some(9));
+    let error = below.root().string("x").unwrap_err().to_string();
+    assert!(error.starts_with("over.toml:3: "), "{error}");
+    let error = below.root().string("y").unwrap_err().to_string();
+    assert!(error.starts_with("f.toml:2: "), "{error}");
+}
+
+#[test]
+fn an_unknown_key_beside_those_of_another_document_is_told_what_they_are_called() {
+    let document = document("model = \"a\"\nrpm = 7200\nzebra = 1");
+    let root = document.root();
+    root.string("model").unwrap();
+    assert_eq!(root.others(vec!["rpm"], "the keys of a drive").root().u64("rpm").unwrap(), Some(7200));
+    let error = root.close().unwrap_err().to_string();
+    assert!(error.starts_with("f.toml:3: unknown key `zebra`") && error.contains("the keys of a drive"), "{error}");
+}

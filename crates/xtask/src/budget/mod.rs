@@ -163,7 +163,17 @@ fn count_all(bench: &Bench, jobs: Vec<(&'static Scene, &'static Drive, String)>)
 fn build(root: &Path) -> Result<PathBuf, String> {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
     let mut command = Command::new(cargo);
-    command.args(["build", "--quiet", "--locked", "--package", "halfturn-sim", "--example", "budget", "--profile", "budget"]);
+    command.args([
+        "build",
+        "--quiet",
+        "--locked",
+        "--package",
+        "halfturn-sim",
+        "--example",
+        "budget",
+        "--profile",
+        "budget",
+    ]);
     command.arg("--target-dir").arg(root.join("target/budget")).current_dir(root);
     // What the environment says of profiles is about other builds.
     std::env::vars_os()
