@@ -393,6 +393,7 @@ impl Drive {
     }
 
     /// Lets the read-ahead under way proceed up to `now`; once it is complete there is none. Gives when it got there.
+    #[inline]
     pub(crate) fn read_ahead_until(&mut self, now: Time) -> Time {
         let Some(ahead) = &mut self.read_ahead else { return self.free };
         if ahead.sent.is_none() {
