@@ -5,22 +5,31 @@
 //! says which cases are to be simulated and judges their results. It knows nothing of drives or schedulers, but for
 //! the seek curve a formula may ask for.
 
+mod basis;
+mod cells;
 mod choice;
 mod figure;
 mod file;
 mod measure;
+mod outcome;
 mod plan;
+mod seeds;
 mod shipped;
+mod summary;
 mod target;
 mod timeline;
 mod tolerance;
 
+pub use basis::{BASES, Basis};
 pub use choice::choose;
 pub use figure::{Curve, Figure};
 pub use file::File;
 pub use measure::Measured;
-pub use plan::{Drawn, Line, Outcome, Plan, Verdict};
+pub use outcome::{Near, Outcome, Verdict};
+pub use plan::{Drawn, Line, Plan};
+pub use seeds::Seeds;
 pub use shipped::{all, names};
-pub use target::{Published, Target};
+pub use summary::{Counts, Summary};
+pub use target::{Expected, Published, Target};
 pub use timeline::{Row, Timeline, Values};
 pub use tolerance::Tolerance;
