@@ -10,6 +10,7 @@ mod cells;
 mod choice;
 mod figure;
 mod file;
+pub mod history;
 mod measure;
 mod outcome;
 mod plan;

@@ -11,6 +11,9 @@ const HELP: &str = "\
 cargo xtask test [ARGUMENTS OF CARGO TEST]
   Installs what the tests need, and runs them all
 
+cargo xtask tolerances COMMIT
+  Says whether a tolerance of reproduce/ was widened, or a target taken out, since a commit or a release
+
 cargo xtask mutate [OPTIONS]
   Plants bugs and says which of them the tests find
 
@@ -32,6 +35,7 @@ fn main() -> ExitCode {
     let done = match arguments.split_first().map(|(verb, rest)| (&**verb, rest)) {
         Some(("mutate", rest)) => options(rest).and_then(|options| mutate::run(&options)),
         Some(("test", rest)) => test::run(&mutate::root(), rest),
+        Some(("tolerances", rest)) => test::tolerances(&mutate::root(), rest),
         _ => Err(HELP.into()),
     };
     match done {
