@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-/// Where in a file.
+/// Which part of a file an error is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum At {
     /// The file as a whole.
@@ -19,9 +19,9 @@ pub enum At {
 pub struct BadInput {
     /// The file, or whatever else the words came from.
     pub file: String,
-    /// Where in it.
+    /// The line or record that is wrong, or the whole file.
     pub at: At,
-    /// What is wrong.
+    /// What is wrong, as a clause without a full stop.
     pub what: String,
     /// What to do about it; may be empty.
     pub mend: String,

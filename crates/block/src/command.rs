@@ -17,7 +17,7 @@ pub struct FrameId(pub u32);
 /// Where the bytes of a command are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// It moves none.
+    /// Moves no data.
     Nowhere,
     /// In a request's own memory, so many blocks into it.
     Request(RequestId, u32),
@@ -58,9 +58,9 @@ impl Verb {
 /// One drive command. Once issued it is never interrupted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Command {
-    /// What it does.
+    /// Whether it reads, writes, flushes or only positions the arm.
     pub verb: Verb,
-    /// Where.
+    /// The blocks it transfers, or seeks to.
     pub at: Extent,
     /// Where its bytes are.
     pub place: Place,
@@ -69,7 +69,7 @@ pub struct Command {
 /// How a command came back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Done.
+    /// All of its blocks were transferred.
     Ok,
     /// Not done, for the reason the errno gives.
     Failed(i32),

@@ -8,7 +8,7 @@ pub trait Device {
     /// What it can do.
     fn caps(&self) -> Caps;
 
-    /// The time now.
+    /// The present, on the clock that completions are stamped by.
     fn now(&self) -> Time;
 
     /// Gives it a command, now; when that was. The caller guarantees that fewer than `caps().depth` are in it, and that no other

@@ -10,9 +10,9 @@ pub struct Lbn(pub u64);
 /// `blocks` consecutive blocks from `start`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Extent {
-    /// The first block.
+    /// The first block, an LBN.
     pub start: Lbn,
-    /// How many blocks.
+    /// How many blocks it covers.
     pub blocks: u32,
 }
 

@@ -42,14 +42,14 @@ impl Op {
     }
 }
 
-/// One external I/O.
+/// One I/O as a client or a workload submits it, before it is split into drive commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// The submitter's slot.
+    /// The submitter's slot, free again once the request has ended.
     pub id: RequestId,
-    /// What it does.
+    /// Whether it reads, writes, flushes or repairs.
     pub op: Op,
-    /// Where.
+    /// The blocks it reads or writes.
     pub at: Extent,
     /// What it is worth.
     pub qos: Qos,
@@ -67,7 +67,7 @@ pub enum Change {
 /// How a request ended; each ends exactly once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// Done.
+    /// All of it was transferred.
     Finished,
     /// Not done, for the reason the errno gives.
     Failed(i32),

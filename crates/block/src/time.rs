@@ -39,13 +39,13 @@ impl Span {
         Span((ms * 1e6 + 0.5) as u64)
     }
 
-    /// Milliseconds.
+    /// The whole span in milliseconds.
     #[must_use]
     pub fn as_ms(self) -> f64 {
         self.0 as f64 / 1e6
     }
 
-    /// Seconds.
+    /// The whole span in seconds.
     #[must_use]
     pub fn as_secs(self) -> f64 {
         self.0 as f64 / 1e9

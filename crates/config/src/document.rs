@@ -19,7 +19,16 @@ pub struct Document {
     name: String,
     /// The `--set`s as they were given; nodes refer to them by index.
     sets: Vec<String>,
+    /// The file whose values were laid over those of this one.
+    over: String,
     pub(crate) root: Node,
+}
+
+/// Two are the same that say the same, wherever they say it.
+impl PartialEq for Document {
+    fn eq(&self, other: &Document) -> bool {
+        self.root == other.root
+    }
 }
 
 impl Document {
@@ -41,7 +50,12 @@ impl Document {
         })?;
         let builder = Builder { file: name, origin: &|offset| Origin::Line(line(offset)) };
         let item = builder.table(table.into_inner())?;
-        Ok(Document { name: name.into(), sets: Vec::new(), root: Node { origin: Origin::File, item } })
+        Ok(Document {
+            name: name.into(),
+            sets: Vec::new(),
+            over: String::new(),
+            root: Node { origin: Origin::File, item },
+        })
     }
 
     /// A file of one key, whose value is written as `--set` would have it.
@@ -49,7 +63,7 @@ impl Document {
         let origin = Origin::File;
         let node = given(key, value, origin).unwrap_or(Node { origin, item: Item::Scalar(Value::Text(value.into())) });
         let root = Node { origin, item: Item::Table(vec![(key.into(), node)]) };
-        Document { name: format!("the usual `{key}`"), sets: Vec::new(), root }
+        Document { name: format!("the usual `{key}`"), sets: Vec::new(), over: String::new(), root }
     }
 
     /// Reads and parses a file.
@@ -117,7 +131,53 @@ impl Document {
 
     /// One of its tables as a document.
     pub(crate) fn part(&self, node: &Node) -> Document {
-        Document { name: self.name.clone(), sets: self.sets.clone(), root: node.clone() }
+        Document { root: node.clone(), ..self.with(Vec::new()) }
+    }
+
+    /// A document of these keys of one of its tables.
+    pub(crate) fn with(&self, keys: Vec<(String, Node)>) -> Document {
+        let root = Node { origin: Origin::File, item: Item::Table(keys) };
+        Document { name: self.name.clone(), sets: self.sets.clone(), over: self.over.clone(), root }
+    }
+
+    /// Lays the values of another document over those here, table by table. Errors about them still name their own lines.
+    pub fn overlay(&mut self, over: &Document) {
+        let sets = self.sets.len();
+        let origin = |origin| match origin {
+            Origin::File => Origin::File,
+            Origin::Line(line) | Origin::Over(line) => Origin::Over(line),
+            Origin::Set(index) => Origin::Set(sets + index),
+        };
+        self.root.overlay(over.root.clone().moved(&origin));
+        self.over = over.name.clone();
+        self.sets.extend(over.sets.iter().cloned());
+    }
+
+    /// Puts a value that stands at the top into the table at the end of a path of names, where it then stands under its own name.
+    ///
+    /// # Errors
+    /// When it stands there, too.
+    pub fn put_into(&mut self, key: &str, path: &[&str]) -> Result<(), BadInput> {
+        let Item::Table(top) = &mut self.root.item else { return Ok(()) };
+        let Some(index) = top.iter().position(|(name, _)| name == key) else { return Ok(()) };
+        let (name, node) = top.remove(index);
+        let (origin, mut table) = (node.origin, &mut self.root);
+        for part in path {
+            let Item::Table(entries) = &mut table.item else { return Ok(()) };
+            let index = entries.iter().position(|(name, _)| name == part).unwrap_or_else(|| {
+                entries.push(((*part).into(), Node { origin, item: Item::Table(Vec::new()) }));
+                entries.len() - 1
+            });
+            table = &mut entries[index].1;
+        }
+        if table.get(key).is_some() {
+            let what = format!("`{key}`, and `{}.{key}` too", path.join("."));
+            return Err(self.error(origin, what, "keep one of them"));
+        }
+        if let Item::Table(entries) = &mut table.item {
+            entries.push((name, node));
+        }
+        Ok(())
     }
 
     /// The table of the whole file.
@@ -131,6 +191,7 @@ impl Document {
         match origin {
             Origin::File => BadInput::new(&self.name, At::File, what, mend),
             Origin::Line(line) => BadInput::new(&self.name, At::Line(line), what, mend),
+            Origin::Over(line) => BadInput::new(&self.over, At::Line(line), what, mend),
             Origin::Set(index) => BadInput::new(&self.sets[index], At::File, what, mend),
         }
     }

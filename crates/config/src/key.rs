@@ -15,7 +15,7 @@ pub struct Key<T> {
 /// What is said of a key, whatever it is read as.
 #[derive(Clone, Copy, Debug)]
 pub struct About {
-    /// The key itself.
+    /// The key as a file spells it.
     pub name: &'static str,
     /// What may stand behind it.
     pub takes: Takes,
@@ -28,20 +28,22 @@ pub struct About {
 /// What may stand behind a key.
 #[derive(Clone, Copy, Debug)]
 pub enum Takes {
-    /// A text.
+    /// Any text in quotes.
     Text,
     /// A list of texts.
     Texts,
     /// A text, or a whole number that stands for its digits.
     Name,
-    /// `true` or `false`.
+    /// A boolean: `true` or `false`.
     Bool,
     /// A whole number from the first to the second.
     Whole(u64, u64),
     /// A number from the first to the second.
     Number(f64, f64),
-    /// Rows of numbers.
+    /// An array of rows of numbers.
     Rows,
+    /// A list of numbers.
+    Numbers,
     /// A number from 0 to 1.
     Share,
     /// A size with its unit.
@@ -50,6 +52,8 @@ pub enum Takes {
     Time,
     /// A time with its unit, or a word.
     TimeOr(&'static str),
+    /// A time with its unit, or a list of them.
+    Times,
     /// A rate with its unit.
     Rate,
     /// One of these words, each with what it means.
@@ -80,11 +84,11 @@ pub trait Words: Copy + 'static {
 /// A word of a file.
 #[derive(Clone, Copy, Debug)]
 pub struct Word<T> {
-    /// The word.
+    /// The word as a file spells it.
     pub name: &'static str,
     /// What it stands for.
     pub value: T,
-    /// What that means.
+    /// What users are told the word means.
     pub text: &'static str,
 }
 
@@ -129,6 +133,10 @@ kinds! {
     rate() -> f64 = Takes::Rate, |section, about| section.rate(about.name);
     /// Rows of numbers, such as `[[1, 2.5], [3, 4]]`.
     rows() -> Vec<Vec<f64>> = Takes::Rows, |section, about| section.rows(about.name);
+    /// A list of numbers.
+    numbers() -> Vec<f64> = Takes::Numbers, |section, about| section.f64s(about.name);
+    /// A time with its unit, or a list of them.
+    times() -> Vec<Span> = Takes::Times, |section, about| section.spans(about.name);
     /// A size with its unit, in blocks.
     size() -> u64 = Takes::Size, |section, about| section.size(about.name);
     /// A size with its unit, of at least one block, in blocks.
@@ -189,7 +197,7 @@ impl<T> Key<T> {
         self
     }
 
-    /// Its name.
+    /// The key as a file spells it.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         self.about.name

@@ -15,6 +15,8 @@ pub struct Section<'a> {
     path: String,
     node: &'a Node,
     asked: RefCell<Vec<String>>,
+    /// Keys that may stand here, too, and what they are called together.
+    others: RefCell<Option<(Vec<&'static str>, &'static str)>>,
 }
 
 /// What a reader returns.
@@ -22,7 +24,7 @@ type Read<T> = Result<Option<T>, BadInput>;
 
 impl<'a> Section<'a> {
     pub(crate) fn new(document: &'a Document, path: String, node: &'a Node) -> Section<'a> {
-        Section { document, path, node, asked: RefCell::default() }
+        Section { document, path, node, asked: RefCell::default(), others: RefCell::default() }
     }
 
     // --- what is there ---
@@ -57,6 +59,18 @@ impl<'a> Section<'a> {
     /// When it is something else.
     pub fn document(&self, key: &str) -> Read<Document> {
         Ok(self.section(key)?.map(|section| self.document.part(section.node)))
+    }
+
+    /// Those of these keys that are there, as a document of their own, whose errors still name the lines of this one. They may
+    /// stand here beside the keys that are read; `told` is what they are called together.
+    pub fn others(&self, keys: Vec<&'static str>, told: &'static str) -> Document {
+        let Item::Table(table) = &self.node.item else { return self.document.with(Vec::new()) };
+        let picked: Vec<_> = table.iter().filter(|(key, _)| keys.contains(&key.as_str())).cloned().collect();
+        for (key, _) in &picked {
+            self.find(key);
+        }
+        *self.others.borrow_mut() = Some((keys, told));
+        self.document.with(picked)
     }
 
     /// The tables of the array under `key`; a single table counts as one, a missing one as none.
@@ -310,7 +324,14 @@ impl<'a> Section<'a> {
         let asked = self.asked.borrow();
         let known = asked.iter().map(String::as_str).collect::<Vec<_>>();
         let what = format!("unknown key `{unknown}`{}", self.place());
-        Err(self.error(unknown, what, suggest(unknown, "known here:", &known)))
+        let mend = match &*self.others.borrow() {
+            None => suggest(unknown, "known here:", &known),
+            Some((others, told)) => match nearest(unknown, known.iter().chain(others).copied()) {
+                Some(name) if others.contains(&name) => format!("did you mean '{name}'?"),
+                _ => format!("{told}; {}", suggest(unknown, "known here:", &known)),
+            },
+        };
+        Err(self.error(unknown, what, mend))
     }
 
     /// The keys there that were not asked for.

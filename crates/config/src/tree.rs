@@ -12,8 +12,10 @@ pub(crate) enum Origin {
     File,
     /// A line of the file, counted from 1.
     Line(u64),
-    /// So-manieth of the document's `--set`s.
+    /// The `--set` of this index among the document's.
     Set(usize),
+    /// A line of another file, whose values were laid over those of this one.
+    Over(u64),
 }
 
 /// A value that is neither a list nor a table.
@@ -25,7 +27,7 @@ pub enum Value {
     Integer(i128),
     /// A number with a point or an exponent.
     Float(f64),
-    /// `true` or `false`.
+    /// A boolean: `true` or `false`.
     Boolean(bool),
 }
 
@@ -41,7 +43,7 @@ impl fmt::Display for Value {
 }
 
 /// What stands at a place in the tree.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Item {
     Scalar(Value),
     List(Vec<Node>),
@@ -55,12 +57,45 @@ pub(crate) struct Node {
     pub(crate) item: Item,
 }
 
+/// What comes from elsewhere is the same where it says the same.
+impl PartialEq for Node {
+    fn eq(&self, other: &Node) -> bool {
+        self.item == other.item
+    }
+}
+
 impl Node {
     /// The node of a table's key.
     pub(crate) fn get(&self, key: &str) -> Option<&Node> {
         match &self.item {
             Item::Table(table) => table.iter().find(|(name, _)| name == key).map(|(_, node)| node),
             _ => None,
+        }
+    }
+
+    /// Changes where it, and all in it, came from.
+    pub(crate) fn moved(mut self, to: &impl Fn(Origin) -> Origin) -> Node {
+        self.origin = to(self.origin);
+        self.item = match self.item {
+            Item::List(list) => Item::List(list.into_iter().map(|node| node.moved(to)).collect()),
+            Item::Table(table) => Item::Table(table.into_iter().map(|(key, node)| (key, node.moved(to))).collect()),
+            scalar @ Item::Scalar(_) => scalar,
+        };
+        self
+    }
+
+    /// Lays another over it: of two tables key by key, else in its place.
+    pub(crate) fn overlay(&mut self, over: Node) {
+        match (&mut self.item, over.item) {
+            (Item::Table(under), Item::Table(over)) => {
+                for (key, node) in over {
+                    match under.iter_mut().find(|(name, _)| *name == key) {
+                        Some((_, under)) => under.overlay(node),
+                        None => under.push((key, node)),
+                    }
+                }
+            }
+            (_, item) => *self = Node { origin: over.origin, item },
         }
     }
 

@@ -7,7 +7,8 @@ use crate::other;
 use crate::published::Published;
 use crate::read::{Drive, Model, is_disk, load, parse};
 use block::{At, BadInput, nearest, units};
-use std::path::Path;
+use config::Document;
+use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 /// A drive of the catalogue.
@@ -85,6 +86,21 @@ pub fn model(name: &str) -> Result<Model, BadInput> {
     }
 }
 
+/// The drive file of a device as a document, its name, and the folder that files it names are relative to.
+pub(crate) fn document(name: &str) -> Result<(String, Document, PathBuf), BadInput> {
+    Ok(match source(name)? {
+        Source::Shipped(entry) => (entry.name.into(), Document::parse(&entry.file(), entry.text)?, PathBuf::new()),
+        Source::File(path) if disksim::is_ours(path) => {
+            let text = crate::write(&disksim::load(path, None)?.plan);
+            (name.into(), Document::parse(name, &text)?, PathBuf::new())
+        }
+        Source::File(path) => {
+            let folder = path.parent().unwrap_or(Path::new("")).to_owned();
+            (crate::read::name(path), Document::load(path)?, folder)
+        }
+    })
+}
+
 /// Whether there is such a drive, without reading it.
 ///
 /// # Errors
@@ -144,7 +160,8 @@ pub fn reference() -> Result<String, BadInput> {
     page += "\nDevices that are no disk have `kind` at the top of their file, and beside it `title`, `sources`, `assumed`, `depth` \
              (commands in it at once) and:\n\n| kind | keys | what it is |\n|---|---|---|\n";
     for form in other::FORMS {
-        page += &format!("| `{}` | {} | {} |\n", form.word, form.keys, form.text);
+        let keys: Vec<String> = form.keys.iter().map(|about| format!("`{}`", about.name)).collect();
+        page += &format!("| `{}` | {} | {} |\n", form.word, keys.join(", "), form.text);
     }
     Ok(page + &notes)
 }

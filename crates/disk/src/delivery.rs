@@ -39,25 +39,31 @@ impl Delivery {
     }
 
     /// The next sectors, of 2^`shift` blocks, are in the buffer. A block can go when its sector has passed.
-    #[inline]
-    pub fn take(&mut self, piece: Piece, shift: u32) {
-        let lead = std::mem::take(&mut self.lead);
-        let blocks = ((piece.sectors << shift) - lead).min(self.left);
-        self.left -= blocks;
-        let last = blocks - (((piece.sectors - 1) << shift).saturating_sub(lead)).min(blocks);
+    #[inline(always)]
+    #[must_use]
+    pub fn taken(self, piece: Piece, shift: u32) -> Delivery {
+        let blocks = ((piece.sectors << shift) - self.lead).min(self.left);
+        let last = blocks - (((piece.sectors - 1) << shift).saturating_sub(self.lead)).min(blocks);
         // The common case: a bus faster than the medium, which has nothing to catch up with.
-        let passing = piece.end.since(piece.began);
-        let fast = self.time(piece.sectors << shift) <= passing && self.held == 0;
+        let fast = self.time(piece.sectors << shift) <= piece.end.since(piece.began) && self.held == 0;
         if self.gate <= 1 && self.at <= piece.began && fast && self.reselect == Span::ZERO {
-            (self.gate, self.at, self.fraction) = (0, piece.end + self.time(last), 0);
-            self.since = piece.end;
-            return;
+            let (at, left) = (piece.end + self.time(last), self.left - blocks);
+            return Delivery { gate: 0, at, fraction: 0, since: piece.end, lead: 0, left, ..self };
         }
+        self.catch_up(piece, shift, (blocks, last))
+    }
+
+    /// The same where the bus is behind, or waits for more.
+    #[inline(never)]
+    fn catch_up(mut self, piece: Piece, shift: u32, (blocks, last): (u64, u64)) -> Delivery {
+        let lead = std::mem::take(&mut self.lead);
+        self.left -= blocks;
+        let passing = piece.end.since(piece.began);
         if self.gate > blocks {
             self.gate -= blocks;
             self.held += blocks;
             self.at = self.at.max(piece.end);
-            return;
+            return self;
         }
         let passed = |sectors: u64| piece.began + Span(passing.0 * sectors / piece.sectors.max(1));
         if self.gate > 0 {
@@ -73,6 +79,7 @@ impl Delivery {
             self.wait_for(passed(2) + self.time(blocks - ((1 << shift) - lead)));
         }
         self.wait_for(piece.end + self.time(last));
+        self
     }
 
     /// What comes next goes from `open` on, after `reselect`; where more waits already, without a break.
@@ -128,7 +135,7 @@ mod tests {
         let blocks = pieces.iter().map(|piece| piece.sectors).sum();
         let mut delivery = Delivery::new(bus << 16, (0, blocks), watermark, Time::ZERO, Span(0));
         for piece in pieces {
-            delivery.take(*piece, 0);
+            delivery = delivery.taken(*piece, 0);
         }
         delivery.end()
     }
@@ -146,9 +153,8 @@ mod tests {
         // Two sectors of eight blocks, 50 ns apart; wanted is what follows the first three.
         let piece = Piece { began: Time(1000), end: Time(1100), sectors: 2 };
         let delivered = |bus: u64| {
-            let mut delivery = Delivery::new(bus << 16, (3, 13), 0.0, Time::ZERO, Span(0));
-            delivery.take(piece, 3);
-            delivery.end()
+            let delivery = Delivery::new(bus << 16, (3, 13), 0.0, Time::ZERO, Span(0));
+            delivery.taken(piece, 3).end()
         };
         assert_eq!([1, 6, 20].map(delivered), [Time(1108), Time(1148), Time(1050 + 260)]);
     }

@@ -5,6 +5,7 @@
 //! Nothing here keeps time or state.
 
 pub mod catalogue;
+pub mod change;
 mod delivery;
 pub mod disksim;
 mod divide;
@@ -28,7 +29,7 @@ pub use mechanics::{Access, Mechanics, Passage, Piece, Progress, Stroke, Switche
 pub use other::Other;
 pub use plan::{Confidence, DrivePlan};
 pub use published::Published;
-pub use read::{Drive, Model, load, parse};
+pub use read::{Drive, Model, load, parse, tables};
 pub use rotation::{Rotation, Spin};
 pub use seek::{SeekCurve, SeekTable};
 pub use sheet::{

@@ -2,7 +2,7 @@
 //! when a run of blocks has passed under the heads. Pure arithmetic over a [`Spin`]; no state.
 
 use crate::rotation::JUST_PASSED;
-use crate::{Layout, Rotation, SeekTable, Spin, Spot, Track};
+use crate::{Delivery, Layout, Rotation, SeekTable, Spin, Spot, Track};
 use block::{Extent, Lbn, Span, Time};
 
 /// Times of moves that are not seeks, and what writing adds.
@@ -121,6 +121,7 @@ pub struct Mechanics {
 impl Mechanics {
     /// The move of the arm to a random access on another track.
     #[must_use]
+    #[inline]
     pub fn stroke(&self, from: Track, to: Track, write: bool) -> Stroke {
         let seek = self.curve(write).time(from.cylinder.abs_diff(to.cylinder));
         // A write that may begin before the head has settled as for a read follows a head switch sooner, too.
@@ -159,10 +160,91 @@ impl Mechanics {
         self.pass_each(spin, now, spot, at, write, |_| {})
     }
 
+    /// The same of a read whose data are delivered as they pass.
+    #[must_use]
+    #[inline(always)]
+    pub fn pass_delivered(
+        &self,
+        spin: &impl Spin,
+        now: Time,
+        spot: Spot,
+        at: Extent,
+        delivery: Delivery,
+    ) -> (Passage, Delivery) {
+        let shift = self.layout.sector_shift();
+        if let Some((passage, piece)) = self.pass_at_once(spin, now, spot, at, false) {
+            return (passage, delivery.taken(piece, shift));
+        }
+        let mut delivery = delivery;
+        let passage = self.pass_pieces(spin, now, spot, at, false, |piece| delivery = delivery.taken(piece, shift));
+        (passage, delivery)
+    }
+
     /// The same, telling of each piece in the order of its blocks.
     #[must_use]
     #[inline]
     pub fn pass_each(
+        &self,
+        spin: &impl Spin,
+        now: Time,
+        spot: Spot,
+        at: Extent,
+        write: bool,
+        mut each: impl FnMut(Piece),
+    ) -> Passage {
+        if let Some((passage, piece)) = self.pass_at_once(spin, now, spot, at, write) {
+            each(piece);
+            return passage;
+        }
+        self.pass_pieces(spin, now, spot, at, write, each)
+    }
+
+    /// The passage of blocks that follow one another on a track and are taken in their order, as most short ones are: the hot
+    /// path of all that goes on in a drive.
+    #[inline(always)]
+    fn pass_at_once(
+        &self,
+        spin: &impl Spin,
+        now: Time,
+        spot: Spot,
+        at: Extent,
+        write: bool,
+    ) -> Option<(Passage, Piece)> {
+        let shift = self.layout.sector_shift();
+        let sectors = ((at.end().0 - 1) >> shift) + 1 - (at.start.0 >> shift);
+        let on_arrival = self.access.on_arrival(write, spot.sector);
+        if sectors > u64::from(spot.left) || (on_arrival && self.lands_within(spin, now, &spot, sectors)) {
+            return None;
+        }
+        let (begin, end, after) = self.pass_run(spin, now, spot, sectors);
+        let (rotation, transfer) = (begin.since(now), end.since(begin));
+        let (latency, crossing, angle) = (rotation, Span::ZERO, after.angle);
+        let passage = Passage { began: begin, end, rotation, latency, transfer, crossing, after, angle };
+        Some((passage, Piece { began: begin, end, sectors }))
+    }
+
+    /// Whether a head that is there `now` lands in the middle of the next so many sectors: not where it can still catch the
+    /// first of them, in the last, or beside them.
+    #[inline(always)]
+    fn lands_within(&self, spin: &impl Spin, now: Time, start: &Spot, sectors: u64) -> bool {
+        let width = self.layout.sector_angle(start.track.zone);
+        // Times are rounded up to nanoseconds: a head that runs on from the sector before lands just past the boundary.
+        // What `reach` would still catch is not skipped, or each such access would cost a turn.
+        let into = spin.phase(now).wrapping_sub(start.angle).saturating_sub(JUST_PASSED);
+        into > 0 && into <= width.wrapping_mul(sectors - 1)
+    }
+
+    /// Sectors that follow one another pass under a head that is there `now`: from when, until when, and the place after them.
+    #[inline(always)]
+    fn pass_run(&self, spin: &impl Spin, now: Time, mut spot: Spot, sectors: u64) -> (Time, Time, Spot) {
+        let begin = spin.reach(now, spot.angle);
+        let end = self.passed(spin, begin, &mut spot, sectors as u32).max(now);
+        (begin.max(now), end, spot)
+    }
+
+    /// The passage of any blocks, run by run.
+    #[inline(never)]
+    fn pass_pieces(
         &self,
         spin: &impl Spin,
         now: Time,
@@ -196,17 +278,14 @@ impl Mechanics {
                 {
                     here = all - next;
                 } else if !(on_arrival && self.pass_on_arrival(spin, &mut passage, here, &mut each)) {
-                    let begin = spin.reach(arrived, passage.after.angle);
-                    let end = self.passed(spin, begin, &mut passage.after, here as u32).max(arrived);
-                    let began = begin.max(arrived);
+                    let (began, end, after) = self.pass_run(spin, arrived, passage.after, here);
                     each(Piece { began, end, sectors: here });
                     if passage.transfer == Span::ZERO {
                         passage.began = began;
                     }
                     passage.rotation += began.since(arrived);
                     passage.transfer += end.since(began);
-                    passage.end = end;
-                    passage.angle = passage.after.angle;
+                    (passage.end, passage.after, passage.angle) = (end, after, after.angle);
                 }
                 next += here;
                 if is_first {
@@ -224,8 +303,7 @@ impl Mechanics {
     }
 
     /// Where the head landed in the middle of the next `here` sectors, they pass from there: the rest first, then,
-    /// nearly a revolution later, the beginning. Not so where it can still catch the first of them, where it landed in
-    /// the last, or beside them.
+    /// nearly a revolution later, the beginning.
     fn pass_on_arrival(
         &self,
         spin: &impl Spin,
@@ -234,15 +312,13 @@ impl Mechanics {
         each: &mut impl FnMut(Piece),
     ) -> bool {
         let start = passage.after;
-        let width = self.layout.sector_angle(start.track.zone);
-        let into = spin.phase(passage.end).wrapping_sub(start.angle);
-        // Times are rounded up to nanoseconds: a head that runs on from the sector before lands just past the boundary.
-        // What `reach` would still catch is not skipped, or each such access would cost a turn.
-        let skipped = into.saturating_sub(JUST_PASSED).div_ceil(width);
-        if skipped == 0 || skipped >= here {
+        if !self.lands_within(spin, passage.end, &start, here) {
             return false;
         }
-        let mut spot = Spot { angle: start.angle.wrapping_add(width.wrapping_mul(skipped)), ..start };
+        let width = self.layout.sector_angle(start.track.zone);
+        let into = spin.phase(passage.end).wrapping_sub(start.angle);
+        let skipped = into.saturating_sub(JUST_PASSED).div_ceil(width);
+        let mut spot = start.on(skipped as u32, width);
         let arrived = passage.end;
         let begin = spin.reach(arrived, spot.angle);
         let between = self.passed(spin, begin, &mut spot, (here - skipped) as u32).max(arrived);
@@ -260,9 +336,7 @@ impl Mechanics {
         passage.transfer += between.since(begin) + end.since(again);
         passage.end = end;
         passage.angle = spot.angle;
-        passage.after.sector += here as u32;
-        passage.after.left -= here as u32;
-        passage.after.angle = start.angle.wrapping_add(width.wrapping_mul(here));
+        passage.after = start.on(here as u32, width);
         true
     }
 
@@ -332,9 +406,7 @@ impl Mechanics {
         if let Some(began) = began.filter(|_| untouched) {
             passage.began = began;
         }
-        let last = self.layout.locate_sector(to - 1);
-        passage.after =
-            Spot { sector: last.sector + 1, angle: last.angle.wrapping_add(width), left: last.left - 1, ..last };
+        passage.after = self.layout.locate_sector(to - 1).on(1, width);
         true
     }
 
@@ -375,46 +447,58 @@ impl Mechanics {
     /// stops at the first sector boundary at or after `now`, or at block `limit`. O(tracks touched).
     #[must_use]
     pub fn run_on(&self, spin: &impl Spin, since: Progress, limit: Lbn, now: Time, write: bool) -> Progress {
+        let mut so_far = since;
+        self.go_on(spin, &mut so_far, limit, now, write);
+        so_far
+    }
+
+    /// The same, in place: the hot path of a drive that reads ahead, which most often stops on the track it is on.
+    #[inline]
+    pub fn go_on(&self, spin: &impl Spin, so_far: &mut Progress, limit: Lbn, now: Time, write: bool) {
         let shift = self.layout.sector_shift();
-        let Progress { reached, mut at, after: mut spot } = since;
-        let mut sector = reached.0 >> shift;
         let limit = (limit.0.min(self.layout.blocks()) + (1 << shift) - 1) >> shift;
-        while sector < limit && at < now {
-            let here = u64::from(spot.left).min(limit - sector);
-            if here > 0 {
-                let begin = spin.reach(at, spot.angle);
-                if begin > now {
-                    at = now;
-                    break;
-                }
-                let start = spot;
-                let end = self.passed(spin, begin, &mut spot, here as u32);
-                if end > now {
-                    let elapsed = now.since(begin).0 * here;
-                    let mut whole = elapsed.div_ceil(end.since(begin).0.max(1)).min(here);
-                    // Where a sector ends just `now`, by proportion alone it would be one more.
-                    while whole > 1 && {
-                        let mut place = start;
-                        self.passed(spin, begin, &mut place, whole as u32 - 1) >= now
-                    } {
-                        whole -= 1;
-                    }
-                    spot = start;
-                    at = self.passed(spin, begin, &mut spot, whole as u32).max(now);
-                    sector += whole;
-                    break;
-                }
-                sector += here;
-                at = end;
+        loop {
+            let sector = so_far.reached.0 >> shift;
+            if sector >= limit || so_far.at >= now {
+                return;
             }
-            if sector >= limit {
-                break;
+            let here = u64::from(so_far.after.left).min(limit - sector);
+            let (passed, stopped) = if here > 0 { self.go_on_run(spin, so_far, here, now) } else { (0, false) };
+            // A start inside a sector is not taken back to the sector's own.
+            so_far.reached = so_far.reached.max(Lbn((sector + passed) << shift));
+            if stopped || sector + passed >= limit {
+                return;
             }
-            let Some(crossing) = self.cross(&mut spot, sector, write) else { break };
-            at += crossing;
+            let Some(crossing) = self.cross(&mut so_far.after, sector + passed, write) else { return };
+            so_far.at += crossing;
         }
-        // A start inside a sector is not taken back to the sector's own.
-        Progress { reached: Lbn(sector << shift).max(reached), at, after: spot }
+    }
+
+    /// The next `here` sectors, without a gap, pass up to `now`. Gives how many do, and whether it has stopped there.
+    #[inline(always)]
+    fn go_on_run(&self, spin: &impl Spin, so_far: &mut Progress, here: u64, now: Time) -> (u64, bool) {
+        let spot = &mut so_far.after;
+        let begin = spin.reach(so_far.at, spot.angle);
+        if begin > now {
+            so_far.at = now;
+            return (0, true);
+        }
+        let width = self.layout.sector_angle(spot.track.zone);
+        let end = behind(spin, begin, spot, here, width);
+        if end <= now {
+            (so_far.at, *spot) = (end, spot.on(here as u32, width));
+            return (here, false);
+        }
+        let elapsed = now.since(begin).0 * here;
+        let mut whole = elapsed.div_ceil(end.since(begin).0.max(1)).min(here);
+        // Where a sector ends just `now`, by proportion alone it would be one more.
+        while whole > 1 && behind(spin, begin, spot, whole - 1, width) >= now {
+            whole -= 1;
+        }
+        // Of what begins just now nothing has passed.
+        so_far.at = if whole == 0 { begin } else { behind(spin, begin, spot, whole, width) }.max(now);
+        *spot = spot.on(whole as u32, width);
+        (whole, true)
     }
 
     /// The time a sector takes to pass.
@@ -425,15 +509,15 @@ impl Mechanics {
 
     /// `sectors` sectors pass from `begin` on, when their first is under the head; the place moves on. Gives
     /// the end.
+    #[inline(always)]
     fn passed(&self, spin: &impl Spin, begin: Time, spot: &mut Spot, sectors: u32) -> Time {
         if sectors == 0 {
             return begin;
         }
-        let turn = self.layout.sector_angle(spot.track.zone).wrapping_mul(u64::from(sectors));
-        spot.sector += sectors;
-        spot.left -= sectors;
-        spot.angle = spot.angle.wrapping_add(turn);
-        spin.correct(begin + spin.turning(turn.wrapping_sub(1)), spot.angle)
+        let width = self.layout.sector_angle(spot.track.zone);
+        let end = behind(spin, begin, spot, u64::from(sectors), width);
+        *spot = spot.on(sectors, width);
+        end
     }
 
     /// On to where the data go on with sector `next`, if there is one; the time that takes.
@@ -455,4 +539,12 @@ impl Mechanics {
         }
         self.crossing(from.track, there.track, write)
     }
+}
+
+/// When `sectors` sectors of an angle of `width` each have passed from `begin` on, when their first, at `spot`, is under the
+/// head; at least one.
+#[inline(always)]
+fn behind(spin: &impl Spin, begin: Time, spot: &Spot, sectors: u64, width: u64) -> Time {
+    let turn = width.wrapping_mul(sectors);
+    spin.correct(begin + spin.turning(turn.wrapping_sub(1)), spot.angle.wrapping_add(turn))
 }

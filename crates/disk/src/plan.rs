@@ -45,27 +45,10 @@ pub struct DrivePlan {
 /// them but to be read.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Confidence {
-    /// From the least to the most, by one of [`Confidence::KEYS`].
+    /// From the least to the most, by the keys of `[confidence]` in a drive file.
     pub intervals: Vec<(&'static str, [f64; 2])>,
     /// Seeks: cylinders, and from the least to the most, ms.
     pub seeks: Vec<(u32, [f64; 2])>,
-}
-
-impl Confidence {
-    /// What there are intervals of: revolutions a minute, angles in sectors of the narrowest tracks, overhead, head switch
-    /// and spread of seeks in ms, shares of late seeks and of requests predicted a revolution off; and the optimal chunks of
-    /// reads and of writes, the smallest and the largest, in blocks.
-    pub const KEYS: [&str; 9] = [
-        "rpm",
-        "angle_sectors",
-        "overhead_ms",
-        "head_switch_ms",
-        "seek_noise_ms",
-        "late_share",
-        "off_share",
-        "chunk_read_blocks",
-        "chunk_write_blocks",
-    ];
 }
 
 impl DrivePlan {

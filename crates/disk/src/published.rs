@@ -4,7 +4,27 @@
 //! catalogue shows it.
 
 use block::BadInput;
-use config::{Document, Section};
+use config::{Document, Key, Section};
+
+config::keys! {
+    /// What the sources print of it besides, for tests to hold it against.
+    pub(crate) fn keys() -> "[published]";
+
+    /// Capacity in blocks of 512 bytes.
+    BLOCKS: u64 = whole("blocks", 0, u64::MAX);
+    /// Mean seek over all pairs of cylinders.
+    MEAN_SEEK: f64 = number("mean_seek_ms", 0.0, f64::MAX);
+    /// Seeks of single distances: rows of [cylinders, milliseconds].
+    SEEKS: Vec<Vec<f64>> = rows("seeks_ms");
+    /// The seek from the first cylinder to the last.
+    FULL_STROKE: f64 = number("full_stroke_ms", 0.0, f64::MAX);
+    /// How far the pieces of the published seek curve are apart where they meet.
+    SEEK_JOINT: f64 = number("seek_joint_us", f64::MIN, f64::MAX);
+    /// 10^6 bytes/s within a track: `[outer, inner]`.
+    MEDIA: Vec<f64> = numbers("media_mb_s");
+    /// The same over many tracks, with all crossings.
+    SUSTAINED: Vec<f64> = numbers("sustained_mb_s");
+}
 
 /// Figures a source prints, or that follow from what it prints.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -37,13 +57,13 @@ impl Published {
 
     pub(crate) fn read(section: Section) -> Result<Published, BadInput> {
         let published = Published {
-            blocks: section.u64("blocks")?,
-            mean_seek_ms: section.f64("mean_seek_ms")?,
+            blocks: section.get(&BLOCKS)?,
+            mean_seek_ms: section.get(&MEAN_SEEK)?,
             seeks_ms: seeks(&section)?,
-            full_stroke_ms: section.f64("full_stroke_ms")?,
-            seek_joint_us: section.f64("seek_joint_us")?,
-            media_mb_s: rates(&section, "media_mb_s")?,
-            sustained_mb_s: rates(&section, "sustained_mb_s")?,
+            full_stroke_ms: section.get(&FULL_STROKE)?,
+            seek_joint_us: section.get(&SEEK_JOINT)?,
+            media_mb_s: rates(&section, &MEDIA)?,
+            sustained_mb_s: rates(&section, &SUSTAINED)?,
         };
         section.close()?;
         Ok(published)
@@ -67,7 +87,7 @@ impl Published {
 }
 
 fn seeks(section: &Section) -> Result<Vec<(u32, f64)>, BadInput> {
-    let rows = section.rows("seeks_ms")?.unwrap_or_default();
+    let rows = section.get(&SEEKS)?.unwrap_or_default();
     let pair = |row: &Vec<f64>| match **row {
         [cylinders, ms] if (1.0..=f64::from(u32::MAX)).contains(&cylinders) => Ok((cylinders as u32, ms)),
         _ => Err(section.error("seeks_ms", "a row is no seek", "write rows of [cylinders, milliseconds]")),
@@ -75,11 +95,15 @@ fn seeks(section: &Section) -> Result<Vec<(u32, f64)>, BadInput> {
     rows.iter().map(pair).collect()
 }
 
-fn rates(section: &Section, key: &str) -> Result<Option<[f64; 2]>, BadInput> {
+fn rates(section: &Section, key: &Key<Vec<f64>>) -> Result<Option<[f64; 2]>, BadInput> {
     let pair = |rates: Vec<f64>| {
         <[f64; 2]>::try_from(rates).map_err(|_| {
-            section.error(key, format!("`{key}` is not two rates"), "write [outer, inner], in 10^6 bytes/s")
+            section.error(
+                key.name(),
+                format!("`{}` is not two rates", key.name()),
+                "write [outer, inner], in 10^6 bytes/s",
+            )
         })
     };
-    section.f64s(key)?.map(pair).transpose()
+    section.get(key)?.map(pair).transpose()
 }

@@ -4,16 +4,111 @@ mod controller;
 mod geometry;
 mod seek;
 
-pub(crate) use controller::{FREES_AT, ORDERS};
 pub(crate) use geometry::sparings;
 
 use crate::other;
 use crate::published::Published;
-use crate::{Confidence, Mechanics, Other, Rotation, SeekTable, Sheet, Switches, Truth};
-use block::BadInput;
-use config::{Document, Section};
+use crate::{Mechanics, Other, Rotation, SeekTable, Sheet, Switches, Truth};
+use block::{BadInput, Span};
+use config::{Document, Section, Table};
 use std::path::Path;
 use std::sync::Arc;
+
+config::keys! {
+    /// What stands at the top of a drive file.
+    pub(crate) fn top() -> "";
+
+    /// What it is a drive of: a disk, or another kind of device, which has its keys here.
+    KIND: &'static str = one_of("kind", other::words).usually("disk");
+    /// What it is, in words.
+    TITLE: String = text("title").required();
+    /// Where the numbers come from.
+    SOURCES: Vec<String> = texts("sources");
+    /// Numbers that no source prints, and what was left out.
+    ASSUMED: Vec<String> = texts("assumed");
+}
+
+config::keys! {
+    /// How fast the platters turn.
+    pub(crate) fn rotation_keys() -> "[rotation]";
+
+    /// Revolutions a minute.
+    RPM: f64 = number("rpm", 1.0, 1e6).required();
+}
+
+config::keys! {
+    /// Moves that are not seeks.
+    pub(crate) fn switch_keys() -> "[switch]";
+
+    /// To another head of the cylinder.
+    HEAD: Span = span("head").required();
+    /// To the next cylinder in a transfer that goes on there.
+    CYLINDER: Span = span("cylinder").else_told("as a seek over one cylinder");
+    /// To another head before a write.
+    HEAD_WRITE: Span = span("head_write").else_told("as `head`");
+    /// To the next cylinder in a write that goes on there.
+    CYLINDER_WRITE: Span = span("cylinder_write").else_told("as `cylinder`");
+    /// What the arm takes to settle before a random write.
+    WRITE_SETTLE: Span = span("write_settle").usually("0ms");
+}
+
+config::keys! {
+    /// Written by `halfturn profile`, to be read by people: how well what was measured is known, in intervals `[least, most]` that
+    /// hold it in 95 of 100 cases.
+    pub(crate) fn confidence_keys() -> "[confidence]";
+
+    /// Revolutions a minute.
+    C_RPM: Vec<f64> = numbers("rpm");
+    /// Angles, in sectors of the narrowest tracks.
+    C_ANGLE: Vec<f64> = numbers("angle_sectors");
+    /// Overhead, ms.
+    C_OVERHEAD: Vec<f64> = numbers("overhead_ms");
+    /// Head switch, ms.
+    C_HEAD_SWITCH: Vec<f64> = numbers("head_switch_ms");
+    /// Spread of seeks, ms.
+    C_SEEK_NOISE: Vec<f64> = numbers("seek_noise_ms");
+    /// The share of late seeks.
+    C_LATE: Vec<f64> = numbers("late_share");
+    /// The share of requests that are predicted a revolution off.
+    C_OFF: Vec<f64> = numbers("off_share");
+    /// The optimal chunks of reads, the smallest and the largest, in blocks.
+    C_CHUNK_READ: Vec<f64> = numbers("chunk_read_blocks");
+    /// The optimal chunks of writes, the smallest and the largest, in blocks.
+    C_CHUNK_WRITE: Vec<f64> = numbers("chunk_write_blocks");
+    /// Seeks: rows of cylinders, and from the least to the most, ms.
+    C_SEEKS: Vec<Vec<f64>> = rows("seeks_ms");
+}
+
+/// All tables of the file of a disk, in the order in which they are explained. `[seek.write]` has the keys of `[seek]`.
+#[must_use]
+pub fn tables() -> Vec<Table> {
+    let seek = seek::keys();
+    let write = Table {
+        heading: "[seek.write]",
+        text: "Seeks before a random write, where they are another curve.",
+        keys: seek.keys.clone(),
+    };
+    vec![
+        top(),
+        rotation_keys(),
+        geometry::keys(),
+        geometry::tree_keys(),
+        geometry::tree_list_keys(),
+        geometry::list_keys(),
+        seek,
+        write,
+        switch_keys(),
+        controller::access_keys(),
+        controller::overhead(),
+        controller::disconnect_keys(),
+        controller::large_keys(),
+        controller::cache_keys(),
+        controller::queue_keys(),
+        crate::published::keys(),
+        confidence_keys(),
+        controller::truth_keys(),
+    ]
+}
 
 /// A drive as a file describes it.
 #[derive(Clone, Debug)]
@@ -75,6 +170,11 @@ pub(crate) fn is_disk(file: &str, text: &str) -> bool {
     Document::parse(file, text).and_then(|document| other::form(&document.root())).ok().flatten().is_none()
 }
 
+/// Whether a drive file is of a disk.
+pub(crate) fn is_of_a_disk(document: &Document) -> Result<bool, BadInput> {
+    other::form(&document.root()).map(|form| form.is_none())
+}
+
 /// Reads the drive file of a disk.
 ///
 /// # Errors
@@ -91,11 +191,13 @@ pub fn parse(name: &str, file: &str, text: &str) -> Result<Drive, BadInput> {
     disk(name, &Document::parse(file, text)?)
 }
 
-fn name(path: &Path) -> String {
+/// The name of a drive by its file.
+pub(crate) fn name(path: &Path) -> String {
     path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned())
 }
 
-fn model(name: &str, document: &Document, folder: &Path) -> Result<Model, BadInput> {
+/// The device that a drive file describes. Files it names are relative to the folder.
+pub(crate) fn model(name: &str, document: &Document, folder: &Path) -> Result<Model, BadInput> {
     let root = document.root();
     match other::form(&root)? {
         Some(form) => other::read(name, &root, form, folder).map(|other| Model::Other(Box::new(other))),
@@ -113,18 +215,15 @@ fn disk(name: &str, document: &Document) -> Result<Drive, BadInput> {
 }
 
 fn read(name: &str, root: &Section) -> Result<Drive, BadInput> {
-    let title = root.need("title", root.string("title")?)?;
-    let sources = root.strings("sources")?.unwrap_or_default();
-    let assumed = root.strings("assumed")?.unwrap_or_default();
-    let rotation = root.need("rotation", root.section("rotation")?)?;
-    let rpm = positive(&rotation, "rpm")?;
-    if !(1.0..=1e6).contains(&rpm) {
-        return Err(rotation.error("rpm", format!("{rpm} rpm is no disk"), "give revolutions per minute, e.g. 7200"));
-    }
+    let title = root.value(&TITLE)?;
+    let sources = root.get(&SOURCES)?.unwrap_or_default();
+    let assumed = root.get(&ASSUMED)?.unwrap_or_default();
+    let rotation = needed(root, "rotation")?;
+    let rpm = rotation.value(&RPM)?;
     rotation.close()?;
-    let layout = geometry::layout(&root.need("geometry", root.section("geometry")?)?)?;
-    let (seek, seek_write) = seek::tables(&root.need("seek", root.section("seek")?)?, layout.cylinders())?;
-    let switches = switches(&root.need("switch", root.section("switch")?)?, &seek)?;
+    let layout = geometry::layout(&needed(root, "geometry")?)?;
+    let (seek, seek_write) = seek::tables(&needed(root, "seek")?, layout.cylinders())?;
+    let switches = switches(&needed(root, "switch")?, &seek)?;
     let (overheads, bus) = controller::overheads(root.section("overhead")?)?;
     let access = controller::access(root.section("access")?)?;
     let cache = controller::cache(root.section("cache")?)?;
@@ -139,6 +238,11 @@ fn read(name: &str, root: &Section) -> Result<Drive, BadInput> {
     Ok(Drive { sheet, truth })
 }
 
+/// A table that must be there.
+fn needed<'a>(root: &Section<'a>, table: &str) -> Result<Section<'a>, BadInput> {
+    root.need(table, root.section(table)?)
+}
+
 /// The intervals of a drive that was measured: they must be some.
 fn confidence(section: Option<Section>) -> Result<(), BadInput> {
     let Some(section) = section else { return Ok(()) };
@@ -150,33 +254,26 @@ fn confidence(section: Option<Section>) -> Result<(), BadInput> {
             "give [least, most], or rows of [distance, least, most]",
         )),
     };
-    for key in Confidence::KEYS {
-        section.f64s(key)?.map_or(Ok(()), |interval| ascends(key, &interval))?;
+    let intervals =
+        [C_RPM, C_ANGLE, C_OVERHEAD, C_HEAD_SWITCH, C_SEEK_NOISE, C_LATE, C_OFF, C_CHUNK_READ, C_CHUNK_WRITE];
+    for key in &intervals {
+        section.get(key)?.map_or(Ok(()), |interval| ascends(key.name(), &interval))?;
     }
-    for row in section.rows("seeks_ms")?.unwrap_or_default() {
-        ascends("seeks_ms", row.get(1..).unwrap_or_default())?;
+    for row in section.get(&C_SEEKS)?.unwrap_or_default() {
+        ascends(C_SEEKS.name(), row.get(1..).unwrap_or_default())?;
     }
     section.close()
 }
 
-pub(crate) fn positive(section: &Section, key: &str) -> Result<f64, BadInput> {
-    let value = section.need(key, section.f64(key)?)?;
-    if value > 0.0 {
-        Ok(value)
-    } else {
-        Err(section.error(key, format!("{key} is not positive"), "give a number above 0"))
-    }
-}
-
 fn switches(section: &Section, seek: &SeekTable) -> Result<Switches, BadInput> {
-    let head = section.need("head", section.span("head")?)?;
-    let cylinder = section.span("cylinder")?.unwrap_or(seek.time(1));
+    let head = section.value(&HEAD)?;
+    let cylinder = section.get(&CYLINDER)?.unwrap_or(seek.time(1));
     let switches = Switches {
         head,
-        head_write: section.span("head_write")?.unwrap_or(head),
+        head_write: section.get(&HEAD_WRITE)?.unwrap_or(head),
         cylinder,
-        cylinder_write: section.span("cylinder_write")?.unwrap_or(cylinder),
-        write_settle: section.span("write_settle")?.unwrap_or_default(),
+        cylinder_write: section.get(&CYLINDER_WRITE)?.unwrap_or(cylinder),
+        write_settle: section.value(&WRITE_SETTLE)?,
     };
     section.close()?;
     Ok(switches)

@@ -24,6 +24,7 @@ pub trait Spin {
 
     /// When `angle` next comes under the heads. Up to 2⁻¹⁸ of a revolution *before* `now` if it has only
     /// just passed, so that what follows is timed from the angle and errors never accumulate.
+    #[inline]
     fn reach(&self, now: Time, angle: u64) -> Time {
         let ahead = angle.wrapping_sub(self.phase(now));
         if ahead > u64::MAX - JUST_PASSED {
@@ -94,10 +95,12 @@ impl Rotation {
 }
 
 impl Spin for Rotation {
+    #[inline]
     fn phase(&self, now: Time) -> u64 {
         self.origin.wrapping_add(now.0.wrapping_mul(self.rate))
     }
 
+    #[inline]
     fn turning(&self, angle: u64) -> Span {
         let product = u128::from(angle) * u128::from(self.period);
         Span(((product + ((1 << 80) - 1)) >> 80) as u64)

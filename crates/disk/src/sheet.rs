@@ -1,6 +1,6 @@
 //! The sheet of a drive and the truth about it.
 
-use crate::{Layout, Mechanics, Passage};
+use crate::{Layout, Mechanics, Passage, Spot};
 use block::{BLOCK_BYTES, Lbn, Span, Time};
 use std::sync::Arc;
 
@@ -306,12 +306,23 @@ impl Cache {
     /// The block before which the drive stops reading on after a read that ended before block `end`, in a segment that
     /// begins at `start`.
     #[must_use]
+    #[inline]
     pub fn read_ahead_limit(&self, layout: &Layout, start: Lbn, end: Lbn) -> Lbn {
         let last = Lbn(layout.blocks());
         if self.segments == 0 || end >= last {
             return end.min(last);
         }
         let most = Lbn(end.0 + u64::from(self.read_ahead.min(self.segment))).min(last);
+        match self.ahead {
+            Ahead::Most => most,
+            _ => self.bounded_limit(layout, start, end, most),
+        }
+    }
+
+    /// The same where it depends on tracks.
+    #[inline(never)]
+    fn bounded_limit(&self, layout: &Layout, start: Lbn, end: Lbn, most: Lbn) -> Lbn {
+        let last = Lbn(layout.blocks());
         match self.ahead {
             Ahead::Most => most,
             Ahead::Nowhere => end,
@@ -322,6 +333,26 @@ impl Cache {
                 let further = if start < first { layout.track_bounds(next).1 } else { next };
                 further.min(last)
             }
+        }
+    }
+
+    /// The same where it is known that `after` is the place behind block `end`: then most tracks are as long as it says.
+    #[must_use]
+    pub fn read_ahead_limit_behind(&self, layout: &Layout, start: Lbn, end: Lbn, after: &Spot) -> Lbn {
+        if self.ahead == Ahead::Most || !after.ends_track {
+            return self.read_ahead_limit(layout, start, end);
+        }
+        let shift = layout.sector_shift();
+        let next = Lbn(end.0 + (u64::from(after.left) << shift));
+        let known = end.0 & ((1 << shift) - 1) == 0 && next.0 < layout.blocks() && self.segments > 0;
+        let most = || Lbn(end.0 + u64::from(self.read_ahead.min(self.segment)));
+        match self.ahead {
+            Ahead::Track if known && after.before > 0 => most().min(next),
+            // The segment began on this track.
+            Ahead::NextTrack if known && after.left > 0 && start.0 + (u64::from(after.before) << shift) >= end.0 => {
+                next
+            }
+            _ => self.read_ahead_limit(layout, start, end),
         }
     }
 

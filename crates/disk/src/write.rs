@@ -2,9 +2,10 @@
 
 use crate::{
     After, Ahead, Bus, Cache, Child, Confidence, Drain, DrivePlan, LayoutPlan, ListPlan, Order, Overheads, Parity,
-    Queue, SeekCurve, Sparing, TreePlan, Truth, Whole, read,
+    Queue, SeekCurve, Sparing, TreePlan, Truth, Whole,
 };
 use block::Span;
+use config::Words;
 use std::fmt::Write;
 
 /// The text of a drive file.
@@ -76,18 +77,19 @@ fn queue(queue: &Queue) -> String {
         return String::new();
     }
     let mut text = format!("\n[queue]\ndepth = {}\n", queue.depth);
-    if let Some((word, _)) = read::ORDERS.iter().find(|(_, order)| *order == queue.order) {
-        text += &format!("order = \"{word}\"\n");
-    }
+    text += &format!("order = \"{}\"\n", word(queue.order));
     if queue.age_limit != queue.order.age_limit() {
         text += &format!("age_limit = {}\n", ms(queue.age_limit));
     }
-    if let Some((word, _)) = read::FREES_AT.iter().find(|(_, at)| *at == queue.frees_at)
-        && queue.frees_at != plain.frees_at
-    {
-        text += &format!("frees_at = \"{word}\"\n");
+    if queue.frees_at != plain.frees_at {
+        text += &format!("frees_at = \"{}\"\n", word(queue.frees_at));
     }
     text
+}
+
+/// The word of a file for a value.
+fn word<T: Words + PartialEq>(value: T) -> &'static str {
+    T::WORDS.iter().find(|word| word.value == value).map_or("", |word| word.name)
 }
 
 fn confidence(confidence: &Confidence) -> String {

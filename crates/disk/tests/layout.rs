@@ -31,6 +31,11 @@ fn agrees(plan: &LayoutPlan) -> Result<(), TestCaseError> {
             let run = run.by_ref().count() as u32 + 1;
             let moved_tracks = plan.sparing == disk::Sparing::Tracks && sector.remapped;
             prop_assert!(spot.left == run || moved_tracks, "block {lbn}: {} follow, not {run}", spot.left);
+            let first = layout.locate(Lbn((i as u64 - u64::from(spot.before)) * per));
+            prop_assert_eq!(first.on(spot.before, layout.sector_angle(spot.track.zone)), spot, "block {}", lbn);
+            let next = list.get(i + spot.left as usize);
+            let elsewhere = next.is_some_and(|next| !next.remapped && next.track != sector.track);
+            prop_assert!(elsewhere || !spot.ends_track, "block {lbn}: {spot:?} before {next:?}");
         }
     }
     Ok(())

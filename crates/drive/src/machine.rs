@@ -310,6 +310,7 @@ impl Drive {
     }
 
     /// Lets the drive's own work — read-ahead, write-back — proceed up to `now`. While commands wait, none is begun.
+    #[inline]
     fn work(&mut self, now: Time) {
         let gap = self.account.until;
         let mut worked = Span::ZERO;
@@ -322,7 +323,7 @@ impl Drive {
                     break;
                 }
             }
-            if let Some(began) = self.read_ahead.map(|ahead| ahead.began) {
+            if let Some(began) = self.read_ahead.as_ref().map(|ahead| ahead.began) {
                 let at = self.read_ahead_until(now);
                 count(began, at);
                 if self.read_ahead.is_some() {
@@ -381,11 +382,12 @@ impl Drive {
         let behind = self.is_behind(&waiting);
         self.waits_for_writes = waiting.writing && !behind;
         let own = behind && self.overheads.queued.is_some();
-        let at_its_turn = (own || self.is_quick(command)) && !self.wants_room(command);
+        let at_its_turn = || (own || self.is_quick(command)) && !self.wants_room(command);
         let late = self.rules.frees_at != FreesAt::Medium;
-        let from = match at_its_turn {
+        let from = match now == issued {
             _ if self.bus.exclusive => self.overlapped(waiting.came, now, command),
             true => now,
+            false if at_its_turn() => now,
             // An arm that was let go late does not set out before that.
             false if late => self.overlapped(issued, now, command),
             false => issued,
@@ -395,12 +397,16 @@ impl Drive {
         self.served = command.at;
         let held = self.held;
         let inside = command.at.end().0 <= self.mechanics.layout.blocks();
-        let (end, mut parts, outcome) = match command.verb {
-            Verb::Flush => with(self.flush(from, now), Outcome::Ok),
-            _ if !inside || command.at.blocks == 0 => (from, Parts::default(), Outcome::Failed(EINVAL)),
-            Verb::Seek => with(self.seek(from, command.at, queued), Outcome::Ok),
-            Verb::Read => with(self.read(from, command.at, queued), Outcome::Ok),
-            Verb::Write { fua } => with(self.write(from, now, command.at, fua, queued), Outcome::Ok),
+        let mut outcome = Outcome::Ok;
+        let (end, mut parts) = match command.verb {
+            Verb::Flush => self.flush(from, now),
+            _ if !inside || command.at.blocks == 0 => {
+                outcome = Outcome::Failed(EINVAL);
+                (from, Parts::default())
+            }
+            Verb::Seek => self.seek(from, command.at, queued),
+            Verb::Read => self.read(from, command.at, queued),
+            Verb::Write { fua } => self.write(from, now, command.at, fua, queued),
         };
         match command.verb {
             Verb::Read => self.last_write = None,
@@ -477,8 +483,9 @@ impl Drive {
     }
 
     /// The move of the arm at `start` from `track` to `at`, as it really goes, and where that is.
+    #[inline(always)]
     pub(crate) fn move_arm(&self, track: Track, at: Extent, write: bool, start: Time) -> (Stroke, Spot) {
-        let spot = self.mechanics.layout.locate(at.start);
+        let spot = self.mechanics.layout.locate_command(at.start);
         let random = write && at.start != self.written;
         let mut stroke = self.mechanics.stroke(track, spot.track, random);
         stroke.seek = self.noise.apply(stroke.seek, start, self.ordinal);
@@ -507,8 +514,4 @@ pub(crate) fn mechanical(stroke: Stroke, passage: &Passage) -> Parts {
         transfer: passage.transfer,
         ..Parts::default()
     }
-}
-
-fn with((end, parts): (Time, Parts), outcome: Outcome) -> (Time, Parts, Outcome) {
-    (end, parts, outcome)
 }

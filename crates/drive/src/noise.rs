@@ -31,6 +31,8 @@ pub(crate) struct SeekNoise {
     late_share: f64,
     late_by: Span,
     drift: Option<Drift>,
+    /// Whether seeks take what they should.
+    none: bool,
 }
 
 impl SeekNoise {
@@ -42,11 +44,18 @@ impl SeekNoise {
             late_share: truth.late_share,
             late_by: truth.late_by,
             drift: truth.drift,
+            none: truth.seek_noise == Span::ZERO && truth.late_share == 0.0 && truth.drift.is_none(),
         }
     }
 
     /// What a seek that begins now, of the command with this ordinal, really takes; at least half of what it should.
+    #[inline]
     pub(crate) fn apply(&self, seek: Span, now: Time, ordinal: u64) -> Span {
+        if self.none { seek } else { self.vary(seek, now, ordinal) }
+    }
+
+    #[inline(never)]
+    fn vary(&self, seek: Span, now: Time, ordinal: u64) -> Span {
         let drifted = self.drift.filter(|drift| now >= drift.at);
         let seek = drifted.map_or(seek, |drift| Span((seek.0 as f64 * (1.0 + drift.seek)) as u64));
         if seek == Span::ZERO || (self.sd_ns == 0.0 && self.late_share == 0.0) {
@@ -86,36 +95,54 @@ impl Spindle {
     }
 }
 
-impl Spin for Spindle {
-    fn phase(&self, now: Time) -> u64 {
-        let steady = self.rotation.phase(now);
-        let Some(wander) = &self.wander else { return steady };
+impl Spindle {
+    /// By how much the wander has turned it at `now`.
+    #[inline(never)]
+    fn wandered(wander: &Wander, now: Time) -> u64 {
         let turns = wander.revolutions * (1.0 - libm::cos(wander.radians_per_ns * now.0 as f64));
         let fraction = turns - libm::floor(turns);
-        steady.wrapping_add((fraction * 18_446_744_073_709_551_616.0) as u64)
+        (fraction * 18_446_744_073_709_551_616.0) as u64
     }
 
-    fn turning(&self, angle: u64) -> Span {
-        self.rotation.turning(angle)
-    }
-
-    fn correct(&self, guess: Time, angle: u64) -> Time {
-        if self.wander.is_none() {
-            return guess;
-        }
+    #[inline(never)]
+    fn correct_wander(&self, guess: Time, angle: u64) -> Time {
         let off = angle.wrapping_sub(self.phase(guess)) as i64;
         let correction = self.turning(off.unsigned_abs());
         if off >= 0 { guess + correction } else { Time(guess.0.saturating_sub(correction.0)) }
     }
 
-    fn reach(&self, now: Time, angle: u64) -> Time {
-        if self.wander.is_none() {
-            return self.rotation.reach(now, angle);
-        }
+    #[inline(never)]
+    fn reach_wandering(&self, now: Time, angle: u64) -> Time {
         // The phase now is exact; over less than a revolution the wander is corrected by one step.
         let steady = self.rotation.with_origin(0);
         let shifted = steady.with_origin(self.phase(now).wrapping_sub(steady.phase(now)));
         self.correct(shifted.reach(now, angle), angle)
+    }
+}
+
+impl Spin for Spindle {
+    #[inline]
+    fn phase(&self, now: Time) -> u64 {
+        let steady = self.rotation.phase(now);
+        match &self.wander {
+            None => steady,
+            Some(wander) => steady.wrapping_add(Spindle::wandered(wander, now)),
+        }
+    }
+
+    #[inline]
+    fn turning(&self, angle: u64) -> Span {
+        self.rotation.turning(angle)
+    }
+
+    #[inline]
+    fn correct(&self, guess: Time, angle: u64) -> Time {
+        if self.wander.is_none() { guess } else { self.correct_wander(guess, angle) }
+    }
+
+    #[inline]
+    fn reach(&self, now: Time, angle: u64) -> Time {
+        if self.wander.is_none() { self.rotation.reach(now, angle) } else { self.reach_wandering(now, angle) }
     }
 }
 

@@ -43,7 +43,7 @@ impl Drive {
         let from_buffer = self.holds_written(at);
         let cleared = if from_buffer { now } else { self.clear(now, at) };
         let found = if from_buffer { None } else { Some(self.segments.look(at)) };
-        let ahead = self.read_ahead;
+        let ahead = self.read_ahead.as_ref().map(|ahead| ahead.segment);
         self.held = self.held.max(cleared);
         let (end, mut parts) = match found {
             None => {
@@ -53,7 +53,7 @@ impl Drive {
                 self.hit(cleared, at, queued)
             }
             Some(Lookup::Hit(i)) => {
-                if self.cache.ends_at_command && ahead.is_some_and(|ahead| ahead.segment != i) {
+                if self.cache.ends_at_command && ahead.is_some_and(|segment| segment != i) {
                     self.stop_read_ahead(now);
                 }
                 self.segments.touch(i);
@@ -64,7 +64,7 @@ impl Drive {
                 self.hold_ahead(i, at, sent, sent);
                 hit
             }
-            Some(Lookup::Partial(i)) => match ahead.filter(|ahead| ahead.segment == i) {
+            Some(Lookup::Partial(i)) => match self.read_ahead.filter(|ahead| ahead.segment == i) {
                 Some(ahead) if self.cache.almost_hits || at.start < self.segments.end_of(i) => {
                     self.read_on(cleared, at, ahead, queued)
                 }
@@ -138,10 +138,8 @@ impl Drive {
         let overhead = self.connecting(queued);
         let rest = Extent { start: reached, blocks: (at.end().0 - reached.0) as u32 };
         let there = self.bus_time(at.blocks - rest.blocks);
-        let mut delivery = self.delivery(rest, now + overhead + there, self.bus.holds_reading);
-        let shift = self.mechanics.layout.sector_shift();
-        let passage =
-            self.mechanics.pass_each(&self.spindle, since, after, rest, false, |piece| delivery.take(piece, shift));
+        let delivery = self.delivery(rest, now + overhead + there, self.bus.holds_reading);
+        let (passage, delivery) = self.mechanics.pass_delivered(&self.spindle, since, after, rest, delivery);
         self.hold_arm(passage.end, passage.after.track);
         self.filling = Some((ahead.segment, reached));
         self.segments.extend(ahead.segment, at.end());
@@ -162,6 +160,7 @@ impl Drive {
     }
 
     /// It must come from the medium, or what follows its beginning in `segment`, which goes on with it.
+    #[inline(always)]
     fn read_medium(&mut self, now: Time, at: Extent, segment: Option<usize>, queued: bool) -> (Time, Parts) {
         let overhead = self.overhead(self.overheads.read, queued);
         let held = segment.map_or(at.start, |i| self.segments.end_of(i));
@@ -177,10 +176,8 @@ impl Drive {
             0 => now,
             _ => now + self.connecting(queued) + self.bus_time(there),
         };
-        let mut delivery = self.delivery(rest, from, self.bus.holds_reading && there > 0);
-        let shift = self.mechanics.layout.sector_shift();
-        let passage =
-            self.mechanics.pass_each(&self.spindle, arrived, spot, rest, false, |piece| delivery.take(piece, shift));
+        let delivery = self.delivery(rest, from, self.bus.holds_reading && there > 0);
+        let (passage, delivery) = self.mechanics.pass_delivered(&self.spindle, arrived, spot, rest, delivery);
         let stall = self.overheads.stall(at.blocks, false, &passage);
         self.hold_arm(passage.end, passage.after.track);
         if !self.segments.is_none() {
@@ -201,7 +198,7 @@ impl Drive {
         let done = self.overheads.done.read;
         self.delivered = delivery.end() + stall;
         let end = self.delivered + done;
-        if let Some(segment) = self.read_ahead.map(|ahead| ahead.segment) {
+        if let Some(segment) = self.read_ahead.as_ref().map(|ahead| ahead.segment) {
             let sent = Time(self.delivered.0.saturating_sub(self.bus_time(at.blocks).0));
             self.hold_ahead(segment, at, sent, self.delivered);
         }
@@ -214,6 +211,7 @@ impl Drive {
     }
 
     /// The way of `at` to the host from `from` on. What goes on where the bus is `held` for it waits for no watermark.
+    #[inline]
     fn delivery(&self, at: Extent, from: Time, held: bool) -> Delivery {
         let from = from.max(self.delivered);
         let sector = 1 << self.mechanics.layout.sector_shift();
@@ -223,7 +221,11 @@ impl Drive {
     }
 
     /// The bus is in use until `end` for data of which some were `cached`: those go from `first` until `from`.
+    #[inline]
     fn connects_for(&mut self, first: Time, from: Time, delivery: &Delivery, end: Time, cached: bool) {
+        if !self.bus.exclusive {
+            return;
+        }
         let since = delivery.since();
         if since <= from || (self.bus.holds_reading && cached) {
             self.connects(first, end.since(first));
@@ -247,25 +249,48 @@ impl Drive {
         }
         let layout = &self.mechanics.layout;
         let shift = layout.sector_shift();
-        let came = |sector: u64| {
-            let there = layout.locate_sector(sector);
-            let on_track = (there.track, there.remapped) == (spot.track, spot.remapped);
-            on_track && self.spindle.reach(arrived, there.angle) < passage.began
-        };
-        let mut first = start.0 >> shift;
-        while first > 0 && came(first - 1) {
-            first -= 1;
+        let width = layout.sector_angle(spot.track.zone);
+        let came = |angle: u64| self.spindle.reach(arrived, angle) < passage.began;
+        let mut turned = self.spindle.phase(passage.began).wrapping_sub(self.spindle.phase(arrived));
+        let (mut first, mut here) = (start.0 >> shift, spot);
+        while first > 0 {
+            if here.before == 0 {
+                let there = layout.locate_sector(first - 1);
+                if (there.track, there.remapped) != (spot.track, spot.remapped) || !came(there.angle) {
+                    break;
+                }
+                (first, here) = (first - 1, there);
+                continue;
+            }
+            // Those that precede it without a gap come by one after the other.
+            let back = |sectors: u64| here.angle.wrapping_sub(width.wrapping_mul(sectors));
+            let most = u64::from(here.before);
+            let mut sectors = (turned / width).min(most);
+            while sectors > 0 && !came(back(sectors)) {
+                sectors -= 1;
+            }
+            while sectors < most && came(back(sectors + 1)) {
+                sectors += 1;
+            }
+            first -= sectors;
+            if sectors < most {
+                break;
+            }
+            turned = turned.saturating_sub(width.wrapping_mul(sectors));
+            here = Spot { angle: back(sectors), before: 0, ..here };
         }
         Lbn(first << shift)
     }
 
     /// The drive reads on after a passage that ended before block `reached`; of the last sector all has passed.
+    #[inline(always)]
     fn begin_read_ahead(&mut self, began: Time, reached: Lbn, passage: &Passage, segment: usize) {
         let layout = &self.mechanics.layout;
         let sector = 1u64 << layout.sector_shift();
         let reached = Lbn(reached.0.next_multiple_of(sector).min(layout.blocks()));
         self.segments.extend(segment, reached);
-        let limit = self.read_ahead_limit(self.segments.start_of(segment), reached);
+        let start = self.segments.start_of(segment);
+        let limit = self.cache.read_ahead_limit_behind(layout, start, reached, &passage.after);
         let least = self.least_ahead(reached, limit);
         let so_far = Progress { reached, at: passage.end, after: passage.after };
         self.read_ahead = (reached < limit).then_some(ReadAhead { began, so_far, limit, least, segment, sent: None });
@@ -356,22 +381,29 @@ impl Drive {
 
     /// Lets the read-ahead under way proceed up to `now`; once it is complete there is none. Gives when it got there.
     pub(crate) fn read_ahead_until(&mut self, now: Time) -> Time {
-        let Some(mut ahead) = self.read_ahead else { return self.free };
-        let so_far = self.run_ahead(&ahead, ahead.so_far, ahead.limit, now);
-        ahead.so_far = so_far;
-        self.read_ahead = Some(ahead);
-        self.segments.extend(ahead.segment, so_far.reached);
-        if so_far.reached >= ahead.limit {
-            (self.free, self.track, self.read_ahead) = (so_far.at, so_far.after.track, None);
+        let Some(ahead) = &mut self.read_ahead else { return self.free };
+        if ahead.sent.is_none() {
+            self.mechanics.go_on(&self.spindle, &mut ahead.so_far, ahead.limit, now, false);
+        } else {
+            let ahead = *ahead;
+            let so_far = self.run_ahead(&ahead, ahead.so_far, ahead.limit, now);
+            self.read_ahead = Some(ReadAhead { so_far, ..ahead });
         }
-        so_far.at
+        let Some(ahead) = &self.read_ahead else { return self.free };
+        let (Progress { reached, at, after }, segment) = (&ahead.so_far, ahead.segment);
+        let (reached, at, track, is_done) = (*reached, *at, after.track, *reached >= ahead.limit);
+        self.segments.extend(segment, reached);
+        if is_done {
+            (self.free, self.track, self.read_ahead) = (at, track, None);
+        }
+        at
     }
 
     /// How far a read-ahead comes, as [`Mechanics::run_on`](disk::Mechanics::run_on) has it; it waits where it would
     /// overwrite what is still to be sent.
     fn run_ahead(&self, ahead: &ReadAhead, from: Progress, limit: Lbn, until: Time) -> Progress {
         let run = |from, limit| self.mechanics.run_on(&self.spindle, from, limit, until, false);
-        let Some(sent) = ahead.sent else { return run(from, limit) };
+        let Some(sent) = &ahead.sent else { return run(from, limit) };
         let mut so_far = from;
         loop {
             let next = self.spindle.reach(so_far.at, so_far.after.angle).max(so_far.at);
@@ -398,7 +430,7 @@ impl Drive {
     }
 
     /// Up to which block a segment has room at `now`, of which blocks are being sent.
-    fn room_after(&self, sent: Sent, now: Time) -> Lbn {
+    fn room_after(&self, sent: &Sent, now: Time) -> Lbn {
         let gone = (now.since(sent.from).0 << 16) / self.read_block.max(1);
         Lbn(sent.at.start.0 + gone.min(u64::from(sent.at.blocks)) + u64::from(self.cache.segment))
     }
@@ -421,40 +453,69 @@ impl Drive {
 
     /// When, and where, a read-ahead lets go of an arm that could be used from `ready` on; and up to which block what was read
     /// is kept.
-    pub(crate) fn read_ahead_stopped(&self, ahead: &ReadAhead, ready: Time) -> Progress {
-        let run = |from: Progress, limit: Lbn, until: Time| self.run_ahead(ahead, from, limit, until);
-        let mut so_far = ahead.so_far;
-        if so_far.reached < ahead.least {
-            so_far = run(so_far, ahead.least, Time::NEVER);
+    #[inline]
+    pub(crate) fn read_ahead_stopped(&self, ahead: &ReadAhead, ready: Time) -> (Time, Track, Lbn) {
+        let so_far = &ahead.so_far;
+        if so_far.at >= ready && so_far.reached >= ahead.least {
+            return self.left_at(so_far, ahead.least, ready);
         }
-        let mut stopped = if so_far.at >= ready { so_far } else { run(so_far, ahead.limit, ready) };
-        // A sector can be left inside, but for the least it reads; a move to the next track cannot.
-        let sector = 1 << self.mechanics.layout.sector_shift();
-        let in_sector = stopped.reached.0 > ahead.least.0.next_multiple_of(sector)
-            && self.lies_under(Lbn(stopped.reached.0 - sector), &stopped.after);
-        if self.cache.stops_in_sector && in_sector && stopped.at > ready {
-            (stopped.at, stopped.reached) = (ready, Lbn(stopped.reached.0 - sector));
-        } else if self.cache.ends_at_command && in_sector && stopped.at > self.turn {
-            // Where a command ends it, the sector under way is lost.
-            stopped.reached = Lbn(stopped.reached.0 - sector);
-        }
-        stopped
+        self.run_to_stop(ahead, ready)
     }
 
-    /// Whether a block lies on the track, and of its spares if so, that a head is on.
+    /// The same where it has still to read on.
+    #[inline(never)]
+    fn run_to_stop(&self, ahead: &ReadAhead, ready: Time) -> (Time, Track, Lbn) {
+        let mut so_far = ahead.so_far;
+        if so_far.reached < ahead.least {
+            so_far = self.run_ahead(ahead, so_far, ahead.least, Time::NEVER);
+        }
+        if so_far.at < ready {
+            so_far = self.run_ahead(ahead, so_far, ahead.limit, ready);
+        }
+        self.left_at(&so_far, ahead.least, ready)
+    }
+
+    /// The same where it has come as far as that.
+    #[inline]
+    fn left_at(&self, stopped: &Progress, least: Lbn, ready: Time) -> (Time, Track, Lbn) {
+        let Progress { reached, at, after } = stopped;
+        let all = (*at, after.track, *reached);
+        if *at <= ready.min(self.turn) || !(self.cache.stops_in_sector || self.cache.ends_at_command) {
+            return all;
+        }
+        // A sector can be left inside, but for the least it reads; a move to the next track cannot.
+        let sector = 1 << self.mechanics.layout.sector_shift();
+        if reached.0 <= least.0.next_multiple_of(sector) || !self.lies_under(Lbn(reached.0 - sector), after) {
+            return all;
+        }
+        let before = Lbn(reached.0 - sector);
+        if self.cache.stops_in_sector && *at > ready {
+            (ready, after.track, before)
+        } else if self.cache.ends_at_command && *at > self.turn {
+            // Where a command ends it, the sector under way is lost.
+            (*at, after.track, before)
+        } else {
+            all
+        }
+    }
+
+    /// Whether a block lies on the track, and of its spares if so, that a head is on that has come to a sector or two after it.
     fn lies_under(&self, block: Lbn, head: &Spot) -> bool {
+        if head.before > 1 {
+            return true;
+        }
         let there = self.mechanics.layout.locate(block);
         (there.track, there.remapped) == (head.track, head.remapped)
     }
 
     /// Ends a read-ahead.
+    #[inline]
     pub(crate) fn stop_read_ahead(&mut self, ready: Time) {
-        if let Some(ahead) = &self.read_ahead {
-            let stopped = self.read_ahead_stopped(ahead, ready);
-            let segment = ahead.segment;
-            self.segments.extend(segment, stopped.reached);
-            self.segments.cut(segment, stopped.reached);
-            (self.free, self.track, self.read_ahead) = (stopped.at, stopped.after.track, None);
-        }
+        let Some(ahead) = &self.read_ahead else { return };
+        let (at, track, reached) = self.read_ahead_stopped(ahead, ready);
+        let segment = ahead.segment;
+        self.segments.extend(segment, reached);
+        self.segments.cut(segment, reached);
+        (self.free, self.track, self.read_ahead) = (at, track, None);
     }
 }

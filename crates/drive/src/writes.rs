@@ -313,9 +313,7 @@ impl Drive {
                 end = end.max(passed);
                 transfer += passed.since(begins.max(now));
             }
-            let angle = run.angle.wrapping_add(width.wrapping_mul(here));
-            let (sector, left) = (run.sector + here as u32, run.left.max(1) - here as u32);
-            whole.after = Spot { sector, left, angle, ..run };
+            whole.after = Spot { left: run.left.max(1), ..run }.on(here as u32, width);
             next += here;
         }
         let transfer = transfer.min(end.since(now));
@@ -449,7 +447,18 @@ impl Drive {
 
     /// Ends the drive's own work: a write-back when it is complete, and all of them where they go first; a read-ahead
     /// at the first sector boundary after `ready`. Gives when the arm can go.
+    #[inline]
     pub(crate) fn take_arm(&mut self, ready: Time) -> Time {
+        if self.write_back.is_none() && self.buffer.first().is_none() && !self.waits_for_writes {
+            self.stop_read_ahead(ready);
+            return self.free.max(ready).max(self.held);
+        }
+        self.take_writing_arm(ready)
+    }
+
+    /// The same where something is written back, or was when the command came.
+    #[inline(never)]
+    fn take_writing_arm(&mut self, ready: Time) -> Time {
         let wrote = self.waits_for_writes || self.write_back.is_some() || self.buffer.first().is_some();
         self.settle_write_back();
         if self.cache.drain != Drain::Soonest {
@@ -479,8 +488,8 @@ impl Drive {
                 (done.at, done.after.track)
             }
             (Some(ahead), None) => {
-                let stopped = self.read_ahead_stopped(ahead, ready);
-                (stopped.at, stopped.after.track)
+                let (at, track, _) = self.read_ahead_stopped(ahead, ready);
+                (at, track)
             }
             (None, None) => (self.free, self.track),
         }

@@ -7,13 +7,13 @@ use load::results;
 /// The account of a system until its processes have ended.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Account {
-    /// Processors.
+    /// How many processors the system has.
     pub cpus: u32,
     /// Processors computing for processes, all together.
     pub computing: Span,
-    /// Switching between processes.
+    /// Processor time spent switching between processes.
     pub switching: Span,
-    /// Handling interrupts.
+    /// Processor time spent in interrupt handlers.
     pub interrupts: Span,
     /// Idle while a process waited for I/O.
     pub false_idle: Span,
@@ -29,15 +29,15 @@ pub struct Account {
     pub last_io: Time,
     /// Requests whose process waited at once, that were of use by some time, and that nobody waited for: as issued.
     pub critical: u64,
-    /// See `critical`.
+    /// Requests that were of use by some time (time-limited), as issued.
     pub limited: u64,
-    /// See `critical`.
+    /// Requests that nobody waited for, as issued.
     pub noncritical: u64,
     /// Requests of lesser criticality that someone came to wait for.
     pub raised: u64,
     /// Time limits that came to be known, and their sum.
     pub limits: u64,
-    /// See `limits`.
+    /// The sum of the time limits that came to be known.
     pub limits_sum: Span,
     /// Of these, requests that had ended in time.
     pub in_time: u64,

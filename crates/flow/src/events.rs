@@ -3,7 +3,7 @@
 use crate::process::Pid;
 use block::{RequestId, Time};
 
-/// What happened.
+/// The kinds of event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A process was created.
@@ -30,15 +30,15 @@ pub enum Kind {
     Access(RequestId),
     /// A handler begins: of the request, or of the clock.
     Interrupt(Option<RequestId>),
-    /// It ends.
+    /// A handler has ended: of the request, or of the clock.
     InterruptEnd(Option<RequestId>),
 }
 
-/// When it happened.
+/// An event with its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// When.
+    /// The time at which it happened.
     pub at: Time,
-    /// What.
+    /// The kind, with the process or request it concerns.
     pub kind: Kind,
 }

@@ -14,7 +14,7 @@ use sched::Input;
 pub(crate) enum Turn {
     /// The process goes on at once.
     Done,
-    /// The process computes.
+    /// The process computes for so long.
     Takes(Span),
     /// The process leaves its processor.
     Leaves(Standing),
@@ -222,7 +222,7 @@ impl System {
         self.account.in_time += u64::from(in_time);
     }
 
-    /// Makes a request.
+    /// Issues a request to the device, and returns its number.
     fn ask(&mut self, op: Op, at: Extent, criticality: Criticality, purpose: Purpose, now: Time) -> u32 {
         let counted = match criticality {
             Criticality::Critical => &mut self.account.critical,

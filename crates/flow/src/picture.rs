@@ -9,9 +9,9 @@ use block::{Extent, Op, Time};
 /// How much of a run is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scope {
-    /// From then on.
+    /// The first instant that is kept.
     pub from: Time,
-    /// Until then.
+    /// The end: nothing from here on is kept.
     pub to: Time,
     /// So many pieces at most, and a few more that are under way then.
     pub most: usize,
@@ -20,11 +20,11 @@ pub struct Scope {
 /// Something that went on for a while.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece<T> {
-    /// What.
+    /// The activity.
     pub what: T,
-    /// From then on.
+    /// When it began.
     pub from: Time,
-    /// Until then.
+    /// When it ended.
     pub to: Time,
 }
 
@@ -33,7 +33,7 @@ pub struct Piece<T> {
 pub enum Doing {
     /// It has a processor.
     Running,
-    /// It could run.
+    /// In the run queue: it could run.
     Ready,
     /// It waits for the request of this number; for I/O of which another process tells, where there is none.
     Waiting(Option<u32>),
@@ -56,12 +56,12 @@ pub enum Work {
     Idle,
 }
 
-/// A process.
+/// What became of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Life {
     /// What it is called; nothing of what goes on in interrupts.
     pub name: String,
-    /// When it began.
+    /// When the process was created.
     pub began: Time,
     /// When it had ended.
     pub ended: Option<Time>,
@@ -69,14 +69,14 @@ pub struct Life {
     pub pieces: Vec<Piece<Doing>>,
 }
 
-/// A request.
+/// A request that was issued during the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Made {
     /// Which of all of the run, the first being 1.
     pub number: u32,
-    /// What it does.
+    /// Whether it reads or writes.
     pub op: Op,
-    /// Where.
+    /// The blocks it covers.
     pub at: Extent,
     /// How much it mattered, as far as the one who asked knew.
     pub issued_as: Criticality,
@@ -91,9 +91,9 @@ pub struct Made {
 /// What went on in a piece of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Picture {
-    /// From then on.
+    /// The first instant that was kept.
     pub from: Time,
-    /// Until then.
+    /// The end of what was kept.
     pub to: Time,
     /// Whether more went on by then than is kept.
     pub cut: bool,

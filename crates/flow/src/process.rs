@@ -13,23 +13,23 @@ pub enum Step {
     Compute(Span),
     /// Reads a page through the buffer cache, and has another read ahead.
     Read {
-        /// The page.
+        /// The page of the file.
         page: u64,
         /// The page after it, if the file goes on.
         ahead: Option<u64>,
     },
     /// Writes a whole page into the buffer cache; the medium gets it later.
     Write {
-        /// The page.
+        /// The page of the file.
         page: u64,
     },
     /// Asks for I/O past the cache; the process goes on.
     Ask {
         /// By what name processes call it, free again when so many have awaited it; none where nobody will.
         key: Option<(u32, u32)>,
-        /// What it does.
+        /// Whether it reads or writes.
         op: Op,
-        /// Where.
+        /// The blocks it covers.
         at: Extent,
         /// How much it matters, as far as the one who asks knows.
         criticality: Criticality,
@@ -43,7 +43,7 @@ pub enum Step {
     },
     /// Writes out the dirty pages of the next of so many parts of the cache.
     Flush {
-        /// How many parts.
+        /// How many parts the cache is written out in.
         parts: u32,
     },
     /// Sleeps for a while.
@@ -53,19 +53,19 @@ pub enum Step {
     },
     /// Sleeps until someone wakes this channel. A wake-up before is remembered.
     Sleep {
-        /// The channel.
+        /// The channel to sleep on.
         channel: u32,
         /// Whether that is for I/O, which another process tells it of.
         blocks: bool,
     },
     /// Wakes who sleeps on a channel.
     Wakeup {
-        /// The channel.
+        /// The channel whose sleepers are woken.
         channel: u32,
     },
-    /// Starts another process.
+    /// Creates another process, which can run at once.
     Fork(Box<dyn Program>),
-    /// Ends.
+    /// Ends this process.
     Exit,
 }
 
@@ -109,7 +109,7 @@ pub(crate) enum Standing {
     On(u32),
     /// The same, for I/O.
     ForTold(u32),
-    /// Ended.
+    /// The process has ended.
     Gone,
 }
 
@@ -134,7 +134,7 @@ pub struct Times {
     pub ready: Span,
     /// Blocked until a request had ended.
     pub blocked: Span,
-    /// How often.
+    /// How often it was blocked.
     pub waits: u64,
     /// When it had ended.
     pub ended: Option<Time>,
@@ -144,7 +144,7 @@ pub struct Times {
 pub(crate) struct Process {
     pub(crate) program: Box<dyn Program>,
     pub(crate) standing: Standing,
-    /// Since when.
+    /// When it entered this state.
     pub(crate) since: Time,
     times: Times,
     /// What it had of the processors, as the dispatcher counts.

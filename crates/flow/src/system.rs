@@ -103,7 +103,7 @@ impl System {
         system
     }
 
-    /// Keeps what happens.
+    /// Keeps a log of all events, for tests and pictures.
     #[must_use]
     pub fn recording(self) -> System {
         System { events: Some(Vec::new()), ..self }
@@ -557,7 +557,7 @@ impl Load for System {
             made.ended = Some(now);
         }
         self.account.last_io = now;
-        self.meter.ended(served, how);
+        self.meter.ended(&served, how);
         self.interrupt(Handler::Completion(id.0));
     }
 

@@ -15,6 +15,7 @@ pub enum Failure {
     /// A published result does not come out, as what was printed shows.
     Mismatch,
     /// A command that was run ended with this exit code.
+    #[cfg_attr(not(feature = "linux"), expect(dead_code, reason = "commands are run beside what Linux has alone"))]
     Command(u8),
     /// Standard output could not be written.
     Output(io::Error),

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 const REFRESH: Duration = Duration::from_millis(120);
 
-/// Follows an experiment.
+/// The bar that shows how far the runs of an experiment are.
 pub struct Simulating {
     bar: ProgressBar,
     requests: Arc<AtomicU64>,
@@ -95,7 +95,7 @@ impl Reading {
         self.0.set_position(requests);
     }
 
-    /// Takes it away.
+    /// Clears the bar.
     pub fn finish(self) {
         self.0.finish_and_clear();
     }
@@ -120,7 +120,7 @@ impl Profiling {
         self.0.set_position((done * 1000.0) as u64);
     }
 
-    /// Takes it away.
+    /// Clears the bar.
     pub fn finish(self) {
         self.0.finish_and_clear();
     }

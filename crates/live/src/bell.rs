@@ -39,7 +39,7 @@ impl<M> Caller<M> {
 
 /// An engine's mailbox, and the end of the bell that it listens to.
 pub struct Mailbox<M> {
-    /// What was left.
+    /// The messages that the callers left.
     pub mail: Receiver<M>,
     /// Readable when something was.
     pub bell: OwnedFd,

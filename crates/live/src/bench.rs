@@ -38,9 +38,10 @@ pub fn bench(case: &Case, scale: f64, watch: Watch, records: Option<Box<dyn Reco
     experiment.scheduler.rules.tells = records.is_some();
     let experiment = &experiment;
     let seed = experiment.run.seed_of(0);
+    make::check(experiment)?;
     let made = make::device(&experiment.drive, Use::Writes, experiment.scheduler.rules.plan.is_some(), seed)?;
-    let Made { unit, sheet, mut notes } = made;
-    let core = make::core(experiment, sheet, unit.caps(), &mut notes)?;
+    let Made { unit, mut notes, .. } = made;
+    let core = make::core(experiment, unit.caps(), &mut notes)?;
     let ledger = records.map(|out| requests::ledger(case, 0, requests::served(experiment), out));
     ask(case, unit, core, notes, (scale, watch), ledger)
 }
@@ -90,7 +91,6 @@ fn unreached(uri: &Uri, error: &std::io::Error) -> BadInput {
     BadInput::new(place(uri), At::File, what, "see whether the server runs, and what `nbdinfo --list` shows of it")
 }
 
-/// Asks the workloads.
 fn ask(
     case: &Case,
     unit: Box<dyn Unit>,
@@ -175,7 +175,7 @@ mod tests {
             run = { duration = \"20ms\" }";
         let cases = load::experiment::parse("a.toml", RUN, &[], None).expect("an experiment");
         let unit = Box::new(Falls { answers: 10, done: Vec::new() });
-        let core = make::core(&cases[0].experiment, None, unit.caps(), &mut Vec::new()).expect("a core");
+        let core = make::core(&cases[0].experiment, unit.caps(), &mut Vec::new()).expect("a core");
         let benched = ask(&cases[0], unit, core, Vec::new(), (1.0, &|_| {}), None).expect("it ends");
         assert_eq!((benched.run.requests, benched.unfinished), (10, 3));
     }

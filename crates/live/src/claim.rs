@@ -24,11 +24,11 @@ pub enum Use {
     Reads,
     /// It is read, and its times are looked at: nobody else is to use the device.
     Times,
-    /// It is written.
+    /// The process writes to it.
     Writes,
 }
 
-/// What was opened.
+/// A file or device that was opened for serving, with what is known of it.
 pub(crate) struct Claimed {
     pub(crate) file: OwnedFd,
     /// Whether others are kept out; some file systems have no locks.

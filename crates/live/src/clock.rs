@@ -3,7 +3,7 @@
 use block::{Span, Time};
 use std::time::{Duration, Instant};
 
-/// A clock.
+/// Time since the service began, from the host's monotonic clock.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     /// When this was, and what it showed.
@@ -27,7 +27,7 @@ impl Clock {
         Clock { from, ..Clock::new(scale) }
     }
 
-    /// The time now.
+    /// The present, in nanoseconds since the clock was made.
     #[must_use]
     pub fn now(&self) -> Time {
         let real = self.from + self.began.elapsed().as_nanos() as u64;

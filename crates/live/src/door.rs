@@ -25,7 +25,7 @@ const HANDSHAKES: usize = 128;
 const CHUNK: usize = 4096;
 /// Answers that a client who does not read them may have waiting.
 const UNSENT: usize = 1 << 20;
-/// Where clients knock.
+/// A socket that NBD clients connect to.
 #[derive(Debug)]
 pub struct Listener {
     socket: OwnedFd,

@@ -19,7 +19,7 @@ const WHILE: Duration = Duration::from_micros(50);
 
 /// The kernel as an engine sees it.
 pub trait Kernel {
-    /// The time now.
+    /// The present, on the clock that completions are stamped by.
     fn now(&self) -> Time;
 
     /// Has something done with a file.

@@ -42,7 +42,7 @@ impl Lateness {
         late > LATE.max(Span(took.0 / SHARE))
     }
 
-    /// Commands counted.
+    /// How many commands were counted.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.times.len()
@@ -68,7 +68,7 @@ impl Lateness {
         (rms(self.squares, self.count()), rms(self.squares_in_time, self.count() - self.late))
     }
 
-    /// The latest.
+    /// The greatest lateness.
     #[must_use]
     pub fn worst(&self) -> Span {
         self.worst

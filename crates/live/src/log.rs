@@ -20,7 +20,7 @@ pub const MAGIC: &[u8; 8] = b"HTLOG 1\n";
 pub struct Head {
     /// The service file; files it names are relative to its folder.
     pub name: String,
-    /// What it said.
+    /// The experiment file's text.
     pub text: String,
     /// What was set over it, each `key=value`.
     pub sets: Vec<String>,
@@ -31,20 +31,20 @@ pub struct Head {
 /// A record of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Record {
-    /// Something happened.
+    /// An input of the core, with its time.
     Input(Time, Input),
     /// The core decided something.
     Action(Action),
 }
 
-/// Writes records.
+/// Writes the records of a log.
 #[derive(Clone, Debug, Default)]
 pub struct Writer {
     bytes: Vec<u8>,
     last: Time,
 }
 
-/// Kinds of records.
+/// The byte that tells one kind of record from another.
 mod kind {
     pub const DONE: u8 = 1;
     pub const CANCEL: u8 = 2;
@@ -60,7 +60,7 @@ mod kind {
 }
 
 impl Writer {
-    /// Begins a log.
+    /// Begins a log with its head.
     #[must_use]
     pub fn new(head: &Head) -> Writer {
         let mut writer = Writer { bytes: MAGIC.to_vec(), last: Time::ZERO };
@@ -216,7 +216,7 @@ impl Writer {
     }
 }
 
-/// Reads a log.
+/// Reads the records of a log.
 pub struct Reader<'a> {
     file: String,
     bytes: &'a [u8],

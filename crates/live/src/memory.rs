@@ -75,11 +75,11 @@ impl Buffer {
 /// A share of a buffer, and where in it.
 #[derive(Clone)]
 pub struct Slice {
-    /// The buffer.
+    /// The buffer that they lie in.
     pub buffer: Rc<Buffer>,
-    /// The first byte.
+    /// The first byte of the buffer that belongs to it.
     pub from: usize,
-    /// How many.
+    /// How many bytes belong to it.
     pub bytes: usize,
 }
 

@@ -67,9 +67,9 @@ impl Buckets {
 /// What a service has counted.
 #[derive(Clone, Debug)]
 pub struct Counted {
-    /// By volume.
+    /// One report for each volume.
     pub volumes: Vec<Report>,
-    /// The core.
+    /// What the core has outstanding and has done.
     pub pulse: Pulse,
     /// How late the host noticed what an emulated drive had done.
     pub late: Buckets,

@@ -72,9 +72,9 @@ impl<W: World> World for Recorder<'_, W> {
 pub struct Replayed {
     /// What happened to the core, and what it decided then.
     pub inputs: u64,
-    /// Of these, requests.
+    /// How many of the inputs are requests.
     pub requests: u64,
-    /// What it decided.
+    /// How many actions the core decided on.
     pub actions: u64,
     /// How long the run was.
     pub until: Time,
@@ -105,8 +105,7 @@ pub fn replay(path: &Path) -> Result<Replayed, BadInput> {
     let bytes = std::fs::read(path).map_err(unread)?;
     let (head, mut log) = Reader::new(path, &bytes)?;
     let experiment = experiment::parse_service(&head.name, &head.text, &head.sets)?;
-    let sheet = make::sheet(&experiment.drive)?;
-    let mut core = make::core(&experiment, sheet, head.caps, &mut Vec::new())?;
+    let mut core = make::core(&experiment, head.caps, &mut Vec::new())?;
     let mut replayed = Replayed { inputs: 0, requests: 0, actions: 0, until: Time::ZERO, differs: None };
     let (mut now, mut then) = (Vec::new(), Vec::new());
     let mut next = log.read()?;

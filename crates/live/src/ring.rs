@@ -61,7 +61,7 @@ struct Message {
     head: libc::msghdr,
 }
 
-/// An io_uring.
+/// An io_uring, with the buffers that the kernel has a share of.
 pub struct Ring {
     ring: IoUring,
     flying: Vec<Option<Flying>>,
@@ -157,7 +157,7 @@ impl Ring {
         again(self.ring.submitter().submit_with_args(1, &SubmitArgs::new().timespec(&time)))
     }
 
-    /// Commands in flight.
+    /// How many commands are in flight.
     #[must_use]
     pub fn flying(&self) -> usize {
         self.flying.len() - self.free.len()

@@ -42,7 +42,7 @@ pub struct Service {
     door: Door,
     /// The other end of what closes the door.
     closing: UnixStream,
-    /// Tells the engine.
+    /// Leaves messages for the engine and wakes it.
     pub caller: Caller<Message>,
     /// What a user must know.
     pub notes: Vec<String>,
@@ -57,6 +57,7 @@ impl Service {
         let short = experiment.scheduler.rules.plan.is_some();
         let reads = experiment.volumes.iter().all(|volume| volume.read_only);
         let how = if reads { Use::Reads } else { Use::Writes };
+        make::check(experiment)?;
         let made = make::device(&experiment.drive, how, short, experiment.run.seed_of(0))?;
         Service::on(made, experiment, listeners, scale)
     }
@@ -69,10 +70,9 @@ impl Service {
         if experiment.volumes.is_empty() {
             return Err(bad("no [[volume]]: nothing is served".into(), "add one with a `name` and a `size`"));
         }
-        let rotational = made.sheet.is_some();
-        let Made { unit, sheet, mut notes } = made;
+        let Made { unit, rotational, mut notes } = made;
         notes.extend(descriptors(experiment.serve.connections));
-        let core = make::core(experiment, sheet, unit.caps(), &mut notes)?;
+        let core = make::core(experiment, unit.caps(), &mut notes)?;
         let served = Served::all(experiment, unit.caps().blocks)
             .map_err(|what| bad(what, "shorten it, or leave its `size` out"))?;
         let exports: Arc<[Export]> = served.iter().map(|volume| volume.export(rotational)).collect();
@@ -244,7 +244,7 @@ mod tests {
         let listening = socket.clone();
         let thread = std::thread::spawn(move || {
             let experiment = load::experiment::parse_service("a.toml", text, &[]).expect("a service file");
-            let made = Made { unit: unit(), sheet: None, notes: Vec::new() };
+            let made = Made { unit: unit(), rotational: false, notes: Vec::new() };
             let (listener, place) = Listener::unix(&listening).expect("a socket");
             let service = Service::on(made, &experiment, vec![listener], 1.0).expect("a service");
             sender.send(service.caller.clone()).expect("someone waits");

@@ -26,7 +26,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// Where it is.
+    /// The path of the socket.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path

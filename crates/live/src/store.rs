@@ -15,7 +15,7 @@ type Page = Box<[u8]>;
 /// What is read where nothing was written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Unwritten {
-    /// Zeros.
+    /// Never written: it reads as zeros.
     #[default]
     Zeros,
     /// Of each eight bytes, their own place on the device, in bytes from its beginning, big-endian. What is written is thrown
@@ -44,7 +44,7 @@ pub trait Contents {
     fn alike(&self, at: Extent) -> (u64, bool);
 }
 
-/// Contents in memory.
+/// Contents of an emulated drive in memory, allocated page by page.
 pub struct Store {
     unwritten: Unwritten,
     directories: Vec<Option<Box<[Option<Page>]>>>,

@@ -79,17 +79,17 @@ pub trait Source {
 
 /// What a source works with.
 pub struct Hands<'a> {
-    /// The kernel.
+    /// The kernel's I/O and clock.
     pub kernel: &'a mut dyn Kernel,
-    /// Memory.
+    /// The buffers that commands transfer to and from.
     pub pool: &'a mut Pool,
-    /// The device.
+    /// The device that is served.
     pub unit: &'a mut dyn Unit,
 }
 
 /// What is left of a world when it has ended.
 pub struct Remains<S> {
-    /// Whoever asked.
+    /// The source that the requests came from.
     pub source: S,
     /// How late completions were noticed.
     pub lateness: Lateness,
@@ -106,7 +106,7 @@ pub struct Live<S, K = Host> {
     kernel: K,
     pool: Pool,
     unit: Box<dyn Unit>,
-    /// Whoever asks.
+    /// The source of requests: clients, or a mix of workloads.
     pub source: S,
     /// Memory of the core's frames, as long as its longest command so far.
     frames: Vec<Option<Slice>>,

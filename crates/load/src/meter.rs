@@ -140,6 +140,7 @@ impl Meter {
 
     /// Since when it counts.
     #[must_use]
+    #[inline]
     pub fn from(&self) -> Time {
         self.from
     }
@@ -151,6 +152,7 @@ impl Meter {
     }
 
     /// A request of a class arrived at `arrived`: whether it belongs to the sample.
+    #[inline]
     pub fn joins(&mut self, class: u8, arrived: Time) -> bool {
         self.classes[usize::from(class)].slices.add(arrived);
         let joins = arrived >= self.from && arrived <= self.until && self.joined < self.most;
@@ -161,12 +163,14 @@ impl Meter {
 
     /// Whether a request of the sample has not ended, or, with the next one due then, may still come.
     #[must_use]
+    #[inline]
     pub fn awaits(&self, due: Option<Time>) -> bool {
         self.awaited > 0 || (self.joined < self.most && due.is_some_and(|due| due <= self.until))
     }
 
     /// Requests that arrived since it counts and have ended.
     #[must_use]
+    #[inline]
     pub fn served(&self) -> u64 {
         self.served
     }
@@ -207,6 +211,7 @@ impl Meter {
     }
 
     /// A command took from `issued` to `ended`.
+    #[inline]
     pub fn command(&mut self, issued: Time, ended: Time) {
         if issued >= self.from && !self.closed {
             let took = ended.since(issued);
@@ -224,7 +229,8 @@ impl Meter {
     }
 
     /// A request of a class has ended.
-    pub fn ended(&mut self, it: Served, how: Ending) {
+    #[inline]
+    pub fn ended(&mut self, it: &Served, how: Ending) {
         let class = &mut self.classes[usize::from(it.qos.class)];
         self.last = match how {
             Ending::Finished => class.worth.at(it.at.blocks, &it.qos, it.arrived, it.ended),
@@ -245,7 +251,7 @@ impl Meter {
             u64::from(how == Ending::Dropped || it.qos.deadline.is_some_and(|deadline| it.ended > deadline));
         match how {
             Ending::Finished => {
-                class.add_times(&it);
+                class.add_times(it);
                 class.yielded += self.last;
             }
             Ending::Failed(_) => class.failed += 1,
@@ -254,14 +260,14 @@ impl Meter {
     }
 
     /// A request of the sample is given up while it waits: what it has waited counts, as the least it would have taken.
-    pub fn give_up(&mut self, it: Served) {
+    pub fn give_up(&mut self, it: &Served) {
         let class = &mut self.classes[usize::from(it.qos.class)];
         self.awaited = self.awaited.saturating_sub(1);
         self.requests += 1;
         class.requests += 1;
         class.still_waiting += 1;
         class.missed += u64::from(it.qos.deadline.is_some_and(|deadline| it.ended > deadline));
-        class.add_times(&it);
+        class.add_times(it);
     }
 
     /// What a reader of the response times must know, where some had not ended.
@@ -435,10 +441,10 @@ mod tests {
         let all = times.map(|one| served(&mut meter, one));
         assert_eq!(all.map(|one| one.counts), [false, true, true, true, false]);
         assert!(meter.awaits(None));
-        all[..2].iter().for_each(|one| meter.ended(*one, Ending::Finished));
+        all[..2].iter().for_each(|one| meter.ended(one, Ending::Finished));
         assert_eq!((meter.served(), meter.requests()), (1, 1));
         meter.close(Time(200 * MS));
-        all[2..].iter().for_each(|one| meter.ended(*one, Ending::Finished));
+        all[2..].iter().for_each(|one| meter.ended(one, Ending::Finished));
         assert!(!meter.awaits(Some(Time(201 * MS))) && meter.awaits(Some(Time(200 * MS))));
         let (_, class) = meter.classes().next().unwrap();
         assert_eq!((class.requests, class.finished(), class.missed_deadlines), (3, 3, 2));
@@ -455,10 +461,10 @@ mod tests {
         meter.begin(Time::ZERO, Some(2), None);
         let all = [[1, 1, 9], [2, 2, 5], [3, 3, 4]].map(|one| served(&mut meter, one));
         assert_eq!(all.map(|one| one.counts), [true, true, false]);
-        meter.ended(all[2], Ending::Finished);
-        meter.ended(all[1], Ending::Finished);
+        meter.ended(&all[2], Ending::Finished);
+        meter.ended(&all[1], Ending::Finished);
         assert_eq!((meter.served(), meter.requests(), meter.awaits(None)), (2, 1, true));
-        meter.ended(all[0], Ending::Finished);
+        meter.ended(&all[0], Ending::Finished);
         assert_eq!((meter.requests(), meter.awaits(None)), (2, false));
     }
 
@@ -466,10 +472,10 @@ mod tests {
     fn what_did_not_end_well_has_no_response_time() {
         let mut meter = meter(0);
         let all = [[0, 1, 10], [0, 1, 20], [0, 1, 30], [0, 1, 60]].map(|one| served(&mut meter, one));
-        meter.ended(all[0], Ending::Finished);
-        meter.ended(all[1], Ending::Dropped);
-        meter.ended(all[2], Ending::Failed(errno::EIO));
-        meter.give_up(all[3]);
+        meter.ended(&all[0], Ending::Finished);
+        meter.ended(&all[1], Ending::Dropped);
+        meter.ended(&all[2], Ending::Failed(errno::EIO));
+        meter.give_up(&all[3]);
         let (_, class) = meter.classes().next().unwrap();
         let lost = (class.dropped, class.failed, class.still_waiting, class.missed_deadlines);
         assert_eq!((class.requests, class.finished(), lost), (4, 1, (1, 1, 1, 2)));

@@ -4,7 +4,7 @@ use crate::draw::Draw;
 use crate::experiment::Experiment;
 use crate::meter::{Meter, Served};
 use crate::workload::Workload;
-use block::{BadInput, Ending, Extent, Qos, Request, RequestId, Span, Time};
+use block::{BadInput, Ending, Qos, Request, RequestId, Span, Time};
 use sched::Input;
 
 /// Something that asks a core for I/O and is told how it ended.
@@ -38,19 +38,11 @@ pub trait Load {
     fn meter_mut(&mut self) -> &mut Meter;
 }
 
-/// A request outstanding.
+/// A request outstanding, kept as it will be counted: when it ends, only the time is missing.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     source: u16,
-    at: Extent,
-    arrived: Time,
-    /// When its first command was issued, or never yet.
-    began: Time,
-    /// What its commands waited for the drive's own work, in ns: 4 s at most, to keep the slots small.
-    external: u32,
-    deadline: Option<Time>,
-    /// Whether it belongs to the sample and has not ended.
-    counts: bool,
+    served: Served,
 }
 
 struct Source {
@@ -60,6 +52,14 @@ struct Source {
     deadline: Option<Span>,
     /// Whether its requests come when others have ended: then what they find in progress says nothing.
     closed: bool,
+    /// When its next request arrives. Only making one and ending one change that.
+    due: Option<Time>,
+}
+
+impl Source {
+    fn renew(&mut self) {
+        self.due = self.workload.due();
+    }
 }
 
 /// The workloads of an experiment.
@@ -88,6 +88,7 @@ impl Mix {
         for (i, what) in experiment.workloads.iter().enumerate() {
             let workload = what.kind.build(&what.name, blocks, Draw::new(seed, i as u64))?;
             sources.push(Source {
+                due: workload.due(),
                 workload,
                 class: experiment.class_of(what),
                 priority: what.priority,
@@ -118,93 +119,95 @@ impl Mix {
         (self.meter, notes)
     }
 
-    /// What is to be counted of the request in a slot, if it ends now.
-    fn of_slot(&self, now: Time, slot: &Slot) -> Served {
-        let source = &self.sources[usize::from(slot.source)];
-        Served {
-            at: slot.at,
-            arrived: slot.arrived,
-            began: slot.began,
-            ended: now,
-            external: Span(u64::from(slot.external)),
-            counts: slot.counts,
-            qos: Qos { class: source.class, priority: source.priority, deadline: slot.deadline },
-        }
-    }
-
     /// Whatever of the sample is outstanding is followed no further; what that was.
     pub fn give_up(&mut self, now: Time) -> Vec<(RequestId, Served)> {
-        let left = (0..).map(RequestId).zip(&self.slots).filter(|(_, slot)| slot.counts);
-        let left: Vec<_> = left.map(|(id, slot)| (id, self.of_slot(now, slot))).collect();
-        left.iter().for_each(|(_, it)| self.meter.give_up(*it));
+        let left = (0..).map(RequestId).zip(&self.slots).filter(|(_, slot)| slot.served.counts);
+        let left: Vec<_> = left.map(|(id, slot)| (id, Served { ended: now, ..slot.served })).collect();
+        left.iter().for_each(|(_, it)| self.meter.give_up(it));
         left
     }
 
+    #[inline(always)]
     fn find_first(&mut self) {
-        let dues = self.sources.iter().enumerate().filter_map(|(i, source)| Some((source.workload.due()?, i)));
+        let dues = self.sources.iter().enumerate().filter_map(|(i, source)| Some((source.due?, i)));
         self.first = dues.min();
     }
 }
 
 impl Load for Mix {
+    #[inline(always)]
     fn due(&self) -> Option<Time> {
         self.first.map(|(due, _)| due)
     }
 
+    #[inline(always)]
     fn fire(&mut self, _: Time, left: Span) -> Result<Option<Input>, BadInput> {
-        let (due, source) = self.first.expect("a request is due");
-        let Source { workload, class, priority, deadline, closed } = &mut self.sources[source];
-        let draft = workload.make()?;
-        if !*closed {
-            self.meter.found(*class, due, left);
+        let (due, index) = self.first.expect("a request is due");
+        let source = &mut self.sources[index];
+        let draft = source.workload.make()?;
+        source.renew();
+        if !source.closed {
+            self.meter.found(source.class, due, left);
         }
-        let deadline = deadline.map(|within| draft.arrives + within);
-        let qos = Qos { class: *class, priority: *priority, deadline };
-        let slot = Slot {
-            source: source as u16,
+        let deadline = source.deadline.map(|within| draft.arrives + within);
+        let qos = Qos { class: source.class, priority: source.priority, deadline };
+        let served = Served {
             at: draft.at,
             arrived: draft.arrives,
             began: Time::NEVER,
-            external: 0,
-            deadline,
-            counts: self.meter.joins(*class, draft.arrives),
+            ended: Time::NEVER,
+            external: Span::ZERO,
+            counts: self.meter.joins(source.class, draft.arrives),
+            qos,
         };
-        let id = self.free.pop().unwrap_or(RequestId(self.slots.len() as u32));
-        match self.slots.get_mut(id.0 as usize) {
-            Some(old) => *old = slot,
-            None => self.slots.push(slot),
-        }
+        let slot = Slot { source: index as u16, served };
+        let id = match self.free.pop() {
+            Some(id) => {
+                self.slots[id.0 as usize] = slot;
+                id
+            }
+            None => {
+                self.slots.push(slot);
+                RequestId(self.slots.len() as u32 - 1)
+            }
+        };
         self.find_first();
         Ok(Some(Input::Submit(Request { id, op: draft.op, at: draft.at, qos })))
     }
 
+    #[inline(always)]
     fn began(&mut self, now: Time, id: RequestId) {
-        let began = &mut self.slots[id.0 as usize].began;
+        let began = &mut self.slots[id.0 as usize].served.began;
         *began = now.min(*began);
     }
 
     fn waited(&mut self, id: RequestId, external: Span) {
-        let slot = &mut self.slots[id.0 as usize];
-        slot.external = slot.external.saturating_add(external.0.min(u64::from(u32::MAX)) as u32);
+        self.slots[id.0 as usize].served.external += external;
     }
 
     fn served(&mut self, now: Time, id: RequestId) -> Option<Served> {
-        self.slots.get(id.0 as usize).map(|slot| self.of_slot(now, slot))
+        self.slots.get(id.0 as usize).map(|slot| Served { ended: now, ..slot.served })
     }
 
+    #[inline(always)]
     fn ended(&mut self, now: Time, id: RequestId, how: Ending) {
-        let slot = self.slots[id.0 as usize];
-        self.meter.ended(self.of_slot(now, &slot), how);
-        self.slots[id.0 as usize].counts = false;
-        self.sources[usize::from(slot.source)].workload.ended(now, slot.at);
+        let slot = &mut self.slots[id.0 as usize];
+        slot.served.ended = now;
+        self.meter.ended(&slot.served, how);
+        slot.served.counts = false;
+        let source = &mut self.sources[usize::from(slot.source)];
+        source.workload.ended(now, slot.served.at);
+        source.renew();
         self.free.push(id);
         self.find_first();
     }
 
+    #[inline]
     fn meter(&self) -> &Meter {
         &self.meter
     }
 
+    #[inline]
     fn meter_mut(&mut self) -> &mut Meter {
         &mut self.meter
     }

@@ -8,7 +8,7 @@ pub enum Errno {
     Perm = 1,
     /// `NBD_EIO`: the device did not do it.
     Io = 5,
-    /// `NBD_ENOMEM`: no memory.
+    /// `NBD_ENOMEM`: the server is out of memory.
     NoMem = 12,
     /// `NBD_EINVAL`: there is no such thing to do.
     Inval = 22,

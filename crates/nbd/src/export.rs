@@ -28,9 +28,9 @@ pub struct Export {
     pub name: String,
     /// For people; may be empty.
     pub description: String,
-    /// In bytes.
+    /// The size of the export in bytes.
     pub size: u64,
-    /// Constraints on requests.
+    /// The block sizes that requests must keep to.
     pub block: BlockSize,
     /// What can be done with it.
     pub flags: Flags,
@@ -75,7 +75,7 @@ pub struct Session {
     pub export: usize,
     /// Its size in bytes.
     pub size: u64,
-    /// Constraints on requests.
+    /// The block sizes that requests must keep to.
     pub block: BlockSize,
     /// What can be done with it, as the client was told.
     pub flags: Flags,

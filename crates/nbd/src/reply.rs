@@ -12,13 +12,13 @@ use crate::limits::{MAX_EXTENTS, MAX_STRING};
 use crate::request::Request;
 use crate::wire::{SIMPLE_REPLY_MAGIC, STRUCTURED_REPLY_MAGIC, chunk};
 
-/// `NBD_REPLY_FLAG_DONE`.
+/// `NBD_REPLY_FLAG_DONE`: the last chunk of a structured reply.
 pub(crate) const DONE: u16 = 1;
 
 /// Whether a chunk ends its reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Chunk {
-    /// Others follow.
+    /// More chunks of this reply follow.
     More,
     /// It is the last.
     Last,

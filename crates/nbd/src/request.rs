@@ -7,11 +7,11 @@ use crate::handshake::Closed;
 use crate::limits::{MAX_DRAINED_BYTES, REQUEST_BYTES};
 use crate::wire::{Fields, REQUEST_MAGIC};
 
-/// What is asked.
+/// The commands of the transmission phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u16)]
 pub enum Command {
-    /// `NBD_CMD_READ`.
+    /// `NBD_CMD_READ`: the reply carries the bytes.
     Read = 0,
     /// `NBD_CMD_WRITE`: as many bytes as it is long follow.
     Write = 1,
@@ -19,13 +19,13 @@ pub enum Command {
     Disc = 2,
     /// `NBD_CMD_FLUSH`: what was answered before is on the medium before this is answered.
     Flush = 3,
-    /// `NBD_CMD_TRIM`.
+    /// `NBD_CMD_TRIM`: the bytes may be forgotten.
     Trim = 4,
     /// `NBD_CMD_CACHE`: a hint that it will be read.
     Cache = 5,
-    /// `NBD_CMD_WRITE_ZEROES`.
+    /// `NBD_CMD_WRITE_ZEROES`: a write without a payload.
     WriteZeroes = 6,
-    /// `NBD_CMD_BLOCK_STATUS`.
+    /// `NBD_CMD_BLOCK_STATUS`: which bytes are allocated.
     BlockStatus = 7,
 }
 
@@ -80,15 +80,15 @@ impl Command {
 /// A request, as a client sends it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// What is asked.
+    /// The command, by its number on the wire.
     pub command: Command,
     /// How it is to be done.
     pub flags: CommandFlags,
     /// By what the client knows the answer.
     pub cookie: u64,
-    /// In bytes.
+    /// The first byte of the export that it concerns.
     pub offset: u64,
-    /// In bytes.
+    /// How many bytes it concerns.
     pub length: u32,
 }
 
@@ -99,7 +99,7 @@ pub enum Refused {
     Error {
         /// By what the client knows the answer.
         cookie: u64,
-        /// The answer.
+        /// The error to reply with.
         error: Errno,
         /// What it tells people.
         message: &'static str,

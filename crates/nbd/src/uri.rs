@@ -11,11 +11,11 @@ const PORT: u16 = 10809;
 /// Where a server listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
-    /// TCP.
+    /// A TCP address.
     Tcp {
         /// A name or an address, without brackets.
         host: String,
-        /// Its port.
+        /// The port; 10809 where the URI names none.
         port: u16,
     },
     /// The path of a UNIX socket.
@@ -34,7 +34,7 @@ pub struct Uri {
 /// What is wrong with a URI, and the mend.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadUri {
-    /// What is wrong.
+    /// What is wrong, as a clause without a full stop.
     pub what: String,
     /// What to do about it.
     pub mend: &'static str,

@@ -6,11 +6,8 @@ pub(crate) const NBD_MAGIC: u64 = 0x4e42_444d_4147_4943;
 pub(crate) const OPTION_MAGIC: u64 = 0x4948_4156_454f_5054;
 /// How every reply to an option begins.
 pub(crate) const OPTION_REPLY_MAGIC: u64 = 0x0003_e889_0455_65a9;
-/// `NBD_REQUEST_MAGIC`.
 pub(crate) const REQUEST_MAGIC: u32 = 0x2560_9513;
-/// `NBD_SIMPLE_REPLY_MAGIC`.
 pub(crate) const SIMPLE_REPLY_MAGIC: u32 = 0x6744_6698;
-/// `NBD_STRUCTURED_REPLY_MAGIC`.
 pub(crate) const STRUCTURED_REPLY_MAGIC: u32 = 0x668e_33ef;
 
 /// Handshake flags, and the client's in answer.
@@ -20,7 +17,7 @@ pub(crate) const NO_ZEROES: u16 = 2;
 /// Zeroes after the answer to `NBD_OPT_EXPORT_NAME`.
 pub(crate) const PADDING: usize = 124;
 
-/// `NBD_OPT_…`.
+/// Numbers of the client's options, `NBD_OPT_…`.
 pub(crate) mod option {
     pub(crate) const EXPORT_NAME: u32 = 1;
     pub(crate) const ABORT: u32 = 2;
@@ -33,7 +30,7 @@ pub(crate) mod option {
     pub(crate) const SET_META_CONTEXT: u32 = 10;
 }
 
-/// `NBD_REP_…`.
+/// Numbers of the replies to options, `NBD_REP_…`.
 pub(crate) mod answer {
     pub(crate) const ACK: u32 = 1;
     pub(crate) const SERVER: u32 = 2;
@@ -47,7 +44,7 @@ pub(crate) mod answer {
     pub(crate) const ERR_TOO_BIG: u32 = ERROR + 9;
 }
 
-/// `NBD_INFO_…`.
+/// Kinds of information about an export, `NBD_INFO_…`.
 pub(crate) mod info {
     pub(crate) const EXPORT: u16 = 0;
     pub(crate) const NAME: u16 = 1;
@@ -55,7 +52,7 @@ pub(crate) mod info {
     pub(crate) const BLOCK_SIZE: u16 = 3;
 }
 
-/// `NBD_REPLY_TYPE_…`.
+/// Kinds of chunks of a structured reply, `NBD_REPLY_TYPE_…`.
 pub(crate) mod chunk {
     pub(crate) const NONE: u16 = 0;
     pub(crate) const OFFSET_DATA: u16 = 1;

@@ -31,7 +31,7 @@ pub struct Reply {
 }
 
 impl Reply {
-    /// Its response time.
+    /// From submission to completion.
     #[must_use]
     pub fn response(self) -> Span {
         self.end.since(self.issued)
@@ -68,15 +68,15 @@ pub struct Bench<'d, D> {
     scratch: Option<Scratch>,
     /// Sectors from one read that drives memory out to the next; none if not known yet.
     stride: u64,
-    /// Commands given.
+    /// How many commands were issued.
     pub commands: u64,
-    /// Writes given.
+    /// How many of them write.
     pub writes: u64,
     /// Sectors that could not be read, in the order met.
     pub unreadable: Vec<u64>,
     /// Sectors at which a write that failed began, in the order met.
     pub unwritable: Vec<u64>,
-    /// Replies that stalled.
+    /// Commands that took so long that the device, or the host, must have stalled.
     pub stalls: u64,
 }
 
@@ -116,12 +116,12 @@ impl<'d, D: Device> Bench<'d, D> {
         self.device.caps().blocks
     }
 
-    /// The time now.
+    /// The present, on the device's clock.
     pub fn now(&self) -> Time {
         self.device.now()
     }
 
-    /// Device time spent.
+    /// How long the device was busy with our commands.
     pub fn spent(&self) -> Span {
         self.device.now().since(self.began)
     }

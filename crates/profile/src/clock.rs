@@ -6,7 +6,7 @@ use block::Time;
 /// The phase as a function of time: a straight line, corrected at each anchor.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Clock {
-    /// Revolution, ns.
+    /// The period of a revolution, ns.
     pub period: f64,
     /// Standard deviation of one completion about the line, revolutions.
     pub noise: f64,

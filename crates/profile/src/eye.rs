@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, VecDeque};
 /// The time between two looks at an old acquaintance, ns: at first, and at most.
 const SOON: u64 = 50_000_000;
 const LATE: u64 = 2_000_000_000;
-/// Old acquaintances kept.
+/// How many sectors of known angle are kept to come back to.
 const KEPT: usize = 64;
 /// A memory of so many segments is worth going round rather than driving out.
 const MANY: u32 = 32;
@@ -18,7 +18,7 @@ const MANY: u32 = 32;
 const RUN_UPS: [u64; 8] = [2, 40, 5, 90, 200, 13, 150, 260];
 /// The first sectors of a track: what crosses to it comes to them, or to others, but hardly to one of them.
 const BEGINS: u64 = 3;
-/// Angles remembered.
+/// How many angles are remembered.
 const RECALLED: usize = 4096;
 
 /// A sector seen before.
@@ -40,9 +40,9 @@ fn looks(noise: f64) -> usize {
 /// A device on the bench, and its platter as a clock.
 #[derive(Debug)]
 pub struct Eye<'b, 'd, D> {
-    /// The device.
+    /// The device that is asked.
     pub bench: &'b mut Bench<'d, D>,
-    /// The clock.
+    /// The clock that times become angles by.
     pub clock: Clock,
     /// How much later than a read of a sector a write of it completes, ms.
     pub write_lag: f64,

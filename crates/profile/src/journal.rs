@@ -40,7 +40,7 @@ pub enum Past {
 enum Entry {
     /// The time had gone on when it was looked at, or a command given, after so many that found it the same.
     Seen(u64),
-    /// Nothing came back.
+    /// The device returned no completion.
     Nothing,
     /// A command came back; a byte of what was asked.
     Back(Tag, Outcome, u8),

@@ -31,7 +31,7 @@ pub struct Options {
     pub name: String,
     /// The seed of everything drawn.
     pub seed: u64,
-    /// How thoroughly.
+    /// How many trials are made of everything.
     pub effort: Effort,
     /// What may be written; none: nothing.
     pub scratch: Option<Scratch>,
@@ -91,21 +91,21 @@ impl Effort {
 pub enum Step {
     /// Memory, as far as it is in the way.
     Memory,
-    /// Rotation and sectors.
+    /// The period of a revolution, and the size of a sector.
     Rotation,
-    /// The block map.
+    /// Which sectors lie on which track, and at what angle.
     Map,
-    /// Heads and cylinders.
+    /// How many heads there are, and which tracks make a cylinder.
     Heads,
     /// How the drive reads on, and what it keeps.
     Cache,
-    /// Seeks and switches.
+    /// Times of seeks, head switches and cylinder switches.
     Seeks,
     /// Transfers over several sectors, and several commands at once.
     Transfer,
     /// Writes, inside the scratch.
     Writes,
-    /// Predicted against observed.
+    /// Predicted service times against observed ones.
     Validation,
 }
 
@@ -127,14 +127,14 @@ impl fmt::Display for Step {
 
 /// Told how a profile gets on.
 pub trait Watch {
-    /// A step begins.
+    /// Called when a step begins.
     fn step(&mut self, step: Step);
 
     /// So much of the drive is mapped, of all.
     fn mapped(&mut self, done: u64, all: u64);
 }
 
-/// Nobody watches.
+/// For callers that show no progress.
 impl Watch for () {
     fn step(&mut self, _: Step) {}
     fn mapped(&mut self, _: u64, _: u64) {}
@@ -149,7 +149,7 @@ pub struct Known {
     pub clock: Clock,
     /// Blocks of a sector, as a power of two.
     pub shift: u32,
-    /// Where sectors lie.
+    /// The map of sectors to tracks and angles.
     pub geometry: Geometry,
     /// Cylinders without data that the arm crosses between regions; they are counted.
     pub hidden: u64,
@@ -157,11 +157,11 @@ pub struct Known {
     pub moves: Moves,
     /// Seeks that fail to settle at once.
     pub late: Late,
-    /// The read cache.
+    /// The size and habits of the read cache.
     pub cache: Cache,
     /// Share of a read that is in the buffer before its data begin to go to the host.
     pub watermark: f64,
-    /// How transfers go.
+    /// How fast blocks are transferred.
     pub transfer: Transfer,
     /// What becomes of commands given together.
     pub queue: Queue,
@@ -191,17 +191,17 @@ pub struct Profile {
     pub outcome: Outcome,
     /// Blocks of the device.
     pub blocks: u64,
-    /// Commands given.
+    /// How many commands were issued.
     pub commands: u64,
-    /// Device time taken.
+    /// How long the device was busy with them.
     pub time: Span,
-    /// Writes among them.
+    /// How many of them write.
     pub writes: u64,
     /// Sectors that could not be read.
     pub unreadable: Vec<u64>,
     /// Sectors at which a write that failed began.
     pub unwritable: Vec<u64>,
-    /// Replies that stalled.
+    /// Commands that took so long that the device, or the host, must have stalled.
     pub stalls: u64,
 }
 

@@ -6,9 +6,9 @@ use std::fmt;
 /// The part of a device that may be written, in blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scratch {
-    /// Its first block.
+    /// The first block that may be written.
     pub first: u64,
-    /// How many blocks.
+    /// How many blocks may be written.
     pub blocks: u64,
 }
 

@@ -7,7 +7,7 @@ use config::Section;
 /// A figure: a `[[figure]]`.
 #[derive(Clone, Debug)]
 pub struct Figure {
-    /// Its title.
+    /// The title above the figure.
     pub title: String,
     /// What the axis across means, with its unit.
     pub x: String,
@@ -20,7 +20,7 @@ pub struct Figure {
 /// A curve: a `[[figure.curve]]`.
 #[derive(Clone, Debug)]
 pub struct Curve {
-    /// Its name.
+    /// The curve's name in the legend.
     pub name: String,
     /// The points the paper prints, as x and y.
     pub published: Vec<(f64, f64)>,
@@ -31,7 +31,7 @@ pub struct Curve {
 /// What lies along the axis across.
 #[derive(Clone, Debug)]
 pub(crate) enum Across {
-    /// A label: `over`.
+    /// The label that a sweep gives each run: `over`.
     Label(String),
     /// What was measured besides, of the same runs: `against`.
     Measure(Expression),

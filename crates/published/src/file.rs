@@ -24,7 +24,7 @@ use load::experiment::{self, Case};
 pub struct File {
     /// Its name, without the ending.
     pub id: String,
-    /// What it is.
+    /// The title: which table or figure of which paper.
     pub title: String,
     /// Paper, and table, figure or section.
     pub source: String,
@@ -32,7 +32,7 @@ pub struct File {
     pub targets: Vec<Target>,
     /// Curves with published points.
     pub figures: Vec<Figure>,
-    /// Timing diagrams.
+    /// The paper's timing diagrams, redrawn from a run.
     pub timelines: Vec<Timeline>,
     pub(crate) experiments: Vec<Experiment>,
 }
@@ -41,7 +41,7 @@ pub struct File {
 #[derive(Clone, Debug)]
 pub(crate) struct Experiment {
     pub name: String,
-    /// Its runs.
+    /// The runs of the experiment, one for each combination of its sweep.
     pub cases: Vec<Case>,
 }
 

@@ -23,18 +23,18 @@ pub struct Plan<'a> {
 /// A figure with its curves as measured.
 #[derive(Clone, Debug)]
 pub struct Drawn<'a> {
-    /// Where it stands.
+    /// The file that declares it.
     pub file: &'a File,
-    /// The figure.
+    /// The figure, as the file declares it.
     pub figure: &'a Figure,
     /// Its curves, in the same order.
     pub lines: Vec<Line<'a>>,
 }
 
-/// A measured curve.
+/// A curve with the points measured in our runs.
 #[derive(Clone, Debug)]
 pub struct Line<'a> {
-    /// The curve.
+    /// The curve, as the file declares it.
     pub curve: &'a Curve,
     /// As x and y, in the order of the sweep.
     pub measured: Vec<(f64, f64)>,

@@ -11,7 +11,7 @@ const COMMANDS: u32 = 40;
 /// A timing diagram: a `[[timeline]]`.
 #[derive(Clone, Debug)]
 pub struct Timeline {
-    /// Its title.
+    /// The title above the diagram.
     pub title: String,
     /// What is drawn under them over the same time, of the first row.
     pub values: Option<Values>,
@@ -35,9 +35,9 @@ const VALUES: [(&str, Values); 2] = [("average-yield", Values::AverageYield), ("
 /// A piece of a run: a `[[timeline.row]]`.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// Its name.
+    /// The row's name, at the left of the diagram.
     pub name: String,
-    /// The run.
+    /// The run that it is drawn from.
     pub case: Case,
     /// Of this disk of an array.
     pub disk: usize,
@@ -49,7 +49,7 @@ pub struct Row {
     pub commands: usize,
 }
 
-/// Reads a `[[timeline]]`.
+/// Reads a table `[[timeline]]` of the file.
 pub(crate) fn read(section: &Section, experiments: &[Experiment]) -> Result<Timeline, BadInput> {
     let title = section.need("title", section.string("title")?)?;
     let values = section.choice("values", &VALUES)?;

@@ -22,13 +22,13 @@ enum Bound {
     Distance(f64),
     /// `50..80`: from the one to the other, both included.
     Within(f64, f64),
-    /// `>= 25`.
+    /// At least so much: `>= 25`.
     AtLeast(f64),
-    /// `<= 0.15`.
+    /// At most so much: `<= 0.15`.
     AtMost(f64),
-    /// `> 1`.
+    /// More than so much: `> 1`.
     Above(f64),
-    /// `< 1`.
+    /// Less than so much: `< 1`.
     Below(f64),
     /// `order`: the comparison of the measure holds.
     Order,

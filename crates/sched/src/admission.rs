@@ -6,11 +6,8 @@
 //! urgent follows it; and when none has come for long, the drive gets all it takes. How long the drive takes is learned from the
 //! times at which commands came back, never from the drive.
 
-use crate::core::{Core, Errand};
 use crate::predict::Predictor;
-use crate::queue;
-use crate::{Job, JobId};
-use block::{Command, Op, Span, Tag, Time, Verb};
+use block::{Command, Span, Tag, Time, Verb};
 
 /// How many of the longest recent gaps between urgent requests may pass before none is thought to come; at least, at most, and
 /// where only one has come.
@@ -85,7 +82,7 @@ pub(crate) struct Admission {
 }
 
 impl Admission {
-    fn new(limits: Limits, depth: u16) -> Admission {
+    pub(crate) fn new(limits: Limits, depth: u16) -> Admission {
         Admission {
             limits,
             ranks: Vec::new(),
@@ -111,8 +108,8 @@ impl Admission {
         &mut self.ranks[at]
     }
 
-    /// A request of a rank was submitted.
-    pub(crate) fn submitted(&mut self, now: Time, rank: u8) {
+    /// Notes that a request of a rank was submitted.
+    pub(crate) fn note_arrival(&mut self, now: Time, rank: u8) {
         let rank = self.rank(rank);
         if rank.last > Time::ZERO {
             let gap = now.since(rank.last);
@@ -136,7 +133,7 @@ impl Admission {
     }
 
     /// Whether a job of a rank may be handed down beside so many commands.
-    fn admits(&self, now: Time, rank: u8, inside: u32) -> bool {
+    pub(crate) fn admits(&self, now: Time, rank: u8, inside: u32) -> bool {
         if self.limits.most.is_some_and(|most| inside >= u32::from(most)) {
             return false;
         }
@@ -148,107 +145,88 @@ impl Admission {
     }
 }
 
-impl<P: Predictor> Core<P> {
-    /// The same core, which gives its device no more than these limits allow. It has been given no request yet.
-    #[must_use]
-    pub fn admitting(mut self, limits: Limits) -> Core<P> {
-        self.admission = Some(Box::new(Admission::new(limits, self.caps.depth)));
-        self
-    }
-
-    /// Whether the next job may be handed down now.
-    pub(crate) fn admits(&self, now: Time) -> bool {
-        let Some(admission) = &self.admission else { return true };
-        let rank = if self.flushes.is_empty() { self.queue.top() } else { Some(u8::MAX) };
-        rank.is_some_and(|rank| admission.admits(now, rank, self.in_flight()))
-    }
-
+/// What it asks of the belief, which is told of one command at a time.
+impl Admission {
     /// Whether requests are given whole, as many as the device takes, though they could be served in short commands: while
-    /// nobody more urgent may come than who waits, and until what was so given is done.
-    pub(crate) fn goes_deep(&mut self, now: Time) -> bool {
-        let idle = self.is_idle();
-        let Some(admission) = self.admission.as_mut().filter(|admission| admission.limits.latency.is_some()) else {
+    /// nobody more urgent may come than who waits, and until what was so given is done. It changes its mind only while no
+    /// command is in flight; `between` says that then no request is half served, `top` is the highest rank that waits.
+    pub(crate) fn goes_deep(&mut self, now: Time, idle: bool, between: bool, top: Option<u8>) -> bool {
+        if self.limits.latency.is_none() {
             return false;
-        };
-        if idle {
-            let between = self.service.as_ref().is_some_and(|service| service.is_between());
-            admission.deep = between && self.queue.top().is_some_and(|rank| !admission.expects_above(now, rank));
         }
-        admission.deep
+        if idle {
+            self.deep = between && top.is_some_and(|rank| !self.expects_above(now, rank));
+        }
+        self.deep
     }
 
     /// When the next command handed down is thought to have the arm: when the one in service is done.
-    pub(crate) fn arm_free(&self, now: Time) -> Time {
-        let told = self.admission.as_ref().and_then(|admission| admission.told);
-        told.and_then(|_| self.belief.expected()).map_or(now, |end| end.max(now))
+    pub(crate) fn arm_free<P: Predictor>(&self, belief: &P, now: Time) -> Time {
+        self.told.and_then(|_| belief.expected()).map_or(now, |end| end.max(now))
     }
 
-    /// A job is served in one command: what of it was written by halves is written again, since one command can be forced to
-    /// the medium whole.
-    pub(crate) fn whole(&mut self, id: JobId) {
-        let Some(job) = self.jobs.get_mut(id).filter(|job| job.done > 0 && job.op == Op::Write { fua: true }) else {
-            return;
-        };
-        job.done = 0;
-        job.spot = self.belief.spot(job.at);
-    }
-
-    /// A command goes to the device. Of several in it the belief is told when they come back, and it is known in which order.
-    pub(crate) fn issued(&mut self, now: Time, tag: Tag, errand: Errand, command: &Command, spot: P::Spot) {
-        let Some(admission) = &mut self.admission else { return self.belief.issued(now, command, spot) };
-        let rank = match errand {
-            Errand::Job(id) => self.jobs.get(id).map_or(0, |job: &Job<P::Spot>| queue::rank(&self.rules, job)),
-            Errand::Seek | Errand::Frame(_) | Errand::Probe => 0,
-        };
-        let alone = admission.inside.iter().all(Option::is_none);
-        let transfer = if command.verb.transfers() { self.belief.transfer(command.at, spot) } else { Span::ZERO };
-        admission.rank(rank).inside += 1;
-        admission.transfers += transfer;
-        admission.inside[tag.0 as usize] = Some(Inside { rank, issued: now, transfer });
+    /// A command for a request of a rank goes to the device. Of several in it the belief is told when they come back, and it is
+    /// known in which order.
+    #[inline(never)]
+    pub(crate) fn issue<P: Predictor>(
+        &mut self,
+        belief: &mut P,
+        now: Time,
+        tag: Tag,
+        rank: u8,
+        command: &Command,
+        spot: P::Spot,
+    ) {
+        let alone = self.inside.iter().all(Option::is_none);
+        let transfer = if command.verb.transfers() { belief.transfer(command.at, spot) } else { Span::ZERO };
+        self.rank(rank).inside += 1;
+        self.transfers += transfer;
+        self.inside[tag.0 as usize] = Some(Inside { rank, issued: now, transfer });
         if alone {
-            admission.told = Some(tag);
-            self.belief.issued(now, command, spot);
+            self.told = Some(tag);
+            belief.issued(now, command, spot);
         }
     }
 
-    /// A command came back.
-    pub(crate) fn returned(&mut self, now: Time, tag: Tag, command: &Command) {
-        let Some(admission) = &mut self.admission else { return };
-        let Some(inside) = admission.inside[tag.0 as usize].take() else { return };
-        admission.rank(inside.rank).inside -= 1;
-        admission.transfers = admission.transfers.less(inside.transfer);
+    /// A command came back: how long the device takes.
+    #[inline(never)]
+    pub(crate) fn learn<P: Predictor>(&mut self, belief: &mut P, now: Time, tag: Tag, command: &Command) {
+        let Some(inside) = self.inside[tag.0 as usize].take() else { return };
+        self.rank(inside.rank).inside -= 1;
+        self.transfers = self.transfers.less(inside.transfer);
         // It was begun when the one before it was done, if it was there by then.
-        let began = inside.issued.max(admission.since);
-        if admission.told != Some(tag) {
-            let spot = self.belief.spot(command.at);
-            self.belief.issued(began, command, spot);
+        let began = inside.issued.max(self.since);
+        if self.told != Some(tag) {
+            let spot = belief.spot(command.at);
+            belief.issued(began, command, spot);
         }
-        (admission.told, admission.since) = (None, now);
+        (self.told, self.since) = (None, now);
         if matches!(command.verb, Verb::Read | Verb::Write { .. }) {
             let (took, transfer) = (now.since(began).0 as i64, inside.transfer.0 as i64);
-            let off = took - transfer - admission.positioning;
-            admission.positioning += off / SHARE;
-            admission.error += (off.abs() - admission.error) / SHARE;
-            admission.transfer += (transfer - admission.transfer) / SHARE;
+            let off = took - transfer - self.positioning;
+            self.positioning += off / SHARE;
+            self.error += (off.abs() - self.error) / SHARE;
+            self.transfer += (transfer - self.transfer) / SHARE;
         }
     }
-}
 
-impl<P: Predictor> Core<P> {
-    /// A command has come back, and others are in the device: the belief takes the nearest of them to be in service, as what is
+    /// A command has come back, and these are in the device: the belief takes the nearest of them to be in service, as what is
     /// handed down next is chosen by where that leaves the arm. Whether it was tells itself when it comes back.
-    pub(crate) fn guess_next(&mut self, now: Time) {
-        let Some(admission) = &mut self.admission else { return };
-        let (head, _) = self.belief.head(now);
-        let inside = (0..).zip(&self.flying).filter_map(|(tag, flying)| Some((Tag(tag), (*flying)?.1)));
+    pub(crate) fn guess_next<P: Predictor>(
+        &mut self,
+        belief: &mut P,
+        now: Time,
+        inside: impl Iterator<Item = (Tag, Command)>,
+    ) {
+        let (head, _) = belief.head(now);
         let costs = inside.filter(|(_, command)| command.verb.transfers()).map(|(tag, command)| {
-            let spot = self.belief.spot(command.at);
-            let (key, mark) = (self.belief.key(spot), self.belief.mark(spot));
-            (self.belief.cost(&head, key, mark, command.verb.writes()), tag, command, spot)
+            let spot = belief.spot(command.at);
+            let (key, mark) = (belief.key(spot), belief.mark(spot));
+            (belief.cost(&head, key, mark, command.verb.writes()), tag, command, spot)
         });
         let Some((_, tag, command, spot)) = costs.min_by_key(|(cost, tag, ..)| (*cost, tag.0)) else { return };
-        admission.told = Some(tag);
-        self.belief.issued(now, &command, spot);
+        self.told = Some(tag);
+        belief.issued(now, &command, spot);
     }
 }
 
@@ -265,9 +243,9 @@ mod tests {
     #[test]
     fn all_is_handed_down_until_someone_urgent_has_come() {
         let mut admission = Admission::new(limits(), 32);
-        admission.submitted(Time(MS), 0);
+        admission.note_arrival(Time(MS), 0);
         assert!((0..8).all(|inside| admission.admits(Time(MS), 0, inside)) && !admission.admits(Time(MS), 0, 8));
-        admission.submitted(Time(2 * MS), 1);
+        admission.note_arrival(Time(2 * MS), 1);
         // 10 ms each, before any is known: two are done in 25 ms.
         let most = (0..8).take_while(|inside| admission.admits(Time(3 * MS), 0, *inside)).count();
         assert_eq!(most, 2);
@@ -278,7 +256,7 @@ mod tests {
     #[test]
     fn nothing_follows_an_urgent_request_into_the_device() {
         let mut admission = Admission::new(limits(), 32);
-        admission.submitted(Time(MS), 1);
+        admission.note_arrival(Time(MS), 1);
         admission.rank(1).inside = 1;
         let later = Time(MS) + LONGEST;
         assert!(!admission.admits(later, 0, 1) && admission.admits(later, 1, 1));
@@ -290,17 +268,17 @@ mod tests {
     fn who_comes_at_long_gaps_is_awaited_for_longer() {
         let mut admission = Admission::new(limits(), 32);
         for second in 1..=4 {
-            admission.submitted(Time(second * 1000 * MS), 1);
+            admission.note_arrival(Time(second * 1000 * MS), 1);
         }
         assert!(admission.expects_above(Time(7900 * MS), 0) && !admission.expects_above(Time(8100 * MS), 0));
         // A burst does not make up for the gap before it at once.
         for burst in 0..8 {
-            admission.submitted(Time((4000 + burst) * MS), 1);
+            admission.note_arrival(Time((4000 + burst) * MS), 1);
         }
         assert!(admission.expects_above(Time(7900 * MS), 0));
         let fixed = Limits { alert: Some(Span(50 * MS)), ..limits() };
         let mut admission = Admission::new(fixed, 32);
-        admission.submitted(Time(1000 * MS), 1);
+        admission.note_arrival(Time(1000 * MS), 1);
         assert!(admission.expects_above(Time(1049 * MS), 0) && !admission.expects_above(Time(1050 * MS), 0));
     }
 }

@@ -1,501 +1,405 @@
 //! The core: inputs in, actions out.
+//!
+//! The hot path of a request served whole is `submit`, `dispatch` and `finish_command`, once each. They and what they call are
+//! inlined into the one loop of [`crate::run`], since a call costs as much as most of them do; what is rarely so (requests held,
+//! requests that fail, parts that measure time) stands in functions of its own.
 
-use crate::admission::Admission;
-use crate::event::{Action, Input, Wait};
-use crate::foresight::Foresight;
+use crate::admission::{Admission, Limits};
+use crate::arbiter::{self, Arbiter};
+use crate::board::Board;
+use crate::event::{Action, Input};
+use crate::idle::Probing;
 use crate::job::State;
-use crate::leisure::Leisure;
-use crate::outbid::Patience;
-use crate::overlap::{self, Overlap};
-use crate::plan::{Preemption, Prefetch, Rules};
+use crate::overlap::Overlap;
+use crate::plan::{Prefetch, Rules};
 use crate::predict::Predictor;
 use crate::queue::{self, Maker, Queue};
-use crate::service::Service;
+use crate::short::ShortCommands;
 use crate::tally::{Pulse, Tally};
-use crate::{Job, JobId, Jobs};
+use crate::{Job, JobId};
 use block::errno::{ECANCELED, EINVAL};
-use block::{
-    Caps, Change, Command, DiskId, Ending, Extent, FrameId, Op, Outcome, Place, Request, RequestId, Span, Tag, Time,
-    Verb,
-};
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use block::{Caps, Change, Command, Ending, Extent, Op, Outcome, Request, RequestId, Span, Tag, Time, Verb};
 
-/// What a command is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Errand {
-    /// A request, or a part of it.
-    Job(JobId),
-    /// Part of a seek.
-    Seek,
-    /// Reading ahead.
-    Frame(FrameId),
-    /// Learning the device.
-    Probe,
+/// Serving in short commands, and who interrupts whom meanwhile.
+struct Preemptible<P: Predictor> {
+    short: ShortCommands,
+    arbiter: Box<dyn Arbiter<P>>,
 }
 
-/// The scheduling core of one disk.
+/// The scheduling core of one disk: the board, and the parts that work on it.
 pub struct Core<P: Predictor> {
-    pub(crate) caps: Caps,
-    pub(crate) rules: Rules,
+    board: Board<P>,
+    preemptible: Option<Box<Preemptible<P>>>,
+    probing: Probing,
     /// Requests it keeps at most.
     limit: u32,
-    pub(crate) belief: P,
-    pub(crate) queue: Queue<P>,
-    pub(crate) jobs: Jobs<P::Spot>,
-    pub(crate) overlap: Overlap,
-    /// Flushes have no place on the medium and go ahead of the queue.
-    pub(crate) flushes: VecDeque<JobId>,
-    /// The command each tag stands for.
-    pub(crate) flying: Vec<Option<(Errand, Command)>>,
-    /// How many are in flight.
-    in_flight: u32,
-    /// How much the device is given, where that is bounded.
-    pub(crate) admission: Option<Box<Admission>>,
-    /// Serving in short commands.
-    pub(crate) service: Option<Box<Service>>,
-    /// Weighing whole schedules.
-    pub(crate) foresight: Option<Box<Foresight<P>>>,
-    /// While it has no requests: from when on the belief may have something read to learn from.
-    pub(crate) probes_from: Option<Time>,
-    /// Hard deadlines of waiting jobs; those of jobs that are gone are passed over.
-    deadlines: BinaryHeap<Reverse<(Time, u64, JobId)>>,
-    /// By how much what a write is worth counts.
-    pub(crate) weight: f64,
-    pub(crate) patience: Patience,
-    /// How idle the disk is, and how full the write buffer.
-    pub(crate) leisure: Leisure,
+    /// Whether time that passes is nothing to it: requests are served whole, and nothing interrupts.
+    timeless: bool,
     sequence: u64,
-    decisions: u64,
 }
 
-impl<P: Predictor> Core<P> {
+impl<P: Predictor + 'static> Core<P> {
     /// A core for a device of these capabilities that keeps at most `limit` requests; `make` makes the policy by which
     /// requests of one rank are ordered. In short commands requests are served one at a time.
     #[must_use]
     pub fn new(caps: Caps, limit: u32, belief: P, rules: Rules, make: Maker<P>) -> Core<P> {
         // Who waits for what is read ahead is found by place.
         let prefetches = rules.plan.is_some_and(|plan| plan.prefetch != Prefetch::Never);
+        let overlap = if prefetches { Overlap::watching() } else { Overlap::new() };
+        let preemptible =
+            |plan| Box::new(Preemptible { short: ShortCommands::new(plan), arbiter: arbiter::make(&rules) });
         Core {
-            caps,
-            admission: None,
-            service: rules.plan.map(|plan| Box::new(Service::new(plan))),
-            foresight: (rules.preemption == Preemption::Lookahead).then(Box::default),
-            queue: Queue::new(make, &rules),
-            probes_from: None,
-            rules,
+            preemptible: rules.plan.map(preemptible),
+            timeless: rules.plan.is_none() && rules.budget.is_none() && !rules.weighs_schedules(),
+            board: Board::new(caps, belief, rules.clone(), Queue::new(make, &rules), overlap),
+            probing: Probing::default(),
             limit,
-            belief,
-            jobs: Jobs::new(),
-            overlap: if prefetches { Overlap::watching() } else { Overlap::new() },
-            flushes: VecDeque::new(),
-            flying: vec![None; usize::from(caps.depth)],
-            in_flight: 0,
-            deadlines: BinaryHeap::new(),
-            weight: 1.0,
-            patience: Patience::default(),
-            leisure: Leisure::default(),
             sequence: 0,
-            decisions: 0,
         }
     }
+}
 
+impl<P: Predictor> Core<P> {
     /// The same core, with the requests of a class ordered by a policy of their own. It has been given no request yet.
     #[must_use]
     pub fn ordering(mut self, class: u8, make: Maker<P>) -> Core<P> {
-        self.queue.order(class, make);
+        self.board.queue.order(class, make);
+        self
+    }
+
+    /// The same core, which gives its device no more than these limits allow. It has been given no request yet.
+    #[must_use]
+    pub fn admitting(mut self, limits: Limits) -> Core<P> {
+        self.board.admission = Some(Box::new(Admission::new(limits, self.board.caps.depth)));
         self
     }
 
     /// Takes an input and appends what follows from it. `now` never goes back.
+    #[inline(always)]
     pub fn handle(&mut self, now: Time, input: Input, out: &mut Vec<Action>) {
-        if let Some(service) = &mut self.service {
-            service.passed(now);
-        }
-        if self.rules.budget.is_some() {
-            self.leisure.passed(now, self.jobs.is_empty());
-        }
-        if let Some(foresight) = &mut self.foresight {
-            foresight.passed(now);
+        if !self.timeless {
+            self.pass(now);
         }
         match input {
-            Input::Done(_, tag, happened, outcome) => self.done(tag, happened, outcome, out),
-            Input::Amend(request, change) => self.amend(request, change, out),
+            Input::Done(_, tag, happened, outcome) => self.finish_command(tag, happened, outcome, out),
             Input::Submit(request) => self.submit(now, &request, out),
+            Input::Amend(request, change) => self.amend(request, change, out),
             // A disk that fails says so by each command.
             Input::Disk(..) | Input::Wake => {}
         }
-        if !self.deadlines.is_empty() {
-            self.drop_expired(now, out);
+        if self.board.next_deadline().is_some() {
+            self.board.drop_expired(now, out);
         }
-        if self.service.is_some() && !self.goes_deep(now) {
-            self.serve(now, out)
-        } else {
-            self.dispatch(now, out)
+        if self.preemptible.is_none() || !self.serve(now, out) {
+            self.dispatch(now, out);
         }
-        if let Some(patience) = self.belief.patience() {
-            self.probe(now, patience, out);
+        if let Some(patience) = self.board.belief.patience() {
+            self.probing.probe(&mut self.board, now, patience, out);
+        }
+    }
+
+    /// Lets time pass until now in the parts that measure it.
+    #[inline(never)]
+    fn pass(&mut self, now: Time) {
+        if let Some(preemptible) = &mut self.preemptible {
+            preemptible.short.pass(now);
+        }
+        if self.board.rules.budget.is_some() {
+            self.board.leisure.pass(now, self.board.jobs.is_empty());
+        }
+        if let Some(demands) = &mut self.board.demands {
+            demands.pass(now);
         }
     }
 
     /// When it wants to be woken, if nothing else happens before.
     #[must_use]
+    #[inline]
     pub fn wake_at(&self) -> Option<Time> {
-        let deadline = self.deadlines.peek().map_or(Time::NEVER, |Reverse((deadline, ..))| *deadline);
-        let seek = self.service.as_ref().and_then(|service| service.wake).unwrap_or(Time::NEVER);
-        let probe = self.probes_from.filter(|_| self.is_idle()).unwrap_or(Time::NEVER);
+        if self.timeless && self.board.next_deadline().is_none() && self.probing.wake().is_none() {
+            return None;
+        }
+        let deadline = self.board.next_deadline().unwrap_or(Time::NEVER);
+        let seek = self.short().and_then(|short| short.wake).unwrap_or(Time::NEVER);
+        let probe = self.probing.wake().filter(|_| self.board.is_idle()).unwrap_or(Time::NEVER);
         Some(deadline.min(seek).min(probe)).filter(|wake| *wake < Time::NEVER)
+    }
+
+    fn short(&self) -> Option<&ShortCommands> {
+        self.preemptible.as_ref().map(|preemptible| &preemptible.short)
     }
 
     /// From now on things count for the tally.
     pub fn count_from(&mut self, from: Time) {
-        if let Some(service) = &mut self.service {
-            service.from = from;
+        if let Some(preemptible) = &mut self.preemptible {
+            preemptible.short.from = from;
         }
     }
 
     /// What serving in short commands came to; nothing where requests are served whole.
     #[must_use]
     pub fn tally(&self) -> Option<&Tally> {
-        self.service.as_ref().map(|service| &service.tally)
+        self.short().map(|short| &short.tally)
     }
 
     /// When the arm is believed to be there for the command issued just now, where its seek was timed.
     #[must_use]
     pub fn arrival(&self) -> Option<Time> {
-        self.service.as_ref()?.arrival
+        self.short()?.arrival
     }
 
     /// How it fares.
     #[must_use]
     pub fn pulse(&self) -> Pulse {
-        let pulse = Pulse { waiting: self.jobs.len(), ..Pulse::default() };
-        let Some(service) = &self.service else { return pulse };
-        let Tally { preemptions, jit_seeks, late, .. } = service.tally;
-        Pulse { preemptions, jit_seeks, late, gave_up: !service.punctuality.holds(), ..pulse }
+        let pulse = Pulse { waiting: self.board.jobs.len(), ..Pulse::default() };
+        let Some(short) = self.short() else { return pulse };
+        let Tally { preemptions, jit_seeks, late, .. } = short.tally;
+        Pulse { preemptions, jit_seeks, late, gave_up: !short.punctuality.holds(), ..pulse }
     }
 
     /// How many more requests it takes.
     #[must_use]
+    #[inline]
     pub fn room(&self) -> u32 {
-        self.limit - self.jobs.len()
+        self.limit - self.board.jobs.len()
     }
 
     /// What it believes of the device.
     #[must_use]
     pub fn belief(&self) -> &P {
-        &self.belief
+        &self.board.belief
     }
 
     /// Decisions taken and candidates examined for them: what scheduling costs.
     #[must_use]
     pub fn effort(&self) -> (u64, u64) {
-        (self.decisions, self.queue.examined())
+        self.board.effort()
+    }
+
+    /// Blocks that the device has.
+    pub(crate) fn blocks(&self) -> u64 {
+        self.board.caps.blocks
     }
 
     /// The read in short commands that is being transferred, and what is left of it.
     pub(crate) fn streaming(&self) -> Option<(RequestId, Extent)> {
-        let job = self.jobs.get(self.service.as_ref()?.moving()?)?;
+        let job = self.board.jobs.get(self.short()?.moving()?)?;
         (job.op == Op::Read).then(|| (job.request, job.rest()))
     }
 
     /// Blocks of a short command.
     pub(crate) fn chunk(&self) -> Option<u32> {
-        self.rules.plan.map(|plan| plan.chunk)
+        self.board.rules.plan.map(|plan| plan.chunk)
     }
 
     /// Of the request being transferred only so many blocks are to be served here.
     pub(crate) fn cut(&mut self, request: RequestId, blocks: u32) {
-        let Some(id) = self.service.as_ref().and_then(|service| service.moving()) else { return };
-        let Some(job) = self.jobs.get_mut(id).filter(|job| job.request == request) else { return };
-        self.overlap.remove(job);
+        let Some(id) = self.short().and_then(ShortCommands::moving) else { return };
+        let board = &mut self.board;
+        let Some(job) = board.jobs.get_mut(id).filter(|job| job.request == request) else { return };
+        board.overlap.remove(job);
         job.at.blocks = blocks;
         let job = *job;
-        self.overlap.add(id, &job, &self.jobs);
+        board.overlap.add(id, &job, &board.jobs);
     }
 
     /// The request that was interrupted since this was last asked.
     pub(crate) fn take_interrupted(&mut self) -> Option<RequestId> {
-        let id = self.service.as_mut()?.interrupted_job.take()?;
-        self.jobs.get(id).filter(|job| job.state == State::Queued).map(|job| job.request)
+        let id = self.preemptible.as_mut()?.short.interrupted_job.take()?;
+        self.board.jobs.get(id).filter(|job| job.state == State::Queued).map(|job| job.request)
     }
 
     /// Gives up a waiting request, which then does not end here; how many blocks of it are done.
     pub(crate) fn give_up(&mut self, request: RequestId) -> Option<u32> {
-        let id = self.jobs.find(request)?;
-        let job = *self.jobs.get(id)?;
+        let id = self.board.jobs.find(request)?;
+        let job = *self.board.jobs.get(id)?;
         if job.state != State::Queued || job.first_held.is_some() {
             return None;
         }
-        self.queue.remove(&self.rules, id, &job, &self.belief);
-        self.overlap.remove(&job);
-        self.left(&job);
-        self.jobs.free(id);
+        self.board.dequeue(id, &job);
+        self.board.overlap.remove(&job);
+        self.board.discount_demand(&job);
+        self.board.jobs.free(id);
         Some(job.done)
     }
 
     /// From now on a write is worth so many times what it is worth by its class.
     pub(crate) fn weigh_writes(&mut self, weight: f64, fill: f64) {
-        (self.weight, self.leisure.fill) = (weight, fill);
-        self.queue.weigh_writes(weight);
+        (self.board.weight, self.board.leisure.fill) = (weight, fill);
+        self.board.queue.weigh_writes(weight);
+    }
+
+    /// By how much what a write is worth counts.
+    pub(crate) fn write_weight(&self) -> f64 {
+        self.board.weight
     }
 
     /// How long the blocks of an extent take to come, once the first is under the head; nothing where that is not known.
     pub(crate) fn transfer(&self, at: Extent) -> Span {
-        if at.blocks == 0 { Span::ZERO } else { self.belief.transfer(at, self.belief.spot(at)) }
+        let belief = self.belief();
+        if at.blocks == 0 { Span::ZERO } else { belief.transfer(at, belief.spot(at)) }
     }
 
+    #[inline(always)]
     fn submit(&mut self, now: Time, request: &Request, out: &mut Vec<Action>) {
         debug_assert!(self.room() > 0, "a request was submitted without room");
+        let board = &mut self.board;
         let flush = request.op == Op::Flush;
-        let sane = flush || (request.at.blocks > 0 && request.at.end().0 <= self.caps.blocks);
+        let sane = flush || (request.at.blocks > 0 && request.at.end().0 <= board.caps.blocks);
         if !sane || request.op == Op::Repair {
             out.push(Action::Finish(request.id, Ending::Failed(EINVAL)));
             return;
         }
         self.sequence += 1;
-        let mut job = Job::new(request, now, self.sequence, self.belief.spot(request.at));
-        if self.service.is_some() && !flush {
-            if self.serve_from_frames(now, &mut job, out) {
+        let mut job = Job::new(request, now, self.sequence, board.belief.spot(request.at));
+        if let Some(preemptible) = &mut self.preemptible
+            && !flush
+        {
+            if preemptible.short.serve_from_frames(board, now, &mut job, out) {
                 out.push(Action::Finish(request.id, Ending::Finished));
                 return;
             }
             if job.done > 0 {
-                job.spot = self.belief.spot(job.rest());
+                job.spot = board.belief.spot(job.rest());
             }
         }
-        if let Some(admission) = &mut self.admission {
-            admission.submitted(now, queue::rank(&self.rules, &job));
+        if let Some(admission) = &mut board.admission {
+            admission.note_arrival(now, queue::rank(&board.rules, &job));
         }
-        let id = self.jobs.insert(job);
-        self.await_deadline(id, &job);
+        let id = board.jobs.insert(job);
+        board.await_deadline(id, &job);
         if flush {
-            self.flushes.push_back(id);
-            return;
-        }
-        self.asked(&job);
-        self.overlap.add(id, &job, &self.jobs);
-        self.queue_or_hold(id, &job, out);
-    }
-
-    /// Gives a job to the policy, or holds it until the last earlier one it overlaps has ended.
-    fn queue_or_hold(&mut self, id: JobId, job: &Job<P::Spot>, out: &mut Vec<Action>) {
-        let held = self.overlap.hold(id, job, &mut self.jobs);
-        if self.rules.tells {
-            out.push(Action::Wait(job.request, if held { Wait::Overlap } else { Wait::Queue }));
-        }
-        if held {
-            return;
-        }
-        self.queue.add(&self.rules, id, job, &self.belief);
-        if self.rules.preemption.weighs()
-            && let Some(service) = &mut self.service
-        {
-            service.came(id);
+            board.flushes.push_back(id);
+        } else {
+            board.keep(id, &job, out);
         }
     }
 
-    fn done(&mut self, tag: Tag, happened: Time, outcome: Outcome, out: &mut Vec<Action>) {
-        let Some((errand, command)) = self.flying.get_mut(tag.0 as usize).and_then(Option::take) else {
+    #[inline(always)]
+    fn finish_command(&mut self, tag: Tag, happened: Time, outcome: Outcome, out: &mut Vec<Action>) {
+        let Some((errand, command)) = self.board.land(tag, happened, outcome) else {
             debug_assert!(false, "{tag:?} was not in flight");
             return;
         };
-        self.in_flight -= 1;
-        self.returned(happened, tag, &command);
-        self.belief.observed(happened, &command, outcome);
-        if self.in_flight > 0 {
-            self.guess_next(happened);
-        }
-        let Errand::Job(id) = errand else { return self.ran(errand, &command, outcome, happened, out) };
+        let crate::board::Errand::Job(id) = errand else {
+            if let Some(preemptible) = &mut self.preemptible {
+                let Preemptible { short, arbiter } = &mut **preemptible;
+                short.take_frame(&mut self.board, &mut **arbiter, (errand, &command), outcome, happened, out);
+            }
+            return;
+        };
         match outcome {
-            Outcome::Ok if self.progressed(id, &command, happened) => self.end(id, Ending::Finished, out),
+            Outcome::Ok if self.progress(id, &command, happened) => self.board.end_inline(id, Ending::Finished, out),
             Outcome::Ok => {}
             Outcome::Failed(_) if self.tries_again(id, &command) => {}
             Outcome::Failed(errno) => {
-                self.forget(id);
-                self.end(id, Ending::Failed(errno), out);
+                if let Some(preemptible) = &mut self.preemptible {
+                    preemptible.short.forget(id);
+                }
+                self.board.end(id, Ending::Failed(errno), out);
             }
         }
+    }
+
+    /// A command of a request came back well: so much more of it is done. Says whether that is all of it.
+    #[inline(always)]
+    fn progress(&mut self, id: JobId, command: &Command, now: Time) -> bool {
+        let Some(job) = self.board.jobs.get_mut(id) else { return true };
+        if job.op == Op::Flush {
+            return true;
+        }
+        job.done += command.at.blocks;
+        job.failed = 0;
+        let sound = job.op != Op::Write { fua: true } || command.at == job.at || command.verb == Verb::Flush;
+        let all = job.done == job.at.blocks && sound;
+        if let Some(preemptible) = &mut self.preemptible {
+            preemptible.short.note_done(&self.board, &mut *preemptible.arbiter, id, all, now);
+        }
+        all
     }
 
     /// A command of a request failed: whether it is given to the device again. What a flush that failed has lost, a second one
     /// does not bring back.
     fn tries_again(&mut self, id: JobId, command: &Command) -> bool {
-        let Some(job) = self.jobs.get_mut(id).filter(|_| command.verb != Verb::Flush) else { return false };
-        if job.failed >= self.rules.class(job.qos.class).retries {
+        let board = &mut self.board;
+        let Some(job) = board.jobs.get_mut(id).filter(|_| command.verb != Verb::Flush) else { return false };
+        if job.failed >= board.rules.class(job.qos.class).retries {
             return false;
         }
         job.failed += 1;
-        if let Some(service) = self.service.as_mut().filter(|service| service.holds(id)) {
-            service.expected = None;
+        if self.preemptible.as_mut().is_some_and(|preemptible| preemptible.short.tries_again(id)) {
             return true;
         }
         job.state = State::Queued;
         let job = *job;
-        self.await_deadline(id, &job);
-        self.queue.add(&self.rules, id, &job, &self.belief);
+        board.await_deadline(id, &job);
+        board.enqueue(id, &job);
         true
     }
 
+    #[inline(never)]
     fn amend(&mut self, request: RequestId, change: Change, out: &mut Vec<Action>) {
-        let found = self.jobs.find(request).and_then(|id| Some((id, *self.jobs.get(id)?)));
+        let board = &mut self.board;
+        let found = board.jobs.find(request).and_then(|id| Some((id, *board.jobs.get(id)?)));
         let Some((id, mut job)) = found else { return };
         match change {
             Change::Cancel if job.state != State::Serving => {
-                self.withdraw(id, &job);
-                self.end(id, Ending::Failed(ECANCELED), out);
+                board.withdraw(id, &job);
+                board.end(id, Ending::Failed(ECANCELED), out);
             }
             Change::Cancel => {}
             Change::Qos(qos) => {
                 let queued = job.state == State::Queued && job.op != Op::Flush;
                 if queued {
-                    self.queue.remove(&self.rules, id, &job, &self.belief);
+                    board.dequeue(id, &job);
                 }
-                self.left(&job);
+                board.discount_demand(&job);
                 job.qos = qos;
                 if job.op != Op::Flush {
-                    self.asked(&job);
+                    board.count_demand(&job);
                 }
-                if let Some(kept) = self.jobs.get_mut(id) {
+                if let Some(kept) = board.jobs.get_mut(id) {
                     *kept = job;
                 }
                 if queued {
-                    self.queue.add(&self.rules, id, &job, &self.belief);
+                    board.enqueue(id, &job);
                 }
-                self.await_deadline(id, &job);
+                board.await_deadline(id, &job);
             }
         }
     }
 
-    /// When a waiting job is to be dropped, if ever.
-    pub(crate) fn deadline(&self, job: &Job<P::Spot>) -> Option<Time> {
-        if self.rules.keeps_writes && job.op.writes() {
-            return None;
+    /// Serves in short commands, unless the device is to be given as much as it takes: says which.
+    #[inline(never)]
+    fn serve(&mut self, now: Time, out: &mut Vec<Action>) -> bool {
+        let Some(preemptible) = &mut self.preemptible else { return false };
+        let Preemptible { short, arbiter } = &mut **preemptible;
+        let (idle, top) = (self.board.is_idle(), self.board.queue.top());
+        let admission = self.board.admission.as_mut();
+        if admission.is_some_and(|admission| admission.goes_deep(now, idle, short.is_between(), top)) {
+            // Nobody is interrupted, so nobody asks who has come.
+            self.board.newcomers.clear();
+            return false;
         }
-        self.rules.class(job.qos.class).worth.end(&job.qos, job.arrived)
-    }
-
-    /// Keeps a job's deadline, and of those that passed unneeded no more than in proportion to the jobs.
-    pub(crate) fn await_deadline(&mut self, id: JobId, job: &Job<P::Spot>) {
-        let Some(deadline) = self.deadline(job) else { return };
-        self.deadlines.push(Reverse((deadline, job.sequence, id)));
-        if self.deadlines.len() > 64 + 2 * self.jobs.len() as usize {
-            let jobs = &self.jobs;
-            self.deadlines.retain(|Reverse((_, sequence, id))| {
-                jobs.get(*id).is_some_and(|job| job.sequence == *sequence && job.state != State::Serving)
-            });
-        }
-    }
-
-    /// Drops what still waits at its hard deadline.
-    fn drop_expired(&mut self, now: Time, out: &mut Vec<Action>) {
-        while let Some(Reverse((deadline, sequence, id))) = self.deadlines.peek().copied() {
-            let waiting = self.jobs.get(id).filter(|job| job.sequence == sequence && job.state != State::Serving);
-            let Some(job) = waiting.copied() else {
-                self.deadlines.pop();
-                continue;
-            };
-            if deadline > now {
-                return;
-            }
-            self.deadlines.pop();
-            // An amended request is dropped at its present deadline only.
-            if self.deadline(&job) == Some(deadline) {
-                self.withdraw(id, &job);
-                self.end(id, Ending::Dropped, out);
-            }
-        }
-    }
-
-    /// Takes a waiting job from wherever it waits.
-    fn withdraw(&mut self, id: JobId, job: &Job<P::Spot>) {
-        match job.state {
-            State::Held(blocker) => overlap::let_go(id, blocker, job.next_held, &mut self.jobs),
-            State::Queued if job.op == Op::Flush => self.flushes.retain(|flush| *flush != id),
-            State::Queued => self.queue.remove(&self.rules, id, job, &self.belief),
-            State::Serving => {}
-        }
-    }
-
-    pub(crate) fn end(&mut self, id: JobId, ending: Ending, out: &mut Vec<Action>) {
-        let Some(job) = self.jobs.get(id).copied() else { return };
-        let (request, mut held) = (job.request, job.first_held);
-        self.overlap.remove(&job);
-        self.left(&job);
-        self.jobs.free(id);
-        while let Some(id) = held {
-            let Some(waiting) = self.jobs.get(id).copied() else { break };
-            held = waiting.next_held;
-            self.queue_or_hold(id, &waiting, out);
-        }
-        out.push(Action::Finish(request, ending));
+        short.serve(&mut self.board, &mut **arbiter, now, out);
+        true
     }
 
     /// Gives the device what it has room for, each request whole.
+    #[inline(always)]
     fn dispatch(&mut self, now: Time, out: &mut Vec<Action>) {
-        while let Some(tag) = self.flying.iter().position(Option::is_none) {
-            if !self.admits(now) {
-                return;
+        let board = &mut self.board;
+        while board.in_flight() < u32::from(board.caps.depth) {
+            let mut free = now;
+            if let Some(admission) = &board.admission {
+                let rank = if board.flushes.is_empty() { board.queue.top() } else { Some(u8::MAX) };
+                if !rank.is_some_and(|rank| admission.admits(now, rank, board.in_flight())) {
+                    return;
+                }
+                free = admission.arm_free(&board.belief, now);
             }
-            let Some(id) = self.flushes.pop_front().or_else(|| self.take(self.arm_free(now))) else { return };
-            self.whole(id);
-            let Some(job) = self.jobs.get_mut(id) else {
-                debug_assert!(false, "a policy gave a job it did not hold");
-                return;
-            };
-            job.state = State::Serving;
-            let verb = match job.op {
-                Op::Read | Op::Repair => Verb::Read,
-                Op::Write { fua } => Verb::Write { fua },
-                Op::Flush => Verb::Flush,
-            };
-            let (spot, place) = (job.spot, Place::Request(job.request, job.done));
-            let command = Command { verb, at: job.rest(), place };
-            self.flying[tag] = Some((Errand::Job(id), command));
-            self.in_flight += 1;
-            self.issued(now, Tag(tag as u32), Errand::Job(id), &command, spot);
-            out.push(Action::Issue(DiskId(0), Tag(tag as u32), command));
+            let Some(id) = board.flushes.pop_front().or_else(|| board.take(free)) else { return };
+            board.issue_whole(now, id, out);
         }
-    }
-
-    /// The next job by rank and policy.
-    pub(crate) fn take(&mut self, now: Time) -> Option<JobId> {
-        let taken = self.queue.take(&self.rules, now, &self.jobs, &self.belief);
-        self.decisions += u64::from(taken.is_some());
-        taken
-    }
-
-    /// How many commands are in flight.
-    pub(crate) fn in_flight(&self) -> u32 {
-        self.in_flight
-    }
-
-    /// Whether no command is in flight.
-    pub(crate) fn is_idle(&self) -> bool {
-        self.in_flight == 0
-    }
-
-    /// Issues one of many short commands, for which the caller guarantees there is room.
-    #[inline(never)]
-    pub(crate) fn send(
-        &mut self,
-        now: Time,
-        errand: Errand,
-        verb: Verb,
-        at: Extent,
-        place: Place,
-        out: &mut Vec<Action>,
-    ) {
-        let Some(tag) = self.flying.iter().position(Option::is_none) else { return };
-        let command = Command { verb, at, place };
-        let known = match errand {
-            Errand::Job(id) => self.jobs.get(id).filter(|job| job.done == 0).map(|job| job.spot),
-            _ => None,
-        };
-        let spot = known.unwrap_or_else(|| self.belief.spot(at));
-        self.flying[tag] = Some((errand, command));
-        self.in_flight += 1;
-        self.issued(now, Tag(tag as u32), errand, &command, spot);
-        out.push(Action::Issue(DiskId(0), Tag(tag as u32), command));
     }
 }

@@ -135,6 +135,6 @@ impl<S: Copy> Jobs<S> {
 
     /// Frees a slot that holds a job.
     pub(crate) fn free(&mut self, id: JobId) {
-        self.slots.remove(id.0);
+        self.slots.clear(id.0);
     }
 }

@@ -22,8 +22,8 @@ impl Default for Leisure {
 }
 
 impl Leisure {
-    /// Time goes on; until now the disk had nothing to do, or had.
-    pub(crate) fn passed(&mut self, now: Time, idle: bool) {
+    /// Lets time pass until now, in which the disk had nothing to do, or had.
+    pub(crate) fn pass(&mut self, now: Time, idle: bool) {
         let span = now.since(self.since).0 as f64;
         let share = span / (span + MEMORY.0 as f64);
         self.idle += share * (f64::from(u8::from(idle)) - self.idle);
@@ -46,11 +46,11 @@ mod tests {
         let mut leisure = Leisure::default();
         assert!(leisure.allows(&budget));
         for second in 1..100 {
-            leisure.passed(Time(second * 1_000_000_000), false);
+            leisure.pass(Time(second * 1_000_000_000), false);
         }
         assert!(!leisure.allows(&budget));
         for second in 100..110 {
-            leisure.passed(Time(second * 1_000_000_000), second % 2 == 0);
+            leisure.pass(Time(second * 1_000_000_000), second % 2 == 0);
         }
         assert!(leisure.allows(&budget));
         leisure.fill = 0.8;

@@ -6,23 +6,26 @@
 //! to a [`World`], simulated or live.
 
 mod admission;
+mod arbiter;
 pub mod array;
+mod beam;
+mod board;
 mod core;
+mod demand;
 mod event;
-mod foresight;
 mod frames;
 mod idle;
 mod job;
 mod leisure;
-mod outbid;
 mod overlap;
 pub mod plan;
 pub mod planner;
 pub mod policy;
 pub mod predict;
+pub mod preemption;
 mod punctual;
 mod queue;
-mod service;
+mod short;
 mod slab;
 mod sorted;
 mod tally;

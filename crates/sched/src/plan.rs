@@ -1,6 +1,8 @@
 //! How one request becomes a sequence of short drive commands (Virtual IO, Sections 3.1 to 3.3), and who may step in
 //! between.
 
+pub use crate::preemption::Preemption;
+
 use crate::policy::Chosen;
 use crate::value::Worth;
 use block::{BLOCK_BYTES, Span};
@@ -126,73 +128,6 @@ impl Plan {
     }
 }
 
-/// Whose requests go before whose, and interrupt them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Preemption {
-    /// Nobody's.
-    #[default]
-    Never,
-    /// Those of the classes that preempt.
-    Always,
-    /// Those of a higher priority, if their class preempts.
-    Priority,
-    /// One that has come, if serving it first and then the rest of the other yields more a second than the other way round
-    /// (Preemptive RAID scheduling, Eq. 5).
-    Conservative,
-    /// One that has come, if it yields more a second than the rest of the other (Section 3.3.2).
-    Aggressive,
-    /// One that waits, if then whole schedules of the best few that wait yield more than when the other goes first.
-    Lookahead,
-    /// Those of classes that something is promised, when else the promise would not be kept.
-    Slo,
-}
-
-impl Words for Preemption {
-    const WORDS: &'static [Word<Preemption>] = &[
-        Word::new("never", Preemption::Never, "nobody"),
-        Word::new(
-            "always",
-            Preemption::Always,
-            "classes of more than the lowest priority or, where all have the same, classes whose requests are all shorter than the longest",
-        ),
-        Word::new("priority", Preemption::Priority, "requests of a higher priority"),
-        Word::new(
-            "conservative",
-            Preemption::Conservative,
-            "a request that has just come, if serving it first yields more once both are done (Preemptive RAID Scheduling, Equation 5)",
-        ),
-        Word::new(
-            "aggressive",
-            Preemption::Aggressive,
-            "a request that has just come, if it yields more for its time than the rest of the other (Preemptive RAID Scheduling, Section 3.3.2)",
-        ),
-        Word::new(
-            "lookahead",
-            Preemption::Lookahead,
-            "whoever waits, if whole schedules of the best few that wait then yield more",
-        ),
-        Word::new(
-            "slo",
-            Preemption::Slo,
-            "classes with a `p99`, and only when the promise would not be kept otherwise",
-        ),
-    ];
-}
-
-impl Preemption {
-    /// Whether it ranks requests, those of one rank before all of another.
-    #[must_use]
-    pub fn ranks(self) -> bool {
-        matches!(self, Preemption::Always | Preemption::Priority | Preemption::Slo)
-    }
-
-    /// Whether each one that comes is asked about by itself.
-    #[must_use]
-    pub fn weighs(self) -> bool {
-        matches!(self, Preemption::Conservative | Preemption::Aggressive | Preemption::Lookahead | Preemption::Slo)
-    }
-}
-
 /// What has to be left so that requests may still interrupt others (Preemptive RAID scheduling, Section 4.2.3).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Budget {
@@ -292,6 +227,12 @@ impl Default for Rules {
 }
 
 impl Rules {
+    /// Whether who interrupts is settled by whole schedules, for which it is counted what classes ask for.
+    #[must_use]
+    pub(crate) fn weighs_schedules(&self) -> bool {
+        self.preemption == Preemption::Lookahead
+    }
+
     /// What holds for a class.
     #[must_use]
     pub fn class(&self, class: u8) -> &ClassRule {

@@ -94,6 +94,7 @@ impl<P: Predictor> Queue<P> {
         &mut self.lines[at]
     }
 
+    #[inline(always)]
     pub(crate) fn add(&mut self, rules: &Rules, id: JobId, job: &Job<P::Spot>, belief: &P) {
         let several = !self.own.is_empty();
         let line = self.line(rules, job);
@@ -119,11 +120,17 @@ impl<P: Predictor> Queue<P> {
     }
 
     /// The line whose turn it is.
+    #[inline(always)]
     fn next(&mut self, rules: &Rules, jobs: &Jobs<P::Spot>) -> Option<&mut Line<P>> {
-        let first = self.lines.iter().position(|line| line.held > 0)?;
         if self.own.is_empty() {
-            return self.lines.get_mut(first);
+            return self.lines.iter_mut().find(|line| line.held > 0);
         }
+        self.next_of_own(rules, jobs)
+    }
+
+    /// The same, where classes have orders of their own.
+    fn next_of_own(&mut self, rules: &Rules, jobs: &Jobs<P::Spot>) -> Option<&mut Line<P>> {
+        let first = self.lines.iter().position(|line| line.held > 0)?;
         let (top, own) = (self.lines[first].rank, &self.own);
         let waiting = self.lines.iter_mut().filter(|line| line.rank == top && line.held > 0);
         let oldest = |line: &mut Line<P>| {
@@ -140,6 +147,7 @@ impl<P: Predictor> Queue<P> {
     }
 
     /// The job to serve now, which is no longer held.
+    #[inline(always)]
     pub(crate) fn take(&mut self, rules: &Rules, now: Time, jobs: &Jobs<P::Spot>, belief: &P) -> Option<JobId> {
         let line = self.next(rules, jobs)?;
         let id = line.policy.take(now, jobs, belief)?;

@@ -13,6 +13,7 @@ impl<T> Default for Slab<T> {
 }
 
 impl<T> Slab<T> {
+    #[inline]
     pub(crate) fn insert(&mut self, it: T) -> u32 {
         if let Some(slot) = self.free.pop() {
             self.slots[slot as usize] = Some(it);
@@ -39,6 +40,17 @@ impl<T> Slab<T> {
             self.free.push(slot);
         }
         it
+    }
+
+    /// Frees a slot, without a copy of what was in it.
+    #[inline]
+    pub(crate) fn clear(&mut self, slot: u32) {
+        if let Some(it) = self.slots.get_mut(slot as usize)
+            && it.is_some()
+        {
+            *it = None;
+            self.free.push(slot);
+        }
     }
 
     pub(crate) fn len(&self) -> u32 {

@@ -4,6 +4,9 @@
 //! in order, the lower bound of each leaf and its least bias. Leaves split by the median and join when two
 //! neighbours are nearly empty, so they adapt to the density of the keys. Leaves are used again: in steady state
 //! nothing is allocated.
+//!
+//! Where biases differ, a leaf keeps its entries by bias, so that a search ends at the first one that is too great: of
+//! requests that age only the old ones of each leaf are looked at.
 
 use crate::JobId;
 
@@ -117,11 +120,41 @@ impl<T: Copy> Leaf<T> {
         self.len += 1;
     }
 
+    /// The same, after those of no greater bias. Whoever comes has the greatest, as a rule.
+    fn push_by_bias(&mut self, entry: Entry<T>) {
+        let mut at = self.len;
+        while at > 0 && self.biases[at - 1] > entry.bias {
+            self.set(at, self.entry(at - 1));
+            at -= 1;
+        }
+        self.set(at, entry);
+        self.len += 1;
+    }
+
+    /// Takes an entry out; the others keep their order.
+    fn remove(&mut self, i: usize) -> Entry<T> {
+        let entry = self.entry(i);
+        let rest = i + 1..self.len;
+        self.keys.copy_within(rest.clone(), i);
+        self.items.copy_within(rest.clone(), i);
+        self.biases.copy_within(rest.clone(), i);
+        self.sequences.copy_within(rest.clone(), i);
+        self.ids.copy_within(rest, i);
+        self.len -= 1;
+        entry
+    }
+
     fn swap_remove(&mut self, i: usize) -> Entry<T> {
         let entry = self.entry(i);
         self.len -= 1;
         self.set(i, self.entry(self.len));
         entry
+    }
+
+    fn sort_by_bias(&mut self) {
+        let all = self.clone();
+        self.len = 0;
+        (0..all.len).for_each(|i| self.push_by_bias(all.entry(i)));
     }
 
     /// Gives the upper half, its first entry first.
@@ -140,6 +173,8 @@ impl<T: Copy> Leaf<T> {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Sorted<T> {
+    /// Whether leaves keep their entries by bias.
+    by_bias: bool,
     directory: Vec<Slot>,
     leaves: Vec<Leaf<T>>,
     spare: Vec<u32>,
@@ -148,7 +183,28 @@ pub(crate) struct Sorted<T> {
 
 impl<T: Copy> Sorted<T> {
     pub(crate) fn new() -> Sorted<T> {
-        Sorted { directory: Vec::new(), leaves: Vec::new(), spare: Vec::new(), len: 0 }
+        Sorted { by_bias: false, directory: Vec::new(), leaves: Vec::new(), spare: Vec::new(), len: 0 }
+    }
+
+    /// One whose leaves keep their entries by bias, the least first.
+    pub(crate) fn by_bias() -> Sorted<T> {
+        Sorted { by_bias: true, ..Sorted::new() }
+    }
+
+    /// Whether they do.
+    pub(crate) fn is_by_bias(&self) -> bool {
+        self.by_bias
+    }
+
+    /// The least bias of a leaf.
+    fn least_bias(&self, slot: usize) -> u64 {
+        let leaf = self.leaf(slot);
+        if self.by_bias { leaf.biases[0] } else { leaf.least_bias() }
+    }
+
+    fn push(&mut self, leaf: u32, entry: Entry<T>) {
+        let leaf = &mut self.leaves[leaf as usize];
+        if self.by_bias { leaf.push_by_bias(entry) } else { leaf.push(entry) }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -196,7 +252,8 @@ impl<T: Copy> Sorted<T> {
         }
         let Slot { leaf, bias, .. } = &mut self.directory[slot];
         *bias = entry.bias.min(*bias);
-        self.leaves[*leaf as usize].push(entry);
+        let leaf = *leaf;
+        self.push(leaf, entry);
     }
 
     /// Takes the entry with this key and sequence out, if it is there.
@@ -218,11 +275,11 @@ impl<T: Copy> Sorted<T> {
     pub(crate) fn remove_at(&mut self, slot: usize, i: usize) -> Entry<T> {
         self.len -= 1;
         let leaf = &mut self.leaves[self.directory[slot].leaf as usize];
-        let entry = leaf.swap_remove(i);
+        let entry = if self.by_bias { leaf.remove(i) } else { leaf.swap_remove(i) };
         if leaf.len <= LEAF / 4 {
             self.join(slot);
         } else if entry.bias == self.directory[slot].bias {
-            self.directory[slot].bias = self.leaf(slot).least_bias();
+            self.directory[slot].bias = self.least_bias(slot);
         }
         entry
     }
@@ -272,10 +329,14 @@ impl<T: Copy> Sorted<T> {
 
     /// The upper half of a full leaf becomes a leaf of its own.
     fn split(&mut self, slot: usize) {
-        let upper = self.leaves[self.directory[slot].leaf as usize].split();
+        let mut upper = self.leaves[self.directory[slot].leaf as usize].split();
         let (low, bias) = (upper.order(0), upper.least_bias());
+        if self.by_bias {
+            upper.sort_by_bias();
+            self.leaves[self.directory[slot].leaf as usize].sort_by_bias();
+        }
         let leaf = self.take_leaf(upper);
-        self.directory[slot].bias = self.leaf(slot).least_bias();
+        self.directory[slot].bias = self.least_bias(slot);
         self.directory.insert(slot + 1, Slot { low, leaf, bias });
     }
 
@@ -297,11 +358,11 @@ impl<T: Copy> Sorted<T> {
             self.spare.push(from);
             for i in 0..self.leaves[from as usize].len {
                 let entry = self.leaves[from as usize].entry(i);
-                self.leaves[self.directory[left].leaf as usize].push(entry);
+                self.push(self.directory[left].leaf, entry);
             }
-            self.directory[left].bias = self.leaf(left).least_bias();
+            self.directory[left].bias = self.least_bias(left);
         } else {
-            self.directory[slot].bias = self.leaf(slot).least_bias();
+            self.directory[slot].bias = self.least_bias(slot);
         }
     }
 }

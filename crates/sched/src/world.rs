@@ -66,7 +66,7 @@ pub trait Scheduler {
 }
 
 impl<P: Predictor> Scheduler for Core<P> {
-    #[inline]
+    #[inline(always)]
     fn handle(&mut self, now: Time, input: Input, out: &mut Vec<Action>) {
         Core::handle(self, now, input, out);
     }

@@ -1,7 +1,7 @@
 //! What is recorded of a run while it goes on: nothing, as a rule.
 
-use crate::panorama::Reel;
-use crate::timeline::Film;
+use crate::film::Film;
+use crate::reel::Reel;
 use block::{Command, DiskId, Place, Request, RequestId, Tag, Time};
 use drive::Parts;
 use load::requests::{self, Ledger};

@@ -1,4 +1,8 @@
 //! The world of simulated drives, one or many.
+//!
+//! The hot path is `next` and `act`, twice each a request, inlined into the loop of [`sched::run`]. With one drive there is no
+//! queue of events: what happens next is the least of four times. Whatever looks on (a film, a ledger, how arms move) is behind
+//! one test, and its code in `shown`.
 
 mod shown;
 
@@ -138,6 +142,8 @@ pub(crate) struct Drives<'a, M, L: Measured> {
     load: L,
     stop: Stop,
     stage: Stage,
+    /// Whether the stage is over: worked out when a request ends, since until the measured time is over nothing else ends one.
+    over: bool,
     now: Time,
     /// Whether nothing happens any more.
     dry: bool,
@@ -171,6 +177,8 @@ pub(crate) struct Drives<'a, M, L: Measured> {
     moves: Option<Moves>,
     /// How well the arm's arrivals are foretold, where seeks are timed.
     arms: Option<Arms>,
+    /// Whether a camera, moves or arms are there: one test on the way of each command.
+    watched: bool,
     failed: Option<BadInput>,
     /// What the measured time came to, once it is over.
     measures: Option<Measures>,
@@ -228,6 +236,7 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
             load,
             stop,
             stage: Stage::Settling(settles),
+            over: false,
             now: Time::ZERO,
             dry: false,
             gave_up: false,
@@ -238,6 +247,7 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
             wrote: false,
             ended: 0,
             tell,
+            watched: camera.is_some(),
             camera,
             weight: Rc::new(Cell::new(1.0)),
             moves: None,
@@ -268,6 +278,7 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
         let until = self.stop.after.map(|after| from + after);
         self.stage = Stage::Measuring(until.unwrap_or(Time::NEVER));
         self.load.meter_mut().begin(from, self.stop.requests, until);
+        self.over = self.is_over();
     }
 
     /// Has a disk fail, and perhaps an empty one take its place at once.
@@ -296,7 +307,8 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
 
     /// Follows how the arm moves.
     pub(crate) fn following(self, moves: Option<Moves>, arms: Option<Arms>) -> Self {
-        Drives { moves, arms, ..self }
+        let watched = self.watched || moves.is_some() || arms.is_some();
+        Drives { moves, arms, watched, ..self }
     }
 
     /// The measured time is over. Says whether something that arrived in it is to be followed further.
@@ -312,6 +324,7 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
         self.load.meter_mut().close(end);
         let most = self.outstanding.saturating_add(OVERLOAD.max(self.outstanding / 8));
         self.stage = Stage::Following(end + FOLLOW.max(end.since(Time::ZERO)), most);
+        self.over = self.is_over();
         !self.dry && !self.is_brief() && self.failed.is_none() && self.load.meter().awaits(self.load.due())
     }
 
@@ -347,22 +360,30 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
     }
 
     /// A drive's next completion is another.
-    #[inline]
+    #[inline(always)]
     fn expect(&mut self, disk: usize) {
-        self.ends[disk] = self.drives[disk].next().unwrap_or(Time::NEVER);
-        if disk == self.first {
+        let end = self.drives[disk].next().unwrap_or(Time::NEVER);
+        self.ends[disk] = end;
+        if disk != self.first {
+            if (end, disk) < (self.ends[self.first], self.first) {
+                self.first = disk;
+            }
+        } else if self.ends.len() > 1 {
             self.first = (0..self.ends.len()).min_by_key(|disk| self.ends[*disk]).unwrap_or(0);
-        } else if (self.ends[disk], disk) < (self.ends[self.first], self.first) {
-            self.first = disk;
         }
     }
 
     /// From the first moment after the warm-up at which no command is in flight, the time of an arm is accounted; where
     /// the drive queues commands, from the first completion.
+    #[inline(always)]
     fn begin_measuring(&mut self, now: Time) {
-        if self.unmeasured == 0 || now < self.load.meter().from() {
-            return;
+        if self.unmeasured > 0 && now >= self.load.meter().from() {
+            self.measure_arms(now);
         }
+    }
+
+    #[cold]
+    fn measure_arms(&mut self, now: Time) {
         for (disk, drive) in self.drives.iter_mut().enumerate() {
             if !self.measured[disk] && (self.depth > 1 || drive.next().is_none()) {
                 self.measured[disk] = true;
@@ -373,35 +394,37 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
         }
     }
 
-    /// What the drive announced that is first: a command that completed or, within the drive, a decision.
-    fn happen_in_drive(&mut self) -> Happened {
+    /// What the drive announced that is first: a command that completed or, within the drive, a decision, of which the core is
+    /// not told.
+    #[inline(always)]
+    fn happen_in_drive(&mut self) -> Option<Input> {
         let disk = self.first;
         let Some((now, tag, outcome, parts)) = self.drives[disk].finish() else {
             self.expect(disk);
-            return Happened::Inside;
+            return None;
         };
-        let outcome = if self.dead.contains(&DiskId(disk as u16)) { Outcome::Failed(EIO) } else { outcome };
         self.expect(disk);
-        let issued = std::mem::take(&mut self.issued[disk * self.depth + tag.0 as usize]);
-        self.probes[disk].done(issued.at, now, parts, issued.probe);
-        if let Some(moves) = self.moves.as_mut().filter(|_| disk == 0) {
-            moves.done(tag, parts);
-        }
-        if let Some(camera) = &mut self.camera {
-            camera.done(now, disk, tag, parts);
-        }
-        if let Some(error) = self.arms.as_mut().and_then(|arms| arms.done(&parts)) {
-            self.load.meter_mut().arm(issued.at, error);
+        let dead = !self.dead.is_empty() && self.dead.contains(&DiskId(disk as u16));
+        let outcome = if dead { Outcome::Failed(EIO) } else { outcome };
+        let slot = &mut self.issued[disk * self.depth + tag.0 as usize];
+        let issued = *slot;
+        slot.flies = false;
+        self.probes[disk].done(issued.at, now, &parts, issued.probe);
+        if self.watched {
+            self.show_done(now, disk, tag, issued.at, parts);
         }
         if !issued.probe {
             self.load.meter_mut().command(issued.at, now);
         }
-        if let Some(id) = issued.request.filter(|_| parts.external > Span::ZERO) {
+        if parts.external > Span::ZERO
+            && let Some(id) = issued.request
+        {
             self.load.waited(id, parts.external);
         }
-        Happened::Input(now, Input::Done(DiskId(disk as u16), tag, now, outcome))
+        Some(Input::Done(DiskId(disk as u16), tag, now, outcome))
     }
 
+    #[inline(always)]
     fn issue(&mut self, now: Time, disk: DiskId, tag: Tag, command: Command) {
         let disk = usize::from(disk.0);
         let request = if let Place::Request(id, _) = command.place { Some(id) } else { None };
@@ -410,19 +433,14 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
         }
         self.issued[disk * self.depth + tag.0 as usize] =
             Issued { at: now, request, probe: is_probe(&command), flies: true };
-        if let Some(moves) = self.moves.as_mut().filter(|_| disk == 0) {
-            moves.issued(tag, command);
-        }
-        if let Some(arms) = &mut self.arms {
-            arms.issued(now, &command);
-        }
-        if self.camera.is_some() {
+        if self.watched {
             self.show_issue(now, disk, tag, command);
         }
         self.drives[disk].issue(now, tag, command);
         self.expect(disk);
     }
 
+    #[inline(always)]
     fn ended(&mut self, now: Time, id: RequestId, how: Ending) {
         self.outstanding -= 1;
         self.ended += 1;
@@ -431,6 +449,7 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
         } else {
             self.load.ended(now, id, how);
         }
+        self.over = self.is_over();
         if self.ended.is_multiple_of(TELL_EVERY) {
             (self.tell)(TELL_EVERY);
         }
@@ -438,11 +457,15 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
 
     /// What is left of the command in progress, on average over the drives.
     fn in_progress(&self) -> Span {
+        if let [end] = self.ends[..] {
+            return if end == Time::NEVER { Span::ZERO } else { end.since(self.now) };
+        }
         let left = self.ends.iter().filter(|end| **end != Time::NEVER).map(|end| end.since(self.now).0);
         Span(left.sum::<u64>() / self.ends.len() as u64)
     }
 
     /// What the load has to say, if that concerns the core.
+    #[inline(always)]
     fn said(&mut self, now: Time) -> Option<Input> {
         let left = self.in_progress();
         let said = self.load.fire(now, left).unwrap_or_else(|error| {
@@ -459,87 +482,85 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
         said
     }
 
-    /// Whether this stage of the run is over, and when it is at the latest.
-    #[inline]
-    fn is_over(&self) -> (bool, Time) {
+    /// Whether this stage of the run is over, its time apart.
+    #[inline(always)]
+    fn is_over(&self) -> bool {
         match self.stage {
-            Stage::Settling(most) => (self.ended >= most, Time::NEVER),
-            Stage::Measuring(until) => {
-                (self.stop.requests.is_some_and(|most| self.load.meter().served() >= most), until)
-            }
-            Stage::Following(until, most) => {
-                (self.outstanding > most || !self.load.meter().awaits(self.load.due()), until)
-            }
+            Stage::Settling(most) => self.ended >= most,
+            Stage::Measuring(_) => self.stop.requests.is_some_and(|most| self.load.meter().served() >= most),
+            Stage::Following(_, most) => self.outstanding > most || !self.load.meter().awaits(self.load.due()),
         }
     }
 
-    /// The next thing that happens, the end of the stage apart.
-    fn happens(&mut self, wake: Option<Time>, room: u32) -> Option<Happened> {
-        let (over, until) = self.is_over();
-        if over {
-            return None;
-        }
-        if self.camera.as_ref().is_some_and(|camera| camera.is_over(self.now, self.load.pictured_until())) {
-            return None;
-        }
-        let done = self.ends[self.first];
-        let due = self.load.due();
-        // When no request will come, nobody learns any more.
-        let wake = wake.filter(|_| due.is_some() || self.outstanding > 0);
-        let due = due.unwrap_or(Time::NEVER).max(self.now);
-        self.crowded |= room == 0 && due <= done;
-        let due = if room > 0 { due } else { Time::NEVER };
-        let wake = wake.unwrap_or(Time::NEVER).max(self.now);
-        let fate = self.fates.front().map_or(Time::NEVER, |(at, ..)| (*at).max(self.now));
-        let next = done.min(due).min(wake).min(fate);
-        if next > until || next == Time::NEVER {
-            self.dry = next == Time::NEVER;
-            self.gave_up = matches!(self.stage, Stage::Following(..));
-            return None;
-        }
-        self.now = next;
-        if fate == next {
-            return self.fate().map(|input| Happened::Input(next, input));
-        }
-        if done == next {
-            let event = self.happen_in_drive();
-            self.begin_measuring(next);
-            return Some(event);
-        }
-        self.begin_measuring(next);
-        if due > next {
-            return Some(Happened::Input(next, Input::Wake));
-        }
-        let said = self.said(next);
-        if self.failed.is_some() {
-            None
-        } else {
-            Some(said.map_or(Happened::Inside, |input| Happened::Input(next, input)))
+    /// When this stage is over at the latest.
+    #[inline(always)]
+    fn until(&self) -> Time {
+        match self.stage {
+            Stage::Settling(_) => Time::NEVER,
+            Stage::Measuring(until) | Stage::Following(until, _) => until,
         }
     }
-}
 
-/// Something that happened.
-enum Happened {
-    /// The core is told.
-    Input(Time, Input),
-    /// It concerns the load or a drive alone.
-    Inside,
+    /// The next thing that happens is beyond this stage, or nothing happens any more.
+    #[cold]
+    fn run_out(&mut self, next: Time) -> Option<(Time, Input)> {
+        self.dry = next == Time::NEVER;
+        self.gave_up = matches!(self.stage, Stage::Following(..));
+        None
+    }
 }
 
 impl<M: Machine, L: Measured> World for Drives<'_, M, L> {
+    #[inline(always)]
     fn next(&mut self, wake: Option<Time>, room: u32) -> Option<(Time, Input)> {
         if let Some(Camera::Film(film)) = &mut self.camera {
             film.weighed(self.now, self.weight.get());
         }
-        loop {
-            if let Happened::Input(now, input) = self.happens(wake, room)? {
-                return Some((now, input));
+        if matches!(self.stage, Stage::Following(..)) {
+            self.over = self.is_over();
+        }
+        while !(self.over || self.watched && self.has_seen_all()) {
+            let done = self.ends[self.first];
+            let due = self.load.due();
+            // When no request will come, nobody learns any more.
+            let wake = wake.filter(|_| due.is_some() || self.outstanding > 0);
+            let due = due.unwrap_or(Time::NEVER).max(self.now);
+            self.crowded |= room == 0 && due <= done;
+            let due = if room > 0 { due } else { Time::NEVER };
+            let wake = wake.unwrap_or(Time::NEVER).max(self.now);
+            let fate = self.fates.front().map_or(Time::NEVER, |(at, ..)| (*at).max(self.now));
+            let next = done.min(due).min(wake).min(fate);
+            if next > self.until() || next == Time::NEVER {
+                return self.run_out(next);
+            }
+            self.now = next;
+            if fate == next {
+                return self.fate().map(|input| (next, input));
+            }
+            if done == next {
+                let input = self.happen_in_drive();
+                self.begin_measuring(next);
+                if let Some(input) = input {
+                    return Some((next, input));
+                }
+                continue;
+            }
+            self.begin_measuring(next);
+            if due > next {
+                return Some((next, Input::Wake));
+            }
+            let said = self.said(next);
+            if self.failed.is_some() {
+                return None;
+            }
+            if let Some(input) = said {
+                return Some((next, input));
             }
         }
+        None
     }
 
-    #[inline]
+    #[inline(always)]
     fn act(&mut self, now: Time, action: Action) {
         match action {
             Action::Issue(disk, tag, command) => self.issue(now, disk, tag, command),

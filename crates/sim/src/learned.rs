@@ -1,10 +1,13 @@
 //! What is known of a device before a run, besides its own sheet.
 
+use crate::able::ABLE;
+use crate::replication::Replication;
 use crate::unit::bench;
 use block::{At, BadInput};
 use disk::Sheet;
-use load::experiment::{Before, Believed, Case, DriveChoice, Experiment, Predictor};
+use load::experiment::{Before as Choice, Believed, Case, DriveChoice, Experiment, Predictor};
 use load::results;
+use load::schedule::{self, Device, Knowledge};
 use profile::{Effort, Options, Outcome};
 use rayon::prelude::*;
 use sched::predict::mimic::Learned;
@@ -13,84 +16,93 @@ use std::sync::Arc;
 /// Seed of the device that is probed: another device of the same make, not the one that is scheduled.
 const PROBED: u64 = 0xD15C_0316;
 
-/// What is known before.
-#[derive(Clone, Debug)]
-pub(crate) enum Knowledge {
-    /// Nothing.
-    Nothing,
+/// What was learned before the run, beside what the file tells.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Before {
     /// The mean times of distances.
-    Times(Arc<Learned>),
+    times: Option<Arc<Learned>>,
     /// A disk's mechanics.
-    Mechanics(Arc<Mechanics>),
+    mechanics: Option<Arc<Mechanics>>,
 }
 
-/// A disk's mechanics, from elsewhere than its own sheet.
+/// A disk's mechanics, learned from another of the same make.
 #[derive(Clone, Debug)]
-pub(crate) struct Mechanics {
-    pub(crate) sheet: Sheet,
-    effort: Option<(u64, f64)>,
-    note: String,
+struct Mechanics {
+    sheet: Arc<Sheet>,
+    commands: u64,
+    seconds: f64,
 }
 
-/// What is known of the device of an experiment before it begins.
-pub(crate) fn knowledge(experiment: &Experiment) -> Result<Knowledge, BadInput> {
+/// What is learned of the device of an experiment before it begins.
+pub(crate) fn before(experiment: &Experiment) -> Result<Before, BadInput> {
     let scheduler = &experiment.scheduler;
-    if scheduler.predictor != Some(Predictor::Mimic) {
-        return Ok(match &scheduler.profile {
-            Believed::Sheet => Knowledge::Nothing,
-            Believed::Drive(model) => Knowledge::Mechanics(Arc::new(described(&experiment.drive, model)?)),
-            Believed::Learned => match mechanics(&experiment.drive)? {
-                Some(mechanics) => Knowledge::Mechanics(Arc::new(mechanics)),
-                None => {
-                    let what = "nothing turns in it, so that there is no profile to learn";
-                    let mend = "take `profile` out, or use policy = \"smtf\"";
-                    return Err(BadInput::new(experiment.drive.model.clone(), At::File, what, mend));
-                }
-            },
-        });
+    let by_mimic = scheduler.predictor == Some(Predictor::Mimic);
+    let probing = match &scheduler.mimic.before {
+        Choice::Probed(probing) if by_mimic => Some(probing),
+        _ => None,
+    };
+    let profiles = scheduler.profile == Believed::Learned || (by_mimic && scheduler.mimic.angle);
+    if probing.is_none() && !profiles {
+        return Ok(Before::default());
     }
-    if scheduler.mimic.angle
-        && let Some(mechanics) = mechanics(&experiment.drive)?
-    {
-        return Ok(Knowledge::Mechanics(Arc::new(mechanics)));
+    // Learning takes a while: what is refused is refused first.
+    let device = Device::of(&experiment.drive)?;
+    schedule::check(experiment, &device, ABLE)?;
+    if profiles && device.sheet().is_some() {
+        return Ok(Before { mechanics: Some(Arc::new(mechanics(&experiment.drive)?)), times: None });
     }
-    Ok(match &scheduler.mimic.before {
-        Before::Nothing => Knowledge::Nothing,
-        Before::Probed(probing) => {
-            let mut device = bench(&experiment.drive, PROBED)?;
-            Knowledge::Times(Arc::new(Learned::by_probing(&mut *device, probing, &mut |_| ())))
-        }
-        Before::Table(path) => {
-            let blocks = bench(&experiment.drive, PROBED)?.caps().blocks;
-            Knowledge::Times(Arc::new(load::learned::read_of(path, blocks)?))
-        }
-    })
+    let Some(probing) = probing else { return Ok(Before::default()) };
+    let mut device = bench(&experiment.drive, PROBED)?;
+    let times = Learned::by_probing(&mut *device, probing, &mut |_| ());
+    Ok(Before { mechanics: None, times: Some(Arc::new(times)) })
 }
 
-/// The mechanics of a drive as Diskbench finds them; nothing where nothing turns.
-fn mechanics(choice: &DriveChoice) -> Result<Option<Mechanics>, BadInput> {
+/// The mechanics of a disk as Diskbench finds them.
+fn mechanics(choice: &DriveChoice) -> Result<Mechanics, BadInput> {
     let mut device = bench(choice, PROBED)?;
     let options = Options { name: choice.model.clone(), seed: PROBED, effort: Effort::Thorough, scratch: None };
     let found = profile::profile(&mut &mut *device, &options, &mut ())?;
-    let Outcome::Disk(known) = &found.outcome else { return Ok(None) };
+    let Outcome::Disk(known) = &found.outcome else {
+        let mend = "take `profile` out, or use predictor = \"mimic\"";
+        return Err(BadInput::new(choice.model.clone(), At::File, "no rotation was found to learn", mend));
+    };
     let text = disk::write(&known.plan(&options.name, found.blocks));
     let drive = disk::parse("learned", "learned.toml", &text)?;
-    let seconds = found.time.as_secs();
-    let note = format!(
-        "believes a profile of another drive of the same make, learned before from {} commands, {seconds:.0} s of that drive",
-        found.commands
-    );
-    Ok(Some(Mechanics { sheet: drive.sheet, effort: Some((found.commands, seconds)), note }))
+    Ok(Mechanics { sheet: Arc::new(drive.sheet), commands: found.commands, seconds: found.time.as_secs() })
 }
 
-/// The mechanics that a file describes, for a drive that is to have as many blocks.
-fn described(choice: &DriveChoice, model: &str) -> Result<Mechanics, BadInput> {
-    let sheet = choice.described(model, bench(choice, PROBED)?.caps().blocks)?;
-    Ok(Mechanics { sheet, effort: None, note: format!("believes {model}, not the drive's own sheet") })
+impl Before {
+    /// Adds it to what the file tells.
+    pub(crate) fn add_to(&self, known: &mut Knowledge) {
+        let believed = &mut known.believed;
+        if let Some(mechanics) = &self.mechanics {
+            believed.sheet = Some(Arc::clone(&mechanics.sheet));
+        }
+        if let Some(times) = &self.times {
+            believed.times = Some(Arc::clone(times));
+        }
+    }
+
+    /// Says in the results what it took to learn.
+    pub(crate) fn tell(&self, known: &Knowledge, replication: &mut Replication) {
+        if let Some(Mechanics { commands, seconds, .. }) = self.mechanics.as_deref() {
+            replication.notes.push(format!(
+                "believes a profile of another drive of the same make, learned before from {commands} commands, \
+                 {seconds:.0} s of that drive"
+            ));
+            let learned =
+                results::Learned { probes: *commands, probing_seconds: *seconds, ..results::Learned::default() };
+            replication.learned = Some(learned);
+            return;
+        }
+        if let (Some(kept), Some(learned)) = (&mut replication.learned, &known.believed.times) {
+            tell(learned, kept, &mut replication.notes);
+        }
+    }
 }
 
 /// What is known before all cases; those that know the same share it.
-pub(crate) fn knowledge_all(cases: &[Case]) -> Result<Vec<Knowledge>, BadInput> {
+pub(crate) fn before_all(cases: &[Case]) -> Result<Vec<Before>, BadInput> {
     let same = |one: &Experiment, other: &Experiment| {
         let (ours, theirs) = (&one.scheduler, &other.scheduler);
         one.drive == other.drive
@@ -101,8 +113,8 @@ pub(crate) fn knowledge_all(cases: &[Case]) -> Result<Vec<Knowledge>, BadInput> 
     let first = |case: &Case| cases.iter().position(|other| same(&case.experiment, &other.experiment)).unwrap_or(0);
     let firsts: Vec<usize> = cases.iter().map(first).collect();
     let learn_one = |(i, case): (usize, &Case)| match firsts[i] == i {
-        true => knowledge(&case.experiment),
-        false => Ok(Knowledge::Nothing),
+        true => before(&case.experiment),
+        false => Ok(Before::default()),
     };
     let all: Result<Vec<_>, _> = cases.par_iter().enumerate().map(learn_one).collect();
     let all = all?;
@@ -110,7 +122,7 @@ pub(crate) fn knowledge_all(cases: &[Case]) -> Result<Vec<Knowledge>, BadInput> 
 }
 
 /// Adds what it took to what is known at the end.
-pub(crate) fn tell(learned: &Learned, kept: &mut results::Learned, notes: &mut Vec<String>) {
+fn tell(learned: &Learned, kept: &mut results::Learned, notes: &mut Vec<String>) {
     let effort = learned.effort;
     (kept.probes, kept.probing_seconds) = (effort.commands, effort.time.as_secs());
     (kept.interpolated_fraction, kept.coarse_fraction) = (effort.interpolated, effort.coarse);
@@ -124,13 +136,4 @@ pub(crate) fn tell(learned: &Learned, kept: &mut results::Learned, notes: &mut V
         effort.interpolated * 100.0,
         effort.coarse * 100.0,
     ));
-}
-
-impl Mechanics {
-    /// What it took to know them, and whose word it is.
-    pub(crate) fn tell(&self, notes: &mut Vec<String>) -> Option<results::Learned> {
-        notes.push(self.note.clone());
-        let (probes, probing_seconds) = self.effort?;
-        Some(results::Learned { probes, probing_seconds, ..results::Learned::default() })
-    }
 }

@@ -3,11 +3,12 @@
 //! The same experiment and seed give the same results on any machine and any number of threads: each
 //! replication of each run is a simulation of its own, and they are joined in the order of the sweep.
 
+mod able;
 mod arms;
 mod bench;
 mod camera;
 mod drives;
-pub mod faults;
+mod film;
 mod learned;
 #[cfg(test)]
 mod made;
@@ -15,15 +16,22 @@ mod moves;
 mod oracle;
 mod panorama;
 mod probes;
+mod reel;
+mod replication;
 mod simulate;
+mod stage;
 mod timeline;
 mod trial;
 mod unit;
 
 pub mod validate;
 
+pub use able::ABLE;
 pub use bench::Bench;
+pub use film::{Ended, Step, Window};
 pub use panorama::{Panorama, panorama, panoramas};
-pub use simulate::{Effort, Opens, Replication, Watch, replicate, simulate, simulate_and_record};
-pub use timeline::{Ended, Step, Timeline, Window, timeline};
+pub use replication::{Effort, Replication};
+pub use simulate::{Opens, Watch, simulate, simulate_and_record};
+pub use stage::{check, replicate};
+pub use timeline::{Timeline, timeline};
 pub use unit::bench;

@@ -1,17 +1,14 @@
 //! What went on in a run for a while: each process, each processor, and each disk, command by command.
 
 use crate::camera::Camera;
-use crate::learned::knowledge;
-use crate::simulate::stage;
-use crate::timeline::{Steps, Timeline};
-use block::{BadInput, Command, Place, RequestId, Tag, Time};
-use drive::Parts;
+use crate::learned::before;
+use crate::reel::Reel;
+use crate::stage::stage;
+use crate::timeline::Timeline;
+use block::{BadInput, Time};
 use flow::{Picture, Scope};
 use load::experiment::{Case, Experiment};
 use rayon::prelude::*;
-
-/// So many pieces, on average, are drawn of a command.
-const PIECES: usize = 6;
 
 /// A while of a run.
 #[derive(Clone, Debug)]
@@ -34,7 +31,7 @@ pub struct Panorama {
 /// As [`crate::replicate`].
 pub fn panorama(experiment: &Experiment, scope: Scope) -> Result<Panorama, BadInput> {
     let camera = Camera::Reel(Reel::new(scope));
-    let stage = stage(experiment, knowledge(experiment)?, 0, &|_| (), Some(camera))?;
+    let stage = stage(experiment, &before(experiment)?, 0, &|_| (), Some(camera))?;
     let (Some(Camera::Reel(reel)), machine, end) = (stage.camera, stage.picture, stage.end) else {
         unreachable!("it was put in")
     };
@@ -56,63 +53,4 @@ pub fn panorama(experiment: &Experiment, scope: Scope) -> Result<Panorama, BadIn
 pub fn panoramas(cases: &[Case], scope: Scope) -> Result<Vec<Panorama>, BadInput> {
     let done: Vec<_> = cases.par_iter().map(|case| panorama(&case.experiment, scope)).collect();
     done.into_iter().collect()
-}
-
-/// The disks' part of it, in the making.
-#[derive(Clone, Debug)]
-pub(crate) struct Reel {
-    pub(crate) scope: Scope,
-    cut: bool,
-    disks: Vec<Steps>,
-    /// Commands kept, and those of them that are under way.
-    kept: usize,
-    under_way: usize,
-    /// The number of the request in each slot.
-    numbers: Vec<u32>,
-    submitted: u32,
-}
-
-impl Reel {
-    fn new(scope: Scope) -> Reel {
-        Reel { scope, cut: false, disks: Vec::new(), kept: 0, under_way: 0, numbers: Vec::new(), submitted: 0 }
-    }
-
-    pub(crate) fn submitted(&mut self, id: RequestId) {
-        let slot = id.0 as usize;
-        self.numbers.resize(self.numbers.len().max(slot + 1), 0);
-        self.submitted += 1;
-        self.numbers[slot] = self.submitted;
-    }
-
-    pub(crate) fn issued(&mut self, now: Time, disk: usize, tag: Tag, command: Command, own_until: Time) {
-        if now >= self.scope.to {
-            return;
-        }
-        if self.kept >= self.scope.most / PIECES {
-            (self.scope.to, self.cut) = (now, true);
-            return;
-        }
-        let request = match command.place {
-            Place::Request(id, _) => self.numbers.get(id.0 as usize).copied(),
-            Place::Nowhere | Place::Frame(..) => None,
-        };
-        self.disks.resize(self.disks.len().max(disk + 1), Steps::default());
-        self.disks[disk].issued(now, tag, command, own_until, request);
-        (self.kept, self.under_way) = (self.kept + 1, self.under_way + 1);
-    }
-
-    pub(crate) fn done(&mut self, now: Time, disk: usize, tag: Tag, parts: Parts) {
-        let Some(steps) = self.disks.get_mut(disk) else { return };
-        if steps.done(now, tag, parts) {
-            self.under_way -= 1;
-            // What was over before it begins is not shown.
-            if now <= self.scope.from {
-                self.kept -= steps.forget();
-            }
-        }
-    }
-
-    pub(crate) fn is_over(&self, now: Time, until: Option<Time>) -> bool {
-        now > until.unwrap_or(Time::NEVER).min(self.scope.to) && self.under_way == 0
-    }
 }

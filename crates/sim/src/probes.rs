@@ -25,7 +25,8 @@ impl Probes {
     }
 
     /// A command has come back. Where several are in service, each moment counts for one of them, as in the account.
-    pub(crate) fn done(&mut self, issued: Time, now: Time, parts: Parts, probe: bool) {
+    #[inline]
+    pub(crate) fn done(&mut self, issued: Time, now: Time, parts: &Parts, probe: bool) {
         if probe {
             let before = self.until.since(issued);
             self.count += 1;

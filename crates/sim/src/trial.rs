@@ -1,8 +1,8 @@
 //! A plan picked from the sheet and tried on the drive: how often seeks come too late, only the drive can tell.
 
-use crate::simulate::replicate;
 use block::{BadInput, Span};
 use disk::Sheet;
+use load::Meter;
 use load::experiment::{ClosedPlan, Experiment, Kind, Pattern, Placement, Region, RunPlan, Workload};
 use sched::plan::{Plan, Rules, Split};
 use sched::planner::{Pick, Wish, pick as by_sheet};
@@ -11,21 +11,24 @@ use sched::planner::{Pick, Wish, pick as by_sheet};
 const REQUESTS: u64 = 1500;
 const TRIALS: u32 = 6;
 
-/// A plan, and the story of it.
-pub(crate) struct Found {
-    pub(crate) plan: Plan,
-    pub(crate) story: String,
-}
+/// Plays an experiment, and measures it.
+type Measure<'a> = &'a dyn Fn(&Experiment) -> Result<Meter, BadInput>;
 
 /// Picks a plan that keeps the wait wanted, on the sheet's word; tries it on a stream of random reads as long as the
 /// longest request that can be interrupted; and where the drive needs longer than its sheet says, wishes for less.
-pub(crate) fn pick(experiment: &Experiment, sheet: &Sheet, base: Plan, wish: Wish) -> Result<Found, BadInput> {
+pub(crate) fn pick(
+    experiment: &Experiment,
+    sheet: &Sheet,
+    base: Plan,
+    wish: Wish,
+    measure: Measure,
+) -> Result<(Plan, String), BadInput> {
     let blocks = experiment.longest();
-    let whole = try_plan(experiment, None, blocks)?.mb_s;
+    let whole = try_plan(experiment, None, blocks, measure)?.mb_s;
     let (mut best, mut used): (Option<(Pick, f64)>, f64) = (None, 1.0);
     for _ in 0..TRIALS {
         let mut pick = by_sheet(sheet, base, blocks, wish.scaled(used));
-        let tried = try_plan(experiment, Some(pick.plan), blocks)?;
+        let tried = try_plan(experiment, Some(pick.plan), blocks, measure)?;
         pick.loss = 1.0 - tried.mb_s / whole;
         let measured = match wish {
             Wish::Expected(_) => tried.expected_ms,
@@ -42,7 +45,7 @@ pub(crate) fn pick(experiment: &Experiment, sheet: &Sheet, base: Plan, wish: Wis
         used *= (wanted / measured).min(0.97);
     }
     let (pick, measured) = best.expect("there is a trial");
-    Ok(Found { plan: pick.plan, story: story(&pick, wish, measured) })
+    Ok((pick.plan, story(&pick, wish, measured)))
 }
 
 /// What a trial came to.
@@ -53,7 +56,7 @@ struct Tried {
 }
 
 /// A stream served by this plan, or in single commands, measured.
-fn try_plan(experiment: &Experiment, plan: Option<Plan>, blocks: u32) -> Result<Tried, BadInput> {
+fn try_plan(experiment: &Experiment, plan: Option<Plan>, blocks: u32, measure: Measure) -> Result<Tried, BadInput> {
     let pattern = Pattern { blocks, read: 1.0, at: Placement::Random, region: Region::WHOLE, align: 1 };
     let stream = Workload {
         name: "trial".into(),
@@ -74,7 +77,7 @@ fn try_plan(experiment: &Experiment, plan: Option<Plan>, blocks: u32) -> Result<
         replications: 1,
         seed: experiment.run.seed,
     };
-    let meter = replicate(&trial, 0, &|_| ())?.meter;
+    let meter = measure(&trial)?;
     Ok(Tried { expected_ms: meter.expected_wait_ms(), mb_s: meter.throughput_mb_s() })
 }
 

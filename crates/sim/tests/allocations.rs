@@ -43,20 +43,7 @@ fn experiment(policy: &str, drive: &str, workload: &str) -> String {
 #[test]
 fn no_policy_allocates_per_request() {
     let mut failed = Vec::new();
-    for policy in [
-        "fcfs",
-        "look",
-        "c-look",
-        "sstf",
-        "satf",
-        "asatf",
-        "lookahead",
-        "batch-look",
-        "look-cyl",
-        "sstf-cyl",
-        "priority-1",
-        "3q",
-    ] {
+    for policy in sched::policy::names() {
         for (depth, read) in [(1, "1.0"), (64, "1.0"), (64, "0.5")] {
             let text = experiment(policy, "atlas10k", &format!("kind = \"closed\"\ndepth = {depth}\nread = {read}"));
             failed.extend(holds(&format!("{policy}, depth {depth}, {read} reads"), &text).err());

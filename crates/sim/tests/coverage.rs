@@ -110,7 +110,7 @@ fn intervals_hold_the_truth_in_nineteen_of_twenty_tries() {
 
 /// The table: 2,000 tries each, in 12 minutes of a processor when optimised.
 #[test]
-#[ignore = "takes minutes: cargo test --release -p sim --test coverage -- --ignored --nocapture"]
+#[ignore = "takes minutes: cargo test --release -p halfturn-sim --test coverage -- --ignored --nocapture"]
 fn coverage_of_two_thousand_tries() {
     let tries: u64 = std::env::var("HALFTURN_TRIES").map_or(2000, |it| it.parse().expect("a number"));
     let mut wrong = Vec::new();

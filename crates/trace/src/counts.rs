@@ -5,7 +5,7 @@
 pub struct Counts {
     /// Records (lines) in the file, of every kind.
     pub records: u64,
-    /// Requests handed out.
+    /// Requests that the reader returned.
     pub requests: u64,
     /// Completions of what was never issued.
     pub orphan_completions: u64,

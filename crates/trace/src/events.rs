@@ -10,7 +10,7 @@ use block::{Extent, Op, Time};
 use crate::number::extent;
 use crate::reader::{Device, Fault, Ledger, Record};
 
-/// What happened.
+/// What an event says of its request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
     /// Q: a request arrives.
@@ -31,7 +31,7 @@ pub(crate) enum Kind {
     Other,
 }
 
-/// One event.
+/// One line of a trace that logs each step of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Event {
     pub time: Time,
@@ -40,7 +40,7 @@ pub(crate) struct Event {
     pub kind: Kind,
     /// F before the operation: flush first.
     pub preflush: bool,
-    /// F after it.
+    /// Force unit access: `F` after the operation.
     pub fua: bool,
     pub sector: u64,
     pub bytes: u64,

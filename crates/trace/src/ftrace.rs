@@ -25,13 +25,13 @@ pub const IDLE: u32 = 0;
 pub enum Left {
     /// It could have gone on.
     Preempted,
-    /// Asleep.
+    /// Asleep, and a signal may wake it.
     Asleep,
     /// Asleep and not to be disturbed: blocked, mostly for I/O.
     Blocked,
     /// A worker of the kernel with nothing to do.
     Idle,
-    /// It has ended.
+    /// The task has ended.
     Ended,
     /// Nobody saw how; no recording says so, it follows from who is there afterwards.
     Unseen,
@@ -42,7 +42,7 @@ pub enum Left {
 pub struct Io {
     /// The device: major and minor.
     pub device: (u32, u32),
-    /// What it does.
+    /// Whether it reads, writes or flushes.
     pub op: Op,
     /// Where; nothing of a flush.
     pub at: Extent,
@@ -52,23 +52,23 @@ pub struct Io {
     pub sync: bool,
 }
 
-/// What happened.
+/// The events that are read, with what each says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
     /// One task leaves the processor, another has it.
     Switch {
-        /// Who leaves.
+        /// The task that leaves the processor.
         from: u32,
-        /// How.
+        /// In which state it leaves.
         left: Left,
-        /// Who has it.
+        /// The task that has it from now on.
         to: u32,
     },
     /// A task is woken, for the first time or again.
     Waking(u32),
     /// A task was created.
     Fork(u32),
-    /// The task ends.
+    /// The task that has the processor ends.
     Exit,
     /// A request goes to the I/O scheduler.
     Insert(Io),
@@ -78,7 +78,7 @@ pub enum What {
     Complete(Io),
     /// An interrupt begins: of a device, of the clock, of another processor, or what it left to do later.
     Interrupt,
-    /// It ends.
+    /// The interrupt that began last on this processor ends.
     InterruptEnd,
     /// A task asks the kernel for something.
     SystemCall,
@@ -86,22 +86,22 @@ pub enum What {
     Return,
     /// A task met a page fault.
     Trap,
-    /// Something else.
+    /// An event of another kind.
     Other,
 }
 
-/// A line.
+/// One event of the recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
     /// When, from the first line on.
     pub at: Time,
-    /// On which processor.
+    /// The processor on which it happened.
     pub cpu: usize,
     /// The task that had it.
     pub task: u32,
     /// Whether in an interrupt, hard or soft.
     pub interrupt: bool,
-    /// What happened.
+    /// The kind of event, with its fields.
     pub what: What,
 }
 
@@ -308,7 +308,7 @@ fn switch(fields: &[u8]) -> Result<What, Fault> {
     Ok(What::Switch { from: number(fields, "prev_pid=")?, left, to: number(fields, "next_pid=")? })
 }
 
-/// `254,0`.
+/// Parses a device's numbers: `254,0`.
 fn device(word: &[u8]) -> Result<(u32, u32), Fault> {
     let bad = || Fault::new(format!("'{}' is no device (major,minor)", quoted(word)));
     let comma = word.iter().position(|byte| *byte == b',').ok_or_else(bad)?;

@@ -8,7 +8,7 @@ use crate::reader::{Fault, Ledger, Reader, Record};
 /// What a line turned out to be.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Line {
-    /// A request.
+    /// A complete request.
     Request(Record),
     /// A record that makes no request; the parser has counted why.
     Skipped,

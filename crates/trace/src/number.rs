@@ -100,7 +100,7 @@ fn exponent(text: &[u8]) -> Option<i32> {
     (digits.len() <= 3).then(|| plain(digits))?.map(|value| sign * value as i32)
 }
 
-/// A whole number.
+/// Parses a whole number; `name` is the column's, for the message.
 pub(crate) fn whole(name: &str, text: &[u8]) -> Result<u64, Fault> {
     plain(text).ok_or_else(|| not_a_number(name, text))
 }

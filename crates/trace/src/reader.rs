@@ -16,9 +16,9 @@ pub struct Device(pub u32);
 pub struct Record {
     /// When it arrived: nanoseconds from whatever origin the file has. It may go backwards.
     pub time: Time,
-    /// Where it went.
+    /// The device it was sent to, if the trace names devices.
     pub device: Device,
-    /// What it does.
+    /// Whether it reads, writes or flushes.
     pub op: Op,
     /// The blocks it covers; empty for a flush.
     pub at: Extent,
@@ -88,7 +88,7 @@ impl Iterator for Trace {
     }
 }
 
-/// Reads one format.
+/// Reads records of one format.
 pub(crate) trait Reader: Send {
     /// The next request, or nothing at the end of the trace. Not called again after either an error or the end.
     fn next(&mut self, ledger: &mut Ledger) -> Result<Option<Record>, BadInput>;
@@ -103,7 +103,7 @@ pub(crate) struct Ledger {
     pub second: Option<Record>,
 }
 
-/// Device names, interned.
+/// Names of devices, each stored once.
 #[derive(Default)]
 pub(crate) struct Devices {
     names: Vec<String>,

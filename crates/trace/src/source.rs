@@ -22,7 +22,7 @@ const XZ_MEMORY: u64 = 256 << 20;
 const MAGIC_BYTES: u64 = 6;
 
 impl Source {
-    /// Opens a file.
+    /// Opens a trace and decompresses it where its first bytes say so.
     pub fn open(path: &Path) -> Result<Source, BadInput> {
         let name = path.display().to_string();
         let bad = |what: String, mend: &str| BadInput::new(name.clone(), At::File, what, mend);

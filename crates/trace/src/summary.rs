@@ -10,21 +10,21 @@ pub(crate) const STEPS: usize = 64;
 /// What a whole trace is like.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Summary {
-    /// The earliest arrival.
+    /// The arrival time of the earliest request.
     pub first: Time,
-    /// The latest arrival.
+    /// The arrival time of the latest request.
     pub last: Time,
-    /// Requests.
+    /// How many requests there are.
     pub requests: u64,
-    /// Those that read.
+    /// How many of them read.
     pub reads: u64,
-    /// Those that write.
+    /// How many of them write.
     pub writes: u64,
-    /// Those that flush.
+    /// How many of them flush.
     pub flushes: u64,
-    /// Bytes read.
+    /// How many bytes are read.
     pub read_bytes: u64,
-    /// Bytes written.
+    /// How many bytes are written.
     pub write_bytes: u64,
     /// Reads and writes of 2^k to 2^(k+1) - 1 blocks, for each k.
     pub sizes: [u64; SIZES],
@@ -74,13 +74,13 @@ impl Summary {
 /// What one device is asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeviceSummary {
-    /// Requests.
+    /// How many requests there are.
     pub requests: u64,
-    /// Those that read.
+    /// How many of them read.
     pub reads: u64,
-    /// Those that write.
+    /// How many of them write.
     pub writes: u64,
-    /// Those that flush.
+    /// How many of them flush.
     pub flushes: u64,
     /// Bytes read and written.
     pub bytes: u64,
@@ -132,14 +132,14 @@ pub struct Windows {
     pub dispersion: f64,
 }
 
-/// Measured response times.
+/// The response times that the trace records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Responses {
     /// Requests that have one.
     pub count: u64,
-    /// Their mean.
+    /// The mean response time.
     pub mean: Span,
-    /// The longest.
+    /// The longest response time.
     pub max: Span,
 }
 

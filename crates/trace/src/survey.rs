@@ -34,7 +34,7 @@ impl Default for Survey {
 }
 
 impl Survey {
-    /// Nothing seen yet.
+    /// A survey before the first request.
     #[must_use]
     pub fn new() -> Survey {
         Survey {

@@ -12,7 +12,7 @@ use crate::reader::{Fault, Ledger, Reader, Record};
 /// What a column holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Column {
-    /// Arrival time.
+    /// Arrival time, in the given unit.
     Time(Unit),
     /// Part of the device's name; adjacent parts are taken together.
     Device,
@@ -26,16 +26,16 @@ pub(crate) enum Column {
     Length(u32),
     /// Measured response time; may be empty.
     Response(Unit),
-    /// Nothing of interest.
+    /// A column that is not read.
     Ignored,
 }
 
 /// What stands before the first row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Header {
-    /// Nothing.
+    /// No header: the first line is a row.
     None,
-    /// Perhaps this line.
+    /// This line, which may also be absent.
     Line(&'static str),
     /// Names of columns, each of one of these meanings or else ignored; they replace the table's columns.
     Names(&'static [(&'static str, Column)]),

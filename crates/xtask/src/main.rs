@@ -1,9 +1,12 @@
 //! Tools of the project that are not shipped.
 
+mod budget;
+mod docs;
 mod mutate;
 #[allow(dead_code, reason = "compiled into the instrumented copy")]
 mod switch;
 mod test;
+mod words;
 
 use std::process::ExitCode;
 
@@ -13,6 +16,18 @@ cargo xtask test [ARGUMENTS OF CARGO TEST]
 
 cargo xtask tolerances COMMIT
   Says whether a tolerance of reproduce/ was widened, or a target taken out, since a commit or a release
+
+cargo xtask budget [OPTIONS]
+  Counts what a command costs the simulator, in instructions by layer, and compares with tests/budget.toml
+
+  --format json     Write JSON in place of a table
+  --write           Make what was counted the budget
+  --sample          Count four scenes, which takes a fifth of the time
+  --only TEXT       Count only scenes with this text in 'SCENE, DRIVE'
+  --files           Say what each file of the source spends; nothing is compared
+
+cargo xtask docs [--check]
+  Writes the pages of figures, docs/validation.md, docs/performance.md and the picture of README, or says which are stale
 
 cargo xtask mutate [OPTIONS]
   Plants bugs and says which of them the tests find
@@ -24,6 +39,7 @@ cargo xtask mutate [OPTIONS]
   --again           Try only those that survived last time and are not listed
   --reserve         Try those planted in reserve instead: others of the same draw, for which no test was written
   --own             Run only the tests of the crate itself, also where others answer for it
+  --list            Say which would be tried, and build nothing
   --jobs N          Run so many tests at a time [default: processors]
   --root FOLDER     The workspace [default: this one]
   --out FOLDER      Where it is built [default: target/mutants of the workspace]
@@ -34,9 +50,12 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let done = match arguments.split_first().map(|(verb, rest)| (&**verb, rest)) {
         Some(("mutate", rest)) => options(rest).and_then(|options| mutate::run(&options)),
+        Some(("budget", rest)) => budgeted(rest).and_then(|options| budget::run(&mutate::root(), &options)),
+        Some(("docs", rest)) => docs::run(&mutate::root(), rest),
         Some(("test", rest)) => test::run(&mutate::root(), rest),
         Some(("tolerances", rest)) => test::tolerances(&mutate::root(), rest),
-        _ => Err(HELP.into()),
+        Some(("words", rest)) => words::run(&mutate::root(), rest),
+        _ => Err(format!("{HELP}\n{}", words::HELP)),
     };
     match done {
         Ok(true) => ExitCode::SUCCESS,
@@ -46,6 +65,26 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+fn budgeted(arguments: &[String]) -> Result<budget::Options, String> {
+    let mut options = budget::Options::default();
+    let mut rest = arguments.iter().map(String::as_str);
+    while let Some(argument) = rest.next() {
+        match argument {
+            "--format" if rest.next() == Some("json") => options.json = true,
+            "--format" => return Err("the only other format is json\n  mend: --format json".into()),
+            "--write" => options.write = true,
+            "--sample" => options.sample = true,
+            "--files" => options.files = true,
+            "--only" => {
+                options.only = Some(rest.next().ok_or("--only needs a text\n  mend: --only fcfs@1")?.to_owned())
+            }
+            "--help" => return Err(HELP.into()),
+            other => return Err(format!("'{other}' is no option\n  mend: cargo xtask budget --help")),
+        }
+    }
+    Ok(options)
 }
 
 fn options(arguments: &[String]) -> Result<mutate::Options, String> {
@@ -61,6 +100,7 @@ fn options(arguments: &[String]) -> Result<mutate::Options, String> {
         again: false,
         reserve: false,
         own: false,
+        list: false,
         jobs,
         verbose: false,
     };
@@ -76,6 +116,7 @@ fn options(arguments: &[String]) -> Result<mutate::Options, String> {
             "--again" => options.again = true,
             "--reserve" => options.reserve = true,
             "--own" => options.own = true,
+            "--list" => options.list = true,
             "--jobs" => options.jobs = (number(value()?)? as usize).max(1),
             "--root" => options.root = value()?.into(),
             "--out" => options.out = value()?.into(),

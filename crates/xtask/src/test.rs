@@ -38,7 +38,7 @@ pub fn run(root: &Path, arguments: &[String]) -> Result<bool, String> {
 /// When cargo cannot be started.
 pub fn tolerances(root: &Path, arguments: &[String]) -> Result<bool, String> {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
-    let example = ["run", "--quiet", "--locked", "--package", "published", "--example", "tolerances", "--"];
+    let example = ["run", "--quiet", "--locked", "--package", "halfturn-published", "--example", "tolerances", "--"];
     succeeds(Command::new(cargo).args(example).args(arguments).current_dir(root))
 }
 

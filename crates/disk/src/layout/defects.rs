@@ -213,6 +213,11 @@ impl Defects {
         self.slips.partition_point(|slip| *slip < physical) as u64
     }
 
+    /// Whether slips turn tracks.
+    pub(super) fn turns(&self) -> bool {
+        self.turn != Turn::Never
+    }
+
     /// By how many sectors slips have turned a track, given the physical sectors before its cylinder and those before
     /// its surface, surfaces counted upwards.
     pub(super) fn turned(&self, cylinder: u64, surface: u64) -> u64 {

@@ -233,7 +233,9 @@ impl List {
             sector: run.sector + within,
             angle: run.angle.wrapping_add(width.wrapping_mul(u64::from(within))),
             left: (self.starts[i + 1] - sector) as u32,
+            before: within,
             remapped: run.remapped,
+            ends_track: false,
         }
     }
 }

@@ -4,6 +4,7 @@
 mod defects;
 mod list;
 mod plan;
+mod stretches;
 mod tree;
 mod zoned;
 
@@ -39,8 +40,28 @@ pub struct Spot {
     /// Sectors of data, this one included, that follow one another from here on: up to a slipped or remapped sector,
     /// the end of the track, or that of the drive.
     pub left: u32,
+    /// Sectors of data that precede it like that, as far as is known: back to a slipped or remapped sector, or the beginning
+    /// of the track.
+    pub before: u32,
     /// Whether its own sector is bad, and this a spare.
     pub remapped: bool,
+    /// Whether it is known that `left` is up to the end of the track, and that what follows there lies on another one.
+    pub ends_track: bool,
+}
+
+impl Spot {
+    /// The place so many sectors on, of those that follow without a gap; each takes an angle of `width`.
+    #[must_use]
+    #[inline]
+    pub fn on(self, sectors: u32, width: u64) -> Spot {
+        Spot {
+            sector: self.sector + sectors,
+            angle: self.angle.wrapping_add(width.wrapping_mul(u64::from(sectors))),
+            left: self.left - sectors,
+            before: self.before + sectors,
+            ..self
+        }
+    }
 }
 
 /// Tracks of one kind.
@@ -199,8 +220,17 @@ impl Layout {
         self.locate_sector(lbn.0.min(self.blocks - 1) >> self.sector_shift)
     }
 
+    /// The same, on the way of every command.
+    #[must_use]
+    #[inline(always)]
+    pub fn locate_command(&self, lbn: Lbn) -> Spot {
+        match &self.map {
+            Map::Zoned(zoned) => zoned.locate(lbn.0.min(self.blocks - 1) >> self.sector_shift),
+            _ => self.locate(lbn),
+        }
+    }
+
     /// Where a sector lies, which must be on the drive.
-    #[inline]
     pub fn locate_sector(&self, sector: u64) -> Spot {
         match &self.map {
             Map::Zoned(zoned) => zoned.locate(sector),

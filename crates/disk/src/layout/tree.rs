@@ -208,12 +208,15 @@ impl Tree {
         if let Some((it, spare)) = next.checked_sub(1).map(|i| &self.remaps[i])
             && sector < it.first + it.blocks
         {
-            return self.along(*spare, (sector - it.first) as u32, (it.first + it.blocks - sector) as u32);
+            let into = (sector - it.first) as u32;
+            return self.along(*spare, into, (it.first + it.blocks - sector) as u32, into);
         }
+        let mut before = sector - next.checked_sub(1).map_or(0, |i| self.remaps[i].0.first + self.remaps[i].0.blocks);
         let mut run = self.remaps.get(next).map_or(u64::MAX, |(it, _)| it.first - sector).min(self.blocks - sector);
         let next = self.breaks.partition_point(|(from, _)| *from <= sector);
         run = self.breaks.get(next).map_or(run, |(from, _)| run.min(from - sector));
-        let shift = next.checked_sub(1).map_or(0, |i| self.breaks[i].1);
+        let (from, shift) = next.checked_sub(1).map_or((0, 0), |i| self.breaks[i]);
+        before = before.min(sector - from);
         let mut place = sector.saturating_add_signed(shift);
         let (mut cylinder, mut turned) = (0u32, 0u64);
         let mut list = self.lists.len() - 1;
@@ -226,6 +229,7 @@ impl Tree {
             let (repeat, rest) = (within / plan.each, within % plan.each);
             // Of what it repeats, an entry may end in the middle.
             run = run.min(plan.each - rest).min(plan.blocks - within);
+            before = before.min(rest);
             let moved = repeat as u32 * plan.cylinders;
             cylinder += if plan.descends { plan.cylinder - moved } else { plan.cylinder + moved };
             turned = turned.wrapping_add(*offset).wrapping_add(turn.wrapping_mul(repeat));
@@ -235,18 +239,18 @@ impl Tree {
                 Child::Track(track, head) => {
                     let piece = &self.tracks[track as usize];
                     let track = Track { zone: track, cylinder, head };
-                    let first = Spot { track, sector: piece.low, angle: turned, left: 0, remapped: false };
-                    return self.along(first, rest as u32, run as u32);
+                    let first = Spot { track, sector: piece.low, angle: turned, ..Spot::default() };
+                    return self.along(first, rest as u32, run as u32, before as u32);
                 }
             }
         }
     }
 
-    /// The place so many sectors on.
-    fn along(&self, first: Spot, sectors: u32, left: u32) -> Spot {
+    /// The place so many sectors on, of which `before` precede it without a gap.
+    fn along(&self, first: Spot, sectors: u32, left: u32, before: u32) -> Spot {
         let width = u64::MAX / u64::from(self.tracks[first.track.zone as usize].sectors);
         let angle = first.angle.wrapping_add(width.wrapping_mul(u64::from(sectors)));
-        Spot { sector: first.sector + sectors, angle, left, ..first }
+        Spot { sector: first.sector + sectors, angle, left, before, ..first }
     }
 
     /// Where a spare lies.
@@ -260,7 +264,7 @@ impl Tree {
         let width = u64::MAX / u64::from(piece.sectors);
         let from_low = u64::from(it.sector).wrapping_sub(u64::from(piece.low));
         let angle = turned.wrapping_add(width.wrapping_mul(from_low));
-        Some(Spot { track, sector: it.sector, angle, left: 0, remapped: true })
+        Some(Spot { track, sector: it.sector, angle, remapped: true, ..Spot::default() })
     }
 
     /// The track of a cylinder that has this head and sector, and the angle of the piece's first sector. The tree is not

@@ -1,14 +1,13 @@
 //! A layout of zones: runs of cylinders with the same number of sectors a track. Inside a zone the tracks follow one
 //! another in the drive's [`Order`]; each step to the next track adds a head skew or a cylinder skew, so the
-//! angle at which a track begins is two products, not a walk.
+//! angle at which a track begins is two products, not a walk. [`Zoned::locate`] is on the way of every command, more than
+//! once: [`Stretches`] say beforehand what defects do.
 
 use super::defects::{Defects, Size, held};
 use super::plan::{LayoutPlan, Order, Parity, ZonePlan};
+use super::stretches::{MOST, Stretch, Stretches};
 use super::{Kind, Spot, Track, angle};
 use crate::divide::Divisor;
-
-/// Runs of sectors for which the zone is looked up beforehand, as a power of two.
-const GUESS_BITS: u32 = 10;
 
 #[derive(Clone, Debug)]
 struct Zone {
@@ -31,10 +30,8 @@ struct Zone {
 pub(super) struct Zoned {
     heads: Divisor,
     order: Order,
-    /// For each run of 2^`guess_shift` sectors, the zone its first lies in.
-    guesses: Vec<u32>,
-    guess_shift: u32,
     zones: Vec<Zone>,
+    stretches: Stretches,
 }
 
 impl Zoned {
@@ -74,17 +71,45 @@ impl Zoned {
             });
             first += sectors;
         }
-        let mut zoned =
-            Zoned { heads: Divisor::new(plan.heads), order: plan.order, guesses: Vec::new(), guess_shift: 0, zones };
-        zoned.guess(first);
-        Ok(zoned)
+        Ok(Zoned { heads: Divisor::new(plan.heads), order: plan.order, zones, stretches: Stretches::default() })
     }
 
-    /// Looks the zones up beforehand.
-    fn guess(&mut self, sectors: u64) {
-        self.guess_shift = (64 - sectors.leading_zeros()).saturating_sub(GUESS_BITS);
-        let zone_of = |sector: u64| self.zones.partition_point(|zone| zone.first <= sector) as u32 - 1;
-        self.guesses = (0..=sectors >> self.guess_shift).map(|run| zone_of(run << self.guess_shift)).collect();
+    /// Lists the stretches of all zones.
+    fn list(&mut self) {
+        let mut all = Stretches::default();
+        for (z, zone) in (0..).zip(&self.zones) {
+            let len = all.len();
+            if !self.list_zone(z, zone, &mut all) {
+                all.truncate(len);
+                all.add(Stretch { first: zone.first, zone: z, unlisted: true, ..Stretch::default() });
+            }
+        }
+        all.close(self.sectors());
+        self.stretches = all;
+    }
+
+    /// The same of one of them; false if there are too many.
+    fn list_zone(&self, z: u32, zone: &Zone, all: &mut Stretches) -> bool {
+        let Some(defects) = &zone.defects else {
+            all.add(Stretch { first: zone.first, zone: z, ..Stretch::default() });
+            return true;
+        };
+        if defects.turns() && zone.cylinders as usize * self.heads.value() as usize > MOST {
+            return false;
+        }
+        let mut next = 0;
+        while next < zone.sectors {
+            let at = defects.locate(next);
+            let (spot, turned) = self.on_zone(z, at.sector, defects);
+            let on_track = u64::from(zone.track_sectors.value() - spot.sector);
+            let first = zone.first + next;
+            all.add(Stretch { first, place: at.sector, turned, zone: z, remapped: at.remapped, unlisted: false });
+            next += if defects.turns() { at.run.min(on_track) } else { at.run }.min(zone.sectors);
+            if all.is_full() {
+                return false;
+            }
+        }
+        true
     }
 
     /// Sectors that hold data.
@@ -92,13 +117,13 @@ impl Zoned {
         self.zones.last().map_or(0, |zone| zone.first + zone.sectors)
     }
 
-    /// What lies past so many sectors does not exist for anyone.
+    /// What lies past so many sectors does not exist for anyone. To be called once before sectors are found.
     pub(super) fn cut(&mut self, sectors: u64) {
         self.zones.retain(|zone| zone.first < sectors);
         if let Some(last) = self.zones.last_mut() {
             last.sectors = last.sectors.min(sectors - last.first);
         }
-        self.guess(self.sectors());
+        self.list();
     }
 
     pub(super) fn kinds(&self) -> Vec<Kind> {
@@ -111,40 +136,55 @@ impl Zoned {
     }
 
     /// Where a sector lies, which must be on the drive.
-    #[inline]
+    #[inline(always)]
     pub(super) fn locate(&self, sector: u64) -> Spot {
-        let mut z = self.guesses[(sector >> self.guess_shift) as usize] as usize;
-        while self.zones.get(z + 1).is_some_and(|next| next.first <= sector) {
-            z += 1;
+        let (stretch, follow) = self.stretches.find(sector);
+        if stretch.unlisted {
+            return self.locate_unlisted(stretch.zone, sector);
         }
-        let zone = &self.zones[z];
-        let within = sector - zone.first;
-        if zone.defects.is_some() {
-            return self.locate_moved(z, within);
+        let zone = &self.zones[stretch.zone as usize];
+        let within = sector - stretch.first;
+        let (index, on_track) = divided(stretch.place + within, zone.track_sectors);
+        let first = self.track(stretch.zone, index);
+        let to_end = zone.track_sectors.value() - on_track;
+        let angle = first.angle.wrapping_add(u64::from(on_track).wrapping_mul(zone.width)).wrapping_add(stretch.turned);
+        Spot {
+            track: first.track,
+            sector: on_track,
+            angle,
+            left: u64::from(to_end).min(follow) as u32,
+            before: u64::from(on_track).min(within) as u32,
+            remapped: stretch.remapped,
+            ends_track: u64::from(to_end) < follow && !stretch.remapped,
         }
-        let (index, on_track) = divided(within, zone.track_sectors);
-        let first = self.track(z as u32, index);
-        let left = (zone.track_sectors.value() - on_track).min((zone.sectors - within).min(u64::from(u32::MAX)) as u32);
-        let angle = first.angle.wrapping_add(u64::from(on_track).wrapping_mul(zone.width));
-        Spot { sector: on_track, angle, left, ..first }
     }
 
     #[cold]
-    fn locate_moved(&self, z: usize, within: u64) -> Spot {
-        let zone = &self.zones[z];
+    fn locate_unlisted(&self, z: u32, sector: u64) -> Spot {
+        let zone = &self.zones[z as usize];
         let Some(defects) = &zone.defects else { return Spot::default() };
+        let within = sector - zone.first;
         let at = defects.locate(within);
-        let (index, sector) = divided(at.sector, zone.track_sectors);
-        let first = self.track(z as u32, index);
+        let (spot, turned) = self.on_zone(z, at.sector, defects);
+        let to_end = u64::from(zone.track_sectors.value() - spot.sector);
+        let left = to_end.min(at.run).min(zone.sectors - within) as u32;
+        Spot { angle: spot.angle.wrapping_add(turned), left, remapped: at.remapped, ..spot }
+    }
+
+    /// A physical sector of a zone, and the angle by which slips have turned its track.
+    fn on_zone(&self, z: u32, physical: u64, defects: &Defects) -> (Spot, u64) {
+        let zone = &self.zones[z as usize];
+        let (index, sector) = divided(physical, zone.track_sectors);
+        let first = self.track(z, index);
         let (track, cylinder) = (u64::from(zone.track_sectors.value()), first.track.cylinder - zone.first_cylinder);
         let before = u64::from(cylinder) * u64::from(self.heads.value()) * track;
         let turned = defects.turned(before, before + u64::from(first.track.head) * track);
-        let left = (track - u64::from(sector)).min(at.run).min(zone.sectors - within) as u32;
-        let angle = first.angle.wrapping_add((u64::from(sector) + turned).wrapping_mul(zone.width));
-        Spot { sector, angle, left, remapped: at.remapped, ..first }
+        let angle = first.angle.wrapping_add(u64::from(sector).wrapping_mul(zone.width));
+        (Spot { sector, angle, ..first }, turned.wrapping_mul(zone.width))
     }
 
     /// The first sector of a zone's track, by the track's place in the filling order.
+    #[inline(always)]
     fn track(&self, z: u32, index: u32) -> Spot {
         let zone = &self.zones[z as usize];
         let heads = self.heads.value();

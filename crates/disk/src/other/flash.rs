@@ -1,17 +1,32 @@
 //! Flash memory, as its file describes it.
 
-use super::keys::{capacity, rate, time};
+use super::keys::{CAPACITY, MB_S, capacity, time};
 use super::{Form, Kind};
 use block::{BadInput, Span};
 use config::Section;
 use std::path::Path;
 
+config::keys! {
+    /// Commands that are at the memory at once.
+    CHANNELS: u32 = within("channels", 1, 4096).usually("1");
+    /// From command to data.
+    READ: Span = span("read").required();
+    /// From data to completion.
+    WRITE: Span = span("write").required();
+}
+
 pub(super) static FORM: Form = Form {
     word: "flash",
     what: "flash memory",
-    keys: "`capacity`, `channels`, `read`, `write`, `mb_s`",
-    text: "a time for each command wherever it goes, so many at once, \
-           and one bus",
+    keys: &[CAPACITY.about, CHANNELS.about, READ.about, WRITE.about, MB_S.about],
+    example: "kind = \"flash\"
+title = \"a small SSD\"
+capacity = \"80GB\"
+channels = 10
+read = \"65us\"
+write = \"85us\"
+mb_s = 250",
+    text: "A time for each command wherever it goes, so many at once, and one bus.",
     least_depth: 1,
     read,
 };
@@ -34,9 +49,9 @@ pub struct Flash {
 fn read(root: &Section, _: &Path) -> Result<Kind, BadInput> {
     Ok(Kind::Flash(Flash {
         blocks: capacity(root)?,
-        channels: root.within("channels", 1, 4096)?.unwrap_or(1) as u16,
-        read: time(root, "read")?,
-        write: time(root, "write")?,
-        mb_s: rate(root)?,
+        channels: root.value(&CHANNELS)? as u16,
+        read: time(root, &READ)?,
+        write: time(root, &WRITE)?,
+        mb_s: root.value(&MB_S)?,
     }))
 }

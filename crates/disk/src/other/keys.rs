@@ -1,15 +1,24 @@
 //! Keys that several kinds of device have.
 
-use crate::read::positive;
 use block::{BadInput, Span};
-use config::Section;
+use config::{Key, Section};
 
 /// The longest time of a device, so that sums of a few stay in range.
 const LONGEST: Span = Span(86_400_000_000_000);
 
+/// The least rate, 10^6 bytes/s: a kB/s.
+const SLOWEST: f64 = 0.001;
+
+config::keys! {
+    /// How much it holds.
+    pub(super) CAPACITY: u64 = size("capacity").required();
+    /// Rate of its data, 10^6 bytes/s.
+    pub(super) MB_S: f64 = number("mb_s", SLOWEST, f64::MAX).required();
+}
+
 /// The blocks of a device.
 pub(super) fn capacity(root: &Section) -> Result<u64, BadInput> {
-    match root.need("capacity", root.size("capacity")?)? {
+    match root.value(&CAPACITY)? {
         0 => Err(root.error("capacity", "`capacity` is zero", "give at least one block of 512 bytes")),
         // As far as the layouts of disks go.
         blocks if blocks >= 1 << 48 => {
@@ -19,24 +28,11 @@ pub(super) fn capacity(root: &Section) -> Result<u64, BadInput> {
     }
 }
 
-/// The rate of data, of at least a kB/s.
-pub(super) fn rate(root: &Section) -> Result<f64, BadInput> {
-    match positive(root, "mb_s")? {
-        rate if rate < 0.001 => Err(root.error("mb_s", format!("mb_s is {rate}"), "give 10^6 bytes a second")),
-        rate => Ok(rate),
-    }
-}
-
-/// A time that must be given.
-pub(super) fn time(root: &Section, key: &str) -> Result<Span, BadInput> {
-    root.need(key, bounded(root, key)?)
-}
-
-/// A time that may be given.
-pub(super) fn bounded(root: &Section, key: &str) -> Result<Option<Span>, BadInput> {
-    match root.span(key)? {
-        Some(span) if span > LONGEST => {
-            Err(root.error(key, format!("`{key}` is more than a day"), "give a shorter time"))
+/// A time of at most a day.
+pub(super) fn time(root: &Section, key: &Key<Span>) -> Result<Span, BadInput> {
+    match root.value(key)? {
+        span if span > LONGEST => {
+            Err(root.error(key.name(), format!("`{}` is more than a day", key.name()), "give a shorter time"))
         }
         span => Ok(span),
     }

@@ -6,12 +6,19 @@ use block::BadInput;
 use config::Section;
 use std::path::Path;
 
+config::keys! {
+    /// The disk of which it has two: a name of the catalogue, or the path of a drive file.
+    OF: String = text("of").required();
+}
+
 pub(super) static FORM: Form = Form {
     word: "mirror",
     what: "a mirrored pair",
-    keys: "`of`, a disk",
-    text: "two of it, each with an arm and a phase of its own; a read goes to the one that is free, of two that are to the \
-           one whose arm is nearer, a write to both; with `queue = 2` in `[drive]` both arms work at once",
+    keys: &[OF.about],
+    example: "kind = \"mirror\"
+title = \"two of a kind\"
+of = \"atlas10k\"",
+    text: "Two disks that hold the same, each with an arm and a phase of its own; a read goes to the one that is free, of two that are to the one whose arm is nearer, a write to both; with `queue = 2` in `[drive]` both arms work at once.",
     // With fewer than two one of its arms would never have work.
     least_depth: 2,
     read,
@@ -19,7 +26,7 @@ pub(super) static FORM: Form = Form {
 
 /// Reads the drive of which it has two.
 fn read(root: &Section, folder: &Path) -> Result<Kind, BadInput> {
-    let of = root.need("of", root.string("of")?)?;
+    let of = root.value(&OF)?;
     let beside = folder.join(&of);
     let of = if beside.is_file() { beside.to_string_lossy().into_owned() } else { of };
     catalogue::check(&of).map_err(|error| root.error("of", error.what, error.mend))?;

@@ -10,8 +10,9 @@ mod store;
 mod tape;
 
 use crate::Drive;
+use crate::read::{ASSUMED, KIND, SOURCES, TITLE};
 use block::{BadInput, Span};
-use config::Section;
+use config::{About, Section};
 use std::path::Path;
 
 pub use flash::Flash;
@@ -48,14 +49,21 @@ pub enum Kind {
     Tape(Tape),
 }
 
+config::keys! {
+    /// Commands in it at once, the most that `queue` of `[drive]` may ask for.
+    pub(crate) DEPTH: u32 = within("depth", 1, 4096).else_told("1; 2 of a mirrored pair");
+}
+
 /// All that is known of a kind before there is a device of it.
-pub(crate) struct Form {
+pub struct Form {
     /// What `kind` is in its file.
     pub word: &'static str,
     /// What it is instead of a disk, for a message.
     pub what: &'static str,
-    /// Its keys and what they mean, for the documentation.
-    pub keys: &'static str,
+    /// Its keys at the top of its file.
+    pub keys: &'static [About],
+    /// A file of one.
+    pub example: &'static str,
     /// What it does with a command, for the documentation.
     pub text: &'static str,
     /// The least `depth` that makes sense, which is also the one of a file without.
@@ -65,13 +73,17 @@ pub(crate) struct Form {
 }
 
 /// Every kind.
-pub(crate) static FORMS: [&Form; 4] = [&mirror::FORM, &flash::FORM, &store::FORM, &tape::FORM];
+pub static FORMS: [&Form; 4] = [&mirror::FORM, &flash::FORM, &store::FORM, &tape::FORM];
+
+/// The words of `kind`.
+pub(crate) fn words() -> Vec<(&'static str, &'static str)> {
+    std::iter::once(("disk", "a disk")).chain(FORMS.iter().map(|form| (form.word, form.text))).collect()
+}
 
 /// What the file is of; nothing for a disk.
 pub(crate) fn form(root: &Section) -> Result<Option<&'static Form>, BadInput> {
-    let kinds = FORMS.iter().map(|form| (form.word, Some(*form)));
-    let words: Vec<_> = std::iter::once(("disk", None)).chain(kinds).collect();
-    Ok(root.choice("kind", &words)?.flatten())
+    let word = root.value(&KIND)?;
+    Ok(FORMS.iter().find(|form| form.word == word).copied())
 }
 
 /// The error of a file that should be of a disk.
@@ -82,13 +94,26 @@ pub(crate) fn no_disk(root: &Section, form: &Form) -> BadInput {
 
 /// Reads the file of a device. Files it names are relative to `folder`.
 pub(crate) fn read(name: &str, root: &Section, form: &Form, folder: &Path) -> Result<Other, BadInput> {
-    let title = root.need("title", root.string("title")?)?;
-    let sources = root.strings("sources")?.unwrap_or_default();
-    let assumed = root.strings("assumed")?.unwrap_or_default();
+    let title = root.value(&TITLE)?;
+    let sources = root.get(&SOURCES)?.unwrap_or_default();
+    let assumed = root.get(&ASSUMED)?.unwrap_or_default();
     let kind = (form.read)(root, folder)?;
-    let depth = root.within("depth", form.least_depth, 4096)?.unwrap_or(form.least_depth) as u16;
+    let depth = root.within(DEPTH.name(), form.least_depth, 4096)?.unwrap_or(form.least_depth) as u16;
     root.close()?;
     Ok(Other { name: name.into(), title, sources, assumed, depth, kind })
+}
+
+impl Kind {
+    /// What is known of the kind.
+    #[must_use]
+    pub fn form(&self) -> &'static Form {
+        match self {
+            Kind::Mirror(_) => &mirror::FORM,
+            Kind::Flash(_) => &flash::FORM,
+            Kind::Store(_) => &store::FORM,
+            Kind::Tape(_) => &tape::FORM,
+        }
+    }
 }
 
 impl Other {

@@ -1,17 +1,37 @@
 //! A store behind a network, as its file describes it.
 
-use super::keys::{bounded, capacity, rate, time};
+use super::keys::{CAPACITY, MB_S, capacity, time};
 use super::{Form, Kind};
 use block::{BadInput, Span};
 use config::Section;
 use std::path::Path;
 
+config::keys! {
+    /// The least time of a command, its transfer apart.
+    LATENCY: Span = span("latency").required();
+    /// Median of what it takes longer, which is log-normal.
+    JITTER: Span = span("jitter").usually("0ms");
+    /// Standard deviation of the logarithm of that.
+    SIGMA: f64 = number("sigma", 0.0, 3.0).usually("0");
+    /// Share of commands that are held up besides.
+    TAIL_SHARE: f64 = share("tail_share").usually("0");
+    /// For so long.
+    TAIL: Span = span("tail").usually("0ms");
+}
+
 pub(super) static FORM: Form = Form {
     word: "store",
     what: "a network store",
-    keys: "`capacity`, `latency`, `jitter` and `sigma` (log-normal), `tail_share` and `tail`, `mb_s`",
-    text: "a time for each command by itself, and the network's rate; \
-           `noise = false` leaves jitter and tail out",
+    keys: &[CAPACITY.about, LATENCY.about, JITTER.about, SIGMA.about, TAIL_SHARE.about, TAIL.about, MB_S.about],
+    example: "kind = \"store\"
+title = \"a block store in the next room\"
+capacity = \"1TB\"
+latency = \"0.4ms\"
+jitter = \"0.1ms\"
+sigma = 0.5
+mb_s = 500
+depth = 64",
+    text: "A time for each command by itself, and the network's rate; `noise = false` leaves jitter and tail out.",
     least_depth: 1,
     read,
 };
@@ -36,17 +56,13 @@ pub struct Store {
 }
 
 fn read(root: &Section, _: &Path) -> Result<Kind, BadInput> {
-    let sigma = root.f64("sigma")?.unwrap_or(0.0);
-    if !(0.0..=3.0).contains(&sigma) {
-        return Err(root.error("sigma", format!("`sigma` is {sigma}"), "give a number from 0 to 3"));
-    }
     Ok(Kind::Store(Store {
         blocks: capacity(root)?,
-        latency: time(root, "latency")?,
-        jitter: bounded(root, "jitter")?.unwrap_or_default(),
-        sigma,
-        tail_share: root.share("tail_share")?.unwrap_or(0.0),
-        tail: bounded(root, "tail")?.unwrap_or_default(),
-        mb_s: rate(root)?,
+        latency: time(root, &LATENCY)?,
+        jitter: time(root, &JITTER)?,
+        sigma: root.value(&SIGMA)?,
+        tail_share: root.value(&TAIL_SHARE)?,
+        tail: time(root, &TAIL)?,
+        mb_s: root.value(&MB_S)?,
     }))
 }

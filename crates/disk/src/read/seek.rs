@@ -2,13 +2,43 @@
 
 use crate::{SeekCurve, SeekTable};
 use block::BadInput;
-use config::Section;
+use config::{Key, Section};
+
+config::keys! {
+    /// How long seeks take by their distance d in cylinders: two pieces, `a_ms` + `b_ms`·√d up to `knee`, then `c_ms` + `e_ms`·d;
+    /// or a `table`; or `lee_ms`.
+    pub(crate) fn keys() -> "[seek]";
+
+    /// Constant of the first piece, ms.
+    A: f64 = number("a_ms", f64::MIN, f64::MAX).else_told(GIVEN);
+    /// Factor of √d of the first piece, ms.
+    B: f64 = number("b_ms", f64::MIN, f64::MAX).else_told(GIVEN);
+    /// The last distance of the first piece, in cylinders.
+    KNEE: f64 = number("knee", 0.0, f64::MAX).else_told(GIVEN);
+    /// Constant of the second piece, ms.
+    C: f64 = number("c_ms", f64::MIN, f64::MAX).else_told(GIVEN);
+    /// Factor of d of the second piece, ms.
+    E: f64 = number("e_ms", f64::MIN, f64::MAX).else_told(GIVEN);
+    /// The seek over one cylinder, ms.
+    SINGLE: f64 = number("single_ms", f64::MIN, f64::MAX).else_told("as the first piece has it");
+    /// Seeks over one, two and more cylinders, ms.
+    FIRST: Vec<f64> = numbers("first_ms").else_told("as the first piece has them");
+    /// Rows of distance in cylinders and time, ms, distances ascending; in between lies a line.
+    TABLE: Vec<Vec<f64>> = rows("table");
+    /// `[a, b, c]` of a·√(d − 1) + b·(d − 1) + c, ms (Lee).
+    LEE: Vec<f64> = numbers("lee_ms");
+    /// A table of seeks before a random write, where they are others.
+    WRITE_TABLE: Vec<Vec<f64>> = rows("write_table");
+}
+
+/// When the pieces of the curve must be given.
+const GIVEN: &str = "must be given without `table` and `lee_ms`";
 
 /// The seek times, and those before random writes where they differ.
 pub(super) fn tables(section: &Section, cylinders: u32) -> Result<(SeekTable, Option<SeekTable>), BadInput> {
     let read = curve(section)?;
-    let write = if section.has("write_table") {
-        Some(worked_out(section, &points(section, "write_table")?, cylinders)?)
+    let write = if section.has(WRITE_TABLE.name()) {
+        Some(worked_out(section, &points(section, &WRITE_TABLE)?, cylinders)?)
     } else if let Some(inner) = section.section("write")? {
         let write = worked_out(&inner, &curve(&inner)?, cylinders)?;
         inner.close()?;
@@ -31,10 +61,10 @@ fn worked_out(section: &Section, curve: &SeekCurve, cylinders: u32) -> Result<Se
 }
 
 fn curve(section: &Section) -> Result<SeekCurve, BadInput> {
-    if section.has("table") {
-        return points(section, "table");
+    if section.has(TABLE.name()) {
+        return points(section, &TABLE);
     }
-    if let Some(lee) = section.f64s("lee_ms")? {
+    if let Some(lee) = section.get(&LEE)? {
         let [a, b, c] = lee[..] else {
             return Err(section.error(
                 "lee_ms",
@@ -44,22 +74,18 @@ fn curve(section: &Section) -> Result<SeekCurve, BadInput> {
         };
         return Ok(SeekCurve::Lee { a, b, c });
     }
-    let knee = section.need("knee", section.f64("knee")?)?;
-    if knee < 0.0 {
-        return Err(section.error("knee", format!("knee is {knee}"), "give a distance in cylinders, or 0"));
-    }
-    let knee = knee as u32;
-    let number = |key: &str| section.need(key, section.f64(key)?);
-    let (a, b, c, e) = (number("a_ms")?, number("b_ms")?, number("c_ms")?, number("e_ms")?);
-    let first = match section.f64("single_ms")? {
+    let knee = section.value(&KNEE)? as u32;
+    let (a, b, c, e) = (section.value(&A)?, section.value(&B)?, section.value(&C)?, section.value(&E)?);
+    let first = match section.get(&SINGLE)? {
         Some(single) => vec![single],
-        None => section.f64s("first_ms")?.unwrap_or_default(),
+        None => section.get(&FIRST)?.unwrap_or_default(),
     };
     Ok(SeekCurve::TwoPiece { a, b, knee, c, e, first })
 }
 
-fn points(section: &Section, key: &str) -> Result<SeekCurve, BadInput> {
-    let rows = section.rows(key)?.unwrap_or_default();
+fn points(section: &Section, declared: &Key<Vec<Vec<f64>>>) -> Result<SeekCurve, BadInput> {
+    let key = declared.name();
+    let rows = section.get(declared)?.unwrap_or_default();
     let mut points: Vec<(u32, f64)> = Vec::with_capacity(rows.len());
     for row in &rows {
         let bad =

@@ -16,7 +16,7 @@ use load::experiment::{Experiment, Kind, SystemPlan};
 pub struct Machine {
     /// Its processors and cache.
     pub plan: SystemPlan,
-    /// Its processes.
+    /// The processes' programs, in the order in which they are created.
     pub programs: Vec<Box<dyn Program>>,
     /// What a reader of the results must know of them.
     pub notes: Vec<String>,

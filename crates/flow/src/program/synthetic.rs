@@ -18,7 +18,7 @@ enum Stage {
     Think,
 }
 
-/// One such process.
+/// A process that repeats one pattern of computing and I/O.
 pub struct Synthetic {
     name: String,
     plan: ProcessPlan,

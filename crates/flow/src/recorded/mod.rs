@@ -18,9 +18,9 @@ use trace::ftrace::{Event, IDLE, Io, Left, What};
 /// A process of a recorded machine.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Task {
-    /// Its number.
+    /// The kernel's number of the process.
     pub pid: u32,
-    /// Its name.
+    /// The name that the kernel has for it (`comm`).
     pub name: String,
     /// On a processor, interrupts apart.
     pub busy: Span,
@@ -28,7 +28,7 @@ pub struct Task {
     pub blocked: Span,
     /// Sleeps that the end of a request ended, and how long they were.
     pub waits: u64,
-    /// See `waits`.
+    /// How long those sleeps were, all together.
     pub waited: Span,
     standing: Standing,
     since: Time,
@@ -50,15 +50,15 @@ enum Standing {
 /// What was asked of a device.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Device {
-    /// Major and minor.
+    /// The kernel's numbers of the device: major, minor.
     pub name: (u32, u32),
     /// Requests on which somebody slept, and that were not marked as read-ahead.
     pub critical: u64,
     /// Read-ahead on which nobody slept; and on which somebody did: it was late.
     pub in_time: u64,
-    /// See `in_time`.
+    /// Read-ahead on which somebody slept: it was late.
     pub late: u64,
-    /// The others.
+    /// Requests that were neither critical nor read-ahead.
     pub noncritical: u64,
     /// From the last issue of each to its end, all together.
     pub access: Span,
@@ -68,36 +68,36 @@ pub struct Device {
     pub limits: Span,
     /// Requests that had not ended at the end, and ends of requests that were not seen to begin.
     pub unended: u64,
-    /// See `unended`.
+    /// Completions whose issue was not recorded.
     pub unbegun: u64,
 }
 
 /// The account of a recorded machine.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Recorded {
-    /// Processors seen.
+    /// Processors that have an event in the recording.
     pub cpus: usize,
     /// From the first event to the last.
     pub length: Span,
     /// Events; those lost, as the file says; those whose time went back.
     pub events: u64,
-    /// See `events`.
+    /// Events that the kernel dropped, as the file says.
     pub lost: u64,
-    /// See `events`.
+    /// Events whose time is before that of the one above them.
     pub steps_back: u64,
     /// Time of all processors: in processes, in interrupts, idle while somebody was blocked, idle.
     pub busy: Span,
-    /// See `busy`.
+    /// Time of all processors in interrupts.
     pub interrupts: Span,
-    /// See `busy`.
+    /// Time of all processors idle while somebody was blocked.
     pub false_idle: Span,
-    /// See `busy`.
+    /// Time of all processors idle while nobody was blocked.
     pub idle: Span,
     /// Switches from one task to another, the idle one among them.
     pub switches: u64,
     /// By time on a processor, most first.
     pub tasks: Vec<Task>,
-    /// By their numbers.
+    /// What was asked of each device, by major and minor number.
     pub devices: Vec<Device>,
 }
 

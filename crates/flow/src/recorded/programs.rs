@@ -18,17 +18,17 @@ const KERNEL: &str = "kthreadd";
 /// A request of a recording.
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
-    /// What was asked.
+    /// The request as recorded: device, operation, blocks.
     pub io: Io,
     /// When, and when it had ended; some never do.
     pub asked: Time,
-    /// See `asked`.
+    /// When it completed; some never do.
     pub ended: Option<Time>,
     /// How many waited for it.
     awaited: u32,
     /// Whether one of them was blocked, and whether the first of these slept at once: not long after it was asked for.
     needed: bool,
-    /// See `needed`.
+    /// Whether the first of those who waited slept soon after the request was issued.
     at_once: bool,
 }
 
@@ -36,9 +36,9 @@ pub struct Request {
 pub struct Programs {
     /// The requests to the device, in the order in which they were made; a program asks for each by its place here.
     pub requests: Vec<Request>,
-    /// The processes.
+    /// One program for each recorded process.
     pub programs: Vec<Box<dyn Program>>,
-    /// Processors.
+    /// How many processors the recorded machine had.
     pub cpus: u32,
     /// When the last process that counts had ended, or was last seen to run.
     pub execution: Time,

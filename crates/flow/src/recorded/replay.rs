@@ -16,11 +16,11 @@ use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 pub struct Replay {
     /// Until the last process that ends had ended: recorded.
     pub recorded: Time,
-    /// The same, replayed.
+    /// Until the last process that ends had ended: in the replay.
     pub replayed: Time,
     /// Requests, and how many of them came in the order in which they were recorded: the longest run that did.
     pub requests: usize,
-    /// See `requests`.
+    /// How many requests were issued in their recorded order: the longest run of them.
     pub in_order: usize,
 }
 

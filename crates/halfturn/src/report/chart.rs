@@ -1,12 +1,13 @@
 //! Charts of bars along time, a line for each of several things at work, to be zoomed into.
 
+use super::figure::{Axis, Figure, Marks, Series};
 use block::{Span, Time};
-use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How high a line is, and the rest of a chart, in pixels.
+/// How high a line is, how much of it a bar covers, and the rest of a chart, in pixels.
 const LINE: usize = 24;
-const REST: usize = 150;
+const COVERED: f64 = 0.8;
+const REST: usize = 60;
 /// How high a kind, and the name of a group, are in the legend.
 const LEGEND: (usize, usize) = (20, 34);
 
@@ -46,52 +47,36 @@ impl Chart {
         (self.lines.len() * LINE).max(legend) + REST
     }
 
-    /// What Plotly is to draw: a trace for each kind that occurs, in milliseconds.
-    pub fn traces(&self) -> Value {
+    /// The bars in milliseconds, by kind. Time can be zoomed into, the lines stay.
+    pub fn figure(&self) -> Figure {
         let mut bars = BTreeMap::<usize, Vec<(usize, &Bar)>>::new();
         for (line, (_, of_line)) in self.lines.iter().enumerate() {
             of_line.iter().for_each(|bar| bars.entry(bar.kind).or_default().push((line, bar)));
         }
-        let mut groups = Vec::new();
-        let traces = bars.into_iter().map(|(kind, bars)| {
+        let series = bars.into_iter().map(|(kind, bars)| {
             let Kind { group, name, colour } = self.kinds[kind];
-            let mut trace = json!({
-                "type": "bar", "orientation": "h", "name": name, "legendgroup": group, "width": 0.8, "hoverinfo": "text",
-                "marker": { "color": colour, "line": { "width": 0 } },
-                "y": bars.iter().map(|(line, _)| *line).collect::<Vec<_>>(),
-                "base": bars.iter().map(|(_, bar)| ms(Span(bar.from.0))).collect::<Vec<_>>(),
-                "x": bars.iter().map(|(_, bar)| ms(bar.to.since(bar.from))).collect::<Vec<_>>(),
-                "hovertext": bars.iter().map(|(_, bar)| bar.told.as_str()).collect::<Vec<_>>(),
-            });
-            // Plotly wants the heading of a group once.
-            if !groups.contains(&group) {
-                groups.push(group);
-                trace["legendgrouptitle"] = json!({ "text": group });
-            }
-            trace
+            let at = bars.iter().map(|(line, bar)| (ms(bar.from), ms(bar.to), *line as f64)).collect();
+            let marks = Marks::Bars { at, thick: LINE as f64 * COVERED, dotted: false };
+            let told = bars.iter().map(|(_, bar)| bar.told.clone()).collect();
+            Series { group, told, ..Series::new(name, colour, marks) }
         });
-        traces.collect()
-    }
-
-    /// How Plotly is to draw it: time can be zoomed into, the lines stay.
-    pub fn layout(&self) -> Value {
-        let names: Vec<&str> = self.lines.iter().map(|(name, _)| name.as_str()).collect();
-        json!({
-            "barmode": "overlay", "bargap": 0, "hovermode": "closest", "dragmode": "zoom", "height": self.height(),
-            "margin": { "l": 190, "r": 20, "t": 20, "b": 60 },
-            "hoverlabel": { "align": "left" },
-            "legend": { "groupclick": "toggleitem", "traceorder": "grouped" },
-            "xaxis": { "title": { "text": "ms" }, "range": [ms(Span(self.from.0)), ms(Span(self.to.0))],
-                "zeroline": false, "exponentformat": "none", "separatethousands": true },
-            "yaxis": { "tickmode": "array", "tickvals": (0..names.len()).collect::<Vec<_>>(), "ticktext": names,
-                "range": [names.len() as f64 - 0.4, -0.6], "fixedrange": true, "zeroline": false, "showgrid": false },
-        })
+        let across = Axis { range: Some([ms(self.from), ms(self.to)]), ..Axis::of("ms") };
+        let names = self.lines.iter().enumerate().map(|(line, (name, _))| (line as f64, name.clone()));
+        // The first line is on top.
+        let range = Some([self.lines.len() as f64 - 0.4, -0.6]);
+        let upright = Axis { range, ticks: names.collect(), ..Axis::default() };
+        Figure {
+            height: self.height() as f64,
+            series: series.collect(),
+            wheel: true,
+            ..Figure::new("", across, upright)
+        }
     }
 }
 
 /// Milliseconds, to a tenth of a microsecond.
-fn ms(span: Span) -> f64 {
-    (span.as_ms() * 1e4).round() / 1e4
+fn ms(time: Time) -> f64 {
+    (Span(time.0).as_ms() * 1e4).round() / 1e4
 }
 
 #[cfg(test)]
@@ -99,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bars_of_a_kind_are_one_trace_and_each_group_is_named_once() {
+    fn bars_of_a_kind_are_one_series_in_the_order_of_the_legend() {
         let kind = |group, name| Kind { group, name, colour: "#123456" };
         let bar = |kind, from: u64, to: u64| Bar { kind, from: Time(from), to: Time(to), told: format!("{kind}") };
         let chart = Chart {
@@ -111,16 +96,11 @@ mod tests {
             from: Time::ZERO,
             to: Time(6_000_000),
         };
-        let traces = chart.traces();
-        let names: Vec<&Value> = traces.as_array().unwrap().iter().map(|trace| &trace["name"]).collect();
-        assert_eq!(names, ["one", "two", "three"]);
-        assert_eq!(
-            (&traces[0]["y"], &traces[0]["base"], &traces[0]["x"]),
-            (&json!([0, 1]), &json!([1.0, 0.0]), &json!([1.5, 1.0]))
-        );
-        let heads: Vec<bool> =
-            traces.as_array().unwrap().iter().map(|it| it.get("legendgrouptitle").is_some()).collect();
-        assert_eq!(heads, [true, false, true]);
-        assert_eq!(chart.layout()["yaxis"]["ticktext"], json!(["first", "second"]));
+        let figure = chart.figure();
+        let names: Vec<(&str, &str)> = figure.series.iter().map(|series| (series.group, &*series.name)).collect();
+        assert_eq!(names, [("a", "one"), ("a", "two"), ("b", "three")]);
+        let Marks::Bars { at, .. } = &figure.series[0].marks else { panic!("bars") };
+        assert_eq!(*at, [(1.0, 2.5, 0.0), (0.0, 1.0, 1.0)]);
+        assert_eq!(figure.y.ticks, [(0.0, "first".to_owned()), (1.0, "second".to_owned())]);
     }
 }

@@ -15,7 +15,7 @@ const LARGE: f64 = 0.1;
 /// Cases and their runs, side by side.
 pub type Pair<'a> = (&'a Case, &'a Run);
 
-/// The whole comparison.
+/// The page that compares runs: table, bars and notes.
 pub fn comparison(cases: &[Case], results: &Results) -> String {
     let mut pairs: Vec<Pair> = cases.iter().zip(&results.runs).collect();
     let groups = rivals(&pairs);

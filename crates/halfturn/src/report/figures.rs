@@ -26,7 +26,7 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// Figures without intervals.
+    /// A column of figures without confidence intervals.
     pub fn new(head: &str, better: Better, values: Vec<f64>) -> Figures {
         Figures { head: head.into(), values, spreads: Vec::new(), decimals: None, better }
     }

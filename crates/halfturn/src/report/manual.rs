@@ -1,13 +1,23 @@
 //! What help and the reference pages say of the keys of an experiment file.
 
 use config::{About, Missing, Takes};
-use load::manual::{Declared, Named, keys, named};
+use load::manual::{Declared, Named, Whose, drive_keys, keys, named};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
+/// Every key that an experiment file may have, those among them that are a drive file's last.
+fn all() -> Vec<Declared> {
+    keys().into_iter().chain(drive_keys()).collect()
+}
+
+/// Those that this kind of file declares; all where none is named.
+fn all_of(whose: Option<Whose>) -> Vec<Declared> {
+    all().into_iter().filter(|key| whose.is_none_or(|whose| key.whose == whose)).collect()
+}
+
 /// Every key, a line each, table by table.
-pub fn listed_keys() -> String {
-    let keys = keys();
+pub fn listed_keys(of: Option<Whose>) -> String {
+    let keys = all_of(of);
     let width = keys.iter().map(|key| key.about.name.len()).max().unwrap_or(0);
     let mut text = String::new();
     let mut heading = None;
@@ -23,8 +33,8 @@ pub fn listed_keys() -> String {
 }
 
 /// The same for programs: an array of objects.
-pub fn keys_json() -> Value {
-    keys().iter().map(entry).collect()
+pub fn keys_json(of: Option<Whose>) -> Value {
+    all_of(of).iter().map(entry).collect()
 }
 
 fn entry(key: &Declared) -> Value {
@@ -46,7 +56,7 @@ fn entry(key: &Declared) -> Value {
 
 /// What is to be said of a topic: a key, a table, a word that a key takes; nothing where there is none of the name.
 pub fn explained(topic: &str) -> Option<String> {
-    let (keys, named) = (keys(), named());
+    let (keys, named) = (all(), named());
     let mut parts: Vec<String> = named.iter().filter(|word| word.name == topic).map(explain_word).collect();
     parts.extend(keys.iter().filter(|key| key.about.name == topic).map(explain_key));
     let bare = |heading: &str| heading.trim_matches(['[', ']']).to_string();
@@ -59,10 +69,9 @@ pub fn explained(topic: &str) -> Option<String> {
         }
         parts.push(text);
     }
-    let is_named = |word: &str| named.iter().any(|named| named.name == word);
     for key in &keys {
         for (word, text) in words(key.about.takes) {
-            if word == topic && !is_named(word) {
+            if word == topic && !is_named(&named, key, word) {
                 let place = shown_heading(key.heading);
                 parts.push(format!("{} = \"{word}\" in {place}: {}\n", key.about.name, plain(text)));
             }
@@ -71,9 +80,15 @@ pub fn explained(topic: &str) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("\n"))
 }
 
+/// Whether the word of a key has an explanation of its own. `order` takes policies, too.
+fn is_named(named: &[Named], key: &Declared, word: &str) -> bool {
+    let has = |named: &Named| named.name == word && (named.place.1 == key.about.name || key.about.name == "order");
+    named.iter().any(has)
+}
+
 /// All that can be explained.
 pub fn topics() -> Vec<String> {
-    let keys = keys();
+    let keys = all();
     let mut topics: Vec<String> = named().iter().map(|word| word.name.to_string()).collect();
     topics.extend(keys.iter().map(|key| key.about.name.to_string()));
     topics.extend(keys.iter().map(|key| key.heading.trim_matches(['[', ']']).to_string()).filter(|it| !it.is_empty()));
@@ -87,11 +102,23 @@ fn explain_word(word: &Named) -> String {
     let (heading, key) = word.place;
     let mut text = format!("{key} = \"{}\" in {heading}\n\n{}\n", word.name, indent(&wrap(&plain(word.text), WIDTH)));
     for about in word.keys {
-        let key = Declared { heading, of: Some((key, word.name)), about: *about };
+        let whose = if is_table(heading) { Whose::Experiment } else { Whose::Drive };
+        let key = Declared { heading, of: Some((key, word.name)), about: *about, whose };
         let _ = writeln!(text, "\n{}", indent(&explain_key(&key)));
     }
-    let _ = writeln!(text, "\nExample:\n  {heading}\n{}", indent(word.example));
+    let _ = writeln!(text, "\nExample:\n{}", indent(&example(word)));
     text
+}
+
+/// Whether a place is a table, and not the top of another file.
+fn is_table(place: &str) -> bool {
+    place.starts_with('[')
+}
+
+/// Lines of a file that ask for a word.
+fn example(word: &Named) -> String {
+    let heading = word.place.0;
+    if is_table(heading) { format!("{heading}\n{}", word.example) } else { word.example.into() }
 }
 
 fn explain_key(key: &Declared) -> String {
@@ -109,11 +136,16 @@ fn explain_key(key: &Declared) -> String {
         let said = wrap(&format!("{word}: {}", plain(said)), WIDTH - 2);
         let _ = writeln!(text, "{}", indent(&indent(&said)));
     }
-    let _ = writeln!(text, "  {}", otherwise(about.missing));
+    let _ = match key.whose {
+        Whose::Experiment => writeln!(text, "  {}", otherwise(about.missing)),
+        Whose::Drive => {
+            writeln!(text, "  In [drive], in place of what the drive's file says. There: {}", otherwise(about.missing))
+        }
+    };
     text
 }
 
-/// Columns of text.
+/// The width that texts are wrapped to, in columns.
 const WIDTH: usize = 96;
 
 /// The page of all keys, as Markdown.
@@ -121,7 +153,9 @@ pub fn keys_page() -> String {
     let mut page = String::from(
         "# Keys of an experiment file\n\nWritten by `cargo test` from the declarations that files are read by; \
          `halfturn help KEY` says the same. A list in place of a value makes a run of each of its values. Sizes and times have \
-         units (`64KiB`, `20ms`), rates too (`10/s`). Paths are relative to the file.\n",
+         units (`64KiB`, `20ms`), rates too (`10/s`). Paths are relative to the file. \
+         `[drive]` may change what the drive's file says: a key of a table of \
+         [that file](drive-files.md), as `segments` in `[drive.cache]`, or a key that one table alone has, as `rpm`.\n",
     );
     let (keys, named) = (keys(), named());
     let mut heading = None;
@@ -134,8 +168,8 @@ pub fn keys_page() -> String {
         let of = key.of.map(|(_, word)| format!("Of `{word}`. ")).unwrap_or_default();
         let mut value = format!("{of}{}", key.about.text);
         for (word, text) in words(key.about.takes) {
-            // What a policy or a workload is has a section below.
-            let text = if named.iter().any(|named| named.name == word) { String::new() } else { format!(": {text}") };
+            // A policy, a kind of workload and the like have a section below.
+            let text = if is_named(&named, key, word) { String::new() } else { format!(": {text}") };
             let _ = write!(value, "<br>`{word}`{text}");
         }
         let _ = writeln!(page, "| `{}` | {} | {} |", key.about.name, value.replace('|', "\\|"), default(key.about));
@@ -143,11 +177,49 @@ pub fn keys_page() -> String {
     for word in named {
         let _ = write!(
             page,
-            "\n## `{}`, a {}\n\n{}\n\n```toml\n{}\n{}\n```\n",
-            word.name, word.what, word.text, word.place.0, word.example
+            "\n## `{}`, a {}\n\n{}\n\n```toml\n{}\n```\n",
+            word.name,
+            word.what,
+            word.text,
+            example(&word)
         );
     }
     page
+}
+
+/// The keys of drive files, as Markdown: a part of the page on them.
+pub fn drive_keys_page() -> String {
+    let mut page = String::new();
+    for table in disk::tables() {
+        let _ = write!(
+            page,
+            "\n### {}\n\n{}\n\n| key | value | default |\n|---|---|---|\n",
+            markdown_heading(table.heading),
+            table.text
+        );
+        if table.heading == "[seek.write]" {
+            page += "| as in `[seek]` | | |\n";
+            continue;
+        }
+        table.keys.iter().for_each(|about| page += &row(about));
+    }
+    for form in disk::other::FORMS {
+        let _ = write!(
+            page,
+            "\n### `kind = \"{}\"`\n\n{}\n\n| key | value | default |\n|---|---|---|\n",
+            form.word, form.text
+        );
+        form.keys.iter().for_each(|about| page += &row(about));
+        let _ = write!(page, "\n```toml\n{}\n```\n", form.example);
+    }
+    page
+}
+
+/// A key of a drive file as a row of a table.
+fn row(about: &About) -> String {
+    let words: String = words(about.takes).iter().map(|(word, text)| format!("<br>`{word}`: {text}")).collect();
+    let value = format!("{}{words}", about.text).replace('|', "\\|");
+    format!("| `{}` | {value} | {} |\n", about.name, default(*about))
 }
 
 fn markdown_heading(heading: &str) -> String {
@@ -190,6 +262,8 @@ fn takes(takes: Takes) -> String {
         Takes::Number(f64::MIN_POSITIVE, f64::MAX) => "a number above 0".into(),
         Takes::Number(least, f64::MAX) => format!("a number, {least} or more"),
         Takes::Number(least, most) => format!("a number from {least} to {most}"),
+        Takes::Numbers => "a list of numbers".into(),
+        Takes::Times => "a time with its unit, such as 0.2ms, or a list of them".into(),
         Takes::Rows => "rows of numbers, such as [[0.8, 1.0], [1.0, 0.0]]".into(),
         Takes::Share => "a share from 0 to 1".into(),
         Takes::Size => "a size with its unit, such as 64KiB".into(),

@@ -1,7 +1,10 @@
-//! Pages with figures that open offline: the library that draws is inside.
+//! Pages with figures that open offline: what draws them is inside.
 
-use super::chart::Chart;
-use plotly::Plot;
+use super::figure::Figure;
+
+/// What draws the figures, and how the page looks.
+const SCRIPT: &str = include_str!("figure.js");
+const STYLE: &str = include_str!("page.css");
 
 /// A page of parts, one under the other.
 pub struct Page {
@@ -16,7 +19,6 @@ impl Page {
         Page { title: title.into(), body: format!("<h1>{}</h1>\n", escaped(title)), figures: 0 }
     }
 
-    /// A heading.
     pub fn heading(&mut self, text: &str) {
         self.body += &format!("<h2>{}</h2>\n", escaped(text));
     }
@@ -26,42 +28,25 @@ impl Page {
         self.body += &format!("<pre>{}</pre>\n", escaped(text));
     }
 
-    /// A figure.
-    pub fn figure(&mut self, plot: &Plot) {
-        self.put(plot, "30em");
-    }
-
-    /// A figure so many pixels high.
-    pub fn figure_of(&mut self, plot: &Plot, height: f64) {
-        self.put(plot, &format!("{height:.0}px"));
-    }
-
-    fn put(&mut self, plot: &Plot, height: &str) {
+    pub fn figure(&mut self, figure: &Figure) {
         self.figures += 1;
-        let figure = plot.to_inline_html(Some(&format!("figure-{}", self.figures)));
-        self.body += &format!("<div style=\"height: {height}\">{figure}</div>\n");
-    }
-
-    /// A chart of bars along time.
-    pub fn chart(&mut self, chart: &Chart) {
-        self.figures += 1;
+        let number = self.figures;
+        let json = serde_json::to_string(figure).expect("a figure is plain data");
         // What would end the script must not be in it.
-        let [traces, layout] = [chart.traces(), chart.layout()].map(|json| json.to_string().replace('<', "\\u003c"));
-        let (id, height) = (format!("figure-{}", self.figures), chart.height());
+        let json = json.replace('<', "\\u003c");
         self.body += &format!(
-            "<div id=\"{id}\" style=\"height: {height}px\"></div>\n<script>Plotly.newPlot(\"{id}\", {traces}, {layout}, \
-             {{\"responsive\": true, \"scrollZoom\": true}})</script>\n"
+            "<div id=\"figure-{number}\"></div>\n\
+             <script type=\"application/json\" data-figure=\"figure-{number}\">{json}</script>\n"
         );
     }
 
-    /// The page.
+    /// The finished page, which opens without a network.
     pub fn html(self) -> String {
+        let (title, body) = (escaped(&self.title), self.body);
         format!(
-            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>{}</title>\n{}\n</head>\n\
-             <body style=\"font-family: sans-serif; margin: 2em\">\n{}</body>\n</html>\n",
-            escaped(&self.title),
-            Plot::offline_js_sources(),
-            self.body
+            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+             <meta name=\"viewport\" content=\"width=device-width\">\n<title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n\
+             <body>\n{body}<script>\n{SCRIPT}</script>\n</body>\n</html>\n"
         )
     }
 }
@@ -72,15 +57,19 @@ fn escaped(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::figure::{Axis, Marks, Series};
     use super::*;
 
     #[test]
     fn a_page_is_whole_and_names_no_other_place_to_load_from() {
         let mut page = Page::new("a < b");
-        page.figure(&Plot::new());
-        page.figure(&Plot::new());
+        let mut figure = Figure::new("", Axis::of("ms"), Axis::log("per second"));
+        figure.series.push(Series::new("</script>", "#123456", Marks::Dots { at: vec![(1.0, 2.0)] }));
+        page.figure(&figure);
+        page.figure(&figure);
         let html = page.html();
         assert!(html.contains("a &lt; b") && html.contains("figure-1") && html.contains("figure-2"));
-        assert!(!html.contains("<script src") && html.trim_end().ends_with("</html>"));
+        assert!(!html.contains("<script src") && !html.contains("http") && html.trim_end().ends_with("</html>"));
+        assert_eq!(html.matches("</script>").count(), 3, "the name of a series ends no script");
     }
 }

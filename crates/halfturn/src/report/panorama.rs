@@ -60,21 +60,21 @@ impl Pictured {
 /// A page with pictures of runs.
 pub struct Panoramas<'a> {
     pub title: &'a str,
-    /// What was printed.
+    /// The table as it was printed, for the page to repeat.
     pub text: &'a str,
     /// Each with its heading.
     pub pictures: &'a [(String, Pictured)],
 }
 
 impl Panoramas<'_> {
-    /// It opens offline.
+    /// The page as HTML, which opens without a network.
     pub fn page(&self) -> String {
         let mut page = Page::new(self.title);
         page.text(self.text);
         for (heading, Pictured { chart, notes }) in self.pictures {
             page.heading(heading);
             page.text(&notes.join("\n"));
-            page.chart(chart);
+            page.figure(&chart.figure());
         }
         page.html()
     }
@@ -213,7 +213,7 @@ fn doing(it: &Picture, life: &Life, piece: Piece<Doing>) -> String {
             None => format!("waiting for request #{number}"),
         },
     };
-    let ends = if life.ended == Some(piece.to) { "<br>ended then" } else { "" };
+    let ends = if life.ended == Some(piece.to) { "\nended then" } else { "" };
     format!("{}: {took} {what}{ends}", escaped(&life.name))
 }
 
@@ -243,8 +243,8 @@ fn request(made: &Made, then: Time) -> String {
     let place =
         if made.op == Op::Flush { String::new() } else { format!(" of {} blocks at {}", at.blocks, at.start.0) };
     let ago = then.since(made.asked);
-    let age = if ago > Span::ZERO { format!("<br>asked {} before", took(ago)) } else { String::new() };
-    format!("request #{}: {what}{place}{age}<br>{}", made.number, matters(made))
+    let age = if ago > Span::ZERO { format!("\nasked {} before", took(ago)) } else { String::new() };
+    format!("request #{}: {what}{place}{age}\n{}", made.number, matters(made))
 }
 
 /// How much a request mattered.

@@ -1,16 +1,17 @@
 //! What a profile found, with what it rests on.
 
+use super::figure::{Axis, Figure, Marks, Series};
 use super::number;
 use super::page::Page;
 use super::table::{Edge, table};
 use block::units;
-use plotly::common::{Mode, Title};
-use plotly::layout::Axis;
-use plotly::{Layout, Plot, Scatter};
 use profile::probe::buffer::Buffer;
 use profile::probe::chunk::Chunks;
 use profile::probe::write::Writes;
 use profile::{Known, Outcome, Profile};
+
+/// The colour of what was measured.
+const COLOUR: &str = "#1f77b4";
 
 /// A profile as people read it.
 pub fn profiled(name: &str, profile: &Profile, written: Option<&str>) -> String {
@@ -286,35 +287,17 @@ pub fn profile_page(name: &str, profile: &Profile, text: &str) -> String {
     let mut page = Page::new(&format!("Profile of {name}"));
     page.text(text);
     if let Outcome::Disk(known) = &profile.outcome {
+        let mut seek = Figure::new("Seek curve", Axis::of("distance, cylinders"), Axis::of("ms"));
         let curve = known.moves.curve();
-        let seek = Scatter::new(
-            curve.iter().map(|(distance, _)| *distance).collect(),
-            curve.iter().map(|(_, ms)| *ms).collect::<Vec<f64>>(),
-        );
-        page.figure(&drawn(seek.mode(Mode::LinesMarkers), "Seek curve", ("distance, cylinders", "ms")));
-        let pairs = &known.validation.pairs;
-        let observed = Scatter::new(
-            pairs.iter().map(|(predicted, _)| *predicted).collect(),
-            pairs.iter().map(|(_, observed)| *observed).collect::<Vec<f64>>(),
-        );
+        let at: Vec<(f64, f64)> = curve.iter().map(|(distance, ms)| (f64::from(*distance), *ms)).collect();
+        seek.series.push(Series::new("seek", COLOUR, Marks::Line { at: at.clone(), steps: false }));
+        seek.series.push(Series { legend: false, ..Series::new("seek", COLOUR, Marks::Dots { at }) });
+        page.figure(&seek);
         let title = "How well is it known: fresh random reads";
-        page.figure(&drawn(observed.mode(Mode::Markers), title, ("predicted, ms", "observed, ms")));
+        let mut known_by = Figure::new(title, Axis::of("predicted, ms"), Axis::of("observed, ms"));
+        let at = known.validation.pairs.clone();
+        known_by.series.push(Series::new("read", COLOUR, Marks::Dots { at }));
+        page.figure(&known_by);
     }
     page.html()
-}
-
-fn drawn<X, Y>(trace: Box<Scatter<X, Y>>, title: &str, (x, y): (&str, &str)) -> Plot
-where
-    X: serde::Serialize + Clone + 'static,
-    Y: serde::Serialize + Clone + 'static,
-{
-    let mut plot = Plot::new();
-    plot.add_trace(trace);
-    plot.set_layout(
-        Layout::new()
-            .title(Title::with_text(title))
-            .x_axis(Axis::new().title(Title::with_text(x)))
-            .y_axis(Axis::new().title(Title::with_text(y))),
-    );
-    plot
 }

@@ -93,7 +93,7 @@ impl RecordedReport {
         }
     }
 
-    /// For people.
+    /// The table as it is printed.
     pub fn text(&self) -> String {
         let all = self.busy_ms + self.interrupts_ms + self.false_idle_ms + self.idle_ms;
         let share = |part: f64| number::percent(if all > 0.0 { part / all } else { 0.0 });

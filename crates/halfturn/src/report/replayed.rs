@@ -3,7 +3,7 @@
 use live::Replayed;
 use serde_json::{Value, json};
 
-/// For people.
+/// The outcome of a replay as it is printed.
 pub fn replayed(it: &Replayed) -> String {
     let Replayed { inputs, requests, actions, until, differs } = it;
     let of = format!("{inputs} inputs ({requests} requests) of {:.3} s, {actions} decisions", until.as_secs());
@@ -20,7 +20,7 @@ pub fn replayed(it: &Replayed) -> String {
     text
 }
 
-/// For programs.
+/// The outcome of a replay as JSON.
 pub fn replayed_json(it: &Replayed) -> Value {
     json!({
         "inputs": it.inputs, "requests": it.requests, "actions": it.actions, "seconds": it.until.as_secs(),

@@ -1,12 +1,10 @@
 //! Published figures beside measured ones.
 
+use super::figure::{Axis, Figure, Marks, Series};
 use super::page::Page;
 use super::table::{Edge, table};
 use super::timeline::Diagram;
-use plotly::common::{Marker, Mode, Title};
-use plotly::layout::Axis;
-use plotly::{Layout, Plot, Scatter};
-use published::{Counts, Drawn, Expected, Measured, Near, Outcome, Published, Summary, Target, Verdict};
+use published::{Basis, Counts, Drawn, Expected, Measured, Near, Outcome, Published, Summary, Target, Verdict};
 use serde::Serialize;
 
 /// The most characters of a line of remarks.
@@ -30,16 +28,18 @@ pub struct Verdicts<'a> {
 struct Line<'a> {
     id: &'a str,
     claim: &'a str,
-    published: Figure,
+    published: Value,
     basis: &'a str,
+    /// Whether the basis is `fitted`.
+    fitted: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     how: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     quote: Option<&'a str>,
     /// The mean over the seeds; of an order, what it compares, under the first seed.
-    measured: Figure,
+    measured: Value,
     /// One for each seed; one where no seed changes it.
-    by_seed: Vec<Figure>,
+    by_seed: Vec<Value>,
     /// From seed to seed.
     #[serde(skip_serializing_if = "Option::is_none")]
     standard_deviation: Option<f64>,
@@ -64,7 +64,7 @@ struct Line<'a> {
 
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Figure {
+enum Value {
     Nothing,
     Number(f64),
     Words(String),
@@ -95,7 +95,6 @@ pub fn list<'a>(targets: impl Iterator<Item = &'a Target>) -> String {
 }
 
 impl<'a> Verdicts<'a> {
-    /// Of these outcomes.
     pub fn new(outcomes: Vec<Outcome<'a>>) -> Verdicts<'a> {
         Verdicts { summary: Summary::of(&outcomes), targets: outcomes.iter().map(line).collect(), outcomes }
     }
@@ -160,11 +159,11 @@ impl<'a> Verdicts<'a> {
         }
         for diagram in diagrams {
             page.heading(&diagram.title());
-            page.figure_of(&diagram.plot(), diagram.height());
+            page.figure(&diagram.figure());
         }
-        for figure in drawn {
-            page.heading(&format!("{}: {}", figure.file.source, figure.figure.title));
-            page.figure(&plot(figure));
+        for it in drawn {
+            page.heading(&format!("{}: {}", it.file.source, it.figure.title));
+            page.figure(&figure(it));
         }
         page.heading("All targets");
         page.text(&self.files());
@@ -214,20 +213,21 @@ fn by_basis(summary: &Summary) -> String {
 
 fn line<'a>(outcome: &Outcome<'a>) -> Line<'a> {
     let target = outcome.target;
-    let by_seed: Vec<Figure> = outcome.measured.iter().map(figure).collect();
+    let by_seed: Vec<Value> = outcome.measured.iter().map(value).collect();
     Line {
         id: &target.id,
         claim: &target.claim,
         published: match &target.published {
-            Published::Number { value, .. } => Figure::Number(*value),
-            Published::Words(words) => Figure::Words(words.clone()),
+            Published::Number { value, .. } => Value::Number(*value),
+            Published::Words(words) => Value::Words(words.clone()),
         },
         basis: target.basis.word(),
+        fitted: matches!(target.basis, Basis::Fitted(_)),
         how: target.basis.how(),
         quote: target.quote.as_deref(),
         measured: match outcome.mean() {
-            Some(mean) => Figure::Number(mean),
-            None => outcome.measured.first().map_or(Figure::Nothing, figure),
+            Some(mean) => Value::Number(mean),
+            None => outcome.measured.first().map_or(Value::Nothing, value),
         },
         by_seed,
         standard_deviation: outcome.deviation(),
@@ -258,10 +258,10 @@ fn line<'a>(outcome: &Outcome<'a>) -> Line<'a> {
     }
 }
 
-fn figure(measured: &Measured) -> Figure {
+fn value(measured: &Measured) -> Value {
     match measured {
-        Measured::Number(figure) => Figure::Number(*figure),
-        Measured::Order { figures, .. } => Figure::Several(figures.clone()),
+        Measured::Number(figure) => Value::Number(*figure),
+        Measured::Order { figures, .. } => Value::Several(figures.clone()),
     }
 }
 
@@ -382,23 +382,19 @@ fn number(figure: f64) -> String {
 }
 
 /// Measured curves as lines, published points as dots of the same colour.
-fn plot(drawn: &Drawn) -> Plot {
+fn figure(drawn: &Drawn) -> Figure {
     const COLOURS: [&str; 8] = ["#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#17becf", "#8c564b", "#7f7f7f"];
-    let mut plot = Plot::new();
+    let mut figure = Figure::new("", Axis::of(&drawn.figure.x), Axis::of(&drawn.figure.y));
     for (line, colour) in drawn.lines.iter().zip(COLOURS.iter().cycle()) {
         let name = &line.curve.name;
-        let trace = |points: &[(f64, f64)]| {
-            let (x, y): (Vec<f64>, Vec<f64>) = points.iter().copied().unzip();
-            Scatter::new(x, y).marker(Marker::new().color(*colour).size(9))
-        };
-        plot.add_trace(trace(&line.measured).name(name).mode(Mode::Lines));
+        let measured = Marks::Line { at: line.measured.clone(), steps: false };
+        figure.series.push(Series::new(name, colour, measured));
         if !line.curve.published.is_empty() {
-            plot.add_trace(trace(&line.curve.published).name(format!("{name}, published")).mode(Mode::Markers));
+            let published = Marks::Dots { at: line.curve.published.clone() };
+            figure.series.push(Series::new(&format!("{name}, published"), colour, published));
         }
     }
-    let axis = |title: &str| Axis::new().title(Title::with_text(title));
-    plot.set_layout(Layout::new().x_axis(axis(&drawn.figure.x)).y_axis(axis(&drawn.figure.y)));
-    plot
+    figure
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::manual::words;
 use config::{About, Missing, Takes};
-use load::manual::{Declared, keys};
+use load::manual::{Declared, drive_keys, keys};
 use serde_json::{Map, Value, json};
 
 /// The schema, of draft 2020-12.
@@ -17,6 +17,16 @@ pub fn schema() -> Value {
         // Which keys a word needs is known when the word is.
         if required && let Some(list) = table["required"].as_array_mut() {
             list.push(key.about.name.into());
+        }
+    }
+    // Each of a drive's keys stands for what its file says, and so none is required.
+    for key in drive_keys() {
+        for place in ["drive", "disk"] {
+            let heading = key.heading.replacen("drive", place, 1);
+            let table = descend(&mut root, &heading);
+            let properties = table["properties"].as_object_mut().expect("a table has properties");
+            let known = properties.get(key.about.name).cloned();
+            properties.insert(key.about.name.into(), joined(known, property(&key)));
         }
     }
     root["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
@@ -109,6 +119,8 @@ fn kind(takes: Takes) -> Value {
         Takes::Whole(least, most) => json!({ "type": "integer", "minimum": least, "maximum": most }),
         Takes::Number(least, f64::MAX) => json!({ "type": "number", "minimum": least }),
         Takes::Number(least, most) => json!({ "type": "number", "minimum": least, "maximum": most }),
+        Takes::Numbers => json!({ "type": "array", "items": { "type": "number" } }),
+        Takes::Times => json!({ "type": "string", "pattern": TIME }),
         Takes::Rows => json!({ "type": "array", "items": { "type": "array", "items": { "type": "number" } } }),
         Takes::Share => json!({ "type": "number", "minimum": 0, "maximum": 1 }),
         Takes::Size => json!({ "type": "string", "pattern": r"^\s*[0-9.]+\s*[A-Za-z]+\s*$" }),

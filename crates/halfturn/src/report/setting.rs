@@ -42,6 +42,10 @@ fn drive(experiment: &Experiment) -> Vec<String> {
     let choice = &experiment.drive;
     let title = disk::catalogue::model(&choice.model).map_or(choice.model.clone(), |model| model.title().to_owned());
     let mut words = vec![title];
+    words.extend(choice.changes.iter().map(|changes| {
+        let keys: Vec<&str> = changes.root().keys().collect();
+        format!("with another {}", keys.join(", "))
+    }));
     let off = [
         (choice.noise, "without noise"),
         (choice.read_cache, "read cache off"),

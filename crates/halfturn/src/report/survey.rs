@@ -126,7 +126,7 @@ impl TraceReport {
         }
     }
 
-    /// For people.
+    /// The table as it is printed.
     pub fn text(&self) -> String {
         let mut text = format!(" {}  ({} format)\n\n", self.file, self.format);
         for (name, value) in self.lines() {

@@ -1,11 +1,9 @@
 //! Timing diagrams: for each piece of a run three lines, the requests, the commands and what the arm does, in the colours of
 //! the parts; and under them what has a value at every time.
 
+use super::figure::{Axis, Figure, Marks, Series};
 use super::turns::served;
 use block::{Span, Time, Verb};
-use plotly::common::{DashType, Line, LineShape, Mode, Title};
-use plotly::layout::{Axis, AxisType, Margin};
-use plotly::{Layout, Plot, Scatter};
 use published::{File, Timeline, Values};
 use sim::Step;
 
@@ -14,11 +12,11 @@ const BAR: f64 = 16.0;
 const APART: f64 = 20.0;
 const VALUES: f64 = 180.0;
 /// Above and under all of it.
-const MARGINS: f64 = 180.0;
+const MARGINS: f64 = 70.0;
 /// Lines of a row, with the gap to the next.
 const LINES: f64 = 3.6;
-/// How wide a letter of a label is at most.
-const LABEL: usize = 7;
+/// How thick the lines of averages are, in pixels.
+const AVERAGE: f64 = 2.5;
 /// The colours of requests, in turn.
 const REQUESTS: [&str; 8] = ["#4c78a8", "#f58518", "#72b7b2", "#e45756", "#54a24b", "#b279a2", "#eeca3b", "#9d755d"];
 /// What is drawn on the line of the commands, then on that of the arm, with its colour.
@@ -64,7 +62,6 @@ impl Piece {
 }
 
 impl Diagram<'_> {
-    /// Its heading.
     pub fn title(&self) -> String {
         format!("{}: {}", self.file.source, self.timeline.title)
     }
@@ -74,91 +71,81 @@ impl Diagram<'_> {
         self.rows.len() as f64 * LINES * APART + MARGINS + self.timeline.values.map_or(0.0, |_| VALUES)
     }
 
-    /// Bars over milliseconds: a trace for each kind of them, with gaps.
-    pub fn plot(&self) -> Plot {
+    /// Bars over milliseconds, by their kind.
+    pub fn figure(&self) -> Figure {
         let lines = self.rows.len() as f64 * LINES;
         // Its requests, its commands, its arm.
         let at = |row: usize, line: usize| lines - row as f64 * LINES - line as f64;
-        let rows: Vec<Vec<Piece>> = self.rows.iter().map(|(_, row)| pieces(row, &|_| None)).collect();
-        let mut plot = Plot::new();
+        let mut series = Vec::new();
         for (row, (_, run)) in self.rows.iter().enumerate() {
             for (i, it) in served(run).iter().enumerate() {
                 let told = format!("request {}", i + 1);
-                let bars = it.turns.iter().map(|(from, to)| (*from, *to, at(row, 0), told.clone()));
-                plot.add_trace(bar(run.from, "request", REQUESTS[i % REQUESTS.len()], bars).show_legend(false));
+                let spans = it.turns.iter().map(|(from, to)| (*from, *to, at(row, 0), told.clone()));
+                let colour = REQUESTS[i % REQUESTS.len()];
+                series.push(Series { legend: false, ..bars("request", colour, BAR, run.from, spans) });
             }
         }
+        let rows: Vec<Vec<Piece>> = self.rows.iter().map(|(_, row)| pieces(row, &|_| None)).collect();
         for (kind, colour) in KINDS {
-            let mut all = None;
+            // The legend has a kind once, however many rows have it.
+            let mut legend = true;
             for (row, (pieces, (_, run))) in rows.iter().zip(&self.rows).enumerate() {
                 let of_kind = pieces.iter().filter(|piece| piece.kind == kind);
-                let mut bars = of_kind
+                let mut spans = of_kind
                     .map(|piece| (piece.from, piece.to, at(row, 1 + usize::from(piece.arm)), piece.told.clone()))
                     .peekable();
-                if bars.peek().is_some() {
-                    let bars = bar(run.from, kind, colour, bars).legend_group(kind).show_legend(all.is_none());
-                    plot.add_trace(bars);
-                    all = Some(());
+                if spans.peek().is_some() {
+                    series.push(Series { legend, ..bars(kind, colour, BAR, run.from, spans) });
+                    legend = false;
                 }
             }
         }
-        let three = |row: usize| [at(row, 0), at(row, 1), at(row, 2)];
-        let names = self.rows.iter();
-        let names = names.flat_map(|(name, _)| [format!("{name}: requests"), "commands".to_owned(), "arm".to_owned()]);
-        let upright = Axis::new()
-            .tick_values((0..self.rows.len()).flat_map(three).collect())
-            .tick_text(names.collect())
-            .range(vec![at(self.rows.len() - 1, 2) - 0.7, lines + 0.7])
-            .zero_line(false);
-        let across = Axis::new().title(Title::with_text("ms")).zero_line(false);
-        let longest = self.rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
-        let left = LABEL * (longest + ": requests".len());
-        let layout = Layout::new().height(self.height() as usize).margin(Margin::new().left(left));
-        let layout = match self.timeline.values {
-            None => layout.x_axis(across).y_axis(upright),
-            Some(values) => {
-                // The share of the height for what is drawn under the bars.
-                let share = VALUES / (self.height() - MARGINS);
-                let axis = self.draw(values, &mut plot).domain(&[0.0, share - 0.05]).zero_line(false);
-                let upright = upright.domain(&[share, 1.0]);
-                layout.x_axis(across.anchor("y2")).y_axis(upright).y_axis2(axis)
-            }
-        };
-        plot.set_layout(layout);
-        plot
+        let names = self.rows.iter().enumerate().flat_map(|(row, (name, _))| {
+            let names = [format!("{name}: requests"), "commands".to_owned(), "arm".to_owned()];
+            names.into_iter().enumerate().map(move |(line, name)| (at(row, line), name))
+        });
+        let range = Some([at(self.rows.len() - 1, 2) - 0.7, lines + 0.7]);
+        let upright = Axis { range, ticks: names.collect(), ..Axis::default() };
+        let mut figure = Figure { height: self.height(), series, ..Figure::new("", Axis::of("ms"), upright) };
+        if let (Some(values), Some((_, run))) = (self.timeline.values, self.rows.first()) {
+            let (axis, series) = drawn(values, run);
+            figure.series.extend(series.into_iter().map(|series| Series { under: true, ..series }));
+            figure.under = Some((axis, VALUES / (self.height() - MARGINS)));
+        }
+        figure
     }
+}
 
-    /// Draws what has a value at every time in the first row; its axis.
-    fn draw(&self, values: Values, plot: &mut Plot) -> Axis {
-        let Some((_, run)) = self.rows.first() else { return Axis::new() };
-        let under = |trace: Box<Scatter<f64, f64>>| trace.mode(Mode::Lines).y_axis("y2");
-        match values {
-            Values::AverageYield => {
-                for (i, it) in served(run).iter().enumerate() {
-                    let Some((served, transferred)) = it.averages() else { continue };
-                    let colour = REQUESTS[i % REQUESTS.len()];
-                    for (spans, average, dash, what) in [
-                        (&it.turns, served, DashType::Solid, "average yield"),
-                        (&it.transfers, transferred, DashType::Dot, "the same, by transfer"),
-                    ] {
-                        let told = format!("request {}: {what} {average:.1}/s", i + 1);
-                        let bars = spans.iter().map(|(from, to)| (*from, *to, average, told.clone()));
-                        let line = Line::new().color(colour).width(2.5).dash(dash).simplify(false);
-                        let trace = bar(run.from, what, colour, bars).line(line).y_axis("y2").legend_group(what);
-                        plot.add_trace(trace.show_legend(i == 0));
+/// What has a value at every time of a run, and the axis of it.
+fn drawn(values: Values, run: &sim::Timeline) -> (Axis, Vec<Series>) {
+    match values {
+        Values::AverageYield => {
+            let mut series = Vec::new();
+            for (i, it) in served(run).iter().enumerate() {
+                let Some((served, transferred)) = it.averages() else { continue };
+                let colour = REQUESTS[i % REQUESTS.len()];
+                for (spans, average, solid, what) in [
+                    (&it.turns, served, true, "average yield"),
+                    (&it.transfers, transferred, false, "the same, by transfer"),
+                ] {
+                    let told = format!("request {}: {what} {average:.1}/s", i + 1);
+                    let spans = spans.iter().map(|(from, to)| (*from, *to, average, told.clone()));
+                    let mut bars = Series { legend: i == 0, ..bars(what, colour, AVERAGE, run.from, spans) };
+                    if let Marks::Bars { dotted, .. } = &mut bars.marks {
+                        *dotted = !solid;
                     }
+                    series.push(bars);
                 }
-                Axis::new().title(Title::with_text("yield a second")).type_(AxisType::Log)
             }
-            Values::Writes => {
-                let until = run.steps.last().map_or(run.from, |step| step.ended);
-                let last = run.weights.last().map(|(_, weight)| (until, *weight));
-                let points = run.weights.iter().copied().filter(|(at, _)| *at <= until).chain(last);
-                let (x, y): (Vec<f64>, Vec<f64>) = points.map(|(at, y)| (ms(run.from, at.max(run.from)), y)).unzip();
-                let line = Line::new().color("#333333").width(2.5).shape(LineShape::Hv);
-                plot.add_trace(under(Scatter::new(x, y)).name("what a write counts").line(line));
-                Axis::new().title(Title::with_text("what a write counts")).type_(AxisType::Log)
-            }
+            (Axis::log("yield a second"), series)
+        }
+        Values::Writes => {
+            let until = run.steps.last().map_or(run.from, |step| step.ended);
+            let last = run.weights.last().map(|(_, weight)| (until, *weight));
+            let points = run.weights.iter().copied().filter(|(at, _)| *at <= until).chain(last);
+            let at = points.map(|(at, y)| (ms(run.from, at.max(run.from)), y)).collect();
+            let series = Series::new("what a write counts", "#7f7f7f", Marks::Line { at, steps: true });
+            (Axis::log("what a write counts"), vec![series])
         }
     }
 }
@@ -168,21 +155,16 @@ fn ms(from: Time, time: Time) -> f64 {
     (time.since(from).as_ms() * 1e4).round() / 1e4
 }
 
-/// Bars of a colour from one time to another, at a height, with what the pointer shows.
-fn bar(
-    begin: Time,
+/// Bars from one time to another, each at a height, with what the pointer shows.
+fn bars(
     name: &str,
     colour: &'static str,
-    bars: impl Iterator<Item = (Time, Time, f64, String)>,
-) -> Box<Scatter<Option<f64>, Option<f64>>> {
-    let (mut x, mut y, mut told) = (Vec::new(), Vec::new(), Vec::new());
-    for (from, to, height, words) in bars {
-        x.extend([Some(ms(begin, from)), Some(ms(begin, to)), None]);
-        y.extend([Some(height); 3]);
-        told.extend([words.clone(), words, String::new()]);
-    }
-    let line = Line::new().color(colour).width(BAR).simplify(false);
-    Scatter::new(x, y).name(name).mode(Mode::Lines).line(line).hover_text_array(told)
+    thick: f64,
+    begin: Time,
+    spans: impl Iterator<Item = (Time, Time, f64, String)>,
+) -> Series {
+    let (at, told) = spans.map(|(from, to, height, told)| ((ms(begin, from), ms(begin, to), height), told)).unzip();
+    Series { told, ..Series::new(name, colour, Marks::Bars { at, thick, dotted: false }) }
 }
 
 /// What went on in a piece of a run; how much a request mattered is told by its number, where that is known.
@@ -206,7 +188,7 @@ pub fn pieces(run: &sim::Timeline, matters: &dyn Fn(u32) -> Option<String>) -> V
         let mut told = told(command, ended.since(issued));
         if let Some(number) = request {
             let matters = matters(number).map_or_else(String::new, |matters| format!(", {matters}"));
-            told = format!("request #{number}{matters}<br>{told}");
+            told = format!("request #{number}{matters}\n{told}");
         }
         let after = put("queued", false, issued, parts.queued, &told);
         let after = put("overhead", false, after, parts.overhead, &told);

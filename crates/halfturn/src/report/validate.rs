@@ -1,12 +1,10 @@
 //! A model held against a measured drive: figures, a sketch, a page.
 
+use super::figure::{Axis, Figure, Marks, Series};
 use super::page::Page;
 use super::table::{Edge, table};
 use super::{number, plot};
 use block::Op;
-use plotly::common::{Mode, Title};
-use plotly::layout::{Axis, AxisType};
-use plotly::{Layout, Plot, Scatter};
 use serde::Serialize;
 use sim::validate::{Demerit, Pair};
 
@@ -29,7 +27,7 @@ pub struct Validation<'a> {
     pairs: &'a [Pair],
 }
 
-/// Of some requests.
+/// Mean, quantiles and demerit of some requests.
 #[derive(Serialize)]
 struct Figures {
     of: &'static str,
@@ -72,7 +70,6 @@ impl Figures {
 }
 
 impl<'a> Validation<'a> {
-    /// Of these pairs.
     pub fn new(title: &str, file: &str, pairs: &'a [Pair], notes: Vec<String>) -> Validation<'a> {
         let read = |pair: &&Pair| pair.op == Op::Read;
         let parts = [
@@ -110,7 +107,7 @@ impl<'a> Validation<'a> {
         text
     }
 
-    /// Both distributions, sorted.
+    /// Measured and simulated response times, each sorted.
     fn sorted(&self) -> [Vec<f64>; 2] {
         [|pair: &Pair| pair.measured, |pair: &Pair| pair.simulated].map(|time| {
             let mut times: Vec<f64> = self.pairs.iter().map(|pair| time(pair).as_ms()).collect();
@@ -139,27 +136,21 @@ impl<'a> Validation<'a> {
     /// A page with both distributions that opens offline.
     pub fn page(&self) -> String {
         let [measured, simulated] = self.sorted();
-        let curve = |times: &[f64], name: &str| {
+        let curve = |times: &[f64], name: &str, colour| {
             let index = |i: usize| i * (times.len() - 1) / (POINTS - 1);
-            let x: Vec<f64> = (0..POINTS).map(|i| times[index(i)]).collect();
-            let y: Vec<f64> = (0..POINTS).map(|i| 100.0 * (index(i) + 1) as f64 / times.len() as f64).collect();
-            Scatter::new(x, y).name(name).mode(Mode::Lines)
+            let share = |i: usize| 100.0 * (index(i) + 1) as f64 / times.len() as f64;
+            let at = (0..POINTS).map(|i| (times[index(i)], share(i))).collect();
+            Series::new(name, colour, Marks::Line { at, steps: false })
         };
         let title = format!(
             "{} against {}: demerit {:.3} ms, {:.1} % of the mean",
             self.title, self.file, self.all.demerit_ms, self.all.demerit_percent
         );
-        let mut plot = Plot::new();
-        plot.add_trace(curve(&measured, "measured"));
-        plot.add_trace(curve(&simulated, "simulated"));
-        plot.set_layout(
-            Layout::new()
-                .title(Title::with_text(title))
-                .x_axis(Axis::new().title(Title::with_text("response time, ms")).type_(AxisType::Log))
-                .y_axis(Axis::new().title(Title::with_text("% of requests answered"))),
-        );
+        let mut figure = Figure::new(&title, Axis::log("response time, ms"), Axis::of("% of requests answered"));
+        figure.series.push(curve(&measured, "measured", "#1f77b4"));
+        figure.series.push(curve(&simulated, "simulated", "#d62728"));
         let mut page = Page::new(&self.title);
-        page.figure(&plot);
+        page.figure(&figure);
         page.text(&self.text());
         page.html()
     }

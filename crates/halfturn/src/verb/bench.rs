@@ -59,7 +59,7 @@ pub struct Bench {
     #[arg(long, value_enum, default_value = "table")]
     format: Output,
     /// Also write a record of each request into this file (CSV): when it arrived, began and ended, what its time went to and
-    /// what it waited for, in ns, as docs/requests.md says
+    /// what it waited for, in ns, as docs/reference/requests.md says
     #[arg(long, value_name = "FILE.csv")]
     requests: Option<PathBuf>,
     /// Let the clock, and with it an emulated drive, run so many times as fast
@@ -67,7 +67,6 @@ pub struct Bench {
     time_scale: f64,
 }
 
-/// Does it.
 pub fn run(arguments: &Bench) -> Result<(), Failure> {
     let Bench { of, file, sets, seed, time_scale, .. } = arguments;
     let uri = if of.contains("://") { Some(uri(of)?) } else { None };

@@ -1,4 +1,4 @@
-//! `halfturn help`.
+//! `halfturn help`: what a key, a policy or a format means.
 
 use crate::failure::{Failure, print};
 use crate::report;
@@ -15,7 +15,6 @@ pub struct Help {
     topic: Vec<String>,
 }
 
-/// Does it.
 pub fn run(arguments: &Help, mut command: Command) -> Result<(), Failure> {
     let topic = arguments.topic.join(" ");
     command.build();

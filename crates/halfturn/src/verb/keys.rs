@@ -1,9 +1,10 @@
-//! `halfturn keys`.
+//! `halfturn keys`: all keys of an experiment.
 
 use super::json;
 use crate::failure::{Failure, print};
 use crate::report;
 use clap::{Args, ValueEnum};
+use load::manual::Whose;
 
 /// List the keys of an experiment file.
 ///
@@ -14,24 +15,28 @@ pub struct Keys {
     /// How the list is printed
     #[arg(long, value_enum, default_value = "table")]
     format: Form,
+    /// Only the keys of drive files; those in tables may stand in `[drive]` of an experiment, too
+    #[arg(long)]
+    drive: bool,
 }
 
 /// How the list is printed.
 #[derive(Clone, Copy, ValueEnum)]
 enum Form {
-    /// For people.
+    /// A table for people.
     Table,
-    /// For programs.
+    /// JSON, for programs.
     Json,
     /// The reference page, with everything.
     Markdown,
 }
 
-/// Does it.
 pub fn run(arguments: &Keys) -> Result<(), Failure> {
-    match arguments.format {
-        Form::Table => print(&report::listed_keys()),
-        Form::Markdown => print(&report::keys_page()),
-        Form::Json => print(&json(&report::keys_json())),
+    let of = if arguments.drive { Some(Whose::Drive) } else { None };
+    match (arguments.format, of) {
+        (Form::Table, of) => print(&report::listed_keys(of)),
+        (Form::Json, of) => print(&json(&report::keys_json(of))),
+        (Form::Markdown, None | Some(Whose::Experiment)) => print(&report::keys_page()),
+        (Form::Markdown, Some(Whose::Drive)) => print(&report::drive_keys_page()),
     }
 }

@@ -1,18 +1,25 @@
 //! The verbs: what each takes, and its help. What they print is written by `report`.
 
+#[cfg(feature = "linux")]
 mod bench;
+mod completions;
 mod drive;
+mod example;
 mod help;
 mod keys;
+mod man;
 mod outputs;
 mod profile;
+#[cfg(feature = "linux")]
 mod replay;
 mod reproduce;
 mod requests;
 mod schema;
+#[cfg(feature = "linux")]
 mod serve;
 mod simulate;
 mod trace;
+#[cfg(feature = "linux")]
 mod volume;
 mod window;
 
@@ -26,43 +33,57 @@ pub enum Verb {
     Simulate(simulate::Simulate),
     Reproduce(reproduce::Reproduce),
     Profile(profile::Profile),
+    #[cfg(feature = "linux")]
     Bench(bench::Bench),
+    #[cfg(feature = "linux")]
     Serve(serve::Serve),
+    #[cfg(feature = "linux")]
     #[command(subcommand)]
     Volume(volume::Volume),
+    #[cfg(feature = "linux")]
     Replay(replay::Replay),
     #[command(subcommand)]
     Drive(drive::Drive),
     #[command(subcommand)]
     Trace(trace::Trace),
+    Example(example::Example),
     Keys(keys::Keys),
     Schema(schema::Schema),
+    Completions(completions::Completions),
+    Man(man::Man),
     Help(help::Help),
 }
 
 /// How results are printed.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Output {
-    /// For people.
+    /// Tables for people.
     Table,
-    /// For programs.
+    /// JSON, for programs.
     Json,
 }
 
-/// Does it. `command` is the whole command line, for help.
+/// Runs a verb. `command` is the whole command line, for help.
 pub fn run(verb: Verb, command: Command) -> Result<(), Failure> {
     match verb {
         Verb::Simulate(arguments) => simulate::run(&arguments),
         Verb::Reproduce(arguments) => reproduce::run(&arguments),
         Verb::Profile(arguments) => profile::run(&arguments),
+        #[cfg(feature = "linux")]
         Verb::Bench(arguments) => bench::run(&arguments),
+        #[cfg(feature = "linux")]
         Verb::Serve(arguments) => serve::run(&arguments),
+        #[cfg(feature = "linux")]
         Verb::Volume(verb) => volume::run(&verb),
+        #[cfg(feature = "linux")]
         Verb::Replay(arguments) => replay::run(&arguments),
         Verb::Drive(verb) => drive::run(&verb),
         Verb::Trace(verb) => trace::run(&verb),
+        Verb::Example(arguments) => example::run(&arguments),
         Verb::Keys(arguments) => keys::run(&arguments),
         Verb::Schema(arguments) => schema::run(&arguments),
+        Verb::Completions(arguments) => completions::run(&arguments, command),
+        Verb::Man(arguments) => man::run(&arguments, command),
         Verb::Help(arguments) => help::run(&arguments, command),
     }
 }

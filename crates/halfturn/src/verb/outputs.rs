@@ -79,7 +79,7 @@ impl Inputs {
 pub struct Output {
     /// As the user named it.
     name: PathBuf,
-    /// Where links lead.
+    /// The file that the path leads to once all links are followed.
     path: PathBuf,
     /// Whether it is a pipe or a terminal, to which everything just goes.
     stream: bool,
@@ -177,7 +177,7 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// Where to write.
+    /// Opens the file that is written to.
     pub fn file(&self) -> io::Result<File> {
         self.file.try_clone()
     }

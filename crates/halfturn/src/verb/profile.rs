@@ -1,4 +1,4 @@
-//! `halfturn profile`.
+//! `halfturn profile`: learns a disk from the times of its commands.
 
 use super::outputs::{Inputs, Output};
 use crate::failure::{Failure, print};
@@ -61,7 +61,6 @@ pub struct Profile {
     seed: u64,
 }
 
-/// Does it.
 pub fn run(arguments: &Profile) -> Result<(), Failure> {
     let name = arguments.device.as_str();
     let name = ["simulated:", "emulated:"].iter().find_map(|kind| name.strip_prefix(kind)).unwrap_or(name);
@@ -101,17 +100,33 @@ pub fn run(arguments: &Profile) -> Result<(), Failure> {
 /// What is profiled, and what becomes of answers it gave before: a simulated drive in virtual time lives through them again, an
 /// emulated or a real one has gone on in real time.
 fn device(arguments: &Profile) -> Result<(Box<dyn Device>, Past), BadInput> {
-    let name = arguments.device.as_str();
-    // A Mimic learns what one command after another takes.
-    let queue = |name: &str| Ok(if arguments.mimic { 1 } else { disk::catalogue::model(name)?.depth() });
-    if let Some(name) = name.strip_prefix("simulated:") {
-        return Ok((sim::bench(&DriveChoice::plain(name, queue(name)?), arguments.seed)?, Past::Again));
+    match arguments.device.strip_prefix("simulated:") {
+        Some(name) => Ok((sim::bench(&choice(name, arguments)?, arguments.seed)?, Past::Again)),
+        None => Ok((in_real_time(arguments)?, Past::Over)),
     }
-    let device = match name.strip_prefix("emulated:") {
-        Some(name) => live::emulated(&DriveChoice::plain(name, queue(name)?), arguments.seed, arguments.time_scale)?,
+}
+
+/// A model, with the queue that is wanted.
+fn choice(name: &str, arguments: &Profile) -> Result<DriveChoice, BadInput> {
+    // A Mimic learns what one command after another takes.
+    let queue = if arguments.mimic { 1 } else { disk::catalogue::model(name)?.depth() };
+    Ok(DriveChoice::plain(name, queue))
+}
+
+#[cfg(feature = "linux")]
+fn in_real_time(arguments: &Profile) -> Result<Box<dyn Device>, BadInput> {
+    let name = arguments.device.as_str();
+    Ok(Box::new(match name.strip_prefix("emulated:") {
+        Some(name) => live::emulated(&choice(name, arguments)?, arguments.seed, arguments.time_scale)?,
         None => live::opened(Path::new(name), arguments.scratch.is_some())?,
-    };
-    Ok((Box::new(device), Past::Over))
+    }))
+}
+
+#[cfg(not(feature = "linux"))]
+fn in_real_time(arguments: &Profile) -> Result<Box<dyn Device>, BadInput> {
+    let what = "this halfturn was built without what asks a device in real time";
+    let mend = "build it with `--features linux`, or name `simulated:` and a drive";
+    Err(BadInput::new(&arguments.device, At::File, what, mend))
 }
 
 /// The journal of a profile under way, beside the drive file it will end as.
@@ -173,7 +188,6 @@ impl State {
         self.file.write(journal.bytes())
     }
 
-    /// Takes it away.
     fn done(self) -> Result<(), Failure> {
         match fs::remove_file(&self.path) {
             Err(error) if error.kind() != ErrorKind::NotFound => Err(Failure::unwritable(&self.path, &error)),

@@ -23,7 +23,6 @@ pub struct Replay {
     format: Output,
 }
 
-/// Does it.
 pub fn run(arguments: &Replay) -> Result<(), Failure> {
     let replayed = live::replay(&arguments.log)?;
     print(&match arguments.format {

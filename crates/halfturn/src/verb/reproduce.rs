@@ -48,7 +48,6 @@ pub struct Reproduce {
     report: Option<PathBuf>,
 }
 
-/// Does it.
 pub fn run(arguments: &Reproduce) -> Result<(), Failure> {
     let files = published::all(arguments.full)?;
     let chosen = published::choose(&files, &arguments.ids)?;

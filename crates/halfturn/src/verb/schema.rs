@@ -1,4 +1,4 @@
-//! `halfturn schema`.
+//! `halfturn schema`: a JSON Schema of experiment files, for editors.
 
 use super::json;
 use crate::failure::{Failure, print};
@@ -13,7 +13,6 @@ use clap::Args;
 #[command(after_help = "Example:\n  halfturn schema > halfturn.schema.json")]
 pub struct Schema {}
 
-/// Does it.
 pub fn run(_: &Schema) -> Result<(), Failure> {
     print(&json(&report::schema()))
 }

@@ -1,4 +1,4 @@
-//! `halfturn serve`.
+//! `halfturn serve`: serves volumes to NBD clients.
 
 use super::outputs::{Draft, Inputs, Output};
 use crate::failure::{Failure, print};
@@ -58,7 +58,6 @@ pub struct Serve {
     time_scale: f64,
 }
 
-/// Does it.
 pub fn run(arguments: &Serve) -> Result<(), Failure> {
     let (name, text) = config(arguments)?;
     let experiment = experiment::parse_service(&name, &text, &arguments.sets)?;

@@ -49,7 +49,7 @@ pub struct Simulate {
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
     /// Also write a record of each request into this file (CSV): when it arrived, began and ended, what its time went to and
-    /// what it waited for, in ns, as docs/requests.md says
+    /// what it waited for, in ns, as docs/reference/requests.md says
     #[arg(long, value_name = "FILE.csv")]
     requests: Option<PathBuf>,
     #[command(flatten)]
@@ -59,7 +59,6 @@ pub struct Simulate {
     threads: Option<u16>,
 }
 
-/// Does it.
 pub fn run(arguments: &Simulate) -> Result<(), Failure> {
     let Simulate { file, seed, page, .. } = arguments;
     let mut sets = arguments.sets.clone();

@@ -52,7 +52,6 @@ pub enum Volume {
     },
 }
 
-/// Does it.
 pub fn run(verb: &Volume) -> Result<(), Failure> {
     match verb {
         Volume::List { control, format } => {

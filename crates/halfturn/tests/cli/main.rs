@@ -1,15 +1,19 @@
 //! The command line as its users meet it: the real program, its output, its exit codes.
 
 mod bad;
+mod carried;
 mod convert;
 mod kept;
 mod manual;
 mod output;
+mod pages;
 mod readme;
 mod reference;
 mod reproduce;
 mod requests;
+mod settings;
 mod steady;
+mod worlds;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -73,7 +73,7 @@ fn a_report_shows_who_waited_for_which_request_and_changes_nothing() {
     for what in [
         "policy = priority-2",
         "0.100 s to 2.000 s of the run",
-        "\"ticktext\":[\"compress 1\",\"compress 2\",\"flush daemon\",\"processor 0\",\"disk: commands\",\"arm\"]",
+        "[0.0,\"compress 1\"],[1.0,\"compress 2\"],[2.0,\"flush daemon\"],[3.0,\"processor 0\"],[4.0,\"disk: commands\"],[5.0,\"arm\"]",
         "waiting for request #",
         "limited, critical after ",
         "in the interrupt of request #",

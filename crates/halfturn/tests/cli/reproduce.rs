@@ -65,6 +65,21 @@ fn the_page_opens_offline_with_published_points() {
 }
 
 #[test]
+fn figures_of_a_page_are_zoomed_and_asked_with_the_pointer() {
+    let node = std::process::Command::new("node").arg("--version").output();
+    if node.is_err() {
+        println!("SKIPPED: there is no node; figures were NOT tried with a pointer");
+        return;
+    }
+    let path = std::env::temp_dir().join(format!("halfturn-pointer-{}.html", std::process::id()));
+    run_in(&root(), &["reproduce", "vio.fig9.npio", "--report", &path.to_string_lossy()]);
+    let script = root().join(crate::data("pointer.js"));
+    let tried = std::process::Command::new("node").arg(script).arg(&path).output().expect("node starts");
+    std::fs::remove_file(&path).expect("it is ours");
+    assert!(tried.status.success(), "{}", String::from_utf8_lossy(&tried.stderr));
+}
+
+#[test]
 fn the_page_has_the_bars_of_timing_diagrams() {
     let path = std::env::temp_dir().join(format!("halfturn-timing-{}.html", std::process::id()));
     let output = run_in(&root(), &["reproduce", "vio.fig4", "--report", &path.to_string_lossy()]);

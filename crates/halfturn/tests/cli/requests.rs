@@ -57,15 +57,15 @@ fn runs_follow_one_another_in_the_order_of_the_sweep_on_any_number_of_threads() 
 fn every_column_is_described_as_it_is_declared() {
     let mut table = String::from("| column | meaning |\n|---|---|\n");
     COLUMNS.iter().for_each(|column| table += &format!("| `{}` | {} |\n", column.name, column.about));
-    let page = root().join("docs/requests.md");
-    let text = fs::read_to_string(&page).expect("docs/requests.md");
+    let page = root().join("docs/reference/requests.md");
+    let text = fs::read_to_string(&page).expect("docs/reference/requests.md");
     // It is the last thing on the page.
     let (before, _) = text.split_once("| column |").expect("a table of columns");
     let whole = format!("{before}{table}");
     if std::env::var_os("HALFTURN_BLESS").is_some() {
         fs::write(&page, &whole).expect("the page is written");
     }
-    assert!(text == whole, "docs/requests.md is stale; HALFTURN_BLESS=1 writes its table anew");
+    assert!(text == whole, "docs/reference/requests.md is stale; HALFTURN_BLESS=1 writes its table anew");
 }
 
 #[track_caller]

@@ -70,7 +70,7 @@ pub fn metadata() -> Value {
 
 /// Edges outside the table, crates without a row, and forbidden reaches.
 pub fn check(metadata: &Value, tree: &Tree) -> Vec<Fault> {
-    let crates: Vec<&str> = array(&metadata["packages"]).map(|package| word(&package["name"])).collect();
+    let crates: Vec<&str> = array(&metadata["packages"]).map(|package| short(&package["name"])).collect();
     let edges = edges(metadata, &crates);
     let mut faults = Vec::new();
     for name in &crates {
@@ -97,9 +97,9 @@ pub fn check(metadata: &Value, tree: &Tree) -> Vec<Fault> {
 
 fn edges(metadata: &Value, crates: &[&str]) -> Vec<Edge> {
     array(&metadata["packages"])
-        .flat_map(|package| array(&package["dependencies"]).map(move |used| (word(&package["name"]), used)))
-        .filter(|(_, used)| crates.contains(&word(&used["name"])) && used["path"].is_string())
-        .map(|(from, used)| Edge { from: from.into(), to: word(&used["name"]).into(), test: used["kind"] == "dev" })
+        .flat_map(|package| array(&package["dependencies"]).map(move |used| (short(&package["name"]), used)))
+        .filter(|(_, used)| crates.contains(&short(&used["name"])) && used["path"].is_string())
+        .map(|(from, used)| Edge { from: from.into(), to: short(&used["name"]).into(), test: used["kind"] == "dev" })
         .collect()
 }
 
@@ -139,6 +139,12 @@ fn manifest(name: &str) -> String {
 
 fn array(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
+}
+
+/// A crate's name in the code, and that of its folder: published it is `halfturn-`, and this.
+fn short(value: &Value) -> &str {
+    let name = word(value);
+    name.strip_prefix("halfturn-").unwrap_or(name)
 }
 
 fn word(value: &Value) -> &str {

@@ -1,9 +1,17 @@
-//! The keys of an experiment are declared, and read by the declaration: no reader of a value is given a name of its own.
+//! The keys of experiment files and drive files are declared, and read by the declaration: no reader of a value is given a name of
+//! its own.
 
 use crate::{Fault, Tree, line_of};
 
-/// Where experiments are read.
-const FOLDERS: [&str; 2] = ["crates/load/src/experiment/", "crates/load/src/workload/"];
+/// Where experiments and drives are read.
+const FOLDERS: [&str; 6] = [
+    "crates/load/src/experiment/",
+    "crates/load/src/workload/",
+    "crates/disk/src/read",
+    "crates/disk/src/other/",
+    "crates/disk/src/published.rs",
+    "crates/sched/src/predict/mimic/settings.rs",
+];
 
 /// Readers of values that take the name of a key.
 const READERS: [&str; 18] = [

@@ -3,6 +3,7 @@
 //! A check is a function of a [`Tree`] and returns [`Fault`]s: file, line, what is wrong, the mend. It knows
 //! nothing of the crates it reads, so that it also runs on their text alone.
 
+mod build;
 mod determinism;
 mod edges;
 mod keys;
@@ -137,6 +138,11 @@ fn places(faults: &[Fault]) -> Vec<String> {
 #[test]
 fn crates_use_only_what_is_under_them() {
     hold(edges::check(&edges::metadata(), &Tree::load()));
+}
+
+#[test]
+fn the_first_command_builds_little() {
+    hold(build::check(&build::built()));
 }
 
 #[test]

@@ -22,7 +22,7 @@ const DIRECT: usize = 8 << 10;
 const TOGETHER: usize = 128 << 10;
 const COPIED: usize = 8 << 10;
 
-/// An answer.
+/// A reply that is to be sent, or is being sent.
 pub(super) struct Reply {
     pub(super) head: Words,
     pub(super) data: Option<Slice>,
@@ -51,7 +51,7 @@ impl Words {
 
 /// What it is in the middle of sending.
 pub(super) enum Reading {
-    /// A header.
+    /// The header of a request.
     Header,
     /// The payload of the request of this number: where, and how much has come.
     Payload { work: u32, into: Slice, filled: usize },
@@ -73,7 +73,7 @@ pub(super) enum Heard {
     Refused(Refused),
 }
 
-/// A client.
+/// A connection in transmission: what was received of it and what it is still owed.
 pub(super) struct Client {
     socket: Rc<OwnedFd>,
     pub(super) session: Session,

@@ -53,7 +53,7 @@ pub enum Message {
     Stop,
 }
 
-/// All clients.
+/// The transmission phase of all connections: requests in, replies out.
 pub struct Front {
     mailbox: Mailbox<Message>,
     /// Clients there are, for the door to see.
@@ -141,7 +141,7 @@ impl Front {
         }
     }
 
-    /// Reads the mail.
+    /// Handles the messages that other threads left for the engine.
     fn read_mail(&mut self, hands: &mut Hands) {
         while let Ok(message) = self.mailbox.mail.try_recv() {
             match message {
@@ -209,7 +209,7 @@ impl Front {
         }
     }
 
-    /// Takes a request.
+    /// Takes a request from a client: checks it, and passes it on or answers it with an error.
     fn take(&mut self, number: u32, request: nbd::Request, now: Time, hands: &mut Hands) {
         let Some(client) = self.clients[number as usize].as_mut() else { return };
         let volume = &mut self.volumes[client.volume];
@@ -263,7 +263,7 @@ impl Front {
         }
     }
 
-    /// Asks the core.
+    /// Submits a request to the core.
     fn submit(&mut self, Asked { id, op, at }: Asked) {
         let Some(work) = self.works.get(id.0) else { return };
         let Some(client) = &self.clients[work.client as usize] else { return };

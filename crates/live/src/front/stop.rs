@@ -4,7 +4,7 @@ use super::{Front, Served};
 use block::{Ending, Extent, Qos, Request, RequestId, Time};
 use sched::Input;
 
-/// The last flush.
+/// How far the flush is that ends a service.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Flush {
     Later,

@@ -33,20 +33,20 @@ pub struct Served {
     response: Histogram<u64>,
 }
 
-/// What was done.
+/// What was done for the clients of a volume.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Reads that were done.
     pub reads: u64,
     /// Writes that were done.
     pub writes: u64,
-    /// Their bytes.
+    /// How many bytes were read.
     pub read_bytes: u64,
-    /// Their bytes.
+    /// How many bytes were written.
     pub written_bytes: u64,
     /// Flushes that were done.
     pub flushes: u64,
-    /// Requests that failed.
+    /// Requests that were answered with an error.
     pub failed: u64,
     /// Requests whose deadline passed while they waited.
     pub dropped: u64,
@@ -55,27 +55,27 @@ pub struct Counts {
 /// How a volume fares.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
-    /// Its name.
+    /// The name by which clients ask for the export.
     pub name: String,
     /// Its length in blocks.
     pub blocks: u64,
     /// The service class of its requests.
     pub class: String,
-    /// Their priority.
+    /// The priority of its requests; larger is more urgent.
     pub priority: u8,
-    /// Their hard deadline.
+    /// The hard deadline of its requests, from their arrival.
     pub deadline: Option<Span>,
     /// Whether its device does not answer: requests fail at once.
     pub hangs: bool,
     /// Whether a flush has failed, so that no flush and no write with FUA succeeds until it is told to go on.
     pub flush_failed: bool,
-    /// Clients connected.
+    /// How many clients are connected.
     pub clients: u32,
     /// Requests that are not answered yet.
     pub in_flight: u32,
     /// What those that were done were worth then.
     pub yielded: f64,
-    /// What was done.
+    /// What was done for its clients so far.
     pub counts: Counts,
     /// Response times of reads.
     pub reading: Buckets,
@@ -88,11 +88,11 @@ pub struct Report {
 /// What of a volume is to be otherwise from now on.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Setting {
-    /// Which.
+    /// The volume to change, by its name.
     pub volume: String,
     /// The service class of its requests.
     pub class: Option<String>,
-    /// Their priority.
+    /// The new priority, if it changes.
     pub priority: Option<u8>,
     /// Their hard deadline; `Some(None)` takes it away.
     pub deadline: Option<Option<Span>>,

@@ -9,7 +9,7 @@ use block::{Caps, Command, Extent, Outcome, Tag, Time};
 use drive::Machine;
 use std::io;
 
-/// An emulated drive.
+/// A drive that exists only as a model, with its contents in memory or a file.
 pub struct Emulated {
     machine: Box<dyn Machine>,
     contents: Box<dyn Contents>,

@@ -32,7 +32,7 @@ pub struct Far {
     done: VecDeque<Done>,
 }
 
-/// A connection.
+/// One connection to the server.
 struct Link {
     socket: Rc<OwnedFd>,
     /// Its first block on the device, and the one after the last.

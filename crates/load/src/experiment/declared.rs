@@ -83,13 +83,13 @@ fn names(list: &str) -> BTreeSet<String> {
 /// Whether a value as files have it is one that is declared.
 fn is_taken(about: &About, value: &str) -> bool {
     match about.takes {
-        Takes::Text | Takes::Name | Takes::Texts | Takes::Rows | Takes::Form(_) => true,
+        Takes::Text | Takes::Name | Takes::Texts | Takes::Numbers | Takes::Rows | Takes::Form(_) => true,
         Takes::Bool => value.parse::<bool>().is_ok(),
         Takes::Whole(least, most) => value.parse().is_ok_and(|number: u64| (least..=most).contains(&number)),
         Takes::Number(least, most) => value.parse().is_ok_and(|number: f64| (least..=most).contains(&number)),
         Takes::Share => value.parse().is_ok_and(|number: f64| (0.0..=1.0).contains(&number)),
         Takes::Size => units::blocks(value).is_ok(),
-        Takes::Time => units::span(value).is_ok(),
+        Takes::Time | Takes::Times => units::span(value).is_ok(),
         Takes::TimeOr(word) => value == word || units::span(value).is_ok(),
         Takes::Rate => units::rate(value).is_ok(),
         Takes::Word(words) => words().iter().any(|(word, _)| *word == value),

@@ -106,6 +106,8 @@ pub struct DriveChoice {
     ///
     /// Empty where nobody knows: of what serves in real time nothing need be known.
     pub model: String,
+    /// What of its drive file is otherwise here.
+    pub changes: Option<Document>,
     /// What serves for it in real time, where the file says.
     pub live: Option<Live>,
     /// Whether it has the noise its file describes.
@@ -130,6 +132,7 @@ impl DriveChoice {
         let (read_cache, write_buffer) = (true, true);
         DriveChoice {
             model,
+            changes: None,
             live: None,
             noise: true,
             seek_noise: None,
@@ -170,7 +173,10 @@ impl DriveChoice {
             let mend = "add `model`: a name `halfturn drive list` shows, or a file that `halfturn profile -o` wrote";
             return Err(BadInput::new(place, At::File, what, mend));
         }
-        let model = disk::catalogue::model(&self.model)?;
+        let model = match &self.changes {
+            Some(changes) => disk::change::changed(&self.model, changes)?,
+            None => disk::catalogue::model(&self.model)?,
+        };
         let bad = |what: String, mend| Err(BadInput::new(self.model.clone(), At::File, what, mend));
         let most = model.depth();
         let depth = self.queue.unwrap_or(most);
@@ -247,18 +253,44 @@ fn read_one(section: &Section, folder: &Path) -> Result<DriveChoice, BadInput> {
         let key = if section.has(MODEL.name()) { MODEL.name() } else { PATH.name() };
         return Err(section.error(key, error.what, error.mend));
     }
+    let changes = changes(section, model.as_deref())?;
+    let queue = if has_table(section, QUEUE.name()) { None } else { section.get(&QUEUE)? };
     let choice = DriveChoice {
         model: model.unwrap_or_default(),
+        changes,
         live,
         noise: section.value(&NOISE)?,
         seek_noise: section.get(&SEEK_NOISE)?,
         read_cache: section.value(&READ_CACHE)?,
         write_buffer: section.value(&WRITE_BUFFER)?,
-        queue: section.get(&QUEUE)?.map(|queue| queue as u16),
+        queue: queue.map(|queue| queue as u16),
         drift: section.section(drift().name())?.map(|drift| read_drift(&drift)).transpose()?,
     };
     section.close()?;
     Ok(choice)
+}
+
+/// Whether a table of this name is there, not a value.
+fn has_table(section: &Section, name: &str) -> bool {
+    matches!(section.section(name), Ok(Some(_)))
+}
+
+/// What is to be otherwise than the drive's file says, tried on that file.
+fn changes(section: &Section, model: Option<&str>) -> Result<Option<Document>, BadInput> {
+    let own = drive().keys;
+    // What is a key of both is the drive's file's as a table.
+    let is_free = |name: &&str| !own.iter().any(|about| about.name == *name) || has_table(section, name);
+    let names = disk::change::names().into_iter().filter(is_free).collect();
+    let changes = section.others(names, "a key of drive files may stand here, too");
+    let Some(first) = changes.root().keys().next() else { return Ok(None) };
+    match model {
+        Some(model) => disk::change::changed(model, &changes)?,
+        None => {
+            let what = format!("nothing is known of the drive that `{first}` could change");
+            return Err(section.error(first, what, "give its `model`, or take the key out"));
+        }
+    };
+    Ok(Some(changes))
 }
 
 /// Where contents are, as a file says it.

@@ -10,7 +10,6 @@ mod asker;
 mod declared;
 mod drive;
 mod inputs;
-mod mimic;
 mod run;
 mod scheduler;
 mod serve;
@@ -30,19 +29,20 @@ pub use crate::workload::{
 };
 pub use array::{ArrayChoice, Failure};
 pub use drive::{DriveChoice, Held, Live};
-pub use mimic::{Before, MimicChoice};
 pub use run::RunPlan;
-pub use scheduler::{Believed, Predictor, Scheduler};
+pub use sched::predict::Choice as Predictor;
+pub use sched::predict::mimic::Before;
+pub use scheduler::{Believed, Scheduler};
 pub use serve::{Exposed, LONGEST, ServePlan};
 pub use system::SystemPlan;
-pub use tables::tables;
+pub use tables::{changeable, tables};
 pub use volume::Volume;
 pub use workload::Workload;
 
 use crate::results::Label;
 use asker::askers;
 use block::{At, BadInput};
-use config::{Document, Value};
+use config::{Document, Takes, Value};
 use sched::plan::Preemption;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -51,6 +51,8 @@ use varied::Varied;
 /// One experiment: a file with nothing left to vary.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Experiment {
+    /// The file it was read from, as errors name it.
+    pub file: String,
     /// What it is about; the file's name if it does not say.
     pub title: String,
     /// The drive, or each of those of the array.
@@ -175,13 +177,19 @@ fn cases(mut document: Document, path: &Path, sets: &[String], seed: Option<u64>
     if let Some(seed) = seed {
         document.set(&format!("run.seed={seed}"))?;
     }
-    let runs = document.sweep(&[])?;
+    let runs = document.sweep(&lists())?;
     let varied = Varied::of(runs.iter().map(|(_, document)| document));
     let case = |(labels, document): (Vec<(String, Value)>, Document)| {
         let labels = labels.into_iter().map(|(key, value)| (key, label(value))).collect();
         Ok(Case { labels, experiment: experiment(&document, path, &varied)? })
     };
     runs.into_iter().map(case).collect()
+}
+
+/// The keys whose lists are values, and no sweeps. A list of times is a sweep.
+fn lists() -> Vec<&'static str> {
+    let keys = changeable().iter().flat_map(|table| &table.keys);
+    keys.filter(|about| matches!(about.takes, Takes::Numbers)).map(|about| about.name).collect()
 }
 
 fn label(value: Value) -> Label {
@@ -209,6 +217,7 @@ fn experiment(document: &Document, path: &Path, varied: &Varied) -> Result<Exper
         drive.queue = Some(1);
     }
     Ok(Experiment {
+        file: path.display().to_string(),
         title: title.unwrap_or_else(|| path.file_stem().unwrap_or_default().to_string_lossy().into_owned()),
         scheduler,
         drive,

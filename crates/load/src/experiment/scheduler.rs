@@ -1,15 +1,15 @@
 //! `[scheduler]`: the policy, what it believes and its knobs.
 
 use super::asker::Asker;
-use super::mimic::{self, MimicChoice};
 use super::varied::{Scope, Varied, refuse_later};
-use super::{DriveChoice, drive, service};
+use super::{DriveChoice, Predictor, drive, service};
 use block::{BadInput, Span};
-use config::{Section, Word, Words};
+use config::Section;
 use sched::Limits;
-use sched::plan::{Preemption, Rules};
+use sched::plan::Rules;
 use sched::planner::Wish;
 use sched::policy::{self, Chosen, Manual, Needs};
+use sched::predict::{PROFILE, Tells, mimic};
 use std::path::Path;
 
 /// Policies there will be, and what they come with.
@@ -25,10 +25,6 @@ config::keys! {
     POLICY: &'static str = one_of("policy", || policy::ALL.iter().map(|manual| (manual.name, manual.text)).collect()).required();
     /// What the scheduler believes of the drive.
     PREDICTOR: Predictor = word("predictor").else_told("`profile`; `distance` of what is not a disk; `mimic` with `smtf`");
-    /// Whose word on the mechanics `predictor = "profile"` takes: `sheet`, the data sheet of the drive itself; `learned`, a
-    /// profile of another drive of the same make, made before the run from the times of commands; or a drive file, such as
-    /// `halfturn profile -o` writes.
-    PROFILE: String = text("profile").usually("sheet");
     /// How many requests the scheduler sees at once; the others wait in order of arrival. Or a table, `[scheduler.queue]`.
     QUEUE: u32 = within("queue", 1, LONGEST_QUEUE).usually("65536");
 }
@@ -60,7 +56,7 @@ pub struct Scheduler {
     /// Where the mechanics that `predictor = "profile"` believes come from.
     pub profile: Believed,
     /// Of the Disk Mimic.
-    pub mimic: MimicChoice,
+    pub mimic: mimic::Settings,
     /// The bound on requests inside the core.
     pub queue: u32,
     /// How much it hands down to a drive with a queue, where that is bounded.
@@ -79,19 +75,14 @@ impl Scheduler {
         let one_by_one = matches!(self.predictor, Some(Predictor::Mimic | Predictor::Oracle));
         (self.rules.plan.is_some() && !deep) || one_by_one
     }
-}
 
-/// What a policy believes of the drive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Predictor {
-    /// Its mechanics, as its sheet gives them.
-    Profile,
-    /// That what is farther takes longer.
-    Distance,
-    /// Everything: a bound no real scheduler reaches.
-    Oracle,
-    /// The times of past distances: the Disk Mimic.
-    Mimic,
+    /// What of it must know how long requests take, if anything must.
+    pub(crate) fn weighs_times(&self) -> Option<&'static str> {
+        let orders = self.rules.classes.iter().filter_map(|class| class.order).chain([self.policy]);
+        let by_times = orders.map(|order| order.manual()).find(|order| order.needs == Needs::Times);
+        let by_schedules = self.rules.preemption.manual().needs == Tells::Times;
+        by_times.map(|order| order.name).or(by_schedules.then_some("preemption by whole schedules"))
+    }
 }
 
 /// Whose word on a disk's mechanics is taken.
@@ -106,19 +97,6 @@ pub enum Believed {
     Drive(String),
 }
 
-impl Words for Predictor {
-    const WORDS: &'static [Word<Predictor>] = &[
-        Word::new("profile", Predictor::Profile, "its mechanics, as its data sheet or a learned profile gives them"),
-        Word::new("mimic", Predictor::Mimic, "the times of past distances: the Disk Mimic"),
-        Word::new("distance", Predictor::Distance, "that what is farther takes longer"),
-        Word::new(
-            "oracle",
-            Predictor::Oracle,
-            "everything: no scheduler, but a bound for one where nothing is written",
-        ),
-    ];
-}
-
 pub(super) fn read(
     root: &Section,
     folder: &Path,
@@ -131,8 +109,8 @@ pub(super) fn read(
     let policy = policy(&section, varied)?;
     let predictor = predictor(&section, policy.manual().needs, varied)?;
     let mimic = match section.section("mimic")? {
-        Some(section) => mimic::read(&section, folder)?,
-        None => MimicChoice::default(),
+        Some(section) => mimic::Settings::read(&section, folder)?,
+        None => mimic::Settings::default(),
     };
     let profile = believed(&section, folder, predictor)?;
     let (queue, limits) = queue(&section, drive)?;
@@ -145,8 +123,8 @@ pub(super) fn read(
         let mend = "add preemption = \"priority\", \"always\" or \"slo\", or take `latency` out";
         return Err(section.error("queue", "`latency` is for who is urgent, and nobody is", mend));
     }
-    weighs_times(&section, policy, predictor, &rules)?;
     let scheduler = Scheduler { policy, predictor, profile, mimic, queue, limits, rules, wish };
+    check_times(&section, &scheduler)?;
     section.close()?;
     Ok(scheduler)
 }
@@ -209,23 +187,14 @@ fn predictor(section: &Section, needs: Needs, varied: &Varied) -> Result<Option<
 }
 
 /// What weighs times is not for a predictor that tells none.
-fn weighs_times(
-    section: &Section,
-    policy: Chosen,
-    predictor: Option<Predictor>,
-    rules: &Rules,
-) -> Result<(), BadInput> {
-    let mut orders = rules.classes.iter().filter_map(|class| class.order).chain([policy]).map(|order| order.manual());
-    let who = match (orders.find(|order| order.needs == Needs::Times), rules.preemption) {
-        (Some(order), _) => order.name,
-        (None, Preemption::Lookahead) => "preemption by whole schedules",
-        _ => return Ok(()),
-    };
-    if predictor != Some(Predictor::Distance) {
-        return Ok(());
+fn check_times(section: &Section, scheduler: &Scheduler) -> Result<(), BadInput> {
+    match scheduler.weighs_times() {
+        Some(who) if scheduler.predictor.is_some_and(|predictor| predictor.manual().tells < Tells::Times) => {
+            let what = format!("{who} weighs times, and distance tells none");
+            Err(section.error("predictor", what, "use predictor = \"mimic\", or of a disk \"profile\""))
+        }
+        _ => Ok(()),
     }
-    let what = format!("{who} weighs times, and distance tells none");
-    Err(section.error("predictor", what, "take `predictor` out, or use \"profile\" or \"mimic\""))
 }
 
 fn believed(section: &Section, folder: &Path, predictor: Option<Predictor>) -> Result<Believed, BadInput> {

@@ -11,6 +11,7 @@ use sched::Limits;
 use sched::plan::{Budget, ClassRule, Plan, PreemptAt, Preemption, Prefetch, Rules, Short, Split};
 use sched::planner::Wish;
 use sched::policy::{self, Chosen, Manual, Needs};
+use sched::preemption::{self as rules, HYSTERESIS};
 
 /// Blocks of a command at most: 64 MiB.
 const LONGEST_CHUNK: u64 = 1 << 17;
@@ -52,8 +53,6 @@ config::keys! {
     PREEMPTION: Preemption = word("preemption").usually("never");
     /// When the request that steps in takes the drive over.
     PREEMPT_AT: PreemptAt = word("preempt_at").usually("jit");
-    /// With `conservative`, `aggressive` and `lookahead`: how many times as much the request that steps in must yield.
-    HYSTERESIS: f64 = number("hysteresis", 1.0, 1e6).usually("1");
 }
 
 config::keys! {
@@ -162,13 +161,11 @@ pub(super) fn read(
             "by value, or for what was promised, requests are interrupted only where they are served in short commands";
         return Err(scheduler.error("preemption", what, "add io = \"semi-preemptible\""));
     }
-    varied.belongs(
-        Scope::Scheduler,
-        scheduler,
-        HYSTERESIS.name(),
-        "preemption",
-        &["conservative", "aggressive", "lookahead"],
-    )?;
+    for key in rules::ALL.iter().flat_map(|manual| manual.keys) {
+        let users = rules::ALL.iter().filter(|manual| manual.keys.iter().any(|its| its.name == key.name));
+        let users: Vec<_> = users.map(|manual| manual.name).collect();
+        varied.belongs(Scope::Scheduler, scheduler, key.name, PREEMPTION.name(), &users)?;
+    }
     let hysteresis = scheduler.value(&HYSTERESIS)?;
     let budget = scheduler.section("budget")?.map(|section| budget(&section)).transpose()?;
     let classes = classes(scheduler, askers, preemption, varied)?;

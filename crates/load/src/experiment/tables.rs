@@ -1,7 +1,9 @@
 //! Every table of an experiment file, with its keys: what help, reference pages and the schema are written from.
 
-use super::{array, drive, mimic, run, scheduler, serve, service, system, value, volume, workload};
+use super::{array, drive, run, scheduler, serve, service, system, value, volume, workload};
 use config::Table;
+use sched::predict;
+use std::sync::LazyLock;
 
 config::keys! {
     /// What stands at the top of the file, before its tables.
@@ -15,7 +17,7 @@ config::keys! {
 /// `[[workload]]` has by its `kind` are listed by [`manuals`](crate::workload::manuals).
 #[must_use]
 pub fn tables() -> Vec<Table> {
-    vec![
+    let mut tables = vec![
         top(),
         drive::drive(),
         drive::drift(),
@@ -29,13 +31,25 @@ pub fn tables() -> Vec<Table> {
         service::budget_keys(),
         service::class_keys(),
         value::worth_keys(),
-        mimic::mimic(),
-        volume::volume(),
-        serve::serve(),
-        workload::workload(),
-        system::system(),
-        run::run(),
-    ]
+    ];
+    tables.extend(predict::ALL.iter().filter_map(|manual| Some(manual.table?())));
+    tables.extend([volume::volume(), serve::serve(), workload::workload(), system::system(), run::run()]);
+    tables
+}
+
+/// The tables of a drive's file that `[drive]` may change, as they are headed there.
+#[must_use]
+pub fn changeable() -> &'static [Table] {
+    static TABLES: LazyLock<Vec<Table>> = LazyLock::new(|| {
+        let headed = |table: Table| {
+            let (open, path) =
+                table.heading.split_at(table.heading.len() - table.heading.trim_start_matches('[').len());
+            // Made once, and as long-lived as the headings that are written down.
+            Table { heading: format!("{open}drive.{path}").leak(), ..table }
+        };
+        disk::change::tables().into_iter().map(headed).collect()
+    });
+    &TABLES
 }
 
 /// What may stand at the top of a file: its keys and the names of its tables.

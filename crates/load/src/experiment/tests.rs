@@ -50,6 +50,7 @@ fn one(sets: &[&str]) -> Experiment {
 fn the_example_of_the_design_reads_as_written() {
     let random = |blocks| Pattern { blocks, read: 1.0, at: Placement::Random, region: Region::WHOLE, align: 8 };
     let expected = Experiment {
+        file: "dir/f.toml".into(),
         array: None,
         title: "interactive reads beside a 2 MB stream".into(),
         drive: DriveChoice::plain("st318437lw", 1),
@@ -59,7 +60,7 @@ fn the_example_of_the_design_reads_as_written() {
             policy: sched::policy::usual("fcfs"),
             predictor: Some(Predictor::Profile),
             profile: Believed::Sheet,
-            mimic: MimicChoice::default(),
+            mimic: Default::default(),
             queue: 65_536,
             limits: None,
             rules: Rules {

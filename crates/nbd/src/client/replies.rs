@@ -9,11 +9,11 @@ use crate::wire::{Fields, SIMPLE_REPLY_MAGIC, STRUCTURED_REPLY_MAGIC, chunk};
 /// A simple reply, or a chunk of a structured one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reply {
-    /// Of the request.
+    /// The cookie of the request that is answered.
     pub cookie: u64,
     /// Whether others follow for this request.
     pub chunk: Chunk,
-    /// What it says.
+    /// What the reply says, apart from the bytes of a read.
     pub body: Body,
 }
 
@@ -28,19 +28,19 @@ pub enum Body {
     Data {
         /// Where they are in the export, in bytes.
         offset: u64,
-        /// How many.
+        /// The length in bytes.
         length: u32,
     },
     /// So many bytes of a read are zero.
     Hole {
         /// Where they are in the export, in bytes.
         offset: u64,
-        /// How many.
+        /// The length in bytes.
         length: u32,
     },
     /// It was not done.
     Failed {
-        /// Why.
+        /// The error that the server reports.
         error: Errno,
         /// What the server says about it; may be empty.
         message: String,

@@ -15,7 +15,7 @@ pub enum Closed {
     BadMagic(u64),
     /// An option with more data than anybody needs.
     TooLong {
-        /// The option.
+        /// The option that the client sent, by its number.
         option: u32,
         /// Length of its data in bytes.
         length: u32,

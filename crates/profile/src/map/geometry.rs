@@ -25,9 +25,9 @@ pub struct Address {
 pub struct Geometry {
     /// The map; every region has a period of a cylinder or a run of a band.
     pub map: Map,
-    /// Heads.
+    /// How many heads the drive has.
     pub heads: u64,
-    /// How tracks lie.
+    /// The order in which tracks follow one another.
     pub arrangement: Arrangement,
     /// The cylinder at which the pattern of each region begins.
     pub cylinders: Vec<u64>,
@@ -159,7 +159,7 @@ impl Geometry {
         end
     }
 
-    /// Cylinders in all.
+    /// How many cylinders all regions have together.
     #[must_use]
     pub fn all_cylinders(&self) -> u64 {
         let last = self.map.regions.last().map_or(0, |region| region.end() - 1);

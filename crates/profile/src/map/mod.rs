@@ -9,7 +9,7 @@ pub use region::{Level, Place, Region, Run};
 /// A drive's map: regions in ascending sectors without a gap between them, and sectors that lie elsewhere.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Map {
-    /// Regions, ascending.
+    /// The regions, by their first sectors.
     pub regions: Vec<Region>,
     /// Sectors whose data lie elsewhere, and the angle at which each begins; ascending.
     pub remaps: Vec<(u64, f64)>,

@@ -32,9 +32,9 @@ pub struct Run {
 /// A region of a map.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Region {
-    /// Its first sector.
+    /// The first sector of the region.
     pub first: u64,
-    /// Sectors in it.
+    /// How many sectors the region has.
     pub sectors: u64,
     /// Sectors of the pattern before its first.
     pub skip: u64,

@@ -28,20 +28,20 @@ const TRIALS: (usize, usize) = (20, 72);
 /// The time from one completion until a sector may begin that the next one reads or writes, ms.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Reach {
-    /// Its mean.
+    /// The mean, in ms.
     pub mean: f64,
-    /// Its standard deviation.
+    /// The standard deviation, in ms.
     pub spread: f64,
     /// What the mean may be off, in 95 of 100 cases.
     pub within: f64,
-    /// Trials made.
+    /// How many trials it was estimated from.
     pub trials: usize,
 }
 
 /// A reach and the trials it rests on.
 #[derive(Clone, Debug)]
 pub struct Found {
-    /// The reach.
+    /// The estimate from these trials.
     pub reach: Reach,
     trials: Vec<Trial>,
 }
@@ -74,9 +74,9 @@ impl Found {
 /// A track: of a region, by its number in the region's pattern.
 #[derive(Clone, Copy, Debug)]
 pub struct Track<'r> {
-    /// The region.
+    /// The region that the track lies in.
     pub region: &'r Region,
-    /// The number.
+    /// The track's number in the region's pattern.
     pub number: u64,
 }
 
@@ -86,7 +86,7 @@ impl Track<'_> {
         self.region.sector_at(self.region.track_pattern(self.number) + into)
     }
 
-    /// Where it begins.
+    /// The place of the track's first sector.
     fn begins(&self) -> Place {
         self.region.place_at(self.region.track_pattern(self.number))
     }
@@ -108,7 +108,7 @@ pub struct Way<'r> {
     pub via: Option<(Track<'r>, f64)>,
     /// The first read's track.
     pub from: Track<'r>,
-    /// The second's.
+    /// The track that the second read is on.
     pub to: Track<'r>,
     /// Whether the first is written, too, once it was read: then its track may be.
     pub written: bool,

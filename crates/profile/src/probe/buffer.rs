@@ -25,7 +25,7 @@ const FEW: u64 = 3;
 /// Writes waiting when the order of draining is asked for, at most.
 const WAITING: u64 = 8;
 
-/// The write buffer.
+/// What is known of the write buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Buffer {
     /// Blocks it holds; zero if there is none.
@@ -123,9 +123,9 @@ fn write<D: Device>(bench: &mut Bench<D>, field: &Field, verb: Verb) -> Result<O
 enum Room {
     /// Only as what continues it.
     Joined,
-    /// Anywhere.
+    /// Wherever it is on the disk.
     Apart,
-    /// Nowhere.
+    /// Nowhere: the buffer holds one write.
     One,
 }
 

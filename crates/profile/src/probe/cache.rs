@@ -18,7 +18,7 @@ const ROUGH: f64 = 2_000.0;
 /// Blocks read on, at most.
 const MOST: u64 = 1 << 17;
 
-/// The read cache.
+/// What is known of the read cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Cache {
     /// Segments; none if there is no cache.
@@ -54,7 +54,7 @@ impl Cache {
 struct Pace {
     /// Before the first block.
     begin: f64,
-    /// For each.
+    /// For each block after the first.
     block: f64,
 }
 

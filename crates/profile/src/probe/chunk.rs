@@ -34,7 +34,7 @@ fn runs(effort: Effort) -> usize {
     }
 }
 
-/// Throughput by chunk.
+/// Throughput of sequential I/O by the size of its chunks.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Chunks {
     /// Blocks of a chunk, ascending, and 10^6 bytes/s.

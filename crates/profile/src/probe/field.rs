@@ -13,7 +13,7 @@ const WAYS: usize = 48;
 /// The tracks that may be written.
 #[derive(Clone, Copy, Debug)]
 pub struct Field<'g> {
-    /// Where sectors lie.
+    /// The drive's geometry, as mapped.
     pub geometry: &'g Geometry,
     /// The first sector that may be written.
     pub first: u64,

@@ -15,7 +15,7 @@ const STEPS: usize = 6;
 /// A smaller share is stalls and mishaps.
 const LEAST: f64 = 0.01;
 
-/// Late seeks.
+/// Seeks that took longer than their time, as some drives' do now and then.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Late {
     /// Their share of all.

@@ -6,7 +6,7 @@ use crate::bench::{Bench, Memory};
 use crate::estimate::{median, spread};
 use block::{BadInput, Device, Span};
 
-/// Reads twice over.
+/// Pairs of reads, the second of the same blocks as the first.
 const PAIRS: u64 = 24;
 
 /// Segments looked for, at most.

@@ -19,9 +19,9 @@ const UNEVEN: f64 = 0.08;
 /// A distance in cylinders and what it takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// Cylinders.
+    /// The distance in cylinders.
     pub distance: u64,
-    /// The reach, ms.
+    /// The time it takes, ms.
     pub reach: Reach,
 }
 

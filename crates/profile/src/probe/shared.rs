@@ -5,7 +5,7 @@ use crate::estimate::median;
 use crate::eye::Eye;
 use block::{BadInput, Device, Extent, Span, Verb};
 
-/// Trials each way.
+/// Trials in each direction.
 const TRIALS: usize = 5;
 /// Revolutions after which a drive that reads on has done so.
 const READ_ON: f64 = 12.0;

@@ -9,7 +9,7 @@ use block::{BadInput, Device, Extent, Verb};
 /// Trials of each question.
 const TRIALS: usize = 12;
 
-/// How transfers go.
+/// How fast the head, the bus and the host transfer blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Transfer {
     /// Whether a read of a track begins wherever the head lands (zero-latency).

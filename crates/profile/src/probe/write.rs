@@ -30,7 +30,7 @@ const LONGEST: f64 = 0.8;
 /// What a share of a write may be off to be none, or all.
 const UNSURE: f64 = 0.12;
 
-/// What writing takes.
+/// What a write takes longer than a read.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Writes {
     /// Whether writes come back done.

@@ -7,7 +7,7 @@ pub(super) enum Token {
     Number(f64),
     /// A name, a path joined by dots, or what stands between braces.
     Word(String),
-    /// `{labels}`.
+    /// Labels of a run in braces: `{policy = satf}`.
     Labels(Vec<(String, String)>),
     /// One of `+ - * / ( ) , < .`
     Mark(char),

@@ -30,14 +30,14 @@ pub(crate) use eval::{Found, Source, label_number};
 use load::results::Label;
 use std::collections::BTreeMap;
 
-/// What was measured.
+/// The value of a measure.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Measured {
-    /// A number.
+    /// A number, in the unit that the measure says.
     Number(f64),
     /// A comparison, and what it compared.
     Order {
-        /// Whether it holds.
+        /// Whether the property holds.
         holds: bool,
         /// The figures, in the order in which they should be.
         figures: Vec<f64>,
@@ -47,7 +47,7 @@ pub enum Measured {
 /// How a figure is measured.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Measure {
-    /// A number.
+    /// An expression whose value is a number.
     Figure(Expression),
     /// Each less than the next.
     Order(Vec<Expression>),

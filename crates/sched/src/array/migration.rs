@@ -107,7 +107,7 @@ impl<P: Predictor> Array<P> {
 
     /// After how many blocks of what a disk reads another can go on in time, the fewest; nothing if there is no such place.
     fn takes_over(&self, disk: DiskId, to: DiskId, rest: Extent) -> Option<u32> {
-        let (ours, theirs) = (&self.disks[usize::from(disk.0)], &self.disks[usize::from(to.0)].belief);
+        let (ours, theirs) = (&self.disks[usize::from(disk.0)], &self.disks[usize::from(to.0)].belief());
         let step = (rest.blocks / PLACES).max(ours.chunk()?);
         let asked = self.now + self.plan.delay;
         (EARLIEST..).map(|i| i * step).take_while(|kept| kept + LEAST_MOVED <= rest.blocks).find(|kept| {

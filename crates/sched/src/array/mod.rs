@@ -493,7 +493,7 @@ impl<P: Predictor> Scheduler for Array<P> {
     }
 
     fn weight(&self) -> f64 {
-        self.disks.first().map_or(1.0, |disk| disk.weight)
+        self.disks.first().map_or(1.0, |disk| disk.write_weight())
     }
 
     fn fill(&self) -> Option<Fill> {

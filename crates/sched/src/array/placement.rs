@@ -37,10 +37,10 @@ impl Words for Placement {
 
 /// What positioning takes on average on a disk that lies still: the way there and half a revolution.
 pub(super) fn positioning<P: Predictor>(disk: &Core<P>) -> Span {
-    let each = disk.caps.blocks / SAMPLES;
+    let each = disk.blocks() / SAMPLES;
     let ways = (0..SAMPLES).filter_map(|i| {
         let at = Extent { start: Lbn(i * each), blocks: 1 };
-        let way = disk.belief.approach(Time::ZERO, at, disk.belief.spot(at), false)?;
+        let way = disk.belief().approach(Time::ZERO, at, disk.belief().spot(at), false)?;
         Some(way.travel.0 + way.turn.0 / 2)
     });
     let (sum, count) = ways.fold((0, 0), |(sum, count), way| (sum + way, count + 1));
@@ -68,13 +68,13 @@ impl<P: Predictor> Array<P> {
     ///
     /// Distance alone would send ever more to the disk that is at work nearby, and diverge while the other copy lies idle.
     fn reached(&self, disk: DiskId, at: Extent) -> u64 {
-        let ticks = self.disks[usize::from(disk.0)].belief.ticks(self.loads[usize::from(disk.0)]);
+        let ticks = self.disks[usize::from(disk.0)].belief().ticks(self.loads[usize::from(disk.0)]);
         ticks.saturating_add(self.away(disk, at))
     }
 
     /// How long a disk's arm is thought to take to a place, were it idle; in the predictor's ticks.
     fn away(&self, disk: DiskId, at: Extent) -> u64 {
-        let belief = &self.disks[usize::from(disk.0)].belief;
+        let belief = self.disks[usize::from(disk.0)].belief();
         let (head, _) = belief.head(self.now);
         let spot = belief.spot(at);
         belief.cost(&head, belief.key(spot), belief.mark(spot), false)

@@ -19,7 +19,7 @@ impl Kind for Settings {
         text: "The arm sweeps upward in order of block number, then jumps back to the lowest waiting request. Waits are more even than with `look`.",
         keys: &[],
         example: "policy = \"c-look\"",
-        needs: Needs::Any,
+        needs: Needs::Nothing,
     };
 
     fn read(_: &Section) -> Result<Settings, BadInput> {

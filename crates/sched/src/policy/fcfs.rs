@@ -18,7 +18,7 @@ impl Kind for Settings {
         text: "First come, first served. What a disk does that nobody schedules; the baseline of every comparison.",
         keys: &[],
         example: "policy = \"fcfs\"",
-        needs: Needs::Any,
+        needs: Needs::Nothing,
     };
 
     fn read(_: &Section) -> Result<Settings, BadInput> {
@@ -41,6 +41,10 @@ impl Fcfs {
     }
 
     pub(crate) fn push<S>(&mut self, id: JobId, job: &Job<S>) {
+        if self.queue.back().is_none_or(|(_, last)| *last < job.sequence) {
+            self.queue.push_back((id, job.sequence));
+            return;
+        }
         // A job that was interrupted, or waited for one it overlaps, comes late but keeps its turn.
         if self.queue.front().is_some_and(|(_, first)| job.sequence < *first) {
             self.queue.push_front((id, job.sequence));

@@ -1,12 +1,13 @@
 //! Least score first, by branch and bound over position.
 //!
 //! The score of a job is its cost from where the head is now, plus a bias fixed when it came. Jobs are kept in
-//! order of their place along the stroke, reads and writes apart, since their bounds differ; the search walks outward from the head, leaf by leaf, passes over
-//! leaves whose least possible score exceeds the best found, and stops when that holds for all that is left.
+//! order of their place along the stroke, reads and writes apart, since their bounds differ; the search walks outward from the
+//! head, leaf by leaf, passes over leaves whose least possible score exceeds the best found, and stops when that holds for all that is left.
 //! Only a bound *above* the best ends the search, so ties go to the job submitted first, whatever the walk.
 
 use super::Policy;
 use super::fcfs::Fcfs;
+use super::walk::{self, Walk};
 use crate::predict::Predictor;
 use crate::sorted::{Entry, Sorted};
 use crate::{Job, JobId, Jobs};
@@ -41,6 +42,8 @@ pub(super) trait View<P: Predictor> {
     fn flat(belief: &P) -> Option<u64>;
     /// Nothing with a key in `from..=to` costs less.
     fn least(belief: &P, head: &Self::Head, from: u64, to: u64, write: bool) -> u64;
+    /// Whether that may be more than of all keys from `from`, or up to `to`, on the side away from the head.
+    fn is_told_closer(belief: &P, from: u64, to: u64) -> bool;
 }
 
 /// How waiting counts.
@@ -156,9 +159,10 @@ impl Keep for Best {
 
 impl<P: Predictor, V: View<P>> Greedy<P, V> {
     pub(super) fn new(ageing: Ageing) -> Greedy<P, V> {
+        let ageing = ageing.bounded();
         Greedy {
-            waiting: std::array::from_fn(|_| Sorted::new()),
-            ageing: ageing.bounded(),
+            waiting: std::array::from_fn(|_| if ageing.weight > 0.0 { Sorted::by_bias() } else { Sorted::new() }),
+            ageing,
             oldest: Fcfs::new(),
             writes: Fcfs::new(),
             examined: 0,
@@ -182,47 +186,23 @@ impl<P: Predictor, V: View<P>> Greedy<P, V> {
         if directory.is_empty() {
             return;
         }
-        let low = |slot: usize| directory.get(slot).map_or(u64::MAX, |slot| slot.low());
-        // Least score of everything before a leaf, and of it and everything after.
-        let below =
-            |slot| if slot == 0 { u64::MAX } else { V::least(belief, head, 0, low(slot), KIND != READS) + floor };
-        let above = |slot| {
-            if slot == directory.len() {
-                u64::MAX
-            } else {
-                V::least(belief, head, low(slot), u64::MAX, KIND != READS) + floor
-            }
-        };
-        // Leaves from `left` up to `right` have been searched.
-        let mut left = sorted.slot_of(key);
-        let mut right = left;
-        let (mut least_left, mut least_right) = (below(left), above(right));
-        loop {
-            let slot = if least_right <= least_left { right } else { left.wrapping_sub(1) };
-            if least_left.min(least_right) > kept.bar() || (left == 0 && right == directory.len()) {
-                return;
-            }
-            if slot == right {
-                right += 1;
-                least_right = above(right);
-            } else {
-                left = slot;
-                least_left = below(left);
-            }
-            let least = V::least(belief, head, low(slot), low(slot + 1), KIND != READS) + directory[slot].bias;
-            if least > kept.bar() {
+        let bound = |from, to| V::least(belief, head, from, to, KIND != READS) + floor;
+        let mut walk = Walk::new(sorted, key, u64::MAX, bound);
+        while let Some((slot, nearest)) = walk.next(sorted, kept.bar(), bound) {
+            let bias = directory[slot].bias;
+            // What all on this side of the head cost at least; of one leaf more is known where it is narrow.
+            let mut least = nearest - floor;
+            if least + bias > kept.bar() {
                 continue;
             }
-            let leaf = sorted.leaf(slot);
-            self.examined += leaf.keys().len() as u64;
-            let candidates = leaf.keys().iter().zip(leaf.items()).zip(leaf.biases());
-            for (place, ((key, item), bias)) in candidates.enumerate() {
-                let score = V::cost(belief, head, *key, *item, KIND != READS) + bias;
-                if score <= kept.bar() {
-                    let (sequence, id) = (leaf.sequences()[place], leaf.id(place));
-                    kept.offer(Found { score, sequence, id, kind: KIND, slot, place });
+            let (from, to) = (walk::low(sorted, slot), walk::low(sorted, slot + 1));
+            if V::is_told_closer(belief, from, to) {
+                least = V::least(belief, head, from, to, KIND != READS);
+                if least + bias > kept.bar() {
+                    continue;
                 }
             }
+            self.examined += examine::<P, V, KIND>(sorted, slot, head, least, belief, kept);
         }
     }
 
@@ -288,6 +268,34 @@ impl<P: Predictor, V: View<P>> Greedy<P, V> {
         let floor = arrived.map_or(0, |arrived| self.bias(belief, arrived));
         Oldest { overdue: oldest.filter(|_| late), write, floor }
     }
+}
+
+/// Offers what is worth it of a leaf in which nothing costs less than `least`; how many were examined.
+#[inline]
+fn examine<P: Predictor, V: View<P>, const KIND: usize>(
+    sorted: &Sorted<V::Item>,
+    slot: usize,
+    head: &V::Head,
+    least: u64,
+    belief: &P,
+    kept: &mut impl Keep,
+) -> u64 {
+    let leaf = sorted.leaf(slot);
+    let mut examined = 0;
+    let candidates = leaf.keys().iter().zip(leaf.items()).zip(leaf.biases());
+    for (place, ((key, item), bias)) in candidates.enumerate() {
+        // Those after it are younger yet.
+        if sorted.is_by_bias() && least + bias > kept.bar() {
+            break;
+        }
+        examined += 1;
+        let score = V::cost(belief, head, *key, *item, KIND != READS) + bias;
+        if score <= kept.bar() {
+            let (sequence, id) = (leaf.sequences()[place], leaf.id(place));
+            kept.offer(Found { score, sequence, id, kind: KIND, slot, place });
+        }
+    }
+    examined
 }
 
 impl<P: Predictor, V: View<P>> Policy<P> for Greedy<P, V> {

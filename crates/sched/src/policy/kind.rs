@@ -40,7 +40,9 @@ pub struct Manual {
 /// What a policy must know of the times that requests take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Needs {
-    /// Nothing, or which of two is shorter: any predictor does.
+    /// Nothing: it goes by block numbers, those of what waits and of the last command ([`Predictor::arm`]).
+    Nothing,
+    /// Which of two is shorter: any predictor does.
     Any,
     /// How long they are: a predictor that tells only what is farther does not do.
     Times,

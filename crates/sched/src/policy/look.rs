@@ -18,7 +18,7 @@ impl Kind for Settings {
         text: "The elevator: the arm sweeps to the last waiting request, then back, in order of block number. Fair, and needs to know nothing of the drive.",
         keys: &[],
         example: "policy = \"look\"",
-        needs: Needs::Any,
+        needs: Needs::Nothing,
     };
 
     fn read(_: &Section) -> Result<Settings, BadInput> {

@@ -11,6 +11,7 @@
 use super::greedy::{AGE_LIMIT, Ageing, Found, Greedy, Keep, age_weight};
 use super::satf::AccessTime;
 use super::{Beside, Kind, Manual, Needs, Policy};
+use crate::beam;
 use crate::predict::Predictor;
 use crate::{Job, JobId, Jobs};
 use block::{BadInput, Time};
@@ -202,22 +203,12 @@ fn ceiling(counted: u64, nth: usize) -> u64 {
     (counted / (STEPS + 1 - nth as u64) + 1).saturating_mul(STEPS)
 }
 
-/// Keeps a plan if it is one of the best so many, best first. Of those of the same requests that end with the same one, the
-/// best is enough: what comes after costs the same.
+/// Keeps a plan if it is one of the best so many. Of those of the same requests that end with the same one, the best is enough:
+/// what comes after costs the same.
 fn keep<H>(plans: &mut Vec<Plan<H>>, most: usize, plan: Plan<H>) {
     let order = |plan: &Plan<H>| (plan.cost, plan.first.sequence);
-    let same = |kept: &Plan<H>| kept.last == plan.last && kept.taken.mark == plan.taken.mark;
-    if let Some(i) = plans.iter().position(same) {
-        if order(&plans[i]) <= order(&plan) {
-            return;
-        }
-        plans.remove(i);
-    }
-    let at = plans.partition_point(|kept| order(kept) <= order(&plan));
-    if at < most {
-        plans.truncate(most - 1);
-        plans.insert(at, plan);
-    }
+    let same = |kept: &Plan<H>, new: &Plan<H>| kept.last == new.last && kept.taken.mark == new.taken.mark;
+    beam::keep(plans, most, plan, same, |kept, new| order(kept) <= order(new));
 }
 
 impl<P: Predictor> Policy<P> for Lookahead<P> {

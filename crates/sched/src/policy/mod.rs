@@ -4,6 +4,7 @@ mod cylinders;
 mod greedy;
 mod kind;
 mod priority;
+mod walk;
 
 pub(crate) use fcfs::Fcfs;
 pub use kind::{Beside, Kind, Manual, Needs};

@@ -60,4 +60,8 @@ impl<P: Predictor> View<P> for AccessTime {
     fn least(belief: &P, head: &P::Head, from: u64, to: u64, write: bool) -> u64 {
         belief.least(head, from, to, write)
     }
+
+    fn is_told_closer(belief: &P, from: u64, to: u64) -> bool {
+        belief.is_told_closer(from, to)
+    }
 }

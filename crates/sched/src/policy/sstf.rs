@@ -20,7 +20,7 @@ impl Kind for Settings {
         text: "Shortest seek time first: the waiting request whose first block is nearest by block number. What is far may wait long.",
         keys: &[],
         example: "policy = \"sstf\"",
-        needs: Needs::Any,
+        needs: Needs::Nothing,
     };
 
     fn read(_: &Section) -> Result<Settings, BadInput> {
@@ -61,6 +61,10 @@ impl<P: Predictor> View<P> for Nearness {
 
     fn least(_: &P, arm: &u64, from: u64, to: u64, _: bool) -> u64 {
         arm.abs_diff((*arm).clamp(from, to))
+    }
+
+    fn is_told_closer(_: &P, _: u64, _: u64) -> bool {
+        false
     }
 }
 

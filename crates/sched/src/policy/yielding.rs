@@ -3,6 +3,7 @@
 
 use super::fcfs::Fcfs;
 use super::greedy::AGE_LIMIT;
+use super::walk::{self, Walk};
 use super::{Beside, Kind, Manual, Needs, Policy};
 use crate::predict::Predictor;
 use crate::sorted::{Entry, Sorted};
@@ -245,28 +246,14 @@ impl<P: Predictor> Yield<P> {
     fn search(&mut self, index: usize, write: usize, oldest: f64, scene: &Scene<P>, kept: &mut impl Keep) {
         let class = &self.classes[index];
         let sorted = &class.waiting[write];
-        let directory = sorted.directory();
-        if directory.is_empty() {
+        if sorted.is_empty() {
             return;
         }
-        let low = |slot: usize| directory.get(slot).map_or(u64::MAX, |slot| slot.low());
-        let most = |from, to| scene.most(class, oldest, from, to, write == 1);
-        let below = |slot| if slot == 0 { 0.0 } else { most(0, low(slot)) };
-        let above = |slot| if slot == directory.len() { 0.0 } else { most(low(slot), u64::MAX) };
-        let mut left = sorted.slot_of(scene.key);
-        let mut right = left;
-        let (mut most_left, mut most_right) = (below(left), above(right));
-        while most_left.max(most_right) > 0.0 && most_left.max(most_right) >= kept.bar() {
-            let slot = if most_right >= most_left {
-                right += 1;
-                most_right = above(right);
-                right - 1
-            } else {
-                left -= 1;
-                most_left = below(left);
-                left
-            };
-            if most(low(slot), low(slot + 1)) < kept.bar() {
+        // Less is better on a walk, and what is worth nothing is not looked for.
+        let bound = |from, to| -scene.most(class, oldest, from, to, write == 1);
+        let mut walk = Walk::new(sorted, scene.key, 0.0, bound);
+        while let Some((slot, _)) = walk.next(sorted, -kept.bar(), bound) {
+            if -bound(walk::low(sorted, slot), walk::low(sorted, slot + 1)) < kept.bar() {
                 continue;
             }
             let leaf = sorted.leaf(slot);

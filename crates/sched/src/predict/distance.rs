@@ -1,12 +1,27 @@
 //! Plain distance: a request costs as many ticks as its first block is away from the last one commanded.
 
-use super::Predictor;
+use super::{Knowledge, Manual, Predictor, Recipe, Tells};
 use block::{Command, Extent, Lbn, Outcome, Span, Time};
 
 /// Knows nothing but block numbers.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Distance {
     arm: Lbn,
+}
+
+impl Recipe for Distance {
+    const MANUAL: Manual = Manual {
+        name: "distance",
+        text: "Takes it that what is farther by block number takes longer. It needs to know nothing of the device.",
+        keys: &[],
+        table: None,
+        example: "predictor = \"distance\"",
+        tells: Tells::Order,
+    };
+
+    fn make(_: &Knowledge, _: u64) -> Option<Distance> {
+        Some(Distance::default())
+    }
 }
 
 impl Predictor for Distance {
@@ -34,6 +49,10 @@ impl Predictor for Distance {
 
     fn least(&self, head: &Lbn, from: u64, to: u64, _: bool) -> u64 {
         head.0.abs_diff(head.0.clamp(from, to))
+    }
+
+    fn is_told_closer(&self, _: u64, _: u64) -> bool {
+        false
     }
 
     fn after(&self, _: &Lbn, at: Extent, _: Lbn, _: bool) -> (Lbn, u64) {

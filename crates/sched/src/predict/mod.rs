@@ -1,14 +1,67 @@
 //! Predictors: what the scheduler believes of a device. One file each.
 
 mod distance;
+mod kind;
 pub mod mimic;
+mod oracle;
 pub(crate) mod profile;
 
 pub use distance::Distance;
+pub use kind::{Knowledge, Manual, Recipe, Taker, Tells};
 pub use mimic::Mimic;
-pub use profile::Profile;
+pub use profile::{PROFILE, Profile};
 
 use block::{Command, Extent, Lbn, Outcome, Span, Time};
+use config::{Word, Words};
+
+/// Makes of the files of predictors one type, [`Choice`], and the list of all: first those made of what is known of a device,
+/// then those that only a world can make.
+macro_rules! predictors {
+    ($($made:ident: $kind:ident,)* | $($file:ident: $other:ident,)*) => {
+        /// A predictor as an experiment asks for it.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Choice {
+            $(#[doc = concat!("See `predict/", stringify!($made), "`.")] $kind,)*
+            $(#[doc = concat!("See `predict/", stringify!($file), "`.")] $other,)*
+        }
+
+        /// What users are told of each predictor, in the order in which they are explained.
+        pub const ALL: &[Manual] = &[$(<$kind as Recipe>::MANUAL,)* $($file::MANUAL,)*];
+
+        impl Words for Choice {
+            const WORDS: &'static [Word<Choice>] = &[
+                $(Word::new(<$kind as Recipe>::MANUAL.name, Choice::$kind, <$kind as Recipe>::MANUAL.text),)*
+                $(Word::new($file::MANUAL.name, Choice::$other, $file::MANUAL.text),)*
+            ];
+        }
+
+        impl Choice {
+            /// What users are told of it.
+            #[must_use]
+            pub fn manual(self) -> Manual {
+                match self {
+                    $(Choice::$kind => <$kind as Recipe>::MANUAL,)*
+                    $(Choice::$other => $file::MANUAL,)*
+                }
+            }
+
+            /// Has something done with its type; gives it back where only a world can make the predictor.
+            ///
+            /// # Errors
+            /// What was to be done.
+            pub fn with<T: Taker>(self, taker: T) -> Result<T::Output, T> {
+                match self {
+                    $(Choice::$kind => Ok(taker.take::<$kind>()),)*
+                    $(Choice::$other => Err(taker),)*
+                }
+            }
+        }
+    };
+}
+
+predictors! {
+    profile: Profile, mimic: Mimic, distance: Distance, | oracle: Oracle,
+}
 
 /// The cost of what is not known: more than anything else costs.
 pub const UNKNOWN: u64 = 1 << 61;
@@ -64,6 +117,12 @@ pub trait Predictor {
 
     /// A lower bound: nothing with a key in `from..=to` costs less. It makes pruning sound.
     fn least(&self, head: &Self::Head, from: u64, to: u64, write: bool) -> u64;
+
+    /// Whether [`Predictor::least`] may say more of these keys than of all that lie beyond them, as seen from the head.
+    fn is_told_closer(&self, from: u64, to: u64) -> bool {
+        let _ = (from, to);
+        true
+    }
 
     /// Where a head at `head` is when it has served what lies at `spot`, and the key of that place; of use until the next
     /// `head`.

@@ -3,7 +3,7 @@
 //!
 //! Ticks are 2⁻²⁸ revolutions: angles wrap by masking, and no candidate needs a multiplication.
 
-use super::{Approach, Predictor};
+use super::{Approach, Knowledge, Manual, Predictor, Recipe, Tells};
 use block::{Command, Extent, Lbn, Outcome, Span, Time, Verb};
 use disk::{Cache, Mechanics, Overheads, Passage, Sheet, Spin, Spot, Track};
 use std::sync::Arc;
@@ -272,6 +272,28 @@ fn wait(travel: u64, phase: u64, key: u64) -> u64 {
     key.wrapping_sub(phase + travel) & TURN
 }
 
+config::keys! {
+    /// Whose word on the mechanics `predictor = "profile"` takes: `sheet`, the data sheet of the drive itself; `learned`, a
+    /// profile of another drive of the same make, made before the run from the times of commands; or a drive file, such as
+    /// `halfturn profile -o` writes.
+    pub PROFILE: String = text("profile").usually("sheet");
+}
+
+impl Recipe for Profile {
+    const MANUAL: Manual = Manual {
+        name: "profile",
+        text: "Predicts by the drive's mechanics, as its data sheet or a learned profile gives them: the seek, and the wait for the sector. It follows the phase of the platter by the times at which commands complete.",
+        keys: &[PROFILE.about],
+        table: None,
+        example: "predictor = \"profile\"\nprofile = \"learned\"",
+        tells: Tells::Way,
+    };
+
+    fn make(known: &Knowledge, _: u64) -> Option<Profile> {
+        known.sheet.as_deref().map(Profile::new)
+    }
+}
+
 impl Predictor for Profile {
     type Spot = Spot;
     /// The head.
@@ -328,6 +350,11 @@ impl Predictor for Profile {
         let here = ((head.phase + travel) & TURN) as u32;
         let waits = if (low..=high).contains(&here) { 0 } else { wait(travel, head.phase, from) };
         hit.min(travel + waits)
+    }
+
+    /// On one cylinder, by their angles.
+    fn is_told_closer(&self, from: u64, to: u64) -> bool {
+        from >> 32 == to >> 32
     }
 
     /// At the pace of its track, a switch of heads at the end of each.

@@ -3,7 +3,7 @@
 use super::{Drives, Measured};
 use crate::camera::Camera;
 use block::{Command, Ending, RequestId, Tag, Time};
-use drive::Machine;
+use drive::{Machine, Parts};
 
 impl<M: Machine, L: Measured> Drives<'_, M, L> {
     /// Whether only a piece of the run is looked at.
@@ -11,13 +11,39 @@ impl<M: Machine, L: Measured> Drives<'_, M, L> {
         self.camera.as_ref().is_some_and(Camera::is_brief)
     }
 
+    /// Whether whatever looks on has seen all it wants.
+    #[cold]
+    pub(super) fn has_seen_all(&self) -> bool {
+        self.camera.as_ref().is_some_and(|camera| camera.is_over(self.now, self.load.pictured_until()))
+    }
+
     /// A command is about to be issued.
     #[cold]
     pub(super) fn show_issue(&mut self, now: Time, disk: usize, tag: Tag, command: Command) {
+        if let Some(moves) = self.moves.as_mut().filter(|_| disk == 0) {
+            moves.issued(tag, command);
+        }
+        if let Some(arms) = &mut self.arms {
+            arms.issued(now, &command);
+        }
         let Some(camera) = &mut self.camera else { return };
         // Who looks at requests need not have the drive worked out.
         let own_until = if camera.is_brief() { self.drives[disk].own_until(now) } else { Time::ZERO };
         camera.issued(now, disk, tag, command, own_until);
+    }
+
+    /// A command that was issued then has come back.
+    #[cold]
+    pub(super) fn show_done(&mut self, now: Time, disk: usize, tag: Tag, issued: Time, parts: Parts) {
+        if let Some(moves) = self.moves.as_mut().filter(|_| disk == 0) {
+            moves.done(tag, parts);
+        }
+        if let Some(camera) = &mut self.camera {
+            camera.done(now, disk, tag, parts);
+        }
+        if let Some(error) = self.arms.as_mut().and_then(|arms| arms.done(&parts)) {
+            self.load.meter_mut().arm(issued, error);
+        }
     }
 
     /// A request has ended: the load is told, after what it still knows of it was put down.

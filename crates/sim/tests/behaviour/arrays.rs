@@ -1,5 +1,6 @@
 //! Arrays in the world of faults.
 
+use crate::faults::{Faults, Script, Tale};
 use block::{Caps, DiskId, Span, Time};
 use disk::catalogue;
 use rayon::prelude::*;
@@ -8,7 +9,6 @@ use sched::plan::{ClassRule, Plan, Preemption, Rules};
 use sched::policy::{self, Beside};
 use sched::predict::{Distance, Predictor, Profile};
 use sched::{Core, Limits, Scheduler, run};
-use sim::faults::{Faults, Script, Tale};
 
 /// What is random about a scene, but for what its world draws.
 fn of(seed: u64, n: u64, limit: u64) -> u64 {

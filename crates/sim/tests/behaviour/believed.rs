@@ -1,6 +1,6 @@
 //! A drive believed to be what a profile found, and a drive that is what a profile found: both do as the true one does.
 //!
-//! Drive by drive, as a table: `cargo test --release -p sim --test behaviour believed -- --ignored --nocapture`; with
+//! Drive by drive, as a table: `cargo test --release -p halfturn-sim --test behaviour believed -- --ignored --nocapture`; with
 //! `HALFTURN_DRIVES=NAME,FILE` of these instead of the catalogue.
 
 use crate::files::{Folder, cases, results};
@@ -79,7 +79,7 @@ fn a_profile_that_is_wrong_costs_what_it_costs_and_one_that_cannot_be_is_refused
         |profile: &str| mean(&reads("mimic-base", &format!("policy = \"satf\"\nprofile = \"{profile}\""), 50, 20_000));
     assert!(satf("mimic-5") > 1.2 * satf("sheet"), "a slower rotation is believed");
     for (drive, profile, what) in
-        [("mimic-base", "st318437lw", "blocks; the drive has"), ("store-block", "learned", "nothing turns in it")]
+        [("mimic-base", "st318437lw", "blocks; the drive has"), ("store-block", "learned", "no profile to learn")]
     {
         let text = format!(
             "[drive]\nmodel = \"{drive}\"\n[scheduler]\npolicy = \"satf\"\nprofile = \"{profile}\"\n[[workload]]\n\

@@ -2,6 +2,8 @@
 
 use crate::files::{Blind, cases, results};
 use load::results::{Label, Results, Run};
+use sched::policy::{self, Needs};
+use sched::predict::{self, Tells};
 
 /// Open, closed and mixed; noise, cache and write buffer on; several policies, several replications.
 const EXPERIMENT: &str = r#"
@@ -93,14 +95,21 @@ fn bare(run: &Run) -> String {
 
 #[test]
 fn with_one_request_at_a_time_every_policy_meets_the_same_drive_and_does_the_same() {
-    for predictor in ["profile", "distance"] {
+    for predictor in predict::ALL {
+        let fits = |needs| match needs {
+            Needs::Any => true,
+            Needs::Times => predictor.tells >= Tells::Times,
+            Needs::Mimic => predictor.name == "mimic",
+        };
+        let names: Vec<&str> = policy::ALL.iter().filter(|it| fits(it.needs)).map(|it| it.name).collect();
+        assert!(names.len() + 2 >= policy::ALL.len(), "{names:?}");
         let policies = results(&format!(
             r#"
             [drive]
             model = "st318437lw"
             [scheduler]
-            policy = ["fcfs", "look", "c-look", "sstf", "satf", "asatf", "lookahead", "batch-look"]
-            predictor = "{predictor}"
+            policy = {names:?}
+            predictor = "{}"
             [[workload]]
             name = "one"
             kind = "closed"
@@ -109,12 +118,30 @@ fn with_one_request_at_a_time_every_policy_meets_the_same_drive_and_does_the_sam
             read = 0.7
             [run]
             requests = 3000
-            "#
+            "#,
+            predictor.name
         ));
-        assert_eq!(policies.runs.len(), 8);
+        assert_eq!(policies.runs.len(), names.len());
         for run in &policies.runs {
             assert_eq!(bare(run), bare(&policies.runs[0]), "{:?}", run.labels);
         }
+    }
+}
+
+#[test]
+fn every_policy_gives_the_same_bytes_on_one_thread_and_on_two() {
+    let text = |policy: &str| {
+        let text = EXPERIMENT.replace(r#"policy = ["fcfs", "c-look", "satf", "asatf", "batch-look"]"#, policy);
+        text.replace("requests = 1500", "requests = 300").replace("replications = 3", "replications = 2")
+    };
+    for manual in policy::ALL {
+        let text = text(manual.example);
+        assert!(text.contains(manual.example));
+        let [one, two] = [1, 2].map(|threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| json(&sim::simulate(&cases(&text), &Blind).unwrap()))
+        });
+        assert_eq!(one, two, "{}", manual.name);
     }
 }
 

@@ -8,6 +8,7 @@ mod believed;
 mod depths;
 mod determinism;
 mod effort;
+mod faults;
 mod files;
 mod filmed;
 mod idle;

@@ -2,6 +2,8 @@
 //! what needs one is refused.
 
 use crate::files::{cases, once, per_second};
+use sched::policy::{self, Needs};
+use sched::predict::{self, Tells};
 
 fn experiment(model: &str, policy: &str, more: &str) -> String {
     format!(
@@ -30,27 +32,58 @@ fn experiment(model: &str, policy: &str, more: &str) -> String {
 }
 
 #[test]
-fn every_policy_serves_every_device_whole_and_in_short_commands() {
-    let short = "io = \"semi-preemptible\"\npreemption = \"priority\"\nplan = { chunk = \"64KiB\" }";
+fn every_policy_serves_every_device_whole_and_in_short_commands_or_lacks_what_it_needs() {
+    let short = "io = \"semi-preemptible\"\npreemption = \"priority\"";
+    let predictors = predict::ALL.iter().filter(|manual| manual.tells < Tells::Way).map(|manual| Some(*manual));
+    let predictors: Vec<_> = predictors.chain([None]).collect();
+    let (mut ran, mut refused) = (0, 0);
     for model in disk::catalogue::others() {
-        for policy in ["fcfs", "look", "c-look", "sstf", "satf", "asatf", "lookahead", "batch-look"] {
-            for more in ["", "predictor = \"distance\"", short] {
-                let run = once(&experiment(model, policy, more));
-                let account = run.accounts[0];
-                assert!(account.busy + account.background <= account.elapsed(), "{model}, {policy}: {account:?}");
-                assert_eq!(account.parts.total(), account.busy, "{model}, {policy}");
-                assert!(run.meter.requests() >= 300, "{model}, {policy}");
+        for policy in policy::ALL {
+            for predictor in &predictors {
+                let believes = predictor.map(|manual| format!("predictor = \"{}\"", manual.name)).unwrap_or_default();
+                let tells = predictor.map_or(Tells::Order, |manual| manual.tells);
+                let has_what_it_needs = match policy.needs {
+                    Needs::Any => true,
+                    Needs::Times => tells >= Tells::Times,
+                    Needs::Mimic => predictor.is_none_or(|manual| manual.name == "mimic"),
+                };
+                for more in ["", short] {
+                    let text = experiment(model, policy.name, &format!("{believes}\n{more}"));
+                    let run = load::experiment::parse("other", &text, &[], None)
+                        .and_then(|cases| sim::replicate(&cases[0].experiment, 0, &|_| ()));
+                    let what = format!("{model}, {}, {believes}", policy.name);
+                    assert_eq!(run.is_ok(), has_what_it_needs, "{what}: {:?}", run.err());
+                    let Ok(run) = run else {
+                        refused += 1;
+                        continue;
+                    };
+                    ran += 1;
+                    let account = run.accounts[0];
+                    assert!(account.busy + account.background <= account.elapsed(), "{what}: {account:?}");
+                    assert_eq!(account.parts.total(), account.busy, "{what}");
+                    assert!(run.meter.requests() >= 300, "{what}");
+                }
             }
         }
     }
+    println!("{ran} ran, {refused} were refused");
+    assert!(ran > 5 * refused && refused > 0, "{ran} ran, {refused} were refused");
+}
+
+#[test]
+fn short_commands_are_of_a_usual_length_where_nothing_is_known() {
+    let run = once(&experiment("tape-lto5", "sstf", "io = \"semi-preemptible\""));
+    assert_eq!(run.notes[0], "commands of at most 256 KiB, as nothing is known of the device");
+    assert_eq!(run.notes[1], "no seek is timed: nothing is known of the device but how far apart blocks are");
 }
 
 #[test]
 fn what_needs_a_sheet_is_refused_with_a_mend() {
     for (more, what) in [
         ("predictor = \"profile\"", "no sheet to believe"),
+        ("profile = \"learned\"", "no profile to learn"),
         ("predictor = \"oracle\"", "nobody knows it"),
-        ("io = \"semi-preemptible\"", "no sheet to take `chunk` from"),
+        ("preemption = \"lookahead\"\nio = \"semi-preemptible\"", "preemption by whole schedules weighs times"),
         ("io = \"semi-preemptible\"\nplan = { target_wait = \"2ms\" }", "no plan can be picked"),
     ] {
         let cases = cases(&experiment("tape-lto5", "sstf", more));

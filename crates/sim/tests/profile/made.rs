@@ -1,7 +1,7 @@
 //! Drives made up for what few drives of the catalogue have: sectors elsewhere, heads that hold more than others, slips
 //! by the thousand; and how a profile's time grows with tracks and with slips.
 //!
-//! The growth, as a table: `cargo test --release -p sim --test profile growth -- --ignored --nocapture`.
+//! The growth, as a table: `cargo test --release -p halfturn-sim --test profile growth -- --ignored --nocapture`.
 
 use crate::whole::{Line, line_of};
 use profile::Effort;

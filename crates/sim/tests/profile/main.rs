@@ -1,6 +1,6 @@
 //! The profiler against simulated drives as black boxes: what it finds, beside what is true.
 //!
-//! The whole catalogue, as a table: `cargo test --release -p sim --test profile -- --ignored --nocapture`; with
+//! The whole catalogue, as a table: `cargo test --release -p halfturn-sim --test profile -- --ignored --nocapture`; with
 //! `HALFTURN_DRIVES=FILE,FILE` of these drives or parameter files instead, with `HALFTURN_QUICK=1` in less time, with
 //! `HALFTURN_LATE_NS=N` behind a host that is late by so much on the mean, with `HALFTURN_SEED=N` of other draws.
 
@@ -8,6 +8,7 @@ mod chunks;
 mod delivery;
 mod edges;
 mod habits;
+mod likeness;
 mod made;
 mod oddities;
 mod queue;

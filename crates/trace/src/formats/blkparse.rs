@@ -63,7 +63,7 @@ const REMARKS: [&[u8]; 15] = [
 const OTHERS: [&[u8]; 15] =
     [b"M", b"F", b"G", b"S", b"R", b"I", b"P", b"U", b"UT", b"X", b"B", b"A", b"m", b"ZP", b"ZU"];
 
-/// Reads blkparse's text.
+/// Reads the text that blkparse prints by default.
 pub(crate) fn reader(feed: Feed) -> Box<dyn Reader> {
     Box::new(Lines::new(feed, Blkparse::default()))
 }

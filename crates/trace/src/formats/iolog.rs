@@ -39,7 +39,7 @@ pub(crate) static FORMAT: Entry = Entry {
 const V2: &[u8] = b"fio version 2 iolog";
 const V3: &[u8] = b"fio version 3 iolog";
 
-/// Reads an iolog.
+/// Reads a log that fio wrote, of version 2 or 3.
 pub(crate) fn reader(feed: Feed) -> Box<dyn Reader> {
     Box::new(Lines::new(feed, Iolog { version: None, waited: 0 }))
 }

@@ -37,7 +37,7 @@ pub(crate) static FORMAT: Entry = Entry {
 /// What the drive's cache held, as the trace has it. The traces released with DiskSim say `Hit` in every row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// All of it.
+    /// `Hit`: all of the blocks.
     Hit,
     /// Not all of it.
     Miss,
@@ -50,7 +50,7 @@ pub enum Found {
 /// One row: a request, how long the drive took for it, and how long the host then waited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exchange {
-    /// Read or write.
+    /// Whether it reads or writes.
     pub op: Op,
     /// What the trace says of the drive's cache.
     pub found: Found,

@@ -25,7 +25,7 @@ use std::io::{self, Write};
 
 /// How such a file begins.
 pub(super) const HEAD: &[u8] = b"# halfturn process-flow 1";
-/// Of zstd.
+/// zstd's level of compression: slower ones gain little here.
 const LEVEL: i32 = 12;
 
 /// What a line says.
@@ -113,7 +113,7 @@ pub struct Writer<W: Write> {
     out: zstd::Encoder<'static, W>,
     named: BTreeSet<u32>,
     last: Time,
-    /// Events written.
+    /// How many events were written.
     pub events: u64,
 }
 

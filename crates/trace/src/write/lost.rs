@@ -3,9 +3,9 @@
 /// Counts of what was written, and of what the format could not hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lost {
-    /// Requests written.
+    /// How many requests were written.
     pub written: u64,
-    /// Flushes left out.
+    /// Flushes left out, since the format has none.
     pub flushes: u64,
     /// Writes that no longer say that they must reach the medium (force unit access).
     pub fua: u64,

@@ -60,7 +60,7 @@ pub(crate) type Open = fn(Out) -> io::Result<Box<dyn Form>>;
 /// Where a trace is written; need not be buffered.
 pub(crate) type Out = Box<dyn Write + Send>;
 
-/// Writes one format.
+/// Writes the records of one format.
 pub(crate) trait Form {
     /// Writes a request to a device that goes by this name.
     fn put(&mut self, record: &Record, device: &str, lost: &mut Lost) -> io::Result<()>;

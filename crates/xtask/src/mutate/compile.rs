@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// One test program.
+/// A compiled test program of a crate.
 #[derive(Debug, Clone)]
 pub struct Binary {
     pub krate: String,
@@ -88,7 +88,7 @@ impl Workshop<'_> {
         let mut command = Command::new(std::env::var("CARGO").unwrap_or_else(|_| "cargo".into()));
         command.args(["build", "--tests", "--keep-going", "--message-format=json", "--quiet"]);
         command.args(["--jobs", &self.jobs.to_string()]);
-        command.args(crates.iter().flat_map(|name| ["-p", name]));
+        command.args(crates.iter().flat_map(|name| ["-p".into(), package(name)]));
         for variable in std::env::vars().map(|(name, _)| name).filter(|name| name.starts_with("CARGO_")) {
             if !variable.starts_with("CARGO_HOME") && !variable.starts_with("CARGO_NET") {
                 command.env_remove(variable);
@@ -126,6 +126,14 @@ impl Workshop<'_> {
             target: artifact["target"]["name"].as_str().unwrap_or_default().into(),
             path: path.into(),
         })
+    }
+}
+
+/// The name by which cargo knows the crate of this folder.
+fn package(folder: &str) -> String {
+    match folder {
+        "halfturn" | "xtask" => folder.into(),
+        _ => format!("halfturn-{folder}"),
     }
 }
 

@@ -15,8 +15,9 @@ pub struct Copy {
 }
 
 impl Copy {
-    /// Makes the copy, or brings it up to date: what has not changed keeps its time, and is not built again.
-    pub fn make(from: &Path, root: PathBuf) -> Result<Copy, String> {
+    /// Makes the copy, or brings it up to date, but for these files, which are written later: what has not changed keeps its time,
+    /// and is not built again.
+    pub fn make(from: &Path, root: PathBuf, later: &BTreeSet<String>) -> Result<Copy, String> {
         let mut copy = Copy { files: BTreeMap::new(), from: from.to_owned(), root };
         // Inside the workspace cargo finds its settings above the copy: a second time, their lists would be twice as long, and
         // nothing that is built could serve both.
@@ -24,7 +25,9 @@ impl Copy {
         let wanted = |file: &String| from.join(file).is_file() && !settled(file);
         for file in listed(from)?.into_iter().filter(wanted).collect::<Vec<_>>() {
             let content = fs::read(from.join(&file)).map_err(|error| format!("{file}: {error}"))?;
-            copy.write(&file, &content)?;
+            if !later.contains(&file) {
+                copy.write(&file, &content)?;
+            }
             copy.files.insert(file, content.len() as u64);
         }
         for file in walk(&copy.root, "") {

@@ -67,6 +67,9 @@ pub struct Without {
     /// What their names begin with; any, if none is given.
     #[serde(default)]
     pub tests: Vec<String>,
+    /// Crates for whose bugs they count all the same.
+    #[serde(default)]
+    pub but_for: Vec<String>,
     pub why: String,
 }
 
@@ -113,8 +116,18 @@ impl Gate {
         Ok((gate, survivors))
     }
 
+    /// Whether a test counts for the bugs of no crate.
     pub fn leaves_out(&self, krate: &str, target: &str, test: &str) -> bool {
-        self.without.iter().any(|without| {
+        self.against(krate, target, test).any(|without| without.but_for.is_empty())
+    }
+
+    /// Whether a test that is not left out counts for bugs of this crate.
+    pub fn counts(&self, krate: &str, target: &str, test: &str, of: &str) -> bool {
+        self.against(krate, target, test).all(|without| without.but_for.iter().any(|name| name == of))
+    }
+
+    fn against(&self, krate: &str, target: &str, test: &str) -> impl Iterator<Item = &Without> {
+        self.without.iter().filter(move |without| {
             without.krate == krate
                 && without.target.as_deref().is_none_or(|of| of == target)
                 && (without.tests.is_empty() || without.tests.iter().any(|name| test.starts_with(name)))
@@ -145,4 +158,28 @@ fn load<T: serde::de::DeserializeOwned>(root: &Path, file: &str) -> Result<T, St
         let line = error.span().map_or(1, |span| 1 + text[..span.start].matches('\n').count());
         format!("{file}:{line}: {}\n  mend: see the other entries of the file", error.message())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_test_may_count_for_the_bugs_of_some_crates_alone() {
+        let without = |tests: &[&str], but_for: &[&str]| Without {
+            krate: "shell".into(),
+            target: Some("cli".into()),
+            tests: tests.iter().map(|name| (*name).to_owned()).collect(),
+            but_for: but_for.iter().map(|name| (*name).to_owned()).collect(),
+            why: "snapshots".into(),
+        };
+        let mut gate: Gate =
+            toml::from_str("seed = 1\nmutants = 1\nleast = 1\ncaught_percent = 95.0\ncrates = []").unwrap();
+        gate.without = vec![without(&["output::"], &["shell"]), without(&["readme::"], &[])];
+        let left_out = |test| gate.leaves_out("shell", "cli", test);
+        assert!(left_out("readme::a") && !left_out("output::a") && !left_out("other::a"));
+        let counts = |test, of| gate.counts("shell", "cli", test, of);
+        assert!(counts("output::a", "shell") && !counts("output::a", "core") && counts("other::a", "core"));
+        assert!(gate.counts("shell", "shell", "output::a", "core"), "another program");
+    }
 }

@@ -16,6 +16,7 @@ mod report;
 mod site;
 mod sites;
 mod suite;
+mod timed;
 mod trial;
 
 use compile::Workshop;
@@ -36,7 +37,7 @@ pub struct Options {
     pub out: PathBuf,
     /// Instead of the gate's.
     pub seed: Option<u64>,
-    /// Only these crates.
+    /// Plant in these crates only; all where it is empty.
     pub crates: Vec<String>,
     /// Only so many of the gate's, of crates that are soon built, chosen by `seed`.
     pub sample: Option<usize>,
@@ -48,6 +49,8 @@ pub struct Options {
     pub reserve: bool,
     /// Only with the tests of the crate itself.
     pub own: bool,
+    /// Only say which are wanted, and build nothing.
+    pub list: bool,
     pub jobs: usize,
     /// Also what caught each.
     pub verbose: bool,
@@ -71,7 +74,12 @@ pub fn run(options: &Options) -> Result<bool, String> {
     let seed = options.seed.unwrap_or(if options.sample.is_some() { 0 } else { gate.seed });
     println!("seed {seed}: {}", chosen.join(", "));
     let draw = draw_all(options, &gate, &chosen)?;
-    let copy = Copy::make(&options.root, options.out.join("tree"))?;
+    if options.list {
+        let wanted = pick(options, draw.kept(&BTreeSet::new(), options.reserve))?;
+        wanted.iter().for_each(|(_, site)| print!("{}", report::shown(site, "drawn")));
+        return Ok(true);
+    }
+    let copy = Copy::make(&options.root, options.out.join("tree"), &draw.files())?;
     let tested: BTreeSet<String> = chosen.iter().flat_map(|name| gate.answering(name)).collect();
     let tested: Vec<String> = tested.into_iter().collect();
     let workshop = Workshop { copy: &copy, target: options.out.join("build"), jobs: options.jobs };
@@ -96,6 +104,10 @@ pub fn run(options: &Options) -> Result<bool, String> {
         memory_mib: gate.memory_mib,
         grace: Duration::from_secs_f64(gate.grace_seconds),
     };
+    let mutants = pick(options, mutants)?;
+    // Only the tests that answer for what is tried.
+    let answering: BTreeSet<String> = mutants.iter().flat_map(|(_, site)| gate.answering(site.krate())).collect();
+    let binaries = binaries.into_iter().filter(|binary| answering.contains(&binary.krate)).collect();
     let suite = Suite::time(&place, binaries, &gate)?;
     for (krate, (tests, took)) in suite.totals() {
         println!("  {krate}: {tests} tests, {:.1} s", took.as_secs_f64());
@@ -103,7 +115,6 @@ pub fn run(options: &Options) -> Result<bool, String> {
     suite.broken.iter().for_each(|test| println!("  fails without a bug: {test}"));
     suite.slow.iter().for_each(|test| println!("  too slow to count: {test}"));
     println!("timed at {:.0} s", from.elapsed().as_secs_f64());
-    let mutants = pick(options, mutants)?;
     let tried = try_all(&place, &suite, &gate, &copy, &mutants)?;
     let passed = conclude(options, &gate, &survivors, &tried)?;
     println!("{} mutants in {:.0} s", tried.len(), from.elapsed().as_secs_f64());
@@ -134,6 +145,13 @@ struct Draw {
 }
 
 impl Draw {
+    /// The files that are written with bugs in them, and the manifests that name the switch.
+    fn files(&self) -> BTreeSet<String> {
+        let crates = self.planted.values().map(|site| format!("crates/{}/Cargo.toml", site.krate()));
+        let sources = self.planted.values().map(|site| site.file.clone());
+        sources.chain(crates).chain(["Cargo.toml".to_owned()]).collect()
+    }
+
     /// The first so many of each crate that compile; or those after them, the reserve.
     fn kept(&self, left_out: &BTreeSet<u32>, reserve: bool) -> Vec<(u32, Site)> {
         let chosen = |(numbers, count): &(Vec<u32>, usize)| {
@@ -210,8 +228,7 @@ fn try_all(
 ) -> Result<Vec<Tried>, String> {
     let done = Mutex::new(Vec::new());
     place.each(mutants, |worker, (number, site)| {
-        let patience = Duration::from_secs_f64(gate.patience_seconds);
-        let tests = suite.reaching(*number, &gate.answering(site.krate()), patience);
+        let tests = suite.reaching(*number, site.krate(), gate);
         let (fate, took) = trial::try_out(place, suite, worker, *number, &tests)?;
         for file in copy.mend() {
             println!("  {}:{} has changed {file}, which was put back", site.file, site.line);

@@ -10,7 +10,7 @@ pub struct Found {
     pub lines: usize,
 }
 
-/// Reads `crates/NAME`.
+/// Reads the modules of a crate, tests left out.
 pub fn read(root: &Path, name: &str) -> Result<Found, String> {
     let source = format!("crates/{name}/src");
     let mut next: Vec<String> = ["lib.rs", "main.rs"]

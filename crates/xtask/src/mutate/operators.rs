@@ -80,6 +80,8 @@ pub fn defaults(returned: &str) -> Vec<String> {
         "Result<(), BadInput>" | "io::Result<()>" | "Result<(), String>" => "Ok(())",
         "&str" => "\"\"",
         _ if returned.starts_with("Option<") => "None",
+        // A key that may be missing, as `config` reads it.
+        _ if returned.starts_with("Read<") => "Ok(None)",
         _ if returned.starts_with("Result<") || returned.starts_with("io::Result<") => "Ok(Default::default())",
         _ if returned.starts_with(['&', '!', '(', '[']) || returned.starts_with("impl ") => return Vec::new(),
         _ => "Default::default()",

@@ -40,7 +40,7 @@ impl From<Duration> for Most {
 pub struct Task<'a> {
     pub program: &'a Path,
     pub folder: &'a Path,
-    /// Its output.
+    /// The file that takes its output.
     pub out: &'a Path,
     /// A folder for what it writes, emptied afterwards.
     pub scratch: &'a Path,

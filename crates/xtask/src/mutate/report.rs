@@ -106,14 +106,19 @@ impl Tried {
 
     /// Where, what, and how it fared.
     pub fn shown(&self) -> String {
-        let Site { file, line, function, before, after, operator, .. } = &self.site;
         let fate = match &self.fate {
             Fate::Caught(by) => format!("caught by {by}"),
             Fate::Survived(tests) => format!("{tests} tests passed it"),
             Fate::Unreached => "no test reaches it".into(),
         };
-        format!("{file}:{line}: {function}: {operator}: {fate}\n  - {before}\n  + {after}\n")
+        shown(&self.site, &fate)
     }
+}
+
+/// Where a mutant is, what it is, and what became of it.
+pub fn shown(site: &Site, fate: &str) -> String {
+    let Site { file, line, function, before, after, operator, .. } = site;
+    format!("{file}:{line}: {function}: {operator}: {fate}\n  - {before}\n  + {after}\n")
 }
 
 /// A mutant as an entry of `survivors.toml`, its reason to be written.

@@ -17,7 +17,7 @@ pub struct Site {
     pub file: String,
     /// The function it is in, after the type whose method it is.
     pub function: String,
-    /// Counted from 1.
+    /// The line, counted from 1.
     pub line: usize,
     /// The line as it stands, without the space around it.
     pub before: String,

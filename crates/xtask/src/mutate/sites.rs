@@ -51,6 +51,36 @@ fn binds(condition: &Expr) -> bool {
     }
 }
 
+/// The identifiers that stand in some code.
+#[derive(Default)]
+struct Names(std::collections::BTreeSet<String>);
+
+impl<'ast> Visit<'ast> for Names {
+    fn visit_ident(&mut self, name: &'ast syn::Ident) {
+        self.0.insert(name.to_string());
+    }
+
+    fn visit_macro(&mut self, inner: &'ast syn::Macro) {
+        // Words in a string that is formatted may be names, too.
+        let text = inner.tokens.to_string();
+        let words = text.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+        self.0.extend(words.map(str::to_owned));
+    }
+}
+
+/// Names in an arm's pattern that may be bindings: constructors and constants begin with a capital.
+fn names_bound(arm: &syn::Arm) -> std::collections::BTreeSet<String> {
+    let mut names = Names::default();
+    names.visit_pat(&arm.pat);
+    names.0.into_iter().filter(|name| !name.starts_with(char::is_uppercase)).collect()
+}
+
+fn names_used(arm: &syn::Arm) -> std::collections::BTreeSet<String> {
+    let mut names = Names::default();
+    names.visit_expr(&arm.body);
+    names.0
+}
+
 impl Finder<'_> {
     fn push(&mut self, operator: &'static str, edit: &Range<usize>, new: &str, wraps: Vec<Wrap>) {
         // What is not in a function is a constant.
@@ -149,7 +179,12 @@ impl Finder<'_> {
         for pair in arms.windows(2).filter(|pair| !pair.iter().any(|arm| conditional(&arm.attrs))) {
             let [a, b] = [range(&pair[0].body), range(&pair[1].body)];
             let [first, second] = [&a, &b].map(|body| self.source.text[body.clone()].to_owned());
-            if first != second {
+            // A body that uses what only its own pattern binds does not compile under another.
+            let bound = [&pair[0], &pair[1]].map(names_bound);
+            let moves = |body: &syn::Arm, own: usize| {
+                !names_used(body).iter().any(|name| bound[own].contains(name) && !bound[1 - own].contains(name))
+            };
+            if first != second && moves(&pair[0], 0) && moves(&pair[1], 1) {
                 let arm = |body: &Range<usize>, other: &str| Wrap {
                     range: body.clone(),
                     before: format!("{{ if {{on}} {{ {other} }} else {{ "),

@@ -3,15 +3,16 @@
 use super::compile::Binary;
 use super::gate::Gate;
 use super::process::{End, Most, Task, Took};
+use super::timed::{Known, Timed};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
 
-/// One test.
+/// A test that can be run by itself.
 #[derive(Debug, Clone)]
 pub struct Test {
-    /// Of [`Suite::binaries`].
+    /// The place of its program in [`Suite::binaries`].
     pub binary: usize,
     pub name: String,
     pub took: Duration,
@@ -22,7 +23,7 @@ pub struct Test {
 
 pub struct Suite {
     pub binaries: Vec<Binary>,
-    /// The fastest first.
+    /// The tests, the fastest first.
     pub tests: Vec<Test>,
     /// Those that fail without a bug, so that they cannot find one.
     pub broken: Vec<String>,
@@ -98,54 +99,54 @@ impl Place<'_> {
 const FIRST: Duration = Duration::from_secs(300);
 
 impl Suite {
-    /// Lists all tests but those the gate leaves out, and runs each by itself.
+    /// Lists all tests but those the gate leaves out, and runs each by itself that is not known from the last run.
     pub fn time(place: &Place, binaries: Vec<Binary>, gate: &Gate) -> Result<Suite, String> {
         std::fs::create_dir_all(&place.scratch).map_err(|error| format!("{}: {error}", place.scratch.display()))?;
-        let mut listed = Vec::new();
+        let known = Known::read(place.scratch.join("timed.json"));
+        let (mut tests, mut slow, mut listed) = (Vec::new(), Vec::new(), Vec::new());
         for (n, binary) in binaries.iter().enumerate() {
             for name in list(place, binary)? {
-                if !gate.leaves_out(&binary.krate, &binary.target, &name) {
-                    listed.push((n, name));
+                match known.of(binary, n, &name, gate.longest_seconds) {
+                    _ if gate.leaves_out(&binary.krate, &binary.target, &name) => {}
+                    Some(Timed::Passed(test)) => tests.push(test),
+                    Some(Timed::Slow(_)) => slow.push((n, name)),
+                    None => listed.push((n, name)),
                 }
             }
         }
-        let done = Mutex::new((Vec::new(), Vec::new(), Vec::new()));
+        let done = Mutex::new((tests, Vec::new(), slow));
         let most = Most { elapsed: FIRST, cpu_seconds: Some(gate.longest_seconds) };
         place.each(&listed, |worker, (n, name)| {
-            let binary = &binaries[*n];
-            let log = place.scratch.join(format!("reached-{worker}"));
-            let _ = std::fs::remove_file(&log);
-            let variables = [("MUTANTS_REACHED", log.display().to_string())];
-            let (mut end, took) = place.run(worker, binary, &[name], &variables, most)?;
-            if end == End::Failed {
-                // Writing down what is passed may itself be what it notices.
-                end = place.run(worker, binary, &[name], &[], most)?.0;
-            }
+            let (end, took, reached) = time_one(place, worker, &binaries[*n], name, most)?;
             let mut done = done.lock().expect("no worker panics while it writes down");
-            let shown = format!("{}/{} {name}", binary.krate, binary.target);
+            let test = || Test { binary: *n, name: name.clone(), took: took.elapsed, cpu: took.cpu, reached };
             match end {
-                End::Passed => done.0.push(Test {
-                    binary: *n,
-                    name: name.clone(),
-                    took: took.elapsed,
-                    cpu: took.cpu,
-                    reached: numbers(&log),
-                }),
-                End::Failed => done.1.push(shown),
-                End::TimedOut => done.2.push(shown),
+                End::Passed => done.0.push(test()),
+                End::Failed => done.1.push((*n, name.clone())),
+                End::TimedOut => done.2.push((*n, name.clone())),
             }
             Ok(())
         })?;
-        let (mut tests, mut broken, mut slow) = done.into_inner().expect("no worker panicked");
+        let (mut tests, broken, slow) = done.into_inner().expect("no worker panicked");
+        known.write(&binaries, &tests, &slow, gate.longest_seconds);
         tests.sort_by(|a, b| (a.cpu, a.binary, &a.name).cmp(&(b.cpu, b.binary, &b.name)));
-        broken.sort();
-        slow.sort();
+        let shown = |listed: Vec<(usize, String)>| {
+            let show = |(n, name): (usize, String)| format!("{}/{} {name}", binaries[n].krate, binaries[n].target);
+            let mut shown: Vec<String> = listed.into_iter().map(show).collect();
+            shown.sort();
+            shown
+        };
+        let (broken, slow) = (shown(broken), shown(slow));
         Ok(Suite { binaries, tests, broken, slow })
     }
 
-    /// The tests that pass a mutant, of crates that answer for its own, the fastest first, as many as `most` gives time for.
-    pub fn reaching(&self, mutant: u32, answering: &[String], most: Duration) -> Vec<&Test> {
-        let answers = |test: &&Test| answering.contains(&self.binaries[test.binary].krate);
+    /// The tests that pass a mutant of a crate and count for it, the fastest first, as many as the gate has patience for.
+    pub fn reaching(&self, mutant: u32, of: &str, gate: &Gate) -> Vec<&Test> {
+        let (answering, most) = (gate.answering(of), Duration::from_secs_f64(gate.patience_seconds));
+        let answers = |test: &&Test| {
+            let Binary { krate, target, .. } = &self.binaries[test.binary];
+            answering.contains(krate) && gate.counts(krate, target, &test.name, of)
+        };
         let reaching = self.tests.iter().filter(|test| test.reached.contains(&mutant)).filter(answers);
         let mut taken = Duration::ZERO;
         let in_time = |test: &&Test| {
@@ -165,6 +166,25 @@ impl Suite {
         }
         totals
     }
+}
+
+/// Runs a test by itself: how it ended, how long it took, and the mutants it passed.
+fn time_one(
+    place: &Place,
+    worker: usize,
+    binary: &Binary,
+    name: &str,
+    most: Most,
+) -> Result<(End, Took, BTreeSet<u32>), String> {
+    let log = place.scratch.join(format!("reached-{worker}"));
+    let _ = std::fs::remove_file(&log);
+    let variables = [("MUTANTS_REACHED", log.display().to_string())];
+    let (mut end, took) = place.run(worker, binary, &[name], &variables, most)?;
+    if end == End::Failed {
+        // Writing down what is passed may itself be what it notices.
+        end = place.run(worker, binary, &[name], &[], most)?.0;
+    }
+    Ok((end, took, numbers(&log)))
 }
 
 fn list(place: &Place, binary: &Binary) -> Result<Vec<String>, String> {
@@ -213,13 +233,14 @@ mod tests {
             broken: Vec::new(),
             slow: Vec::new(),
         };
-        let names = |mutant, answering: &[&str], seconds| {
-            let answering: Vec<String> = answering.iter().map(|name| (*name).to_owned()).collect();
-            let tests = suite.reaching(mutant, &answering, Duration::from_secs(seconds));
-            tests.iter().map(|test| test.name.clone()).collect::<Vec<_>>()
+        let names = |mutant, of, seconds: u32| {
+            let gate =
+                format!("seed = 1\nmutants = 1\nleast = 1\ncaught_percent = 95.0\npatience_seconds = {seconds}.0");
+            let gate: Gate = toml::from_str(&format!("{gate}\ncrates = []\n[answer]\nb = [\"a\"]")).unwrap();
+            suite.reaching(mutant, of, &gate).iter().map(|test| test.name.clone()).collect::<Vec<_>>()
         };
-        assert_eq!(names(7, &["a"], 5), ["1", "4"]);
-        assert_eq!(names(7, &["a", "b"], 100), ["1", "2", "4", "5"]);
-        assert_eq!(names(8, &["a"], 2), ["3"], "one is always run");
+        assert_eq!(names(7, "a", 5), ["1", "4"]);
+        assert_eq!(names(7, "b", 100), ["1", "2", "4", "5"]);
+        assert_eq!(names(8, "a", 2), ["3"], "one is always run");
     }
 }

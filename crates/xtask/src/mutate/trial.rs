@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 /// What became of a mutant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fate {
-    /// By this test.
+    /// The first test that failed.
     Caught(String),
     /// So many tests passed it, and passed.
     Survived(usize),

@@ -1,4 +1,4 @@
-//! `halfturn drive import`.
+//! `halfturn drive import`: a drive file from parameters of DiskSim's.
 
 use crate::failure::{Failure, print};
 use crate::report;
@@ -29,7 +29,6 @@ pub struct Import {
     disk: Option<String>,
 }
 
-/// Does it.
 pub fn run(arguments: &Import) -> Result<(), Failure> {
     let output = Output::wanted(arguments.output.as_ref(), &mut Inputs::of([&arguments.file]))?;
     let import = disksim::load(&arguments.file, arguments.disk.as_deref())?;

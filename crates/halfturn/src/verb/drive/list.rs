@@ -1,4 +1,4 @@
-//! `halfturn drive list`.
+//! `halfturn drive list`: the drives of the catalogue.
 
 use crate::failure::{Failure, print};
 use crate::report;
@@ -13,7 +13,6 @@ use clap::Args;
 #[command(after_help = "Example:\n  halfturn drive list")]
 pub struct List {}
 
-/// Does it.
 pub fn run(_: &List) -> Result<(), Failure> {
     let names = disk::catalogue::names().chain(disk::catalogue::others());
     let models = names.map(disk::catalogue::model).collect::<Result<Vec<_>, _>>()?;

@@ -17,7 +17,6 @@ pub enum Drive {
     Validate(validate::Validate),
 }
 
-/// Does it.
 pub fn run(verb: &Drive) -> Result<(), Failure> {
     match verb {
         Drive::List(arguments) => list::run(arguments),

@@ -1,4 +1,4 @@
-//! `halfturn drive show`.
+//! `halfturn drive show`: what a drive file says, and what follows from it.
 
 use crate::failure::{Failure, print};
 use crate::report;
@@ -15,7 +15,6 @@ pub struct Show {
     drive: String,
 }
 
-/// Does it.
 pub fn run(arguments: &Show) -> Result<(), Failure> {
     print(&report::data_sheet(&disk::catalogue::model(&arguments.drive)?))
 }

@@ -1,4 +1,4 @@
-//! `halfturn drive validate`.
+//! `halfturn drive validate`: a model's response times beside measured ones.
 
 use crate::failure::{Failure, print};
 use crate::report::Validation;
@@ -46,7 +46,6 @@ pub struct Validate {
     report: Option<PathBuf>,
 }
 
-/// Does it.
 pub fn run(arguments: &Validate) -> Result<(), Failure> {
     let files = trace::files(&arguments.trace).into_iter().chain([PathBuf::from(&arguments.drive)]);
     let report = Written::wanted(arguments.report.as_ref(), &mut Inputs::of(files))?;

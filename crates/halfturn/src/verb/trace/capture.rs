@@ -1,5 +1,6 @@
-//! `halfturn trace capture`.
+//! `halfturn trace capture`: records what a machine does, with the kernel's ftrace.
 
+use super::recording;
 use super::tracefs::Instance;
 use crate::failure::{Failure, print};
 use crate::report;
@@ -9,12 +10,10 @@ use clap::Args;
 use flow::recorded::Tape;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
-use std::fs::{self, File};
+use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, ExitStatus};
-use trace::ftrace::Recording;
-use trace::ftrace::compact::Writer;
 
 /// Record what the whole machine does while a command runs: who has the processors, who waits for which request.
 ///
@@ -43,7 +42,6 @@ pub struct Capture {
     command: Vec<String>,
 }
 
-/// Does it.
 pub fn run(arguments: &Capture) -> Result<(), Failure> {
     let Capture { output, command, .. } = arguments;
     let bad = |what| BadInput::new("--buffer", At::File, what, "write one such as 64MiB");
@@ -59,8 +57,9 @@ pub fn run(arguments: &Capture) -> Result<(), Failure> {
     let (pid, status) = observed(&instance, command)?;
     let dropped = instance.dropped();
     let words = command.join(" ");
-    let (events, lost) = write(&instance.text(), draft.file().map_err(unwritable)?, Some((pid, &words)), dropped)
-        .map_err(|failure| failure.of(output))?;
+    let (events, lost) =
+        recording::write(&instance.text(), draft.file().map_err(unwritable)?, Some((pid, &words)), dropped)
+            .map_err(|failure| failure.of(output))?;
     draft.keep().map_err(unwritable)?;
     drop(instance);
     let tape = Tape::read(output)?;
@@ -96,33 +95,4 @@ fn forget() -> Result<(), BadInput> {
     synced.and_then(|_| fs::write(file, "3")).map_err(|error| {
         BadInput::new(file, At::File, format!("caches cannot be dropped: {error}"), "run as root, or leave out --cold")
     })
-}
-
-/// What went wrong with a recording that is written anew.
-pub enum Wrong {
-    Read(BadInput),
-    Write(io::Error),
-}
-
-impl Wrong {
-    /// Of a file to be written.
-    pub fn of(self, out: &Path) -> Failure {
-        match self {
-            Wrong::Read(error) => error.into(),
-            Wrong::Write(error) => Failure::unwritable(out, &error),
-        }
-    }
-}
-
-/// Writes a recording small; how many events there were, and how many were lost, besides so many.
-pub fn write(from: &Path, out: File, command: Option<(u32, &str)>, lost: u64) -> Result<(u64, u64), Wrong> {
-    let mut recording = Recording::open(from).map_err(Wrong::Read)?;
-    let mut writer = Writer::new(io::BufWriter::new(out), command).map_err(Wrong::Write)?;
-    while let Some(event) = recording.next_event().map_err(Wrong::Read)? {
-        writer.put(&event, &recording.names).map_err(Wrong::Write)?;
-    }
-    let (events, lost) = (writer.events, recording.lost + lost);
-    let out = writer.finish(lost).map_err(Wrong::Write)?;
-    out.into_inner().map_err(|error| Wrong::Write(error.into_error()))?;
-    Ok((events, lost))
 }

@@ -1,6 +1,6 @@
-//! `halfturn trace convert`.
+//! `halfturn trace convert`: writes a trace in another format.
 
-use super::capture;
+use super::recording;
 use crate::failure::{Failure, print};
 use crate::report;
 use crate::verb::outputs::{Inputs, Output};
@@ -43,7 +43,6 @@ pub struct Convert {
     device: Option<String>,
 }
 
-/// Does it.
 pub fn run(arguments: &Convert) -> Result<(), Failure> {
     let Convert { from, out, trace_format, device, .. } = arguments;
     if trace_format.is_none() && device.is_none() && from.is_file() && ftrace::looks(from)? {
@@ -81,7 +80,7 @@ fn recorded(arguments: &Convert) -> Result<(), Failure> {
     let draft = output.draft()?;
     let tape = Tape::read(from)?;
     let command = tape.command.as_ref().map(|(pid, words)| (*pid, words.as_str()));
-    let written = capture::write(from, draft.file().map_err(unwritable)?, command, 0);
+    let written = recording::write(from, draft.file().map_err(unwritable)?, command, 0);
     let (events, lost) = written.map_err(|wrong| wrong.of(out))?;
     draft.keep().map_err(unwritable)?;
     print(&report::captured(out, events, lost, &tape))

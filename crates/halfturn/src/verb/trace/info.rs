@@ -1,4 +1,4 @@
-//! `halfturn trace info`.
+//! `halfturn trace info`: what a trace asks of its devices.
 
 use crate::failure::{Failure, print};
 use crate::report::{RecordedReport, TraceReport, recorded_picture};
@@ -40,7 +40,6 @@ pub struct Info {
     page: Report,
 }
 
-/// Does it.
 pub fn run(arguments: &Info) -> Result<(), Failure> {
     let Info { file, trace_format, device, page, .. } = arguments;
     if trace_format.is_none() && device.is_none() && file.is_file() && ftrace::looks(file)? {

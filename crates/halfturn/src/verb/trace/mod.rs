@@ -1,8 +1,11 @@
 //! `halfturn trace`: recorded I/O.
 
+#[cfg(feature = "linux")]
 mod capture;
 mod convert;
 mod info;
+mod recording;
+#[cfg(feature = "linux")]
 mod tracefs;
 
 use crate::failure::Failure;
@@ -19,14 +22,15 @@ use trace::Record;
 pub enum Trace {
     Info(info::Info),
     Convert(convert::Convert),
+    #[cfg(feature = "linux")]
     Capture(capture::Capture),
 }
 
-/// Does it.
 pub fn run(verb: &Trace) -> Result<(), Failure> {
     match verb {
         Trace::Info(arguments) => info::run(arguments),
         Trace::Convert(arguments) => convert::run(arguments),
+        #[cfg(feature = "linux")]
         Trace::Capture(arguments) => capture::run(arguments),
     }
 }

@@ -24,9 +24,9 @@ pub(super) enum Deviation {
 /// How far a sector seen at an angle is from where a region has it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Off {
-    /// Revolutions.
+    /// In revolutions.
     pub(super) angle: f64,
-    /// Sectors.
+    /// In sectors of the track.
     pub(super) sectors: f64,
 }
 

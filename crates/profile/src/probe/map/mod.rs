@@ -39,7 +39,7 @@ const SMALL: i64 = 8;
 /// Surveys a drive from its first sector to its last.
 #[derive(Debug)]
 pub struct Survey<'e, 'b, 'd, D> {
-    /// The angles.
+    /// Measures the angles of sectors.
     pub eye: &'e mut Eye<'b, 'd, D>,
     /// What is mapped; the last region is under way.
     pub map: Map,

@@ -9,6 +9,7 @@ mod idle;
 mod learned;
 mod point;
 mod probe;
+mod settings;
 mod smooth;
 mod table;
 #[cfg(test)]
@@ -17,8 +18,9 @@ mod tests;
 pub use idle::Idle;
 pub use learned::{Known, Learned};
 pub use probe::{Effort, Probing};
+pub use settings::{Before, Settings, keys};
 
-use super::{Predictor, UNKNOWN};
+use super::{Knowledge, Manual, Predictor, Recipe, Tells, UNKNOWN};
 use block::{Command, Extent, Lbn, Outcome, Place, Span, Time};
 use config::{Word, Words};
 use idle::Curiosity;
@@ -280,6 +282,24 @@ impl Mimic {
         let drawn = draw(&mut draws);
         self.draws.set(draws);
         Some(times[(drawn >> 60) as usize % SPREAD])
+    }
+}
+
+impl Recipe for Mimic {
+    const MANUAL: Manual = Manual {
+        name: "mimic",
+        text: "Predicts by the times that past distances took (The Disk Mimic, Section 2). It needs no data sheet; `[scheduler.mimic]` says how it learns.",
+        keys: &[],
+        table: Some(settings::keys),
+        example: "policy = \"satf\"\npredictor = \"mimic\"",
+        tells: Tells::Times,
+    };
+
+    fn make(known: &Knowledge, blocks: u64) -> Option<Mimic> {
+        Some(match &known.times {
+            Some(learned) => Mimic::knowing(learned, known.learning),
+            None => Mimic::new(blocks, known.learning),
+        })
     }
 }
 

@@ -18,7 +18,7 @@ impl ReadAhead {
     pub(crate) fn behind(cache: &Cache, layout: &Layout, at: Extent, passage: &Passage) -> ReadAhead {
         let sector = 1u64 << layout.sector_shift();
         let reached = Lbn(at.end().0.next_multiple_of(sector).min(layout.blocks()));
-        let limit = cache.read_ahead_limit(layout, at.start, reached);
+        let limit = cache.read_ahead_limit_behind(layout, at.start, reached, &passage.after);
         ReadAhead { so_far: Progress { reached, at: passage.end, after: passage.after }, limit }
     }
 }

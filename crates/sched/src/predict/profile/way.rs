@@ -79,8 +79,8 @@ impl Way {
         let lead = at.start.0 & ((1 << self.shift) - 1);
         let watermark = self.bus.held_back(at.blocks, self.segment);
         let wanted = (lead, u64::from(at.blocks));
-        let mut delivery = Delivery::new(self.read_block, wanted, watermark, from, self.overheads.reselect);
-        let passage = mechanics.pass_each(spin, arrived, spot, at, false, |piece| delivery.take(piece, self.shift));
+        let delivery = Delivery::new(self.read_block, wanted, watermark, from, self.overheads.reselect);
+        let (passage, delivery) = mechanics.pass_delivered(spin, arrived, spot, at, delivery);
         let stall = self.overheads.stall(at.blocks, false, &passage);
         (passage, delivery.end().since(passage.end) + stall + done)
     }

@@ -1,9 +1,9 @@
 //! `[scheduler.mimic]`: how the Disk Mimic learns the device.
 
+use super::{Idle, Learning, Probing, Summary, points};
+use crate::policy::{BaseOrder, Learn};
 use block::{BLOCK_BYTES, BadInput, Span};
 use config::{Section, Word, Words};
-use sched::policy::{BaseOrder, Learn};
-use sched::predict::mimic::{Idle, Learning, Probing, Summary, points};
 use std::path::{Path, PathBuf};
 
 /// How the device is learned.
@@ -51,7 +51,7 @@ impl Words for SecondKey {
 
 config::keys! {
     /// How the Disk Mimic learns the device: with `policy = "smtf"` or `predictor = "mimic"`.
-    pub(super) fn mimic() -> "[scheduler.mimic]";
+    pub fn keys() -> "[scheduler.mimic]";
 
     /// How the device is learned.
     LEARN: How = word("learn").usually("online-set");
@@ -96,7 +96,7 @@ const USUAL_MARGIN: f64 = 0.1;
 
 /// How the Disk Mimic is used.
 #[derive(Clone, Debug, PartialEq)]
-pub struct MimicChoice {
+pub struct Settings {
     /// What it knows before it begins.
     pub before: Before,
     /// Whether the second key is learned besides, where on its track a request begins: by a profile of another drive of the
@@ -123,9 +123,9 @@ pub enum Before {
     Table(PathBuf),
 }
 
-impl Default for MimicChoice {
-    fn default() -> MimicChoice {
-        MimicChoice {
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
             before: Before::Nothing,
             angle: false,
             learning: Learning::default(),
@@ -136,7 +136,17 @@ impl Default for MimicChoice {
     }
 }
 
-pub(super) fn read(section: &Section, folder: &Path) -> Result<MimicChoice, BadInput> {
+impl Settings {
+    /// Reads `[scheduler.mimic]`. Files it names are relative to `folder`.
+    ///
+    /// # Errors
+    /// Bad input with file, line and mend.
+    pub fn read(section: &Section, folder: &Path) -> Result<Settings, BadInput> {
+        read(section, folder)
+    }
+}
+
+fn read(section: &Section, folder: &Path) -> Result<Settings, BadInput> {
     let learn = match section.value(&LEARN)? {
         How::Set => Some(Learn::Set),
         How::Priority => Some(Learn::Priority),
@@ -173,7 +183,7 @@ pub(super) fn read(section: &Section, folder: &Path) -> Result<MimicChoice, BadI
         enough: probing.samples.min(255) as u8,
         blocks: probing.blocks,
     });
-    let choice = MimicChoice {
+    let choice = Settings {
         before: match section.get(&TABLE)? {
             Some(table) => Before::Table(folder.join(table)),
             None if learn.is_none() => Before::Probed(probing),

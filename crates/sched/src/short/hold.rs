@@ -1,11 +1,11 @@
 //! Which requests serving in short commands holds on to, and how it lets go of them.
 
-use super::{Filler, Service};
+use super::{Filler, ShortCommands};
 use crate::plan::Prefetch;
 use crate::{Job, JobId};
 use block::Op;
 
-impl Service {
+impl ShortCommands {
     /// Whether no request is being served, or was interrupted and goes on.
     pub(crate) fn is_between(&self) -> bool {
         self.target.is_none() && !matches!(self.filler, Some(Filler::Job(_)))
@@ -27,8 +27,8 @@ impl Service {
         }
     }
 
-    /// All of a request is done. Where the drive has read to, it may read on; not after one that stepped in.
-    pub(super) fn finished<S>(&mut self, id: JobId, job: &Job<S>, urgent: bool) {
+    /// Notes that all of a request is done. Where the drive has read to, it may read on; not after one that stepped in.
+    pub(super) fn finish<S>(&mut self, id: JobId, job: &Job<S>, urgent: bool) {
         self.let_go(id);
         if job.op != Op::Read {
             self.filler = match self.filler {

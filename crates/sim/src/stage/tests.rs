@@ -4,6 +4,7 @@ use super::*;
 use crate::made::Made;
 use block::Span;
 use load::experiment::parse;
+use load::results;
 
 fn experiment(text: &str) -> Experiment {
     let text = format!("[drive]\nmodel = \"st318437lw\"\n{text}");
@@ -13,10 +14,11 @@ fn experiment(text: &str) -> Experiment {
 /// Plays an experiment on devices in place of its drive.
 fn play(text: &str, drives: Vec<Made>) -> Replication {
     let experiment = experiment(text);
-    let known = Knowledge::Nothing;
-    let (seed, tell) = (experiment.run.seed, |_| ());
-    let scene = Scene { experiment: &experiment, known: &known, sheet: None, drives, seed, tell: &tell, camera: None };
-    scene.play(|_, _| Distance::default()).unwrap_or_else(|error| panic!("{error}"))
+    let known = Knowledge { device: Device::Unknown, believed: sched::predict::Knowledge::default() };
+    let (before, seed, tell) = (Before::default(), experiment.run.seed, |_| ());
+    let scene =
+        Scene { experiment: &experiment, before: &before, sheet: None, drives, seed, tell: &tell, camera: None };
+    schedule::build(&experiment, &known, scene).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn loops(depth: u32, run: &str) -> String {
@@ -109,4 +111,12 @@ fn who_is_never_served_is_given_up_and_said_to_wait() {
     assert_eq!((first.still_waiting, second.still_waiting, second.finished(), it.unfinished), (0, 1, 0, 0));
     assert!(second.response_ms.mean >= 69_990.0, "it waited for 10 s and then for 60 more");
     assert!(it.notes.iter().any(|note| note.starts_with("b: some requests still waited")), "{:?}", it.notes);
+}
+
+impl Shadowed for Made {
+    type Oracle = Distance;
+
+    fn oracle(&self) -> Option<Distance> {
+        None
+    }
 }

@@ -11,16 +11,19 @@
 //! meanwhile and yields more for its time goes first, as much as came of late. A request is worth the mean of what it is
 //! worth a standard deviation sooner and later: the quadrature of two points that is right in mean and variance.
 
-mod experience;
-
-use crate::core::Core;
-use crate::plan::{PreemptAt, Preemption};
+use super::{Arbiter, Ongoing, Verdict};
+use crate::JobId;
+use crate::beam;
+use crate::board::Board;
+use crate::demand::{Coming, average, before, price};
+use crate::plan::PreemptAt;
 use crate::policy::pace;
 use crate::predict::Predictor;
 use crate::value::Worth;
-use crate::{Job, JobId};
 use block::{Extent, Op, Qos, Span, Time};
-use experience::{Coming, Demand, Lateness, MEMORY, Serving, before, price};
+use lateness::Lateness;
+
+mod lateness;
 
 /// Waiting requests of a schedule at most: those of the greatest average yields.
 const FEW: usize = 6;
@@ -76,13 +79,18 @@ struct Schedule<H> {
     left: f64,
 }
 
-/// What is known and kept from one decision to the next.
-pub(crate) struct Foresight<P: Predictor> {
-    /// By class, of reads and of writes.
-    demands: Vec<[Demand; 2]>,
-    /// Since when, and until when that is known.
-    from: Option<Time>,
-    until: Time,
+/// The request being served.
+#[derive(Clone, Copy, Debug)]
+struct Serving {
+    id: JobId,
+    from: Time,
+    /// What was left of it then, and what getting there was to take, ns.
+    rest: Extent,
+    there: f64,
+}
+
+/// Who interrupts is who goes first in the best schedule. Its lists are kept for their memory.
+pub(super) struct Schedules<P: Predictor> {
     serving: Option<Serving>,
     /// Of reads and of writes.
     late: [Lateness; 2],
@@ -92,12 +100,9 @@ pub(crate) struct Foresight<P: Predictor> {
     longer: Vec<Schedule<P::Head>>,
 }
 
-impl<P: Predictor> Default for Foresight<P> {
-    fn default() -> Foresight<P> {
-        Foresight {
-            demands: Vec::new(),
-            from: None,
-            until: Time::ZERO,
+impl<P: Predictor> Default for Schedules<P> {
+    fn default() -> Schedules<P> {
+        Schedules {
             serving: None,
             late: [Lateness::default(); 2],
             few: Vec::new(),
@@ -193,13 +198,13 @@ impl<P: Predictor> Scene<'_, P> {
         now.clear();
         let firsts = (0..self.set.len()).filter(|i| begins(*i)).map(|i| self.then(&none, head, i));
         // What is better let go does not go before another.
-        firsts.filter(|first| first.first == 0 || first.serves).for_each(|first| keep(now, first));
+        firsts.filter(|first| first.first == 0 || first.serves).for_each(|first| keep_promising(now, first));
         for _ in 1..self.set.len() {
             longer.clear();
             for schedule in now.iter() {
                 let head = self.after(schedule);
                 for next in (0..self.set.len()).filter(|i| schedule.taken & 1 << i == 0) {
-                    keep(longer, self.then(schedule, head, next));
+                    keep_promising(longer, self.then(schedule, head, next));
                 }
             }
             std::mem::swap(now, longer);
@@ -208,137 +213,99 @@ impl<P: Predictor> Scene<'_, P> {
     }
 }
 
-/// Keeps a schedule if it is one of the most promising, best first; of equals the earlier found.
-fn keep<H>(schedules: &mut Vec<Schedule<H>>, schedule: Schedule<H>) {
-    let same = |kept: &Schedule<H>| kept.last == schedule.last && kept.taken == schedule.taken;
-    if let Some(i) = schedules.iter().position(same) {
-        if schedules[i].promise >= schedule.promise {
-            return;
-        }
-        schedules.remove(i);
-    }
-    let at = schedules.partition_point(|kept| kept.promise >= schedule.promise);
-    if at < BEAM {
-        schedules.truncate(BEAM - 1);
-        schedules.insert(at, schedule);
-    }
+/// Keeps a schedule if it is one of the most promising.
+fn keep_promising<H>(schedules: &mut Vec<Schedule<H>>, schedule: Schedule<H>) {
+    let same = |kept: &Schedule<H>, new: &Schedule<H>| kept.last == new.last && kept.taken == new.taken;
+    beam::keep(schedules, BEAM, schedule, same, |kept, new| kept.promise >= new.promise);
 }
 
-impl<P: Predictor> Foresight<P> {
-    fn demand(&mut self, class: u8, writes: bool) -> &mut Demand {
-        let class = usize::from(class);
-        if self.demands.len() <= class {
-            self.demands.resize(class + 1, [Demand::default(); 2]);
-        }
-        &mut self.demands[class][usize::from(writes)]
-    }
-
-    /// Time goes on.
-    pub(crate) fn passed(&mut self, now: Time) {
-        let known = now.since(*self.from.get_or_insert(now)).0.clamp(1, MEMORY.0);
-        let part = (now.since(self.until).0 as f64 / known as f64).min(1.0);
-        self.demands.iter_mut().flatten().for_each(|demand| demand.passed(part));
-        self.until = now;
-    }
-
-    /// A job has come, which takes so long and yields so much a nanosecond.
-    pub(crate) fn came(&mut self, job: &Job<P::Spot>, takes: f64, average: f64) {
-        let known = self.from.map_or(Span::ZERO, |from| self.until.since(from));
-        self.demand(job.qos.class, job.op.writes()).came(takes, average, known);
-    }
-
-    /// A job is gone.
-    pub(crate) fn went(&mut self, job: &Job<P::Spot>) {
-        self.demand(job.qos.class, job.op.writes()).outstanding -= 1;
-    }
-}
-
-impl<P: Predictor> Core<P> {
+impl<P: Predictor> Schedules<P> {
     /// The waiting request that is to go before the one whose turn it is, which is no longer held by the queue; that one may be
     /// moving already.
-    pub(crate) fn foreseen(&mut self, now: Time, first: JobId, moving: bool) -> Option<JobId> {
-        let mut foresight = self.foresight.take()?;
-        let goes = self.foresee(&mut foresight, now, first, moving);
-        self.foresight = Some(foresight);
-        goes
-    }
-
-    fn foresee(&mut self, foresight: &mut Foresight<P>, now: Time, first: JobId, moving: bool) -> Option<JobId> {
-        let Foresight { demands, late, few, set, schedules, longer, .. } = foresight;
-        few.clear();
-        few.push(first);
-        self.queue.best(FEW, now, &self.jobs, &self.belief, few);
-        if few.len() < 2 || !self.rules.class(self.jobs.get(first)?.qos.class).preemptible {
+    fn foresee(&mut self, board: &mut Board<P>, now: Time, first: JobId, moving: bool) -> Option<JobId> {
+        self.few.clear();
+        self.few.push(first);
+        board.queue.best(FEW, now, &board.jobs, &board.belief, &mut self.few);
+        if self.few.len() < 2 || !board.rules.class(board.jobs.get(first)?.qos.class).preemptible {
             return None;
         }
+        let Schedules { late, few, set, schedules, longer, .. } = self;
         set.clear();
-        set.extend(few.iter().filter_map(|id| self.candidate(*id, demands, late)));
-        let price = price(demands.iter(), self.weight);
-        let goes_on = moving && self.rules.preempt_at == PreemptAt::Jit && set.first()?.op == Op::Read;
-        let pace = pace(&self.belief);
-        let scene = Scene { belief: &self.belief, now, pace, price, set, moving, goes_on };
+        set.extend(few.iter().filter_map(|id| candidate(board, *id, late)));
+        let demands = board.demands.as_ref()?.by_class();
+        let price = price(demands.iter(), board.weight);
+        let goes_on = moving && board.rules.preempt_at == PreemptAt::Jit && set.first()?.op == Op::Read;
+        let pace = pace(&board.belief);
+        let scene = Scene { belief: &board.belief, now, pace, price, set, moving, goes_on };
         let other = scene.best(|i| i > 0 && scene.set[i].preempts, schedules, longer)?;
         let stays = scene.best(|i| i == 0, schedules, longer)?;
-        let more = (self.rules.hysteresis - 1.0) * stays.earned;
+        let more = (board.rules.hysteresis - 1.0) * stays.earned;
         let yields = other.earned > stays.earned * (1.0 + ROUNDING);
         (yields && other.promise > stays.promise + more).then(|| set[other.first].id)
     }
+}
 
-    /// A job has come.
-    pub(crate) fn asked(&mut self, job: &Job<P::Spot>) {
-        if self.foresight.is_none() {
-            return;
-        }
-        let (takes, average) = (self.takes(job), self.average(job));
-        if let Some(foresight) = &mut self.foresight {
-            foresight.came(job, takes, average);
-        }
+fn candidate<P: Predictor>(board: &Board<P>, id: JobId, late: &[Lateness; 2]) -> Option<Candidate<P>> {
+    let job = board.jobs.get(id)?;
+    let rule = board.rules.class(job.qos.class);
+    let weight = if job.op.writes() { board.weight } else { 1.0 };
+    let demands = board.demands.as_ref()?.by_class();
+    let others = demands.iter().enumerate().filter(|(class, _)| *class != usize::from(job.qos.class));
+    let others = price(others.map(|(_, demand)| demand), board.weight);
+    let late = &late[usize::from(job.op.writes())];
+    Some(Candidate {
+        id,
+        op: job.op,
+        rest: job.rest(),
+        spot: job.spot,
+        key: board.belief.key(job.spot),
+        mark: board.belief.mark(job.spot),
+        transfer: board.belief.transfer(job.rest(), job.spot).0 as f64,
+        times: late.times(),
+        variance: late.variance(),
+        before: before(demands, board.weight, weight * average(&board.belief, &board.rules, job)),
+        worth: rule.worth,
+        fresh: weight * rule.worth.fresh(job.at.blocks),
+        qos: job.qos,
+        arrived: job.arrived,
+        preempts: rule.preempts,
+        price: board.deadline(job).map(|_| others),
+    })
+}
+
+impl<P: Predictor> Arbiter<P> for Schedules<P> {
+    fn judge(&mut self, board: &mut Board<P>, now: Time, ongoing: &Ongoing<P::Spot>) -> Verdict {
+        let foresee = |board: &mut Board<P>| self.foresee(board, now, ongoing.id, true);
+        super::judge_newcomers(board, ongoing, foresee)
     }
 
-    /// A job is gone.
-    pub(crate) fn left(&mut self, job: &Job<P::Spot>) {
-        if let Some(foresight) = self.foresight.as_mut().filter(|_| job.op != Op::Flush) {
-            foresight.went(job);
-        }
-    }
-
-    fn candidate(&self, id: JobId, demands: &[[Demand; 2]], late: &[Lateness; 2]) -> Option<Candidate<P>> {
-        let job = self.jobs.get(id)?;
-        let rule = self.rules.class(job.qos.class);
-        let weight = if job.op.writes() { self.weight } else { 1.0 };
-        let others = demands.iter().enumerate().filter(|(class, _)| *class != usize::from(job.qos.class));
-        let others = price(others.map(|(_, demand)| demand), self.weight);
-        let late = &late[usize::from(job.op.writes())];
-        Some(Candidate {
-            id,
-            op: job.op,
-            rest: job.rest(),
-            spot: job.spot,
-            key: self.belief.key(job.spot),
-            mark: self.belief.mark(job.spot),
-            transfer: self.belief.transfer(job.rest(), job.spot).0 as f64,
-            times: late.times(),
-            variance: late.variance(),
-            before: before(demands, self.weight, weight * self.average(job)),
-            worth: rule.worth,
-            fresh: weight * rule.worth.fresh(job.at.blocks),
-            qos: job.qos,
-            arrived: job.arrived,
-            preempts: rule.preempts,
-            price: self.deadline(job).map(|_| others),
-        })
-    }
-
-    /// The request to serve when the turn is another's: that one, or one that is to go before it.
-    pub(crate) fn before(&mut self, now: Time, id: JobId) -> JobId {
-        if self.rules.preemption != Preemption::Lookahead {
-            return id;
-        }
-        let Some(other) = self.foreseen(now, id, false) else { return id };
-        let (Some(job), Some(first)) = (self.jobs.get(id).copied(), self.jobs.get(other).copied()) else { return id };
-        self.queue.add(&self.rules, id, &job, &self.belief);
-        self.queue.remove(&self.rules, other, &first, &self.belief);
+    fn choose(&mut self, board: &mut Board<P>, now: Time, id: JobId) -> JobId {
+        let Some(other) = self.foresee(board, now, id, false) else { return id };
+        let (Some(job), Some(first)) = (board.jobs.get(id).copied(), board.jobs.get(other).copied()) else { return id };
+        board.enqueue(id, &job);
+        board.dequeue(other, &first);
         other
+    }
+
+    fn begin(&mut self, board: &Board<P>, now: Time, id: JobId) {
+        let Some(job) = board.jobs.get(id) else { return };
+        let (head, _) = board.belief.head(now);
+        let (key, mark) = (board.belief.key(job.spot), board.belief.mark(job.spot));
+        let there = board.belief.cost(&head, key, mark, job.op.writes()) as f64 / pace(&board.belief);
+        self.serving = Some(Serving { id, from: now, rest: job.rest(), there });
+    }
+
+    /// Learns how long its transfer took, beside what was foretold of as much of it.
+    fn cease(&mut self, board: &Board<P>, now: Time, id: JobId) {
+        let Some(job) = board.jobs.get(id) else { return };
+        let Some(serving) = self.serving.take().filter(|serving| serving.id == id) else { return };
+        let blocks = serving.rest.blocks - job.rest().blocks;
+        if blocks > 0 {
+            let moved = Extent { blocks, ..serving.rest };
+            let foretold = board.belief.transfer(moved, job.spot).0 as f64;
+            let took = now.since(serving.from).0 as f64 - serving.there;
+            self.late[usize::from(job.op.writes())].learn(foretold, took);
+        }
     }
 }
 

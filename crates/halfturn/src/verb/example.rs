@@ -1,0 +1,73 @@
+//! `halfturn example`: the experiments that ship inside the program, for whoever has no copy of its repository.
+
+use super::outputs::{Inputs, Output};
+use crate::failure::{Failure, print};
+use block::{At, BadInput, nearest};
+use clap::Args;
+use std::path::PathBuf;
+
+/// Names and contents of the files of `examples/`, those in folders after their folder's name and a slash.
+const FILES: &[(&str, &[u8])] = &include!(concat!(env!("OUT_DIR"), "/examples.rs"));
+
+/// Write an example experiment, with the trace that it replays, into a folder; without a name, list all.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  halfturn example
+  halfturn example first-look && halfturn simulate first-look.toml")]
+pub struct Example {
+    /// Which one
+    name: Option<String>,
+    /// The folder for its files
+    #[arg(long, short, value_name = "FOLDER", default_value = ".")]
+    output: PathBuf,
+}
+
+/// Does it.
+pub fn run(arguments: &Example) -> Result<(), Failure> {
+    let Some(name) = &arguments.name else { return print(&list()) };
+    let name = name.trim_end_matches(".toml");
+    let Some((_, text)) = experiments().find(|(other, _)| *other == name) else {
+        let mend = match nearest(name, experiments().map(|(other, _)| other)) {
+            Some(near) => format!("did you mean '{near}'? `halfturn example` lists all"),
+            None => "`halfturn example` lists all".into(),
+        };
+        let what = format!("there is no example called '{name}'");
+        return Err(BadInput::new("halfturn example", At::File, what, mend).into());
+    };
+    let experiment = format!("{name}.toml");
+    let wanted = |file: &str| file == experiment || (file.contains('/') && text.contains(&format!("\"{file}\"")));
+    let mut told = String::new();
+    for (file, content) in FILES.iter().filter(|(file, _)| wanted(file)) {
+        let path = arguments.output.join(file);
+        if path.exists() {
+            let mend = "take it away, or name another folder with --output";
+            return Err(
+                BadInput::new(path.display().to_string(), At::File, "there is such a file already", mend).into()
+            );
+        }
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder).map_err(|error| {
+                let what = format!("the folder cannot be made: {error}");
+                BadInput::new(folder.display().to_string(), At::File, what, "name another with --output")
+            })?;
+        }
+        Output::new(&path, &mut Inputs::none())?.write(content)?;
+        told += &format!("{}\n", path.display());
+    }
+    print(&told)
+}
+
+/// Names and texts of the experiments.
+fn experiments() -> impl Iterator<Item = (&'static str, &'static str)> {
+    FILES.iter().filter_map(|(file, content)| Some((file.strip_suffix(".toml")?, std::str::from_utf8(content).ok()?)))
+}
+
+/// Each with its title.
+fn list() -> String {
+    let widest = experiments().map(|(name, _)| name.len()).max().unwrap_or(0);
+    let title = |text: &'static str| {
+        let line = text.lines().find_map(|line| line.strip_prefix("title = "));
+        line.map_or("", |title| title.trim_matches('"'))
+    };
+    experiments().map(|(name, text)| format!(" {name:widest$}   {}\n", title(text))).collect()
+}

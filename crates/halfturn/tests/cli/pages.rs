@@ -1,0 +1,113 @@
+//! What pages draw, as snapshots: their words, and of each figure the traces and the axes.
+
+use crate::{data, root, run_in};
+use serde_json::{Deserializer, Value};
+use std::fmt::Write;
+use std::path::PathBuf;
+
+/// The page that a command writes, without what draws it: text, then the figures.
+fn page(name: &str, arguments: &[&str]) -> String {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("page-{name}.html"));
+    let path = path.to_string_lossy().into_owned();
+    let output = run_in(&root(), &[arguments, &["--report", &path]].concat());
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    let html = std::fs::read_to_string(&path).expect("the page");
+    std::fs::remove_file(&path).expect("it is there");
+    let body = html.rsplit_once("<body").expect("a body").1;
+    let mut shown = String::new();
+    for part in body.split("Plotly.newPlot(") {
+        if let Some((figure, rest)) = part.split_once(", ").filter(|(figure, _)| figure.starts_with("\"figure-")) {
+            let _ = writeln!(shown, "{figure}");
+            let mut values = Deserializer::from_str(rest).into_iter::<Value>();
+            draw(&mut shown, values.next().expect("traces").expect("JSON"));
+            let rest = rest[values.byte_offset()..].trim_start_matches(", ");
+            if let Some(Ok(layout)) = Deserializer::from_str(rest).into_iter::<Value>().next() {
+                let _ = writeln!(shown, "  layout {layout}");
+            }
+        }
+        let words = part.rsplit("</script>").next().unwrap_or(part);
+        for line in words.lines().map(str::trim_end).filter(|line| !line.is_empty()) {
+            let _ = writeln!(shown, "{line}");
+        }
+    }
+    shown.replace(env!("CARGO_TARGET_TMPDIR"), "")
+}
+
+/// The traces of a figure, a line for each of their keys.
+fn draw(shown: &mut String, figure: Value) {
+    let (traces, layout) = match figure {
+        Value::Object(mut whole) => (whole.remove("data").unwrap_or_default(), whole.remove("layout")),
+        traces => (traces, None),
+    };
+    for trace in traces.as_array().into_iter().flatten() {
+        let _ = writeln!(shown, "  trace");
+        for (key, value) in trace.as_object().into_iter().flatten() {
+            let _ = writeln!(shown, "    {key}: {}", brief(value));
+        }
+    }
+    if let Some(layout) = layout {
+        let kept: Vec<String> = ["title", "height", "margin", "xaxis", "yaxis", "yaxis2"]
+            .into_iter()
+            .filter_map(|key| Some(format!("{key} {}", layout.get(key)?)))
+            .collect();
+        let _ = writeln!(shown, "  layout {}", kept.join(", "));
+    }
+}
+
+/// A value; of a long list how long it is, its first and its last.
+fn brief(value: &Value) -> String {
+    match value {
+        Value::Array(list) if list.len() > 12 => {
+            let few = |part: &[Value]| part.iter().map(Value::to_string).collect::<Vec<_>>().join(", ");
+            format!("{} of [{}, …, {}]", list.len(), few(&list[..6]), few(&list[list.len() - 3..]))
+        }
+        other => other.to_string(),
+    }
+}
+
+#[test]
+fn a_page_of_a_drive_shows_each_command_and_what_the_arm_did() {
+    let sets = ["--set", "run.requests=6", "--set", "run.warmup=0s", "--set", "run.replications=1"];
+    let small = data("small.toml");
+    insta::assert_snapshot!(page("drive", &[&["simulate", &small], &sets[..]].concat()));
+}
+
+#[test]
+fn a_page_of_a_machine_shows_processes_processors_and_the_disk() {
+    let set =
+        ["scheduler.policy=priority-2", "run.replications=1", "workload.0.input=64KiB", "workload.0.output=32KiB"];
+    let mut arguments = vec!["simulate", "examples/two-compressions.toml", "--window", "20ms..90ms"];
+    set.iter().for_each(|set| arguments.extend(["--set", set]));
+    insta::assert_snapshot!(page("machine", &arguments));
+}
+
+#[test]
+fn a_page_of_a_recorded_machine_shows_what_it_did() {
+    let file = "examples/traces/sqlite-beside-writer.pflow";
+    insta::assert_snapshot!(page("recorded", &["trace", "info", file, "--window", "100ms..130ms"]));
+}
+
+#[test]
+fn a_page_of_more_processes_than_it_shows_says_so() {
+    let set = ["run.requests=60", "run.warmup=0s", "run.replications=1", "workload.0.processes=23"];
+    let file = data("processes.toml");
+    let mut arguments = vec!["simulate", &file, "--window", "0s..60ms"];
+    set.iter().for_each(|set| arguments.extend(["--set", set]));
+    insta::assert_snapshot!(page("many", &arguments));
+}
+
+#[test]
+fn a_page_of_published_scenes_shows_every_row() {
+    insta::assert_snapshot!(page("scenes", &["reproduce", "vio.fig4"]));
+}
+
+#[test]
+fn a_page_of_published_figures_has_points_and_curves() {
+    insta::assert_snapshot!(page("points", &["reproduce", "vio.fig1"]));
+}
+
+#[test]
+fn a_page_of_a_validation_has_both_distributions() {
+    let trace = data("measured.csv");
+    insta::assert_snapshot!(page("validation", &["drive", "validate", "st318437lw", &trace]));
+}

@@ -1,0 +1,17 @@
+//! Who interrupts is whoever is of a higher rank: the queue knows whether such a one waits.
+
+use super::{Arbiter, Ongoing, Verdict};
+use crate::board::Board;
+use crate::predict::Predictor;
+use block::Time;
+
+pub(super) struct Rank;
+
+impl<P: Predictor> Arbiter<P> for Rank {
+    fn judge(&mut self, board: &mut Board<P>, _: Time, ongoing: &Ongoing<P::Spot>) -> Verdict {
+        match board.queue.interrupts(&board.rules, &ongoing.job) {
+            true => Verdict::Interrupts(None),
+            false => Verdict::GoesOn,
+        }
+    }
+}

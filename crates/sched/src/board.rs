@@ -1,0 +1,344 @@
+//! What every part of the core works on: the requests and their order, the commands in flight, and what is believed of the
+//! device. The parts (admission, arbiters, short commands, probing) know the board and not each other; the core knows all.
+
+use crate::admission::Admission;
+use crate::demand::Demands;
+use crate::event::{Action, Wait};
+use crate::job::State;
+use crate::leisure::Leisure;
+use crate::overlap::{self, Overlap};
+use crate::plan::Rules;
+use crate::predict::Predictor;
+use crate::queue::{self, Queue};
+use crate::{Job, JobId, Jobs};
+use block::{Caps, Command, DiskId, Ending, Extent, FrameId, Op, Outcome, Place, Tag, Time, Verb};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+/// What a command is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Errand {
+    /// A request, or a part of it.
+    Job(JobId),
+    /// Part of a seek.
+    Seek,
+    /// Reading ahead.
+    Frame(FrameId),
+    /// Learning the device.
+    Probe,
+}
+
+/// Requests, commands in flight, and belief.
+pub(crate) struct Board<P: Predictor> {
+    pub(crate) caps: Caps,
+    pub(crate) rules: Rules,
+    pub(crate) belief: P,
+    pub(crate) queue: Queue<P>,
+    pub(crate) jobs: Jobs<P::Spot>,
+    pub(crate) overlap: Overlap,
+    /// Flushes have no place on the medium and go ahead of the queue.
+    pub(crate) flushes: VecDeque<JobId>,
+    /// The command each tag stands for, and how many are in flight.
+    flying: Vec<Option<(Errand, Command)>>,
+    in_flight: u32,
+    /// How much the device is given, where that is bounded.
+    pub(crate) admission: Option<Box<Admission>>,
+    /// What classes ask for, where whole schedules are weighed.
+    pub(crate) demands: Option<Box<Demands>>,
+    /// Jobs queued since an arbiter last decided, where it asks.
+    pub(crate) newcomers: Vec<JobId>,
+    keeps_newcomers: bool,
+    /// Hard deadlines of waiting jobs; those of jobs that are gone are passed over.
+    deadlines: BinaryHeap<Reverse<(Time, u64, JobId)>>,
+    /// By how much what a write is worth counts.
+    pub(crate) weight: f64,
+    /// How idle the disk is, and how full the write buffer.
+    pub(crate) leisure: Leisure,
+    decisions: u64,
+}
+
+impl<P: Predictor> Board<P> {
+    /// One without requests.
+    pub(crate) fn new(caps: Caps, belief: P, rules: Rules, queue: Queue<P>, overlap: Overlap) -> Board<P> {
+        Board {
+            queue,
+            belief,
+            jobs: Jobs::new(),
+            overlap,
+            flushes: VecDeque::new(),
+            flying: vec![None; usize::from(caps.depth)],
+            in_flight: 0,
+            admission: None,
+            demands: rules.weighs_schedules().then(Box::default),
+            newcomers: Vec::new(),
+            keeps_newcomers: rules.plan.is_some() && rules.preemption.weighs(),
+            deadlines: BinaryHeap::new(),
+            weight: 1.0,
+            leisure: Leisure::default(),
+            decisions: 0,
+            caps,
+            rules,
+        }
+    }
+
+    /// How many commands are in flight.
+    #[inline]
+    pub(crate) fn in_flight(&self) -> u32 {
+        self.in_flight
+    }
+
+    /// Whether no command is in flight.
+    #[inline]
+    pub(crate) fn is_idle(&self) -> bool {
+        self.in_flight == 0
+    }
+
+    /// Decisions taken, and candidates examined for them.
+    pub(crate) fn effort(&self) -> (u64, u64) {
+        (self.decisions, self.queue.examined())
+    }
+
+    /// Keeps a new job, which has its turn when those before it that it overlaps have ended.
+    #[inline(always)]
+    pub(crate) fn keep(&mut self, id: JobId, job: &Job<P::Spot>, out: &mut Vec<Action>) {
+        self.count_demand(job);
+        self.overlap.add(id, job, &self.jobs);
+        self.queue_or_hold(id, job, out);
+    }
+
+    /// Gives a job to the policy, or holds it until the last earlier one it overlaps has ended.
+    #[inline(always)]
+    fn queue_or_hold(&mut self, id: JobId, job: &Job<P::Spot>, out: &mut Vec<Action>) {
+        let held = self.overlap.hold(id, job, &mut self.jobs);
+        if self.rules.tells {
+            out.push(Action::Wait(job.request, if held { Wait::Overlap } else { Wait::Queue }));
+        }
+        if held {
+            return;
+        }
+        self.enqueue(id, job);
+        if self.keeps_newcomers {
+            self.newcomers.push(id);
+        }
+    }
+
+    /// Gives a job to the policy.
+    #[inline(always)]
+    pub(crate) fn enqueue(&mut self, id: JobId, job: &Job<P::Spot>) {
+        self.queue.add(&self.rules, id, job, &self.belief);
+    }
+
+    /// Takes a waiting job from the policy, out of turn.
+    pub(crate) fn dequeue(&mut self, id: JobId, job: &Job<P::Spot>) {
+        self.queue.remove(&self.rules, id, job, &self.belief);
+    }
+
+    /// The next job by rank and policy, which is no longer held.
+    #[inline(always)]
+    pub(crate) fn take(&mut self, now: Time) -> Option<JobId> {
+        let taken = self.queue.take(&self.rules, now, &self.jobs, &self.belief);
+        self.decisions += u64::from(taken.is_some());
+        taken
+    }
+
+    /// A job joins what its class asks for.
+    #[inline(always)]
+    pub(crate) fn count_demand(&mut self, job: &Job<P::Spot>) {
+        if let Some(demands) = &mut self.demands {
+            demands.add(&self.belief, &self.rules, job);
+        }
+    }
+
+    /// A job leaves what its class asks for.
+    #[inline(always)]
+    pub(crate) fn discount_demand(&mut self, job: &Job<P::Spot>) {
+        if let Some(demands) = &mut self.demands
+            && job.op != Op::Flush
+        {
+            demands.remove(job);
+        }
+    }
+
+    /// When a waiting job is to be dropped, if ever.
+    #[inline(always)]
+    pub(crate) fn deadline(&self, job: &Job<P::Spot>) -> Option<Time> {
+        if self.rules.keeps_writes && job.op.writes() {
+            return None;
+        }
+        self.rules.class(job.qos.class).worth.end(&job.qos, job.arrived)
+    }
+
+    /// Keeps a job's deadline, and of those that passed unneeded no more than in proportion to the jobs.
+    #[inline(always)]
+    pub(crate) fn await_deadline(&mut self, id: JobId, job: &Job<P::Spot>) {
+        if let Some(deadline) = self.deadline(job) {
+            self.keep_deadline(id, job, deadline);
+        }
+    }
+
+    #[inline(never)]
+    fn keep_deadline(&mut self, id: JobId, job: &Job<P::Spot>, deadline: Time) {
+        self.deadlines.push(Reverse((deadline, job.sequence, id)));
+        if self.deadlines.len() > 64 + 2 * self.jobs.len() as usize {
+            let jobs = &self.jobs;
+            self.deadlines.retain(|Reverse((_, sequence, id))| {
+                jobs.get(*id).is_some_and(|job| job.sequence == *sequence && job.state != State::Serving)
+            });
+        }
+    }
+
+    /// The next deadline of a job that may still wait.
+    #[inline]
+    pub(crate) fn next_deadline(&self) -> Option<Time> {
+        self.deadlines.peek().map(|Reverse((deadline, ..))| *deadline)
+    }
+
+    /// Drops what still waits at its hard deadline.
+    #[inline(never)]
+    pub(crate) fn drop_expired(&mut self, now: Time, out: &mut Vec<Action>) {
+        while let Some(Reverse((deadline, sequence, id))) = self.deadlines.peek().copied() {
+            let waiting = self.jobs.get(id).filter(|job| job.sequence == sequence && job.state != State::Serving);
+            let Some(job) = waiting.copied() else {
+                self.deadlines.pop();
+                continue;
+            };
+            if deadline > now {
+                return;
+            }
+            self.deadlines.pop();
+            // An amended request is dropped at its present deadline only.
+            if self.deadline(&job) == Some(deadline) {
+                self.withdraw(id, &job);
+                self.end(id, Ending::Dropped, out);
+            }
+        }
+    }
+
+    /// Takes a waiting job from wherever it waits.
+    pub(crate) fn withdraw(&mut self, id: JobId, job: &Job<P::Spot>) {
+        match job.state {
+            State::Held(blocker) => overlap::let_go(id, blocker, job.next_held, &mut self.jobs),
+            State::Queued if job.op == Op::Flush => self.flushes.retain(|flush| *flush != id),
+            State::Queued => self.dequeue(id, job),
+            State::Serving => {}
+        }
+    }
+
+    /// Ends a job, off the hot path.
+    #[inline(never)]
+    pub(crate) fn end(&mut self, id: JobId, ending: Ending, out: &mut Vec<Action>) {
+        self.end_inline(id, ending, out);
+    }
+
+    /// Ends a job. Those held because of it are released before the world is told, which may then use its request anew.
+    #[inline(always)]
+    pub(crate) fn end_inline(&mut self, id: JobId, ending: Ending, out: &mut Vec<Action>) {
+        let Some(job) = self.jobs.get(id) else { return };
+        let (request, held) = (job.request, job.first_held);
+        self.overlap.remove(job);
+        if self.demands.is_some() {
+            let job = *job;
+            self.discount_demand(&job);
+        }
+        self.jobs.free(id);
+        if held.is_some() {
+            self.release(held, out);
+        }
+        out.push(Action::Finish(request, ending));
+    }
+
+    /// The jobs that were held because of one that has ended are queued, or held because of another.
+    #[inline(never)]
+    fn release(&mut self, mut held: Option<JobId>, out: &mut Vec<Action>) {
+        while let Some(id) = held {
+            let Some(waiting) = self.jobs.get(id).copied() else { break };
+            held = waiting.next_held;
+            self.queue_or_hold(id, &waiting, out);
+        }
+    }
+
+    /// The command of a tag came back; nothing if there was none. Whatever learns from it has learned.
+    #[inline(always)]
+    pub(crate) fn land(&mut self, tag: Tag, happened: Time, outcome: Outcome) -> Option<(Errand, Command)> {
+        let (errand, command) = self.flying.get_mut(tag.0 as usize)?.take()?;
+        self.in_flight -= 1;
+        if let Some(admission) = &mut self.admission {
+            admission.learn(&mut self.belief, happened, tag, &command);
+        }
+        self.belief.observed(happened, &command, outcome);
+        if self.in_flight > 0
+            && let Some(admission) = &mut self.admission
+        {
+            let inside = (0..).zip(&self.flying).filter_map(|(tag, flying)| Some((Tag(tag), (*flying)?.1)));
+            admission.guess_next(&mut self.belief, happened, inside);
+        }
+        Some((errand, command))
+    }
+
+    /// Gives the device a request whole, as the caller guarantees there is room for.
+    #[inline(always)]
+    pub(crate) fn issue_whole(&mut self, now: Time, id: JobId, out: &mut Vec<Action>) {
+        self.begin_anew(id);
+        let Some(job) = self.jobs.get_mut(id) else {
+            debug_assert!(false, "a policy gave a job it did not hold");
+            return;
+        };
+        job.state = State::Serving;
+        let verb = match job.op {
+            Op::Read | Op::Repair => Verb::Read,
+            Op::Write { fua } => Verb::Write { fua },
+            Op::Flush => Verb::Flush,
+        };
+        let (spot, place) = (job.spot, Place::Request(job.request, job.done));
+        let command = Command { verb, at: job.rest(), place };
+        self.launch(now, Errand::Job(id), command, spot, out);
+    }
+
+    /// What of a job was written by halves is written again where one command serves it, since one command can be forced to the
+    /// medium whole.
+    #[inline(always)]
+    fn begin_anew(&mut self, id: JobId) {
+        let Some(job) = self.jobs.get_mut(id).filter(|job| job.done > 0 && job.op == Op::Write { fua: true }) else {
+            return;
+        };
+        job.done = 0;
+        job.spot = self.belief.spot(job.at);
+    }
+
+    /// Issues one of many short commands, for which the caller guarantees there is room.
+    #[inline(never)]
+    pub(crate) fn send(
+        &mut self,
+        now: Time,
+        errand: Errand,
+        verb: Verb,
+        at: Extent,
+        place: Place,
+        out: &mut Vec<Action>,
+    ) {
+        let known = match errand {
+            Errand::Job(id) => self.jobs.get(id).filter(|job| job.done == 0).map(|job| job.spot),
+            _ => None,
+        };
+        let spot = known.unwrap_or_else(|| self.belief.spot(at));
+        self.launch(now, errand, Command { verb, at, place }, spot, out);
+    }
+
+    /// Puts a command in flight under the first free tag.
+    #[inline(always)]
+    fn launch(&mut self, now: Time, errand: Errand, command: Command, spot: P::Spot, out: &mut Vec<Action>) {
+        let Some(tag) = self.flying.iter().position(Option::is_none) else { return };
+        self.flying[tag] = Some((errand, command));
+        self.in_flight += 1;
+        let tag = Tag(tag as u32);
+        match &mut self.admission {
+            None => self.belief.issued(now, &command, spot),
+            Some(admission) => {
+                let job = if let Errand::Job(id) = errand { self.jobs.get(id) } else { None };
+                let rank = job.map_or(0, |job| queue::rank(&self.rules, job));
+                admission.issue(&mut self.belief, now, tag, rank, &command, spot);
+            }
+        }
+        out.push(Action::Issue(DiskId(0), tag, command));
+    }
+}

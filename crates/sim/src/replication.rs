@@ -1,0 +1,116 @@
+//! One replication of one run: what came of it, joined from what the core and the world counted.
+
+use crate::camera::Camera;
+use crate::drives::{Measured, Remains};
+use block::Time;
+use drive::Account;
+use flow::Picture;
+use load::Meter;
+use load::results;
+
+/// What scheduling cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Effort {
+    /// Decisions taken.
+    pub decisions: u64,
+    /// Candidates examined for them.
+    pub examined: u64,
+}
+
+/// One replication of one run.
+#[derive(Debug)]
+pub struct Replication {
+    /// What was measured.
+    pub meter: Meter,
+    /// Where the time of each arm went.
+    pub accounts: Vec<Account>,
+    /// What scheduling cost.
+    pub effort: Effort,
+    /// What a reader of the results must know.
+    pub notes: Vec<String>,
+    /// What the scheduler knows of the device at the end, where it learns.
+    pub learned: Option<results::Learned>,
+    /// What a system of processes came to.
+    pub system: Option<results::System>,
+    /// Requests that never ended.
+    pub unfinished: u64,
+    /// Whether anything was written.
+    pub(crate) wrote: bool,
+    /// Whether no scheduler can do better; nothing is said but of the oracle.
+    pub bound: Option<bool>,
+    /// What was recorded, where that was asked for.
+    pub(crate) camera: Option<Camera>,
+    /// The same of processes and processors.
+    pub(crate) picture: Option<Picture>,
+    /// When it ended.
+    pub(crate) end: Time,
+}
+
+/// What a core counted of a run.
+pub(crate) struct Counts {
+    pub(crate) tally: Option<sched::Tally>,
+    pub(crate) fill: Option<sched::array::Fill>,
+    pub(crate) effort: (u64, u64),
+    pub(crate) memory: Option<(usize, usize)>,
+    pub(crate) lost: u64,
+    /// Requests it takes at once.
+    pub(crate) limit: u32,
+}
+
+impl Counts {
+    /// With what the world counted, and what is to be said before.
+    pub(crate) fn joined<L: Measured>(self, remains: Remains<L>, story: Vec<String>) -> Replication {
+        let Counts { tally, fill, effort, memory, lost, limit } = self;
+        let end = remains.end;
+        let (mut meter, mut notes, account) = remains.load.finish(end);
+        let mut system = account.map(|account| account.result(end));
+        if let (Some(system), Some(moves)) = (&mut system, &remains.moves) {
+            moves.tell(system);
+        }
+        if let Some(tally) = tally {
+            if tally.given_up > 0 {
+                notes.push("too many just-in-time seeks came too late: for a while requests went at once".into());
+            }
+            meter.serviced(tally);
+        }
+        if let Some(fill) = fill {
+            meter.filled(fill);
+        }
+        if remains.crowded {
+            notes.push(format!(
+                "more than {} requests were outstanding; those beyond waited in order of arrival outside the scheduler",
+                limit
+            ));
+        }
+        let probes = (remains.probes > 0).then_some(remains.probes);
+        notes.extend(probes.map(|probes| format!("{probes} probes in idle time, counted as background")));
+        notes.extend(story);
+        if lost > 0 {
+            notes.push(format!("data was lost: {} requests met what no disk holds any more", lost));
+        }
+        if remains.unfinished > 0 {
+            let why = if remains.timeless { "the clock ended, after 584 years" } else { "nothing would ever end them" };
+            notes.push(format!("not whole: requests never ended, since {why}"));
+        }
+        notes.extend(meter.note());
+        Replication {
+            meter,
+            accounts: remains.accounts,
+            effort: Effort { decisions: effort.0, examined: effort.1 },
+            learned: memory.map(|(distances, bytes)| results::Learned {
+                distances: distances as u64,
+                bytes: bytes as u64,
+                idle_probes: probes,
+                ..results::Learned::default()
+            }),
+            notes,
+            system,
+            unfinished: remains.unfinished,
+            wrote: remains.wrote,
+            bound: None,
+            camera: remains.camera,
+            picture: remains.picture,
+            end,
+        }
+    }
+}

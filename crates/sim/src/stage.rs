@@ -1,0 +1,256 @@
+//! One replication of an experiment in virtual time: its devices, its core, and what asks them, played to the end.
+
+use crate::able::ABLE;
+use crate::arms::Arms;
+use crate::camera::Camera;
+use crate::drives::{Drives, Measured, Stop};
+use crate::learned::{self, Before};
+use crate::moves::Moves;
+use crate::oracle::Oracle;
+use crate::replication::{Counts, Replication};
+use crate::trial;
+use crate::unit::{Unit, unit};
+use block::{BadInput, Caps, Time};
+use disk::Sheet;
+use drive::{Drive, Machine};
+use load::Mix;
+use load::experiment::{Experiment, Predictor as Choice};
+use load::schedule::{self, Abilities, Ability, Device, Knowledge};
+use sched::plan::Plan;
+use sched::planner::Wish;
+use sched::predict::{Distance, Predictor};
+use sched::{Scheduler, run_told};
+use std::sync::Arc;
+
+/// What is said of results that the oracle had a part in.
+const BOUND: &str = "rests on perfect knowledge of the drive (predictor = \"oracle\"): a bound";
+const NO_BOUND: &str = "rests on perfect knowledge of the drive's mechanics (predictor = \"oracle\"), but is no bound: there are \
+    writes, and what they leave in the drive's buffer for later is not weighed";
+
+/// What sets the seeds of the disks of an array apart.
+const APART: u64 = 0xD1B5_4A32_D192_ED03;
+
+/// Whether an experiment can be simulated, as far as its core and its device go.
+///
+/// # Errors
+/// What [`replicate`] would refuse.
+pub fn check(experiment: &Experiment) -> Result<(), BadInput> {
+    schedule::check(experiment, &Device::of(&experiment.drive)?, ABLE).map(|_| ())
+}
+
+/// Simulates one replication of an experiment; `tell` is told from time to time how many more requests ended.
+///
+/// # Errors
+/// Bad input: an unknown drive, a workload that does not fit it, a trace that cannot be read.
+pub fn replicate(
+    experiment: &Experiment,
+    replication: u32,
+    tell: &(dyn Fn(u64) + Sync),
+) -> Result<Replication, BadInput> {
+    stage(experiment, &learned::before(experiment)?, replication, tell, None)
+}
+
+/// The same, with what was learned before; with a camera, only as far as that looks.
+pub(crate) fn stage(
+    experiment: &Experiment,
+    before: &Before,
+    replication: u32,
+    tell: &(dyn Fn(u64) + Sync),
+    camera: Option<Camera>,
+) -> Result<Replication, BadInput> {
+    if experiment.drive.model.is_empty() {
+        check(experiment)?;
+    }
+    let seed = experiment.run.seed_of(replication);
+    let (mut disks, mut others) = (Vec::new(), Vec::new());
+    let mut device = Device::Unknown;
+    for i in 0..u64::from(experiment.array.as_ref().map_or(1, |array| array.disks)) {
+        // Each of an array has a phase and noise of its own.
+        match unit(&experiment.drive, seed.wrapping_add(i.wrapping_mul(APART)))? {
+            Unit::Disk(sheet, drive) => {
+                device = Device::Disk(Arc::new(*sheet));
+                disks.push(*drive);
+            }
+            Unit::Other(other, drive) => {
+                device = Device::Other(other.name);
+                others.push(drive);
+            }
+        }
+    }
+    let play = Play { experiment, before, seed, tell };
+    match disks.is_empty() {
+        true => play.on(others, device, camera),
+        false => play.on(disks, device, camera),
+    }
+}
+
+/// What a replication is played with, whatever its devices are.
+#[derive(Clone, Copy)]
+struct Play<'a> {
+    experiment: &'a Experiment,
+    before: &'a Before,
+    seed: u64,
+    tell: &'a (dyn Fn(u64) + Sync),
+}
+
+impl Play<'_> {
+    /// Plays it on these drives.
+    fn on<M: Shadowed>(self, drives: Vec<M>, device: Device, camera: Option<Camera>) -> Result<Replication, BadInput> {
+        let Play { experiment, before, seed, tell } = self;
+        let blocks = drives.first().map_or(0, |drive| drive.caps().blocks);
+        let mut known = Knowledge::told(experiment, device, blocks)?;
+        before.add_to(&mut known);
+        let sheet = known.device.sheet().and(known.believed.sheet.as_deref());
+        let scene = Scene { experiment, before, sheet, drives, seed, tell, camera };
+        let mut replication = schedule::build(experiment, &known, scene)?;
+        before.tell(&known, &mut replication);
+        if experiment.scheduler.predictor == Some(Choice::Oracle) {
+            replication.bound = Some(!replication.wrote);
+            replication.notes.push(if replication.wrote { NO_BOUND } else { BOUND }.into());
+        }
+        Ok(replication)
+    }
+}
+
+/// A device that may have a shadow to ask what it would do.
+trait Shadowed: Machine {
+    /// The predictor that asks it.
+    type Oracle: Predictor + 'static;
+
+    /// One for a device that is as it was made; nothing where it has none.
+    fn oracle(&self) -> Option<Self::Oracle>;
+}
+
+impl Shadowed for Drive {
+    type Oracle = Oracle;
+
+    fn oracle(&self) -> Option<Oracle> {
+        Some(Oracle::new(self.clone()))
+    }
+}
+
+impl Shadowed for Box<dyn Machine> {
+    type Oracle = Distance;
+
+    fn oracle(&self) -> Option<Distance> {
+        None
+    }
+}
+
+/// Everything a replication needs but its core.
+struct Scene<'a, M> {
+    experiment: &'a Experiment,
+    before: &'a Before,
+    /// What is believed of the drive's mechanics, if it is a disk.
+    sheet: Option<&'a Sheet>,
+    /// The drive, or those of the array.
+    drives: Vec<M>,
+    seed: u64,
+    tell: &'a (dyn Fn(u64) + Sync),
+    camera: Option<Camera>,
+}
+
+impl<M: Shadowed> Abilities for Scene<'_, M> {
+    const ABLE: &'static [Ability] = ABLE;
+    type Perfect = M::Oracle;
+    type Output = Replication;
+
+    fn caps(&self, disk: usize) -> Caps {
+        self.drives[disk].caps()
+    }
+
+    fn perfect(&self, disk: usize) -> Option<M::Oracle> {
+        self.drives[disk].oracle()
+    }
+
+    fn pick(&self, sheet: &Sheet, base: Plan, wish: Wish) -> Result<(Plan, String), BadInput> {
+        let measure = |trial: &Experiment| Ok(stage(trial, self.before, 0, &|_| (), None)?.meter);
+        trial::pick(self.experiment, sheet, base, wish, &measure)
+    }
+
+    fn records(&self) -> bool {
+        matches!(self.camera, Some(Camera::Ledger(_)))
+    }
+
+    fn put(self, core: impl Scheduler + 'static, blocks: u64, notes: Vec<String>) -> Result<Replication, BadInput> {
+        self.ask(core, blocks, notes)
+    }
+}
+
+impl<M: Machine> Scene<'_, M> {
+    /// Whether only a piece of the run is looked at.
+    fn is_brief(&self) -> bool {
+        self.camera.as_ref().is_some_and(Camera::is_brief)
+    }
+
+    /// Asks what the experiment asks of so many blocks.
+    fn ask(self, core: impl Scheduler, blocks: u64, told: Vec<String>) -> Result<Replication, BadInput> {
+        if self.experiment.has_processes() {
+            let machine = flow::machine(self.experiment, self.seed, blocks)?;
+            let system = flow::System::new(self.experiment, machine, self.seed);
+            return self.serve(core, system, told);
+        }
+        let mix = Mix::new(self.experiment, self.seed, blocks)?;
+        self.serve(core, mix, told)
+    }
+
+    /// Serves a load to the end.
+    fn serve<C: Scheduler, L: Measured>(
+        self,
+        mut core: C,
+        load: L,
+        story: Vec<String>,
+    ) -> Result<Replication, BadInput> {
+        let plan = &self.experiment.run;
+        let filmed = matches!(self.camera, Some(Camera::Film(_)));
+        let whole = Stop { after: plan.duration, requests: plan.requests };
+        let stop = if filmed { Stop::default() } else { whole };
+        let moves = self.sheet.filter(|_| self.experiment.has_processes()).map(|sheet| Moves::new(&sheet.mechanics));
+        let load = match &self.camera {
+            Some(Camera::Reel(reel)) => load.pictured(reel.scope),
+            _ => load,
+        };
+        let timed = self.experiment.scheduler.rules.plan.is_some_and(|plan| plan.jit);
+        let arms = self.sheet.filter(|_| timed && self.drives.len() == 1 && !self.is_brief());
+        let arms = arms.map(|sheet| Arms::new(&sheet.mechanics));
+        let told = arms.as_ref().map(Arms::told);
+        let mut world = Drives::new(self.drives, load, stop, self.tell, self.camera).following(moves, arms);
+        for failure in self.experiment.array.iter().flat_map(|array| &array.fails) {
+            world.fail(*failure);
+        }
+        let weight = world.weight();
+        // One loop for all, as it is long: everything is inlined into it.
+        let play = |core: &mut C, world: &mut _| {
+            run_told(core, world, |core: &C| match &told {
+                Some(told) => told.set(core.arrival()),
+                None if filmed => weight.set(core.weight()),
+                None => {}
+            });
+        };
+        if world.settles() {
+            core.count_from(Time::NEVER);
+            play(&mut core, &mut world);
+            core.count_from(world.begin());
+        } else {
+            core.count_from(Time::ZERO + plan.warmup);
+        }
+        play(&mut core, &mut world);
+        // What is followed beyond the measured time has no part in these.
+        let mut counts = Counts {
+            tally: core.tally(),
+            fill: core.fill(),
+            effort: core.effort(),
+            memory: core.memory(),
+            lost: 0,
+            limit: self.experiment.scheduler.queue,
+        };
+        if world.close() {
+            play(&mut core, &mut world);
+        }
+        counts.lost = core.lost();
+        Ok(counts.joined(world.finish()?, story))
+    }
+}
+
+#[cfg(test)]
+mod tests;

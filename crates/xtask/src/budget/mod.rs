@@ -1,0 +1,216 @@
+//! `cargo xtask budget`: instructions that a command costs the simulator, by layer, as callgrind counts them, beside the
+//! budget of the repository. Times lie on a machine with other work; these counts repeat to within a few.
+
+mod baseline;
+mod callgrind;
+mod scenes;
+
+use baseline::Baseline;
+use callgrind::Layers;
+use scenes::{DRIVES, Drive, LENGTHS, SCENES, Scene};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Mutex;
+
+/// What is asked for.
+#[derive(Default)]
+pub struct Options {
+    /// Also as JSON on standard output, in place of the table.
+    pub json: bool,
+    /// What was counted is the budget from now on.
+    pub write: bool,
+    /// Only a few scenes, of the catalogue's drive.
+    pub sample: bool,
+    /// Only scenes with this in `NAME, DRIVE`.
+    pub only: Option<String>,
+    /// Files of the workspace in place of layers; nothing is compared.
+    pub files: bool,
+}
+
+/// A scene on a drive, and what was counted of it.
+type Counted = (&'static Scene, &'static Drive, Layers);
+
+/// Counts; true if everything is within its budget.
+///
+/// # Errors
+/// When something does not build or run.
+pub fn run(root: &Path, options: &Options) -> Result<bool, String> {
+    let bench = Bench { program: build(root)?, folder: root.join("target/budget/scenes"), files: options.files };
+    std::fs::create_dir_all(&bench.folder).map_err(|error| format!("{}: {error}", bench.folder.display()))?;
+    for length in LENGTHS {
+        let file = bench.trace(length);
+        std::fs::write(&file, scenes::trace(length)).map_err(|error| format!("{}: {error}", file.display()))?;
+    }
+    let mut jobs = Vec::new();
+    for drive in DRIVES.iter().take(if options.sample { 1 } else { DRIVES.len() }) {
+        let Some(model) = drive.model(root) else {
+            eprintln!("SKIPPED: {} is not there; nothing was counted of the {} drive", drive.model, drive.name);
+            continue;
+        };
+        let asked = |scene: &Scene| {
+            let named = format!("{}, {}", scene.name, drive.name);
+            (scene.sample || !options.sample) && options.only.as_ref().is_none_or(|only| named.contains(only))
+        };
+        jobs.extend(SCENES.iter().filter(|scene| asked(scene)).map(|scene| (scene, drive, model.clone())));
+    }
+    let counted = count_all(&bench, jobs)?;
+    if options.files {
+        counted.iter().for_each(print_files);
+        return Ok(true);
+    }
+    if options.json {
+        print_json(&counted)
+    } else {
+        print_table(&counted)
+    }
+    conclude(root, options, &counted)
+}
+
+/// Compares what was counted with the budget, or makes it the budget.
+fn conclude(root: &Path, options: &Options, counted: &[Counted]) -> Result<bool, String> {
+    let mut baseline = Baseline::load(root)?;
+    let rustc = rustc()?;
+    if options.write {
+        baseline.rustc = rustc;
+        for (scene, drive, layers) in counted {
+            baseline.drives.entry(drive.name.into()).or_default().insert(scene.name.into(), layers.clone());
+        }
+        baseline.save(root)?;
+        return Ok(true);
+    }
+    if baseline.rustc != rustc {
+        eprintln!("not compared: {} is of rustc {}, this is {rustc}", baseline::FILE, baseline.rustc);
+        return Ok(true);
+    }
+    let over: Vec<String> =
+        counted.iter().filter_map(|(scene, drive, layers)| baseline.exceeded(drive.name, scene.name, layers)).collect();
+    over.iter().for_each(|told| eprintln!("over budget: {told}"));
+    if !over.is_empty() {
+        eprintln!(
+            "  mend: see where with `cargo xtask budget --files`, or give the reason and `cargo xtask budget --write`"
+        );
+    }
+    Ok(over.is_empty())
+}
+
+/// Where and with what scenes are run.
+struct Bench {
+    program: PathBuf,
+    folder: PathBuf,
+    files: bool,
+}
+
+impl Bench {
+    fn trace(&self, length: u64) -> PathBuf {
+        self.folder.join(format!("{length}.csv"))
+    }
+
+    /// Instructions a command of a scene.
+    fn count(&self, scene: &Scene, drive: &Drive, model: &str) -> Result<Layers, String> {
+        let [(few, short), (many, long)] =
+            [self.run(scene, drive, model, LENGTHS[0])?, self.run(scene, drive, model, LENGTHS[1])?];
+        let each = |(layer, count): (String, u64)| {
+            let before = short.get(&layer).copied().unwrap_or(0);
+            let per = (count.saturating_sub(before) as f64 / ((many - few) * scene.commands) as f64).round() as u64;
+            (per > 0).then_some((layer, per))
+        };
+        Ok(long.into_iter().filter_map(each).collect())
+    }
+
+    /// Requests that ended in a run of such a length, and its instructions.
+    fn run(&self, scene: &Scene, drive: &Drive, model: &str, length: u64) -> Result<(u64, Layers), String> {
+        let stem = format!("{}-{}-{length}", scene.name.replace('/', "-"), drive.name);
+        let (file, out) = (self.folder.join(format!("{stem}.toml")), self.folder.join(format!("{stem}.callgrind")));
+        let text = scene.experiment(model, length, &self.trace(length));
+        std::fs::write(&file, text).map_err(|error| format!("{}: {error}", file.display()))?;
+        let mut command = Command::new("valgrind");
+        command.args(["--tool=callgrind", "--quiet", &format!("--callgrind-out-file={}", out.display())]);
+        // Threads that have nothing to do count too.
+        command.env("RAYON_NUM_THREADS", "1").arg(&self.program).arg(&file);
+        let told = command.output().map_err(|error| format!("valgrind: {error}\n  mend: install it (.ci/packages)"))?;
+        if !told.status.success() {
+            return Err(format!("{stem}: {}", String::from_utf8_lossy(&told.stderr)));
+        }
+        let ended = String::from_utf8_lossy(&told.stdout).trim().parse::<u64>();
+        let ended = ended.map_err(|error| format!("{stem}: {error}"))?;
+        let text = std::fs::read_to_string(&out).map_err(|error| format!("{}: {error}", out.display()))?;
+        let layers = if self.files { callgrind::files(&text)? } else { callgrind::layers(&text)? };
+        Ok((ended, layers))
+    }
+}
+
+/// Counts all, as many at a time as there are processors, in the order asked.
+fn count_all(bench: &Bench, jobs: Vec<(&'static Scene, &'static Drive, String)>) -> Result<Vec<Counted>, String> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let (next, done) = (Mutex::new(jobs.iter().enumerate()), Mutex::new(BTreeMap::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                loop {
+                    let job = next.lock().unwrap().next();
+                    let Some((i, (scene, drive, model))) = job else { return };
+                    let counted = bench.count(scene, drive, model).map(|layers| (*scene, *drive, layers));
+                    done.lock().unwrap().insert(i, counted);
+                }
+            });
+        }
+    });
+    done.into_inner().unwrap().into_values().collect()
+}
+
+/// Builds what runs a scene, in a folder of its own: no other build has its profile.
+fn build(root: &Path) -> Result<PathBuf, String> {
+    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
+    let mut command = Command::new(cargo);
+    command.args(["build", "--quiet", "--locked", "--package", "sim", "--example", "budget", "--profile", "budget"]);
+    command.arg("--target-dir").arg(root.join("target/budget")).current_dir(root);
+    // What the environment says of profiles is about other builds.
+    std::env::vars_os()
+        .map(|(name, _)| name)
+        .filter(|name| name.to_string_lossy().starts_with("CARGO_PROFILE_"))
+        .for_each(|name| {
+            command.env_remove(name);
+        });
+    let status = command.status().map_err(|error| format!("cargo: {error}"))?;
+    if !status.success() {
+        return Err("the example 'budget' of crate sim does not build".into());
+    }
+    Ok(root.join("target/budget/budget/examples/budget"))
+}
+
+/// The version of the compiler.
+fn rustc() -> Result<String, String> {
+    let out = Command::new("rustc").arg("--version").output().map_err(|error| format!("rustc: {error}"))?;
+    Ok(String::from_utf8_lossy(&out.stdout).trim().trim_start_matches("rustc ").to_owned())
+}
+
+/// The columns of the table; a layer that is in none of them counts as `rest`.
+const COLUMNS: [&str; 10] = ["load", "trace", "world", "core", "array", "policy", "predictor", "drive", "disk", "rest"];
+
+fn print_table(counted: &[Counted]) {
+    print!("{:<11} {:<9} {:>6}", "scene", "drive", "total");
+    COLUMNS.iter().for_each(|layer| print!(" {layer:>9}"));
+    println!();
+    for (scene, drive, layers) in counted {
+        print!("{:<11} {:<9} {:>6}", scene.name, drive.name, layers.values().sum::<u64>());
+        COLUMNS.iter().for_each(|layer| print!(" {:>9}", layers.get(*layer).copied().unwrap_or(0)));
+        println!();
+    }
+}
+
+fn print_json(counted: &[Counted]) {
+    let scene = |(scene, drive, layers): &Counted| {
+        let total: u64 = layers.values().sum();
+        serde_json::json!({ "scene": scene.name, "drive": drive.name, "instructions": total, "layers": layers })
+    };
+    println!("{:#}", serde_json::Value::Array(counted.iter().map(scene).collect()));
+}
+
+/// What each file of the source spends, the most first.
+fn print_files((scene, drive, files): &Counted) {
+    println!("{}, {}: {}", scene.name, drive.name, files.values().sum::<u64>());
+    let mut files: Vec<_> = files.iter().collect();
+    files.sort_by_key(|(name, count)| (std::cmp::Reverse(**count), name.as_str()));
+    files.iter().for_each(|(name, count)| println!("{count:>8}  {name}"));
+}

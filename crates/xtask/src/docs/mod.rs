@@ -1,0 +1,113 @@
+//! Writes the pages of figures: what is simulated beside what was measured and published, what a command costs, the picture of
+//! README. With `--check` nothing is written, and what is stale is named.
+
+mod picture;
+mod validation;
+
+use serde_json::Value;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The program whose figures they are, and where it runs.
+struct Program {
+    path: PathBuf,
+    root: PathBuf,
+}
+
+impl Program {
+    /// Builds it: quick to run where pages are written, quick to build, as tests have it, where they are checked.
+    fn build(root: &Path, check: bool) -> Result<Program, String> {
+        let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
+        let (flags, profile): (&[&str], _) = if check { (&[], "debug") } else { (&["--release"], "release") };
+        let mut command = Command::new(cargo);
+        command.args(["build", "--quiet", "--locked", "--package", "halfturn"]).args(flags).current_dir(root);
+        let status = command.status().map_err(|error| format!("cargo: {error}"))?;
+        let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+        let path = target.join(profile).join("halfturn");
+        if status.success() { Ok(Program { path, root: root.into() }) } else { Err("halfturn does not build".into()) }
+    }
+
+    /// What it prints as JSON for this command line.
+    fn json(&self, line: &str) -> Result<Value, String> {
+        let arguments = line.split_whitespace().skip(1).chain(["--format", "json"]);
+        let out = Command::new(&self.path).args(arguments).current_dir(&self.root).output();
+        let out = out.map_err(|error| format!("{line}: {error}"))?;
+        serde_json::from_slice(&out.stdout)
+            .map_err(|_| format!("{line}: no JSON\n{}", String::from_utf8_lossy(&out.stderr)))
+    }
+}
+
+/// Writes the pages, or says whether they are as they would be written.
+///
+/// # Errors
+/// When the program does not build or run, or a page cannot be written.
+pub fn run(root: &Path, arguments: &[String]) -> Result<bool, String> {
+    let check = match arguments {
+        [] => false,
+        [flag] if flag == "--check" => true,
+        _ => return Err("there is one option\n  mend: cargo xtask docs --check".into()),
+    };
+    let program = Program::build(root, check)?;
+    let figures =
+        [("docs/performance.md", performance(root)?), ("docs/reader-beside-bulk.svg", picture::draw(&program)?)];
+    let mut stale = Vec::new();
+    for (page, text) in figures {
+        match check {
+            true if read(root, page)? != text => stale.push(page.to_owned()),
+            true => {}
+            false => write(root, page, &text)?,
+        }
+    }
+    match check {
+        true => stale.extend(validation::stale(&program, &read(root, validation::PAGE)?)?),
+        false => write(root, validation::PAGE, &validation::page(&program)?)?,
+    }
+    stale.iter().for_each(|what| println!("{what} is stale\n  mend: cargo xtask docs"));
+    Ok(stale.is_empty())
+}
+
+fn read(root: &Path, page: &str) -> Result<String, String> {
+    std::fs::read_to_string(root.join(page)).map_err(|error| format!("{page}: {error}"))
+}
+
+fn write(root: &Path, page: &str, text: &str) -> Result<(), String> {
+    std::fs::write(root.join(page), text).map_err(|error| format!("{page}: {error}"))
+}
+
+/// What a command costs, as `tests/budget.toml` has it.
+fn performance(root: &Path) -> Result<String, String> {
+    const LAYERS: [&str; 9] = ["array", "core", "disk", "drive", "load", "policy", "predictor", "trace", "world"];
+    let budget: toml::Table =
+        read(root, "tests/budget.toml")?.parse().map_err(|error| format!("tests/budget.toml: {error}"))?;
+    let rustc = budget.get("rustc").and_then(toml::Value::as_str).unwrap_or("an unknown rustc");
+    let mut text = format!(
+        "# Performance\n\nWritten by `cargo xtask docs`; CI compares it.\n\nInstructions that the simulator spends on a drive command, \
+         by layer, as `cargo xtask budget` counts them\nwith callgrind (rustc {rustc}). They are the budget that CI holds each change \
+         to. A scene is a policy and the requests that\nwait, `2MiB/16KiB` a stream in short commands, `array` a RAID, `trace` a \
+         recorded load.\n"
+    );
+    for (drive, scenes) in budget.iter().filter_map(|(drive, scenes)| Some((drive, scenes.as_table()?))) {
+        let _ = write!(text, "\n## {}\n\n| scene | all | {} | rest |\n|---|", name_of(drive), LAYERS.join(" | "));
+        text += &"---:|".repeat(LAYERS.len() + 2);
+        text.push('\n');
+        for (scene, layers) in scenes {
+            let cost = |layer: &str| layers.get(layer).and_then(toml::Value::as_integer).unwrap_or(0);
+            let all: i64 = layers.as_table().into_iter().flatten().filter_map(|(_, cost)| cost.as_integer()).sum();
+            let _ = write!(text, "| `{scene}` | {all} |");
+            for layer in LAYERS.iter().chain(&["rest"]) {
+                let _ = write!(text, " {} |", cost(layer));
+            }
+            text.push('\n');
+        }
+    }
+    Ok(text)
+}
+
+fn name_of(drive: &str) -> &str {
+    match drive {
+        "catalogue" => "A drive of the catalogue",
+        "imported" => "A drive imported from DiskSim",
+        other => other,
+    }
+}
