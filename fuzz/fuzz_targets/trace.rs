@@ -4,14 +4,14 @@
 
 use libfuzzer_sys::fuzz_target;
 use std::io::{Cursor, sink};
-use trace::Survey;
-use trace::write::{Writer, targets};
+use trace::TraceSurvey;
+use trace::write::{TraceWriter, targets};
 
 fuzz_target!(|data: &[u8]| {
     let Ok(mut trace) = trace::from_bytes("fuzzed", Cursor::new(data.to_vec()), None) else { return };
-    let mut writers: Vec<Writer> =
-        targets().filter_map(|target| Writer::new(target, sink()).expect("a sink takes all")).collect();
-    let mut survey = Survey::new();
+    let mut writers: Vec<TraceWriter> =
+        targets().filter_map(|target| TraceWriter::new(target, sink()).expect("a sink takes all")).collect();
+    let mut survey = TraceSurvey::new();
     while let Some(Ok(record)) = trace.next() {
         survey.add(&record);
         for writer in &mut writers {

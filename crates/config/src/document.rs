@@ -1,7 +1,7 @@
 //! A parsed file, and the `--set`s that change it.
 
 use crate::Section;
-use crate::tree::{Builder, Item, Node, Origin, Value};
+use crate::tree::{Builder, Node, Origin, Scalar, TreeItem};
 use block::{At, BadInput, nearest};
 use std::fs::File;
 use std::io::Read;
@@ -61,8 +61,9 @@ impl Document {
     /// A file of one key, whose value is written as `--set` would have it.
     pub(crate) fn of_one(key: &str, value: &str) -> Document {
         let origin = Origin::File;
-        let node = given(key, value, origin).unwrap_or(Node { origin, item: Item::Scalar(Value::Text(value.into())) });
-        let root = Node { origin, item: Item::Table(vec![(key.into(), node)]) };
+        let node = parse_override(key, value, origin)
+            .unwrap_or(Node { origin, item: TreeItem::Scalar(Scalar::Text(value.into())) });
+        let root = Node { origin, item: TreeItem::Table(vec![(key.into(), node)]) };
         Document { name: format!("the usual `{key}`"), sets: Vec::new(), over: String::new(), root }
     }
 
@@ -106,25 +107,25 @@ impl Document {
         for (depth, part) in path.iter().enumerate() {
             let here = node.describe();
             node = match &mut node.item {
-                Item::Table(table) => {
+                TreeItem::Table(table) => {
                     let index = table.iter().position(|(key, _)| key == part).unwrap_or_else(|| {
-                        table.push(((*part).into(), Node { origin, item: Item::Table(Vec::new()) }));
+                        table.push(((*part).into(), Node { origin, item: TreeItem::Table(Vec::new()) }));
                         table.len() - 1
                     });
                     &mut table[index].1
                 }
-                Item::List(list) => {
+                TreeItem::List(list) => {
                     let index = element(list, part)
                         .map_err(|mend| bad(format!("`{}` has no element `{part}`", path[..depth].join(".")), &mend))?;
                     &mut list[index]
                 }
-                Item::Scalar(_) => {
+                TreeItem::Scalar(_) => {
                     let what = format!("`{}` is {here}, not a table", path[..depth].join("."));
                     return Err(bad(what, "name a key of a table"));
                 }
             };
         }
-        *node = given(&shown, value.trim(), origin)?;
+        *node = parse_override(&shown, value.trim(), origin)?;
         self.sets.push(shown);
         Ok(())
     }
@@ -136,7 +137,7 @@ impl Document {
 
     /// A document of these keys of one of its tables.
     pub(crate) fn with(&self, keys: Vec<(String, Node)>) -> Document {
-        let root = Node { origin: Origin::File, item: Item::Table(keys) };
+        let root = Node { origin: Origin::File, item: TreeItem::Table(keys) };
         Document { name: self.name.clone(), sets: self.sets.clone(), over: self.over.clone(), root }
     }
 
@@ -148,9 +149,18 @@ impl Document {
             Origin::Line(line) | Origin::Over(line) => Origin::Over(line),
             Origin::Set(index) => Origin::Set(sets + index),
         };
-        self.root.overlay(over.root.clone().moved(&origin));
+        self.root.overlay(over.root.clone().with_origins(&origin));
         self.over = over.name.clone();
         self.sets.extend(over.sets.iter().cloned());
+    }
+
+    /// Takes keys out of one of its tables.
+    pub fn take_out(&mut self, table: &str, keys: &[&str]) {
+        let TreeItem::Table(top) = &mut self.root.item else { return };
+        let found = top.iter_mut().find(|(name, _)| name == table);
+        if let Some((_, Node { item: TreeItem::Table(entries), .. })) = found {
+            entries.retain(|(key, _)| !keys.contains(&key.as_str()));
+        }
     }
 
     /// Puts a value that stands at the top into the table at the end of a path of names, where it then stands under its own name.
@@ -158,14 +168,14 @@ impl Document {
     /// # Errors
     /// When it stands there, too.
     pub fn put_into(&mut self, key: &str, path: &[&str]) -> Result<(), BadInput> {
-        let Item::Table(top) = &mut self.root.item else { return Ok(()) };
+        let TreeItem::Table(top) = &mut self.root.item else { return Ok(()) };
         let Some(index) = top.iter().position(|(name, _)| name == key) else { return Ok(()) };
         let (name, node) = top.remove(index);
         let (origin, mut table) = (node.origin, &mut self.root);
         for part in path {
-            let Item::Table(entries) = &mut table.item else { return Ok(()) };
+            let TreeItem::Table(entries) = &mut table.item else { return Ok(()) };
             let index = entries.iter().position(|(name, _)| name == part).unwrap_or_else(|| {
-                entries.push(((*part).into(), Node { origin, item: Item::Table(Vec::new()) }));
+                entries.push(((*part).into(), Node { origin, item: TreeItem::Table(Vec::new()) }));
                 entries.len() - 1
             });
             table = &mut entries[index].1;
@@ -174,7 +184,7 @@ impl Document {
             let what = format!("`{key}`, and `{}.{key}` too", path.join("."));
             return Err(self.error(origin, what, "keep one of them"));
         }
-        if let Item::Table(entries) = &mut table.item {
+        if let TreeItem::Table(entries) = &mut table.item {
             entries.push((name, node));
         }
         Ok(())
@@ -214,16 +224,16 @@ fn element(list: &[Node], part: &str) -> Result<usize, String> {
 }
 
 /// What `--set` was given, as TOML if it is TOML and as a text if not.
-fn given(shown: &str, text: &str, origin: Origin) -> Result<Node, BadInput> {
+fn parse_override(shown: &str, text: &str, origin: Origin) -> Result<Node, BadInput> {
     if let Ok(value) = DeValue::parse(text) {
         return Builder { file: shown, origin: &|_| origin }.node(value);
     }
     let bare = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).filter(|list| !list.contains(['[', ']']));
     let item = match bare {
-        Some(list) => {
-            Item::List(list.split(',').map(|part| given(shown, part.trim(), origin)).collect::<Result<_, _>>()?)
-        }
-        None => Item::Scalar(Value::Text(text.into())),
+        Some(list) => TreeItem::List(
+            list.split(',').map(|part| parse_override(shown, part.trim(), origin)).collect::<Result<_, _>>()?,
+        ),
+        None => TreeItem::Scalar(Scalar::Text(text.into())),
     };
     Ok(Node { origin, item })
 }

@@ -245,7 +245,7 @@ fn whole(section: &Section, about: &About) -> Result<Option<u64>, BadInput> {
         u64::MAX => format!("give a whole number, {least} or more"),
         _ => format!("give a whole number from {least} to {most}"),
     };
-    section.checked(about.name, section.u64(about.name)?, |number| (least..=most).contains(number), &mend)
+    section.check(about.name, section.u64(about.name)?, |number| (least..=most).contains(number), &mend)
 }
 
 fn within(section: &Section, about: &About) -> Result<Option<u32>, BadInput> {
@@ -265,7 +265,7 @@ fn number(section: &Section, about: &About) -> Result<Option<f64>, BadInput> {
     if let Some(value) = value.filter(|value| least == 0.0 && *value < 0.0) {
         return Err(section.error(about.name, format!("`{}` is negative: {value}", about.name), mend));
     }
-    section.checked(about.name, value, |number| (least..=most).contains(number), &mend)
+    section.check(about.name, value, |number| (least..=most).contains(number), &mend)
 }
 
 fn blocks(section: &Section, about: &About) -> Result<Option<u32>, BadInput> {

@@ -15,5 +15,5 @@ pub use document::Document;
 pub use key::{About, Key, Missing, Takes, Word, Words};
 pub use section::Section;
 pub use sweep::Swept;
-pub use table::{Table, trimmed};
-pub use tree::Value;
+pub use table::{Table, trim_doc};
+pub use tree::Scalar;

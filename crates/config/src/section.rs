@@ -1,7 +1,7 @@
 //! A table of a document, read key by key.
 
 use crate::Document;
-use crate::tree::{Item, Node, Value};
+use crate::tree::{Node, Scalar, TreeItem};
 use block::{BadInput, Span, nearest, units};
 use std::cell::RefCell;
 use std::fmt::Display;
@@ -20,7 +20,7 @@ pub struct Section<'a> {
 }
 
 /// What a reader returns.
-type Read<T> = Result<Option<T>, BadInput>;
+type ReadResult<T> = Result<Option<T>, BadInput>;
 
 impl<'a> Section<'a> {
     pub(crate) fn new(document: &'a Document, path: String, node: &'a Node) -> Section<'a> {
@@ -36,7 +36,7 @@ impl<'a> Section<'a> {
 
     /// The keys there, in the order of the file.
     pub fn keys(&self) -> impl Iterator<Item = &'a str> {
-        let table: &'a [(String, Node)] = if let Item::Table(table) = &self.node.item { table } else { &[] };
+        let table: &'a [(String, Node)] = if let TreeItem::Table(table) = &self.node.item { table } else { &[] };
         table.iter().map(|(key, _)| key.as_str())
     }
 
@@ -46,10 +46,10 @@ impl<'a> Section<'a> {
     ///
     /// # Errors
     /// When it is something else.
-    pub fn section(&self, key: &str) -> Read<Section<'a>> {
+    pub fn section(&self, key: &str) -> ReadResult<Section<'a>> {
         self.read(key, |node| match node.item {
-            Item::Table(_) => Ok(self.inner(key, node)),
-            _ => Err(self.mistyped(key, node, "a table", &format!("write it as [{}]", self.path_to(key)))),
+            TreeItem::Table(_) => Ok(self.inner(key, node)),
+            _ => Err(self.type_error(key, node, "a table", &format!("write it as [{}]", self.path_to(key)))),
         })
     }
 
@@ -57,14 +57,14 @@ impl<'a> Section<'a> {
     ///
     /// # Errors
     /// When it is something else.
-    pub fn document(&self, key: &str) -> Read<Document> {
+    pub fn document(&self, key: &str) -> ReadResult<Document> {
         Ok(self.section(key)?.map(|section| self.document.part(section.node)))
     }
 
     /// Those of these keys that are there, as a document of their own, whose errors still name the lines of this one. They may
     /// stand here beside the keys that are read; `told` is what they are called together.
     pub fn others(&self, keys: Vec<&'static str>, told: &'static str) -> Document {
-        let Item::Table(table) = &self.node.item else { return self.document.with(Vec::new()) };
+        let TreeItem::Table(table) = &self.node.item else { return self.document.with(Vec::new()) };
         let picked: Vec<_> = table.iter().filter(|(key, _)| keys.contains(&key.as_str())).cloned().collect();
         for (key, _) in &picked {
             self.find(key);
@@ -80,11 +80,11 @@ impl<'a> Section<'a> {
     pub fn sections(&self, key: &str) -> Result<Vec<Section<'a>>, BadInput> {
         let Some(node) = self.find(key) else { return Ok(Vec::new()) };
         let nodes = match &node.item {
-            Item::Table(_) => std::slice::from_ref(node),
-            Item::List(list) if list.iter().all(|node| matches!(node.item, Item::Table(_))) => list,
+            TreeItem::Table(_) => std::slice::from_ref(node),
+            TreeItem::List(list) if list.iter().all(|node| matches!(node.item, TreeItem::Table(_))) => list,
             _ => {
                 let mend = format!("write each as [[{}]]", self.path_to(key));
-                return Err(self.mistyped(key, node, "a table", &mend));
+                return Err(self.type_error(key, node, "a table", &mend));
             }
         };
         Ok(nodes.iter().map(|node| self.inner(key, node)).collect())
@@ -96,7 +96,7 @@ impl<'a> Section<'a> {
     ///
     /// # Errors
     /// When it is something else.
-    pub fn string(&self, key: &str) -> Read<String> {
+    pub fn string(&self, key: &str) -> ReadResult<String> {
         self.read(key, |node| self.text_of(key, node))
     }
 
@@ -104,9 +104,9 @@ impl<'a> Section<'a> {
     ///
     /// # Errors
     /// When it is something else.
-    pub fn name(&self, key: &str) -> Read<String> {
+    pub fn name(&self, key: &str) -> ReadResult<String> {
         self.read(key, |node| match &node.item {
-            Item::Scalar(Value::Integer(number)) => Ok(number.to_string()),
+            TreeItem::Scalar(Scalar::Integer(number)) => Ok(number.to_string()),
             _ => self.text_of(key, node),
         })
     }
@@ -115,7 +115,7 @@ impl<'a> Section<'a> {
     ///
     /// # Errors
     /// When it is something else.
-    pub fn strings(&self, key: &str) -> Read<Vec<String>> {
+    pub fn strings(&self, key: &str) -> ReadResult<Vec<String>> {
         self.read(key, |node| self.list_of(key, node, "texts", Self::text_of))
     }
 
@@ -123,10 +123,10 @@ impl<'a> Section<'a> {
     ///
     /// # Errors
     /// When it is something else.
-    pub fn bool(&self, key: &str) -> Read<bool> {
+    pub fn bool(&self, key: &str) -> ReadResult<bool> {
         self.read(key, |node| match node.item {
-            Item::Scalar(Value::Boolean(truth)) => Ok(truth),
-            _ => Err(self.mistyped(key, node, "true or false", "write true or false, without quotes")),
+            TreeItem::Scalar(Scalar::Boolean(truth)) => Ok(truth),
+            _ => Err(self.type_error(key, node, "true or false", "write true or false, without quotes")),
         })
     }
 
@@ -134,16 +134,16 @@ impl<'a> Section<'a> {
     ///
     /// # Errors
     /// When it is something else.
-    pub fn u64(&self, key: &str) -> Read<u64> {
+    pub fn u64(&self, key: &str) -> ReadResult<u64> {
         self.read(key, |node| {
             let mend = "give a whole number, zero or more";
             match node.item {
-                Item::Scalar(Value::Integer(number)) if number < 0 => {
+                TreeItem::Scalar(Scalar::Integer(number)) if number < 0 => {
                     Err(self.at(node, format!("`{key}` is negative: {number}"), mend))
                 }
-                Item::Scalar(Value::Integer(number)) => u64::try_from(number)
+                TreeItem::Scalar(Scalar::Integer(number)) => u64::try_from(number)
                     .map_err(|_| self.at(node, format!("`{key}` is too large: {number}"), "give a smaller number")),
-                _ => Err(self.mistyped(key, node, "a whole number", mend)),
+                _ => Err(self.type_error(key, node, "a whole number", mend)),
             }
         })
     }
@@ -152,7 +152,7 @@ impl<'a> Section<'a> {
     ///
     /// # Errors
     /// When it is something else.
-    pub fn within(&self, key: &str, least: u32, most: u32) -> Read<u32> {
+    pub fn within(&self, key: &str, least: u32, most: u32) -> ReadResult<u32> {
         self.read(key, |node| {
             let number = self.u64(key)?.unwrap_or_default();
             u32::try_from(number).ok().filter(|number| (least..=most).contains(number)).ok_or_else(|| {
@@ -166,7 +166,7 @@ impl<'a> Section<'a> {
     ///
     /// # Errors
     /// When it is something else, or not finite.
-    pub fn f64(&self, key: &str) -> Read<f64> {
+    pub fn f64(&self, key: &str) -> ReadResult<f64> {
         self.read(key, |node| self.number_of(key, node))
     }
 
@@ -174,7 +174,7 @@ impl<'a> Section<'a> {
     ///
     /// # Errors
     /// When it is something else.
-    pub fn f64s(&self, key: &str) -> Read<Vec<f64>> {
+    pub fn f64s(&self, key: &str) -> ReadResult<Vec<f64>> {
         self.read(key, |node| self.list_of(key, node, "numbers", Self::number_of))
     }
 
@@ -182,7 +182,7 @@ impl<'a> Section<'a> {
     ///
     /// # Errors
     /// When it is something else.
-    pub fn rows(&self, key: &str) -> Read<Vec<Vec<f64>>> {
+    pub fn rows(&self, key: &str) -> ReadResult<Vec<Vec<f64>>> {
         self.read(key, |node| {
             self.list_of(key, node, "rows of numbers", |_, key, row| self.list_of(key, row, "numbers", Self::number_of))
         })
@@ -192,7 +192,7 @@ impl<'a> Section<'a> {
     ///
     /// # Errors
     /// When it is something else.
-    pub fn share(&self, key: &str) -> Read<f64> {
+    pub fn share(&self, key: &str) -> ReadResult<f64> {
         self.read(key, |node| {
             let share = self.number_of(key, node)?;
             let bad = |what: String| self.at(node, what, "give a share from 0 to 1");
@@ -208,7 +208,7 @@ impl<'a> Section<'a> {
     ///
     /// # Errors
     /// When it is something else.
-    pub fn size(&self, key: &str) -> Read<u64> {
+    pub fn size(&self, key: &str) -> ReadResult<u64> {
         self.quantity(key, units::blocks)
     }
 
@@ -216,7 +216,7 @@ impl<'a> Section<'a> {
     ///
     /// # Errors
     /// When it is something else.
-    pub fn span(&self, key: &str) -> Read<Span> {
+    pub fn span(&self, key: &str) -> ReadResult<Span> {
         self.quantity(key, units::span)
     }
 
@@ -224,9 +224,9 @@ impl<'a> Section<'a> {
     ///
     /// # Errors
     /// When it is something else.
-    pub fn spans(&self, key: &str) -> Read<Vec<Span>> {
+    pub fn spans(&self, key: &str) -> ReadResult<Vec<Span>> {
         self.read(key, |node| match &node.item {
-            Item::List(_) => {
+            TreeItem::List(_) => {
                 self.list_of(key, node, "times", |section, key, node| section.quantity_of(key, node, units::span))
             }
             _ => Ok(vec![self.quantity_of(key, node, units::span)?]),
@@ -237,7 +237,7 @@ impl<'a> Section<'a> {
     ///
     /// # Errors
     /// When it is something else.
-    pub fn rate(&self, key: &str) -> Read<f64> {
+    pub fn rate(&self, key: &str) -> ReadResult<f64> {
         self.quantity(key, units::rate)
     }
 
@@ -245,7 +245,7 @@ impl<'a> Section<'a> {
     ///
     /// # Errors
     /// When it is none of them: the nearest, and all.
-    pub fn choice<T: Clone>(&self, key: &str, choices: &[(&str, T)]) -> Read<T> {
+    pub fn choice<T: Clone>(&self, key: &str, choices: &[(&str, T)]) -> ReadResult<T> {
         self.read(key, |node| {
             let given = self.text_of(key, node)?;
             choices.iter().find(|(name, _)| *name == given).map(|(_, value)| value.clone()).ok_or_else(|| {
@@ -259,18 +259,18 @@ impl<'a> Section<'a> {
     ///
     /// # Errors
     /// When `parse` says so, or it is neither a text nor a number.
-    pub fn quantity<T>(&self, key: &str, parse: impl Fn(&str) -> Result<T, String>) -> Read<T> {
+    pub fn quantity<T>(&self, key: &str, parse: impl Fn(&str) -> Result<T, String>) -> ReadResult<T> {
         self.read(key, |node| self.quantity_of(key, node, &parse))
     }
 
     /// A value read of `key`, if it is `allowed`; else an error with this mend.
-    pub(crate) fn checked<T: Display>(
+    pub(crate) fn check<T: Display>(
         &self,
         key: &str,
         value: Option<T>,
         allowed: impl Fn(&T) -> bool,
         mend: &str,
-    ) -> Read<T> {
+    ) -> ReadResult<T> {
         match value {
             Some(value) if !allowed(&value) => Err(self.error(key, format!("`{key}` is {value}"), mend)),
             value => Ok(value),
@@ -343,7 +343,7 @@ impl<'a> Section<'a> {
         self.document.error(node.origin, what, mend)
     }
 
-    fn mistyped(&self, key: &str, node: &Node, wanted: &str, mend: &str) -> BadInput {
+    fn type_error(&self, key: &str, node: &Node, wanted: &str, mend: &str) -> BadInput {
         self.at(node, format!("`{key}` is {}, not {wanted}", node.describe()), mend)
     }
 
@@ -366,7 +366,7 @@ impl<'a> Section<'a> {
         self.node.get(key)
     }
 
-    fn read<T>(&self, key: &str, read: impl FnOnce(&'a Node) -> Result<T, BadInput>) -> Read<T> {
+    fn read<T>(&self, key: &str, read: impl FnOnce(&'a Node) -> Result<T, BadInput>) -> ReadResult<T> {
         self.find(key).map(read).transpose()
     }
 
@@ -380,24 +380,24 @@ impl<'a> Section<'a> {
 
     fn text_of(&self, key: &str, node: &Node) -> Result<String, BadInput> {
         match &node.item {
-            Item::Scalar(Value::Text(text)) => Ok(text.clone()),
-            _ => Err(self.mistyped(key, node, "a text", "put it in quotes")),
+            TreeItem::Scalar(Scalar::Text(text)) => Ok(text.clone()),
+            _ => Err(self.type_error(key, node, "a text", "put it in quotes")),
         }
     }
 
     fn number_of(&self, key: &str, node: &Node) -> Result<f64, BadInput> {
         match node.item {
-            Item::Scalar(Value::Integer(number)) => Ok(number as f64),
-            Item::Scalar(Value::Float(number)) if number.is_finite() => Ok(number),
-            _ => Err(self.mistyped(key, node, "a number", "give a finite number, without quotes or unit")),
+            TreeItem::Scalar(Scalar::Integer(number)) => Ok(number as f64),
+            TreeItem::Scalar(Scalar::Float(number)) if number.is_finite() => Ok(number),
+            _ => Err(self.type_error(key, node, "a number", "give a finite number, without quotes or unit")),
         }
     }
 
     fn quantity_of<T>(&self, key: &str, node: &Node, parse: impl Fn(&str) -> Result<T, String>) -> Result<T, BadInput> {
         let text = match &node.item {
             // A bare number is given to the parser too: it says best which unit is missing.
-            Item::Scalar(value @ (Value::Text(_) | Value::Integer(_) | Value::Float(_))) => value.to_string(),
-            _ => return Err(self.mistyped(key, node, "a quantity", "write a number and its unit, in quotes")),
+            TreeItem::Scalar(value @ (Scalar::Text(_) | Scalar::Integer(_) | Scalar::Float(_))) => value.to_string(),
+            _ => return Err(self.type_error(key, node, "a quantity", "write a number and its unit, in quotes")),
         };
         parse(&text).map_err(|wrong| {
             let (what, mend) = wrong.rsplit_once("; ").unwrap_or((&wrong, ""));
@@ -413,8 +413,8 @@ impl<'a> Section<'a> {
         read: impl Fn(&Self, &str, &Node) -> Result<T, BadInput>,
     ) -> Result<Vec<T>, BadInput> {
         match &node.item {
-            Item::List(list) => list.iter().map(|node| read(self, key, node)).collect(),
-            _ => Err(self.mistyped(key, node, &format!("a list of {of}"), "write it in [ ]")),
+            TreeItem::List(list) => list.iter().map(|node| read(self, key, node)).collect(),
+            _ => Err(self.type_error(key, node, &format!("a list of {of}"), "write it in [ ]")),
         }
     }
 }

@@ -1,14 +1,14 @@
 //! A list where a value would stand: one run for each of its values, and for each combination of several.
 
 use crate::Document;
-use crate::tree::{Item, Node, Value};
+use crate::tree::{Node, Scalar, TreeItem};
 use block::BadInput;
 
 /// The most runs one file may ask for.
 const MOST_RUNS: usize = 10_000;
 
 /// One run of a sweep: what was varied, with its value here, and the file with that value in place.
-pub type Swept = (Vec<(String, Value)>, Document);
+pub type Swept = (Vec<(String, Scalar)>, Document);
 
 /// A list of scalars: the way to it, by position, and its values.
 struct Axis<'a> {
@@ -43,7 +43,7 @@ impl Document {
                 for (axis, label) in axes.iter().zip(&labels).rev() {
                     let node = &axis.values[rest % axis.values.len()];
                     rest /= axis.values.len();
-                    if let Item::Scalar(value) = &node.item {
+                    if let TreeItem::Scalar(value) = &node.item {
                         values.push((label.clone(), value.clone()));
                     }
                     *follow(&mut document.root, &axis.way) = node.clone();
@@ -64,18 +64,18 @@ impl Document {
         axes: &mut Vec<Axis<'a>>,
     ) -> Result<(), BadInput> {
         match &node.item {
-            Item::Scalar(_) => {}
-            Item::Table(table) => {
+            TreeItem::Scalar(_) => {}
+            TreeItem::Table(table) => {
                 for (index, (key, value)) in table.iter().enumerate() {
                     way.push(index);
                     path.push(key.clone());
                     match &value.item {
-                        Item::List(_) if lists.contains(&key.as_str()) => {}
-                        Item::List(list) if list.is_empty() => {
+                        TreeItem::List(_) if lists.contains(&key.as_str()) => {}
+                        TreeItem::List(list) if list.is_empty() => {
                             let what = format!("`{}` is an empty list: there is nothing to vary", path.join("."));
                             return Err(self.error(value.origin, what, "give a value, or a list of several"));
                         }
-                        Item::List(list) if list.iter().all(|node| matches!(node.item, Item::Scalar(_))) => {
+                        TreeItem::List(list) if list.iter().all(|node| matches!(node.item, TreeItem::Scalar(_))) => {
                             axes.push(Axis { way: way.clone(), path: path.clone(), values: list });
                         }
                         _ => self.find(value, lists, way, path, axes)?,
@@ -84,7 +84,7 @@ impl Document {
                     path.pop();
                 }
             }
-            Item::List(list) => {
+            TreeItem::List(list) => {
                 for (index, element) in list.iter().enumerate() {
                     way.push(index);
                     path.push(element.name().map_or_else(|| index.to_string(), str::to_string));
@@ -107,9 +107,9 @@ fn label(axis: &Axis, axes: &[Axis]) -> String {
 fn follow<'a>(mut node: &'a mut Node, way: &[usize]) -> &'a mut Node {
     for index in way {
         node = match &mut node.item {
-            Item::Table(table) => &mut table[*index].1,
-            Item::List(list) => &mut list[*index],
-            Item::Scalar(_) => unreachable!("a way leads through tables and lists"),
+            TreeItem::Table(table) => &mut table[*index].1,
+            TreeItem::List(list) => &mut list[*index],
+            TreeItem::Scalar(_) => unreachable!("a way leads through tables and lists"),
         };
     }
     node

@@ -67,12 +67,12 @@ macro_rules! keys {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! joined {
-    ($($line:literal)*) => { $crate::trimmed(concat!($($line),*)) };
+    ($($line:literal)*) => { $crate::trim_doc(concat!($($line),*)) };
 }
 
 /// A text without the space that doc comments begin with.
 #[doc(hidden)]
 #[must_use]
-pub const fn trimmed(text: &'static str) -> &'static str {
+pub const fn trim_doc(text: &'static str) -> &'static str {
     text.trim_ascii()
 }

@@ -20,7 +20,7 @@ pub(crate) enum Origin {
 
 /// A value that is neither a list nor a table.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Value {
+pub enum Scalar {
     /// A text in quotes; a date is kept as its text.
     Text(String),
     /// A whole number, wide enough for every `u64`.
@@ -31,21 +31,21 @@ pub enum Value {
     Boolean(bool),
 }
 
-impl fmt::Display for Value {
+impl fmt::Display for Scalar {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Value::Text(text) => f.write_str(text),
-            Value::Integer(number) => write!(f, "{number}"),
-            Value::Float(number) => write!(f, "{number}"),
-            Value::Boolean(truth) => write!(f, "{truth}"),
+            Scalar::Text(text) => f.write_str(text),
+            Scalar::Integer(number) => write!(f, "{number}"),
+            Scalar::Float(number) => write!(f, "{number}"),
+            Scalar::Boolean(truth) => write!(f, "{truth}"),
         }
     }
 }
 
 /// What stands at a place in the tree.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Item {
-    Scalar(Value),
+pub(crate) enum TreeItem {
+    Scalar(Scalar),
     List(Vec<Node>),
     Table(Vec<(String, Node)>),
 }
@@ -54,7 +54,7 @@ pub(crate) enum Item {
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
     pub(crate) origin: Origin,
-    pub(crate) item: Item,
+    pub(crate) item: TreeItem,
 }
 
 /// What comes from elsewhere is the same where it says the same.
@@ -68,18 +68,20 @@ impl Node {
     /// The node of a table's key.
     pub(crate) fn get(&self, key: &str) -> Option<&Node> {
         match &self.item {
-            Item::Table(table) => table.iter().find(|(name, _)| name == key).map(|(_, node)| node),
+            TreeItem::Table(table) => table.iter().find(|(name, _)| name == key).map(|(_, node)| node),
             _ => None,
         }
     }
 
     /// Changes where it, and all in it, came from.
-    pub(crate) fn moved(mut self, to: &impl Fn(Origin) -> Origin) -> Node {
+    pub(crate) fn with_origins(mut self, to: &impl Fn(Origin) -> Origin) -> Node {
         self.origin = to(self.origin);
         self.item = match self.item {
-            Item::List(list) => Item::List(list.into_iter().map(|node| node.moved(to)).collect()),
-            Item::Table(table) => Item::Table(table.into_iter().map(|(key, node)| (key, node.moved(to))).collect()),
-            scalar @ Item::Scalar(_) => scalar,
+            TreeItem::List(list) => TreeItem::List(list.into_iter().map(|node| node.with_origins(to)).collect()),
+            TreeItem::Table(table) => {
+                TreeItem::Table(table.into_iter().map(|(key, node)| (key, node.with_origins(to))).collect())
+            }
+            scalar @ TreeItem::Scalar(_) => scalar,
         };
         self
     }
@@ -87,7 +89,7 @@ impl Node {
     /// Lays another over it: of two tables key by key, else in its place.
     pub(crate) fn overlay(&mut self, over: Node) {
         match (&mut self.item, over.item) {
-            (Item::Table(under), Item::Table(over)) => {
+            (TreeItem::Table(under), TreeItem::Table(over)) => {
                 for (key, node) in over {
                     match under.iter_mut().find(|(name, _)| *name == key) {
                         Some((_, under)) => under.overlay(node),
@@ -102,7 +104,7 @@ impl Node {
     /// The text under `name` of a table: what people call an element of an array of tables.
     pub(crate) fn name(&self) -> Option<&str> {
         match self.get("name").map(|node| &node.item) {
-            Some(Item::Scalar(Value::Text(name))) => Some(name),
+            Some(TreeItem::Scalar(Scalar::Text(name))) => Some(name),
             _ => None,
         }
     }
@@ -110,12 +112,12 @@ impl Node {
     /// What it is, as a message says it: `the text "7"`, `a list`.
     pub(crate) fn describe(&self) -> String {
         match &self.item {
-            Item::Scalar(Value::Text(text)) => format!("the text {text:?}"),
-            Item::Scalar(Value::Integer(number)) => format!("the number {number}"),
-            Item::Scalar(Value::Float(number)) => format!("the number {number}"),
-            Item::Scalar(Value::Boolean(truth)) => format!("{truth}"),
-            Item::List(_) => "a list".into(),
-            Item::Table(_) => "a table".into(),
+            TreeItem::Scalar(Scalar::Text(text)) => format!("the text {text:?}"),
+            TreeItem::Scalar(Scalar::Integer(number)) => format!("the number {number}"),
+            TreeItem::Scalar(Scalar::Float(number)) => format!("the number {number}"),
+            TreeItem::Scalar(Scalar::Boolean(truth)) => format!("{truth}"),
+            TreeItem::List(_) => "a list".into(),
+            TreeItem::Table(_) => "a table".into(),
         }
     }
 }
@@ -127,12 +129,12 @@ pub(crate) struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    pub(crate) fn table(&self, table: DeTable<'_>) -> Result<Item, BadInput> {
+    pub(crate) fn table(&self, table: DeTable<'_>) -> Result<TreeItem, BadInput> {
         // The crate sorts keys; sweeps and messages want them as the file has them.
         let mut entries: Vec<_> = table.into_iter().collect();
         entries.sort_by_key(|(key, _)| key.span().start);
         let nodes = entries.into_iter().map(|(key, value)| Ok((key.into_inner().into_owned(), self.node(value)?)));
-        Ok(Item::Table(nodes.collect::<Result<_, _>>()?))
+        Ok(TreeItem::Table(nodes.collect::<Result<_, _>>()?))
     }
 
     pub(crate) fn node(&self, value: Spanned<DeValue<'_>>) -> Result<Node, BadInput> {
@@ -142,17 +144,17 @@ impl Builder<'_> {
             BadInput::new(self.file, at, format!("the number {number} is too large"), "give a smaller one")
         };
         let item = match value.into_inner() {
-            DeValue::String(text) => Item::Scalar(Value::Text(text.into_owned())),
+            DeValue::String(text) => TreeItem::Scalar(Scalar::Text(text.into_owned())),
             DeValue::Integer(number) => i128::from_str_radix(number.as_str(), number.radix())
-                .map(|number| Item::Scalar(Value::Integer(number)))
+                .map(|number| TreeItem::Scalar(Scalar::Integer(number)))
                 .map_err(|_| too_large(number.as_str()))?,
             DeValue::Float(number) => {
-                Item::Scalar(Value::Float(number.as_str().parse().map_err(|_| too_large(number.as_str()))?))
+                TreeItem::Scalar(Scalar::Float(number.as_str().parse().map_err(|_| too_large(number.as_str()))?))
             }
-            DeValue::Boolean(truth) => Item::Scalar(Value::Boolean(truth)),
-            DeValue::Datetime(date) => Item::Scalar(Value::Text(date.to_string())),
+            DeValue::Boolean(truth) => TreeItem::Scalar(Scalar::Boolean(truth)),
+            DeValue::Datetime(date) => TreeItem::Scalar(Scalar::Text(date.to_string())),
             DeValue::Array(list) => {
-                Item::List(list.into_iter().map(|value| self.node(value)).collect::<Result<_, _>>()?)
+                TreeItem::List(list.into_iter().map(|value| self.node(value)).collect::<Result<_, _>>()?)
             }
             DeValue::Table(table) => self.table(table)?,
         };

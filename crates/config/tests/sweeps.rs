@@ -1,11 +1,11 @@
 //! A list where a value would stand makes one run of each of its values.
 
-use config::{Document, Value};
+use config::{Document, Scalar};
 
 fn labels(text: &str, lists: &[&str]) -> Vec<String> {
     let document = Document::parse("f.toml", text).expect("parses");
     let runs = document.sweep(lists).expect("expands");
-    let show = |labels: Vec<(String, Value)>| {
+    let show = |labels: Vec<(String, Scalar)>| {
         labels.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(" ")
     };
     runs.into_iter().map(|(labels, _)| show(labels)).collect()
@@ -62,7 +62,7 @@ fn a_set_list_sweeps_too() {
     document.set("s.policy=[look, satf]").unwrap();
     let runs = document.sweep(&[]).unwrap();
     assert_eq!(runs.len(), 4);
-    assert_eq!(runs[3].0, [("policy".into(), Value::Text("satf".into())), ("n".into(), Value::Integer(2))]);
+    assert_eq!(runs[3].0, [("policy".into(), Scalar::Text("satf".into())), ("n".into(), Scalar::Integer(2))]);
 }
 
 #[test]

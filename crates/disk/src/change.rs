@@ -11,6 +11,10 @@ use config::{About, Document, Table};
 /// Tables of a drive file that describe no part of the drive.
 const REMARKS: [&str; 3] = ["", "[published]", "[confidence]"];
 
+/// The forms that the curve of seeks may have, each with its keys.
+const CURVES: [&[&str]; 3] =
+    [&["table"], &["lee_ms"], &["a_ms", "b_ms", "knee", "c_ms", "e_ms", "single_ms", "first_ms"]];
+
 /// The tables of a disk's file that may be changed.
 #[must_use]
 pub fn tables() -> Vec<Table> {
@@ -59,6 +63,11 @@ pub fn changed(name: &str, changes: &Document) -> Result<Model, BadInput> {
             }
         }
     }
+    // A curve that is given takes the place of one of another form.
+    let given = |form: &&[&str]| matches!(changes.root().section("seek"), Ok(Some(seek)) if seek.keys().any(|key| form.contains(&key)));
+    if let Some(form) = CURVES.into_iter().find(given) {
+        CURVES.into_iter().filter(|other| *other != form).for_each(|other| document.take_out("seek", other));
+    }
     document.overlay(&changes);
     read::model(&known, &document, &folder)
 }
@@ -87,6 +96,8 @@ mod tests {
         };
         assert_eq!((drive.sheet.cache.segments, drive.sheet.cache.segment), (3, 2048));
         assert_eq!(drive.sheet.overheads.large.map(|large| large.above), Some(128));
+        let Ok(Model::Disk(drive)) = change("nl20", "lee_ms = [0.4, 0.0, 2.0]") else { panic!("no disk") };
+        assert!((drive.sheet.mechanics.seek.time(101).as_ms() - 6.0).abs() < 0.01);
         let Ok(Model::Other(tape)) = change("tape-lto5", "wraps = 7\ndepth = 2") else { panic!("no tape") };
         assert_eq!(tape.depth, 2);
         assert!(format!("{:?}", tape.kind).contains("wraps: 7"), "{tape:?}");

@@ -1,5 +1,8 @@
 //! The mechanics of a drive worked out for use: where a block lies, how long the arm takes to get there, and
 //! when a run of blocks has passed under the heads. Pure arithmetic over a [`Spin`]; no state.
+//!
+//! **A piece at a time.** `Mechanics::pass_each` tells of each run of sectors as it passes, in the order of the
+//! blocks, also where zero-latency access takes them in another. What the bus makes of that is `drive::delivery`.
 
 use crate::rotation::JUST_PASSED;
 use crate::{Delivery, Layout, Rotation, SeekTable, Spin, Spot, Track};

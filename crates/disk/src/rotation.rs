@@ -1,6 +1,11 @@
 //! Rotation: the phase of the platter as a function of absolute time, never a sum of steps.
 //!
 //! An angle is a `u64` fraction of a revolution (unit 2⁻⁶⁴), so that adding and wrapping are one operation.
+//!
+//! **Angles are `u64` fractions of a revolution** and the phase is one multiplication of absolute time: nothing is
+//! summed, nothing drifts, and wrapping is free. Where rounding to nanoseconds would miss a sector by some 30 ns, the
+//! sector is caught, and what follows is timed from its angle. The profile predictor works in 2⁻²⁸ revolutions, so
+//! that a candidate costs a table look-up, an addition and a mask.
 
 use block::{Span, Time};
 

@@ -338,20 +338,26 @@ impl Cache {
 
     /// The same where it is known that `after` is the place behind block `end`: then most tracks are as long as it says.
     #[must_use]
+    #[inline(always)]
     pub fn read_ahead_limit_behind(&self, layout: &Layout, start: Lbn, end: Lbn, after: &Spot) -> Lbn {
-        if self.ahead == Ahead::Most || !after.ends_track {
-            return self.read_ahead_limit(layout, start, end);
-        }
-        let shift = layout.sector_shift();
-        let next = Lbn(end.0 + (u64::from(after.left) << shift));
-        let known = end.0 & ((1 << shift) - 1) == 0 && next.0 < layout.blocks() && self.segments > 0;
-        let most = || Lbn(end.0 + u64::from(self.read_ahead.min(self.segment)));
         match self.ahead {
-            Ahead::Track if known && after.before > 0 => most().min(next),
-            // The segment began on this track.
-            Ahead::NextTrack if known && after.left > 0 && start.0 + (u64::from(after.before) << shift) >= end.0 => {
-                next
+            Ahead::Track | Ahead::NextTrack if after.ends_track => {
+                self.limit_on_track(layout, start, end, (after.before, after.left))
             }
+            _ => self.read_ahead_limit(layout, start, end),
+        }
+    }
+
+    /// The same where so many sectors of the track are before block `end` and behind it.
+    #[inline(never)]
+    fn limit_on_track(&self, layout: &Layout, start: Lbn, end: Lbn, (before, left): (u32, u32)) -> Lbn {
+        let shift = layout.sector_shift();
+        let next = Lbn(end.0 + (u64::from(left) << shift));
+        let known = end.0 & ((1 << shift) - 1) == 0 && next.0 < layout.blocks() && self.segments > 0;
+        match self.ahead {
+            Ahead::Track if known && before > 0 => Lbn(end.0 + u64::from(self.read_ahead.min(self.segment))).min(next),
+            // The segment began on this track.
+            Ahead::NextTrack if known && left > 0 && start.0 + (u64::from(before) << shift) >= end.0 => next,
             _ => self.read_ahead_limit(layout, start, end),
         }
     }

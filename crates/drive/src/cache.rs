@@ -75,10 +75,15 @@ impl Segments {
 
     /// A segment now holds the blocks up to `end`; it slides if that is more than it can hold.
     pub(crate) fn extend(&mut self, i: usize, end: Lbn) {
-        self.touch(i);
         let segment = &mut self.held[i];
-        segment.end = segment.end.max(end);
-        segment.start = segment.start.max(Lbn(segment.end.0.saturating_sub(self.blocks)));
+        if segment.used != self.clock {
+            self.clock += 1;
+            segment.used = self.clock;
+        }
+        if end > segment.end {
+            segment.end = end;
+            segment.start = segment.start.max(Lbn(end.0.saturating_sub(self.blocks)));
+        }
     }
 
     /// A segment gives up what it holds from `end` on.

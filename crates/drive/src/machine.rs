@@ -3,6 +3,10 @@
 //! What the drive does on its own account — reading ahead, writing back — is worked out when the next
 //! command comes or goes, up to that instant: one event per command. Where several commands are in the drive,
 //! [`crate::queue`] decides which has the arm next.
+//!
+//! The hot path is a short read of a drive with room for one command: `issue` brings its own work up to date, `start`
+//! looks into the segments, takes the arm, locates the blocks once and lets them pass as one run. What is rarely so
+//! stands in functions that are not inlined into that, and works on copies, so that the rest stays in registers.
 
 use crate::account::{Account, Parts};
 use crate::buffer::WriteBuffer;
@@ -397,13 +401,11 @@ impl Drive {
         self.served = command.at;
         let held = self.held;
         let inside = command.at.end().0 <= self.mechanics.layout.blocks();
-        let mut outcome = Outcome::Ok;
+        let sane = command.verb == Verb::Flush || (inside && command.at.blocks > 0);
+        let outcome = if sane { Outcome::Ok } else { Outcome::Failed(EINVAL) };
         let (end, mut parts) = match command.verb {
+            _ if !sane => (from, Parts::default()),
             Verb::Flush => self.flush(from, now),
-            _ if !inside || command.at.blocks == 0 => {
-                outcome = Outcome::Failed(EINVAL);
-                (from, Parts::default())
-            }
             Verb::Seek => self.seek(from, command.at, queued),
             Verb::Read => self.read(from, command.at, queued),
             Verb::Write { fua } => self.write(from, now, command.at, fua, queued),

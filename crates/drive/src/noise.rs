@@ -96,6 +96,11 @@ impl Spindle {
 }
 
 impl Spindle {
+    /// Whether it turns at an even pace.
+    pub(crate) fn is_even(&self) -> bool {
+        self.wander.is_none()
+    }
+
     /// By how much the wander has turned it at `now`.
     #[inline(never)]
     fn wandered(wander: &Wander, now: Time) -> u64 {

@@ -2,6 +2,12 @@
 //!
 //! A command holds the arm until its access has ended; its data may then still be on the bus while the next one's
 //! overhead and seek go on. Nothing is decided ahead of time: what comes before a decision still counts in it.
+//!
+//! **A drive decides as late as it can.** With a queue in the drive (`drive::queue`) what needs no arm starts at
+//! once; what needs it waits, and one is picked when the arm is let go: when an access has ended, not its bus
+//! transfer. A decision is an event inside the drive (`Machine::next`, `finish` gives nothing): what comes before it
+//! still counts in it. Writes wait for room in the order they came; while one waits, write-back competes for the arm.
+//! A part of a command's time, `queued`, says how long others went first.
 
 use crate::cache::Lookup;
 use crate::machine::{Drive, Waiting};

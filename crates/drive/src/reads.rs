@@ -31,6 +31,9 @@ struct Sent {
     until: Time,
 }
 
+/// Twice the angle within which what has just passed can still be caught.
+const MARGIN: u64 = 1 << (64 - 17);
+
 impl ReadAhead {
     /// Whether a write to `at` concerns what it will still read.
     pub(crate) fn meets(&self, at: Extent) -> bool {
@@ -39,6 +42,7 @@ impl ReadAhead {
 }
 
 impl Drive {
+    #[inline(always)]
     pub(crate) fn read(&mut self, now: Time, at: Extent, queued: bool) -> (Time, Parts) {
         let from_buffer = self.holds_written(at);
         let cleared = if from_buffer { now } else { self.clear(now, at) };
@@ -81,6 +85,7 @@ impl Drive {
     }
 
     /// All of it is in the buffer.
+    #[inline(never)]
     fn hit(&mut self, now: Time, at: Extent, queued: bool) -> (Time, Parts) {
         let told = self.told_in(queued);
         // What a command had of its overhead while it waited is over when its turn comes.
@@ -133,6 +138,7 @@ impl Drive {
     }
 
     /// The read-ahead under way will bring it, or has brought its beginning already.
+    #[inline(never)]
     fn read_on(&mut self, now: Time, at: Extent, ahead: ReadAhead, queued: bool) -> (Time, Parts) {
         let Progress { reached, at: since, after } = ahead.so_far;
         let overhead = self.connecting(queued);
@@ -187,7 +193,10 @@ impl Drive {
                     (i, held)
                 }
                 None => {
-                    let from = self.passed_before(&passage, arrived, spot, at.start);
+                    let from = match self.mechanics.access.free {
+                        true => self.passed_before(arrived, passage.began, spot, at.start),
+                        false => at.start,
+                    };
                     (self.segments.fill(from, at.end()), from)
                 }
             };
@@ -241,43 +250,46 @@ impl Drive {
         (self.free, self.held, self.track, self.filling) = (end, end, track, None);
     }
 
-    /// The first of the blocks right before `start`, which lies at `spot`, whose sectors came by while the head waited for that,
-    /// where those are read too.
-    fn passed_before(&self, passage: &Passage, arrived: Time, spot: Spot, start: Lbn) -> Lbn {
-        if !self.mechanics.access.free {
-            return start;
-        }
+    /// The first of the blocks right before `start`, which lies at `spot` and `began` to pass then, whose sectors came by while
+    /// the head waited for that.
+    #[inline(never)]
+    fn passed_before(&self, arrived: Time, began: Time, spot: Spot, start: Lbn) -> Lbn {
         let layout = &self.mechanics.layout;
         let shift = layout.sector_shift();
         let width = layout.sector_angle(spot.track.zone);
-        let came = |angle: u64| self.spindle.reach(arrived, angle) < passage.began;
-        let mut turned = self.spindle.phase(passage.began).wrapping_sub(self.spindle.phase(arrived));
-        let (mut first, mut here) = (start.0 >> shift, spot);
+        let came = |angle: u64| self.spindle.reach(arrived, angle) < began;
+        let mut turned = self.spindle.phase(began).wrapping_sub(self.spindle.phase(arrived));
+        let (mut first, mut here, mut is_exact) = (start.0 >> shift, spot, self.spindle.is_even());
         while first > 0 {
             if here.before == 0 {
                 let there = layout.locate_sector(first - 1);
                 if (there.track, there.remapped) != (spot.track, spot.remapped) || !came(there.angle) {
                     break;
                 }
-                (first, here) = (first - 1, there);
+                (first, here, is_exact) = (first - 1, there, false);
                 continue;
             }
             // Those that precede it without a gap come by one after the other.
             let back = |sectors: u64| here.angle.wrapping_sub(width.wrapping_mul(sectors));
             let most = u64::from(here.before);
-            let mut sectors = (turned / width).min(most);
-            while sectors > 0 && !came(back(sectors)) {
+            let whole = turned / width;
+            let beside = turned - whole * width;
+            let mut sectors = whole.min(most);
+            // Where the head came between two sectors, not just at the beginning of one, there is nothing to be rounded.
+            let clear = is_exact && (whole > most || (beside > MARGIN && width - beside > MARGIN));
+            while !clear && sectors > 0 && !came(back(sectors)) {
                 sectors -= 1;
             }
-            while sectors < most && came(back(sectors + 1)) {
+            while !clear && sectors < most && came(back(sectors + 1)) {
                 sectors += 1;
             }
             first -= sectors;
-            if sectors < most {
+            // Nor does the block before the first of a track lie on it.
+            if sectors < most || (here.sector == here.before && !here.remapped && layout.order().is_some()) {
                 break;
             }
             turned = turned.saturating_sub(width.wrapping_mul(sectors));
-            here = Spot { angle: back(sectors), before: 0, ..here };
+            (here, is_exact) = (Spot { angle: back(sectors), before: 0, ..here }, false);
         }
         Lbn(first << shift)
     }
@@ -298,6 +310,7 @@ impl Drive {
 
     /// A read-ahead under way keeps its distance ahead of what is asked for from its segment; where the drive
     /// has that habit, one that had stopped goes on.
+    #[inline(never)]
     fn keep_ahead_of(&mut self, now: Time, i: usize, at: Extent) {
         match &self.read_ahead {
             Some(ahead) if ahead.segment == i && at.end() <= ahead.so_far.reached => {
@@ -384,10 +397,11 @@ impl Drive {
         let Some(ahead) = &mut self.read_ahead else { return self.free };
         if ahead.sent.is_none() {
             self.mechanics.go_on(&self.spindle, &mut ahead.so_far, ahead.limit, now, false);
-        } else {
-            let ahead = *ahead;
-            let so_far = self.run_ahead(&ahead, ahead.so_far, ahead.limit, now);
-            self.read_ahead = Some(ReadAhead { so_far, ..ahead });
+        } else if let Some(ahead) = &self.read_ahead {
+            let so_far = self.run_ahead(ahead, ahead.so_far, ahead.limit, now);
+            if let Some(ahead) = &mut self.read_ahead {
+                ahead.so_far = so_far;
+            }
         }
         let Some(ahead) = &self.read_ahead else { return self.free };
         let (Progress { reached, at, after }, segment) = (&ahead.so_far, ahead.segment);
@@ -453,7 +467,7 @@ impl Drive {
 
     /// When, and where, a read-ahead lets go of an arm that could be used from `ready` on; and up to which block what was read
     /// is kept.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn read_ahead_stopped(&self, ahead: &ReadAhead, ready: Time) -> (Time, Track, Lbn) {
         let so_far = &ahead.so_far;
         if so_far.at >= ready && so_far.reached >= ahead.least {
@@ -509,7 +523,7 @@ impl Drive {
     }
 
     /// Ends a read-ahead.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn stop_read_ahead(&mut self, ready: Time) {
         let Some(ahead) = &self.read_ahead else { return };
         let (at, track, reached) = self.read_ahead_stopped(ahead, ready);

@@ -166,6 +166,7 @@ impl Drive {
     }
 
     /// Writes back whatever of `at` waits to be. Gives when that is done.
+    #[inline]
     pub(crate) fn clear(&mut self, now: Time, at: Extent) -> Time {
         if self.buffer.is_empty() {
             return now;
@@ -447,7 +448,7 @@ impl Drive {
 
     /// Ends the drive's own work: a write-back when it is complete, and all of them where they go first; a read-ahead
     /// at the first sector boundary after `ready`. Gives when the arm can go.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn take_arm(&mut self, ready: Time) -> Time {
         if self.write_back.is_none() && self.buffer.first().is_none() && !self.waits_for_writes {
             self.stop_read_ahead(ready);

@@ -1,12 +1,12 @@
 //! Where the time of a system's processors went, and what came of its requests.
 
-use crate::process::Times;
+use crate::process::ProcessTimes;
 use block::{Span, Time};
 use load::results;
 
 /// The account of a system until its processes have ended.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Account {
+pub struct SystemAccount {
     /// How many processors the system has.
     pub cpus: u32,
     /// Processors computing for processes, all together.
@@ -46,10 +46,10 @@ pub struct Account {
     /// Pages read ahead that nobody used before they were given up.
     pub useless: u64,
     /// Its processes by name, in the order in which they were created; known at the end.
-    pub processes: Vec<(String, Times)>,
+    pub processes: Vec<(String, ProcessTimes)>,
 }
 
-impl Account {
+impl SystemAccount {
     /// All processors' time told apart.
     #[must_use]
     pub fn total(&self) -> Span {
@@ -84,7 +84,7 @@ impl Account {
     }
 }
 
-fn process((name, times): &(String, Times)) -> results::Process {
+fn process((name, times): &(String, ProcessTimes)) -> results::Process {
     results::Process {
         name: name.clone(),
         running_ms: times.running.as_ms(),

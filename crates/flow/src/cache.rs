@@ -19,7 +19,7 @@ pub(crate) enum Content {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Frame {
+pub(crate) struct CacheFrame {
     pub(crate) page: Option<u64>,
     pub(crate) content: Content,
     /// When it was read ahead, as long as nobody used it.
@@ -30,7 +30,7 @@ pub(crate) struct Frame {
 
 /// A frame, or what has to end before there is one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Room {
+pub(crate) enum FrameRoom {
     /// A clean frame, and whether what it held was read ahead for nothing.
     Frame(u32, bool),
     /// A dirty frame that nobody writes yet.
@@ -41,8 +41,8 @@ pub(crate) enum Room {
     None,
 }
 
-pub(crate) struct Cache {
-    frames: Vec<Frame>,
+pub(crate) struct BufferCache {
+    frames: Vec<CacheFrame>,
     by_page: BTreeMap<u64, u32>,
     /// Clean frames and dirty ones, in order of their last use.
     clean: BTreeMap<u64, u32>,
@@ -52,21 +52,21 @@ pub(crate) struct Cache {
     hand: usize,
 }
 
-impl Cache {
+impl BufferCache {
     /// A cache of so many frames, all clean, that were last used in no order: the machine has run for a while. What is
     /// dirty is thereby all over the frames.
-    pub(crate) fn new(frames: u32, mut draw: Draw) -> Cache {
+    pub(crate) fn new(frames: u32, mut draw: Draw) -> BufferCache {
         let mut order: Vec<u64> = (0..u64::from(frames)).collect();
         for i in (1..order.len()).rev() {
             order.swap(i, draw.below(i as u64 + 1) as usize);
         }
-        Cache::used_in(&order)
+        BufferCache::used_in(&order)
     }
 
     /// Clean frames, each last used as this says.
-    fn used_in(order: &[u64]) -> Cache {
-        let empty = |used: &u64| Frame { page: None, content: Content::Clean, ahead: None, used: *used };
-        Cache {
+    fn used_in(order: &[u64]) -> BufferCache {
+        let empty = |used: &u64| CacheFrame { page: None, content: Content::Clean, ahead: None, used: *used };
+        BufferCache {
             frames: order.iter().map(empty).collect(),
             by_page: BTreeMap::new(),
             clean: order.iter().copied().zip(0..).collect(),
@@ -80,7 +80,7 @@ impl Cache {
         self.by_page.get(&page).copied()
     }
 
-    pub(crate) fn frame(&mut self, frame: u32) -> &mut Frame {
+    pub(crate) fn frame(&mut self, frame: u32) -> &mut CacheFrame {
         &mut self.frames[frame as usize]
     }
 
@@ -89,14 +89,14 @@ impl Cache {
     }
 
     /// Where a new page could go.
-    pub(crate) fn room(&self) -> Room {
+    pub(crate) fn room(&self) -> FrameRoom {
         if let Some(frame) = self.clean.values().next() {
-            return Room::Frame(*frame, self.frames[*frame as usize].ahead.is_some());
+            return FrameRoom::Frame(*frame, self.frames[*frame as usize].ahead.is_some());
         }
         match self.dirty.values().next().map(|frame| (*frame, self.frames[*frame as usize].content)) {
-            Some((_, Content::Writing(slot, _))) => Room::Writing(slot),
-            Some((frame, _)) => Room::Dirty(frame),
-            None => Room::None,
+            Some((_, Content::Writing(slot, _))) => FrameRoom::Writing(slot),
+            Some((frame, _)) => FrameRoom::Dirty(frame),
+            None => FrameRoom::None,
         }
     }
 
@@ -151,14 +151,14 @@ mod tests {
 
     #[test]
     fn the_least_recently_used_clean_frame_goes_first_and_a_dirty_one_stays() {
-        let mut cache = Cache::new(3, Draw::new(1, 0));
+        let mut cache = BufferCache::new(3, Draw::new(1, 0));
         for page in 10..13 {
-            let Room::Frame(frame, false) = cache.room() else { panic!("there is room") };
+            let FrameRoom::Frame(frame, false) = cache.room() else { panic!("there is room") };
             cache.assign(frame, page, if page == 10 { Content::Dirty } else { Content::Clean });
         }
         cache.set(cache.find(11).unwrap(), Content::Clean);
         let oldest = cache.find(12).unwrap();
-        assert_eq!(cache.room(), Room::Frame(oldest, false));
+        assert_eq!(cache.room(), FrameRoom::Frame(oldest, false));
         cache.assign(oldest, 13, Content::Clean);
         assert_eq!((cache.find(12), cache.find(13)), (None, Some(oldest)));
         assert!(cache.find(10).is_some() && cache.find(11).is_some());
@@ -166,24 +166,24 @@ mod tests {
 
     #[test]
     fn without_a_clean_frame_the_oldest_dirty_one_has_to_be_written() {
-        let mut cache = Cache::new(2, Draw::new(1, 0));
+        let mut cache = BufferCache::new(2, Draw::new(1, 0));
         for page in 0..2 {
-            let Room::Frame(frame, _) = cache.room() else { panic!("there is room") };
+            let FrameRoom::Frame(frame, _) = cache.room() else { panic!("there is room") };
             cache.assign(frame, page, Content::Dirty);
         }
         let oldest = cache.find(0).unwrap();
-        assert_eq!(cache.room(), Room::Dirty(oldest));
+        assert_eq!(cache.room(), FrameRoom::Dirty(oldest));
         cache.becomes(oldest, Content::Writing(7, false));
-        assert_eq!(cache.room(), Room::Writing(7));
+        assert_eq!(cache.room(), FrameRoom::Writing(7));
         cache.becomes(oldest, Content::Clean);
-        assert_eq!(cache.room(), Room::Frame(oldest, false));
+        assert_eq!(cache.room(), FrameRoom::Frame(oldest, false));
     }
 
     #[test]
     fn a_sweep_meets_every_frame_once_in_so_many_parts() {
-        let mut cache = Cache::new(100, Draw::new(1, 0));
+        let mut cache = BufferCache::new(100, Draw::new(1, 0));
         for page in 0..100 {
-            let Room::Frame(frame, _) = cache.room() else { panic!("there is room") };
+            let FrameRoom::Frame(frame, _) = cache.room() else { panic!("there is room") };
             cache.assign(frame, page, Content::Dirty);
         }
         let mut met: Vec<u32> = (0..10).flat_map(|_| cache.sweep(10)).collect();

@@ -14,21 +14,21 @@ pub(crate) enum Handler {
 
 /// What a processor is at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum State {
+pub(crate) enum ProcessorState {
     Idle,
     Switching,
     Computing,
     Interrupt(Handler),
 }
 
-pub(crate) struct Cpu {
-    pub(crate) state: State,
+pub(crate) struct Processor {
+    pub(crate) state: ProcessorState,
     /// When it is done with that; never of an idle one.
     pub(crate) until: Time,
     /// Whose turn it is.
     pub(crate) process: Option<Pid>,
     /// What the handler interrupted, and what was left of it.
-    below: (State, Span),
+    below: (ProcessorState, Span),
     /// Interrupts that wait for the end of a handler.
     pending: VecDeque<Handler>,
     /// Whether a process that woke up is to take over.
@@ -37,13 +37,13 @@ pub(crate) struct Cpu {
     pub(crate) left_blocked: bool,
 }
 
-impl Cpu {
-    pub(crate) fn new() -> Cpu {
-        Cpu {
-            state: State::Idle,
+impl Processor {
+    pub(crate) fn new() -> Processor {
+        Processor {
+            state: ProcessorState::Idle,
             until: Time::NEVER,
             process: None,
-            below: (State::Idle, Span::ZERO),
+            below: (ProcessorState::Idle, Span::ZERO),
             pending: VecDeque::new(),
             preempt: false,
             left_blocked: false,
@@ -56,19 +56,19 @@ impl Cpu {
     }
 
     /// Goes at something until then.
-    pub(crate) fn set(&mut self, state: State, until: Time) {
+    pub(crate) fn set(&mut self, state: ProcessorState, until: Time) {
         (self.state, self.until) = (state, until);
     }
 
     /// An interrupt comes, and is handled for so long; at once, or when the handler before it ends. Whether at once.
     pub(crate) fn raise(&mut self, handler: Handler, now: Time, cost: Span) -> bool {
-        if matches!(self.state, State::Interrupt(_)) {
+        if matches!(self.state, ProcessorState::Interrupt(_)) {
             self.pending.push_back(handler);
             return false;
         }
         let left = if self.until == Time::NEVER { Span::ZERO } else { self.until.since(now) };
         self.below = (self.state, left);
-        self.set(State::Interrupt(handler), now + cost);
+        self.set(ProcessorState::Interrupt(handler), now + cost);
         true
     }
 
@@ -78,9 +78,9 @@ impl Cpu {
     }
 
     /// Goes on with what was interrupted, and says what is left of it.
-    pub(crate) fn resume(&mut self, now: Time) -> (State, Span) {
+    pub(crate) fn resume(&mut self, now: Time) -> (ProcessorState, Span) {
         let (state, left) = self.below;
-        self.set(state, if state == State::Idle { Time::NEVER } else { now + left });
+        self.set(state, if state == ProcessorState::Idle { Time::NEVER } else { now + left });
         self.below
     }
 }

@@ -5,7 +5,7 @@ use block::{RequestId, Time};
 
 /// The kinds of event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ModelEventKind {
     /// A process was created.
     Fork(Pid),
     /// A process has ended.
@@ -36,9 +36,9 @@ pub enum Kind {
 
 /// An event with its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Event {
+pub struct ModelEvent {
     /// The time at which it happened.
     pub at: Time,
     /// The kind, with the process or request it concerns.
-    pub kind: Kind,
+    pub kind: ModelEventKind,
 }

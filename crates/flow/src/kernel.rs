@@ -1,89 +1,91 @@
 //! What the system does for a process: a step at a time.
 
-use crate::cache::{Content, Room};
-use crate::events::Kind;
-use crate::picture::Made;
-use crate::process::{Pid, Standing, Step};
-use crate::requests::{Asked, Criticality, Purpose, id};
-use crate::system::System;
+use crate::cache::{Content, FrameRoom};
+use crate::events::ModelEventKind;
+use crate::picture::IssuedRequest;
+use crate::process::{Pid, ProcessState, ProcessStep};
+use crate::requests::{Criticality, Purpose, RequestState, id};
+use crate::system::ProcessSystem;
 use block::{Change, Extent, Op, Request, Span, Time};
 use load::experiment::PAGE;
 use sched::Input;
 
 /// What came of a step.
-pub(crate) enum Turn {
+pub(crate) enum StepOutcome {
     /// The process goes on at once.
     Done,
     /// The process computes for so long.
     Takes(Span),
     /// The process leaves its processor.
-    Leaves(Standing),
+    Leaves(ProcessState),
 }
 
-impl System {
+impl ProcessSystem {
     /// The next step of a process that has its processor.
-    pub(crate) fn step(&mut self, pid: Pid, now: Time) -> Turn {
+    pub(crate) fn step(&mut self, pid: Pid, now: Time) -> StepOutcome {
         let (step, again) = match self.process(pid).step.take() {
             Some(step) => (step, true),
             None => (self.process(pid).program.next(now), false),
         };
         match step {
-            Step::Compute(span) => Turn::Takes(self.scaled(span)),
-            Step::Read { page, ahead } => match self.read(page, ahead, now, again) {
-                Some(slot) => self.wait(pid, slot, Step::Read { page, ahead }, now),
-                None => Turn::Done,
+            ProcessStep::Compute(span) => StepOutcome::Takes(self.scale(span)),
+            ProcessStep::Read { page, ahead } => match self.read(page, ahead, now, again) {
+                Some(slot) => self.wait(pid, slot, ProcessStep::Read { page, ahead }, now),
+                None => StepOutcome::Done,
             },
-            Step::Write { page } => match self.write(page, now) {
-                Some(slot) => self.wait(pid, slot, Step::Write { page }, now),
-                None => Turn::Done,
+            ProcessStep::Write { page } => match self.write(page, now) {
+                Some(slot) => self.wait(pid, slot, ProcessStep::Write { page }, now),
+                None => StepOutcome::Done,
             },
-            Step::Ask { key, op, at, criticality } => {
+            ProcessStep::Ask { key, op, at, criticality } => {
                 let slot = self.ask(op, at, criticality, Purpose::Direct, now);
                 if let (Some((key, awaited)), Some(asked)) = (key, self.requests.get(slot)) {
                     asked.awaited = awaited;
                     self.named.insert(key, slot);
                     self.is_there(key, slot, now);
                 }
-                Turn::Done
+                StepOutcome::Done
             }
-            Step::Await { key, blocks } => self.await_named(pid, key, blocks, now),
-            Step::Flush { parts } => {
+            ProcessStep::Await { key, blocks } => self.await_named(pid, key, blocks, now),
+            ProcessStep::Flush { parts } => {
                 for frame in self.cache.sweep(parts) {
                     self.write_out(frame, Criticality::Noncritical, now);
                 }
-                Turn::Done
+                StepOutcome::Done
             }
-            Step::Pause { span } => Turn::Leaves(Standing::Until(now + span)),
-            Step::Sleep { channel, blocks } => match self.signals.get_mut(&channel).filter(|signals| **signals > 0) {
-                Some(signals) => {
-                    *signals -= 1;
-                    Turn::Done
+            ProcessStep::Pause { span } => StepOutcome::Leaves(ProcessState::Until(now + span)),
+            ProcessStep::Sleep { channel, blocks } => {
+                match self.signals.get_mut(&channel).filter(|signals| **signals > 0) {
+                    Some(signals) => {
+                        *signals -= 1;
+                        StepOutcome::Done
+                    }
+                    None if blocks => StepOutcome::Leaves(ProcessState::ForTold(channel)),
+                    None => StepOutcome::Leaves(ProcessState::On(channel)),
                 }
-                None if blocks => Turn::Leaves(Standing::ForTold(channel)),
-                None => Turn::Leaves(Standing::On(channel)),
-            },
-            Step::Wakeup { channel } => {
+            }
+            ProcessStep::Wakeup { channel } => {
                 self.wake(channel);
-                Turn::Done
+                StepOutcome::Done
             }
-            Step::Fork(program) => {
+            ProcessStep::Fork(program) => {
                 self.create(program);
-                Turn::Done
+                StepOutcome::Done
             }
-            Step::Exit => Turn::Leaves(Standing::Gone),
+            ProcessStep::Exit => StepOutcome::Leaves(ProcessState::Gone),
         }
     }
 
     /// A process waits for a request, and looks again then.
-    fn wait(&mut self, pid: Pid, slot: Option<u32>, step: Step, now: Time) -> Turn {
+    fn wait(&mut self, pid: Pid, slot: Option<u32>, step: ProcessStep, now: Time) -> StepOutcome {
         self.process(pid).step = Some(step);
         match slot {
             Some(slot) => {
                 self.raise_to_critical(slot, now);
-                Turn::Leaves(Standing::ForRequest(slot))
+                StepOutcome::Leaves(ProcessState::ForRequest(slot))
             }
             // Every frame is being read: there will be one.
-            None => Turn::Leaves(Standing::Until(now + self.plan.clock)),
+            None => StepOutcome::Leaves(ProcessState::Until(now + self.plan.clock)),
         }
     }
 
@@ -118,7 +120,7 @@ impl System {
     /// Has a page read that is not there, if there is a clean frame for it.
     fn read_ahead(&mut self, ahead: Option<u64>, now: Time) {
         let Some(page) = ahead.filter(|page| self.cache.find(*page).is_none()) else { return };
-        let Room::Frame(frame, useless) = self.cache.room() else { return };
+        let FrameRoom::Frame(frame, useless) = self.cache.room() else { return };
         self.given_up(useless);
         let slot = self.ask(Op::Read, extent(page), Criticality::Limited, Purpose::Frame(frame), now);
         self.cache.assign(frame, page, Content::Reading(slot));
@@ -149,13 +151,13 @@ impl System {
     /// A clean frame; or the write that makes one, which is critical now.
     fn find_room(&mut self, now: Time) -> Result<u32, Option<u32>> {
         match self.cache.room() {
-            Room::Frame(frame, useless) => {
+            FrameRoom::Frame(frame, useless) => {
                 self.given_up(useless);
                 Ok(frame)
             }
-            Room::Writing(slot) => Err(Some(slot)),
-            Room::Dirty(frame) => Err(Some(self.write_out(frame, Criticality::Critical, now))),
-            Room::None => Err(None),
+            FrameRoom::Writing(slot) => Err(Some(slot)),
+            FrameRoom::Dirty(frame) => Err(Some(self.write_out(frame, Criticality::Critical, now))),
+            FrameRoom::None => Err(None),
         }
     }
 
@@ -163,7 +165,7 @@ impl System {
     fn given_up(&mut self, useless: bool) {
         if useless {
             self.account.useless += 1;
-            self.account.false_computation += self.scaled(self.plan.io_interrupt);
+            self.account.false_computation += self.scale(self.plan.io_interrupt);
         }
     }
 
@@ -177,9 +179,9 @@ impl System {
     /// What some wait for by name was asked for.
     fn is_there(&mut self, key: u32, slot: u32, now: Time) {
         for pid in (0..self.processes.len() as u32).map(Pid) {
-            if self.process(pid).standing == Standing::ForName(key) {
-                let blocks = matches!(self.process(pid).step, Some(Step::Await { blocks: true, .. }));
-                self.stands(pid, if blocks { Standing::ForRequest(slot) } else { Standing::Watching(slot) });
+            if self.process(pid).standing == ProcessState::ForName(key) {
+                let blocks = matches!(self.process(pid).step, Some(ProcessStep::Await { blocks: true, .. }));
+                self.stands(pid, if blocks { ProcessState::ForRequest(slot) } else { ProcessState::Watching(slot) });
                 if blocks {
                     self.raise_to_critical(slot, now);
                 }
@@ -187,13 +189,13 @@ impl System {
         }
     }
 
-    fn await_named(&mut self, pid: Pid, key: u32, blocks: bool, now: Time) -> Turn {
-        let step = Step::Await { key, blocks };
+    fn await_named(&mut self, pid: Pid, key: u32, blocks: bool, now: Time) -> StepOutcome {
+        let step = ProcessStep::Await { key, blocks };
         let Some(slot) = self.named.get(&key).copied() else {
             self.process(pid).step = Some(step);
-            return Turn::Leaves(Standing::ForName(key));
+            return StepOutcome::Leaves(ProcessState::ForName(key));
         };
-        let Some(asked) = self.requests.get(slot).map(|asked| *asked) else { return Turn::Done };
+        let Some(asked) = self.requests.get(slot).map(|asked| *asked) else { return StepOutcome::Done };
         if blocks && asked.criticality == Criticality::Limited {
             self.limit(now.since(asked.arrived), asked.seen);
         }
@@ -202,7 +204,7 @@ impl System {
                 return self.wait(pid, Some(slot), step, now);
             }
             self.process(pid).step = Some(step);
-            return Turn::Leaves(Standing::Watching(slot));
+            return StepOutcome::Leaves(ProcessState::Watching(slot));
         }
         let left = asked.awaited - 1;
         if let Some(asked) = self.requests.get(slot) {
@@ -212,7 +214,7 @@ impl System {
             self.named.remove(&key);
             self.requests.release(slot);
         }
-        Turn::Done
+        StepOutcome::Done
     }
 
     /// A time limit came to be known.
@@ -230,7 +232,7 @@ impl System {
             Criticality::Noncritical => &mut self.account.noncritical,
         };
         *counted += 1;
-        let slot = self.requests.insert(Asked {
+        let slot = self.requests.insert(RequestState {
             at,
             purpose,
             issued_as: criticality,
@@ -244,12 +246,12 @@ impl System {
         });
         if let Some(recorder) = &mut self.recorder {
             let critical = (criticality == Criticality::Critical).then_some(now);
-            let made = Made { number: 0, op, at, issued_as: criticality, asked: now, critical, ended: None };
+            let made = IssuedRequest { number: 0, op, at, issued_as: criticality, asked: now, critical, ended: None };
             recorder.asks(slot, made);
         }
         let qos = self.classes.qos(criticality);
         self.outbox.push_back(Input::Submit(Request { id: id(slot), op, at, qos }));
-        self.note(Kind::Request(id(slot)));
+        self.note(ModelEventKind::Request(id(slot)));
         slot
     }
 
@@ -268,7 +270,7 @@ impl System {
     }
 
     fn wake(&mut self, channel: u32) {
-        let sleeps = |standing| matches!(standing, Standing::On(of) | Standing::ForTold(of) if of == channel);
+        let sleeps = |standing| matches!(standing, ProcessState::On(of) | ProcessState::ForTold(of) if of == channel);
         let asleep = self.processes.iter().position(|process| sleeps(process.standing));
         match asleep {
             Some(pid) => self.enable(Pid(pid as u32)),

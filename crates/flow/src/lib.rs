@@ -1,6 +1,6 @@
 //! The process-flow model (004 §4): processors, processes, the dispatcher and the buffer cache around the I/O.
 //!
-//! A [`System`] is a [`load::Load`]: it asks a core for I/O because its processes do, says how much each request matters
+//! A [`ProcessSystem`] is a [`load::Load`]: it asks a core for I/O because its processes do, says how much each request matters
 //! ([`Criticality`]), and says it again when someone waits for one after all. It promises that every processor's time is
 //! told apart: computing, switching, interrupts, idle with nothing to do, and *false idle*, with nothing to do because
 //! processes wait for I/O. Times are integers, and the same programs and completions give the same events. It must never
@@ -18,10 +18,10 @@ pub mod recorded;
 mod requests;
 mod system;
 
-pub use account::Account;
-pub use events::{Event, Kind};
-pub use picture::{Doing, Life, Made, Picture, Piece, Scope, Work};
-pub use process::{Pid, Program, Step, Times};
-pub use program::{Compression, Machine, Synthetic, machine};
+pub use account::SystemAccount;
+pub use events::{ModelEvent, ModelEventKind};
+pub use picture::{Activity, Doing, IssuedRequest, Picture, PictureScope, ProcessHistory, ProcessorWork};
+pub use process::{Pid, ProcessStep, ProcessTimes, Program};
+pub use program::{Compression, MachineSetup, Synthetic, machine};
 pub use requests::Criticality;
-pub use system::System;
+pub use system::ProcessSystem;

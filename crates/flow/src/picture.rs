@@ -1,14 +1,14 @@
 //! What went on in a machine, piece by piece: each process, each processor, each request. Kept only where that is asked for.
 
-use crate::cpu::{Cpu, Handler, State};
-use crate::process::{Pid, Standing};
+use crate::cpu::{Handler, Processor, ProcessorState};
+use crate::process::{Pid, ProcessState};
 use crate::requests::Criticality;
-use crate::system::System;
+use crate::system::ProcessSystem;
 use block::{Extent, Op, Time};
 
 /// How much of a run is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Scope {
+pub struct PictureScope {
     /// The first instant that is kept.
     pub from: Time,
     /// The end: nothing from here on is kept.
@@ -19,7 +19,7 @@ pub struct Scope {
 
 /// Something that went on for a while.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Piece<T> {
+pub struct Activity<T> {
     /// The activity.
     pub what: T,
     /// When it began.
@@ -43,7 +43,7 @@ pub enum Doing {
 
 /// What a processor is at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Work {
+pub enum ProcessorWork {
     /// It computes for the process in this place.
     Process(usize),
     /// It is being given to that.
@@ -58,7 +58,7 @@ pub enum Work {
 
 /// What became of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Life {
+pub struct ProcessHistory {
     /// What it is called; nothing of what goes on in interrupts.
     pub name: String,
     /// When the process was created.
@@ -66,12 +66,12 @@ pub struct Life {
     /// When it had ended.
     pub ended: Option<Time>,
     /// What it was at, without a gap as long as it lived.
-    pub pieces: Vec<Piece<Doing>>,
+    pub pieces: Vec<Activity<Doing>>,
 }
 
 /// A request that was issued during the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Made {
+pub struct IssuedRequest {
     /// Which of all of the run, the first being 1.
     pub number: u32,
     /// Whether it reads or writes.
@@ -98,31 +98,31 @@ pub struct Picture {
     /// Whether more went on by then than is kept.
     pub cut: bool,
     /// Processes, in the order in which they were created.
-    pub processes: Vec<Life>,
+    pub processes: Vec<ProcessHistory>,
     /// What each processor was at.
-    pub processors: Vec<Vec<Piece<Work>>>,
+    pub processors: Vec<Vec<Activity<ProcessorWork>>>,
     /// Requests that were open then, by their numbers.
-    pub requests: Vec<Made>,
+    pub requests: Vec<IssuedRequest>,
     /// Of a recording, the requests that each device had, by their numbers; they may overlap.
-    pub devices: Vec<(String, Vec<Piece<u32>>)>,
+    pub devices: Vec<(String, Vec<Activity<u32>>)>,
 }
 
 /// A picture in the making.
 #[derive(Clone, Debug)]
-pub(crate) struct Recorder {
+pub(crate) struct PictureRecorder {
     most: usize,
     kept: usize,
     picture: Picture,
     /// The request in each slot, the last one that was.
-    slots: Vec<Option<Made>>,
+    slots: Vec<Option<IssuedRequest>>,
     made: u32,
 }
 
-impl Recorder {
-    pub(crate) fn new(Scope { from, to, most }: Scope) -> Recorder {
+impl PictureRecorder {
+    pub(crate) fn new(PictureScope { from, to, most }: PictureScope) -> PictureRecorder {
         let (processes, processors, requests, devices) = Default::default();
         let picture = Picture { from, to, cut: false, processes, processors, requests, devices };
-        Recorder { most, kept: 0, picture, slots: Vec::new(), made: 0 }
+        PictureRecorder { most, kept: 0, picture, slots: Vec::new(), made: 0 }
     }
 
     /// Until when anything is kept, as far as that is known.
@@ -139,7 +139,7 @@ impl Recorder {
     }
 
     /// The processor of this number was at something.
-    pub(crate) fn processor(&mut self, number: usize, what: Work, from: Time, to: Time) {
+    pub(crate) fn processor(&mut self, number: usize, what: ProcessorWork, from: Time, to: Time) {
         let Some(piece) = self.within(what, from, to) else { return };
         let processors = &mut self.picture.processors;
         processors.resize(processors.len().max(number + 1), Vec::new());
@@ -161,26 +161,26 @@ impl Recorder {
 
     /// The next process began.
     pub(crate) fn begins(&mut self, name: &str, now: Time) {
-        self.picture.processes.push(Life { name: name.into(), began: now, ended: None, pieces: Vec::new() });
+        self.picture.processes.push(ProcessHistory { name: name.into(), began: now, ended: None, pieces: Vec::new() });
     }
 
     /// A request takes a slot; its number is given here.
-    pub(crate) fn asks(&mut self, slot: u32, made: Made) {
+    pub(crate) fn asks(&mut self, slot: u32, made: IssuedRequest) {
         self.made += 1;
         let slot = slot as usize;
         self.slots.resize(self.slots.len().max(slot + 1), None);
-        if let Some(old) = self.slots[slot].replace(Made { number: self.made, ..made }) {
+        if let Some(old) = self.slots[slot].replace(IssuedRequest { number: self.made, ..made }) {
             self.keep(old);
         }
     }
 
     /// The request in a slot.
-    pub(crate) fn request(&mut self, slot: u32) -> Option<&mut Made> {
+    pub(crate) fn request(&mut self, slot: u32) -> Option<&mut IssuedRequest> {
         self.slots.get_mut(slot as usize)?.as_mut()
     }
 
     /// A request will not change any more.
-    pub(crate) fn keep(&mut self, made: Made) {
+    pub(crate) fn keep(&mut self, made: IssuedRequest) {
         let Picture { from, to, requests, .. } = &mut self.picture;
         if made.asked < *to && made.ended.is_none_or(|ended| ended >= *from) {
             requests.push(made);
@@ -188,9 +188,9 @@ impl Recorder {
         }
     }
 
-    fn within<T>(&self, what: T, from: Time, to: Time) -> Option<Piece<T>> {
+    fn within<T>(&self, what: T, from: Time, to: Time) -> Option<Activity<T>> {
         let (from, to) = (from.max(self.picture.from), to.min(self.picture.to));
-        (from < to).then_some(Piece { what, from, to })
+        (from < to).then_some(Activity { what, from, to })
     }
 
     /// Nothing is kept from here on, when enough is.
@@ -211,7 +211,7 @@ impl Recorder {
 }
 
 /// Adds a piece to those before; whether it is one more, and not the last one going on.
-fn join<T: PartialEq>(pieces: &mut Vec<Piece<T>>, piece: Piece<T>) -> bool {
+fn join<T: PartialEq>(pieces: &mut Vec<Activity<T>>, piece: Activity<T>) -> bool {
     match pieces.last_mut() {
         Some(last) if last.what == piece.what && last.to == piece.from => {
             last.to = piece.to;
@@ -224,11 +224,11 @@ fn join<T: PartialEq>(pieces: &mut Vec<Piece<T>>, piece: Piece<T>) -> bool {
     }
 }
 
-impl System {
+impl ProcessSystem {
     /// Keeps what goes on, for a picture.
     #[must_use]
-    pub fn pictured(mut self, scope: Scope) -> System {
-        let mut recorder = Recorder::new(scope);
+    pub fn keep_picture(mut self, scope: PictureScope) -> ProcessSystem {
+        let mut recorder = PictureRecorder::new(scope);
         self.processes.iter().for_each(|process| recorder.begins(process.program.name(), Time::ZERO));
         self.recorder = Some(Box::new(recorder));
         self
@@ -270,16 +270,16 @@ impl System {
     /// What the processors were at is kept.
     pub(crate) fn picture_processors(&mut self, from: Time, now: Time) {
         let Some(recorder) = &mut self.recorder else { return };
-        for (number, Cpu { state, process, .. }) in self.cpus.iter().enumerate() {
+        for (number, Processor { state, process, .. }) in self.cpus.iter().enumerate() {
             let place = process.map_or(0, |pid| pid.0 as usize);
             let work = match *state {
-                State::Idle if self.blocked > 0 => Work::FalseIdle,
-                State::Idle => Work::Idle,
-                State::Switching => Work::Switch(place),
-                State::Computing => Work::Process(place),
-                State::Interrupt(Handler::Clock) => Work::Interrupt(None),
-                State::Interrupt(Handler::Completion(slot)) => {
-                    Work::Interrupt(recorder.request(slot).map(|made| made.number))
+                ProcessorState::Idle if self.blocked > 0 => ProcessorWork::FalseIdle,
+                ProcessorState::Idle => ProcessorWork::Idle,
+                ProcessorState::Switching => ProcessorWork::Switch(place),
+                ProcessorState::Computing => ProcessorWork::Process(place),
+                ProcessorState::Interrupt(Handler::Clock) => ProcessorWork::Interrupt(None),
+                ProcessorState::Interrupt(Handler::Completion(slot)) => {
+                    ProcessorWork::Interrupt(recorder.request(slot).map(|made| made.number))
                 }
             };
             recorder.processor(number, work, from, now);
@@ -288,13 +288,15 @@ impl System {
 }
 
 /// What a process is at that stands so.
-fn doing(recorder: &mut Recorder, standing: Standing) -> Option<Doing> {
+fn doing(recorder: &mut PictureRecorder, standing: ProcessState) -> Option<Doing> {
     Some(match standing {
-        Standing::Running => Doing::Running,
-        Standing::Ready => Doing::Ready,
-        Standing::ForRequest(slot) => Doing::Waiting(recorder.request(slot).map(|made| made.number)),
-        Standing::ForTold(_) => Doing::Waiting(None),
-        Standing::Watching(_) | Standing::ForName(_) | Standing::Until(_) | Standing::On(_) => Doing::Asleep,
-        Standing::Gone => return None,
+        ProcessState::Running => Doing::Running,
+        ProcessState::Ready => Doing::Ready,
+        ProcessState::ForRequest(slot) => Doing::Waiting(recorder.request(slot).map(|made| made.number)),
+        ProcessState::ForTold(_) => Doing::Waiting(None),
+        ProcessState::Watching(_) | ProcessState::ForName(_) | ProcessState::Until(_) | ProcessState::On(_) => {
+            Doing::Asleep
+        }
+        ProcessState::Gone => return None,
     })
 }

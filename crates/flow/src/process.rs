@@ -8,7 +8,7 @@ use block::{Extent, Op, Span, Time};
 pub struct Pid(pub u32);
 
 /// What a process does next.
-pub enum Step {
+pub enum ProcessStep {
     /// Computes for so long, on a processor of speed 1.
     Compute(Span),
     /// Reads a page through the buffer cache, and has another read ahead.
@@ -72,7 +72,7 @@ pub enum Step {
 /// What a process is going to do.
 pub trait Program {
     /// What it does next, when it has done what it did before.
-    fn next(&mut self, now: Time) -> Step;
+    fn next(&mut self, now: Time) -> ProcessStep;
 
     /// Whether the run is over when all such processes have ended; a daemon never ends.
     fn counts(&self) -> bool {
@@ -92,7 +92,7 @@ pub trait Program {
 
 /// Where a process stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum ProcessState {
     /// In the run queue.
     Ready,
     /// On a processor, or being switched to.
@@ -113,21 +113,21 @@ pub(crate) enum Standing {
     Gone,
 }
 
-impl Standing {
+impl ProcessState {
     /// Whether it waits for I/O.
     pub(crate) fn is_blocked(self) -> bool {
-        matches!(self, Standing::ForRequest(_) | Standing::ForTold(_))
+        matches!(self, ProcessState::ForRequest(_) | ProcessState::ForTold(_))
     }
 
     /// Whether nothing moves it but another process.
     pub(crate) fn is_still(self) -> bool {
-        matches!(self, Standing::On(_) | Standing::ForTold(_) | Standing::ForName(_) | Standing::Gone)
+        matches!(self, ProcessState::On(_) | ProcessState::ForTold(_) | ProcessState::ForName(_) | ProcessState::Gone)
     }
 }
 
 /// Where a process's time went.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Times {
+pub struct ProcessTimes {
     /// On a processor, switches to it and interrupts of it among them.
     pub running: Span,
     /// In the run queue.
@@ -141,16 +141,16 @@ pub struct Times {
 }
 
 /// A process of the table.
-pub(crate) struct Process {
+pub(crate) struct ProcessEntry {
     pub(crate) program: Box<dyn Program>,
-    pub(crate) standing: Standing,
+    pub(crate) standing: ProcessState,
     /// When it entered this state.
     pub(crate) since: Time,
-    times: Times,
+    times: ProcessTimes,
     /// What it had of the processors, as the dispatcher counts.
     pub(crate) had: Span,
     /// What it has begun and not yet done: what it waits for is looked at again when it wakes.
-    pub(crate) step: Option<Step>,
+    pub(crate) step: Option<ProcessStep>,
     /// What is left to compute.
     pub(crate) left: Span,
     /// Cost of being enabled again, to be paid when it runs next.
@@ -161,13 +161,13 @@ pub(crate) struct Process {
     pub(crate) was_blocked: bool,
 }
 
-impl Process {
-    pub(crate) fn new(program: Box<dyn Program>, slice: Span, now: Time) -> Process {
-        Process {
+impl ProcessEntry {
+    pub(crate) fn new(program: Box<dyn Program>, slice: Span, now: Time) -> ProcessEntry {
+        ProcessEntry {
             program,
-            standing: Standing::Ready,
+            standing: ProcessState::Ready,
             since: now,
-            times: Times::default(),
+            times: ProcessTimes::default(),
             had: Span::ZERO,
             step: None,
             left: Span::ZERO,
@@ -178,28 +178,32 @@ impl Process {
     }
 
     /// It stands otherwise from now on; how it stood.
-    pub(crate) fn stands(&mut self, now: Time, standing: Standing) -> Standing {
+    pub(crate) fn stands(&mut self, now: Time, standing: ProcessState) -> ProcessState {
         self.had = self.had(now);
         self.times = self.times(now);
         self.since = now;
         self.times.waits += u64::from(standing.is_blocked());
-        self.times.ended = (standing == Standing::Gone).then_some(now);
+        self.times.ended = (standing == ProcessState::Gone).then_some(now);
         std::mem::replace(&mut self.standing, standing)
     }
 
     /// What it had of the processors until now, as the dispatcher counts.
     pub(crate) fn had(&self, now: Time) -> Span {
-        self.had + if self.standing == Standing::Running { now.since(self.since) } else { Span::ZERO }
+        self.had + if self.standing == ProcessState::Running { now.since(self.since) } else { Span::ZERO }
     }
 
     /// Where its time went until now.
-    pub(crate) fn times(&self, now: Time) -> Times {
+    pub(crate) fn times(&self, now: Time) -> ProcessTimes {
         let mut times = self.times;
         let part = match self.standing {
-            Standing::Running => &mut times.running,
-            Standing::Ready => &mut times.ready,
-            Standing::ForRequest(_) | Standing::ForTold(_) => &mut times.blocked,
-            Standing::Until(_) | Standing::On(_) | Standing::Watching(_) | Standing::ForName(_) | Standing::Gone => {
+            ProcessState::Running => &mut times.running,
+            ProcessState::Ready => &mut times.ready,
+            ProcessState::ForRequest(_) | ProcessState::ForTold(_) => &mut times.blocked,
+            ProcessState::Until(_)
+            | ProcessState::On(_)
+            | ProcessState::Watching(_)
+            | ProcessState::ForName(_)
+            | ProcessState::Gone => {
                 return times;
             }
         };

@@ -32,7 +32,7 @@ pub(crate) enum Purpose {
 
 /// A request that has not ended, or of which that is not yet seen.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct RequestState {
     pub(crate) at: Extent,
     pub(crate) purpose: Purpose,
     /// As the one who asked thought.
@@ -53,13 +53,13 @@ pub(crate) struct Asked {
 
 /// Requests in slots that are used again.
 #[derive(Default)]
-pub(crate) struct Requests {
-    slots: Vec<Option<Asked>>,
+pub(crate) struct RequestTable {
+    slots: Vec<Option<RequestState>>,
     free: Vec<u32>,
 }
 
-impl Requests {
-    pub(crate) fn insert(&mut self, asked: Asked) -> u32 {
+impl RequestTable {
+    pub(crate) fn insert(&mut self, asked: RequestState) -> u32 {
         let slot = self.free.pop().unwrap_or(self.slots.len() as u32);
         match self.slots.get_mut(slot as usize) {
             Some(old) => *old = Some(asked),
@@ -68,7 +68,7 @@ impl Requests {
         slot
     }
 
-    pub(crate) fn get(&mut self, slot: u32) -> Option<&mut Asked> {
+    pub(crate) fn get(&mut self, slot: u32) -> Option<&mut RequestState> {
         self.slots.get_mut(slot as usize)?.as_mut()
     }
 

@@ -1,14 +1,21 @@
 //! The system: processors, dispatcher, clock and interrupts; and its face as a load.
+//!
+//! **A system is a load.** `flow::System` asks and is told of ends as any `load::Load`; what happens inside it is
+//! stepped through by the same loop, so that a completion and a clock interrupt are in the right order. It is a crate
+//! so that it cannot see a drive: to processes a disk is the time until an interrupt. Who waits is a change of a
+//! request's quality of service (`Change::Qos`), and the policies by criticality go by `priority` alone: any other
+//! load may set it. What waits is looked at again when it wakes, as a kernel does, so that a page given up meanwhile
+//! is no case of its own.
 
-use crate::account::Account;
-use crate::cache::{Cache, Content};
-use crate::cpu::{Cpu, Handler, State};
-use crate::events::{Event, Kind};
-use crate::kernel::Turn;
-use crate::picture::Recorder;
-use crate::process::{Pid, Process, Program, Standing};
-use crate::program::Machine;
-use crate::requests::{Classes, Purpose, Requests, id};
+use crate::account::SystemAccount;
+use crate::cache::{BufferCache, Content};
+use crate::cpu::{Handler, Processor, ProcessorState};
+use crate::events::{ModelEvent, ModelEventKind};
+use crate::kernel::StepOutcome;
+use crate::picture::PictureRecorder;
+use crate::process::{Pid, ProcessEntry, ProcessState, Program};
+use crate::program::MachineSetup;
+use crate::requests::{Classes, Purpose, RequestTable, id};
 use block::{BadInput, Ending, RequestId, Span, Time};
 use load::experiment::{Experiment, SystemPlan};
 use load::{Draw, Load, Meter, Served};
@@ -17,19 +24,19 @@ use sched::value::Worth;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Processes on processors, and the I/O they ask for.
-pub struct System {
+pub struct ProcessSystem {
     pub(crate) plan: SystemPlan,
-    pub(crate) cpus: Vec<Cpu>,
-    pub(crate) processes: Vec<Process>,
+    pub(crate) cpus: Vec<Processor>,
+    pub(crate) processes: Vec<ProcessEntry>,
     pub(crate) ready: VecDeque<Pid>,
-    pub(crate) requests: Requests,
+    pub(crate) requests: RequestTable,
     /// Requests that are awaited by a name.
     pub(crate) named: BTreeMap<u32, u32>,
     /// Who sleeps, and until when.
     sleepers: BTreeSet<(Time, Pid)>,
     /// Wake-ups for which nobody slept yet, by channel.
     pub(crate) signals: BTreeMap<u32, u32>,
-    pub(crate) cache: Cache,
+    pub(crate) cache: BufferCache,
     pub(crate) classes: Classes,
     /// What it has to say to the core.
     pub(crate) outbox: VecDeque<Input>,
@@ -44,43 +51,52 @@ pub struct System {
     living: u32,
     moving: u32,
     daemons: u32,
-    pub(crate) account: Account,
+    pub(crate) account: SystemAccount,
     meter: Meter,
-    events: Option<Vec<Event>>,
-    pub(crate) recorder: Option<Box<Recorder>>,
+    events: Option<Vec<ModelEvent>>,
+    pub(crate) recorder: Option<Box<PictureRecorder>>,
     notes: Vec<String>,
 }
 
-impl System {
+impl ProcessSystem {
     /// A machine as the experiment has it, its processes all ready at time zero, in the replication with this seed.
     #[must_use]
-    pub fn new(experiment: &Experiment, machine: Machine, seed: u64) -> System {
+    pub fn new(experiment: &Experiment, machine: MachineSetup, seed: u64) -> ProcessSystem {
         let names = experiment.classes();
         let class = |name| names.iter().position(|other| *other == name).unwrap_or(0) as u8;
         let worth = |class| experiment.scheduler.rules.class(class).worth;
         let counted = names.iter().zip(0..).map(|(name, class)| ((*name).into(), worth(class)));
         let meter = Meter::new(counted, Time::ZERO + experiment.run.warmup);
         let classes = Classes(["noncritical", "limited", "critical"].map(class));
-        System { notes: machine.notes, ..System::with(machine.plan, classes, meter, machine.programs, seed) }
+        ProcessSystem {
+            notes: machine.notes,
+            ..ProcessSystem::with(machine.plan, classes, meter, machine.programs, seed)
+        }
     }
 
     /// A system by itself, of which only the account is of interest.
     #[must_use]
-    pub fn of_plan(plan: SystemPlan, programs: Vec<Box<dyn Program>>) -> System {
+    pub fn of_plan(plan: SystemPlan, programs: Vec<Box<dyn Program>>) -> ProcessSystem {
         let classes = ["noncritical", "limited", "critical"].map(|name| (name.to_owned(), Worth::USUAL));
-        System::with(plan, Classes([0, 1, 2]), Meter::new(classes.into_iter(), Time::ZERO), programs, 0)
+        ProcessSystem::with(plan, Classes([0, 1, 2]), Meter::new(classes.into_iter(), Time::ZERO), programs, 0)
     }
 
-    fn with(plan: SystemPlan, classes: Classes, meter: Meter, programs: Vec<Box<dyn Program>>, seed: u64) -> System {
-        let mut system = System {
-            cpus: (0..plan.cpus.unwrap_or(1)).map(|_| Cpu::new()).collect(),
+    fn with(
+        plan: SystemPlan,
+        classes: Classes,
+        meter: Meter,
+        programs: Vec<Box<dyn Program>>,
+        seed: u64,
+    ) -> ProcessSystem {
+        let mut system = ProcessSystem {
+            cpus: (0..plan.cpus.unwrap_or(1)).map(|_| Processor::new()).collect(),
             processes: Vec::new(),
             ready: VecDeque::new(),
-            requests: Requests::default(),
+            requests: RequestTable::default(),
             named: BTreeMap::new(),
             sleepers: BTreeSet::new(),
             signals: BTreeMap::new(),
-            cache: Cache::new(plan.cache, Draw::new(seed, u64::MAX)),
+            cache: BufferCache::new(plan.cache, Draw::new(seed, u64::MAX)),
             classes,
             outbox: VecDeque::new(),
             tick: Time::ZERO + plan.clock,
@@ -90,7 +106,7 @@ impl System {
             living: 0,
             moving: 0,
             daemons: 0,
-            account: Account { cpus: plan.cpus.unwrap_or(1), ..Account::default() },
+            account: SystemAccount { cpus: plan.cpus.unwrap_or(1), ..SystemAccount::default() },
             meter,
             events: None,
             recorder: None,
@@ -105,19 +121,19 @@ impl System {
 
     /// Keeps a log of all events, for tests and pictures.
     #[must_use]
-    pub fn recording(self) -> System {
-        System { events: Some(Vec::new()), ..self }
+    pub fn recording(self) -> ProcessSystem {
+        ProcessSystem { events: Some(Vec::new()), ..self }
     }
 
     /// Where the time went so far.
     #[must_use]
-    pub fn account(&self) -> &Account {
+    pub fn account(&self) -> &SystemAccount {
         &self.account
     }
 
     /// What happened, where it was kept.
     #[must_use]
-    pub fn events(&self) -> &[Event] {
+    pub fn events(&self) -> &[ModelEvent] {
         self.events.as_deref().unwrap_or_default()
     }
 
@@ -129,7 +145,7 @@ impl System {
 
     /// Ends the run at a time: what was measured, and what a reader must know.
     #[must_use]
-    pub fn finish(mut self, end: Time) -> (Meter, Account, Vec<String>) {
+    pub fn finish(mut self, end: Time) -> (Meter, SystemAccount, Vec<String>) {
         self.charge(end);
         if self.living > 0 && self.next_event().is_none() && self.requests.outstanding() == 0 {
             let what = "processes never ended: what they wait for is not there; the execution time is that of the run";
@@ -140,14 +156,14 @@ impl System {
         (self.meter, self.account, self.notes)
     }
 
-    pub(crate) fn note(&mut self, kind: Kind) {
+    pub(crate) fn note(&mut self, kind: ModelEventKind) {
         if let Some(events) = &mut self.events {
-            events.push(Event { at: self.now, kind });
+            events.push(ModelEvent { at: self.now, kind });
         }
     }
 
     /// So many processor seconds of this cost, at this system's speed.
-    pub(crate) fn scaled(&self, span: Span) -> Span {
+    pub(crate) fn scale(&self, span: Span) -> Span {
         if self.plan.speed == 1.0 { span } else { Span((span.0 as f64 / self.plan.speed + 0.5) as u64) }
     }
 
@@ -160,9 +176,9 @@ impl System {
         if let Some(recorder) = &mut self.recorder {
             recorder.begins(program.name(), self.now);
         }
-        self.processes.push(Process::new(program, self.plan.slice, self.now));
+        self.processes.push(ProcessEntry::new(program, self.plan.slice, self.now));
         self.caught_up(pid);
-        self.note(Kind::Fork(pid));
+        self.note(ModelEventKind::Fork(pid));
         self.ready.push_back(pid);
         self.employ(pid);
     }
@@ -174,28 +190,28 @@ impl System {
 
     /// Gives an idle processor something to do, if it may have this process.
     fn employ(&mut self, pid: Pid) {
-        let idle = |cpu: &usize| self.cpus[*cpu].is_free() && self.cpus[*cpu].state == State::Idle;
+        let idle = |cpu: &usize| self.cpus[*cpu].is_free() && self.cpus[*cpu].state == ProcessorState::Idle;
         if let Some(cpu) = (0..self.cpus.len()).filter(idle).find(|cpu| self.may_have(pid, *cpu)) {
             self.dispatch(cpu);
         }
     }
 
-    pub(crate) fn process(&mut self, pid: Pid) -> &mut Process {
+    pub(crate) fn process(&mut self, pid: Pid) -> &mut ProcessEntry {
         &mut self.processes[pid.0 as usize]
     }
 
     /// A process stands otherwise now.
-    pub(crate) fn stands(&mut self, pid: Pid, standing: Standing) {
+    pub(crate) fn stands(&mut self, pid: Pid, standing: ProcessState) {
         self.picture_process(pid, self.now);
         let process = &mut self.processes[pid.0 as usize];
         let counts = u32::from(process.program.counts());
         let before = process.stands(self.now, standing);
-        if let Standing::Until(until) = standing {
+        if let ProcessState::Until(until) = standing {
             self.sleepers.insert((until, pid));
         }
         self.blocked = self.blocked + u32::from(standing.is_blocked()) - u32::from(before.is_blocked());
         self.moving = self.moving + counts * u32::from(before.is_still()) - counts * u32::from(standing.is_still());
-        if standing == Standing::Gone {
+        if standing == ProcessState::Gone {
             self.living -= counts;
             self.daemons -= 1 - counts;
             if counts == 1 && self.living == 0 {
@@ -216,11 +232,11 @@ impl System {
         }
         for cpu in &self.cpus {
             let part = match cpu.state {
-                State::Idle if self.blocked > 0 => &mut self.account.false_idle,
-                State::Idle => &mut self.account.idle,
-                State::Switching => &mut self.account.switching,
-                State::Computing => &mut self.account.computing,
-                State::Interrupt(_) => &mut self.account.interrupts,
+                ProcessorState::Idle if self.blocked > 0 => &mut self.account.false_idle,
+                ProcessorState::Idle => &mut self.account.idle,
+                ProcessorState::Switching => &mut self.account.switching,
+                ProcessorState::Computing => &mut self.account.computing,
+                ProcessorState::Interrupt(_) => &mut self.account.interrupts,
             };
             *part += span;
         }
@@ -255,12 +271,12 @@ impl System {
     fn dispatch(&mut self, cpu: usize) {
         let next = self.next_ready(cpu);
         let Some(pid) = next.and_then(|next| self.ready.remove(next)) else {
-            return self.cpus[cpu].set(State::Idle, Time::NEVER);
+            return self.cpus[cpu].set(ProcessorState::Idle, Time::NEVER);
         };
-        self.note(Kind::Dispatch(pid));
-        let switch = self.scaled(self.plan.switch);
+        self.note(ModelEventKind::Dispatch(pid));
+        let switch = self.scale(self.plan.switch);
         let was_blocked = std::mem::take(&mut self.process(pid).was_blocked);
-        self.stands(pid, Standing::Running);
+        self.stands(pid, ProcessState::Running);
         let left_blocked = std::mem::take(&mut self.cpus[cpu].left_blocked);
         if self.account.ended.is_none() {
             self.account.switches += 1;
@@ -271,14 +287,14 @@ impl System {
         let until = self.now + switch;
         self.cpus[cpu].process = Some(pid);
         self.cpus[cpu].preempt = false;
-        self.cpus[cpu].set(State::Switching, until);
+        self.cpus[cpu].set(ProcessorState::Switching, until);
     }
 
     /// A process can run again.
     pub(crate) fn enable(&mut self, pid: Pid) {
-        self.note(Kind::Wakeup(pid));
+        self.note(ModelEventKind::Wakeup(pid));
         let for_io = self.process(pid).standing.is_blocked();
-        let cost = self.scaled(self.plan.wakeup);
+        let cost = self.scale(self.plan.wakeup);
         if for_io && self.account.ended.is_none() {
             self.account.false_computation += cost;
         }
@@ -286,7 +302,7 @@ impl System {
         process.owed += cost;
         process.was_blocked = for_io;
         self.caught_up(pid);
-        self.stands(pid, Standing::Ready);
+        self.stands(pid, ProcessState::Ready);
         let able = |cpu: &usize| self.may_have(pid, *cpu);
         let free = (0..self.cpus.len()).filter(able).filter(|cpu| self.cpus[*cpu].is_free()).count();
         let had = self.had(pid);
@@ -308,9 +324,11 @@ impl System {
 
     /// A processor is to change to who woke up: at once, but for one in a handler or at work on this very thing.
     fn press(&mut self, cpu: usize) {
-        let Cpu { state, until, process, .. } = self.cpus[cpu];
-        if let (Some(pid), State::Computing | State::Switching, true) = (process, state, self.current != Some(cpu)) {
-            if state == State::Computing {
+        let Processor { state, until, process, .. } = self.cpus[cpu];
+        if let (Some(pid), ProcessorState::Computing | ProcessorState::Switching, true) =
+            (process, state, self.current != Some(cpu))
+        {
+            if state == ProcessorState::Computing {
                 self.process(pid).left = until.since(self.now);
             }
             self.displace(cpu, pid);
@@ -321,15 +339,15 @@ impl System {
     fn act(&mut self, cpu: usize) {
         self.current = Some(cpu);
         match self.cpus[cpu].state {
-            State::Idle => {}
-            State::Switching => self.begin(cpu),
-            State::Computing => {
+            ProcessorState::Idle => {}
+            ProcessorState::Switching => self.begin(cpu),
+            ProcessorState::Computing => {
                 if let Some(pid) = self.cpus[cpu].process {
                     self.process(pid).left = Span::ZERO;
                     self.run(cpu, pid);
                 }
             }
-            State::Interrupt(handler) => self.handled(cpu, handler),
+            ProcessorState::Interrupt(handler) => self.finish_handler(cpu, handler),
         }
         self.current = None;
     }
@@ -337,14 +355,14 @@ impl System {
     /// A process has its processor.
     fn begin(&mut self, cpu: usize) {
         let Some(pid) = self.cpus[cpu].process else { return };
-        self.note(Kind::Switch(pid));
+        self.note(ModelEventKind::Switch(pid));
         let process = self.process(pid);
         let owed = std::mem::take(&mut process.owed);
         process.left += owed;
         let left = process.left;
         if left > Span::ZERO {
             let until = self.now + left;
-            self.cpus[cpu].set(State::Computing, until);
+            self.cpus[cpu].set(ProcessorState::Computing, until);
         } else {
             self.run(cpu, pid);
         }
@@ -358,13 +376,17 @@ impl System {
                 return self.displace(cpu, pid);
             }
             match self.step(pid, self.now) {
-                Turn::Done => {}
-                Turn::Takes(span) => {
+                StepOutcome::Done => {}
+                StepOutcome::Takes(span) => {
                     let until = self.now + span;
-                    return self.cpus[cpu].set(State::Computing, until);
+                    return self.cpus[cpu].set(ProcessorState::Computing, until);
                 }
-                Turn::Leaves(standing) => {
-                    let kind = if standing == Standing::Gone { Kind::Exit(pid) } else { Kind::Sleep(pid) };
+                StepOutcome::Leaves(standing) => {
+                    let kind = if standing == ProcessState::Gone {
+                        ModelEventKind::Exit(pid)
+                    } else {
+                        ModelEventKind::Sleep(pid)
+                    };
                     self.note(kind);
                     self.stands(pid, standing);
                     let slice = self.plan.slice;
@@ -379,7 +401,7 @@ impl System {
 
     /// A process gives way to one that woke up, and goes on after it.
     fn displace(&mut self, cpu: usize, pid: Pid) {
-        self.stands(pid, Standing::Ready);
+        self.stands(pid, ProcessState::Ready);
         self.ready.insert(1.min(self.ready.len()), pid);
         self.cpus[cpu].process = None;
         self.dispatch(cpu);
@@ -387,35 +409,35 @@ impl System {
 
     /// An interrupt comes; the first processor that is free takes it, or the first of all.
     fn interrupt(&mut self, handler: Handler) {
-        let free = self.cpus.iter().position(Cpu::is_free).unwrap_or(0);
+        let free = self.cpus.iter().position(Processor::is_free).unwrap_or(0);
         self.raise(free, handler);
     }
 
     fn raise(&mut self, cpu: usize, handler: Handler) {
         let cost = self.cost(handler);
         if self.cpus[cpu].raise(handler, self.now, cost) {
-            self.note(Kind::Interrupt(about(handler)));
+            self.note(ModelEventKind::Interrupt(about(handler)));
         }
     }
 
     fn cost(&self, handler: Handler) -> Span {
-        self.scaled(match handler {
+        self.scale(match handler {
             Handler::Clock => self.plan.clock_interrupt,
             Handler::Completion(_) => self.plan.io_interrupt,
         })
     }
 
     /// A handler has done its work.
-    fn handled(&mut self, cpu: usize, handler: Handler) {
-        self.note(Kind::InterruptEnd(about(handler)));
+    fn finish_handler(&mut self, cpu: usize, handler: Handler) {
+        self.note(ModelEventKind::InterruptEnd(about(handler)));
         match handler {
             Handler::Clock => self.clock(cpu),
-            Handler::Completion(slot) => self.seen(slot),
+            Handler::Completion(slot) => self.notice_completion(slot),
         }
         if let Some(next) = self.cpus[cpu].next_pending() {
             let until = self.now + self.cost(next);
-            self.note(Kind::Interrupt(about(next)));
-            return self.cpus[cpu].set(State::Interrupt(next), until);
+            self.note(ModelEventKind::Interrupt(about(next)));
+            return self.cpus[cpu].set(ProcessorState::Interrupt(next), until);
         }
         let (state, left) = self.cpus[cpu].resume(self.now);
         let Some(pid) = self.cpus[cpu].process else { return self.dispatch(cpu) };
@@ -430,13 +452,13 @@ impl System {
                 self.cpus[cpu].preempt = false;
                 return;
             }
-            if state == State::Computing {
+            if state == ProcessorState::Computing {
                 self.process(pid).left = left;
             }
             if preempts {
                 return self.displace(cpu, pid);
             }
-            self.stands(pid, Standing::Ready);
+            self.stands(pid, ProcessState::Ready);
             self.ready.push_back(pid);
             self.cpus[cpu].process = None;
             self.dispatch(cpu);
@@ -462,7 +484,7 @@ impl System {
     }
 
     /// The system sees that a request has ended.
-    fn seen(&mut self, slot: u32) {
+    fn notice_completion(&mut self, slot: u32) {
         let Some(asked) = self.requests.get(slot) else { return };
         asked.seen = true;
         if let Purpose::Frame(frame) = asked.purpose {
@@ -470,7 +492,8 @@ impl System {
             self.cache.becomes(frame, if again { Content::Dirty } else { Content::Clean });
         }
         for pid in (0..self.processes.len() as u32).map(Pid) {
-            if matches!(self.process(pid).standing, Standing::ForRequest(of) | Standing::Watching(of) if of == slot) {
+            if matches!(self.process(pid).standing, ProcessState::ForRequest(of) | ProcessState::Watching(of) if of == slot)
+            {
                 self.enable(pid);
             }
         }
@@ -510,7 +533,7 @@ fn about(handler: Handler) -> Option<RequestId> {
     }
 }
 
-impl Load for System {
+impl Load for ProcessSystem {
     fn due(&self) -> Option<Time> {
         if self.outbox.is_empty() { self.next_event() } else { Some(self.now) }
     }
@@ -528,7 +551,7 @@ impl Load for System {
         if asked.began == Time::NEVER {
             asked.began = now;
             self.charge(now);
-            self.note(Kind::Access(id));
+            self.note(ModelEventKind::Access(id));
         }
     }
 

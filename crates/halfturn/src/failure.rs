@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 /// Why a verb stopped.
-pub enum Failure {
+pub enum VerbFailure {
     /// What the user gave cannot be used.
     Input(BadInput),
     /// Not all that was asked was done, as this says: what was printed is not to be believed.
@@ -21,21 +21,21 @@ pub enum Failure {
     Output(io::Error),
 }
 
-impl From<BadInput> for Failure {
-    fn from(error: BadInput) -> Failure {
-        Failure::Input(error)
+impl From<BadInput> for VerbFailure {
+    fn from(error: BadInput) -> VerbFailure {
+        VerbFailure::Input(error)
     }
 }
 
-impl Failure {
+impl VerbFailure {
     /// A file of the results that cannot be written.
-    pub fn unwritable(path: &Path, error: &io::Error) -> Failure {
+    pub fn unwritable(path: &Path, error: &io::Error) -> VerbFailure {
         let what = format!("cannot be written: {error}");
         BadInput::new(path.display().to_string(), At::File, what, "name a folder you may write to").into()
     }
 
     /// An error where requests of a run never ended.
-    pub fn unless_whole(name: &str, results: &Results) -> Result<(), Failure> {
+    pub fn unless_whole(name: &str, results: &Results) -> Result<(), VerbFailure> {
         let broken: Vec<&Run> = results.runs.iter().filter(|run| run.unfinished > 0).collect();
         let Some(first) = broken.first() else { return Ok(()) };
         let labels: Vec<String> = first.labels.iter().map(|(key, value)| format!("{key} = {value}")).collect();
@@ -46,7 +46,7 @@ impl Failure {
         };
         let what = format!("not whole: {} requests never ended{whose}{others}", first.unfinished);
         let mend = "do not believe the figures; give the drive and the load in a report of the fault";
-        Err(Failure::Undone(BadInput::new(name, At::File, what, mend)))
+        Err(VerbFailure::Undone(BadInput::new(name, At::File, what, mend)))
     }
 
     /// Says why on stderr; the exit code. A reader who went away (`| head`) is no failure.
@@ -54,15 +54,15 @@ impl Failure {
         // Where stderr is closed there is no one left to tell.
         let say = |text: String| writeln!(io::stderr(), "{text}").unwrap_or_default();
         match self {
-            Failure::Undone(error) => {
+            VerbFailure::Undone(error) => {
                 say(format!("error: {error}"));
                 return ExitCode::FAILURE;
             }
-            Failure::Input(error) => say(format!("error: {error}")),
-            Failure::Mismatch => return ExitCode::FAILURE,
-            Failure::Command(code) => return ExitCode::from(code),
-            Failure::Output(error) if error.kind() == ErrorKind::BrokenPipe => return ExitCode::SUCCESS,
-            Failure::Output(error) => {
+            VerbFailure::Input(error) => say(format!("error: {error}")),
+            VerbFailure::Mismatch => return ExitCode::FAILURE,
+            VerbFailure::Command(code) => return ExitCode::from(code),
+            VerbFailure::Output(error) if error.kind() == ErrorKind::BrokenPipe => return ExitCode::SUCCESS,
+            VerbFailure::Output(error) => {
                 say(format!("error: stdout: cannot be written: {error}"));
                 return ExitCode::FAILURE;
             }
@@ -72,7 +72,7 @@ impl Failure {
 }
 
 /// Writes what a verb has to say.
-pub fn print(text: &str) -> Result<(), Failure> {
+pub fn print(text: &str) -> Result<(), VerbFailure> {
     let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Failure::Output)
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(VerbFailure::Output)
 }

@@ -11,7 +11,7 @@ mod verb;
 
 use clap::{CommandFactory, Parser};
 use std::process::ExitCode;
-use verb::Verb;
+use verb::VerbArgs;
 
 /// Simulate a hard disk under different I/O schedulers, from a recorded trace or a synthetic load.
 ///
@@ -28,7 +28,7 @@ use verb::Verb;
 )]
 struct Arguments {
     #[command(subcommand)]
-    verb: Verb,
+    verb: VerbArgs,
 }
 
 fn main() -> ExitCode {

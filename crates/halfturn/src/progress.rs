@@ -78,16 +78,16 @@ impl sim::Watch for Simulating {
 }
 
 /// Follows the reading of a trace, whose length nobody knows.
-pub struct Reading(ProgressBar);
+pub struct ReadingBar(ProgressBar);
 
-impl Reading {
+impl ReadingBar {
     /// Before the first request.
-    pub fn new() -> Reading {
+    pub fn new() -> ReadingBar {
         let bar = ProgressBar::new_spinner();
         let style = ProgressStyle::with_template("{spinner} {human_pos} requests read, {per_sec}");
         bar.set_style(style.expect("the template is valid"));
         bar.enable_steady_tick(REFRESH);
-        Reading(bar)
+        ReadingBar(bar)
     }
 
     /// So many requests have been read.
@@ -126,12 +126,12 @@ impl Profiling {
     }
 }
 
-impl profile::Watch for Profiling {
-    fn step(&mut self, step: profile::Step) {
+impl profile::ProgressWatcher for Profiling {
+    fn step(&mut self, step: profile::ProfileStep) {
         self.0.set_message(step.to_string());
     }
 
-    fn mapped(&mut self, done: u64, all: u64) {
+    fn on_mapped(&mut self, done: u64, all: u64) {
         self.0.set_position((u128::from(done) * 1000 / u128::from(all.max(1))) as u64);
     }
 }

@@ -2,9 +2,9 @@
 
 use crate::claim::Use;
 use crate::make::{self, Made};
-use crate::mixed::Watch;
-use crate::unit::{Far, Unit};
-use crate::{Clock, Host, Lateness, Live, Mixed, Remote};
+use crate::mixed::ProgressFn;
+use crate::unit::{Far, LiveDevice};
+use crate::{Clock, Host, Lateness, LiveWorld, Mixed, Remote};
 use block::{At, BadInput, Time};
 use load::Mix;
 use load::experiment::{Case, Experiment};
@@ -33,7 +33,12 @@ pub struct Benched {
 ///
 /// # Errors
 /// Bad input: a device that cannot be had, a workload that does not fit it, or a kernel that does not go on.
-pub fn bench(case: &Case, scale: f64, watch: Watch, records: Option<Box<dyn Records>>) -> Result<Benched, BadInput> {
+pub fn bench(
+    case: &Case,
+    scale: f64,
+    watch: ProgressFn,
+    records: Option<Box<dyn Records>>,
+) -> Result<Benched, BadInput> {
     let mut experiment = case.experiment.clone();
     experiment.scheduler.rules.tells = records.is_some();
     let experiment = &experiment;
@@ -51,7 +56,12 @@ pub fn bench(case: &Case, scale: f64, watch: Watch, records: Option<Box<dyn Reco
 ///
 /// # Errors
 /// Bad input: no such server or export, or a workload that does not fit it.
-pub fn bench_far(case: &Case, uri: &Uri, watch: Watch, records: Option<Box<dyn Records>>) -> Result<Benched, BadInput> {
+pub fn bench_far(
+    case: &Case,
+    uri: &Uri,
+    watch: ProgressFn,
+    records: Option<Box<dyn Records>>,
+) -> Result<Benched, BadInput> {
     let unit = Box::new(far(&case.experiment, uri)?);
     let policy = || policy::usual("fcfs").make(&Beside::default());
     let rules = Rules { tells: records.is_some(), ..Rules::default() };
@@ -73,9 +83,9 @@ fn far(experiment: &Experiment, uri: &Uri) -> Result<Far, BadInput> {
     };
     let mut exports = Vec::with_capacity(places.len());
     for (from, uri) in places {
-        exports.push((from, Remote::connect(&uri).map_err(|error| unreached(&uri, &error))?));
+        exports.push((from, Remote::connect(&uri).map_err(|error| unreachable_server(&uri, &error))?));
     }
-    Far::new(exports).map_err(|error| unreached(uri, &error))
+    Far::new(exports).map_err(|error| unreachable_server(uri, &error))
 }
 
 /// Where a server listens.
@@ -86,17 +96,17 @@ fn place(uri: &Uri) -> String {
     }
 }
 
-fn unreached(uri: &Uri, error: &std::io::Error) -> BadInput {
+fn unreachable_server(uri: &Uri, error: &std::io::Error) -> BadInput {
     let what = format!("export '{}' is not to be had: {error}", uri.export);
     BadInput::new(place(uri), At::File, what, "see whether the server runs, and what `nbdinfo --list` shows of it")
 }
 
 fn ask(
     case: &Case,
-    unit: Box<dyn Unit>,
+    unit: Box<dyn LiveDevice>,
     mut core: Box<dyn Scheduler>,
     notes: Vec<String>,
-    (scale, watch): (f64, Watch),
+    (scale, watch): (f64, ProgressFn),
     ledger: Option<Box<Ledger>>,
 ) -> Result<Benched, BadInput> {
     let experiment = &case.experiment;
@@ -109,9 +119,9 @@ fn ask(
     let from = Time::ZERO + plan.warmup;
     let source = Mixed::new(mix, plan.duration.map(|duration| from + duration), plan.requests, patience, watch);
     core.count_from(from);
-    let stopped = |error: std::io::Error| crate::serve::stopped(&experiment.title, &error);
+    let stopped = |error: std::io::Error| crate::serve::kernel_error(&experiment.title, &error);
     let host = Host::new(Clock::new(scale)).map_err(stopped)?;
-    let mut world = Live::new(host, unit, source, experiment.serve.timeout).recording(ledger);
+    let mut world = LiveWorld::new(host, unit, source, experiment.serve.timeout).recording(ledger);
     run(&mut *core, &mut world);
     let remains = world.finish().map_err(stopped)?;
     let (mut meter, more) = remains.source.finish()?;
@@ -140,7 +150,7 @@ mod tests {
         done: Vec<Done>,
     }
 
-    impl Unit for Falls {
+    impl LiveDevice for Falls {
         fn caps(&self) -> Caps {
             Caps { blocks: 2048, depth: 8, seek: false }
         }
@@ -160,7 +170,7 @@ mod tests {
             Ok(())
         }
 
-        fn done(&mut self, _: Time) -> Option<Done> {
+        fn next_completion(&mut self, _: Time) -> Option<Done> {
             self.done.pop()
         }
     }

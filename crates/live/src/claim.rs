@@ -81,7 +81,7 @@ fn lock(file: &OwnedFd, writes: bool) -> rustix::io::Result<()> {
 }
 
 fn busy(path: &Path) -> io::Error {
-    let what = match mounted(path) {
+    let what = match mount_point(path) {
         Some(place) => format!("it is mounted on {place}"),
         None => "another program has it: a server, or what has mounted it or built on it".into(),
     };
@@ -89,7 +89,7 @@ fn busy(path: &Path) -> io::Error {
 }
 
 /// Where a block device, or a part of it, is mounted.
-pub(crate) fn mounted(path: &Path) -> Option<String> {
+pub(crate) fn mount_point(path: &Path) -> Option<String> {
     let about = std::fs::metadata(path).ok().filter(|about| about.file_type().is_block_device())?;
     let number = |device: u64| (rustix::fs::major(device), rustix::fs::minor(device));
     let (major, minor) = number(about.rdev());

@@ -1,7 +1,7 @@
 //! The control socket: how a service is asked, and told, about its volumes while it runs. One line of JSON each way.
 
 use crate::bell::Caller;
-use crate::front::{Message, Report, Setting};
+use crate::front::{EngineMessage, Setting, VolumeReport};
 use serde_json::{Value, json};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 ///
 /// # Errors
 /// When there is no thread to be had.
-pub fn attend(listener: UnixListener, caller: Caller<Message>) -> io::Result<()> {
+pub fn attend(listener: UnixListener, caller: Caller<EngineMessage>) -> io::Result<()> {
     let attend = move || {
         for asker in listener.incoming().flatten() {
             // Who does not listen to the answer has none.
@@ -27,7 +27,7 @@ pub fn attend(listener: UnixListener, caller: Caller<Message>) -> io::Result<()>
     std::thread::Builder::new().name("control".into()).spawn(attend).map(drop)
 }
 
-fn answer(mut asker: &UnixStream, caller: &Caller<Message>) -> io::Result<()> {
+fn answer(mut asker: &UnixStream, caller: &Caller<EngineMessage>) -> io::Result<()> {
     asker.set_read_timeout(Some(PATIENCE))?;
     asker.set_write_timeout(Some(PATIENCE))?;
     let mut line = String::new();
@@ -40,21 +40,21 @@ fn answer(mut asker: &UnixStream, caller: &Caller<Message>) -> io::Result<()> {
     writeln!(asker, "{answer}")
 }
 
-fn reply(question: &Value, caller: &Caller<Message>) -> Result<Value, String> {
+fn reply(question: &Value, caller: &Caller<EngineMessage>) -> Result<Value, String> {
     let gone = || "the service is stopping".to_owned();
     match question["verb"].as_str() {
         Some("list") => {
-            let reports = caller.ask(Message::Volumes, PATIENCE).ok_or_else(gone)?;
-            Ok(json!({ "volumes": reports.iter().map(Report::json).collect::<Vec<_>>() }))
+            let reports = caller.ask(EngineMessage::Volumes, PATIENCE).ok_or_else(gone)?;
+            Ok(json!({ "volumes": reports.iter().map(VolumeReport::json).collect::<Vec<_>>() }))
         }
         Some("set") => {
             let setting = Setting::parse(question)?;
-            caller.ask(|sender| Message::Set(setting, sender), PATIENCE).ok_or_else(gone)??;
+            caller.ask(|sender| EngineMessage::Set(setting, sender), PATIENCE).ok_or_else(gone)??;
             Ok(json!({}))
         }
         Some("resume") => {
             let volume = question["volume"].as_str().ok_or("`volume` is missing")?.to_owned();
-            caller.ask(|sender| Message::Resume(volume, sender), PATIENCE).ok_or_else(gone)??;
+            caller.ask(|sender| EngineMessage::Resume(volume, sender), PATIENCE).ok_or_else(gone)??;
             Ok(json!({}))
         }
         _ => Err("`verb` is none of \"list\", \"set\" and \"resume\"".into()),

@@ -1,13 +1,13 @@
 //! A device in real time on its own, without a core: for whoever learns it from the times of commands.
 
-use crate::claim::{Use, mounted};
+use crate::claim::{Use, mount_point};
 use crate::clock::Clock;
 use crate::kernel::{Host, Kernel};
 use crate::make;
 use crate::memory::Pool;
-use crate::ring::Token;
-use crate::serve::stopped;
-use crate::unit::{Done, File, Unit};
+use crate::ring::RingToken;
+use crate::serve::kernel_error;
+use crate::unit::{Done, LiveDevice, ServedFile};
 use block::errno::EIO;
 use block::{At, BadInput, Caps, Command, Device, Outcome, Tag, Time};
 use load::experiment::{DriveChoice, Held, Live};
@@ -17,7 +17,7 @@ use std::path::Path;
 /// A unit with what it stands on. What is read goes nowhere, and what is written is anything.
 pub struct Direct {
     host: Host,
-    unit: Box<dyn Unit>,
+    unit: Box<dyn LiveDevice>,
     pool: Pool,
     now: Time,
     /// A command that could not be given to the device.
@@ -28,25 +28,25 @@ pub struct Direct {
 ///
 /// # Errors
 /// When there is no drive of this name, or the kernel gives no ring.
-pub fn emulated(choice: &DriveChoice, seed: u64, scale: f64) -> Result<Direct, BadInput> {
+pub fn emulate(choice: &DriveChoice, seed: u64, scale: f64) -> Result<Direct, BadInput> {
     let live = Some(Live::Emulated(Held::Pattern));
     let made = make::device(&DriveChoice { live, ..choice.clone() }, Use::Writes, false, seed)?;
-    Direct::new(Clock::of_the_machine(scale), made.unit).map_err(|error| stopped(&choice.model, &error))
+    Direct::new(Clock::of_the_machine(scale), made.unit).map_err(|error| kernel_error(&choice.model, &error))
 }
 
 /// A file or a block device on its own; written to only where that is wanted.
 ///
 /// # Errors
 /// When it cannot be opened, or is in use: somebody else's commands would be taken for its own slowness.
-pub fn opened(path: &Path, writes: bool) -> Result<Direct, BadInput> {
+pub fn open(path: &Path, writes: bool) -> Result<Direct, BadInput> {
     let name = path.display().to_string();
-    if let Some(place) = mounted(path) {
-        let what = format!("is mounted on {place}");
+    if let Some(place) = mount_point(path) {
+        let what = format!("is mount_point on {place}");
         return Err(BadInput::new(name, At::File, what, "unmount it first"));
     }
     let how = if writes { Use::Writes } else { Use::Times };
-    let file = File::open(path, 1, how).map_err(|error| make::unopened(path, &error))?;
-    Direct::new(Clock::of_the_machine(1.0), Box::new(file)).map_err(|error| stopped(&name, &error))
+    let file = ServedFile::open(path, 1, how).map_err(|error| make::unopened(path, &error))?;
+    Direct::new(Clock::of_the_machine(1.0), Box::new(file)).map_err(|error| kernel_error(&name, &error))
 }
 
 impl Direct {
@@ -54,24 +54,24 @@ impl Direct {
     ///
     /// # Errors
     /// When the kernel gives no ring.
-    pub fn new(clock: Clock, unit: Box<dyn Unit>) -> io::Result<Direct> {
+    pub fn new(clock: Clock, unit: Box<dyn LiveDevice>) -> io::Result<Direct> {
         let host = Host::new(clock)?;
         Ok(Direct { host, unit, pool: Pool::default(), now: Time::ZERO, lost: None })
     }
 
     /// What came back by now.
-    fn done(&mut self) -> Option<Done> {
+    fn next_completion(&mut self) -> Option<Done> {
         if let Some((tag, errno)) = self.lost.take() {
             return Some(Done::now(self.now, tag, Outcome::Failed(errno)));
         }
         while let Some((token, result)) = self.host.take() {
-            if let Token::Unit(tag) = token
-                && let Err(error) = self.unit.completed(self.now, Tag(tag), result, &mut self.host)
+            if let RingToken::Unit(tag) = token
+                && let Err(error) = self.unit.on_completion(self.now, Tag(tag), result, &mut self.host)
             {
                 self.lost = Some((Tag(tag), error.raw_os_error().unwrap_or(EIO)));
             }
         }
-        self.unit.done(self.now)
+        self.unit.next_completion(self.now)
     }
 }
 
@@ -96,7 +96,7 @@ impl Device for Direct {
     fn next(&mut self, until: Time) -> Option<(Time, Tag, Outcome)> {
         loop {
             self.now = self.now();
-            if let Some(done) = self.done() {
+            if let Some(done) = self.next_completion() {
                 return Some((done.happened, done.tag, done.outcome));
             }
             if self.now >= until {

@@ -3,9 +3,9 @@
 //! One thread has all who are in their handshake; nobody can keep it from the others, or longer than is allowed.
 
 use crate::bell::Caller;
-use crate::front::Message;
-use crate::socket::{KNOCKING, Place, private};
-use nbd::{Export, Handshake, Step};
+use crate::front::EngineMessage;
+use crate::socket::{KNOCKING, SocketName, private};
+use nbd::{Export, Handshake, HandshakeStep};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, ioctl_fionbio, read};
 use rustix::net::{SendFlags, SocketFlags, send};
@@ -38,7 +38,7 @@ impl Listener {
     ///
     /// # Errors
     /// When it cannot be made, another server has it, or something else is there.
-    pub fn unix(path: &Path) -> io::Result<(Listener, Place)> {
+    pub fn unix(path: &Path) -> io::Result<(Listener, SocketName)> {
         private(path).map(|(socket, place)| (Listener::from(socket), place))
     }
 
@@ -91,7 +91,7 @@ enum Became {
 pub struct Door {
     listeners: Vec<Listener>,
     exports: Arc<[Export]>,
-    caller: Caller<Message>,
+    caller: Caller<EngineMessage>,
     patience: Duration,
     guests: Vec<Guest>,
     /// Clients the engine has, and how many it may have.
@@ -107,7 +107,7 @@ impl Door {
     pub fn new(
         listeners: Vec<Listener>,
         exports: Arc<[Export]>,
-        caller: Caller<Message>,
+        caller: Caller<EngineMessage>,
         patience: Duration,
         most: u32,
         inside: Arc<AtomicU32>,
@@ -190,7 +190,7 @@ impl Door {
                 let guest = self.guests.swap_remove(number);
                 if ioctl_fionbio(&guest.socket, false).is_ok() {
                     self.inside.fetch_add(1, Ordering::Relaxed);
-                    self.caller.tell(Message::Client(guest.socket, session, early));
+                    self.caller.tell(EngineMessage::Client(guest.socket, session, early));
                 }
             }
         }
@@ -230,19 +230,19 @@ impl Guest {
         loop {
             let step = self.handshake.feed(&mut left, &mut self.unsent);
             match step {
-                Step::Ready(session) => {
+                HandshakeStep::Ready(session) => {
                     return match self.send_all() {
                         true => Became::Client(session, left.to_vec()),
                         false => Became::Gone,
                     };
                 }
-                Step::Closed(_) => {
+                HandshakeStep::Closed(_) => {
                     self.send();
                     return Became::Gone;
                 }
-                Step::More if left.is_empty() => break,
-                Step::More if self.unsent.len() > UNSENT => return Became::Gone,
-                Step::More => {}
+                HandshakeStep::More if left.is_empty() => break,
+                HandshakeStep::More if self.unsent.len() > UNSENT => return Became::Gone,
+                HandshakeStep::More => {}
             }
         }
         if self.send() { Became::Waits } else { Became::Gone }

@@ -1,8 +1,16 @@
 //! What an engine stands on: a clock, and someone who does what it is given and says when that is done.
+//!
+//! **One thread has it all.** Waking a thread on another core costs 40 to 70 µs here, as much as a RAM-backed request
+//! takes in all; so ring, device, core and the sockets in transmission are one thread's, which sends and receives
+//! what has gathered whenever nothing else is to be done. Handshakes, signals and the control socket are others', and
+//! leave messages. Before a drive's completion or a just-in-time seek is due it sleeps until 150 µs before, and then
+//! watches the clock: what sleeping is late by. Where waits were short of late it watches for 50 µs before it sleeps,
+//! and ever more rarely where that is in vain: on a virtual machine falling asleep and waking costs more time, and
+//! more of the processor, than that (`live::kernel::Habit`).
 
 use crate::clock::Clock;
 use crate::memory::Slice;
-use crate::ring::{Op, Ring, Token};
+use crate::ring::{Ring, RingOp, RingToken};
 use block::Time;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -26,10 +34,10 @@ pub trait Kernel {
     ///
     /// # Errors
     /// When it takes no more.
-    fn push(&mut self, file: &Rc<OwnedFd>, token: Token, op: Op) -> io::Result<()>;
+    fn push(&mut self, file: &Rc<OwnedFd>, token: RingToken, op: RingOp) -> io::Result<()>;
 
     /// The next that was done: whom it is for, and the result as the kernel gives it.
-    fn take(&mut self) -> Option<(Token, i32)>;
+    fn take(&mut self) -> Option<(RingToken, i32)>;
 
     /// Waits until there is something to take, or until a time.
     ///
@@ -60,12 +68,12 @@ impl Habit {
         self.short && self.asleep == 0
     }
 
-    fn watched(&mut self, came: bool) {
+    fn note_watch(&mut self, came: bool) {
         self.in_vain = if came { 0 } else { (self.in_vain + 1).min(Habit::MOST) };
         self.asleep = if came { 0 } else { 1 << self.in_vain };
     }
 
-    fn slept(&mut self, time: Duration) {
+    fn note_sleep(&mut self, time: Duration) {
         self.short = time < SHORT;
         self.asleep = self.asleep.saturating_sub(u32::from(self.short));
     }
@@ -97,13 +105,13 @@ impl Host {
                 std::hint::spin_loop();
                 came = self.ring.has_come();
             }
-            self.habit.watched(came);
+            self.habit.note_watch(came);
             if came {
                 return Ok(());
             }
         }
         self.ring.wait(most.map(|most| most.saturating_sub(begun.elapsed())))?;
-        self.habit.slept(begun.elapsed());
+        self.habit.note_sleep(begun.elapsed());
         Ok(())
     }
 }
@@ -113,11 +121,11 @@ impl Kernel for Host {
         self.clock.now()
     }
 
-    fn push(&mut self, file: &Rc<OwnedFd>, token: Token, op: Op) -> io::Result<()> {
+    fn push(&mut self, file: &Rc<OwnedFd>, token: RingToken, op: RingOp) -> io::Result<()> {
         self.ring.push(file, token, op)
     }
 
-    fn take(&mut self) -> Option<(Token, i32)> {
+    fn take(&mut self) -> Option<(RingToken, i32)> {
         self.ring.take()
     }
 
@@ -152,24 +160,24 @@ mod tests {
     fn it_is_watched_while_that_helps_and_ever_less_while_it_does_not() {
         let mut habit = Habit::default();
         assert!(!habit.watches(), "nothing is known");
-        habit.slept(SHORT / 2);
-        habit.watched(true);
+        habit.note_sleep(SHORT / 2);
+        habit.note_watch(true);
         assert!(habit.watches());
-        habit.slept(2 * SHORT);
+        habit.note_sleep(2 * SHORT);
         assert!(!habit.watches(), "whoever takes his time is not watched for");
         let mut watched = 0;
         for _ in 0..10_000 {
-            habit.slept(SHORT / 2);
+            habit.note_sleep(SHORT / 2);
             if habit.watches() {
                 watched += 1;
-                habit.watched(false);
+                habit.note_watch(false);
             }
         }
         assert!((10..30).contains(&watched), "{watched} of 10,000 in vain");
-        (0..1 << Habit::MOST).for_each(|_| habit.slept(SHORT / 2));
+        (0..1 << Habit::MOST).for_each(|_| habit.note_sleep(SHORT / 2));
         assert!(habit.watches(), "it is tried again");
-        habit.watched(true);
-        habit.slept(SHORT / 2);
+        habit.note_watch(true);
+        habit.note_sleep(SHORT / 2);
         assert!(habit.watches());
     }
 }

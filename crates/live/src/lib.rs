@@ -1,4 +1,4 @@
-//! The world in real time: the core that was simulated serves a file, a block device or an emulated drive.
+//! The world in real time: the core that was simulated serves a file, a block device or an emulate drive.
 //!
 //! One engine thread has the core, its device and whoever asks it for I/O: NBD clients in transmission, or the workloads
 //! of an experiment. The core is the same as in virtual time, and so is its loop; what happens here is a clock that
@@ -6,6 +6,11 @@
 //! that nobody waits for a thread to be woken, that memory and requests are bounded, that a command's memory is used
 //! for nothing else before it has come back, and that lateness is measured where it arises. What serves from a disk
 //! must never know the truth of one: only an emulated drive has it.
+//!
+//! **A service is an experiment with clients.** One file has drive, scheduler, volumes and workloads: `simulate` asks
+//! the workloads in virtual time, `bench` in real time, `serve` lets clients ask. The core is made by the same code
+//! (`load::schedule`), and the loop is the same; `live::Live` is a world whose clock cannot be stopped, and whoever
+//! asks is a `Source`: clients, or a mix of workloads.
 
 mod bell;
 mod bench;
@@ -36,15 +41,15 @@ pub use bell::Caller;
 pub use bench::{Benched, bench, bench_far};
 pub use claim::Use;
 pub use clock::Clock;
-pub use direct::{Direct, emulated, opened};
+pub use direct::{Direct, emulate, open};
 pub use door::Listener;
-pub use front::{Message, Report, Setting, Undone};
+pub use front::{EngineMessage, Setting, Undone, VolumeReport};
 pub use kernel::{Host, Kernel};
 pub use lateness::Lateness;
-pub use mixed::{Mixed, Watch};
-pub use recorder::{Difference, Recorder, Replayed, replay};
+pub use mixed::{Mixed, ProgressFn};
+pub use recorder::{Difference, ReplayReport, RunRecorder, replay};
 pub use remote::{Answer, Remote};
-pub use serve::{Ended, Service};
-pub use socket::{Place, private};
+pub use serve::{NbdService, ServiceReport};
+pub use socket::{SocketName, private};
 pub use store::Unwritten;
-pub use world::{Live, Source};
+pub use world::{LiveWorld, RequestSource};

@@ -4,6 +4,10 @@
 //! machine. Numbers are varints, seven bits a byte, the lowest first. The file begins with [`MAGIC`]; then the service
 //! file's name, its text and the values set over it, each after its length, and what the device can do. A record is
 //! a byte for its kind and its numbers: an input, with the time since the one before, or an action that followed it.
+//!
+//! **What happened is the run.** The inputs of a core, in order, are all that it decides by; so a log of them is the
+//! run, and what it decided then stands beside, to be compared (`live::log`). A wake or a completion is an input like
+//! any other, with the time at which the engine saw it; nothing in the core asks a clock.
 
 use block::{
     At, BadInput, Caps, Change, Command, DiskId, Ending, Extent, FrameId, Lbn, Op, Outcome, Place, Qos, Request,
@@ -17,7 +21,7 @@ pub const MAGIC: &[u8; 8] = b"HTLOG 1\n";
 
 /// What a core was made of.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Head {
+pub struct LogHead {
     /// The service file; files it names are relative to its folder.
     pub name: String,
     /// The experiment file's text.
@@ -30,7 +34,7 @@ pub struct Head {
 
 /// A record of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Record {
+pub enum LogRecord {
     /// An input of the core, with its time.
     Input(Time, Input),
     /// The core decided something.
@@ -39,7 +43,7 @@ pub enum Record {
 
 /// Writes the records of a log.
 #[derive(Clone, Debug, Default)]
-pub struct Writer {
+pub struct LogWriter {
     bytes: Vec<u8>,
     last: Time,
 }
@@ -59,11 +63,11 @@ mod kind {
     pub const FINISH: u8 = 21;
 }
 
-impl Writer {
+impl LogWriter {
     /// Begins a log with its head.
     #[must_use]
-    pub fn new(head: &Head) -> Writer {
-        let mut writer = Writer { bytes: MAGIC.to_vec(), last: Time::ZERO };
+    pub fn new(head: &LogHead) -> LogWriter {
+        let mut writer = LogWriter { bytes: MAGIC.to_vec(), last: Time::ZERO };
         writer.text(&head.name);
         writer.text(&head.text);
         writer.put(head.sets.len() as u64);
@@ -217,7 +221,7 @@ impl Writer {
 }
 
 /// Reads the records of a log.
-pub struct Reader<'a> {
+pub struct LogReader<'a> {
     file: String,
     bytes: &'a [u8],
     at: usize,
@@ -228,14 +232,14 @@ pub struct Reader<'a> {
 /// A log that ends, or a record that is none.
 struct Cut;
 
-impl<'a> Reader<'a> {
+impl<'a> LogReader<'a> {
     /// Reads the head of what stands in a file.
     ///
     /// # Errors
     /// When that is no log.
-    pub fn new(file: &Path, bytes: &'a [u8]) -> Result<(Head, Reader<'a>), BadInput> {
+    pub fn new(file: &Path, bytes: &'a [u8]) -> Result<(LogHead, LogReader<'a>), BadInput> {
         let file = file.display().to_string();
-        let mut reader = Reader { file, bytes, at: MAGIC.len(), records: 0, last: Time::ZERO };
+        let mut reader = LogReader { file, bytes, at: MAGIC.len(), records: 0, last: Time::ZERO };
         if !bytes.starts_with(MAGIC) {
             let mend = "give a file that `halfturn serve --record` wrote";
             return Err(BadInput::new(reader.file, At::File, "this is no log of a run", mend));
@@ -246,19 +250,19 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn head(&mut self) -> Result<Head, Cut> {
+    fn head(&mut self) -> Result<LogHead, Cut> {
         let (name, text) = (self.text()?, self.text()?);
         let count = self.get()?;
         let sets = (0..count).map(|_| self.text()).collect::<Result<_, _>>()?;
         let caps = Caps { blocks: self.get()?, depth: self.small()?, seek: self.get()? != 0 };
-        Ok(Head { name, text, sets, caps })
+        Ok(LogHead { name, text, sets, caps })
     }
 
     /// The next record; nothing at the end, or where the last record was cut off.
     ///
     /// # Errors
     /// When what is there is none.
-    pub fn read(&mut self) -> Result<Option<Record>, BadInput> {
+    pub fn read(&mut self) -> Result<Option<LogRecord>, BadInput> {
         let from = self.at;
         let Some(kind) = self.bytes.get(self.at).copied() else { return Ok(None) };
         self.at += 1;
@@ -283,9 +287,9 @@ impl<'a> Reader<'a> {
         )
     }
 
-    fn record(&mut self, kind: u8) -> Result<Record, Cut> {
+    fn record(&mut self, kind: u8) -> Result<LogRecord, Cut> {
         if kind >= kind::BEGIN {
-            return self.decided(kind).map(Record::Action);
+            return self.read_action(kind).map(LogRecord::Action);
         }
         let now = Time(self.last.0.checked_add(self.get()?).ok_or(Cut)?);
         let input = match kind {
@@ -320,10 +324,10 @@ impl<'a> Reader<'a> {
             _ => return Err(Cut),
         };
         self.last = now;
-        Ok(Record::Input(now, input))
+        Ok(LogRecord::Input(now, input))
     }
 
-    fn decided(&mut self, kind: u8) -> Result<Action, Cut> {
+    fn read_action(&mut self, kind: u8) -> Result<Action, Cut> {
         Ok(match kind {
             kind::BEGIN => Action::Begin(RequestId(self.small()?)),
             kind::ISSUE => {
@@ -400,12 +404,12 @@ impl<'a> Reader<'a> {
 mod tests {
     use super::*;
 
-    fn head() -> Head {
+    fn head() -> LogHead {
         let caps = Caps { blocks: 1 << 40, depth: 300, seek: true };
-        Head { name: "a/b.toml".into(), text: "[drive]\n".into(), sets: vec!["a=b".into()], caps }
+        LogHead { name: "a/b.toml".into(), text: "[drive]\n".into(), sets: vec!["a=b".into()], caps }
     }
 
-    fn records() -> Vec<Record> {
+    fn records() -> Vec<LogRecord> {
         let qos = Qos { class: 3, priority: 255, deadline: Some(Time(1 << 50)) };
         let at = Extent::new((1 << 36) + 5, u32::MAX);
         let request = |op| Request { id: RequestId(9), op, at, qos };
@@ -431,23 +435,23 @@ mod tests {
             Action::Finish(RequestId(8), Ending::Failed(125)),
         ];
         let inputs = inputs.into_iter().chain(ops.map(|op| Input::Submit(request(op))));
-        let inputs = inputs.enumerate().map(|(i, input)| Record::Input(Time(100 + 1000 * i as u64), input));
-        inputs.chain(actions.into_iter().chain(verbs.map(issue)).map(Record::Action)).collect()
+        let inputs = inputs.enumerate().map(|(i, input)| LogRecord::Input(Time(100 + 1000 * i as u64), input));
+        inputs.chain(actions.into_iter().chain(verbs.map(issue)).map(LogRecord::Action)).collect()
     }
 
     fn written() -> Vec<u8> {
-        let mut writer = Writer::new(&head());
+        let mut writer = LogWriter::new(&head());
         for record in records() {
             match record {
-                Record::Input(now, input) => writer.input(now, &input),
-                Record::Action(action) => writer.action(&action),
+                LogRecord::Input(now, input) => writer.input(now, &input),
+                LogRecord::Action(action) => writer.action(&action),
             }
         }
         writer.take()
     }
 
-    fn read(bytes: &[u8]) -> Result<Vec<Record>, BadInput> {
-        let (read, mut reader) = Reader::new(Path::new("a.log"), bytes)?;
+    fn read(bytes: &[u8]) -> Result<Vec<LogRecord>, BadInput> {
+        let (read, mut reader) = LogReader::new(Path::new("a.log"), bytes)?;
         assert_eq!(read, head());
         let mut records = Vec::new();
         while let Some(record) = reader.read()? {
@@ -464,7 +468,7 @@ mod tests {
     #[test]
     fn a_log_cut_off_anywhere_has_what_comes_before() {
         let bytes = written();
-        let head = Writer::new(&head()).len();
+        let head = LogWriter::new(&head()).len();
         for end in 0..bytes.len() {
             match read(&bytes[..end]) {
                 Ok(some) => assert!(end >= head && records().starts_with(&some), "cut at {end}"),
@@ -476,7 +480,7 @@ mod tests {
     #[test]
     fn what_is_no_record_is_said_with_its_number() {
         let mut bytes = written();
-        let head = Writer::new(&head()).len();
+        let head = LogWriter::new(&head()).len();
         bytes[head] = 99;
         let error = read(&bytes).expect_err("it is none").to_string();
         assert!(error.starts_with("a.log: record 1: this is no record"), "{error}");

@@ -2,8 +2,8 @@
 
 use crate::claim::Use;
 use crate::sparse::Sparse;
-use crate::store::{Contents, Store, Unwritten};
-use crate::unit::{Emulated, File, Ram, Unit};
+use crate::store::{Contents, MemoryStore, Unwritten};
+use crate::unit::{Emulated, LiveDevice, Ram, ServedFile};
 use block::{At, BadInput, Caps};
 use disk::Model;
 use drive::{Drive, Machine};
@@ -19,7 +19,7 @@ const AT_ONCE: u16 = 64;
 /// A device in real time.
 pub struct Made {
     /// The device.
-    pub unit: Box<dyn Unit>,
+    pub unit: Box<dyn LiveDevice>,
     /// Whether it is known to be a disk.
     pub rotational: bool,
     /// What a reader of the results must know.
@@ -45,7 +45,7 @@ pub fn device(choice: &DriveChoice, how: Use, short: bool, seed: u64) -> Result<
         Live::Ram(blocks) => Made { unit: Box::new(Ram::new(blocks, Unwritten::Zeros)), rotational: false, notes },
         Live::File(path) => {
             let depth = if short && choice.queue == Some(1) { 1 } else { choice.queue.unwrap_or(0).max(AT_ONCE) };
-            let file = File::open(&path, depth, how).map_err(|error| unopened(&path, &error))?;
+            let file = ServedFile::open(&path, depth, how).map_err(|error| unopened(&path, &error))?;
             if !file.is_direct() {
                 notes.push(format!(
                     "{}: read and written through the page cache, as its file system has it no other way",
@@ -66,8 +66,8 @@ pub fn device(choice: &DriveChoice, how: Use, short: bool, seed: u64) -> Result<
 /// What an emulated drive of so many blocks holds.
 fn contents(held: &Held, blocks: u64) -> Result<Box<dyn Contents>, BadInput> {
     Ok(match held {
-        Held::Memory(most) => Box::new(Store::new(blocks, Unwritten::Zeros, *most)),
-        Held::Pattern => Box::new(Store::new(blocks, Unwritten::Pattern, 0)),
+        Held::Memory(most) => Box::new(MemoryStore::new(blocks, Unwritten::Zeros, *most)),
+        Held::Pattern => Box::new(MemoryStore::new(blocks, Unwritten::Pattern, 0)),
         Held::Sparse(path) => Box::new(Sparse::open(path, blocks).map_err(|error| unheld(path, &error))?),
     })
 }
@@ -109,7 +109,7 @@ pub fn check(experiment: &Experiment) -> Result<(), BadInput> {
 /// # Errors
 /// Where what the file asks for is not to be had.
 pub fn core(experiment: &Experiment, caps: Caps, notes: &mut Vec<String>) -> Result<Box<dyn Scheduler>, BadInput> {
-    let known = Knowledge::told(experiment, Device::of(&experiment.drive)?, caps.blocks)?;
+    let known = Knowledge::of_file(experiment, Device::of(&experiment.drive)?, caps.blocks)?;
     let (core, told) = schedule::build(experiment, &known, Real(caps))?;
     notes.extend(told);
     Ok(core)

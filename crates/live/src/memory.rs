@@ -1,8 +1,12 @@
 //! Memory that the kernel reads and writes while commands and replies are in flight.
 //!
-//! A [`Buffer`] is shared: whoever has given it to the kernel keeps a share until that has come back, so that it is used for
+//! A [`AlignedBuffer`] is shared: whoever has given it to the kernel keeps a share until that has come back, so that it is used for
 //! nothing else meanwhile, even when the request it belonged to has ended. Nobody ever holds a reference into one: bytes are
 //! copied in and out.
+//!
+//! **Memory belongs to whoever has a share.** The kernel's share of a buffer ends when its completion was seen
+//! (`live::ring`), the client's when its answer is sent; a buffer is used again when nobody has one. `live::{memory,
+//! ring, claim}` hold all that is unsafe.
 #![allow(unsafe_code)]
 
 use std::cell::UnsafeCell;
@@ -13,18 +17,20 @@ use std::rc::Rc;
 pub const PAGE: usize = 4096;
 
 #[repr(C, align(4096))]
-struct Page(UnsafeCell<[u8; PAGE]>);
+struct AlignedPage(UnsafeCell<[u8; PAGE]>);
 
 /// Aligned memory of a fixed length.
-pub struct Buffer {
-    pages: Box<[Page]>,
+pub struct AlignedBuffer {
+    pages: Box<[AlignedPage]>,
 }
 
-impl Buffer {
+impl AlignedBuffer {
     /// At least so many bytes, all zero.
     #[must_use]
-    pub fn new(bytes: usize) -> Buffer {
-        Buffer { pages: (0..bytes.div_ceil(PAGE).max(1)).map(|_| Page(UnsafeCell::new([0; PAGE]))).collect() }
+    pub fn new(bytes: usize) -> AlignedBuffer {
+        AlignedBuffer {
+            pages: (0..bytes.div_ceil(PAGE).max(1)).map(|_| AlignedPage(UnsafeCell::new([0; PAGE]))).collect(),
+        }
     }
 
     /// Its length in bytes.
@@ -65,7 +71,7 @@ impl Buffer {
     }
 
     /// Copies bytes of another, or of itself, into it.
-    pub fn copy(&self, at: usize, other: &Buffer, from: usize, count: usize) {
+    pub fn copy(&self, at: usize, other: &AlignedBuffer, from: usize, count: usize) {
         let (to, from) = (self.pointer(at, count), other.pointer(from, count));
         // SAFETY: both have `count` bytes, which may overlap.
         unsafe { to.copy_from(from, count) }
@@ -76,7 +82,7 @@ impl Buffer {
 #[derive(Clone)]
 pub struct Slice {
     /// The buffer that they lie in.
-    pub buffer: Rc<Buffer>,
+    pub buffer: Rc<AlignedBuffer>,
     /// The first byte of the buffer that belongs to it.
     pub from: usize,
     /// How many bytes belong to it.
@@ -122,14 +128,14 @@ const LONGEST_SPARE: usize = 1 << 20;
 /// Buffers, used again and again.
 #[derive(Default)]
 pub struct Pool {
-    spare: [VecDeque<Rc<Buffer>>; CLASSES],
+    spare: [VecDeque<Rc<AlignedBuffer>>; CLASSES],
     spare_bytes: usize,
-    nobodys: Option<Rc<Buffer>>,
+    nobodys: Option<Rc<AlignedBuffer>>,
 }
 
 impl Pool {
     /// One of at least so many bytes; what it holds is anything.
-    pub fn take(&mut self, bytes: usize) -> Rc<Buffer> {
+    pub fn take(&mut self, bytes: usize) -> Rc<AlignedBuffer> {
         let class = class(bytes);
         for _ in 0..self.spare[class].len().min(4) {
             let Some(buffer) = self.spare[class].pop_front() else { break };
@@ -140,19 +146,19 @@ impl Pool {
             }
             self.spare[class].push_back(buffer);
         }
-        Rc::new(Buffer::new(PAGE << class))
+        Rc::new(AlignedBuffer::new(PAGE << class))
     }
 
     /// Memory for bytes that nobody looks at: the same for all who ask for such.
     pub fn nobodys(&mut self, bytes: usize) -> Slice {
         let held = self.nobodys.take().filter(|held| held.bytes() >= bytes);
-        let buffer = held.unwrap_or_else(|| Rc::new(Buffer::new(bytes)));
+        let buffer = held.unwrap_or_else(|| Rc::new(AlignedBuffer::new(bytes)));
         self.nobodys = Some(Rc::clone(&buffer));
         Slice { buffer, from: 0, bytes }
     }
 
     /// Gives one back, which others may still have a share of.
-    pub fn give(&mut self, buffer: Rc<Buffer>) {
+    pub fn give(&mut self, buffer: Rc<AlignedBuffer>) {
         let spare = &mut self.spare[class(buffer.bytes())];
         let bytes = buffer.bytes();
         if bytes <= LONGEST_SPARE && spare.len() < SPARE && self.spare_bytes + bytes <= SPARE_BYTES {
@@ -172,7 +178,7 @@ mod tests {
 
     #[test]
     fn what_is_put_is_got() {
-        let buffer = Buffer::new(5000);
+        let buffer = AlignedBuffer::new(5000);
         assert_eq!(buffer.bytes(), 8192);
         assert_eq!(buffer.pointer(0, 1) as usize % PAGE, 0);
         buffer.put(4090, b"across a page");
@@ -190,14 +196,14 @@ mod tests {
     #[test]
     #[should_panic(expected = "bytes 8190+3 of 8192")]
     fn nothing_reaches_past_the_end() {
-        Buffer::new(8192).put(8190, b"abc");
+        AlignedBuffer::new(8192).put(8190, b"abc");
     }
 
     #[test]
     fn spare_memory_is_bounded() {
         let mut pool = Pool::default();
         for bytes in [LONGEST_SPARE, LONGEST_SPARE / 2, PAGE] {
-            (0..2 * SPARE).for_each(|_| pool.give(Rc::new(Buffer::new(bytes))));
+            (0..2 * SPARE).for_each(|_| pool.give(Rc::new(AlignedBuffer::new(bytes))));
         }
         let held: usize = pool.spare.iter().flatten().map(|buffer| buffer.bytes()).sum();
         assert!(held == pool.spare_bytes && held <= SPARE_BYTES, "{held}");

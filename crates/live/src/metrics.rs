@@ -4,8 +4,8 @@
 //! at a time, and has a second to say what he wants and another to hear it.
 
 use crate::bell::Caller;
-use crate::front::{Message, Report};
-use crate::socket::{Place, private};
+use crate::front::{EngineMessage, VolumeReport};
+use crate::socket::{SocketName, private};
 use block::{BLOCK_BYTES, Span};
 use load::experiment::Exposed;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
@@ -66,9 +66,9 @@ impl Buckets {
 
 /// What a service has counted.
 #[derive(Clone, Debug)]
-pub struct Counted {
+pub struct ServiceMetrics {
     /// One report for each volume.
-    pub volumes: Vec<Report>,
+    pub volumes: Vec<VolumeReport>,
     /// What the core has outstanding and has done.
     pub pulse: Pulse,
     /// How late the host noticed what an emulated drive had done.
@@ -86,11 +86,11 @@ impl Family {
 }
 
 /// A label's value as the format has it.
-fn escaped(value: &str) -> String {
+fn escape(value: &str) -> String {
     value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
-impl Counted {
+impl ServiceMetrics {
     /// In the text exposition format.
     #[must_use]
     pub fn text(&self) -> String {
@@ -130,7 +130,7 @@ impl Counted {
     }
 
     fn volumes(&self, out: &mut String) {
-        type Of = fn(&Report) -> Vec<(&'static str, f64)>;
+        type Of = fn(&VolumeReport) -> Vec<(&'static str, f64)>;
         let families: [(Family, Of); 8] = [
             (Family("halfturn_requests_total", "counter", "Requests that were done."), |volume| {
                 let counts = &volume.counts;
@@ -170,7 +170,7 @@ impl Counted {
             for volume in &self.volumes {
                 for (which, value) in of(volume) {
                     let more = if which.is_empty() { String::new() } else { format!(",{label}=\"{which}\"") };
-                    let _ = writeln!(out, "{}{{volume=\"{}\"{more}}} {value}", family.0, escaped(&volume.name));
+                    let _ = writeln!(out, "{}{{volume=\"{}\"{more}}} {value}", family.0, escape(&volume.name));
                 }
             }
         }
@@ -178,7 +178,7 @@ impl Counted {
         took.head(out);
         for volume in &self.volumes {
             for (op, buckets) in [("read", &volume.reading), ("write", &volume.writing)] {
-                buckets.write(took.0, &format!("volume=\"{}\",op=\"{op}\"", escaped(&volume.name)), out);
+                buckets.write(took.0, &format!("volume=\"{}\",op=\"{op}\"", escape(&volume.name)), out);
             }
         }
     }
@@ -188,7 +188,7 @@ impl Counted {
 ///
 /// # Errors
 /// When that cannot be listened on.
-pub fn expose(at: &Exposed, caller: Caller<Message>) -> io::Result<Option<Place>> {
+pub fn expose(at: &Exposed, caller: Caller<EngineMessage>) -> io::Result<Option<SocketName>> {
     let mut place = None;
     let serve: Box<dyn FnOnce() + Send> = match at {
         Exposed::Tcp(address) => {
@@ -227,13 +227,13 @@ fn question(asker: &mut (impl Read + AsFd)) -> io::Result<String> {
     Ok(String::from_utf8_lossy(first).into_owned())
 }
 
-fn answer(mut asker: impl Read + Write + AsFd, caller: &Caller<Message>) -> io::Result<()> {
+fn answer(mut asker: impl Read + Write + AsFd, caller: &Caller<EngineMessage>) -> io::Result<()> {
     let question = question(&mut asker)?;
     let mut words = question.split(' ');
     let (method, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
     let path = path.split('?').next().unwrap_or_default();
     let (status, body) = match (method, path) {
-        ("GET", "/metrics" | "/") => match caller.ask(Message::Metrics, PATIENCE) {
+        ("GET", "/metrics" | "/") => match caller.ask(EngineMessage::Metrics, PATIENCE) {
             Some(counted) => ("200 OK", counted.text()),
             None => ("503 Service Unavailable", "the service does not answer\n".into()),
         },
@@ -279,6 +279,6 @@ mod tests {
 
     #[test]
     fn a_name_is_escaped() {
-        assert_eq!(escaped("a\"b\\c\nd"), "a\\\"b\\\\c\\nd");
+        assert_eq!(escape("a\"b\\c\nd"), "a\\\"b\\\\c\\nd");
     }
 }

@@ -1,13 +1,13 @@
 //! The workloads of an experiment, asked of a live core.
 
 use crate::memory::Slice;
-use crate::world::{Hands, Source};
+use crate::world::{Hands, RequestSource};
 use block::{BadInput, Ending, RequestId, Span, Time};
 use load::{Load, Mix, Served};
 use sched::Input;
 
 /// How far a run is, as a share of it.
-pub type Watch<'a> = &'a dyn Fn(f64);
+pub type ProgressFn<'a> = &'a dyn Fn(f64);
 
 /// So much more of a run is worth telling.
 const STEP: f64 = 0.002;
@@ -22,7 +22,7 @@ pub struct Mixed<'a> {
     /// When nothing comes back for so long, the run is over.
     patience: Span,
     given_up: bool,
-    watch: Watch<'a>,
+    watch: ProgressFn<'a>,
     told: f64,
 }
 
@@ -30,7 +30,7 @@ impl<'a> Mixed<'a> {
     /// Asks what the mix asks until a time, or until so many measured requests have ended, or until nothing comes back for longer
     /// than `patience`; tells how far it is.
     #[must_use]
-    pub fn new(mix: Mix, end: Option<Time>, requests: Option<u64>, patience: Span, watch: Watch<'a>) -> Mixed<'a> {
+    pub fn new(mix: Mix, end: Option<Time>, requests: Option<u64>, patience: Span, watch: ProgressFn<'a>) -> Mixed<'a> {
         let end = end.unwrap_or(Time::NEVER);
         let (last, failed, given_up, told) = (Time::ZERO, None, false, 0.0);
         Mixed { mix, end, requests, last, failed, patience, given_up, watch, told }
@@ -77,7 +77,7 @@ impl<'a> Mixed<'a> {
     }
 }
 
-impl Source for Mixed<'_> {
+impl RequestSource for Mixed<'_> {
     fn due(&self, room: u32) -> Option<Time> {
         self.next().filter(|_| room > 0)
     }
@@ -96,7 +96,7 @@ impl Source for Mixed<'_> {
         None
     }
 
-    fn began(&mut self, now: Time, id: RequestId) {
+    fn on_start(&mut self, now: Time, id: RequestId) {
         self.mix.began(now, id);
     }
 
@@ -104,11 +104,11 @@ impl Source for Mixed<'_> {
         self.mix.meter_mut().command(issued, ended);
     }
 
-    fn served(&mut self, now: Time, id: RequestId) -> Option<Served> {
+    fn take_record(&mut self, now: Time, id: RequestId) -> Option<Served> {
         if self.counts(now) { self.mix.served(now, id) } else { None }
     }
 
-    fn ended(&mut self, now: Time, id: RequestId, how: Ending, _: &mut Hands) {
+    fn on_end(&mut self, now: Time, id: RequestId, how: Ending, _: &mut Hands) {
         self.last = now;
         if self.counts(now) {
             self.mix.ended(now, id, how);

@@ -1,6 +1,6 @@
 //! Recording a run, and having it again.
 
-use crate::log::{Head, Reader, Record, Writer};
+use crate::log::{LogHead, LogReader, LogRecord, LogWriter};
 use crate::make;
 use block::{At, BadInput, Time};
 use load::experiment;
@@ -16,23 +16,23 @@ const BLOCK: usize = 64 << 10;
 const BLOCKS: usize = 256;
 
 /// A world of which is written down what happens to the core, and what that decides.
-pub struct Recorder<'a, W> {
+pub struct RunRecorder<'a, W> {
     world: &'a mut W,
-    writer: Writer,
+    writer: LogWriter,
     blocks: SyncSender<Vec<u8>>,
     thread: JoinHandle<io::Result<()>>,
 }
 
-impl<'a, W: World> Recorder<'a, W> {
+impl<'a, W: World> RunRecorder<'a, W> {
     /// Writes down what happens in a world, in a file that is empty.
     ///
     /// # Errors
     /// When there is no thread to be had.
-    pub fn new(world: &'a mut W, head: &Head, mut file: File) -> io::Result<Recorder<'a, W>> {
+    pub fn new(world: &'a mut W, head: &LogHead, mut file: File) -> io::Result<RunRecorder<'a, W>> {
         let (blocks, filled) = sync_channel::<Vec<u8>>(BLOCKS);
         let write = move || filled.iter().try_for_each(|block| file.write_all(&block));
         let thread = std::thread::Builder::new().name("recorder".into()).spawn(write)?;
-        Ok(Recorder { world, writer: Writer::new(head), blocks, thread })
+        Ok(RunRecorder { world, writer: LogWriter::new(head), blocks, thread })
     }
 
     /// Ends the log.
@@ -51,7 +51,7 @@ impl<'a, W: World> Recorder<'a, W> {
     }
 }
 
-impl<W: World> World for Recorder<'_, W> {
+impl<W: World> World for RunRecorder<'_, W> {
     fn next(&mut self, wake: Option<Time>, room: u32) -> Option<(Time, Input)> {
         let (now, input) = self.world.next(wake, room)?;
         if self.writer.len() >= BLOCK {
@@ -69,7 +69,7 @@ impl<W: World> World for Recorder<'_, W> {
 
 /// What came of having a run again.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Replayed {
+pub struct ReplayReport {
     /// What happened to the core, and what it decided then.
     pub inputs: u64,
     /// How many of the inputs are requests.
@@ -97,19 +97,19 @@ pub struct Difference {
 ///
 /// # Errors
 /// When the log cannot be read, or the core cannot be made of what it says.
-pub fn replay(path: &Path) -> Result<Replayed, BadInput> {
+pub fn replay(path: &Path) -> Result<ReplayReport, BadInput> {
     let unread = |error: io::Error| {
         let what = format!("cannot be read: {error}");
         BadInput::new(path.display().to_string(), At::File, what, "give a file that `halfturn serve --record` wrote")
     };
     let bytes = std::fs::read(path).map_err(unread)?;
-    let (head, mut log) = Reader::new(path, &bytes)?;
+    let (head, mut log) = LogReader::new(path, &bytes)?;
     let experiment = experiment::parse_service(&head.name, &head.text, &head.sets)?;
     let mut core = make::core(&experiment, head.caps, &mut Vec::new())?;
-    let mut replayed = Replayed { inputs: 0, requests: 0, actions: 0, until: Time::ZERO, differs: None };
+    let mut replayed = ReplayReport { inputs: 0, requests: 0, actions: 0, until: Time::ZERO, differs: None };
     let (mut now, mut then) = (Vec::new(), Vec::new());
     let mut next = log.read()?;
-    while let Some(Record::Input(at, input)) = next {
+    while let Some(LogRecord::Input(at, input)) = next {
         replayed.inputs += 1;
         replayed.requests += u64::from(matches!(input, Input::Submit(_)));
         replayed.until = at;
@@ -119,7 +119,7 @@ pub fn replay(path: &Path) -> Result<Replayed, BadInput> {
         }
         core.handle(at, input, &mut now);
         next = log.read()?;
-        while let Some(Record::Action(action)) = next {
+        while let Some(LogRecord::Action(action)) = next {
             then.push(action);
             next = log.read()?;
         }

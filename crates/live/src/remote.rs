@@ -1,8 +1,8 @@
 //! An NBD server as its clients see it.
 
-use nbd::client::{self, Body, Handshake, Step, Wish};
+use nbd::client::{self, Body, ClientGoal, ClientHandshake, ClientStep};
 use nbd::reply::Chunk;
-use nbd::{Address, Command, Errno, Request, Session, Uri};
+use nbd::{Address, ClientRequest, Errno, RequestType, Session, Uri};
 use std::collections::BTreeMap;
 use std::io::{self, Error, ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -22,11 +22,11 @@ pub struct Remote {
     input: Vec<u8>,
     read: usize,
     /// Reads and others under way, by cookie: what has come of them.
-    waiting: BTreeMap<u64, Waiting>,
+    waiting: BTreeMap<u64, PendingCall>,
 }
 
-struct Waiting {
-    request: Request,
+struct PendingCall {
+    request: ClientRequest,
     bytes: Vec<u8>,
     error: Option<Errno>,
 }
@@ -37,7 +37,7 @@ enum Socket {
 }
 
 /// What came of a request: the bytes of a read.
-pub type Answer = (Request, Result<Vec<u8>, Errno>);
+pub type Answer = (ClientRequest, Result<Vec<u8>, Errno>);
 
 impl Remote {
     /// Connects to an export.
@@ -53,18 +53,20 @@ impl Remote {
                 Socket::Tcp(socket)
             }
         };
-        let mut handshake = Handshake::new(Wish::Go(uri.export.clone()));
+        let mut handshake = ClientHandshake::new(ClientGoal::Go(uri.export.clone()));
         let (mut input, mut out) = (Vec::new(), Vec::new());
         let session = loop {
             let mut left = &input[..];
-            let step = handshake.feed(&mut left, &mut out).map_err(|broken| broke(&broken))?;
+            let step = handshake.feed(&mut left, &mut out).map_err(|broken| protocol_error(&broken))?;
             let taken = input.len() - left.len();
             input.drain(..taken);
             socket.write(&std::mem::take(&mut out))?;
             match step {
-                Step::Ready(session) => break session,
-                Step::Listed(_) => return Err(Error::new(ErrorKind::InvalidData, "a list that nobody asked for")),
-                Step::More => socket.receive(&mut input)?,
+                ClientStep::Ready(session) => break session,
+                ClientStep::Listed(_) => {
+                    return Err(Error::new(ErrorKind::InvalidData, "a list that nobody asked for"));
+                }
+                ClientStep::More => socket.receive(&mut input)?,
             }
         };
         Ok(Remote { socket, session, input, read: 0, waiting: BTreeMap::new() })
@@ -74,11 +76,11 @@ impl Remote {
     ///
     /// # Errors
     /// When the server is gone.
-    pub fn send(&mut self, request: Request, payload: &[u8]) -> io::Result<()> {
+    pub fn send(&mut self, request: ClientRequest, payload: &[u8]) -> io::Result<()> {
         let mut bytes = request.encode().to_vec();
         bytes.extend_from_slice(payload);
-        let room = if request.command == Command::Read { request.length as usize } else { 0 };
-        self.waiting.insert(request.cookie, Waiting { request, bytes: vec![0; room], error: None });
+        let room = if request.command == RequestType::Read { request.length as usize } else { 0 };
+        self.waiting.insert(request.cookie, PendingCall { request, bytes: vec![0; room], error: None });
         self.socket.write(&bytes)
     }
 
@@ -122,7 +124,9 @@ impl Remote {
         loop {
             let mut left = &self.input[self.read..];
             let all = left.len();
-            let Some(reply) = client::reply(&mut left).map_err(|broken| broke(&broken))? else { return Ok(None) };
+            let Some(reply) = client::reply(&mut left).map_err(|broken| protocol_error(&broken))? else {
+                return Ok(None);
+            };
             let head = all - left.len();
             let unknown = || Error::new(ErrorKind::InvalidData, "an answer to nothing that was asked");
             let waiting = self.waiting.get_mut(&reply.cookie).ok_or_else(unknown)?;
@@ -147,7 +151,7 @@ impl Remote {
             }
             self.read += head + content;
             if reply.chunk == Chunk::Last
-                && let Some(Waiting { request, bytes, error }) = self.waiting.remove(&reply.cookie)
+                && let Some(PendingCall { request, bytes, error }) = self.waiting.remove(&reply.cookie)
             {
                 return Ok(Some((request, error.map_or(Ok(bytes), Err))));
             }
@@ -155,7 +159,7 @@ impl Remote {
     }
 }
 
-fn broke(broken: &client::Broken) -> Error {
+fn protocol_error(broken: &client::Broken) -> Error {
     Error::new(ErrorKind::InvalidData, broken.to_string())
 }
 

@@ -24,7 +24,7 @@ const POLL_FIRST: u16 = 1;
 
 /// Whom a completion is for: of the submitter's making.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Token {
+pub enum RingToken {
     /// A command of the unit.
     Unit(u32),
     /// Bytes from a client.
@@ -36,7 +36,7 @@ pub enum Token {
 }
 
 /// What is to be done.
-pub enum Op {
+pub enum RingOp {
     /// Reads a file from a byte on.
     Read(Slice, u64),
     /// Writes a file from a byte on; whether it is to be on the medium before it comes back.
@@ -50,13 +50,13 @@ pub enum Op {
 }
 
 /// What is in flight: kept so that the kernel's memory stays.
-struct Flying {
-    token: Token,
+struct InFlightOp {
+    token: RingToken,
     /// The descriptor, the memory, and how the kernel is told of it.
-    _kept: (Rc<OwnedFd>, Vec<Slice>, Option<Box<Message>>),
+    _kept: (Rc<OwnedFd>, Vec<Slice>, Option<Box<MessageHeader>>),
 }
 
-struct Message {
+struct MessageHeader {
     parts: [libc::iovec; GATHERED],
     head: libc::msghdr,
 }
@@ -64,7 +64,7 @@ struct Message {
 /// An io_uring, with the buffers that the kernel has a share of.
 pub struct Ring {
     ring: IoUring,
-    flying: Vec<Option<Flying>>,
+    flying: Vec<Option<InFlightOp>>,
     free: Vec<u32>,
 }
 
@@ -93,18 +93,18 @@ impl Ring {
     ///
     /// # Errors
     /// When the kernel takes no more.
-    pub fn push(&mut self, file: &Rc<OwnedFd>, token: Token, op: Op) -> io::Result<()> {
+    pub fn push(&mut self, file: &Rc<OwnedFd>, token: RingToken, op: RingOp) -> io::Result<()> {
         let slot = self.free.pop().unwrap_or_else(|| {
             self.flying.push(None);
             self.flying.len() as u32 - 1
         });
         let (entry, message) = entry(Fd(file.as_raw_fd()), &op);
         let slices = match op {
-            Op::Read(slice, _) | Op::Write(slice, ..) | Op::Receive(slice, _) => vec![slice],
-            Op::Send(slices) => slices,
-            Op::Sync => Vec::new(),
+            RingOp::Read(slice, _) | RingOp::Write(slice, ..) | RingOp::Receive(slice, _) => vec![slice],
+            RingOp::Send(slices) => slices,
+            RingOp::Sync => Vec::new(),
         };
-        self.flying[slot as usize] = Some(Flying { token, _kept: (Rc::clone(file), slices, message) });
+        self.flying[slot as usize] = Some(InFlightOp { token, _kept: (Rc::clone(file), slices, message) });
         self.submit_entry(entry.user_data(slot.into()))
     }
 
@@ -119,7 +119,7 @@ impl Ring {
     }
 
     /// The next completion that has come: whom it is for, and the result as the kernel gives it.
-    pub fn take(&mut self) -> Option<(Token, i32)> {
+    pub fn take(&mut self) -> Option<(RingToken, i32)> {
         let done = self.ring.completion().next()?;
         let slot = done.user_data() as u32;
         let flying = self.flying[slot as usize].take()?;
@@ -182,20 +182,20 @@ pub fn send(socket: &OwnedFd, pieces: &[Slice]) -> usize {
 }
 
 /// What the kernel is told of something to be done, and what it must find in memory for that beside the slices.
-fn entry(fd: Fd, op: &Op) -> (Entry, Option<Box<Message>>) {
+fn entry(fd: Fd, op: &RingOp) -> (Entry, Option<Box<MessageHeader>>) {
     let entry = match op {
-        Op::Read(slice, at) => opcode::Read::new(fd, slice.pointer(), slice.bytes as u32).offset(*at).build(),
-        Op::Write(slice, at, through) => {
+        RingOp::Read(slice, at) => opcode::Read::new(fd, slice.pointer(), slice.bytes as u32).offset(*at).build(),
+        RingOp::Write(slice, at, through) => {
             let flags = if *through { DSYNC } else { 0 };
             opcode::Write::new(fd, slice.pointer(), slice.bytes as u32).offset(*at).rw_flags(flags).build()
         }
-        Op::Sync => opcode::Fsync::new(fd).flags(io_uring::types::FsyncFlags::DATASYNC).build(),
-        Op::Receive(slice, whole) => {
+        RingOp::Sync => opcode::Fsync::new(fd).flags(io_uring::types::FsyncFlags::DATASYNC).build(),
+        RingOp::Receive(slice, whole) => {
             let flags = if *whole { libc::MSG_WAITALL } else { 0 };
             let entry = opcode::Recv::new(fd, slice.pointer(), slice.bytes as u32);
             entry.flags(flags).ioprio(POLL_FIRST).build()
         }
-        Op::Send(slices) => {
+        RingOp::Send(slices) => {
             let message = message(slices);
             let flags = (libc::MSG_NOSIGNAL | libc::MSG_WAITALL) as u32;
             return (opcode::SendMsg::new(fd, &message.head).flags(flags).build(), Some(message));
@@ -214,10 +214,10 @@ fn again(result: io::Result<usize>) -> io::Result<()> {
     }
 }
 
-fn message(slices: &[Slice]) -> Box<Message> {
+fn message(slices: &[Slice]) -> Box<MessageHeader> {
     let none = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
     // SAFETY: a message header of zeros is one of nothing.
-    let mut message = Box::new(Message { parts: [none; GATHERED], head: unsafe { std::mem::zeroed() } });
+    let mut message = Box::new(MessageHeader { parts: [none; GATHERED], head: unsafe { std::mem::zeroed() } });
     for (part, slice) in message.parts.iter_mut().zip(slices) {
         *part = libc::iovec { iov_base: slice.pointer().cast(), iov_len: slice.bytes };
     }
@@ -229,11 +229,11 @@ fn message(slices: &[Slice]) -> Box<Message> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::Buffer;
+    use crate::memory::AlignedBuffer;
     use std::os::unix::net::UnixStream;
 
     /// Of `struct io_uring_sqe`: operation, place in the file, and flags of the operation.
-    fn told(op: &Op) -> (u8, u64, u32) {
+    fn told(op: &RingOp) -> (u8, u64, u32) {
         let entry = entry(Fd(0), op).0;
         assert_eq!(size_of::<Entry>(), 64);
         // SAFETY: an entry is that structure and nothing else, of 64 bytes without gaps.
@@ -245,13 +245,13 @@ mod tests {
     /// A kill cannot show it: the kernel keeps what a process wrote.
     #[test]
     fn the_kernel_is_told_what_is_to_be_on_the_medium() {
-        let slice = Slice { buffer: Rc::new(Buffer::new(4096)), from: 0, bytes: 4096 };
+        let slice = Slice { buffer: Rc::new(AlignedBuffer::new(4096)), from: 0, bytes: 4096 };
         let [read, fsync, write] = [opcode::Read::CODE, opcode::Fsync::CODE, opcode::Write::CODE];
-        assert_eq!(told(&Op::Write(slice.clone(), 8192, true)), (write, 8192, libc::RWF_DSYNC as u32));
-        assert_eq!(told(&Op::Write(slice.clone(), 8192, false)), (write, 8192, 0));
-        assert_eq!(told(&Op::Read(slice, 512)), (read, 512, 0));
+        assert_eq!(told(&RingOp::Write(slice.clone(), 8192, true)), (write, 8192, libc::RWF_DSYNC as u32));
+        assert_eq!(told(&RingOp::Write(slice.clone(), 8192, false)), (write, 8192, 0));
+        assert_eq!(told(&RingOp::Read(slice, 512)), (read, 512, 0));
         let datasync = 1;
-        assert_eq!(told(&Op::Sync), (fsync, 0, datasync));
+        assert_eq!(told(&RingOp::Sync), (fsync, 0, datasync));
     }
 
     #[test]
@@ -259,20 +259,20 @@ mod tests {
         let mut ring = Ring::new().expect("io_uring");
         let (ours, theirs) = UnixStream::pair().expect("a pair");
         let (ours, theirs): (Rc<OwnedFd>, Rc<OwnedFd>) = (Rc::new(ours.into()), Rc::new(theirs.into()));
-        let out = Rc::new(Buffer::new(64));
+        let out = Rc::new(AlignedBuffer::new(64));
         out.put(0, b"halfturn");
         let piece = |from, bytes| Slice { buffer: Rc::clone(&out), from, bytes };
-        let into = Rc::new(Buffer::new(64));
+        let into = Rc::new(AlignedBuffer::new(64));
         let slice = Slice { buffer: Rc::clone(&into), from: 8, bytes: 8 };
-        ring.push(&theirs, Token::Received(7), Op::Receive(slice, true)).expect("pushed");
-        ring.push(&ours, Token::Sent(3), Op::Send(vec![piece(4, 4), piece(0, 4)])).expect("pushed");
+        ring.push(&theirs, RingToken::Received(7), RingOp::Receive(slice, true)).expect("pushed");
+        ring.push(&ours, RingToken::Sent(3), RingOp::Send(vec![piece(4, 4), piece(0, 4)])).expect("pushed");
         let mut seen = Vec::new();
         while seen.len() < 2 {
             ring.wait(Some(Duration::from_secs(5))).expect("waited");
             seen.extend(std::iter::from_fn(|| ring.take()));
         }
-        seen.sort_by_key(|(token, _)| matches!(token, Token::Sent(_)));
-        assert_eq!(seen, [(Token::Received(7), 8), (Token::Sent(3), 8)]);
+        seen.sort_by_key(|(token, _)| matches!(token, RingToken::Sent(_)));
+        assert_eq!(seen, [(RingToken::Received(7), 8), (RingToken::Sent(3), 8)]);
         let mut got = [0; 8];
         into.get(8, &mut got);
         assert_eq!(&got, b"turnhalf");

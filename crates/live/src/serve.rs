@@ -3,11 +3,11 @@
 use crate::bell::{Caller, mailbox};
 use crate::claim::Use;
 use crate::door::{Door, Listener};
-use crate::front::{Front, Message, Report, Served, Undone};
-use crate::log::Head;
+use crate::front::{EngineMessage, Front, ServedVolume, Undone, VolumeReport};
+use crate::log::LogHead;
 use crate::make::{self, Made};
-use crate::recorder::Recorder;
-use crate::{Clock, Host, Lateness, Live};
+use crate::recorder::RunRecorder;
+use crate::{Clock, Host, Lateness, LiveWorld};
 use block::{At, BadInput, Caps, Span};
 use load::experiment::{Experiment, ServePlan};
 use nbd::Export;
@@ -21,9 +21,9 @@ use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 /// What is left of a service.
-pub struct Ended {
+pub struct ServiceReport {
     /// How the volumes fared.
-    pub reports: Vec<Report>,
+    pub reports: Vec<VolumeReport>,
     /// How late the host noticed what an emulated drive had done.
     pub lateness: Lateness,
     /// What was not done.
@@ -33,47 +33,47 @@ pub struct Ended {
 }
 
 /// A service that is ready to begin.
-pub struct Service {
+pub struct NbdService {
     title: String,
     /// What the device can do.
     pub caps: Caps,
     core: Box<dyn Scheduler>,
-    world: Live<Front>,
+    world: LiveWorld<Front>,
     door: Door,
     /// The other end of what closes the door.
     closing: UnixStream,
     /// Leaves messages for the engine and wakes it.
-    pub caller: Caller<Message>,
+    pub caller: Caller<EngineMessage>,
     /// What a user must know.
     pub notes: Vec<String>,
 }
 
-impl Service {
+impl NbdService {
     /// Makes device, core and door. Clients who knock wait until it runs.
     ///
     /// # Errors
     /// Bad input: a device that cannot be had, volumes that do not fit it, or a kernel without io_uring.
-    pub fn new(experiment: &Experiment, listeners: Vec<Listener>, scale: f64) -> Result<Service, BadInput> {
+    pub fn new(experiment: &Experiment, listeners: Vec<Listener>, scale: f64) -> Result<NbdService, BadInput> {
         let short = experiment.scheduler.rules.plan.is_some();
         let reads = experiment.volumes.iter().all(|volume| volume.read_only);
         let how = if reads { Use::Reads } else { Use::Writes };
         make::check(experiment)?;
         let made = make::device(&experiment.drive, how, short, experiment.run.seed_of(0))?;
-        Service::on(made, experiment, listeners, scale)
+        NbdService::on(made, experiment, listeners, scale)
     }
 
     /// The same on a device that was made.
-    fn on(made: Made, experiment: &Experiment, listeners: Vec<Listener>, scale: f64) -> Result<Service, BadInput> {
+    fn on(made: Made, experiment: &Experiment, listeners: Vec<Listener>, scale: f64) -> Result<NbdService, BadInput> {
         let title = experiment.title.clone();
         let bad = |what: String, mend: &str| BadInput::new(title.clone(), At::File, what, mend);
-        let stopped = |error: io::Error| stopped(&title, &error);
+        let stopped = |error: io::Error| kernel_error(&title, &error);
         if experiment.volumes.is_empty() {
             return Err(bad("no [[volume]]: nothing is served".into(), "add one with a `name` and a `size`"));
         }
         let Made { unit, rotational, mut notes } = made;
         notes.extend(descriptors(experiment.serve.connections));
         let core = make::core(experiment, unit.caps(), &mut notes)?;
-        let served = Served::all(experiment, unit.caps().blocks)
+        let served = ServedVolume::all(experiment, unit.caps().blocks)
             .map_err(|what| bad(what, "shorten it, or leave its `size` out"))?;
         let exports: Arc<[Export]> = served.iter().map(|volume| volume.export(rotational)).collect();
         if let Some((name, fault)) = exports.iter().find_map(|export| Some((&export.name, export.fault()?))) {
@@ -92,18 +92,18 @@ impl Service {
         let timeout = plan.timeout;
         let front = Front::new(mailbox, plan, served, Arc::clone(&inside)).map_err(stopped)?;
         let host = Host::new(clock).map_err(stopped)?;
-        let world = Live::new(host, unit, front, timeout);
+        let world = LiveWorld::new(host, unit, front, timeout);
         let door = Door::new(listeners, exports, caller.clone(), patience, most, inside, closed.into());
-        Ok(Service { title, caps, core, world, door, closing, caller, notes })
+        Ok(NbdService { title, caps, core, world, door, closing, caller, notes })
     }
 
     /// Serves until it is told to stop and all that was asked is done; where that is wanted, it is recorded in a file.
     ///
     /// # Errors
     /// When the kernel does not go on.
-    pub fn run(self, record: Option<(&Head, File)>) -> Result<Ended, BadInput> {
-        let Service { title, mut core, mut world, door, closing, .. } = self;
-        let stopped = |error: io::Error| stopped(&title, &error);
+    pub fn run(self, record: Option<(&LogHead, File)>) -> Result<ServiceReport, BadInput> {
+        let NbdService { title, mut core, mut world, door, closing, .. } = self;
+        let stopped = |error: io::Error| kernel_error(&title, &error);
         let door = door.open().map_err(stopped)?;
         world.begin(Front::listen);
         let pulse = world.source.pulse();
@@ -119,7 +119,7 @@ impl Service {
                 run_told(&mut *core, &mut world, tell);
                 Ok(())
             }
-            Some((head, file)) => Recorder::new(&mut world, head, file).and_then(|mut world| {
+            Some((head, file)) => RunRecorder::new(&mut world, head, file).and_then(|mut world| {
                 run_told(&mut *core, &mut world, tell);
                 world.finish()
             }),
@@ -129,7 +129,7 @@ impl Service {
         let _ = door.join();
         let remains = world.finish().map_err(stopped)?;
         let (reports, undone) = (remains.source.reports(), remains.source.undone());
-        Ok(Ended { reports, lateness: remains.lateness, undone, unrecorded: recorded.err() })
+        Ok(ServiceReport { reports, lateness: remains.lateness, undone, unrecorded: recorded.err() })
     }
 }
 
@@ -154,7 +154,7 @@ fn descriptors(connections: u32) -> Option<String> {
 }
 
 /// The kernel did not go on.
-pub(crate) fn stopped(title: &str, error: &io::Error) -> BadInput {
+pub(crate) fn kernel_error(title: &str, error: &io::Error) -> BadInput {
     let what = format!("io_uring does not go on: {error}");
     BadInput::new(title, At::File, what, "see whether the kernel has it, and lets you")
 }
@@ -164,11 +164,11 @@ mod tests {
     use super::*;
     use crate::kernel::Kernel;
     use crate::memory::Slice;
-    use crate::unit::{Done, Ram, Unit};
+    use crate::unit::{Done, LiveDevice, Ram};
     use crate::{Remote, Unwritten};
     use block::errno::EIO;
     use block::{Caps, Command, Outcome, Tag, Time, Verb};
-    use nbd::{Address, CommandFlags, Errno, Request, Uri};
+    use nbd::{Address, ClientRequest, CommandFlags, Errno, Uri};
     use std::path::{Path, PathBuf};
     use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -178,7 +178,7 @@ mod tests {
         sticks: Arc<AtomicBool>,
     }
 
-    impl Unit for Sticky {
+    impl LiveDevice for Sticky {
         fn caps(&self) -> Caps {
             self.ram.caps()
         }
@@ -194,8 +194,8 @@ mod tests {
             self.ram.issue(now, tag, it, at, kernel)
         }
 
-        fn done(&mut self, now: Time) -> Option<Done> {
-            if self.sticks.load(Ordering::Relaxed) { None } else { self.ram.done(now) }
+        fn next_completion(&mut self, now: Time) -> Option<Done> {
+            if self.sticks.load(Ordering::Relaxed) { None } else { self.ram.next_completion(now) }
         }
     }
 
@@ -206,7 +206,7 @@ mod tests {
         fails: Arc<AtomicU32>,
     }
 
-    impl Unit for Forgets {
+    impl LiveDevice for Forgets {
         fn caps(&self) -> Caps {
             self.ram.caps()
         }
@@ -223,8 +223,8 @@ mod tests {
             self.ram.issue(now, tag, it, at, kernel)
         }
 
-        fn done(&mut self, now: Time) -> Option<Done> {
-            let done = self.ram.done(now)?;
+        fn next_completion(&mut self, now: Time) -> Option<Done> {
+            let done = self.ram.next_completion(now)?;
             let fails = self.flush.take_if(|flush| *flush == done.tag).is_some()
                 && self.fails.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |fails| fails.checked_sub(1)).is_ok();
             Some(Done { outcome: if fails { Outcome::Failed(EIO) } else { done.outcome }, ..done })
@@ -235,8 +235,8 @@ mod tests {
     fn serve(
         name: &str,
         text: &'static str,
-        unit: impl FnOnce() -> Box<dyn Unit> + Send + 'static,
-    ) -> (Caller<Message>, PathBuf, std::thread::JoinHandle<Ended>) {
+        unit: impl FnOnce() -> Box<dyn LiveDevice> + Send + 'static,
+    ) -> (Caller<EngineMessage>, PathBuf, std::thread::JoinHandle<ServiceReport>) {
         let folder = std::env::temp_dir().join(format!("halfturn-{name}-{}", std::process::id()));
         std::fs::create_dir(&folder).expect("a folder");
         let (sender, receiver) = std::sync::mpsc::channel();
@@ -246,7 +246,7 @@ mod tests {
             let experiment = load::experiment::parse_service("a.toml", text, &[]).expect("a service file");
             let made = Made { unit: unit(), rotational: false, notes: Vec::new() };
             let (listener, place) = Listener::unix(&listening).expect("a socket");
-            let service = Service::on(made, &experiment, vec![listener], 1.0).expect("a service");
+            let service = NbdService::on(made, &experiment, vec![listener], 1.0).expect("a service");
             sender.send(service.caller.clone()).expect("someone waits");
             let ended = service.run(None).expect("it runs to its end");
             drop(place);
@@ -264,10 +264,10 @@ mod tests {
     }
 
     /// Asks for a flush, or writes a block, past the cache or not; what came of it.
-    fn ask(remote: &mut Remote, command: nbd::Command, flags: CommandFlags) -> Result<Vec<u8>, Errno> {
-        let length = if command == nbd::Command::Flush { 0 } else { 512 };
-        let request = Request { command, flags, cookie: 1, offset: 0, length };
-        let payload = vec![7; if command == nbd::Command::Write { 512 } else { 0 }];
+    fn ask(remote: &mut Remote, command: nbd::RequestType, flags: CommandFlags) -> Result<Vec<u8>, Errno> {
+        let length = if command == nbd::RequestType::Flush { 0 } else { 512 };
+        let request = ClientRequest { command, flags, cookie: 1, offset: 0, length };
+        let payload = vec![7; if command == nbd::RequestType::Write { 512 } else { 0 }];
         remote.send(request, &payload).expect("sent");
         remote.answer().expect("an answer").1
     }
@@ -279,11 +279,11 @@ mod tests {
 
     #[test]
     fn after_a_failed_flush_none_succeeds_until_the_volume_is_told_to_go_on() {
-        use nbd::Command::{Flush, Read, Write};
+        use nbd::RequestType::{Flush, Read, Write};
         let fails = Arc::new(AtomicU32::new(1));
         let counted = Arc::clone(&fails);
         let unit = move || Box::new(Forgets { ram: Ram::new(2048, Unwritten::Zeros), flush: None, fails: counted });
-        let (caller, socket, thread) = serve("forgets", TWO, move || unit() as Box<dyn Unit>);
+        let (caller, socket, thread) = serve("forgets", TWO, move || unit() as Box<dyn LiveDevice>);
         let (mut a, mut b) = (connect(&socket, "a"), connect(&socket, "b"));
         let (none, lost) = (CommandFlags::default(), Err(Errno::Io));
         assert_eq!(ask(&mut b, Write, none), Ok(vec![]));
@@ -295,7 +295,7 @@ mod tests {
             assert_eq!(ask(client, Read, none), Ok(vec![7; 512]));
         }
         let failed = || {
-            let counted = caller.ask(Message::Metrics, Duration::from_secs(20)).expect("an answer");
+            let counted = caller.ask(EngineMessage::Metrics, Duration::from_secs(20)).expect("an answer");
             let shown = ["a", "b"]
                 .map(|name| counted.text().contains(&format!("halfturn_volume_flush_failed{{volume=\"{name}\"}} 1")));
             assert_eq!(shown.to_vec(), counted.volumes.iter().map(|it| it.flush_failed).collect::<Vec<_>>());
@@ -303,7 +303,7 @@ mod tests {
         };
         let resume = |name: &str| {
             let name = name.to_owned();
-            caller.ask(|asker| Message::Resume(name, asker), Duration::from_secs(20)).expect("an answer")
+            caller.ask(|asker| EngineMessage::Resume(name, asker), Duration::from_secs(20)).expect("an answer")
         };
         assert_eq!(failed(), [true, true]);
         assert!(resume("c").is_err_and(|what| what.contains("'a', 'b'")));
@@ -314,7 +314,7 @@ mod tests {
         assert_eq!(ask(&mut b, Flush, none), lost);
         drop((a, b));
         fails.store(1, Ordering::Relaxed);
-        caller.tell(Message::Stop);
+        caller.tell(EngineMessage::Stop);
         let undone = thread.join().expect("it did not panic").undone;
         assert!(undone.flush.is_some_and(|why| why.contains("error")), "the last flush fails");
         assert!(undone.volumes.contains(&"b".into()));
@@ -328,17 +328,17 @@ mod tests {
             serve = { ending = \"100ms\" }
             volume = [{ name = \"a\" }]";
         let sticks = Arc::new(AtomicBool::new(true));
-        let unit = move || Box::new(Sticky { ram: Ram::new(2048, Unwritten::Zeros), sticks }) as Box<dyn Unit>;
+        let unit = move || Box::new(Sticky { ram: Ram::new(2048, Unwritten::Zeros), sticks }) as Box<dyn LiveDevice>;
         let (caller, socket, thread) = serve("sticks", ENDS, unit);
         let mut remote = connect(&socket, "a");
         let flags = CommandFlags::default();
         for cookie in 0..3 {
-            let request = Request { command: nbd::Command::Read, flags, cookie, offset: 0, length: 512 };
+            let request = ClientRequest { command: nbd::RequestType::Read, flags, cookie, offset: 0, length: 512 };
             remote.send(request, &[]).expect("sent");
         }
-        let in_flight = || caller.ask(Message::Volumes, Duration::from_secs(20)).expect("an answer")[0].in_flight;
+        let in_flight = || caller.ask(EngineMessage::Volumes, Duration::from_secs(20)).expect("an answer")[0].in_flight;
         while in_flight() < 3 {}
-        caller.tell(Message::Stop);
+        caller.tell(EngineMessage::Stop);
         let undone = thread.join().expect("it did not panic").undone;
         assert_eq!(undone.requests, [("a".to_owned(), 3)]);
         assert_eq!(undone.flush.as_deref(), Some("the device does not answer"));
@@ -353,7 +353,7 @@ mod tests {
     /// Reads a block; what came of it.
     fn read(remote: &mut Remote) -> Result<Vec<u8>, Errno> {
         let flags = CommandFlags::default();
-        let request = Request { command: nbd::Command::Read, flags, cookie: 1, offset: 0, length: 512 };
+        let request = ClientRequest { command: nbd::RequestType::Read, flags, cookie: 1, offset: 0, length: 512 };
         remote.send(request, &[]).expect("sent");
         remote.answer().expect("an answer").1
     }
@@ -362,11 +362,11 @@ mod tests {
     fn of_a_device_that_hangs_requests_fail_until_it_answers() {
         let sticks = Arc::new(AtomicBool::new(false));
         let device = Arc::clone(&sticks);
-        let unit = || Box::new(Sticky { ram: Ram::new(2048, Unwritten::Zeros), sticks: device }) as Box<dyn Unit>;
+        let unit = || Box::new(Sticky { ram: Ram::new(2048, Unwritten::Zeros), sticks: device }) as Box<dyn LiveDevice>;
         let (caller, socket, thread) = serve("hangs", SERVICE, unit);
         let hangs = || {
             let (asker, told) = std::sync::mpsc::channel();
-            caller.tell(Message::Volumes(asker));
+            caller.tell(EngineMessage::Volumes(asker));
             told.recv().expect("an answer")[0].hangs
         };
         let mut remote = connect(&socket, "a");
@@ -379,7 +379,7 @@ mod tests {
         assert!(!hangs() || !hangs(), "who asks wakes the engine, which then sees what came back");
         assert_eq!(read(&mut remote), Ok(vec![0; 512]));
         drop(remote);
-        assert!(caller.tell(Message::Stop));
+        assert!(caller.tell(EngineMessage::Stop));
         let ended = thread.join().expect("it did not panic");
         assert_eq!((ended.reports[0].counts.reads, ended.reports[0].counts.failed), (2, 1));
     }

@@ -19,13 +19,13 @@ const LOOK: Duration = Duration::from_millis(20);
 
 /// The name of a socket that was made here. It goes when this does, unless it names something else by then.
 #[derive(Debug)]
-pub struct Place {
+pub struct SocketName {
     path: PathBuf,
     /// Device and inode: a name alone may have come to be another's.
     file: (u64, u64),
 }
 
-impl Place {
+impl SocketName {
     /// The path of the socket.
     #[must_use]
     pub fn path(&self) -> &Path {
@@ -33,7 +33,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for SocketName {
     fn drop(&mut self) {
         if self.path.symlink_metadata().is_ok_and(|about| (about.dev(), about.ino()) == self.file) {
             // Nothing more can be done about it.
@@ -47,7 +47,7 @@ impl Drop for Place {
 ///
 /// # Errors
 /// When it cannot be made, another server has it, or something else is there.
-pub fn private(path: &Path) -> io::Result<(UnixListener, Place)> {
+pub fn private(path: &Path) -> io::Result<(UnixListener, SocketName)> {
     let _alone = alone(path)?;
     if is_left_over(path)? {
         fs::remove_file(path)?;
@@ -55,7 +55,7 @@ pub fn private(path: &Path) -> io::Result<(UnixListener, Place)> {
     let socket = stream(SocketFlags::CLOEXEC)?;
     bind(&socket, &SocketAddrUnix::new(path)?)?;
     let about = path.symlink_metadata()?;
-    let place = Place { path: path.to_owned(), file: (about.dev(), about.ino()) };
+    let place = SocketName { path: path.to_owned(), file: (about.dev(), about.ino()) };
     // Nobody can knock before it listens.
     fs::set_permissions(path, Permissions::from_mode(0o600))?;
     listen(&socket, KNOCKING)?;

@@ -91,11 +91,11 @@ impl Contents for Sparse {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::Buffer;
+    use crate::memory::AlignedBuffer;
     use std::rc::Rc;
 
     fn slice(bytes: &[u8]) -> Slice {
-        let buffer = Rc::new(Buffer::new(bytes.len()));
+        let buffer = Rc::new(AlignedBuffer::new(bytes.len()));
         buffer.put(0, bytes);
         Slice { buffer, from: 0, bytes: bytes.len() }
     }

@@ -10,7 +10,7 @@ const PAGE_BLOCKS: u64 = PAGE as u64 / BLOCK_BYTES;
 /// Pages of a directory: 128 MiB.
 const PAGES: u64 = 4096;
 
-type Page = Box<[u8]>;
+type StorePage = Box<[u8]>;
 
 /// What is read where nothing was written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,20 +45,25 @@ pub trait Contents {
 }
 
 /// Contents of an emulated drive in memory, allocated page by page.
-pub struct Store {
+pub struct MemoryStore {
     unwritten: Unwritten,
-    directories: Vec<Option<Box<[Option<Page>]>>>,
+    directories: Vec<Option<Box<[Option<StorePage>]>>>,
     /// Pages held, and how many may be.
     held: u64,
     most: u64,
 }
 
-impl Store {
+impl MemoryStore {
     /// Of a device of so many blocks, which takes at most so many bytes of memory.
     #[must_use]
-    pub fn new(blocks: u64, unwritten: Unwritten, most: u64) -> Store {
+    pub fn new(blocks: u64, unwritten: Unwritten, most: u64) -> MemoryStore {
         let directories = blocks.div_ceil(PAGE_BLOCKS * PAGES) as usize;
-        Store { unwritten, directories: (0..directories).map(|_| None).collect(), held: 0, most: most / PAGE as u64 }
+        MemoryStore {
+            unwritten,
+            directories: (0..directories).map(|_| None).collect(),
+            held: 0,
+            most: most / PAGE as u64,
+        }
     }
 
     fn page(&self, page: u64) -> Option<&[u8]> {
@@ -79,7 +84,7 @@ impl Store {
     }
 }
 
-impl Contents for Store {
+impl Contents for MemoryStore {
     fn read(&mut self, at: Extent, into: &Slice) -> Result<(), i32> {
         for piece in pieces(at) {
             let to = into.from + piece.offset;
@@ -136,7 +141,7 @@ impl Contents for Store {
 
 /// A part of an extent in one page.
 #[derive(Clone, Copy)]
-struct Piece {
+struct PageSpan {
     page: u64,
     /// The first byte in the page, and in the extent.
     from: usize,
@@ -144,7 +149,7 @@ struct Piece {
     bytes: usize,
 }
 
-fn pieces(at: Extent) -> impl Iterator<Item = Piece> {
+fn pieces(at: Extent) -> impl Iterator<Item = PageSpan> {
     let (mut next, end) = (at.start.0, at.end().0);
     std::iter::from_fn(move || {
         if next >= end {
@@ -153,13 +158,13 @@ fn pieces(at: Extent) -> impl Iterator<Item = Piece> {
         let (page, from) = (next / PAGE_BLOCKS, next % PAGE_BLOCKS);
         let blocks = (PAGE_BLOCKS - from).min(end - next);
         let bytes = |blocks: u64| (blocks * BLOCK_BYTES) as usize;
-        let piece = Piece { page, from: bytes(from), offset: bytes(next - at.start.0), bytes: bytes(blocks) };
+        let piece = PageSpan { page, from: bytes(from), offset: bytes(next - at.start.0), bytes: bytes(blocks) };
         next += blocks;
         Some(piece)
     })
 }
 
-fn pattern(piece: Piece, into: &Slice, to: usize) {
+fn pattern(piece: PageSpan, into: &Slice, to: usize) {
     let first = piece.page * PAGE as u64 + piece.from as u64;
     for word in 0..piece.bytes as u64 / 8 {
         into.buffer.put(to + 8 * word as usize, &(first + 8 * word).to_be_bytes());
@@ -169,14 +174,14 @@ fn pattern(piece: Piece, into: &Slice, to: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::Buffer;
+    use crate::memory::AlignedBuffer;
     use std::rc::Rc;
 
     fn slice(bytes: usize) -> Slice {
-        Slice { buffer: Rc::new(Buffer::new(bytes)), from: 0, bytes }
+        Slice { buffer: Rc::new(AlignedBuffer::new(bytes)), from: 0, bytes }
     }
 
-    fn read(store: &mut Store, at: Extent) -> Vec<u8> {
+    fn read(store: &mut MemoryStore, at: Extent) -> Vec<u8> {
         let into = slice(at.bytes() as usize);
         into.buffer.put(0, &vec![0xEE; into.bytes]);
         assert_eq!(store.read(at, &into), Ok(()));
@@ -187,7 +192,7 @@ mod tests {
 
     #[test]
     fn what_was_written_is_read_and_the_rest_is_zeros() {
-        let mut store = Store::new(1 << 35, Unwritten::Zeros, 1 << 20);
+        let mut store = MemoryStore::new(1 << 35, Unwritten::Zeros, 1 << 20);
         let at = Extent::new((1 << 34) - 3, 70);
         let from = slice(at.bytes() as usize);
         let bytes: Vec<u8> = (0..at.bytes()).map(|i| (i % 251) as u8).collect();
@@ -204,7 +209,7 @@ mod tests {
 
     #[test]
     fn memory_is_bounded_and_given_back() {
-        let mut store = Store::new(1 << 20, Unwritten::Zeros, 2 * PAGE as u64);
+        let mut store = MemoryStore::new(1 << 20, Unwritten::Zeros, 2 * PAGE as u64);
         let one = slice(512);
         assert_eq!(store.write(Extent::new(0, 1), &one), Ok(()));
         assert_eq!(store.write(Extent::new(64, 1), &one), Ok(()));
@@ -215,7 +220,7 @@ mod tests {
 
     #[test]
     fn a_pattern_says_where_it_is() {
-        let mut store = Store::new(1 << 35, Unwritten::Pattern, 0);
+        let mut store = MemoryStore::new(1 << 35, Unwritten::Pattern, 0);
         let bytes = read(&mut store, Extent::new(63, 2));
         assert_eq!(bytes[..8], (63_u64 * 512).to_be_bytes());
         assert_eq!(bytes[1016..], (65_u64 * 512 - 8).to_be_bytes());

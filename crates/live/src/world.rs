@@ -3,8 +3,8 @@
 use crate::kernel::{Host, Kernel};
 use crate::lateness::Lateness;
 use crate::memory::{Pool, Slice};
-use crate::ring::Token;
-use crate::unit::{Done, Unit};
+use crate::ring::RingToken;
+use crate::unit::{Done, LiveDevice};
 use block::{BLOCK_BYTES, Command, DiskId, Ending, Outcome, Place, RequestId, Span, Tag, Time, Verb};
 use load::Served;
 use load::requests::{self, Ledger};
@@ -13,7 +13,7 @@ use std::io;
 use std::rc::Rc;
 
 /// Who asks a live core for I/O.
-pub trait Source {
+pub trait RequestSource {
     /// When it will do something by itself, while the core has so much room.
     fn due(&self, _room: u32) -> Option<Time> {
         None
@@ -26,27 +26,27 @@ pub trait Source {
     fn memory(&mut self, id: RequestId, from: usize, bytes: usize) -> Option<Slice>;
 
     /// A request's turn has come, or a command of it was issued.
-    fn began(&mut self, _: Time, _: RequestId) {}
+    fn on_start(&mut self, _: Time, _: RequestId) {}
 
     /// A command has read part of a request's bytes into this memory.
-    fn came(&mut self, _: RequestId, _: &Slice) {}
+    fn on_data(&mut self, _: RequestId, _: &Slice) {}
 
     /// A command was issued and came back.
     fn command(&mut self, _issued: Time, _ended: Time) {}
 
     /// What a record tells of a request that ends now, if there is to be one.
-    fn served(&mut self, _: Time, _: RequestId) -> Option<Served> {
+    fn take_record(&mut self, _: Time, _: RequestId) -> Option<Served> {
         None
     }
 
     /// A request has ended.
-    fn ended(&mut self, now: Time, id: RequestId, how: Ending, hands: &mut Hands);
+    fn on_end(&mut self, now: Time, id: RequestId, how: Ending, hands: &mut Hands);
 
     /// The kernel completed something that is none of the unit's.
-    fn heard(&mut self, _: Time, _: Token, _: i32, _: &mut Hands) {}
+    fn on_completion(&mut self, _: Time, _: RingToken, _: i32, _: &mut Hands) {}
 
     /// What an emulated drive had done was noticed so late.
-    fn noticed(&mut self, _late: Span) {}
+    fn note_lateness(&mut self, _late: Span) {}
 
     /// The device does not answer, or does again.
     fn hangs(&mut self, _: Time, _: bool) {}
@@ -84,11 +84,11 @@ pub struct Hands<'a> {
     /// The buffers that commands transfer to and from.
     pub pool: &'a mut Pool,
     /// The device that is served.
-    pub unit: &'a mut dyn Unit,
+    pub unit: &'a mut dyn LiveDevice,
 }
 
 /// What is left of a world when it has ended.
-pub struct Remains<S> {
+pub struct StoppedWorld<S> {
     /// The source that the requests came from.
     pub source: S,
     /// How late completions were noticed.
@@ -102,10 +102,10 @@ pub struct Remains<S> {
 }
 
 /// One device, one source, and what they stand on.
-pub struct Live<S, K = Host> {
+pub struct LiveWorld<S, K = Host> {
     kernel: K,
     pool: Pool,
-    unit: Box<dyn Unit>,
+    unit: Box<dyn LiveDevice>,
     /// The source of requests: clients, or a mix of workloads.
     pub source: S,
     /// Memory of the core's frames, as long as its longest command so far.
@@ -130,12 +130,12 @@ pub struct Live<S, K = Host> {
     failed: Option<io::Error>,
 }
 
-impl<S: Source, K: Kernel> Live<S, K> {
+impl<S: RequestSource, K: Kernel> LiveWorld<S, K> {
     /// A world of this device and this source; a command that takes longer than `patience` hangs.
     #[must_use]
-    pub fn new(kernel: K, unit: Box<dyn Unit>, source: S, patience: Span) -> Live<S, K> {
+    pub fn new(kernel: K, unit: Box<dyn LiveDevice>, source: S, patience: Span) -> LiveWorld<S, K> {
         let depth = usize::from(unit.caps().depth);
-        Live {
+        LiveWorld {
             kernel,
             pool: Pool::default(),
             unit,
@@ -158,7 +158,7 @@ impl<S: Source, K: Kernel> Live<S, K> {
     /// Keeps a record of each request.
     #[must_use]
     pub fn recording(self, ledger: Option<Box<Ledger>>) -> Self {
-        Live { ledger, ..self }
+        LiveWorld { ledger, ..self }
     }
 
     /// Lets the source begin.
@@ -171,14 +171,14 @@ impl<S: Source, K: Kernel> Live<S, K> {
     ///
     /// # Errors
     /// What the kernel said.
-    pub fn finish(mut self) -> io::Result<Remains<S>> {
+    pub fn finish(mut self) -> io::Result<StoppedWorld<S>> {
         let account = self.unit.account(self.now);
-        let Live { source, lateness, ledger, outstanding, .. } = self;
-        self.failed.map_or(Ok(Remains { source, lateness, ledger, account, outstanding }), Err)
+        let LiveWorld { source, lateness, ledger, outstanding, .. } = self;
+        self.failed.map_or(Ok(StoppedWorld { source, lateness, ledger, account, outstanding }), Err)
     }
 
     fn split(&mut self) -> (&mut S, Hands<'_>) {
-        let Live { source, kernel, pool, unit, .. } = self;
+        let LiveWorld { source, kernel, pool, unit, .. } = self;
         (source, Hands { kernel, pool, unit: &mut **unit })
     }
 
@@ -207,7 +207,7 @@ impl<S: Source, K: Kernel> Live<S, K> {
 
     fn issue(&mut self, now: Time, tag: Tag, command: Command) {
         if let Place::Request(id, _) = command.place {
-            self.source.began(now, id);
+            self.source.on_start(now, id);
             if let Some(ledger) = &mut self.ledger {
                 ledger.issue(now, DiskId(0), tag, Some(id));
             }
@@ -239,7 +239,7 @@ impl<S: Source, K: Kernel> Live<S, K> {
         if let Some(took) = done.took {
             let late = now.since(done.happened);
             self.lateness.add(took, late);
-            self.source.noticed(late);
+            self.source.note_lateness(late);
         }
         let issued = std::mem::replace(&mut self.issued[done.tag.0 as usize], Time::NEVER);
         self.source.command(issued, done.happened);
@@ -250,7 +250,7 @@ impl<S: Source, K: Kernel> Live<S, K> {
         if let Some((id, memory)) = self.reads[done.tag.0 as usize].take()
             && done.outcome == Outcome::Ok
         {
-            self.source.came(id, &memory);
+            self.source.on_data(id, &memory);
         }
         if self.flushes[done.tag.0 as usize] && done.outcome != Outcome::Ok {
             self.source.flush_failed();
@@ -268,20 +268,20 @@ impl<S: Source, K: Kernel> Live<S, K> {
         while let Some((token, result)) = self.kernel.take() {
             any = true;
             let now = self.now;
-            if let Token::Unit(tag) = token {
-                if let Err(error) = self.unit.completed(now, Tag(tag), result, &mut self.kernel) {
+            if let RingToken::Unit(tag) = token {
+                if let Err(error) = self.unit.on_completion(now, Tag(tag), result, &mut self.kernel) {
                     self.failed.get_or_insert(error);
                 }
             } else {
                 let (source, mut hands) = self.split();
-                source.heard(now, token, result, &mut hands);
+                source.on_completion(now, token, result, &mut hands);
             }
         }
         any
     }
 }
 
-impl<S: Source, K: Kernel> World for Live<S, K> {
+impl<S: RequestSource, K: Kernel> World for LiveWorld<S, K> {
     fn next(&mut self, wake: Option<Time>, room: u32) -> Option<(Time, Input)> {
         loop {
             if self.failed.is_some() {
@@ -289,7 +289,7 @@ impl<S: Source, K: Kernel> World for Live<S, K> {
             }
             self.now = self.now.max(self.kernel.now());
             let now = self.now;
-            if let Some(done) = self.unit.done(now) {
+            if let Some(done) = self.unit.next_completion(now) {
                 return Some(self.came_back(now, done));
             }
             // It was due before what is asked now came, however much that is.
@@ -342,7 +342,7 @@ impl<S: Source, K: Kernel> World for Live<S, K> {
     fn act(&mut self, now: Time, action: Action) {
         match action {
             Action::Begin(id) => {
-                self.source.began(now, id);
+                self.source.on_start(now, id);
                 self.ledger.iter_mut().for_each(|ledger| ledger.wait(now, id, Wait::Slack));
             }
             Action::Issue(_, tag, command) => self.issue(now, tag, command),
@@ -355,12 +355,12 @@ impl<S: Source, K: Kernel> World for Live<S, K> {
             Action::Finish(id, how) => {
                 self.outstanding -= 1;
                 if let Some(ledger) = &mut self.ledger
-                    && let Some(served) = self.source.served(now, id)
+                    && let Some(served) = self.source.take_record(now, id)
                 {
                     ledger.end(id, &served, Some(how));
                 }
                 let (source, mut hands) = self.split();
-                source.ended(now, id, how, &mut hands);
+                source.on_end(now, id, how, &mut hands);
             }
         }
     }

@@ -1,5 +1,8 @@
 //! Random draws of a workload: the generator is PCG XSL RR 128/64 (`Pcg64`), named because recorded results
 //! depend on it.
+//!
+//! **Reproducible.** Times and addresses are integers; floating point uses + − × ÷ √ and `libm`; the generator is
+//! named (`Pcg64`) and its draws are pinned; no `HashMap` is walked and no clock is read below the command line.
 
 use rand_core::Rng;
 use rand_pcg::Pcg64;

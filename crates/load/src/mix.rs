@@ -129,6 +129,10 @@ impl Mix {
 
     #[inline(always)]
     fn find_first(&mut self) {
+        if let [source] = &self.sources[..] {
+            self.first = source.due.map(|due| (due, 0));
+            return;
+        }
         let dues = self.sources.iter().enumerate().filter_map(|(i, source)| Some((source.due?, i)));
         self.first = dues.min();
     }

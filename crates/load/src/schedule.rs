@@ -35,7 +35,7 @@ impl Knowledge {
     ///
     /// # Errors
     /// When what it names is not there, or is of another device.
-    pub fn told(experiment: &Experiment, device: Device, blocks: u64) -> Result<Knowledge, BadInput> {
+    pub fn of_file(experiment: &Experiment, device: Device, blocks: u64) -> Result<Knowledge, BadInput> {
         let scheduler = &experiment.scheduler;
         let sheet = match (&scheduler.profile, &device) {
             (Believed::Drive(name), _) => Some(Arc::new(experiment.drive.described(name, blocks)?)),
@@ -200,7 +200,7 @@ fn rules(
         }
         _ => {}
     }
-    notes.extend(interrupting(experiment, &rules));
+    notes.extend(name_interrupters(experiment, &rules));
     notes.extend(picked);
     rules.tells |= world.records();
     rules.keeps_writes = experiment.array.as_ref().is_some_and(|array| array.level != Level::Striped);
@@ -208,7 +208,7 @@ fn rules(
 }
 
 /// Which classes interrupt, where that follows from the workloads.
-fn interrupting(experiment: &Experiment, rules: &Rules) -> Option<String> {
+fn name_interrupters(experiment: &Experiment, rules: &Rules) -> Option<String> {
     if rules.preemption != Preemption::Always {
         return None;
     }

@@ -8,6 +8,11 @@
 //! Fixed newstyle negotiation without TLS, simple and structured replies, `base:allocation`. Names are those of the
 //! protocol: <https://github.com/NetworkBlockDevice/nbd/blob/master/doc/proto.md>. Numbers are big-endian; offsets and
 //! lengths are bytes.
+//!
+//! **NBD is bytes in and bytes out.** The crate holds no socket, so that every split of a stream and every hostile
+//! peer is a test in memory. A handshake answers one option at a time, for its answer to be sent before the next is
+//! read; payloads never pass through: a request's header says how many bytes follow, a reply's head goes before the
+//! caller's own.
 
 pub mod client;
 mod errno;
@@ -23,6 +28,6 @@ mod wire;
 pub use errno::Errno;
 pub use export::{BlockSize, Export, Session};
 pub use flags::{CommandFlags, Flags, State};
-pub use handshake::{Closed, Handshake, Step};
-pub use request::{Command, Refused, Request};
+pub use handshake::{CloseReason, Handshake, HandshakeStep};
+pub use request::{ClientRequest, Refused, RequestType};
 pub use uri::{Address, BadUri, Uri};

@@ -1,6 +1,6 @@
 //! Replies of the transmission phase.
 //!
-//! A [`Head`] is what goes before the bytes of a read, which the caller sends from where they are. The methods of
+//! A [`ReplyHead`] is what goes before the bytes of a read, which the caller sends from where they are. The methods of
 //! [`Session`] choose what was agreed on; the functions write one message each.
 
 use std::ops::Deref;
@@ -9,7 +9,7 @@ use crate::errno::Errno;
 use crate::export::Session;
 use crate::flags::{CommandFlags, State};
 use crate::limits::{MAX_EXTENTS, MAX_STRING};
-use crate::request::Request;
+use crate::request::ClientRequest;
 use crate::wire::{SIMPLE_REPLY_MAGIC, STRUCTURED_REPLY_MAGIC, chunk};
 
 /// `NBD_REPLY_FLAG_DONE`: the last chunk of a structured reply.
@@ -26,14 +26,14 @@ pub enum Chunk {
 
 /// A message, or what goes before its payload: at most 32 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Head {
+pub struct ReplyHead {
     bytes: [u8; 32],
     length: u8,
 }
 
-impl Head {
-    fn of(parts: &[&[u8]]) -> Head {
-        let mut head = Head { bytes: [0; 32], length: 0 };
+impl ReplyHead {
+    fn of(parts: &[&[u8]]) -> ReplyHead {
+        let mut head = ReplyHead { bytes: [0; 32], length: 0 };
         for part in parts {
             let from = usize::from(head.length);
             head.bytes[from..from + part.len()].copy_from_slice(part);
@@ -43,9 +43,9 @@ impl Head {
     }
 
     /// The start of a structured reply chunk with so much payload.
-    fn chunk(cookie: u64, kind: u16, length: u32, chunk: Chunk, start: &[u8]) -> Head {
+    fn chunk(cookie: u64, kind: u16, length: u32, chunk: Chunk, start: &[u8]) -> ReplyHead {
         let flags = if chunk == Chunk::Last { DONE } else { 0 };
-        Head::of(&[
+        ReplyHead::of(&[
             &STRUCTURED_REPLY_MAGIC.to_be_bytes(),
             &flags.to_be_bytes(),
             &kind.to_be_bytes(),
@@ -56,7 +56,7 @@ impl Head {
     }
 }
 
-impl Deref for Head {
+impl Deref for ReplyHead {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
@@ -66,31 +66,31 @@ impl Deref for Head {
 
 /// A simple reply. To a read that was done, the bytes follow.
 #[must_use]
-pub fn simple(cookie: u64, result: Result<(), Errno>) -> Head {
+pub fn simple(cookie: u64, result: Result<(), Errno>) -> ReplyHead {
     let error = result.err().map_or(0, Errno::code);
-    Head::of(&[&SIMPLE_REPLY_MAGIC.to_be_bytes(), &error.to_be_bytes(), &cookie.to_be_bytes()])
+    ReplyHead::of(&[&SIMPLE_REPLY_MAGIC.to_be_bytes(), &error.to_be_bytes(), &cookie.to_be_bytes()])
 }
 
 /// `NBD_REPLY_TYPE_NONE`: all was done.
 #[must_use]
-pub fn none(cookie: u64) -> Head {
-    Head::chunk(cookie, chunk::NONE, 0, Chunk::Last, &[])
+pub fn none(cookie: u64) -> ReplyHead {
+    ReplyHead::chunk(cookie, chunk::NONE, 0, Chunk::Last, &[])
 }
 
 /// `NBD_REPLY_TYPE_OFFSET_DATA`: `length` bytes follow, at most 2^32 - 9. The last chunk must not be able to fail any
 /// more.
 #[must_use]
-pub fn data(cookie: u64, offset: u64, length: u32, chunk: Chunk) -> Head {
-    Head::chunk(cookie, chunk::OFFSET_DATA, length + 8, chunk, &offset.to_be_bytes())
+pub fn data(cookie: u64, offset: u64, length: u32, chunk: Chunk) -> ReplyHead {
+    ReplyHead::chunk(cookie, chunk::OFFSET_DATA, length + 8, chunk, &offset.to_be_bytes())
 }
 
 /// `NBD_REPLY_TYPE_OFFSET_HOLE`: `length` bytes are zero, and are not sent. Not in a read with `DF`, unless it is all.
 #[must_use]
-pub fn hole(cookie: u64, offset: u64, length: u32, chunk: Chunk) -> Head {
+pub fn hole(cookie: u64, offset: u64, length: u32, chunk: Chunk) -> ReplyHead {
     let mut place = [0; 12];
     place[..8].copy_from_slice(&offset.to_be_bytes());
     place[8..].copy_from_slice(&length.to_be_bytes());
-    Head::chunk(cookie, chunk::OFFSET_HOLE, 12, chunk, &place)
+    ReplyHead::chunk(cookie, chunk::OFFSET_HOLE, 12, chunk, &place)
 }
 
 /// `NBD_REPLY_TYPE_ERROR`, or `NBD_REPLY_TYPE_ERROR_OFFSET` where it is known which byte failed. A message too long for
@@ -103,7 +103,7 @@ pub fn error(cookie: u64, errno: Errno, message: &str, at: Option<u64>, chunk: C
         None => (chunk::ERROR, &[][..]),
     };
     let length = 6 + message.len() + place.len();
-    out.extend(&*Head::chunk(cookie, kind, length as u32, chunk, &errno.code().to_be_bytes()));
+    out.extend(&*ReplyHead::chunk(cookie, kind, length as u32, chunk, &errno.code().to_be_bytes()));
     out.extend((message.len() as u16).to_be_bytes());
     out.extend(message.as_bytes());
     out.extend(place);
@@ -111,7 +111,7 @@ pub fn error(cookie: u64, errno: Errno, message: &str, at: Option<u64>, chunk: C
 
 /// What is known of the next bytes of an export.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Extent {
+pub struct StatusExtent {
     /// In bytes; a whole number of the export's least blocks, not zero.
     pub length: u32,
     /// Whether there is anything.
@@ -121,13 +121,13 @@ pub struct Extent {
 impl Session {
     /// A request without a payload in its answer was done.
     #[must_use]
-    pub fn done(&self, cookie: u64) -> Head {
+    pub fn success(&self, cookie: u64) -> ReplyHead {
         simple(cookie, Ok(()))
     }
 
     /// A read was done: as many bytes as were asked for follow. It is whole with them.
     #[must_use]
-    pub fn data(&self, request: &Request) -> Head {
+    pub fn data(&self, request: &ClientRequest) -> ReplyHead {
         if self.structured {
             data(request.cookie, request.offset, request.length, Chunk::Last)
         } else {
@@ -138,7 +138,7 @@ impl Session {
     /// Part of a read was done, from a byte of the export on: as many bytes follow, and in time the rest in the same way or
     /// an error. None where the client wants its answer in one piece.
     #[must_use]
-    pub fn part(&self, request: &Request, offset: u64, length: u32, chunk: Chunk) -> Option<Head> {
+    pub fn part(&self, request: &ClientRequest, offset: u64, length: u32, chunk: Chunk) -> Option<ReplyHead> {
         let may = self.structured && !request.flags.has(CommandFlags::DF);
         may.then(|| data(request.cookie, offset, length, chunk))
     }
@@ -155,7 +155,7 @@ impl Session {
 
     /// The answer to a block status: extents from its offset on, of which it takes as many as it needs, and of
     /// `REQ_ONE` the first. Where nothing is known, there are data.
-    pub fn status(&self, request: &Request, extents: impl IntoIterator<Item = Extent>, out: &mut Vec<u8>) {
+    pub fn status(&self, request: &ClientRequest, extents: impl IntoIterator<Item = StatusExtent>, out: &mut Vec<u8>) {
         let one = request.flags.has(CommandFlags::REQ_ONE);
         let start = out.len();
         let mut left = request.length;
@@ -175,7 +175,7 @@ impl Session {
         }
         let length = (out.len() - start - 20) as u32;
         let context = self.allocation.unwrap_or_default().to_be_bytes();
-        let head = Head::chunk(request.cookie, chunk::BLOCK_STATUS, length, Chunk::Last, &context);
+        let head = ReplyHead::chunk(request.cookie, chunk::BLOCK_STATUS, length, Chunk::Last, &context);
         out[start..start + head.len()].copy_from_slice(&head);
     }
 }
@@ -185,7 +185,7 @@ mod tests {
     use super::*;
     use crate::export::{BlockSize, Export};
     use crate::flags::Flags;
-    use crate::request::Command;
+    use crate::request::RequestType;
 
     const COOKIE: u64 = 0x0102_0304_0506_0708;
 
@@ -194,8 +194,8 @@ mod tests {
         Session::new(0, &export, structured, Some(1))
     }
 
-    fn request(command: Command, flags: CommandFlags) -> Request {
-        Request { command, flags, cookie: COOKIE, offset: 0x1000, length: 0x200 }
+    fn request(command: RequestType, flags: CommandFlags) -> ClientRequest {
+        ClientRequest { command, flags, cookie: COOKIE, offset: 0x1000, length: 0x200 }
     }
 
     fn appended(write: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
@@ -209,9 +209,9 @@ mod tests {
         assert_eq!(*simple(COOKIE, Ok(())), *b"\x67\x44\x66\x98\0\0\0\0\x01\x02\x03\x04\x05\x06\x07\x08");
         let failed = appended(|out| session(false).error(COOKIE, Errno::NoSpc, "full", out));
         assert_eq!(failed, *b"\x67\x44\x66\x98\0\0\0\x1c\x01\x02\x03\x04\x05\x06\x07\x08");
-        let read = request(Command::Read, CommandFlags(0));
+        let read = request(RequestType::Read, CommandFlags(0));
         assert_eq!(session(false).data(&read), simple(COOKIE, Ok(())));
-        assert_eq!(session(true).done(COOKIE), simple(COOKIE, Ok(())));
+        assert_eq!(session(true).success(COOKIE), simple(COOKIE, Ok(())));
     }
 
     #[test]
@@ -220,7 +220,7 @@ mod tests {
             let head = [0x66, 0x8e, 0x33, 0xef, 0, flags, kind[0], kind[1], 1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 0, length];
             [&head[..], payload].concat()
         };
-        let read = request(Command::Read, CommandFlags(0));
+        let read = request(RequestType::Read, CommandFlags(0));
         let offset = [0, 0, 0, 0, 0, 0, 0x10, 0];
         let whole = [0x66, 0x8e, 0x33, 0xef, 0, 1, 0, 1, 1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 2, 8];
         assert_eq!(*session(true).data(&read), [&whole[..], &offset].concat());
@@ -230,7 +230,7 @@ mod tests {
             chunk(0, [0, 2], 12, &[&offset[..], &[0, 0, 0, 16]].concat())
         );
         assert_eq!(session(true).part(&read, 0x1000, 16, Chunk::More), Some(data(COOKIE, 0x1000, 16, Chunk::More)));
-        let in_one = request(Command::Read, CommandFlags::DF);
+        let in_one = request(RequestType::Read, CommandFlags::DF);
         assert_eq!(session(true).part(&in_one, 0x1000, 16, Chunk::More), None);
         assert_eq!(session(false).part(&read, 0x1000, 16, Chunk::More), None, "simple replies have no parts");
         assert_eq!(*none(COOKIE), chunk(1, [0, 0], 0, &[]));
@@ -251,8 +251,8 @@ mod tests {
 
     /// Context and extents of a status, after a header that says how long they are.
     fn status(flags: CommandFlags, extents: &[(u32, State)]) -> Vec<u32> {
-        let extents = extents.iter().map(|(length, state)| Extent { length: *length, state: *state });
-        let out = appended(|out| session(true).status(&request(Command::BlockStatus, flags), extents, out));
+        let extents = extents.iter().map(|(length, state)| StatusExtent { length: *length, state: *state });
+        let out = appended(|out| session(true).status(&request(RequestType::BlockStatus, flags), extents, out));
         let length = u32::from_be_bytes(out[16..20].try_into().unwrap()) as usize;
         assert_eq!((&out[..8], out.len()), (&[0x66, 0x8e, 0x33, 0xef, 0, 1, 0, 5][..], 20 + length));
         out[20..].chunks(4).map(|number| u32::from_be_bytes(number.try_into().unwrap())).collect()

@@ -62,7 +62,7 @@ impl FromStr for Uri {
         let rest = rest.split_once('#').map_or(rest, |(before, _)| before);
         let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
         let (authority, path) = place.split_once('/').unwrap_or((place, ""));
-        let export = decoded(path)?;
+        let export = decode(path)?;
         let socket = socket(query)?;
         let address = match (scheme, socket) {
             ("nbd", None) => tcp(authority)?,
@@ -121,7 +121,7 @@ fn socket(query: &str) -> Result<Option<String>, BadUri> {
         if name != "socket" {
             return Err(bad(format!("an unknown parameter '{name}'"), "take it out; only socket=PATH is known"));
         }
-        if found.replace(decoded(value)?).is_some() {
+        if found.replace(decode(value)?).is_some() {
             return Err(bad("two sockets", "name one"));
         }
     }
@@ -129,7 +129,7 @@ fn socket(query: &str) -> Result<Option<String>, BadUri> {
 }
 
 /// Text without its `%XX`.
-fn decoded(text: &str) -> Result<String, BadUri> {
+fn decode(text: &str) -> Result<String, BadUri> {
     let wrong = || bad(format!("'{text}' has a % that is not followed by two hexadecimal digits"), "write %25 for %");
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
@@ -142,7 +142,7 @@ fn decoded(text: &str) -> Result<String, BadUri> {
 }
 
 /// Text with `%XX` for all that has a meaning in a URI.
-fn encoded(text: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+fn encode(text: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     for byte in text.bytes() {
         match byte {
             b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'-' | b'.' | b'_' | b'~' | b'/' => {
@@ -161,10 +161,10 @@ impl fmt::Display for Uri {
             Address::Tcp { host, port } => write!(f, "nbd://{host}:{port}/")?,
             Address::Unix(_) => write!(f, "nbd+unix:///")?,
         }
-        encoded(&self.export, f)?;
+        encode(&self.export, f)?;
         if let Address::Unix(path) = &self.address {
             write!(f, "?socket=")?;
-            encoded(path, f)?;
+            encode(path, f)?;
         }
         Ok(())
     }

@@ -66,9 +66,9 @@ pub(crate) mod chunk {
 
 /// What is left of a message.
 #[derive(Clone, Copy)]
-pub(crate) struct Fields<'a>(pub(crate) &'a [u8]);
+pub(crate) struct MessageFields<'a>(pub(crate) &'a [u8]);
 
-impl<'a> Fields<'a> {
+impl<'a> MessageFields<'a> {
     /// The next bytes, if there are so many.
     pub(crate) fn bytes(&mut self, length: usize) -> Option<&'a [u8]> {
         let (taken, left) = self.0.split_at_checked(length)?;

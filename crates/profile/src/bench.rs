@@ -1,6 +1,6 @@
 //! One command at a time: what a probe may do with a device, and the count of what it did.
 
-use crate::draw::Draw;
+use crate::draw::ProbeDraw;
 use crate::scratch::Scratch;
 use block::{At, BadInput, Command, Device, Extent, Outcome, Place, Span, Tag, Time, Verb};
 
@@ -21,7 +21,7 @@ const FAILURES: u64 = 10_000;
 
 /// A command and how it came back.
 #[derive(Clone, Copy, Debug)]
-pub struct Reply {
+pub struct TimedCommand {
     /// When it was given.
     pub issued: Time,
     /// When it came back.
@@ -30,7 +30,7 @@ pub struct Reply {
     pub done: bool,
 }
 
-impl Reply {
+impl TimedCommand {
     /// From submission to completion.
     #[must_use]
     pub fn response(self) -> Span {
@@ -52,12 +52,12 @@ const LONGEST: Span = Span(3 * 3600 * 1_000_000_000);
 
 /// A device on the bench.
 #[derive(Debug)]
-pub struct Bench<'d, D> {
+pub struct ProbeBench<'d, D> {
     device: &'d mut D,
     began: Time,
     name: String,
     /// The generator of everything drawn.
-    pub draw: Draw,
+    pub draw: ProbeDraw,
     /// What is known of its memory.
     pub memory: Memory,
     /// Blocks of a physical sector, as a power of two.
@@ -80,14 +80,14 @@ pub struct Bench<'d, D> {
     pub stalls: u64,
 }
 
-impl<'d, D: Device> Bench<'d, D> {
+impl<'d, D: Device> ProbeBench<'d, D> {
     /// A device by the name its errors give it, and what may be written of it.
-    pub fn new(name: &str, device: &'d mut D, seed: u64, scratch: Option<Scratch>) -> Bench<'d, D> {
-        Bench {
+    pub fn new(name: &str, device: &'d mut D, seed: u64, scratch: Option<Scratch>) -> ProbeBench<'d, D> {
+        ProbeBench {
             began: device.now(),
             device,
             name: name.into(),
-            draw: Draw::new(seed),
+            draw: ProbeDraw::new(seed),
             memory: Memory::default(),
             shift: 0,
             unknown: None,
@@ -107,7 +107,7 @@ impl<'d, D: Device> Bench<'d, D> {
     }
 
     /// Physical sectors that are mapped, or will be.
-    pub fn mapped(&self) -> u64 {
+    pub fn mapped_sectors(&self) -> u64 {
         self.unknown.map_or(self.sectors(), |from| from.clamp(64.min(self.sectors()), self.sectors()))
     }
 
@@ -122,7 +122,7 @@ impl<'d, D: Device> Bench<'d, D> {
     }
 
     /// How long the device was busy with our commands.
-    pub fn spent(&self) -> Span {
+    pub fn busy_time(&self) -> Span {
         self.device.now().since(self.began)
     }
 
@@ -153,7 +153,7 @@ impl<'d, D: Device> Bench<'d, D> {
     ///
     /// # Errors
     /// When it does not come back within a minute, must not be given, or all took longer than any profile does.
-    pub fn command(&mut self, verb: Verb, at: Extent) -> Result<Reply, BadInput> {
+    pub fn command(&mut self, verb: Verb, at: Extent) -> Result<TimedCommand, BadInput> {
         if verb.writes() {
             if !self.may_write(at) {
                 let what = format!("a write of {} blocks from block {} was not given", at.blocks, at.start.0);
@@ -162,14 +162,14 @@ impl<'d, D: Device> Bench<'d, D> {
             self.writes += 1;
         }
         self.commands += 1;
-        if self.spent() > LONGEST {
+        if self.busy_time() > LONGEST {
             let what = "after three hours of the device's time its answers do not agree with one another";
             return Err(self.error(what, "profile it from a host with less else to do"));
         }
         let issued = self.device.issue(Tag(0), Command { verb, at, place: Place::Nowhere });
         match self.device.next(issued + LOST) {
-            Some((end, _, outcome)) => Ok(Reply { issued, end, done: outcome == Outcome::Ok }),
-            None => Err(self.lost()),
+            Some((end, _, outcome)) => Ok(TimedCommand { issued, end, done: outcome == Outcome::Ok }),
+            None => Err(self.lost_command()),
         }
     }
 
@@ -183,26 +183,26 @@ impl<'d, D: Device> Bench<'d, D> {
     ///
     /// # Errors
     /// When one does not come back within a minute.
-    pub fn together(&mut self, verb: Verb, at: &[Extent]) -> Result<Vec<Reply>, BadInput> {
+    pub fn together(&mut self, verb: Verb, at: &[Extent]) -> Result<Vec<TimedCommand>, BadInput> {
         let place = Place::Nowhere;
         let mut issued = self.device.now();
         for (tag, at) in at.iter().enumerate() {
             issued = self.device.issue(Tag(tag as u32), Command { verb, at: *at, place });
         }
         self.commands += at.len() as u64;
-        let mut replies = vec![Reply { issued, end: issued, done: false }; at.len()];
+        let mut replies = vec![TimedCommand { issued, end: issued, done: false }; at.len()];
         for _ in at {
             match self.device.next(issued + LOST) {
                 Some((end, tag, outcome)) => {
-                    replies[tag.0 as usize] = Reply { issued, end, done: outcome == Outcome::Ok };
+                    replies[tag.0 as usize] = TimedCommand { issued, end, done: outcome == Outcome::Ok };
                 }
-                None => return Err(self.lost()),
+                None => return Err(self.lost_command()),
             }
         }
         Ok(replies)
     }
 
-    fn lost(&self) -> BadInput {
+    fn lost_command(&self) -> BadInput {
         self.error("a command did not come back within a minute", "see whether the device still works")
     }
 
@@ -210,7 +210,7 @@ impl<'d, D: Device> Bench<'d, D> {
     ///
     /// # Errors
     /// When the device is lost, or reads fail all over it.
-    pub fn read(&mut self, sector: u64) -> Result<Option<Reply>, BadInput> {
+    pub fn read(&mut self, sector: u64) -> Result<Option<TimedCommand>, BadInput> {
         let mut failed = false;
         for _ in 0..4 {
             let reply = self.command(Verb::Read, Extent::new(sector << self.shift, 1))?;
@@ -239,8 +239,8 @@ impl<'d, D: Device> Bench<'d, D> {
     /// may not be written.
     ///
     /// # Errors
-    /// As [`Bench::command`].
-    pub fn one(&mut self, verb: Verb, sector: u64) -> Result<Option<Reply>, BadInput> {
+    /// As [`ProbeBench::command`].
+    pub fn one(&mut self, verb: Verb, sector: u64) -> Result<Option<TimedCommand>, BadInput> {
         if verb.writes() {
             return self.write(verb, sector, 1);
         }
@@ -252,7 +252,7 @@ impl<'d, D: Device> Bench<'d, D> {
     ///
     /// # Errors
     /// When the device is lost, or writes fail all over it.
-    pub fn write(&mut self, verb: Verb, sector: u64, sectors: u64) -> Result<Option<Reply>, BadInput> {
+    pub fn write(&mut self, verb: Verb, sector: u64, sectors: u64) -> Result<Option<TimedCommand>, BadInput> {
         let Ok(blocks) = u32::try_from(sectors << self.shift) else { return Ok(None) };
         let at = Extent::new(sector << self.shift, blocks);
         if !self.may_write(at) {
@@ -276,8 +276,8 @@ impl<'d, D: Device> Bench<'d, D> {
     /// cannot be read.
     ///
     /// # Errors
-    /// As [`Bench::read`].
-    pub fn read_medium(&mut self, sector: u64) -> Result<Option<Reply>, BadInput> {
+    /// As [`ProbeBench::read`].
+    pub fn read_medium(&mut self, sector: u64) -> Result<Option<TimedCommand>, BadInput> {
         for _ in 0..3 {
             let Some(reply) = self.read(sector)? else { return Ok(None) };
             if !self.is_hit(reply.response()) {
@@ -297,7 +297,7 @@ impl<'d, D: Device> Bench<'d, D> {
     /// that each comes by as soon as it is asked for and none is read ahead.
     ///
     /// # Errors
-    /// As [`Bench::read`].
+    /// As [`ProbeBench::read`].
     pub fn forget(&mut self, sector: u64) -> Result<(), BadInput> {
         let all = self.sectors();
         let (mut left, mut tries) = (self.memory.forgotten_after, 4 * self.memory.forgotten_after);
@@ -393,7 +393,7 @@ mod tests {
     #[test]
     fn a_profile_does_not_go_on_for_ever() {
         let mut device = Slow { now: Time(5_000_000_000), asked: 0 };
-        let mut bench = Bench::new("slow", &mut device, 1, None);
+        let mut bench = ProbeBench::new("slow", &mut device, 1, None);
         let error =
             (0..1000).find_map(|block| bench.command(Verb::Read, Extent::new(block, 1)).err()).expect("it ends");
         assert!(error.what.contains("three hours"), "{error}");

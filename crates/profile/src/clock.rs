@@ -1,11 +1,11 @@
 //! The platter as a clock: what its phase is at any time, as far as it has been followed.
 
-use crate::estimate::{fraction, signed};
+use crate::estimate::{fraction, signed_fraction};
 use block::Time;
 
 /// The phase as a function of time: a straight line, corrected at each anchor.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Clock {
+pub struct PhaseClock {
     /// The period of a revolution, ns.
     pub period: f64,
     /// Standard deviation of one completion about the line, revolutions.
@@ -21,11 +21,11 @@ pub struct Clock {
     pub wander: f64,
 }
 
-impl Clock {
+impl PhaseClock {
     /// A clock of this period (ns) and noise (revolutions), phase zero at `since`.
     #[must_use]
-    pub fn new(period: f64, noise: f64, since: Time) -> Clock {
-        Clock { period, noise, blur: noise, since, phase: 0.0, first: since, turns: 0.0, wander: 0.0 }
+    pub fn new(period: f64, noise: f64, since: Time) -> PhaseClock {
+        PhaseClock { period, noise, blur: noise, since, phase: 0.0, first: since, turns: 0.0, wander: 0.0 }
     }
 
     /// The phase at a time no earlier than the last anchor, in revolutions.
@@ -37,7 +37,7 @@ impl Clock {
 
     /// What is at `phase` at `now` was found to be `off` revolutions further.
     pub fn anchor(&mut self, now: Time, off: f64) {
-        let off = signed(off);
+        let off = signed_fraction(off);
         let passed = now.since(self.since).0 as f64;
         let chance = off.abs() <= 4.0 * self.blur;
         let (gain, follow) = if chance { (0.2, 0.02) } else { (1.0, 0.5) };
@@ -76,7 +76,7 @@ mod tests {
     #[test]
     fn anchors_pull_a_clock_onto_a_platter_that_turns_faster() {
         let real = |time: Time| fraction(time.0 as f64 / 5_999_000.0);
-        let mut clock = Clock::new(6_000_000.0, 1e-6, Time(0));
+        let mut clock = PhaseClock::new(6_000_000.0, 1e-6, Time(0));
         for step in 1..200u64 {
             let now = Time(step * 30_000_000);
             let off = real(now) - clock.phase(now);

@@ -1,7 +1,7 @@
 //! How well each finding is known: intervals that hold the truth in 95 of 100 cases.
 
 use crate::probe::late;
-use crate::profile::Known;
+use crate::profile::DriveKnowledge;
 use disk::Confidence;
 
 /// Standard deviations to either side.
@@ -20,7 +20,7 @@ fn share(share: f64, trials: usize) -> [f64; 2] {
     [(middle - within).max(0.0), (middle + within).min(1.0)]
 }
 
-impl Known {
+impl DriveKnowledge {
     /// The intervals of what was measured.
     #[must_use]
     pub fn confidence(&self) -> Confidence {

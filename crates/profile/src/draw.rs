@@ -5,13 +5,13 @@ use rand_pcg::Pcg64;
 
 /// A stream of draws.
 #[derive(Clone, Debug)]
-pub struct Draw(Pcg64);
+pub struct ProbeDraw(Pcg64);
 
-impl Draw {
+impl ProbeDraw {
     /// The stream of a seed.
     #[must_use]
-    pub fn new(seed: u64) -> Draw {
-        Draw(Pcg64::new(u128::from(seed), 0x7072_6f66_696c_6572))
+    pub fn new(seed: u64) -> ProbeDraw {
+        ProbeDraw(Pcg64::new(u128::from(seed), 0x7072_6f66_696c_6572))
     }
 
     /// A whole number below `limit`, which is not zero.

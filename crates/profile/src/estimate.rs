@@ -37,7 +37,7 @@ pub fn fraction(revolutions: f64) -> f64 {
 
 /// An angle in revolutions, as a signed fraction in [-0.5, 0.5).
 #[must_use]
-pub fn signed(revolutions: f64) -> f64 {
+pub fn signed_fraction(revolutions: f64) -> f64 {
     fraction(revolutions + 0.5) - 0.5
 }
 
@@ -56,7 +56,7 @@ mod tests {
     #[test]
     fn angles_wrap_both_ways() {
         assert!((fraction(-0.25) - 0.75).abs() < 1e-12);
-        assert!((signed(0.75) + 0.25).abs() < 1e-12);
+        assert!((signed_fraction(0.75) + 0.25).abs() < 1e-12);
         assert_eq!(fraction(-1e-20), 0.0);
     }
 }

@@ -1,8 +1,8 @@
 //! The angle of a sector as a completion shows it. The clock is kept in step by reading old acquaintances again.
 
-use crate::bench::Bench;
-use crate::clock::Clock;
-use crate::estimate::{fraction, signed};
+use crate::bench::ProbeBench;
+use crate::clock::PhaseClock;
+use crate::estimate::{fraction, signed_fraction};
 use block::{BadInput, Device, Extent, Time, Verb};
 use disk::Ahead;
 use std::collections::{BTreeMap, VecDeque};
@@ -41,9 +41,9 @@ fn looks(noise: f64) -> usize {
 #[derive(Debug)]
 pub struct Eye<'b, 'd, D> {
     /// The device that is asked.
-    pub bench: &'b mut Bench<'d, D>,
+    pub bench: &'b mut ProbeBench<'d, D>,
     /// The clock that times become angles by.
-    pub clock: Clock,
+    pub clock: PhaseClock,
     /// How much later than a read of a sector a write of it completes, ms.
     pub write_lag: f64,
     /// Whether the device reads on after a read, and has to be called off.
@@ -60,7 +60,7 @@ pub struct Eye<'b, 'd, D> {
 
 impl<'b, 'd, D: Device> Eye<'b, 'd, D> {
     /// A device whose platter keeps this time.
-    pub fn new(bench: &'b mut Bench<'d, D>, clock: Clock) -> Eye<'b, 'd, D> {
+    pub fn new(bench: &'b mut ProbeBench<'d, D>, clock: PhaseClock) -> Eye<'b, 'd, D> {
         let looked = bench.now();
         let mut clock = clock;
         clock.blur = 3.0 * clock.noise / looks(clock.noise).max(3) as f64;
@@ -82,7 +82,7 @@ impl<'b, 'd, D: Device> Eye<'b, 'd, D> {
     /// Nothing if it cannot be read.
     ///
     /// # Errors
-    /// As [`Bench::read`].
+    /// As [`ProbeBench::read`].
     pub fn angle(&mut self, sector: u64) -> Result<Option<f64>, BadInput> {
         self.see(sector, None)
     }
@@ -114,7 +114,7 @@ impl<'b, 'd, D: Device> Eye<'b, 'd, D> {
     /// Goes to a sector and reads it; whether that could be done.
     ///
     /// # Errors
-    /// As [`Bench::read`].
+    /// As [`ProbeBench::read`].
     pub fn visit(&mut self, sector: u64) -> Result<bool, BadInput> {
         self.follow()?;
         Ok(self.bench.read_medium(sector)?.is_some())
@@ -126,18 +126,18 @@ impl<'b, 'd, D: Device> Eye<'b, 'd, D> {
         let Some(first) = self.glance(sector, at)? else { return Ok(None) };
         let mut least = 0.0f64;
         for count in 1..looks(self.clock.noise) as u64 {
-            if at.is_some_and(|(angle, width)| signed(first + least - angle).abs() < 0.12 * width) {
+            if at.is_some_and(|(angle, width)| signed_fraction(first + least - angle).abs() < 0.12 * width) {
                 break;
             }
             // What begins one sector sooner each time is not in memory.
             let began = self.bench.now();
-            let run_up = self.run_up(sector, count)?.map(|again| signed(again - first));
+            let run_up = self.run_up(sector, count)?.map(|again| signed_fraction(again - first));
             let turned = self.bench.now().since(began).0 as f64 / self.clock.period;
             match run_up.filter(|off| turned > 0.6 && off.abs() < 12.0 * self.clock.noise) {
                 Some(off) => least = least.min(off),
                 None => {
                     self.bench.forget(sector)?;
-                    least = self.glance(sector, None)?.map_or(least, |again| least.min(signed(again - first)));
+                    least = self.glance(sector, None)?.map_or(least, |again| least.min(signed_fraction(again - first)));
                 }
             }
         }
@@ -148,7 +148,7 @@ impl<'b, 'd, D: Device> Eye<'b, 'd, D> {
     /// ago.
     ///
     /// # Errors
-    /// As [`Bench::read`].
+    /// As [`ProbeBench::read`].
     pub fn recall(&mut self, sector: u64, at: Option<(f64, f64)>) -> Result<Option<f64>, BadInput> {
         if let Some(angle) = self.recalled.get(&sector) {
             return Ok(Some(*angle));
@@ -171,14 +171,14 @@ impl<'b, 'd, D: Device> Eye<'b, 'd, D> {
         let most = sector.saturating_sub(self.since);
         for before in run_ups {
             let a = self.run_up(sector, *before)?;
-            if a.is_some_and(|a| at.is_some_and(|(angle, width)| signed(a - angle).abs() < 0.12 * width)) {
+            if a.is_some_and(|a| at.is_some_and(|(angle, width)| signed_fraction(a - angle).abs() < 0.12 * width)) {
                 return Ok(a);
             }
             if before + 3 > most && most >= BEGINS {
                 continue;
             }
             let (b, c) = (self.run_up(sector, before + 1)?, self.run_up(sector, before + 3)?);
-            let same = |other: f64| a.is_some_and(|a| signed(a - other).abs() < 2e-5 + 4.0 * self.clock.noise);
+            let same = |other: f64| a.is_some_and(|a| signed_fraction(a - other).abs() < 2e-5 + 4.0 * self.clock.noise);
             // All ended with the sector, unless one was answered from memory or began in its middle.
             if b.is_some_and(same) && c.is_some_and(same) {
                 return Ok(a);
@@ -205,7 +205,7 @@ impl<'b, 'd, D: Device> Eye<'b, 'd, D> {
         let quiet = 6.0 * self.clock.blur;
         if off.abs() > quiet {
             match self.off()? {
-                Some(again) if signed(again - off).abs() < quiet + 0.2 * off.abs() => off = again,
+                Some(again) if signed_fraction(again - off).abs() < quiet + 0.2 * off.abs() => off = again,
                 _ => return Ok(()),
             }
         }
@@ -225,6 +225,6 @@ impl<'b, 'd, D: Device> Eye<'b, 'd, D> {
         self.since = since;
         seen.at = self.bench.commands;
         self.seen.push_back(seen);
-        Ok(found.filter(|(_, certain)| *certain).map(|(angle, _)| signed(fraction(seen.angle) - angle)))
+        Ok(found.filter(|(_, certain)| *certain).map(|(angle, _)| signed_fraction(fraction(seen.angle) - angle)))
     }
 }

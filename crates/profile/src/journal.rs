@@ -9,6 +9,10 @@
 //! what happened: 0, the time had gone on when it was looked at, or a command given, after so many that found it the same (a
 //! number follows); 1, nothing came back until then; 2, a command came back (its tag follows), or 3, it failed (tag and errno);
 //! after these two a byte of what was asked since the last.
+//!
+//! **A profile is its answers.** What it asks follows from options and answers alone. `profile::journal` writes the
+//! answers down; given them again, a profile that was stopped comes to where it was. A simulated device lives through
+//! it again and must answer the same; a real one goes on.
 
 use block::{At, BadInput, Caps, Command, Device, Outcome, Span, Tag, Time, Verb};
 use std::cell::{Cell, RefCell};
@@ -37,7 +41,7 @@ pub enum Past {
 
 /// An entry of a journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Entry {
+enum JournalEntry {
     /// The time had gone on when it was looked at, or a command given, after so many that found it the same.
     Seen(u64),
     /// The device returned no completion.
@@ -123,18 +127,18 @@ impl Journal {
         BadInput::new(self.file.clone(), At::File, what, mend)
     }
 
-    fn push(&mut self, passed: u64, entry: Entry) {
+    fn push(&mut self, passed: u64, entry: JournalEntry) {
         let kind = match entry {
-            Entry::Seen(_) => 0,
-            Entry::Nothing => 1,
-            Entry::Back(_, Outcome::Ok, _) => 2,
-            Entry::Back(_, Outcome::Failed(_), _) => 3,
+            JournalEntry::Seen(_) => 0,
+            JournalEntry::Nothing => 1,
+            JournalEntry::Back(_, Outcome::Ok, _) => 2,
+            JournalEntry::Back(_, Outcome::Failed(_), _) => 3,
         };
         put(&mut self.entries, u128::from(passed) << 2 | kind);
         match entry {
-            Entry::Seen(before) => put(&mut self.entries, before.into()),
-            Entry::Nothing => {}
-            Entry::Back(tag, outcome, asked) => {
+            JournalEntry::Seen(before) => put(&mut self.entries, before.into()),
+            JournalEntry::Nothing => {}
+            JournalEntry::Back(tag, outcome, asked) => {
                 put(&mut self.entries, tag.0.into());
                 if let Outcome::Failed(errno) = outcome {
                     put(&mut self.entries, u128::from(errno as u32));
@@ -145,18 +149,18 @@ impl Journal {
     }
 
     /// The time that passed over all entries from a place on, as far as they are any.
-    fn passed(&self, mut at: usize) -> Span {
+    fn time_after(&self, mut at: usize) -> Span {
         let passed = std::iter::from_fn(|| self.entry(&mut at)).map(|(passed, _)| passed);
         Span(passed.fold(0, u64::saturating_add))
     }
 
     /// The entry at a place, which moves on, and the time passed before it.
-    fn entry(&self, at: &mut usize) -> Option<(u64, Entry)> {
+    fn entry(&self, at: &mut usize) -> Option<(u64, JournalEntry)> {
         let first = get(&self.entries, at)?;
         let mut number = || get(&self.entries, at);
         let entry = match first & 3 {
-            0 => Entry::Seen(u64::try_from(number()?).ok()?),
-            1 => Entry::Nothing,
+            0 => JournalEntry::Seen(u64::try_from(number()?).ok()?),
+            1 => JournalEntry::Nothing,
             kind => {
                 let tag = Tag(u32::try_from(number()?).ok()?);
                 let outcome = match kind {
@@ -165,7 +169,7 @@ impl Journal {
                 };
                 let asked = *self.entries.get(*at)?;
                 *at += 1;
-                Entry::Back(tag, outcome, asked)
+                JournalEntry::Back(tag, outcome, asked)
             }
         };
         Some((u64::try_from(first >> 2).ok()?, entry))
@@ -173,7 +177,7 @@ impl Journal {
 }
 
 /// A device whose answers are written down; those of a journal come first.
-pub struct Recorder<'r, D> {
+pub struct JournaledDevice<'r, D> {
     device: D,
     past: Past,
     journal: RefCell<Journal>,
@@ -192,10 +196,10 @@ pub struct Recorder<'r, D> {
     keep: &'r mut dyn FnMut(&Journal),
 }
 
-impl<'r, D: Device> Recorder<'r, D> {
+impl<'r, D: Device> JournaledDevice<'r, D> {
     /// A device that goes on where a journal ends; `keep` is told of the journal whenever a command came back.
-    pub fn new(device: D, journal: Journal, past: Past, keep: &'r mut dyn FnMut(&Journal)) -> Recorder<'r, D> {
-        let recorder = Recorder {
+    pub fn new(device: D, journal: Journal, past: Past, keep: &'r mut dyn FnMut(&Journal)) -> JournaledDevice<'r, D> {
+        let recorder = JournaledDevice {
             device,
             past,
             journal: RefCell::new(journal),
@@ -216,13 +220,13 @@ impl<'r, D: Device> Recorder<'r, D> {
     fn begin(&self) {
         let now = self.device.now();
         if self.journal.borrow().is_empty() {
-            return self.advance(now, Entry::Nothing);
+            return self.advance(now, JournalEntry::Nothing);
         }
-        let Some((began, Entry::Nothing, read)) = self.recall() else {
+        let Some((began, JournalEntry::Nothing, read)) = self.recall() else {
             return self.fail("the journal is damaged: it does not say when it began");
         };
         self.went_on(read, began);
-        let last = began + self.journal.borrow().passed(read);
+        let last = began + self.journal.borrow().time_after(read);
         match self.past {
             Past::Again if began != now => self.fail("the device does not answer as when the journal was kept"),
             Past::Over if last > now => self.fail("the machine's clock has begun anew since the journal was kept"),
@@ -250,12 +254,12 @@ impl<'r, D: Device> Recorder<'r, D> {
         self.fault.borrow_mut().get_or_insert(error);
     }
 
-    fn failed(&self) -> bool {
+    fn has_failed(&self) -> bool {
         self.fault.borrow().is_some()
     }
 
     /// The next entry of the journal and its time, if that is still read.
-    fn recall(&self) -> Option<(Time, Entry, usize)> {
+    fn recall(&self) -> Option<(Time, JournalEntry, usize)> {
         if !self.replays() {
             return None;
         }
@@ -271,7 +275,7 @@ impl<'r, D: Device> Recorder<'r, D> {
     }
 
     /// Goes on to an entry.
-    fn advance(&self, time: Time, entry: Entry) {
+    fn advance(&self, time: Time, entry: JournalEntry) {
         let mut journal = self.journal.borrow_mut();
         let replays = self.read.get() < journal.entries.len();
         if !replays && !self.lost {
@@ -287,13 +291,13 @@ impl<'r, D: Device> Recorder<'r, D> {
     }
 
     /// Someone looks at the time, which `now` says: what the journal has of it, or else that.
-    fn looked(&self, recalled: Option<(Time, Entry, usize)>, now: impl FnOnce() -> Time) -> Time {
+    fn read_clock(&self, recalled: Option<(Time, JournalEntry, usize)>, now: impl FnOnce() -> Time) -> Time {
         let same = self.same.get();
         match recalled {
-            Some((time, Entry::Seen(before), read)) if before == same => self.went_on(read, time),
+            Some((time, JournalEntry::Seen(before), read)) if before == same => self.went_on(read, time),
             Some(_) => self.same.set(same + 1),
             None => match now() {
-                now if now > self.time.get() => self.advance(now, Entry::Seen(same)),
+                now if now > self.time.get() => self.advance(now, JournalEntry::Seen(same)),
                 _ => self.same.set(same + 1),
             },
         }
@@ -301,12 +305,12 @@ impl<'r, D: Device> Recorder<'r, D> {
     }
 
     /// What the journal has for `next`, if it fits what was asked and what the device says.
-    fn recalled(&mut self, until: Time) -> Option<Option<(Time, Tag, Outcome)>> {
+    fn replay_completion(&mut self, until: Time) -> Option<Option<(Time, Tag, Outcome)>> {
         let (time, entry, read) = self.recall()?;
         let answer = match entry {
-            Entry::Seen(_) => None,
-            Entry::Nothing => Some(None),
-            Entry::Back(tag, outcome, asked) => (asked == self.asked).then_some(Some((time, tag, outcome))),
+            JournalEntry::Seen(_) => None,
+            JournalEntry::Nothing => Some(None),
+            JournalEntry::Back(tag, outcome, asked) => (asked == self.asked).then_some(Some((time, tag, outcome))),
         };
         let Some(answer) = answer else {
             self.fail("the journal does not fit what is asked now: another version kept it");
@@ -328,7 +332,7 @@ impl<'r, D: Device> Recorder<'r, D> {
 }
 
 /// A byte of a command and what was asked before it.
-fn mixed(before: u8, tag: Tag, command: Command) -> u8 {
+fn mix(before: u8, tag: Tag, command: Command) -> u8 {
     let verb = match command.verb {
         Verb::Read => 1,
         Verb::Write { fua: false } => 2,
@@ -341,41 +345,41 @@ fn mixed(before: u8, tag: Tag, command: Command) -> u8 {
     (checksum(&bytes) >> 32) as u8
 }
 
-impl<D: Device> Device for Recorder<'_, D> {
+impl<D: Device> Device for JournaledDevice<'_, D> {
     fn caps(&self) -> Caps {
         self.device.caps()
     }
 
     fn now(&self) -> Time {
-        if self.failed() { self.time.get() } else { self.looked(self.recall(), || self.device.now()) }
+        if self.has_failed() { self.time.get() } else { self.read_clock(self.recall(), || self.device.now()) }
     }
 
     fn issue(&mut self, tag: Tag, command: Command) -> Time {
-        if self.failed() {
+        if self.has_failed() {
             return self.time.get();
         }
-        self.asked = mixed(self.asked, tag, command);
+        self.asked = mix(self.asked, tag, command);
         self.flying.push((tag, command));
         let recalled = self.recall();
         let given = if self.asks() { self.device.issue(tag, command) } else { self.time.get() };
-        self.looked(recalled, || given)
+        self.read_clock(recalled, || given)
     }
 
     fn next(&mut self, until: Time) -> Option<(Time, Tag, Outcome)> {
-        if self.failed() {
+        if self.has_failed() {
             return None;
         }
         let replayed = self.replays();
         let answer = match replayed {
-            true => self.recalled(until)?,
+            true => self.replay_completion(until)?,
             false => {
                 let answer = self.device.next(until);
                 match answer {
-                    Some((end, tag, outcome)) => self.advance(end, Entry::Back(tag, outcome, self.asked)),
+                    Some((end, tag, outcome)) => self.advance(end, JournalEntry::Back(tag, outcome, self.asked)),
                     None => {
                         // Resumed, it is asked again.
                         self.lost |= !self.flying.is_empty();
-                        self.advance(self.device.now(), Entry::Nothing);
+                        self.advance(self.device.now(), JournalEntry::Nothing);
                     }
                 }
                 answer

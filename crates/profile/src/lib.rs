@@ -20,6 +20,8 @@ mod scratch;
 mod validate;
 mod written;
 
-pub use profile::{Effort, Known, Options, Outcome, Profile, Step, Watch, profile};
+pub use profile::{
+    DriveKnowledge, DriveProfile, ProfileOptions, ProfileOutcome, ProfileStep, ProgressWatcher, Thoroughness, profile,
+};
 pub use scratch::Scratch;
 pub use validate::Validation;

@@ -1,20 +1,20 @@
 //! A geometry as a drive file has it: a tree of runs (see [`disk::TreePlan`]).
 
 use crate::estimate::fraction;
-use crate::map::{Arrangement, Geometry, Region};
+use crate::map::{Arrangement, MapRegion, TrackGeometry};
 use disk::{Child, Elsewhere, EntryPlan, Layout, LayoutPlan, TrackPlan, TreePlan};
 use std::collections::BTreeMap;
 
 /// A tree as it grows. Places are sectors of the medium, slipped ones included, from the drive's first.
-struct Tree<'g> {
-    geometry: &'g Geometry,
+struct PlanTree<'g> {
+    geometry: &'g TrackGeometry,
     plan: TreePlan,
     pieces: BTreeMap<(u32, u32, u32), u32>,
     root: Vec<EntryPlan>,
 }
 
 /// What repeats in a region: a cylinder or a band.
-struct Unit {
+struct RepeatUnit {
     sectors: u64,
     cylinders: u64,
     turn: f64,
@@ -23,8 +23,8 @@ struct Unit {
 
 /// The layout of a geometry on a drive of so many blocks, with sectors of 2^`shift` blocks.
 #[must_use]
-pub fn layout(geometry: &Geometry, blocks: u64, shift: u32) -> LayoutPlan {
-    let mut tree = Tree { geometry, plan: TreePlan::default(), pieces: BTreeMap::new(), root: Vec::new() };
+pub fn layout(geometry: &TrackGeometry, blocks: u64, shift: u32) -> LayoutPlan {
+    let mut tree = PlanTree { geometry, plan: TreePlan::default(), pieces: BTreeMap::new(), root: Vec::new() };
     let mut slipped = 0i64;
     for index in 0..geometry.map.regions.len() {
         tree.region(index, slipped);
@@ -36,7 +36,7 @@ pub fn layout(geometry: &Geometry, blocks: u64, shift: u32) -> LayoutPlan {
         }
         slipped += before;
     }
-    let Tree { mut plan, root, .. } = tree;
+    let PlanTree { mut plan, root, .. } = tree;
     plan.lists.push(root);
     plan.remaps = geometry.map.remaps.iter().filter_map(|remap| spare(geometry, *remap)).collect();
     let layout = |tree| LayoutPlan {
@@ -54,7 +54,7 @@ pub fn layout(geometry: &Geometry, blocks: u64, shift: u32) -> LayoutPlan {
 }
 
 /// A sector that lies elsewhere, at an angle: on which track nobody can see, and so it is taken to be its own.
-fn spare(geometry: &Geometry, (sector, angle): (u64, f64)) -> Option<Elsewhere> {
+fn spare(geometry: &TrackGeometry, (sector, angle): (u64, f64)) -> Option<Elsewhere> {
     let index = geometry.map.region_of(sector);
     let region = geometry.map.regions.get(index)?;
     let place = region.place(sector);
@@ -65,7 +65,7 @@ fn spare(geometry: &Geometry, (sector, angle): (u64, f64)) -> Option<Elsewhere> 
     Some(Elsewhere { first: sector, blocks: 1, cylinder, head, sector: on })
 }
 
-impl Tree<'_> {
+impl PlanTree<'_> {
     fn piece(&mut self, low: u64, high: u64, sectors: u32) -> u32 {
         let (low, high) = (low as u32, high as u32);
         let next = self.plan.tracks.len() as u32;
@@ -136,7 +136,7 @@ impl Tree<'_> {
     }
 
     /// Where a last, narrower band begins; the end, if there is none.
-    fn narrow(&self, region: &Region, unit: &Unit, to: u64) -> u64 {
+    fn narrow(&self, region: &MapRegion, unit: &RepeatUnit, to: u64) -> u64 {
         let left = to % unit.sectors;
         let fits = left > 0 && left.is_multiple_of(region.track * self.geometry.heads);
         if self.geometry.arrangement != Arrangement::Heads && fits { to - left } else { to }
@@ -168,7 +168,7 @@ impl Tree<'_> {
 
     /// The unit of a region: a cylinder, or a band of a width if it is not the usual one; where tracks differ, the shortest
     /// period. None if that is no whole number of cylinders.
-    fn unit(&mut self, index: usize, width: Option<u64>) -> Option<Unit> {
+    fn unit(&mut self, index: usize, width: Option<u64>) -> Option<RepeatUnit> {
         let heads = self.geometry.heads;
         let region = &self.geometry.map.regions[index];
         if !region.runs.is_empty() {
@@ -188,7 +188,7 @@ impl Tree<'_> {
                     let offset = fraction(head as f64 * region.turn);
                     entries.push(entry((first, 0), offset, (blocks, 0, 0.0), blocks, Child::Track(track, head as u32)));
                 }
-                Unit { sectors, cylinders: 1, turn: fraction(turn), list: 0 }
+                RepeatUnit { sectors, cylinders: 1, turn: fraction(turn), list: 0 }
             }
             Arrangement::Bands(usual) => {
                 let width = width.unwrap_or(usual);
@@ -206,10 +206,10 @@ impl Tree<'_> {
                     let plain = entry((head * blocks, start), offset, repeat, blocks, child);
                     entries.push(EntryPlan { descends: down, ..plain });
                 }
-                Unit { sectors: heads * width * region.track, cylinders: width, turn: fraction(band), list: 0 }
+                RepeatUnit { sectors: heads * width * region.track, cylinders: width, turn: fraction(band), list: 0 }
             }
         };
-        Some(Unit { list: self.list(entries), ..unit })
+        Some(RepeatUnit { list: self.list(entries), ..unit })
     }
 
     /// A list by its place among the lists, where it is if it is not new.
@@ -223,8 +223,8 @@ impl Tree<'_> {
     }
 
     /// The shortest period of a region whose tracks differ: an entry for each run, and each turn of the arm in it.
-    fn unit_of_runs(&mut self, index: usize) -> Option<Unit> {
-        let Geometry { heads, arrangement, .. } = *self.geometry;
+    fn unit_of_runs(&mut self, index: usize) -> Option<RepeatUnit> {
+        let TrackGeometry { heads, arrangement, .. } = *self.geometry;
         let region = &self.geometry.map.regions[index];
         let (level, tracks) = (region.levels[0], region.tracks(0));
         let whole = match arrangement {
@@ -271,7 +271,7 @@ impl Tree<'_> {
             last = cylinder;
         }
         let list = self.list(entries);
-        Some(Unit { sectors: level.sectors, cylinders: tracks / heads, turn: level.turn, list })
+        Some(RepeatUnit { sectors: level.sectors, cylinders: tracks / heads, turn: level.turn, list })
     }
 }
 
@@ -289,13 +289,13 @@ fn entry(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::map::{Level, Map};
+    use crate::map::{PatternLevel, TrackMap};
     use block::Lbn;
 
     #[test]
     fn a_sector_elsewhere_keeps_its_angle() {
-        let level = Level { sectors: 1000, turn: 0.3 };
-        let region = Region {
+        let level = PatternLevel { sectors: 1000, turn: 0.3 };
+        let region = MapRegion {
             first: 0,
             sectors: 50_000,
             skip: 0,
@@ -308,12 +308,12 @@ mod tests {
             slips: Vec::new(),
             bends: vec![(3_000, 0.05)],
         };
-        let map = Map { regions: vec![region], remaps: vec![(1_234, 0.75)], guessed: None };
-        let geometry = Geometry::new(map, 10, Arrangement::Heads);
+        let map = TrackMap { regions: vec![region], remaps: vec![(1_234, 0.75)], guessed: None };
+        let geometry = TrackGeometry::new(map, 10, Arrangement::Heads);
         let found = Layout::new(&layout(&geometry, 50_000, 0)).expect("it is a layout");
         for sector in [0, 1_233, 1_234, 1_235, 2_999, 3_000, 3_950, 49_999] {
             let angle = found.locate(Lbn(sector)).angle as f64 / 18_446_744_073_709_551_616.0;
-            let off = crate::estimate::signed(angle - geometry.map.place(sector).angle);
+            let off = crate::estimate::signed_fraction(angle - geometry.map.place(sector).angle);
             assert!(off.abs() < 1e-6, "{sector}: {off}");
         }
     }

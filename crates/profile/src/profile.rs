@@ -1,19 +1,30 @@
 //! A profile from beginning to end: which probe follows which, and the drive they make.
+//!
+//! **A drive is learned by angles first.** A one-block read from the medium completes at its sector's angle, whatever
+//! the arm did before, so `profile` sees where every sector lies without knowing any time but the period. A region of
+//! tracks is a pattern like an odometer, in which periods nest; it is found by leaps that double, and what repeats
+//! three times becomes a period; what does not repeat but for its angles is a bend. Only then the arm is asked, which
+//! tracks are near one another, and what it crosses between regions. Moves are measured by what is caught: a sector
+//! is asked for that comes by at a chosen moment. A drive that reads on ends the sector it is at before its arm
+//! moves: where tracks are in step, that hides up to a sector of what a move takes, so that the drive is left alone
+//! until it has read on, if it is still on the track then. Where a map was cut short, all later probes keep to what
+//! was mapped. A host is late, never early: of many looks at an angle the least late counts. What a longer read takes
+//! beyond the passing of its sectors is the way to the host: the bus, or what must be there before it goes.
 
-use crate::bench::Bench;
-use crate::clock::Clock;
+use crate::bench::ProbeBench;
+use crate::clock::PhaseClock;
 use crate::eye::Eye;
-use crate::map::{Geometry, Map};
+use crate::map::{TrackGeometry, TrackMap};
 use crate::plan;
-use crate::probe::buffer::Buffer;
-use crate::probe::cache::Cache;
+use crate::probe::buffer::BufferHabits;
+use crate::probe::cache::ReadCache;
 use crate::probe::chunk::{self, Chunks};
 use crate::probe::field::Field;
-use crate::probe::large::{self, Large};
+use crate::probe::large::{self, LargeCommands};
 use crate::probe::late::{self, Late};
-use crate::probe::map::Survey;
-use crate::probe::queue::{self, Queue};
-use crate::probe::seek::Moves;
+use crate::probe::map::MapSurvey;
+use crate::probe::queue::{self, QueueHabits};
+use crate::probe::seek::SeekTimes;
 use crate::probe::transfer::Transfer;
 use crate::probe::write::Writes;
 use crate::probe::{borders, buffer, cache, delivery, heads, memory, rotation, sector, seek, transfer, write};
@@ -26,24 +37,24 @@ use std::fmt;
 
 /// What is asked of a profile.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct ProfileOptions {
     /// The name the device goes by.
     pub name: String,
     /// The seed of everything drawn.
     pub seed: u64,
     /// How many trials are made of everything.
-    pub effort: Effort,
+    pub effort: Thoroughness,
     /// What may be written; none: nothing.
     pub scratch: Option<Scratch>,
 }
 
-impl Options {
+impl ProfileOptions {
     /// What determines the profile of a device beside its answers, in a line.
     #[must_use]
     pub fn title(&self, caps: Caps) -> String {
         let effort = match self.effort {
-            Effort::Thorough => "thorough",
-            Effort::Quick => "quick",
+            Thoroughness::Thorough => "thorough",
+            Thoroughness::Quick => "quick",
         };
         let scratch = self.scratch.map_or("no scratch".to_owned(), |scratch| format!("a scratch of {scratch}"));
         let Caps { blocks, depth, .. } = caps;
@@ -53,22 +64,22 @@ impl Options {
 
 /// How thoroughly a drive is learned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Effort {
+pub enum Thoroughness {
     /// All that a profile holds.
     #[default]
     Thorough,
-    /// The same in less time, but for what is [given up](Effort::gives_up).
+    /// The same in less time, but for what is [given up](Thoroughness::gives_up).
     Quick,
 }
 
-impl Effort {
+impl Thoroughness {
     /// The device time a map may take after so much was spent.
     fn map_time(self, spent: Span) -> Span {
         let seconds = |seconds: u64| Span(seconds * 1_000_000_000);
         match self {
-            Effort::Thorough => seconds(6000),
+            Thoroughness::Thorough => seconds(6000),
             // Less where a large memory took long to find: all is to stay within five minutes.
-            Effort::Quick => seconds(225).less(spent).clamp(seconds(60), seconds(180)),
+            Thoroughness::Quick => seconds(225).less(spent).clamp(seconds(60), seconds(180)),
         }
     }
 
@@ -76,8 +87,8 @@ impl Effort {
     #[must_use]
     pub fn gives_up(self) -> Option<&'static str> {
         match self {
-            Effort::Thorough => None,
-            Effort::Quick => Some(
+            Thoroughness::Thorough => None,
+            Thoroughness::Quick => Some(
                 "quick: seeks over one distance an octave instead of three, so that the curve between may be off by more \
                  than 0.1 ms; late seeks not looked for; throughput by chunk from one run of each size instead of three; \
                  what is not mapped within three minutes, less where a large memory took long to find, taken to go on as before",
@@ -88,7 +99,7 @@ impl Effort {
 
 /// A step of a profile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum ProfileStep {
     /// Memory, as far as it is in the way.
     Memory,
     /// The period of a revolution, and the size of a sector.
@@ -109,86 +120,86 @@ pub enum Step {
     Validation,
 }
 
-impl fmt::Display for Step {
+impl fmt::Display for ProfileStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Step::Memory => "read cache",
-            Step::Rotation => "rotation",
-            Step::Map => "block map",
-            Step::Heads => "heads",
-            Step::Cache => "read-ahead",
-            Step::Seeks => "seeks",
-            Step::Transfer => "transfers",
-            Step::Writes => "writes",
-            Step::Validation => "validation",
+            ProfileStep::Memory => "read cache",
+            ProfileStep::Rotation => "rotation",
+            ProfileStep::Map => "block map",
+            ProfileStep::Heads => "heads",
+            ProfileStep::Cache => "read-ahead",
+            ProfileStep::Seeks => "seeks",
+            ProfileStep::Transfer => "transfers",
+            ProfileStep::Writes => "writes",
+            ProfileStep::Validation => "validation",
         })
     }
 }
 
 /// Told how a profile gets on.
-pub trait Watch {
+pub trait ProgressWatcher {
     /// Called when a step begins.
-    fn step(&mut self, step: Step);
+    fn step(&mut self, step: ProfileStep);
 
     /// So much of the drive is mapped, of all.
-    fn mapped(&mut self, done: u64, all: u64);
+    fn on_mapped(&mut self, done: u64, all: u64);
 }
 
 /// For callers that show no progress.
-impl Watch for () {
-    fn step(&mut self, _: Step) {}
-    fn mapped(&mut self, _: u64, _: u64) {}
+impl ProgressWatcher for () {
+    fn step(&mut self, _: ProfileStep) {}
+    fn on_mapped(&mut self, _: u64, _: u64) {}
 }
 
 /// What is known of a drive, and how.
 #[derive(Clone, Debug)]
-pub struct Known {
+pub struct DriveKnowledge {
     /// How thoroughly it was learned.
-    pub effort: Effort,
+    pub effort: Thoroughness,
     /// The platter, as followed to the end.
-    pub clock: Clock,
+    pub clock: PhaseClock,
     /// Blocks of a sector, as a power of two.
     pub shift: u32,
     /// The map of sectors to tracks and angles.
-    pub geometry: Geometry,
+    pub geometry: TrackGeometry,
     /// Cylinders without data that the arm crosses between regions; they are counted.
     pub hidden: u64,
     /// What the arm takes.
-    pub moves: Moves,
+    pub moves: SeekTimes,
     /// Seeks that fail to settle at once.
     pub late: Late,
     /// The size and habits of the read cache.
-    pub cache: Cache,
+    pub cache: ReadCache,
     /// Share of a read that is in the buffer before its data begin to go to the host.
     pub watermark: f64,
     /// How fast blocks are transferred.
     pub transfer: Transfer,
     /// What becomes of commands given together.
-    pub queue: Queue,
+    pub queue: QueueHabits,
     /// What large reads lose, if they do.
-    pub large: Option<Large>,
+    pub large: Option<LargeCommands>,
     /// Throughput of reads by chunk.
     pub chunks: Chunks,
     /// Writes, the write buffer and throughput by chunk, if anything might be written.
-    pub writes: Option<(Writes, Buffer, Chunks)>,
+    pub writes: Option<(Writes, BufferHabits, Chunks)>,
     /// How well all that predicts.
     pub validation: Validation,
 }
 
 /// What came of it.
 #[derive(Clone, Debug)]
-pub enum Outcome {
+pub enum ProfileOutcome {
     /// A disk, and what is known of it.
-    Disk(Box<Known>),
+    Disk(Box<DriveKnowledge>),
     /// Nothing turns: how long single reads take, shortest, median and longest, ms.
     NoRotation([f64; 3]),
 }
 
 /// A profile and what it took.
 #[derive(Clone, Debug)]
-pub struct Profile {
+pub struct DriveProfile {
     /// What came of it.
-    pub outcome: Outcome,
+    pub outcome: ProfileOutcome,
     /// Blocks of the device.
     pub blocks: u64,
     /// How many commands were issued.
@@ -209,14 +220,18 @@ pub struct Profile {
 ///
 /// # Errors
 /// When the device is lost, what must be read of it cannot be, or the scratch is not on it.
-pub fn profile<D: Device>(device: &mut D, options: &Options, watch: &mut dyn Watch) -> Result<Profile, BadInput> {
+pub fn profile<D: Device>(
+    device: &mut D,
+    options: &ProfileOptions,
+    watch: &mut dyn ProgressWatcher,
+) -> Result<DriveProfile, BadInput> {
     if let Some(scratch) = options.scratch {
         scratch.check(device.caps().blocks)?;
     }
-    let mut bench = Bench::new(&options.name, device, options.seed, options.scratch);
+    let mut bench = ProbeBench::new(&options.name, device, options.seed, options.scratch);
     let began = bench.now();
     let outcome = learn(&mut bench, options.effort, watch)?;
-    Ok(Profile {
+    Ok(DriveProfile {
         outcome,
         blocks: bench.blocks(),
         commands: bench.commands,
@@ -228,42 +243,46 @@ pub fn profile<D: Device>(device: &mut D, options: &Options, watch: &mut dyn Wat
     })
 }
 
-fn learn<D: Device>(bench: &mut Bench<D>, effort: Effort, watch: &mut dyn Watch) -> Result<Outcome, BadInput> {
-    watch.step(Step::Memory);
+fn learn<D: Device>(
+    bench: &mut ProbeBench<D>,
+    effort: Thoroughness,
+    watch: &mut dyn ProgressWatcher,
+) -> Result<ProfileOutcome, BadInput> {
+    watch.step(ProfileStep::Memory);
     memory::learn(bench, effort)?;
-    watch.step(Step::Rotation);
+    watch.step(ProfileStep::Rotation);
     let Some(clock) = rotation::learn(bench, effort)? else { return no_rotation(bench) };
     let mut eye = Eye::new(bench, clock);
     let shift = sector::learn(&mut eye)?;
     let clock = eye.clock;
     bench.shift = shift;
-    watch.step(Step::Map);
+    watch.step(ProfileStep::Map);
     let mut eye = Eye::new(bench, clock);
-    let until = eye.bench.now() + effort.map_time(eye.bench.spent());
-    let mut survey = Survey { eye: &mut eye, map: Map::default(), until, regular_until: 0 };
+    let until = eye.bench.now() + effort.map_time(eye.bench.busy_time());
+    let mut survey = MapSurvey { eye: &mut eye, map: TrackMap::default(), until, regular_until: 0 };
     survey.run(watch)?;
     let map = survey.map;
     eye.since = 0;
     eye.bench.unknown = map.guessed;
-    watch.step(Step::Heads);
-    let mut geometry = heads::learn(&mut eye, map.known())?;
-    watch.step(Step::Cache);
+    watch.step(ProfileStep::Heads);
+    let mut geometry = heads::learn(&mut eye, map.without_gaps())?;
+    watch.step(ProfileStep::Cache);
     let mut cache = cache::learn(eye.bench, &geometry, eye.clock.period)?;
     eye.ahead = (cache.ahead, cache.read_ahead >> shift);
-    watch.step(Step::Seeks);
+    watch.step(ProfileStep::Seeks);
     let moves = seek::learn(&mut eye, &geometry, Verb::Read, effort)?;
     let hidden = borders::learn(&mut eye, &mut geometry, &moves)?;
     let late = match effort {
-        Effort::Thorough => late::learn(&mut eye, &geometry, &moves)?,
-        Effort::Quick => Late::default(),
+        Thoroughness::Thorough => late::learn(&mut eye, &geometry, &moves)?,
+        Thoroughness::Quick => Late::default(),
     };
-    watch.step(Step::Transfer);
+    watch.step(ProfileStep::Transfer);
     let transfer = transfer::learn(&mut eye, &geometry)?;
     let block = cache.mb_s.map(|_| cache.block_ns());
     let delivery = delivery::learn(&mut eye, &geometry, block)?;
     cache.mb_s = (delivery.block > 0.0).then(|| 512e3 / delivery.block);
     let queue = queue::learn(&mut eye, &geometry, &moves)?;
-    let all = (0, eye.bench.mapped());
+    let all = (0, eye.bench.mapped_sectors());
     let chunks = chunk::learn(&mut eye, &geometry, Verb::Read, all, effort)?;
     // What begins wherever the head lands shows nothing of how long it took.
     let large = match transfer.on_arrival {
@@ -272,10 +291,10 @@ fn learn<D: Device>(bench: &mut Bench<D>, effort: Effort, watch: &mut dyn Watch)
     };
     let geometry = geometry.over(map);
     let writes = learn_writes(&mut eye, &geometry, &moves, cache.block_ns(), effort, watch)?;
-    watch.step(Step::Validation);
+    watch.step(ProfileStep::Validation);
     let validation = validate(&mut eye, &geometry, &moves)?;
     let clock = eye.clock;
-    Ok(Outcome::Disk(Box::new(Known {
+    Ok(ProfileOutcome::Disk(Box::new(DriveKnowledge {
         effort,
         clock,
         shift,
@@ -297,14 +316,14 @@ fn learn<D: Device>(bench: &mut Bench<D>, effort: Effort, watch: &mut dyn Watch)
 /// What writing takes, where it may be tried; the bus takes so long for a block, unless the buffer shows otherwise.
 fn learn_writes<D: Device>(
     eye: &mut Eye<D>,
-    geometry: &Geometry,
-    moves: &Moves,
+    geometry: &TrackGeometry,
+    moves: &SeekTimes,
     block: f64,
-    effort: Effort,
-    watch: &mut dyn Watch,
-) -> Result<Option<(Writes, Buffer, Chunks)>, BadInput> {
+    effort: Thoroughness,
+    watch: &mut dyn ProgressWatcher,
+) -> Result<Option<(Writes, BufferHabits, Chunks)>, BadInput> {
     let Some((first, end)) = eye.bench.writable() else { return Ok(None) };
-    watch.step(Step::Writes);
+    watch.step(ProfileStep::Writes);
     let field = Field { geometry, first, end };
     let buffer = buffer::learn(eye, &field)?;
     let bus = buffer.block.unwrap_or(block) * f64::from(1u32 << eye.bench.shift) / 1e6;
@@ -314,7 +333,7 @@ fn learn_writes<D: Device>(
 }
 
 /// What can be said of a device that does not turn.
-fn no_rotation<D: Device>(bench: &mut Bench<D>) -> Result<Outcome, BadInput> {
+fn no_rotation<D: Device>(bench: &mut ProbeBench<D>) -> Result<ProfileOutcome, BadInput> {
     let mut times = Vec::new();
     for _ in 0..200 {
         let sector = bench.draw.below(bench.sectors());
@@ -322,7 +341,7 @@ fn no_rotation<D: Device>(bench: &mut Bench<D>) -> Result<Outcome, BadInput> {
             times.push(reply.response().as_ms());
         }
     }
-    Ok(Outcome::NoRotation([0.0, 0.5, 1.0].map(|share| crate::estimate::quantile(&times, share))))
+    Ok(ProfileOutcome::NoRotation([0.0, 0.5, 1.0].map(|share| crate::estimate::quantile(&times, share))))
 }
 
 /// Nanosecond spans of what may have come out below nothing.
@@ -330,11 +349,11 @@ pub(crate) fn ms(ms: f64) -> Span {
     Span::from_ms(ms.max(0.0))
 }
 
-impl Known {
+impl DriveKnowledge {
     /// The drive, as a drive file has it.
     #[must_use]
     pub fn plan(&self, name: &str, blocks: u64) -> DrivePlan {
-        let Known { geometry, moves, cache, transfer, .. } = self;
+        let DriveKnowledge { geometry, moves, cache, transfer, .. } = self;
         let overhead = moves.overhead();
         let head = self.head_switch();
         let bus = cache.mb_s.map_or(0.0, |mb_s| 512.0 / mb_s / 1e3);
@@ -346,10 +365,10 @@ impl Known {
         if curve.is_empty() {
             curve.push((1, 0.0));
         }
-        self.written(DrivePlan {
+        self.add_writes(DrivePlan {
             title: format!("Profile of {name}"),
             sources: self.sources(name),
-            assumed: self.assumed(),
+            assumed: self.assumptions(),
             rpm: 60e9 / self.clock.mean_period(),
             layout: plan::layout(geometry, blocks, self.shift),
             seek: SeekCurve::Table(curve),
@@ -367,7 +386,11 @@ impl Known {
                 write: After::either(ms(overhead - bus)),
                 hit: After::either(ms(hit)),
                 buffered: After::either(ms(hit)),
-                large: self.large.map(|Large { above, share }| disk::Large { above, read: share, write: share }),
+                large: self.large.map(|LargeCommands { above, share }| disk::Large {
+                    above,
+                    read: share,
+                    write: share,
+                }),
                 ..Overheads::default()
             },
             bus: Bus { mb_s: cache.mb_s, watermark: self.watermark, ..Bus::default() },
@@ -431,7 +454,7 @@ impl Known {
         sources
     }
 
-    fn assumed(&self) -> Vec<String> {
+    fn assumptions(&self) -> Vec<String> {
         let moves = &self.moves;
         let mut notes = self.assumed_of_writes();
         notes.push(format!(

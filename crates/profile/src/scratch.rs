@@ -1,4 +1,9 @@
 //! The scratch: the part of a device that may be written. Whoever gives none has nothing written.
+//!
+//! **Nothing is written but in the scratch.** `profile`'s bench gives no write that lies outside it, whatever a probe
+//! asks. Seeks that end in a write come from anywhere by a read, so that a small scratch shows long ones; a write
+//! buffer is filled with two writes back to back, of which the first is known to fit, so that nothing drains in
+//! between.
 
 use block::{At, BadInput, Extent, units};
 use std::fmt;

@@ -2,8 +2,8 @@
 
 use crate::estimate::fraction;
 use crate::eye::Eye;
-use crate::map::Geometry;
-use crate::probe::seek::Moves;
+use crate::map::TrackGeometry;
+use crate::probe::seek::SeekTimes;
 use block::{BadInput, Device};
 
 /// Requests asked, in two halves a pair.
@@ -25,8 +25,12 @@ pub struct Validation {
 /// Asks fresh random requests.
 ///
 /// # Errors
-/// As [`crate::bench::Bench::read`].
-pub fn validate<D: Device>(eye: &mut Eye<D>, geometry: &Geometry, moves: &Moves) -> Result<Validation, BadInput> {
+/// As [`crate::bench::ProbeBench::read`].
+pub fn validate<D: Device>(
+    eye: &mut Eye<D>,
+    geometry: &TrackGeometry,
+    moves: &SeekTimes,
+) -> Result<Validation, BadInput> {
     let period = eye.clock.period / 1e6;
     let all = eye.bench.sectors();
     let mut pairs = Vec::with_capacity(REQUESTS);

@@ -1,16 +1,16 @@
 //! What was learned by writing, put into the drive file that reads alone would give.
 
-use crate::probe::buffer::Buffer;
+use crate::probe::buffer::BufferHabits;
 use crate::probe::write::Writes;
-use crate::profile::{Known, ms};
+use crate::profile::{DriveKnowledge, ms};
 use disk::{After, DrivePlan, SeekCurve};
 
 /// A difference that a reach does not show for certain, ms.
 const UNSURE: f64 = 0.05;
 
-impl Known {
+impl DriveKnowledge {
     /// The plan of a drive, with what is known of its writes.
-    pub(crate) fn written(&self, mut plan: DrivePlan) -> DrivePlan {
+    pub(crate) fn add_writes(&self, mut plan: DrivePlan) -> DrivePlan {
         let Some((writes, buffer, _)) = self.writes.as_ref().filter(|(writes, ..)| writes.done) else { return plan };
         let block = self.cache.block_ns() / 1e6;
         let sector = block * f64::from(1u32 << self.shift);
@@ -71,12 +71,12 @@ impl Known {
     pub fn assumed_of_writes(&self) -> Vec<String> {
         match &self.writes {
             None => vec!["writes: as reads, nothing was written".to_owned(), "write buffer: none".to_owned()],
-            Some((writes, buffer, _)) => [self.unmoved(writes), unbuffered(buffer)].concat(),
+            Some((writes, buffer, _)) => [self.unknown_moves(writes), unknown_buffer(buffer)].concat(),
         }
     }
 
     /// What the scratch was too small for, of the arm.
-    fn unmoved(&self, writes: &Writes) -> Vec<String> {
+    fn unknown_moves(&self, writes: &Writes) -> Vec<String> {
         let track = self.geometry.map.regions.iter().map(|region| region.track).max().unwrap_or(1) << self.shift;
         let mut notes = Vec::new();
         if !writes.done {
@@ -106,7 +106,7 @@ impl Known {
 }
 
 /// What the scratch was too small for, of the buffer.
-fn unbuffered(buffer: &Buffer) -> Vec<String> {
+fn unknown_buffer(buffer: &BufferHabits) -> Vec<String> {
     let mut notes = Vec::new();
     if buffer.blocks == 0 {
         return notes;

@@ -1,6 +1,6 @@
 //! Which targets a user names.
 
-use crate::file::File;
+use crate::file::TargetFile;
 use block::{At, BadInput, nearest};
 
 /// The places (file, target) of the targets these words name, in the order of the files: a target's id, a file's, or
@@ -8,7 +8,7 @@ use block::{At, BadInput, nearest};
 ///
 /// # Errors
 /// When a word names nothing: the nearest that would.
-pub fn choose(files: &[File], words: &[String]) -> Result<Vec<(usize, usize)>, BadInput> {
+pub fn choose(files: &[TargetFile], words: &[String]) -> Result<Vec<(usize, usize)>, BadInput> {
     let all = || {
         let places = files.iter().enumerate();
         places.flat_map(|(f, file)| file.targets.iter().enumerate().map(move |(t, target)| (f, t, target.id.as_str())))

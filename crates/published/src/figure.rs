@@ -6,7 +6,7 @@ use config::Section;
 
 /// A figure: a `[[figure]]`.
 #[derive(Clone, Debug)]
-pub struct Figure {
+pub struct PublishedFigure {
     /// The title above the figure.
     pub title: String,
     /// What the axis across means, with its unit.
@@ -14,12 +14,12 @@ pub struct Figure {
     /// What the upright axis means, with its unit.
     pub y: String,
     /// What is drawn in it.
-    pub curves: Vec<Curve>,
+    pub curves: Vec<PublishedCurve>,
 }
 
 /// A curve: a `[[figure.curve]]`.
 #[derive(Clone, Debug)]
-pub struct Curve {
+pub struct PublishedCurve {
     /// The curve's name in the legend.
     pub name: String,
     /// The points the paper prints, as x and y.
@@ -37,7 +37,7 @@ pub(crate) enum Across {
     Measure(Expression),
 }
 
-impl Curve {
+impl PublishedCurve {
     /// What is measured for it.
     pub(crate) fn expressions(&self) -> impl Iterator<Item = &Expression> {
         let across = match &self.across {
@@ -49,7 +49,7 @@ impl Curve {
 }
 
 /// Reads a `[[figure]]`, and gives back the sections of its curves for errors about them.
-pub(crate) fn read<'a>(section: &Section<'a>) -> Result<(Figure, Vec<Section<'a>>), BadInput> {
+pub(crate) fn read<'a>(section: &Section<'a>) -> Result<(PublishedFigure, Vec<Section<'a>>), BadInput> {
     let text = |key| section.need(key, section.string(key)?);
     let (title, x, y) = (text("title")?, text("x")?, text("y")?);
     let sections = section.sections("curve")?;
@@ -58,10 +58,10 @@ pub(crate) fn read<'a>(section: &Section<'a>) -> Result<(Figure, Vec<Section<'a>
     if curves.is_empty() {
         return Err(section.here("a figure without a curve", "add [[figure.curve]]"));
     }
-    Ok((Figure { title, x, y, curves }, sections))
+    Ok((PublishedFigure { title, x, y, curves }, sections))
 }
 
-fn curve(section: &Section) -> Result<Curve, BadInput> {
+fn curve(section: &Section) -> Result<PublishedCurve, BadInput> {
     let name = section.need("name", section.string("name")?)?;
     let figure = |key| match section.quantity(key, Measure::parse)? {
         None => Ok(None),
@@ -81,5 +81,5 @@ fn curve(section: &Section) -> Result<Curve, BadInput> {
     };
     let published = rows.iter().map(pair).collect::<Result<_, _>>()?;
     section.close()?;
-    Ok(Curve { name, published, across, measure })
+    Ok(PublishedCurve { name, published, across, measure })
 }

@@ -13,15 +13,15 @@
 use crate::cells;
 use crate::figure::{self, Figure};
 use crate::measure::{Expression, Selection};
-use crate::target::{self, Target};
-use crate::timeline::{self, Timeline};
+use crate::target::{self, PublishedTarget};
+use crate::timeline::{self, PublishedTimeline};
 use block::BadInput;
 use config::{Document, Section};
 use load::experiment::{self, Case};
 
 /// A file of `reproduce/`.
 #[derive(Clone, Debug)]
-pub struct File {
+pub struct TargetFile {
     /// Its name, without the ending.
     pub id: String,
     /// The title: which table or figure of which paper.
@@ -29,28 +29,28 @@ pub struct File {
     /// Paper, and table, figure or section.
     pub source: String,
     /// Published figures, and what must hold of ours.
-    pub targets: Vec<Target>,
+    pub targets: Vec<PublishedTarget>,
     /// Curves with published points.
-    pub figures: Vec<Figure>,
+    pub figures: Vec<PublishedFigure>,
     /// The paper's timing diagrams, redrawn from a run.
-    pub timelines: Vec<Timeline>,
-    pub(crate) experiments: Vec<Experiment>,
+    pub timelines: Vec<PublishedTimeline>,
+    pub(crate) experiments: Vec<FileExperiment>,
 }
 
 /// An experiment of a file.
 #[derive(Clone, Debug)]
-pub(crate) struct Experiment {
+pub(crate) struct FileExperiment {
     pub name: String,
     /// The runs of the experiment, one for each combination of its sweep.
     pub cases: Vec<Case>,
 }
 
-impl File {
+impl TargetFile {
     /// Reads the text of `reproduce/ID.toml`; `full` with its longer runs.
     ///
     /// # Errors
     /// Bad input with file, line and mend.
-    pub fn parse(id: &str, text: &str, full: bool) -> Result<File, BadInput> {
+    pub fn parse(id: &str, text: &str, full: bool) -> Result<TargetFile, BadInput> {
         let name = format!("reproduce/{id}.toml");
         let document = Document::parse(&name, text)?;
         let root = document.root();
@@ -61,7 +61,7 @@ impl File {
         let timelines =
             timelines.iter().map(|section| timeline::read(section, &experiments)).collect::<Result<_, _>>()?;
         let (targets, figures) = (Vec::new(), Vec::new());
-        let mut file = File { id: id.into(), title, source, targets, figures, timelines, experiments };
+        let mut file = TargetFile { id: id.into(), title, source, targets, figures, timelines, experiments };
         for section in root.sections("target")? {
             file.add(&section, target::read(&section, id)?)?;
         }
@@ -102,7 +102,7 @@ impl File {
                 return Err(section.error("measure", format!("there is no experiment `{name}`"), mend));
             };
             if !experiment.cases.iter().any(|case| selection.takes(&case.labels)) {
-                let what = format!("no run of `{name}` has the labels {}", shown(selection));
+                let what = format!("no run of `{name}` has the labels {}", show(selection));
                 return Err(section.error("measure", what, "name labels that are swept, with values of the sweep"));
             }
         }
@@ -110,7 +110,7 @@ impl File {
     }
 }
 
-fn experiments(root: &Section, file: &str, full: bool) -> Result<Vec<Experiment>, BadInput> {
+fn experiments(root: &Section, file: &str, full: bool) -> Result<Vec<FileExperiment>, BadInput> {
     let Some(section) = root.section("experiment")? else { return Ok(Vec::new()) };
     let longer = root.section("full")?;
     let mut experiments = Vec::new();
@@ -118,7 +118,7 @@ fn experiments(root: &Section, file: &str, full: bool) -> Result<Vec<Experiment>
         let Some(document) = section.document(name)? else { continue };
         let sets = longer.as_ref().map_or(Ok(None), |longer| longer.strings(name))?.unwrap_or_default();
         let cases = experiment::of(document, file, if full { &sets } else { &[] })?;
-        experiments.push(Experiment { name: name.into(), cases });
+        experiments.push(FileExperiment { name: name.into(), cases });
     }
     if let Some(longer) = longer {
         longer.close()?;
@@ -126,7 +126,7 @@ fn experiments(root: &Section, file: &str, full: bool) -> Result<Vec<Experiment>
     Ok(experiments)
 }
 
-fn shown(selection: &Selection) -> String {
+fn show(selection: &Selection) -> String {
     let pairs: Vec<String> = selection.labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
     format!("{{{}}}", pairs.join(", "))
 }

@@ -4,6 +4,10 @@
 //! It promises that a verdict follows from the file alone: published value, measure, tolerance. It runs nothing: it
 //! says which cases are to be simulated and judges their results. It knows nothing of drives or schedulers, but for
 //! the seek curve a formula may ask for.
+//!
+//! **A verdict is data.** A target names what is measured in a small closed language (`published::measure`), the
+//! published number and the tolerance; no Rust knows a paper's figure. Only runs that a chosen target looks at are
+//! simulated. What does not match stays in the file as `known_miss` with its cause, and is printed as not matching.
 
 mod basis;
 mod cells;

@@ -12,8 +12,8 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// Targets, and the runs they need: no run is done for the sake of a target nobody asked for.
-pub struct Plan<'a> {
-    files: &'a [File],
+pub struct TargetPlan<'a> {
+    files: &'a [TargetFile],
     chosen: Vec<(usize, usize)>,
     cases: Vec<Case>,
     /// Where the run of a file, an experiment and a case is among `cases`.
@@ -24,33 +24,33 @@ pub struct Plan<'a> {
 #[derive(Clone, Debug)]
 pub struct Drawn<'a> {
     /// The file that declares it.
-    pub file: &'a File,
+    pub file: &'a TargetFile,
     /// The figure, as the file declares it.
-    pub figure: &'a Figure,
+    pub figure: &'a PublishedFigure,
     /// Its curves, in the same order.
-    pub lines: Vec<Line<'a>>,
+    pub lines: Vec<MeasuredCurve<'a>>,
 }
 
 /// A curve with the points measured in our runs.
 #[derive(Clone, Debug)]
-pub struct Line<'a> {
+pub struct MeasuredCurve<'a> {
     /// The curve, as the file declares it.
-    pub curve: &'a Curve,
+    pub curve: &'a PublishedCurve,
     /// As x and y, in the order of the sweep.
     pub measured: Vec<(f64, f64)>,
 }
 
-impl<'a> Plan<'a> {
+impl<'a> TargetPlan<'a> {
     /// For these targets; `figures` with the figures of their files.
     #[must_use]
-    pub fn new(files: &'a [File], chosen: Vec<(usize, usize)>, figures: bool) -> Plan<'a> {
-        let mut plan = Plan { files, cases: Vec::new(), places: BTreeMap::new(), chosen: Vec::new() };
+    pub fn new(files: &'a [TargetFile], chosen: Vec<(usize, usize)>, figures: bool) -> TargetPlan<'a> {
+        let mut plan = TargetPlan { files, cases: Vec::new(), places: BTreeMap::new(), chosen: Vec::new() };
         for (f, t) in &chosen {
             let expressions = files[*f].targets[*t].expressions();
             expressions.iter().for_each(|expression| plan.need(*f, expression));
         }
         plan.chosen = chosen;
-        for (f, file) in plan.asked().filter(|_| figures).collect::<Vec<_>>() {
+        for (f, file) in plan.files().filter(|_| figures).collect::<Vec<_>>() {
             for curve in file.figures.iter().flat_map(|figure| &figure.curves) {
                 curve.expressions().for_each(|expression| plan.need(f, expression));
             }
@@ -65,7 +65,7 @@ impl<'a> Plan<'a> {
     }
 
     /// The files the targets stand in, with their places.
-    fn asked(&self) -> impl Iterator<Item = (usize, &'a File)> {
+    fn files(&self) -> impl Iterator<Item = (usize, &'a TargetFile)> {
         self.files.iter().enumerate().filter(|(f, _)| self.chosen.iter().any(|(g, _)| g == f))
     }
 
@@ -122,8 +122,8 @@ impl<'a> Plan<'a> {
     }
 
     /// The timing diagrams of those files.
-    pub fn timelines(&self) -> impl Iterator<Item = (&'a File, &'a Timeline)> {
-        self.asked().flat_map(|(_, file)| file.timelines.iter().map(move |timeline| (file, timeline)))
+    pub fn timelines(&self) -> impl Iterator<Item = (&'a TargetFile, &'a PublishedTimeline)> {
+        self.files().flat_map(|(_, file)| file.timelines.iter().map(move |timeline| (file, timeline)))
     }
 }
 
@@ -136,7 +136,7 @@ fn mean_line<'a>(curve: &'a Curve, sources: &[InFile]) -> Option<Line<'a>> {
 }
 
 /// A curve as measured; none if its runs cannot be laid along an axis.
-fn line<'a>(curve: &'a Curve, source: &dyn Source) -> Option<Line<'a>> {
+fn line<'a>(curve: &'a PublishedCurve, source: &dyn ResultSource) -> Option<MeasuredCurve<'a>> {
     let points = curve.measure.points(source).ok()?;
     let across: Vec<f64> = match &curve.across {
         Across::Label(over) => {
@@ -144,18 +144,18 @@ fn line<'a>(curve: &'a Curve, source: &dyn Source) -> Option<Line<'a>> {
         }
         Across::Measure(across) => across.points(source).ok()?.iter().map(|point| point.value).collect(),
     };
-    Some(Line { curve, measured: across.into_iter().zip(points.iter().map(|point| point.value)).collect() })
+    Some(MeasuredCurve { curve, measured: across.into_iter().zip(points.iter().map(|point| point.value)).collect() })
 }
 
 /// The runs of one file.
 struct InFile<'a> {
-    plan: &'a Plan<'a>,
+    plan: &'a TargetPlan<'a>,
     f: usize,
     runs: &'a [Value],
 }
 
-impl Source for InFile<'_> {
-    fn runs(&self, selection: &Selection) -> Result<Vec<Found<'_>>, String> {
+impl ResultSource for InFile<'_> {
+    fn runs(&self, selection: &Selection) -> Result<Vec<LabelledResults<'_>>, String> {
         let mut found = Vec::new();
         for (e, experiment) in self.plan.files[self.f].experiments.iter().enumerate() {
             let cases = experiment.cases.iter().enumerate();

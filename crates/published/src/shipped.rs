@@ -1,6 +1,6 @@
 //! The published results that ship with the project: the files under `reproduce/`.
 
-use crate::file::File;
+use crate::file::TargetFile;
 use block::BadInput;
 
 /// The id and text of every file, by name.
@@ -15,6 +15,6 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 ///
 /// # Errors
 /// A file that is wrong, with line and mend.
-pub fn all(full: bool) -> Result<Vec<File>, BadInput> {
-    FILES.iter().map(|(id, text)| File::parse(id, text, full)).collect()
+pub fn all(full: bool) -> Result<Vec<TargetFile>, BadInput> {
+    FILES.iter().map(|(id, text)| TargetFile::parse(id, text, full)).collect()
 }

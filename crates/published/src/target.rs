@@ -12,7 +12,7 @@ const NONE: &str = "none";
 
 /// What a paper printed.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Published {
+pub enum PublishedValue {
     /// A number, in the unit its claim names.
     Number {
         /// The number.
@@ -86,7 +86,7 @@ pub(crate) const EXPECTED: [(&str, Expected); 3] =
 
 /// One published figure: a `[[target]]`, or a cell of a `[[cells]]`.
 #[derive(Clone, Debug)]
-pub struct Target {
+pub struct PublishedTarget {
     /// Its name, which begins with that of its file.
     pub id: String,
     /// What is claimed, in a short sentence that names the unit.
@@ -121,7 +121,7 @@ impl Target {
 }
 
 /// Reads a `[[target]]` of the file with this id.
-pub(crate) fn read(section: &Section, file: &str) -> Result<Target, BadInput> {
+pub(crate) fn read(section: &Section, file: &str) -> Result<PublishedTarget, BadInput> {
     let id = section.need("id", section.string("id")?)?;
     let claim = section.need("claim", section.string("claim")?)?;
     let published = section.need("published", section.quantity("published", |text| Ok(Published::of(text)))?)?;

@@ -1,6 +1,6 @@
 //! Timing diagrams: what a drive and its arm did, drawn from runs.
 
-use crate::file::Experiment;
+use crate::file::FileExperiment;
 use block::BadInput;
 use config::Section;
 use load::experiment::Case;
@@ -10,13 +10,13 @@ const COMMANDS: u32 = 40;
 
 /// A timing diagram: a `[[timeline]]`.
 #[derive(Clone, Debug)]
-pub struct Timeline {
+pub struct PublishedTimeline {
     /// The title above the diagram.
     pub title: String,
     /// What is drawn under them over the same time, of the first row.
     pub values: Option<Values>,
     /// Its rows, one under the other.
-    pub rows: Vec<Row>,
+    pub rows: Vec<TimelineRow>,
 }
 
 /// Something with a value at every time: `values`.
@@ -34,7 +34,7 @@ const VALUES: [(&str, Values); 2] = [("average-yield", Values::AverageYield), ("
 
 /// A piece of a run: a `[[timeline.row]]`.
 #[derive(Clone, Debug)]
-pub struct Row {
+pub struct TimelineRow {
     /// The row's name, at the left of the diagram.
     pub name: String,
     /// The run that it is drawn from.
@@ -50,7 +50,7 @@ pub struct Row {
 }
 
 /// Reads a table `[[timeline]]` of the file.
-pub(crate) fn read(section: &Section, experiments: &[Experiment]) -> Result<Timeline, BadInput> {
+pub(crate) fn read(section: &Section, experiments: &[FileExperiment]) -> Result<PublishedTimeline, BadInput> {
     let title = section.need("title", section.string("title")?)?;
     let values = section.choice("values", &VALUES)?;
     let rows =
@@ -59,10 +59,10 @@ pub(crate) fn read(section: &Section, experiments: &[Experiment]) -> Result<Time
     if rows.is_empty() {
         return Err(section.here("a timeline without a row", "add [[timeline.row]]"));
     }
-    Ok(Timeline { title, values, rows })
+    Ok(PublishedTimeline { title, values, rows })
 }
 
-fn row(section: &Section, experiments: &[Experiment]) -> Result<Row, BadInput> {
+fn row(section: &Section, experiments: &[FileExperiment]) -> Result<TimelineRow, BadInput> {
     let wanted = section.need("experiment", section.string("experiment")?)?;
     let Some(experiment) = experiments.iter().find(|experiment| experiment.name == wanted) else {
         let known: Vec<&str> = experiments.iter().map(|experiment| experiment.name.as_str()).collect();
@@ -74,7 +74,7 @@ fn row(section: &Section, experiments: &[Experiment]) -> Result<Row, BadInput> {
         return Err(section.error("experiment", what, "name an experiment in which nothing is swept"));
     };
     let disks = case.experiment.array.as_ref().map_or(1, |array| array.disks);
-    let row = Row {
+    let row = TimelineRow {
         name: section.need("name", section.string("name")?)?,
         case: case.clone(),
         disk: section.within("disk", 0, u32::from(disks) - 1)?.unwrap_or(0) as usize,

@@ -1,7 +1,7 @@
 //! How far a measured figure may be from what was published.
 
-use crate::measure::Measured;
-use crate::target::Published;
+use crate::measure::MeasuredValue;
+use crate::target::PublishedValue;
 use std::fmt;
 
 /// Room for the rounding of binary fractions, so that a figure on a bound is within it.
@@ -209,8 +209,8 @@ mod tests {
     #[test]
     fn an_order_holds_or_not_and_is_no_figure() {
         let of = |tolerance: &str, holds| {
-            let measured = Measured::Order { holds, figures: Vec::new() };
-            Tolerance::parse(tolerance).expect("a tolerance").holds(&Published::Words("rises".into()), &measured)
+            let measured = MeasuredValue::Order { holds, figures: Vec::new() };
+            Tolerance::parse(tolerance).expect("a tolerance").holds(&PublishedValue::Words("rises".into()), &measured)
         };
         assert!(of("order", true) && !of("order", false) && !of("> 0", true));
         assert!(!holds("order", 1.0, 1.0));

@@ -78,7 +78,7 @@ fn quick_targets_hold(id: &str) {
     }
     let mut chosen = published::choose(&files, &[]).expect("all");
     chosen.retain(|(file, target)| files[*file].targets[*target].id.starts_with(&format!("{id}.")));
-    let plan = Plan::new(&files, chosen, false);
+    let plan = TargetPlan::new(&files, chosen, false);
     let results = sim::simulate(plan.cases(), &Nobody).expect("they run");
     let mut wrong = Vec::new();
     for outcome in plan.judge(&once(&results)).expect("the measures fit the results") {
@@ -168,6 +168,22 @@ quick! {
     vio_table3: "vio.table3",
 }
 
+#[test]
+fn an_id_that_stands_twice_is_refused_at_the_second() {
+    let target = "[[target]]\nid = \"a.c\"\nclaim = \"c\"\npublished = \"p\"\nmeasure = \"1\"\ntolerance = \"> 0\"\n";
+    let text = format!("title = \"t\"\nsource = \"s\"\n{target}{target}");
+    let error = published::TargetFile::parse("a", &text, false).expect_err("twice").to_string();
+    assert!(error.starts_with("reproduce/a.toml:10: ") && error.contains("a second target 'a.c'"), "{error}");
+    assert!(published::TargetFile::parse("a", &text.replacen("a.c", "a.d", 1), false).is_ok());
+}
+
+#[test]
+fn words_match_no_number_and_no_distance_from_one() {
+    for tolerance in [Tolerance::Distance(0.5), Tolerance::Share(0.05)] {
+        assert!(!tolerance.holds(&PublishedValue::Words("some".into()), &MeasuredValue::Number(0.0)), "{tolerance}");
+    }
+}
+
 /// A file with one target, and its verdict.
 fn verdict(published: &str, tolerance: &str, more: &str) -> Verdict {
     let basis = if more.contains("basis") { "" } else { "basis = \"published\"\n" };
@@ -200,7 +216,7 @@ fn what_is_wrong_in_a_file_is_told_with_its_line() {
              workload = {{ name = \"low\", kind = \"closed\", depth = [1, 2], size = \"4KiB\" }}\nrun = {{ requests = 10 }}\n\
              [[target]]\n{target}"
         );
-        published::File::parse("a", &text, false).expect_err(target).to_string()
+        published::TargetFile::parse("a", &text, false).expect_err(target).to_string()
     };
     let target = |id: &str, measure: &str, tolerance: &str| {
         told(&format!(

@@ -5,6 +5,9 @@
 //! come, only as much is handed down as the drive is believed to do within a bound; while one is in the drive, nothing less
 //! urgent follows it; and when none has come for long, the drive gets all it takes. How long the drive takes is learned from the
 //! times at which commands came back, never from the drive.
+//!
+//! **A bounded core.** `scheduler.queue` bounds what the core keeps; beyond it, requests wait outside in order of
+//! arrival and the result says so.
 
 use crate::predict::Predictor;
 use block::{Command, Span, Tag, Time, Verb};

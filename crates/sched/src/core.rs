@@ -3,6 +3,12 @@
 //! The hot path of a request served whole is `submit`, `dispatch` and `finish_command`, once each. They and what they call are
 //! inlined into the one loop of [`crate::run`], since a call costs as much as most of them do; what is rarely so (requests held,
 //! requests that fail, parts that measure time) stands in functions of its own.
+//!
+//! **A command is tried again by the core.** What failed stays where it was and is issued once more, as often as its
+//! class allows, so that a log has it and simulation would do the same. A flush is not: what a failed one has lost a
+//! second one does not bring back, nor tell of. The world counts commands that were to reach the medium and did not,
+//! whoever's; the front lets no flush end well that was asked before such a failure and ended after it, and none at
+//! all until the volume is told to go on.
 
 use crate::admission::{Admission, Limits};
 use crate::arbiter::{self, Arbiter};

@@ -46,8 +46,8 @@ impl Frames {
         FrameId(self.last as u32)
     }
 
-    /// A frame's blocks have come, or not. Says whether they are of use.
-    pub(crate) fn came(&mut self, id: FrameId, well: bool) -> bool {
+    /// Notes that a frame's blocks were read, or not. Says whether they are of use.
+    pub(crate) fn complete(&mut self, id: FrameId, well: bool) -> bool {
         let frame = &mut self.frames[id.0 as usize];
         let good = well && frame.state == State::Loading { stale: false };
         frame.state = if good { State::Loaded } else { State::Free };
@@ -93,18 +93,18 @@ mod tests {
         let mut frames = Frames::default();
         let id = frames.take(Extent::new(100, 50));
         assert_eq!(frames.holds(Lbn(100), 8), None);
-        frames.came(id, true);
+        frames.complete(id, true);
         assert_eq!(frames.holds(Lbn(120), 50), Some((id, 20, 30)));
         assert_eq!(frames.holds(Lbn(150), 1), None);
         frames.invalidate(Extent::new(149, 1));
         assert_eq!(frames.holds(Lbn(120), 50), None);
         let id = frames.take(Extent::new(200, 50));
         frames.invalidate(Extent::new(200, 1));
-        frames.came(id, true);
+        frames.complete(id, true);
         assert_eq!(frames.holds(Lbn(200), 8), None);
         for i in 0..2 * u64::from(FRAMES) {
             let id = frames.take(Extent::new(1000 + 50 * i, 50));
-            frames.came(id, true);
+            frames.complete(id, true);
         }
         assert_eq!(frames.holds(Lbn(1000), 1), None);
         assert!(frames.holds(Lbn(1000 + 50 * 127), 1).is_some());

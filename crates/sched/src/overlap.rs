@@ -2,6 +2,9 @@
 //!
 //! While nobody writes, nothing is kept. Extents are filed by length, so that a look-up need not reach back
 //! further than the longest of a class: one long request does not make all look-ups long.
+//!
+//! **Overlap order and deadlines belong to the core**, or simulation and service would differ. A flush has no place
+//! on the medium and goes ahead of the queue.
 
 use crate::job::State;
 use crate::sorted::{Entry, Sorted};

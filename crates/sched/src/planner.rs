@@ -3,6 +3,9 @@
 //! From the sheet alone: requests of one size, anywhere on the drive, one after the other. The expected wait is Eq. 2
 //! of Virtual IO over their commands and slack. What late seeks cost is not known beforehand: who picks tries the plan, and
 //! wishes for less where it falls short.
+//!
+//! **A plan for a wait.** `sched::planner` works out Eq. 2 and the throughput from the sheet; how often seeks come
+//! too late no sheet tells, so `sim::trial` tries what it picked on the drive and wishes for less until it fits.
 
 use crate::plan::{Plan, Split, chunk_for};
 use crate::predict::profile::{ReadAhead, Way, go_on};

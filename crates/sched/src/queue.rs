@@ -1,5 +1,9 @@
 //! The waiting jobs by rank: those of a higher rank first, and within a rank in the order of the policy. The jobs of a class with
 //! an order of its own wait in a line of their own; of several lines of a rank that one is next whose oldest job came first.
+//!
+//! **Rank before policy.** Who may interrupt whom is a rank; there is one policy for each rank, and the highest with
+//! a job goes first. Nobody else can interrupt the highest: for it neither slack nor split seeks are worth their
+//! cost.
 
 use crate::plan::{Preemption, Rules};
 use crate::policy::{Fcfs, Policy, Yield, yielding};

@@ -1,4 +1,10 @@
 //! What completing a request is worth, as time goes on (Preemptive RAID scheduling, Section 3.2, Eq. 1 and Figure 8).
+//!
+//! **Worth is one number at one time.** `sched::value` says what completing a request at an instant is worth; the
+//! policy `yield`, who interrupts whom (`sched::outbid`) and the meter all ask it. `yield` searches class by class,
+//! since what bounds a class is the most that one of its requests is worth: there the search is again that of
+//! position. Preemption by value asks about each newcomer once, when it comes: what is not begun is chosen anew, what
+//! is moving is weighed by Eq. 5 or by average yields.
 
 use block::{BLOCK_BYTES, Qos, Time};
 

@@ -1,8 +1,9 @@
 //! Requests simulated a second: a whole experiment of 20,000 requests on the Atlas 10K, by policy and depth; and what a
-//! block's place and a passage cost.
+//! block's place, a passage, a command of the drive and what is believed of it cost.
 
-use block::{Extent, Lbn, Time};
+use block::{Command, Extent, Lbn, Outcome, Place, Tag, Time, Verb};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use sched::predict::{Predictor, Profile};
 use std::hint::black_box;
 
 const REQUESTS: u64 = 20_000;
@@ -74,5 +75,43 @@ fn arithmetic(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, requests, arithmetic);
+/// A random read by itself: of the drive, of who follows it, and of who weighs another.
+fn commands(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("command");
+    for name in ["atlas10k", "nl20"] {
+        let disk = disk::catalogue::find(name).expect("it is in the catalogue");
+        let blocks = disk.sheet.mechanics.layout.blocks() / 8;
+        let mut sector = 0;
+        let mut next = move || {
+            sector = (sector + 0x9e37_79b9_7f4a) % blocks;
+            Command { verb: Verb::Read, at: Extent { start: Lbn(sector * 8), blocks: 8 }, place: Place::Nowhere }
+        };
+        let (mut drive, mut now) = (drive::Drive::new(&disk.sheet, &disk.truth, 1), Time::ZERO);
+        group.bench_function(BenchmarkId::new("drive", name), |bencher| {
+            bencher.iter(|| {
+                drive.issue(now, Tag(0), black_box(next()));
+                now = drive.complete().0;
+            });
+        });
+        let mut belief = Profile::new(&disk.sheet);
+        group.bench_function(BenchmarkId::new("drive and belief", name), |bencher| {
+            bencher.iter(|| {
+                let command = black_box(next());
+                belief.issued(now, &command, belief.spot(command.at));
+                drive.issue(now, Tag(0), command);
+                now = drive.complete().0;
+                belief.observed(now, &command, Outcome::Ok);
+            });
+        });
+        let (head, _) = belief.head(now);
+        let spots: Vec<_> = (0..1024).map(|_| belief.spot(next().at)).collect();
+        let keys: Vec<_> = spots.iter().map(|spot| (belief.key(*spot), belief.mark(*spot))).collect();
+        group.bench_function(BenchmarkId::new("cost of 1,024", name), |bencher| {
+            bencher.iter(|| keys.iter().map(|(key, mark)| belief.cost(&head, *key, *mark, false)).min());
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, requests, arithmetic, commands);
 criterion_main!(benches);

@@ -4,7 +4,10 @@
 //! queue of events: what happens next is the least of four times. Whatever looks on (a film, a ledger, how arms move) is behind
 //! one test, and its code in `shown`.
 
+mod arm_time;
 mod shown;
+
+pub(crate) use arm_time::ArmTime;
 
 use crate::arms::Arms;
 use crate::camera::Camera;
@@ -13,7 +16,7 @@ use crate::probes::{Probes, is_probe};
 use block::errno::EIO;
 use block::{BadInput, Command, DiskId, Ending, Outcome, Place, RequestId, Span, Tag, Time};
 use drive::{Account, Machine};
-use flow::{Picture, Scope};
+use flow::{Picture, PictureScope};
 use load::experiment::Failure;
 use load::{Load, Meter, Served};
 use sched::{Action, Health, Input, World};
@@ -37,11 +40,11 @@ pub(crate) trait Measured: Load {
     }
 
     /// Ends the run at a time: what was measured, what a reader must know, and what a system of processes came to.
-    fn finish(self, end: Time) -> (Meter, Vec<String>, Option<flow::Account>);
+    fn finish(self, end: Time) -> (Meter, Vec<String>, Option<flow::SystemAccount>);
 
     /// The same, where what goes on in it is to be kept.
     #[must_use]
-    fn pictured(self, _: Scope) -> Self
+    fn pictured(self, _: PictureScope) -> Self
     where
         Self: Sized,
     {
@@ -68,28 +71,28 @@ impl Measured for load::Mix {
         load::Mix::give_up(self, now)
     }
 
-    fn finish(self, _: Time) -> (Meter, Vec<String>, Option<flow::Account>) {
+    fn finish(self, _: Time) -> (Meter, Vec<String>, Option<flow::SystemAccount>) {
         let (meter, notes) = load::Mix::finish(self);
         (meter, notes, None)
     }
 }
 
-impl Measured for flow::System {
-    fn finish(self, end: Time) -> (Meter, Vec<String>, Option<flow::Account>) {
-        let (meter, account, notes) = flow::System::finish(self, end);
+impl Measured for flow::ProcessSystem {
+    fn finish(self, end: Time) -> (Meter, Vec<String>, Option<flow::SystemAccount>) {
+        let (meter, account, notes) = flow::ProcessSystem::finish(self, end);
         (meter, notes, Some(account))
     }
 
-    fn pictured(self, scope: Scope) -> flow::System {
-        flow::System::pictured(self, scope)
+    fn pictured(self, scope: PictureScope) -> flow::ProcessSystem {
+        flow::ProcessSystem::keep_picture(self, scope)
     }
 
     fn pictured_until(&self) -> Option<Time> {
-        flow::System::pictured_until(self)
+        flow::ProcessSystem::pictured_until(self)
     }
 
     fn take_picture(&mut self, now: Time) -> Option<Picture> {
-        flow::System::take_picture(self, now)
+        flow::ProcessSystem::take_picture(self, now)
     }
 }
 
@@ -574,29 +577,6 @@ impl<M: Machine, L: Measured> World for Drives<'_, M, L> {
             Action::Wait(..) | Action::Credit(_) => self.camera.iter_mut().for_each(|camera| camera.told(now, action)),
             Action::Finish(id, how) => self.ended(now, id, how),
         }
-    }
-}
-
-/// Where the time of an arm went, over all replications of a run.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct ArmTime {
-    elapsed: Span,
-    busy: Span,
-    background: Span,
-    parts: drive::Parts,
-}
-
-impl ArmTime {
-    pub(crate) fn add(&mut self, account: &Account) {
-        self.elapsed += account.elapsed();
-        self.busy += account.busy;
-        self.background += account.background;
-        self.parts += account.parts;
-    }
-
-    /// As shares of the elapsed time.
-    pub(crate) fn shares(&self) -> load::results::Disk {
-        load::results::Disk::of(self.elapsed, self.busy, self.background, self.parts.named())
     }
 }
 

@@ -8,7 +8,7 @@ use disk::Sheet;
 use load::experiment::{Before as Choice, Believed, Case, DriveChoice, Experiment, Predictor};
 use load::results;
 use load::schedule::{self, Device, Knowledge};
-use profile::{Effort, Options, Outcome};
+use profile::{ProfileOptions, ProfileOutcome, Thoroughness};
 use rayon::prelude::*;
 use sched::predict::mimic::Learned;
 use std::sync::Arc;
@@ -60,9 +60,10 @@ pub(crate) fn before(experiment: &Experiment) -> Result<Before, BadInput> {
 /// The mechanics of a disk as Diskbench finds them.
 fn mechanics(choice: &DriveChoice) -> Result<Mechanics, BadInput> {
     let mut device = bench(choice, PROBED)?;
-    let options = Options { name: choice.model.clone(), seed: PROBED, effort: Effort::Thorough, scratch: None };
+    let options =
+        ProfileOptions { name: choice.model.clone(), seed: PROBED, effort: Thoroughness::Thorough, scratch: None };
     let found = profile::profile(&mut &mut *device, &options, &mut ())?;
-    let Outcome::Disk(known) = &found.outcome else {
+    let ProfileOutcome::Disk(known) = &found.outcome else {
         let mend = "take `profile` out, or use predictor = \"mimic\"";
         return Err(BadInput::new(choice.model.clone(), At::File, "no rotation was found to learn", mend));
     };

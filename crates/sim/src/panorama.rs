@@ -6,7 +6,7 @@ use crate::reel::Reel;
 use crate::stage::stage;
 use crate::timeline::Timeline;
 use block::{BadInput, Time};
-use flow::{Picture, Scope};
+use flow::{Picture, PictureScope};
 use load::experiment::{Case, Experiment};
 use rayon::prelude::*;
 
@@ -29,7 +29,7 @@ pub struct Panorama {
 ///
 /// # Errors
 /// As [`crate::replicate`].
-pub fn panorama(experiment: &Experiment, scope: Scope) -> Result<Panorama, BadInput> {
+pub fn panorama(experiment: &Experiment, scope: PictureScope) -> Result<Panorama, BadInput> {
     let camera = Camera::Reel(Reel::new(scope));
     let stage = stage(experiment, &before(experiment)?, 0, &|_| (), Some(camera))?;
     let (Some(Camera::Reel(reel)), machine, end) = (stage.camera, stage.picture, stage.end) else {
@@ -50,7 +50,7 @@ pub fn panorama(experiment: &Experiment, scope: Scope) -> Result<Panorama, BadIn
 ///
 /// # Errors
 /// The first bad input met, in the order of the cases.
-pub fn panoramas(cases: &[Case], scope: Scope) -> Result<Vec<Panorama>, BadInput> {
+pub fn panoramas(cases: &[Case], scope: PictureScope) -> Result<Vec<Panorama>, BadInput> {
     let done: Vec<_> = cases.par_iter().map(|case| panorama(&case.experiment, scope)).collect();
     done.into_iter().collect()
 }

@@ -3,7 +3,7 @@
 use crate::film::Steps;
 use block::{Command, Place, RequestId, Tag, Time};
 use drive::Parts;
-use flow::Scope;
+use flow::PictureScope;
 
 /// So many pieces, on average, are drawn of a command.
 const PIECES: usize = 6;
@@ -11,7 +11,7 @@ const PIECES: usize = 6;
 /// The commands of all disks for a while.
 #[derive(Clone, Debug)]
 pub(crate) struct Reel {
-    pub(crate) scope: Scope,
+    pub(crate) scope: PictureScope,
     pub(crate) cut: bool,
     pub(crate) disks: Vec<Steps>,
     /// Commands kept, and those of them that are under way.
@@ -23,7 +23,7 @@ pub(crate) struct Reel {
 }
 
 impl Reel {
-    pub(crate) fn new(scope: Scope) -> Reel {
+    pub(crate) fn new(scope: PictureScope) -> Reel {
         Reel { scope, cut: false, disks: Vec::new(), kept: 0, under_way: 0, numbers: Vec::new(), submitted: 0 }
     }
 

@@ -98,7 +98,7 @@ impl Play<'_> {
     fn on<M: Shadowed>(self, drives: Vec<M>, device: Device, camera: Option<Camera>) -> Result<Replication, BadInput> {
         let Play { experiment, before, seed, tell } = self;
         let blocks = drives.first().map_or(0, |drive| drive.caps().blocks);
-        let mut known = Knowledge::told(experiment, device, blocks)?;
+        let mut known = Knowledge::of_file(experiment, device, blocks)?;
         before.add_to(&mut known);
         let sheet = known.device.sheet().and(known.believed.sheet.as_deref());
         let scene = Scene { experiment, before, sheet, drives, seed, tell, camera };
@@ -187,7 +187,7 @@ impl<M: Machine> Scene<'_, M> {
     fn ask(self, core: impl Scheduler, blocks: u64, told: Vec<String>) -> Result<Replication, BadInput> {
         if self.experiment.has_processes() {
             let machine = flow::machine(self.experiment, self.seed, blocks)?;
-            let system = flow::System::new(self.experiment, machine, self.seed);
+            let system = flow::ProcessSystem::new(self.experiment, machine, self.seed);
             return self.serve(core, system, told);
         }
         let mix = Mix::new(self.experiment, self.seed, blocks)?;

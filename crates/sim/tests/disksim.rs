@@ -19,7 +19,7 @@ struct Theirs {
 }
 
 /// The mean response in ms of a host that hands down requests in order of arrival, `gaps` times as late.
-fn mean(plan: &DrivePlan, load: &[trace::Record], queue: usize, gaps: u64) -> f64 {
+fn mean(plan: &DrivePlan, load: &[trace::TraceRecord], queue: usize, gaps: u64) -> f64 {
     let mut sheet = plan.drive("imported").unwrap().sheet;
     sheet.queue.depth = queue as u16;
     let mut drive = Drive::new(&sheet, &Truth::default(), 1);

@@ -14,7 +14,7 @@ const DRIVES: [(&str, &str, f64); 4] = [
 ];
 
 fn exchange(path: &Path) -> Vec<Measured> {
-    let records: Vec<trace::Record> = trace::open(path, None).unwrap().map(Result::unwrap).collect();
+    let records: Vec<trace::TraceRecord> = trace::open(path, None).unwrap().map(Result::unwrap).collect();
     let measured = |i: usize| {
         let record = records[i];
         let response = record.response.unwrap();

@@ -2,7 +2,7 @@
 
 /// Counts of what was met in a trace so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct ReadCounts {
     /// Records (lines) in the file, of every kind.
     pub records: u64,
     /// Requests that the reader returned.
@@ -31,7 +31,7 @@ pub struct Counts {
     pub whole_ns: bool,
 }
 
-impl Counts {
+impl ReadCounts {
     /// A sentence on each thing worth knowing, the ordinary ones left out.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
@@ -70,8 +70,8 @@ mod tests {
 
     #[test]
     fn notes_name_only_what_happened() {
-        assert!(Counts { records: 5, requests: 5, ..Counts::default() }.notes().is_empty());
-        let counts = Counts { orphan_completions: 1, empty: 2, ..Counts::default() };
+        assert!(ReadCounts { records: 5, requests: 5, ..ReadCounts::default() }.notes().is_empty());
+        let counts = ReadCounts { orphan_completions: 1, empty: 2, ..ReadCounts::default() };
         assert_eq!(counts.notes(), ["1 completion without an issue", "2 requests for no blocks left out"]);
     }
 }

@@ -8,11 +8,11 @@ use std::collections::HashSet;
 use block::{Extent, Op, Time};
 
 use crate::number::extent;
-use crate::reader::{Device, Fault, Ledger, Record};
+use crate::reader::{Fault, ReadLedger, TraceDevice, TraceRecord};
 
 /// What an event says of its request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Action {
+pub(crate) enum Transition {
     /// Q: a request arrives.
     Queue,
     /// D: it is issued to the driver.
@@ -23,7 +23,7 @@ pub(crate) enum Action {
 
 /// What a request does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum EventOp {
     Read,
     Write,
     Discard,
@@ -33,11 +33,11 @@ pub(crate) enum Kind {
 
 /// One line of a trace that logs each step of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Event {
+pub(crate) struct RequestEvent {
     pub time: Time,
-    pub device: Device,
-    pub action: Action,
-    pub kind: Kind,
+    pub device: TraceDevice,
+    pub action: Transition,
+    pub kind: EventOp,
     /// F before the operation: flush first.
     pub preflush: bool,
     /// Force unit access: `F` after the operation.
@@ -53,15 +53,15 @@ const MAX_OPEN: usize = 65_536;
 /// Makes requests of events.
 #[derive(Default)]
 pub(crate) struct Events {
-    open: HashSet<(Device, u64)>,
+    open: HashSet<(TraceDevice, u64)>,
 }
 
 impl Events {
     /// The request an event makes, if it makes one; a second is left in the ledger.
-    pub fn request(&mut self, event: Event, ledger: &mut Ledger) -> Result<Option<Record>, Fault> {
+    pub fn request(&mut self, event: RequestEvent, ledger: &mut ReadLedger) -> Result<Option<TraceRecord>, Fault> {
         match event.action {
-            Action::Queue => return arrival(event, ledger),
-            Action::Issue if event.kind != Kind::Other => {
+            Transition::Queue => return arrival(event, ledger),
+            Transition::Issue if event.kind != EventOp::Other => {
                 // A flush has no address, and blkparse prints none.
                 let sector = if event.bytes == 0 { 0 } else { event.sector };
                 if self.open.len() < MAX_OPEN {
@@ -70,18 +70,21 @@ impl Events {
                     ledger.counts.untracked_issues += 1;
                 }
             }
-            Action::Complete if event.kind != Kind::Other && !self.open.remove(&(event.device, event.sector)) => {
+            Transition::Complete
+                if event.kind != EventOp::Other && !self.open.remove(&(event.device, event.sector)) =>
+            {
                 ledger.counts.orphan_completions += 1;
             }
-            Action::Issue | Action::Complete => {}
+            Transition::Issue | Transition::Complete => {}
         }
         Ok(None)
     }
 }
 
-fn arrival(event: Event, ledger: &mut Ledger) -> Result<Option<Record>, Fault> {
+fn arrival(event: RequestEvent, ledger: &mut ReadLedger) -> Result<Option<TraceRecord>, Fault> {
     let counts = &mut ledger.counts;
-    let flush = Record { time: event.time, device: event.device, op: Op::Flush, at: Extent::default(), response: None };
+    let flush =
+        TraceRecord { time: event.time, device: event.device, op: Op::Flush, at: Extent::default(), response: None };
     if event.bytes == 0 {
         if event.preflush {
             return Ok(Some(flush));
@@ -90,20 +93,20 @@ fn arrival(event: Event, ledger: &mut Ledger) -> Result<Option<Record>, Fault> {
         return Ok(None);
     }
     let op = match event.kind {
-        Kind::Read => Op::Read,
-        Kind::Write => Op::Write { fua: event.fua },
-        Kind::Discard => {
+        EventOp::Read => Op::Read,
+        EventOp::Write => Op::Write { fua: event.fua },
+        EventOp::Discard => {
             counts.discards_skipped += 1;
             return Ok(None);
         }
-        Kind::Other => {
+        EventOp::Other => {
             counts.other_commands += 1;
             return Ok(None);
         }
     };
     let (at, unaligned) = extent(event.sector, 512, event.bytes, 1)?;
     counts.unaligned += u64::from(unaligned);
-    let record = Record { op, at, ..flush };
+    let record = TraceRecord { op, at, ..flush };
     if event.preflush {
         counts.preflushes += 1;
         ledger.second = Some(record);
@@ -116,12 +119,12 @@ fn arrival(event: Event, ledger: &mut Ledger) -> Result<Option<Record>, Fault> {
 mod tests {
     use super::*;
 
-    fn event(action: Action, sector: u64, bytes: u64) -> Event {
-        Event {
+    fn event(action: Transition, sector: u64, bytes: u64) -> RequestEvent {
+        RequestEvent {
             time: Time(5),
-            device: Device(0),
+            device: TraceDevice(0),
             action,
-            kind: Kind::Write,
+            kind: EventOp::Write,
             preflush: false,
             fua: false,
             sector,
@@ -131,22 +134,22 @@ mod tests {
 
     #[test]
     fn a_preflush_with_data_is_two_requests_and_without_data_one() {
-        let (mut events, mut ledger) = (Events::default(), Ledger::default());
-        let both = Event { preflush: true, fua: true, ..event(Action::Queue, 8, 4096) };
+        let (mut events, mut ledger) = (Events::default(), ReadLedger::default());
+        let both = RequestEvent { preflush: true, fua: true, ..event(Transition::Queue, 8, 4096) };
         let first = events.request(both, &mut ledger).unwrap().unwrap();
         let second = ledger.second.take().unwrap();
         assert_eq!((first.op, first.at.blocks), (Op::Flush, 0));
         assert_eq!((second.op, second.at), (Op::Write { fua: true }, Extent::new(8, 8)));
         assert_eq!(ledger.counts.preflushes, 1);
-        let alone = Event { preflush: true, ..event(Action::Queue, 0, 0) };
+        let alone = RequestEvent { preflush: true, ..event(Transition::Queue, 0, 0) };
         assert_eq!(events.request(alone, &mut ledger).unwrap().unwrap().op, Op::Flush);
         assert!(ledger.second.is_none());
     }
 
     #[test]
     fn a_completion_needs_an_issue() {
-        let (mut events, mut ledger) = (Events::default(), Ledger::default());
-        for action in [Action::Issue, Action::Complete, Action::Complete] {
+        let (mut events, mut ledger) = (Events::default(), ReadLedger::default());
+        for action in [Transition::Issue, Transition::Complete, Transition::Complete] {
             events.request(event(action, 8, 512), &mut ledger).unwrap();
         }
         assert_eq!(ledger.counts.orphan_completions, 1);
@@ -154,9 +157,9 @@ mod tests {
 
     #[test]
     fn open_issues_are_bounded() {
-        let (mut events, mut ledger) = (Events::default(), Ledger::default());
+        let (mut events, mut ledger) = (Events::default(), ReadLedger::default());
         for sector in 0..MAX_OPEN as u64 + 10 {
-            events.request(event(Action::Issue, sector, 512), &mut ledger).unwrap();
+            events.request(event(Transition::Issue, sector, 512), &mut ledger).unwrap();
         }
         assert_eq!(ledger.counts.untracked_issues, 10);
     }

@@ -6,7 +6,7 @@ use std::ops::Range;
 use block::{At, BadInput};
 
 use crate::reader::Fault;
-use crate::source::Source;
+use crate::source::TraceSource;
 
 /// Bytes looked at to recognise a format, and the longest line or record.
 pub(crate) const PEEK: usize = 64 << 10;
@@ -15,8 +15,8 @@ pub(crate) const PEEK: usize = 64 << 10;
 const BUFFER: usize = 4 * PEEK;
 
 /// One file being read, by lines or by records.
-pub(crate) struct Feed {
-    source: Source,
+pub(crate) struct TraceFeed {
+    source: TraceSource,
     buffer: Vec<u8>,
     /// What is in the buffer and not yet taken.
     left: Range<usize>,
@@ -28,14 +28,22 @@ pub(crate) struct Feed {
     place: fn(u64) -> At,
 }
 
-impl Feed {
+impl TraceFeed {
     /// Reads `source` from its beginning.
-    pub fn new(source: Source) -> Feed {
-        Feed { source, buffer: vec![0; BUFFER], left: 0..0, ended: false, failure: None, taken: 0, place: At::Line }
+    pub fn new(source: TraceSource) -> TraceFeed {
+        TraceFeed {
+            source,
+            buffer: vec![0; BUFFER],
+            left: 0..0,
+            ended: false,
+            failure: None,
+            taken: 0,
+            place: At::Line,
+        }
     }
 
     /// Counts records from here on, not lines.
-    pub fn by_records(mut self) -> Feed {
+    pub fn by_records(mut self) -> TraceFeed {
         self.place = At::Record;
         self
     }
@@ -68,7 +76,7 @@ impl Feed {
 
     /// An error unless the file ended because it does.
     fn whole(&self) -> Result<(), BadInput> {
-        self.failure.as_ref().map_or(Ok(()), |error| Err(self.failed(error)))
+        self.failure.as_ref().map_or(Ok(()), |error| Err(self.read_error(error)))
     }
 
     /// Takes bytes that were peeked at.
@@ -163,7 +171,7 @@ impl Feed {
     }
 
     /// An error of reading or decompressing on the way to the next line or record.
-    fn failed(&self, error: &io::Error) -> BadInput {
+    fn read_error(&self, error: &io::Error) -> BadInput {
         let at = (self.place)(self.taken + 1);
         let (what, mend) = match self.source.packing {
             Some(packing) if error.kind() == io::ErrorKind::UnexpectedEof => {

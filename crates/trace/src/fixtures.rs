@@ -4,10 +4,10 @@ use std::io::{self, Cursor};
 
 use block::BadInput;
 
-use crate::feed::Feed;
+use crate::feed::TraceFeed;
 use crate::format::{Example, Format, formats};
-use crate::reader::{Ledger, Reader, Record};
-use crate::source::Source;
+use crate::reader::{FormatReader, ReadLedger, TraceRecord};
+use crate::source::TraceSource;
 
 /// Every example of every format.
 pub(crate) fn examples() -> impl Iterator<Item = (Format, &'static Example)> {
@@ -15,20 +15,20 @@ pub(crate) fn examples() -> impl Iterator<Item = (Format, &'static Example)> {
 }
 
 /// A feed of bytes in memory.
-pub(crate) fn feed(bytes: impl AsRef<[u8]>) -> Feed {
+pub(crate) fn feed(bytes: impl AsRef<[u8]>) -> TraceFeed {
     try_feed(bytes).unwrap()
 }
 
 /// A feed of bytes in memory, which may be compressed and damaged.
-pub(crate) fn try_feed(bytes: impl AsRef<[u8]>) -> io::Result<Feed> {
-    Source::unpacked("a.trace", Cursor::new(bytes.as_ref().to_vec())).map(Feed::new)
+pub(crate) fn try_feed(bytes: impl AsRef<[u8]>) -> io::Result<TraceFeed> {
+    TraceSource::unpack("a.trace", Cursor::new(bytes.as_ref().to_vec())).map(TraceFeed::new)
 }
 
 /// Every request of a reader, and what it wrote to the ledger.
 pub(crate) fn read(
-    open: impl FnOnce(&mut Ledger) -> Result<Box<dyn Reader>, BadInput>,
-) -> (Result<Vec<Record>, BadInput>, Ledger) {
-    let mut ledger = Ledger::default();
+    open: impl FnOnce(&mut ReadLedger) -> Result<Box<dyn FormatReader>, BadInput>,
+) -> (Result<Vec<TraceRecord>, BadInput>, ReadLedger) {
+    let mut ledger = ReadLedger::default();
     let records = open(&mut ledger).and_then(|mut reader| {
         let mut records = Vec::new();
         while let Some(record) = reader.next(&mut ledger)? {

@@ -8,14 +8,14 @@ use std::str::FromStr;
 
 use block::BadInput;
 
-use crate::feed::Feed;
+use crate::feed::TraceFeed;
 use crate::formats::ALL;
-use crate::reader::{Ledger, Reader};
-use crate::table::{self, Table};
+use crate::reader::{FormatReader, ReadLedger};
+use crate::table::{self, DelimitedTable};
 use crate::write::Writing;
 
 /// All that is known of one format.
-pub(crate) struct Entry {
+pub(crate) struct FormatEntry {
     /// As a user writes it after `--trace-format`, `--to` and in `format =`.
     pub name: &'static str,
     /// What it is, in a line.
@@ -25,7 +25,7 @@ pub(crate) struct Entry {
     /// Whole files. Tests recognise, read, convert and damage each; the first is shown in the documentation.
     pub examples: &'static [Example],
     /// Nothing for a format that is only written.
-    pub read: Option<Read>,
+    pub read: Option<ReadMethod>,
     /// Nothing for a format that is only read.
     pub write: Option<Writing>,
 }
@@ -38,23 +38,23 @@ pub(crate) struct Example {
 }
 
 /// Reads a file of a format; fails where it does not begin as the format does.
-pub(crate) type Open = fn(Feed, &mut Ledger) -> Result<Box<dyn Reader>, BadInput>;
+pub(crate) type OpenReader = fn(TraceFeed, &mut ReadLedger) -> Result<Box<dyn FormatReader>, BadInput>;
 
 /// How a format is recognised and read.
-pub(crate) enum Read {
+pub(crate) enum ReadMethod {
     /// By how its files begin.
-    Begin { looks: fn(&[u8]) -> bool, open: Open },
+    Begin { looks: fn(&[u8]) -> bool, open: OpenReader },
     /// The same, of a format with a file for each CPU.
-    PerCpu { looks: fn(&[u8]) -> bool, open: fn(Vec<Feed>) -> Box<dyn Reader> },
+    PerCpu { looks: fn(&[u8]) -> bool, open: fn(Vec<TraceFeed>) -> Box<dyn FormatReader> },
     /// Line by line: `looks` tells whether a line could be of the format.
-    Lines { looks: fn(&[u8]) -> bool, open: Open },
+    Lines { looks: fn(&[u8]) -> bool, open: OpenReader },
     /// Delimited columns, as data.
-    Table(Table),
+    Table(DelimitedTable),
 }
 
 /// A format of block traces that can be read.
 #[derive(Clone, Copy)]
-pub struct Format(pub(crate) &'static Entry);
+pub struct Format(pub(crate) &'static FormatEntry);
 
 /// Every format that can be read, in the order of the documentation; where content fits two, the former is taken.
 pub fn formats() -> impl DoubleEndedIterator<Item = Format> + Clone {
@@ -77,17 +77,17 @@ impl Format {
     /// Whether a file that begins so shows by that alone that it is of this format.
     pub(crate) fn begins(self, start: &[u8]) -> bool {
         match self.0.read {
-            Some(Read::Begin { looks, .. } | Read::PerCpu { looks, .. }) => looks(start),
-            Some(Read::Lines { .. } | Read::Table(_)) | None => false,
+            Some(ReadMethod::Begin { looks, .. } | ReadMethod::PerCpu { looks, .. }) => looks(start),
+            Some(ReadMethod::Lines { .. } | ReadMethod::Table(_)) | None => false,
         }
     }
 
     /// How many of these lines could be of this format, if it is one of lines.
     pub(crate) fn fitting<'a>(self, lines: impl Iterator<Item = &'a [u8]>) -> usize {
         match &self.0.read {
-            Some(Read::Lines { looks, .. }) => lines.filter(|line| looks(line)).count(),
-            Some(Read::Table(table)) => table::fitting(self.0.name, table, lines),
-            Some(Read::Begin { .. } | Read::PerCpu { .. }) | None => 0,
+            Some(ReadMethod::Lines { looks, .. }) => lines.filter(|line| looks(line)).count(),
+            Some(ReadMethod::Table(table)) => table::fitting(self.0.name, table, lines),
+            Some(ReadMethod::Begin { .. } | ReadMethod::PerCpu { .. }) | None => 0,
         }
     }
 }

@@ -2,7 +2,7 @@
 //! Linux machine, one line each, in the order of time.
 //!
 //! `COMM-PID (TGID) [CPU] FLAGS SECONDS.MICROSECONDS: EVENT: FIELDS`. The third of the flags tells whether the line was
-//! written in a hard (`h`, `H`) or soft (`s`) interrupt. What is of no use to the process-flow model is [`What::Other`]. The
+//! written in a hard (`h`, `H`) or soft (`s`) interrupt. What is of no use to the process-flow model is [`KernelEventKind::Other`]. The
 //! same, written small, is [`compact`].
 
 pub mod compact;
@@ -12,17 +12,17 @@ use std::path::Path;
 
 use block::{BadInput, Extent, Op, Time};
 
-use crate::feed::Feed;
-use crate::number::{Unit, quoted, time, whole};
+use crate::feed::TraceFeed;
+use crate::number::{TimeUnit, quote, time, whole};
 use crate::reader::Fault;
-use crate::source::Source;
+use crate::source::TraceSource;
 
 /// The task that is there when there is nothing to do.
 pub const IDLE: u32 = 0;
 
 /// How a task left its processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Left {
+pub enum SwitchState {
     /// It could have gone on.
     Preempted,
     /// Asleep, and a signal may wake it.
@@ -39,7 +39,7 @@ pub enum Left {
 
 /// A request to a block device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Io {
+pub struct BlockIo {
     /// The device: major and minor.
     pub device: (u32, u32),
     /// Whether it reads, writes or flushes.
@@ -54,13 +54,13 @@ pub struct Io {
 
 /// The events that are read, with what each says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum KernelEventKind {
     /// One task leaves the processor, another has it.
     Switch {
         /// The task that leaves the processor.
         from: u32,
         /// In which state it leaves.
-        left: Left,
+        left: SwitchState,
         /// The task that has it from now on.
         to: u32,
     },
@@ -71,11 +71,11 @@ pub enum What {
     /// The task that has the processor ends.
     Exit,
     /// A request goes to the I/O scheduler.
-    Insert(Io),
+    Insert(BlockIo),
     /// A request goes to the driver.
-    Issue(Io),
+    Issue(BlockIo),
     /// A request has ended.
-    Complete(Io),
+    Complete(BlockIo),
     /// An interrupt begins: of a device, of the clock, of another processor, or what it left to do later.
     Interrupt,
     /// The interrupt that began last on this processor ends.
@@ -92,7 +92,7 @@ pub enum What {
 
 /// One event of the recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Event {
+pub struct KernelEvent {
     /// When, from the first line on.
     pub at: Time,
     /// The processor on which it happened.
@@ -102,12 +102,12 @@ pub struct Event {
     /// Whether in an interrupt, hard or soft.
     pub interrupt: bool,
     /// The kind of event, with its fields.
-    pub what: What,
+    pub what: KernelEventKind,
 }
 
 /// A recording as it is read.
 pub struct Recording {
-    feed: Feed,
+    feed: TraceFeed,
     begin: Option<Time>,
     last: Time,
     /// The names of tasks.
@@ -126,7 +126,7 @@ pub struct Recording {
 /// # Errors
 /// When it cannot be read.
 pub fn looks(path: &Path) -> Result<bool, BadInput> {
-    let mut feed = Feed::new(Source::open(path)?);
+    let mut feed = TraceFeed::new(TraceSource::open(path)?);
     let begin = feed.peek(compact::HEAD.len())?;
     Ok(begin.starts_with(b"# tracer: nop") || begin == compact::HEAD)
 }
@@ -137,7 +137,7 @@ impl Recording {
     /// # Errors
     /// When the file cannot be opened or read.
     pub fn open(path: &Path) -> Result<Recording, BadInput> {
-        let mut feed = Feed::new(Source::open(path)?);
+        let mut feed = TraceFeed::new(TraceSource::open(path)?);
         let compact = feed.peek(compact::HEAD.len())? == compact::HEAD;
         Ok(Recording {
             feed,
@@ -155,19 +155,19 @@ impl Recording {
     ///
     /// # Errors
     /// A line that cannot be understood, with its number.
-    pub fn next_event(&mut self) -> Result<Option<Event>, BadInput> {
+    pub fn next_event(&mut self) -> Result<Option<KernelEvent>, BadInput> {
         loop {
             let Some(line) = self.feed.line()? else { return Ok(None) };
             if self.compact {
                 match compact::parse(line, self.last) {
-                    Ok(compact::Line::Event(event)) => {
+                    Ok(compact::CompactLine::Event(event)) => {
                         self.last = event.at;
                         return Ok(Some(event));
                     }
-                    Ok(compact::Line::Name(pid, name)) => drop(self.names.insert(pid, name)),
-                    Ok(compact::Line::Command(pid, words)) => self.command = Some((pid, words)),
-                    Ok(compact::Line::Lost(lost)) => self.lost += lost,
-                    Ok(compact::Line::Nothing) => {}
+                    Ok(compact::CompactLine::Name(pid, name)) => drop(self.names.insert(pid, name)),
+                    Ok(compact::CompactLine::Command(pid, words)) => self.command = Some((pid, words)),
+                    Ok(compact::CompactLine::Lost(lost)) => self.lost += lost,
+                    Ok(compact::CompactLine::Nothing) => {}
                     Err(fault) => return Err(self.feed.bad(fault)),
                 }
                 continue;
@@ -179,7 +179,7 @@ impl Recording {
                     continue;
                 }
                 Some(b'C') if line.starts_with(b"CPU:") => {
-                    self.lost += lost(line).unwrap_or(0);
+                    self.lost += parse_lost(line).unwrap_or(0);
                     continue;
                 }
                 Some(_) => parse(line),
@@ -210,13 +210,13 @@ fn overwritten(line: &[u8]) -> Option<u64> {
 }
 
 /// `CPU:1 [LOST 512 EVENTS]`.
-fn lost(line: &[u8]) -> Option<u64> {
+fn parse_lost(line: &[u8]) -> Option<u64> {
     let text = std::str::from_utf8(line).ok()?;
     text.split_once("[LOST ")?.1.split_whitespace().next()?.parse().ok()
 }
 
 /// An event and the name of its task.
-fn parse(line: &[u8]) -> Result<(Event, String), Fault> {
+fn parse(line: &[u8]) -> Result<(KernelEvent, String), Fault> {
     let bracket = bracket(line).ok_or_else(|| Fault::new("there is no processor, such as [001], in the line"))?;
     let (task, name) = task(&line[..bracket])?;
     let rest = &line[bracket + 1..];
@@ -227,10 +227,10 @@ fn parse(line: &[u8]) -> Result<(Event, String), Fault> {
     // Times are written with a width: blanks may come before one.
     let stamp = after.iter().position(|byte| *byte == b':').unwrap_or(after.len());
     let begin = after[..stamp].iter().rposition(|byte| *byte == b' ').map_or(0, |at| at + 1);
-    let at = Time(time("time", &after[begin..stamp], Unit::S)?);
+    let at = Time(time("time", &after[begin..stamp], TimeUnit::S)?);
     let body = after.get(stamp + 1..).unwrap_or_default().trim_ascii();
     let interrupt = matches!(flags.get(2), Some(b'h' | b'H' | b's' | b'z' | b'Z'));
-    Ok((Event { at, cpu, task, interrupt, what: what(body)? }, name))
+    Ok((KernelEvent { at, cpu, task, interrupt, what: what(body)? }, name))
 }
 
 /// Where ` [001]` begins.
@@ -251,35 +251,35 @@ fn task(text: &[u8]) -> Result<(u32, String), Fault> {
     };
     let dash = text.iter().rposition(|byte| *byte == b'-');
     let dash =
-        dash.ok_or_else(|| Fault::new(format!("'{}' is no task as ftrace writes it (name-pid)", quoted(text))))?;
+        dash.ok_or_else(|| Fault::new(format!("'{}' is no task as ftrace writes it (name-pid)", quote(text))))?;
     let pid = whole("pid", &text[dash + 1..])? as u32;
     Ok((pid, String::from_utf8_lossy(&text[..dash]).into_owned()))
 }
 
-fn what(body: &[u8]) -> Result<What, Fault> {
+fn what(body: &[u8]) -> Result<KernelEventKind, Fault> {
     let end = body.iter().position(|byte| matches!(byte, b':' | b'(' | b' ')).unwrap_or(body.len());
     let (name, rest) = (&body[..end], body.get(end..).unwrap_or_default());
     let fields = rest.strip_prefix(b":").unwrap_or(rest).trim_ascii();
     Ok(match name {
         b"sched_switch" => switch(fields)?,
-        b"sched_waking" | b"sched_wakeup_new" => What::Waking(number(fields, "pid=")?),
-        b"sched_process_fork" => What::Fork(number(fields, "child_pid=")?),
-        b"sched_process_exit" => What::Exit,
-        b"block_rq_insert" => io(fields)?.map_or(What::Other, What::Insert),
-        b"block_rq_issue" => io(fields)?.map_or(What::Other, What::Issue),
-        b"block_rq_complete" => io(fields)?.map_or(What::Other, What::Complete),
-        b"page_fault_user" | b"page_fault_kernel" => What::Trap,
+        b"sched_waking" | b"sched_wakeup_new" => KernelEventKind::Waking(number(fields, "pid=")?),
+        b"sched_process_fork" => KernelEventKind::Fork(number(fields, "child_pid=")?),
+        b"sched_process_exit" => KernelEventKind::Exit,
+        b"block_rq_insert" => io(fields)?.map_or(KernelEventKind::Other, KernelEventKind::Insert),
+        b"block_rq_issue" => io(fields)?.map_or(KernelEventKind::Other, KernelEventKind::Issue),
+        b"block_rq_complete" => io(fields)?.map_or(KernelEventKind::Other, KernelEventKind::Complete),
+        b"page_fault_user" | b"page_fault_kernel" => KernelEventKind::Trap,
         _ if name.starts_with(b"sys_") => {
             if fields.starts_with(b"->") {
-                What::Return
+                KernelEventKind::Return
             } else {
-                What::SystemCall
+                KernelEventKind::SystemCall
             }
         }
         _ => match name.rsplit(|byte| *byte == b'_').next() {
-            Some(b"entry") => What::Interrupt,
-            Some(b"exit") => What::InterruptEnd,
-            _ => What::Other,
+            Some(b"entry") => KernelEventKind::Interrupt,
+            Some(b"exit") => KernelEventKind::InterruptEnd,
+            _ => KernelEventKind::Other,
         },
     })
 }
@@ -296,27 +296,27 @@ fn number(fields: &[u8], key: &str) -> Result<u32, Fault> {
     Ok(whole(key, found)? as u32)
 }
 
-fn switch(fields: &[u8]) -> Result<What, Fault> {
+fn switch(fields: &[u8]) -> Result<KernelEventKind, Fault> {
     let state = field(fields, "prev_state=").ok_or_else(|| Fault::new("there is no prev_state= in the line"))?;
     let left = match state.first() {
-        Some(b'R') | None => Left::Preempted,
-        Some(b'D') => Left::Blocked,
-        Some(b'I') => Left::Idle,
-        Some(b'X' | b'Z') => Left::Ended,
-        Some(_) => Left::Asleep,
+        Some(b'R') | None => SwitchState::Preempted,
+        Some(b'D') => SwitchState::Blocked,
+        Some(b'I') => SwitchState::Idle,
+        Some(b'X' | b'Z') => SwitchState::Ended,
+        Some(_) => SwitchState::Asleep,
     };
-    Ok(What::Switch { from: number(fields, "prev_pid=")?, left, to: number(fields, "next_pid=")? })
+    Ok(KernelEventKind::Switch { from: number(fields, "prev_pid=")?, left, to: number(fields, "next_pid=")? })
 }
 
 /// Parses a device's numbers: `254,0`.
 fn device(word: &[u8]) -> Result<(u32, u32), Fault> {
-    let bad = || Fault::new(format!("'{}' is no device (major,minor)", quoted(word)));
+    let bad = || Fault::new(format!("'{}' is no device (major,minor)", quote(word)));
     let comma = word.iter().position(|byte| *byte == b',').ok_or_else(bad)?;
     Ok((whole("device", &word[..comma])? as u32, whole("device", &word[comma + 1..])? as u32))
 }
 
 /// `254,0 RA 4096 () 319807688 + 8 be,0,4 [gzip]`; of a completion without the bytes. A discard is none.
-fn io(fields: &[u8]) -> Result<Option<Io>, Fault> {
+fn io(fields: &[u8]) -> Result<Option<BlockIo>, Fault> {
     let bad =
         || Fault::new("the request is not written as ftrace does (maj,min rwbs bytes (command) sector + sectors)");
     let words: Vec<&[u8]> = fields.split(|byte| *byte == b' ').filter(|word| !word.is_empty()).collect();
@@ -337,14 +337,14 @@ fn io(fields: &[u8]) -> Result<Option<Io>, Fault> {
     if op != Op::Flush && sectors == 0 {
         return Ok(None);
     }
-    Ok(Some(Io { device, op, at, ahead: rwbs.contains(&b'A'), sync: rwbs.contains(&b'S') }))
+    Ok(Some(BlockIo { device, op, at, ahead: rwbs.contains(&b'A'), sync: rwbs.contains(&b'S') }))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn event(line: &str) -> (Event, String) {
+    fn event(line: &str) -> (KernelEvent, String) {
         parse(line.as_bytes()).unwrap()
     }
 
@@ -355,23 +355,23 @@ mod tests {
         );
         assert_eq!((name.as_str(), it.task, it.cpu, it.interrupt), ("kworker/u8:5", 19645, 1, false));
         assert_eq!(it.at, Time(3_616_573_952_000));
-        let io = Io { device: (254, 0), op: Op::Read, at: Extent::new(37_397_248, 256), ahead: false, sync: true };
-        assert_eq!(it.what, What::Insert(io));
+        let io = BlockIo { device: (254, 0), op: Op::Read, at: Extent::new(37_397_248, 256), ahead: false, sync: true };
+        assert_eq!(it.what, KernelEventKind::Insert(io));
         let (it, _) = event(
             "          <idle>-0       (-------) [001] ..s1.  3610.837185: block_rq_complete: 254,0 RA () 319807688 + 8 be,0,4 [0]",
         );
         assert!(it.interrupt && it.task == IDLE);
-        assert!(matches!(it.what, What::Complete(Io { ahead: true, .. })));
+        assert!(matches!(it.what, KernelEventKind::Complete(BlockIo { ahead: true, .. })));
         let (it, _) = event(
             "     rcu_preempt-15      (     15) [001] d..2.  3610.836726: sched_switch: prev_comm=rcu_preempt prev_pid=15 prev_prio=120 prev_state=I ==> next_comm=pfcap.sh next_pid=21558 next_prio=120",
         );
-        assert_eq!(it.what, What::Switch { from: 15, left: Left::Idle, to: 21558 });
+        assert_eq!(it.what, KernelEventKind::Switch { from: 15, left: SwitchState::Idle, to: 21558 });
         let (it, name) = event("    jbd2/loop3-8-15614   (  15614) [000] .....  3653.003315: sys_read -> 0x8000");
-        assert_eq!((name.as_str(), it.task, it.what), ("jbd2/loop3-8", 15614, What::Return));
+        assert_eq!((name.as_str(), it.task, it.what), ("jbd2/loop3-8", 15614, KernelEventKind::Return));
         let (it, _) = event("gzip-7 [000] d.h1. 1.000001: irq_handler_exit: irq=36 ret=handled");
-        assert_eq!((it.task, it.what), (7, What::InterruptEnd));
+        assert_eq!((it.task, it.what), (7, KernelEventKind::InterruptEnd));
         assert_eq!(overwritten(b"# entries-in-buffer/entries-written: 100/142   #P:2"), Some(42));
-        assert_eq!(lost(b"CPU:1 [LOST 512 EVENTS]"), Some(512));
+        assert_eq!(parse_lost(b"CPU:1 [LOST 512 EVENTS]"), Some(512));
     }
 
     #[test]
@@ -410,7 +410,7 @@ CPU:1 [LOST 5 EVENTS]
         std::fs::write(&path, lines).unwrap();
         let mut whole = Recording::open(&path).unwrap();
         let events = read(&mut whole);
-        let mut writer = compact::Writer::new(Vec::new(), Some((7, "gzip -1 \n x"))).unwrap();
+        let mut writer = compact::CompactWriter::new(Vec::new(), Some((7, "gzip -1 \n x"))).unwrap();
         events.iter().for_each(|event| writer.put(event, &whole.names).unwrap());
         std::fs::write(&path, writer.finish(whole.lost).unwrap()).unwrap();
         assert!(looks(&path).unwrap());

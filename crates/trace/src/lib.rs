@@ -1,10 +1,10 @@
-//! Block-trace readers: every format comes out as the same stream of [`Record`]s.
+//! Block-trace readers: every format comes out as the same stream of [`TraceRecord`]s.
 //!
-//! [`open()`] recognises compression and format by content and gives a [`Trace`], an iterator over the
+//! [`open()`] recognises compression and format by content and gives a [`TraceReader`], an iterator over the
 //! requests of the file. Memory is constant however long the trace is. Times are absolute nanoseconds as in
 //! the file, of any origin, and may go backwards where the file's do; addresses are 512-byte blocks, and what
 //! does not fall on whole blocks is widened outward and counted. Whatever a reader leaves out it counts in
-//! [`Counts`]; whatever it cannot read is a [`block::BadInput`] naming the file and the line or record.
+//! [`ReadCounts`]; whatever it cannot read is a [`block::BadInput`] naming the file and the line or record.
 //!
 //! Each format is a file of `formats/` that has its name, its documentation, its examples, how it is recognised, its reader
 //! and, where it can be written, its writer: a text format is a `Parser` of lines, a binary one a `Reader`, and one of
@@ -32,12 +32,12 @@ mod fixtures;
 #[cfg(test)]
 mod mutation;
 
-pub use counts::Counts;
+pub use counts::ReadCounts;
 pub use format::{Format, formats};
 pub use formats::blktrace::files;
 pub use formats::validate;
 pub use open::{from_bytes, open};
-pub use reader::{Device, Record, Trace};
+pub use reader::{TraceDevice, TraceReader, TraceRecord};
 pub use reference::{help, reference};
-pub use summary::{DeviceSummary, Distances, Responses, Summary, Windows};
-pub use survey::Survey;
+pub use summary::{DeviceSummary, Distances, MeasuredResponses, TraceSummary, Windows};
+pub use survey::TraceSurvey;

@@ -2,14 +2,14 @@
 
 use block::BadInput;
 
-use crate::feed::Feed;
-use crate::reader::{Fault, Ledger, Reader, Record};
+use crate::feed::TraceFeed;
+use crate::reader::{Fault, FormatReader, ReadLedger, TraceRecord};
 
 /// What a line turned out to be.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Line {
+pub(crate) enum ParsedLine {
     /// A complete request.
-    Request(Record),
+    Request(TraceRecord),
     /// A record that makes no request; the parser has counted why.
     Skipped,
     /// Part of the format, but no record.
@@ -17,37 +17,37 @@ pub(crate) enum Line {
 }
 
 /// Understands the lines of one text format.
-pub(crate) trait Parser: Send {
+pub(crate) trait LineParser: Send {
     /// Reads one line that is not blank.
-    fn parse(&mut self, line: &[u8], ledger: &mut Ledger) -> Result<Line, Fault>;
+    fn parse(&mut self, line: &[u8], ledger: &mut ReadLedger) -> Result<ParsedLine, Fault>;
 }
 
 /// A text trace being read.
 pub(crate) struct Lines<P> {
-    feed: Feed,
+    feed: TraceFeed,
     parser: P,
 }
 
-impl<P: Parser> Lines<P> {
+impl<P: LineParser> Lines<P> {
     /// Reads `feed` by `parser`.
-    pub fn new(feed: Feed, parser: P) -> Lines<P> {
+    pub fn new(feed: TraceFeed, parser: P) -> Lines<P> {
         Lines { feed, parser }
     }
 }
 
-impl<P: Parser> Reader for Lines<P> {
-    fn next(&mut self, ledger: &mut Ledger) -> Result<Option<Record>, BadInput> {
+impl<P: LineParser> FormatReader for Lines<P> {
+    fn next(&mut self, ledger: &mut ReadLedger) -> Result<Option<TraceRecord>, BadInput> {
         while let Some(line) = self.feed.line()? {
             if line.trim_ascii().is_empty() {
                 continue;
             }
             match self.parser.parse(line, ledger) {
-                Ok(Line::Request(record)) => {
+                Ok(ParsedLine::Request(record)) => {
                     ledger.counts.records += 1;
                     return Ok(Some(record));
                 }
-                Ok(Line::Skipped) => ledger.counts.records += 1,
-                Ok(Line::Remark) => ledger.counts.remarks += 1,
+                Ok(ParsedLine::Skipped) => ledger.counts.records += 1,
+                Ok(ParsedLine::Remark) => ledger.counts.remarks += 1,
                 Err(fault) => return Err(self.feed.bad(fault)),
             }
         }

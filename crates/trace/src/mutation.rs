@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use block::At;
 
 use crate::fixtures::{examples, try_feed};
-use crate::{Format, Survey, formats, open};
+use crate::{Format, TraceSurvey, formats, open};
 
 const ROUNDS: u64 = 300;
 
@@ -46,7 +46,7 @@ fn damage(bytes: &mut Vec<u8>, dice: &mut Dice) {
 fn run(bytes: &[u8], format: Option<Format>) -> Result<usize, At> {
     let feed = try_feed(bytes).map_err(|_| At::File)?;
     let trace = open::read(feed, format, |feed| Ok(vec![feed])).map_err(|error| error.at)?;
-    let mut survey = Survey::new();
+    let mut survey = TraceSurvey::new();
     let mut count = 0;
     for record in trace {
         survey.add(&record.map_err(|error| error.at)?);

@@ -8,7 +8,7 @@ use crate::reader::Fault;
 /// A unit of time, as the power of ten of nanoseconds it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
-pub(crate) enum Unit {
+pub(crate) enum TimeUnit {
     Ns = 0,
     /// Windows FILETIME ticks of 100 ns.
     Ticks = 2,
@@ -18,7 +18,7 @@ pub(crate) enum Unit {
 }
 
 /// Nanoseconds of the decimal `text` in `unit`, to the nearest; an exponent (`1.5e-05`) may follow.
-pub(crate) fn time(name: &str, text: &[u8], unit: Unit) -> Result<u64, Fault> {
+pub(crate) fn time(name: &str, text: &[u8], unit: TimeUnit) -> Result<u64, Fault> {
     if let Some(ns) = ordinary(text, unit) {
         return Ok(ns);
     }
@@ -26,17 +26,17 @@ pub(crate) fn time(name: &str, text: &[u8], unit: Unit) -> Result<u64, Fault> {
         None => (text, unit as i32),
         Some(e) => (&text[..e], unit as i32 + exponent(&text[e + 1..]).ok_or_else(|| not_a_number(name, text))?),
     };
-    let ns = scaled(digits, power).ok_or_else(|| not_a_number(name, text))?;
+    let ns = scale(digits, power).ok_or_else(|| not_a_number(name, text))?;
     ns.ok_or_else(|| {
         Fault::with_mend(
-            format!("{name} '{}' is more nanoseconds than 64 bits hold", quoted(text)),
+            format!("{name} '{}' is more nanoseconds than 64 bits hold", quote(text)),
             "times end 584 years after the origin; shift them all to a nearer one",
         )
     })
 }
 
 /// The same for a decimal that needs no care: no exponent, no rounding, no overflow. Nearly all are such.
-fn ordinary(text: &[u8], unit: Unit) -> Option<u64> {
+fn ordinary(text: &[u8], unit: TimeUnit) -> Option<u64> {
     if text.is_empty() || text.len() > SAFE_DIGITS {
         return None;
     }
@@ -60,7 +60,7 @@ const SAFE_DIGITS: usize = 19;
 
 /// `digits` with an optional fraction times 10^`power`, rounded; outer `None` if it is no such number, inner if
 /// it is too large.
-fn scaled(digits: &[u8], power: i32) -> Option<Option<u64>> {
+fn scale(digits: &[u8], power: i32) -> Option<Option<u64>> {
     let (whole, fraction) = match digits.iter().position(|byte| *byte == b'.') {
         None => (digits, &[][..]),
         Some(dot) => (&digits[..dot], &digits[dot + 1..]),
@@ -136,10 +136,10 @@ fn plain(text: &[u8]) -> Option<u64> {
 /// Says which kind of no number it is.
 #[cold]
 fn not_a_number(name: &str, text: &[u8]) -> Fault {
-    let shown = quoted(text);
+    let shown = quote(text);
     match text {
         [] => Fault::new(format!("{name} is missing")),
-        [b'-', rest @ ..] if scaled(rest, 0).is_some() => Fault::with_mend(
+        [b'-', rest @ ..] if scale(rest, 0).is_some() => Fault::with_mend(
             format!("{name} '{shown}' is negative"),
             "correct the line; if the times start before their origin, shift them all",
         ),
@@ -151,7 +151,7 @@ fn not_a_number(name: &str, text: &[u8]) -> Fault {
 }
 
 /// Text from a file, safe and short enough to show.
-pub(crate) fn quoted(text: &[u8]) -> String {
+pub(crate) fn quote(text: &[u8]) -> String {
     const SHOWN: usize = 40;
     let cut = if text.len() > SHOWN { "..." } else { "" };
     format!("{}{cut}", text[..text.len().min(SHOWN)].escape_ascii())
@@ -186,19 +186,19 @@ mod tests {
     #[test]
     fn times_are_exact_to_the_nanosecond() {
         let ns = |text: &str, unit| time("time", text.as_bytes(), unit);
-        assert_eq!(ns("13.191135", Unit::Ms), Ok(13_191_135));
-        assert_eq!(ns("128166385295514663", Unit::Ticks), Ok(12_816_638_529_551_466_300));
-        assert_eq!(ns("1455591804.310701000", Unit::S), Ok(1_455_591_804_310_701_000));
-        assert_eq!(ns("0.0000000005", Unit::S), Ok(1));
-        assert_eq!(ns("0.00000000049999", Unit::S), Ok(0));
-        assert_eq!(ns("1e-05", Unit::S), Ok(10_000));
-        assert_eq!(ns("1.25E+2", Unit::Us), Ok(125_000));
-        assert_eq!(ns(".5", Unit::Ms), Ok(500_000));
-        assert_eq!(ns("7.", Unit::Ns), Ok(7));
-        assert_eq!(ns("0", Unit::S), Ok(0));
-        assert_eq!(ns("4e-999", Unit::S), Ok(0));
+        assert_eq!(ns("13.191135", TimeUnit::Ms), Ok(13_191_135));
+        assert_eq!(ns("128166385295514663", TimeUnit::Ticks), Ok(12_816_638_529_551_466_300));
+        assert_eq!(ns("1455591804.310701000", TimeUnit::S), Ok(1_455_591_804_310_701_000));
+        assert_eq!(ns("0.0000000005", TimeUnit::S), Ok(1));
+        assert_eq!(ns("0.00000000049999", TimeUnit::S), Ok(0));
+        assert_eq!(ns("1e-05", TimeUnit::S), Ok(10_000));
+        assert_eq!(ns("1.25E+2", TimeUnit::Us), Ok(125_000));
+        assert_eq!(ns(".5", TimeUnit::Ms), Ok(500_000));
+        assert_eq!(ns("7.", TimeUnit::Ns), Ok(7));
+        assert_eq!(ns("0", TimeUnit::S), Ok(0));
+        assert_eq!(ns("4e-999", TimeUnit::S), Ok(0));
         for bad in ["", "-1", "NaN", "inf", "1.2.3", ".", "1e", "1e9999", "0x10", "18446744074", "9e300", "1 "] {
-            assert!(ns(bad, Unit::S).is_err(), "{bad}");
+            assert!(ns(bad, TimeUnit::S).is_err(), "{bad}");
         }
     }
 

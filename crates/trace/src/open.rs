@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use block::{At, BadInput};
 
-use crate::feed::{Feed, PEEK};
-use crate::format::{Format, Read as Reading, formats};
+use crate::feed::{PEEK, TraceFeed};
+use crate::format::{Format, ReadMethod as Reading, formats};
 use crate::formats::blktrace::{self, files};
-use crate::reader::{Ledger, Trace};
-use crate::source::Source;
+use crate::reader::{ReadLedger, TraceReader};
+use crate::source::TraceSource;
 use crate::table;
 
 /// Lines looked at to recognise a text format.
@@ -22,9 +22,9 @@ const LINES: usize = 16;
 /// # Errors
 /// When the file cannot be opened or read, is empty, is of no format recognised, or does not begin as the format
 /// given does. Damage further on is an error of the iterator.
-pub fn open(path: &Path, format: Option<Format>) -> Result<Trace, BadInput> {
+pub fn open(path: &Path, format: Option<Format>) -> Result<TraceReader, BadInput> {
     let files = files(path);
-    let mut feed = Feed::new(Source::open(if path.is_file() { path } else { &files[0] })?);
+    let mut feed = TraceFeed::new(TraceSource::open(if path.is_file() { path } else { &files[0] })?);
     let empty = feed.peek(1)?.is_empty();
     if empty && files.len() == 1 {
         return Err(feed.bad_file("the file is empty", "name a file with a trace in it"));
@@ -38,10 +38,14 @@ pub fn open(path: &Path, format: Option<Format>) -> Result<Trace, BadInput> {
 ///
 /// # Errors
 /// As those of [`open`].
-pub fn from_bytes(name: &str, bytes: impl Read + Send + 'static, format: Option<Format>) -> Result<Trace, BadInput> {
-    let source = Source::unpacked(name, bytes)
+pub fn from_bytes(
+    name: &str,
+    bytes: impl Read + Send + 'static,
+    format: Option<Format>,
+) -> Result<TraceReader, BadInput> {
+    let source = TraceSource::unpack(name, bytes)
         .map_err(|error| BadInput::new(name, At::File, format!("cannot be read: {error}"), "check the file"))?;
-    let mut feed = Feed::new(source);
+    let mut feed = TraceFeed::new(source);
     if feed.peek(1)?.is_empty() {
         return Err(feed.bad_file("the file is empty", "name a file with a trace in it"));
     }
@@ -50,10 +54,10 @@ pub fn from_bytes(name: &str, bytes: impl Read + Send + 'static, format: Option<
 
 /// Reads `feed`, or all the feeds `cpus` makes of it if it is blktrace's.
 pub(crate) fn read(
-    mut feed: Feed,
+    mut feed: TraceFeed,
     format: Option<Format>,
-    cpus: impl FnOnce(Feed) -> Result<Vec<Feed>, BadInput>,
-) -> Result<Trace, BadInput> {
+    cpus: impl FnOnce(TraceFeed) -> Result<Vec<TraceFeed>, BadInput>,
+) -> Result<TraceReader, BadInput> {
     let Some(format) = format.map_or_else(|| recognise(&mut feed), |format| Ok(Some(format)))? else {
         return Err(feed.bad_file(
             "this is no trace of a format known here",
@@ -61,19 +65,20 @@ pub(crate) fn read(
              lists them",
         ));
     };
-    let mut ledger = Ledger::default();
+    let mut ledger = ReadLedger::default();
     let reader = match &format.0.read {
         Some(Reading::Begin { open, .. } | Reading::Lines { open, .. }) => open(feed, &mut ledger)?,
         Some(Reading::PerCpu { open, .. }) => open(cpus(feed)?),
         Some(Reading::Table(table)) => table::reader(feed, format.name(), table),
         None => return Err(feed.bad_file(format!("{format} is written here, but not read"), "name another format")),
     };
-    Ok(Trace { format, reader, ledger, ended: false })
+    Ok(TraceReader { format, reader, ledger, ended: false })
 }
 
 /// The feeds of all CPUs.
-fn all_cpus(path: &Path, files: &[PathBuf]) -> Result<Vec<Feed>, BadInput> {
-    let mut feeds = files.iter().map(|file| Source::open(file).map(Feed::new)).collect::<Result<Vec<_>, _>>()?;
+fn all_cpus(path: &Path, files: &[PathBuf]) -> Result<Vec<TraceFeed>, BadInput> {
+    let mut feeds =
+        files.iter().map(|file| TraceSource::open(file).map(TraceFeed::new)).collect::<Result<Vec<_>, _>>()?;
     for feed in &mut feeds {
         if !feed.peek(1)?.is_empty() {
             return Ok(feeds);
@@ -84,7 +89,7 @@ fn all_cpus(path: &Path, files: &[PathBuf]) -> Result<Vec<Feed>, BadInput> {
 }
 
 /// The format the beginning of a file shows.
-fn recognise(feed: &mut Feed) -> Result<Option<Format>, BadInput> {
+fn recognise(feed: &mut TraceFeed) -> Result<Option<Format>, BadInput> {
     let start = feed.peek(PEEK)?;
     if let Some(format) = formats().find(|format| format.begins(start)) {
         return Ok(Some(format));

@@ -5,19 +5,19 @@ use std::fmt;
 
 use block::{BadInput, Extent, Op, Span, Time};
 
-use crate::{Counts, Format};
+use crate::{Format, ReadCounts};
 
-/// One device of a trace: an index into [`Trace::devices`].
+/// One device of a trace: an index into [`TraceReader::devices`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Device(pub u32);
+pub struct TraceDevice(pub u32);
 
 /// One request of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Record {
+pub struct TraceRecord {
     /// When it arrived: nanoseconds from whatever origin the file has. It may go backwards.
     pub time: Time,
     /// The device it was sent to, if the trace names devices.
-    pub device: Device,
+    pub device: TraceDevice,
     /// Whether it reads, writes or flushes.
     pub op: Op,
     /// The blocks it covers; empty for a flush.
@@ -27,14 +27,14 @@ pub struct Record {
 }
 
 /// A trace being read: an iterator over its requests that ends after the first error.
-pub struct Trace {
+pub struct TraceReader {
     pub(crate) format: Format,
-    pub(crate) reader: Box<dyn Reader>,
-    pub(crate) ledger: Ledger,
+    pub(crate) reader: Box<dyn FormatReader>,
+    pub(crate) ledger: ReadLedger,
     pub(crate) ended: bool,
 }
 
-impl Trace {
+impl TraceReader {
     /// The format being read.
     #[must_use]
     pub fn format(&self) -> Format {
@@ -49,19 +49,19 @@ impl Trace {
 
     /// What was met so far.
     #[must_use]
-    pub fn counts(&self) -> &Counts {
+    pub fn counts(&self) -> &ReadCounts {
         &self.ledger.counts
     }
 }
 
-impl fmt::Debug for Trace {
+impl fmt::Debug for TraceReader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Trace").field("format", &self.format).field("counts", self.counts()).finish_non_exhaustive()
     }
 }
 
-impl Iterator for Trace {
-    type Item = Result<Record, BadInput>;
+impl Iterator for TraceReader {
+    type Item = Result<TraceRecord, BadInput>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if let Some(record) = self.ledger.second.take() {
@@ -89,18 +89,18 @@ impl Iterator for Trace {
 }
 
 /// Reads records of one format.
-pub(crate) trait Reader: Send {
+pub(crate) trait FormatReader: Send {
     /// The next request, or nothing at the end of the trace. Not called again after either an error or the end.
-    fn next(&mut self, ledger: &mut Ledger) -> Result<Option<Record>, BadInput>;
+    fn next(&mut self, ledger: &mut ReadLedger) -> Result<Option<TraceRecord>, BadInput>;
 }
 
 /// What a reader writes to besides the requests it returns.
 #[derive(Default)]
-pub(crate) struct Ledger {
-    pub counts: Counts,
+pub(crate) struct ReadLedger {
+    pub counts: ReadCounts,
     pub devices: Devices,
     /// The second request of an event that makes two; handed out directly after the first.
-    pub second: Option<Record>,
+    pub second: Option<TraceRecord>,
 }
 
 /// Names of devices, each stored once.
@@ -119,19 +119,19 @@ const GUESSES: usize = 32;
 
 impl Devices {
     /// The device whose name is spelt `name` in the file.
-    pub fn intern(&mut self, name: &[u8]) -> Result<Device, Fault> {
+    pub fn intern(&mut self, name: &[u8]) -> Result<TraceDevice, Fault> {
         let hash = name.iter().fold(name.len(), |hash, byte| hash.wrapping_mul(31).wrapping_add(usize::from(*byte)));
         let slot = hash % GUESSES;
         let guess = self.guesses[slot];
         if self.names.get(guess as usize).is_some_and(|known| known.as_bytes() == name) {
-            return Ok(Device(guess));
+            return Ok(TraceDevice(guess));
         }
         let device = match self.index.get(name) {
             Some(device) => *device,
             None => self.add(name)?,
         };
         self.guesses[slot] = device;
-        Ok(Device(device))
+        Ok(TraceDevice(device))
     }
 
     fn add(&mut self, name: &[u8]) -> Result<u32, Fault> {

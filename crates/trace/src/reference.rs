@@ -54,14 +54,14 @@ pub fn reference() -> String {
             let _ = writeln!(page, "\n{}", writing.sentence());
         }
         if let Some(Example { bytes, requests }) = entry.examples.first() {
-            let _ = writeln!(page, "\nAn example, of {requests} requests:\n\n```text\n{}\n```", shown(bytes));
+            let _ = writeln!(page, "\nAn example, of {requests} requests:\n\n```text\n{}\n```", show(bytes));
         }
     }
     page
 }
 
 /// A file as text or, if it is none, its first bytes as hexadecimal.
-fn shown(bytes: &[u8]) -> String {
+fn show(bytes: &[u8]) -> String {
     let plain = |c: char| c == '\n' || c == '\t' || !c.is_control();
     if let Some(text) = std::str::from_utf8(bytes).ok().filter(|text| text.chars().all(plain)) {
         return text.trim_end().replace('\t', "    ");
@@ -96,8 +96,8 @@ mod tests {
 
     #[test]
     fn text_is_shown_as_it_is_and_other_bytes_in_hexadecimal() {
-        assert_eq!(shown(b"a\tb\nc\n"), "a    b\nc");
-        assert_eq!(shown(b"a\0\xff"), "00000000  61 00 ff                                         a..");
-        assert!(shown(&[0; SHOWN + 3]).ends_with("\n… and 3 bytes more"));
+        assert_eq!(show(b"a\tb\nc\n"), "a    b\nc");
+        assert_eq!(show(b"a\0\xff"), "00000000  61 00 ff                                         a..");
+        assert!(show(&[0; SHOWN + 3]).ends_with("\n… and 3 bytes more"));
     }
 }

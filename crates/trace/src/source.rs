@@ -7,7 +7,7 @@ use std::path::Path;
 use block::{At, BadInput};
 
 /// The bytes of a trace, decompressed.
-pub(crate) struct Source {
+pub(crate) struct TraceSource {
     /// The file as errors name it.
     pub file: String,
     pub bytes: Box<dyn Read + Send>,
@@ -21,9 +21,9 @@ const XZ_MEMORY: u64 = 256 << 20;
 /// The longest of the magic numbers below.
 const MAGIC_BYTES: u64 = 6;
 
-impl Source {
+impl TraceSource {
     /// Opens a trace and decompresses it where its first bytes say so.
-    pub fn open(path: &Path) -> Result<Source, BadInput> {
+    pub fn open(path: &Path) -> Result<TraceSource, BadInput> {
         let name = path.display().to_string();
         let bad = |what: String, mend: &str| BadInput::new(name.clone(), At::File, what, mend);
         let cannot = |error: io::Error| match error.kind() {
@@ -35,11 +35,11 @@ impl Source {
         if file.metadata().map_err(cannot)?.is_dir() {
             return Err(bad("this is a directory".into(), "name a trace file in it"));
         }
-        Source::unpacked(&name, file).map_err(cannot)
+        TraceSource::unpack(&name, file).map_err(cannot)
     }
 
     /// The bytes of `raw`, called `file`, decompressed if need be.
-    pub fn unpacked(file: &str, mut raw: impl Read + Send + 'static) -> io::Result<Source> {
+    pub fn unpack(file: &str, mut raw: impl Read + Send + 'static) -> io::Result<TraceSource> {
         let mut magic = Vec::new();
         raw.by_ref().take(MAGIC_BYTES).read_to_end(&mut magic)?;
         let all = io::Cursor::new(magic.clone()).chain(raw);
@@ -53,7 +53,7 @@ impl Source {
             }
             _ => (Box::new(all), None),
         };
-        Ok(Source { file: file.to_owned(), bytes, packing })
+        Ok(TraceSource { file: file.to_owned(), bytes, packing })
     }
 }
 
@@ -77,7 +77,7 @@ mod tests {
         packed.push((Some("xz"), read(Box::new(liblzma::read::XzEncoder::new(io::Cursor::new(text.clone()), 1)))));
         packed.push((Some("zstd"), zstd::stream::encode_all(text.as_slice(), 1).unwrap()));
         for (packing, bytes) in packed {
-            let mut source = Source::unpacked("a", io::Cursor::new(bytes.repeat(2))).unwrap();
+            let mut source = TraceSource::unpack("a", io::Cursor::new(bytes.repeat(2))).unwrap();
             let mut all = Vec::new();
             source.bytes.read_to_end(&mut all).unwrap();
             assert_eq!(source.packing, packing);

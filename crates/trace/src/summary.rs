@@ -9,7 +9,7 @@ pub(crate) const STEPS: usize = 64;
 
 /// What a whole trace is like.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Summary {
+pub struct TraceSummary {
     /// The arrival time of the earliest request.
     pub first: Time,
     /// The arrival time of the latest request.
@@ -48,10 +48,10 @@ pub struct Summary {
     /// How far the furthest of them is behind it.
     pub furthest_behind: Span,
     /// Measured response times, if the trace carries any.
-    pub responses: Option<Responses>,
+    pub responses: Option<MeasuredResponses>,
 }
 
-impl Summary {
+impl TraceSummary {
     /// Time from the earliest arrival to the latest.
     #[must_use]
     pub fn span(&self) -> Span {
@@ -134,7 +134,7 @@ pub struct Windows {
 
 /// The response times that the trace records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Responses {
+pub struct MeasuredResponses {
     /// Requests that have one.
     pub count: u64,
     /// The mean response time.

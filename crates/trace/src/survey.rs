@@ -2,8 +2,8 @@
 
 use block::{Extent, Lbn, Op, Span, Time};
 
-use crate::reader::Record;
-use crate::summary::{DeviceSummary, Responses, Summary, Windows};
+use crate::reader::TraceRecord;
+use crate::summary::{DeviceSummary, MeasuredResponses, TraceSummary, Windows};
 
 /// Sizes counted one by one; larger ones only in powers of two.
 const EXACT_BLOCKS: usize = 8192;
@@ -11,8 +11,8 @@ const EXACT_BLOCKS: usize = 8192;
 const COMMON_SIZES: usize = 8;
 
 /// Gathers the statistics of a trace, request by request.
-pub struct Survey {
-    summary: Summary,
+pub struct TraceSurvey {
+    summary: TraceSummary,
     /// Latest arrival so far; arrivals behind it count as if they came at it.
     latest: Time,
     first_seen: Time,
@@ -27,18 +27,18 @@ pub struct Survey {
     response_max: Span,
 }
 
-impl Default for Survey {
-    fn default() -> Survey {
-        Survey::new()
+impl Default for TraceSurvey {
+    fn default() -> TraceSurvey {
+        TraceSurvey::new()
     }
 }
 
-impl Survey {
+impl TraceSurvey {
     /// A survey before the first request.
     #[must_use]
-    pub fn new() -> Survey {
-        Survey {
-            summary: Summary::default(),
+    pub fn new() -> TraceSurvey {
+        TraceSurvey {
+            summary: TraceSummary::default(),
             latest: Time::ZERO,
             first_seen: Time::ZERO,
             sizes: vec![0; EXACT_BLOCKS + 1],
@@ -53,7 +53,7 @@ impl Survey {
     }
 
     /// Takes one request, in the order of the trace.
-    pub fn add(&mut self, record: &Record) {
+    pub fn add(&mut self, record: &TraceRecord) {
         self.arrival(record.time);
         let index = record.device.0 as usize;
         if index >= self.ends.len() {
@@ -131,7 +131,7 @@ impl Survey {
 
     /// The statistics of all that was taken.
     #[must_use]
-    pub fn finish(mut self) -> Summary {
+    pub fn finish(mut self) -> TraceSummary {
         let mut common: Vec<(u32, u64)> = (0..).zip(self.sizes).filter(|(_, count)| *count > 0).collect();
         common.sort_by_key(|(blocks, count)| (std::cmp::Reverse(*count), *blocks));
         common.truncate(COMMON_SIZES);
@@ -140,7 +140,7 @@ impl Survey {
         self.summary.gap_scv = self.gaps.scv();
         self.summary.tenths = self.tenths.finish();
         self.summary.seconds = self.seconds.finish();
-        self.summary.responses = (self.responses > 0).then(|| Responses {
+        self.summary.responses = (self.responses > 0).then(|| MeasuredResponses {
             count: self.responses,
             mean: Span((self.response_sum / u128::from(self.responses)) as u64),
             max: self.response_max,
@@ -218,13 +218,19 @@ impl Counting {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reader::Device;
+    use crate::reader::TraceDevice;
 
-    fn survey(requests: &[(u64, u32, Op, Extent)]) -> Summary {
-        let mut survey = Survey::new();
+    fn survey(requests: &[(u64, u32, Op, Extent)]) -> TraceSummary {
+        let mut survey = TraceSurvey::new();
         for (ms, device, op, at) in requests {
             let time = Time(ms * 1_000_000);
-            survey.add(&Record { time, device: Device(*device), op: *op, at: *at, response: Some(Span(ms * 10)) });
+            survey.add(&TraceRecord {
+                time,
+                device: TraceDevice(*device),
+                op: *op,
+                at: *at,
+                response: Some(Span(ms * 10)),
+            });
         }
         survey.finish()
     }
@@ -305,10 +311,10 @@ mod tests {
     #[test]
     fn absurd_records_do_not_overflow() {
         let far = Extent::new((1 << 54) - u64::from(u32::MAX), u32::MAX);
-        let mut survey = Survey::new();
+        let mut survey = TraceSurvey::new();
         for time in [0, u64::MAX, 0, u64::MAX] {
             let response = Some(Span(u64::MAX));
-            survey.add(&Record { time: Time(time), device: Device(0), op: Op::Read, at: far, response });
+            survey.add(&TraceRecord { time: Time(time), device: TraceDevice(0), op: Op::Read, at: far, response });
         }
         assert_eq!(survey.finish().requests, 4);
     }

@@ -1,19 +1,19 @@
-//! Delimited traces as data, and the reader of them all. What columns may mean is [`Column`].
+//! Delimited traces as data, and the reader of them all. What columns may mean is [`ColumnKind`].
 
 use std::borrow::Cow;
 
 use block::{Extent, Op, Span, Time};
 
-use crate::feed::Feed;
-use crate::lines::{Line, Lines, Parser, wrong_columns};
-use crate::number::{Unit, extent, quoted, time, whole};
-use crate::reader::{Fault, Ledger, Reader, Record};
+use crate::feed::TraceFeed;
+use crate::lines::{LineParser, Lines, ParsedLine, wrong_columns};
+use crate::number::{TimeUnit, extent, quote, time, whole};
+use crate::reader::{Fault, FormatReader, ReadLedger, TraceRecord};
 
 /// What a column holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Column {
+pub(crate) enum ColumnKind {
     /// Arrival time, in the given unit.
-    Time(Unit),
+    Time(TimeUnit),
     /// Part of the device's name; adjacent parts are taken together.
     Device,
     /// The operation as a word: r, read, w, write, f, flush, in any case; empty for others.
@@ -25,61 +25,65 @@ pub(crate) enum Column {
     /// How long it is, in units of so many bytes.
     Length(u32),
     /// Measured response time; may be empty.
-    Response(Unit),
+    Response(TimeUnit),
     /// A column that is not read.
     Ignored,
 }
 
 /// What stands before the first row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Header {
+pub(crate) enum TableHeader {
     /// No header: the first line is a row.
     None,
     /// This line, which may also be absent.
     Line(&'static str),
     /// Names of columns, each of one of these meanings or else ignored; they replace the table's columns.
-    Names(&'static [(&'static str, Column)]),
+    Names(&'static [(&'static str, ColumnKind)]),
 }
 
 /// One layout of comma-separated columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Table {
-    pub header: Header,
-    pub columns: &'static [Column],
+pub(crate) struct DelimitedTable {
+    pub header: TableHeader,
+    pub columns: &'static [ColumnKind],
     /// Whether a row may have columns beyond these.
     pub more: bool,
 }
 
 /// Reads a trace laid out as the `table` of this name.
-pub(crate) fn reader(feed: Feed, name: &'static str, table: &'static Table) -> Box<dyn Reader> {
-    Box::new(Lines::new(feed, Rows::new(name, table)))
+pub(crate) fn reader(feed: TraceFeed, name: &'static str, table: &'static DelimitedTable) -> Box<dyn FormatReader> {
+    Box::new(Lines::new(feed, TableRows::new(name, table)))
 }
 
 /// How many of the first lines of a file could be this table's.
-pub(crate) fn fitting<'a>(name: &'static str, table: &'static Table, lines: impl Iterator<Item = &'a [u8]>) -> usize {
-    let (mut rows, mut ledger) = (Rows::new(name, table), Ledger::default());
+pub(crate) fn fitting<'a>(
+    name: &'static str,
+    table: &'static DelimitedTable,
+    lines: impl Iterator<Item = &'a [u8]>,
+) -> usize {
+    let (mut rows, mut ledger) = (TableRows::new(name, table), ReadLedger::default());
     lines.filter(|line| rows.parse(line, &mut ledger).is_ok()).count()
 }
 
-struct Rows {
+struct TableRows {
     name: &'static str,
-    table: &'static Table,
-    columns: Cow<'static, [Column]>,
+    table: &'static DelimitedTable,
+    columns: Cow<'static, [ColumnKind]>,
     /// Whether a header may still come.
     first: bool,
 }
 
-impl Rows {
-    fn new(name: &'static str, table: &'static Table) -> Rows {
-        Rows { name, table, columns: Cow::Borrowed(table.columns), first: true }
+impl TableRows {
+    fn new(name: &'static str, table: &'static DelimitedTable) -> TableRows {
+        TableRows { name, table, columns: Cow::Borrowed(table.columns), first: true }
     }
 
     /// Takes the first line for a header, if it is one.
     fn header(&mut self, line: &[u8]) -> Result<bool, Fault> {
         match self.table.header {
-            Header::None => Ok(false),
-            Header::Line(header) => Ok(line.trim_ascii().eq_ignore_ascii_case(header.as_bytes())),
-            Header::Names(names) => {
+            TableHeader::None => Ok(false),
+            TableHeader::Line(header) => Ok(line.trim_ascii().eq_ignore_ascii_case(header.as_bytes())),
+            TableHeader::Names(names) => {
                 self.columns = columns(line, names)?.into();
                 Ok(true)
             }
@@ -88,14 +92,14 @@ impl Rows {
 }
 
 /// The columns a header names.
-fn columns(header: &[u8], names: &[(&str, Column)]) -> Result<Vec<Column>, Fault> {
-    let columns: Vec<Column> = header.split(|byte| *byte == b',').map(|name| named(name, names)).collect();
-    type Is = fn(&Column) -> bool;
+fn columns(header: &[u8], names: &[(&str, ColumnKind)]) -> Result<Vec<ColumnKind>, Fault> {
+    let columns: Vec<ColumnKind> = header.split(|byte| *byte == b',').map(|name| column_named(name, names)).collect();
+    type Is = fn(&ColumnKind) -> bool;
     let needed: [(&str, Is); 4] = [
-        ("time", |column| matches!(column, Column::Time(_))),
-        ("op", |column| matches!(column, Column::Op)),
-        ("offset", |column| matches!(column, Column::Start(_))),
-        ("size", |column| matches!(column, Column::Length(_))),
+        ("time", |column| matches!(column, ColumnKind::Time(_))),
+        ("op", |column| matches!(column, ColumnKind::Op)),
+        ("offset", |column| matches!(column, ColumnKind::Start(_))),
+        ("size", |column| matches!(column, ColumnKind::Length(_))),
     ];
     for (name, is) in needed {
         let mend = "begin the file with a header such as time,op,offset,size,device (seconds and bytes; time_ms, \
@@ -110,22 +114,22 @@ fn columns(header: &[u8], names: &[(&str, Column)]) -> Result<Vec<Column>, Fault
 }
 
 /// What the column of this name in a header holds.
-fn named(name: &[u8], names: &[(&str, Column)]) -> Column {
+fn column_named(name: &[u8], names: &[(&str, ColumnKind)]) -> ColumnKind {
     let is = |known: &str| known.as_bytes().eq_ignore_ascii_case(name.trim_ascii());
-    names.iter().find(|(known, _)| is(known)).map_or(Column::Ignored, |(_, column)| *column)
+    names.iter().find(|(known, _)| is(known)).map_or(ColumnKind::Ignored, |(_, column)| *column)
 }
 
-impl Parser for Rows {
-    fn parse(&mut self, line: &[u8], ledger: &mut Ledger) -> Result<Line, Fault> {
+impl LineParser for TableRows {
+    fn parse(&mut self, line: &[u8], ledger: &mut ReadLedger) -> Result<ParsedLine, Fault> {
         if std::mem::take(&mut self.first) && self.header(line)? {
-            return Ok(Line::Remark);
+            return Ok(ParsedLine::Remark);
         }
-        let mut fields = Fields { line, at: 0 };
+        let mut fields = RowFields { line, at: 0 };
         let wrong = || {
             let found = line.split(|byte| *byte == b',').count();
             wrong_columns(found, &format!("{} of {}", self.columns.len(), self.name))
         };
-        let mut row = Row::default();
+        let mut row = ParsedRow::default();
         for column in self.columns.iter() {
             let (from, field) = fields.next().ok_or_else(wrong)?;
             row.take(*column, from, field, line)?;
@@ -138,12 +142,12 @@ impl Parser for Rows {
 }
 
 /// The fields of a line and where they begin.
-struct Fields<'a> {
+struct RowFields<'a> {
     line: &'a [u8],
     at: usize,
 }
 
-impl<'a> Iterator for Fields<'a> {
+impl<'a> Iterator for RowFields<'a> {
     type Item = (usize, &'a [u8]);
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -157,9 +161,9 @@ impl<'a> Iterator for Fields<'a> {
 
 /// What a row says, as far as it was read.
 #[derive(Default)]
-struct Row {
+struct ParsedRow {
     time: u64,
-    op: What,
+    op: RowRequest,
     start: (u64, u32),
     length: (u64, u32),
     /// Where in the line the device's name stands.
@@ -169,31 +173,31 @@ struct Row {
 
 /// What a row asks for.
 #[derive(Default)]
-enum What {
+enum RowRequest {
     Do(Op),
     Discard,
     #[default]
     Other,
 }
 
-impl Row {
-    fn take(&mut self, column: Column, from: usize, field: &[u8], line: &[u8]) -> Result<(), Fault> {
+impl ParsedRow {
+    fn take(&mut self, column: ColumnKind, from: usize, field: &[u8], line: &[u8]) -> Result<(), Fault> {
         match column {
-            Column::Time(unit) => self.time = time("time", field, unit)?,
-            Column::Response(unit) if !field.is_empty() => {
+            ColumnKind::Time(unit) => self.time = time("time", field, unit)?,
+            ColumnKind::Response(unit) if !field.is_empty() => {
                 self.response = Some(Span(time("response time", field, unit)?));
             }
-            Column::Start(unit) => self.start = (whole("offset", field)?, unit),
-            Column::Length(unit) => self.length = (whole("size", field)?, unit),
-            Column::Op => self.op = word(field)?,
-            Column::OpDigit => {
-                self.op = What::Do(match field {
+            ColumnKind::Start(unit) => self.start = (whole("offset", field)?, unit),
+            ColumnKind::Length(unit) => self.length = (whole("size", field)?, unit),
+            ColumnKind::Op => self.op = word(field)?,
+            ColumnKind::OpDigit => {
+                self.op = RowRequest::Do(match field {
                     b"0" => Op::Read,
                     b"1" => Op::Write { fua: false },
-                    _ => return Err(Fault::new(format!("operation '{}' is neither 0 nor 1", quoted(field)))),
+                    _ => return Err(Fault::new(format!("operation '{}' is neither 0 nor 1", quote(field)))),
                 });
             }
-            Column::Device => {
+            ColumnKind::Device => {
                 if field.is_empty() {
                     return Err(Fault::new("the device is missing"));
                 }
@@ -201,53 +205,53 @@ impl Row {
                 let length = memchr::memchr(b',', &line[from..]).unwrap_or(line.len() - from);
                 self.device = Some((begin, from + length));
             }
-            Column::Response(_) | Column::Ignored => {}
+            ColumnKind::Response(_) | ColumnKind::Ignored => {}
         }
         Ok(())
     }
 
-    fn request(self, line: &[u8], ledger: &mut Ledger) -> Result<Line, Fault> {
+    fn request(self, line: &[u8], ledger: &mut ReadLedger) -> Result<ParsedLine, Fault> {
         let (at, unaligned) = extent(self.start.0, self.start.1, self.length.0, self.length.1)?;
         let counts = &mut ledger.counts;
         let (op, at) = match self.op {
-            What::Do(Op::Flush) => (Op::Flush, Extent::default()),
-            What::Do(op) if at.blocks > 0 => {
+            RowRequest::Do(Op::Flush) => (Op::Flush, Extent::default()),
+            RowRequest::Do(op) if at.blocks > 0 => {
                 counts.unaligned += u64::from(unaligned);
                 (op, at)
             }
-            What::Do(_) => {
+            RowRequest::Do(_) => {
                 counts.empty += 1;
-                return Ok(Line::Skipped);
+                return Ok(ParsedLine::Skipped);
             }
-            What::Discard => {
+            RowRequest::Discard => {
                 counts.discards_skipped += 1;
-                return Ok(Line::Skipped);
+                return Ok(ParsedLine::Skipped);
             }
-            What::Other => {
+            RowRequest::Other => {
                 counts.other_commands += 1;
-                return Ok(Line::Skipped);
+                return Ok(ParsedLine::Skipped);
             }
         };
         let name = self.device.map_or(&b"0"[..], |(from, to)| line[from..to].trim_ascii());
         let device = ledger.devices.intern(name)?;
-        Ok(Line::Request(Record { time: Time(self.time), device, op, at, response: self.response }))
+        Ok(ParsedLine::Request(TraceRecord { time: Time(self.time), device, op, at, response: self.response }))
     }
 }
 
-fn word(field: &[u8]) -> Result<What, Fault> {
+fn word(field: &[u8]) -> Result<RowRequest, Fault> {
     let is = |words: &[&str]| words.iter().any(|word| word.as_bytes().eq_ignore_ascii_case(field));
     Ok(if is(&["r", "read"]) {
-        What::Do(Op::Read)
+        RowRequest::Do(Op::Read)
     } else if is(&["w", "write"]) {
-        What::Do(Op::Write { fua: false })
+        RowRequest::Do(Op::Write { fua: false })
     } else if is(&["f", "flush"]) {
-        What::Do(Op::Flush)
+        RowRequest::Do(Op::Flush)
     } else if is(&["d", "discard", "trim", "unmap"]) {
-        What::Discard
+        RowRequest::Discard
     } else if field.is_empty() {
-        What::Other
+        RowRequest::Other
     } else {
-        return Err(Fault::new(format!("operation '{}' is not read, write, flush or discard", quoted(field))));
+        return Err(Fault::new(format!("operation '{}' is not read, write, flush or discard", quote(field))));
     })
 }
 
@@ -255,13 +259,13 @@ fn word(field: &[u8]) -> Result<What, Fault> {
 mod tests {
     use super::*;
     use crate::fixtures::{feed, read};
-    use crate::format::{Format, Read, formats};
+    use crate::format::{Format, ReadMethod, formats};
 
-    fn table(format: Format) -> Option<&'static Table> {
-        if let Some(Read::Table(table)) = &format.0.read { Some(table) } else { None }
+    fn table(format: Format) -> Option<&'static DelimitedTable> {
+        if let Some(ReadMethod::Table(table)) = &format.0.read { Some(table) } else { None }
     }
 
-    fn rows(name: &str, bytes: &[u8]) -> (Vec<Record>, Ledger) {
+    fn rows(name: &str, bytes: &[u8]) -> (Vec<TraceRecord>, ReadLedger) {
         let format: Format = name.parse().unwrap();
         let (records, ledger) = read(|_| Ok(reader(feed(bytes), format.name(), table(format).unwrap())));
         (records.unwrap(), ledger)
@@ -310,10 +314,12 @@ mod tests {
         assert_eq!((records[0].op, records[0].time), (Op::Flush, Time(1500)));
         assert_eq!((records[1].at, records[1].response), (Extent::new(100, 4), Some(Span(250_000))));
         assert_eq!((ledger.counts.empty, ledger.counts.discards_skipped), (1, 1));
-        let Some(Header::Names(names)) = table("csv".parse().unwrap()).map(|table| table.header) else { panic!("csv") };
+        let Some(TableHeader::Names(names)) = table("csv".parse().unwrap()).map(|table| table.header) else {
+            panic!("csv")
+        };
         assert!(columns(b"time,op,offset", names).is_err());
         assert!(columns(b"time,time_ms,op,offset,size", names).is_err());
-        assert!(names.iter().all(|(name, column)| named(name.as_bytes(), names) == *column));
+        assert!(names.iter().all(|(name, column)| column_named(name.as_bytes(), names) == *column));
     }
 
     #[test]

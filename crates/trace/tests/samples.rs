@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use block::{Lbn, Time};
-use trace::{Record, Summary, Survey, Trace, open};
+use trace::{TraceReader, TraceRecord, TraceSummary, TraceSurvey, open};
 
 /// The folder of traces beside the repository.
 fn shared() -> Option<PathBuf> {
@@ -22,9 +22,9 @@ fn beside(name: &str) -> Option<PathBuf> {
     None
 }
 
-fn read(path: &Path) -> (Vec<Record>, Trace, Summary) {
+fn read(path: &Path) -> (Vec<TraceRecord>, TraceReader, TraceSummary) {
     let mut trace = open(path, None).unwrap_or_else(|error| panic!("{error}"));
-    let mut survey = Survey::new();
+    let mut survey = TraceSurvey::new();
     let mut records = Vec::new();
     for record in trace.by_ref() {
         let record = record.unwrap_or_else(|error| panic!("{error}"));
@@ -117,8 +117,8 @@ fn recorded_traces_read_alike_in_binary_and_text() {
         assert_eq!(stem.0, one.0, "{name}");
         // blkparse counts time from the first event.
         let origin = stem.0[0].time;
-        let shifted: Vec<Record> =
-            stem.0.iter().map(|record| Record { time: Time(record.time.since(origin).0), ..*record }).collect();
+        let shifted: Vec<TraceRecord> =
+            stem.0.iter().map(|record| TraceRecord { time: Time(record.time.since(origin).0), ..*record }).collect();
         assert!(shifted == text.0, "{name}: binary and text differ");
     }
 }

@@ -32,7 +32,7 @@ fn disksim_from_zstd() {
 
     for survey in [false, true] {
         let (start, wall) = (cpu_seconds(), Instant::now());
-        let (mut gathered, mut count) = (trace::Survey::new(), 0);
+        let (mut gathered, mut count) = (trace::TraceSurvey::new(), 0);
         for record in trace::open(&path, None).unwrap() {
             let record = record.unwrap();
             count += 1;

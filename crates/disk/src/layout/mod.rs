@@ -1,5 +1,9 @@
 //! The layout: where each logical block lies — cylinder, head, sector, angle — and how far the blocks after it follow
 //! without a gap.
+//!
+//! **A layout is runs of sectors.** `Layout::locate` says where a block lies and how many sectors follow it without a
+//! gap; after them one asks again. Slips, remaps, spares, tracks and zones are thereby one thing to whoever
+//! transfers. A zone without defects keeps the short way: one division.
 
 mod defects;
 mod list;

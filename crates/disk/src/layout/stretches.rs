@@ -73,7 +73,7 @@ impl Stretches {
     }
 
     /// The stretch of a sector of the drive, and the sectors of it from there on.
-    #[inline]
+    #[inline(always)]
     pub(super) fn find(&self, sector: u64) -> (&Stretch, u64) {
         let run = (sector >> self.shift) as usize;
         let (mut i, last) = (self.guesses[run] as usize, self.guesses[run + 1] as usize);

@@ -2,6 +2,11 @@
 //!
 //! They have no sheet of mechanics, so that what schedules them knows addresses and past times alone. What they do in
 //! time is in the crate `drive`.
+//!
+//! **What is not a disk is a timing.** A mirrored pair, flash, a network store and a tape know what a command will
+//! take when it comes (`drive::other::Timing`); `Timed` makes a machine of that, with the same account. Only a disk
+//! is monomorphic in the loop, the others are boxed. There is no sheet of them, so that nothing but distance and
+//! learning can schedule them.
 
 mod flash;
 mod keys;

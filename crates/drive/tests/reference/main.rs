@@ -2,6 +2,9 @@
 //! with the drive. Both are given the same random scenes, and must answer each command at the same nanosecond.
 //!
 //! `HALFTURN_SEED=N` runs the scene of one seed, `HALFTURN_SCENES=N` so many in all in place of ten thousand.
+//!
+//! **A second drive checks the first.** `drive/tests/reference` is a slow, plain drive written from definitions, with
+//! its own arithmetic; ten thousand random scenes must give the same answers to the nanosecond.
 
 mod bus;
 mod compare;

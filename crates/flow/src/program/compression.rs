@@ -1,6 +1,6 @@
 //! Compressing a large file (004 §5.2): read page by page with one page read ahead, computed on, and written to the cache.
 
-use crate::process::{Program, Step};
+use crate::process::{ProcessStep, Program};
 use crate::requests::Criticality;
 use block::{At, BadInput, Extent, Op, Time, units};
 use load::Draw;
@@ -8,7 +8,7 @@ use load::experiment::{CompressionPlan, PAGE, Region};
 
 /// Where a process is in its work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
+enum CompressionStage {
     Create,
     Created,
     Read,
@@ -26,7 +26,7 @@ pub struct Compression {
     input: Files,
     output: Files,
     draw: Draw,
-    stage: Stage,
+    stage: CompressionStage,
     /// Pages read and written so far.
     read: u64,
     written: u64,
@@ -49,7 +49,7 @@ impl Compression {
         // The page after the last one stands for the file's inode.
         let output = Files::within(name, &plan, plan.output_region, plan.output + 1, index, blocks, &mut draw)?;
         let name = format!("{name} {}", index + 1);
-        Ok(Compression { name, plan, key, input, output, draw, stage: Stage::Create, read: 0, written: 0 })
+        Ok(Compression { name, plan, key, input, output, draw, stage: CompressionStage::Create, read: 0, written: 0 })
     }
 
     /// Pages written once so many were read.
@@ -110,43 +110,43 @@ impl Program for Compression {
         &self.name
     }
 
-    fn next(&mut self, _: Time) -> Step {
+    fn next(&mut self, _: Time) -> ProcessStep {
         loop {
             match self.stage {
-                Stage::Create => {
-                    self.stage = Stage::Created;
+                CompressionStage::Create => {
+                    self.stage = CompressionStage::Created;
                     let inode = self.output.page(self.plan.output) * u64::from(PAGE);
-                    return Step::Ask {
+                    return ProcessStep::Ask {
                         key: Some((self.key, 1)),
                         op: Op::Write { fua: false },
                         at: Extent::new(inode, PAGE),
                         criticality: Criticality::Critical,
                     };
                 }
-                Stage::Created => {
-                    self.stage = Stage::Read;
-                    return Step::Await { key: self.key, blocks: true };
+                CompressionStage::Created => {
+                    self.stage = CompressionStage::Read;
+                    return ProcessStep::Await { key: self.key, blocks: true };
                 }
-                Stage::Read if self.read == self.plan.input => return Step::Exit,
-                Stage::Read => {
-                    self.stage = Stage::Compute;
+                CompressionStage::Read if self.read == self.plan.input => return ProcessStep::Exit,
+                CompressionStage::Read => {
+                    self.stage = CompressionStage::Compute;
                     let next = self.read + 1;
                     let ahead = (next < self.plan.input).then(|| self.input.page(next));
-                    return Step::Read { page: self.input.page(self.read), ahead };
+                    return ProcessStep::Read { page: self.input.page(self.read), ahead };
                 }
-                Stage::Compute => {
-                    self.stage = Stage::Write;
+                CompressionStage::Compute => {
+                    self.stage = CompressionStage::Write;
                     self.read += 1;
-                    return Step::Compute(self.plan.compute.draw(&mut self.draw));
+                    return ProcessStep::Compute(self.plan.compute.draw(&mut self.draw));
                 }
-                Stage::Write if self.written < self.due() => {
+                CompressionStage::Write if self.written < self.due() => {
                     self.written += 1;
-                    return Step::Write { page: self.output.page(self.written - 1) };
+                    return ProcessStep::Write { page: self.output.page(self.written - 1) };
                 }
-                Stage::Write => {
-                    self.stage = Stage::Read;
+                CompressionStage::Write => {
+                    self.stage = CompressionStage::Read;
                     if let Some((_, span)) = self.plan.pause.filter(|(every, _)| self.read.is_multiple_of(*every)) {
-                        return Step::Pause { span };
+                        return ProcessStep::Pause { span };
                     }
                 }
             }

@@ -6,14 +6,14 @@ mod synthetic;
 pub use compression::Compression;
 pub use synthetic::Synthetic;
 
-use crate::process::{Program, Step};
+use crate::process::{ProcessStep, Program};
 use crate::recorded;
 use block::{BadInput, Span, Time};
 use load::Draw;
 use load::experiment::{Experiment, Kind, SystemPlan};
 
 /// A machine about to be started.
-pub struct Machine {
+pub struct MachineSetup {
     /// Its processors and cache.
     pub plan: SystemPlan,
     /// The processes' programs, in the order in which they are created.
@@ -22,11 +22,11 @@ pub struct Machine {
     pub notes: Vec<String>,
 }
 
-impl Machine {
+impl MachineSetup {
     /// A machine of such a plan with these processes.
     #[must_use]
-    pub fn new(plan: SystemPlan, programs: Vec<Box<dyn Program>>) -> Machine {
-        Machine { plan, programs, notes: Vec::new() }
+    pub fn new(plan: SystemPlan, programs: Vec<Box<dyn Program>>) -> MachineSetup {
+        MachineSetup { plan, programs, notes: Vec::new() }
     }
 }
 
@@ -34,12 +34,12 @@ impl Machine {
 ///
 /// # Errors
 /// When a recording cannot be read, or what is asked for does not fit the device.
-pub fn machine(experiment: &Experiment, seed: u64, blocks: u64) -> Result<Machine, BadInput> {
+pub fn machine(experiment: &Experiment, seed: u64, blocks: u64) -> Result<MachineSetup, BadInput> {
     let plan = experiment.system;
     if let Some(Kind::Recorded(recorded)) = experiment.workloads.first().map(|workload| &workload.kind) {
         return recorded::machine(recorded, plan, blocks);
     }
-    Ok(Machine::new(plan, programs(experiment, seed, blocks)?))
+    Ok(MachineSetup::new(plan, programs(experiment, seed, blocks)?))
 }
 
 /// The processes of an experiment that are made up.
@@ -81,9 +81,9 @@ struct Daemon {
 }
 
 impl Program for Daemon {
-    fn next(&mut self, _: Time) -> Step {
+    fn next(&mut self, _: Time) -> ProcessStep {
         self.slept = !self.slept;
-        if self.slept { Step::Pause { span: self.every } } else { Step::Flush { parts: self.parts } }
+        if self.slept { ProcessStep::Pause { span: self.every } } else { ProcessStep::Flush { parts: self.parts } }
     }
 
     fn counts(&self) -> bool {

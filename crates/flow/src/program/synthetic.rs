@@ -1,6 +1,6 @@
 //! A process made up of chances: it computes, asks, and waits at once, later or never (the synthetic workloads of DiskSim).
 
-use crate::process::{Program, Step};
+use crate::process::{ProcessStep, Program};
 use crate::requests::Criticality;
 use block::{BadInput, Time};
 use load::Draw;
@@ -9,7 +9,7 @@ use load::workload::Addresses;
 
 /// What it is about to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
+enum SyntheticStage {
     Compute,
     Ask,
     /// Waits for what it just asked for.
@@ -25,7 +25,7 @@ pub struct Synthetic {
     addresses: Addresses,
     draw: Draw,
     key: u32,
-    stage: Stage,
+    stage: SyntheticStage,
     asked: u64,
 }
 
@@ -43,7 +43,7 @@ impl Synthetic {
     ) -> Result<Synthetic, BadInput> {
         let addresses = Addresses::new(name, &plan.pattern, blocks, Draw::new(draw.below(u64::MAX), 1))?;
         let name = format!("{name} {}", index + 1);
-        Ok(Synthetic { name, plan: plan.clone(), addresses, draw, key, stage: Stage::Compute, asked: 0 })
+        Ok(Synthetic { name, plan: plan.clone(), addresses, draw, key, stage: SyntheticStage::Compute, asked: 0 })
     }
 }
 
@@ -52,33 +52,35 @@ impl Program for Synthetic {
         &self.name
     }
 
-    fn next(&mut self, _: Time) -> Step {
+    fn next(&mut self, _: Time) -> ProcessStep {
         match self.stage {
-            Stage::Compute if self.plan.requests.is_some_and(|most| self.asked >= most) => Step::Exit,
-            Stage::Compute => {
-                self.stage = Stage::Ask;
-                Step::Compute(self.plan.compute.draw(&mut self.draw))
+            SyntheticStage::Compute if self.plan.requests.is_some_and(|most| self.asked >= most) => ProcessStep::Exit,
+            SyntheticStage::Compute => {
+                self.stage = SyntheticStage::Ask;
+                ProcessStep::Compute(self.plan.compute.draw(&mut self.draw))
             }
-            Stage::Ask => {
+            SyntheticStage::Ask => {
                 self.asked += 1;
                 let chance = self.draw.unit();
                 let (op, at) = self.addresses.draft();
                 let (criticality, stage) = match chance {
-                    chance if chance < self.plan.critical => (Criticality::Critical, Stage::Await),
-                    chance if chance < self.plan.critical + self.plan.limited => (Criticality::Limited, Stage::Think),
-                    _ => (Criticality::Noncritical, Stage::Compute),
+                    chance if chance < self.plan.critical => (Criticality::Critical, SyntheticStage::Await),
+                    chance if chance < self.plan.critical + self.plan.limited => {
+                        (Criticality::Limited, SyntheticStage::Think)
+                    }
+                    _ => (Criticality::Noncritical, SyntheticStage::Compute),
                 };
                 self.stage = stage;
                 let key = (criticality > Criticality::Noncritical).then_some((self.key, 1));
-                Step::Ask { key, op, at, criticality }
+                ProcessStep::Ask { key, op, at, criticality }
             }
-            Stage::Think => {
-                self.stage = Stage::Await;
-                Step::Compute(self.plan.limit.draw(&mut self.draw))
+            SyntheticStage::Think => {
+                self.stage = SyntheticStage::Await;
+                ProcessStep::Compute(self.plan.limit.draw(&mut self.draw))
             }
-            Stage::Await => {
-                self.stage = Stage::Compute;
-                Step::Await { key: self.key, blocks: true }
+            SyntheticStage::Await => {
+                self.stage = SyntheticStage::Compute;
+                ProcessStep::Await { key: self.key, blocks: true }
             }
         }
     }

@@ -1,15 +1,15 @@
 //! A recorded machine run again: with another drive, another scheduler, faster processors.
 
-use super::Tape;
+use super::LoadedRecording;
 use super::programs::{Programs, making};
-use crate::program::Machine;
+use crate::program::MachineSetup;
 use block::{At, BadInput};
 use load::experiment::{RecordedPlan, SystemPlan};
 use load::{Fitting, Footprint};
 
 /// The machine that was recorded, its requests fitted to a drive of `blocks` blocks.
-pub(crate) fn machine(choice: &RecordedPlan, plan: SystemPlan, blocks: u64) -> Result<Machine, BadInput> {
-    let tape = Tape::read(&choice.file)?;
+pub(crate) fn machine(choice: &RecordedPlan, plan: SystemPlan, blocks: u64) -> Result<MachineSetup, BadInput> {
+    let tape = LoadedRecording::read(&choice.file)?;
     let bad = |what: String, mend: &str| BadInput::new(tape.file.clone(), At::File, what, mend);
     let none = || bad("there are no requests in it".into(), "record block events too");
     let device = choice.device.or(tape.busiest()).ok_or_else(none)?;
@@ -32,11 +32,11 @@ pub(crate) fn machine(choice: &RecordedPlan, plan: SystemPlan, blocks: u64) -> R
     }
     let it = making.finish(&tape, &fitting);
     let plan = SystemPlan { cpus: plan.cpus.or(Some(it.cpus)), ..plan };
-    Ok(Machine { plan, notes: notes(&tape, device, &it), programs: it.programs })
+    Ok(MachineSetup { plan, notes: notes(&tape, device, &it), programs: it.programs })
 }
 
 /// What a reader of the results must know.
-fn notes(tape: &Tape, (major, minor): (u32, u32), it: &Programs) -> Vec<String> {
+fn notes(tape: &LoadedRecording, (major, minor): (u32, u32), it: &Programs) -> Vec<String> {
     let unended = it.requests.iter().filter(|request| request.ended.is_none()).count() as u64;
     let counts = [
         (tape.lost, "events were lost: what they tell is missing".to_owned()),

@@ -8,16 +8,16 @@ mod tape;
 
 pub(crate) use machine::machine;
 pub use picture::picture;
-pub use replay::{Replay, replay};
-pub use tape::Tape;
+pub use replay::{ReplayOutcome, replay};
+pub use tape::LoadedRecording;
 
 use block::{Op, Span, Time};
 use std::collections::BTreeMap;
-use trace::ftrace::{Event, IDLE, Io, Left, What};
+use trace::ftrace::{BlockIo, IDLE, KernelEvent, KernelEventKind, SwitchState};
 
 /// A process of a recorded machine.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Task {
+pub struct RecordedTask {
     /// The kernel's number of the process.
     pub pid: u32,
     /// The name that the kernel has for it (`comm`).
@@ -30,12 +30,12 @@ pub struct Task {
     pub waits: u64,
     /// How long those sleeps were, all together.
     pub waited: Span,
-    standing: Standing,
+    standing: TaskState,
     since: Time,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Standing {
+enum TaskState {
     #[default]
     Running,
     Ready,
@@ -49,7 +49,7 @@ enum Standing {
 
 /// What was asked of a device.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Device {
+pub struct RecordedDevice {
     /// The kernel's numbers of the device: major, minor.
     pub name: (u32, u32),
     /// Requests on which somebody slept, and that were not marked as read-ahead.
@@ -74,7 +74,7 @@ pub struct Device {
 
 /// The account of a recorded machine.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Recorded {
+pub struct MachineAccount {
     /// Processors that have an event in the recording.
     pub cpus: usize,
     /// From the first event to the last.
@@ -96,14 +96,14 @@ pub struct Recorded {
     /// Switches from one task to another, the idle one among them.
     pub switches: u64,
     /// By time on a processor, most first.
-    pub tasks: Vec<Task>,
+    pub tasks: Vec<RecordedTask>,
     /// What was asked of each device, by major and minor number.
-    pub devices: Vec<Device>,
+    pub devices: Vec<RecordedDevice>,
 }
 
 /// A processor while it is read.
 #[derive(Clone, Copy, Debug)]
-struct Cpu {
+struct RecordedCpu {
     task: u32,
     /// Interrupts within one another.
     depth: u32,
@@ -112,19 +112,20 @@ struct Cpu {
     elsewhere: bool,
 }
 
-impl Cpu {
+impl RecordedCpu {
     /// Follows the processor of an event through interrupts and switches; the last request that ended in its interrupt. Before
     /// its first event it is taken for what it is at then.
-    fn follow(cpus: &mut BTreeMap<usize, Cpu>, event: &Event) -> Option<usize> {
-        let cpu = cpus.entry(event.cpu).or_insert(Cpu { task: event.task, depth: 0, ended: None, elsewhere: false });
+    fn follow(cpus: &mut BTreeMap<usize, RecordedCpu>, event: &KernelEvent) -> Option<usize> {
+        let cpu =
+            cpus.entry(event.cpu).or_insert(RecordedCpu { task: event.task, depth: 0, ended: None, elsewhere: false });
         match event.what {
-            What::Interrupt => cpu.depth += 1,
-            What::InterruptEnd => {
+            KernelEventKind::Interrupt => cpu.depth += 1,
+            KernelEventKind::InterruptEnd => {
                 cpu.depth = cpu.depth.saturating_sub(1);
                 cpu.ended = cpu.ended.filter(|_| cpu.depth > 0);
                 cpu.elsewhere &= cpu.depth > 0;
             }
-            What::Switch { to, .. } => cpu.task = to,
+            KernelEventKind::Switch { to, .. } => cpu.task = to,
             _ => {}
         }
         cpu.ended
@@ -133,8 +134,8 @@ impl Cpu {
 
 /// A request while it is read.
 #[derive(Clone, Copy, Debug)]
-struct Asked {
-    io: Io,
+struct OpenRequest {
+    io: BlockIo,
     asked: Time,
     issued: Option<Time>,
     ended: Option<Time>,
@@ -142,9 +143,9 @@ struct Asked {
     slept: Option<(Time, Span)>,
 }
 
-type Key = ((u32, u32), u64, u8);
+type RequestKey = ((u32, u32), u64, u8);
 
-fn key(io: &Io) -> Key {
+fn key(io: &BlockIo) -> RequestKey {
     (io.device, io.at.start.0, kind(io.op))
 }
 
@@ -157,23 +158,23 @@ fn kind(op: Op) -> u8 {
 }
 
 #[derive(Default)]
-struct Reading {
-    account: Recorded,
-    cpus: BTreeMap<usize, Cpu>,
-    tasks: BTreeMap<u32, Task>,
-    requests: Vec<Asked>,
-    open: BTreeMap<Key, usize>,
-    devices: BTreeMap<(u32, u32), Device>,
+struct AccountReader {
+    account: MachineAccount,
+    cpus: BTreeMap<usize, RecordedCpu>,
+    tasks: BTreeMap<u32, RecordedTask>,
+    requests: Vec<OpenRequest>,
+    open: BTreeMap<RequestKey, usize>,
+    devices: BTreeMap<(u32, u32), RecordedDevice>,
     /// Tasks that are blocked now.
     blocked: u32,
     now: Time,
-    picture: Option<picture::Draft>,
+    picture: Option<picture::PictureDraft>,
 }
 
 /// The account of a recording.
 #[must_use]
-pub fn account(tape: &Tape) -> Recorded {
-    let mut reading = Reading::default();
+pub fn account(tape: &LoadedRecording) -> MachineAccount {
+    let mut reading = AccountReader::default();
     reading.follow(tape);
     for (pid, name) in &tape.names {
         if let Some(task) = reading.tasks.get_mut(pid) {
@@ -181,15 +182,21 @@ pub fn account(tape: &Tape) -> Recorded {
         }
     }
     let (length, events) = (tape.length(), tape.events.len() as u64);
-    reading.finish(Recorded { length, events, lost: tape.lost, steps_back: tape.steps_back, ..Recorded::default() })
+    reading.finish(MachineAccount {
+        length,
+        events,
+        lost: tape.lost,
+        steps_back: tape.steps_back,
+        ..MachineAccount::default()
+    })
 }
 
-impl Reading {
-    fn follow(&mut self, tape: &Tape) {
+impl AccountReader {
+    fn follow(&mut self, tape: &LoadedRecording) {
         for event in &tape.events {
             self.charge(event.at);
             if self.picture.is_some() && !self.cpus.contains_key(&event.cpu) {
-                self.stands(event.task, Standing::Running);
+                self.stands(event.task, TaskState::Running);
             }
             self.take(event);
         }
@@ -207,10 +214,10 @@ impl Reading {
         }
         for cpu in self.cpus.values() {
             let part = match cpu {
-                Cpu { depth: 1.., .. } => &mut self.account.interrupts,
-                Cpu { task: IDLE, .. } if self.blocked > 0 => &mut self.account.false_idle,
-                Cpu { task: IDLE, .. } => &mut self.account.idle,
-                Cpu { task, .. } => {
+                RecordedCpu { depth: 1.., .. } => &mut self.account.interrupts,
+                RecordedCpu { task: IDLE, .. } if self.blocked > 0 => &mut self.account.false_idle,
+                RecordedCpu { task: IDLE, .. } => &mut self.account.idle,
+                RecordedCpu { task, .. } => {
                     self.account.busy += span;
                     &mut self.tasks.entry(*task).or_default().busy
                 }
@@ -219,58 +226,63 @@ impl Reading {
         }
     }
 
-    fn take(&mut self, event: &Event) {
-        let ended = Cpu::follow(&mut self.cpus, event);
+    fn take(&mut self, event: &KernelEvent) {
+        let ended = RecordedCpu::follow(&mut self.cpus, event);
         match event.what {
-            What::Switch { from, left, to } => {
+            KernelEventKind::Switch { from, left, to } => {
                 self.account.switches += 1;
                 self.leaves(from, left);
-                self.stands(to, Standing::Running);
+                self.stands(to, TaskState::Running);
             }
-            What::Waking(pid) => self.wakes(pid, ended.filter(|_| event.interrupt)),
-            What::Insert(io) => self.asks(io, None),
-            What::Issue(io) => self.asks(io, Some(event.at)),
-            What::Complete(io) => {
+            KernelEventKind::Waking(pid) => self.wakes(pid, ended.filter(|_| event.interrupt)),
+            KernelEventKind::Insert(io) => self.asks(io, None),
+            KernelEventKind::Issue(io) => self.asks(io, Some(event.at)),
+            KernelEventKind::Complete(io) => {
                 let ended = self.ends(&io);
                 if let Some(cpu) = self.cpus.get_mut(&event.cpu) {
                     cpu.ended = ended.or(cpu.ended);
                 }
             }
-            What::Interrupt | What::InterruptEnd => {}
-            What::Fork(_) | What::Exit | What::SystemCall | What::Return | What::Trap | What::Other => {}
+            KernelEventKind::Interrupt | KernelEventKind::InterruptEnd => {}
+            KernelEventKind::Fork(_)
+            | KernelEventKind::Exit
+            | KernelEventKind::SystemCall
+            | KernelEventKind::Return
+            | KernelEventKind::Trap
+            | KernelEventKind::Other => {}
         }
     }
 
-    fn leaves(&mut self, pid: u32, left: Left) {
+    fn leaves(&mut self, pid: u32, left: SwitchState) {
         match left {
-            Left::Blocked => self.stands(pid, Standing::Blocked),
-            Left::Asleep => self.stands(pid, Standing::Asleep),
-            Left::Idle => self.stands(pid, Standing::Idle),
-            Left::Preempted => self.stands(pid, Standing::Ready),
-            Left::Unseen => self.stands(pid, Standing::Out),
-            Left::Ended => self.stands(pid, Standing::Gone),
+            SwitchState::Blocked => self.stands(pid, TaskState::Blocked),
+            SwitchState::Asleep => self.stands(pid, TaskState::Asleep),
+            SwitchState::Idle => self.stands(pid, TaskState::Idle),
+            SwitchState::Preempted => self.stands(pid, TaskState::Ready),
+            SwitchState::Unseen => self.stands(pid, TaskState::Out),
+            SwitchState::Ended => self.stands(pid, TaskState::Gone),
         }
     }
 
-    fn stands(&mut self, pid: u32, standing: Standing) {
+    fn stands(&mut self, pid: u32, standing: TaskState) {
         self.stood_for(pid, None, standing);
     }
 
     /// A task stands otherwise; the number of the request that it waited for until now, if it did.
-    fn stood_for(&mut self, pid: u32, request: Option<u32>, standing: Standing) {
+    fn stood_for(&mut self, pid: u32, request: Option<u32>, standing: TaskState) {
         if pid == IDLE {
             return;
         }
         let now = self.now;
-        let task = self.tasks.entry(pid).or_insert_with(|| Task { pid, since: now, ..Task::default() });
+        let task = self.tasks.entry(pid).or_insert_with(|| RecordedTask { pid, since: now, ..RecordedTask::default() });
         if let Some(draft) = &mut self.picture {
-            draft.stood(pid, task.standing, request, task.since, now);
+            draft.add_state(pid, task.standing, request, task.since, now);
         }
-        if task.standing == Standing::Blocked && standing != Standing::Blocked {
+        if task.standing == TaskState::Blocked && standing != TaskState::Blocked {
             self.blocked -= 1;
             task.blocked += self.now.since(task.since);
         }
-        if standing == Standing::Blocked && task.standing != Standing::Blocked {
+        if standing == TaskState::Blocked && task.standing != TaskState::Blocked {
             self.blocked += 1;
         }
         (task.standing, task.since) = (standing, self.now);
@@ -278,26 +290,26 @@ impl Reading {
 
     /// A task is woken, by the end of a request or otherwise.
     fn wakes(&mut self, pid: u32, ended: Option<usize>) {
-        let is_awake = |standing| matches!(standing, Standing::Running | Standing::Ready | Standing::Gone);
+        let is_awake = |standing| matches!(standing, TaskState::Running | TaskState::Ready | TaskState::Gone);
         let Some(task) = self.tasks.get_mut(&pid).filter(|task| !is_awake(task.standing)) else { return };
-        if task.standing == Standing::Out {
-            return self.stands(pid, Standing::Ready);
+        if task.standing == TaskState::Out {
+            return self.stands(pid, TaskState::Ready);
         }
         // A worker that gets work did not wait for the request.
-        let ended = ended.filter(|_| task.standing != Standing::Idle);
+        let ended = ended.filter(|_| task.standing != TaskState::Idle);
         if let Some(request) = ended {
             let slept = self.now.since(task.since);
             (task.waits, task.waited) = (task.waits + 1, task.waited + slept);
             let asked = &mut self.requests[request];
             asked.slept = asked.slept.or(Some((task.since, slept)));
         }
-        self.stood_for(pid, ended.map(|request| request as u32 + 1), Standing::Ready);
+        self.stood_for(pid, ended.map(|request| request as u32 + 1), TaskState::Ready);
     }
 
-    fn asks(&mut self, io: Io, issued: Option<Time>) {
+    fn asks(&mut self, io: BlockIo, issued: Option<Time>) {
         let known = self.open.get(&key(&io)).copied();
         let request = known.unwrap_or_else(|| {
-            self.requests.push(Asked { io, asked: self.now, issued: None, ended: None, slept: None });
+            self.requests.push(OpenRequest { io, asked: self.now, issued: None, ended: None, slept: None });
             self.requests.len() - 1
         });
         self.open.insert(key(&io), request);
@@ -306,7 +318,7 @@ impl Reading {
         (asked.issued, asked.io) = (issued.or(asked.issued), io);
     }
 
-    fn ends(&mut self, io: &Io) -> Option<usize> {
+    fn ends(&mut self, io: &BlockIo) -> Option<usize> {
         let device = self.devices.entry(io.device).or_default();
         let Some(request) = self.open.remove(&key(io)) else {
             device.unbegun += 1;
@@ -317,21 +329,21 @@ impl Reading {
         let served = asked.issued.unwrap_or(asked.asked);
         device.access += self.now.since(served);
         if let Some(draft) = &mut self.picture {
-            draft.served(io.device, request, served, self.now);
+            draft.add_access(io.device, request, served, self.now);
         }
         Some(request)
     }
 
-    fn finish(mut self, account: Recorded) -> Recorded {
+    fn finish(mut self, account: MachineAccount) -> MachineAccount {
         for asked in &self.requests {
             let device = self.devices.entry(asked.io.device).or_default();
             match asked {
                 // One that was merged into another is never issued.
-                Asked { ended: None, issued: None, .. } => {}
-                Asked { ended: None, .. } => device.unended += 1,
-                Asked { slept: None, io: Io { ahead: true, .. }, .. } => device.in_time += 1,
-                Asked { slept: None, .. } => device.noncritical += 1,
-                Asked { slept: Some((since, slept)), io, .. } => {
+                OpenRequest { ended: None, issued: None, .. } => {}
+                OpenRequest { ended: None, .. } => device.unended += 1,
+                OpenRequest { slept: None, io: BlockIo { ahead: true, .. }, .. } => device.in_time += 1,
+                OpenRequest { slept: None, .. } => device.noncritical += 1,
+                OpenRequest { slept: Some((since, slept)), io, .. } => {
                     device.slept += *slept;
                     if io.ahead {
                         device.late += 1;
@@ -342,10 +354,11 @@ impl Reading {
                 }
             }
         }
-        let mut tasks: Vec<Task> = self.tasks.into_iter().map(|(pid, task)| Task { pid, ..task }).collect();
+        let mut tasks: Vec<RecordedTask> =
+            self.tasks.into_iter().map(|(pid, task)| RecordedTask { pid, ..task }).collect();
         tasks.sort_by_key(|task| (std::cmp::Reverse(task.busy), task.pid));
-        let devices = self.devices.into_iter().map(|(name, device)| Device { name, ..device }).collect();
-        Recorded {
+        let devices = self.devices.into_iter().map(|(name, device)| RecordedDevice { name, ..device }).collect();
+        MachineAccount {
             length: account.length,
             events: account.events,
             lost: account.lost,

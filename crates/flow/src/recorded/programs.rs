@@ -2,24 +2,30 @@
 //!
 //! A wait for the end of a request, told by who woke the sleeper, becomes a wait for that request; one that another process
 //! ended, a channel; any other, a pause. When a process was preempted is left to the dispatcher.
+//!
+//! **A recording is programs.** What a recorded process did between two sleeps is a step of computing, and what ended
+//! a sleep is told by who woke it: the end of a request, another process, a timer. Nothing says when a process was
+//! preempted, so that the dispatcher of the model decides. What the kernel passes from one to another without waking
+//! anyone (work for a worker that is awake, requests handed down by a loop device) is found again from what ends in
+//! the same interrupt, and from equal requests on two devices.
 
-use super::{Cpu, Tape, key, kind};
-use crate::process::{Program, Step};
+use super::{LoadedRecording, RecordedCpu, key, kind};
+use crate::process::{ProcessStep, Program};
 use crate::requests::Criticality;
 use block::{Op, Span, Time};
 use load::Fitting;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
-use trace::ftrace::{Event, IDLE, Io, Left, What};
+use trace::ftrace::{BlockIo, IDLE, KernelEvent, KernelEventKind, SwitchState};
 
 /// The task whose children are threads of the kernel.
 const KERNEL: &str = "kthreadd";
 
 /// A request of a recording.
 #[derive(Clone, Copy, Debug)]
-pub struct Request {
+pub struct RecordedRequest {
     /// The request as recorded: device, operation, blocks.
-    pub io: Io,
+    pub io: BlockIo,
     /// When, and when it had ended; some never do.
     pub asked: Time,
     /// When it completed; some never do.
@@ -35,7 +41,7 @@ pub struct Request {
 /// A recording made into programs.
 pub struct Programs {
     /// The requests to the device, in the order in which they were made; a program asks for each by its place here.
-    pub requests: Vec<Request>,
+    pub requests: Vec<RecordedRequest>,
     /// One program for each recorded process.
     pub programs: Vec<Box<dyn Program>>,
     /// How many processors the recorded machine had.
@@ -50,7 +56,7 @@ pub struct Programs {
 
 /// A step that is not yet whole.
 #[derive(Clone, Copy, Debug)]
-enum Draft {
+enum StepDraft {
     Compute(Span),
     Ask(usize),
     Await(usize),
@@ -77,14 +83,14 @@ enum Waker {
 }
 
 #[derive(Debug, Default)]
-struct Task {
+struct ProgramTask {
     pid: u32,
-    steps: Vec<Draft>,
+    steps: Vec<StepDraft>,
     computed: Span,
     /// Whether it is a worker of the kernel.
     works: bool,
     /// Since when it sleeps, and how it went to.
-    asleep: Option<(Time, Left)>,
+    asleep: Option<(Time, SwitchState)>,
     woken: Option<Time>,
     /// Processors it was seen on since it last slept, a bit each; and on each stretch before.
     seen_on: u64,
@@ -101,7 +107,7 @@ struct Task {
 /// A request to another device, of which a worker may make one to this.
 #[derive(Clone, Copy, Debug)]
 struct Above {
-    io: Io,
+    io: BlockIo,
     /// Signalled when it is made.
     channel: u32,
     /// What a worker made of it.
@@ -112,13 +118,13 @@ struct Above {
 pub(super) struct Making {
     device: (u32, u32),
     /// What was asked of the device.
-    pub(super) requests: Vec<Request>,
-    open: BTreeMap<super::Key, usize>,
-    tasks: BTreeMap<u32, Task>,
+    pub(super) requests: Vec<RecordedRequest>,
+    open: BTreeMap<super::RequestKey, usize>,
+    tasks: BTreeMap<u32, ProgramTask>,
     /// Those that ended and whose number another has now.
-    gone: Vec<Task>,
+    gone: Vec<ProgramTask>,
     births: usize,
-    cpus: BTreeMap<usize, Cpu>,
+    cpus: BTreeMap<usize, RecordedCpu>,
     /// Requests made in the interrupt that ended another.
     follow: Vec<(usize, usize)>,
     channels: u32,
@@ -134,7 +140,7 @@ pub(super) struct Making {
 }
 
 /// Reads what programs are made of, of the requests to one device.
-pub(super) fn making(tape: &Tape, device: (u32, u32)) -> Making {
+pub(super) fn making(tape: &LoadedRecording, device: (u32, u32)) -> Making {
     let mut making = Making {
         device,
         requests: Vec::new(),
@@ -174,45 +180,47 @@ impl Making {
     }
 
     /// A step of a task, after what it computed.
-    fn push(&mut self, pid: u32, step: Draft) {
+    fn push(&mut self, pid: u32, step: StepDraft) {
         let task = self.tasks.entry(pid).or_default();
         let computed = std::mem::take(&mut task.computed);
         if computed > Span::ZERO {
-            task.steps.push(Draft::Compute(computed));
+            task.steps.push(StepDraft::Compute(computed));
         }
         task.steps.push(step);
-        if let Draft::Await(_) | Draft::Watch(_) | Draft::Pause(_) | Draft::Sleep(..) = step {
+        if let StepDraft::Await(_) | StepDraft::Watch(_) | StepDraft::Pause(_) | StepDraft::Sleep(..) = step {
             task.stretches.push_back(std::mem::take(&mut task.seen_on));
         }
     }
 
-    fn take(&mut self, event: &Event, names: &BTreeMap<u32, String>) {
-        let last = Cpu::follow(&mut self.cpus, event);
+    fn take(&mut self, event: &KernelEvent, names: &BTreeMap<u32, String>) {
+        let last = RecordedCpu::follow(&mut self.cpus, event);
         match event.what {
-            What::Switch { from, left, to } => self.switches(event.cpu, from, left, to),
-            What::Waking(pid) => self.waking(event, pid, last, names),
-            What::Fork(child) => {
+            KernelEventKind::Switch { from, left, to } => self.switches(event.cpu, from, left, to),
+            KernelEventKind::Waking(pid) => self.waking(event, pid, last, names),
+            KernelEventKind::Fork(child) => {
                 // Threads of the kernel are nobody's work.
                 let counts = names.get(&event.task).is_none_or(|name| name != KERNEL);
-                let task = Task { born: Some(self.births), counts, ..Task::default() };
+                let task = ProgramTask { born: Some(self.births), counts, ..ProgramTask::default() };
                 self.gone.extend(self.tasks.insert(child, task));
-                self.push(event.task, Draft::Fork(self.births));
+                self.push(event.task, StepDraft::Fork(self.births));
                 self.births += 1;
             }
-            What::Exit => {
+            KernelEventKind::Exit => {
                 // It still wakes who waits for it.
                 let task = self.tasks.entry(event.task).or_default();
                 (task.exits, task.counts, task.seen) = (true, true, self.now);
             }
-            What::Insert(io) | What::Issue(io) if io.device == self.device => self.asks(event, io),
-            What::Insert(io) | What::Issue(io) => self.asks_above(event, io),
-            What::Complete(io) if io.device != self.device => {
+            KernelEventKind::Insert(io) | KernelEventKind::Issue(io) if io.device == self.device => {
+                self.asks(event, io)
+            }
+            KernelEventKind::Insert(io) | KernelEventKind::Issue(io) => self.asks_above(event, io),
+            KernelEventKind::Complete(io) if io.device != self.device => {
                 if let Some(cpu) = self.cpus.get_mut(&event.cpu) {
                     cpu.elsewhere = true;
                 }
                 self.ends_above(event, &io, names);
             }
-            What::Complete(io) if io.device == self.device => {
+            KernelEventKind::Complete(io) if io.device == self.device => {
                 let ended = self.open.remove(&key(&io));
                 if let Some(request) = ended {
                     self.requests[request].ended = Some(self.now);
@@ -220,25 +228,25 @@ impl Making {
                     if let Some(cpu) = self.cpus.get_mut(&event.cpu) {
                         cpu.ended = ended;
                     }
-                    self.found(event.cpu);
+                    self.take_pending_work(event.cpu);
                     if let Some((_, found)) = self.finds.get_mut(&event.cpu) {
                         *found = Some(request);
                     }
                 }
             }
-            What::InterruptEnd => {
-                self.found(event.cpu);
+            KernelEventKind::InterruptEnd => {
+                self.take_pending_work(event.cpu);
                 self.finds.remove(&event.cpu);
             }
             _ => {}
         }
     }
 
-    fn switches(&mut self, cpu: usize, from: u32, left: Left, to: u32) {
-        if from != IDLE && matches!(left, Left::Asleep | Left::Blocked | Left::Idle) {
+    fn switches(&mut self, cpu: usize, from: u32, left: SwitchState, to: u32) {
+        if from != IDLE && matches!(left, SwitchState::Asleep | SwitchState::Blocked | SwitchState::Idle) {
             let task = self.tasks.entry(from).or_default();
             task.asleep = Some((self.now, left));
-            task.works |= left == Left::Idle;
+            task.works |= left == SwitchState::Idle;
         }
         if to != IDLE {
             self.wakes(to, Waker::Nobody);
@@ -250,7 +258,7 @@ impl Making {
         }
     }
 
-    fn waking(&mut self, event: &Event, pid: u32, ended: Option<usize>, names: &BTreeMap<u32, String>) {
+    fn waking(&mut self, event: &KernelEvent, pid: u32, ended: Option<usize>, names: &BTreeMap<u32, String>) {
         let elsewhere = self.cpus.get(&event.cpu).is_some_and(|cpu| cpu.elsewhere);
         let waker = match ended.filter(|_| event.interrupt) {
             Some(ended) => Waker::Request(ended),
@@ -274,7 +282,7 @@ impl Making {
 
     /// A worker finds all the work that came until it runs: it also waits for what ended, in the interrupt that woke it, for
     /// nobody else.
-    fn found(&mut self, cpu: usize) {
+    fn take_pending_work(&mut self, cpu: usize) {
         let Some((worker, found)) = self.finds.get_mut(&cpu) else { return };
         let worker = *worker;
         if let Some(request) = found.take() {
@@ -285,7 +293,7 @@ impl Making {
     /// A process sleeps until a request has ended, not for want of it.
     fn watches(&mut self, pid: u32, request: usize) {
         self.requests[request].awaited += 1;
-        self.push(pid, Draft::Watch(request));
+        self.push(pid, StepDraft::Watch(request));
     }
 
     /// Somebody was blocked for a request from then on.
@@ -296,19 +304,19 @@ impl Making {
     }
 
     /// A request to another device is made.
-    fn asks_above(&mut self, event: &Event, io: Io) {
+    fn asks_above(&mut self, event: &KernelEvent, io: BlockIo) {
         if self.above.iter().any(|above| key(&above.io) == key(&io)) {
             return;
         }
         if !event.interrupt {
             self.channels += 1;
-            self.push(event.task, Draft::Wakeup(self.channels));
+            self.push(event.task, StepDraft::Wakeup(self.channels));
             self.above.push(Above { io, channel: self.channels, below: None });
         }
     }
 
     /// It has ended, told by a process: then what a worker made of it had.
-    fn ends_above(&mut self, event: &Event, io: &Io, names: &BTreeMap<u32, String>) {
+    fn ends_above(&mut self, event: &KernelEvent, io: &BlockIo, names: &BTreeMap<u32, String>) {
         let Some(at) = self.above.iter().position(|above| key(&above.io) == key(io)) else { return };
         let Above { below, .. } = self.above.remove(at);
         self.elsewhere += u64::from(below.is_none());
@@ -319,13 +327,20 @@ impl Making {
         }
     }
 
-    fn asks(&mut self, event: &Event, io: Io) {
+    fn asks(&mut self, event: &KernelEvent, io: BlockIo) {
         if let Some(request) = self.open.get(&key(&io)) {
             self.requests[*request].io = io;
             return;
         }
         let request = self.requests.len();
-        self.requests.push(Request { io, asked: self.now, ended: None, awaited: 0, needed: false, at_once: false });
+        self.requests.push(RecordedRequest {
+            io,
+            asked: self.now,
+            ended: None,
+            awaited: 0,
+            needed: false,
+            at_once: false,
+        });
         self.open.insert(key(&io), request);
         let ended = self.cpus.get(&event.cpu).and_then(|cpu| cpu.ended).filter(|_| event.interrupt);
         match ended {
@@ -344,9 +359,9 @@ impl Making {
                 if let Some(above) = self.above.iter_mut().find(like) {
                     above.below = Some(request);
                     let channel = above.channel;
-                    self.push(event.task, Draft::Sleep(channel, false));
+                    self.push(event.task, StepDraft::Sleep(channel, false));
                 }
-                self.push(event.task, Draft::Ask(request));
+                self.push(event.task, StepDraft::Ask(request));
             }
         }
     }
@@ -355,51 +370,51 @@ impl Making {
     fn wakes(&mut self, pid: u32, waker: Waker) {
         let Some(task) = self.tasks.get_mut(&pid) else {
             // Seen for the first time, it slept since before the recording.
-            return self.waits(pid, (Time::ZERO, Left::Asleep), waker);
+            return self.waits(pid, (Time::ZERO, SwitchState::Asleep), waker);
         };
         let Some(asleep) = task.asleep.take() else { return };
         task.woken = Some(self.now);
         self.waits(pid, asleep, waker);
     }
 
-    fn waits(&mut self, pid: u32, (since, left): (Time, Left), waker: Waker) {
+    fn waits(&mut self, pid: u32, (since, left): (Time, SwitchState), waker: Waker) {
         match waker {
             // A worker that gets work did not wait for the request.
-            Waker::Request(request) if left == Left::Idle => self.watches(pid, request),
+            Waker::Request(request) if left == SwitchState::Idle => self.watches(pid, request),
             Waker::Request(request) => {
                 self.needs(request, since);
                 self.requests[request].awaited += 1;
-                self.push(pid, Draft::Await(request));
+                self.push(pid, StepDraft::Await(request));
             }
             Waker::Process(waker) => {
-                let below = self.told.filter(|_| left != Left::Idle).filter(|(by, _)| *by == waker);
+                let below = self.told.filter(|_| left != SwitchState::Idle).filter(|(by, _)| *by == waker);
                 if let Some((_, request)) = below {
                     self.needs(request, since);
                 }
                 self.channels += 1;
-                self.push(pid, Draft::Sleep(self.channels, left == Left::Blocked));
-                self.push(waker, Draft::Wakeup(self.channels));
+                self.push(pid, StepDraft::Sleep(self.channels, left == SwitchState::Blocked));
+                self.push(waker, StepDraft::Wakeup(self.channels));
             }
-            Waker::Elsewhere => self.push(pid, Draft::Pause(self.now.since(since))),
+            Waker::Elsewhere => self.push(pid, StepDraft::Pause(self.now.since(since))),
             Waker::Nobody => {
                 // Work for the kernel later on, set by the last request to end: an I/O scheduler that idles a while, for one.
-                let anchor = self.last_ended.filter(|_| left == Left::Idle);
+                let anchor = self.last_ended.filter(|_| left == SwitchState::Idle);
                 let anchor = anchor.filter(|request| self.requests[*request].ended > Some(since));
                 if let Some(request) = anchor {
                     self.watches(pid, request);
                 }
                 let since = anchor.and_then(|request| self.requests[request].ended).unwrap_or(since);
-                self.push(pid, Draft::Pause(self.now.since(since)));
+                self.push(pid, StepDraft::Pause(self.now.since(since)));
             }
         }
     }
 
     /// The programs, what they ask for moved to where it fits.
-    pub(super) fn finish(mut self, tape: &Tape, fitting: &Fitting) -> Programs {
+    pub(super) fn finish(mut self, tape: &LoadedRecording, fitting: &Fitting) -> Programs {
         let names = &tape.names;
         let mut tasks = std::mem::take(&mut self.gone);
         for (pid, task) in std::mem::take(&mut self.tasks) {
-            tasks.push(Task { pid, ..task });
+            tasks.push(ProgramTask { pid, ..task });
         }
         if let Some((command, _)) = &tape.command {
             tasks.iter_mut().for_each(|task| task.counts = task.pid == *command);
@@ -423,8 +438,8 @@ impl Making {
             }
         }
         for (ended, request) in std::mem::take(&mut self.follow) {
-            let steps = vec![Draft::Watch(ended), Draft::Ask(request)];
-            let task = Task { steps, ..Task::default() };
+            let steps = vec![StepDraft::Watch(ended), StepDraft::Ask(request)];
+            let task = ProgramTask { steps, ..ProgramTask::default() };
             programs.push(self.program(task, String::new(), &mut made, fitting));
         }
         Programs {
@@ -439,31 +454,31 @@ impl Making {
 
     fn program(
         &self,
-        mut task: Task,
+        mut task: ProgramTask,
         name: String,
         made: &mut BTreeMap<usize, Box<dyn Program>>,
         fitting: &Fitting,
     ) -> Box<dyn Program> {
         task.stretches.push_back(task.seen_on);
-        let last = (task.computed > Span::ZERO).then_some(Draft::Compute(task.computed));
+        let last = (task.computed > Span::ZERO).then_some(StepDraft::Compute(task.computed));
         let steps = task.steps.into_iter().chain(last).filter_map(|step| {
             Some(match step {
-                Draft::Compute(span) => Step::Compute(span),
-                Draft::Ask(request) => self.ask(request, fitting),
-                Draft::Await(request) => Step::Await { key: request as u32, blocks: true },
-                Draft::Watch(request) => Step::Await { key: request as u32, blocks: false },
-                Draft::Pause(span) => Step::Pause { span },
-                Draft::Sleep(channel, blocks) => Step::Sleep { channel, blocks },
-                Draft::Wakeup(channel) => Step::Wakeup { channel },
-                Draft::Fork(born) => Step::Fork(made.remove(&born)?),
+                StepDraft::Compute(span) => ProcessStep::Compute(span),
+                StepDraft::Ask(request) => self.ask(request, fitting),
+                StepDraft::Await(request) => ProcessStep::Await { key: request as u32, blocks: true },
+                StepDraft::Watch(request) => ProcessStep::Await { key: request as u32, blocks: false },
+                StepDraft::Pause(span) => ProcessStep::Pause { span },
+                StepDraft::Sleep(channel, blocks) => ProcessStep::Sleep { channel, blocks },
+                StepDraft::Wakeup(channel) => ProcessStep::Wakeup { channel },
+                StepDraft::Fork(born) => ProcessStep::Fork(made.remove(&born)?),
             })
         });
-        Box::new(Replayed { name, steps: steps.collect(), stretches: task.stretches, counts: task.counts })
+        Box::new(RecordedProcess { name, steps: steps.collect(), stretches: task.stretches, counts: task.counts })
     }
 
     /// Asks for a request; how much it mattered is told by who waited.
-    fn ask(&self, request: usize, fitting: &Fitting) -> Step {
-        let Request { io, awaited, needed, at_once, .. } = self.requests[request];
+    fn ask(&self, request: usize, fitting: &Fitting) -> ProcessStep {
+        let RecordedRequest { io, awaited, needed, at_once, .. } = self.requests[request];
         let criticality = match needed {
             true if at_once && !io.ahead => Criticality::Critical,
             true => Criticality::Limited,
@@ -471,7 +486,7 @@ impl Making {
             false => Criticality::Noncritical,
         };
         let op = if io.op == Op::Flush { Op::Flush } else { io.op };
-        Step::Ask { key: Some((request as u32, awaited)), op, at: fitting.map(io.at), criticality }
+        ProcessStep::Ask { key: Some((request as u32, awaited)), op, at: fitting.map(io.at), criticality }
     }
 }
 
@@ -481,18 +496,18 @@ fn is_deputy(names: &BTreeMap<u32, String>, pid: u32) -> bool {
 }
 
 /// A process of a recording.
-struct Replayed {
+struct RecordedProcess {
     name: String,
-    steps: VecDeque<Step>,
+    steps: VecDeque<ProcessStep>,
     /// The processors it was seen on: until it sleeps next, until it slept after that, and so on.
     stretches: VecDeque<u64>,
     counts: bool,
 }
 
-impl Program for Replayed {
-    fn next(&mut self, _: Time) -> Step {
-        let step = self.steps.pop_front().unwrap_or(Step::Exit);
-        if let Step::Await { .. } | Step::Pause { .. } | Step::Sleep { .. } = step {
+impl Program for RecordedProcess {
+    fn next(&mut self, _: Time) -> ProcessStep {
+        let step = self.steps.pop_front().unwrap_or(ProcessStep::Exit);
+        if let ProcessStep::Await { .. } | ProcessStep::Pause { .. } | ProcessStep::Sleep { .. } = step {
             self.stretches.pop_front();
         }
         step

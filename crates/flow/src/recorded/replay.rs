@@ -1,9 +1,9 @@
 //! A recording replayed with the response times it recorded: what the model makes of the processors by themselves (004 §5.3).
 
-use super::Tape;
+use super::LoadedRecording;
 use super::programs::{Programs, making};
-use crate::events::Kind;
-use crate::system::System;
+use crate::events::ModelEventKind;
+use crate::system::ProcessSystem;
 use block::{Ending, Span, Time};
 use load::experiment::SystemPlan;
 use load::{Fitting, Load};
@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
 /// What came of a replay.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Replay {
+pub struct ReplayOutcome {
     /// Until the last process that ends had ended: recorded.
     pub recorded: Time,
     /// Until the last process that ends had ended: in the replay.
@@ -26,10 +26,10 @@ pub struct Replay {
 
 /// Replays a recording of one device, its response times as recorded.
 #[must_use]
-pub fn replay(tape: &Tape, device: (u32, u32)) -> Replay {
+pub fn replay(tape: &LoadedRecording, device: (u32, u32)) -> ReplayOutcome {
     let Programs { requests, programs, cpus, execution, .. } = making(tape, device).finish(tape, &Fitting::AsIs);
     let plan = SystemPlan { cpus: Some(cpus), ..SystemPlan::LINUX };
-    let mut system = System::of_plan(plan, programs).recording();
+    let mut system = ProcessSystem::of_plan(plan, programs).recording();
     // Which of the recorded requests each is: the same place at the same turn.
     let mut turns: BTreeMap<(u64, u32, u8), VecDeque<usize>> = BTreeMap::new();
     for (i, request) in requests.iter().enumerate() {
@@ -60,10 +60,10 @@ pub fn replay(tape: &Tape, device: (u32, u32)) -> Replay {
             }
         }
     }
-    let exits = system.events().iter().filter(|event| matches!(event.kind, Kind::Exit(_)));
+    let exits = system.events().iter().filter(|event| matches!(event.kind, ModelEventKind::Exit(_)));
     let last = exits.map(|event| event.at).max().unwrap_or(now);
     let replayed = system.account().ended.unwrap_or(last);
-    Replay { recorded: execution, replayed, requests: requests.len(), in_order: longest_rise(&order) }
+    ReplayOutcome { recorded: execution, replayed, requests: requests.len(), in_order: longest_rise(&order) }
 }
 
 /// The length of the longest run of ever larger numbers, others left out.

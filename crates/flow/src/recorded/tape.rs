@@ -3,15 +3,15 @@
 use block::{BadInput, Span, Time};
 use std::collections::BTreeMap;
 use std::path::Path;
-use trace::ftrace::{Event, Left, Recording, What};
+use trace::ftrace::{KernelEvent, KernelEventKind, Recording, SwitchState};
 
 /// A recording that was read.
 #[derive(Clone, Debug, Default)]
-pub struct Tape {
+pub struct LoadedRecording {
     /// The file, as errors name it.
     pub file: String,
     /// What happened, in the order of time.
-    pub events: Vec<Event>,
+    pub events: Vec<KernelEvent>,
     /// The names of processes.
     pub names: BTreeMap<u32, String>,
     /// Events that were lost, as the file says.
@@ -24,12 +24,12 @@ pub struct Tape {
     pub command: Option<(u32, String)>,
 }
 
-impl Tape {
+impl LoadedRecording {
     /// Reads a recording.
     ///
     /// # Errors
     /// When it cannot be read, or a line not be understood.
-    pub fn read(path: &Path) -> Result<Tape, BadInput> {
+    pub fn read(path: &Path) -> Result<LoadedRecording, BadInput> {
         let mut recording = Recording::open(path)?;
         let mut events = Vec::new();
         while let Some(event) = recording.next_event()? {
@@ -37,7 +37,7 @@ impl Tape {
         }
         let Recording { names, lost, steps_back, command, .. } = recording;
         let (events, unseen) = with_unseen_switches(events);
-        Ok(Tape { file: path.display().to_string(), events, names, lost, steps_back, unseen, command })
+        Ok(LoadedRecording { file: path.display().to_string(), events, names, lost, steps_back, unseen, command })
     }
 
     /// From the first event to the last.
@@ -51,7 +51,7 @@ impl Tape {
     pub fn busiest(&self) -> Option<(u32, u32)> {
         let mut ended = BTreeMap::<(u32, u32), u64>::new();
         for event in &self.events {
-            if let What::Complete(io) = event.what {
+            if let KernelEventKind::Complete(io) = event.what {
                 *ended.entry(io.device).or_default() += 1;
             }
         }
@@ -61,17 +61,17 @@ impl Tape {
 
 /// Linux does not show every switch away from an idle processor. Where another task is on a processor than was left there, it
 /// came right after the event before, which as a rule is the interrupt that woke it.
-fn with_unseen_switches(events: Vec<Event>) -> (Vec<Event>, u64) {
+fn with_unseen_switches(events: Vec<KernelEvent>) -> (Vec<KernelEvent>, u64) {
     // By processor: who is on it, and after which event of it.
     let mut cpus = BTreeMap::<usize, (u32, usize)>::new();
-    let mut unseen = Vec::<(usize, Event)>::new();
+    let mut unseen = Vec::<(usize, KernelEvent)>::new();
     for (i, event) in events.iter().enumerate() {
         let (task, last) = *cpus.get(&event.cpu).unwrap_or(&(event.task, i));
         if task != event.task {
-            let what = What::Switch { from: task, left: Left::Unseen, to: event.task };
-            unseen.push((last, Event { what, task, interrupt: false, ..events[last] }));
+            let what = KernelEventKind::Switch { from: task, left: SwitchState::Unseen, to: event.task };
+            unseen.push((last, KernelEvent { what, task, interrupt: false, ..events[last] }));
         }
-        let task = if let What::Switch { to, .. } = event.what { to } else { event.task };
+        let task = if let KernelEventKind::Switch { to, .. } = event.what { to } else { event.task };
         cpus.insert(event.cpu, (task, i));
     }
     let count = unseen.len() as u64;

@@ -1,7 +1,7 @@
 //! A system over a device that takes the same time for every request, one after the other.
 
 use block::{Change, Ending, Op, RequestId, Span, Time};
-use flow::{Account, Event, Machine, Picture, Program, Scope, Step, System};
+use flow::{MachineSetup, ModelEvent, Picture, PictureScope, ProcessStep, ProcessSystem, Program, SystemAccount};
 use load::Load;
 use load::experiment;
 use sched::Input;
@@ -11,8 +11,8 @@ pub const MS: Span = Span(1_000_000);
 
 /// What a run came to.
 pub struct Run {
-    pub account: Account,
-    pub events: Vec<Event>,
+    pub account: SystemAccount,
+    pub events: Vec<ModelEvent>,
     /// When each request was made, and whether it writes.
     pub made: Vec<(Time, bool)>,
     /// Priorities that requests were raised to.
@@ -24,20 +24,20 @@ pub struct Run {
 }
 
 /// A process that does these steps.
-pub struct Script(pub VecDeque<Step>);
+pub struct Script(pub VecDeque<ProcessStep>);
 
 impl Program for Script {
-    fn next(&mut self, _: Time) -> Step {
-        self.0.pop_front().unwrap_or(Step::Exit)
+    fn next(&mut self, _: Time) -> ProcessStep {
+        self.0.pop_front().unwrap_or(ProcessStep::Exit)
     }
 }
 
-pub fn script(steps: impl IntoIterator<Item = Step>) -> Box<dyn Program> {
+pub fn script(steps: impl IntoIterator<Item = ProcessStep>) -> Box<dyn Program> {
     Box::new(Script(steps.into_iter().collect()))
 }
 
-pub fn compute(ms: u64) -> Step {
-    Step::Compute(Span(ms * MS.0))
+pub fn compute(ms: u64) -> ProcessStep {
+    ProcessStep::Compute(Span(ms * MS.0))
 }
 
 /// An experiment with this `[system]` and this workload of processes.
@@ -53,35 +53,35 @@ pub fn case(system: &str, workload: &str) -> experiment::Experiment {
 pub const ANY: &str = "kind = \"processes\"\nprocesses = 1\ncompute = \"1ms\"\nsize = \"4KiB\"\nrequests = 1";
 
 /// All of a run.
-pub const ALL: Scope = Scope { from: Time::ZERO, to: Time::NEVER, most: usize::MAX };
+pub const ALL: PictureScope = PictureScope { from: Time::ZERO, to: Time::NEVER, most: usize::MAX };
 
 /// Runs programs on a system of such a plan, each request taking `takes`.
 pub fn play(system: &str, programs: Vec<Box<dyn Program>>, takes: Span) -> Run {
     let case = case(system, ANY);
-    run(System::new(&case, Machine::new(case.system, programs), 1), takes)
+    run(ProcessSystem::new(&case, MachineSetup::new(case.system, programs), 1), takes)
 }
 
 /// The same, with a picture of some of it.
-pub fn play_pictured(system: &str, programs: Vec<Box<dyn Program>>, takes: Span, scope: Scope) -> Run {
+pub fn play_pictured(system: &str, programs: Vec<Box<dyn Program>>, takes: Span, scope: PictureScope) -> Run {
     let case = case(system, ANY);
-    run(System::new(&case, Machine::new(case.system, programs), 1).pictured(scope), takes)
+    run(ProcessSystem::new(&case, MachineSetup::new(case.system, programs), 1).keep_picture(scope), takes)
 }
 
 /// Runs the processes of a workload.
 pub fn play_workload(system: &str, workload: &str, takes: Span) -> Run {
     let case = case(system, workload);
     let machine = flow::machine(&case, 1, 1_000_000).expect("they fit");
-    run(System::new(&case, machine, 1), takes)
+    run(ProcessSystem::new(&case, machine, 1), takes)
 }
 
 /// The same, with a picture of all of it.
 pub fn play_workload_pictured(system: &str, workload: &str, takes: Span) -> Run {
     let case = case(system, workload);
     let machine = flow::machine(&case, 1, 1_000_000).expect("they fit");
-    run(System::new(&case, machine, 1).pictured(ALL), takes)
+    run(ProcessSystem::new(&case, machine, 1).keep_picture(ALL), takes)
 }
 
-fn run(system: System, takes: Span) -> Run {
+fn run(system: ProcessSystem, takes: Span) -> Run {
     let mut system = system.recording();
     let mut queue: VecDeque<RequestId> = VecDeque::new();
     let (mut busy, mut now): (Option<(Time, RequestId)>, Time) = (None, Time::ZERO);

@@ -2,16 +2,16 @@
 
 use crate::bench::{MS, compute, play, play_workload, script};
 use block::Span;
-use flow::Step;
+use flow::ProcessStep;
 
 #[test]
 fn a_page_read_ahead_in_time_is_there() {
     let steps = [
-        Step::Read { page: 1, ahead: Some(2) },
+        ProcessStep::Read { page: 1, ahead: Some(2) },
         compute(50),
-        Step::Read { page: 2, ahead: Some(3) },
+        ProcessStep::Read { page: 2, ahead: Some(3) },
         compute(50),
-        Step::Read { page: 1, ahead: None },
+        ProcessStep::Read { page: 1, ahead: None },
     ];
     let run = play("", vec![script(steps)], Span(10 * MS.0));
     let account = &run.account;
@@ -22,7 +22,7 @@ fn a_page_read_ahead_in_time_is_there() {
 
 #[test]
 fn read_ahead_that_nobody_uses_is_counted_when_it_is_given_up() {
-    let reads = (0..40).map(|i| Step::Read { page: 10 * i, ahead: Some(10 * i + 5) });
+    let reads = (0..40).map(|i| ProcessStep::Read { page: 10 * i, ahead: Some(10 * i + 5) });
     let run = play("cache = \"64KiB\"\nio_interrupt = \"1ms\"", vec![script(reads)], MS);
     assert_eq!((run.account.critical, run.account.limited), (40, 40));
     // What is left in the sixteen pages at the end was not given up.
@@ -32,7 +32,7 @@ fn read_ahead_that_nobody_uses_is_counted_when_it_is_given_up() {
 
 #[test]
 fn without_a_clean_page_a_process_waits_for_a_write_which_becomes_critical() {
-    let writes = (0..40).map(|page| Step::Write { page });
+    let writes = (0..40).map(|page| ProcessStep::Write { page });
     let run = play("cache = \"64KiB\"", vec![script(writes)], Span(10 * MS.0));
     assert_eq!(run.account.critical, 40 - 16);
     assert!(run.made.iter().all(|(_, writes)| *writes));
@@ -41,8 +41,8 @@ fn without_a_clean_page_a_process_waits_for_a_write_which_becomes_critical() {
 
 #[test]
 fn a_write_under_way_is_raised_when_somebody_needs_its_page() {
-    let mut steps: Vec<Step> = (0..16).map(|page| Step::Write { page }).collect();
-    steps.extend([Step::Flush { parts: 1 }, Step::Write { page: 16 }]);
+    let mut steps: Vec<ProcessStep> = (0..16).map(|page| ProcessStep::Write { page }).collect();
+    steps.extend([ProcessStep::Flush { parts: 1 }, ProcessStep::Write { page: 16 }]);
     let run = play("cache = \"64KiB\"", vec![script(steps)], Span(10 * MS.0));
     assert_eq!((run.account.noncritical, run.account.critical), (16, 0));
     assert_eq!(run.raised, [2]);

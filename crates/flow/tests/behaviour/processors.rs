@@ -2,7 +2,7 @@
 
 use crate::bench::{MS, compute, play, play_workload, script};
 use block::{Span, Time};
-use flow::{Kind, Pid, Step};
+use flow::{ModelEventKind, Pid, ProcessStep};
 
 fn ended(system: &str, processes: u64, ms: u64) -> Time {
     play(system, (0..processes).map(|_| script([compute(ms)])).collect(), MS).account.ended.unwrap()
@@ -20,7 +20,7 @@ fn processes_that_compute_share_the_processors() {
 fn slices_take_turns_and_each_switch_has_its_price() {
     let run = play("slice = \"50ms\"\nswitch = \"1ms\"", vec![script([compute(90)]), script([compute(90)])], MS);
     let switches = run.events.iter().filter_map(|event| match event.kind {
-        Kind::Switch(pid) => Some(pid),
+        ModelEventKind::Switch(pid) => Some(pid),
         _ => None,
     });
     assert_eq!(switches.collect::<Vec<_>>(), [Pid(0), Pid(1), Pid(0), Pid(1)]);
@@ -40,7 +40,7 @@ fn the_clock_takes_its_share() {
 #[test]
 fn the_end_of_a_request_is_seen_after_its_interrupt_and_the_switch_back() {
     let system = "switch = \"1ms\"\nio_interrupt = \"2ms\"\nwakeup = \"3ms\"";
-    let steps = [compute(10), Step::Read { page: 7, ahead: None }, compute(10)];
+    let steps = [compute(10), ProcessStep::Read { page: 7, ahead: None }, compute(10)];
     let run = play(system, vec![script(steps)], Span(20 * MS.0));
     // Switch, compute, the request, its interrupt, wake-up and switch, compute.
     assert_eq!(run.account.ended, Some(Time((1 + 10 + 20 + 2 + 1 + 3 + 10) * MS.0)));
@@ -51,13 +51,13 @@ fn the_end_of_a_request_is_seen_after_its_interrupt_and_the_switch_back() {
 
 #[test]
 fn sleep_without_io_is_no_false_idle() {
-    let run = play("", vec![script([Step::Pause { span: Span(95 * MS.0) }, compute(1)])], MS);
+    let run = play("", vec![script([ProcessStep::Pause { span: Span(95 * MS.0) }, compute(1)])], MS);
     assert_eq!((run.account.false_idle, run.account.idle), (Span::ZERO, Span(95 * MS.0)));
 }
 
 #[test]
 fn a_processor_idle_beside_a_busy_one_is_false_idle_while_a_process_is_blocked() {
-    let reader = || script([Step::Read { page: 7, ahead: None }]);
+    let reader = || script([ProcessStep::Read { page: 7, ahead: None }]);
     let run = play("cpus = 2", vec![script([compute(50)]), reader()], Span(30 * MS.0));
     assert_eq!((run.account.false_idle, run.account.idle), (Span(30 * MS.0), Span(20 * MS.0)));
 }
@@ -65,11 +65,11 @@ fn a_processor_idle_beside_a_busy_one_is_false_idle_while_a_process_is_blocked()
 /// Who is woken goes at once, or when the other's slice is over.
 #[test]
 fn waking_preempts_only_where_it_is_to() {
-    let programs = || vec![script([Step::Read { page: 7, ahead: None }, compute(10)]), script([compute(100)])];
+    let programs = || vec![script([ProcessStep::Read { page: 7, ahead: None }, compute(10)]), script([compute(100)])];
     let first = |system: &str| {
         let run = play(system, programs(), Span(20 * MS.0));
         run.events.iter().find_map(|event| match event.kind {
-            Kind::Exit(pid) => Some((pid, event.at)),
+            ModelEventKind::Exit(pid) => Some((pid, event.at)),
             _ => None,
         })
     };
@@ -79,17 +79,25 @@ fn waking_preempts_only_where_it_is_to() {
 
 #[test]
 fn forks_sleeps_and_wake_ups_by_channel() {
-    let child = script([compute(5), Step::Wakeup { channel: 3 }]);
-    let run = play("", vec![script([Step::Fork(child), Step::Sleep { channel: 3, blocks: false }, compute(1)])], MS);
+    let child = script([compute(5), ProcessStep::Wakeup { channel: 3 }]);
+    let run = play(
+        "",
+        vec![script([ProcessStep::Fork(child), ProcessStep::Sleep { channel: 3, blocks: false }, compute(1)])],
+        MS,
+    );
     assert_eq!(run.account.ended, Some(Time(6 * MS.0)));
-    let child = script([Step::Wakeup { channel: 3 }]);
-    let run = play("", vec![script([Step::Fork(child), compute(300), Step::Sleep { channel: 3, blocks: false }])], MS);
+    let child = script([ProcessStep::Wakeup { channel: 3 }]);
+    let run = play(
+        "",
+        vec![script([ProcessStep::Fork(child), compute(300), ProcessStep::Sleep { channel: 3, blocks: false }])],
+        MS,
+    );
     assert_eq!(run.account.ended, Some(Time(300 * MS.0)), "a wake-up that came before is not lost");
 }
 
 #[test]
 fn who_sleeps_for_ever_does_not_keep_the_clock_going() {
-    let run = play("", vec![script([Step::Sleep { channel: 3, blocks: false }])], MS);
+    let run = play("", vec![script([ProcessStep::Sleep { channel: 3, blocks: false }])], MS);
     assert_eq!(run.account.ended, None);
 }
 

@@ -1,8 +1,8 @@
 //! Recordings of whole machines: the account, who waited for what, and that a replay gives the recording back.
 
 use block::{Span, Time};
-use flow::recorded::{Tape, account, picture, replay};
-use flow::{Criticality, Doing, Work};
+use flow::recorded::{LoadedRecording, account, picture, replay};
+use flow::{Criticality, Doing, ProcessorWork};
 use std::path::PathBuf;
 
 /// One process reads two blocks and waits for each, the first of them read ahead; another writes one and does not wait.
@@ -45,7 +45,7 @@ const MS: u64 = 1_000_000;
 #[test]
 fn the_account_tells_who_waited_for_what() {
     let path = recording("account", LINES);
-    let it = account(&Tape::read(&path).unwrap());
+    let it = account(&LoadedRecording::read(&path).unwrap());
     std::fs::remove_file(&path).unwrap();
     assert_eq!((it.events, it.lost, it.steps_back, it.cpus), (22, 3, 1, 1));
     assert_eq!((it.busy, it.false_idle, it.idle), (Span(7 * MS), Span(5 * MS), Span::ZERO));
@@ -60,7 +60,7 @@ fn the_account_tells_who_waited_for_what() {
 #[test]
 fn the_picture_of_a_recording_is_as_it_was_recorded() {
     let path = recording("picture", LINES);
-    let it = picture(&Tape::read(&path).unwrap(), crate::bench::ALL);
+    let it = picture(&LoadedRecording::read(&path).unwrap(), crate::bench::ALL);
     std::fs::remove_file(&path).unwrap();
     let ms = |time: Time| time.0 / MS;
     assert_eq!((it.processes.len(), it.processes[0].name.as_str()), (1, "reader-7"));
@@ -69,7 +69,7 @@ fn the_picture_of_a_recording_is_as_it_was_recorded() {
     let waits = [Waiting(Some(1)), Waiting(Some(3))];
     assert_eq!(life, [(Running, 0, 3), (waits[0], 3, 5), (Running, 5, 7), (waits[1], 7, 10), (Running, 10, 12)]);
     let work: Vec<_> = it.processors[0].iter().map(|piece| (piece.what, ms(piece.from))).collect();
-    let (reads, idles) = (Work::Process(0), Work::FalseIdle);
+    let (reads, idles) = (ProcessorWork::Process(0), ProcessorWork::FalseIdle);
     assert_eq!(work, [(reads, 0), (idles, 3), (reads, 5), (idles, 7), (reads, 10)]);
     let served: Vec<_> = it.devices[0].1.iter().map(|piece| (piece.what, ms(piece.from), ms(piece.to))).collect();
     assert_eq!((it.devices[0].0.as_str(), served), ("8,0", vec![(1, 1, 5), (3, 7, 10)]));
@@ -90,7 +90,7 @@ fn a_recorded_process_that_is_preempted_can_run_and_one_that_left_unseen_is_not_
  a-7 [000] ..... 1.009000: sys_read -> 0x1
 ";
     let path = recording("preempted", lines);
-    let it = picture(&Tape::read(&path).unwrap(), crate::bench::ALL);
+    let it = picture(&LoadedRecording::read(&path).unwrap(), crate::bench::ALL);
     std::fs::remove_file(&path).unwrap();
     let life = |place: usize| -> Vec<_> {
         let pieces = it.processes[place].pieces.iter();
@@ -109,17 +109,17 @@ fn the_picture_of_the_shipped_recording_agrees_with_its_account() {
         assert!(life.pieces.windows(2).all(|pair| pair[0].to <= pair[1].from && pair[0].from < pair[0].to));
     }
     let all = it.processors.iter().flatten();
-    let of = |what: &dyn Fn(Work) -> bool| -> Span {
+    let of = |what: &dyn Fn(ProcessorWork) -> bool| -> Span {
         all.clone().filter(|piece| what(piece.what)).map(|piece| piece.to.since(piece.from)).sum()
     };
-    assert_eq!(of(&|work| matches!(work, Work::Process(_))), account.busy);
-    assert_eq!(of(&|work| work == Work::FalseIdle), account.false_idle);
+    assert_eq!(of(&|work| matches!(work, ProcessorWork::Process(_))), account.busy);
+    assert_eq!(of(&|work| work == ProcessorWork::FalseIdle), account.false_idle);
 }
 
 #[test]
 fn a_replay_gives_the_recording_back() {
     let path = recording("replay", LINES);
-    let it = replay(&Tape::read(&path).unwrap(), (8, 0));
+    let it = replay(&LoadedRecording::read(&path).unwrap(), (8, 0));
     std::fs::remove_file(&path).unwrap();
     assert_eq!((it.recorded, it.replayed), (Time(12 * MS), Time(12 * MS)));
     assert_eq!((it.requests, it.in_order), (3, 3));
@@ -130,12 +130,12 @@ fn a_recording_that_is_cut_off_is_told_as_far_as_it_goes() {
     for lines in 4..24 {
         let cut: String = LINES.lines().take(lines).map(|line| format!("{line}\n")).collect();
         let path = recording(&format!("cut-{lines}"), &cut);
-        let tape = Tape::read(&path).unwrap();
+        let tape = LoadedRecording::read(&path).unwrap();
         let _ = (account(&tape), replay(&tape, (8, 0)));
         std::fs::remove_file(&path).unwrap();
     }
     let path = recording("garbled", &LINES[..LINES.len() - 60]);
-    let told = Tape::read(&path).unwrap_err().to_string();
+    let told = LoadedRecording::read(&path).unwrap_err().to_string();
     std::fs::remove_file(&path).unwrap();
     assert!(told.contains(":25"), "{told}");
 }
@@ -145,7 +145,7 @@ fn a_recording_that_is_cut_off_is_told_as_far_as_it_goes() {
 fn a_switch_that_was_not_shown_follows_from_who_is_there() {
     let hidden = LINES.lines().filter(|line| !line.contains("prev_pid=0 "));
     let path = recording("unseen", &hidden.map(|line| format!("{line}\n")).collect::<String>());
-    let tape = Tape::read(&path).unwrap();
+    let tape = LoadedRecording::read(&path).unwrap();
     std::fs::remove_file(&path).unwrap();
     let it = account(&tape);
     assert_eq!((tape.unseen, it.busy, it.false_idle), (2, Span(7 * MS), Span(5 * MS)));
@@ -184,7 +184,7 @@ fn played(path: &std::path::Path, takes: Span) -> crate::bench::Run {
 #[test]
 fn what_a_worker_passes_on_matters_as_much_as_to_who_asked_for_it() {
     let path = recording("stacked", STACKED);
-    let it = replay(&Tape::read(&path).unwrap(), (8, 0));
+    let it = replay(&LoadedRecording::read(&path).unwrap(), (8, 0));
     assert_eq!((it.recorded, it.replayed, it.in_order), (Time(15 * MS), Time(15 * MS), 2));
     // One after the other, 20 ms each: the worker goes on when both have ended, and the reader after it.
     let run = played(&path, Span(20 * MS));
@@ -194,9 +194,9 @@ fn what_a_worker_passes_on_matters_as_much_as_to_who_asked_for_it() {
 }
 
 /// A recording that ships with the project, 0.3 s of 45,856 events.
-fn shipped() -> Tape {
+fn shipped() -> LoadedRecording {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/traces/sqlite-beside-writer.pflow");
-    Tape::read(std::path::Path::new(path)).expect("it is there")
+    LoadedRecording::read(std::path::Path::new(path)).expect("it is there")
 }
 
 /// A number below `bound`, from a seed that goes on.
@@ -253,7 +253,7 @@ fn a_clock_that_steps_is_followed() {
     let mut lines = LINES.replace(" 1.006000", " 9.006000").replace(" 1.007000", " 9.007000");
     lines = lines.replace(" 1.010000", " 9.010000").replace(" 1.012000", " 9.012000");
     let path = recording("steps", &lines);
-    let tape = Tape::read(&path).unwrap();
+    let tape = LoadedRecording::read(&path).unwrap();
     std::fs::remove_file(&path).unwrap();
     let it = account(&tape);
     // Eight seconds in which the reader had the processor, as far as anybody can tell.
@@ -292,10 +292,10 @@ fn what_a_recording_lacks_is_said() {
         [elsewhere]
     );
     // Nobody is there to wake a process that sleeps on another: it never ends, and that is said too.
-    let asleep = vec![crate::bench::script([flow::Step::Sleep { channel: 1, blocks: true }])];
-    let system = flow::System::new(
+    let asleep = vec![crate::bench::script([flow::ProcessStep::Sleep { channel: 1, blocks: true }])];
+    let system = flow::ProcessSystem::new(
         &crate::bench::case("", crate::bench::ANY),
-        flow::Machine::new(load::experiment::SystemPlan::PLAIN, asleep),
+        flow::MachineSetup::new(load::experiment::SystemPlan::PLAIN, asleep),
         1,
     );
     let mut system = system;
@@ -312,7 +312,7 @@ fn recordings_come_back() {
     let folder = std::env::var("HALFTURN_RECORDINGS").expect("the folder is given");
     for entry in std::fs::read_dir(folder).expect("it is there") {
         let path = entry.expect("it is there").path();
-        let it = replay(&Tape::read(&path).expect("it can be read"), (254, 0));
+        let it = replay(&LoadedRecording::read(&path).expect("it can be read"), (254, 0));
         println!("{}: {it:?}", path.display());
         let (recorded, replayed) = (it.recorded.0 as f64, it.replayed.0 as f64);
         assert!((replayed / recorded - 1.0).abs() < 0.02, "{it:?}");

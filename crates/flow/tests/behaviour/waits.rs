@@ -2,12 +2,12 @@
 
 use crate::bench::{MS, compute, play, play_workload, script};
 use block::{Extent, Op, Span, Time};
-use flow::{Criticality, Step};
+use flow::{Criticality, ProcessStep};
 
-fn limited(think: u64) -> Vec<Step> {
+fn limited(think: u64) -> Vec<ProcessStep> {
     let at = Extent::new(80, 8);
-    let ask = Step::Ask { key: Some((0, 1)), op: Op::Read, at, criticality: Criticality::Limited };
-    vec![ask, compute(think), Step::Await { key: 0, blocks: true }]
+    let ask = ProcessStep::Ask { key: Some((0, 1)), op: Op::Read, at, criticality: Criticality::Limited };
+    vec![ask, compute(think), ProcessStep::Await { key: 0, blocks: true }]
 }
 
 #[test]

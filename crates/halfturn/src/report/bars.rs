@@ -25,7 +25,7 @@ pub fn bars(entries: &[(String, f64)], width: usize) -> String {
     let decimals = number::decimals(most);
     let line = |(name, value): &(String, f64)| {
         let bar = bar(if most > 0.0 { value / most } else { 0.0 }, width);
-        format!(" {name:<names$}  {bar} {}\n", number::fixed(*value, decimals))
+        format!(" {name:<names$}  {bar} {}\n", number::with_decimals(*value, decimals))
     };
     entries.iter().map(line).collect()
 }

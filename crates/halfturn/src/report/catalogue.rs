@@ -30,12 +30,12 @@ pub fn catalogue(models: &[Model]) -> String {
 /// A row of what a disk does, or two that hold the same.
 fn disk(name: &str, title: &str, drive: &Drive) -> Vec<String> {
     let mechanics = &drive.sheet.mechanics;
-    let rate = |zone| number::fixed(rates(mechanics, zone).sustained, 1);
+    let rate = |zone| number::with_decimals(rates(mechanics, zone).sustained, 1);
     vec![
         name.to_owned(),
         units::show_blocks(mechanics.layout.blocks()),
         number::count((60e9 / mechanics.rotation.period_ns()).round() as u64),
-        number::fixed(mechanics.seek.mean_ms(), 2),
+        number::with_decimals(mechanics.seek.mean_ms(), 2),
         rate(0),
         rate(mechanics.layout.zones() - 1),
         title.to_owned(),
@@ -50,7 +50,7 @@ fn apart(other: &Other) -> Vec<String> {
         Kind::Store(store) => store.mb_s,
         Kind::Tape(tape) => tape.mb_s,
     };
-    let (none, rate) = ("–".to_owned(), number::fixed(mb_s, 1));
+    let (none, rate) = ("–".to_owned(), number::with_decimals(mb_s, 1));
     let capacity = units::show_blocks(other.blocks());
     vec![other.name.clone(), capacity, none.clone(), none, rate.clone(), rate, other.title.clone()]
 }

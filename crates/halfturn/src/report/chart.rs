@@ -13,7 +13,7 @@ const LEGEND: (usize, usize) = (20, 34);
 
 /// A kind of bar: its name, the group of kinds it belongs to, and its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Kind {
+pub struct BarKind {
     pub group: &'static str,
     pub name: &'static str,
     pub colour: &'static str,
@@ -32,7 +32,7 @@ pub struct Bar {
 
 /// Lines from top to bottom, and the kinds of their bars in the order of the legend.
 pub struct Chart {
-    pub kinds: Vec<Kind>,
+    pub kinds: Vec<BarKind>,
     pub lines: Vec<(String, Vec<Bar>)>,
     pub from: Time,
     pub to: Time,
@@ -54,7 +54,7 @@ impl Chart {
             of_line.iter().for_each(|bar| bars.entry(bar.kind).or_default().push((line, bar)));
         }
         let series = bars.into_iter().map(|(kind, bars)| {
-            let Kind { group, name, colour } = self.kinds[kind];
+            let BarKind { group, name, colour } = self.kinds[kind];
             let at = bars.iter().map(|(line, bar)| (ms(bar.from), ms(bar.to), *line as f64)).collect();
             let marks = Marks::Bars { at, thick: LINE as f64 * COVERED, dotted: false };
             let told = bars.iter().map(|(_, bar)| bar.told.clone()).collect();
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn bars_of_a_kind_are_one_series_in_the_order_of_the_legend() {
-        let kind = |group, name| Kind { group, name, colour: "#123456" };
+        let kind = |group, name| BarKind { group, name, colour: "#123456" };
         let bar = |kind, from: u64, to: u64| Bar { kind, from: Time(from), to: Time(to), told: format!("{kind}") };
         let chart = Chart {
             kinds: vec![kind("a", "one"), kind("a", "unused"), kind("a", "two"), kind("b", "three")],

@@ -1,6 +1,6 @@
 //! The comparison that `simulate` prints: what was asked of what, a picture, the table, what to know of it.
 
-use super::figures::{Better, Figures};
+use super::figures::{Better, FigureColumn};
 use super::table::{Edge, table};
 use super::{bars, notes, service, setting, system};
 use load::experiment::{Case, Predictor};
@@ -13,11 +13,11 @@ const BAR_WIDTH: usize = 48;
 const LARGE: f64 = 0.1;
 
 /// Cases and their runs, side by side.
-pub type Pair<'a> = (&'a Case, &'a Run);
+pub type CaseRun<'a> = (&'a Case, &'a Run);
 
 /// The page that compares runs: table, bars and notes.
 pub fn comparison(cases: &[Case], results: &Results) -> String {
-    let mut pairs: Vec<Pair> = cases.iter().zip(&results.runs).collect();
+    let mut pairs: Vec<CaseRun> = cases.iter().zip(&results.runs).collect();
     let groups = rivals(&pairs);
     let mut order: Vec<usize> = (0..pairs.len()).collect();
     order.sort_by_key(|row| groups[*row]);
@@ -43,7 +43,7 @@ pub fn comparison(cases: &[Case], results: &Results) -> String {
 }
 
 /// Mean response times as bars, if they are not too many.
-fn picture(pairs: &[Pair], single: bool) -> Option<String> {
+fn picture(pairs: &[CaseRun], single: bool) -> Option<String> {
     let (mut entries, keys) = (Vec::new(), keys(pairs));
     for (case, run) in pairs {
         for (name, class) in &run.classes {
@@ -59,7 +59,7 @@ fn picture(pairs: &[Pair], single: bool) -> Option<String> {
 }
 
 /// What was varied, what all rivals share first; `policy` where nothing was.
-pub fn keys<'a>(pairs: &[Pair<'a>]) -> Vec<&'a str> {
+pub fn keys<'a>(pairs: &[CaseRun<'a>]) -> Vec<&'a str> {
     let groups = rivals(pairs);
     let mut keys: Vec<&str> =
         pairs.first().map_or_else(Vec::new, |(case, _)| case.labels.keys().map(String::as_str).collect());
@@ -87,7 +87,7 @@ pub fn label(case: &Case, keys: &[&str]) -> Vec<String> {
 }
 
 /// For each run the first that it may be compared with: those asked for the same. A bound is no rival of a scheduler.
-pub fn rivals(pairs: &[Pair]) -> Vec<usize> {
+pub fn rivals(pairs: &[CaseRun]) -> Vec<usize> {
     let bound = |case: &Case| case.experiment.scheduler.predictor == Some(Predictor::Oracle);
     let same = |a: &Case, b: &Case| {
         let (x, y) = (&a.experiment, &b.experiment);
@@ -97,30 +97,30 @@ pub fn rivals(pairs: &[Pair]) -> Vec<usize> {
 }
 
 /// A row for each run.
-fn runs_table(pairs: &[Pair], single: bool) -> String {
+fn runs_table(pairs: &[CaseRun], single: bool) -> String {
     let of = |f: &dyn Fn(&Run) -> f64| pairs.iter().map(|(_, run)| f(run)).collect::<Vec<_>>();
-    let mut columns = vec![Figures::new("requests", Better::Neither, of(&|run| run.requests as f64)).decimals(0)];
+    let mut columns = vec![FigureColumn::new("requests", Better::Neither, of(&|run| run.requests as f64)).decimals(0)];
     if single {
         let classes: Vec<&Class> = pairs.iter().filter_map(|(_, run)| run.classes.values().next()).collect();
         columns.extend(responses(&classes));
         columns.extend(losses(&classes));
     }
-    columns.push(Figures::new("MB/s", Better::More, of(&|run| run.throughput_mb_s)));
-    columns.push(Figures::new("busy\n%", Better::Neither, of(&|run| busy(run) * 100.0)).decimals(1));
+    columns.push(FigureColumn::new("MB/s", Better::More, of(&|run| run.throughput_mb_s)));
+    columns.push(FigureColumn::new("busy\n%", Better::Neither, of(&|run| busy(run) * 100.0)).decimals(1));
     let shown = shown_parts(pairs);
     for part in &shown {
         let share = |run: &Run| share(run, &|name| name == *part);
-        columns.push(Figures::new(&format!("{part}\n%"), Better::Neither, of(&share)).decimals(0));
+        columns.push(FigureColumn::new(&format!("{part}\n%"), Better::Neither, of(&share)).decimals(0));
     }
     let other = |run: &Run| share(run, &|name| !shown.contains(&name));
-    columns.push(Figures::new("other\n%", Better::Neither, of(&other)).decimals(0));
+    columns.push(FigureColumn::new("other\n%", Better::Neither, of(&other)).decimals(0));
     let keys = keys(pairs);
     let labels: Vec<Vec<String>> = pairs.iter().map(|(case, _)| label(case, &keys)).collect();
-    assembled(&keys, labels, &columns, &rivals(pairs))
+    assemble(&keys, labels, &columns, &rivals(pairs))
 }
 
 /// The parts of an arm's time that have a column: the three everyone knows, and what takes a tenth somewhere.
-pub fn shown_parts<'a>(pairs: &[Pair<'a>]) -> Vec<&'a str> {
+pub fn shown_parts<'a>(pairs: &[CaseRun<'a>]) -> Vec<&'a str> {
     let mut shown = vec!["seek", "rotation", "transfer"];
     let disks = pairs.iter().flat_map(|(_, run)| run.disks.iter());
     let large = disks.flat_map(|disk| disk.parts.iter().filter(|(_, part)| **part >= disk.busy * LARGE));
@@ -133,7 +133,7 @@ pub fn shown_parts<'a>(pairs: &[Pair<'a>]) -> Vec<&'a str> {
 }
 
 /// A row for each class of each run.
-fn classes_table(pairs: &[Pair]) -> String {
+fn classes_table(pairs: &[CaseRun]) -> String {
     let mut keys = keys(pairs);
     let names: Vec<&String> = pairs.first().map_or_else(Vec::new, |(_, run)| run.classes.keys().collect());
     let (mut labels, mut classes, mut groups) = (Vec::new(), Vec::new(), Vec::new());
@@ -148,16 +148,17 @@ fn classes_table(pairs: &[Pair]) -> String {
         }
     }
     let of = |f: &dyn Fn(&Class) -> f64| classes.iter().map(|class| f(class)).collect::<Vec<_>>();
-    let mut columns = vec![Figures::new("requests", Better::Neither, of(&|class| class.requests as f64)).decimals(0)];
+    let mut columns =
+        vec![FigureColumn::new("requests", Better::Neither, of(&|class| class.requests as f64)).decimals(0)];
     columns.extend(responses(&classes));
     columns.extend(losses(&classes));
-    columns.push(Figures::new("MB/s", Better::More, of(&|class| class.throughput_mb_s)));
+    columns.push(FigureColumn::new("MB/s", Better::More, of(&|class| class.throughput_mb_s)));
     keys.push("class");
-    assembled(&keys, labels, &columns, &groups)
+    assemble(&keys, labels, &columns, &groups)
 }
 
 /// Response times of a class in each row.
-fn responses(classes: &[&Class]) -> Vec<Figures> {
+fn responses(classes: &[&Class]) -> Vec<FigureColumn> {
     // What finished nothing has no response times.
     let of = |f: &dyn Fn(&Class) -> f64| {
         classes.iter().map(|class| if class.finished() > 0 { f(class) } else { f64::NAN }).collect::<Vec<_>>()
@@ -166,17 +167,17 @@ fn responses(classes: &[&Class]) -> Vec<Figures> {
     let spreads: Vec<Option<f64>> = classes.iter().map(spread).collect();
     let sure = spreads.iter().any(Option::is_some);
     let head = if sure { "response ms\nmean ± 95 %" } else { "response\nmean ms" };
-    let mean = Figures::new(head, Better::Less, of(&|class| class.response_ms.mean));
+    let mean = FigureColumn::new(head, Better::Less, of(&|class| class.response_ms.mean));
     vec![
         if sure { mean.spreads(spreads) } else { mean },
-        Figures::new("p50\nms", Better::Less, of(&|class| class.response_ms.p50)),
-        Figures::new("p99\nms", Better::Less, of(&|class| class.response_ms.p99)),
-        Figures::new("max\nms", Better::Less, of(&|class| class.response_ms.max)),
+        FigureColumn::new("p50\nms", Better::Less, of(&|class| class.response_ms.p50)),
+        FigureColumn::new("p99\nms", Better::Less, of(&|class| class.response_ms.p99)),
+        FigureColumn::new("max\nms", Better::Less, of(&|class| class.response_ms.max)),
     ]
 }
 
 /// What missed its deadline, was dropped or failed, where anything did.
-fn losses(classes: &[&Class]) -> Vec<Figures> {
+fn losses(classes: &[&Class]) -> Vec<FigureColumn> {
     let of = |f: &dyn Fn(&Class) -> u64| classes.iter().map(|class| f(class) as f64).collect::<Vec<_>>();
     let columns = [
         ("missed", of(&|class| class.missed_deadlines)),
@@ -184,7 +185,7 @@ fn losses(classes: &[&Class]) -> Vec<Figures> {
         ("failed", of(&|class| class.failed)),
     ];
     let any = columns.into_iter().filter(|(_, counts)| counts.iter().any(|count| *count > 0.0));
-    any.map(|(head, counts)| Figures::new(head, Better::Less, counts).decimals(0)).collect()
+    any.map(|(head, counts)| FigureColumn::new(head, Better::Less, counts).decimals(0)).collect()
 }
 
 /// The share of time in which a command was in service, over all disks.
@@ -204,7 +205,7 @@ fn mean(run: &Run, of: &dyn Fn(&Disk) -> f64) -> f64 {
 }
 
 /// Labels and figures as one table. A label is not repeated from row to row.
-pub fn assembled(keys: &[&str], labels: Vec<Vec<String>>, columns: &[Figures], groups: &[usize]) -> String {
+pub fn assemble(keys: &[&str], labels: Vec<Vec<String>>, columns: &[FigureColumn], groups: &[usize]) -> String {
     let mut heads: Vec<(String, Edge)> = keys.iter().map(|key| ((*key).to_owned(), Edge::Left)).collect();
     let mut rows = labels.clone();
     for (pair, row) in labels.windows(2).zip(rows.iter_mut().skip(1)) {

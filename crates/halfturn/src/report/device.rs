@@ -1,7 +1,7 @@
 //! The data sheet of a device that is not a disk.
 
 use super::number;
-use super::sheet::{Line, listed};
+use super::sheet::{SheetRow, list_lines};
 use block::{Span, units};
 use disk::Other;
 use disk::other::{Flash, Kind, Store, Tape};
@@ -21,10 +21,10 @@ pub fn device(other: &Other) -> String {
     }
     let lines: String = lines.iter().map(|(name, value)| format!(" {name:<18}  {value}\n")).collect();
     let title = format!(" {}\n\n{lines}\n", other.title);
-    title + &listed("sources", &other.sources) + &listed("assumed: no source prints these", &other.assumed)
+    title + &list_lines("sources", &other.sources) + &list_lines("assumed: no source prints these", &other.assumed)
 }
 
-fn memory(flash: &Flash) -> Vec<Line> {
+fn memory(flash: &Flash) -> Vec<SheetRow> {
     vec![
         ("channels", number::count(u64::from(flash.channels))),
         ("latency", format!("read {}, write {}, wherever", time(flash.read), time(flash.write))),
@@ -32,7 +32,7 @@ fn memory(flash: &Flash) -> Vec<Line> {
     ]
 }
 
-fn network(store: &Store) -> Vec<Line> {
+fn network(store: &Store) -> Vec<SheetRow> {
     let mut lines = vec![("latency", format!("{}, wherever", time(store.latency)))];
     if store.jitter > Span::ZERO {
         let spread = format!("longer by a log-normal time, median {}, sigma {}", time(store.jitter), store.sigma);
@@ -46,7 +46,7 @@ fn network(store: &Store) -> Vec<Line> {
     lines
 }
 
-fn reels(tape: &Tape) -> Vec<Line> {
+fn reels(tape: &Tape) -> Vec<SheetRow> {
     let wrap = units::show_blocks(tape.wrap_blocks());
     vec![
         ("wraps", format!("{} of {wrap}, to and fro", number::count(u64::from(tape.wraps)))),

@@ -12,7 +12,7 @@ pub enum Better {
 }
 
 /// One column: a figure for each row.
-pub struct Figures {
+pub struct FigureColumn {
     /// What stands above it.
     pub head: String,
     /// One for each row; what is no number stands for nothing measured, and is no rival.
@@ -25,20 +25,20 @@ pub struct Figures {
     pub better: Better,
 }
 
-impl Figures {
+impl FigureColumn {
     /// A column of figures without confidence intervals.
-    pub fn new(head: &str, better: Better, values: Vec<f64>) -> Figures {
-        Figures { head: head.into(), values, spreads: Vec::new(), decimals: None, better }
+    pub fn new(head: &str, better: Better, values: Vec<f64>) -> FigureColumn {
+        FigureColumn { head: head.into(), values, spreads: Vec::new(), decimals: None, better }
     }
 
     /// The same with so many decimals.
-    pub fn decimals(self, decimals: usize) -> Figures {
-        Figures { decimals: Some(decimals), ..self }
+    pub fn decimals(self, decimals: usize) -> FigureColumn {
+        FigureColumn { decimals: Some(decimals), ..self }
     }
 
     /// The same with intervals.
-    pub fn spreads(self, spreads: Vec<Option<f64>>) -> Figures {
-        Figures { spreads, ..self }
+    pub fn spreads(self, spreads: Vec<Option<f64>>) -> FigureColumn {
+        FigureColumn { spreads, ..self }
     }
 
     /// The cells. Rows of one number in `groups` are comparable; the best of each group has a `*` before it, all of
@@ -47,10 +47,11 @@ impl Figures {
         let decimals: Vec<usize> = (0..self.values.len()).map(|row| self.decimals_of(groups[row], groups)).collect();
         let text = |(value, decimals): (&f64, &usize)| match value.is_nan() {
             true => "–".into(),
-            false => number::fixed(*value, *decimals),
+            false => number::with_decimals(*value, *decimals),
         };
         let texts: Vec<String> = self.values.iter().zip(&decimals).map(text).collect();
-        let spread = |row: usize| self.spreads.get(row).copied().flatten().map(|s| number::fixed(s, decimals[row]));
+        let spread =
+            |row: usize| self.spreads.get(row).copied().flatten().map(|s| number::with_decimals(s, decimals[row]));
         let widest = (0..texts.len()).filter_map(|row| Some(spread(row)?.len())).max();
         let cell = |row: usize| {
             let star = if self.is_best(row, groups, &texts) { "*" } else { "" };
@@ -89,9 +90,9 @@ mod tests {
 
     #[test]
     fn the_best_of_each_group_is_marked_with_its_ties() {
-        let figures = Figures::new("mean", Better::Less, vec![2.0, 1.004, 1.0, 5.0, 5.0, 95.0]);
+        let figures = FigureColumn::new("mean", Better::Less, vec![2.0, 1.004, 1.0, 5.0, 5.0, 95.0]);
         assert_eq!(figures.cells(&[0, 0, 0, 1, 1, 2]), ["2.00", "*1.00", "*1.00", "5.00", "5.00", "95.0"]);
-        let more = Figures::new("MB/s", Better::More, vec![2.0, 1.0]);
+        let more = FigureColumn::new("MB/s", Better::More, vec![2.0, 1.0]);
         assert_eq!(more.cells(&[0, 0]), ["*2.00", "1.00"]);
         assert_eq!(more.cells(&[0, 1]), ["2.00", "1.00"]);
     }
@@ -99,9 +100,9 @@ mod tests {
     #[test]
     fn what_was_not_measured_is_a_dash_and_no_best() {
         let none = f64::NAN;
-        let less = Figures::new("mean", Better::Less, vec![none, 2.0, 3.0, none]);
+        let less = FigureColumn::new("mean", Better::Less, vec![none, 2.0, 3.0, none]);
         assert_eq!(less.cells(&[0; 4]), ["–", "*2.00", "3.00", "–"]);
-        let more = Figures::new("MB/s", Better::More, vec![none, 2.0, 3.0]);
+        let more = FigureColumn::new("MB/s", Better::More, vec![none, 2.0, 3.0]);
         assert_eq!(more.cells(&[0; 3]), ["–", "2.00", "*3.00"]);
         assert_eq!(more.cells(&[0, 0, 1]), ["–", "2.00", "3.00"], "the only one measured is no best");
     }
@@ -109,7 +110,7 @@ mod tests {
     #[test]
     fn intervals_line_up() {
         let spreads = vec![Some(12.0), None, Some(3.5)];
-        let figures = Figures::new("mean", Better::Neither, vec![100.0, 50.0, 20.0]).spreads(spreads);
+        let figures = FigureColumn::new("mean", Better::Neither, vec![100.0, 50.0, 20.0]).spreads(spreads);
         assert_eq!(figures.cells(&[0, 0, 0]), ["100.0 ± 12.0", "50.0       ", "20.0 ±  3.5"]);
     }
 }

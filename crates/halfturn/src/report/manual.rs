@@ -27,7 +27,7 @@ pub fn listed_keys(of: Option<Whose>) -> String {
             let _ = writeln!(text, "{gap}{}", shown_heading(key.heading));
             heading = Some(key.heading);
         }
-        let _ = writeln!(text, "  {:width$}  {}", key.about.name, plain(&said(key)));
+        let _ = writeln!(text, "  {:width$}  {}", key.about.name, plain(&describe_key(key)));
     }
     text
 }
@@ -55,7 +55,7 @@ fn entry(key: &Declared) -> Value {
 }
 
 /// What is to be said of a topic: a key, a table, a word that a key takes; nothing where there is none of the name.
-pub fn explained(topic: &str) -> Option<String> {
+pub fn explain(topic: &str) -> Option<String> {
     let (keys, named) = (all(), named());
     let mut parts: Vec<String> = named.iter().filter(|word| word.name == topic).map(explain_word).collect();
     parts.extend(keys.iter().filter(|key| key.about.name == topic).map(explain_key));
@@ -244,7 +244,7 @@ fn otherwise(missing: Missing) -> String {
     }
 }
 
-fn said(key: &Declared) -> String {
+fn describe_key(key: &Declared) -> String {
     let of = key.of.map(|(_, word)| format!("{word}: ")).unwrap_or_default();
     let first = key.about.text.split_once(". ").map_or(key.about.text, |(first, _)| first);
     format!("{of}{}", first.trim_end_matches('.'))

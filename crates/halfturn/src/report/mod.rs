@@ -4,15 +4,15 @@ mod bars;
 mod catalogue;
 mod chart;
 mod compare;
-mod converted;
+mod conversion;
 mod device;
 mod figure;
 mod figures;
-mod imported;
+mod import_report;
 #[cfg(feature = "linux")]
 mod lateness;
 mod manual;
-mod mimicked;
+mod mimic_report;
 mod notes;
 mod number;
 mod page;
@@ -21,7 +21,7 @@ mod plot;
 mod profile;
 mod recorded;
 #[cfg(feature = "linux")]
-mod replayed;
+mod replay_report;
 mod reproduce;
 mod schema;
 mod service;
@@ -39,22 +39,22 @@ mod volumes;
 
 pub use catalogue::catalogue;
 pub use compare::comparison;
-pub use converted::{captured, converted};
-pub use imported::imported;
+pub use conversion::{conversion, recording};
+pub use import_report::import_report;
 #[cfg(feature = "linux")]
 pub use lateness::lateness;
-pub use manual::{drive_keys_page, explained, keys_json, keys_page, listed_keys, topics};
-pub use mimicked::mimicked;
+pub use manual::{drive_keys_page, explain, keys_json, keys_page, listed_keys, topics};
+pub use mimic_report::mimic_report;
 pub use panorama::{Panoramas, Pictured, panorama, recorded_picture};
-pub use profile::{profile_page, profiled};
+pub use profile::{profile_page, profile_report};
 pub use recorded::RecordedReport;
 #[cfg(feature = "linux")]
-pub use replayed::{replayed, replayed_json};
-pub use reproduce::{Verdicts, list, listed};
+pub use replay_report::{replay_report, replayed_json};
+pub use reproduce::{Verdicts, list, list_targets};
 pub use schema::schema;
 pub use sheet::data_sheet;
 pub use survey::TraceReport;
 pub use timeline::Diagram;
-pub use validate::Validation;
+pub use validate::ValidationReport;
 #[cfg(feature = "linux")]
 pub use volumes::{listed_volumes, volumes};

@@ -1,6 +1,6 @@
 //! What must be known to believe a comparison: the foot of its table.
 
-use super::compare::{Pair, shown_parts};
+use super::compare::{CaseRun, shown_parts};
 use load::results::{ArmError, Buffer};
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ const MEANINGS: [(&str, &str); 5] = [
 ];
 
 /// The lines under the table.
-pub fn footer(pairs: &[Pair], marks: bool) -> String {
+pub fn footer(pairs: &[CaseRun], marks: bool) -> String {
     let mut lines = Vec::new();
     if marks {
         lines.push("* best of its column among runs asked for the same; less than ± apart may be chance".into());
@@ -38,9 +38,9 @@ pub fn footer(pairs: &[Pair], marks: bool) -> String {
         lines.extend(error.map(|error| format!("{}{}", whose(&[row], pairs), off(error))));
     }
     for (row, (_, run)) in pairs.iter().enumerate() {
-        lines.extend(run.buffer.as_ref().map(|buffer| format!("{}{}", whose(&[row], pairs), filled(buffer))));
+        lines.extend(run.buffer.as_ref().map(|buffer| format!("{}{}", whose(&[row], pairs), buffer_note(buffer))));
     }
-    let overloaded: Vec<usize> = (0..pairs.len()).filter(|row| overloaded(&pairs[*row])).collect();
+    let overloaded: Vec<usize> = (0..pairs.len()).filter(|row| is_overloaded(&pairs[*row])).collect();
     if !overloaded.is_empty() {
         lines.push(format!(
             "{}the drive is overloaded: the table compares backlogs, not schedulers; slow the replay with time_scale \
@@ -53,7 +53,7 @@ pub fn footer(pairs: &[Pair], marks: bool) -> String {
         let runs: Vec<usize> = (0..pairs.len()).filter(|row| pairs[*row].1.notes.contains(note)).collect();
         lines.push(format!("{}{note}", whose(&runs, pairs)));
     }
-    lines.iter().map(|line| wrapped(line)).collect()
+    lines.iter().map(|line| wrap(line)).collect()
 }
 
 /// How well the arm's way was foretold.
@@ -66,7 +66,7 @@ fn off(error: &ArmError) -> String {
 }
 
 /// How full the write buffer was.
-fn filled(buffer: &Buffer) -> String {
+fn buffer_note(buffer: &Buffer) -> String {
     let Buffer { most_mib, p99_mib, full_fraction, .. } = buffer;
     let waited = match buffer.blocked {
         0 => "no write waited for room".into(),
@@ -76,7 +76,7 @@ fn filled(buffer: &Buffer) -> String {
 }
 
 /// Whether requests come no matter what, and the drive cannot keep up.
-fn overloaded((case, run): &Pair) -> bool {
+fn is_overloaded((case, run): &CaseRun) -> bool {
     let waits_for_no_one = case.experiment.workloads.iter().all(|workload| workload.kind.is_open());
     let length_ms = run.simulated_seconds * 1e3 / f64::from(case.experiment.run.replications);
     let behind = run.classes.values().any(|class| class.response_ms.mean >= BACKLOG * length_ms);
@@ -86,7 +86,7 @@ fn overloaded((case, run): &Pair) -> bool {
 }
 
 /// Which runs a note concerns; nothing if it is all.
-fn whose(rows: &[usize], pairs: &[Pair]) -> String {
+fn whose(rows: &[usize], pairs: &[CaseRun]) -> String {
     if rows.len() == pairs.len() {
         return String::new();
     }
@@ -100,7 +100,7 @@ fn whose(rows: &[usize], pairs: &[Pair]) -> String {
 }
 
 /// A line broken between words, the rest indented.
-pub fn wrapped(line: &str) -> String {
+pub fn wrap(line: &str) -> String {
     let mut text = String::new();
     let mut used = 0;
     for word in line.split(' ') {
@@ -125,8 +125,8 @@ mod tests {
 
     #[test]
     fn long_lines_break_between_words() {
-        assert_eq!(wrapped("a b"), " a b\n");
-        let text = wrapped(&"word ".repeat(50));
+        assert_eq!(wrap("a b"), " a b\n");
+        let text = wrap(&"word ".repeat(50));
         assert!(text.lines().all(|line| line.len() <= 110), "{text}");
         assert!(text.lines().skip(1).all(|line| line.starts_with("   ")), "{text}");
     }

@@ -14,7 +14,7 @@ pub fn count(number: u64) -> String {
 }
 
 /// A number with so many decimals, and commas between thousands.
-pub fn fixed(number: f64, decimals: usize) -> String {
+pub fn with_decimals(number: f64, decimals: usize) -> String {
     let text = format!("{:.decimals$}", number.abs());
     let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
     let whole = whole.parse().map_or_else(|_| whole.to_owned(), count);
@@ -33,7 +33,7 @@ pub fn decimals(largest: f64) -> usize {
 
 /// A number with the decimals that suit its own size.
 pub fn plain(number: f64) -> String {
-    fixed(number, decimals(number.abs()))
+    with_decimals(number, decimals(number.abs()))
 }
 
 /// A share of 1 in per cent.
@@ -62,7 +62,7 @@ mod tests {
         let counts = [0, 999, 1000, 1_234_567].map(count);
         assert_eq!(counts, ["0", "999", "1,000", "1,234,567"]);
         assert_eq!(
-            (fixed(-1234.56, 1), fixed(0.05, 1), fixed(999.96, 1)),
+            (with_decimals(-1234.56, 1), with_decimals(0.05, 1), with_decimals(999.96, 1)),
             ("-1,234.6".into(), "0.1".into(), "1,000.0".into())
         );
     }

@@ -7,25 +7,25 @@ const SCRIPT: &str = include_str!("figure.js");
 const STYLE: &str = include_str!("page.css");
 
 /// A page of parts, one under the other.
-pub struct Page {
+pub struct HtmlPage {
     title: String,
     body: String,
     figures: usize,
 }
 
-impl Page {
+impl HtmlPage {
     /// An empty page with this title.
-    pub fn new(title: &str) -> Page {
-        Page { title: title.into(), body: format!("<h1>{}</h1>\n", escaped(title)), figures: 0 }
+    pub fn new(title: &str) -> HtmlPage {
+        HtmlPage { title: title.into(), body: format!("<h1>{}</h1>\n", escape(title)), figures: 0 }
     }
 
     pub fn heading(&mut self, text: &str) {
-        self.body += &format!("<h2>{}</h2>\n", escaped(text));
+        self.body += &format!("<h2>{}</h2>\n", escape(text));
     }
 
     /// Text whose lines and columns are kept.
     pub fn text(&mut self, text: &str) {
-        self.body += &format!("<pre>{}</pre>\n", escaped(text));
+        self.body += &format!("<pre>{}</pre>\n", escape(text));
     }
 
     pub fn figure(&mut self, figure: &Figure) {
@@ -42,7 +42,7 @@ impl Page {
 
     /// The finished page, which opens without a network.
     pub fn html(self) -> String {
-        let (title, body) = (escaped(&self.title), self.body);
+        let (title, body) = (escape(&self.title), self.body);
         format!(
             "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
              <meta name=\"viewport\" content=\"width=device-width\">\n<title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n\
@@ -51,7 +51,7 @@ impl Page {
     }
 }
 
-fn escaped(text: &str) -> String {
+fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn a_page_is_whole_and_names_no_other_place_to_load_from() {
-        let mut page = Page::new("a < b");
+        let mut page = HtmlPage::new("a < b");
         let mut figure = Figure::new("", Axis::of("ms"), Axis::log("per second"));
         figure.series.push(Series::new("</script>", "#123456", Marks::Dots { at: vec![(1.0, 2.0)] }));
         page.figure(&figure);

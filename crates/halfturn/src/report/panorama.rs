@@ -1,11 +1,11 @@
 //! What went on in a run for a while, as a chart: a line for each process, each processor and each disk.
 
-use super::chart::{Bar, Chart, Kind};
+use super::chart::{Bar, BarKind, Chart};
 use super::number;
-use super::page::Page;
+use super::page::HtmlPage;
 use super::timeline;
 use block::{Op, Span, Time};
-use flow::{Criticality, Doing, Life, Made, Picture, Piece, Work};
+use flow::{Activity, Criticality, Doing, IssuedRequest, Picture, ProcessHistory, ProcessorWork};
 use load::experiment::Case;
 use sim::Panorama;
 
@@ -52,7 +52,7 @@ impl Pictured {
     }
 
     /// How long the run took, if it is empty.
-    pub fn ended(&self) -> Span {
+    pub fn run_length(&self) -> Span {
         self.chart.to.since(Time::ZERO)
     }
 }
@@ -69,7 +69,7 @@ pub struct Panoramas<'a> {
 impl Panoramas<'_> {
     /// The page as HTML, which opens without a network.
     pub fn page(&self) -> String {
-        let mut page = Page::new(self.title);
+        let mut page = HtmlPage::new(self.title);
         page.text(self.text);
         for (heading, Pictured { chart, notes }) in self.pictures {
             page.heading(heading);
@@ -84,10 +84,10 @@ impl Panoramas<'_> {
 pub fn panorama(case: &Case, it: &Panorama) -> (String, Pictured) {
     let labels: Vec<String> = case.labels.iter().map(|(key, value)| format!("{key} = {value}")).collect();
     let heading = if labels.is_empty() { "Timeline".to_owned() } else { labels.join(", ") };
-    (heading, pictured(it))
+    (heading, to_json(it))
 }
 
-fn pictured(it: &Panorama) -> Pictured {
+fn to_json(it: &Panorama) -> Pictured {
     let mut drawing = Drawing::new(it.from, it.to);
     if let Some(machine) = &it.machine {
         drawing.machine(machine);
@@ -112,7 +112,8 @@ pub fn recorded_picture(it: &Picture) -> Pictured {
     let mut drawing = Drawing::new(it.from, it.to);
     drawing.machine(it);
     for (name, pieces) in &it.devices {
-        let told = |piece: &Piece<u32>| find(it, piece.what).map_or_else(String::new, |made| request(made, piece.to));
+        let told =
+            |piece: &Activity<u32>| find(it, piece.what).map_or_else(String::new, |made| request(made, piece.to));
         let bars = pieces.iter().map(|piece| (SERVED, piece.from, piece.to, told(piece)));
         drawing.line(format!("device {name}"), bars.collect());
     }
@@ -126,8 +127,8 @@ struct Drawing {
 
 impl Drawing {
     fn new(from: Time, to: Time) -> Drawing {
-        let kinds = KINDS.map(|(group, name, colour)| Kind { group, name, colour });
-        let parts = timeline::KINDS.map(|(name, colour)| Kind { group: "disks", name, colour });
+        let kinds = KINDS.map(|(group, name, colour)| BarKind { group, name, colour });
+        let parts = timeline::KINDS.map(|(name, colour)| BarKind { group: "disks", name, colour });
         let chart = Chart { kinds: [&kinds[..], &parts].concat(), lines: Vec::new(), from, to };
         Drawing { chart, notes: Vec::new() }
     }
@@ -143,7 +144,7 @@ impl Drawing {
     }
 
     fn machine(&mut self, it: &Picture) {
-        let mut lives: Vec<(usize, &Life)> = it.processes.iter().enumerate().collect();
+        let mut lives: Vec<(usize, &ProcessHistory)> = it.processes.iter().enumerate().collect();
         lives.retain(|(_, life)| !life.name.is_empty() && life.pieces.iter().any(|piece| piece.what != Doing::Asleep));
         lives.sort_by_key(|(place, life)| (std::cmp::Reverse(awake(life)), *place));
         let rest = lives.split_off(PROCESSES.min(lives.len()));
@@ -154,7 +155,7 @@ impl Drawing {
         }
         if !rest.is_empty() {
             let busy: Span = rest.iter().map(|(_, life)| awake(life)).sum();
-            let ms = number::fixed(busy.as_ms(), 1);
+            let ms = number::with_decimals(busy.as_ms(), 1);
             self.notes.push(format!("{} more processes, which ran and waited {ms} ms, are not shown", rest.len()));
         }
         for (number, pieces) in it.processors.iter().enumerate().filter(|(_, pieces)| !pieces.is_empty()) {
@@ -168,7 +169,7 @@ impl Drawing {
 
     fn finish(mut self, cut: bool) -> Pictured {
         let Chart { from, to, .. } = self.chart;
-        let seconds = |time: Time| number::fixed(time.since(Time::ZERO).as_secs(), 3);
+        let seconds = |time: Time| number::with_decimals(time.since(Time::ZERO).as_secs(), 3);
         let mut notes = vec![format!("{} s to {} s of the run", seconds(from), seconds(to))];
         if cut {
             notes.push(
@@ -181,12 +182,12 @@ impl Drawing {
 }
 
 /// What a process had of the time, running or wanting to, or waiting.
-fn awake(life: &Life) -> Span {
+fn awake(life: &ProcessHistory) -> Span {
     let awake = life.pieces.iter().filter(|piece| piece.what != Doing::Asleep);
     awake.map(|piece| piece.to.since(piece.from)).sum()
 }
 
-fn find(it: &Picture, number: u32) -> Option<&Made> {
+fn find(it: &Picture, number: u32) -> Option<&IssuedRequest> {
     let at = it.requests.binary_search_by_key(&number, |made| made.number).ok()?;
     it.requests.get(at)
 }
@@ -201,8 +202,8 @@ fn kind(what: Doing) -> usize {
 }
 
 /// A piece of a process in words.
-fn doing(it: &Picture, life: &Life, piece: Piece<Doing>) -> String {
-    let took = took(piece.to.since(piece.from));
+fn doing(it: &Picture, life: &ProcessHistory, piece: Activity<Doing>) -> String {
+    let took = duration(piece.to.since(piece.from));
     let what = match piece.what {
         Doing::Running => "running".to_owned(),
         Doing::Ready => "able to run".to_owned(),
@@ -214,25 +215,25 @@ fn doing(it: &Picture, life: &Life, piece: Piece<Doing>) -> String {
         },
     };
     let ends = if life.ended == Some(piece.to) { "\nended then" } else { "" };
-    format!("{}: {took} {what}{ends}", escaped(&life.name))
+    format!("{}: {took} {what}{ends}", escape(&life.name))
 }
 
 /// A piece of a processor: of which kind, and in words.
-fn work(it: &Picture, piece: Piece<Work>) -> (usize, String) {
-    let took = took(piece.to.since(piece.from));
-    let name = |place: usize| it.processes.get(place).map_or_else(String::new, |life| escaped(&life.name));
+fn work(it: &Picture, piece: Activity<ProcessorWork>) -> (usize, String) {
+    let took = duration(piece.to.since(piece.from));
+    let name = |place: usize| it.processes.get(place).map_or_else(String::new, |life| escape(&life.name));
     match piece.what {
-        Work::Process(place) => (COMPUTING, format!("{took} computing for {}", name(place))),
-        Work::Switch(place) => (SWITCHING, format!("{took} switching to {}", name(place))),
-        Work::Interrupt(None) => (INTERRUPT, format!("{took} in an interrupt")),
-        Work::Interrupt(Some(number)) => (INTERRUPT, format!("{took} in the interrupt of request #{number}")),
-        Work::FalseIdle => (FALSE_IDLE, format!("{took} idle while a process waits for I/O")),
-        Work::Idle => (IDLE, format!("{took} idle")),
+        ProcessorWork::Process(place) => (COMPUTING, format!("{took} computing for {}", name(place))),
+        ProcessorWork::Switch(place) => (SWITCHING, format!("{took} switching to {}", name(place))),
+        ProcessorWork::Interrupt(None) => (INTERRUPT, format!("{took} in an interrupt")),
+        ProcessorWork::Interrupt(Some(number)) => (INTERRUPT, format!("{took} in the interrupt of request #{number}")),
+        ProcessorWork::FalseIdle => (FALSE_IDLE, format!("{took} idle while a process waits for I/O")),
+        ProcessorWork::Idle => (IDLE, format!("{took} idle")),
     }
 }
 
 /// A request in words, as it stood then.
-fn request(made: &Made, then: Time) -> String {
+fn request(made: &IssuedRequest, then: Time) -> String {
     let what = match made.op {
         Op::Read => "read",
         Op::Write { .. } => "write",
@@ -243,28 +244,28 @@ fn request(made: &Made, then: Time) -> String {
     let place =
         if made.op == Op::Flush { String::new() } else { format!(" of {} blocks at {}", at.blocks, at.start.0) };
     let ago = then.since(made.asked);
-    let age = if ago > Span::ZERO { format!("\nasked {} before", took(ago)) } else { String::new() };
+    let age = if ago > Span::ZERO { format!("\nasked {} before", duration(ago)) } else { String::new() };
     format!("request #{}: {what}{place}{age}\n{}", made.number, matters(made))
 }
 
 /// How much a request mattered.
-fn matters(made: &Made) -> String {
+fn matters(made: &IssuedRequest) -> String {
     let issued = match made.issued_as {
         Criticality::Critical => return "critical".into(),
         Criticality::Limited => "limited",
         Criticality::Noncritical => "non-critical",
     };
     match made.critical {
-        Some(since) => format!("{issued}, critical after {}", took(since.since(made.asked))),
+        Some(since) => format!("{issued}, critical after {}", duration(since.since(made.asked))),
         None => issued.into(),
     }
 }
 
-fn took(span: Span) -> String {
+fn duration(span: Span) -> String {
     format!("{:.3} ms", span.as_ms())
 }
 
 /// Plotly takes some of HTML for more than text.
-fn escaped(text: &str) -> String {
+fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

@@ -40,7 +40,7 @@ fn curves(curves: &[&dyn Fn(u32) -> f64], last: u32, across: &str, up: &str) -> 
     let mut text = format!(" {up}\n");
     for (y, cells) in cells.iter().enumerate() {
         let tick = match y % TICK {
-            0 => number::fixed(top * (HEIGHT - 1 - y) as f64 / (HEIGHT - 1) as f64, 1),
+            0 => number::with_decimals(top * (HEIGHT - 1 - y) as f64 / (HEIGHT - 1) as f64, 1),
             _ => String::new(),
         };
         let line: String = cells.iter().map(|bits| char::from_u32(0x2800 + u32::from(*bits)).unwrap_or(' ')).collect();

@@ -2,22 +2,22 @@
 
 use super::figure::{Axis, Figure, Marks, Series};
 use super::number;
-use super::page::Page;
+use super::page::HtmlPage;
 use super::table::{Edge, table};
 use block::units;
-use profile::probe::buffer::Buffer;
+use profile::probe::buffer::BufferHabits;
 use profile::probe::chunk::Chunks;
 use profile::probe::write::Writes;
-use profile::{Known, Outcome, Profile};
+use profile::{DriveKnowledge, DriveProfile, ProfileOutcome};
 
 /// The colour of what was measured.
 const COLOUR: &str = "#1f77b4";
 
 /// A profile as people read it.
-pub fn profiled(name: &str, profile: &Profile, written: Option<&str>) -> String {
+pub fn profile_report(name: &str, profile: &DriveProfile, written: Option<&str>) -> String {
     let mut text = match &profile.outcome {
-        Outcome::Disk(known) => disk(name, profile, known),
-        Outcome::NoRotation([least, middle, most]) => format!(
+        ProfileOutcome::Disk(known) => disk(name, profile, known),
+        ProfileOutcome::NoRotation([least, middle, most]) => format!(
             " {name}: no rotation found: {} ({} blocks) that answer single reads in {}, at least {}, at most {}\n",
             units::show_blocks(profile.blocks),
             number::count(profile.blocks),
@@ -51,7 +51,7 @@ pub fn profiled(name: &str, profile: &Profile, written: Option<&str>) -> String 
     text
 }
 
-fn disk(name: &str, profile: &Profile, known: &Known) -> String {
+fn disk(name: &str, profile: &DriveProfile, known: &DriveKnowledge) -> String {
     let geometry = &known.geometry;
     let mut rows = vec![
         row("rotation", format!("{:.6} ms", known.clock.mean_period() / 1e6), rotation(known)),
@@ -72,7 +72,7 @@ fn disk(name: &str, profile: &Profile, known: &Known) -> String {
         row("queue", queue(known), queue_evidence(known)),
         row("chunks of reads", range(&known.chunks), best(&known.chunks)),
     ];
-    rows.extend(known.writes.iter().flat_map(|(writes, buffer, chunks)| written(known, writes, buffer, chunks)));
+    rows.extend(known.writes.iter().flat_map(|(writes, buffer, chunks)| write_findings(known, writes, buffer, chunks)));
     let heads = [("", Edge::Left), ("found", Edge::Left), ("evidence", Edge::Left)];
     let heads = heads.map(|(head, edge)| (head.to_owned(), edge));
     let validation = &known.validation;
@@ -102,29 +102,29 @@ fn row(what: &str, found: String, evidence: String) -> Vec<String> {
 }
 
 fn ms(ms: f64) -> String {
-    format!("{} ms", number::fixed(ms, 3))
+    format!("{} ms", number::with_decimals(ms, 3))
 }
 
-fn rotation(known: &Known) -> String {
+fn rotation(known: &DriveKnowledge) -> String {
     let noise = known.clock.noise * known.clock.period / 1e9;
     let wander = known.clock.wander * known.clock.period / 1e9;
     format!(
         "{} rpm ± {:.1e}; completions within {}, wander {} a second",
-        number::fixed(60e9 / known.clock.mean_period(), 2),
+        number::with_decimals(60e9 / known.clock.mean_period(), 2),
         known.clock.within(),
         number::seconds(noise),
         number::seconds(wander)
     )
 }
 
-fn order(known: &Known) -> String {
+fn order(known: &DriveKnowledge) -> String {
     match known.geometry.arrangement {
         profile::map::Arrangement::Heads => "a cylinder, then the next".into(),
         profile::map::Arrangement::Bands(width) => format!("{width} cylinders on a head, then back on the next"),
     }
 }
 
-fn regions(known: &Known) -> String {
+fn regions(known: &DriveKnowledge) -> String {
     let map = &known.geometry.map;
     let slips: usize = map.regions.iter().map(|region| region.slips.len()).sum();
     let tracks = map.regions.iter().map(|region| region.round);
@@ -142,33 +142,33 @@ fn regions(known: &Known) -> String {
 }
 
 /// What a finding may be off, where there is an interval of it, ms.
-fn within(known: &Known, key: &str) -> String {
+fn within(known: &DriveKnowledge, key: &str) -> String {
     let confidence = known.confidence();
     let interval = confidence.intervals.iter().find(|(name, _)| *name == key);
     interval.map_or(String::new(), |(_, [least, most])| format!(", {} to {}", ms(*least), ms(*most)))
 }
 
-fn seek_evidence(known: &Known) -> String {
+fn seek_evidence(known: &DriveKnowledge) -> String {
     let moves = &known.moves;
     let most = moves.points.iter().map(|point| point.reach.within).fold(0.0, f64::max);
     format!("{} distances, each ± {} at most, spread {}", moves.points.len(), ms(most), ms(moves.spread))
 }
 
-fn late(known: &Known) -> String {
+fn late(known: &DriveKnowledge) -> String {
     let confidence = known.confidence();
     let interval = confidence.intervals.iter().find(|(name, _)| *name == "late_share");
     let [least, most] = interval.map_or([0.0; 2], |(_, interval)| *interval);
     format!("by {}, {} to {}", ms(known.late.by), number::percent(least), number::percent(most))
 }
 
-fn overhead(known: &Known) -> String {
+fn overhead(known: &DriveKnowledge) -> String {
     match known.moves.overhead {
         Some(_) => format!("least reach on one track{}", within(known, "overhead_ms")),
         None => "the shortest move, for it could not be told from one".into(),
     }
 }
 
-fn seeks(known: &Known) -> String {
+fn seeks(known: &DriveKnowledge) -> String {
     let curve = known.moves.curve();
     match (curve.first(), curve.last()) {
         (Some(first), Some(last)) => format!("{} to {}", ms(first.1), ms(last.1)),
@@ -176,7 +176,7 @@ fn seeks(known: &Known) -> String {
     }
 }
 
-fn cache(known: &Known) -> String {
+fn cache(known: &DriveKnowledge) -> String {
     let cache = &known.cache;
     match cache.segments {
         0 => "none found".into(),
@@ -184,26 +184,26 @@ fn cache(known: &Known) -> String {
     }
 }
 
-fn bus(known: &Known) -> String {
+fn bus(known: &DriveKnowledge) -> String {
     known
         .cache
         .mb_s
-        .map_or_else(|| "takes no time that shows".into(), |mb_s| format!("{} MB/s", number::fixed(mb_s, 1)))
+        .map_or_else(|| "takes no time that shows".into(), |mb_s| format!("{} MB/s", number::with_decimals(mb_s, 1)))
 }
 
-fn held_back(known: &Known) -> String {
+fn held_back(known: &DriveKnowledge) -> String {
     match known.watermark {
         0.0 => "longer reads end as their last sector passes, or as the bus has it".into(),
         share => format!("{} of a read is in the buffer before it goes", number::percent(share)),
     }
 }
 
-fn arrival(known: &Known) -> &'static str {
+fn arrival(known: &DriveKnowledge) -> &'static str {
     if known.transfer.on_arrival { "begin where the head lands" } else { "begin with their first sector" }
 }
 
 /// What was found by writing, and what the scratch was too small for.
-fn written(known: &Known, writes: &Writes, buffer: &Buffer, chunks: &Chunks) -> Vec<Vec<String>> {
+fn write_findings(known: &DriveKnowledge, writes: &Writes, buffer: &BufferHabits, chunks: &Chunks) -> Vec<Vec<String>> {
     let seeks = match (writes.own_curve, writes.points.len()) {
         (_, 0) => "no seek measured".to_owned(),
         (own, count) => {
@@ -237,7 +237,7 @@ fn written(known: &Known, writes: &Writes, buffer: &Buffer, chunks: &Chunks) -> 
     rows
 }
 
-fn queue(known: &Known) -> String {
+fn queue(known: &DriveKnowledge) -> String {
     match (known.queue.depth, known.queue.reorders()) {
         (depth, true) => format!("{depth} commands, soonest first"),
         (1, false) => "one command at a time".into(),
@@ -245,7 +245,7 @@ fn queue(known: &Known) -> String {
     }
 }
 
-fn queue_evidence(known: &Known) -> String {
+fn queue_evidence(known: &DriveKnowledge) -> String {
     match known.queue.depth {
         1 => "as the device says".into(),
         _ => {
@@ -256,14 +256,14 @@ fn queue_evidence(known: &Known) -> String {
 }
 
 /// How fast a buffer drains, as far as it could be filled.
-fn drains(buffer: &Buffer) -> String {
+fn drains(buffer: &BufferHabits) -> String {
     match (buffer.mb_s > 0.0, buffer.per_second > 0.0) {
         (true, true) => {
-            let (mb_s, each) = (number::fixed(buffer.mb_s, 1), number::fixed(buffer.per_second, 0));
+            let (mb_s, each) = (number::with_decimals(buffer.mb_s, 1), number::with_decimals(buffer.per_second, 0));
             format!("drains at {mb_s} MB/s in a row, {each} scattered writes/s")
         }
-        (true, false) => format!("drains at {} MB/s in a row", number::fixed(buffer.mb_s, 1)),
-        (false, true) => format!("drains {} scattered writes/s", number::fixed(buffer.per_second, 0)),
+        (true, false) => format!("drains at {} MB/s in a row", number::with_decimals(buffer.mb_s, 1)),
+        (false, true) => format!("drains {} scattered writes/s", number::with_decimals(buffer.per_second, 0)),
         (false, false) => "writes come back at once".into(),
     }
 }
@@ -279,14 +279,14 @@ fn range(chunks: &Chunks) -> String {
 
 fn best(chunks: &Chunks) -> String {
     let best = chunks.sweep.iter().map(|(_, rate)| *rate).fold(0.0, f64::max);
-    format!("{} sizes in a row, at best {} MB/s", chunks.sweep.len(), number::fixed(best, 1))
+    format!("{} sizes in a row, at best {} MB/s", chunks.sweep.len(), number::with_decimals(best, 1))
 }
 
 /// A page with the seek curve, and predicted against observed times, that opens offline.
-pub fn profile_page(name: &str, profile: &Profile, text: &str) -> String {
-    let mut page = Page::new(&format!("Profile of {name}"));
+pub fn profile_page(name: &str, profile: &DriveProfile, text: &str) -> String {
+    let mut page = HtmlPage::new(&format!("Profile of {name}"));
     page.text(text);
-    if let Outcome::Disk(known) = &profile.outcome {
+    if let ProfileOutcome::Disk(known) = &profile.outcome {
         let mut seek = Figure::new("Seek curve", Axis::of("distance, cylinders"), Axis::of("ms"));
         let curve = known.moves.curve();
         let at: Vec<(f64, f64)> = curve.iter().map(|(distance, ms)| (f64::from(*distance), *ms)).collect();

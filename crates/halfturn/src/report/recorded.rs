@@ -3,7 +3,7 @@
 use super::number;
 use super::table::{Edge, table};
 use block::{Span, Time};
-use flow::recorded::{Device, Recorded, Replay, Task};
+use flow::recorded::{MachineAccount, RecordedDevice, RecordedTask, ReplayOutcome};
 use serde::Serialize;
 
 /// Processes shown in the table, at most; those that computed most.
@@ -25,14 +25,14 @@ pub struct RecordedReport {
     false_idle_ms: f64,
     idle_ms: f64,
     switches: u64,
-    processes: Vec<Process>,
-    devices: Vec<Requests>,
-    replay: Option<Replayed>,
+    processes: Vec<ProcessJson>,
+    devices: Vec<RequestsJson>,
+    replay: Option<ReplayedJson>,
 }
 
 /// A replay with the response times recorded of the device with the most requests.
 #[derive(Serialize)]
-struct Replayed {
+struct ReplayedJson {
     device: String,
     recorded_ms: f64,
     replayed_ms: f64,
@@ -41,7 +41,7 @@ struct Replayed {
 }
 
 #[derive(Serialize)]
-struct Process {
+struct ProcessJson {
     pid: u32,
     name: String,
     busy_ms: f64,
@@ -51,7 +51,7 @@ struct Process {
 }
 
 #[derive(Serialize)]
-struct Requests {
+struct RequestsJson {
     device: String,
     critical: u64,
     limited_in_time: u64,
@@ -66,7 +66,7 @@ struct Requests {
 
 impl RecordedReport {
     /// What is told of this recording, and of a replay of one device.
-    pub fn new(file: &str, it: &Recorded, replay: Option<((u32, u32), Replay)>) -> RecordedReport {
+    pub fn new(file: &str, it: &MachineAccount, replay: Option<((u32, u32), ReplayOutcome)>) -> RecordedReport {
         RecordedReport {
             schema: 1,
             file: file.into(),
@@ -83,7 +83,7 @@ impl RecordedReport {
             switches: it.switches,
             processes: it.tasks.iter().map(process).collect(),
             devices: it.devices.iter().map(requests).collect(),
-            replay: replay.map(|(device, it)| Replayed {
+            replay: replay.map(|(device, it)| ReplayedJson {
                 device: name(device),
                 recorded_ms: it.recorded.since(Time::ZERO).as_ms(),
                 replayed_ms: it.replayed.since(Time::ZERO).as_ms(),
@@ -102,7 +102,7 @@ impl RecordedReport {
             self.file,
             number::count(self.events),
             self.processors,
-            number::fixed(self.length_ms / 1e3, 3),
+            number::with_decimals(self.length_ms / 1e3, 3),
             number::count(self.switches),
         );
         text += &format!(
@@ -120,8 +120,8 @@ impl RecordedReport {
                 "\n replayed with the response times of {}: {} ms until the last process ends, recorded {}; {} of {} requests in \
                  the recorded order\n",
                 it.device,
-                number::fixed(it.replayed_ms, 1),
-                number::fixed(it.recorded_ms, 1),
+                number::with_decimals(it.replayed_ms, 1),
+                number::with_decimals(it.recorded_ms, 1),
                 number::count(it.in_order as u64),
                 number::count(it.requests as u64)
             );
@@ -139,20 +139,20 @@ impl RecordedReport {
 
     fn processes(&self) -> String {
         let heads = heads(&["process", "pid"], &["computing\nms", "blocked\nms", "waits\nfor I/O", "they took\nms"]);
-        let row = |it: &Process| {
+        let row = |it: &ProcessJson| {
             vec![
                 it.name.clone(),
                 it.pid.to_string(),
-                number::fixed(it.busy_ms, 1),
-                number::fixed(it.blocked_ms, 1),
+                number::with_decimals(it.busy_ms, 1),
+                number::with_decimals(it.blocked_ms, 1),
                 number::count(it.waits_for_io),
-                number::fixed(it.waited_for_io_ms, 1),
+                number::with_decimals(it.waited_for_io_ms, 1),
             ]
         };
         let mut text = table(&heads, &self.processes.iter().take(TASKS).map(row).collect::<Vec<_>>());
         let rest = self.processes.get(TASKS..).unwrap_or_default();
         if !rest.is_empty() {
-            let busy = number::fixed(rest.iter().map(|it| it.busy_ms).sum(), 1);
+            let busy = number::with_decimals(rest.iter().map(|it| it.busy_ms).sum(), 1);
             text += &format!(" and {} more, computing {busy} ms\n", rest.len());
         }
         text
@@ -162,15 +162,15 @@ impl RecordedReport {
         let figures =
             ["critical", "limited,\nin time", "limited,\nlate", "non-\ncritical", "access\nms", "slept on\nms"];
         let mut text = String::new();
-        let row = |it: &Requests| {
+        let row = |it: &RequestsJson| {
             vec![
                 it.device.clone(),
                 number::count(it.critical),
                 number::count(it.limited_in_time),
                 number::count(it.limited_late),
                 number::count(it.noncritical),
-                number::fixed(it.access_ms, 3),
-                number::fixed(it.slept_ms, 1),
+                number::with_decimals(it.access_ms, 3),
+                number::with_decimals(it.slept_ms, 1),
             ]
         };
         text += &table(&heads(&["device"], &figures), &self.devices.iter().map(row).collect::<Vec<_>>());
@@ -196,8 +196,8 @@ fn name((major, minor): (u32, u32)) -> String {
     format!("{major},{minor}")
 }
 
-fn process(it: &Task) -> Process {
-    Process {
+fn process(it: &RecordedTask) -> ProcessJson {
+    ProcessJson {
         pid: it.pid,
         name: it.name.clone(),
         busy_ms: it.busy.as_ms(),
@@ -207,10 +207,10 @@ fn process(it: &Task) -> Process {
     }
 }
 
-fn requests(it: &Device) -> Requests {
+fn requests(it: &RecordedDevice) -> RequestsJson {
     let mean = |sum: Span, count: u64| if count == 0 { 0.0 } else { sum.as_ms() / count as f64 };
     let ended = it.critical + it.in_time + it.late + it.noncritical;
-    Requests {
+    RequestsJson {
         device: name(it.name),
         critical: it.critical,
         limited_in_time: it.in_time,

@@ -1,7 +1,7 @@
 //! Published figures beside measured ones.
 
 use super::figure::{Axis, Figure, Marks, Series};
-use super::page::Page;
+use super::page::HtmlPage;
 use super::table::{Edge, table};
 use super::timeline::Diagram;
 use published::{Basis, Counts, Drawn, Expected, Measured, Near, Outcome, Published, Summary, Target, Verdict};
@@ -20,12 +20,12 @@ pub struct Verdicts<'a> {
     summary: Summary,
     targets: Vec<Line<'a>>,
     #[serde(skip)]
-    outcomes: Vec<Outcome<'a>>,
+    outcomes: Vec<TargetOutcome<'a>>,
 }
 
 /// A target as JSON prints it.
 #[derive(Serialize)]
-struct Line<'a> {
+struct TargetJson<'a> {
     id: &'a str,
     claim: &'a str,
     published: Value,
@@ -73,23 +73,23 @@ enum Value {
 
 /// What `--list --format json` prints.
 #[derive(Serialize)]
-pub struct Listed<'a> {
-    targets: Vec<Claim<'a>>,
+pub struct ListedTargets<'a> {
+    targets: Vec<ClaimJson<'a>>,
 }
 
 #[derive(Serialize)]
-struct Claim<'a> {
+struct ClaimJson<'a> {
     id: &'a str,
     claim: &'a str,
 }
 
 /// Ids and claims, for programs.
-pub fn listed<'a>(targets: impl Iterator<Item = &'a Target>) -> Listed<'a> {
-    Listed { targets: targets.map(|target| Claim { id: &target.id, claim: &target.claim }).collect() }
+pub fn list_targets<'a>(targets: impl Iterator<Item = &'a PublishedTarget>) -> ListedTargets<'a> {
+    ListedTargets { targets: targets.map(|target| ClaimJson { id: &target.id, claim: &target.claim }).collect() }
 }
 
 /// Ids and claims, for people.
-pub fn list<'a>(targets: impl Iterator<Item = &'a Target>) -> String {
+pub fn list<'a>(targets: impl Iterator<Item = &'a PublishedTarget>) -> String {
     let rows: Vec<Vec<String>> = targets.map(|target| vec![target.id.clone(), target.claim.clone()]).collect();
     format!("\n{}", table(&["id", "claim"].map(|head| (head.to_owned(), Edge::Left)), &rows))
 }
@@ -288,7 +288,7 @@ fn remarks(file: &str, outcomes: &[&Outcome]) -> String {
 }
 
 /// A remark, in lines that are not too long.
-fn wrapped(text: &str) -> String {
+fn wrap(text: &str) -> String {
     let mut lines = String::new();
     let mut line = String::new();
     for word in text.split(' ') {
@@ -354,8 +354,8 @@ fn cells(file: &str, outcome: &Outcome) -> [String; 8] {
 
 fn measured(measured: &Measured) -> String {
     match measured {
-        Measured::Number(figure) => number(*figure),
-        Measured::Order { figures, .. } => {
+        MeasuredValue::Number(figure) => number(*figure),
+        MeasuredValue::Order { figures, .. } => {
             let more = if figures.len() > MOST_SHOWN { ", …" } else { "" };
             figures.iter().take(MOST_SHOWN).map(|figure| number(*figure)).collect::<Vec<_>>().join(", ") + more
         }
@@ -378,7 +378,7 @@ fn number(figure: f64) -> String {
         ..1000.0 => 1,
         _ => 0,
     };
-    super::number::fixed(figure, decimals)
+    super::number::with_decimals(figure, decimals)
 }
 
 /// Measured curves as lines, published points as dots of the same colour.
@@ -403,7 +403,7 @@ mod tests {
 
     #[test]
     fn long_remarks_go_on_in_the_next_line() {
-        let text = wrapped(&"eight888 ".repeat(40));
+        let text = wrap(&"eight888 ".repeat(40));
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH + 1 && line.starts_with(' ')), "{text}");
         assert_eq!(text.split_whitespace().count(), 40);
     }

@@ -13,7 +13,7 @@ pub fn schema() -> Value {
         let table = descend(&mut root, key.heading);
         let properties = table["properties"].as_object_mut().expect("a table has properties");
         let known = properties.get(key.about.name).cloned();
-        properties.insert(key.about.name.into(), joined(known, property(&key)));
+        properties.insert(key.about.name.into(), join(known, property(&key)));
         // Which keys a word needs is known when the word is.
         if required && let Some(list) = table["required"].as_array_mut() {
             list.push(key.about.name.into());
@@ -26,7 +26,7 @@ pub fn schema() -> Value {
             let table = descend(&mut root, &heading);
             let properties = table["properties"].as_object_mut().expect("a table has properties");
             let known = properties.get(key.about.name).cloned();
-            properties.insert(key.about.name.into(), joined(known, property(&key)));
+            properties.insert(key.about.name.into(), join(known, property(&key)));
         }
     }
     root["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
@@ -76,7 +76,7 @@ fn list() -> Value {
 }
 
 /// Where several words have a key of one name, what any of them takes.
-fn joined(known: Option<Value>, new: Value) -> Value {
+fn join(known: Option<Value>, new: Value) -> Value {
     match known {
         Some(known) if known["properties"].is_object() => json!({ "anyOf": [known, new] }),
         Some(known) if known["oneOf"] != new["oneOf"] => {

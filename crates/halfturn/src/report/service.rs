@@ -1,11 +1,11 @@
 //! What serving requests in short commands came to, a row for each run.
 
-use super::compare::{Pair, assembled, keys, label};
-use super::figures::{Better, Figures};
+use super::compare::{CaseRun, assemble, keys, label};
+use super::figures::{Better, FigureColumn};
 use load::results::{Run, Service};
 
 /// The table; nothing where every request was served whole.
-pub fn table(pairs: &[Pair]) -> Option<String> {
+pub fn table(pairs: &[CaseRun]) -> Option<String> {
     if pairs.iter().all(|(_, run)| run.service.is_none()) {
         return None;
     }
@@ -14,29 +14,30 @@ pub fn table(pairs: &[Pair]) -> Option<String> {
         pairs.iter().map(|(_, run)| f(run, run.service.as_ref().unwrap_or(&none))).collect()
     };
     let count = |head: &str, f: &dyn Fn(&Service) -> u64| {
-        Figures::new(head, Better::Neither, of(&|_, service| f(service) as f64)).decimals(0)
+        FigureColumn::new(head, Better::Neither, of(&|_, service| f(service) as f64)).decimals(0)
     };
     let late = |_: &Run, service: &Service| 100.0 * service.late as f64 / service.jit_seeks.max(1) as f64;
     let mut columns = vec![
-        Figures::new("expected\nwait ms", Better::Less, of(&|run, _| run.expected_wait_ms)).decimals(2),
-        Figures::new("command\nmean ms", Better::Neither, of(&|run, _| run.commands.mean_ms)).decimals(2),
-        Figures::new("longest\nms", Better::Neither, of(&|run, _| run.commands.max_ms)),
-        Figures::new("slack\n%", Better::Neither, of(&|_, service| service.slack_fraction * 100.0)).decimals(1),
+        FigureColumn::new("expected\nwait ms", Better::Less, of(&|run, _| run.expected_wait_ms)).decimals(2),
+        FigureColumn::new("command\nmean ms", Better::Neither, of(&|run, _| run.commands.mean_ms)).decimals(2),
+        FigureColumn::new("longest\nms", Better::Neither, of(&|run, _| run.commands.max_ms)),
+        FigureColumn::new("slack\n%", Better::Neither, of(&|_, service| service.slack_fraction * 100.0)).decimals(1),
         count("inter-\nrupted", &|service| service.preemptions),
         count("timed\nseeks", &|service| service.jit_seeks),
-        Figures::new("late\n%", Better::Neither, of(&late)).decimals(1),
+        FigureColumn::new("late\n%", Better::Neither, of(&late)).decimals(1),
         count("sub-\nseeks", &|service| service.sub_seeks),
     ];
     let ahead = of(&|_, service| service.prefetched_mb_s);
     if ahead.iter().any(|rate| *rate > 0.0) {
-        columns.push(Figures::new("read ahead\nMB/s", Better::Neither, ahead).decimals(2));
+        columns.push(FigureColumn::new("read ahead\nMB/s", Better::Neither, ahead).decimals(2));
         columns.push(
-            Figures::new("used\nMB/s", Better::Neither, of(&|_, service| service.prefetched_used_mb_s)).decimals(2),
+            FigureColumn::new("used\nMB/s", Better::Neither, of(&|_, service| service.prefetched_used_mb_s))
+                .decimals(2),
         );
     }
     let keys = keys(pairs);
     let labels: Vec<Vec<String>> = pairs.iter().map(|(case, _)| label(case, &keys)).collect();
-    Some(assembled(&keys, labels, &columns, &super::compare::rivals(pairs)))
+    Some(assemble(&keys, labels, &columns, &super::compare::rivals(pairs)))
 }
 
 /// What the columns mean.

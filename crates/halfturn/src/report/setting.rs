@@ -135,14 +135,14 @@ fn workload(workload: &Workload, named: bool) -> Vec<String> {
         Kind::MadeUp(MadeUpPlan { like, days, region, pace }) => {
             let system = if *like == Like::Cello { "cello" } else { "hplajw" };
             let mut words = vec![format!("{days} days like those of {system}, of 1992")];
-            words.extend(played(pace));
+            words.extend(describe_pace(pace));
             words.extend(region.map(within));
             words
         }
         Kind::Open(OpenPlan { rate, arrivals, pattern }) => {
             let spacing = if *arrivals == Arrivals::Poisson { "Poisson" } else { "evenly spaced" };
             let mut words = vec![format!("{rate} requests/s"), spacing.to_owned()];
-            words.extend(asked(pattern));
+            words.extend(describe_pattern(pattern));
             words
         }
         Kind::Compression(plan) => vec![
@@ -153,7 +153,7 @@ fn workload(workload: &Workload, named: bool) -> Vec<String> {
         Kind::Recorded(plan) => {
             let mut words = vec![format!("the machine recorded in {}", file_name(&plan.file))];
             words.extend(plan.device.map(|(major, minor)| format!("its device {major},{minor}")));
-            words.extend(fitted(plan.fit));
+            words.extend(describe_fit(plan.fit));
             words
         }
         Kind::Processes(plan) => {
@@ -161,9 +161,9 @@ fn workload(workload: &Workload, named: bool) -> Vec<String> {
             words.push(format!("each computing {} between requests", span(plan.compute.mean)));
             let shares = [(plan.critical, "critical"), (plan.limited, "time-limited")];
             let shares = shares.iter().filter(|(share, _)| *share > 0.0);
-            words.extend(shares.map(|(share, name)| format!("{} % {name}", number::fixed(share * 100.0, 0))));
+            words.extend(shares.map(|(share, name)| format!("{} % {name}", number::with_decimals(share * 100.0, 0))));
             words.extend(plan.requests.map(|requests| format!("{} requests each", number::count(requests))));
-            words.extend(asked(&plan.pattern));
+            words.extend(describe_pattern(&plan.pattern));
             words
         }
         Kind::Closed(ClosedPlan { depth, think, pattern }) => {
@@ -171,7 +171,7 @@ fn workload(workload: &Workload, named: bool) -> Vec<String> {
             if *think > Span::ZERO {
                 words.push(format!("each thinking {}", span(*think)));
             }
-            words.extend(asked(pattern));
+            words.extend(describe_pattern(pattern));
             words
         }
     };
@@ -194,8 +194,8 @@ fn pages(count: u64) -> String {
 fn replay(trace: &TraceChoice) -> Vec<String> {
     let mut words = vec![file_name(&trace.file)];
     words.extend(trace.device.as_ref().map(|device| format!("device {device}")));
-    words.extend(played(&trace.pace));
-    words.extend(fitted(trace.fit));
+    words.extend(describe_pace(&trace.pace));
+    words.extend(describe_fit(trace.fit));
     words
 }
 
@@ -203,7 +203,7 @@ fn file_name(path: &Path) -> String {
     path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
 }
 
-fn fitted(fit: Fit) -> Option<String> {
+fn describe_fit(fit: Fit) -> Option<String> {
     match fit {
         Fit::Error => None,
         Fit::Scale => Some("addresses scaled to the drive".into()),
@@ -212,7 +212,7 @@ fn fitted(fit: Fit) -> Option<String> {
     }
 }
 
-fn played(pace: &Pace) -> Vec<String> {
+fn describe_pace(pace: &Pace) -> Vec<String> {
     let mut words = Vec::new();
     match pace.replay {
         Replay::Open => words.push("each request at its recorded time".into()),
@@ -232,7 +232,7 @@ fn outstanding(depth: u32) -> String {
     format!("{} request{} always outstanding", number::count(u64::from(depth)), if depth == 1 { "" } else { "s" })
 }
 
-fn asked(pattern: &Pattern) -> Vec<String> {
+fn describe_pattern(pattern: &Pattern) -> Vec<String> {
     let place = if pattern.at == Placement::Random { "random" } else { "sequential" };
     let what = match pattern.read {
         1.0 => "reads".to_owned(),

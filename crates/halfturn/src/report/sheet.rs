@@ -33,13 +33,13 @@ fn disk(drive: &Drive) -> String {
     let last = mechanics.layout.cylinders().saturating_sub(1);
     let curve = plot::curve(|distance| mechanics.seek.time(distance).as_ms(), last, "cylinders to cross", "seek, ms");
     text += &format!("\n{curve}\n");
-    text += &listed("sources", &sheet.sources);
-    text + &listed("assumed: no source prints these", &sheet.assumed)
+    text += &list_lines("sources", &sheet.sources);
+    text + &list_lines("assumed: no source prints these", &sheet.assumed)
 }
 
-pub(super) type Line = (&'static str, String);
+pub(super) type SheetRow = (&'static str, String);
 
-fn geometry(mechanics: &Mechanics) -> Vec<Line> {
+fn geometry(mechanics: &Mechanics) -> Vec<SheetRow> {
     let layout = &mechanics.layout;
     let order = match layout.order() {
         None => "as its tree or list has it".to_owned(),
@@ -70,7 +70,7 @@ fn geometry(mechanics: &Mechanics) -> Vec<Line> {
     ]
 }
 
-fn moves(mechanics: &Mechanics) -> Vec<Line> {
+fn moves(mechanics: &Mechanics) -> Vec<SheetRow> {
     let (seek, switches) = (&mechanics.seek, &mechanics.switches);
     let full = seek.time(mechanics.layout.cylinders().saturating_sub(1));
     let mut switch = format!("head {}, cylinder {}", ms(switches.head), ms(switches.cylinder));
@@ -92,7 +92,7 @@ fn moves(mechanics: &Mechanics) -> Vec<Line> {
     ]
 }
 
-fn electronics(sheet: &Sheet) -> Vec<Line> {
+fn electronics(sheet: &Sheet) -> Vec<SheetRow> {
     let (overheads, cache) = (&sheet.overheads, &sheet.cache);
     let bus = sheet.bus.mb_s.map_or("no limit".to_owned(), |rate| format!("{} MB/s", number::plain(rate)));
     let times = format!(
@@ -123,7 +123,7 @@ fn either(after: After) -> String {
 }
 
 /// What the simulated drive does beyond its sheet.
-fn noise(truth: &Truth) -> Option<Line> {
+fn noise(truth: &Truth) -> Option<SheetRow> {
     let mut words = Vec::new();
     if truth.seek_noise > Span::ZERO {
         words.push(format!("seeks vary by {} (standard deviation)", ms(truth.seek_noise)));
@@ -161,8 +161,8 @@ fn zones(mechanics: &Mechanics) -> String {
                 number::count(u64::from(ends.saturating_sub(1)))
             ),
             range(&|zone| layout.track_sectors(layout.locate(layout.zone_blocks(zone).0).track.zone).to_string()),
-            range(&|zone| number::fixed(rates(mechanics, zone).media, 1)),
-            range(&|zone| number::fixed(rates(mechanics, zone).sustained, 1)),
+            range(&|zone| number::with_decimals(rates(mechanics, zone).media, 1)),
+            range(&|zone| number::with_decimals(rates(mechanics, zone).sustained, 1)),
         ]);
     }
     table(&heads, &rows)
@@ -172,7 +172,7 @@ fn ms(span: Span) -> String {
     format!("{:.2} ms", span.as_ms())
 }
 
-pub(super) fn listed(title: &str, lines: &[String]) -> String {
+pub(super) fn list_lines(title: &str, lines: &[String]) -> String {
     if lines.is_empty() {
         return String::new();
     }

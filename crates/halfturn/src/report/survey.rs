@@ -4,7 +4,7 @@ use super::table::{Edge, table};
 use super::{bars, number};
 use block::{BLOCK_BYTES, units};
 use serde::Serialize;
-use trace::{DeviceSummary, Distances, Summary, Trace, Windows};
+use trace::{DeviceSummary, Distances, TraceReader, TraceSummary, Windows};
 
 const BAR_WIDTH: usize = 36;
 /// Devices shown in the table, at most; those with the most requests.
@@ -31,13 +31,13 @@ pub struct TraceReport {
     end_block: u64,
     sizes: Vec<Count>,
     common_sizes: Vec<Count>,
-    distances: Vec<Distance>,
+    distances: Vec<DistanceRow>,
     gap_mean_seconds: f64,
     gap_scv: f64,
-    windows: [Window; 2],
+    windows: [WindowJson; 2],
     out_of_order: u64,
     out_of_order_most_seconds: f64,
-    responses: Option<Responses>,
+    responses: Option<ResponsesJson>,
     devices: Vec<DeviceReport>,
     notes: Vec<String>,
 }
@@ -51,14 +51,14 @@ struct Count {
 
 /// Requests that begin this far from the end of the one before: at least so many blocks, less than twice as many.
 #[derive(Serialize)]
-struct Distance {
+struct DistanceRow {
     direction: &'static str,
     blocks: u64,
     requests: u64,
 }
 
 #[derive(Serialize)]
-struct Window {
+struct WindowJson {
     seconds: f64,
     count: u64,
     mean: f64,
@@ -67,7 +67,7 @@ struct Window {
 }
 
 #[derive(Serialize)]
-struct Responses {
+struct ResponsesJson {
     requests: u64,
     mean_ms: f64,
     max_ms: f64,
@@ -87,10 +87,10 @@ struct DeviceReport {
 
 impl TraceReport {
     /// Of a trace read to its end.
-    pub fn new(file: &str, trace: &Trace, summary: Summary, device: Option<&str>) -> TraceReport {
+    pub fn new(file: &str, trace: &TraceReader, summary: TraceSummary, device: Option<&str>) -> TraceReport {
         let seconds = summary.span().as_secs();
         let asked = summary.devices.iter().zip(trace.devices()).filter(|(device, _)| device.requests > 0);
-        let all = added(&summary.devices);
+        let all = add_devices(&summary.devices);
         let powers = |(power, requests): (usize, &u64)| Count { blocks: 1 << power, requests: *requests };
         TraceReport {
             schema: 1,
@@ -116,7 +116,7 @@ impl TraceReport {
             windows: [summary.tenths, summary.seconds].map(window),
             out_of_order: summary.behind,
             out_of_order_most_seconds: summary.furthest_behind.as_secs(),
-            responses: summary.responses.map(|responses| Responses {
+            responses: summary.responses.map(|responses| ResponsesJson {
                 requests: responses.count,
                 mean_ms: responses.mean.as_ms(),
                 max_ms: responses.max.as_ms(),
@@ -179,7 +179,7 @@ impl TraceReport {
                 format!("{} requests earlier than one before them, by up to {most}", number::count(self.out_of_order));
             lines.push(("out of order", what));
         }
-        if let Some(Responses { requests, mean_ms, max_ms }) = &self.responses {
+        if let Some(ResponsesJson { requests, mean_ms, max_ms }) = &self.responses {
             let (mean, max) = (number::plain(*mean_ms), number::plain(*max_ms));
             let what = format!("mean {mean} ms, largest {max} ms, of {} requests", number::count(*requests));
             lines.push(("measured response", what));
@@ -191,7 +191,7 @@ impl TraceReport {
     }
 
     fn rate(&self) -> String {
-        let peak = |window: &Window| number::count(window.peak);
+        let peak = |window: &WindowJson| number::count(window.peak);
         let [tenths, seconds] = &self.windows;
         format!(
             "{} requests/s on average; at most {} in a second, {} in a tenth",
@@ -270,7 +270,7 @@ fn plain_size(blocks: u64) -> String {
 }
 
 /// The distances of all devices together.
-fn added(devices: &[DeviceSummary]) -> Distances {
+fn add_devices(devices: &[DeviceSummary]) -> Distances {
     let mut all = Distances::default();
     for device in devices {
         let from = &device.distances;
@@ -281,25 +281,25 @@ fn added(devices: &[DeviceSummary]) -> Distances {
     all
 }
 
-fn common(summary: &Summary) -> Vec<Count> {
+fn common(summary: &TraceSummary) -> Vec<Count> {
     let count = |(blocks, requests): &(u32, u64)| Count { blocks: u64::from(*blocks), requests: *requests };
     summary.common_sizes.iter().map(count).collect()
 }
 
 /// From the farthest back to the farthest ahead, those that occur.
-fn distances(all: &Distances) -> Vec<Distance> {
-    let of = |direction, power: usize, requests: u64| Distance { direction, blocks: 1 << power, requests };
-    let mut list: Vec<Distance> =
+fn distances(all: &Distances) -> Vec<DistanceRow> {
+    let of = |direction, power: usize, requests: u64| DistanceRow { direction, blocks: 1 << power, requests };
+    let mut list: Vec<DistanceRow> =
         all.backward.iter().enumerate().rev().map(|(power, requests)| of("back", power, *requests)).collect();
-    list.push(Distance { direction: "sequential", blocks: 0, requests: all.sequential });
+    list.push(DistanceRow { direction: "sequential", blocks: 0, requests: all.sequential });
     list.extend(all.forward.iter().enumerate().map(|(power, requests)| of("ahead", power, *requests)));
     list.retain(|distance| distance.requests > 0);
     list
 }
 
-fn window(windows: Windows) -> Window {
+fn window(windows: Windows) -> WindowJson {
     let Windows { length, count, mean, peak, dispersion } = windows;
-    Window { seconds: length.as_secs(), count, mean, peak, dispersion }
+    WindowJson { seconds: length.as_secs(), count, mean, peak, dispersion }
 }
 
 fn device_report(device: &DeviceSummary, name: &str) -> DeviceReport {

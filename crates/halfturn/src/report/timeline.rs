@@ -2,9 +2,9 @@
 //! the parts; and under them what has a value at every time.
 
 use super::figure::{Axis, Figure, Marks, Series};
-use super::turns::served;
+use super::turns::served_requests;
 use block::{Span, Time, Verb};
-use published::{File, Timeline, Values};
+use published::{PublishedTimeline, TargetFile, Values};
 use sim::Step;
 
 /// How high a bar is, in pixels, and how far lines of bars are apart; and what is drawn under them.
@@ -36,15 +36,15 @@ pub const KINDS: [(&str, &str); 11] = [
 
 /// A timing diagram with what was recorded of its rows.
 pub struct Diagram<'a> {
-    pub file: &'a File,
-    pub timeline: &'a Timeline,
+    pub file: &'a TargetFile,
+    pub timeline: &'a PublishedTimeline,
     /// Names and pieces of runs, from top to bottom.
     pub rows: Vec<(&'a str, sim::Timeline)>,
 }
 
 /// Something that went on for a while.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Piece {
+pub struct TimelineSpan {
     kind: &'static str,
     /// On the line of the arm rather than of the commands.
     pub arm: bool,
@@ -54,7 +54,7 @@ pub struct Piece {
     pub told: String,
 }
 
-impl Piece {
+impl TimelineSpan {
     /// Where its kind stands among `KINDS`.
     pub fn place(&self) -> usize {
         KINDS.iter().position(|(kind, _)| *kind == self.kind).unwrap_or(0)
@@ -78,14 +78,14 @@ impl Diagram<'_> {
         let at = |row: usize, line: usize| lines - row as f64 * LINES - line as f64;
         let mut series = Vec::new();
         for (row, (_, run)) in self.rows.iter().enumerate() {
-            for (i, it) in served(run).iter().enumerate() {
+            for (i, it) in served_requests(run).iter().enumerate() {
                 let told = format!("request {}", i + 1);
                 let spans = it.turns.iter().map(|(from, to)| (*from, *to, at(row, 0), told.clone()));
                 let colour = REQUESTS[i % REQUESTS.len()];
                 series.push(Series { legend: false, ..bars("request", colour, BAR, run.from, spans) });
             }
         }
-        let rows: Vec<Vec<Piece>> = self.rows.iter().map(|(_, row)| pieces(row, &|_| None)).collect();
+        let rows: Vec<Vec<TimelineSpan>> = self.rows.iter().map(|(_, row)| pieces(row, &|_| None)).collect();
         for (kind, colour) in KINDS {
             // The legend has a kind once, however many rows have it.
             let mut legend = true;
@@ -121,11 +121,11 @@ fn drawn(values: Values, run: &sim::Timeline) -> (Axis, Vec<Series>) {
     match values {
         Values::AverageYield => {
             let mut series = Vec::new();
-            for (i, it) in served(run).iter().enumerate() {
-                let Some((served, transferred)) = it.averages() else { continue };
+            for (i, it) in served_requests(run).iter().enumerate() {
+                let Some((served_requests, transferred)) = it.averages() else { continue };
                 let colour = REQUESTS[i % REQUESTS.len()];
                 for (spans, average, solid, what) in [
-                    (&it.turns, served, true, "average yield"),
+                    (&it.turns, served_requests, true, "average yield"),
                     (&it.transfers, transferred, false, "the same, by transfer"),
                 ] {
                     let told = format!("request {}: {what} {average:.1}/s", i + 1);
@@ -168,12 +168,12 @@ fn bars(
 }
 
 /// What went on in a piece of a run; how much a request mattered is told by its number, where that is known.
-pub fn pieces(run: &sim::Timeline, matters: &dyn Fn(u32) -> Option<String>) -> Vec<Piece> {
-    let mut pieces: Vec<Piece> = Vec::new();
+pub fn pieces(run: &sim::Timeline, matters: &dyn Fn(u32) -> Option<String>) -> Vec<TimelineSpan> {
+    let mut pieces: Vec<TimelineSpan> = Vec::new();
     let mut put = |kind, arm, from: Time, span: Span, told: &str| {
         let to = from + span;
         if span > Span::ZERO {
-            pieces.push(Piece { kind, arm, from, to, told: format!("{told}: {kind} {:.3} ms", span.as_ms()) });
+            pieces.push(TimelineSpan { kind, arm, from, to, told: format!("{told}: {kind} {:.3} ms", span.as_ms()) });
         }
         to
     };
@@ -185,7 +185,7 @@ pub fn pieces(run: &sim::Timeline, matters: &dyn Fn(u32) -> Option<String>) -> V
         if own {
             arm = put("the drive's own work", true, arm, own_until.since(arm), "arm");
         }
-        let mut told = told(command, ended.since(issued));
+        let mut told = describe_command(command, ended.since(issued));
         if let Some(number) = request {
             let matters = matters(number).map_or_else(String::new, |matters| format!(", {matters}"));
             told = format!("request #{number}{matters}\n{told}");
@@ -219,7 +219,7 @@ pub fn pieces(run: &sim::Timeline, matters: &dyn Fn(u32) -> Option<String>) -> V
 }
 
 /// A command in words.
-fn told(command: block::Command, took: Span) -> String {
+fn describe_command(command: block::Command, took: Span) -> String {
     let at = command.at;
     match command.verb {
         Verb::Seek => format!("seek to block {} ({:.3} ms)", at.start.0, took.as_ms()),
@@ -255,7 +255,7 @@ mod tests {
     }
 
     /// Pieces of one line, without their words.
-    fn line(pieces: &[Piece], arm: bool) -> Vec<(&'static str, u64, u64)> {
+    fn line(pieces: &[TimelineSpan], arm: bool) -> Vec<(&'static str, u64, u64)> {
         let of_line = pieces.iter().filter(|piece| piece.arm == arm);
         of_line.map(|piece| (piece.kind, piece.from.0 / US, piece.to.0 / US)).collect()
     }

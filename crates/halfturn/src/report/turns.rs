@@ -5,7 +5,7 @@ use sim::{Step, Timeline};
 
 /// A request in a piece of a run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Served {
+pub struct ServedRequest {
     request: RequestId,
     ended: Option<Time>,
     /// What it was worth when it ended; nothing where not all of it was seen.
@@ -17,8 +17,8 @@ pub struct Served {
 }
 
 /// The requests of a piece of a run, in the order in which they were first served.
-pub fn served(run: &Timeline) -> Vec<Served> {
-    let mut all: Vec<Served> = Vec::new();
+pub fn served_requests(run: &Timeline) -> Vec<ServedRequest> {
+    let mut all: Vec<ServedRequest> = Vec::new();
     let (mut before, mut last) = (run.from, None);
     for step in &run.steps {
         let Place::Request(request, done) = step.command.place else {
@@ -30,7 +30,7 @@ pub fn served(run: &Timeline) -> Vec<Served> {
         let known = all.iter().position(|it| (it.request, it.ended) == (request, ended));
         let at = known.unwrap_or_else(|| {
             let worth = end.filter(|_| done == 0).map(|end| end.worth);
-            all.push(Served { request, ended, worth, turns: Vec::new(), transfers: Vec::new() });
+            all.push(ServedRequest { request, ended, worth, turns: Vec::new(), transfers: Vec::new() });
             all.len() - 1
         });
         let turns = &mut all[at].turns;
@@ -54,7 +54,7 @@ fn transfer(step: &Step) -> (Time, Time) {
     (Time(ends.0 - step.parts.transfer.0), ends)
 }
 
-impl Served {
+impl ServedRequest {
     /// What it yields a second: by the time in which it was served (Preemptive RAID scheduling, Eq. 4), and by that of its
     /// transfers alone.
     pub fn averages(&self) -> Option<(f64, f64)> {
@@ -89,8 +89,9 @@ mod tests {
         // The last one was not there when the one before had ended.
         let begins = vec![(Time(0), RequestId(7)), (Time(12_000_000), RequestId(2)), (Time(31_000_000), RequestId(2))];
         let run = Timeline { from: Time(0), steps, own_until: Time(0), begins, ends, weights: Vec::new() };
-        let served = served(&run);
-        let ms = |it: &Served| it.turns.iter().map(|(a, b)| (a.0 / 1_000_000, b.0 / 1_000_000)).collect::<Vec<_>>();
+        let served = served_requests(&run);
+        let ms =
+            |it: &ServedRequest| it.turns.iter().map(|(a, b)| (a.0 / 1_000_000, b.0 / 1_000_000)).collect::<Vec<_>>();
         assert_eq!(
             served.iter().map(ms).collect::<Vec<_>>(),
             [vec![(0, 12), (20, 30)], vec![(12, 20)], vec![(31, 40)]]

@@ -1,7 +1,7 @@
 //! A model held against a measured drive: figures, a sketch, a page.
 
 use super::figure::{Axis, Figure, Marks, Series};
-use super::page::Page;
+use super::page::HtmlPage;
 use super::table::{Edge, table};
 use super::{number, plot};
 use block::Op;
@@ -13,11 +13,11 @@ const POINTS: usize = 2000;
 
 /// How far a model is off.
 #[derive(Serialize)]
-pub struct Validation<'a> {
+pub struct ValidationReport<'a> {
     #[serde(flatten)]
-    all: Figures,
+    all: ResponseFigures,
     /// By what was asked, and by whether the model answered from memory.
-    parts: Vec<Figures>,
+    parts: Vec<ResponseFigures>,
     notes: Vec<String>,
     #[serde(skip)]
     title: String,
@@ -29,7 +29,7 @@ pub struct Validation<'a> {
 
 /// Mean, quantiles and demerit of some requests.
 #[derive(Serialize)]
-struct Figures {
+struct ResponseFigures {
     of: &'static str,
     requests: u64,
     measured_mean_ms: f64,
@@ -40,10 +40,10 @@ struct Figures {
     demerit_plain_ms: f64,
 }
 
-impl Figures {
-    fn new<'a>(of: &'static str, pairs: impl IntoIterator<Item = &'a Pair>) -> Figures {
+impl ResponseFigures {
+    fn new<'a>(of: &'static str, pairs: impl IntoIterator<Item = &'a Pair>) -> ResponseFigures {
         let demerit = Demerit::of(pairs);
-        Figures {
+        ResponseFigures {
             of,
             requests: demerit.requests,
             measured_mean_ms: demerit.measured_mean_ms,
@@ -59,28 +59,28 @@ impl Figures {
         vec![
             self.of.into(),
             number::count(self.requests),
-            number::fixed(self.measured_mean_ms, 3),
-            number::fixed(self.simulated_mean_ms, 3),
+            number::with_decimals(self.measured_mean_ms, 3),
+            number::with_decimals(self.simulated_mean_ms, 3),
             format!("{:+.1}", self.mean_error_percent),
-            number::fixed(self.demerit_ms, 3),
-            number::fixed(self.demerit_percent, 1),
-            number::fixed(self.demerit_plain_ms, 3),
+            number::with_decimals(self.demerit_ms, 3),
+            number::with_decimals(self.demerit_percent, 1),
+            number::with_decimals(self.demerit_plain_ms, 3),
         ]
     }
 }
 
-impl<'a> Validation<'a> {
-    pub fn new(title: &str, file: &str, pairs: &'a [Pair], notes: Vec<String>) -> Validation<'a> {
+impl<'a> ValidationReport<'a> {
+    pub fn new(title: &str, file: &str, pairs: &'a [Pair], notes: Vec<String>) -> ValidationReport<'a> {
         let read = |pair: &&Pair| pair.op == Op::Read;
         let parts = [
-            Figures::new("reads", pairs.iter().filter(read)),
-            Figures::new("writes", pairs.iter().filter(|pair| !read(pair))),
-            Figures::new("hits", pairs.iter().filter(|pair| pair.hit)),
-            Figures::new("misses", pairs.iter().filter(|pair| !pair.hit)),
+            ResponseFigures::new("reads", pairs.iter().filter(read)),
+            ResponseFigures::new("writes", pairs.iter().filter(|pair| !read(pair))),
+            ResponseFigures::new("hits", pairs.iter().filter(|pair| pair.hit)),
+            ResponseFigures::new("misses", pairs.iter().filter(|pair| !pair.hit)),
         ];
         let parts = parts.into_iter().filter(|part| part.requests > 0).collect();
-        let all = Figures::new("all", pairs);
-        Validation { all, parts, notes, title: title.into(), file: file.into(), pairs }
+        let all = ResponseFigures::new("all", pairs);
+        ValidationReport { all, parts, notes, title: title.into(), file: file.into(), pairs }
     }
 
     /// As people read it.
@@ -96,7 +96,7 @@ impl<'a> Validation<'a> {
             ("plain\nms", Edge::Right),
         ]
         .map(|(head, edge)| (head.to_owned(), edge));
-        let rows: Vec<Vec<String>> = [&self.all].into_iter().chain(&self.parts).map(Figures::row).collect();
+        let rows: Vec<Vec<String>> = [&self.all].into_iter().chain(&self.parts).map(ResponseFigures::row).collect();
         let mut text = format!("\n {} against {}\n\n{}\n", self.title, self.file, table(&heads, &rows));
         text += &self.sketch();
         text += "\n hits are the simulation's own: what it answered from memory. demerit: root mean square of the\n \
@@ -108,7 +108,7 @@ impl<'a> Validation<'a> {
     }
 
     /// Measured and simulated response times, each sorted.
-    fn sorted(&self) -> [Vec<f64>; 2] {
+    fn sort_both(&self) -> [Vec<f64>; 2] {
         [|pair: &Pair| pair.measured, |pair: &Pair| pair.simulated].map(|time| {
             let mut times: Vec<f64> = self.pairs.iter().map(|pair| time(pair).as_ms()).collect();
             times.sort_by(f64::total_cmp);
@@ -118,7 +118,7 @@ impl<'a> Validation<'a> {
 
     /// The share of requests answered within a time, measured as a line and simulated as dots.
     fn sketch(&self) -> String {
-        let [measured, simulated] = self.sorted();
+        let [measured, simulated] = self.sort_both();
         let last = measured[(measured.len() - 1) * 999 / 1000].max(simulated[(simulated.len() - 1) * 999 / 1000]);
         let share = |times: &[f64], us: u32| {
             100.0 * times.partition_point(|time| *time <= f64::from(us) / 1e3) as f64 / times.len() as f64
@@ -135,7 +135,7 @@ impl<'a> Validation<'a> {
 
     /// A page with both distributions that opens offline.
     pub fn page(&self) -> String {
-        let [measured, simulated] = self.sorted();
+        let [measured, simulated] = self.sort_both();
         let curve = |times: &[f64], name: &str, colour| {
             let index = |i: usize| i * (times.len() - 1) / (POINTS - 1);
             let share = |i: usize| 100.0 * (index(i) + 1) as f64 / times.len() as f64;
@@ -149,7 +149,7 @@ impl<'a> Validation<'a> {
         let mut figure = Figure::new(&title, Axis::log("response time, ms"), Axis::of("% of requests answered"));
         figure.series.push(curve(&measured, "measured", "#1f77b4"));
         figure.series.push(curve(&simulated, "simulated", "#d62728"));
-        let mut page = Page::new(&self.title);
+        let mut page = HtmlPage::new(&self.title);
         page.figure(&figure);
         page.text(&self.text());
         page.html()

@@ -2,13 +2,13 @@
 
 use super::table::{Edge, table};
 use block::units;
-use live::{Lateness, Report};
+use live::{Lateness, VolumeReport};
 use serde_json::{Value, json};
 
 /// At the end of a service.
-pub fn volumes(reports: &[Report], lateness: &Lateness) -> String {
-    let all: Vec<Value> = reports.iter().map(Report::json).collect();
-    let late = super::lateness(lateness).map(|line| super::notes::wrapped(&line));
+pub fn volumes(reports: &[VolumeReport], lateness: &Lateness) -> String {
+    let all: Vec<Value> = reports.iter().map(VolumeReport::json).collect();
+    let late = super::lateness(lateness).map(|line| super::notes::wrap(&line));
     listed_volumes(&json!({ "volumes": all })) + &late.unwrap_or_default()
 }
 

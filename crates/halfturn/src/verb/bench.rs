@@ -1,9 +1,9 @@
 //! `halfturn bench`: the workloads of an experiment, in real time.
 
 use super::outputs::Inputs;
-use super::requests::Requests;
-use super::{Output, json};
-use crate::failure::{Failure, print};
+use super::requests::RecordsFile;
+use super::{OutputFormat, json};
+use crate::failure::{VerbFailure, print};
 use crate::progress::Profiling as Progress;
 use crate::report;
 use block::{At, BadInput};
@@ -32,17 +32,18 @@ duration = \"10s\"
 
 /// Run an experiment in real time, on the device its drive names or an NBD server.
 ///
-/// The file is one that `simulate` takes, and so is the table; `path` in its `[drive]` says what serves: a file, a block
-/// device, `ram:SIZE` or `emulated:NAME`. Without `path` the model is emulated. With a URI, what a server offers is asked: the
-/// export it names, or, where it names none and the file has volumes, for each volume the export of its name; who schedules
-/// then is the server, and what the workloads write is written. Its runs take as long as they say.
+/// Takes the same files as `simulate` and prints the same table. `path` in `[drive]` names the device: a file, a block
+/// device, `ram:SIZE` or `emulated:NAME`. Without `path` the model is emulated. With a URI, the workloads run against
+/// an NBD server: on the export that the URI names, or, if it names none and the file has volumes, on the export of
+/// each volume's name. The server then does the scheduling, and writes change its data. A run takes as long as its file
+/// says.
 #[derive(Args)]
 #[command(after_help = "Examples:
   halfturn bench examples/beside-a-stream.toml --set run.duration=10s
   halfturn bench examples/beside-a-stream.toml --time-scale 10
   halfturn bench 'nbd+unix:///?socket=/tmp/vm.sock' examples/vm-disks.toml
   halfturn bench nbd://localhost/desktop")]
-pub struct Bench {
+pub struct BenchArgs {
     /// The experiment file; or the URI of a server, nbd://HOST:PORT/EXPORT or nbd+unix:///EXPORT?socket=PATH
     #[arg(value_name = "CONFIG.toml|URI")]
     of: String,
@@ -52,23 +53,23 @@ pub struct Bench {
     /// Change or add a value of the file, e.g. scheduler.policy=satf
     #[arg(long = "set", value_name = "KEY=VALUE")]
     sets: Vec<String>,
-    /// Draw other random numbers; in place of `seed` in `[run]`
+    /// The seed of all random numbers, in place of `seed` in `[run]`
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
     /// `table` for people, `json` for programs (schema 1, described in docs/reference/json.md)
     #[arg(long, value_enum, default_value = "table")]
-    format: Output,
+    format: OutputFormat,
     /// Also write a record of each request into this file (CSV): when it arrived, began and ended, what its time went to and
     /// what it waited for, in ns, as docs/reference/requests.md says
     #[arg(long, value_name = "FILE.csv")]
     requests: Option<PathBuf>,
-    /// Let the clock, and with it an emulated drive, run so many times as fast
+    /// Run the clock, and an emulated drive with it, this many times as fast
     #[arg(long, value_name = "TIMES", default_value = "1", value_parser = super::scale)]
     time_scale: f64,
 }
 
-pub fn run(arguments: &Bench) -> Result<(), Failure> {
-    let Bench { of, file, sets, seed, time_scale, .. } = arguments;
+pub fn run(arguments: &BenchArgs) -> Result<(), VerbFailure> {
+    let BenchArgs { of, file, sets, seed, time_scale, .. } = arguments;
     let uri = if of.contains("://") { Some(uri(of)?) } else { None };
     let cases = match (&uri, file) {
         (None, None) => experiment::load(Path::new(of), sets, *seed)?,
@@ -87,7 +88,7 @@ pub fn run(arguments: &Bench) -> Result<(), Failure> {
         Some(file) => Inputs::of_cases(file, &cases),
         None => Inputs::of_cases(Path::new(of), &cases),
     };
-    let requests = Requests::wanted(arguments.requests.as_ref(), &mut inputs, cases.iter().map(|_| 1))?;
+    let requests = RecordsFile::if_wanted(arguments.requests.as_ref(), &mut inputs, cases.iter().map(|_| 1))?;
     let mut runs = Vec::with_capacity(cases.len());
     let mut unfinished = Vec::with_capacity(cases.len());
     let progress = Progress::new(match &uri {
@@ -110,16 +111,16 @@ pub fn run(arguments: &Bench) -> Result<(), Failure> {
         runs.push(benched.run);
     }
     progress.finish();
-    requests.map_or(Ok(()), Requests::keep)?;
+    requests.map_or(Ok(()), RecordsFile::keep)?;
     let results = Results { schema: 1, runs };
     match arguments.format {
-        Output::Json if unfinished.iter().all(|left| *left == 0) => print(&json(&results))?,
-        Output::Json => print(&json(&with_unfinished(&results, &unfinished)))?,
-        Output::Table => print(&report::comparison(&cases, &results))?,
+        OutputFormat::Json if unfinished.iter().all(|left| *left == 0) => print(&json(&results))?,
+        OutputFormat::Json => print(&json(&with_unfinished(&results, &unfinished)))?,
+        OutputFormat::Table => print(&report::comparison(&cases, &results))?,
     }
     match unfinished.iter().sum::<u32>() {
         0 => Ok(()),
-        left => Err(Failure::Undone(BadInput::new(
+        left => Err(VerbFailure::Undone(BadInput::new(
             of.clone(),
             At::File,
             format!("{left} requests had not ended when the device answered no more"),

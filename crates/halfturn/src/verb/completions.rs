@@ -1,6 +1,6 @@
 //! `halfturn completions`.
 
-use crate::failure::{Failure, print};
+use crate::failure::{VerbFailure, print};
 use clap::{Args, Command};
 use clap_complete::{Shell, generate};
 
@@ -17,7 +17,7 @@ pub struct Completions {
 }
 
 /// Does it. `command` is the whole command line.
-pub fn run(arguments: &Completions, mut command: Command) -> Result<(), Failure> {
+pub fn run(arguments: &Completions, mut command: Command) -> Result<(), VerbFailure> {
     let mut script = Vec::new();
     generate(arguments.shell, &mut command, "halfturn", &mut script);
     print(&String::from_utf8(script).expect("completions are text"))

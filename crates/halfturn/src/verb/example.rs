@@ -1,7 +1,7 @@
 //! `halfturn example`: the experiments that ship inside the program, for whoever has no copy of its repository.
 
-use super::outputs::{Inputs, Output};
-use crate::failure::{Failure, print};
+use super::outputs::{Inputs, OutputFile};
+use crate::failure::{VerbFailure, print};
 use block::{At, BadInput, nearest};
 use clap::Args;
 use std::path::PathBuf;
@@ -23,7 +23,7 @@ pub struct Example {
 }
 
 /// Does it.
-pub fn run(arguments: &Example) -> Result<(), Failure> {
+pub fn run(arguments: &Example) -> Result<(), VerbFailure> {
     let Some(name) = &arguments.name else { return print(&list()) };
     let name = name.trim_end_matches(".toml");
     let Some((_, text)) = experiments().find(|(other, _)| *other == name) else {
@@ -51,7 +51,7 @@ pub fn run(arguments: &Example) -> Result<(), Failure> {
                 BadInput::new(folder.display().to_string(), At::File, what, "name another with --output")
             })?;
         }
-        Output::new(&path, &mut Inputs::none())?.write(content)?;
+        OutputFile::new(&path, &mut Inputs::none())?.write(content)?;
         told += &format!("{}\n", path.display());
     }
     print(&told)

@@ -1,6 +1,6 @@
 //! `halfturn help`: what a key, a policy or a format means.
 
-use crate::failure::{Failure, print};
+use crate::failure::{VerbFailure, print};
 use crate::report;
 use block::{At, BadInput, nearest};
 use clap::{Args, Command};
@@ -15,13 +15,13 @@ pub struct Help {
     topic: Vec<String>,
 }
 
-pub fn run(arguments: &Help, mut command: Command) -> Result<(), Failure> {
+pub fn run(arguments: &Help, mut command: Command) -> Result<(), VerbFailure> {
     let topic = arguments.topic.join(" ");
     command.build();
     if let Some(verb) = find(&mut command, &arguments.topic) {
         return print(&verb.render_long_help().to_string());
     }
-    if let Some(text) = report::explained(&topic) {
+    if let Some(text) = report::explain(&topic) {
         return print(&text);
     }
     let topics = report::topics();

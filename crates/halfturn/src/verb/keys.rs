@@ -1,7 +1,7 @@
 //! `halfturn keys`: all keys of an experiment.
 
 use super::json;
-use crate::failure::{Failure, print};
+use crate::failure::{VerbFailure, print};
 use crate::report;
 use clap::{Args, ValueEnum};
 use load::manual::Whose;
@@ -14,7 +14,7 @@ use load::manual::Whose;
 pub struct Keys {
     /// How the list is printed
     #[arg(long, value_enum, default_value = "table")]
-    format: Form,
+    format: KeysFormat,
     /// Only the keys of drive files; those in tables may stand in `[drive]` of an experiment, too
     #[arg(long)]
     drive: bool,
@@ -22,7 +22,7 @@ pub struct Keys {
 
 /// How the list is printed.
 #[derive(Clone, Copy, ValueEnum)]
-enum Form {
+enum KeysFormat {
     /// A table for people.
     Table,
     /// JSON, for programs.
@@ -31,12 +31,12 @@ enum Form {
     Markdown,
 }
 
-pub fn run(arguments: &Keys) -> Result<(), Failure> {
+pub fn run(arguments: &Keys) -> Result<(), VerbFailure> {
     let of = if arguments.drive { Some(Whose::Drive) } else { None };
     match (arguments.format, of) {
-        (Form::Table, of) => print(&report::listed_keys(of)),
-        (Form::Json, of) => print(&json(&report::keys_json(of))),
-        (Form::Markdown, None | Some(Whose::Experiment)) => print(&report::keys_page()),
-        (Form::Markdown, Some(Whose::Drive)) => print(&report::drive_keys_page()),
+        (KeysFormat::Table, of) => print(&report::listed_keys(of)),
+        (KeysFormat::Json, of) => print(&json(&report::keys_json(of))),
+        (KeysFormat::Markdown, None | Some(Whose::Experiment)) => print(&report::keys_page()),
+        (KeysFormat::Markdown, Some(Whose::Drive)) => print(&report::drive_keys_page()),
     }
 }

@@ -1,6 +1,6 @@
 //! `halfturn man`.
 
-use crate::failure::Failure;
+use crate::failure::VerbFailure;
 use block::{At, BadInput};
 use clap::{Args, Command};
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ pub struct Man {
 }
 
 /// Does it. `command` is the whole command line.
-pub fn run(arguments: &Man, command: Command) -> Result<(), Failure> {
+pub fn run(arguments: &Man, command: Command) -> Result<(), VerbFailure> {
     let folder = &arguments.folder;
     let written = std::fs::create_dir_all(folder).and_then(|()| clap_mangen::generate_to(command, folder));
     written.map_err(|error| {

@@ -23,29 +23,29 @@ mod trace;
 mod volume;
 mod window;
 
-use crate::failure::Failure;
+use crate::failure::VerbFailure;
 use block::{At, BadInput};
 use clap::{Command, Subcommand, ValueEnum};
 
 /// A verb with its arguments.
 #[derive(Subcommand)]
-pub enum Verb {
+pub enum VerbArgs {
     Simulate(simulate::Simulate),
     Reproduce(reproduce::Reproduce),
-    Profile(profile::Profile),
+    Profile(profile::ProfileArgs),
     #[cfg(feature = "linux")]
-    Bench(bench::Bench),
+    Bench(bench::BenchArgs),
     #[cfg(feature = "linux")]
     Serve(serve::Serve),
     #[cfg(feature = "linux")]
     #[command(subcommand)]
-    Volume(volume::Volume),
+    Volume(volume::VolumeArgs),
     #[cfg(feature = "linux")]
-    Replay(replay::Replay),
+    Replay(replay::ReplayArgs),
     #[command(subcommand)]
-    Drive(drive::Drive),
+    Drive(drive::DriveArgs),
     #[command(subcommand)]
-    Trace(trace::Trace),
+    Trace(trace::TraceArgs),
     Example(example::Example),
     Keys(keys::Keys),
     Schema(schema::Schema),
@@ -56,7 +56,7 @@ pub enum Verb {
 
 /// How results are printed.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Output {
+pub enum OutputFormat {
     /// Tables for people.
     Table,
     /// JSON, for programs.
@@ -64,32 +64,32 @@ pub enum Output {
 }
 
 /// Runs a verb. `command` is the whole command line, for help.
-pub fn run(verb: Verb, command: Command) -> Result<(), Failure> {
+pub fn run(verb: VerbArgs, command: Command) -> Result<(), VerbFailure> {
     match verb {
-        Verb::Simulate(arguments) => simulate::run(&arguments),
-        Verb::Reproduce(arguments) => reproduce::run(&arguments),
-        Verb::Profile(arguments) => profile::run(&arguments),
+        VerbArgs::Simulate(arguments) => simulate::run(&arguments),
+        VerbArgs::Reproduce(arguments) => reproduce::run(&arguments),
+        VerbArgs::Profile(arguments) => profile::run(&arguments),
         #[cfg(feature = "linux")]
-        Verb::Bench(arguments) => bench::run(&arguments),
+        VerbArgs::Bench(arguments) => bench::run(&arguments),
         #[cfg(feature = "linux")]
-        Verb::Serve(arguments) => serve::run(&arguments),
+        VerbArgs::Serve(arguments) => serve::run(&arguments),
         #[cfg(feature = "linux")]
-        Verb::Volume(verb) => volume::run(&verb),
+        VerbArgs::Volume(verb) => volume::run(&verb),
         #[cfg(feature = "linux")]
-        Verb::Replay(arguments) => replay::run(&arguments),
-        Verb::Drive(verb) => drive::run(&verb),
-        Verb::Trace(verb) => trace::run(&verb),
-        Verb::Example(arguments) => example::run(&arguments),
-        Verb::Keys(arguments) => keys::run(&arguments),
-        Verb::Schema(arguments) => schema::run(&arguments),
-        Verb::Completions(arguments) => completions::run(&arguments, command),
-        Verb::Man(arguments) => man::run(&arguments, command),
-        Verb::Help(arguments) => help::run(&arguments, command),
+        VerbArgs::Replay(arguments) => replay::run(&arguments),
+        VerbArgs::Drive(verb) => drive::run(&verb),
+        VerbArgs::Trace(verb) => trace::run(&verb),
+        VerbArgs::Example(arguments) => example::run(&arguments),
+        VerbArgs::Keys(arguments) => keys::run(&arguments),
+        VerbArgs::Schema(arguments) => schema::run(&arguments),
+        VerbArgs::Completions(arguments) => completions::run(&arguments, command),
+        VerbArgs::Man(arguments) => man::run(&arguments, command),
+        VerbArgs::Help(arguments) => help::run(&arguments, command),
     }
 }
 
 /// The format with this word.
-fn trace_format(word: &str) -> Result<::trace::Format, Failure> {
+fn trace_format(word: &str) -> Result<::trace::Format, VerbFailure> {
     let bad = |what| BadInput::new("--trace-format", At::File, what, "or leave it out: the content shows the format");
     word.parse().map_err(|what| bad(what).into())
 }

@@ -1,7 +1,7 @@
 //! What a command writes: never over what it reads, and under another name first, so that whatever goes wrong, what was there before
 //! still is. All verbs write through this, and look whether they can before they begin.
 
-use crate::failure::Failure;
+use crate::failure::VerbFailure;
 use block::{At, BadInput};
 use load::experiment::Case;
 use std::fs::{self, File, OpenOptions, Permissions};
@@ -76,7 +76,7 @@ impl Inputs {
 }
 
 /// A file that is to be written.
-pub struct Output {
+pub struct OutputFile {
     /// As the user named it.
     name: PathBuf,
     /// The file that the path leads to once all links are followed.
@@ -85,14 +85,14 @@ pub struct Output {
     stream: bool,
 }
 
-impl Output {
+impl OutputFile {
     /// One at this path, which is not touched yet.
     ///
     /// # Errors
     /// When the command reads it or writes it already, or when it cannot be written.
-    pub fn new(name: &Path, inputs: &mut Inputs) -> Result<Output, Failure> {
+    pub fn new(name: &Path, inputs: &mut Inputs) -> Result<OutputFile, VerbFailure> {
         let bad = |what, mend| Err(BadInput::new(name.display().to_string(), At::File, what, mend).into());
-        let path = resolved(name);
+        let path = resolve(name);
         let about = path.metadata().ok();
         let kind = about.as_ref().map(fs::Metadata::file_type);
         let stream = kind.is_some_and(|kind| kind.is_fifo() || kind.is_char_device());
@@ -106,7 +106,7 @@ impl Output {
             return bad("is to be written twice", "give each new file a name of its own");
         }
         inputs.outputs.push(path.clone());
-        let output = Output { name: name.to_owned(), path, stream };
+        let output = OutputFile { name: name.to_owned(), path, stream };
         // What may not be written is not replaced either.
         let writable = || OpenOptions::new().write(true).open(&output.path).map(drop);
         let tried =
@@ -116,12 +116,12 @@ impl Output {
     }
 
     /// The same, where one is wanted.
-    pub fn wanted(name: Option<&PathBuf>, inputs: &mut Inputs) -> Result<Option<Output>, Failure> {
-        name.map(|name| Output::new(name, inputs)).transpose()
+    pub fn if_wanted(name: Option<&PathBuf>, inputs: &mut Inputs) -> Result<Option<OutputFile>, VerbFailure> {
+        name.map(|name| OutputFile::new(name, inputs)).transpose()
     }
 
     /// Writes all of it.
-    pub fn write(&self, bytes: impl AsRef<[u8]>) -> Result<(), Failure> {
+    pub fn write(&self, bytes: impl AsRef<[u8]>) -> Result<(), VerbFailure> {
         let written = if self.stream {
             OpenOptions::new().write(true).open(&self.path).and_then(|mut file| file.write_all(bytes.as_ref()))
         } else {
@@ -131,7 +131,7 @@ impl Output {
     }
 
     /// Begins to write it, bit by bit.
-    pub fn draft(&self) -> Result<Draft, Failure> {
+    pub fn draft(&self) -> Result<PendingFile, VerbFailure> {
         if self.stream {
             let what = "it is there, and no ordinary file";
             return Err(BadInput::new(self.name.display().to_string(), At::File, what, "name a new file").into());
@@ -139,21 +139,21 @@ impl Output {
         self.begin().map_err(|error| self.unwritable(&error))
     }
 
-    fn begin(&self) -> io::Result<Draft> {
+    fn begin(&self) -> io::Result<PendingFile> {
         let mut draft = self.path.clone().into_os_string();
         draft.push(format!(".part{}", std::process::id()));
         let draft = PathBuf::from(draft);
-        Ok(Draft { file: File::create_new(&draft)?, draft, path: self.path.clone(), kept: false })
+        Ok(PendingFile { file: File::create_new(&draft)?, draft, path: self.path.clone(), kept: false })
     }
 
     /// It cannot be written.
-    pub fn unwritable(&self, error: &io::Error) -> Failure {
-        Failure::unwritable(&self.name, error)
+    pub fn unwritable(&self, error: &io::Error) -> VerbFailure {
+        VerbFailure::unwritable(&self.name, error)
     }
 }
 
 /// Where a path leads. A link stays one: what it points to is written, also when that is not there yet.
-fn resolved(path: &Path) -> PathBuf {
+fn resolve(path: &Path) -> PathBuf {
     let mut path = path.to_owned();
     for _ in 0..LINKS {
         let Ok(to) = fs::read_link(&path) else { break };
@@ -169,14 +169,14 @@ fn resolved(path: &Path) -> PathBuf {
 }
 
 /// A file being written. Unless it is kept, it goes away again.
-pub struct Draft {
+pub struct PendingFile {
     file: File,
     draft: PathBuf,
     path: PathBuf,
     kept: bool,
 }
 
-impl Draft {
+impl PendingFile {
     /// Opens the file that is written to.
     pub fn file(&self) -> io::Result<File> {
         self.file.try_clone()
@@ -205,7 +205,7 @@ impl Draft {
     }
 }
 
-impl Drop for Draft {
+impl Drop for PendingFile {
     fn drop(&mut self) {
         if !self.kept {
             // Nothing more can be done about it.

@@ -1,8 +1,8 @@
 //! `halfturn reproduce`: published results, and what comes of the same experiments here.
 
-use super::outputs::{Inputs, Output as Written};
-use super::{Output, json};
-use crate::failure::{Failure, print};
+use super::outputs::{Inputs, OutputFile};
+use super::{OutputFormat, json};
+use crate::failure::{VerbFailure, print};
 use crate::progress::Simulating;
 use crate::report::{self, Diagram, Verdicts};
 use block::BadInput;
@@ -28,10 +28,11 @@ const SEEDS: u32 = 10;
   halfturn reproduce praid.fig20 --seeds 10
   halfturn reproduce --full --format json")]
 pub struct Reproduce {
-    /// What to reproduce: an id that --list shows, or the beginning of some up to a dot (vio, vio.table2) [default: all]
+    /// The targets: an id that --list shows, or the beginning of several ids up to a dot (vio, vio.table2) [default:
+    /// all]
     #[arg(value_name = "ID")]
     ids: Vec<String>,
-    /// Show ids and claims, and run nothing
+    /// List ids and claims without running anything
     #[arg(long)]
     list: bool,
     /// With longer runs, where a file gives them, and under ten seeds
@@ -42,19 +43,19 @@ pub struct Reproduce {
     seeds: Option<u32>,
     /// `table` for people, `json` for programs
     #[arg(long, value_enum, default_value = "table")]
-    format: Output,
+    format: OutputFormat,
     /// Also write a page with the published points over the measured curves into this file (HTML, opens offline)
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
 }
 
-pub fn run(arguments: &Reproduce) -> Result<(), Failure> {
+pub fn run(arguments: &Reproduce) -> Result<(), VerbFailure> {
     let files = published::all(arguments.full)?;
     let chosen = published::choose(&files, &arguments.ids)?;
     if arguments.list {
         let targets = chosen.iter().map(|(file, target)| &files[*file].targets[*target]);
-        return print(&if arguments.format == Output::Json {
-            json(&report::listed(targets))
+        return print(&if arguments.format == OutputFormat::Json {
+            json(&report::list_targets(targets))
         } else {
             report::list(targets)
         });
@@ -102,9 +103,9 @@ fn simulate(cases: &[Case]) -> Result<Results, BadInput> {
 }
 
 /// A timing diagram, its pieces of runs simulated.
-fn diagram<'a>(file: &'a File, timeline: &'a Timeline) -> Result<Diagram<'a>, BadInput> {
-    let record = |row: &'a Row| {
-        let Row { disk, request, requests, commands, .. } = *row;
+fn diagram<'a>(file: &'a TargetFile, timeline: &'a PublishedTimeline) -> Result<Diagram<'a>, BadInput> {
+    let record = |row: &'a TimelineRow| {
+        let TimelineRow { disk, request, requests, commands, .. } = *row;
         let window = sim::Window { disk, request, requests, commands };
         Ok((row.name.as_str(), sim::timeline(&row.case.experiment, window)?))
     };

@@ -3,8 +3,8 @@
 //! Runs go on side by side. The first one's records go straight to the new file; those of each other to a file beside it until it is
 //! their turn, so that memory does not grow with the number of requests.
 
-use super::outputs::{Draft, Inputs, Output};
-use crate::failure::Failure;
+use super::outputs::{Inputs, OutputFile, PendingFile};
+use crate::failure::VerbFailure;
 use block::{At, BadInput};
 use load::experiment::Case;
 use load::requests::{Record, Records, write_csv, write_csv_header};
@@ -13,18 +13,18 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 /// The file of the records of all requests, in the making.
-pub struct Requests {
+pub struct RecordsFile {
     name: PathBuf,
-    draft: Draft,
+    draft: PendingFile,
     /// The number of each case's first replication among those of all cases.
     first: Vec<usize>,
-    parts: Parts,
+    parts: PartFiles,
 }
 
 /// Where the records of each run but the first are until it is their turn.
-struct Parts(Vec<PathBuf>);
+struct PartFiles(Vec<PathBuf>);
 
-impl Drop for Parts {
+impl Drop for PartFiles {
     fn drop(&mut self) {
         for part in &self.0 {
             // Those that were joined are gone.
@@ -33,30 +33,30 @@ impl Drop for Parts {
     }
 }
 
-impl Requests {
+impl RecordsFile {
     /// One of this name, if one is wanted, for a command that runs so many replications of each case and reads these inputs.
     ///
     /// # Errors
     /// When it cannot be written, or is to be of a kind that is not written.
-    pub fn wanted(
+    pub fn if_wanted(
         name: Option<&PathBuf>,
         inputs: &mut Inputs,
         replications: impl Iterator<Item = u32>,
-    ) -> Result<Option<Requests>, Failure> {
+    ) -> Result<Option<RecordsFile>, VerbFailure> {
         let Some(name) = name else { return Ok(None) };
         if let Some(end) = name.extension().filter(|end| ["parquet", "arrow", "feather"].iter().any(|it| *end == *it)) {
             let what = format!("records of requests are not written as {}", end.to_string_lossy());
             let mend = "name a file of comma-separated values: FILE.csv";
             return Err(BadInput::new(name.display().to_string(), At::File, what, mend).into());
         }
-        let draft = Output::new(name, inputs)?.draft()?;
+        let draft = OutputFile::new(name, inputs)?.draft()?;
         let (mut first, mut all) = (Vec::new(), 0);
         for count in replications {
             first.push(all);
             all += count as usize;
         }
-        let parts = Parts((1..all).map(|number| draft.beside(number)).collect());
-        let requests = Requests { name: name.clone(), draft, first, parts };
+        let parts = PartFiles((1..all).map(|number| draft.beside(number)).collect());
+        let requests = RecordsFile { name: name.clone(), draft, first, parts };
         requests
             .file()
             .and_then(|mut file| write_csv_header(&mut file))
@@ -68,8 +68,12 @@ impl Requests {
     ///
     /// # Errors
     /// The same.
-    pub fn of_cases(name: Option<&PathBuf>, inputs: &mut Inputs, cases: &[Case]) -> Result<Option<Requests>, Failure> {
-        Requests::wanted(name, inputs, cases.iter().map(|case| case.experiment.run.replications))
+    pub fn of_cases(
+        name: Option<&PathBuf>,
+        inputs: &mut Inputs,
+        cases: &[Case],
+    ) -> Result<Option<RecordsFile>, VerbFailure> {
+        RecordsFile::if_wanted(name, inputs, cases.iter().map(|case| case.experiment.run.replications))
     }
 
     fn file(&self) -> io::Result<File> {
@@ -95,8 +99,8 @@ impl Requests {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn keep(self) -> Result<(), Failure> {
-        let Requests { name, draft, parts, .. } = self;
+    pub fn keep(self) -> Result<(), VerbFailure> {
+        let RecordsFile { name, draft, parts, .. } = self;
         let joined = draft.file().and_then(|mut whole| {
             for part in &parts.0 {
                 io::copy(&mut File::open(part)?, &mut whole)?;

@@ -1,7 +1,7 @@
 //! `halfturn schema`: a JSON Schema of experiment files, for editors.
 
 use super::json;
-use crate::failure::{Failure, print};
+use crate::failure::{VerbFailure, print};
 use crate::report;
 use clap::Args;
 
@@ -13,6 +13,6 @@ use clap::Args;
 #[command(after_help = "Example:\n  halfturn schema > halfturn.schema.json")]
 pub struct Schema {}
 
-pub fn run(_: &Schema) -> Result<(), Failure> {
+pub fn run(_: &Schema) -> Result<(), VerbFailure> {
     print(&json(&report::schema()))
 }

@@ -1,13 +1,13 @@
 //! `halfturn serve`: serves volumes to NBD clients.
 
-use super::outputs::{Draft, Inputs, Output};
-use crate::failure::{Failure, print};
+use super::outputs::{Inputs, OutputFile, PendingFile};
+use crate::failure::{VerbFailure, print};
 use crate::report;
 use block::{At, BadInput, units};
 use clap::Args;
 use listenfd::ListenFd;
-use live::log::Head;
-use live::{Caller, Listener, Message, Place, Service, Undone};
+use live::log::LogHead;
+use live::{Caller, EngineMessage, Listener, NbdService, SocketName, Undone};
 use load::experiment::{self, Experiment, Exposed};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -19,10 +19,10 @@ use std::sync::mpsc;
 
 /// Serve a disk, a file or an emulated drive as NBD volumes, each with its quality of service.
 ///
-/// A service file is an experiment file with `[[volume]]` tables; `path` in its `[drive]` says what serves: a block device, a
-/// file, `ram:SIZE` or `emulated:NAME`. Each volume is one NBD export, under its name. Only who may open the socket can
-/// connect; SIGTERM and Ctrl-C stop taking requests, finish those there are and flush the device. Started by a socket of
-/// systemd's it listens on that (examples/systemd).
+/// A service file is an experiment file with `[[volume]]` tables; `path` in its `[drive]` names the device: a block
+/// device, a file, `ram:SIZE` or `emulated:NAME`. Each volume is one NBD export of the same name. The permissions of
+/// the socket decide who can connect. On SIGTERM or Ctrl-C the server takes no more requests, finishes those in flight
+/// and flushes the device. It also works with systemd's socket activation (examples/systemd).
 #[derive(Args)]
 #[command(after_help = "Examples:
   halfturn serve examples/vm-disks.toml
@@ -44,25 +44,25 @@ pub struct Serve {
     /// Listen on this UNIX socket, in place of `socket` in `[serve]`
     #[arg(long, value_name = "PATH")]
     socket: Option<PathBuf>,
-    /// Also listen on a TCP port of loopback, where anybody on this machine may connect, e.g. 127.0.0.1:10809
+    /// Also listen on a loopback TCP port, e.g. 127.0.0.1:10809; every user of this machine can connect to it
     #[arg(long, value_name = "ADDRESS:PORT")]
     insecure_tcp: Option<String>,
-    /// Serve while this runs in a shell, with $uri and $socket set; its exit code is taken over
+    /// Serve while this command runs in a shell, with $uri and $socket set, and exit with its code
     #[arg(long, value_name = "COMMAND")]
     run: Option<String>,
-    /// Record what happens to the core, and what it decides, for `halfturn replay`
+    /// Record the scheduler's inputs and decisions, for `halfturn replay`
     #[arg(long, value_name = "LOG")]
     record: Option<PathBuf>,
-    /// Let the clock, and with it an emulated drive, run so many times as fast
+    /// Run the clock, and an emulated drive with it, this many times as fast
     #[arg(long, value_name = "TIMES", default_value = "1", value_parser = super::scale)]
     time_scale: f64,
 }
 
-pub fn run(arguments: &Serve) -> Result<(), Failure> {
+pub fn run(arguments: &Serve) -> Result<(), VerbFailure> {
     let (name, text) = config(arguments)?;
     let experiment = experiment::parse_service(&name, &text, &arguments.sets)?;
     let files = experiment.files().into_iter().chain(arguments.file.clone());
-    let log = Output::wanted(arguments.record.as_ref(), &mut Inputs::of(files))?;
+    let log = OutputFile::if_wanted(arguments.record.as_ref(), &mut Inputs::of(files))?;
     let mut listeners = handed_over();
     let mut socket = None;
     if listeners.is_empty() {
@@ -78,7 +78,7 @@ pub fn run(arguments: &Serve) -> Result<(), Failure> {
         };
         listeners.push(Listener::tcp(address).map_err(unbound)?);
     }
-    let service = Service::new(&experiment, listeners, arguments.time_scale)?;
+    let service = NbdService::new(&experiment, listeners, arguments.time_scale)?;
     let control = control(&experiment, &service.caller)?;
     let metrics = metrics(&experiment, &service.caller)?;
     stop_on_signal(service.caller.clone());
@@ -90,10 +90,10 @@ pub fn run(arguments: &Serve) -> Result<(), Failure> {
     if child.is_none() {
         eprintln!("serving {} at {}", volumes(&experiment), path.display());
     }
-    let head = Head { name, text, sets: arguments.sets.clone(), caps: service.caps };
-    let draft = log.as_ref().map(Output::draft).transpose()?;
-    let file = draft.as_ref().map(Draft::file).transpose();
-    let file = file.map_err(|error| Failure::unwritable(arguments.record.as_deref().unwrap_or(path), &error))?;
+    let head = LogHead { name, text, sets: arguments.sets.clone(), caps: service.caps };
+    let draft = log.as_ref().map(OutputFile::draft).transpose()?;
+    let file = draft.as_ref().map(PendingFile::file).transpose();
+    let file = file.map_err(|error| VerbFailure::unwritable(arguments.record.as_deref().unwrap_or(path), &error))?;
     let ended = service.run(file.map(|file| (&head, file)));
     drop((control, metrics));
     drop(socket);
@@ -106,19 +106,19 @@ pub fn run(arguments: &Serve) -> Result<(), Failure> {
     if code.is_none() {
         print(&report::volumes(&ended.reports, &ended.lateness))?;
     }
-    match (left(&experiment.title, &ended.undone), code) {
+    match (undone_error(&experiment.title, &ended.undone), code) {
         (None, None | Some(0)) => Ok(()),
-        (None, Some(code)) => Err(Failure::Command(code)),
-        (Some(undone), None | Some(0)) => Err(Failure::Undone(undone)),
+        (None, Some(code)) => Err(VerbFailure::Command(code)),
+        (Some(undone), None | Some(0)) => Err(VerbFailure::Undone(undone)),
         (Some(undone), Some(code)) => {
             eprintln!("error: {undone}");
-            Err(Failure::Command(code))
+            Err(VerbFailure::Command(code))
         }
     }
 }
 
 /// What a service has left undone, if anything.
-fn left(title: &str, undone: &Undone) -> Option<BadInput> {
+fn undone_error(title: &str, undone: &Undone) -> Option<BadInput> {
     let mut what = Vec::new();
     let requests: Vec<String> =
         undone.requests.iter().map(|(volume, count)| format!("{count} of volume '{volume}'")).collect();
@@ -196,14 +196,14 @@ fn unbound(path: &Path, error: &std::io::Error) -> BadInput {
 }
 
 /// Answers `halfturn volume`, where the file says on which socket.
-fn control(experiment: &Experiment, caller: &Caller<Message>) -> Result<Option<Place>, BadInput> {
+fn control(experiment: &Experiment, caller: &Caller<EngineMessage>) -> Result<Option<SocketName>, BadInput> {
     let Some(path) = &experiment.serve.control else { return Ok(None) };
     let attend = |(listener, place)| live::control::attend(listener, caller.clone()).map(|()| Some(place));
     live::private(path).and_then(attend).map_err(|error| unbound(path, &error))
 }
 
 /// Answers Prometheus, where the file says where.
-fn metrics(experiment: &Experiment, caller: &Caller<Message>) -> Result<Option<Place>, BadInput> {
+fn metrics(experiment: &Experiment, caller: &Caller<EngineMessage>) -> Result<Option<SocketName>, BadInput> {
     let Some(at) = &experiment.serve.metrics else { return Ok(None) };
     live::metrics::expose(at, caller.clone()).map_err(|error| match at {
         Exposed::Unix(path) => unbound(path, &error),
@@ -215,17 +215,17 @@ fn metrics(experiment: &Experiment, caller: &Caller<Message>) -> Result<Option<P
 }
 
 /// Ends the service well when the process is told to end.
-fn stop_on_signal(caller: Caller<Message>) {
+fn stop_on_signal(caller: Caller<EngineMessage>) {
     let Ok(mut signals) = Signals::new([SIGTERM, SIGINT, SIGHUP]) else { return };
     std::thread::spawn(move || {
         for _ in signals.forever() {
-            caller.tell(Message::Stop);
+            caller.tell(EngineMessage::Stop);
         }
     });
 }
 
 /// Runs a command against the service, which ends with it; its exit code.
-fn attend(command: &str, socket: &Path, caller: Caller<Message>) -> mpsc::Receiver<u8> {
+fn attend(command: &str, socket: &Path, caller: Caller<EngineMessage>) -> mpsc::Receiver<u8> {
     let (sender, receiver) = mpsc::channel();
     let mut shell = Command::new("sh");
     shell.arg("-c").arg(command).env("socket", socket).env("unixsocket", socket);
@@ -236,7 +236,7 @@ fn attend(command: &str, socket: &Path, caller: Caller<Message>) -> mpsc::Receiv
             Err(_) => 127,
         };
         let _ = sender.send(code);
-        caller.tell(Message::Stop);
+        caller.tell(EngineMessage::Stop);
     });
     receiver
 }

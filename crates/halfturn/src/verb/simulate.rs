@@ -1,10 +1,10 @@
 //! `halfturn simulate`: an experiment file, or a sweep of them, in virtual time.
 
-use super::outputs::{Inputs, Output as Written};
-use super::requests::Requests;
-use super::window::Report;
-use super::{Output, json};
-use crate::failure::{Failure, print};
+use super::outputs::{Inputs, OutputFile};
+use super::requests::RecordsFile;
+use super::window::PageArgs;
+use super::{OutputFormat, json};
+use crate::failure::{VerbFailure, print};
 use crate::progress::Simulating;
 use crate::report;
 use block::{At, BadInput};
@@ -19,9 +19,9 @@ const MOST_SHOWN: usize = 12;
 
 /// Run an experiment in virtual time and compare its runs.
 ///
-/// An experiment is a TOML file: a drive, a scheduler, and what is asked of them. A list where a value would stand
-/// (policy = ["fcfs", "satf"]) makes a run of each of its values, and of each combination of several lists. All
-/// runs meet the same requests. The same file and seed print the same bytes, on any machine, whatever --threads is.
+/// An experiment is a TOML file: a drive, a scheduler and workloads. A list in place of a value (policy = ["fcfs",
+/// "satf"]) gives one run for each of its values; several lists give one for each combination. All runs get the same
+/// requests. The same file and seed print the same bytes, on any machine, whatever --threads is.
 #[derive(Args)]
 #[command(after_help = "Examples:
   halfturn simulate examples/first-look.toml
@@ -36,16 +36,16 @@ pub struct Simulate {
     /// from 0. May be given several times
     #[arg(long = "set", value_name = "KEY=VALUE")]
     sets: Vec<String>,
-    /// Draw other random numbers; in place of `seed` in `[run]`
+    /// The seed of all random numbers, in place of `seed` in `[run]`
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// The format of every trace the file names, in place of its `format`
+    /// The format of every trace that the file names, in place of its `format`
     #[arg(long, value_name = "FORMAT")]
     trace_format: Option<String>,
     /// `table` for people, `json` for programs (schema 1, described in docs/reference/json.md)
     #[arg(long, value_enum, default_value = "table")]
-    format: Output,
-    /// Also write results.json, table.txt and all that is needed to do it again into this folder
+    format: OutputFormat,
+    /// Also write results.json, table.txt and everything needed to repeat the runs into this folder
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
     /// Also write a record of each request into this file (CSV): when it arrived, began and ended, what its time went to and
@@ -53,13 +53,13 @@ pub struct Simulate {
     #[arg(long, value_name = "FILE.csv")]
     requests: Option<PathBuf>,
     #[command(flatten)]
-    page: Report,
+    page: PageArgs,
     /// Threads to compute with [default: one for each core]; the results do not depend on it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
 }
 
-pub fn run(arguments: &Simulate) -> Result<(), Failure> {
+pub fn run(arguments: &Simulate) -> Result<(), VerbFailure> {
     let Simulate { file, seed, page, .. } = arguments;
     let mut sets = arguments.sets.clone();
     let mut cases = experiment::load(file, &sets, *seed)?;
@@ -68,12 +68,12 @@ pub fn run(arguments: &Simulate) -> Result<(), Failure> {
         cases = experiment::load(file, &sets, *seed)?;
     }
     if let Some(folder) = &arguments.output {
-        fs::create_dir_all(folder).map_err(|error| Failure::unwritable(folder, &error))?;
+        fs::create_dir_all(folder).map_err(|error| VerbFailure::unwritable(folder, &error))?;
     }
     let mut inputs = Inputs::of_cases(file, &cases);
     let files = arguments.output.as_deref().map(|folder| outputs(folder, file, &mut inputs)).transpose()?;
     let written = page.output(&mut inputs)?;
-    let requests = Requests::of_cases(arguments.requests.as_ref(), &mut inputs, &cases)?;
+    let requests = RecordsFile::of_cases(arguments.requests.as_ref(), &mut inputs, &cases)?;
     let shown = if page.is_wanted() { cases.len().min(MOST_SHOWN) } else { 0 };
     let scope = page.scope(shown)?;
     let progress = Simulating::new(&cases);
@@ -88,7 +88,7 @@ pub fn run(arguments: &Simulate) -> Result<(), Failure> {
             sim::simulate_and_record(&cases, &progress, &|case, replication| requests.open(case, replication))
         }
     })?;
-    requests.map_or(Ok(()), Requests::keep)?;
+    requests.map_or(Ok(()), RecordsFile::keep)?;
     let panoramas = pool.install(|| sim::panoramas(&cases[..shown], scope))?;
     progress.finish();
     let (table, json) = (report::comparison(&cases, &results), json(&results));
@@ -103,18 +103,18 @@ pub fn run(arguments: &Simulate) -> Result<(), Failure> {
         if rest > 0 { format!("\n The first {shown} runs are shown below, {rest} are not.\n") } else { String::new() };
     let text = format!("{table}{more}");
     written.map_or(Ok(()), |page| page.write(&file.display().to_string(), &text, &pictures))?;
-    print(if arguments.format == Output::Json { &json } else { &table })?;
-    Failure::unless_whole(&file.display().to_string(), &results)
+    print(if arguments.format == OutputFormat::Json { &json } else { &table })?;
+    VerbFailure::unless_whole(&file.display().to_string(), &results)
 }
 
 /// What `--output` writes. The experiment is left where that is the very file that is read.
-fn outputs(folder: &Path, file: &Path, inputs: &mut Inputs) -> Result<Vec<Written>, Failure> {
+fn outputs(folder: &Path, file: &Path, inputs: &mut Inputs) -> Result<Vec<OutputFile>, VerbFailure> {
     let mut names = vec!["results.json", "table.txt", "again.txt"];
     let copy = folder.join("experiment.toml");
     if copy.canonicalize().ok().is_none_or(|copy| file.canonicalize().ok() != Some(copy)) {
         names.push("experiment.toml");
     }
-    names.into_iter().map(|name| Written::new(&folder.join(name), inputs)).collect()
+    names.into_iter().map(|name| OutputFile::new(&folder.join(name), inputs)).collect()
 }
 
 /// The `--set`s that give every trace of an experiment this format.
@@ -129,9 +129,9 @@ fn formats(cases: &[Case], format: Format) -> Vec<String> {
 fn again(file: &Path, sets: &[String], cases: &[Case]) -> String {
     let seed = cases.first().map_or(0, |case| case.experiment.run.seed);
     let mut text =
-        format!("halfturn {}\n\nhalfturn simulate {}", env!("CARGO_PKG_VERSION"), quoted(&file.display().to_string()));
+        format!("halfturn {}\n\nhalfturn simulate {}", env!("CARGO_PKG_VERSION"), quote(&file.display().to_string()));
     for set in sets {
-        text += &format!(" --set {}", quoted(set));
+        text += &format!(" --set {}", quote(set));
     }
     text += &format!(" --seed {seed}\n\nexperiment.toml is that file as it was read");
     text += "; the files it names are relative to the folder it was in.\n\nRuns, in the order of results.json:\n";
@@ -144,6 +144,6 @@ fn again(file: &Path, sets: &[String], cases: &[Case]) -> String {
 }
 
 /// A word as a shell takes it.
-fn quoted(word: &str) -> String {
+fn quote(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }

@@ -1,26 +1,26 @@
 //! `halfturn volume`: what a running service says of its volumes, and is told of them.
 
-use super::Output;
-use crate::failure::{Failure, print};
+use super::OutputFormat;
+use crate::failure::{VerbFailure, print};
 use crate::report;
 use block::{At, BadInput, units};
 use clap::Subcommand;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-/// List the volumes of a running service, change their quality of service, or let one go on after a failed flush.
+/// List the volumes of a running service, change their quality of service, or resume one after a failed flush.
 #[derive(Subcommand)]
-pub enum Volume {
-    /// Show the volumes: size, class, clients, what was done and how long it took
+pub enum VolumeArgs {
+    /// Show each volume's size, class, clients, completed requests and response times
     List {
         /// The control socket: `control` in the service file's `[serve]`
         #[arg(long, value_name = "SOCKET")]
         control: PathBuf,
         /// `table` for people, `json` for programs
         #[arg(long, value_enum, default_value = "table")]
-        format: Output,
+        format: OutputFormat,
     },
-    /// Serve a volume otherwise from now on; requests in flight stay as they are
+    /// Change a volume's quality of service; requests in flight keep theirs
     Set {
         /// The volume
         #[arg(value_name = "VOLUME")]
@@ -38,7 +38,7 @@ pub enum Volume {
         #[arg(long, value_name = "TIME")]
         deadline: Option<String>,
     },
-    /// Let a volume go on of which a flush has failed
+    /// Resume a volume after a failed flush
     ///
     /// When a flush fails, the kernel may have given up what was written before, and would tell so to nobody else: so no flush and
     /// no write with FUA succeeds from then on, on any volume of the device, until this says of each that its owner has seen to it.
@@ -52,16 +52,16 @@ pub enum Volume {
     },
 }
 
-pub fn run(verb: &Volume) -> Result<(), Failure> {
+pub fn run(verb: &VolumeArgs) -> Result<(), VerbFailure> {
     match verb {
-        Volume::List { control, format } => {
+        VolumeArgs::List { control, format } => {
             let answer = ask(control, &json!({ "verb": "list" }))?;
             print(&match format {
-                Output::Json => super::json(&answer),
-                Output::Table => report::listed_volumes(&answer),
+                OutputFormat::Json => super::json(&answer),
+                OutputFormat::Table => report::listed_volumes(&answer),
             })
         }
-        Volume::Set { volume, control, class, priority, deadline } => {
+        VolumeArgs::Set { volume, control, class, priority, deadline } => {
             let bad = |what| BadInput::new("--deadline", At::File, what, "give a time such as 50ms, or none");
             let deadline = match deadline.as_deref() {
                 None => Value::Null,
@@ -73,11 +73,13 @@ pub fn run(verb: &Volume) -> Result<(), Failure> {
             });
             ask(control, &question).map(drop)
         }
-        Volume::Resume { volume, control } => ask(control, &json!({ "verb": "resume", "volume": volume })).map(drop),
+        VolumeArgs::Resume { volume, control } => {
+            ask(control, &json!({ "verb": "resume", "volume": volume })).map(drop)
+        }
     }
 }
 
-fn ask(control: &Path, question: &Value) -> Result<Value, Failure> {
+fn ask(control: &Path, question: &Value) -> Result<Value, VerbFailure> {
     let mend = "give the control socket of a service that runs";
     let bad = |what| BadInput::new(control.display().to_string(), At::File, what, mend);
     Ok(live::control::ask(control, question).map_err(bad)?)

@@ -1,11 +1,11 @@
 //! `--report` and `--window`: the page with what went on, and which part of it.
 
-use super::outputs::{Inputs, Output};
-use crate::failure::Failure;
+use super::outputs::{Inputs, OutputFile};
+use crate::failure::VerbFailure;
 use crate::report::{Panoramas, Pictured};
 use block::{At, BadInput, Span, Time, units};
 use clap::Args;
-use flow::Scope;
+use flow::PictureScope;
 use std::path::PathBuf;
 
 /// So many bars a page may have; some ten of them take a kilobyte.
@@ -13,7 +13,7 @@ const MOST: usize = 24_000;
 
 /// Where to write a page with a timeline, and of what.
 #[derive(Args)]
-pub struct Report {
+pub struct PageArgs {
     /// Also write a page with what is printed and a zoomable timeline into this file (HTML, opens offline): of each process
     /// when it ran, could run, and waited for which request; of each disk which request it had and what it did for it
     #[arg(long, value_name = "FILE.html")]
@@ -23,7 +23,7 @@ pub struct Report {
     window: Option<String>,
 }
 
-impl Report {
+impl PageArgs {
     /// Whether one is wanted.
     pub fn is_wanted(&self) -> bool {
         self.report.is_some()
@@ -33,9 +33,9 @@ impl Report {
     ///
     /// # Errors
     /// When the window is none.
-    pub fn scope(&self, runs: usize) -> Result<Scope, BadInput> {
+    pub fn scope(&self, runs: usize) -> Result<PictureScope, BadInput> {
         let most = MOST / runs.max(1);
-        let Some(text) = &self.window else { return Ok(Scope { from: Time::ZERO, to: Time::NEVER, most }) };
+        let Some(text) = &self.window else { return Ok(PictureScope { from: Time::ZERO, to: Time::NEVER, most }) };
         let bad = |what: String| BadInput::new("--window", At::File, what, "write FROM..TO, such as 2s..2.5s or 10s..");
         let (from, to) =
             text.split_once("..").ok_or_else(|| bad(format!("'{text}' is not from one time to another")))?;
@@ -47,29 +47,29 @@ impl Report {
         if from >= to {
             return Err(bad(format!("'{text}' ends where it begins, or before")));
         }
-        Ok(Scope { from, to, most })
+        Ok(PictureScope { from, to, most })
     }
 
     /// Where the page goes, if one is wanted, for a command that reads this.
     ///
     /// # Errors
     /// When it cannot be written there.
-    pub fn output(&self, inputs: &mut Inputs) -> Result<Option<Page>, Failure> {
-        Ok(Output::wanted(self.report.as_ref(), inputs)?.map(Page))
+    pub fn output(&self, inputs: &mut Inputs) -> Result<Option<PageFile>, VerbFailure> {
+        Ok(OutputFile::if_wanted(self.report.as_ref(), inputs)?.map(PageFile))
     }
 }
 
 /// A page that is to be written.
-pub struct Page(Output);
+pub struct PageFile(OutputFile);
 
-impl Page {
+impl PageFile {
     /// Writes it: what was printed, and pictures with their headings.
     ///
     /// # Errors
     /// When a picture has nothing in it, since the run had ended by then, or the file cannot be written.
-    pub fn write(&self, title: &str, text: &str, pictures: &[(String, Pictured)]) -> Result<(), Failure> {
+    pub fn write(&self, title: &str, text: &str, pictures: &[(String, Pictured)]) -> Result<(), VerbFailure> {
         if let Some((_, empty)) = pictures.iter().find(|(_, picture)| picture.is_empty()) {
-            let what = format!("the run had ended by then, after {:.3} ms", empty.ended().as_ms());
+            let what = format!("the run had ended by then, after {:.3} ms", empty.run_length().as_ms());
             return Err(BadInput::new("--window", At::File, what, "choose an earlier part of it").into());
         }
         self.0.write(Panoramas { title, text, pictures }.page())

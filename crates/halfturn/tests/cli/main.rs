@@ -3,6 +3,7 @@
 mod bad;
 mod carried;
 mod convert;
+mod guide;
 mod kept;
 mod manual;
 mod output;

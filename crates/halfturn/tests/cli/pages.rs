@@ -1,11 +1,11 @@
 //! What pages draw, as snapshots: their words, and of each figure the traces and the axes.
 
 use crate::{data, root, run_in};
-use serde_json::{Deserializer, Value};
+use serde_json::Value;
 use std::fmt::Write;
 use std::path::PathBuf;
 
-/// The page that a command writes, without what draws it: text, then the figures.
+/// The page that a command writes, without what draws it: text, and each figure as data.
 fn page(name: &str, arguments: &[&str]) -> String {
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("page-{name}.html"));
     let path = path.to_string_lossy().into_owned();
@@ -13,44 +13,38 @@ fn page(name: &str, arguments: &[&str]) -> String {
     assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     let html = std::fs::read_to_string(&path).expect("the page");
     std::fs::remove_file(&path).expect("it is there");
-    let body = html.rsplit_once("<body").expect("a body").1;
+    let body = html.split_once("<body").expect("a body").1;
     let mut shown = String::new();
-    for part in body.split("Plotly.newPlot(") {
-        if let Some((figure, rest)) = part.split_once(", ").filter(|(figure, _)| figure.starts_with("\"figure-")) {
+    for (i, part) in body.split("<script").enumerate() {
+        let (script, words) = if i == 0 { ("", part) } else { part.split_once("</script>").expect("its end") };
+        if let Some((_, rest)) = script.split_once("data-figure=\"") {
+            let (figure, json) = rest.split_once("\">").expect("its data");
             let _ = writeln!(shown, "{figure}");
-            let mut values = Deserializer::from_str(rest).into_iter::<Value>();
-            draw(&mut shown, values.next().expect("traces").expect("JSON"));
-            let rest = rest[values.byte_offset()..].trim_start_matches(", ");
-            if let Some(Ok(layout)) = Deserializer::from_str(rest).into_iter::<Value>().next() {
-                let _ = writeln!(shown, "  layout {layout}");
-            }
+            draw(&mut shown, 1, &serde_json::from_str(json).expect("JSON"));
         }
-        let words = part.rsplit("</script>").next().unwrap_or(part);
         for line in words.lines().map(str::trim_end).filter(|line| !line.is_empty()) {
             let _ = writeln!(shown, "{line}");
         }
     }
-    shown.replace(env!("CARGO_TARGET_TMPDIR"), "")
+    shown
 }
 
-/// The traces of a figure, a line for each of their keys.
-fn draw(shown: &mut String, figure: Value) {
-    let (traces, layout) = match figure {
-        Value::Object(mut whole) => (whole.remove("data").unwrap_or_default(), whole.remove("layout")),
-        traces => (traces, None),
-    };
-    for trace in traces.as_array().into_iter().flatten() {
-        let _ = writeln!(shown, "  trace");
-        for (key, value) in trace.as_object().into_iter().flatten() {
-            let _ = writeln!(shown, "    {key}: {}", brief(value));
+/// What a figure holds, a line for each key; of lists of figures one after the other.
+fn draw(shown: &mut String, depth: usize, value: &Value) {
+    let indent = "  ".repeat(depth);
+    for (key, value) in value.as_object().into_iter().flatten() {
+        let inner = value.as_array().filter(|list| list.iter().any(Value::is_object));
+        if let Some(list) = inner.filter(|list| list.len() <= 40) {
+            for each in list {
+                let _ = writeln!(shown, "{indent}{key}");
+                draw(shown, depth + 1, each);
+            }
+        } else if value.is_object() {
+            let _ = writeln!(shown, "{indent}{key}");
+            draw(shown, depth + 1, value);
+        } else {
+            let _ = writeln!(shown, "{indent}{key}: {}", brief(value));
         }
-    }
-    if let Some(layout) = layout {
-        let kept: Vec<String> = ["title", "height", "margin", "xaxis", "yaxis", "yaxis2"]
-            .into_iter()
-            .filter_map(|key| Some(format!("{key} {}", layout.get(key)?)))
-            .collect();
-        let _ = writeln!(shown, "  layout {}", kept.join(", "));
     }
 }
 

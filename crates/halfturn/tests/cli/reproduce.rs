@@ -21,7 +21,7 @@ fn json_has_the_keys_of_each_target() {
             assert!(!target[key].is_null(), "{key} of {target}");
         }
     }
-    assert_eq!((&targets[0]["published"], &targets[0]["measured"]), (&Value::from(7.0), &Value::from(7.0)));
+    assert_eq!((&targets[1]["published"], &targets[1]["measured"]), (&Value::from(7.0), &Value::from(7.0)));
 }
 
 #[test]

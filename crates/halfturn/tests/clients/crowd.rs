@@ -3,7 +3,7 @@
 use crate::hostile::costs;
 use crate::server::{Server, patient};
 use live::Remote;
-use nbd::{Command, CommandFlags, Request, Uri};
+use nbd::{ClientRequest, CommandFlags, RequestType, Uri};
 use std::time::{Duration, Instant};
 
 /// What all requests may have in flight, what small ones may have beyond, spare memory, and as much again, in MiB.
@@ -14,8 +14,8 @@ fn connect(server: &Server) -> Remote {
     Remote::connect(&uri).expect("a connection")
 }
 
-fn read(cookie: u64, length: u32) -> Request {
-    Request { command: Command::Read, flags: CommandFlags::default(), cookie, offset: 0, length }
+fn read(cookie: u64, length: u32) -> ClientRequest {
+    ClientRequest { command: RequestType::Read, flags: CommandFlags::default(), cookie, offset: 0, length }
 }
 
 /// The 99th percentile of so many reads of 4 KiB, one after the other.

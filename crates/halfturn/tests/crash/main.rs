@@ -4,7 +4,7 @@
 //! `HALFTURN_KILLS=N` kills it so often, instead of 20 times.
 
 use live::Remote;
-use nbd::{Address, Command as Verb, CommandFlags, Request, Uri};
+use nbd::{Address, ClientRequest, CommandFlags, RequestType, Uri};
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use std::fs;
@@ -89,8 +89,13 @@ fn write_on(remote: &mut Remote, known: &mut [Known], draw: &mut Pcg64Mcg) {
             cookie += 1;
             let slot = draw.next_u64() as usize % SLOTS;
             let flush = draw.next_u64().is_multiple_of(10);
-            let mut request =
-                Request { command: Verb::Flush, flags: CommandFlags::default(), cookie, offset: 0, length: 0 };
+            let mut request = ClientRequest {
+                command: RequestType::Flush,
+                flags: CommandFlags::default(),
+                cookie,
+                offset: 0,
+                length: 0,
+            };
             let mut payload = Vec::new();
             if flush {
                 flushes.push((cookie, known.iter().map(|slot| slot.answered).collect()));
@@ -102,8 +107,13 @@ fn write_on(remote: &mut Remote, known: &mut [Known], draw: &mut Pcg64Mcg) {
                 let fua = draw.next_u64().is_multiple_of(4);
                 let flags = if fua { CommandFlags::FUA } else { CommandFlags::default() };
                 let length = (BLOCK * BLOCKS) as u32;
-                request =
-                    Request { command: Verb::Write, flags, cookie, offset: (slot * BLOCK * BLOCKS) as u64, length };
+                request = ClientRequest {
+                    command: RequestType::Write,
+                    flags,
+                    cookie,
+                    offset: (slot * BLOCK * BLOCKS) as u64,
+                    length,
+                };
                 payload = (0..length as usize / 8).flat_map(|_| it.sent.to_le_bytes()).collect();
             }
             if remote.send(request, &payload).is_err() {
@@ -114,7 +124,7 @@ fn write_on(remote: &mut Remote, known: &mut [Known], draw: &mut Pcg64Mcg) {
         let Ok((request, answer)) = remote.answer() else { return };
         under_way -= 1;
         assert!(answer.is_ok(), "{request:?}: {answer:?}");
-        if request.command == Verb::Flush {
+        if request.command == RequestType::Flush {
             let at = flushes.iter().position(|(cookie, _)| *cookie == request.cookie).expect("it was asked");
             let (_, answered) = flushes.swap_remove(at);
             known.iter_mut().zip(answered).for_each(|(slot, answered)| slot.safe = slot.safe.max(answered));
@@ -131,7 +141,8 @@ fn write_on(remote: &mut Remote, known: &mut [Known], draw: &mut Pcg64Mcg) {
 fn check(remote: &mut Remote, known: &mut [Known], seed: u64) {
     for (number, slot) in known.iter_mut().enumerate() {
         let (offset, length) = ((number * BLOCK * BLOCKS) as u64, (BLOCK * BLOCKS) as u32);
-        let read = Request { command: Verb::Read, flags: CommandFlags::default(), cookie: 1, offset, length };
+        let read =
+            ClientRequest { command: RequestType::Read, flags: CommandFlags::default(), cookie: 1, offset, length };
         remote.send(read, &[]).expect("sent");
         let bytes = remote.answer().expect("an answer").1.expect("it is read");
         let mut least = u64::MAX;

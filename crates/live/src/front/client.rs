@@ -1,12 +1,17 @@
 //! A client in transmission: its socket, what it is sending, what it is sent.
+//!
+//! **A long read is answered as it comes.** What the drive's short commands have read goes to the client while the
+//! drive reads on, in chunks of a structured reply of 128 KiB and more; so a client has the end of 2 MiB as soon as
+//! the drive has. Each part is held against the buffer it was read into, since a request that is gone may have left
+//! its number to another.
 
 use crate::kernel::Kernel;
-use crate::memory::{Buffer, Pool, Slice, pass};
-use crate::ring::{GATHERED, Op, Token};
+use crate::memory::{AlignedBuffer, Pool, Slice, pass};
+use crate::ring::{GATHERED, RingOp, RingToken};
 use crate::world::Hands;
 use block::{Span, Time};
-use nbd::reply::Head;
-use nbd::{Command, Refused, Request, Session, limits::REQUEST_BYTES};
+use nbd::reply::ReplyHead;
+use nbd::{ClientRequest, Refused, RequestType, Session, limits::REQUEST_BYTES};
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::io;
@@ -23,40 +28,40 @@ const TOGETHER: usize = 128 << 10;
 const COPIED: usize = 8 << 10;
 
 /// A reply that is to be sent, or is being sent.
-pub(super) struct Reply {
-    pub(super) head: Words,
+pub(super) struct PendingReply {
+    pub(super) head: ReplyHeader,
     pub(super) data: Option<Slice>,
 }
 
-impl Reply {
+impl PendingReply {
     fn bytes(&self) -> u64 {
         (self.head.bytes().len() + self.data.as_ref().map_or(0, |data| data.bytes)) as u64
     }
 }
 
 /// What an answer begins with.
-pub(super) enum Words {
-    Short(Head),
+pub(super) enum ReplyHeader {
+    Short(ReplyHead),
     Long(Vec<u8>),
 }
 
-impl Words {
+impl ReplyHeader {
     fn bytes(&self) -> &[u8] {
         match self {
-            Words::Short(head) => head,
-            Words::Long(bytes) => bytes,
+            ReplyHeader::Short(head) => head,
+            ReplyHeader::Long(bytes) => bytes,
         }
     }
 }
 
 /// What it is in the middle of sending.
-pub(super) enum Reading {
+pub(super) enum ReceiveState {
     /// The header of a request.
     Header,
     /// The payload of the request of this number: where, and how much has come.
     Payload { work: u32, into: Slice, filled: usize },
     /// Bytes that nobody wants, before an answer.
-    Unwanted { left: usize, answer: Option<Reply> },
+    Unwanted { left: usize, answer: Option<PendingReply> },
     /// Nothing more is read.
     Nothing,
 }
@@ -66,7 +71,7 @@ pub(super) enum Heard {
     /// More must come first.
     NotYet,
     /// A request; its payload is still to come.
-    Request(Request),
+    Request(ClientRequest),
     /// The payload of the request of this number is there.
     Payload(u32),
     /// It asked what it may not.
@@ -83,16 +88,16 @@ pub(super) struct Client {
     filled: bool,
     /// What of the input is not read yet.
     unread: (usize, usize),
-    pub(super) reading: Reading,
+    pub(super) reading: ReceiveState,
     receiving: bool,
     /// Answers to be sent, and what is being sent.
-    outbox: VecDeque<Reply>,
+    outbox: VecDeque<PendingReply>,
     sending: Vec<Slice>,
     /// Bytes of both, of this client and of all.
     unsent: u64,
     all_unsent: Rc<Cell<u64>>,
     /// Memory of short answers that are being sent.
-    together: Option<Rc<Buffer>>,
+    together: Option<Rc<AlignedBuffer>>,
     /// When it last took something, and last sent something.
     heard: Time,
     said: Time,
@@ -105,8 +110,8 @@ pub(super) struct Client {
 }
 
 /// Bytes between a client and the device.
-fn moves(request: &Request) -> u64 {
-    if matches!(request.command, Command::Read | Command::Write) { request.length.into() } else { 0 }
+fn moves(request: &ClientRequest) -> u64 {
+    if matches!(request.command, RequestType::Read | RequestType::Write) { request.length.into() } else { 0 }
 }
 
 impl Client {
@@ -127,7 +132,7 @@ impl Client {
             input,
             filled: false,
             unread: (0, early.len()),
-            reading: Reading::Header,
+            reading: ReceiveState::Header,
             receiving: false,
             outbox: VecDeque::new(),
             sending: Vec::new(),
@@ -151,9 +156,9 @@ impl Client {
     pub(super) fn hear(&mut self, room: Option<u64>) -> Heard {
         let (from, to) = self.unread;
         match &mut self.reading {
-            Reading::Nothing => Heard::NotYet,
-            Reading::Header if to - from < REQUEST_BYTES => Heard::NotYet,
-            Reading::Header => {
+            ReceiveState::Nothing => Heard::NotYet,
+            ReceiveState::Header if to - from < REQUEST_BYTES => Heard::NotYet,
+            ReceiveState::Header => {
                 let Some(room) = room else { return Heard::NotYet };
                 let mut header = [0; REQUEST_BYTES];
                 self.input.buffer.get(from, &mut header);
@@ -165,7 +170,7 @@ impl Client {
                 self.unread.0 += REQUEST_BYTES;
                 heard
             }
-            Reading::Payload { work, into, filled } => {
+            ReceiveState::Payload { work, into, filled } => {
                 let count = (to - from).min(into.bytes - *filled);
                 into.buffer.copy(into.from + *filled, &self.input.buffer, from, count);
                 self.unread.0 += count;
@@ -174,10 +179,10 @@ impl Client {
                     return Heard::NotYet;
                 }
                 let work = *work;
-                self.reading = Reading::Header;
+                self.reading = ReceiveState::Header;
                 Heard::Payload(work)
             }
-            Reading::Unwanted { left, answer } => {
+            ReceiveState::Unwanted { left, answer } => {
                 let count = (to - from).min(*left);
                 self.unread.0 += count;
                 *left -= count;
@@ -185,7 +190,7 @@ impl Client {
                     return Heard::NotYet;
                 }
                 let answer = answer.take();
-                self.reading = Reading::Header;
+                self.reading = ReceiveState::Header;
                 answer.into_iter().for_each(|answer| self.answer(answer));
                 self.hear(room)
             }
@@ -194,17 +199,17 @@ impl Client {
 
     /// Whether a whole header lies there that was not looked at.
     pub(super) fn has_more(&self) -> bool {
-        matches!(self.reading, Reading::Header) && self.unread.1 - self.unread.0 >= REQUEST_BYTES
+        matches!(self.reading, ReceiveState::Header) && self.unread.1 - self.unread.0 >= REQUEST_BYTES
     }
 
     /// Has more received, if that is not being done and there is something to receive.
     pub(super) fn receive(&mut self, number: u32, hands: &mut Hands) -> io::Result<()> {
-        if self.receiving || matches!(self.reading, Reading::Nothing) || self.has_more() {
+        if self.receiving || matches!(self.reading, ReceiveState::Nothing) || self.has_more() {
             return Ok(());
         }
         let op = match &self.reading {
-            Reading::Payload { into, filled, .. } if into.bytes - filled >= DIRECT => {
-                Op::Receive(into.after(*filled), true)
+            ReceiveState::Payload { into, filled, .. } if into.bytes - filled >= DIRECT => {
+                RingOp::Receive(into.after(*filled), true)
             }
             _ => {
                 let (from, to) = self.unread;
@@ -217,20 +222,20 @@ impl Client {
                     hands.pool.give(before);
                 }
                 self.unread = (0, to - from);
-                Op::Receive(self.input.after(to - from), false)
+                RingOp::Receive(self.input.after(to - from), false)
             }
         };
         self.receiving = true;
         self.said = hands.kernel.now();
-        hands.kernel.push(&self.socket, Token::Received(number), op)
+        hands.kernel.push(&self.socket, RingToken::Received(number), op)
     }
 
     /// Something was received; whether the client is still there.
-    pub(super) fn received(&mut self, result: i32) -> bool {
+    pub(super) fn note_received(&mut self, result: i32) -> bool {
         self.receiving = false;
         let Some(count) = usize::try_from(result).ok().filter(|count| *count > 0) else { return false };
         match &mut self.reading {
-            Reading::Payload { into, filled, .. } if into.bytes - *filled >= DIRECT => *filled += count,
+            ReceiveState::Payload { into, filled, .. } if into.bytes - *filled >= DIRECT => *filled += count,
             _ => {
                 self.unread.1 += count;
                 self.filled |= self.unread.1 == self.input.bytes;
@@ -239,7 +244,7 @@ impl Client {
         true
     }
 
-    pub(super) fn answer(&mut self, reply: Reply) {
+    pub(super) fn answer(&mut self, reply: PendingReply) {
         if self.shut {
             return;
         }
@@ -283,7 +288,7 @@ impl Client {
             if used + head.len() + copied > TOGETHER || self.sending.len() + 2 > GATHERED {
                 break;
             }
-            let Some(Reply { head, data }) = self.outbox.pop_front() else { break };
+            let Some(PendingReply { head, data }) = self.outbox.pop_front() else { break };
             let head = head.bytes();
             together.put(used, head);
             if let Some(data) = data.as_ref().filter(|_| copied > 0) {
@@ -301,7 +306,7 @@ impl Client {
     }
 
     /// Something was sent; or the client is gone, and is to be lost.
-    pub(super) fn sent(&mut self, result: i32, number: u32, hands: &mut Hands) -> io::Result<()> {
+    pub(super) fn note_sent(&mut self, result: i32, number: u32, hands: &mut Hands) -> io::Result<()> {
         let Some(count) = usize::try_from(result).ok().filter(|count| *count > 0) else {
             let unsent = self.sending.drain(..).map(|slice| slice.bytes as u64).sum();
             self.is_sent(unsent);
@@ -319,12 +324,12 @@ impl Client {
             return Ok(());
         }
         self.heard = hands.kernel.now();
-        hands.kernel.push(&self.socket, Token::Sent(number), Op::Send(self.sending.clone()))
+        hands.kernel.push(&self.socket, RingToken::Sent(number), RingOp::Send(self.sending.clone()))
     }
 
     /// It will ask nothing more; it is closed when it has its answers.
     pub(super) fn leave(&mut self) {
-        self.reading = Reading::Nothing;
+        self.reading = ReceiveState::Nothing;
         self.leaving = true;
     }
 
@@ -339,7 +344,7 @@ impl Client {
 
     /// Whether it has taken nothing of an answer, or said nothing more of a request it has begun, for longer than this.
     pub(super) fn is_stuck(&self, now: Time, patience: Span) -> bool {
-        let speaks = matches!(self.reading, Reading::Payload { .. } | Reading::Unwanted { .. });
+        let speaks = matches!(self.reading, ReceiveState::Payload { .. } | ReceiveState::Unwanted { .. });
         let hears = !self.sending.is_empty();
         (hears && now.since(self.heard) > patience) || (speaks && self.receiving && now.since(self.said) > patience)
     }

@@ -1,4 +1,9 @@
 //! NBD clients in transmission, as a source of requests.
+//!
+//! **A block is the least that is written, a byte the least that is asked.** Clients need not know of blocks: what
+//! begins or ends inside one is read, changed and written by the front, alone among what shares a block with it.
+//! Trims are passed over where something is in flight there; they are hints. A flush flushes the device, so that it
+//! holds for every connection.
 
 mod client;
 #[cfg(test)]
@@ -8,16 +13,16 @@ mod volume;
 mod work;
 
 use crate::bell::Mailbox;
-use crate::memory::{Buffer, PAGE, Slice};
-use crate::metrics::{Buckets, Counted};
-use crate::ring::{Op, Token};
-use crate::world::{Hands, Source};
+use crate::memory::{AlignedBuffer, PAGE, Slice};
+use crate::metrics::{Buckets, ServiceMetrics};
+use crate::ring::{RingOp, RingToken};
+use crate::world::{Hands, RequestSource};
 use block::errno::{EIO, ETIME, ETIMEDOUT};
 use block::{BLOCK_BYTES, Change, Ending, Extent, Lbn, Qos, Request, RequestId, Span, Time};
-use client::{Client, Heard, Reading, Reply, Words};
+use client::{Client, Heard, PendingReply, ReceiveState, ReplyHeader};
 use load::experiment::ServePlan;
 use nbd::reply::Chunk;
-use nbd::{Command, Errno, Refused, Session, State};
+use nbd::{Errno, Refused, RequestType, Session, State};
 use sched::{Input, Pulse};
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -26,10 +31,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::Sender;
-use stop::Stop;
+use stop::Shutdown;
 pub use stop::Undone;
-pub use volume::{Report, Served, Setting};
-use work::{Asked, Work, Works};
+pub use volume::{ServedVolume, Setting, VolumeReport};
+use work::{InFlightRequest, Submission, Works};
 
 /// Bytes of a request that a client may make who has none in flight: whatever others hold, nobody starves. Beyond the bound of
 /// all there are some for requests that are small; for tiny ones always.
@@ -38,13 +43,13 @@ const SMALL_ONES: u64 = 64 << 20;
 const TINY: u64 = 64 << 10;
 
 /// What other threads tell the engine.
-pub enum Message {
+pub enum EngineMessage {
     /// A client has chosen its export; bytes of its first requests may have come.
     Client(OwnedFd, Session, Vec<u8>),
     /// Someone asks how the volumes fare.
-    Volumes(Sender<Vec<Report>>),
+    Volumes(Sender<Vec<VolumeReport>>),
     /// Someone asks for what was counted.
-    Metrics(Sender<Counted>),
+    Metrics(Sender<ServiceMetrics>),
     /// A volume is to be served otherwise; the answer says what was wrong.
     Set(Setting, Sender<Result<(), String>>),
     /// A volume of which a flush has failed is to go on; the answer says what was wrong.
@@ -55,13 +60,13 @@ pub enum Message {
 
 /// The transmission phase of all connections: requests in, replies out.
 pub struct Front {
-    mailbox: Mailbox<Message>,
+    mailbox: Mailbox<EngineMessage>,
     /// Clients there are, for the door to see.
     inside: Arc<AtomicU32>,
     /// Where the bell's strokes are heard.
     bell: (Rc<OwnedFd>, Slice),
     plan: ServePlan,
-    volumes: Vec<Served>,
+    volumes: Vec<ServedVolume>,
     clients: Vec<Option<Client>>,
     works: Works,
     /// What the core is still to be told.
@@ -76,7 +81,7 @@ pub struct Front {
     unsent: Rc<Cell<u64>>,
     /// When it is next looked for clients that are stuck.
     look: Time,
-    stop: Stop,
+    stop: Shutdown,
     /// Whether the device does not answer: then nothing waits for it.
     hangs: bool,
     /// How many flushes have failed, and writes that were to reach the medium.
@@ -92,13 +97,13 @@ impl Front {
     /// # Errors
     /// When there are no descriptors left.
     pub fn new(
-        mailbox: Mailbox<Message>,
+        mailbox: Mailbox<EngineMessage>,
         plan: ServePlan,
-        volumes: Vec<Served>,
+        volumes: Vec<ServedVolume>,
         inside: Arc<AtomicU32>,
     ) -> std::io::Result<Front> {
         let bell = Rc::new(mailbox.bell.try_clone()?);
-        let strokes = Slice { buffer: Rc::new(Buffer::new(PAGE)), from: 0, bytes: PAGE };
+        let strokes = Slice { buffer: Rc::new(AlignedBuffer::new(PAGE)), from: 0, bytes: PAGE };
         Ok(Front {
             mailbox,
             inside,
@@ -114,7 +119,7 @@ impl Front {
             bytes: 0,
             unsent: Rc::default(),
             look: Time::ZERO,
-            stop: Stop::new(),
+            stop: Shutdown::new(),
             hangs: false,
             failures: 0,
             pulse: Rc::default(),
@@ -124,8 +129,8 @@ impl Front {
 
     /// How the volumes fared.
     #[must_use]
-    pub fn reports(&self) -> Vec<Report> {
-        self.volumes.iter().map(Served::report).collect()
+    pub fn reports(&self) -> Vec<VolumeReport> {
+        self.volumes.iter().map(ServedVolume::report).collect()
     }
 
     /// Where the core is to say how it fares.
@@ -136,7 +141,7 @@ impl Front {
     /// Listens for the bell.
     pub(crate) fn listen(&mut self, hands: &mut Hands) {
         let (bell, strokes) = (Rc::clone(&self.bell.0), self.bell.1.clone());
-        if hands.kernel.push(&bell, Token::Bell, Op::Receive(strokes, false)).is_err() {
+        if hands.kernel.push(&bell, RingToken::Bell, RingOp::Receive(strokes, false)).is_err() {
             self.stop.begin(hands.kernel.now());
         }
     }
@@ -145,23 +150,23 @@ impl Front {
     fn read_mail(&mut self, hands: &mut Hands) {
         while let Ok(message) = self.mailbox.mail.try_recv() {
             match message {
-                Message::Client(socket, session, early) => self.welcome(socket, session, &early, hands),
-                Message::Volumes(asker) => {
+                EngineMessage::Client(socket, session, early) => self.welcome(socket, session, &early, hands),
+                EngineMessage::Volumes(asker) => {
                     let _ = asker.send(self.reports());
                 }
-                Message::Metrics(asker) => {
+                EngineMessage::Metrics(asker) => {
                     let (volumes, pulse, late) = (self.reports(), self.pulse.get(), self.late);
-                    let _ = asker.send(Counted { volumes, pulse, late });
+                    let _ = asker.send(ServiceMetrics { volumes, pulse, late });
                 }
-                Message::Set(setting, asker) => {
+                EngineMessage::Set(setting, asker) => {
                     let answer = setting.apply(&mut self.volumes);
                     let _ = asker.send(answer);
                 }
-                Message::Resume(volume, asker) => {
-                    let volume = Served::named(&mut self.volumes, &volume);
+                EngineMessage::Resume(volume, asker) => {
+                    let volume = ServedVolume::find_volume(&mut self.volumes, &volume);
                     let _ = asker.send(volume.map(|volume| volume.flush_failed = false));
                 }
-                Message::Stop => {
+                EngineMessage::Stop => {
                     self.stop.begin(hands.kernel.now());
                     (0..self.clients.len() as u32).for_each(|number| self.dismiss(number));
                 }
@@ -202,34 +207,34 @@ impl Front {
                 Heard::Refused(Refused::Error { cookie, error, message, payload }) => {
                     let mut bytes = Vec::new();
                     client.session.error(cookie, error, message, &mut bytes);
-                    let answer = Some(Reply { head: Words::Long(bytes), data: None });
-                    client.reading = Reading::Unwanted { left: payload as usize, answer };
+                    let answer = Some(PendingReply { head: ReplyHeader::Long(bytes), data: None });
+                    client.reading = ReceiveState::Unwanted { left: payload as usize, answer };
                 }
             }
         }
     }
 
     /// Takes a request from a client: checks it, and passes it on or answers it with an error.
-    fn take(&mut self, number: u32, request: nbd::Request, now: Time, hands: &mut Hands) {
+    fn take(&mut self, number: u32, request: nbd::ClientRequest, now: Time, hands: &mut Hands) {
         let Some(client) = self.clients[number as usize].as_mut() else { return };
         let volume = &mut self.volumes[client.volume];
         let refused = match request.command {
-            Command::Disc => None,
+            RequestType::Disc => None,
             _ if self.hangs => Some(ETIMEDOUT),
             _ if volume.flush_failed && is_durable(&request) => Some(EIO),
             _ => None,
         };
         if let Some(errno) = refused {
-            volume.refused(errno);
-            let answer = Some(failed(client, &request, errno));
-            client.reading = Reading::Unwanted { left: request.payload() as usize, answer };
+            volume.count_refusal(errno);
+            let answer = Some(error_reply(client, &request, errno));
+            client.reading = ReceiveState::Unwanted { left: request.payload() as usize, answer };
             return;
         }
         let base = self.volumes[client.volume].from * BLOCK_BYTES;
         match request.command {
-            Command::Disc => return client.leave(),
-            Command::Cache => return done(client, &request),
-            Command::Trim => {
+            RequestType::Disc => return client.leave(),
+            RequestType::Cache => return acknowledge(client, &request),
+            RequestType::Trim => {
                 let (from, to) = (base + request.offset, base + request.offset + u64::from(request.length));
                 let (from, to) = (from.div_ceil(BLOCK_BYTES), to / BLOCK_BYTES);
                 let at = Extent { start: Lbn(from), blocks: to.saturating_sub(from) as u32 };
@@ -237,10 +242,10 @@ impl Front {
                 if at.blocks > 0 && !self.works.touches(at) {
                     hands.unit.discard(at);
                 }
-                return done(client, &request);
+                return acknowledge(client, &request);
             }
-            Command::BlockStatus => return status(client, &request, base, hands),
-            Command::Read | Command::Write | Command::Flush | Command::WriteZeroes => {}
+            RequestType::BlockStatus => return status(client, &request, base, hands),
+            RequestType::Read | RequestType::Write | RequestType::Flush | RequestType::WriteZeroes => {}
         }
         let id = self.works.take(number, request, base, now, hands.pool);
         let Some(work) = self.works.get_mut(id) else { return };
@@ -250,8 +255,8 @@ impl Front {
         client.bytes += work.weight();
         self.bytes += work.weight();
         match &work.data {
-            Some(into) if request.command == Command::Write => {
-                client.reading = Reading::Payload { work: id, into: into.clone(), filled: 0 };
+            Some(into) if request.command == RequestType::Write => {
+                client.reading = ReceiveState::Payload { work: id, into: into.clone(), filled: 0 };
             }
             _ => self.start(id, hands),
         }
@@ -264,7 +269,7 @@ impl Front {
     }
 
     /// Submits a request to the core.
-    fn submit(&mut self, Asked { id, op, at }: Asked) {
+    fn submit(&mut self, Submission { id, op, at }: Submission) {
         let Some(work) = self.works.get(id.0) else { return };
         let Some(client) = &self.clients[work.client as usize] else { return };
         let volume = &self.volumes[client.volume];
@@ -276,7 +281,7 @@ impl Front {
     /// Nothing more is taken from a client; what is only half there never was.
     fn dismiss(&mut self, number: u32) {
         let Some(client) = self.clients[number as usize].as_mut() else { return };
-        let half = if let Reading::Payload { work, .. } = client.reading { Some(work) } else { None };
+        let half = if let ReceiveState::Payload { work, .. } = client.reading { Some(work) } else { None };
         client.leave();
         if let Some(work) = half {
             self.release(work);
@@ -293,7 +298,7 @@ impl Front {
     }
 
     /// A request has ended.
-    fn release(&mut self, id: u32) -> Option<Work> {
+    fn release(&mut self, id: u32) -> Option<InFlightRequest> {
         let work = self.works.release(id)?;
         self.bytes -= work.weight();
         if let Some(client) = self.clients[work.client as usize].as_mut() {
@@ -342,7 +347,7 @@ impl Front {
 
     /// Whether a request that was done may all the same not be answered so, since a flush has failed meanwhile. Of a write without
     /// FUA nothing is promised but to the next flush, which fails as well, unless the volume was told to go on by then.
-    fn is_in_doubt(&self, work: &Work, volume: usize) -> bool {
+    fn is_in_doubt(&self, work: &InFlightRequest, volume: usize) -> bool {
         let writes = work.request.command.writes() && !self.volumes[volume].flush_failed;
         work.failures != self.failures && (is_durable(&work.request) || writes)
     }
@@ -352,16 +357,16 @@ impl Front {
         for work in self.works.waiting() {
             let Some(client) = self.clients[work.client as usize].as_mut() else { continue };
             work.answered = true;
-            self.volumes[client.volume].ended(now, &work.request, work.arrived, Ending::Failed(ETIMEDOUT));
-            client.answer(failed(client, &work.request, ETIMEDOUT));
+            self.volumes[client.volume].count_ending(now, &work.request, work.arrived, Ending::Failed(ETIMEDOUT));
+            client.answer(error_reply(client, &work.request, ETIMEDOUT));
             self.touched.push(work.client);
         }
     }
 }
 
 /// Whether what is asked is to have something on the medium.
-fn is_durable(request: &nbd::Request) -> bool {
-    request.command == Command::Flush || request.fua()
+fn is_durable(request: &nbd::ClientRequest) -> bool {
+    request.command == RequestType::Flush || request.fua()
 }
 
 /// How many bytes the next request of a client may move, if it may make one; so many are in flight of all.
@@ -376,30 +381,30 @@ fn room(plan: &ServePlan, client: &Client, all: u64) -> Option<u64> {
 }
 
 /// The answer to a request that was not done.
-fn failed(client: &Client, request: &nbd::Request, errno: i32) -> Reply {
+fn error_reply(client: &Client, request: &nbd::ClientRequest, errno: i32) -> PendingReply {
     let mut bytes = Vec::new();
     let what = std::io::Error::from_raw_os_error(errno).to_string();
     client.session.error(request.cookie, Errno::of_os(errno), &what, &mut bytes);
-    Reply { head: Words::Long(bytes), data: None }
+    PendingReply { head: ReplyHeader::Long(bytes), data: None }
 }
 
 /// The answer to a read that was done, or the end of it.
-fn last(client: &Client, work: &Work) -> Reply {
+fn last(client: &Client, work: &InFlightRequest) -> PendingReply {
     let data = work.data.as_ref().map(|data| data.after(work.told));
     let (offset, bytes) = (work.request.offset + work.told as u64, data.as_ref().map_or(0, |data| data.bytes));
     let part = client.session.part(&work.request, offset, bytes as u32, Chunk::Last);
-    Reply { head: Words::Short(part.unwrap_or_else(|| client.session.data(&work.request))), data }
+    PendingReply { head: ReplyHeader::Short(part.unwrap_or_else(|| client.session.data(&work.request))), data }
 }
 
 /// A request without content in its answer was done.
-fn done(client: &mut Client, request: &nbd::Request) {
-    let head = Words::Short(client.session.done(request.cookie));
-    client.answer(Reply { head, data: None });
+fn acknowledge(client: &mut Client, request: &nbd::ClientRequest) {
+    let head = ReplyHeader::Short(client.session.success(request.cookie));
+    client.answer(PendingReply { head, data: None });
 }
 
 /// Says what of an extent holds data.
-fn status(client: &mut Client, request: &nbd::Request, base: u64, hands: &mut Hands) {
-    let mut extents: Vec<nbd::reply::Extent> = Vec::new();
+fn status(client: &mut Client, request: &nbd::ClientRequest, base: u64, hands: &mut Hands) {
+    let mut extents: Vec<nbd::reply::StatusExtent> = Vec::new();
     let (mut from, end) = (base + request.offset, base + request.offset + u64::from(request.length));
     while from < end && extents.len() < nbd::limits::MAX_EXTENTS {
         let first = from / BLOCK_BYTES;
@@ -407,15 +412,15 @@ fn status(client: &mut Client, request: &nbd::Request, base: u64, hands: &mut Ha
         let (alike, data) = hands.unit.alike(Extent { start: Lbn(first), blocks: blocks as u32 });
         let to = ((first + alike.clamp(1, blocks)) * BLOCK_BYTES).min(end);
         let state = if data { State::default() } else { State::HOLE.with(State::ZERO) };
-        extents.push(nbd::reply::Extent { length: (to - from) as u32, state });
+        extents.push(nbd::reply::StatusExtent { length: (to - from) as u32, state });
         from = to;
     }
     let mut bytes = Vec::new();
     client.session.status(request, extents, &mut bytes);
-    client.answer(Reply { head: Words::Long(bytes), data: None });
+    client.answer(PendingReply { head: ReplyHeader::Long(bytes), data: None });
 }
 
-impl Source for Front {
+impl RequestSource for Front {
     fn due(&self, _: u32) -> Option<Time> {
         self.volumes.iter().any(|volume| volume.clients > 0).then_some(self.look)
     }
@@ -448,78 +453,78 @@ impl Source for Front {
         self.works.memory(id.0, from, bytes)
     }
 
-    fn ended(&mut self, now: Time, id: RequestId, how: Ending, hands: &mut Hands) {
+    fn on_end(&mut self, now: Time, id: RequestId, how: Ending, hands: &mut Hands) {
         if how == Ending::Finished
             && let Some(asked) = self.works.go_on(id.0, hands.pool)
         {
             return self.submit(asked);
         }
-        let Some(work) = self.release(id.0) else { return self.stop.flushed(how) };
+        let Some(work) = self.release(id.0) else { return self.stop.note_flush(how) };
         while let Some(asked) = self.works.let_go(hands.pool) {
             self.submit(asked);
         }
         let Some(volume) = self.clients[work.client as usize].as_ref().map(|client| client.volume) else { return };
         let how = if how == Ending::Finished && self.is_in_doubt(&work, volume) { Ending::Failed(EIO) } else { how };
         let Some(client) = self.clients[work.client as usize].as_mut().filter(|_| !work.answered) else { return };
-        self.volumes[volume].ended(now, &work.request, work.arrived, how);
+        self.volumes[volume].count_ending(now, &work.request, work.arrived, how);
         let errno = match how {
             Ending::Finished => None,
             Ending::Failed(errno) => Some(errno),
             Ending::Dropped => Some(ETIME),
         };
-        let read = work.request.command == Command::Read;
+        let read = work.request.command == RequestType::Read;
         client.answer(match errno {
             None if read => last(client, &work),
-            None => Reply { head: Words::Short(client.session.done(work.request.cookie)), data: None },
-            Some(errno) => failed(client, &work.request, errno),
+            None => PendingReply { head: ReplyHeader::Short(client.session.success(work.request.cookie)), data: None },
+            Some(errno) => error_reply(client, &work.request, errno),
         });
         if let Some(data) = work.data {
             hands.pool.give(data.buffer);
         }
     }
 
-    fn came(&mut self, id: RequestId, memory: &Slice) {
+    fn on_data(&mut self, id: RequestId, memory: &Slice) {
         let Some(work) = self.works.get_mut(id.0) else { return };
-        let Some(part) = work.came(memory) else { return };
+        let Some(part) = work.take_part(memory) else { return };
         let Some(client) = self.clients[work.client as usize].as_mut() else { return };
         let offset = work.request.offset + work.told as u64;
         let head = client.session.part(&work.request, offset, part.bytes as u32, Chunk::More);
         if let Some(head) = head {
             work.told += part.bytes;
-            client.answer(Reply { head: Words::Short(head), data: Some(part) });
+            client.answer(PendingReply { head: ReplyHeader::Short(head), data: Some(part) });
             self.touched.push(work.client);
         }
     }
 
-    fn heard(&mut self, now: Time, token: Token, result: i32, hands: &mut Hands) {
+    fn on_completion(&mut self, now: Time, token: RingToken, result: i32, hands: &mut Hands) {
         match token {
-            Token::Bell => {
+            RingToken::Bell => {
                 self.read_mail(hands);
                 self.listen(hands);
                 let welcome: Vec<u32> = self.touched.clone();
                 welcome.into_iter().for_each(|number| self.read(number, now, hands));
             }
-            Token::Received(number) => {
+            RingToken::Received(number) => {
                 let Some(client) = self.clients[number as usize].as_mut() else { return };
-                if client.received(result) {
+                if client.note_received(result) {
                     self.touched.push(number);
                     self.read(number, now, hands);
                 } else {
                     self.lose(number, hands);
                 }
             }
-            Token::Sent(number) => {
+            RingToken::Sent(number) => {
                 let Some(client) = self.clients[number as usize].as_mut() else { return };
-                if client.sent(result, number, hands).is_err() {
+                if client.note_sent(result, number, hands).is_err() {
                     self.lose(number, hands);
                 }
                 self.touched.push(number);
             }
-            Token::Unit(_) => {}
+            RingToken::Unit(_) => {}
         }
     }
 
-    fn noticed(&mut self, late: Span) {
+    fn note_lateness(&mut self, late: Span) {
         self.late.add(late);
     }
 

@@ -1,6 +1,10 @@
 //! How a service ends: what was asked is done and the device flushed, or it is given up and said what was left.
+//!
+//! **A device that hangs is waited for by no one.** When a command takes longer than `timeout`, what clients wait for
+//! fails and what they ask is refused, until the command comes back; its memory and its place in the core are kept
+//! until then.
 
-use super::{Front, Served};
+use super::{Front, ServedVolume};
 use block::{Ending, Extent, Qos, Request, RequestId, Time};
 use sched::Input;
 
@@ -14,7 +18,7 @@ enum Flush {
 }
 
 /// How far the end is.
-pub(super) struct Stop {
+pub(super) struct Shutdown {
     /// When the service was told to.
     told: Option<Time>,
     /// When requests that did not come back were given up.
@@ -45,9 +49,9 @@ impl Undone {
     }
 }
 
-impl Stop {
-    pub(super) fn new() -> Stop {
-        Stop { told: None, gave_up: None, flush: Flush::Later, asked: Time::ZERO, room: true }
+impl Shutdown {
+    pub(super) fn new() -> Shutdown {
+        Shutdown { told: None, gave_up: None, flush: Flush::Later, asked: Time::ZERO, room: true }
     }
 
     pub(super) fn begin(&mut self, now: Time) {
@@ -72,7 +76,7 @@ impl Stop {
     }
 
     /// The last flush has ended.
-    pub(super) fn flushed(&mut self, how: Ending) {
+    pub(super) fn note_flush(&mut self, how: Ending) {
         self.flush = Flush::Over(Some(how));
     }
 }
@@ -98,7 +102,7 @@ impl Front {
 
     /// When what did not come back is given up. A flush may take long; but not on a device that answers nothing else.
     pub(super) fn gives_up_after(&self, last: Time) -> Option<Time> {
-        let Stop { told, gave_up, flush, asked, .. } = self.stop;
+        let Shutdown { told, gave_up, flush, asked, .. } = self.stop;
         let since = last.max(told?).max(gave_up.unwrap_or(Time::ZERO)).max(asked);
         let flushes = flush == Flush::Asked && gave_up.is_none();
         let patience = if flushes { self.plan.ending.max(self.plan.timeout) } else { self.plan.ending };
@@ -120,7 +124,7 @@ impl Front {
     /// What is left undone at the end.
     #[must_use]
     pub fn undone(&self) -> Undone {
-        let of = |volume: &Served| (volume.name().to_owned(), volume.in_flight);
+        let of = |volume: &ServedVolume| (volume.name().to_owned(), volume.in_flight);
         let requests = self.volumes.iter().map(of).filter(|(_, count)| *count > 0).collect();
         let flush = match self.stop.flush {
             Flush::Over(Some(Ending::Finished)) => None,

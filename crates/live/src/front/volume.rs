@@ -5,12 +5,12 @@ use block::errno::ETIMEDOUT;
 use block::{BLOCK_BYTES, Ending, Qos, Span, Time};
 use hdrhistogram::Histogram;
 use load::experiment::{Experiment, Volume};
-use nbd::{BlockSize, Command, Export, Flags};
+use nbd::{BlockSize, Export, Flags, RequestType};
 use sched::value::Worth;
 use serde_json::{Value, json};
 
 /// A volume in service.
-pub struct Served {
+pub struct ServedVolume {
     volume: Volume,
     /// Its first block on the device.
     pub(super) from: u64,
@@ -27,7 +27,7 @@ pub struct Served {
     /// What its class's requests are worth, by class; and what those that were done were.
     worths: Vec<Worth>,
     yielded: f64,
-    counts: Counts,
+    counts: VolumeCounts,
     reading: Buckets,
     writing: Buckets,
     response: Histogram<u64>,
@@ -35,7 +35,7 @@ pub struct Served {
 
 /// What was done for the clients of a volume.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct VolumeCounts {
     /// Reads that were done.
     pub reads: u64,
     /// Writes that were done.
@@ -54,7 +54,7 @@ pub struct Counts {
 
 /// How a volume fares.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Report {
+pub struct VolumeReport {
     /// The name by which clients ask for the export.
     pub name: String,
     /// Its length in blocks.
@@ -76,7 +76,7 @@ pub struct Report {
     /// What those that were done were worth then.
     pub yielded: f64,
     /// What was done for its clients so far.
-    pub counts: Counts,
+    pub counts: VolumeCounts,
     /// Response times of reads.
     pub reading: Buckets,
     /// Response times of writes.
@@ -98,13 +98,13 @@ pub struct Setting {
     pub deadline: Option<Option<Span>>,
 }
 
-impl Report {
+impl VolumeReport {
     /// As the control socket and `--format json` say it.
     #[must_use]
     pub fn json(&self) -> Value {
         let ms = |span: Span| span.0 as f64 / 1e6;
         let [mean, p50, p99] = self.response.map(ms);
-        let Counts { reads, writes, read_bytes, written_bytes, flushes, failed, dropped } = self.counts;
+        let VolumeCounts { reads, writes, read_bytes, written_bytes, flushes, failed, dropped } = self.counts;
         json!({
             "name": self.name, "bytes": self.blocks * BLOCK_BYTES, "class": self.class, "priority": self.priority,
             "deadline_ms": self.deadline.map(ms), "hangs": self.hangs, "flush_failed": self.flush_failed, "clients": self.clients, "reads": reads, "writes": writes, "flushes": flushes,
@@ -140,8 +140,8 @@ impl Setting {
         Ok(Setting { volume, class: told["class"].as_str().map(Into::into), priority, deadline })
     }
 
-    pub(super) fn apply(&self, volumes: &mut [Served]) -> Result<(), String> {
-        let volume = Served::named(volumes, &self.volume)?;
+    pub(super) fn apply(&self, volumes: &mut [ServedVolume]) -> Result<(), String> {
+        let volume = ServedVolume::find_volume(volumes, &self.volume)?;
         if let Some(class) = &self.class {
             let number = volume.classes.iter().position(|name| name == class);
             let known = volume.classes.join(", ");
@@ -153,25 +153,25 @@ impl Setting {
     }
 }
 
-impl Served {
+impl ServedVolume {
     /// The volumes of a service on a device of so many blocks.
     ///
     /// # Errors
     /// When one of them does not fit: its name, and how.
-    pub fn all(experiment: &Experiment, blocks: u64) -> Result<Vec<Served>, String> {
+    pub fn all(experiment: &Experiment, blocks: u64) -> Result<Vec<ServedVolume>, String> {
         let classes: Vec<String> = experiment.classes().into_iter().map(Into::into).collect();
         let worths: Vec<Worth> = experiment.scheduler.rules.classes.iter().map(|class| class.worth).collect();
-        experiment.volumes.iter().map(|volume| Served::new(volume, &classes, &worths, blocks)).collect()
+        experiment.volumes.iter().map(|volume| ServedVolume::new(volume, &classes, &worths, blocks)).collect()
     }
 
-    fn new(volume: &Volume, classes: &[String], worths: &[Worth], blocks: u64) -> Result<Served, String> {
+    fn new(volume: &Volume, classes: &[String], worths: &[Worth], blocks: u64) -> Result<ServedVolume, String> {
         let (from, to) = volume.region().on(blocks);
         if from >= to || to > blocks {
             let show = block::units::show_blocks;
             let (name, from, to) = (&volume.name, show(from), show(to));
             return Err(format!("volume '{name}' is to reach from {from} to {to}; the device has {}", show(blocks)));
         }
-        Ok(Served {
+        Ok(ServedVolume {
             from,
             blocks: to - from,
             class: classes.iter().position(|class| *class == volume.class).unwrap_or(0) as u8,
@@ -186,7 +186,7 @@ impl Served {
             yielded: 0.0,
             reading: Buckets::default(),
             writing: Buckets::default(),
-            counts: Counts::default(),
+            counts: VolumeCounts::default(),
             response: Histogram::new_with_bounds(1, 3_600_000_000_000, 2).expect("the bounds are in order"),
             volume: volume.clone(),
         })
@@ -197,7 +197,7 @@ impl Served {
     }
 
     /// The one of this name.
-    pub(super) fn named<'a>(volumes: &'a mut [Served], name: &str) -> Result<&'a mut Served, String> {
+    pub(super) fn find_volume<'a>(volumes: &'a mut [ServedVolume], name: &str) -> Result<&'a mut ServedVolume, String> {
         let names: Vec<String> = volumes.iter().map(|volume| format!("'{}'", volume.volume.name)).collect();
         let volume = volumes.iter_mut().find(|volume| volume.volume.name == name);
         volume.ok_or_else(|| format!("there is no volume '{name}'; name one of {}", names.join(", ")))
@@ -234,19 +234,19 @@ impl Served {
     }
 
     /// Something was not even asked of the device; of one that hangs, only what it has counts.
-    pub(super) fn refused(&mut self, errno: i32) {
+    pub(super) fn count_refusal(&mut self, errno: i32) {
         self.counts.failed += u64::from(errno != ETIMEDOUT);
     }
 
-    pub(super) fn ended(&mut self, now: Time, request: &nbd::Request, arrived: Time, how: Ending) {
+    pub(super) fn count_ending(&mut self, now: Time, request: &nbd::ClientRequest, arrived: Time, how: Ending) {
         let counts = &mut self.counts;
         match how {
             Ending::Failed(_) => counts.failed += 1,
             Ending::Dropped => counts.dropped += 1,
             Ending::Finished => {
                 let (requests, bytes, times) = match request.command {
-                    Command::Read => (&mut counts.reads, &mut counts.read_bytes, &mut self.reading),
-                    Command::Flush => return counts.flushes += 1,
+                    RequestType::Read => (&mut counts.reads, &mut counts.read_bytes, &mut self.reading),
+                    RequestType::Flush => return counts.flushes += 1,
                     _ => (&mut counts.writes, &mut counts.written_bytes, &mut self.writing),
                 };
                 let took = now.since(arrived);
@@ -263,9 +263,9 @@ impl Served {
         }
     }
 
-    pub(super) fn report(&self) -> Report {
+    pub(super) fn report(&self) -> VolumeReport {
         let quantile = |share| Span(if self.response.is_empty() { 0 } else { self.response.value_at_quantile(share) });
-        Report {
+        VolumeReport {
             name: self.volume.name.clone(),
             blocks: self.blocks,
             class: self.classes[usize::from(self.class)].clone(),

@@ -4,9 +4,9 @@
 //! and meanwhile nothing that shares a block with it goes on: of two that are in flight together neither is first, but
 //! what neither of them names must stay.
 
-use crate::memory::{Buffer, Pool, Slice};
+use crate::memory::{AlignedBuffer, Pool, Slice};
 use block::{BLOCK_BYTES, Extent, Lbn, Op, RequestId, Time};
-use nbd::Command;
+use nbd::RequestType;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
@@ -17,7 +17,7 @@ const PART: usize = if cfg!(test) { 1 << 10 } else { 128 << 10 };
 
 /// How far a request is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
+enum RequestStage {
     /// Its payload is still to come.
     Coming,
     /// Others are in its way.
@@ -29,11 +29,11 @@ enum Stage {
 }
 
 /// A request in flight.
-pub(super) struct Work {
+pub(super) struct InFlightRequest {
     pub(super) client: u32,
-    pub(super) request: nbd::Request,
+    pub(super) request: nbd::ClientRequest,
     pub(super) arrived: Time,
-    stage: Stage,
+    stage: RequestStage,
     /// How many flushes had failed when it came.
     pub(super) failures: u64,
     /// Whether its client was told already that it is not done.
@@ -51,13 +51,13 @@ pub(super) struct Work {
 }
 
 /// What a request asks of the core.
-pub(super) struct Asked {
+pub(super) struct Submission {
     pub(super) id: RequestId,
     pub(super) op: Op,
     pub(super) at: Extent,
 }
 
-impl Work {
+impl InFlightRequest {
     /// The blocks it needs now.
     fn at(&self) -> Extent {
         blocks_of(self.bytes)
@@ -69,7 +69,7 @@ impl Work {
     }
 
     /// Bytes of its first block before it.
-    fn skipped(&self) -> usize {
+    fn lead_bytes(&self) -> usize {
         (self.bytes.0 % BLOCK_BYTES) as usize
     }
 
@@ -85,8 +85,8 @@ impl Work {
     }
 
     /// Part of what it reads has come: what can be answered of it, if that is much and not the last.
-    pub(super) fn came(&mut self, memory: &Slice) -> Option<Slice> {
-        let data = self.data.as_ref().filter(|_| self.request.command == Command::Read && !self.answered)?;
+    pub(super) fn take_part(&mut self, memory: &Slice) -> Option<Slice> {
+        let data = self.data.as_ref().filter(|_| self.request.command == RequestType::Read && !self.answered)?;
         // What was asked for before by who had this number goes elsewhere.
         if Rc::ptr_eq(&data.buffer, &memory.buffer) && memory.from <= self.there {
             self.there = self.there.max(memory.from + memory.bytes);
@@ -105,19 +105,19 @@ impl Work {
 
 /// All requests in flight.
 pub(super) struct Works {
-    works: Vec<Option<Work>>,
+    works: Vec<Option<InFlightRequest>>,
     free: Vec<u32>,
     /// Those that others are in the way of, in the order in which they came.
     held: VecDeque<u32>,
     /// How many are asked for in several steps.
     alone: u32,
     /// As many as the longest piece so far.
-    zeros: Rc<Buffer>,
+    zeros: Rc<AlignedBuffer>,
 }
 
 impl Works {
     pub(super) fn new() -> Works {
-        let zeros = Rc::new(Buffer::new(0));
+        let zeros = Rc::new(AlignedBuffer::new(0));
         Works { works: Vec::new(), free: Vec::new(), held: VecDeque::new(), alone: 0, zeros }
     }
 
@@ -126,24 +126,24 @@ impl Works {
         (self.works.len() - self.free.len(), self.works.len() as u32)
     }
 
-    pub(super) fn get(&self, id: u32) -> Option<&Work> {
+    pub(super) fn get(&self, id: u32) -> Option<&InFlightRequest> {
         self.works.get(id as usize)?.as_ref()
     }
 
-    pub(super) fn get_mut(&mut self, id: u32) -> Option<&mut Work> {
+    pub(super) fn get_mut(&mut self, id: u32) -> Option<&mut InFlightRequest> {
         self.works.get_mut(id as usize)?.as_mut()
     }
 
     /// Reads that a client waits for.
     pub(super) fn reads_of(&self, client: u32) -> impl Iterator<Item = RequestId> {
-        let reads = move |work: &Work| work.client == client && work.request.command == Command::Read;
+        let reads = move |work: &InFlightRequest| work.client == client && work.request.command == RequestType::Read;
         let all = self.works.iter().enumerate();
         all.filter(move |(_, work)| work.as_ref().is_some_and(reads)).map(|(id, _)| RequestId(id as u32))
     }
 
     /// Those whose clients wait for an answer.
-    pub(super) fn waiting(&mut self) -> impl Iterator<Item = &mut Work> {
-        self.works.iter_mut().flatten().filter(|work| work.stage != Stage::Coming && !work.answered)
+    pub(super) fn waiting(&mut self) -> impl Iterator<Item = &mut InFlightRequest> {
+        self.works.iter_mut().flatten().filter(|work| work.stage != RequestStage::Coming && !work.answered)
     }
 
     /// Whether something in flight shares a block with an extent.
@@ -152,16 +152,23 @@ impl Works {
     }
 
     /// Takes a request of a client, of which the volume begins at byte `base` of the device; its number.
-    pub(super) fn take(&mut self, client: u32, request: nbd::Request, base: u64, now: Time, pool: &mut Pool) -> u32 {
+    pub(super) fn take(
+        &mut self,
+        client: u32,
+        request: nbd::ClientRequest,
+        base: u64,
+        now: Time,
+        pool: &mut Pool,
+    ) -> u32 {
         let from = base + request.offset;
         let end = from + u64::from(request.length);
-        let zeros = request.command == Command::WriteZeroes;
+        let zeros = request.command == RequestType::WriteZeroes;
         let bytes = if zeros { piece(from, end) } else { (from, end) };
-        let mut work = Work {
+        let mut work = InFlightRequest {
             client,
             request,
             arrived: now,
-            stage: Stage::Coming,
+            stage: RequestStage::Coming,
             failures: 0,
             answered: false,
             data: None,
@@ -174,15 +181,15 @@ impl Works {
         let length = request.length as usize;
         work.data = match request.command {
             // Read into whole blocks, of which the client gets a part.
-            Command::Read => {
+            RequestType::Read => {
                 let buffer = pool.take(work.at().bytes() as usize);
-                Some(Slice { buffer, from: work.skipped(), bytes: length })
+                Some(Slice { buffer, from: work.lead_bytes(), bytes: length })
             }
-            Command::Write => Some(Slice { buffer: pool.take(length), from: 0, bytes: length }),
-            Command::WriteZeroes => {
+            RequestType::Write => Some(Slice { buffer: pool.take(length), from: 0, bytes: length }),
+            RequestType::WriteZeroes => {
                 let most = length.next_multiple_of(BLOCK_BYTES as usize).min(PIECE as usize);
                 if self.zeros.bytes() < most {
-                    self.zeros = Rc::new(Buffer::new(most));
+                    self.zeros = Rc::new(AlignedBuffer::new(most));
                 }
                 None
             }
@@ -202,11 +209,11 @@ impl Works {
     }
 
     /// All of it is there: what it asks of the core, unless others are in its way.
-    pub(super) fn start(&mut self, id: u32, pool: &mut Pool) -> Option<Asked> {
+    pub(super) fn start(&mut self, id: u32, pool: &mut Pool) -> Option<Submission> {
         let work = self.get(id)?;
         let quick = self.alone == 0 && self.held.is_empty();
         if !quick && self.is_held_up(work, self.held.len()) {
-            self.works[id as usize].as_mut()?.stage = Stage::Held;
+            self.works[id as usize].as_mut()?.stage = RequestStage::Held;
             self.held.push_back(id);
             return None;
         }
@@ -215,38 +222,38 @@ impl Works {
 
     /// Whether something is in the way of a request that the core does not have: one it has that does not go together with
     /// it, or one of the first so many held up, which came before.
-    fn is_held_up(&self, work: &Work, before: usize) -> bool {
+    fn is_held_up(&self, work: &InFlightRequest, before: usize) -> bool {
         let held = self.held.iter().take(before).filter_map(|id| self.get(*id));
         let asked = self.works.iter().flatten().filter(|other| {
-            matches!(other.stage, Stage::Reading | Stage::Asked) && (other.is_alone() || work.is_alone())
+            matches!(other.stage, RequestStage::Reading | RequestStage::Asked) && (other.is_alone() || work.is_alone())
         });
         held.chain(asked).any(|other| other.reach().overlaps(work.reach()))
     }
 
-    fn ask(&mut self, id: u32, pool: &mut Pool) -> Option<Asked> {
+    fn ask(&mut self, id: u32, pool: &mut Pool) -> Option<Submission> {
         let work = self.works[id as usize].as_mut()?;
         let (at, fua) = (work.at(), work.request.fua());
         let op = match work.request.command {
-            Command::Read => Op::Read,
-            Command::Flush => Op::Flush,
-            _ if work.is_partial() && work.stage != Stage::Reading => {
+            RequestType::Read => Op::Read,
+            RequestType::Flush => Op::Flush,
+            _ if work.is_partial() && work.stage != RequestStage::Reading => {
                 let bytes = at.bytes() as usize;
                 work.whole = Some(Slice { buffer: pool.take(bytes), from: 0, bytes });
-                work.stage = Stage::Reading;
-                return Some(Asked { id: RequestId(id), op: Op::Read, at });
+                work.stage = RequestStage::Reading;
+                return Some(Submission { id: RequestId(id), op: Op::Read, at });
             }
             _ => Op::Write { fua },
         };
-        work.stage = Stage::Asked;
+        work.stage = RequestStage::Asked;
         let at = if op == Op::Flush { Extent::default() } else { at };
-        Some(Asked { id: RequestId(id), op, at })
+        Some(Submission { id: RequestId(id), op, at })
     }
 
     /// What the core was asked for was done: what it is asked for next, if that was not all.
-    pub(super) fn go_on(&mut self, id: u32, pool: &mut Pool) -> Option<Asked> {
+    pub(super) fn go_on(&mut self, id: u32, pool: &mut Pool) -> Option<Submission> {
         let work = self.works.get_mut(id as usize)?.as_mut()?;
-        if work.stage == Stage::Reading {
-            let (whole, at) = (work.whole.as_ref()?, work.skipped());
+        if work.stage == RequestStage::Reading {
+            let (whole, at) = (work.whole.as_ref()?, work.lead_bytes());
             match &work.data {
                 Some(data) => whole.buffer.copy(at, &data.buffer, data.from, data.bytes),
                 None => whole.buffer.clear(at, (work.bytes.1 - work.bytes.0) as usize),
@@ -276,7 +283,7 @@ impl Works {
     }
 
     /// The request has ended.
-    pub(super) fn release(&mut self, id: u32) -> Option<Work> {
+    pub(super) fn release(&mut self, id: u32) -> Option<InFlightRequest> {
         let work = self.works.get_mut(id as usize)?.take()?;
         self.free.push(id);
         self.alone -= u32::from(work.is_alone());
@@ -285,7 +292,7 @@ impl Works {
     }
 
     /// One of those that were held up, if nothing is in its way any more: what it asks.
-    pub(super) fn let_go(&mut self, pool: &mut Pool) -> Option<Asked> {
+    pub(super) fn let_go(&mut self, pool: &mut Pool) -> Option<Submission> {
         for place in 0..self.held.len() {
             let id = self.held[place];
             if !self.is_held_up(self.get(id)?, place) {
@@ -319,8 +326,8 @@ mod tests {
     use super::*;
     use nbd::CommandFlags;
 
-    fn request(command: Command, offset: u64, length: u32) -> nbd::Request {
-        nbd::Request { command, flags: CommandFlags::default(), cookie: 0, offset, length }
+    fn request(command: RequestType, offset: u64, length: u32) -> nbd::ClientRequest {
+        nbd::ClientRequest { command, flags: CommandFlags::default(), cookie: 0, offset, length }
     }
 
     #[test]
@@ -341,9 +348,10 @@ mod tests {
     #[test]
     fn zeros_in_several_pieces_go_alone_to_their_end() {
         let (mut works, mut pool) = (Works::new(), Pool::default());
-        let zeros = works.take(0, request(Command::WriteZeroes, 500, 1500), 0, Time::ZERO, &mut pool);
-        let write = works.take(0, request(Command::Write, 0, 1024), 0, Time::ZERO, &mut pool);
-        let show = |asked: Option<Asked>| asked.map(|asked| (asked.id.0, asked.op, asked.at.start.0, asked.at.blocks));
+        let zeros = works.take(0, request(RequestType::WriteZeroes, 500, 1500), 0, Time::ZERO, &mut pool);
+        let write = works.take(0, request(RequestType::Write, 0, 1024), 0, Time::ZERO, &mut pool);
+        let show =
+            |asked: Option<Submission>| asked.map(|asked| (asked.id.0, asked.op, asked.at.start.0, asked.at.blocks));
         let wrote = Op::Write { fua: false };
         assert_eq!(show(works.start(zeros, &mut pool)), Some((zeros, Op::Read, 0, 1)));
         assert_eq!(show(works.start(write, &mut pool)), None);
@@ -361,13 +369,13 @@ mod tests {
     #[test]
     fn a_read_is_answered_in_parts_as_far_as_it_is_there() {
         let (mut works, mut pool) = (Works::new(), Pool::default());
-        let id = works.take(0, request(Command::Read, 100, 4000), 0, Time::ZERO, &mut pool);
-        let others = Slice { buffer: Rc::new(Buffer::new(4096)), from: 0, bytes: 4096 };
+        let id = works.take(0, request(RequestType::Read, 100, 4000), 0, Time::ZERO, &mut pool);
+        let others = Slice { buffer: Rc::new(AlignedBuffer::new(4096)), from: 0, bytes: 4096 };
         let mut came = |from, bytes| {
             let memory = works.memory(id, from, bytes).expect("memory");
             let work = works.get_mut(id).expect("it is there");
-            assert!(work.came(&others).is_none(), "of somebody who had its number");
-            let part = work.came(&memory).map(|part| (part.from, part.bytes));
+            assert!(work.take_part(&others).is_none(), "of somebody who had its number");
+            let part = work.take_part(&memory).map(|part| (part.from, part.bytes));
             work.told += part.map_or(0, |(_, bytes)| bytes);
             part
         };
@@ -387,13 +395,13 @@ mod tests {
             (id, asked.map(|asked| (asked.op, asked.at.start.0, asked.at.blocks)))
         };
         let write = Op::Write { fua: false };
-        let (whole, asked) = take(Command::Write, 0, 1024);
+        let (whole, asked) = take(RequestType::Write, 0, 1024);
         assert_eq!(asked, Some((write, 0, 2)));
-        let (part, asked) = take(Command::Write, 1000, 100);
+        let (part, asked) = take(RequestType::Write, 1000, 100);
         assert_eq!(asked, None, "it shares a block with the first");
-        let (later, asked) = take(Command::Read, 1024, 512);
+        let (later, asked) = take(RequestType::Read, 1024, 512);
         assert_eq!(asked, None, "the one before it is held up");
-        assert_eq!(take(Command::Read, 2048, 512).1, Some((Op::Read, 4, 1)), "this one shares nothing");
+        assert_eq!(take(RequestType::Read, 2048, 512).1, Some((Op::Read, 4, 1)), "this one shares nothing");
         assert!(works.let_go(&mut pool).is_none());
         works.release(whole);
         let asked = works.let_go(&mut pool).map(|asked| (asked.id.0, asked.op, asked.at.start.0, asked.at.blocks));

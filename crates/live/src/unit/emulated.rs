@@ -1,7 +1,11 @@
 //! A drive that keeps mechanical time: its contents are real, its times are the model's.
+//!
+//! **An emulated drive is stamped inside.** A command is given to the model at the time of the input it follows from,
+//! and what it completed is told to the core with the model's time; by how much later that was noticed is the host's
+//! lateness, and is reported.
 
 use super::ram::transfer;
-use super::{Done, Unit};
+use super::{Done, LiveDevice};
 use crate::kernel::Kernel;
 use crate::memory::Slice;
 use crate::store::Contents;
@@ -26,7 +30,7 @@ impl Emulated {
     }
 }
 
-impl Unit for Emulated {
+impl LiveDevice for Emulated {
     fn caps(&self) -> Caps {
         self.machine.caps()
     }
@@ -48,7 +52,7 @@ impl Unit for Emulated {
         self.machine.next()
     }
 
-    fn done(&mut self, now: Time) -> Option<Done> {
+    fn next_completion(&mut self, now: Time) -> Option<Done> {
         let (happened, tag, outcome, parts) = loop {
             self.machine.next().filter(|at| *at <= now)?;
             if let Some(done) = self.machine.finish() {

@@ -1,15 +1,15 @@
 //! Exports of an NBD server as one device: what its clients see of it.
 
-use super::{Done, Unit};
+use super::{Done, LiveDevice};
 use crate::kernel::Kernel;
-use crate::memory::{Buffer, Slice, pass};
+use crate::memory::{AlignedBuffer, Slice, pass};
 use crate::remote::Remote;
-use crate::ring::{GATHERED, Op, Token};
+use crate::ring::{GATHERED, RingOp, RingToken};
 use block::errno::{EINVAL, EIO};
 use block::{BLOCK_BYTES, Caps, Command, Outcome, Tag, Time, Verb};
 use nbd::client::{Body, reply};
 use nbd::reply::Chunk;
-use nbd::{CommandFlags, Request, limits::REQUEST_BYTES};
+use nbd::{ClientRequest, CommandFlags, limits::REQUEST_BYTES};
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -25,22 +25,22 @@ const SENT: u32 = 1 << 31;
 
 /// Exports, each in its place on the device.
 pub struct Far {
-    links: Vec<Link>,
+    links: Vec<ServerLink>,
     blocks: u64,
     /// By tag: what was asked, of which connection.
-    flying: Vec<Option<(usize, Request)>>,
+    flying: Vec<Option<(usize, ClientRequest)>>,
     done: VecDeque<Done>,
 }
 
 /// One connection to the server.
-struct Link {
+struct ServerLink {
     socket: Rc<OwnedFd>,
     /// Its first block on the device, and the one after the last.
     from: u64,
     end: u64,
     /// Requests that are still to be sent, each with its payload.
     unsent: VecDeque<([u8; REQUEST_BYTES], Option<Slice>)>,
-    heads: Rc<Buffer>,
+    heads: Rc<AlignedBuffer>,
     sending: Vec<Slice>,
     is_sending: bool,
     input: Slice,
@@ -66,15 +66,15 @@ impl Far {
             if blocks == 0 {
                 return Err(io::Error::new(io::ErrorKind::InvalidInput, "the export is empty"));
             }
-            links.push(Link {
+            links.push(ServerLink {
                 socket: Rc::new(socket),
                 from,
                 end: from + blocks,
                 unsent: VecDeque::new(),
-                heads: Rc::new(Buffer::new(GATHERED * REQUEST_BYTES)),
+                heads: Rc::new(AlignedBuffer::new(GATHERED * REQUEST_BYTES)),
                 sending: Vec::new(),
                 is_sending: false,
-                input: Slice { buffer: Rc::new(Buffer::new(INPUT)), from: 0, bytes: INPUT },
+                input: Slice { buffer: Rc::new(AlignedBuffer::new(INPUT)), from: 0, bytes: INPUT },
                 receiving: false,
                 received: Vec::new(),
                 content: 0,
@@ -129,7 +129,7 @@ impl Far {
                     self.end(now, reply.cookie as u32, Outcome::Failed(error.code() as i32));
                     continue;
                 }
-                Body::Done if request.command == nbd::Command::Read => request.length,
+                Body::Done if request.command == nbd::RequestType::Read => request.length,
                 Body::Data { length, .. } => length,
                 Body::Done | Body::None | Body::Hole { .. } => 0,
             };
@@ -138,12 +138,16 @@ impl Far {
     }
 }
 
-impl Link {
+impl ServerLink {
     /// Has something received, and what is to be sent sent, where neither is being done.
     fn go_on(&mut self, number: usize, kernel: &mut dyn Kernel) -> io::Result<()> {
         if !self.receiving {
             self.receiving = true;
-            kernel.push(&self.socket, Token::Unit(RECEIVED | number as u32), Op::Receive(self.input.clone(), false))?;
+            kernel.push(
+                &self.socket,
+                RingToken::Unit(RECEIVED | number as u32),
+                RingOp::Receive(self.input.clone(), false),
+            )?;
         }
         if self.is_sending {
             return Ok(());
@@ -162,11 +166,11 @@ impl Link {
             return Ok(());
         }
         self.is_sending = true;
-        kernel.push(&self.socket, Token::Unit(SENT | number as u32), Op::Send(self.sending.clone()))
+        kernel.push(&self.socket, RingToken::Unit(SENT | number as u32), RingOp::Send(self.sending.clone()))
     }
 }
 
-impl Unit for Far {
+impl LiveDevice for Far {
     fn caps(&self) -> Caps {
         Caps { blocks: self.blocks, depth: DEPTH, seek: false }
     }
@@ -180,7 +184,7 @@ impl Unit for Far {
         kernel: &mut dyn Kernel,
     ) -> io::Result<()> {
         let at = command.at;
-        let is_in = |link: &Link| link.from <= at.start.0 && at.end().0 <= link.end && !link.gone;
+        let is_in = |link: &ServerLink| link.from <= at.start.0 && at.end().0 <= link.end && !link.gone;
         let number = if command.verb == Verb::Flush { Some(0) } else { self.links.iter().position(is_in) };
         let errno = if self.links.iter().any(|link| link.gone) { EIO } else { EINVAL };
         let Some(number) = number.filter(|number| !self.links[*number].gone) else {
@@ -189,26 +193,26 @@ impl Unit for Far {
         };
         let link = &mut self.links[number];
         let (asks, fua) = match command.verb {
-            Verb::Write { fua } => (nbd::Command::Write, fua),
-            Verb::Flush => (nbd::Command::Flush, false),
-            Verb::Read | Verb::Seek => (nbd::Command::Read, false),
+            Verb::Write { fua } => (nbd::RequestType::Write, fua),
+            Verb::Flush => (nbd::RequestType::Flush, false),
+            Verb::Read | Verb::Seek => (nbd::RequestType::Read, false),
         };
         let (offset, length) = match command.verb {
             Verb::Flush => (0, 0),
             _ => ((at.start.0 - link.from) * BLOCK_BYTES, at.bytes() as u32),
         };
         let flags = if fua { CommandFlags::FUA } else { CommandFlags::default() };
-        let request = Request { command: asks, flags, cookie: tag.0.into(), offset, length };
+        let request = ClientRequest { command: asks, flags, cookie: tag.0.into(), offset, length };
         self.flying[tag.0 as usize] = Some((number, request));
-        link.unsent.push_back((request.encode(), memory.filter(|_| asks == nbd::Command::Write)));
+        link.unsent.push_back((request.encode(), memory.filter(|_| asks == nbd::RequestType::Write)));
         link.go_on(number, kernel)
     }
 
-    fn done(&mut self, _: Time) -> Option<Done> {
+    fn next_completion(&mut self, _: Time) -> Option<Done> {
         self.done.pop_front()
     }
 
-    fn completed(&mut self, now: Time, tag: Tag, result: i32, kernel: &mut dyn Kernel) -> io::Result<()> {
+    fn on_completion(&mut self, now: Time, tag: Tag, result: i32, kernel: &mut dyn Kernel) -> io::Result<()> {
         let number = (tag.0 & !(SENT | RECEIVED)) as usize;
         let link = &mut self.links[number];
         let count = usize::try_from(result).ok().filter(|count| *count > 0);

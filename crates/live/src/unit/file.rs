@@ -1,10 +1,10 @@
 //! A file or a block device.
 
-use super::{Done, Unit};
+use super::{Done, LiveDevice};
 use crate::claim::{self, Claimed, Use};
 use crate::kernel::Kernel;
-use crate::memory::{Buffer, Slice};
-use crate::ring::{Op, Ring, Token};
+use crate::memory::{AlignedBuffer, Slice};
+use crate::ring::{Ring, RingOp, RingToken};
 use block::errno::EIO;
 use block::{BLOCK_BYTES, Caps, Command, Extent, Outcome, Tag, Time, Verb};
 use rustix::fs::{FallocateFlags, OFlags, SeekFrom};
@@ -15,7 +15,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 /// A file, read and written past the page cache where it lets us.
-pub struct File {
+pub struct ServedFile {
     file: Rc<OwnedFd>,
     blocks: u64,
     depth: u16,
@@ -26,12 +26,12 @@ pub struct File {
     done: VecDeque<Done>,
 }
 
-impl File {
+impl ServedFile {
     /// Opens one that is there, which is given so many commands at once.
     ///
     /// # Errors
     /// When it cannot be, is in use, or has no blocks.
-    pub fn open(path: &Path, depth: u16, how: Use) -> io::Result<File> {
+    pub fn open(path: &Path, depth: u16, how: Use) -> io::Result<ServedFile> {
         let open = |more| claim::open(path, how, more);
         let Claimed { file, locked } = match open(OFlags::DIRECT) {
             Err(error) if error.kind() != ErrorKind::ResourceBusy => open(OFlags::empty())?,
@@ -46,13 +46,13 @@ impl File {
         if blocks == 0 {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is empty"));
         }
-        Ok(File { locked, ..File::over(file, blocks, depth, direct) })
+        Ok(ServedFile { locked, ..ServedFile::over(file, blocks, depth, direct) })
     }
 
     /// One that is open.
-    pub(crate) fn over(file: OwnedFd, blocks: u64, depth: u16, direct: bool) -> File {
+    pub(crate) fn over(file: OwnedFd, blocks: u64, depth: u16, direct: bool) -> ServedFile {
         let flying = vec![None; usize::from(depth)];
-        File { file: Rc::new(file), blocks, depth, direct, locked: false, flying, done: VecDeque::new() }
+        ServedFile { file: Rc::new(file), blocks, depth, direct, locked: false, flying, done: VecDeque::new() }
     }
 
     /// Whether others are kept out as long as it is open.
@@ -70,25 +70,25 @@ impl File {
     fn push(&mut self, tag: Tag, kernel: &mut dyn Kernel) -> io::Result<()> {
         let Some((verb, slice, at)) = &self.flying[tag.0 as usize] else { return Ok(()) };
         let op = match (verb, slice) {
-            (Verb::Read, Some(slice)) => Op::Read(slice.clone(), *at),
-            (Verb::Write { fua }, Some(slice)) => Op::Write(slice.clone(), *at, *fua),
-            _ => Op::Sync,
+            (Verb::Read, Some(slice)) => RingOp::Read(slice.clone(), *at),
+            (Verb::Write { fua }, Some(slice)) => RingOp::Write(slice.clone(), *at, *fua),
+            _ => RingOp::Sync,
         };
-        kernel.push(&self.file, Token::Unit(tag.0), op)
+        kernel.push(&self.file, RingToken::Unit(tag.0), op)
     }
 }
 
 /// Whether a descriptor that goes past the page cache takes single blocks.
 fn takes_blocks(file: &OwnedFd) -> bool {
     let block = BLOCK_BYTES as usize;
-    let aligned = Slice { buffer: Rc::new(Buffer::new(2 * block)), from: block, bytes: block };
+    let aligned = Slice { buffer: Rc::new(AlignedBuffer::new(2 * block)), from: block, bytes: block };
     let Ok(mut ring) = Ring::new() else { return false };
     let file = file.try_clone().map(Rc::new);
-    let pushed = file.and_then(|file| ring.push(&file, Token::Bell, Op::Read(aligned, BLOCK_BYTES)));
+    let pushed = file.and_then(|file| ring.push(&file, RingToken::Bell, RingOp::Read(aligned, BLOCK_BYTES)));
     pushed.and_then(|()| ring.wait(None)).is_ok() && ring.take().is_some_and(|(_, result)| result >= 0)
 }
 
-impl Unit for File {
+impl LiveDevice for ServedFile {
     fn caps(&self) -> Caps {
         Caps { blocks: self.blocks, depth: self.depth, seek: false }
     }
@@ -109,11 +109,11 @@ impl Unit for File {
         self.push(tag, kernel)
     }
 
-    fn done(&mut self, _: Time) -> Option<Done> {
+    fn next_completion(&mut self, _: Time) -> Option<Done> {
         self.done.pop_front()
     }
 
-    fn completed(&mut self, now: Time, tag: Tag, result: i32, kernel: &mut dyn Kernel) -> io::Result<()> {
+    fn on_completion(&mut self, now: Time, tag: Tag, result: i32, kernel: &mut dyn Kernel) -> io::Result<()> {
         let Some((verb, slice, at)) = self.flying[tag.0 as usize].take() else { return Ok(()) };
         let moved = usize::try_from(result).unwrap_or(0);
         let outcome = match (result, slice.filter(|slice| moved < slice.bytes)) {

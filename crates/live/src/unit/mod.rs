@@ -7,7 +7,7 @@ mod ram;
 
 pub use emulated::Emulated;
 pub use far::Far;
-pub use file::File;
+pub use file::ServedFile;
 pub(crate) use file::{alike, discard};
 pub use ram::Ram;
 
@@ -41,7 +41,7 @@ impl Done {
 }
 
 /// A device in real time.
-pub trait Unit {
+pub trait LiveDevice {
     /// What it can do.
     fn caps(&self) -> Caps;
 
@@ -64,13 +64,13 @@ pub trait Unit {
     }
 
     /// The next command that has come back by now.
-    fn done(&mut self, now: Time) -> Option<Done>;
+    fn next_completion(&mut self, now: Time) -> Option<Done>;
 
     /// The kernel completed what it was given for a command.
     ///
     /// # Errors
     /// When the kernel takes no more.
-    fn completed(&mut self, _: Time, _: Tag, _: i32, _: &mut dyn Kernel) -> io::Result<()> {
+    fn on_completion(&mut self, _: Time, _: Tag, _: i32, _: &mut dyn Kernel) -> io::Result<()> {
         Ok(())
     }
 

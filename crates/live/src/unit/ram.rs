@@ -1,9 +1,9 @@
 //! Memory, without any timing.
 
-use super::{Done, Unit};
+use super::{Done, LiveDevice};
 use crate::kernel::Kernel;
 use crate::memory::Slice;
-use crate::store::{Contents, Store, Unwritten};
+use crate::store::{Contents, MemoryStore, Unwritten};
 use block::{Caps, Command, Extent, Outcome, Tag, Time, Verb};
 use std::collections::VecDeque;
 use std::io;
@@ -14,7 +14,7 @@ const DEPTH: u16 = 64;
 /// A device of memory, which completes at once.
 pub struct Ram {
     blocks: u64,
-    store: Store,
+    store: MemoryStore,
     done: VecDeque<Done>,
 }
 
@@ -22,11 +22,15 @@ impl Ram {
     /// Of so many blocks.
     #[must_use]
     pub fn new(blocks: u64, unwritten: Unwritten) -> Ram {
-        Ram { blocks, store: Store::new(blocks, unwritten, u64::MAX), done: VecDeque::with_capacity(DEPTH.into()) }
+        Ram {
+            blocks,
+            store: MemoryStore::new(blocks, unwritten, u64::MAX),
+            done: VecDeque::with_capacity(DEPTH.into()),
+        }
     }
 }
 
-impl Unit for Ram {
+impl LiveDevice for Ram {
     fn caps(&self) -> Caps {
         Caps { blocks: self.blocks, depth: DEPTH, seek: false }
     }
@@ -44,7 +48,7 @@ impl Unit for Ram {
         Ok(())
     }
 
-    fn done(&mut self, _: Time) -> Option<Done> {
+    fn next_completion(&mut self, _: Time) -> Option<Done> {
         self.done.pop_front()
     }
 

@@ -1,7 +1,7 @@
 //! What clients write they read again, whatever they do to one another.
 
 use crate::service::Running;
-use nbd::{Command, CommandFlags, Errno, Request};
+use nbd::{ClientRequest, CommandFlags, Errno, RequestType};
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use std::io::Write;
@@ -36,8 +36,8 @@ size = "1MiB"
 priority = 1
 "#;
 
-fn request(command: Command, cookie: u64, offset: u64, length: u32) -> Request {
-    Request { command, flags: CommandFlags::default(), cookie, offset, length }
+fn request(command: RequestType, cookie: u64, offset: u64, length: u32) -> ClientRequest {
+    ClientRequest { command, flags: CommandFlags::default(), cookie, offset, length }
 }
 
 /// One client asks at random for bytes of its own part of a volume, several requests at once, none of which overlap.
@@ -57,20 +57,26 @@ fn ask_at_random(service: &Running, export: &str, part: (u64, u64), seed: u64, r
             let most = ((cookie + 1) * stripe - offset) / unit;
             let length = (1 + draw.next_u64() % most.min(1 + (100_000 / unit))) * unit;
             let length = length.min((cookie + 1) * stripe - offset) as u32;
-            let command = [Command::Read, Command::Write, Command::Write, Command::WriteZeroes, Command::Flush];
+            let command = [
+                RequestType::Read,
+                RequestType::Write,
+                RequestType::Write,
+                RequestType::WriteZeroes,
+                RequestType::Flush,
+            ];
             let command = command[draw.next_u64() as usize % command.len()];
             let at = offset as usize..offset as usize + length as usize;
             let mut payload = Vec::new();
             match command {
-                Command::Write => {
+                RequestType::Write => {
                     payload.resize(length as usize, 0);
                     draw.fill_bytes(&mut payload);
                     kept[at].copy_from_slice(&payload);
                 }
-                Command::WriteZeroes => kept[at].fill(0),
+                RequestType::WriteZeroes => kept[at].fill(0),
                 _ => {}
             }
-            let (offset, length) = if command == Command::Flush { (0, 0) } else { (from + offset, length) };
+            let (offset, length) = if command == RequestType::Flush { (0, 0) } else { (from + offset, length) };
             let mut request = request(command, cookie, offset, length);
             if command.writes() && draw.next_u64().is_multiple_of(4) {
                 request.flags = CommandFlags::FUA;
@@ -81,7 +87,7 @@ fn ask_at_random(service: &Running, export: &str, part: (u64, u64), seed: u64, r
             let (request, answer) = remote.answer().expect("an answer");
             let read = answer.unwrap_or_else(|error| panic!("seed {seed}, round {round}: {request:?}: {error:?}"));
             let at = (request.offset.saturating_sub(from)) as usize;
-            if request.command == Command::Read {
+            if request.command == RequestType::Read {
                 let wanted = &kept[at..at + request.length as usize];
                 assert!(read == wanted, "seed {seed}, round {round}: {request:?} reads something else");
             }
@@ -120,18 +126,18 @@ fn a_client_that_vanishes_leaves_the_others_alone() {
     for seed in 0..200_u64 {
         let mut remote = service.connect("a");
         for cookie in 0..seed % 9 {
-            remote.send(request(Command::Read, cookie, cookie * 4096, 65536), &[]).expect("sent");
+            remote.send(request(RequestType::Read, cookie, cookie * 4096, 65536), &[]).expect("sent");
         }
         if seed % 3 == 0 {
             // Half a write.
-            remote.send(request(Command::Write, 99, 0, 65536), &[7; 1000]).expect("sent");
+            remote.send(request(RequestType::Write, 99, 0, 65536), &[7; 1000]).expect("sent");
         }
         drop(remote);
-        other.send(request(Command::Read, 5, 4096, 512), &[]).expect("sent");
+        other.send(request(RequestType::Read, 5, 4096, 512), &[]).expect("sent");
         assert!(other.answer().expect("an answer").1.is_ok());
     }
     let mut again = service.connect("a");
-    again.send(request(Command::Read, 1, 0, 65536), &[]).expect("sent");
+    again.send(request(RequestType::Read, 1, 0, 65536), &[]).expect("sent");
     let bytes = again.answer().expect("an answer").1.expect("it is read");
     assert!(bytes.iter().all(|byte| *byte == 0), "half a write is none");
     drop((again, other));
@@ -143,12 +149,12 @@ fn what_may_not_be_asked_is_answered() {
     let service =
         Running::new(&RAM.replace("[[volume]]\nname = \"b\"", "[[volume]]\nname = \"b\"\nread_only = true"), 1.0);
     let mut remote = service.connect("b");
-    let write = request(Command::Write, 1, 0, 4);
+    let write = request(RequestType::Write, 1, 0, 4);
     remote.send(write, b"byte").expect("sent");
     assert_eq!(remote.answer().expect("an answer").1, Err(Errno::Perm));
-    remote.send(request(Command::Read, 2, remote.session.size - 1, 2), &[]).expect("sent");
+    remote.send(request(RequestType::Read, 2, remote.session.size - 1, 2), &[]).expect("sent");
     assert_eq!(remote.answer().expect("an answer").1, Err(Errno::Inval));
-    remote.send(request(Command::Read, 3, remote.session.size - 1, 1), &[]).expect("sent");
+    remote.send(request(RequestType::Read, 3, remote.session.size - 1, 1), &[]).expect("sent");
     assert_eq!(remote.answer().expect("an answer").1, Ok(vec![0]));
     service.stop();
 }
@@ -162,7 +168,7 @@ fn whoever_knocks_and_says_nothing_keeps_no_one_out() {
     let mut noisy = UnixStream::connect(service.socket()).expect("a knock");
     noisy.write_all(&[0xFF; 4096]).expect("noise");
     let mut remote = service.connect("a");
-    remote.send(request(Command::Write, 1, 0, 4), b"byte").expect("sent");
+    remote.send(request(RequestType::Write, 1, 0, 4), b"byte").expect("sent");
     assert_eq!(remote.answer().expect("an answer").1, Ok(vec![]));
     drop((silent, noisy, remote));
     service.stop();
@@ -172,6 +178,6 @@ fn whoever_knocks_and_says_nothing_keeps_no_one_out() {
 fn a_name_that_the_protocol_cannot_say_is_refused() {
     let text = RAM.replace("\"a\"", r#""a\u0000""#);
     let experiment = load::experiment::parse_service("test.toml", &text, &[]).expect("a service file");
-    let refused = live::Service::new(&experiment, Vec::new(), 1.0).err().map(|bad| bad.what);
+    let refused = live::NbdService::new(&experiment, Vec::new(), 1.0).err().map(|bad| bad.what);
     assert_eq!(refused.as_deref(), Some(r#"volume "a\0" cannot be offered: a name has at most 4096 bytes and no NUL"#));
 }

@@ -3,7 +3,7 @@
 use crate::service::Running;
 use live::metrics::expose;
 use load::experiment::Exposed;
-use nbd::{Command, CommandFlags, Request};
+use nbd::{ClientRequest, CommandFlags, RequestType};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Write};
 use std::net::Shutdown;
@@ -130,10 +130,12 @@ fn what_is_scraped_is_in_the_format_and_true() {
     // Who says nothing keeps nobody out for long.
     let silent = UnixStream::connect(&socket).expect("a connection");
     let mut remote = service.connect("b");
-    for (cookie, command) in [(1, Command::Read), (2, Command::Write), (3, Command::Read), (4, Command::Flush)] {
-        let length = if command == Command::Flush { 0 } else { 4096 };
-        let request = Request { command, flags: CommandFlags::default(), cookie, offset: 0, length };
-        let payload = vec![7; if command == Command::Write { 4096 } else { 0 }];
+    for (cookie, command) in
+        [(1, RequestType::Read), (2, RequestType::Write), (3, RequestType::Read), (4, RequestType::Flush)]
+    {
+        let length = if command == RequestType::Flush { 0 } else { 4096 };
+        let request = ClientRequest { command, flags: CommandFlags::default(), cookie, offset: 0, length };
+        let payload = vec![7; if command == RequestType::Write { 4096 } else { 0 }];
         remote.send(request, &payload).expect("sent");
         assert!(remote.answer().expect("an answer").1.is_ok());
     }

@@ -1,6 +1,6 @@
 //! A service in a thread of this process.
 
-use live::{Caller, Ended, Listener, Message, Remote, Service};
+use live::{Caller, EngineMessage, Listener, NbdService, Remote, ServiceReport};
 use load::experiment;
 use nbd::{Address, Uri};
 use std::path::PathBuf;
@@ -12,8 +12,8 @@ static NUMBER: AtomicU32 = AtomicU32::new(0);
 /// A service that runs.
 pub struct Running {
     folder: PathBuf,
-    caller: Caller<Message>,
-    thread: JoinHandle<Ended>,
+    caller: Caller<EngineMessage>,
+    thread: JoinHandle<ServiceReport>,
 }
 
 impl Running {
@@ -27,10 +27,10 @@ impl Running {
         let thread = std::thread::spawn(move || {
             let experiment = experiment::parse_service("test.toml", &text, &[]).expect("a service file");
             let (listener, _place) = Listener::unix(&listening).expect("a socket");
-            let service = Service::new(&experiment, vec![listener], scale).expect("a service");
+            let service = NbdService::new(&experiment, vec![listener], scale).expect("a service");
             sender.send(service.caller.clone()).expect("someone waits");
             let text = text.clone();
-            let head = live::log::Head { name: "test.toml".into(), text, sets: Vec::new(), caps: service.caps };
+            let head = live::log::LogHead { name: "test.toml".into(), text, sets: Vec::new(), caps: service.caps };
             service.run(Some((&head, std::fs::File::create(log).expect("a log")))).expect("it runs to its end")
         });
         Running { folder, caller: receiver.recv().expect("it began"), thread }
@@ -41,7 +41,7 @@ impl Running {
         Remote::connect(&Uri { address, export: export.into() }).expect("a connection")
     }
 
-    pub fn caller(&self) -> Caller<Message> {
+    pub fn caller(&self) -> Caller<EngineMessage> {
         self.caller.clone()
     }
 
@@ -50,8 +50,8 @@ impl Running {
     }
 
     /// Has it end, all that was asked being done; then the same core decides the same again.
-    pub fn stop(self) -> Ended {
-        assert!(self.caller.tell(Message::Stop));
+    pub fn stop(self) -> ServiceReport {
+        assert!(self.caller.tell(EngineMessage::Stop));
         let ended = self.thread.join().expect("it did not panic");
         let replayed = live::replay(&self.folder.join("log")).expect("a log");
         assert_eq!(replayed.differs, None);

@@ -42,7 +42,7 @@ pub use workload::Workload;
 use crate::results::Label;
 use asker::askers;
 use block::{At, BadInput};
-use config::{Document, Takes, Value};
+use config::{Document, Scalar, Takes};
 use sched::plan::Preemption;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -179,7 +179,7 @@ fn cases(mut document: Document, path: &Path, sets: &[String], seed: Option<u64>
     }
     let runs = document.sweep(&lists())?;
     let varied = Varied::of(runs.iter().map(|(_, document)| document));
-    let case = |(labels, document): (Vec<(String, Value)>, Document)| {
+    let case = |(labels, document): (Vec<(String, Scalar)>, Document)| {
         let labels = labels.into_iter().map(|(key, value)| (key, label(value))).collect();
         Ok(Case { labels, experiment: experiment(&document, path, &varied)? })
     };
@@ -192,11 +192,11 @@ fn lists() -> Vec<&'static str> {
     keys.filter(|about| matches!(about.takes, Takes::Numbers)).map(|about| about.name).collect()
 }
 
-fn label(value: Value) -> Label {
+fn label(value: Scalar) -> Label {
     match value {
-        Value::Integer(number) => Label::Number(number as f64),
-        Value::Float(number) => Label::Number(number),
-        Value::Text(_) | Value::Boolean(_) => Label::Word(value.to_string()),
+        Scalar::Integer(number) => Label::Number(number as f64),
+        Scalar::Float(number) => Label::Number(number),
+        Scalar::Text(_) | Scalar::Boolean(_) => Label::Word(value.to_string()),
     }
 }
 

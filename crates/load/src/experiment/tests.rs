@@ -269,3 +269,29 @@ fn mutated_experiments_never_panic() {
         let _ = parse("f.toml", &lines.join("\n"), &[], None);
     }
 }
+
+#[test]
+fn what_the_file_of_a_drive_says_is_changed_and_swept_as_any_key() {
+    let rpm = |case: &Case| match case.experiment.drive.made() {
+        Ok(disk::Model::Disk(drive)) => (60e9 / drive.sheet.mechanics.rotation.period_ns()).round(),
+        other => panic!("no disk: {other:?}"),
+    };
+    let cases = with(&["drive.rpm=[5400,7200]", "drive.cache.segments=3"]).expect("is valid");
+    assert_eq!(cases.iter().map(rpm).collect::<Vec<_>>(), [5400.0, 7200.0]);
+    assert_eq!(cases[0].labels["rpm"], Label::Number(5400.0));
+    assert_ne!(cases[0].experiment.drive, cases[1].experiment.drive);
+    // A list of numbers that a key takes as it is makes one run.
+    assert_eq!(with(&["drive.lee_ms=[0.4,0.1,2.0]"]).expect("is valid").len(), 1);
+    // What is a key of `[drive]` and a table of the drive's file is either.
+    let queue = |set: &str| one(&[set]).drive;
+    assert_eq!((queue("drive.queue=1").queue, queue("drive.queue=1").changes), (Some(1), None));
+    assert!(queue("drive.queue.depth=8").changes.is_some());
+    for (set, told) in [
+        ("drive.rpm=none", "--set drive.rpm=none: `rpm` is the text \"none\", not a number"),
+        ("drive.cache.segmnets=3", "--set drive.cache.segmnets=3: unknown key `segmnets` in [cache]"),
+        ("drive.capacity=1GB", "--set drive.capacity=1GB: unknown key `capacity`"),
+    ] {
+        let error = with(&[set]).expect_err("a bad value");
+        assert!(error.starts_with(told) && error.contains("mend: "), "{error}");
+    }
+}

@@ -86,7 +86,7 @@ impl Ability {
     };
 
     /// The first that an experiment needs and `able` lacks: what is wrong, and the mend.
-    pub(super) fn lacking(experiment: &Experiment, able: &[Ability]) -> Option<(&'static str, &'static str)> {
+    pub(super) fn find_lacking(experiment: &Experiment, able: &[Ability]) -> Option<(&'static str, &'static str)> {
         let lacks = |(ability, needs, ..): &&Row| !able.contains(ability) && needs(experiment);
         ROWS.iter().find(lacks).map(|(_, _, what, mend)| (*what, *mend))
     }

@@ -83,7 +83,7 @@ pub fn check(experiment: &Experiment, device: &Device, able: &[Ability]) -> Resu
         let what = format!("{}: no plan can be picked for a wait that is wanted", device.excuse());
         return Err(bad(experiment, what, "set `chunk` in [scheduler.plan]"));
     }
-    match Ability::lacking(experiment, able) {
+    match Ability::find_lacking(experiment, able) {
         Some((what, mend)) => Err(bad(experiment, what.into(), mend)),
         None => Ok(predictor),
     }

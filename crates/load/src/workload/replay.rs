@@ -1,5 +1,8 @@
 //! Records played: by their own times, by their own times with repeated requests held, or closed. Where they come from is
 //! another's business.
+//!
+//! **Recorded is recorded.** A trace and the days of `cello-like` and `hplajw-like` are all `Records`, one after the
+//! other; `Replay` plays them: it alone knows of held repeats, time scales and closed loops.
 
 use super::pace::{Pace, Replay as How};
 use super::{Draft, Workload};

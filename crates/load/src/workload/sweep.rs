@@ -1,4 +1,7 @@
 //! Repairs from the first block to the last: rebuilding, once, or scrubbing, again and again.
+//!
+//! **Rebuilding is a load.** `Op::Repair` reads all that is kept of an extent and writes what is missing of it.
+//! Rebuilding and scrubbing are workloads of such requests, with a class, a pace and results like any other.
 
 use super::kind::{MOST_AT_ONCE, Manual, Recipe};
 use super::{Draft, Workload, open};

@@ -9,7 +9,7 @@ use crate::fit::{Fitting, Footprint};
 use block::{At, BadInput};
 use config::{Section, Word, Words};
 use std::path::{Path, PathBuf};
-use trace::{Device, Record, Trace};
+use trace::{TraceDevice, TraceRecord, TraceReader};
 
 config::keys! {
     /// The trace: a file, plain or compressed.
@@ -120,7 +120,7 @@ const LOOKED_AT: usize = 10_000;
 /// A trace being read.
 struct Recorded {
     file: String,
-    trace: Trace,
+    trace: TraceReader,
     device: Wanted,
     fitting: Fitting,
     capacity: u64,
@@ -130,7 +130,7 @@ struct Recorded {
 /// Which device's requests are replayed.
 enum Wanted {
     /// Those of the only one there is.
-    Only(Option<Device>),
+    Only(Option<TraceDevice>),
     /// Those of all.
     All,
     /// Those of the one with this name.
@@ -178,7 +178,7 @@ impl Recorded {
     }
 
     /// The next record of the device that is replayed.
-    fn read(&mut self) -> Result<Option<Record>, BadInput> {
+    fn read(&mut self) -> Result<Option<TraceRecord>, BadInput> {
         while let Some(record) = self.trace.next() {
             let record = record?;
             let wanted = match &mut self.device {
@@ -202,7 +202,7 @@ impl Recorded {
     }
 
     /// What a record asks of the drive.
-    fn draft(&self, record: Record) -> Result<Draft, BadInput> {
+    fn draft(&self, record: TraceRecord) -> Result<Draft, BadInput> {
         let at = self.fitting.map(record.at);
         if at.end().0 > self.capacity {
             let what = format!(
@@ -222,7 +222,7 @@ impl Recorded {
     }
 }
 
-fn reopen(choice: &TraceChoice) -> Result<Trace, BadInput> {
+fn reopen(choice: &TraceChoice) -> Result<TraceReader, BadInput> {
     trace::open(&choice.file, choice.format)
 }
 

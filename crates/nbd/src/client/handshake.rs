@@ -5,12 +5,13 @@ use crate::export::{BlockSize, Session};
 use crate::flags::Flags;
 use crate::limits::{MAX_LISTED, MAX_OPTION_BYTES};
 use crate::wire::{
-    FIXED_NEWSTYLE, Fields, Gathered, NBD_MAGIC, NO_ZEROES, OPTION_MAGIC, OPTION_REPLY_MAGIC, answer, info, option,
+    FIXED_NEWSTYLE, Gathered, MessageFields, NBD_MAGIC, NO_ZEROES, OPTION_MAGIC, OPTION_REPLY_MAGIC, answer, info,
+    option,
 };
 
 /// What a client wants of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Wish {
+pub enum ClientGoal {
     /// An export, by its name; the default one if the name is empty.
     Go(String),
     /// To know what there is.
@@ -19,7 +20,7 @@ pub enum Wish {
 
 /// An export in a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listed {
+pub struct ListedExport {
     /// How to ask for it.
     pub name: String,
     /// For people; may be empty.
@@ -28,36 +29,36 @@ pub struct Listed {
 
 /// How far a handshake is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum ClientStep {
     /// More bytes are needed.
     More,
     /// Requests may be sent.
     Ready(Session),
     /// What there is; the server has been told that the client goes.
-    Listed(Vec<Listed>),
+    Listed(Vec<ListedExport>),
 }
 
 /// A connection on which nothing is agreed yet.
 #[derive(Debug)]
-pub struct Handshake {
-    wish: Wish,
-    awaits: Awaits,
+pub struct ClientHandshake {
+    wish: ClientGoal,
+    awaits: ReplyAwaited,
     gathered: Gathered,
     session: Session,
-    listed: Vec<Listed>,
+    listed: Vec<ListedExport>,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Awaits {
+enum ReplyAwaited {
     Greeting,
     Answer { option: u32 },
     Data { option: u32, kind: u32, length: u32 },
 }
 
-impl Handshake {
+impl ClientHandshake {
     /// A client with a wish; the server speaks first.
     #[must_use]
-    pub fn new(wish: Wish) -> Handshake {
+    pub fn new(wish: ClientGoal) -> ClientHandshake {
         let session = Session {
             export: 0,
             size: 0,
@@ -66,28 +67,28 @@ impl Handshake {
             structured: false,
             allocation: None,
         };
-        let (awaits, gathered) = (Awaits::Greeting, Gathered::default());
-        Handshake { wish, awaits, gathered, session, listed: Vec::new() }
+        let (awaits, gathered) = (ReplyAwaited::Greeting, Gathered::default());
+        ClientHandshake { wish, awaits, gathered, session, listed: Vec::new() }
     }
 
     /// Takes bytes of the server and appends what is to be sent. Of what follows the handshake it takes nothing.
     ///
     /// # Errors
     /// When the server does not speak the protocol, or refuses.
-    pub fn feed(&mut self, bytes: &mut &[u8], out: &mut Vec<u8>) -> Result<Step, Broken> {
+    pub fn feed(&mut self, bytes: &mut &[u8], out: &mut Vec<u8>) -> Result<ClientStep, Broken> {
         loop {
             match self.awaits {
-                Awaits::Greeting => {
-                    let Some(greeting) = self.gathered.whole(18, bytes) else { return Ok(Step::More) };
-                    self.greet(Fields(&greeting), out)?;
+                ReplyAwaited::Greeting => {
+                    let Some(greeting) = self.gathered.whole(18, bytes) else { return Ok(ClientStep::More) };
+                    self.greet(MessageFields(&greeting), out)?;
                 }
-                Awaits::Answer { option } => {
-                    let Some(header) = self.gathered.whole(20, bytes) else { return Ok(Step::More) };
-                    self.awaits = data_of(option, Fields(&header))?;
+                ReplyAwaited::Answer { option } => {
+                    let Some(header) = self.gathered.whole(20, bytes) else { return Ok(ClientStep::More) };
+                    self.awaits = data_of(option, MessageFields(&header))?;
                 }
-                Awaits::Data { option, kind, length } => {
-                    let Some(data) = self.gathered.whole(length as usize, bytes) else { return Ok(Step::More) };
-                    self.awaits = Awaits::Answer { option };
+                ReplyAwaited::Data { option, kind, length } => {
+                    let Some(data) = self.gathered.whole(length as usize, bytes) else { return Ok(ClientStep::More) };
+                    self.awaits = ReplyAwaited::Answer { option };
                     if let Some(step) = self.take(option, kind, &data, out)? {
                         return Ok(step);
                     }
@@ -96,7 +97,7 @@ impl Handshake {
         }
     }
 
-    fn greet(&mut self, mut greeting: Fields, out: &mut Vec<u8>) -> Result<(), Broken> {
+    fn greet(&mut self, mut greeting: MessageFields, out: &mut Vec<u8>) -> Result<(), Broken> {
         let magic = (greeting.u64(), greeting.u64());
         let flags = greeting.u16().unwrap_or_default();
         if magic != (Some(NBD_MAGIC), Some(OPTION_MAGIC)) || flags & FIXED_NEWSTYLE == 0 {
@@ -104,8 +105,8 @@ impl Handshake {
         }
         out.extend(u32::from(flags & (FIXED_NEWSTYLE | NO_ZEROES)).to_be_bytes());
         match self.wish {
-            Wish::Go(_) => self.ask(option::STRUCTURED_REPLY, &[], out),
-            Wish::List => self.ask(option::LIST, &[], out),
+            ClientGoal::Go(_) => self.ask(option::STRUCTURED_REPLY, &[], out),
+            ClientGoal::List => self.ask(option::LIST, &[], out),
         }
         Ok(())
     }
@@ -115,25 +116,25 @@ impl Handshake {
         out.extend(option.to_be_bytes());
         out.extend((data.len() as u32).to_be_bytes());
         out.extend(data);
-        self.awaits = Awaits::Answer { option };
+        self.awaits = ReplyAwaited::Answer { option };
     }
 
     /// An answer: what was asked next depends on it.
-    fn take(&mut self, option: u32, kind: u32, data: &[u8], out: &mut Vec<u8>) -> Result<Option<Step>, Broken> {
+    fn take(&mut self, option: u32, kind: u32, data: &[u8], out: &mut Vec<u8>) -> Result<Option<ClientStep>, Broken> {
         match (option, kind) {
             (option::STRUCTURED_REPLY, _) => {
                 self.session.structured = kind == answer::ACK;
                 self.go(out);
                 Ok(None)
             }
-            (option::GO, answer::INFO) => self.learn(Fields(data)).map(|()| None),
+            (option::GO, answer::INFO) => self.learn(MessageFields(data)).map(|()| None),
             (option::GO, answer::ACK) if self.session.flags.has(Flags::HAS_FLAGS) => {
-                Ok(Some(Step::Ready(self.session)))
+                Ok(Some(ClientStep::Ready(self.session)))
             }
-            (option::LIST, answer::SERVER) => self.list(Fields(data)).map(|()| None),
+            (option::LIST, answer::SERVER) => self.list(MessageFields(data)).map(|()| None),
             (option::LIST, answer::ACK) => {
                 self.ask(option::ABORT, &[], out);
-                Ok(Some(Step::Listed(std::mem::take(&mut self.listed))))
+                Ok(Some(ClientStep::Listed(std::mem::take(&mut self.listed))))
             }
             _ if kind & answer::ERROR != 0 => Err(refusal(kind, data)),
             _ => Err(Broken::Unexpected("an answer to what was not asked")),
@@ -141,14 +142,14 @@ impl Handshake {
     }
 
     fn go(&mut self, out: &mut Vec<u8>) {
-        let Wish::Go(name) = &self.wish else { return };
+        let ClientGoal::Go(name) = &self.wish else { return };
         let length = (name.len() as u32).to_be_bytes();
         let asked = [1, info::BLOCK_SIZE].map(u16::to_be_bytes).concat();
         let data = [&length[..], name.as_bytes(), &asked].concat();
         self.ask(option::GO, &data, out);
     }
 
-    fn learn(&mut self, mut fields: Fields) -> Result<(), Broken> {
+    fn learn(&mut self, mut fields: MessageFields) -> Result<(), Broken> {
         const SHORT: Broken = Broken::Unexpected("information of a wrong length");
         match fields.u16().ok_or(SHORT)? {
             info::EXPORT => {
@@ -169,19 +170,19 @@ impl Handshake {
         if fields.0.is_empty() { Ok(()) } else { Err(SHORT) }
     }
 
-    fn list(&mut self, mut fields: Fields) -> Result<(), Broken> {
+    fn list(&mut self, mut fields: MessageFields) -> Result<(), Broken> {
         let name = fields.string().ok_or(Broken::Unexpected("a name longer than its message"))?;
         if self.listed.len() == MAX_LISTED {
             return Err(Broken::Unexpected("a list without end"));
         }
         let [name, description] = [name, fields.0].map(|text| String::from_utf8_lossy(text).into_owned());
-        self.listed.push(Listed { name, description });
+        self.listed.push(ListedExport { name, description });
         Ok(())
     }
 }
 
 /// What follows the header of an answer.
-fn data_of(asked: u32, mut header: Fields) -> Result<Awaits, Broken> {
+fn data_of(asked: u32, mut header: MessageFields) -> Result<ReplyAwaited, Broken> {
     let (magic, option, kind, length) = (header.u64(), header.u32(), header.u32(), header.u32());
     let (Some(OPTION_REPLY_MAGIC), Some(option), Some(kind), Some(length)) = (magic, option, kind, length) else {
         return Err(Broken::Unexpected("an answer does not begin like one"));
@@ -192,7 +193,7 @@ fn data_of(asked: u32, mut header: Fields) -> Result<Awaits, Broken> {
     if length > MAX_OPTION_BYTES {
         return Err(Broken::Unexpected("an answer too long to read"));
     }
-    Ok(Awaits::Data { option, kind, length })
+    Ok(ReplyAwaited::Data { option, kind, length })
 }
 
 fn refusal(kind: u32, data: &[u8]) -> Broken {

@@ -3,8 +3,8 @@
 mod handshake;
 mod replies;
 
-pub use handshake::{Handshake, Listed, Step, Wish};
-pub use replies::{Body, Reply, reply};
+pub use handshake::{ClientGoal, ClientHandshake, ClientStep, ListedExport};
+pub use replies::{Body, ServerReply, reply};
 
 use std::fmt;
 

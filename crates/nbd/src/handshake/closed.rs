@@ -4,7 +4,7 @@ use std::fmt;
 
 /// Why a connection is to be closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Closed {
+pub enum CloseReason {
     /// The client said that it goes.
     Aborted,
     /// The client does not speak fixed newstyle.
@@ -30,25 +30,25 @@ pub enum Closed {
     Over,
 }
 
-impl fmt::Display for Closed {
+impl fmt::Display for CloseReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Closed::Aborted => write!(f, "the client ended the handshake"),
-            Closed::NotFixedNewstyle => write!(f, "the client does not speak fixed newstyle negotiation"),
-            Closed::UnknownFlags(flags) => write!(f, "the client set flags that were not offered: {flags:#x}"),
-            Closed::BadMagic(magic) => {
+            CloseReason::Aborted => write!(f, "the client ended the handshake"),
+            CloseReason::NotFixedNewstyle => write!(f, "the client does not speak fixed newstyle negotiation"),
+            CloseReason::UnknownFlags(flags) => write!(f, "the client set flags that were not offered: {flags:#x}"),
+            CloseReason::BadMagic(magic) => {
                 write!(f, "the client does not speak NBD here: a message begins with {magic:#x}")
             }
-            Closed::TooLong { option, length } => write!(f, "option {option} has {length} bytes of data"),
-            Closed::TooManyOptions => write!(f, "the client sent too many options"),
-            Closed::NoSuchExport => write!(f, "the client asked for an export that is not there"),
-            Closed::TooMuchPayload(length) => write!(f, "the client sent a write of {length} bytes"),
-            Closed::Over => write!(f, "the handshake is over"),
+            CloseReason::TooLong { option, length } => write!(f, "option {option} has {length} bytes of data"),
+            CloseReason::TooManyOptions => write!(f, "the client sent too many options"),
+            CloseReason::NoSuchExport => write!(f, "the client asked for an export that is not there"),
+            CloseReason::TooMuchPayload(length) => write!(f, "the client sent a write of {length} bytes"),
+            CloseReason::Over => write!(f, "the handshake is over"),
         }
     }
 }
 
-impl std::error::Error for Closed {}
+impl std::error::Error for CloseReason {}
 
 #[cfg(test)]
 mod tests {
@@ -57,15 +57,15 @@ mod tests {
     #[test]
     fn every_reason_is_said_in_its_own_words() {
         for (reason, said) in [
-            (Closed::Aborted, "the client ended the handshake"),
-            (Closed::NotFixedNewstyle, "the client does not speak fixed newstyle negotiation"),
-            (Closed::UnknownFlags(0x10), "the client set flags that were not offered: 0x10"),
-            (Closed::BadMagic(0xab), "the client does not speak NBD here: a message begins with 0xab"),
-            (Closed::TooLong { option: 7, length: 9 }, "option 7 has 9 bytes of data"),
-            (Closed::TooManyOptions, "the client sent too many options"),
-            (Closed::NoSuchExport, "the client asked for an export that is not there"),
-            (Closed::TooMuchPayload(5), "the client sent a write of 5 bytes"),
-            (Closed::Over, "the handshake is over"),
+            (CloseReason::Aborted, "the client ended the handshake"),
+            (CloseReason::NotFixedNewstyle, "the client does not speak fixed newstyle negotiation"),
+            (CloseReason::UnknownFlags(0x10), "the client set flags that were not offered: 0x10"),
+            (CloseReason::BadMagic(0xab), "the client does not speak NBD here: a message begins with 0xab"),
+            (CloseReason::TooLong { option: 7, length: 9 }, "option 7 has 9 bytes of data"),
+            (CloseReason::TooManyOptions, "the client sent too many options"),
+            (CloseReason::NoSuchExport, "the client asked for an export that is not there"),
+            (CloseReason::TooMuchPayload(5), "the client sent a write of 5 bytes"),
+            (CloseReason::Over, "the handshake is over"),
         ] {
             assert_eq!(reason.to_string(), said);
         }

@@ -5,22 +5,22 @@ mod options;
 #[cfg(test)]
 mod tests;
 
-pub use closed::Closed;
+pub use closed::CloseReason;
 
 use crate::export::{Export, Session};
 use crate::limits::{MAX_OPTION_BYTES, MAX_OPTIONS, MAX_SKIPPED_BYTES, MAX_STRING};
-use crate::wire::{FIXED_NEWSTYLE, Fields, Gathered, NBD_MAGIC, NO_ZEROES, OPTION_MAGIC, answer, option};
+use crate::wire::{FIXED_NEWSTYLE, Gathered, MessageFields, NBD_MAGIC, NO_ZEROES, OPTION_MAGIC, answer, option};
 use options::Refusal;
 
 /// How far a handshake is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum HandshakeStep {
     /// It goes on: with what is left of the bytes, or with more of them.
     More,
     /// What follows are requests.
     Ready(Session),
     /// The connection is to be closed, once what was said is sent.
-    Closed(Closed),
+    Closed(CloseReason),
 }
 
 /// A client that has not chosen its export yet.
@@ -65,26 +65,26 @@ impl<E: AsRef<[Export]>> Handshake<E> {
     /// Takes bytes of the client and appends what is to be sent. It stops after each option, so that its answer can be
     /// sent before the next is looked at: call again while `bytes` holds some. Of what follows the handshake it takes
     /// nothing.
-    pub fn feed(&mut self, bytes: &mut &[u8], out: &mut Vec<u8>) -> Step {
+    pub fn feed(&mut self, bytes: &mut &[u8], out: &mut Vec<u8>) -> HandshakeStep {
         let step = match self.advance(bytes, out) {
-            Ok(None) => return Step::More,
-            Ok(Some(session)) => Step::Ready(session),
-            Err(closed) => Step::Closed(closed),
+            Ok(None) => return HandshakeStep::More,
+            Ok(Some(session)) => HandshakeStep::Ready(session),
+            Err(closed) => HandshakeStep::Closed(closed),
         };
         self.awaits = Awaits::Nothing;
         step
     }
 
-    fn advance(&mut self, bytes: &mut &[u8], out: &mut Vec<u8>) -> Result<Option<Session>, Closed> {
+    fn advance(&mut self, bytes: &mut &[u8], out: &mut Vec<u8>) -> Result<Option<Session>, CloseReason> {
         loop {
             self.awaits = match self.awaits {
                 Awaits::Flags => {
                     let Some(flags) = self.gathered.whole(4, bytes) else { return Ok(None) };
-                    self.take_flags(Fields(&flags).u32().unwrap_or_default())?
+                    self.take_flags(MessageFields(&flags).u32().unwrap_or_default())?
                 }
                 Awaits::Option => {
                     let Some(header) = self.gathered.whole(16, bytes) else { return Ok(None) };
-                    self.take_header(Fields(&header))?
+                    self.take_header(MessageFields(&header))?
                 }
                 Awaits::Data { option, length } => {
                     let Some(data) = self.gathered.whole(length as usize, bytes) else { return Ok(None) };
@@ -101,34 +101,34 @@ impl<E: AsRef<[Export]>> Handshake<E> {
                     }
                     return Ok(None);
                 }
-                Awaits::Nothing => return Err(Closed::Over),
+                Awaits::Nothing => return Err(CloseReason::Over),
             };
         }
     }
 
-    fn take_flags(&mut self, flags: u32) -> Result<Awaits, Closed> {
+    fn take_flags(&mut self, flags: u32) -> Result<Awaits, CloseReason> {
         let [fixed, no_zeroes] = [FIXED_NEWSTYLE, NO_ZEROES].map(u32::from);
         if flags & !(fixed | no_zeroes) != 0 {
-            return Err(Closed::UnknownFlags(flags));
+            return Err(CloseReason::UnknownFlags(flags));
         }
         if flags & fixed == 0 {
-            return Err(Closed::NotFixedNewstyle);
+            return Err(CloseReason::NotFixedNewstyle);
         }
         self.padded = flags & no_zeroes == 0;
         Ok(Awaits::Option)
     }
 
-    fn take_header(&mut self, mut header: Fields) -> Result<Awaits, Closed> {
+    fn take_header(&mut self, mut header: MessageFields) -> Result<Awaits, CloseReason> {
         let (Some(magic), Some(option), Some(length)) = (header.u64(), header.u32(), header.u32()) else {
-            return Err(Closed::Over);
+            return Err(CloseReason::Over);
         };
         self.options += 1;
         if magic != OPTION_MAGIC {
-            Err(Closed::BadMagic(magic))
+            Err(CloseReason::BadMagic(magic))
         } else if self.options > MAX_OPTIONS {
-            Err(Closed::TooManyOptions)
+            Err(CloseReason::TooManyOptions)
         } else if length > MAX_SKIPPED_BYTES || option == option::EXPORT_NAME && length > MAX_STRING as u32 {
-            Err(Closed::TooLong { option, length })
+            Err(CloseReason::TooLong { option, length })
         } else if length > MAX_OPTION_BYTES {
             Ok(Awaits::Skipped { option, left: length })
         } else {
@@ -137,12 +137,12 @@ impl<E: AsRef<[Export]>> Handshake<E> {
     }
 
     /// Answers an option. None of the answers to one client is longer than the table of exports.
-    fn answer(&mut self, option: u32, data: &[u8], out: &mut Vec<u8>) -> Result<Option<Session>, Closed> {
+    fn answer(&mut self, option: u32, data: &[u8], out: &mut Vec<u8>) -> Result<Option<Session>, CloseReason> {
         let answered = match option {
             option::EXPORT_NAME => return self.export_name(data, out).map(Some),
             option::ABORT => {
                 options::reply(option, answer::ACK, b"", out);
-                return Err(Closed::Aborted);
+                return Err(CloseReason::Aborted);
             }
             option::GO => self.info(option, data, out).map(Some),
             option::INFO => self.info(option, data, out).map(|_| None),

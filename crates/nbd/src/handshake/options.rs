@@ -1,9 +1,9 @@
 //! What is answered to each option.
 
-use super::{Closed, Handshake};
+use super::{CloseReason, Handshake};
 use crate::export::{Export, Session};
 use crate::limits::MAX_STRING;
-use crate::wire::{Fields, OPTION_REPLY_MAGIC, PADDING, answer, info, option};
+use crate::wire::{MessageFields, OPTION_REPLY_MAGIC, PADDING, answer, info, option};
 
 /// An error reply and what it tells people.
 pub(super) struct Refusal(pub(super) u32, pub(super) &'static str);
@@ -43,7 +43,7 @@ struct Queries<'a> {
 
 impl<'a> Queries<'a> {
     fn read(data: &'a [u8]) -> Result<Queries<'a>, Refusal> {
-        let mut fields = Fields(data);
+        let mut fields = MessageFields(data);
         let (Some(export), Some(count)) = (fields.string(), fields.u32()) else { return Err(MALFORMED) };
         let mut queries = Queries { export, wildcard: count == 0, allocation: false };
         for _ in 0..count {
@@ -67,8 +67,8 @@ impl<E: AsRef<[Export]>> Handshake<E> {
         Session::new(number, export, self.structured, allocation)
     }
 
-    pub(super) fn export_name(&self, name: &[u8], out: &mut Vec<u8>) -> Result<Session, Closed> {
-        let (number, export) = self.find(name).ok_or(Closed::NoSuchExport)?;
+    pub(super) fn export_name(&self, name: &[u8], out: &mut Vec<u8>) -> Result<Session, CloseReason> {
+        let (number, export) = self.find(name).ok_or(CloseReason::NoSuchExport)?;
         let session = self.session(number, export);
         out.extend(session.size.to_be_bytes());
         out.extend(session.flags.0.to_be_bytes());
@@ -96,7 +96,7 @@ impl<E: AsRef<[Export]>> Handshake<E> {
 
     /// What is known of an export: always its size and flags, the rest where it was asked for.
     pub(super) fn info(&self, option: u32, data: &[u8], out: &mut Vec<u8>) -> Result<Session, Refusal> {
-        let mut fields = Fields(data);
+        let mut fields = MessageFields(data);
         let (Some(name), Some(count)) = (fields.string(), fields.u16()) else { return Err(MALFORMED) };
         if fields.0.len() != 2 * usize::from(count) {
             return Err(MALFORMED);

@@ -17,19 +17,19 @@ fn exports() -> Vec<Export> {
 }
 
 /// All that a server says after its greeting, and its last step; what it takes is gone from the bytes.
-fn fed(bytes: &mut &[u8]) -> (Vec<u8>, Step) {
+fn fed(bytes: &mut &[u8]) -> (Vec<u8>, HandshakeStep) {
     let mut out = Vec::new();
     let mut server = Handshake::new(exports(), &mut out);
     assert_eq!(out, b"NBDMAGICIHAVEOPT\0\x03");
     out.clear();
-    let mut last = Step::More;
-    while !bytes.is_empty() && last == Step::More {
+    let mut last = HandshakeStep::More;
+    while !bytes.is_empty() && last == HandshakeStep::More {
         last = server.feed(bytes, &mut out);
     }
     (out, last)
 }
 
-fn said(mut bytes: &[u8]) -> (Vec<u8>, Step) {
+fn said(mut bytes: &[u8]) -> (Vec<u8>, HandshakeStep) {
     let answer = fed(&mut bytes);
     assert!(bytes.is_empty());
     answer
@@ -50,7 +50,7 @@ fn string(text: &[u8]) -> Vec<u8> {
 /// Kinds of the replies to one option after the flags.
 fn kinds(before: &[u8], number: u8, data: &[u8]) -> Vec<u32> {
     let (out, _) = said(&[NO_ZEROES, before, &option(number, data)].concat());
-    let mut fields = Fields(&out);
+    let mut fields = MessageFields(&out);
     let mut kinds = Vec::new();
     while let Some(_magic) = fields.u64() {
         let (of, kind) = (fields.u32().unwrap(), fields.u32().unwrap());
@@ -68,11 +68,11 @@ fn export_name_is_answered_with_size_flags_and_zeroes() {
     let bulk = b"\0\0\0\0\x40\0\0\0\0\x1d";
     let (out, step) = said(&[FIXED, &option(1, b"bulk")].concat());
     assert_eq!(out, [&bulk[..], &[0; 124]].concat());
-    let Step::Ready(session) = step else { panic!("{step:?}") };
+    let HandshakeStep::Ready(session) = step else { panic!("{step:?}") };
     assert_eq!((session.export, session.size, session.structured), (0, 1 << 30, false));
     assert_eq!(said(&[NO_ZEROES, &option(1, b"")].concat()).0, bulk, "the first export is the default");
     assert_eq!(said(&[NO_ZEROES, &option(1, b"db")].concat()).0, b"\0\0\0\0\0\0\x02\0\0\x03");
-    assert_eq!(said(&[FIXED, &option(1, b"dB")].concat()), (vec![], Step::Closed(Closed::NoSuchExport)));
+    assert_eq!(said(&[FIXED, &option(1, b"dB")].concat()), (vec![], HandshakeStep::Closed(CloseReason::NoSuchExport)));
 }
 
 #[test]
@@ -91,12 +91,12 @@ fn go_tells_what_was_asked_for_and_begins_transmission() {
     let (out, step) = fed(&mut left);
     assert_eq!(out, expected);
     assert_eq!(left, b"\x25\x60", "a request that follows is left");
-    assert!(matches!(step, Step::Ready(Session { export: 0, structured: false, allocation: None, .. })));
+    assert!(matches!(step, HandshakeStep::Ready(Session { export: 0, structured: false, allocation: None, .. })));
     let (out, step) = said(&[NO_ZEROES, &option(6, &data)].concat());
     for (at, byte) in expected.iter_mut().enumerate() {
         *byte -= u8::from(out[at] == 6 && *byte == 7);
     }
-    assert_eq!((out, step), (expected, Step::More), "INFO says the same and ends nothing");
+    assert_eq!((out, step), (expected, HandshakeStep::More), "INFO says the same and ends nothing");
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn nothing_but_size_and_flags_is_told_unasked() {
     let data = [&string(b"db")[..], b"\0\0"].concat();
     let (out, step) = said(&[FIXED, &option(7, &data)].concat());
     assert_eq!(out, [reply(7, b"\0\0\0\x03", b"\0\0\0\0\0\0\0\0\x02\0\0\x03"), reply(7, ACK, b"")].concat());
-    assert!(matches!(step, Step::Ready(Session { export: 1, .. })));
+    assert!(matches!(step, HandshakeStep::Ready(Session { export: 1, .. })));
 }
 
 #[test]
@@ -112,12 +112,15 @@ fn list_names_and_describes_every_export() {
     let (out, step) = said(&[FIXED, &option(3, b"")].concat());
     let bulk = reply(3, b"\0\0\0\x02", b"\0\0\0\x04bulkrecordings");
     assert_eq!(out, [bulk, reply(3, b"\0\0\0\x02", b"\0\0\0\x02db"), reply(3, ACK, b"")].concat());
-    assert_eq!(step, Step::More);
+    assert_eq!(step, HandshakeStep::More);
 }
 
 #[test]
 fn abort_is_acknowledged() {
-    assert_eq!(said(&[FIXED, &option(2, b"bye")].concat()), (reply(2, ACK, b""), Step::Closed(Closed::Aborted)));
+    assert_eq!(
+        said(&[FIXED, &option(2, b"bye")].concat()),
+        (reply(2, ACK, b""), HandshakeStep::Closed(CloseReason::Aborted))
+    );
 }
 
 #[test]
@@ -125,7 +128,7 @@ fn structured_replies_bring_do_not_fragment() {
     let bytes = [NO_ZEROES, &option(8, b""), &option(1, b"bulk")].concat();
     let (out, step) = said(&bytes);
     assert_eq!(out, [&reply(8, ACK, b"")[..], b"\0\0\0\0\x40\0\0\0\0\x9d"].concat());
-    assert!(matches!(step, Step::Ready(Session { structured: true, .. })));
+    assert!(matches!(step, HandshakeStep::Ready(Session { structured: true, .. })));
 }
 
 #[test]
@@ -136,7 +139,7 @@ fn a_metadata_context_holds_for_the_export_it_was_chosen_for() {
         let (out, step) = said(&[NO_ZEROES, &option(8, b""), &option(10, &queries), &option(7, &go)].concat());
         let context = reply(10, b"\0\0\0\x04", b"\0\0\0\x01base:allocation");
         assert!(out.starts_with(&[reply(8, ACK, b""), context, reply(10, ACK, b"")].concat()));
-        let Step::Ready(session) = step else { panic!("{step:?}") };
+        let HandshakeStep::Ready(session) = step else { panic!("{step:?}") };
         session.allocation
     };
     assert_eq!(chosen(b"db", b"db"), Some(1));
@@ -164,7 +167,7 @@ fn metadata_contexts_are_listed_by_name_and_namespace() {
     let (chosen, other) = ([string(b"db"), vec![0, 0, 0, 1], string(b"base:allocation")].concat(), string(b"no"));
     let options = [structured, option(10, &chosen), option(10, &[&other[..], &[0; 4]].concat())].concat();
     let (_, step) = said(&[NO_ZEROES, &options, &option(1, b"db")].concat());
-    assert!(matches!(step, Step::Ready(Session { allocation: None, .. })), "what fails chooses nothing");
+    assert!(matches!(step, HandshakeStep::Ready(Session { allocation: None, .. })), "what fails chooses nothing");
 }
 
 #[test]
@@ -203,17 +206,17 @@ fn what_is_unknown_or_wrong_is_answered_and_the_next_option_heard() {
 fn who_does_not_keep_to_the_protocol_is_hung_up_on() {
     let long = |number: u8, length: u32| [b"IHAVEOPT\0\0\0", &[number][..], &length.to_be_bytes()].concat();
     for (bytes, closed) in [
-        (b"\0\0\0\0".to_vec(), Closed::NotFixedNewstyle),
-        (b"\0\0\0\x02".to_vec(), Closed::NotFixedNewstyle),
-        (b"\0\0\0\x05".to_vec(), Closed::UnknownFlags(5)),
-        ([FIXED, b"GET / HTTP/1.1\r\n"].concat(), Closed::BadMagic(u64::from_be_bytes(*b"GET / HT"))),
-        ([FIXED, &long(7, 1 << 21)].concat(), Closed::TooLong { option: 7, length: 1 << 21 }),
-        ([FIXED, &long(99, u32::MAX)].concat(), Closed::TooLong { option: 99, length: u32::MAX }),
-        ([FIXED, &long(1, 4097)].concat(), Closed::TooLong { option: 1, length: 4097 }),
-        ([FIXED, &option(3, b"").repeat(MAX_OPTIONS as usize + 1)].concat(), Closed::TooManyOptions),
+        (b"\0\0\0\0".to_vec(), CloseReason::NotFixedNewstyle),
+        (b"\0\0\0\x02".to_vec(), CloseReason::NotFixedNewstyle),
+        (b"\0\0\0\x05".to_vec(), CloseReason::UnknownFlags(5)),
+        ([FIXED, b"GET / HTTP/1.1\r\n"].concat(), CloseReason::BadMagic(u64::from_be_bytes(*b"GET / HT"))),
+        ([FIXED, &long(7, 1 << 21)].concat(), CloseReason::TooLong { option: 7, length: 1 << 21 }),
+        ([FIXED, &long(99, u32::MAX)].concat(), CloseReason::TooLong { option: 99, length: u32::MAX }),
+        ([FIXED, &long(1, 4097)].concat(), CloseReason::TooLong { option: 1, length: 4097 }),
+        ([FIXED, &option(3, b"").repeat(MAX_OPTIONS as usize + 1)].concat(), CloseReason::TooManyOptions),
     ] {
         let (_, step) = said(&bytes);
-        assert_eq!(step, Step::Closed(closed));
+        assert_eq!(step, HandshakeStep::Closed(closed));
         assert!(!closed.to_string().is_empty());
     }
 }
@@ -223,6 +226,6 @@ fn what_comes_after_the_end_is_not_heard() {
     let mut out = Vec::new();
     let mut server = Handshake::new(exports(), &mut out);
     let bytes = [FIXED, &option(2, b"")].concat();
-    assert_eq!(server.feed(&mut &bytes[..], &mut out), Step::Closed(Closed::Aborted));
-    assert_eq!(server.feed(&mut &bytes[..], &mut out), Step::Closed(Closed::Over));
+    assert_eq!(server.feed(&mut &bytes[..], &mut out), HandshakeStep::Closed(CloseReason::Aborted));
+    assert_eq!(server.feed(&mut &bytes[..], &mut out), HandshakeStep::Closed(CloseReason::Over));
 }

@@ -1,18 +1,18 @@
 //! Our client against our server, in memory.
 
 use crate::random::check;
-use nbd::client::{self, Body, Broken, Wish};
-use nbd::{Command, CommandFlags, Handshake, Request, Session, Step};
+use nbd::client::{self, Body, Broken, ClientGoal};
+use nbd::{ClientRequest, CommandFlags, Handshake, HandshakeStep, RequestType, Session};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
 /// The last step of either side; the server then has what the client sent last, and nothing is under way.
-fn meet(wish: Wish, piece: usize) -> (Result<client::Step, Broken>, Step) {
+fn meet(wish: ClientGoal, piece: usize) -> (Result<client::ClientStep, Broken>, HandshakeStep) {
     let exports = crate::exports();
     let mut to_client = Vec::new();
     let mut server = Handshake::new(&exports[..], &mut to_client);
-    let mut client = client::Handshake::new(wish);
-    let (mut ours, mut theirs) = (Ok(client::Step::More), Step::More);
+    let mut client = client::ClientHandshake::new(wish);
+    let (mut ours, mut theirs) = (Ok(client::ClientStep::More), HandshakeStep::More);
     while !to_client.is_empty() {
         let mut to_server = Vec::new();
         for mut bytes in std::mem::take(&mut to_client).chunks(piece) {
@@ -23,7 +23,7 @@ fn meet(wish: Wish, piece: usize) -> (Result<client::Step, Broken>, Step) {
         while !bytes.is_empty() {
             theirs = server.feed(&mut bytes, &mut to_client);
         }
-        if theirs == Step::Closed(nbd::Closed::Aborted) {
+        if theirs == HandshakeStep::Closed(nbd::CloseReason::Aborted) {
             break;
         }
     }
@@ -31,8 +31,8 @@ fn meet(wish: Wish, piece: usize) -> (Result<client::Step, Broken>, Step) {
 }
 
 fn sessions(name: &str) -> (Session, Session) {
-    match meet(Wish::Go(name.into()), 7) {
-        (Ok(client::Step::Ready(ours)), Step::Ready(theirs)) => (ours, theirs),
+    match meet(ClientGoal::Go(name.into()), 7) {
+        (Ok(client::ClientStep::Ready(ours)), HandshakeStep::Ready(theirs)) => (ours, theirs),
         other => panic!("{other:?}"),
     }
 }
@@ -50,25 +50,26 @@ fn both_agree_on_an_export() {
 
 #[test]
 fn a_client_learns_what_there_is_and_goes() {
-    let (ours, theirs) = meet(Wish::List, 1000);
-    let Ok(client::Step::Listed(found)) = ours else { panic!("{ours:?}") };
+    let (ours, theirs) = meet(ClientGoal::List, 1000);
+    let Ok(client::ClientStep::Listed(found)) = ours else { panic!("{ours:?}") };
     let found: Vec<(&str, &str)> = found.iter().map(|one| (&*one.name, &*one.description)).collect();
     assert_eq!(found, [("bulk", "recordings"), ("db", "")]);
-    assert_eq!(theirs, Step::Closed(nbd::Closed::Aborted));
+    assert_eq!(theirs, HandshakeStep::Closed(nbd::CloseReason::Aborted));
 }
 
 #[test]
 fn a_client_is_told_that_there_is_no_such_export() {
-    let (ours, theirs) = meet(Wish::Go("none".into()), 1);
+    let (ours, theirs) = meet(ClientGoal::Go("none".into()), 1);
     assert_eq!(ours, Err(Broken::Refused("there is no export of this name".into())));
-    assert_eq!(theirs, Step::More);
+    assert_eq!(theirs, HandshakeStep::More);
 }
 
 #[test]
 fn replies_are_understood_as_they_were_meant() {
     let (_, structured) = sessions("bulk");
     let simple = Session { structured: false, ..structured };
-    let read = Request { command: Command::Read, flags: CommandFlags(0), cookie: 5, offset: 4096, length: 512 };
+    let read =
+        ClientRequest { command: RequestType::Read, flags: CommandFlags(0), cookie: 5, offset: 4096, length: 512 };
     let body = |mut bytes: &[u8]| {
         for short in 0..bytes.len() {
             assert_eq!(client::reply(&mut &bytes[..short]), Ok(None), "of {short} bytes");
@@ -79,7 +80,7 @@ fn replies_are_understood_as_they_were_meant() {
     };
     assert_eq!(body(&structured.data(&read)), Body::Data { offset: 4096, length: 512 });
     assert_eq!(body(&simple.data(&read)), Body::Done);
-    assert_eq!(body(&structured.done(5)), Body::Done);
+    assert_eq!(body(&structured.success(5)), Body::Done);
     assert_eq!(body(&nbd::reply::none(5)), Body::None);
     let hole = nbd::reply::hole(5, 0, 512, nbd::reply::Chunk::More);
     assert_eq!(body(&hole), Body::Hole { offset: 0, length: 512 });
@@ -95,7 +96,8 @@ fn replies_are_understood_as_they_were_meant() {
 
 #[test]
 fn a_server_that_breaks_the_protocol_is_left() {
-    let fed = |bytes: &[u8]| client::Handshake::new(Wish::Go("x".into())).feed(&mut &bytes[..], &mut Vec::new());
+    let fed =
+        |bytes: &[u8]| client::ClientHandshake::new(ClientGoal::Go("x".into())).feed(&mut &bytes[..], &mut Vec::new());
     let greeting = b"NBDMAGICIHAVEOPT\0\x03";
     let answer = |option: u8, kind: u8, data: &[u8]| {
         let head = [b"\0\x03\xe8\x89\x04\x55\x65\xa9\0\0\0", &[option][..], &[0, 0, 0, kind]].concat();
@@ -148,13 +150,13 @@ fn in_whatever_pieces_it_comes_the_answer_is_the_same() {
 }
 
 /// What a server says, its last step, and how many bytes it left.
-fn said<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<u8>, Step, usize) {
+fn said<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<u8>, HandshakeStep, usize) {
     let exports = crate::exports();
     let mut out = Vec::new();
     let mut server = Handshake::new(&exports[..], &mut out);
-    let (mut last, mut left) = (Step::More, 0);
+    let (mut last, mut left) = (HandshakeStep::More, 0);
     for mut piece in pieces {
-        while !piece.is_empty() && last == Step::More {
+        while !piece.is_empty() && last == HandshakeStep::More {
             last = server.feed(&mut piece, &mut out);
         }
         left += piece.len();

@@ -1,6 +1,6 @@
 //! Which tracks share a cylinder, and so how far apart any two are for the arm.
 
-use super::{Map, Region};
+use super::{MapRegion, TrackMap};
 
 /// How the tracks of a region lie over heads and cylinders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,7 +13,7 @@ pub enum Arrangement {
 
 /// A track's place for the arm.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Address {
+pub struct TrackAddress {
     /// Cylinder, from the drive's first sector.
     pub cylinder: u64,
     /// Head, as its turn comes in a cylinder or band.
@@ -22,9 +22,9 @@ pub struct Address {
 
 /// A map with cylinders.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Geometry {
+pub struct TrackGeometry {
     /// The map; every region has a period of a cylinder or a run of a band.
-    pub map: Map,
+    pub map: TrackMap,
     /// How many heads the drive has.
     pub heads: u64,
     /// The order in which tracks follow one another.
@@ -34,7 +34,7 @@ pub struct Geometry {
 }
 
 /// The region with its tracks numbered from where a cylinder begins, `into` tracks before its own first.
-fn aligned(region: Region, heads: u64, into: u64) -> Region {
+fn align(region: MapRegion, heads: u64, into: u64) -> MapRegion {
     // Tracks of several kinds begin where their period does.
     if !region.runs.is_empty() || (0..region.levels.len()).any(|i| region.tracks(i) == heads) {
         return region;
@@ -42,15 +42,15 @@ fn aligned(region: Region, heads: u64, into: u64) -> Region {
     // Turned evenly throughout: the period is as good as any.
     let skip = region.skip + into * region.track;
     let angle = region.angle - into as f64 * region.turn;
-    let level = super::Level { sectors: heads * region.track, turn: heads as f64 * region.turn };
+    let level = super::PatternLevel { sectors: heads * region.track, turn: heads as f64 * region.turn };
     let levels = if region.levels.is_empty() { vec![level] } else { region.levels.clone() };
-    Region { skip, angle, levels, ..region }
+    MapRegion { skip, angle, levels, ..region }
 }
 
-impl Geometry {
+impl TrackGeometry {
     /// The cylinders that follow from how many heads there are.
     #[must_use]
-    pub fn new(map: Map, heads: u64, arrangement: Arrangement) -> Geometry {
+    pub fn new(map: TrackMap, heads: u64, arrangement: Arrangement) -> TrackGeometry {
         let (mut tracks, mut cylinders, mut regions) = (0u64, Vec::new(), Vec::new());
         for region in map.regions {
             // A cylinder's tracks, and those of a whole band.
@@ -59,7 +59,7 @@ impl Geometry {
                 Arrangement::Bands(width) => (heads * width, width),
             };
             let region = match arrangement {
-                Arrangement::Heads => aligned(region, heads, tracks % heads),
+                Arrangement::Heads => align(region, heads, tracks % heads),
                 Arrangement::Bands(_) => region,
             };
             let first = region.place(region.first).track;
@@ -77,13 +77,13 @@ impl Geometry {
             cylinders.push(base);
             regions.push(region);
         }
-        Geometry { map: Map { regions, ..map }, heads, arrangement, cylinders }
+        TrackGeometry { map: TrackMap { regions, ..map }, heads, arrangement, cylinders }
     }
 
     /// The same of all of a map, of which it is what was looked at.
     #[must_use]
-    pub fn over(self, map: Map) -> Geometry {
-        let mut whole = Geometry::new(map, self.heads, self.arrangement);
+    pub fn over(self, map: TrackMap) -> TrackGeometry {
+        let mut whole = TrackGeometry::new(map, self.heads, self.arrangement);
         let known = self.cylinders.len();
         let moved = known.checked_sub(1).map_or(0, |last| self.cylinders[last] - whole.cylinders[last]);
         whole.cylinders.iter_mut().skip(known).for_each(|cylinder| *cylinder += moved);
@@ -102,23 +102,23 @@ impl Geometry {
 
     /// Where a region's track lies.
     #[must_use]
-    pub fn address(&self, region: usize, track: u64) -> Address {
+    pub fn address(&self, region: usize, track: u64) -> TrackAddress {
         let base = self.cylinders[region];
         match self.arrangement {
-            Arrangement::Heads => Address { cylinder: base + track / self.heads, head: track % self.heads },
+            Arrangement::Heads => TrackAddress { cylinder: base + track / self.heads, head: track % self.heads },
             Arrangement::Bands(width) => {
                 let here = self.width(region, track, width);
                 let (band, within) = (track / (width * self.heads), track % (width * self.heads));
                 let (head, k) = ((within / here).min(self.heads - 1), within % here);
                 let k = if head.is_multiple_of(2) { k } else { here - 1 - k };
-                Address { cylinder: base + band * width + k, head }
+                TrackAddress { cylinder: base + band * width + k, head }
             }
         }
     }
 
     /// The region and track at an address, if there is one.
     #[must_use]
-    pub fn track(&self, at: Address) -> Option<(usize, u64)> {
+    pub fn track(&self, at: TrackAddress) -> Option<(usize, u64)> {
         let region = self.cylinders.partition_point(|base| *base <= at.cylinder).checked_sub(1)?;
         let into = at.cylinder - self.cylinders[region];
         let track = match self.arrangement {
@@ -142,7 +142,7 @@ impl Geometry {
 
     /// Where a sector lies for the arm.
     #[must_use]
-    pub fn address_of(&self, sector: u64) -> Address {
+    pub fn address_of(&self, sector: u64) -> TrackAddress {
         let region = self.map.region_of(sector);
         self.address(region, self.map.regions[region].place(sector).track)
     }
@@ -151,7 +151,7 @@ impl Geometry {
     #[must_use]
     pub fn cylinder_end(&self, sector: u64) -> u64 {
         let cylinder = self.address_of(sector).cylinder;
-        let last = self.map.regions.last().map_or(0, Region::end);
+        let last = self.map.regions.last().map_or(0, MapRegion::end);
         let mut end = self.map.next_track(sector);
         while end < last && self.address_of(end).cylinder == cylinder {
             end = self.map.next_track(end);

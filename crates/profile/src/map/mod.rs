@@ -3,29 +3,29 @@
 mod geometry;
 mod region;
 
-pub use geometry::{Address, Arrangement, Geometry};
-pub use region::{Level, Place, Region, Run};
+pub use geometry::{Arrangement, TrackAddress, TrackGeometry};
+pub use region::{MapRegion, PatternLevel, SectorPlace, TrackRun};
 
 /// A drive's map: regions in ascending sectors without a gap between them, and sectors that lie elsewhere.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Map {
+pub struct TrackMap {
     /// The regions, by their first sectors.
-    pub regions: Vec<Region>,
+    pub regions: Vec<MapRegion>,
     /// Sectors whose data lie elsewhere, and the angle at which each begins; ascending.
     pub remaps: Vec<(u64, f64)>,
     /// From which sector on it was not looked at, and is taken to go on as before.
     pub guessed: Option<u64>,
 }
 
-impl Map {
+impl TrackMap {
     /// What was looked at of it.
     #[must_use]
-    pub fn known(&self) -> Map {
+    pub fn without_gaps(&self) -> TrackMap {
         let end = self.guessed.unwrap_or(u64::MAX);
         let regions = self.regions.iter().filter(|region| region.first < end);
-        let cut = |region: &Region| Region { sectors: region.sectors.min(end - region.first), ..region.clone() };
+        let cut = |region: &MapRegion| MapRegion { sectors: region.sectors.min(end - region.first), ..region.clone() };
         let remaps = self.remaps.iter().copied().filter(|(sector, _)| *sector < end).collect();
-        Map { regions: regions.map(cut).collect(), remaps, guessed: None }
+        TrackMap { regions: regions.map(cut).collect(), remaps, guessed: None }
     }
 
     /// The index of the region that holds a sector.
@@ -36,10 +36,10 @@ impl Map {
 
     /// Where a sector lies. The caller guarantees that the map is not empty.
     #[must_use]
-    pub fn place(&self, sector: u64) -> Place {
+    pub fn place(&self, sector: u64) -> SectorPlace {
         let place = self.regions[self.region_of(sector)].place(sector);
         match self.remaps.binary_search_by_key(&sector, |(at, _)| *at) {
-            Ok(i) => Place { angle: self.remaps[i].1, ..place },
+            Ok(i) => SectorPlace { angle: self.remaps[i].1, ..place },
             Err(_) => place,
         }
     }

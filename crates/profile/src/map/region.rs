@@ -5,7 +5,7 @@ use crate::estimate::fraction;
 
 /// A period: what repeats.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Level {
+pub struct PatternLevel {
     /// Sectors of data in it.
     pub sectors: u64,
     /// Turn from its beginning to that of the next, revolutions.
@@ -14,7 +14,7 @@ pub struct Level {
 
 /// Tracks of one kind in a row, where those of the shortest period are not all alike.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Run {
+pub struct TrackRun {
     /// Sectors of the period before it.
     pub sectors: u64,
     /// Tracks of the period before it.
@@ -31,7 +31,7 @@ pub struct Run {
 
 /// A region of a map.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Region {
+pub struct MapRegion {
     /// The first sector of the region.
     pub first: u64,
     /// How many sectors the region has.
@@ -45,9 +45,9 @@ pub struct Region {
     /// Turn from the beginning of a track to that of the next, revolutions.
     pub turn: f64,
     /// What the shortest period is made of, if its tracks are not all alike.
-    pub runs: Vec<Run>,
+    pub runs: Vec<TrackRun>,
     /// Periods, the shortest first.
-    pub levels: Vec<Level>,
+    pub levels: Vec<PatternLevel>,
     /// The angle at which the pattern begins, revolutions.
     pub angle: f64,
     /// From which sector on how many places on the medium were passed over since the region's beginning.
@@ -58,7 +58,7 @@ pub struct Region {
 
 /// Where a sector lies.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Place {
+pub struct SectorPlace {
     /// The track, counted from the beginning of the pattern.
     pub track: u64,
     /// Sector on the track.
@@ -73,7 +73,7 @@ pub struct Place {
     pub data: u64,
 }
 
-impl Place {
+impl SectorPlace {
     /// A sector's width, revolutions.
     #[must_use]
     pub fn width(&self) -> f64 {
@@ -81,10 +81,10 @@ impl Place {
     }
 }
 
-impl Region {
+impl MapRegion {
     /// Places passed over before a sector.
     #[must_use]
-    pub fn slipped(&self, sector: u64) -> i64 {
+    pub fn slipped_before(&self, sector: u64) -> i64 {
         let next = self.slips.partition_point(|(from, _)| *from <= sector);
         next.checked_sub(1).map_or(0, |i| self.slips[i].1)
     }
@@ -92,7 +92,7 @@ impl Region {
     /// Where in the pattern a sector is.
     #[must_use]
     pub fn pattern(&self, sector: u64) -> u64 {
-        (sector.saturating_sub(self.first) + self.skip).saturating_add_signed(self.slipped(sector))
+        (sector.saturating_sub(self.first) + self.skip).saturating_add_signed(self.slipped_before(sector))
     }
 
     /// The sector at a place in the pattern, or the next one after it.
@@ -111,8 +111,9 @@ impl Region {
     }
 
     /// The run that holds what `holds` says of the last of them; all of a region without any.
-    fn run(&self, holds: impl Fn(&Run) -> bool) -> Run {
-        let plain = Run { sectors: 0, tracks: 0, angle: 0.0, round: self.round, track: self.track, turn: self.turn };
+    fn run(&self, holds: impl Fn(&TrackRun) -> bool) -> TrackRun {
+        let plain =
+            TrackRun { sectors: 0, tracks: 0, angle: 0.0, round: self.round, track: self.track, turn: self.turn };
         let after = self.runs.partition_point(holds);
         after.checked_sub(1).map_or(plain, |i| self.runs[i])
     }
@@ -162,7 +163,7 @@ impl Region {
 
     /// Where a place of the pattern lies.
     #[must_use]
-    pub fn place_at(&self, pattern: u64) -> Place {
+    pub fn place_at(&self, pattern: u64) -> SectorPlace {
         let (mut rest, mut end) = (pattern, u64::MAX);
         let (mut angle, mut track) = (self.angle, 0);
         for (i, level) in self.levels.iter().enumerate().rev() {
@@ -180,16 +181,16 @@ impl Region {
         angle += self.bent(pattern);
         let left = end.min(run.track - sector);
         let track = track + run.tracks + index;
-        Place { track, sector, angle: fraction(angle), left, round: run.round, data: run.track }
+        SectorPlace { track, sector, angle: fraction(angle), left, round: run.round, data: run.track }
     }
 
     /// Where a sector lies.
     #[must_use]
-    pub fn place(&self, sector: u64) -> Place {
+    pub fn place(&self, sector: u64) -> SectorPlace {
         let mut place = self.place_at(self.pattern(sector));
         // Slips further along the track push sectors off its end.
         let next = self.slips.partition_point(|(from, _)| *from <= sector);
-        let mut before = self.slipped(sector);
+        let mut before = self.slipped_before(sector);
         for (from, shift) in &self.slips[next..] {
             let pushed = shift - before;
             if *from >= sector + place.left {
@@ -237,8 +238,8 @@ impl Region {
 
     /// The period that ends last, as its sectors and its turn: the outermost, or the track.
     #[must_use]
-    pub fn outermost(&self) -> Level {
-        self.levels.last().copied().unwrap_or(Level { sectors: self.track, turn: self.turn })
+    pub fn outermost(&self) -> PatternLevel {
+        self.levels.last().copied().unwrap_or(PatternLevel { sectors: self.track, turn: self.turn })
     }
 
     /// Found to be `off` revolutions further at a sector, it turns more or less from one outermost period to the next.
@@ -252,14 +253,14 @@ impl Region {
 
     /// The same pattern, begun anew at a sector and an angle.
     #[must_use]
-    pub fn again(&self, first: u64, angle: f64) -> Region {
-        Region { first, sectors: 0, skip: 0, angle, slips: Vec::new(), bends: Vec::new(), ..self.clone() }
+    pub fn again(&self, first: u64, angle: f64) -> MapRegion {
+        MapRegion { first, sectors: 0, skip: 0, angle, slips: Vec::new(), bends: Vec::new(), ..self.clone() }
     }
 
     /// Whether the two follow the same pattern.
     #[must_use]
-    pub fn like(&self, other: &Region) -> bool {
-        let alike = |a: f64, b: f64| crate::estimate::signed(a - b).abs() < 0.1 / f64::from(self.round);
+    pub fn like(&self, other: &MapRegion) -> bool {
+        let alike = |a: f64, b: f64| crate::estimate::signed_fraction(a - b).abs() < 0.1 / f64::from(self.round);
         self.round == other.round
             && self.track == other.track
             && alike(self.turn, other.turn)
@@ -279,15 +280,15 @@ mod tests {
     use super::*;
 
     /// Cylinders of three tracks of ten sectors, the last of them two sectors short.
-    fn region() -> Region {
-        Region {
+    fn region() -> MapRegion {
+        MapRegion {
             first: 100,
             sectors: 1000,
             skip: 0,
             round: 10,
             track: 10,
             turn: 0.2,
-            levels: vec![Level { sectors: 28, turn: 0.7 }],
+            levels: vec![PatternLevel { sectors: 28, turn: 0.7 }],
             angle: 0.0,
             slips: vec![(105, 1)],
             runs: Vec::new(),
@@ -297,7 +298,7 @@ mod tests {
 
     #[test]
     fn a_pattern_turns_by_track_and_by_cylinder() {
-        let region = Region { slips: Vec::new(), ..region() };
+        let region = MapRegion { slips: Vec::new(), ..region() };
         let place = region.place(100 + 28 + 12);
         assert_eq!((place.track, place.sector, place.left), (4, 2, 8));
         assert!((place.angle - 0.1).abs() < 1e-9, "{place:?}");
@@ -308,7 +309,7 @@ mod tests {
 
     #[test]
     fn runs_of_a_period_have_tracks_of_their_own() {
-        let run = |sectors, tracks, angle, round: u32, turn| Run {
+        let run = |sectors, tracks, angle, round: u32, turn| TrackRun {
             sectors,
             tracks,
             angle,
@@ -317,9 +318,9 @@ mod tests {
             turn,
         };
         let runs = vec![run(0, 0, 0.0, 10, 0.2), run(20, 2, 0.5, 8, 0.25)];
-        let levels = vec![Level { sectors: 36, turn: 0.1 }];
+        let levels = vec![PatternLevel { sectors: 36, turn: 0.1 }];
         let bends = vec![(36 + 20, 0.01)];
-        let region = Region { slips: Vec::new(), runs, levels, bends, ..region() };
+        let region = MapRegion { slips: Vec::new(), runs, levels, bends, ..region() };
         assert_eq!((region.tracks(0), region.run_tracks()), (4, Some(2)));
         for (sector, track, on, angle, left) in
             [(15, 1, 5, 0.7, 5), (20, 2, 0, 0.5, 8), (29, 3, 1, 0.875, 7), (36, 4, 0, 0.1, 10), (57, 6, 1, 0.735, 7)]

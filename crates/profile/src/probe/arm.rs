@@ -3,9 +3,9 @@
 //! whether it was caught then or a revolution later; the moments are narrowed down, and a normal distribution is fitted
 //! to what was caught (SYSTEM.md, Section 3).
 
-use crate::estimate::{fraction, signed};
+use crate::estimate::{fraction, signed_fraction};
 use crate::eye::Eye;
-use crate::map::{Place, Region};
+use crate::map::{MapRegion, SectorPlace};
 use block::{BadInput, Device, Span, Verb};
 use disk::Ahead;
 
@@ -27,7 +27,7 @@ const TRIALS: (usize, usize) = (20, 72);
 
 /// The time from one completion until a sector may begin that the next one reads or writes, ms.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Reach {
+pub struct ArmReach {
     /// The mean, in ms.
     pub mean: f64,
     /// The standard deviation, in ms.
@@ -40,17 +40,17 @@ pub struct Reach {
 
 /// A reach and the trials it rests on.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct ReachTrials {
     /// The estimate from these trials.
-    pub reach: Reach,
+    pub reach: ArmReach,
     trials: Vec<Trial>,
 }
 
 /// The spread that the trials of many reaches have in common, each about its own mean, ms; without what comes of arms that
 /// were called off at any moment of a sector.
 #[must_use]
-pub fn common_spread(found: &[Found]) -> f64 {
-    let about = |found: &Found| {
+pub fn common_spread(found: &[ReachTrials]) -> f64 {
+    let about = |found: &ReachTrials| {
         let mean = found.reach.mean;
         found.trials.iter().map(move |trial| Trial { at: trial.at - mean, ..*trial }).collect::<Vec<_>>()
     };
@@ -63,31 +63,31 @@ pub fn common_spread(found: &[Found]) -> f64 {
     libm::sqrt((spread * spread - even).max(0.0))
 }
 
-impl Found {
+impl ReachTrials {
     /// The reach, if its spread is that of many.
     #[must_use]
-    pub fn spread_by(&self, spread: f64) -> Reach {
+    pub fn spread_by(&self, spread: f64) -> ArmReach {
         fit_to(&self.trials, &[spread.max(SPREADS.0)])
     }
 }
 
 /// A track: of a region, by its number in the region's pattern.
 #[derive(Clone, Copy, Debug)]
-pub struct Track<'r> {
+pub struct PatternTrack<'r> {
     /// The region that the track lies in.
-    pub region: &'r Region,
+    pub region: &'r MapRegion,
     /// The track's number in the region's pattern.
     pub number: u64,
 }
 
-impl Track<'_> {
+impl PatternTrack<'_> {
     /// A sector of data some way into the track.
     fn sector(&self, into: u64) -> u64 {
         self.region.sector_at(self.region.track_pattern(self.number) + into)
     }
 
     /// The place of the track's first sector.
-    fn begins(&self) -> Place {
+    fn begins(&self) -> SectorPlace {
         self.region.place_at(self.region.track_pattern(self.number))
     }
 
@@ -102,23 +102,23 @@ impl Track<'_> {
 
 /// What a trial goes between.
 #[derive(Clone, Copy, Debug)]
-pub struct Way<'r> {
+pub struct TrialPath<'r> {
     /// A track to come from beforehand, and the reach from it, ms: so that the first read does not wait for its sector,
     /// and what passes meanwhile is not taken into memory.
-    pub via: Option<(Track<'r>, f64)>,
+    pub via: Option<(PatternTrack<'r>, f64)>,
     /// The first read's track.
-    pub from: Track<'r>,
+    pub from: PatternTrack<'r>,
     /// The track that the second read is on.
-    pub to: Track<'r>,
+    pub to: PatternTrack<'r>,
     /// Whether the first is written, too, once it was read: then its track may be.
     pub written: bool,
 }
 
-impl<'r> Way<'r> {
+impl<'r> TrialPath<'r> {
     /// From one track to another.
     #[must_use]
-    pub fn new(from: Track<'r>, to: Track<'r>) -> Way<'r> {
-        Way { via: None, from, to, written: false }
+    pub fn new(from: PatternTrack<'r>, to: PatternTrack<'r>) -> TrialPath<'r> {
+        TrialPath { via: None, from, to, written: false }
     }
 }
 
@@ -135,12 +135,12 @@ struct Trial {
 /// The reach from tracks to tracks, as `pick` draws them.
 ///
 /// # Errors
-/// As [`crate::bench::Bench::read`].
+/// As [`crate::bench::ProbeBench::read`].
 pub fn reach<'r, D: Device>(
     eye: &mut Eye<D>,
     verb: Verb,
-    mut pick: impl FnMut(&mut Eye<D>) -> Way<'r>,
-) -> Result<Option<Found>, BadInput> {
+    mut pick: impl FnMut(&mut Eye<D>) -> TrialPath<'r>,
+) -> Result<Option<ReachTrials>, BadInput> {
     let period = eye.clock.period / 1e6;
     // Any response is the first pass after the reach.
     let mut high = f64::MAX;
@@ -187,14 +187,14 @@ pub fn reach<'r, D: Device>(
             }
         }
     }
-    Ok((trials.len() >= TRIALS.0 / 2).then(|| Found { reach: fit(&trials), trials }))
+    Ok((trials.len() >= TRIALS.0 / 2).then(|| ReachTrials { reach: fit(&trials), trials }))
 }
 
 /// Whether a sector that begins to come by `wanted` ms after a read is caught. Nothing if it cannot be told.
 ///
 /// # Errors
-/// As [`crate::bench::Bench::read`].
-pub fn caught<D: Device>(eye: &mut Eye<D>, verb: Verb, way: Way, wanted: f64) -> Result<Option<bool>, BadInput> {
+/// As [`crate::bench::ProbeBench::read`].
+pub fn catches<D: Device>(eye: &mut Eye<D>, verb: Verb, way: TrialPath, wanted: f64) -> Result<Option<bool>, BadInput> {
     Ok(trial(eye, verb, way, wanted)?.map(|(trial, _)| trial.caught))
 }
 
@@ -204,7 +204,7 @@ pub fn caught<D: Device>(eye: &mut Eye<D>, verb: Verb, way: Way, wanted: f64) ->
 fn trial<D: Device>(
     eye: &mut Eye<D>,
     verb: Verb,
-    Way { via, from, to, written }: Way,
+    TrialPath { via, from, to, written }: TrialPath,
     wanted: f64,
 ) -> Result<Option<(Trial, f64)>, BadInput> {
     let period = eye.clock.period / 1e6;
@@ -241,14 +241,14 @@ fn trial<D: Device>(
     let sector = to.passing(phase + wanted / period);
     let there = to.region.place(sector);
     let passed = there.angle + there.width();
-    let at = wanted + signed(passed - phase - wanted / period) * period;
+    let at = wanted + signed_fraction(passed - phase - wanted / period) * period;
     let Some(reply) = eye.bench.one(verb, sector)? else { return Ok(None) };
     // A host takes some time to ask.
     let at = at - reply.issued.since(looked).as_ms();
     // As if a write completed at the angle at which a read does.
     let response = reply.response().as_ms() - if verb.writes() { eye.write_lag } else { 0.0 };
     // What came at another angle came from memory, or was held up.
-    let off = signed((response - at) / period).abs();
+    let off = signed_fraction((response - at) / period).abs();
     let known = off < 0.5 * there.width() + 6.0 * eye.clock.noise;
     let caught = response < at + period / 2.0;
     Ok(known.then_some((Trial { at: at - passes, caught, called_off }, response - passes)))
@@ -271,13 +271,13 @@ fn gap(trials: &[Trial], mean: f64) -> f64 {
 }
 
 /// The normal distribution most likely to give these trials.
-fn fit(trials: &[Trial]) -> Reach {
+fn fit(trials: &[Trial]) -> ArmReach {
     let spreads = std::iter::successors(Some(SPREADS.0), |spread| Some(spread * 1.12));
     fit_to(trials, &spreads.take_while(|spread| *spread < SPREADS.1).collect::<Vec<_>>())
 }
 
 /// The same, of those with one of these spreads.
-fn fit_to(trials: &[Trial], spreads: &[f64]) -> Reach {
+fn fit_to(trials: &[Trial], spreads: &[f64]) -> ArmReach {
     let least = trials.iter().map(|trial| trial.at).fold(f64::MAX, f64::min);
     let most = trials.iter().map(|trial| trial.at).fold(f64::MIN, f64::max);
     let step = (most - least).max(0.0) / f64::from(STEPS);
@@ -300,7 +300,7 @@ fn fit_to(trials: &[Trial], spreads: &[f64]) -> Reach {
     // Means that no likelihood test rejects (χ² of one degree, 95 %), and half a step.
     let off = |(at, _, sum): &(f64, f64, f64)| if *sum > likeliest - 1.92 { (at - mean).abs() } else { 0.0 };
     let within = tried.iter().map(off).fold(0.0, f64::max) + step / 2.0;
-    Reach { mean, spread, within, trials: trials.len() }
+    ArmReach { mean, spread, within, trials: trials.len() }
 }
 
 /// The logarithm of how likely these trials are, if reaches are normal with this mean and spread.
@@ -319,7 +319,7 @@ mod tests {
 
     #[test]
     fn a_fit_finds_mean_and_spread_through_lapses() {
-        let mut draw = crate::draw::Draw::new(3);
+        let mut draw = crate::draw::ProbeDraw::new(3);
         let mut normal = || (0..12).map(|_| draw.unit()).sum::<f64>() - 6.0;
         let trials: Vec<Trial> = (0..400)
             .map(|i| {

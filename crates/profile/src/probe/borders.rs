@@ -1,10 +1,10 @@
 //! Cylinders that hold no data, between one region and the next: spares and defects nobody can read. The arm knows them:
 //! to cross a border takes as long as the seek over all the cylinders there are.
 
-use super::arm::{Track, Way, reach};
-use super::seek::Moves;
+use super::arm::{PatternTrack, TrialPath, reach};
+use super::seek::SeekTimes;
 use crate::eye::Eye;
-use crate::map::{Address, Arrangement, Geometry};
+use crate::map::{Arrangement, TrackAddress, TrackGeometry};
 use block::{BadInput, Device, Verb};
 
 /// Borders crossed, at most.
@@ -17,8 +17,8 @@ const HIDDEN: u64 = 256;
 /// Moves the cylinders of regions on by what the arm finds between them; gives how many that were.
 ///
 /// # Errors
-/// As [`crate::bench::Bench::read`].
-pub fn learn<D: Device>(eye: &mut Eye<D>, geometry: &mut Geometry, moves: &Moves) -> Result<u64, BadInput> {
+/// As [`crate::bench::ProbeBench::read`].
+pub fn learn<D: Device>(eye: &mut Eye<D>, geometry: &mut TrackGeometry, moves: &SeekTimes) -> Result<u64, BadInput> {
     let borders = geometry.map.regions.len().saturating_sub(1);
     if geometry.arrangement != Arrangement::Heads || borders > MOST || moves.points.len() < 3 {
         return Ok(0);
@@ -39,11 +39,11 @@ pub fn learn<D: Device>(eye: &mut Eye<D>, geometry: &mut Geometry, moves: &Moves
 }
 
 /// The two tracks nearest a border that are on one head, and how far apart they seem.
-fn nearest(geometry: &Geometry, border: usize) -> Option<((u64, u64), u64)> {
+fn nearest(geometry: &TrackGeometry, border: usize) -> Option<((u64, u64), u64)> {
     let [before, after] = &geometry.map.regions[border..border + 2] else { return None };
     let last = geometry.address(border, before.place(before.end() - 1).track).cylinder;
     let first = geometry.address(border + 1, after.place(after.first).track).cylinder;
-    let at = |cylinder, head| geometry.track(Address { cylinder, head });
+    let at = |cylinder, head| geometry.track(TrackAddress { cylinder, head });
     (0..NEAR * NEAR * geometry.heads).find_map(|i| {
         let (step, head) = (i / geometry.heads, i % geometry.heads);
         let (low, high) = (last.checked_sub(step / NEAR)?, first + step % NEAR);
@@ -53,13 +53,18 @@ fn nearest(geometry: &Geometry, border: usize) -> Option<((u64, u64), u64)> {
 }
 
 /// Cylinders that cannot be seen at a border.
-fn across<D: Device>(eye: &mut Eye<D>, geometry: &Geometry, moves: &Moves, border: usize) -> Result<u64, BadInput> {
+fn across<D: Device>(
+    eye: &mut Eye<D>,
+    geometry: &TrackGeometry,
+    moves: &SeekTimes,
+    border: usize,
+) -> Result<u64, BadInput> {
     let Some(((from, to), distance)) = nearest(geometry, border) else { return Ok(0) };
     let [before, after] = [border, border + 1].map(|index| &geometry.map.regions[index]);
-    let ends = [Track { region: before, number: from }, Track { region: after, number: to }];
+    let ends = [PatternTrack { region: before, number: from }, PatternTrack { region: after, number: to }];
     let found = reach(eye, Verb::Read, |eye| match eye.bench.draw.below(2) {
-        0 => Way::new(ends[0], ends[1]),
-        _ => Way::new(ends[1], ends[0]),
+        0 => TrialPath::new(ends[0], ends[1]),
+        _ => TrialPath::new(ends[1], ends[0]),
     })?;
     let Some(found) = found else { return Ok(0) };
     let width = 0.5 * (1.0 / f64::from(before.round) + 1.0 / f64::from(after.round));

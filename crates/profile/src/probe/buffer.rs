@@ -3,7 +3,7 @@
 
 use super::field::Field;
 use super::write::THROUGH;
-use crate::bench::{Bench, Reply};
+use crate::bench::{ProbeBench, TimedCommand};
 use crate::estimate::{median, spread};
 use crate::eye::Eye;
 use block::{BadInput, Device, Extent, Span, Verb};
@@ -27,7 +27,7 @@ const WAITING: u64 = 8;
 
 /// What is known of the write buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Buffer {
+pub struct BufferHabits {
     /// Blocks it holds; zero if there is none.
     pub blocks: u64,
     /// Whether it may hold more: the scratch, or the longest write, was not enough to fill it.
@@ -51,7 +51,7 @@ pub struct Buffer {
 }
 
 /// A buffer under question.
-struct Asked<'f, 'g> {
+struct BufferTrial<'f, 'g> {
     field: &'f Field<'g>,
     /// The response of a write of a sector that does not wait, and what it may be longer, ns.
     one: f64,
@@ -61,10 +61,10 @@ struct Asked<'f, 'g> {
 /// Learns the write buffer.
 ///
 /// # Errors
-/// As [`Bench::write`].
-pub fn learn<D: Device>(eye: &mut Eye<D>, field: &Field) -> Result<Buffer, BadInput> {
+/// As [`ProbeBench::write`].
+pub fn learn<D: Device>(eye: &mut Eye<D>, field: &Field) -> Result<BufferHabits, BadInput> {
     let (mut plain, mut again, mut through) = (Vec::new(), Vec::new(), Vec::new());
-    let ns = |reply: Reply| reply.response().0 as f64;
+    let ns = |reply: TimedCommand| reply.response().0 as f64;
     for _ in 0..PAIRS {
         empty(eye, field)?;
         plain.extend(write(eye.bench, field, PLAIN)?.map(ns));
@@ -75,21 +75,22 @@ pub fn learn<D: Device>(eye: &mut Eye<D>, field: &Field) -> Result<Buffer, BadIn
         through.extend(write(eye.bench, field, THROUGH)?.map(ns));
     }
     if plain.len().min(again.len()) < PAIRS / 2 || through.is_empty() {
-        return Ok(Buffer::default());
+        return Ok(BufferHabits::default());
     }
     if spread(&plain) > STEADY || median(&through) < 2.0 * median(&plain) {
-        return Ok(Buffer::default());
+        return Ok(BufferHabits::default());
     }
     let second = median(&again);
     let margin = (median(&plain) - second).abs() + 6.0 * spread(&plain) + eye.clock.period / 60.0;
-    let asked = Asked { field, one: second, margin };
-    let mut buffer = Buffer { response: [median(&plain) / 1e6, second / 1e6], joins: true, ..Buffer::default() };
+    let asked = BufferTrial { field, one: second, margin };
+    let mut buffer =
+        BufferHabits { response: [median(&plain) / 1e6, second / 1e6], joins: true, ..BufferHabits::default() };
     let writes = asked.writes(eye)?;
     let joins = asked.continuing(eye, writes + 4)?;
     let room = match (writes, joins) {
-        (_, true) => Room::Joined,
-        (0 | 1, false) => Room::One,
-        (_, false) => Room::Apart,
+        (_, true) => WriteRoom::Joined,
+        (0 | 1, false) => WriteRoom::One,
+        (_, false) => WriteRoom::Apart,
     };
     asked.size(eye, &mut buffer, room)?;
     let sectors = buffer.blocks >> eye.bench.shift;
@@ -113,14 +114,14 @@ fn empty<D: Device>(eye: &mut Eye<D>, field: &Field) -> Result<(), BadInput> {
 }
 
 /// Writes a sector somewhere.
-fn write<D: Device>(bench: &mut Bench<D>, field: &Field, verb: Verb) -> Result<Option<Reply>, BadInput> {
+fn write<D: Device>(bench: &mut ProbeBench<D>, field: &Field, verb: Verb) -> Result<Option<TimedCommand>, BadInput> {
     let sector = field.first + bench.draw.below(field.end - field.first);
     bench.write(verb, sector, 1)
 }
 
 /// Where the second of two writes finds room beside the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Room {
+enum WriteRoom {
     /// Only as what continues it.
     Joined,
     /// Wherever it is on the disk.
@@ -129,20 +130,20 @@ enum Room {
     One,
 }
 
-impl Asked<'_, '_> {
+impl BufferTrial<'_, '_> {
     /// Sectors there are to write.
     fn room(&self) -> u64 {
         self.field.end - self.field.first
     }
 
     /// The sector of one of so many writes spread evenly over the field, in an order that is no drive's own.
-    fn scattered(&self, write: u64, of: u64) -> u64 {
+    fn scatter(&self, write: u64, of: u64) -> u64 {
         let stride = if of.is_multiple_of(617) { 613 } else { 617 };
         self.field.first + (u128::from(self.room()) * u128::from(write * stride % of) / u128::from(of)) as u64
     }
 
     /// Whether a write that takes so many ns on its way came back at once.
-    fn at_once(&self, reply: Option<Reply>, way: f64) -> bool {
+    fn at_once(&self, reply: Option<TimedCommand>, way: f64) -> bool {
         reply.is_some_and(|reply| (reply.response().0 as f64) < 1.02 * way + self.margin)
     }
 
@@ -153,7 +154,7 @@ impl Asked<'_, '_> {
         for _ in 0..3 {
             empty(eye, self.field)?;
             for count in 0..fewest {
-                let reply = eye.bench.write(PLAIN, self.scattered(count, most), 1)?;
+                let reply = eye.bench.write(PLAIN, self.scatter(count, most), 1)?;
                 if !self.at_once(reply, self.one) {
                     fewest = count;
                     break;
@@ -185,9 +186,9 @@ impl Asked<'_, '_> {
     /// Whether, after a write of `held` sectors that is known to fit, one of `more` comes back at once: as most of three
     /// trials say. It continues the first where that is not counted; where only one is taken, it comes alone and has both
     /// sizes.
-    fn fits<D: Device>(&self, eye: &mut Eye<D>, (held, more): (u64, u64), room: Room) -> Result<bool, BadInput> {
+    fn fits<D: Device>(&self, eye: &mut Eye<D>, (held, more): (u64, u64), room: WriteRoom) -> Result<bool, BadInput> {
         let (mut fits, mut waits) = (0, 0);
-        let gap = u64::from(room == Room::Apart);
+        let gap = u64::from(room == WriteRoom::Apart);
         let all = held + more + gap;
         if all > self.room() {
             return Ok(false);
@@ -197,10 +198,10 @@ impl Asked<'_, '_> {
             let first = self.field.first + eye.bench.draw.below(self.room() - all + 1);
             let before = eye.bench.write(PLAIN, first, held)?;
             let (sector, size) = match room {
-                Room::One => (first, held + more),
-                Room::Apart | Room::Joined => (first + held + gap, more),
+                WriteRoom::One => (first, held + more),
+                WriteRoom::Apart | WriteRoom::Joined => (first + held + gap, more),
             };
-            if room == Room::One {
+            if room == WriteRoom::One {
                 empty(eye, self.field)?;
             }
             let reply = eye.bench.write(PLAIN, sector, size)?;
@@ -210,7 +211,7 @@ impl Asked<'_, '_> {
                 self.one + each.max(0.0) * (size - 1) as f64
             });
             let mut fit = before.is_some() && self.at_once(reply, way);
-            if room == Room::One && fit {
+            if room == WriteRoom::One && fit {
                 // Where the bus is no faster than the medium: whether anything is left to be written.
                 let flush = eye.bench.command(Verb::Flush, Extent::new(0, 0))?;
                 fit = flush.response().0 as f64 > self.one + eye.clock.period / 8.0;
@@ -221,8 +222,8 @@ impl Asked<'_, '_> {
     }
 
     /// How much it holds: what one write and another after it may have together, the first of which is known to fit.
-    fn size<D: Device>(&self, eye: &mut Eye<D>, buffer: &mut Buffer, room: Room) -> Result<(), BadInput> {
-        let most = (MOST_BLOCKS >> eye.bench.shift).min(self.room() - u64::from(room == Room::Apart)).max(1);
+    fn size<D: Device>(&self, eye: &mut Eye<D>, buffer: &mut BufferHabits, room: WriteRoom) -> Result<(), BadInput> {
+        let most = (MOST_BLOCKS >> eye.bench.shift).min(self.room() - u64::from(room == WriteRoom::Apart)).max(1);
         let (mut held, mut more) = (1, 1);
         while held + more <= most && self.fits(eye, (held, more), room)? {
             held += more;
@@ -266,14 +267,14 @@ impl Asked<'_, '_> {
         if step < 2 || self.room() < 2 * waiting {
             return Ok(None);
         }
-        let after = self.emptied(eye, waiting, |place| start + place * step)?;
-        let before = self.emptied(eye, waiting, |place| start + (waiting - 1 - place) * step)?;
+        let after = self.time_flush(eye, waiting, |place| start + place * step)?;
+        let before = self.time_flush(eye, waiting, |place| start + (waiting - 1 - place) * step)?;
         let longer = (waiting - 1) as f64 * (1.0 - 2.0 / parts as f64) * eye.clock.period;
         if before - after > 0.6 * longer {
             return Ok(Some(Drain::InOrder));
         }
-        let scattered = |place: u64| self.scattered(place, waiting);
-        let emptied = self.emptied(eye, waiting, scattered)?;
+        let scattered = |place: u64| self.scatter(place, waiting);
+        let emptied = self.time_flush(eye, waiting, scattered)?;
         let (alone, behind) = (self.read_behind(eye, 0, scattered)?, self.read_behind(eye, waiting, scattered)?);
         // The one under way may take more than a revolution.
         if emptied < 1.5 * eye.clock.period {
@@ -288,8 +289,8 @@ impl Asked<'_, '_> {
         if self.room() < 2 * waiting {
             return Ok(None);
         }
-        let scattered = |place: u64| self.scattered(place, waiting);
-        let emptied = self.emptied(eye, waiting, scattered)?;
+        let scattered = |place: u64| self.scatter(place, waiting);
+        let emptied = self.time_flush(eye, waiting, scattered)?;
         let mut behind = [Vec::new(), Vec::new()];
         for _ in 0..3 {
             behind[0].push(self.read_behind(eye, 0, scattered)?);
@@ -305,10 +306,10 @@ impl Asked<'_, '_> {
     }
 
     /// What a flush after so many writes takes, ns.
-    fn emptied<D: Device>(&self, eye: &mut Eye<D>, writes: u64, at: impl Fn(u64) -> u64) -> Result<f64, BadInput> {
+    fn time_flush<D: Device>(&self, eye: &mut Eye<D>, writes: u64, at: impl Fn(u64) -> u64) -> Result<f64, BadInput> {
         let mut times = Vec::new();
         for _ in 0..TRIALS {
-            self.filled(eye, writes, &at)?;
+            self.fill(eye, writes, &at)?;
             times.push(eye.bench.command(Verb::Flush, Extent::new(0, 0))?.response().0 as f64);
         }
         Ok(median(&times))
@@ -318,7 +319,7 @@ impl Asked<'_, '_> {
     fn read_behind<D: Device>(&self, eye: &mut Eye<D>, writes: u64, at: impl Fn(u64) -> u64) -> Result<f64, BadInput> {
         let mut times = Vec::new();
         for _ in 0..TRIALS {
-            self.filled(eye, writes, &at)?;
+            self.fill(eye, writes, &at)?;
             let far = self.field.far(eye);
             times.extend(eye.bench.read(far)?.map(|reply| reply.response().0 as f64));
         }
@@ -326,7 +327,7 @@ impl Asked<'_, '_> {
     }
 
     /// Fills the buffer with so many writes, the arm being near.
-    fn filled<D: Device>(&self, eye: &mut Eye<D>, writes: u64, at: impl Fn(u64) -> u64) -> Result<(), BadInput> {
+    fn fill<D: Device>(&self, eye: &mut Eye<D>, writes: u64, at: impl Fn(u64) -> u64) -> Result<(), BadInput> {
         empty(eye, self.field)?;
         eye.bench.read_medium(at(0))?;
         for place in 0..writes {
@@ -336,7 +337,7 @@ impl Asked<'_, '_> {
     }
 
     /// How fast it drains: writes go on until it has been full for a while.
-    fn rates<D: Device>(&self, eye: &mut Eye<D>, buffer: &mut Buffer) -> Result<(), BadInput> {
+    fn rates<D: Device>(&self, eye: &mut Eye<D>, buffer: &mut BufferHabits) -> Result<(), BadInput> {
         let shift = eye.bench.shift;
         let sectors = (buffer.blocks >> shift).max(1);
         let piece = (sectors / 8).clamp(1, (64u64 << 1 >> shift).max(1));
@@ -349,7 +350,7 @@ impl Asked<'_, '_> {
         let fill = if buffer.extents > 0 { count } else { sectors.min(MOST_WRITES) };
         if 2 * fill < self.room() {
             let writes = (fill + 32).min(self.room() / 2);
-            let took = self.burst(eye, 2 * writes, |i| (self.scattered(i, writes), 1))?;
+            let took = self.burst(eye, 2 * writes, |i| (self.scatter(i, writes), 1))?;
             buffer.per_second = writes as f64 / took.as_secs().max(1e-9);
         }
         Ok(())

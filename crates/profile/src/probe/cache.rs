@@ -1,9 +1,9 @@
 //! The read cache in full: how far the drive reads on and whether it does again, what it keeps that nobody asked for, how
 //! much a segment holds, and what an answer from it costs.
 
-use crate::bench::Bench;
+use crate::bench::ProbeBench;
 use crate::estimate::median;
-use crate::map::Geometry;
+use crate::map::TrackGeometry;
 use block::{BadInput, Device, Extent, Span, Verb};
 use disk::Ahead;
 
@@ -20,7 +20,7 @@ const MOST: u64 = 1 << 17;
 
 /// What is known of the read cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Cache {
+pub struct ReadCache {
     /// Segments; none if there is no cache.
     pub segments: u32,
     /// Blocks of a segment.
@@ -41,7 +41,7 @@ pub struct Cache {
     pub mb_s: Option<f64>,
 }
 
-impl Cache {
+impl ReadCache {
     /// What a block takes on the bus, ns.
     #[must_use]
     pub fn block_ns(&self) -> f64 {
@@ -51,19 +51,19 @@ impl Cache {
 
 /// How long a drive may take to read on, ns.
 #[derive(Clone, Copy, Debug)]
-struct Pace {
+struct ReadAheadPace {
     /// Before the first block.
     begin: f64,
     /// For each block after the first.
     block: f64,
 }
 
-impl Pace {
+impl ReadAheadPace {
     /// On the shortest tracks, a revolution taking `period` ns.
-    fn new(geometry: &Geometry, shift: u32, period: f64) -> Pace {
+    fn new(geometry: &TrackGeometry, shift: u32, period: f64) -> ReadAheadPace {
         let track = geometry.map.regions.iter().filter(|region| !region.is_fragment()).map(|region| region.track).min();
         let blocks = track.unwrap_or(1).max(1) << shift;
-        Pace { begin: BEGIN * period, block: EACH * period / blocks as f64 }
+        ReadAheadPace { begin: BEGIN * period, block: EACH * period / blocks as f64 }
     }
 
     /// The time after which so many blocks have been read on.
@@ -75,11 +75,15 @@ impl Pace {
 /// Learns the read cache of a drive whose revolution takes `period` ns.
 ///
 /// # Errors
-/// As [`Bench::read`].
-pub fn learn<D: Device>(bench: &mut Bench<D>, geometry: &Geometry, period: f64) -> Result<Cache, BadInput> {
-    let Some((least, most)) = bench.memory.hit else { return Ok(Cache::default()) };
+/// As [`ProbeBench::read`].
+pub fn learn<D: Device>(
+    bench: &mut ProbeBench<D>,
+    geometry: &TrackGeometry,
+    period: f64,
+) -> Result<ReadCache, BadInput> {
+    let Some((least, most)) = bench.memory.hit else { return Ok(ReadCache::default()) };
     let single = f64::midpoint(least.0 as f64, most.0 as f64);
-    let pace = Pace::new(geometry, bench.shift, period);
+    let pace = ReadAheadPace::new(geometry, bench.shift, period);
     let ahead = ahead(bench, geometry, pace)?;
     let track = geometry.map.regions.iter().map(|region| region.track << bench.shift).max().unwrap_or(0);
     let read_ahead = match ahead {
@@ -95,7 +99,7 @@ pub fn learn<D: Device>(bench: &mut Bench<D>, geometry: &Geometry, period: f64) 
     let segment = segment(bench, geometry, (ahead, read_ahead), pace)?;
     let (hit, mb_s) = costs(bench, single, segment)?;
     let almost_hits = ahead == Ahead::Nowhere || almost_hits(bench, least, period)?;
-    let found = Cache {
+    let found = ReadCache {
         segments: bench.memory.forgotten_after,
         segment,
         ahead,
@@ -103,27 +107,32 @@ pub fn learn<D: Device>(bench: &mut Bench<D>, geometry: &Geometry, period: f64) 
         almost_hits,
         hit,
         mb_s,
-        ..Cache::default()
+        ..ReadCache::default()
     };
-    Ok(Cache { resumes: resumes(bench, geometry, &found, pace)?, free: free(bench, geometry, segment)?, ..found })
+    Ok(ReadCache { resumes: resumes(bench, geometry, &found, pace)?, free: free(bench, geometry, segment)?, ..found })
 }
 
 /// Whether a read that is all in memory makes the drive read on again: after it reached its most, from the last block it
 /// has; where its most is an end, after it was called off.
-fn resumes<D: Device>(bench: &mut Bench<D>, geometry: &Geometry, cache: &Cache, pace: Pace) -> Result<bool, BadInput> {
+fn resumes<D: Device>(
+    bench: &mut ProbeBench<D>,
+    geometry: &TrackGeometry,
+    cache: &ReadCache,
+    pace: ReadAheadPace,
+) -> Result<bool, BadInput> {
     let most = cache.read_ahead;
     if most < 2 << bench.shift || (cache.ahead != Ahead::Most && cache.segments < 2) {
         return Ok(false);
     }
     let mut verdicts = 0;
     for _ in 0..TRIALS {
-        let sector = geometry.map.track_start(bench.draw.below(bench.mapped() / 4 * 3)) + 1;
+        let sector = geometry.map.track_start(bench.draw.below(bench.mapped_sectors() / 4 * 3)) + 1;
         let first = sector << bench.shift;
         bench.read_medium(sector)?;
         let (again, asked) = match cache.ahead {
             Ahead::Most => (first + most, first + most + most / 2),
             _ => {
-                let other = (sector + bench.mapped() / 8) % bench.mapped();
+                let other = (sector + bench.mapped_sectors() / 8) % bench.mapped_sectors();
                 bench.read_medium(other)?;
                 (first, (sector + (geometry.map.next_track(sector) - sector) / 2) << bench.shift)
             }
@@ -139,10 +148,10 @@ fn resumes<D: Device>(bench: &mut Bench<D>, geometry: &Geometry, cache: &Cache, 
 
 /// Whether what passes while the head waits for the first block wanted is in memory afterwards: an eighth of a track before
 /// it, by most trials, each from somewhere else.
-fn free<D: Device>(bench: &mut Bench<D>, geometry: &Geometry, segment: u64) -> Result<bool, BadInput> {
+fn free<D: Device>(bench: &mut ProbeBench<D>, geometry: &TrackGeometry, segment: u64) -> Result<bool, BadInput> {
     let mut found = 0;
     for _ in 0..TRIALS {
-        let (from, near) = (bench.draw.below(bench.mapped()), bench.draw.below(bench.mapped()));
+        let (from, near) = (bench.draw.below(bench.mapped_sectors()), bench.draw.below(bench.mapped_sectors()));
         let start = geometry.map.track_start(near);
         let track = geometry.map.next_track(near) - start;
         let before = (track / 8).min(segment >> bench.shift >> 1);
@@ -158,10 +167,10 @@ fn free<D: Device>(bench: &mut Bench<D>, geometry: &Geometry, segment: u64) -> R
 
 /// Whether a read of the sector that is just being read on is answered as it passes, not a revolution later, and as an
 /// answer from memory, which takes no less than `least`, is: not sooner, as from a medium that costs nothing to begin with.
-fn almost_hits<D: Device>(bench: &mut Bench<D>, least: Span, period: f64) -> Result<bool, BadInput> {
+fn almost_hits<D: Device>(bench: &mut ProbeBench<D>, least: Span, period: f64) -> Result<bool, BadInput> {
     let mut times = Vec::new();
     for _ in 0..TRIALS {
-        let sector = bench.draw.below(bench.mapped() - 1);
+        let sector = bench.draw.below(bench.mapped_sectors() - 1);
         if bench.read_medium(sector)?.is_some() {
             times.extend(bench.read(sector + 1)?.map(|reply| reply.response().0 as f64));
         }
@@ -171,7 +180,12 @@ fn almost_hits<D: Device>(bench: &mut Bench<D>, least: Span, period: f64) -> Res
 }
 
 /// Reads some blocks, lets the drive read on, and asks for another block: whether it is in memory.
-fn held<D: Device>(bench: &mut Bench<D>, read: Extent, asked: u64, rest: Span) -> Result<bool, BadInput> {
+fn reads_from_cache<D: Device>(
+    bench: &mut ProbeBench<D>,
+    read: Extent,
+    asked: u64,
+    rest: Span,
+) -> Result<bool, BadInput> {
     if read.end().0 > bench.blocks() || asked >= bench.blocks() {
         return Ok(false);
     }
@@ -183,32 +197,40 @@ fn held<D: Device>(bench: &mut Bench<D>, read: Extent, asked: u64, rest: Span) -
 
 /// How many of some trials, each somewhere else on the drive, find what they ask for in memory: `ask` gives a read and what
 /// to ask for after it, from a sector that is not near the end of the drive.
-fn found<D: Device>(bench: &mut Bench<D>, pace: Pace, ask: impl Fn(u64) -> (Extent, u64)) -> Result<u32, BadInput> {
+fn count_hits<D: Device>(
+    bench: &mut ProbeBench<D>,
+    pace: ReadAheadPace,
+    ask: impl Fn(u64) -> (Extent, u64),
+) -> Result<u32, BadInput> {
     let mut count = 0;
     for _ in 0..TRIALS {
-        let sector = bench.draw.below(bench.mapped() / 4 * 3);
+        let sector = bench.draw.below(bench.mapped_sectors() / 4 * 3);
         let (read, asked) = ask(sector);
-        count += u32::from(held(bench, read, asked, pace.rest((asked + 1).saturating_sub(read.end().0)))?);
+        count += u32::from(reads_from_cache(bench, read, asked, pace.rest((asked + 1).saturating_sub(read.end().0)))?);
     }
     Ok(count)
 }
 
 /// How far the drive reads on after a short read.
-fn ahead<D: Device>(bench: &mut Bench<D>, geometry: &Geometry, pace: Pace) -> Result<Ahead, BadInput> {
+fn ahead<D: Device>(
+    bench: &mut ProbeBench<D>,
+    geometry: &TrackGeometry,
+    pace: ReadAheadPace,
+) -> Result<Ahead, BadInput> {
     let shift = bench.shift;
     let one = |sector: u64| Extent::new(sector << shift, 1);
     let track_end = |sector: u64| geometry.map.next_track(sector);
     // Well before the end of its track: what follows, or, where a segment holds less, what was read on last.
     let early = |sector: u64| geometry.map.track_start(sector) + 1;
-    let next = found(bench, pace, |sector| (one(early(sector)), (early(sector) + 1) << shift))?;
+    let next = count_hits(bench, pace, |sector| (one(early(sector)), (early(sector) + 1) << shift))?;
     if next < TRIALS / 2
-        && found(bench, pace, |sector| (one(early(sector)), (track_end(sector) - 1) << shift))? < TRIALS / 2
+        && count_hits(bench, pace, |sector| (one(early(sector)), (track_end(sector) - 1) << shift))? < TRIALS / 2
     {
         return Ok(Ahead::Nowhere);
     }
-    let ends = |bench: &mut Bench<D>, end: &dyn Fn(u64) -> u64| -> Result<bool, BadInput> {
-        Ok(found(bench, pace, |sector| (one(early(sector)), (end(sector) - 1) << shift))? >= TRIALS - 1
-            && found(bench, pace, |sector| (one(early(sector)), end(sector) << shift))? <= 1)
+    let ends = |bench: &mut ProbeBench<D>, end: &dyn Fn(u64) -> u64| -> Result<bool, BadInput> {
+        Ok(count_hits(bench, pace, |sector| (one(early(sector)), (end(sector) - 1) << shift))? >= TRIALS - 1
+            && count_hits(bench, pace, |sector| (one(early(sector)), end(sector) << shift))? <= 1)
     };
     if ends(bench, &track_end)? {
         // From the end of one track to the beginning of the next: whether the one after is read, too.
@@ -216,7 +238,7 @@ fn ahead<D: Device>(bench: &mut Bench<D>, geometry: &Geometry, pace: Pace) -> Re
             let edge = track_end(sector);
             (Extent::new((edge << shift) - 1, 2), (track_end(track_end(edge)) - 1) << shift)
         };
-        return Ok(if found(bench, pace, across)? > TRIALS / 2 { Ahead::NextTrack } else { Ahead::Track });
+        return Ok(if count_hits(bench, pace, across)? > TRIALS / 2 { Ahead::NextTrack } else { Ahead::Track });
     }
     if ends(bench, &|sector| geometry.cylinder_end(sector))? {
         return Ok(Ahead::Cylinder);
@@ -225,12 +247,12 @@ fn ahead<D: Device>(bench: &mut Bench<D>, geometry: &Geometry, pace: Pace) -> Re
 }
 
 /// The most blocks read on after one.
-fn farthest<D: Device>(bench: &mut Bench<D>, pace: Pace) -> Result<u64, BadInput> {
+fn farthest<D: Device>(bench: &mut ProbeBench<D>, pace: ReadAheadPace) -> Result<u64, BadInput> {
     let sector = 1 << bench.shift;
     let (mut found, mut gone) = (sector - 1, 2 * sector - 1);
     let mut ask = |distance: u64| -> Result<bool, BadInput> {
-        let start = bench.draw.below(bench.mapped() / 2) << bench.shift;
-        held(bench, Extent::new(start, 1), start + distance, pace.rest(distance))
+        let start = bench.draw.below(bench.mapped_sectors() / 2) << bench.shift;
+        reads_from_cache(bench, Extent::new(start, 1), start + distance, pace.rest(distance))
     };
     while gone < MOST && ask(gone)? {
         (found, gone) = (gone, 2 * gone);
@@ -244,10 +266,10 @@ fn farthest<D: Device>(bench: &mut Bench<D>, pace: Pace) -> Result<u64, BadInput
 
 /// Blocks of a segment: those that are left, up to where the drive has read on, of a read of more.
 fn segment<D: Device>(
-    bench: &mut Bench<D>,
-    geometry: &Geometry,
+    bench: &mut ProbeBench<D>,
+    geometry: &TrackGeometry,
     (ahead, read_ahead): (Ahead, u64),
-    pace: Pace,
+    pace: ReadAheadPace,
 ) -> Result<u64, BadInput> {
     let shift = bench.shift;
     let end = |read: Extent| {
@@ -268,10 +290,10 @@ fn segment<D: Device>(
     let mut ask = |blocks: u64, left: u64| -> Result<bool, BadInput> {
         let mut count = 0;
         for trial in 0..3 {
-            let start = bench.draw.below(bench.mapped() / 2) << shift;
+            let start = bench.draw.below(bench.mapped_sectors() / 2) << shift;
             let read = Extent::new(start, blocks as u32);
             let (end, rest) = (end(read), pace.rest(end(read).saturating_sub(read.end().0)));
-            count += u32::from(held(bench, read, end.saturating_sub(left.max(1)), rest)?);
+            count += u32::from(reads_from_cache(bench, read, end.saturating_sub(left.max(1)), rest)?);
             if count == 0 && trial == 1 || count == 2 {
                 break;
             }
@@ -293,7 +315,7 @@ fn segment<D: Device>(
 
 /// What an answer from memory takes before its first block, ms, and the rate at which blocks follow: by the longest read
 /// that is all in memory when it is asked for again, since it takes no more of a block than one half as long.
-fn costs<D: Device>(bench: &mut Bench<D>, single: f64, segment: u64) -> Result<(f64, Option<f64>), BadInput> {
+fn costs<D: Device>(bench: &mut ProbeBench<D>, single: f64, segment: u64) -> Result<(f64, Option<f64>), BadInput> {
     let mut many = (segment / 2).clamp(2, 128);
     let mut each = each_of(bench, single, many)?;
     while many > 3 {
@@ -308,10 +330,10 @@ fn costs<D: Device>(bench: &mut Bench<D>, single: f64, segment: u64) -> Result<(
 }
 
 /// What each further block of a read of so many takes when it is asked for again, ns.
-fn each_of<D: Device>(bench: &mut Bench<D>, single: f64, many: u64) -> Result<f64, BadInput> {
+fn each_of<D: Device>(bench: &mut ProbeBench<D>, single: f64, many: u64) -> Result<f64, BadInput> {
     let mut times = Vec::new();
     for _ in 0..9 {
-        let start = bench.draw.below(bench.mapped() / 2) << bench.shift;
+        let start = bench.draw.below(bench.mapped_sectors() / 2) << bench.shift;
         bench.command(Verb::Read, Extent::new(start, many as u32))?;
         times.push(bench.command(Verb::Read, Extent::new(start, many as u32))?.response().0 as f64);
     }

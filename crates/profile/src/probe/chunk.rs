@@ -6,10 +6,10 @@
 //! writes, which lose a revolution before they begin and end with a flush, a short run is taken off a long one.
 
 use super::write::THROUGH;
-use crate::Effort;
+use crate::Thoroughness;
 use crate::estimate::median;
 use crate::eye::Eye;
-use crate::map::Geometry;
+use crate::map::TrackGeometry;
 use block::{BadInput, Device, Extent, Span, Verb};
 
 /// The largest chunk tried, blocks (SYSTEM.md, Section 3).
@@ -27,10 +27,10 @@ const COMMANDS: u64 = 1000;
 const LONG: (Span, u64, u64) = (Span(1_000_000_000), 32, 3);
 
 /// Runs of each size.
-fn runs(effort: Effort) -> usize {
+fn runs(effort: Thoroughness) -> usize {
     match effort {
-        Effort::Thorough => 3,
-        Effort::Quick => 1,
+        Thoroughness::Thorough => 3,
+        Thoroughness::Quick => 1,
     }
 }
 
@@ -57,17 +57,17 @@ pub fn sizes(sector: u32) -> Vec<u32> {
 /// are too few.
 ///
 /// # Errors
-/// As [`crate::bench::Bench::read`].
+/// As [`crate::bench::ProbeBench::read`].
 pub fn learn<D: Device>(
     eye: &mut Eye<D>,
-    geometry: &Geometry,
+    geometry: &TrackGeometry,
     verb: Verb,
     (low, high): (u64, u64),
-    effort: Effort,
+    effort: Thoroughness,
 ) -> Result<Chunks, BadInput> {
     let shift = eye.bench.shift;
-    let overlap = |region: &&crate::map::Region| region.end().min(high).saturating_sub(region.first.max(low));
-    let wide = |region: &&crate::map::Region| overlap(region) >= 2 * TRACKS * region.track;
+    let overlap = |region: &&crate::map::MapRegion| region.end().min(high).saturating_sub(region.first.max(low));
+    let wide = |region: &&crate::map::MapRegion| overlap(region) >= 2 * TRACKS * region.track;
     let Some(region) = geometry.map.regions.iter().filter(wide).max_by_key(|region| region.round) else {
         return Ok(Chunks::default());
     };

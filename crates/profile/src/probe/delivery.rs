@@ -3,7 +3,7 @@
 
 use crate::estimate::{fraction, median};
 use crate::eye::Eye;
-use crate::map::{Geometry, Region};
+use crate::map::{MapRegion, TrackGeometry};
 use block::{BadInput, Device, Extent, Verb};
 
 /// Trials of each length.
@@ -17,7 +17,7 @@ const UNSURE: f64 = 0.04;
 
 /// The way to the host.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Delivery {
+pub struct HostDelivery {
     /// What a block takes on the bus, ns; zero if that shows nowhere.
     pub block: f64,
     /// Share of a read that is in the buffer before its data begin to go.
@@ -28,9 +28,13 @@ pub struct Delivery {
 /// none are, they are taken to go as they come.
 ///
 /// # Errors
-/// As [`crate::bench::Bench::read`].
-pub fn learn<D: Device>(eye: &mut Eye<D>, geometry: &Geometry, block: Option<f64>) -> Result<Delivery, BadInput> {
-    let plain = Delivery { block: block.unwrap_or(0.0), watermark: 0.0 };
+/// As [`crate::bench::ProbeBench::read`].
+pub fn learn<D: Device>(
+    eye: &mut Eye<D>,
+    geometry: &TrackGeometry,
+    block: Option<f64>,
+) -> Result<HostDelivery, BadInput> {
+    let plain = HostDelivery { block: block.unwrap_or(0.0), watermark: 0.0 };
     let region = geometry.map.regions.iter().max_by_key(|region| region.sectors);
     let Some(region) = region.filter(|region| region.sectors > 4 * region.track) else { return Ok(plain) };
     let shift = eye.bench.shift;
@@ -51,7 +55,7 @@ pub fn learn<D: Device>(eye: &mut Eye<D>, geometry: &Geometry, block: Option<f64
     }
     let blocks = (sectors << shift) as f64;
     let Some(block) = block else {
-        return Ok(Delivery { block: (later + passing - sector) / (blocks - 1.0), watermark: 0.0 });
+        return Ok(HostDelivery { block: (later + passing - sector) / (blocks - 1.0), watermark: 0.0 });
     };
     let held = (passing + block + later - blocks * block) / passing;
     let watermark = match held - sector / passing {
@@ -64,14 +68,14 @@ pub fn learn<D: Device>(eye: &mut Eye<D>, geometry: &Geometry, block: Option<f64
             }
         }
     };
-    Ok(Delivery { block, watermark })
+    Ok(HostDelivery { block, watermark })
 }
 
 /// The angle from where so many sectors, of which so many blocks are read, end to where the read completes: the median of
 /// some trials, each begun far from the last.
 fn passes_after<D: Device>(
     eye: &mut Eye<D>,
-    region: &Region,
+    region: &MapRegion,
     sectors: u64,
     blocks: u32,
 ) -> Result<Option<f64>, BadInput> {
@@ -79,7 +83,7 @@ fn passes_after<D: Device>(
     for _ in 0..2 * TRIALS {
         let start = region.track_start(region.first + region.track + eye.bench.draw.below(region.sectors / 2));
         let place = region.place(start + 1);
-        let elsewhere = eye.bench.draw.below(eye.bench.mapped());
+        let elsewhere = eye.bench.draw.below(eye.bench.mapped_sectors());
         if place.left <= sectors || eye.angle(elsewhere)?.is_none() {
             continue;
         }

@@ -1,8 +1,8 @@
 //! Where a write may go: the tracks that lie wholly inside the scratch.
 
-use super::arm::{Track, Way};
+use super::arm::{PatternTrack, TrialPath};
 use crate::eye::Eye;
-use crate::map::{Address, Geometry};
+use crate::map::{TrackAddress, TrackGeometry};
 use block::Device;
 
 /// Draws for a track before there is taken to be none.
@@ -14,7 +14,7 @@ const WAYS: usize = 48;
 #[derive(Clone, Copy, Debug)]
 pub struct Field<'g> {
     /// The drive's geometry, as mapped.
-    pub geometry: &'g Geometry,
+    pub geometry: &'g TrackGeometry,
     /// The first sector that may be written.
     pub first: u64,
     /// The sector after the last.
@@ -50,9 +50,9 @@ impl<'g> Field<'g> {
     }
 
     /// Ways that end on a track of the field and begin so many cylinders and heads from it, wherever that is.
-    pub fn ways<D: Device>(&self, eye: &mut Eye<D>, distance: u64, heads: u64) -> Vec<Way<'g>> {
+    pub fn ways<D: Device>(&self, eye: &mut Eye<D>, distance: u64, heads: u64) -> Vec<TrialPath<'g>> {
         let geometry = self.geometry;
-        let track = |(region, number): (usize, u64)| Track { region: &geometry.map.regions[region], number };
+        let track = |(region, number): (usize, u64)| PatternTrack { region: &geometry.map.regions[region], number };
         let mut ways = Vec::new();
         for _ in 0..8 * WAYS {
             let Some((region, number)) = self.track(eye) else { break };
@@ -60,8 +60,8 @@ impl<'g> Field<'g> {
             let head = (to.head + heads) % geometry.heads;
             let out = to.cylinder.checked_sub(distance).filter(|_| eye.bench.draw.below(2) == 0);
             let cylinder = out.unwrap_or(to.cylinder + distance);
-            if let Some(from) = geometry.track(Address { cylinder, head }) {
-                ways.push(Way::new(track(from), track((region, number))));
+            if let Some(from) = geometry.track(TrackAddress { cylinder, head }) {
+                ways.push(TrialPath::new(track(from), track((region, number))));
             }
             if ways.len() == WAYS {
                 break;

@@ -2,9 +2,9 @@
 //! show a period, it is a cylinder, or a run of tracks on one head; where they show none, or a run, the arm tells
 //! (modern drives keep many tracks on one head before they switch).
 
-use super::arm::{Track, Way, reach};
+use super::arm::{PatternTrack, TrialPath, reach};
 use crate::eye::Eye;
-use crate::map::{Arrangement, Geometry, Map, Region};
+use crate::map::{Arrangement, MapRegion, TrackGeometry, TrackMap};
 use block::{BadInput, Device, Verb};
 
 /// Tracks looked through for those near the first, at most.
@@ -21,23 +21,23 @@ const ALIKE: f64 = 0.12;
 /// Finds heads and cylinders.
 ///
 /// # Errors
-/// As [`crate::bench::Bench::read`].
-pub fn learn<D: Device>(eye: &mut Eye<D>, map: Map) -> Result<Geometry, BadInput> {
+/// As [`crate::bench::ProbeBench::read`].
+pub fn learn<D: Device>(eye: &mut Eye<D>, map: TrackMap) -> Result<TrackGeometry, BadInput> {
     // The region that has most tracks shows best.
-    let tracks = |region: &&Region| region.sectors / u64::from(region.round);
+    let tracks = |region: &&MapRegion| region.sectors / u64::from(region.round);
     let Some(region) = map.regions.iter().max_by_key(tracks).cloned() else {
-        return Ok(Geometry::new(map, 1, Arrangement::Heads));
+        return Ok(TrackGeometry::new(map, 1, Arrangement::Heads));
     };
     let (heads, arrangement) = match region.run_tracks() {
         Some(tracks) if region.runs.is_empty() || tracks > 2 => by_period(eye, &region, tracks)?,
         _ if !region.levels.is_empty() => by_period(eye, &region, region.tracks(0))?,
         _ => by_search(eye, &region)?,
     };
-    Ok(Geometry::new(map, heads, arrangement))
+    Ok(TrackGeometry::new(map, heads, arrangement))
 }
 
 /// The reach between tracks so far apart, from one that begins a period on.
-fn apart<D: Device>(eye: &mut Eye<D>, region: &Region, tracks: u64) -> Result<f64, BadInput> {
+fn apart<D: Device>(eye: &mut Eye<D>, region: &MapRegion, tracks: u64) -> Result<f64, BadInput> {
     let period = region.levels.last().map_or(1, |_| region.tracks(region.levels.len() - 1));
     let first = region.place(region.first).track.next_multiple_of(period);
     let last = region.place(region.end() - 1).track;
@@ -46,14 +46,14 @@ fn apart<D: Device>(eye: &mut Eye<D>, region: &Region, tracks: u64) -> Result<f6
     let pick = |eye: &mut Eye<D>| {
         // Without a period only the first track is known to begin one.
         let start = if even { first } else { first + eye.bench.draw.below(whole) * period };
-        Way::new(Track { region, number: start }, Track { region, number: start + tracks })
+        TrialPath::new(PatternTrack { region, number: start }, PatternTrack { region, number: start + tracks })
     };
     Ok(reach(eye, Verb::Read, pick)?.map_or(f64::MAX, |found| found.reach.mean))
 }
 
 /// A period of so many tracks is a cylinder, unless its last track is further from its first than the last of the next
 /// period is: a run of tracks on one head, and the next run comes back.
-fn by_period<D: Device>(eye: &mut Eye<D>, region: &Region, tracks: u64) -> Result<(u64, Arrangement), BadInput> {
+fn by_period<D: Device>(eye: &mut Eye<D>, region: &MapRegion, tracks: u64) -> Result<(u64, Arrangement), BadInput> {
     if tracks < 3 {
         return Ok((tracks, Arrangement::Heads));
     }
@@ -68,7 +68,7 @@ fn by_period<D: Device>(eye: &mut Eye<D>, region: &Region, tracks: u64) -> Resul
 
 /// How many runs of so many tracks a band has: at the end of each second one the arm is back near the first track, as it
 /// is not in another band.
-fn heads_of_bands<D: Device>(eye: &mut Eye<D>, region: &Region, width: u64, limit: f64) -> Result<u64, BadInput> {
+fn heads_of_bands<D: Device>(eye: &mut Eye<D>, region: &MapRegion, width: u64, limit: f64) -> Result<u64, BadInput> {
     let last = region.place(region.end() - 1).track;
     let mut heads = 2;
     for k in 1..128 {
@@ -82,7 +82,7 @@ fn heads_of_bands<D: Device>(eye: &mut Eye<D>, region: &Region, width: u64, limi
 }
 
 /// Where angles show no period: the tracks that are near the first.
-fn by_search<D: Device>(eye: &mut Eye<D>, region: &Region) -> Result<(u64, Arrangement), BadInput> {
+fn by_search<D: Device>(eye: &mut Eye<D>, region: &MapRegion) -> Result<(u64, Arrangement), BadInput> {
     let last = region.place(region.end() - 1).track;
     let mut far = 0.0f64;
     for tracks in FARTHER {
@@ -105,7 +105,7 @@ fn by_search<D: Device>(eye: &mut Eye<D>, region: &Region) -> Result<(u64, Arran
 
 /// The first and the last of the tracks on which the arm comes back near the first, after the `run` next to it: on its way
 /// back it passes as many cylinders, and does again on the next way out.
-fn dip<D: Device>(eye: &mut Eye<D>, region: &Region, run: u64, limit: f64) -> Result<Option<(u64, u64)>, BadInput> {
+fn dip<D: Device>(eye: &mut Eye<D>, region: &MapRegion, run: u64, limit: f64) -> Result<Option<(u64, u64)>, BadInput> {
     let last = FAR.min(region.place(region.end() - 1).track);
     for tracks in (run + 1..last).step_by(run as usize) {
         if !is_near(eye, region, tracks, limit)? {
@@ -124,14 +124,15 @@ fn dip<D: Device>(eye: &mut Eye<D>, region: &Region, run: u64, limit: f64) -> Re
 }
 
 /// Whether a track is within reach of the first by `limit` ms: as most of five say that do not agree at once.
-fn is_near<D: Device>(eye: &mut Eye<D>, region: &Region, tracks: u64, limit: f64) -> Result<bool, BadInput> {
+fn is_near<D: Device>(eye: &mut Eye<D>, region: &MapRegion, tracks: u64, limit: f64) -> Result<bool, BadInput> {
     let (mut caught, mut missed) = (0, 0);
     let period = region.levels.last().map_or(1, |_| region.tracks(region.levels.len() - 1));
     let begins = region.place(region.first);
     let first = (begins.track + u64::from(begins.sector > 0)).next_multiple_of(period);
     for _ in 0..ASKED {
-        let way = Way::new(Track { region, number: first }, Track { region, number: first + tracks });
-        match super::arm::caught(eye, Verb::Read, way, limit)? {
+        let way =
+            TrialPath::new(PatternTrack { region, number: first }, PatternTrack { region, number: first + tracks });
+        match super::arm::catches(eye, Verb::Read, way, limit)? {
             Some(true) => caught += 1,
             Some(false) => missed += 1,
             // Memory answered, or a reply was held up.

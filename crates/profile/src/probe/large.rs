@@ -3,7 +3,7 @@
 
 use crate::estimate::{fraction, median};
 use crate::eye::Eye;
-use crate::map::{Geometry, Region};
+use crate::map::{MapRegion, TrackGeometry};
 use crate::probe::chunk::sizes;
 use block::{BadInput, Device, Extent, Verb};
 
@@ -19,7 +19,7 @@ const MOST: f64 = 0.9;
 
 /// What large commands lose.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Large {
+pub struct LargeCommands {
     /// Blocks of the largest command that does not suffer.
     pub above: u32,
     /// Rate of a larger one, as a share of the medium's.
@@ -30,15 +30,15 @@ pub struct Large {
 /// the bus.
 ///
 /// # Errors
-/// As [`crate::bench::Bench::read`].
+/// As [`crate::bench::ProbeBench::read`].
 pub fn learn<D: Device>(
     eye: &mut Eye<D>,
-    geometry: &Geometry,
+    geometry: &TrackGeometry,
     verb: Verb,
     (low, high): (u64, u64),
-) -> Result<Option<Large>, BadInput> {
+) -> Result<Option<LargeCommands>, BadInput> {
     let shift = eye.bench.shift;
-    let overlap = |region: &&Region| region.end().min(high).saturating_sub(region.first.max(low));
+    let overlap = |region: &&MapRegion| region.end().min(high).saturating_sub(region.first.max(low));
     let Some(region) = geometry.map.regions.iter().max_by_key(overlap) else { return Ok(None) };
     let (low, high) = (region.first.max(low), region.end().min(high));
     let suffers = |eye: &mut Eye<D>, blocks: u32| -> Result<Option<f64>, BadInput> {
@@ -77,7 +77,7 @@ pub fn learn<D: Device>(
         let middle = (fine + (bad - fine) / 2) / step * step;
         if suffers(eye, middle)?.is_some_and(|longer| longer > SUFFERS) { bad = middle } else { fine = middle }
     }
-    Ok(Some(Large { above: fine, share: 1.0 / (1.0 + longer) }))
+    Ok(Some(LargeCommands { above: fine, share: 1.0 / (1.0 + longer) }))
 }
 
 /// By what share a command takes longer than its blocks take to pass: the angle at which it completes tells, but for whole
@@ -85,11 +85,11 @@ pub fn learn<D: Device>(
 fn trial<D: Device>(
     eye: &mut Eye<D>,
     verb: Verb,
-    (region, start, sectors): (&Region, u64, u64),
+    (region, start, sectors): (&MapRegion, u64, u64),
 ) -> Result<Option<f64>, BadInput> {
     let shift = eye.bench.shift;
     let at = Extent::new(start << shift, (sectors << shift) as u32);
-    let from = eye.bench.draw.below(eye.bench.mapped());
+    let from = eye.bench.draw.below(eye.bench.mapped_sectors());
     if eye.angle(from)?.is_none() || (verb.writes() && !eye.bench.may_write(at)) {
         return Ok(None);
     }
@@ -102,7 +102,7 @@ fn trial<D: Device>(
 }
 
 /// What so many sectors from one on take to pass, revolutions.
-fn passage(region: &Region, start: u64, sectors: u64) -> f64 {
+fn passage(region: &MapRegion, start: u64, sectors: u64) -> f64 {
     let (mut at, end, mut passed) = (start, start + sectors, 0.0);
     while at < end {
         let place = region.place(at);

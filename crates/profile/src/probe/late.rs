@@ -2,10 +2,10 @@
 //! after the arm should have arrived; what is missed all the same was late by more than that, and the moment after which
 //! half as much is missed is how late they are.
 
-use super::arm::caught;
-use super::seek::{Moves, apart};
+use super::arm::catches;
+use super::seek::{SeekTimes, apart};
 use crate::eye::Eye;
-use crate::map::Geometry;
+use crate::map::TrackGeometry;
 use block::{BadInput, Device, Verb};
 
 /// Trials for the share, and for each step towards how much later.
@@ -27,8 +27,8 @@ pub struct Late {
 /// Learns how many seeks are late, and by how much.
 ///
 /// # Errors
-/// As [`crate::bench::Bench::read`].
-pub fn learn<D: Device>(eye: &mut Eye<D>, geometry: &Geometry, moves: &Moves) -> Result<Late, BadInput> {
+/// As [`crate::bench::ProbeBench::read`].
+pub fn learn<D: Device>(eye: &mut Eye<D>, geometry: &TrackGeometry, moves: &SeekTimes) -> Result<Late, BadInput> {
     let cylinders = geometry.all_cylinders();
     if cylinders < 16 || moves.points.is_empty() {
         return Ok(Late::default());
@@ -45,9 +45,9 @@ pub fn learn<D: Device>(eye: &mut Eye<D>, geometry: &Geometry, moves: &Moves) ->
             let point = moves.points[eye.bench.draw.below(moves.points.len() as u64) as usize];
             let wanted = point.reach.mean + after;
             let way = apart(eye, geometry, cylinders, (point.distance, 0));
-            if let Some(caught) = caught(eye, Verb::Read, way, wanted)? {
+            if let Some(catches) = catches(eye, Verb::Read, way, wanted)? {
                 asked += 1;
-                missed += usize::from(!caught);
+                missed += usize::from(!catches);
             }
         }
         Ok(missed as f64 / f64::from(asked.max(1)))

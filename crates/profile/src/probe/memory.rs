@@ -1,8 +1,8 @@
 //! Read cache, as far as the other probes must know it: what an answer from memory looks like, and how many reads
 //! elsewhere drive it out (the segments, where the least recently used gives way).
 
-use crate::Effort;
-use crate::bench::{Bench, Memory};
+use crate::Thoroughness;
+use crate::bench::{Memory, ProbeBench};
 use crate::estimate::{median, spread};
 use block::{BadInput, Device, Span};
 
@@ -19,8 +19,8 @@ const STEADY: f64 = 120_000.0;
 /// Finds out about the memory; the bench knows it afterwards.
 ///
 /// # Errors
-/// As [`Bench::read`].
-pub fn learn<D: Device>(bench: &mut Bench<D>, effort: Effort) -> Result<(), BadInput> {
+/// As [`ProbeBench::read`].
+pub fn learn<D: Device>(bench: &mut ProbeBench<D>, effort: Thoroughness) -> Result<(), BadInput> {
     bench.memory = Memory::default();
     let (mut first, mut again) = (Vec::new(), Vec::new());
     for _ in 0..PAIRS {
@@ -47,10 +47,10 @@ pub fn learn<D: Device>(bench: &mut Bench<D>, effort: Effort) -> Result<(), BadI
 }
 
 /// Reads elsewhere after which a read is no longer in memory: as most of three trials say.
-fn segments<D: Device>(bench: &mut Bench<D>, effort: Effort) -> Result<u32, BadInput> {
+fn segments<D: Device>(bench: &mut ProbeBench<D>, effort: Thoroughness) -> Result<u32, BadInput> {
     let mut kept: u32 = 1;
-    let once = |kept: u32| effort == Effort::Quick && kept >= MANY;
-    while kept < MOST && !forgotten(bench, kept, if once(kept) { 1 } else { 2 })? {
+    let once = |kept: u32| effort == Thoroughness::Quick && kept >= MANY;
+    while kept < MOST && !forgets(bench, kept, if once(kept) { 1 } else { 2 })? {
         kept *= 2;
     }
     if once(kept) {
@@ -63,7 +63,7 @@ fn segments<D: Device>(bench: &mut Bench<D>, effort: Effort) -> Result<u32, BadI
 }
 
 /// Sectors to be read one after the other, spread evenly over part of the device, so that no two are near each other.
-fn spread_out<D: Device>(bench: &mut Bench<D>, count: u32) -> Vec<u64> {
+fn spread_out<D: Device>(bench: &mut ProbeBench<D>, count: u32) -> Vec<u64> {
     let (all, count) = (bench.sectors(), u64::from(count));
     let first = bench.draw.below(all);
     let step = ((1 << 22) / count).max(1 << 13).min(all / (count + 1)).max(1);
@@ -71,10 +71,10 @@ fn spread_out<D: Device>(bench: &mut Bench<D>, count: u32) -> Vec<u64> {
 }
 
 /// Whether a read is forgotten after so many others: as so many trials say.
-fn forgotten<D: Device>(bench: &mut Bench<D>, others: u32, enough: u32) -> Result<bool, BadInput> {
+fn forgets<D: Device>(bench: &mut ProbeBench<D>, others: u32, enough: u32) -> Result<bool, BadInput> {
     let mut verdicts = [0u32; 2];
     while verdicts[0].max(verdicts[1]) < enough {
-        let sectors = filled(bench, others + 1)?;
+        let sectors = fill(bench, others + 1)?;
         if let Some(reply) = bench.read(sectors[0])? {
             verdicts[usize::from(!bench.is_hit(reply.response()))] += 1;
         }
@@ -84,14 +84,14 @@ fn forgotten<D: Device>(bench: &mut Bench<D>, others: u32, enough: u32) -> Resul
 
 /// How many of the last reads are in memory, `most` at the most: roughly by halving, since each that is not drives out
 /// another, then one after the other from the most recent that may not be.
-fn trial<D: Device>(bench: &mut Bench<D>, most: u32) -> Result<u32, BadInput> {
-    let sectors = filled(bench, most)?;
+fn trial<D: Device>(bench: &mut ProbeBench<D>, most: u32) -> Result<u32, BadInput> {
+    let sectors = fill(bench, most)?;
     let (mut held, mut gone) = (0, most + 1);
     while gone - held > 1 {
         let middle = held + (gone - held) / 2;
         if in_memory(bench, sectors[(most - middle) as usize])? { held = middle } else { gone = middle }
     }
-    let sectors = filled(bench, most)?;
+    let sectors = fill(bench, most)?;
     while held < most && in_memory(bench, sectors[(most - held - 1) as usize])? {
         held += 1;
     }
@@ -99,7 +99,7 @@ fn trial<D: Device>(bench: &mut Bench<D>, most: u32) -> Result<u32, BadInput> {
 }
 
 /// Sectors that were read one after the other.
-fn filled<D: Device>(bench: &mut Bench<D>, count: u32) -> Result<Vec<u64>, BadInput> {
+fn fill<D: Device>(bench: &mut ProbeBench<D>, count: u32) -> Result<Vec<u64>, BadInput> {
     let sectors = spread_out(bench, count);
     for sector in &sectors {
         bench.read(*sector)?;
@@ -107,6 +107,6 @@ fn filled<D: Device>(bench: &mut Bench<D>, count: u32) -> Result<Vec<u64>, BadIn
     Ok(sectors)
 }
 
-fn in_memory<D: Device>(bench: &mut Bench<D>, sector: u64) -> Result<bool, BadInput> {
+fn in_memory<D: Device>(bench: &mut ProbeBench<D>, sector: u64) -> Result<bool, BadInput> {
     Ok(bench.read(sector)?.is_some_and(|reply| bench.is_hit(reply.response())))
 }

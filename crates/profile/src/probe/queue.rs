@@ -3,8 +3,8 @@
 
 use crate::estimate::fraction;
 use crate::eye::Eye;
-use crate::map::Geometry;
-use crate::probe::seek::Moves;
+use crate::map::TrackGeometry;
+use crate::probe::seek::SeekTimes;
 use block::{BadInput, Device, Extent, Verb};
 
 /// Batches given, and reads of one, at most.
@@ -16,7 +16,7 @@ const SURE: f64 = 0.6;
 
 /// What a device does with several commands at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Queue {
+pub struct QueueHabits {
     /// Commands it takes at once.
     pub depth: u16,
     /// Share of the reads that another, given later, overtook.
@@ -25,7 +25,7 @@ pub struct Queue {
     pub soonest: f64,
 }
 
-impl Queue {
+impl QueueHabits {
     /// Whether it orders what is in it by position.
     #[must_use]
     pub fn reorders(&self) -> bool {
@@ -36,20 +36,24 @@ impl Queue {
 /// Learns what becomes of reads given together.
 ///
 /// # Errors
-/// As [`crate::bench::Bench::read`].
-pub fn learn<D: Device>(eye: &mut Eye<D>, geometry: &Geometry, moves: &Moves) -> Result<Queue, BadInput> {
+/// As [`crate::bench::ProbeBench::read`].
+pub fn learn<D: Device>(
+    eye: &mut Eye<D>,
+    geometry: &TrackGeometry,
+    moves: &SeekTimes,
+) -> Result<QueueHabits, BadInput> {
     let depth = eye.bench.depth();
-    let mut queue = Queue { depth, ..Queue::default() };
+    let mut queue = QueueHabits { depth, ..QueueHabits::default() };
     let batch = BATCH.min(usize::from(depth));
     if batch < 3 {
         return Ok(queue);
     }
     let (mut overtaken, mut soonest, mut picks, mut reads) = (0, 0, 0, 0);
     for _ in 0..BATCHES {
-        let sectors: Vec<u64> = (0..batch).map(|_| eye.bench.draw.below(eye.bench.mapped())).collect();
+        let sectors: Vec<u64> = (0..batch).map(|_| eye.bench.draw.below(eye.bench.mapped_sectors())).collect();
         let shift = eye.bench.shift;
         // Looks at the clock before, if that is due.
-        let start = eye.bench.draw.below(eye.bench.mapped());
+        let start = eye.bench.draw.below(eye.bench.mapped_sectors());
         eye.angle(start)?;
         let at: Vec<Extent> = sectors.iter().map(|sector| Extent::new(sector << shift, 1)).collect();
         let ends = eye.bench.together(Verb::Read, &at)?;

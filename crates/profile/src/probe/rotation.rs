@@ -1,10 +1,10 @@
 //! Rotation: completions of reads of one sector from the medium are whole revolutions apart. The period is the longest
 //! that explains them, refined by growing the baseline (SYSTEM.md, Section 3).
 
-use crate::Effort;
-use crate::bench::Bench;
-use crate::clock::Clock;
-use crate::estimate::{median, signed, spread};
+use crate::Thoroughness;
+use crate::bench::ProbeBench;
+use crate::clock::PhaseClock;
+use crate::estimate::{median, signed_fraction, spread};
 use block::{BadInput, Device, Span, Time};
 use std::f64::consts::TAU;
 
@@ -22,30 +22,30 @@ const SHORT: u64 = 3_000_000_000;
 /// Completions that scatter more, in revolutions, are late.
 const SCATTER: f64 = 6e-5;
 /// The baseline the period is refined over, ns; it is followed from there on.
-fn baseline(effort: Effort) -> u64 {
+fn baseline(effort: Thoroughness) -> u64 {
     match effort {
-        Effort::Thorough => 40_000_000_000,
-        Effort::Quick => 10_000_000_000,
+        Thoroughness::Thorough => 40_000_000_000,
+        Thoroughness::Quick => 10_000_000_000,
     }
 }
 
 /// The sectors that are read in turn, so that none is still in memory when its turn comes, and when they completed.
-struct Ring {
+struct SectorRing {
     sectors: Vec<u64>,
     ends: Vec<Vec<Time>>,
 }
 
-impl Ring {
-    fn new<D: Device>(bench: &mut Bench<D>) -> Ring {
+impl SectorRing {
+    fn new<D: Device>(bench: &mut ProbeBench<D>) -> SectorRing {
         let count = u64::from(bench.memory.forgotten_after) + 1;
         let all = bench.sectors();
         let (start, step) = (bench.draw.below(all), (1 << 16).min(all / (count + 1)).max(1));
         let sectors: Vec<u64> = (0..count).map(|i| (start + i * step) % all).collect();
-        Ring { ends: vec![Vec::new(); sectors.len()], sectors }
+        SectorRing { ends: vec![Vec::new(); sectors.len()], sectors }
     }
 
     /// Every sector once, `keep` of them at most.
-    fn turn<D: Device>(&mut self, bench: &mut Bench<D>) -> Result<(), BadInput> {
+    fn turn<D: Device>(&mut self, bench: &mut ProbeBench<D>) -> Result<(), BadInput> {
         for (i, (sector, ends)) in self.sectors.iter().zip(&mut self.ends).enumerate() {
             // The wait makes what answers at once fall anywhere; in a long ring, what is far apart by chance too.
             let most = if i % 16 == 15 && self.sectors.len() > 256 { 125_000_000 } else { 1_500_000 };
@@ -62,7 +62,7 @@ impl Ring {
     fn offs(&self, period: f64) -> Vec<f64> {
         let off = |ends: &Vec<Time>| {
             let first = ends.first().copied().unwrap_or_default();
-            let phases: Vec<f64> = ends.iter().map(|end| signed(end.since(first).0 as f64 / period)).collect();
+            let phases: Vec<f64> = ends.iter().map(|end| signed_fraction(end.since(first).0 as f64 / period)).collect();
             phases.into_iter().skip(1).collect::<Vec<_>>()
         };
         self.ends.iter().flat_map(off).collect()
@@ -85,10 +85,10 @@ impl Ring {
 /// What turns, if anything does.
 ///
 /// # Errors
-/// As [`Bench::read`].
-pub fn learn<D: Device>(bench: &mut Bench<D>, effort: Effort) -> Result<Option<Clock>, BadInput> {
+/// As [`ProbeBench::read`].
+pub fn learn<D: Device>(bench: &mut ProbeBench<D>, effort: Thoroughness) -> Result<Option<PhaseClock>, BadInput> {
     let long = baseline(effort);
-    let mut ring = Ring::new(bench);
+    let mut ring = SectorRing::new(bench);
     let began = bench.now();
     let mut round = 60_000_000;
     let turns = (FIRST * SAMPLED / ring.sectors.len()).clamp(4, FIRST);
@@ -117,7 +117,7 @@ pub fn learn<D: Device>(bench: &mut Bench<D>, effort: Effort) -> Result<Option<C
     let Some((mut period, _)) = found else { return Ok(None) };
     let mut noise = spread(&ring.offs(period));
     loop {
-        period = refined(&ring, period, noise);
+        period = refine(&ring, period, noise);
         noise = spread(&ring.offs(period)).max(1.0 / period);
         let passed = bench.now().since(began).0;
         if passed >= long {
@@ -135,15 +135,15 @@ pub fn learn<D: Device>(bench: &mut Bench<D>, effort: Effort) -> Result<Option<C
         for _ in 0..FIRST {
             ring.turn(bench)?;
         }
-        period = refined(&ring, period, noise);
+        period = refine(&ring, period, noise);
     }
     let last = ring.ends.iter().filter_map(|ends| ends.last()).max().copied().unwrap_or_default();
-    Ok(Some(Clock::new(period, noise, last)))
+    Ok(Some(PhaseClock::new(period, noise, last)))
 }
 
 /// The longest period that explains the completions, and whether no other does but its fractions: of the peaks of coherence
 /// on a grid as fine as the baseline asks for, each climbed to its top, the first that is as high as any.
-fn coarse(ring: &Ring, baseline: Span) -> Option<(f64, bool)> {
+fn coarse(ring: &SectorRing, baseline: Span) -> Option<(f64, bool)> {
     let step = 0.1 / baseline.as_secs().max(1e-3);
     let mut peaks: Vec<(f64, f64)> = Vec::new();
     let (mut before, mut here) = (0.0, ring.coherence(LOW / 1e9));
@@ -151,7 +151,7 @@ fn coarse(ring: &Ring, baseline: Span) -> Option<(f64, bool)> {
         let frequency = LOW + i as f64 * step;
         let after = ring.coherence((frequency + step) / 1e9);
         if here > COHERENT - 0.1 && here >= before && here > after {
-            peaks.push(climbed(ring, frequency, step / 2.0));
+            peaks.push(climb(ring, frequency, step / 2.0));
         }
         (before, here) = (here, after);
     }
@@ -163,7 +163,7 @@ fn coarse(ring: &Ring, baseline: Span) -> Option<(f64, bool)> {
 }
 
 /// The frequency of the top of a peak, and its coherence.
-fn climbed(ring: &Ring, mut frequency: f64, mut step: f64) -> (f64, f64) {
+fn climb(ring: &SectorRing, mut frequency: f64, mut step: f64) -> (f64, f64) {
     let mut most = ring.coherence(frequency / 1e9);
     for _ in 0..12 {
         for next in [frequency - step, frequency + step] {
@@ -179,7 +179,7 @@ fn climbed(ring: &Ring, mut frequency: f64, mut step: f64) -> (f64, f64) {
 
 /// The period corrected by the slope of what is left, until nothing is: of each sector from the least late completion of the
 /// first half of the time to that of the second.
-fn refined(ring: &Ring, mut period: f64, noise: f64) -> f64 {
+fn refine(ring: &SectorRing, mut period: f64, noise: f64) -> f64 {
     let latest = ring.ends.iter().filter_map(|ends| ends.last()).max().copied().unwrap_or_default();
     for _ in 0..8 {
         let mut slopes = Vec::new();
@@ -190,9 +190,9 @@ fn refined(ring: &Ring, mut period: f64, noise: f64) -> f64 {
                 if noise <= SCATTER {
                     // None is late, and what is out of line is not to be picked.
                     let end = if half { ends.last() } else { Some(first) }?;
-                    return Some((signed(end.since(*first).0 as f64 / period), end.since(*first).0));
+                    return Some((signed_fraction(end.since(*first).0 as f64 / period), end.since(*first).0));
                 }
-                let off = |end: &Time| (signed(end.since(*first).0 as f64 / period), end.since(*first).0);
+                let off = |end: &Time| (signed_fraction(end.since(*first).0 as f64 / period), end.since(*first).0);
                 let of_half = ends.iter().filter(|end| (end.since(*first).0 > middle) == half);
                 of_half.map(off).min_by(|a, b| a.0.total_cmp(&b.0))
             };

@@ -1,6 +1,6 @@
 //! The physical sector: blocks of one sector complete at the same angle.
 
-use crate::estimate::{median, signed};
+use crate::estimate::{median, signed_fraction};
 use crate::eye::Eye;
 use block::{BadInput, Device};
 
@@ -14,7 +14,7 @@ const NARROW: f64 = 5e-5;
 /// Blocks of a physical sector, as a power of two, by an eye that still looks at blocks.
 ///
 /// # Errors
-/// As [`crate::bench::Bench::read`].
+/// As [`crate::bench::ProbeBench::read`].
 pub fn learn<D: Device>(eye: &mut Eye<D>) -> Result<u32, BadInput> {
     let mut pairs = Vec::new();
     for shift in (1..=MOST).rev() {
@@ -31,7 +31,7 @@ pub fn learn<D: Device>(eye: &mut Eye<D>) -> Result<u32, BadInput> {
     let mut offs = vec![Vec::new(); MOST as usize + 1];
     for ((shift, start), last) in pairs.into_iter().zip(lasts) {
         if let (Some(last), Some(first)) = (last, eye.angle(start)?) {
-            offs[shift as usize].push(signed(last - first));
+            offs[shift as usize].push(signed_fraction(last - first));
         }
     }
     let by_chance = eye.clock.blur / 2.0;

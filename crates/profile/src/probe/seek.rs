@@ -3,10 +3,10 @@
 //! A reach is the command's overhead and the move. That of a move of no distance is the overhead; what a reach over some
 //! cylinders takes beyond that is the seek (SYSTEM.md, Section 3).
 
-use super::arm::{Found, Reach, Track, Way, common_spread, reach};
-use crate::Effort;
+use super::arm::{ArmReach, PatternTrack, ReachTrials, TrialPath, common_spread, reach};
+use crate::Thoroughness;
 use crate::eye::Eye;
-use crate::map::{Address, Geometry};
+use crate::map::{TrackAddress, TrackGeometry};
 use block::{BadInput, Device, Span, Verb};
 
 /// Distances measured for each doubling, and each of the first few.
@@ -18,24 +18,24 @@ const UNEVEN: f64 = 0.08;
 
 /// A distance in cylinders and what it takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Point {
+pub struct SeekPoint {
     /// The distance in cylinders.
     pub distance: u64,
     /// The time it takes, ms.
-    pub reach: Reach,
+    pub reach: ArmReach,
 }
 
 /// What the arm takes.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Moves {
+pub struct SeekTimes {
     /// Overhead of a command with no move before it, ms; nothing if it could not be measured.
     pub overhead: Option<f64>,
     /// What that may be off, in 95 of 100 cases, ms.
     pub overhead_within: f64,
     /// Reach of a head switch, ms.
-    pub switch: Option<Reach>,
+    pub switch: Option<ArmReach>,
     /// Reaches of seeks, ascending.
-    pub points: Vec<Point>,
+    pub points: Vec<SeekPoint>,
     /// The spread of seeks, ms.
     pub spread: f64,
 }
@@ -59,10 +59,15 @@ fn distances(most: u64, each: u32) -> Vec<u64> {
 /// Measures moves by reads, or by writes inside what may be written.
 ///
 /// # Errors
-/// As [`crate::bench::Bench::read`].
-pub fn learn<D: Device>(eye: &mut Eye<D>, geometry: &Geometry, verb: Verb, effort: Effort) -> Result<Moves, BadInput> {
+/// As [`crate::bench::ProbeBench::read`].
+pub fn learn<D: Device>(
+    eye: &mut Eye<D>,
+    geometry: &TrackGeometry,
+    verb: Verb,
+    effort: Thoroughness,
+) -> Result<SeekTimes, BadInput> {
     let cylinders = geometry.all_cylinders();
-    let mut moves = Moves::default();
+    let mut moves = SeekTimes::default();
     if cylinders < 3 {
         return Ok(moves);
     }
@@ -70,15 +75,15 @@ pub fn learn<D: Device>(eye: &mut Eye<D>, geometry: &Geometry, verb: Verb, effor
     let near = if geometry.heads > 1 { over(eye, geometry, verb, (0, 1))? } else { None };
     moves.switch = near.map(|found| found.reach);
     let still = reach(eye, verb, |eye| {
-        let Way { from, to, .. } = apart(eye, geometry, cylinders, (0, 1));
+        let TrialPath { from, to, .. } = apart(eye, geometry, cylinders, (0, 1));
         let soon = moves.switch.map(|near| (from, near.mean + eye.clock.period / 3e7));
-        Way { via: soon, ..Way::new(to, to) }
+        TrialPath { via: soon, ..TrialPath::new(to, to) }
     })?;
     moves.overhead_within = still.as_ref().map_or(0.0, |found| found.reach.within);
     moves.overhead = still.map(|found| found.reach.mean);
     let found = curve(eye, geometry, verb, effort)?;
-    moves.points = found.iter().map(|(distance, one)| Point { distance: *distance, reach: one.reach }).collect();
-    let found: Vec<Found> = found.into_iter().map(|(_, one)| one).collect();
+    moves.points = found.iter().map(|(distance, one)| SeekPoint { distance: *distance, reach: one.reach }).collect();
+    let found: Vec<ReachTrials> = found.into_iter().map(|(_, one)| one).collect();
     moves.spread = common_spread(&found);
     // What hardly spreads needs no help from the others.
     for (point, found) in moves.points.iter_mut().zip(&found).filter(|_| moves.spread > 0.02) {
@@ -90,11 +95,11 @@ pub fn learn<D: Device>(eye: &mut Eye<D>, geometry: &Geometry, verb: Verb, effor
 /// The reaches over distances, ascending, more of them where they are uneven.
 fn curve<D: Device>(
     eye: &mut Eye<D>,
-    geometry: &Geometry,
+    geometry: &TrackGeometry,
     verb: Verb,
-    effort: Effort,
-) -> Result<Vec<(u64, Found)>, BadInput> {
-    let (each, between) = if effort == Effort::Quick { (EACH / 2, 0) } else { (EACH, BETWEEN) };
+    effort: Thoroughness,
+) -> Result<Vec<(u64, ReachTrials)>, BadInput> {
+    let (each, between) = if effort == Thoroughness::Quick { (EACH / 2, 0) } else { (EACH, BETWEEN) };
     let cylinders = geometry.all_cylinders();
     let mut found = Vec::new();
     // Not quite from end to end: there are too few such pairs.
@@ -112,17 +117,17 @@ fn curve<D: Device>(
 /// The reach over so many cylinders and heads.
 fn over<D: Device>(
     eye: &mut Eye<D>,
-    geometry: &Geometry,
+    geometry: &TrackGeometry,
     verb: Verb,
     way: (u64, u64),
-) -> Result<Option<Found>, BadInput> {
+) -> Result<Option<ReachTrials>, BadInput> {
     let cylinders = geometry.all_cylinders();
     reach(eye, verb, |eye| apart(eye, geometry, cylinders, way))
 }
 
 /// The distance to be measured next, and its place: between two where the curve turns most from the line through those
 /// around, on a scale of doublings; nothing if it is even.
-fn uneven(found: &[(u64, Found)]) -> Option<(usize, u64)> {
+fn uneven(found: &[(u64, ReachTrials)]) -> Option<(usize, u64)> {
     let log = |i: usize| libm::log(found[i].0 as f64);
     let mean = |i: usize| found[i].1.reach.mean;
     let mut most: Option<(f64, usize)> = None;
@@ -147,7 +152,7 @@ fn uneven(found: &[(u64, Found)]) -> Option<(usize, u64)> {
 pub(super) fn reads_ahead<D: Device>(eye: &mut Eye<D>) -> Result<bool, BadInput> {
     let mut found = 0;
     for _ in 0..5 {
-        let sector = eye.bench.draw.below(eye.bench.mapped() - 1);
+        let sector = eye.bench.draw.below(eye.bench.mapped_sectors() - 1);
         if eye.bench.read_medium(sector)?.is_some() {
             eye.bench.idle(Span(eye.clock.period as u64));
             let next = eye.bench.read(sector + 1)?;
@@ -160,32 +165,32 @@ pub(super) fn reads_ahead<D: Device>(eye: &mut Eye<D>) -> Result<bool, BadInput>
 /// Two tracks so many cylinders and heads apart, either way, anywhere.
 pub(super) fn apart<'g, D: Device>(
     eye: &mut Eye<D>,
-    geometry: &'g Geometry,
+    geometry: &'g TrackGeometry,
     cylinders: u64,
     (distance, heads): (u64, u64),
-) -> Way<'g> {
-    let track = |(region, number): (usize, u64)| Track { region: &geometry.map.regions[region], number };
+) -> TrialPath<'g> {
+    let track = |(region, number): (usize, u64)| PatternTrack { region: &geometry.map.regions[region], number };
     for _ in 0..10_000 {
         let low = eye.bench.draw.below(cylinders - distance);
         let head = eye.bench.draw.below(geometry.heads);
         let other = (head + heads) % geometry.heads;
-        let (a, b) = (Address { cylinder: low, head }, Address { cylinder: low + distance, head: other });
+        let (a, b) = (TrackAddress { cylinder: low, head }, TrackAddress { cylinder: low + distance, head: other });
         let (from, to) = if eye.bench.draw.below(2) == 0 { (a, b) } else { (b, a) };
         if let (Some(from), Some(to)) = (geometry.track(from), geometry.track(to)) {
-            return Way::new(track(from), track(to));
+            return TrialPath::new(track(from), track(to));
         }
     }
-    Way::new(track((0, 0)), track((0, 0)))
+    TrialPath::new(track((0, 0)), track((0, 0)))
 }
 
-impl Moves {
+impl SeekTimes {
     /// The overhead, or what stands for it where it could not be measured: the shortest reach.
     #[must_use]
     pub fn overhead(&self) -> f64 {
         let shortest = self
             .points
             .iter()
-            .chain(&self.switch.map(|reach| Point { distance: 0, reach }).into_iter().collect::<Vec<_>>())
+            .chain(&self.switch.map(|reach| SeekPoint { distance: 0, reach }).into_iter().collect::<Vec<_>>())
             .map(|point| point.reach.mean)
             .fold(f64::MAX, f64::min);
         self.overhead.unwrap_or(if shortest == f64::MAX { 0.0 } else { shortest }).max(0.0)

@@ -14,7 +14,7 @@ const READ_ON: f64 = 12.0;
 /// one sector was written meanwhile.
 ///
 /// # Errors
-/// As [`crate::bench::Bench::write`].
+/// As [`crate::bench::ProbeBench::write`].
 pub fn learn<D: Device>(eye: &mut Eye<D>, field: &Field) -> Result<bool, BadInput> {
     let count = u64::from(eye.bench.memory.forgotten_after);
     // Apart by a sector, so that none continues another.
@@ -29,7 +29,7 @@ pub fn learn<D: Device>(eye: &mut Eye<D>, field: &Field) -> Result<bool, BadInpu
 fn again<D: Device>(eye: &mut Eye<D>, field: &Field, writes: u64) -> Result<f64, BadInput> {
     let mut times = Vec::new();
     for _ in 0..TRIALS {
-        let kept = kept(eye, field)?;
+        let kept = find_cached(eye, field)?;
         let first = field.first + eye.bench.draw.below(field.end - field.first + 1 - 2 * writes);
         for i in 0..writes {
             eye.bench.write(Verb::Write { fua: false }, first + 2 * i, 1)?;
@@ -44,8 +44,8 @@ fn again<D: Device>(eye: &mut Eye<D>, field: &Field, writes: u64) -> Result<f64,
 /// reads on it is the one after the one asked for, since that one may be the first to make room.
 ///
 /// # Errors
-/// As [`crate::bench::Bench::read`].
-pub(super) fn kept<D: Device>(eye: &mut Eye<D>, field: &Field) -> Result<u64, BadInput> {
+/// As [`crate::bench::ProbeBench::read`].
+pub(super) fn find_cached<D: Device>(eye: &mut Eye<D>, field: &Field) -> Result<u64, BadInput> {
     let far = field.far(eye).min(eye.bench.sectors().saturating_sub(2));
     eye.bench.read(far)?;
     eye.bench.idle(Span((READ_ON * eye.clock.period) as u64));

@@ -3,7 +3,7 @@
 
 use crate::estimate::median;
 use crate::eye::Eye;
-use crate::map::{Address, Geometry};
+use crate::map::{TrackAddress, TrackGeometry};
 use block::{BadInput, Device, Extent, Verb};
 
 /// Trials of each question.
@@ -23,15 +23,15 @@ pub struct Transfer {
 /// Learns how reads go.
 ///
 /// # Errors
-/// As [`crate::bench::Bench::read`].
-pub fn learn<D: Device>(eye: &mut Eye<D>, geometry: &Geometry) -> Result<Transfer, BadInput> {
+/// As [`crate::bench::ProbeBench::read`].
+pub fn learn<D: Device>(eye: &mut Eye<D>, geometry: &TrackGeometry) -> Result<Transfer, BadInput> {
     let mut anywhere = |eye: &mut Eye<D>| anywhere(eye, geometry);
     let on_arrival = on_arrival(eye, geometry, Verb::Read, &mut anywhere)?;
     let lost_at_head = match geometry.heads {
         1 => None,
-        _ => lost(eye, geometry, Verb::Read, false, &mut anywhere)?,
+        _ => loses_revolution(eye, geometry, Verb::Read, false, &mut anywhere)?,
     };
-    let lost_at_cylinder = lost(eye, geometry, Verb::Read, true, &mut anywhere)?;
+    let lost_at_cylinder = loses_revolution(eye, geometry, Verb::Read, true, &mut anywhere)?;
     Ok(Transfer {
         on_arrival: on_arrival.unwrap_or(false),
         lost_at_head: lost_at_head.unwrap_or(false),
@@ -46,7 +46,7 @@ pub(super) type Draws<'p, 'b, 'd, D> = &'p mut dyn FnMut(&mut Eye<'b, 'd, D>) ->
 /// and a move at the longest; up to two, if not.
 pub(super) fn on_arrival<'b, 'd, D: Device>(
     eye: &mut Eye<'b, 'd, D>,
-    geometry: &Geometry,
+    geometry: &TrackGeometry,
     verb: Verb,
     pick: Draws<'_, 'b, 'd, D>,
 ) -> Result<Option<bool>, BadInput> {
@@ -79,9 +79,9 @@ pub(super) fn on_arrival<'b, 'd, D: Device>(
 }
 
 /// Whether the first sector of a track, asked for with the last of the one before, comes a revolution later than skewed.
-pub(super) fn lost<'b, 'd, D: Device>(
+pub(super) fn loses_revolution<'b, 'd, D: Device>(
     eye: &mut Eye<'b, 'd, D>,
-    geometry: &Geometry,
+    geometry: &TrackGeometry,
     verb: Verb,
     cylinder: bool,
     pick: Draws<'_, 'b, 'd, D>,
@@ -122,9 +122,9 @@ pub(super) fn lost<'b, 'd, D: Device>(
     Ok((revolutions.len() > TRIALS / 3).then(|| median(&revolutions) > 1.0))
 }
 
-fn anywhere<D: Device>(eye: &mut Eye<D>, geometry: &Geometry) -> Option<(usize, u64)> {
+fn anywhere<D: Device>(eye: &mut Eye<D>, geometry: &TrackGeometry) -> Option<(usize, u64)> {
     let cylinders = geometry.all_cylinders().saturating_sub(1).max(1);
     let head = eye.bench.draw.below(geometry.heads);
-    let address = Address { cylinder: eye.bench.draw.below(cylinders), head };
+    let address = TrackAddress { cylinder: eye.bench.draw.below(cylinders), head };
     geometry.track(address)
 }

@@ -4,12 +4,12 @@
 //! a small scratch shows long seeks. A write completes at its sector's angle as a read does, but for a constant: it is
 //! found first, and taken off (SYSTEM.md, Section 3).
 
-use super::arm::{Found, Reach, Way, common_spread, reach};
+use super::arm::{ArmReach, ReachTrials, TrialPath, common_spread, reach};
 use super::field::Field;
-use super::large::{self, Large};
-use super::seek::{Moves, Point};
+use super::large::{self, LargeCommands};
+use super::seek::{SeekPoint, SeekTimes};
 use super::{shared, transfer};
-use crate::estimate::{median, signed, spread};
+use crate::estimate::{median, signed_fraction, spread};
 use crate::eye::Eye;
 use block::{BadInput, Device, Span, Verb};
 
@@ -42,15 +42,15 @@ pub struct Writes {
     /// The same of a read and of a write that follow a write.
     pub after_write: [Option<f64>; 2],
     /// Reach of a head switch that ends in a write.
-    pub switch: Option<Reach>,
+    pub switch: Option<ArmReach>,
     /// Reaches of seeks that end in a write, ascending.
-    pub points: Vec<Point>,
+    pub points: Vec<SeekPoint>,
     /// What a write adds to a move of the arm, ms.
     pub settle: f64,
     /// Whether seeks that end in a write follow a curve of their own, not that of reads and the settling.
     pub own_curve: bool,
     /// What large writes lose, if they do.
-    pub large: Option<Large>,
+    pub large: Option<LargeCommands>,
     /// Response of a read of a sector from memory that follows a write, ms; nothing if a write leaves nothing there.
     pub hit: Option<f64>,
     /// Whether it waits for what is written back meanwhile.
@@ -71,8 +71,8 @@ pub struct Writes {
 /// Learns what writing takes, a sector being `bus` ms on the bus; what the scratch is too small for is left out.
 ///
 /// # Errors
-/// As [`crate::bench::Bench::write`].
-pub fn learn<D: Device>(eye: &mut Eye<D>, field: &Field, moves: &Moves, bus: f64) -> Result<Writes, BadInput> {
+/// As [`crate::bench::ProbeBench::write`].
+pub fn learn<D: Device>(eye: &mut Eye<D>, field: &Field, moves: &SeekTimes, bus: f64) -> Result<Writes, BadInput> {
     let Some(lag) = lag(eye, field)? else { return Ok(Writes::default()) };
     eye.write_lag = lag;
     let mut writes = Writes { done: true, lag, ..Writes::default() };
@@ -83,7 +83,7 @@ pub fn learn<D: Device>(eye: &mut Eye<D>, field: &Field, moves: &Moves, bus: f64
     writes.overhead = still(eye, field, THROUGH, false)?.map(|reach| reach - bus);
     writes.after_write =
         [still(eye, field, Verb::Read, true)?, still(eye, field, THROUGH, true)?.map(|reach| reach - bus)];
-    let mut found: Vec<(u64, Found)> = Vec::new();
+    let mut found: Vec<(u64, ReachTrials)> = Vec::new();
     for point in &moves.points {
         found.extend(ending(eye, field, (point.distance, 0))?.map(|found| (point.distance, found)));
     }
@@ -91,7 +91,8 @@ pub fn learn<D: Device>(eye: &mut Eye<D>, field: &Field, moves: &Moves, bus: f64
         writes.switch = ending(eye, field, (0, 1))?.map(|found| found.reach);
     }
     let spread = common_spread(&found.iter().map(|(_, found)| found.clone()).collect::<Vec<_>>());
-    writes.points = found.iter().map(|(distance, found)| Point { distance: *distance, reach: found.reach }).collect();
+    writes.points =
+        found.iter().map(|(distance, found)| SeekPoint { distance: *distance, reach: found.reach }).collect();
     settle(&mut writes, moves, spread);
     let pick = |eye: &mut Eye<D>| field.track(eye);
     writes.on_arrival = transfer::on_arrival(eye, field.geometry, THROUGH, &mut |eye| pick(eye))?;
@@ -102,8 +103,8 @@ pub fn learn<D: Device>(eye: &mut Eye<D>, field: &Field, moves: &Moves, bus: f64
         writes.watermark = watermark(eye, field, (writes.overhead(moves), bus))?;
         writes.large = large::learn(eye, field.geometry, THROUGH, (field.first, field.end))?;
     }
-    writes.lost_at_head = transfer::lost(eye, field.geometry, THROUGH, false, &mut |eye| pick(eye))?;
-    writes.lost_at_cylinder = transfer::lost(eye, field.geometry, THROUGH, true, &mut |eye| pick(eye))?;
+    writes.lost_at_head = transfer::loses_revolution(eye, field.geometry, THROUGH, false, &mut |eye| pick(eye))?;
+    writes.lost_at_cylinder = transfer::loses_revolution(eye, field.geometry, THROUGH, true, &mut |eye| pick(eye))?;
     Ok(writes)
 }
 
@@ -117,7 +118,7 @@ fn lag<D: Device>(eye: &mut Eye<D>, field: &Field) -> Result<Option<f64>, BadInp
         let pause = eye.bench.draw.below(eye.clock.period as u64);
         eye.bench.idle(Span(pause));
         if let Some(reply) = eye.bench.write(THROUGH, sector, 1)? {
-            offs.push(signed(eye.clock.phase(reply.end) - angle));
+            offs.push(signed_fraction(eye.clock.phase(reply.end) - angle));
         }
         if offs.len() == PAIRS {
             break;
@@ -131,7 +132,7 @@ fn lag<D: Device>(eye: &mut Eye<D>, field: &Field) -> Result<Option<f64>, BadInp
 fn hit<D: Device>(eye: &mut Eye<D>, field: &Field, verb: Verb) -> Result<Option<(f64, f64)>, BadInput> {
     let mut times = Vec::new();
     for _ in 0..HITS {
-        let kept = shared::kept(eye, field)?;
+        let kept = shared::find_cached(eye, field)?;
         let sector = field.first + eye.bench.draw.below(field.end - field.first);
         eye.bench.write(verb, sector, 1)?;
         eye.bench.idle(Span(BEGUN));
@@ -189,19 +190,20 @@ fn ending<D: Device>(
     eye: &mut Eye<D>,
     field: &Field,
     (distance, heads): (u64, u64),
-) -> Result<Option<Found>, BadInput> {
+) -> Result<Option<ReachTrials>, BadInput> {
     let ways = field.ways(eye, distance, heads);
     over(eye, THROUGH, &ways)
 }
 
 /// The reach on a track of the field, after a read or a write, ms.
 fn still<D: Device>(eye: &mut Eye<D>, field: &Field, verb: Verb, written: bool) -> Result<Option<f64>, BadInput> {
-    let ways = field.ways(eye, 0, 0).into_iter().map(|Way { to, .. }| Way { written, ..Way::new(to, to) });
+    let ways =
+        field.ways(eye, 0, 0).into_iter().map(|TrialPath { to, .. }| TrialPath { written, ..TrialPath::new(to, to) });
     Ok(over(eye, verb, &ways.collect::<Vec<_>>())?.map(|found| found.reach.mean))
 }
 
 /// The reach over ways.
-fn over<D: Device>(eye: &mut Eye<D>, verb: Verb, ways: &[Way]) -> Result<Option<Found>, BadInput> {
+fn over<D: Device>(eye: &mut Eye<D>, verb: Verb, ways: &[TrialPath]) -> Result<Option<ReachTrials>, BadInput> {
     if ways.len() < WAYS {
         return Ok(None);
     }
@@ -209,9 +211,9 @@ fn over<D: Device>(eye: &mut Eye<D>, verb: Verb, ways: &[Way]) -> Result<Option<
 }
 
 /// What a write adds to a move, and whether that is the same for all.
-fn settle(writes: &mut Writes, moves: &Moves, noise: f64) {
+fn settle(writes: &mut Writes, moves: &SeekTimes, noise: f64) {
     let overhead = writes.overhead(moves);
-    let added = |point: &Point| {
+    let added = |point: &SeekPoint| {
         let read = moves.points.iter().find(|read| read.distance == point.distance)?;
         Some((point.reach.mean - overhead) - (read.reach.mean - moves.overhead()))
     };
@@ -240,14 +242,14 @@ fn settle(writes: &mut Writes, moves: &Moves, noise: f64) {
 impl Writes {
     /// The overhead, or that of reads where it could not be measured, ms.
     #[must_use]
-    pub fn overhead(&self, moves: &Moves) -> f64 {
+    pub fn overhead(&self, moves: &SeekTimes) -> f64 {
         self.overhead.unwrap_or(moves.overhead())
     }
 
     /// Seek times before a write, without the settling: cylinders and ms, ascending, never shorter for a longer way. Beyond
     /// what was measured, as reads.
     #[must_use]
-    pub fn curve(&self, moves: &Moves) -> Vec<(u32, f64)> {
+    pub fn curve(&self, moves: &SeekTimes) -> Vec<(u32, f64)> {
         let overhead = self.overhead(moves) + self.settle;
         let measured = self.points.iter().map(|point| (point.distance as u32, point.reach.mean - overhead));
         let farthest = self.farthest();

@@ -1,6 +1,6 @@
 //! The value of a measure, given the results.
 
-use super::{Expression, LineFigure, Measure, Measured, Operator, Selection, Summary, fit};
+use super::{Expression, LineFigure, Measure, MeasuredValue, Operator, RunSummary, Selection, fit};
 use block::units;
 use load::results::Label;
 use serde_json::Value;
@@ -8,24 +8,24 @@ use std::collections::BTreeMap;
 
 /// The figure of one run; of no run in particular where there are no labels.
 #[derive(Clone, Debug)]
-pub(crate) struct Point {
+pub(crate) struct MeasuredPoint {
     pub labels: BTreeMap<String, Label>,
     pub value: f64,
 }
 
 /// The labels of a run, and its results as JSON.
-pub(crate) type Found<'a> = (&'a BTreeMap<String, Label>, &'a Value);
+pub(crate) type LabelledResults<'a> = (&'a BTreeMap<String, Label>, &'a Value);
 
 /// Where the results of runs are found, as JSON, in the order of the sweep.
-pub(crate) trait Source {
+pub(crate) trait ResultSource {
     /// The runs of a selection with their labels.
     ///
     /// # Errors
     /// What is wrong and, after `; `, the mend.
-    fn runs(&self, selection: &Selection) -> Result<Vec<Found<'_>>, String>;
+    fn runs(&self, selection: &Selection) -> Result<Vec<LabelledResults<'_>>, String>;
 }
 
-type Read<T> = Result<T, String>;
+type Evaluated<T> = Result<T, String>;
 
 /// What a label is on an axis: a number as it is, a rate in 1/s, a size in KiB, a time in ms.
 pub(crate) fn label_number(label: &Label) -> Option<f64> {
@@ -42,38 +42,38 @@ impl Measure {
     ///
     /// # Errors
     /// When the results lack a field it names, or have several runs where one is meant.
-    pub fn value(&self, source: &dyn Source) -> Read<Measured> {
+    pub fn value(&self, source: &dyn ResultSource) -> Evaluated<MeasuredValue> {
         match self {
             Measure::Figure(expression) => match expression.points(source)?.as_slice() {
-                [one] => Ok(Measured::Number(one.value)),
+                [one] => Ok(MeasuredValue::Number(one.value)),
                 several => Err(format!("it is of {} runs; name one with {{label=value}}", several.len())),
             },
             Measure::Rising(expression) => Ok(monotone(&values(expression, source)?, false)),
             Measure::Falling(expression) => Ok(monotone(&values(expression, source)?, true)),
             Measure::Order(expressions) => {
                 let all: Vec<Vec<f64>> =
-                    expressions.iter().map(|expression| values(expression, source)).collect::<Read<_>>()?;
+                    expressions.iter().map(|expression| values(expression, source)).collect::<Evaluated<_>>()?;
                 let mut holds = true;
                 for pair in all.windows(2) {
-                    holds &= paired(&pair[0], &pair[1])?.all(|(low, high)| low < high);
+                    holds &= pair_up(&pair[0], &pair[1])?.all(|(low, high)| low < high);
                 }
-                Ok(Measured::Order { holds, figures: all.into_iter().flatten().collect() })
+                Ok(MeasuredValue::Order { holds, figures: all.into_iter().flatten().collect() })
             }
         }
     }
 }
 
-fn values(expression: &Expression, source: &dyn Source) -> Read<Vec<f64>> {
+fn values(expression: &Expression, source: &dyn ResultSource) -> Evaluated<Vec<f64>> {
     Ok(expression.points(source)?.into_iter().map(|point| point.value).collect())
 }
 
-fn monotone(figures: &[f64], falls: bool) -> Measured {
+fn monotone(figures: &[f64], falls: bool) -> MeasuredValue {
     let holds = figures.windows(2).all(|pair| if falls { pair[1] < pair[0] } else { pair[0] < pair[1] });
-    Measured::Order { holds: holds && figures.len() > 1, figures: figures.to_vec() }
+    MeasuredValue::Order { holds: holds && figures.len() > 1, figures: figures.to_vec() }
 }
 
 /// Each of one with each of the other; a single one goes with all.
-fn paired<'a>(a: &'a [f64], b: &'a [f64]) -> Read<impl Iterator<Item = (f64, f64)> + 'a> {
+fn pair_up<'a>(a: &'a [f64], b: &'a [f64]) -> Evaluated<impl Iterator<Item = (f64, f64)> + 'a> {
     let runs = a.len().max(b.len());
     if [a, b].iter().any(|side| side.len() != runs && side.len() != 1) {
         return Err(format!("{} runs do not go with {}; name as many of one as of the other", a.len(), b.len()));
@@ -87,14 +87,14 @@ impl Expression {
     ///
     /// # Errors
     /// As [`Measure::value`].
-    pub fn points(&self, source: &dyn Source) -> Read<Vec<Point>> {
-        let single = |value| Ok(vec![Point { labels: BTreeMap::new(), value }]);
+    pub fn points(&self, source: &dyn ResultSource) -> Evaluated<Vec<MeasuredPoint>> {
+        let single = |value| Ok(vec![MeasuredPoint { labels: BTreeMap::new(), value }]);
         match self {
             Expression::Number(number) => single(*number),
             Expression::Field(selection, path) => of_runs(source, selection, |run| field(run, path)),
             Expression::Binary(operator, a, b) => binary(*operator, a.points(source)?, b.points(source)?),
             Expression::Line(figure, of, label) => single(line(*figure, &of.points(source)?, label)?),
-            Expression::Summary(summary, of) => single(summed(*summary, &values(of, source)?)),
+            Expression::Summary(summary, of) => single(summarise(*summary, &values(of, source)?)),
             Expression::Share(selection, from, to) => of_runs(source, selection, |run| share(run, *from, *to)),
             Expression::Peak(selection, from, to) => of_runs(source, selection, |run| peak(run, *from, *to)),
             Expression::Wait { slack, times } => {
@@ -109,35 +109,39 @@ impl Expression {
     }
 }
 
-fn of_runs(source: &dyn Source, selection: &Selection, value: impl Fn(&Value) -> Read<f64>) -> Read<Vec<Point>> {
-    let point = |(labels, run): Found| Ok(Point { labels: labels.clone(), value: value(run)? });
+fn of_runs(
+    source: &dyn ResultSource,
+    selection: &Selection,
+    value: impl Fn(&Value) -> Evaluated<f64>,
+) -> Evaluated<Vec<MeasuredPoint>> {
+    let point = |(labels, run): LabelledResults| Ok(MeasuredPoint { labels: labels.clone(), value: value(run)? });
     source.runs(selection)?.into_iter().map(point).collect()
 }
 
-fn binary(operator: Operator, a: Vec<Point>, b: Vec<Point>) -> Read<Vec<Point>> {
+fn binary(operator: Operator, a: Vec<MeasuredPoint>, b: Vec<MeasuredPoint>) -> Evaluated<Vec<MeasuredPoint>> {
     let (left, right): (Vec<f64>, Vec<f64>) =
         (a.iter().map(|point| point.value).collect(), b.iter().map(|point| point.value).collect());
-    let pairs = paired(&left, &right)?;
+    let pairs = pair_up(&left, &right)?;
     let labelled = if a.len() >= b.len() { &a } else { &b };
-    let point = |((a, b), at): ((f64, f64), &Point)| {
+    let point = |((a, b), at): ((f64, f64), &MeasuredPoint)| {
         let value = match operator {
             Operator::Add => a + b,
             Operator::Subtract => a - b,
             Operator::Multiply => a * b,
             Operator::Divide => a / b,
         };
-        Point { labels: at.labels.clone(), value }
+        MeasuredPoint { labels: at.labels.clone(), value }
     };
     Ok(pairs.zip(labelled).map(point).collect())
 }
 
-fn line(figure: LineFigure, points: &[Point], label: &str) -> Read<f64> {
-    let on_axis = |point: &Point| {
+fn line(figure: LineFigure, points: &[MeasuredPoint], label: &str) -> Evaluated<f64> {
+    let on_axis = |point: &MeasuredPoint| {
         let x = point.labels.get(label).and_then(label_number);
         let bad = || format!("its runs have no label `{label}` with a number; name the label that is swept");
         Ok((x.ok_or_else(bad)?, point.value))
     };
-    let points: Vec<(f64, f64)> = points.iter().map(on_axis).collect::<Read<_>>()?;
+    let points: Vec<(f64, f64)> = points.iter().map(on_axis).collect::<Evaluated<_>>()?;
     let fit = fit::line(&points).ok_or("a line needs two runs; sweep the label")?;
     Ok(match figure {
         LineFigure::Intercept => fit.intercept,
@@ -146,19 +150,19 @@ fn line(figure: LineFigure, points: &[Point], label: &str) -> Read<f64> {
     })
 }
 
-fn summed(summary: Summary, values: &[f64]) -> f64 {
+fn summarise(summary: RunSummary, values: &[f64]) -> f64 {
     let mean = values.iter().sum::<f64>() / values.len() as f64;
     let largest = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let smallest = values.iter().copied().fold(f64::INFINITY, f64::min);
     match summary {
-        Summary::Largest => largest,
-        Summary::Smallest => smallest,
-        Summary::Mean => mean,
-        Summary::Spread => (largest - smallest) / mean,
+        RunSummary::Largest => largest,
+        RunSummary::Smallest => smallest,
+        RunSummary::Mean => mean,
+        RunSummary::Spread => (largest - smallest) / mean,
     }
 }
 
-fn field(run: &Value, path: &[String]) -> Read<f64> {
+fn field(run: &Value, path: &[String]) -> Evaluated<f64> {
     let found = path.iter().try_fold(run, |value, part| match value {
         Value::Array(list) => list.get(part.parse::<usize>().ok()?),
         _ => value.get(part),
@@ -168,7 +172,7 @@ fn field(run: &Value, path: &[String]) -> Read<f64> {
 }
 
 /// Bins of the durations of a run's drive commands: from, up to (ms), how many.
-fn bins(run: &Value) -> Read<Vec<(f64, f64, f64)>> {
+fn bins(run: &Value) -> Evaluated<Vec<(f64, f64, f64)>> {
     let bad = || "the results have no `commands.histogram`; name an experiment that has one".to_owned();
     let rows = run.get("commands").and_then(|commands| commands.get("histogram")).and_then(Value::as_array);
     let mut from = 0.0;
@@ -179,7 +183,7 @@ fn bins(run: &Value) -> Read<Vec<(f64, f64, f64)>> {
     rows.ok_or_else(bad)?.iter().map(bin).collect::<Option<Vec<_>>>().ok_or_else(bad)
 }
 
-fn share(run: &Value, from: f64, to: f64) -> Read<f64> {
+fn share(run: &Value, from: f64, to: f64) -> Evaluated<f64> {
     let bins = bins(run)?;
     let all: f64 = bins.iter().map(|(_, _, count)| count).sum();
     let within: f64 =
@@ -187,7 +191,7 @@ fn share(run: &Value, from: f64, to: f64) -> Read<f64> {
     Ok(within / all)
 }
 
-fn peak(run: &Value, from: f64, to: f64) -> Read<f64> {
+fn peak(run: &Value, from: f64, to: f64) -> Evaluated<f64> {
     let bins = bins(run)?;
     let within = bins.iter().filter(|(_, upper, _)| *upper > from && *upper <= to);
     let density = |(lower, upper, count): &(f64, f64, f64)| count / (upper - lower);
@@ -205,8 +209,8 @@ mod tests {
     /// Runs that differ by their rate.
     struct Runs(Vec<(BTreeMap<String, Label>, Value)>);
 
-    impl Source for Runs {
-        fn runs(&self, selection: &Selection) -> Read<Vec<Found<'_>>> {
+    impl ResultSource for Runs {
+        fn runs(&self, selection: &Selection) -> Evaluated<Vec<LabelledResults<'_>>> {
             let all = self.0.iter().map(|(labels, run)| (labels, run));
             Ok(all.filter(|(labels, _)| selection.takes(labels)).collect())
         }
@@ -224,14 +228,14 @@ mod tests {
         Runs([1.0, 2.0, 5.0].map(run).into())
     }
 
-    fn value(measure: &str) -> Read<Measured> {
+    fn value(measure: &str) -> Evaluated<MeasuredValue> {
         Measure::parse(measure).expect("a measure").value(&runs())
     }
 
     #[track_caller]
     fn number(measure: &str) -> f64 {
         match value(measure) {
-            Ok(Measured::Number(number)) => (number * 1e6).round() / 1e6,
+            Ok(MeasuredValue::Number(number)) => (number * 1e6).round() / 1e6,
             other => panic!("{measure}: {other:?}"),
         }
     }
@@ -260,6 +264,12 @@ mod tests {
     }
 
     #[test]
+    fn the_peak_is_where_most_commands_fall_in_a_millisecond_not_in_a_bin() {
+        let bins = json!([[1.0, 2], [3.0, 10], [4.0, 6]]);
+        assert_eq!(peak(&json!({"commands": {"histogram": bins}}), 0.0, 9.0), Ok(3.5));
+    }
+
+    #[test]
     fn orders() {
         for (measure, expected) in [
             ("rising(a.x)", true),
@@ -271,7 +281,7 @@ mod tests {
             ("a{rate=1/s}.x < a.y", true),
         ] {
             match value(measure) {
-                Ok(Measured::Order { holds, .. }) => assert_eq!(holds, expected, "{measure}"),
+                Ok(MeasuredValue::Order { holds, .. }) => assert_eq!(holds, expected, "{measure}"),
                 other => panic!("{measure}: {other:?}"),
             }
         }

@@ -2,7 +2,7 @@
 
 /// y = intercept + gradient·x, and how well it fits.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Fit {
+pub(super) struct LinearFit {
     pub intercept: f64,
     pub gradient: f64,
     /// R²: 1 if all points lie on it.
@@ -10,7 +10,7 @@ pub(super) struct Fit {
 }
 
 /// The line with the least sum of squares of what it misses y by; none through less than two places.
-pub(super) fn line(points: &[(f64, f64)]) -> Option<Fit> {
+pub(super) fn line(points: &[(f64, f64)]) -> Option<LinearFit> {
     let count = points.len() as f64;
     let mean = |of: &dyn Fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / count;
     let (x, y) = (mean(&|point| point.0), mean(&|point| point.1));
@@ -21,7 +21,7 @@ pub(super) fn line(points: &[(f64, f64)]) -> Option<Fit> {
     }
     let gradient = xy / xx;
     let straight = if yy == 0.0 { 1.0 } else { xy * xy / (xx * yy) };
-    Some(Fit { intercept: y - gradient * x, gradient, straight })
+    Some(LinearFit { intercept: y - gradient * x, gradient, straight })
 }
 
 #[cfg(test)]

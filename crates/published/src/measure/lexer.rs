@@ -2,7 +2,7 @@
 
 /// A word of a measure.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Token {
+pub(super) enum MeasureToken {
     /// A number without a sign.
     Number(f64),
     /// A name, a path joined by dots, or what stands between braces.
@@ -14,18 +14,18 @@ pub(super) enum Token {
 }
 
 /// Splits a measure. It says what is wrong and, after `; `, the mend.
-pub(super) fn tokens(text: &str) -> Result<Vec<Token>, String> {
+pub(super) fn tokens(text: &str) -> Result<Vec<MeasureToken>, String> {
     let mut tokens = Vec::new();
     let mut rest = text.trim_start();
     while let Some(first) = rest.chars().next() {
         let length = match first {
             '{' => {
                 let end = rest.find('}').ok_or("a `{` is not closed; write NAME{label=value, ...}")?;
-                tokens.push(Token::Labels(labels(&rest[1..end])?));
+                tokens.push(MeasureToken::Labels(labels(&rest[1..end])?));
                 end + 1
             }
             '+' | '-' | '*' | '/' | '(' | ')' | ',' | '<' | '.' => {
-                tokens.push(Token::Mark(first));
+                tokens.push(MeasureToken::Mark(first));
                 1
             }
             c if c.is_ascii_alphanumeric() || c == '_' => {
@@ -33,8 +33,8 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token>, String> {
                 let end = rest.find(|c| !within(c)).unwrap_or(rest.len());
                 let word = &rest[..end];
                 tokens.push(match word.parse::<f64>() {
-                    Ok(number) if c.is_ascii_digit() => Token::Number(number),
-                    _ => Token::Word(word.into()),
+                    Ok(number) if c.is_ascii_digit() => MeasureToken::Number(number),
+                    _ => MeasureToken::Word(word.into()),
                 });
                 end
             }

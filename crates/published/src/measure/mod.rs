@@ -25,14 +25,14 @@ mod fit;
 mod lexer;
 mod parse;
 
-pub(crate) use eval::{Found, Source, label_number};
+pub(crate) use eval::{LabelledResults, ResultSource, label_number};
 
 use load::results::Label;
 use std::collections::BTreeMap;
 
 /// The value of a measure.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Measured {
+pub enum MeasuredValue {
     /// A number, in the unit that the measure says.
     Number(f64),
     /// A comparison, and what it compared.
@@ -64,7 +64,7 @@ pub(crate) enum Expression {
     Field(Selection, Vec<String>),
     Binary(Operator, Box<Expression>, Box<Expression>),
     Line(LineFigure, Box<Expression>, String),
-    Summary(Summary, Box<Expression>),
+    Summary(RunSummary, Box<Expression>),
     Share(Selection, f64, f64),
     Peak(Selection, f64, f64),
     Wait { slack: f64, times: Vec<(f64, f64)> },
@@ -89,7 +89,7 @@ pub(crate) enum LineFigure {
 
 /// A figure of several runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Summary {
+pub(crate) enum RunSummary {
     Largest,
     Smallest,
     Mean,

@@ -1,57 +1,57 @@
 //! Reading a measure: sums of products of factors, and comparisons of them.
 
-use super::lexer::{Token, tokens};
-use super::{Expression, LineFigure, Measure, Operator, Selection, Summary};
+use super::lexer::{MeasureToken, tokens};
+use super::{Expression, LineFigure, Measure, Operator, RunSummary, Selection};
 
-type Read<T> = Result<T, String>;
+type ParseResult<T> = Result<T, String>;
 
 impl Measure {
     /// Of its text. It says what is wrong and, after `; `, the mend.
     ///
     /// # Errors
     /// When it is not in the language.
-    pub fn parse(text: &str) -> Read<Measure> {
-        let mut reader = Reader { tokens: tokens(text)?, at: 0 };
+    pub fn parse(text: &str) -> ParseResult<Measure> {
+        let mut reader = MeasureParser { tokens: tokens(text)?, at: 0 };
         let measure = reader.measure()?;
         match reader.next() {
             None => Ok(measure),
-            Some(token) => Err(format!("{} is not expected there; end the measure before it", shown(&token))),
+            Some(token) => Err(format!("{} is not expected there; end the measure before it", show(&token))),
         }
     }
 }
 
-struct Reader {
-    tokens: Vec<Token>,
+struct MeasureParser {
+    tokens: Vec<MeasureToken>,
     at: usize,
 }
 
-impl Reader {
-    fn peek(&self) -> Option<&Token> {
+impl MeasureParser {
+    fn peek(&self) -> Option<&MeasureToken> {
         self.tokens.get(self.at)
     }
 
-    fn next(&mut self) -> Option<Token> {
+    fn next(&mut self) -> Option<MeasureToken> {
         self.at += 1;
         self.tokens.get(self.at - 1).cloned()
     }
 
     /// Takes the mark if it comes next.
     fn takes(&mut self, mark: char) -> bool {
-        let there = self.peek() == Some(&Token::Mark(mark));
+        let there = self.peek() == Some(&MeasureToken::Mark(mark));
         self.at += usize::from(there);
         there
     }
 
-    fn expect(&mut self, mark: char) -> Read<()> {
+    fn expect(&mut self, mark: char) -> ParseResult<()> {
         if self.takes(mark) {
             return Ok(());
         }
-        let found = self.peek().map_or("the end".into(), shown);
+        let found = self.peek().map_or("the end".into(), show);
         Err(format!("`{mark}` is missing before {found}; add it"))
     }
 
-    fn measure(&mut self) -> Read<Measure> {
-        if let Some(Token::Word(word)) = self.peek()
+    fn measure(&mut self) -> ParseResult<Measure> {
+        if let Some(MeasureToken::Word(word)) = self.peek()
             && let word @ ("rising" | "falling") = word.as_str()
         {
             let rises = word == "rising";
@@ -69,7 +69,7 @@ impl Reader {
         Ok(if all.len() > 1 { Measure::Order(all) } else { Measure::Figure(all.remove(0)) })
     }
 
-    fn sum(&mut self) -> Read<Expression> {
+    fn sum(&mut self) -> ParseResult<Expression> {
         let mut left = self.product()?;
         loop {
             let operator = match () {
@@ -81,7 +81,7 @@ impl Reader {
         }
     }
 
-    fn product(&mut self) -> Read<Expression> {
+    fn product(&mut self) -> ParseResult<Expression> {
         let mut left = self.factor()?;
         loop {
             let operator = match () {
@@ -93,29 +93,29 @@ impl Reader {
         }
     }
 
-    fn factor(&mut self) -> Read<Expression> {
+    fn factor(&mut self) -> ParseResult<Expression> {
         match self.next() {
-            Some(Token::Number(number)) => Ok(Expression::Number(number)),
-            Some(Token::Mark('(')) => {
+            Some(MeasureToken::Number(number)) => Ok(Expression::Number(number)),
+            Some(MeasureToken::Mark('(')) => {
                 let inner = self.sum()?;
                 self.expect(')')?;
                 Ok(inner)
             }
-            Some(Token::Word(word)) if self.takes('(') => {
+            Some(MeasureToken::Word(word)) if self.takes('(') => {
                 let call = self.call(&word)?;
                 self.expect(')')?;
                 Ok(call)
             }
-            Some(Token::Word(word)) => self.field(&word),
+            Some(MeasureToken::Word(word)) => self.field(&word),
             Some(token) => {
-                Err(format!("{} is not expected there; write a number, a field or a function", shown(&token)))
+                Err(format!("{} is not expected there; write a number, a field or a function", show(&token)))
             }
             None => Err("the measure ends too soon; write a number, a field or a function".into()),
         }
     }
 
     /// The arguments of a function, up to its closing parenthesis.
-    fn call(&mut self, name: &str) -> Read<Expression> {
+    fn call(&mut self, name: &str) -> ParseResult<Expression> {
         let line =
             [("intercept", LineFigure::Intercept), ("slope", LineFigure::Slope), ("straight", LineFigure::Straight)];
         if let Some((_, figure)) = line.into_iter().find(|(known, _)| *known == name) {
@@ -124,10 +124,10 @@ impl Reader {
             return Ok(Expression::Line(figure, Box::new(of), self.word()?));
         }
         let summaries = [
-            ("largest", Summary::Largest),
-            ("smallest", Summary::Smallest),
-            ("mean", Summary::Mean),
-            ("spread", Summary::Spread),
+            ("largest", RunSummary::Largest),
+            ("smallest", RunSummary::Smallest),
+            ("mean", RunSummary::Mean),
+            ("spread", RunSummary::Spread),
         ];
         if let Some((_, summary)) = summaries.into_iter().find(|(known, _)| *known == name) {
             return Ok(Expression::Summary(summary, Box::new(self.sum()?)));
@@ -165,7 +165,7 @@ impl Reader {
     }
 
     /// `NAME.path` or, of the word before braces, `NAME{labels}.path`.
-    fn field(&mut self, word: &str) -> Read<Expression> {
+    fn field(&mut self, word: &str) -> ParseResult<Expression> {
         let (selection, path) = if let Some(labels) = self.labels() {
             self.expect('.')?;
             (Selection { experiment: word.into(), labels }, self.word()?)
@@ -181,42 +181,40 @@ impl Reader {
         Ok(Expression::Field(selection, path))
     }
 
-    fn selection(&mut self) -> Read<Selection> {
+    fn selection(&mut self) -> ParseResult<Selection> {
         Ok(Selection { experiment: self.word()?, labels: self.labels().unwrap_or_default() })
     }
 
     /// Takes the labels if they come next.
     fn labels(&mut self) -> Option<Vec<(String, String)>> {
-        let Some(Token::Labels(labels)) = self.peek().cloned() else { return None };
+        let Some(MeasureToken::Labels(labels)) = self.peek().cloned() else { return None };
         self.at += 1;
         Some(labels)
     }
 
-    fn word(&mut self) -> Read<String> {
+    fn word(&mut self) -> ParseResult<String> {
         match self.next() {
-            Some(Token::Word(word)) => Ok(word),
-            other => {
-                Err(format!("a name is missing before {}; add it", other.as_ref().map_or("the end".into(), shown)))
-            }
+            Some(MeasureToken::Word(word)) => Ok(word),
+            other => Err(format!("a name is missing before {}; add it", other.as_ref().map_or("the end".into(), show))),
         }
     }
 
-    fn number(&mut self) -> Read<f64> {
+    fn number(&mut self) -> ParseResult<f64> {
         match self.next() {
-            Some(Token::Number(number)) => Ok(number),
+            Some(MeasureToken::Number(number)) => Ok(number),
             other => {
-                Err(format!("a number is missing before {}; add it", other.as_ref().map_or("the end".into(), shown)))
+                Err(format!("a number is missing before {}; add it", other.as_ref().map_or("the end".into(), show)))
             }
         }
     }
 }
 
-fn shown(token: &Token) -> String {
+fn show(token: &MeasureToken) -> String {
     match token {
-        Token::Number(number) => format!("`{number}`"),
-        Token::Word(word) => format!("`{word}`"),
-        Token::Labels(_) => "`{`".into(),
-        Token::Mark(mark) => format!("`{mark}`"),
+        MeasureToken::Number(number) => format!("`{number}`"),
+        MeasureToken::Word(word) => format!("`{word}`"),
+        MeasureToken::Labels(_) => "`{`".into(),
+        MeasureToken::Mark(mark) => format!("`{mark}`"),
     }
 }
 

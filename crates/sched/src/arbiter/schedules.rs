@@ -10,6 +10,13 @@
 //! When a request ends is not certain. How much longer than foretold transfers take is learned, with its spread; and what comes
 //! meanwhile and yields more for its time goes first, as much as came of late. A request is worth the mean of what it is
 //! worth a standard deviation sooner and later: the quadrature of two points that is right in mean and variance.
+//!
+//! **Time has a price.** Preemption by whole schedules compares orders of the same few requests. What an order takes
+//! longer is paid for at what a class yields in that time which always has something outstanding; without that, going
+//! first would be free and every newcomer would step in. A request that is dropped at its deadline may be let go
+//! where others would yield more in its time. When something ends is a mean and a variance: transfers take longer
+//! than the mechanics foretell, which is learned, and what comes meanwhile and yields more for its time goes first.
+//! The order of the policy is left only for what is worth more then.
 
 use super::{Arbiter, Ongoing, Verdict};
 use crate::JobId;

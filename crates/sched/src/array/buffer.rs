@@ -125,7 +125,7 @@ impl Buffer {
     }
 
     /// How full it is changes by now.
-    fn passed(&mut self, now: Time) {
+    fn pass(&mut self, now: Time) {
         let span = now.since(self.since.max(self.from));
         self.fill.lasted(self.used, span);
         if !self.waiting.is_empty() {
@@ -139,7 +139,7 @@ impl Buffer {
         if self.used + u64::from(blocks) > self.room {
             return None;
         }
-        self.passed(now);
+        self.pass(now);
         self.used += u64::from(blocks);
         if now >= self.from {
             self.fill.most = self.fill.most.max(self.used);
@@ -151,7 +151,7 @@ impl Buffer {
     }
 
     fn give_back(&mut self, now: Time, frame: u32, blocks: u32) {
-        self.passed(now);
+        self.pass(now);
         self.used -= u64::from(blocks);
         self.free.push(frame);
     }
@@ -176,7 +176,7 @@ impl<P: Predictor> Array<P> {
         let Some(buffer) = self.buffer.as_mut().filter(|buffer| buffer.takes(job.at.blocks)) else { return false };
         if !buffer.waiting.is_empty() || !self.put_in(id, out) {
             let Some(buffer) = &mut self.buffer else { return false };
-            buffer.passed(self.now);
+            buffer.pass(self.now);
             buffer.waiting.push_back((job.sequence, id));
             buffer.claims.push(job.sequence, id);
             buffer.fill.blocked += u64::from(self.now >= buffer.from);

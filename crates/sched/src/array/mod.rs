@@ -4,6 +4,13 @@
 //! A request is a *task*. What it needs of a disk is a *child*: an internal request that lies in one stripe unit. With parity,
 //! what a task needs of a row is an update: children that read, sums of parity, children that write. Tasks that
 //! meet keep their order here; the disks need not know of one another.
+//!
+//! **An array is a core of cores.** `sched::Array` takes the same inputs and gives the same actions as a `Core`; each
+//! disk in it has a `Core` of its own, which knows nothing of the others. A request is a task; what it needs of one
+//! disk is a child, an internal request with the task's quality of service, whose commands the array translates. With
+//! parity, the work on a part of a row in which every column is written wholly or not at all is an update: read, sum,
+//! write; one rule tells what has to be read, also with a disk missing or a sector unreadable. Tasks that meet keep
+//! their order above the disks; with parity those that write, repair or read what is missing do so by rows.
 
 mod buffer;
 mod children;

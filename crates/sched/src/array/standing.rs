@@ -1,4 +1,7 @@
 //! How the disks of an array are: which hold what they should.
+//!
+//! **A disk takes what it lacks, and is asked for what it holds.** A disk that is being filled is written to wherever
+//! it lies, and read only up to where all before was filled; so nothing that was brought back can become stale.
 
 use block::{DiskId, Extent};
 use std::collections::BTreeMap;

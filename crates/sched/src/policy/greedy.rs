@@ -4,6 +4,12 @@
 //! order of their place along the stroke, reads and writes apart, since their bounds differ; the search walks outward from the
 //! head, leaf by leaf, passes over leaves whose least possible score exceeds the best found, and stops when that holds for all that is left.
 //! Only a bound *above* the best ends the search, so ties go to the job submitted first, whatever the walk.
+//!
+//! **Greedy policies are one search.** `sched::policy::greedy` walks outward from the head over small unsorted leaves
+//! under a sorted directory (`sched::sorted`), with exact lower bounds from the predictor; on one cylinder the bound
+//! uses the angle too, so a hot spot costs no more than a spread load. SSTF, SATF and aged SATF are that search with
+//! another view or a bias. Ageing is a constant of the job: score = cost + weight · arrival orders as cost − weight ·
+//! waited does.
 
 use super::Policy;
 use super::fcfs::Fcfs;

@@ -7,6 +7,12 @@
 //! what they have waited, as aged SATF has it, which this is at a horizon of one; transfers are paid for in any order. Each
 //! request counts a sixteenth less than the one before: by then others have come. So one that has waited long comes
 //! to be the first.
+//!
+//! **A plan is greedy searches in a row.** `sched::policy::lookahead` asks the search of SATF for the best few
+//! instead of the best, and a predictor for the head that serving one leaves (`Predictor::after`); the oracle answers
+//! with a copy of its shadow. Plans of the same requests with the same last one are one. Later requests of a plan
+//! count less: a narrow beam with that discount gains as much as a wide one without, since of a plan only its first
+//! request comes true.
 
 use super::greedy::{AGE_LIMIT, Ageing, Found, Greedy, Keep, age_weight};
 use super::satf::AccessTime;

@@ -1,4 +1,13 @@
 //! Predictors: what the scheduler believes of a device. One file each.
+//!
+//! **Truth and belief.** `drive` knows phase, true rpm, noise and cache; `sched` gets a `disk::Sheet` and the times
+//! at which commands come back. The phase of the platter at time zero is drawn from the seed, so that nobody can know
+//! it. Both use `disk::Mechanics` for the arithmetic. `Profile` tracks the phase with a phase-locked loop over
+//! completions and learns how often an arrival that leaves a given wait comes too late; that expected loss is part of
+//! a candidate's cost, so no safety margin has to be set. The oracle lives in `sim` and says so in its results.
+//!
+//! **A spot and a mark.** A predictor maps a request once, when it arrives (`Spot`, kept with the job). The search
+//! index holds only a key — place along the stroke, then angle — and a few bytes beside it (`Mark`).
 
 mod distance;
 mod kind;

@@ -2,6 +2,14 @@
 //! times at which commands came back. It is never told the drive's phase, its true rpm or its noise.
 //!
 //! Ticks are 2⁻²⁸ revolutions: angles wrap by masking, and no candidate needs a multiplication.
+//!
+//! **A drive that buffers.** The profile predictor believes that a write goes into the buffer at once, wherever it
+//! lies, until one has to wait; then writes are weighed by place again. What the drive itself does with its buffer
+//! (shortest access first among the oldest 64) is not modelled by belief: under mixed load with the buffer on, SATF
+//! reaches 80 to 87 % of the oracle, which knows it.
+//!
+//! The hot paths are `cost`, of each candidate, and `issued` with `observed`, of each command. A place is found once, when
+//! a request arrives. Where nobody asks what anything costs, no profile is kept ([`crate::policy::Needs::Nothing`]).
 
 use super::{Approach, Knowledge, Manual, Predictor, Recipe, Tells};
 use block::{Command, Extent, Lbn, Outcome, Span, Time, Verb};
@@ -301,7 +309,7 @@ impl Predictor for Profile {
     type Head = Head;
 
     fn spot(&self, at: Extent) -> Spot {
-        self.mechanics.layout.locate(at.start)
+        self.mechanics.layout.locate_command(at.start)
     }
 
     /// Cylinder, then angle in ticks.

@@ -54,7 +54,7 @@ impl Load for Given {
 }
 
 impl Measured for Given {
-    fn finish(self, _: Time) -> (Meter, Vec<String>, Option<flow::Account>) {
+    fn finish(self, _: Time) -> (Meter, Vec<String>, Option<flow::SystemAccount>) {
         (self.meter, Vec::new(), None)
     }
 }

@@ -6,7 +6,7 @@
 use crate::files::{Folder, cases, results};
 use load::experiment::DriveChoice;
 use load::results::{Distribution, Run};
-use profile::{Effort, Options, Outcome, Scratch};
+use profile::{ProfileOptions, ProfileOutcome, Scratch, Thoroughness};
 
 /// Reads at random, so many outstanding.
 fn reads(drive: &str, scheduler: &str, depth: u32, requests: u32) -> Run {
@@ -121,9 +121,9 @@ fn extracted(folder: &Folder, drive: &str, writes: bool) -> String {
     let mut device = sim::bench(&choice, 11).expect("there is one");
     let blocks = device.caps().blocks;
     let scratch = writes.then(|| Scratch { first: blocks / 2, blocks: (blocks / 8).min(1 << 22) });
-    let options = Options { name: drive.into(), seed: 1, effort: Effort::Thorough, scratch };
+    let options = ProfileOptions { name: drive.into(), seed: 1, effort: Thoroughness::Thorough, scratch };
     let found = profile::profile(&mut &mut *device, &options, &mut ()).expect("it can be read");
-    let Outcome::Disk(known) = &found.outcome else { panic!("{drive} turns") };
+    let ProfileOutcome::Disk(known) = &found.outcome else { panic!("{drive} turns") };
     folder.file(if writes { "written.toml" } else { "extracted.toml" }, &disk::write(&known.plan(drive, found.blocks)))
 }
 

@@ -3,6 +3,10 @@
 //! A block holds one number. Commands take random times and come back in any order; what they do happens when they come back.
 //! A disk that dies does what it had taken, or a part of it, or nothing. Every read is compared with what was last written
 //! when it was submitted; at the end so is all that the disks hold.
+//!
+//! **Contents are checked by a world of their own.** `sim::faults` runs the same array over disks that hold a number
+//! a block, copies and sums as told, and has disks die at any instant; every read is compared with what was last
+//! written.
 
 use block::errno::{ECANCELED, EIO};
 use block::{Caps, Command, DiskId, Ending, Extent, Op, Outcome, Place, Qos, Request, RequestId, Tag, Time, Verb};

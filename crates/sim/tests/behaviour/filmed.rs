@@ -3,7 +3,7 @@
 
 use crate::files::{cases, once, results};
 use block::{Lbn, Span, Time, Verb};
-use flow::Scope;
+use flow::PictureScope;
 use sim::{Step, Timeline, Window, panorama, timeline};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -19,7 +19,7 @@ fn film(request: u64, requests: u64) -> Timeline {
 
 /// The commands of each disk over a whole run.
 fn steps(text: &str) -> Vec<Vec<Step>> {
-    let all = Scope { from: Time::ZERO, to: Time::NEVER, most: usize::MAX };
+    let all = PictureScope { from: Time::ZERO, to: Time::NEVER, most: usize::MAX };
     let it = panorama(&cases(text)[0].experiment, all).unwrap_or_else(|error| panic!("{error}"));
     it.disks.into_iter().map(|run| run.steps).collect()
 }

@@ -2,16 +2,16 @@
 
 use crate::files::{cases, once};
 use block::{Span, Time};
-use flow::{Doing, Scope};
+use flow::{Doing, PictureScope};
 use sim::{Panorama, panorama};
 
-const ALL: Scope = Scope { from: Time::ZERO, to: Time::NEVER, most: usize::MAX };
+const ALL: PictureScope = PictureScope { from: Time::ZERO, to: Time::NEVER, most: usize::MAX };
 
 const PROCESSES: &str = "[drive]\nmodel = \"lxt-535sy\"\n[scheduler]\npolicy = \"priority-2\"\n[system]\npreset = \"ncr-3433\"\n\
     [[workload]]\nname = \"it\"\nkind = \"compression\"\nprocesses = 2\ninput = \"400KiB\"\noutput = \"200KiB\"\ncompute = \"5ms\"\n\
     region = \"0 blocks..160000 blocks\"\noutput_region = \"416570 blocks..490000 blocks\"\n";
 
-fn of(text: &str, scope: Scope) -> Panorama {
+fn of(text: &str, scope: PictureScope) -> Panorama {
     panorama(&cases(text)[0].experiment, scope).unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -39,14 +39,14 @@ fn every_wait_is_for_a_request_that_the_disk_had_then() {
 #[test]
 fn a_window_and_a_bound_say_where_they_end() {
     let ms = |ms: u64| Time(ms * 1_000_000);
-    let it = of(PROCESSES, Scope { from: ms(500), to: ms(700), most: usize::MAX });
+    let it = of(PROCESSES, PictureScope { from: ms(500), to: ms(700), most: usize::MAX });
     assert!(!it.cut && (it.from, it.to) == (ms(500), ms(700)));
     let whole = of(PROCESSES, ALL);
     let meets = |step: &&sim::Step| step.ended > ms(500) && step.issued < ms(700);
     let expected: Vec<_> = whole.disks[0].steps.iter().filter(meets).map(|step| (step.issued, step.request)).collect();
     let steps: Vec<_> = it.disks[0].steps.iter().map(|step| (step.issued, step.request)).collect();
     assert_eq!(steps, expected);
-    let cut = of(PROCESSES, Scope { most: 300, ..ALL });
+    let cut = of(PROCESSES, PictureScope { most: 300, ..ALL });
     let pieces: usize = cut.machine.iter().flat_map(|it| &it.processes).map(|life| life.pieces.len()).sum();
     assert!(cut.cut && cut.to < whole.to && pieces <= 300, "{:?} {pieces}", cut.to);
 }

@@ -4,7 +4,7 @@
 
 use crate::files::{Blind, Folder, cases};
 use block::{BadInput, Ending, Op, Time};
-use flow::Scope;
+use flow::PictureScope;
 use load::Draw;
 use load::experiment::{Case, parse};
 use load::requests::{PARTS, Record, Records, write_csv};
@@ -243,7 +243,7 @@ seed = 3
 
 /// The commands of a run, as a picture of it has them: by request how many, and their parts.
 fn commands(case: &Case) -> (BTreeMap<u64, (u64, Vec<u64>)>, Time) {
-    let scope = Scope { from: Time::ZERO, to: Time::NEVER, most: usize::MAX };
+    let scope = PictureScope { from: Time::ZERO, to: Time::NEVER, most: usize::MAX };
     let seen = sim::panorama(&case.experiment, scope).unwrap();
     let mut sums: BTreeMap<u64, (u64, Vec<u64>)> = BTreeMap::new();
     for step in seen.disks.iter().flat_map(|disk| &disk.steps) {

@@ -5,7 +5,7 @@ use crate::{drive, names};
 use disk::{Sheet, Truth};
 use drive::Drive;
 use profile::probe::chunk::{Chunks, sizes};
-use profile::{Effort, Options, Outcome, Scratch};
+use profile::{ProfileOptions, ProfileOutcome, Scratch, Thoroughness};
 use sched::plan::chunk_for;
 
 /// The chunks of reads and of writes that a profile finds, and the sheet it writes.
@@ -13,9 +13,9 @@ fn swept(sheet: &Sheet, truth: &Truth, seed: u64) -> ([Chunks; 2], Sheet) {
     let mut device = sim::Bench::new(Drive::new(sheet, truth, seed));
     let blocks = sheet.mechanics.layout.blocks();
     let scratch = Some(Scratch { first: blocks / 2, blocks: (blocks / 8).min(1 << 20) });
-    let options = Options { name: "it".into(), seed, effort: Effort::Quick, scratch };
+    let options = ProfileOptions { name: "it".into(), seed, effort: Thoroughness::Quick, scratch };
     let profile = profile::profile(&mut device, &options, &mut ()).expect("it can be read and written");
-    let Outcome::Disk(known) = profile.outcome else { panic!("it turns") };
+    let ProfileOutcome::Disk(known) = profile.outcome else { panic!("it turns") };
     let plan = known.plan("it", profile.blocks);
     let (_, _, writes) = known.writes.clone().expect("it was written");
     let found = disk::parse("it", "it.toml", &disk::write(&plan)).expect("the drive file is one").sheet;

@@ -3,7 +3,7 @@
 use crate::writes::{middle, written};
 use disk::{After, Bus, Sheet};
 use drive::Drive;
-use profile::Outcome;
+use profile::ProfileOutcome;
 
 /// The sheet that a profile with a scratch writes of a drive like this one but for its bus.
 fn found(name: &str, change: impl Fn(&mut Sheet)) -> (Sheet, Sheet) {
@@ -11,7 +11,7 @@ fn found(name: &str, change: impl Fn(&mut Sheet)) -> (Sheet, Sheet) {
     change(&mut sheet);
     let mut device = sim::Bench::new(Drive::new(&sheet, &truth, 7));
     let profile = written(name, &mut device, middle(&sheet, 1 << 20));
-    let Outcome::Disk(known) = &profile.outcome else { panic!("{name} turns") };
+    let ProfileOutcome::Disk(known) = &profile.outcome else { panic!("{name} turns") };
     let text = disk::write(&known.plan("it", profile.blocks));
     (disk::parse("it", "it.toml", &text).expect("the drive file is one").sheet, sheet)
 }

@@ -3,7 +3,7 @@
 use crate::whole::angle;
 use block::Lbn;
 use disk::Layout;
-use profile::estimate::signed;
+use profile::estimate::signed_fraction;
 
 /// Places at which sectors are held against those before them.
 const PLACES: u64 = 100_000;
@@ -86,7 +86,8 @@ pub fn skews(real: &Layout, ours: &Layout) -> f64 {
             continue;
         }
         let turn = |layout: &Layout| angle(layout, edge) - angle(layout, edge - 1);
-        let sectors = signed(turn(ours) - turn(real)) * 18_446_744_073_709_551_616.0 / width(real, edge) as f64;
+        let sectors =
+            signed_fraction(turn(ours) - turn(real)) * 18_446_744_073_709_551_616.0 / width(real, edge) as f64;
         asked += 1;
         right += u64::from(sectors.abs() < 0.5);
     }

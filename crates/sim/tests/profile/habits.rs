@@ -5,7 +5,7 @@ use crate::writes::middle;
 use block::Span;
 use disk::{Ahead, Cache, Drain, Sheet};
 use drive::Drive;
-use profile::{Effort, Options, Outcome};
+use profile::{ProfileOptions, ProfileOutcome, Thoroughness};
 
 /// A drive of one zone with this memory, that takes what passes or not, and the sheet that a quick profile writes of it. Its
 /// arm goes so long after a read was given, if not as long as it does.
@@ -21,9 +21,9 @@ fn found(cache: impl Fn(&mut Cache), free: bool, read: Option<Span>) -> (Sheet, 
     sheet.overheads.hit = disk::After { read: Span(100_000), write: Span(150_000) };
     let mut device = sim::Bench::new(Drive::new(&sheet, &truth, 7));
     let scratch = Some(middle(&sheet, 1 << 20));
-    let options = Options { name: "it".into(), seed: 1, effort: Effort::Quick, scratch };
+    let options = ProfileOptions { name: "it".into(), seed: 1, effort: Thoroughness::Quick, scratch };
     let profile = profile::profile(&mut device, &options, &mut ()).expect("it can be read and written");
-    let Outcome::Disk(known) = &profile.outcome else { panic!("it turns") };
+    let ProfileOutcome::Disk(known) = &profile.outcome else { panic!("it turns") };
     let text = disk::write(&known.plan("it", profile.blocks));
     (disk::parse("it", "it.toml", &text).expect("the drive file is one").sheet, sheet)
 }

@@ -5,7 +5,7 @@ use crate::writes::middle;
 use block::{Command, Extent, Place, Span, Tag, Time, Verb};
 use disk::Sheet;
 use drive::Drive;
-use profile::{Effort, Options, Outcome};
+use profile::{ProfileOptions, ProfileOutcome, Thoroughness};
 use std::collections::BTreeMap;
 
 /// A draw from some seed.
@@ -167,9 +167,9 @@ fn learn(seed: u64) -> Result<(), String> {
     let disk::Drive { sheet, truth } = small(seed);
     let mut device = sim::Bench::new(Drive::new(&sheet, &truth, 7));
     let scratch = seed.is_multiple_of(2).then(|| middle(&sheet, 1 << 17));
-    let options = Options { name: "it".into(), seed: 1, effort: Effort::Thorough, scratch };
+    let options = ProfileOptions { name: "it".into(), seed: 1, effort: Thoroughness::Thorough, scratch };
     let profile = profile::profile(&mut device, &options, &mut ()).map_err(|error| error.to_string())?;
-    let Outcome::Disk(known) = &profile.outcome else { return Err("nothing turns".into()) };
+    let ProfileOutcome::Disk(known) = &profile.outcome else { return Err("nothing turns".into()) };
     let text = disk::write(&known.plan("it", profile.blocks));
     let found = disk::parse("it", "it.toml", &text).map_err(|error| error.to_string())?.sheet;
     let (kinds, others) = compare(&sheet, &found, scratch.is_some());

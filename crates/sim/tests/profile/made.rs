@@ -4,7 +4,7 @@
 //! The growth, as a table: `cargo test --release -p halfturn-sim --test profile growth -- --ignored --nocapture`.
 
 use crate::whole::{Line, line_of};
-use profile::Effort;
+use profile::Thoroughness;
 
 /// A drive of 10,000 rpm with this geometry.
 fn made(geometry: &str) -> disk::Drive {
@@ -42,7 +42,7 @@ fn zoned(cylinders: u64, slips: u64, remaps: u64) -> disk::Drive {
 }
 
 fn thorough(name: &str, drive: disk::Drive) -> Line {
-    line_of(name, drive, Effort::Thorough, 0.0)
+    line_of(name, drive, Thoroughness::Thorough, 0.0)
 }
 
 /// A sector that lies elsewhere by itself is met by chance only: all but those are known.

@@ -17,7 +17,7 @@ mod rotation;
 mod whole;
 mod writes;
 
-use profile::{Effort, Options, Profile};
+use profile::{DriveProfile, ProfileOptions, Thoroughness};
 
 /// The drives of a table: those of `HALFTURN_DRIVES`, or the catalogue.
 fn names() -> Vec<String> {
@@ -38,8 +38,8 @@ fn drive(name: &str) -> disk::Drive {
 }
 
 /// Profiles a device thoroughly.
-fn profiled(name: &str, device: &mut impl block::Device) -> Result<Profile, block::BadInput> {
-    profiled_with(name, Effort::Thorough, device)
+fn profiled(name: &str, device: &mut impl block::Device) -> Result<DriveProfile, block::BadInput> {
+    profiled_with(name, Thoroughness::Thorough, device)
 }
 
 /// The seed of a profile, and of its drive but for a few.
@@ -48,7 +48,11 @@ fn seed() -> u64 {
 }
 
 /// Profiles a device.
-fn profiled_with(name: &str, effort: Effort, device: &mut impl block::Device) -> Result<Profile, block::BadInput> {
-    let options = Options { name: name.into(), seed: seed(), effort, scratch: None };
+fn profiled_with(
+    name: &str,
+    effort: Thoroughness,
+    device: &mut impl block::Device,
+) -> Result<DriveProfile, block::BadInput> {
+    let options = ProfileOptions { name: name.into(), seed: seed(), effort, scratch: None };
     profile::profile(device, &options, &mut ())
 }

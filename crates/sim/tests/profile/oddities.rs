@@ -3,7 +3,7 @@
 use crate::profiled;
 use block::{Caps, Command, Device, Outcome, Span, Tag, Time};
 use drive::Drive;
-use profile::{Effort, Options, Outcome as Found, Scratch};
+use profile::{ProfileOptions, ProfileOutcome, Scratch, Thoroughness};
 
 /// A device that answers in the same time wherever a block lies.
 struct Ram {
@@ -138,7 +138,7 @@ fn base() -> sim::Bench<Drive> {
 fn what_does_not_turn_is_said_not_to() {
     let mut ram = Ram { now: Time::ZERO, flying: None };
     let profile = profiled("ram", &mut ram).expect("it can be read");
-    let Found::NoRotation([least, _, most]) = profile.outcome else { panic!("nothing turns") };
+    let ProfileOutcome::NoRotation([least, _, most]) = profile.outcome else { panic!("nothing turns") };
     assert!((0.05..0.07).contains(&least) && (0.06..0.09).contains(&most), "{least} to {most}");
     assert!(profile.time < Span::from_ms(10_000.0), "{:?}", profile.time);
 }
@@ -146,7 +146,7 @@ fn what_does_not_turn_is_said_not_to() {
 #[test]
 fn a_device_that_stalls_is_known_all_the_same() {
     let profile = profiled("stalls", &mut Troubled::new(base(), Trouble::Stalls(701))).expect("it answers");
-    let Found::Disk(known) = &profile.outcome else { panic!("it turns") };
+    let ProfileOutcome::Disk(known) = &profile.outcome else { panic!("it turns") };
     assert!(profile.stalls > 0 && known.geometry.heads == 10, "{} heads", known.geometry.heads);
     assert!(known.validation.rms_on_time_ms < 0.01, "{}", known.validation.rms_on_time_ms);
 }
@@ -170,21 +170,21 @@ fn a_device_that_dies_is_an_error_and_no_hang() {
 #[test]
 fn jitter_of_the_host_is_seen_through() {
     let profile = profiled("jitter", &mut Troubled::new(base(), Trouble::Jitter(4_000))).expect("it can be read");
-    let Found::Disk(known) = &profile.outcome else { panic!("it turns") };
+    let ProfileOutcome::Disk(known) = &profile.outcome else { panic!("it turns") };
     assert_eq!((known.geometry.heads, known.geometry.map.regions.len()), (10, 1));
 }
 
 /// Profiles with a scratch of 1 MiB in the middle.
-fn scratched(device: &mut impl Device) -> Result<profile::Profile, block::BadInput> {
+fn scratched(device: &mut impl Device) -> Result<profile::DriveProfile, block::BadInput> {
     let scratch = Some(Scratch { first: 1 << 20, blocks: 1 << 11 });
-    let options = Options { name: "it".into(), seed: 1, effort: Effort::Quick, scratch };
+    let options = ProfileOptions { name: "it".into(), seed: 1, effort: Thoroughness::Quick, scratch };
     profile::profile(device, &options, &mut ())
 }
 
 #[test]
 fn writes_that_fail_are_named_and_the_others_tell() {
     let profile = scratched(&mut Troubled::new(base(), Trouble::Unwritable(5))).expect("most can be written");
-    let Found::Disk(known) = &profile.outcome else { panic!("it turns") };
+    let ProfileOutcome::Disk(known) = &profile.outcome else { panic!("it turns") };
     assert!(
         !profile.unwritable.is_empty() && profile.unwritable.iter().all(|at| at % 97 < 5),
         "{:?}",
@@ -197,7 +197,7 @@ fn writes_that_fail_are_named_and_the_others_tell() {
 #[test]
 fn a_device_that_cannot_be_written_says_so() {
     let profile = scratched(&mut Troubled::new(base(), Trouble::Unwritable(97))).expect("it can be read");
-    let Found::Disk(known) = &profile.outcome else { panic!("it turns") };
+    let ProfileOutcome::Disk(known) = &profile.outcome else { panic!("it turns") };
     assert!(profile.unwritable.len() as u64 == profile.writes && profile.writes > 0, "{}", profile.writes);
     let notes = known.assumed_of_writes().join("\n");
     assert!(notes.contains("no write came back"), "{notes}");
@@ -206,7 +206,7 @@ fn a_device_that_cannot_be_written_says_so() {
 #[test]
 fn a_device_that_stalls_is_written_all_the_same() {
     let profile = scratched(&mut Troubled::new(base(), Trouble::Stalls(401))).expect("it answers");
-    let Found::Disk(known) = &profile.outcome else { panic!("it turns") };
+    let ProfileOutcome::Disk(known) = &profile.outcome else { panic!("it turns") };
     let (writes, buffer, _) = known.writes.as_ref().expect("it was written");
     assert!(profile.stalls > 0 && writes.settle < 0.05 && buffer.blocks == 0, "{writes:?} {buffer:?}");
 }
@@ -215,7 +215,7 @@ fn a_device_that_stalls_is_written_all_the_same() {
 fn what_does_not_turn_is_not_written() {
     let mut ram = Ram { now: Time::ZERO, flying: None };
     let profile = scratched(&mut ram).expect("it can be read");
-    assert!(matches!(profile.outcome, Found::NoRotation(_)) && profile.writes == 0);
+    assert!(matches!(profile.outcome, ProfileOutcome::NoRotation(_)) && profile.writes == 0);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use crate::drive;
 use block::{Caps, Command, Device, Outcome, Tag, Time};
 use drive::Drive;
-use profile::{Effort, Known, Options, Outcome as Found};
+use profile::{DriveKnowledge, ProfileOptions, ProfileOutcome, Thoroughness};
 use std::collections::VecDeque;
 
 /// A device that takes several commands and serves them in the order they came.
@@ -39,10 +39,10 @@ impl Device for InOrder {
     }
 }
 
-fn known(device: &mut impl Device) -> (Known, u16) {
-    let options = Options { name: "it".into(), seed: 1, effort: Effort::Quick, scratch: None };
+fn known(device: &mut impl Device) -> (DriveKnowledge, u16) {
+    let options = ProfileOptions { name: "it".into(), seed: 1, effort: Thoroughness::Quick, scratch: None };
     let profile = profile::profile(device, &options, &mut ()).expect("it can be read");
-    let Found::Disk(known) = profile.outcome else { panic!("it turns") };
+    let ProfileOutcome::Disk(known) = profile.outcome else { panic!("it turns") };
     let depth = known.plan("it", profile.blocks).queue.depth;
     (*known, depth)
 }

@@ -1,9 +1,9 @@
 //! A profile that was stopped and goes on from its journal comes to what one comes to that was not.
 
-use block::{BadInput, Caps, Command, Device, Outcome as How, Span, Tag, Time};
+use block::{BadInput, Caps, Command, Device, Outcome, Span, Tag, Time};
 use drive::Drive;
-use profile::journal::{Journal, Past, Recorder};
-use profile::{Effort, Options, Outcome, Scratch};
+use profile::journal::{Journal, JournaledDevice, Past};
+use profile::{ProfileOptions, ProfileOutcome, Scratch, Thoroughness};
 use std::cell::RefCell;
 
 /// A device that is lost after so many commands, and found again.
@@ -31,7 +31,7 @@ impl Device for Lost {
         self.now()
     }
 
-    fn next(&mut self, until: Time) -> Option<(Time, Tag, How)> {
+    fn next(&mut self, until: Time) -> Option<(Time, Tag, Outcome)> {
         if self.left == 0 {
             // A pause is one all the same.
             if !self.asked {
@@ -45,9 +45,9 @@ impl Device for Lost {
     }
 }
 
-fn options() -> Options {
+fn options() -> ProfileOptions {
     let scratch = Some(Scratch { first: 1 << 20, blocks: 1 << 12 });
-    Options { name: "it".into(), seed: 3, effort: Effort::Quick, scratch }
+    ProfileOptions { name: "it".into(), seed: 3, effort: Thoroughness::Quick, scratch }
 }
 
 fn device() -> sim::Bench<Drive> {
@@ -58,14 +58,14 @@ fn device() -> sim::Bench<Drive> {
 /// Profiles on from a journal: the drive file, or the error, and the journal then.
 fn on(device: &mut impl Device, journal: Journal, past: Past) -> (Result<String, BadInput>, Journal) {
     let mut keep = |_: &Journal| {};
-    let mut recorder = Recorder::new(device, journal, past, &mut keep);
+    let mut recorder = JournaledDevice::new(device, journal, past, &mut keep);
     let found = profile::profile(&mut recorder, &options(), &mut ());
     let (journal, fault) = recorder.end();
     let found = match fault {
         Some(fault) => Err(fault),
         None => found.map(|profile| match &profile.outcome {
-            Outcome::Disk(known) => disk::write(&known.plan("it", profile.blocks)),
-            Outcome::NoRotation(_) => panic!("it turns"),
+            ProfileOutcome::Disk(known) => disk::write(&known.plan("it", profile.blocks)),
+            ProfileOutcome::NoRotation(_) => panic!("it turns"),
         }),
     };
     (found, journal)
@@ -121,8 +121,8 @@ fn a_journal_of_another_device_or_question_is_refused() {
     assert!(error.contains("does not answer as when the journal was kept") && error.contains("mend"), "{error}");
     let mut keep = |_: &Journal| {};
     let mut refused = |device: &mut sim::Bench<Drive>| {
-        let mut recorder = Recorder::new(device, kept(&journal), Past::Over, &mut keep);
-        let asked = Options { seed: 4, ..options() };
+        let mut recorder = JournaledDevice::new(device, kept(&journal), Past::Over, &mut keep);
+        let asked = ProfileOptions { seed: 4, ..options() };
         assert!(profile::profile(&mut recorder, &asked, &mut ()).is_err());
         recorder.end().1.expect("it is refused").to_string()
     };
@@ -198,7 +198,7 @@ impl Device for Dawdling {
         self.device.get_mut().issue(tag, command)
     }
 
-    fn next(&mut self, until: Time) -> Option<(Time, Tag, How)> {
+    fn next(&mut self, until: Time) -> Option<(Time, Tag, Outcome)> {
         let answer = self.device.get_mut().next(until);
         self.flying &= answer.is_none();
         answer
@@ -211,14 +211,16 @@ fn a_host_that_takes_its_time_between_looking_and_asking_learns_the_same_recorde
         let mut device = Dawdling { device: RefCell::new(device()), flying: false };
         let mut keep = |_: &Journal| {};
         let found = match recorded {
-            true => {
-                profile::profile(&mut Recorder::new(&mut device, new(), Past::Over, &mut keep), &options(), &mut ())
-            }
+            true => profile::profile(
+                &mut JournaledDevice::new(&mut device, new(), Past::Over, &mut keep),
+                &options(),
+                &mut (),
+            ),
             false => profile::profile(&mut device, &options(), &mut ()),
         };
         match found.expect("it can be read").outcome {
-            Outcome::Disk(known) => known,
-            Outcome::NoRotation(_) => panic!("it turns"),
+            ProfileOutcome::Disk(known) => known,
+            ProfileOutcome::NoRotation(_) => panic!("it turns"),
         }
     };
     for recorded in [false, true] {

@@ -2,8 +2,8 @@
 
 use disk::Truth;
 use drive::Drive;
-use profile::Effort;
-use profile::bench::Bench;
+use profile::Thoroughness;
+use profile::bench::ProbeBench;
 use profile::probe::{memory, rotation};
 
 #[test]
@@ -12,9 +12,10 @@ fn the_period_of_every_drive_is_found() {
         let disk::Drive { sheet, truth } = disk::catalogue::find(name).expect("it is in the catalogue");
         let truth = Truth { rpm_offset: 0.0031, ..truth };
         let mut device = sim::Bench::new(Drive::new(&sheet, &truth, 7));
-        let mut bench = Bench::new(name, &mut device, 1, None);
-        memory::learn(&mut bench, Effort::Thorough).expect("it can be read");
-        let clock = rotation::learn(&mut bench, profile::Effort::Thorough).expect("it can be read").expect("it turns");
+        let mut bench = ProbeBench::new(name, &mut device, 1, None);
+        memory::learn(&mut bench, Thoroughness::Thorough).expect("it can be read");
+        let clock =
+            rotation::learn(&mut bench, profile::Thoroughness::Thorough).expect("it can be read").expect("it turns");
         let real = sheet.mechanics.rotation.period_ns() / 1.0031;
         assert!((clock.period / real - 1.0).abs() < 1e-6, "{name}: {} against {real}", clock.period);
         assert_eq!(bench.memory.forgotten_after, sheet.cache.segments, "{name}");

@@ -6,8 +6,8 @@ use crate::profiled_with;
 use block::Lbn;
 use disk::{Layout, Sheet, Truth};
 use drive::Drive;
-use profile::estimate::{median, signed};
-use profile::{Effort, Outcome, Profile};
+use profile::estimate::{median, signed_fraction};
+use profile::{DriveProfile, ProfileOutcome, Thoroughness};
 
 /// A line of the table.
 #[derive(Debug)]
@@ -38,19 +38,19 @@ pub fn angle(layout: &Layout, sector: u64) -> f64 {
 }
 
 /// A profile of a drive as a black box, behind a host with other work if it is late by so many ns on the mean.
-fn line(name: &str, effort: Effort, late: f64) -> Line {
+fn line(name: &str, effort: Thoroughness, late: f64) -> Line {
     line_of(name, crate::drive(name), effort, late)
 }
 
 /// The same of a drive that need not have a name.
-pub fn line_of(name: &str, disk::Drive { sheet, truth }: disk::Drive, effort: Effort, late: f64) -> Line {
+pub fn line_of(name: &str, disk::Drive { sheet, truth }: disk::Drive, effort: Thoroughness, late: f64) -> Line {
     let device = sim::Bench::new(Drive::new(&sheet, &truth, 6 + crate::seed()));
     let profile = match late {
         0.0 => profiled_with(name, effort, &mut { device }),
         late => profiled_with(name, effort, &mut Troubled::busy(device, late)),
     };
     let profile = profile.expect("it can be read");
-    let Outcome::Disk(known) = &profile.outcome else { panic!("{name} turns") };
+    let ProfileOutcome::Disk(known) = &profile.outcome else { panic!("{name} turns") };
     let plan = known.plan("it", profile.blocks);
     let text = disk::write(&plan);
     let found = disk::parse("it", "it.toml", &text).expect("the drive file is one").sheet;
@@ -63,7 +63,7 @@ fn cache(it: &disk::Cache) -> String {
     format!("{}×{} {:?} {most}", it.segments, it.segment, it.ahead)
 }
 
-fn compare(sheet: &Sheet, found: &Sheet, profile: &Profile, period: f64, truth: &Truth) -> Line {
+fn compare(sheet: &Sheet, found: &Sheet, profile: &DriveProfile, period: f64, truth: &Truth) -> Line {
     let (layout, ours) = (&sheet.mechanics.layout, &found.mechanics.layout);
     let (borders, skews) = (edges::compare(layout, ours), edges::skews(layout, ours));
     assert_eq!(layout.blocks(), ours.blocks());
@@ -79,15 +79,15 @@ fn compare(sheet: &Sheet, found: &Sheet, profile: &Profile, period: f64, truth: 
     // What comes before the first block nobody can see.
     let before = median(&cylinders);
     let off_by = cylinders.iter().map(|off| (off - before).abs()).sum::<f64>() / n as f64;
-    let middle = offs[0] + median(&offs.iter().map(|off| signed(off - offs[0])).collect::<Vec<_>>());
+    let middle = offs[0] + median(&offs.iter().map(|off| signed_fraction(off - offs[0])).collect::<Vec<_>>());
     let real = sheet.mechanics.rotation.period_ns();
-    let right = offs.iter().filter(|off| signed(**off - middle).abs() * real < 50_000.0).count();
+    let right = offs.iter().filter(|off| signed_fraction(**off - middle).abs() * real < 50_000.0).count();
     let last = layout.cylinders().min(ours.cylinders());
     let distances = (1..200).map(|i| (libm::pow(f64::from(last - 1), f64::from(i) / 200.0)) as u32);
     let errors: Vec<f64> = distances
         .map(|d| (sheet.mechanics.seek.time(d).as_ms() - found.mechanics.seek.time(d).as_ms()).abs())
         .collect();
-    let Outcome::Disk(known) = &profile.outcome else { panic!("it turns") };
+    let ProfileOutcome::Disk(known) = &profile.outcome else { panic!("it turns") };
     let (ours, theirs) = (found.cache, sheet.cache);
     Line {
         period_error: (period / real - 1.0).abs(),
@@ -110,7 +110,7 @@ fn compare(sheet: &Sheet, found: &Sheet, profile: &Profile, period: f64, truth: 
 /// What holds for a drive whose blocks are where its sheet has them.
 #[track_caller]
 fn is_known(name: &str) {
-    let line = line(name, Effort::Thorough, 0.0);
+    let line = line(name, Thoroughness::Thorough, 0.0);
     assert!(line.period_error < 1e-6 && line.angles == 1.0 && line.tracks == 1.0, "{name}: {line:?}");
     let Borders { all, exact, made_up, .. } = line.borders;
     assert!(exact == all && made_up == 0 && line.skews == 1.0, "{name}: {line:?}");
@@ -129,7 +129,7 @@ fn a_drive_of_one_zone_is_known() {
 #[test]
 fn moves_are_known_to_some_microseconds_where_all_sectors_are_in_step() {
     // Here an arm that has to end a sector first is as late over many distances, as if all of them were the longest.
-    let line = line("mimic-base", Effort::Thorough, 0.0);
+    let line = line("mimic-base", Thoroughness::Thorough, 0.0);
     assert!(line.seek_mae < 0.003 && line.spread.0 < 0.002, "{line:?}");
 }
 
@@ -146,7 +146,7 @@ fn a_drive_with_zones_of_equal_tracks_and_other_skews_is_known() {
 #[test]
 fn a_host_that_is_late_stalls_and_fails_is_seen_through() {
     for name in ["mimic-base", "atlas10k", "st318437lw"] {
-        let line = line(name, Effort::Thorough, 30_000.0);
+        let line = line(name, Thoroughness::Thorough, 30_000.0);
         assert!(line.period_error < 1e-6 && line.angles > 0.999 && line.tracks > 0.999, "{name}: {line:?}");
         assert!(line.seek_mae < 0.1 && line.minutes < 30.0, "{name}: {line:?}");
     }
@@ -155,17 +155,17 @@ fn a_host_that_is_late_stalls_and_fails_is_seen_through() {
 #[test]
 #[ignore = "ten seconds, in a release build"]
 fn a_drive_of_20_tb_is_seen_through_a_late_host() {
-    let line = line("nl20", Effort::Thorough, 30_000.0);
+    let line = line("nl20", Thoroughness::Thorough, 30_000.0);
     assert!(line.period_error < 1e-6 && line.angles == 1.0 && line.tracks == 1.0, "{line:?}");
     assert!(line.borders.exact == line.borders.all && line.skews == 1.0 && line.seek_mae < 0.1, "{line:?}");
 }
 
 #[test]
 fn in_less_time_a_drive_of_20_tb_is_known_within_five_minutes() {
-    let line = line("nl20", Effort::Quick, 0.0);
+    let line = line("nl20", Thoroughness::Quick, 0.0);
     assert!(line.minutes < 5.0 && line.period_error < 1e-6, "{line:?}");
     assert!(line.angles == 1.0 && line.tracks == 1.0 && line.borders.exact == line.borders.all, "{line:?}");
-    assert!(Effort::Quick.gives_up().is_some_and(|what| what.contains("three minutes")));
+    assert!(Thoroughness::Quick.gives_up().is_some_and(|what| what.contains("three minutes")));
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn the_catalogue() {
     for name in crate::names() {
         let quick = std::env::var("HALFTURN_QUICK").is_ok();
         let late = std::env::var("HALFTURN_LATE_NS").ok().and_then(|late| late.parse().ok()).unwrap_or(0.0);
-        let it = line(&name, if quick { Effort::Quick } else { Effort::Thorough }, late);
+        let it = line(&name, if quick { Thoroughness::Quick } else { Thoroughness::Thorough }, late);
         let short = name.rsplit('/').next().unwrap_or(&name);
         println!(
             "| {short} | {:.0e} | {:.2} | {:.2} | {:.1} | {}, {}, {}, {} | {:.2} | {:.3} | {:.3} ({:.3}) | {} | {:.0} | {:.1} | {:.1} | {} |",

@@ -1,15 +1,15 @@
 //! What writing takes, and the write buffer, held against the truth; and that nothing is written but in the scratch.
 
 use crate::names;
-use block::{Caps, Command, Device, Extent, Outcome as How, Tag, Time, Verb};
+use block::{Caps, Command, Device, Extent, Outcome, Tag, Time, Verb};
 use disk::{Drain, Sheet};
 use drive::Drive;
-use profile::bench::Bench;
-use profile::{Effort, Known, Options, Outcome, Profile, Scratch};
+use profile::bench::ProbeBench;
+use profile::{DriveKnowledge, DriveProfile, ProfileOptions, ProfileOutcome, Scratch, Thoroughness};
 
 /// Profiles with a scratch.
-pub fn written(name: &str, device: &mut impl Device, scratch: Scratch) -> Profile {
-    let options = Options { name: name.into(), seed: 1, effort: Effort::Thorough, scratch: Some(scratch) };
+pub fn written(name: &str, device: &mut impl Device, scratch: Scratch) -> DriveProfile {
+    let options = ProfileOptions { name: name.into(), seed: 1, effort: Thoroughness::Thorough, scratch: Some(scratch) };
     profile::profile(device, &options, &mut ()).expect("it can be read and written")
 }
 
@@ -25,7 +25,7 @@ pub fn middle(sheet: &Sheet, blocks: u64) -> Scratch {
 struct Line {
     /// What a write adds to a move, found and true, ms.
     settle: (f64, f64),
-    /// How far seeks before a write are off on the mean, settling and overhead included, ms.
+    /// Outcome far seeks before a write are off on the mean, settling and overhead included, ms.
     move_mae: f64,
     own_curve: bool,
     /// Blocks, writes and order of the buffer.
@@ -50,13 +50,13 @@ fn line(name: &str) -> Line {
     let disk::Drive { sheet, truth } = crate::drive(name);
     let mut device = sim::Bench::new(Drive::new(&sheet, &truth, 7));
     let profile = written(name, &mut device, middle(&sheet, 1 << 22));
-    let Outcome::Disk(known) = &profile.outcome else { panic!("{name} turns") };
+    let ProfileOutcome::Disk(known) = &profile.outcome else { panic!("{name} turns") };
     let text = disk::write(&known.plan("it", profile.blocks));
     let found = disk::parse("it", "it.toml", &text).expect("the drive file is one").sheet;
     compare(&sheet, &found, &profile, known)
 }
 
-fn compare(sheet: &Sheet, found: &Sheet, profile: &Profile, known: &Known) -> Line {
+fn compare(sheet: &Sheet, found: &Sheet, profile: &DriveProfile, known: &DriveKnowledge) -> Line {
     let (writes, buffer, _) = known.writes.as_ref().expect("it was written");
     let cylinders = sheet.mechanics.layout.cylinders() / 2;
     let distances = (1..200).map(|i| libm::pow(f64::from(cylinders), f64::from(i) / 200.0) as u32);
@@ -136,7 +136,7 @@ impl Device for Watched {
         self.device.issue(tag, command)
     }
 
-    fn next(&mut self, until: Time) -> Option<(Time, Tag, How)> {
+    fn next(&mut self, until: Time) -> Option<(Time, Tag, Outcome)> {
         self.device.next(until)
     }
 }
@@ -162,7 +162,8 @@ fn nothing_is_written_outside_the_scratch_and_nothing_at_all_without_one() {
         let length = 1 + draw(1 << size);
         let scratch = Scratch { first: draw(blocks - length + 1), blocks: length };
         let mut device = watched("mimic-base");
-        let options = Options { name: "it".into(), seed: 1, effort: Effort::Quick, scratch: Some(scratch) };
+        let options =
+            ProfileOptions { name: "it".into(), seed: 1, effort: Thoroughness::Quick, scratch: Some(scratch) };
         let profile = profile::profile(&mut device, &options, &mut ()).expect("it can be read and written");
         let outside = device.written.iter().find(|at| !scratch.holds(**at));
         assert!(outside.is_none(), "seed 5, {scratch}: {outside:?}");
@@ -177,7 +178,7 @@ fn a_bench_gives_no_write_outside_the_scratch_whatever_is_asked_of_it() {
     let scratch = Scratch { first: 100, blocks: 10 };
     let through = Verb::Write { fua: true };
     for scratch in [None, Some(scratch)] {
-        let mut bench = Bench::new("it", &mut device, 1, scratch);
+        let mut bench = ProbeBench::new("it", &mut device, 1, scratch);
         for (first, blocks) in [(99, 1), (99, 2), (110, 1), (109, 2), (99, 12), (u64::MAX, 1), (0, u32::MAX)] {
             let at = Extent::new(first, blocks);
             let error = bench.command(through, at).expect_err("it lies outside").to_string();
@@ -186,7 +187,7 @@ fn a_bench_gives_no_write_outside_the_scratch_whatever_is_asked_of_it() {
         }
     }
     assert_eq!(device.written, []);
-    let mut bench = Bench::new("it", &mut device, 1, Some(scratch));
+    let mut bench = ProbeBench::new("it", &mut device, 1, Some(scratch));
     assert!(bench.write(through, 100, 10).expect("it comes back").is_some());
     assert_eq!(device.written, [Extent::new(100, 10)]);
 }
@@ -195,7 +196,7 @@ fn a_bench_gives_no_write_outside_the_scratch_whatever_is_asked_of_it() {
 fn a_scratch_that_is_not_on_the_device_is_refused() {
     let mut device = watched("mimic-base");
     let scratch = Some(Scratch { first: device.caps().blocks - 1, blocks: 2 });
-    let options = Options { name: "it".into(), seed: 1, effort: Effort::Quick, scratch };
+    let options = ProfileOptions { name: "it".into(), seed: 1, effort: Thoroughness::Quick, scratch };
     let error = profile::profile(&mut device, &options, &mut ()).expect_err("it ends beyond").to_string();
     assert!(error.contains("end beyond the device") && error.contains("mend"), "{error}");
     assert_eq!(device.written, []);
@@ -206,7 +207,7 @@ fn a_scratch_too_small_says_what_was_left_out() {
     let mut device = watched("st318437lw");
     let scratch = Scratch { first: 1 << 20, blocks: 64 };
     let profile = written("it", &mut device, scratch);
-    let Outcome::Disk(known) = &profile.outcome else { panic!("it turns") };
+    let ProfileOutcome::Disk(known) = &profile.outcome else { panic!("it turns") };
     let notes = known.assumed_of_writes().join("\n");
     for what in ["no whole track", "zero-latency writes", "write buffer: ", "crossing cylinders"] {
         assert!(notes.contains(what), "{what}: {notes}");
@@ -257,7 +258,7 @@ fn a_drive_that_writes_otherwise_than_it_reads_is_known() {
     let sheet = Sheet { mechanics: mechanics.into(), cache, ..sheet };
     let mut device = sim::Bench::new(Drive::new(&sheet, &truth, 7));
     let profile = written("it", &mut device, middle(&sheet, 1 << 20));
-    let Outcome::Disk(known) = &profile.outcome else { panic!("it turns") };
+    let ProfileOutcome::Disk(known) = &profile.outcome else { panic!("it turns") };
     let text = disk::write(&known.plan("it", profile.blocks));
     let found = disk::parse("it", "it.toml", &text).expect("the drive file is one").sheet;
     let line = compare(&sheet, &found, &profile, known);
@@ -301,7 +302,7 @@ fn made_up_is_known(seed: u64) {
     let (sheet, truth) = made_up(seed);
     let mut device = sim::Bench::new(Drive::new(&sheet, &truth, 7));
     let profile = written("it", &mut device, middle(&sheet, 1 << 20));
-    let Outcome::Disk(known) = &profile.outcome else { panic!("it turns") };
+    let ProfileOutcome::Disk(known) = &profile.outcome else { panic!("it turns") };
     let text = disk::write(&known.plan("it", profile.blocks));
     let found = disk::parse("it", "it.toml", &text).expect("the drive file is one").sheet;
     let line = compare(&sheet, &found, &profile, known);

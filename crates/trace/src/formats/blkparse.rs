@@ -2,14 +2,14 @@
 
 use block::Time;
 
-use crate::events::{Action, Event, Events, Kind};
-use crate::feed::Feed;
-use crate::format::{Entry, Example, Read};
-use crate::lines::{Line, Lines, Parser, words};
-use crate::number::{Unit, quoted, time, whole};
-use crate::reader::{Fault, Ledger, Reader};
+use crate::events::{EventOp, Events, RequestEvent, Transition};
+use crate::feed::TraceFeed;
+use crate::format::{Example, FormatEntry, ReadMethod};
+use crate::lines::{LineParser, Lines, ParsedLine, words};
+use crate::number::{TimeUnit, quote, time, whole};
+use crate::reader::{Fault, FormatReader, ReadLedger};
 
-pub(crate) static FORMAT: Entry = Entry {
+pub(crate) static FORMAT: FormatEntry = FormatEntry {
     name: "blkparse",
     title: "blkparse's text",
     text: "What `blkparse -i sda` prints of blktrace's files, in its default format: device (major,minor), CPU, \
@@ -36,7 +36,7 @@ pub(crate) static FORMAT: Entry = Entry {
                 Input file a.blktrace.0 added\n",
         requests: 5,
     }],
-    read: Some(Read::Lines { looks, open: |feed, _| Ok(reader(feed)) }),
+    read: Some(ReadMethod::Lines { looks, open: |feed, _| Ok(reader(feed)) }),
     write: None,
 };
 
@@ -64,14 +64,14 @@ const OTHERS: [&[u8]; 15] =
     [b"M", b"F", b"G", b"S", b"R", b"I", b"P", b"U", b"UT", b"X", b"B", b"A", b"m", b"ZP", b"ZU"];
 
 /// Reads the text that blkparse prints by default.
-pub(crate) fn reader(feed: Feed) -> Box<dyn Reader> {
+pub(crate) fn reader(feed: TraceFeed) -> Box<dyn FormatReader> {
     Box::new(Lines::new(feed, Blkparse::default()))
 }
 
 /// Whether a line could be blkparse's.
 pub(crate) fn looks(line: &[u8]) -> bool {
-    match Blkparse::default().parse(line, &mut Ledger::default()) {
-        Ok(Line::Remark) => line.starts_with(b"Input file"),
+    match Blkparse::default().parse(line, &mut ReadLedger::default()) {
+        Ok(ParsedLine::Remark) => line.starts_with(b"Input file"),
         parsed => parsed.is_ok(),
     }
 }
@@ -81,38 +81,38 @@ struct Blkparse {
     events: Events,
 }
 
-impl Parser for Blkparse {
-    fn parse(&mut self, line: &[u8], ledger: &mut Ledger) -> Result<Line, Fault> {
+impl LineParser for Blkparse {
+    fn parse(&mut self, line: &[u8], ledger: &mut ReadLedger) -> Result<ParsedLine, Fault> {
         let mut words = words(line);
         let mut column = || words.next().unwrap_or_default();
         let device = column();
         if !is_device(device) {
             return if REMARKS.iter().any(|remark| device.starts_with(remark)) {
-                Ok(Line::Remark)
+                Ok(ParsedLine::Remark)
             } else {
-                Err(Fault::new(format!("'{}' is not a device as blkparse writes it (major,minor)", quoted(device))))
+                Err(Fault::new(format!("'{}' is not a device as blkparse writes it (major,minor)", quote(device))))
             };
         }
         whole("CPU", column())?;
         whole("sequence number", column())?;
-        let at = Time(time("time", column(), Unit::S)?);
+        let at = Time(time("time", column(), TimeUnit::S)?);
         let (_, what, rwbs) = (column(), column(), column());
         let action = match what {
-            b"Q" => Action::Queue,
-            b"D" => Action::Issue,
-            b"C" => Action::Complete,
+            b"Q" => Transition::Queue,
+            b"D" => Transition::Issue,
+            b"C" => Transition::Complete,
             b"" => return Err(Fault::new("the line ends before its action")),
             other => {
                 ledger.counts.unknown_events += u64::from(!OTHERS.contains(&other));
-                return Ok(Line::Skipped);
+                return Ok(ParsedLine::Skipped);
             }
         };
         let range = [column(), column(), column()];
-        let Some((sector, bytes)) = sectors(range)? else { return Ok(Line::Skipped) };
+        let Some((sector, bytes)) = sectors(range)? else { return Ok(ParsedLine::Skipped) };
         let (kind, preflush, fua) = flags(rwbs, bytes);
         let device = ledger.devices.intern(device)?;
-        let event = Event { time: at, device, action, kind, preflush, fua, sector, bytes };
-        Ok(self.events.request(event, ledger)?.map_or(Line::Skipped, Line::Request))
+        let event = RequestEvent { time: at, device, action, kind, preflush, fua, sector, bytes };
+        Ok(self.events.request(event, ledger)?.map_or(ParsedLine::Skipped, ParsedLine::Request))
     }
 }
 
@@ -130,25 +130,25 @@ fn sectors(words: [&[u8]; 3]) -> Result<Option<(u64, u64)>, Fault> {
         [[] | [b'[', ..], ..] => Ok(Some((0, 0))),
         [sector, b"+", count] => {
             let bytes = whole("sector count", count)?.checked_mul(512);
-            let bytes = bytes.ok_or_else(|| Fault::new(format!("{} sectors are too many", quoted(count))))?;
+            let bytes = bytes.ok_or_else(|| Fault::new(format!("{} sectors are too many", quote(count))))?;
             Ok(Some((whole("sector", sector)?, bytes)))
         }
         [sector, [] | [b'[', ..], _] => Ok(Some((whole("sector", sector)?, 0))),
-        [_, other, _] => Err(Fault::new(format!("'{}' stands where '+ sectors' should", quoted(other)))),
+        [_, other, _] => Err(Fault::new(format!("'{}' stands where '+ sectors' should", quote(other)))),
     }
 }
 
 /// What RWBS says: kind, flush before, force unit access. An F before the operation is a flush, after it FUA.
-fn flags(rwbs: &[u8], bytes: u64) -> (Kind, bool, bool) {
+fn flags(rwbs: &[u8], bytes: u64) -> (EventOp, bool, bool) {
     let preflush = rwbs.first() == Some(&b'F');
     let operation = if preflush { &rwbs[1..] } else { rwbs };
     let kind = match operation.first() {
-        Some(b'R') => Kind::Read,
-        Some(b'W') => Kind::Write,
-        Some(b'D') => Kind::Discard,
+        Some(b'R') => EventOp::Read,
+        Some(b'W') => EventOp::Write,
+        Some(b'D') => EventOp::Discard,
         // blktrace has no kind for a flush and marks it as a read of nothing, written N (or F by the kernel).
-        _ if bytes == 0 => Kind::Read,
-        _ => Kind::Other,
+        _ if bytes == 0 => EventOp::Read,
+        _ => EventOp::Other,
     };
     (kind, preflush, operation.get(1..).is_some_and(|rest| rest.contains(&b'F')))
 }

@@ -10,12 +10,12 @@ use std::path::{Path, PathBuf};
 
 use block::{BadInput, Time};
 
-use crate::events::{Action, Event, Events, Kind};
-use crate::feed::Feed;
-use crate::format::{Entry, Example, Read};
-use crate::reader::{Device, Fault, Ledger, Reader, Record};
+use crate::events::{EventOp, Events, RequestEvent, Transition};
+use crate::feed::TraceFeed;
+use crate::format::{Example, FormatEntry, ReadMethod};
+use crate::reader::{Fault, FormatReader, ReadLedger, TraceDevice, TraceRecord};
 
-pub(crate) static FORMAT: Entry = Entry {
+pub(crate) static FORMAT: FormatEntry = FormatEntry {
     name: "blktrace",
     title: "blktrace's binary files, version 1 and 2, one for each CPU",
     text: "What Linux does with the requests of a block device, as `blktrace -d /dev/sda -o sda` records it: a file \
@@ -53,7 +53,7 @@ pub(crate) static FORMAT: Entry = Entry {
             requests: 3,
         },
     ],
-    read: Some(Read::PerCpu { looks, open: reader }),
+    read: Some(ReadMethod::PerCpu { looks, open: reader }),
     write: None,
 };
 
@@ -97,30 +97,30 @@ fn version(magic: [u8; 4]) -> Option<(u32, bool)> {
 }
 
 /// Reads the files of all CPUs.
-pub(crate) fn reader(feeds: Vec<Feed>) -> Box<dyn Reader> {
+pub(crate) fn reader(feeds: Vec<TraceFeed>) -> Box<dyn FormatReader> {
     let stale = (0..feeds.len()).collect();
-    let cpus = feeds.into_iter().map(|feed| Cpu { feed: feed.by_records(), head: None }).collect();
+    let cpus = feeds.into_iter().map(|feed| CpuStream { feed: feed.by_records(), head: None }).collect();
     Box::new(Blktrace { cpus, stale, order: BinaryHeap::new(), devices: HashMap::new(), events: Events::default() })
 }
 
 struct Blktrace {
-    cpus: Vec<Cpu>,
+    cpus: Vec<CpuStream>,
     /// CPUs whose head is to be read before the next record can be chosen.
     stale: Vec<usize>,
     /// Time of head and CPU of the others.
     order: BinaryHeap<Reverse<(Time, usize)>>,
-    devices: HashMap<u32, Device>,
+    devices: HashMap<u32, TraceDevice>,
     events: Events,
 }
 
-struct Cpu {
-    feed: Feed,
-    head: Option<Header>,
+struct CpuStream {
+    feed: TraceFeed,
+    head: Option<RecordHeader>,
 }
 
 /// The header of a record, in either version.
 #[derive(Clone, Copy)]
-struct Header {
+struct RecordHeader {
     time: Time,
     sector: u64,
     bytes: u32,
@@ -128,8 +128,8 @@ struct Header {
     device: u32,
 }
 
-impl Reader for Blktrace {
-    fn next(&mut self, ledger: &mut Ledger) -> Result<Option<Record>, BadInput> {
+impl FormatReader for Blktrace {
+    fn next(&mut self, ledger: &mut ReadLedger) -> Result<Option<TraceRecord>, BadInput> {
         loop {
             while let Some(cpu) = self.stale.pop() {
                 self.cpus[cpu].head = self.cpus[cpu].read()?;
@@ -151,26 +151,26 @@ impl Reader for Blktrace {
 }
 
 impl Blktrace {
-    fn request(&mut self, header: Header, ledger: &mut Ledger) -> Result<Option<Record>, Fault> {
-        let Header { time, sector, bytes, action, device } = header;
+    fn request(&mut self, header: RecordHeader, ledger: &mut ReadLedger) -> Result<Option<TraceRecord>, Fault> {
+        let RecordHeader { time, sector, bytes, action, device } = header;
         let kind = match action {
-            _ if action & PASS_THROUGH != 0 => Kind::Other,
-            _ if action & DISCARD != 0 => Kind::Discard,
-            _ if action & WRITE != 0 => Kind::Write,
-            _ if action & READ != 0 => Kind::Read,
-            _ => Kind::Other,
+            _ if action & PASS_THROUGH != 0 => EventOp::Other,
+            _ if action & DISCARD != 0 => EventOp::Discard,
+            _ if action & WRITE != 0 => EventOp::Write,
+            _ if action & READ != 0 => EventOp::Read,
+            _ => EventOp::Other,
         };
         let what = match action & EVENT {
             _ if action & NOTIFY != 0 => return Ok(None),
-            QUEUE => Action::Queue,
-            ISSUE => Action::Issue,
-            COMPLETE => Action::Complete,
+            QUEUE => Transition::Queue,
+            ISSUE => Transition::Issue,
+            COMPLETE => Transition::Complete,
             event => {
                 ledger.counts.unknown_events += u64::from(!(1..=LAST_KNOWN).contains(&event));
                 return Ok(None);
             }
         };
-        let event = Event {
+        let event = RequestEvent {
             time,
             device: self.device(device, ledger)?,
             action: what,
@@ -184,7 +184,7 @@ impl Blktrace {
     }
 
     /// The device of a kernel device number, of 12 bits major and 20 bits minor.
-    fn device(&mut self, number: u32, ledger: &mut Ledger) -> Result<Device, Fault> {
+    fn device(&mut self, number: u32, ledger: &mut ReadLedger) -> Result<TraceDevice, Fault> {
         if let Some(device) = self.devices.get(&number) {
             return Ok(*device);
         }
@@ -194,8 +194,8 @@ impl Blktrace {
     }
 }
 
-impl Cpu {
-    fn read(&mut self) -> Result<Option<Header>, BadInput> {
+impl CpuStream {
+    fn read(&mut self) -> Result<Option<RecordHeader>, BadInput> {
         let start = self.feed.peek(V2_BYTES)?;
         let (size, big) = match start.first_chunk().map(|magic| version(*magic)) {
             Some(Some((7, big))) => (V1_BYTES, big),
@@ -224,7 +224,7 @@ impl Cpu {
         } else {
             (record.u64(32), record.u32(40))
         };
-        Ok(Some(Header { time, sector, bytes, action, device }))
+        Ok(Some(RecordHeader { time, sector, bytes, action, device }))
     }
 }
 

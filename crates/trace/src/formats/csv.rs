@@ -1,11 +1,11 @@
 //! Comma-separated columns that a header names: for traces of one's own making.
 
-use crate::format::{Entry, Example, Read};
-use crate::number::Unit::{Ms, Ns, S, Us};
-use crate::table::Column::{self, Device, Length, Op, Response, Start, Time};
-use crate::table::{Header, Table};
+use crate::format::{Example, FormatEntry, ReadMethod};
+use crate::number::TimeUnit::{Ms, Ns, S, Us};
+use crate::table::ColumnKind::{self, Device, Length, Op, Response, Start, Time};
+use crate::table::{DelimitedTable, TableHeader};
 
-pub(crate) static FORMAT: Entry = Entry {
+pub(crate) static FORMAT: FormatEntry = FormatEntry {
     name: "csv",
     title: "Comma-separated columns, named by a header",
     text: "A header of names, in any order and of any case, then a row a request. `time` or `time_s`, `time_ms`, `time_us`, \
@@ -17,12 +17,12 @@ pub(crate) static FORMAT: Entry = Entry {
         bytes: b"time,op,offset,size,device\n0.25,read,4096,4096,sda\n2.25,write,51200,1536,sdb\n",
         requests: 2,
     }],
-    read: Some(Read::Table(Table { header: Header::Names(&NAMES), columns: &[], more: false })),
+    read: Some(ReadMethod::Table(DelimitedTable { header: TableHeader::Names(&NAMES), columns: &[], more: false })),
     write: None,
 };
 
 /// Names a column may have.
-const NAMES: [(&str, Column); 20] = [
+const NAMES: [(&str, ColumnKind); 20] = [
     ("time", Time(S)),
     ("time_s", Time(S)),
     ("time_ms", Time(Ms)),

@@ -8,14 +8,14 @@ use std::io::{self, BufWriter, Write};
 
 use block::{Op, Time};
 
-use crate::feed::{Feed, PEEK};
-use crate::format::{Entry, Example, Read};
-use crate::lines::{Line, Lines, Parser, words, wrong_columns};
-use crate::number::{Unit, extent, hexadecimal, time, whole};
-use crate::reader::{Fault, Ledger, Reader, Record};
-use crate::write::{Form, Lost, Names, Writing, names};
+use crate::feed::{PEEK, TraceFeed};
+use crate::format::{Example, FormatEntry, ReadMethod};
+use crate::lines::{LineParser, Lines, ParsedLine, words, wrong_columns};
+use crate::number::{TimeUnit, extent, hexadecimal, time, whole};
+use crate::reader::{Fault, FormatReader, ReadLedger, TraceRecord};
+use crate::write::{FormatWriter, Lost, Names, Writing, names};
 
-pub(crate) static FORMAT: Entry = Entry {
+pub(crate) static FORMAT: FormatEntry = FormatEntry {
     name: "disksim",
     title: "DiskSim's ASCII, and MQSim's variant in nanoseconds",
     text: "The default input of DiskSim: rows of time, device, block, blocks, flags between blanks, of which flag \
@@ -26,7 +26,7 @@ pub(crate) static FORMAT: Entry = Entry {
         bytes: b"1.250000 0 100 8 1\n2.000001 7 576560 6 0\n2.5 0 0 0 1\n2.0 0 108 8 1b\n",
         requests: 3,
     }],
-    read: Some(Read::Lines { looks, open: reader }),
+    read: Some(ReadMethod::Lines { looks, open: reader }),
     write: Some(WRITING),
 };
 
@@ -34,25 +34,25 @@ pub(crate) static FORMAT: Entry = Entry {
 const READ: u32 = 1;
 
 /// Reads a DiskSim ASCII trace.
-pub(crate) fn reader(mut feed: Feed, ledger: &mut Ledger) -> Result<Box<dyn Reader>, block::BadInput> {
+pub(crate) fn reader(mut feed: TraceFeed, ledger: &mut ReadLedger) -> Result<Box<dyn FormatReader>, block::BadInput> {
     let start = feed.peek(PEEK)?;
     let fraction =
         start.split(|byte| *byte == b'\n').filter_map(|line| words(line).next()).any(|time| time.contains(&b'.'));
     ledger.counts.whole_ns = !fraction;
-    Ok(Box::new(Lines::new(feed, DiskSim { unit: if fraction { Unit::Ms } else { Unit::Ns } })))
+    Ok(Box::new(Lines::new(feed, DiskSim { unit: if fraction { TimeUnit::Ms } else { TimeUnit::Ns } })))
 }
 
 /// Whether a line could be DiskSim's.
 pub(crate) fn looks(line: &[u8]) -> bool {
-    DiskSim { unit: Unit::Ms }.parse(line, &mut Ledger::default()).is_ok()
+    DiskSim { unit: TimeUnit::Ms }.parse(line, &mut ReadLedger::default()).is_ok()
 }
 
 struct DiskSim {
-    unit: Unit,
+    unit: TimeUnit,
 }
 
-impl Parser for DiskSim {
-    fn parse(&mut self, line: &[u8], ledger: &mut Ledger) -> Result<Line, Fault> {
+impl LineParser for DiskSim {
+    fn parse(&mut self, line: &[u8], ledger: &mut ReadLedger) -> Result<ParsedLine, Fault> {
         let mut words = words(line);
         let mut column = || words.next().unwrap_or_default();
         let (at, device, block, blocks, flags) = (column(), column(), column(), column(), column());
@@ -60,7 +60,7 @@ impl Parser for DiskSim {
             let found = crate::lines::words(line).count();
             return Err(wrong_columns(found, "5 of DiskSim (time device block blocks flags)"));
         }
-        if self.unit == Unit::Ns && at.contains(&b'.') {
+        if self.unit == TimeUnit::Ns && at.contains(&b'.') {
             return Err(Fault::with_mend(
                 "the time has a fraction, but the times before it are whole nanoseconds",
                 "write every time in milliseconds with a decimal point, or every time in whole nanoseconds",
@@ -72,10 +72,10 @@ impl Parser for DiskSim {
         let op = if hexadecimal("flags", flags)? & READ != 0 { Op::Read } else { Op::Write { fua: false } };
         if extent.blocks == 0 {
             ledger.counts.empty += 1;
-            return Ok(Line::Skipped);
+            return Ok(ParsedLine::Skipped);
         }
         let device = ledger.devices.intern(device)?;
-        Ok(Line::Request(Record { time: Time(at), device, op, at: extent, response: None }))
+        Ok(ParsedLine::Request(TraceRecord { time: Time(at), device, op, at: extent, response: None }))
     }
 }
 
@@ -85,16 +85,16 @@ const WRITING: Writing = Writing {
     flushes: false,
     whole: false,
     resolution_ns: 1,
-    open: Some(|out| Ok(Box::new(Rows(BufWriter::new(out))))),
+    open: Some(|out| Ok(Box::new(DisksimWriter(BufWriter::new(out))))),
 };
 
 const NS_A_MS: u64 = 1_000_000;
 
 /// Writes times in milliseconds with six places, flags 1 for a read.
-struct Rows<W: Write>(BufWriter<W>);
+struct DisksimWriter<W: Write>(BufWriter<W>);
 
-impl<W: Write> Form for Rows<W> {
-    fn put(&mut self, record: &Record, device: &str, lost: &mut Lost) -> io::Result<()> {
+impl<W: Write> FormatWriter for DisksimWriter<W> {
+    fn put(&mut self, record: &TraceRecord, device: &str, lost: &mut Lost) -> io::Result<()> {
         lost.far += u64::from(record.at.end().0 > i32::MAX as u64);
         let (ms, ns) = (record.time.0 / NS_A_MS, record.time.0 % NS_A_MS);
         let flags = u8::from(record.op == Op::Read);
@@ -110,7 +110,7 @@ impl<W: Write> Form for Rows<W> {
 mod tests {
     use super::*;
     use crate::fixtures::{feed, read};
-    use crate::reader::Device;
+    use crate::reader::TraceDevice;
     use block::{Extent, Span};
 
     #[test]
@@ -118,8 +118,13 @@ mod tests {
         let (records, ledger) = read(|ledger| reader(feed(FORMAT.examples[0].bytes), ledger));
         let records = records.unwrap();
         let write = Op::Write { fua: false };
-        let record =
-            |time, device, op, at| Record { time: Time(time), device: Device(device), op, at, response: None::<Span> };
+        let record = |time, device, op, at| TraceRecord {
+            time: Time(time),
+            device: TraceDevice(device),
+            op,
+            at,
+            response: None::<Span>,
+        };
         assert_eq!(
             records,
             [

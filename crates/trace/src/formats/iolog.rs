@@ -11,14 +11,14 @@ use std::io::{self, BufWriter, Write};
 
 use block::{BLOCK_BYTES, Extent, Op, Time};
 
-use crate::feed::Feed;
-use crate::format::{Entry, Example, Read};
-use crate::lines::{Line, Lines, Parser, words, wrong_columns};
-use crate::number::{Unit, extent, quoted, time, whole};
-use crate::reader::{Fault, Ledger, Reader, Record};
-use crate::write::{Form, Lost, Names, Writing, names};
+use crate::feed::TraceFeed;
+use crate::format::{Example, FormatEntry, ReadMethod};
+use crate::lines::{LineParser, Lines, ParsedLine, words, wrong_columns};
+use crate::number::{TimeUnit, extent, quote, time, whole};
+use crate::reader::{Fault, FormatReader, ReadLedger, TraceRecord};
+use crate::write::{FormatWriter, Lost, Names, Writing, names};
 
-pub(crate) static FORMAT: Entry = Entry {
+pub(crate) static FORMAT: FormatEntry = FormatEntry {
     name: "iolog",
     title: "fio's iolog, version 2 (which has waits, but no times) and 3",
     text: "What fio writes with `--write_iolog=FILE` and replays with `--read_iolog`. After a first line that names \
@@ -32,7 +32,7 @@ pub(crate) static FORMAT: Entry = Entry {
         Example { bytes: b"fio version 3 iolog\n2 a add\n2 b add\n872 a open\n878 a write 0 16384\n880 a wait 5 0\n888 b read 4100 600\n\
                 889 a trim 0 4096\n890 b read 0 0\n891 a sync 0 0\n10001677 a close\n10001677 b close\n", requests: 3 },
     ],
-    read: Some(Read::Begin { looks, open: |feed, _| Ok(reader(feed)) }),
+    read: Some(ReadMethod::Begin { looks, open: |feed, _| Ok(reader(feed)) }),
     write: Some(WRITING),
 };
 
@@ -40,7 +40,7 @@ const V2: &[u8] = b"fio version 2 iolog";
 const V3: &[u8] = b"fio version 3 iolog";
 
 /// Reads a log that fio wrote, of version 2 or 3.
-pub(crate) fn reader(feed: Feed) -> Box<dyn Reader> {
+pub(crate) fn reader(feed: TraceFeed) -> Box<dyn FormatReader> {
     Box::new(Lines::new(feed, Iolog { version: None, waited: 0 }))
 }
 
@@ -63,7 +63,7 @@ struct Iolog {
 }
 
 impl Iolog {
-    fn first(&mut self, line: &[u8], ledger: &mut Ledger) -> Result<Line, Fault> {
+    fn first(&mut self, line: &[u8], ledger: &mut ReadLedger) -> Result<ParsedLine, Fault> {
         self.version = match line.trim_ascii() {
             V2 => Some(Version::Two),
             V3 => Some(Version::Three),
@@ -75,24 +75,24 @@ impl Iolog {
             }
         };
         ledger.counts.untimed = self.version == Some(Version::Two);
-        Ok(Line::Remark)
+        Ok(ParsedLine::Remark)
     }
 
     /// Takes the wait of a line of version 2.
-    fn wait(&mut self, us: &[u8]) -> Result<Line, Fault> {
-        let wait = time("wait", us, Unit::Us)?;
+    fn wait(&mut self, us: &[u8]) -> Result<ParsedLine, Fault> {
+        let wait = time("wait", us, TimeUnit::Us)?;
         self.waited = self.waited.checked_add(wait).ok_or_else(|| {
             Fault::with_mend(
                 "the waits add up to more nanoseconds than 64 bits hold",
                 "correct the waits; they are microseconds, each from the wait before",
             )
         })?;
-        Ok(Line::Remark)
+        Ok(ParsedLine::Remark)
     }
 }
 
-impl Parser for Iolog {
-    fn parse(&mut self, line: &[u8], ledger: &mut Ledger) -> Result<Line, Fault> {
+impl LineParser for Iolog {
+    fn parse(&mut self, line: &[u8], ledger: &mut ReadLedger) -> Result<ParsedLine, Fault> {
         let Some(version) = self.version else { return self.first(line, ledger) };
         let mut rest = words(line);
         let mut column = || rest.next().unwrap_or_default();
@@ -108,28 +108,28 @@ impl Parser for Iolog {
         if action.is_empty() || rest.next().is_some() {
             return wrong();
         }
-        let at = if version == Version::Three { time("time", at, Unit::Us)? } else { self.waited };
+        let at = if version == Version::Three { time("time", at, TimeUnit::Us)? } else { self.waited };
         let op = match action {
-            b"add" | b"open" | b"close" if offset.is_empty() => return Ok(Line::Remark),
+            b"add" | b"open" | b"close" if offset.is_empty() => return Ok(ParsedLine::Remark),
             b"wait" if version == Version::Two => return self.wait(offset),
             // fio itself passes over a wait where there are times.
             b"wait" => {
                 ledger.counts.unknown_events += 1;
-                return Ok(Line::Skipped);
+                return Ok(ParsedLine::Skipped);
             }
             b"read" => Op::Read,
             b"write" => Op::Write { fua: false },
             b"sync" | b"datasync" | b"syncfs" => Op::Flush,
             b"trim" => {
                 ledger.counts.discards_skipped += 1;
-                return Ok(Line::Skipped);
+                return Ok(ParsedLine::Skipped);
             }
             b"sync_file_range" => {
                 ledger.counts.other_commands += 1;
-                return Ok(Line::Skipped);
+                return Ok(ParsedLine::Skipped);
             }
             b"add" | b"open" | b"close" => return wrong(),
-            _ => return Err(Fault::new(format!("action '{}' is none of fio's", quoted(action)))),
+            _ => return Err(Fault::new(format!("action '{}' is none of fio's", quote(action)))),
         };
         let place = if op == Op::Flush {
             Extent::default()
@@ -140,13 +140,13 @@ impl Parser for Iolog {
             let (place, unaligned) = extent(whole("offset", offset)?, 1, whole("length", length)?, 1)?;
             if place.blocks == 0 {
                 ledger.counts.empty += 1;
-                return Ok(Line::Skipped);
+                return Ok(ParsedLine::Skipped);
             }
             ledger.counts.unaligned += u64::from(unaligned);
             place
         };
         let device = ledger.devices.intern(file)?;
-        Ok(Line::Request(Record { time: Time(at), device, op, at: place, response: None }))
+        Ok(ParsedLine::Request(TraceRecord { time: Time(at), device, op, at: place, response: None }))
     }
 }
 
@@ -179,8 +179,8 @@ impl<W: Write> Log<W> {
     }
 }
 
-impl<W: Write> Form for Log<W> {
-    fn put(&mut self, record: &Record, device: &str, lost: &mut Lost) -> io::Result<()> {
+impl<W: Write> FormatWriter for Log<W> {
+    fn put(&mut self, record: &TraceRecord, device: &str, lost: &mut Lost) -> io::Result<()> {
         lost.rounded += u64::from(!record.time.0.is_multiple_of(NS_A_US));
         let us = record.time.0 / NS_A_US + u64::from(record.time.0 % NS_A_US >= NS_A_US / 2);
         self.last_us = us;
@@ -217,7 +217,7 @@ mod tests {
 
     type Seen = (u64, u32, Op, Extent);
 
-    fn seen(text: impl AsRef<[u8]>) -> (Result<Vec<Seen>, String>, Ledger) {
+    fn seen(text: impl AsRef<[u8]>) -> (Result<Vec<Seen>, String>, ReadLedger) {
         let (records, ledger) = read(|_| Ok(reader(feed(text))));
         let seen = records.map(|records| records.iter().map(|r| (r.time.0, r.device.0, r.op, r.at)).collect());
         (seen.map_err(|error| error.what), ledger)

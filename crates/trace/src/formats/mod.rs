@@ -1,5 +1,5 @@
 //! The trace formats, a file each. A new one is its file and its two lines here; everything else follows from its
-//! [`Entry`].
+//! [`FormatEntry`].
 
 mod alibaba;
 mod blkparse;
@@ -16,10 +16,10 @@ mod tencent;
 pub mod validate;
 mod vscsi;
 
-use crate::format::Entry;
+use crate::format::FormatEntry;
 
 /// Every format, in the order of the documentation; where content fits two, the former is taken.
-pub(crate) static ALL: &[&Entry] = &[
+pub(crate) static ALL: &[&FormatEntry] = &[
     &blktrace::FORMAT,
     &blkparse::FORMAT,
     &disksim::FORMAT,

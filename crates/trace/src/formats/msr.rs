@@ -1,11 +1,11 @@
 //! The traces of MSR Cambridge (SNIA IOTTA, trace set 388).
 
-use crate::format::{Entry, Example, Read};
-use crate::number::Unit::Ticks;
-use crate::table::Column::{Device, Length, Op, Response, Start, Time};
-use crate::table::{Header, Table};
+use crate::format::{Example, FormatEntry, ReadMethod};
+use crate::number::TimeUnit::Ticks;
+use crate::table::ColumnKind::{Device, Length, Op, Response, Start, Time};
+use crate::table::{DelimitedTable, TableHeader};
 
-pub(crate) static FORMAT: Entry = Entry {
+pub(crate) static FORMAT: FormatEntry = FormatEntry {
     name: "msr",
     title: "MSR Cambridge (2007)",
     text: "Thirteen servers of Microsoft Research Cambridge, a week of 2007, from the SNIA IOTTA repository (388). Rows of \
@@ -15,8 +15,8 @@ pub(crate) static FORMAT: Entry = Entry {
         bytes: b"128166385295514663,hm,0,Read,4096,4096,2833\n128166385315514663,hm,1,Write,51200,1536,3\n",
         requests: 2,
     }],
-    read: Some(Read::Table(Table {
-        header: Header::Line("Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime"),
+    read: Some(ReadMethod::Table(DelimitedTable {
+        header: TableHeader::Line("Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime"),
         columns: &[Time(Ticks), Device, Device, Op, Start(1), Length(1), Response(Ticks)],
         more: false,
     })),

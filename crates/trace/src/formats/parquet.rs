@@ -3,10 +3,10 @@
 #[cfg(feature = "parquet")]
 mod writer;
 
-use crate::format::Entry;
+use crate::format::FormatEntry;
 use crate::write::{Writing, names};
 
-pub(crate) static FORMAT: Entry = Entry {
+pub(crate) static FORMAT: FormatEntry = FormatEntry {
     name: "parquet",
     title: "Parquet, for other people's tools",
     text: "A row a request, and every field of it, in a build with `--features parquet`. `time_ns` (uint64) is the arrival, from \

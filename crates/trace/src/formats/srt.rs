@@ -9,12 +9,12 @@ use std::collections::HashMap;
 
 use block::{BadInput, Op, Span, Time};
 
-use crate::feed::{Feed, PEEK};
-use crate::format::{Entry, Example, Read};
+use crate::feed::{PEEK, TraceFeed};
+use crate::format::{Example, FormatEntry, ReadMethod};
 use crate::number::extent;
-use crate::reader::{Fault, Ledger, Reader, Record};
+use crate::reader::{Fault, FormatReader, ReadLedger, TraceRecord};
 
-pub(crate) static FORMAT: Entry = Entry {
+pub(crate) static FORMAT: FormatEntry = FormatEntry {
     name: "srt",
     title: "HP SRT 1.x",
     text: "The binary traces of HP's storage group, such as the disks of 1992 in Ruemmler and Wilkes, UNIX disk \
@@ -41,7 +41,7 @@ pub(crate) static FORMAT: Entry = Entry {
                 \0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x01",
         requests: 2,
     }],
-    read: Some(Read::Begin { looks, open: |feed, _| reader(feed) }),
+    read: Some(ReadMethod::Begin { looks, open: |feed, _| reader(feed) }),
     write: None,
 };
 
@@ -61,7 +61,7 @@ pub(crate) fn looks(start: &[u8]) -> bool {
 }
 
 /// Reads an SRT trace.
-pub(crate) fn reader(mut feed: Feed) -> Result<Box<dyn Reader>, BadInput> {
+pub(crate) fn reader(mut feed: TraceFeed) -> Result<Box<dyn FormatReader>, BadInput> {
     let start = feed.peek(PEEK)?;
     if !looks(start) {
         return Err(feed.bad_file(
@@ -121,12 +121,12 @@ fn number_of(token: &[u8]) -> Option<u32> {
 }
 
 struct Srt {
-    feed: Feed,
+    feed: TraceFeed,
     sectors: HashMap<u32, u32>,
 }
 
-impl Reader for Srt {
-    fn next(&mut self, ledger: &mut Ledger) -> Result<Option<Record>, BadInput> {
+impl FormatReader for Srt {
+    fn next(&mut self, ledger: &mut ReadLedger) -> Result<Option<TraceRecord>, BadInput> {
         loop {
             let size = match self.feed.peek(4)?.first_chunk() {
                 Some(size) => u32::from_be_bytes(*size) as usize,
@@ -147,7 +147,7 @@ impl Reader for Srt {
     }
 }
 
-fn request(record: &[u8], sectors: &HashMap<u32, u32>, ledger: &mut Ledger) -> Result<Option<Record>, Fault> {
+fn request(record: &[u8], sectors: &HashMap<u32, u32>, ledger: &mut ReadLedger) -> Result<Option<TraceRecord>, Fault> {
     let word = |at: usize| record[4 * at..4 * at + 4].iter().fold(0, |value, byte| value << 8 | u32::from(*byte));
     // Words are signed; what is negative in any of these is damage.
     let count = |name: &str, at: usize| match word(at) {
@@ -172,7 +172,7 @@ fn request(record: &[u8], sectors: &HashMap<u32, u32>, ledger: &mut Ledger) -> R
         return Ok(None);
     }
     ledger.counts.unaligned += u64::from(unaligned);
-    Ok(Some(Record {
+    Ok(Some(TraceRecord {
         time: Time(us * 1000),
         device: ledger.devices.intern(disk.to_string().as_bytes())?,
         op: if word(11) & FLAG_READ != 0 { Op::Read } else { Op::Write { fua: false } },

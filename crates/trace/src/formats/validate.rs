@@ -11,14 +11,14 @@ use std::path::Path;
 
 use block::{BadInput, Extent, Op, Span, Time};
 
-use crate::feed::Feed;
-use crate::format::{Entry, Example, Read};
-use crate::lines::{Line, Lines, Parser, words, wrong_columns};
-use crate::number::{Unit, extent, quoted, time, whole};
-use crate::reader::{Fault, Ledger, Reader, Record};
-use crate::source::Source;
+use crate::feed::TraceFeed;
+use crate::format::{Example, FormatEntry, ReadMethod};
+use crate::lines::{LineParser, Lines, ParsedLine, words, wrong_columns};
+use crate::number::{TimeUnit, extent, quote, time, whole};
+use crate::reader::{Fault, FormatReader, ReadLedger, TraceRecord};
+use crate::source::TraceSource;
 
-pub(crate) static FORMAT: Entry = Entry {
+pub(crate) static FORMAT: FormatEntry = FormatEntry {
     name: "validate",
     title: "DiskSim's traces for validation: what a drive did, one request at a time",
     text: "What a real drive did, in the form of the traces released with DiskSim 4.0: rows of R or W, what the \
@@ -30,13 +30,13 @@ pub(crate) static FORMAT: Entry = Entry {
                 R Doub 3962268 12 6657.0 64047.0\nR Trip 0 1 1 0\n",
         requests: 4,
     }],
-    read: Some(Read::Lines { looks, open: |feed, _| Ok(reader(feed)) }),
+    read: Some(ReadMethod::Lines { looks, open: |feed, _| Ok(reader(feed)) }),
     write: None,
 };
 
 /// What the drive's cache held, as the trace has it. The traces released with DiskSim say `Hit` in every row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum CacheOutcome {
     /// `Hit`: all of the blocks.
     Hit,
     /// Not all of it.
@@ -53,7 +53,7 @@ pub struct Exchange {
     /// Whether it reads or writes.
     pub op: Op,
     /// What the trace says of the drive's cache.
-    pub found: Found,
+    pub found: CacheOutcome,
     /// The blocks; never none.
     pub at: Extent,
     /// From arrival to completion, as measured.
@@ -67,10 +67,10 @@ pub struct Exchange {
 /// # Errors
 /// When the file cannot be read, holds no row, or a row is not of this format or asks for no blocks.
 pub fn load(path: &Path) -> Result<Vec<Exchange>, BadInput> {
-    rows(Feed::new(Source::open(path)?))
+    rows(TraceFeed::new(TraceSource::open(path)?))
 }
 
-fn rows(mut feed: Feed) -> Result<Vec<Exchange>, BadInput> {
+fn rows(mut feed: TraceFeed) -> Result<Vec<Exchange>, BadInput> {
     let mut rows = Vec::new();
     while let Some(line) = feed.line()? {
         if line.trim_ascii().is_empty() {
@@ -89,7 +89,7 @@ fn rows(mut feed: Feed) -> Result<Vec<Exchange>, BadInput> {
 }
 
 /// Reads the rows as a trace.
-pub(crate) fn reader(feed: Feed) -> Box<dyn Reader> {
+pub(crate) fn reader(feed: TraceFeed) -> Box<dyn FormatReader> {
     Box::new(Lines::new(feed, Paced { next: Some(Time::ZERO) }))
 }
 
@@ -109,18 +109,18 @@ fn row(line: &[u8]) -> Result<Exchange, Fault> {
     let op = match op {
         b"R" => Op::Read,
         b"W" => Op::Write { fua: false },
-        _ => return Err(Fault::new(format!("operation '{}' is neither R nor W", quoted(op)))),
+        _ => return Err(Fault::new(format!("operation '{}' is neither R nor W", quote(op)))),
     };
     let found = match found {
-        b"Hit" => Found::Hit,
-        b"Miss" => Found::Miss,
-        b"Doub" => Found::Double,
-        b"Trip" => Found::Triple,
-        _ => return Err(Fault::new(format!("'{}' is none of Hit, Miss, Doub, Trip", quoted(found)))),
+        b"Hit" => CacheOutcome::Hit,
+        b"Miss" => CacheOutcome::Miss,
+        b"Doub" => CacheOutcome::Double,
+        b"Trip" => CacheOutcome::Triple,
+        _ => return Err(Fault::new(format!("'{}' is none of Hit, Miss, Doub, Trip", quote(found)))),
     };
     let (at, _) = extent(whole("block", block)?, 512, whole("block count", blocks)?, 512)?;
-    let service = Span(time("service time", service, Unit::Us)?);
-    let think = Span(time("think time", think, Unit::Us)?);
+    let service = Span(time("service time", service, TimeUnit::Us)?);
+    let think = Span(time("think time", think, TimeUnit::Us)?);
     Ok(Exchange { op, found, at, service, think })
 }
 
@@ -130,8 +130,8 @@ struct Paced {
     next: Option<Time>,
 }
 
-impl Parser for Paced {
-    fn parse(&mut self, line: &[u8], ledger: &mut Ledger) -> Result<Line, Fault> {
+impl LineParser for Paced {
+    fn parse(&mut self, line: &[u8], ledger: &mut ReadLedger) -> Result<ParsedLine, Fault> {
         let row = row(line)?;
         let Some(time) = self.next else {
             return Err(Fault::with_mend(
@@ -142,10 +142,10 @@ impl Parser for Paced {
         self.next = time.0.checked_add(row.service.0).and_then(|end| end.checked_add(row.think.0)).map(Time);
         if row.at.blocks == 0 {
             ledger.counts.empty += 1;
-            return Ok(Line::Skipped);
+            return Ok(ParsedLine::Skipped);
         }
         let device = ledger.devices.intern(b"0")?;
-        Ok(Line::Request(Record { time, device, op: row.op, at: row.at, response: Some(row.service) }))
+        Ok(ParsedLine::Request(TraceRecord { time, device, op: row.op, at: row.at, response: Some(row.service) }))
     }
 }
 
@@ -160,7 +160,7 @@ mod tests {
         let rows = rows(feed(FORMAT.examples[0].bytes)).unwrap();
         let write = Exchange {
             op: Op::Write { fua: false },
-            found: Found::Hit,
+            found: CacheOutcome::Hit,
             at: Extent::new(4_583_176, 4),
             service: Span(663_000),
             think: Span(45_422_250),
@@ -168,7 +168,7 @@ mod tests {
         assert_eq!(rows[0], write);
         assert_eq!(
             rows.iter().map(|row| row.found).collect::<Vec<_>>(),
-            [Found::Hit, Found::Miss, Found::Double, Found::Triple]
+            [CacheOutcome::Hit, CacheOutcome::Miss, CacheOutcome::Double, CacheOutcome::Triple]
         );
     }
 

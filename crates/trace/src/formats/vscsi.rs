@@ -6,12 +6,12 @@
 
 use block::{BadInput, Extent, Op, Span, Time};
 
-use crate::feed::Feed;
-use crate::format::{Entry, Example, Read};
+use crate::feed::TraceFeed;
+use crate::format::{Example, FormatEntry, ReadMethod};
 use crate::number::extent;
-use crate::reader::{Fault, Ledger, Reader, Record};
+use crate::reader::{Fault, FormatReader, ReadLedger, TraceRecord};
 
-pub(crate) static FORMAT: Entry = Entry {
+pub(crate) static FORMAT: FormatEntry = FormatEntry {
     name: "vscsi",
     title: "CloudPhysics vscsi, version 1 and 2",
     text: "SCSI commands of one virtual disk, as CloudPhysics recorded them in VMware's hypervisor and libCacheSim \
@@ -34,12 +34,12 @@ pub(crate) static FORMAT: Entry = Entry {
             requests: 3,
         },
     ],
-    read: Some(Read::Begin { looks, open: |feed, _| reader(feed) }),
+    read: Some(ReadMethod::Begin { looks, open: |feed, _| reader(feed) }),
     write: None,
 };
 
 /// Where the fields of a version are.
-struct Layout {
+struct FieldLayout {
     version: u8,
     bytes: usize,
     command: usize,
@@ -51,9 +51,18 @@ struct Layout {
     response: Option<usize>,
 }
 
-const LAYOUTS: [Layout; 2] = [
-    Layout { version: 1, bytes: 32, command: 12, version_at: 14, length: 4, block: 16, time: 24, response: None },
-    Layout { version: 2, bytes: 40, command: 0, version_at: 2, length: 8, block: 16, time: 24, response: Some(32) },
+const LAYOUTS: [FieldLayout; 2] = [
+    FieldLayout { version: 1, bytes: 32, command: 12, version_at: 14, length: 4, block: 16, time: 24, response: None },
+    FieldLayout {
+        version: 2,
+        bytes: 40,
+        command: 0,
+        version_at: 2,
+        length: 8,
+        block: 16,
+        time: 24,
+        response: Some(32),
+    },
 ];
 
 /// Records looked at to recognise a version.
@@ -65,7 +74,7 @@ pub(crate) fn looks(start: &[u8]) -> bool {
 }
 
 /// The layout whose version stands in every one of the first records, or in most of them if one is damaged.
-fn layout(start: &[u8]) -> Option<&'static Layout> {
+fn layout(start: &[u8]) -> Option<&'static FieldLayout> {
     LAYOUTS.iter().find(|layout| {
         let records = start.chunks_exact(layout.bytes).take(LOOKED_AT);
         let all = records.len();
@@ -75,7 +84,7 @@ fn layout(start: &[u8]) -> Option<&'static Layout> {
 }
 
 /// Reads a vscsi trace.
-pub(crate) fn reader(mut feed: Feed) -> Result<Box<dyn Reader>, BadInput> {
+pub(crate) fn reader(mut feed: TraceFeed) -> Result<Box<dyn FormatReader>, BadInput> {
     let layout = layout(feed.peek(40 * LOOKED_AT)?).ok_or_else(|| {
         feed.bad_file(
             "no vscsi trace: its first records do not carry version 1 or 2",
@@ -86,12 +95,12 @@ pub(crate) fn reader(mut feed: Feed) -> Result<Box<dyn Reader>, BadInput> {
 }
 
 struct Vscsi {
-    feed: Feed,
-    layout: &'static Layout,
+    feed: TraceFeed,
+    layout: &'static FieldLayout,
 }
 
-impl Reader for Vscsi {
-    fn next(&mut self, ledger: &mut Ledger) -> Result<Option<Record>, BadInput> {
+impl FormatReader for Vscsi {
+    fn next(&mut self, ledger: &mut ReadLedger) -> Result<Option<TraceRecord>, BadInput> {
         while let Some(record) = self.feed.record(self.layout.bytes)? {
             ledger.counts.records += 1;
             match self.layout.request(record, ledger) {
@@ -104,12 +113,12 @@ impl Reader for Vscsi {
     }
 }
 
-impl Layout {
+impl FieldLayout {
     fn fits(&self, record: &[u8]) -> bool {
         record[self.version_at + 1] == self.version
     }
 
-    fn request(&self, record: &[u8], ledger: &mut Ledger) -> Result<Option<Record>, Fault> {
+    fn request(&self, record: &[u8], ledger: &mut ReadLedger) -> Result<Option<TraceRecord>, Fault> {
         if !self.fits(record) {
             let found = record[self.version_at + 1];
             return Err(Fault::new(format!("version {found} stands where {} should", self.version)));
@@ -139,7 +148,7 @@ impl Layout {
         counts.unaligned += u64::from(unaligned);
         let time = Time(ns("time", u64_at(record, self.time))?);
         let response = self.response.map(|at| ns("response time", u64_at(record, at)).map(Span)).transpose()?;
-        Ok(Some(Record { time, device: ledger.devices.intern(b"0")?, op, at, response }))
+        Ok(Some(TraceRecord { time, device: ledger.devices.intern(b"0")?, op, at, response }))
     }
 }
 

@@ -16,8 +16,8 @@
 //! | `(`, `)` | an interrupt begins, ends |
 //! | `c`, `r`, `t`, `o` | a system call, its return, a fault, something else |
 
-use super::{Event, IDLE, Io, Left, What};
-use crate::number::{quoted, whole};
+use super::{BlockIo, IDLE, KernelEvent, KernelEventKind, SwitchState};
+use crate::number::{quote, whole};
 use crate::reader::Fault;
 use block::{Extent, Op, Time};
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,29 +29,34 @@ pub(super) const HEAD: &[u8] = b"# halfturn process-flow 1";
 const LEVEL: i32 = 12;
 
 /// What a line says.
-pub(super) enum Line {
-    Event(Event),
+pub(super) enum CompactLine {
+    Event(KernelEvent),
     Name(u32, String),
     Command(u32, String),
     Lost(u64),
     Nothing,
 }
 
-const LEFT: [(u8, Left); 5] =
-    [(b'r', Left::Preempted), (b's', Left::Asleep), (b'd', Left::Blocked), (b'i', Left::Idle), (b'x', Left::Ended)];
+const LEFT: [(u8, SwitchState); 5] = [
+    (b'r', SwitchState::Preempted),
+    (b's', SwitchState::Asleep),
+    (b'd', SwitchState::Blocked),
+    (b'i', SwitchState::Idle),
+    (b'x', SwitchState::Ended),
+];
 
-const PLAIN: [(u8, What); 7] = [
-    (b'x', What::Exit),
-    (b'(', What::Interrupt),
-    (b')', What::InterruptEnd),
-    (b'c', What::SystemCall),
-    (b'r', What::Return),
-    (b't', What::Trap),
-    (b'o', What::Other),
+const PLAIN: [(u8, KernelEventKind); 7] = [
+    (b'x', KernelEventKind::Exit),
+    (b'(', KernelEventKind::Interrupt),
+    (b')', KernelEventKind::InterruptEnd),
+    (b'c', KernelEventKind::SystemCall),
+    (b'r', KernelEventKind::Return),
+    (b't', KernelEventKind::Trap),
+    (b'o', KernelEventKind::Other),
 ];
 
 /// A line after one at `last`.
-pub(super) fn parse(line: &[u8], last: Time) -> Result<Line, Fault> {
+pub(super) fn parse(line: &[u8], last: Time) -> Result<CompactLine, Fault> {
     let mut words = line.split(|byte| *byte == b' ').filter(|word| !word.is_empty());
     let mut word = || words.next().ok_or_else(|| Fault::new("the line ends too early"));
     let text = |from: usize| {
@@ -60,11 +65,11 @@ pub(super) fn parse(line: &[u8], last: Time) -> Result<Line, Fault> {
     };
     match word()? {
         b"#" => match word()? {
-            b"lost" => Ok(Line::Lost(whole("count", word()?)?)),
-            b"command" => Ok(Line::Command(whole("pid", word()?)? as u32, text(3))),
-            _ => Ok(Line::Nothing),
+            b"lost" => Ok(CompactLine::Lost(whole("count", word()?)?)),
+            b"command" => Ok(CompactLine::Command(whole("pid", word()?)? as u32, text(3))),
+            _ => Ok(CompactLine::Nothing),
         },
-        b"n" => Ok(Line::Name(whole("pid", word()?)? as u32, text(2))),
+        b"n" => Ok(CompactLine::Name(whole("pid", word()?)? as u32, text(2))),
         since => {
             let at = last.0.checked_add(whole("time", since)?);
             let at = Time(at.ok_or_else(|| Fault::new("the time is past any clock"))?);
@@ -73,43 +78,43 @@ pub(super) fn parse(line: &[u8], last: Time) -> Result<Line, Fault> {
             let (task, interrupt) = task.strip_suffix(b"i").map_or((task, false), |task| (task, true));
             let task = whole("pid", task)? as u32;
             let what = what(word()?, word)?;
-            Ok(Line::Event(Event { at, cpu, task, interrupt, what }))
+            Ok(CompactLine::Event(KernelEvent { at, cpu, task, interrupt, what }))
         }
     }
 }
 
-fn what<'a>(code: &[u8], mut word: impl FnMut() -> Result<&'a [u8], Fault>) -> Result<What, Fault> {
-    let unknown = |word: &[u8]| Fault::new(format!("'{}' is no code of an event", quoted(word)));
+fn what<'a>(code: &[u8], mut word: impl FnMut() -> Result<&'a [u8], Fault>) -> Result<KernelEventKind, Fault> {
+    let unknown = |word: &[u8]| Fault::new(format!("'{}' is no code of an event", quote(word)));
     let pid = |word: &[u8]| Ok::<_, Fault>(whole("pid", word)? as u32);
     Ok(match code {
         b"s" => {
             let (from, how) = (pid(word()?)?, word()?);
             let left = LEFT.iter().find(|(code, _)| how == [*code]).ok_or_else(|| unknown(how))?.1;
-            What::Switch { from, left, to: pid(word()?)? }
+            KernelEventKind::Switch { from, left, to: pid(word()?)? }
         }
-        b"w" => What::Waking(pid(word()?)?),
-        b"f" => What::Fork(pid(word()?)?),
-        b"q" => What::Insert(io([word()?, word()?, word()?, word()?, word()?])?),
-        b"b" => What::Issue(io([word()?, word()?, word()?, word()?, word()?])?),
-        b"e" => What::Complete(io([word()?, word()?, word()?, word()?, word()?])?),
+        b"w" => KernelEventKind::Waking(pid(word()?)?),
+        b"f" => KernelEventKind::Fork(pid(word()?)?),
+        b"q" => KernelEventKind::Insert(io([word()?, word()?, word()?, word()?, word()?])?),
+        b"b" => KernelEventKind::Issue(io([word()?, word()?, word()?, word()?, word()?])?),
+        b"e" => KernelEventKind::Complete(io([word()?, word()?, word()?, word()?, word()?])?),
         code => PLAIN.iter().find(|(plain, _)| code == [*plain]).ok_or_else(|| unknown(code))?.1,
     })
 }
 
-fn io([device, op, start, blocks, flags]: [&[u8]; 5]) -> Result<Io, Fault> {
+fn io([device, op, start, blocks, flags]: [&[u8]; 5]) -> Result<BlockIo, Fault> {
     let op = match op {
         b"r" => Op::Read,
         b"w" => Op::Write { fua: false },
         b"u" => Op::Write { fua: true },
         b"f" => Op::Flush,
-        _ => return Err(Fault::new(format!("'{}' is no operation (r, w, u, f)", quoted(op)))),
+        _ => return Err(Fault::new(format!("'{}' is no operation (r, w, u, f)", quote(op)))),
     };
     let at = Extent::new(whole("sector", start)?, whole("sectors", blocks)? as u32);
-    Ok(Io { device: super::device(device)?, op, at, ahead: flags.contains(&b'a'), sync: flags.contains(&b's') })
+    Ok(BlockIo { device: super::device(device)?, op, at, ahead: flags.contains(&b'a'), sync: flags.contains(&b's') })
 }
 
 /// Writes such a file.
-pub struct Writer<W: Write> {
+pub struct CompactWriter<W: Write> {
     out: zstd::Encoder<'static, W>,
     named: BTreeSet<u32>,
     last: Time,
@@ -117,12 +122,12 @@ pub struct Writer<W: Write> {
     pub events: u64,
 }
 
-impl<W: Write> Writer<W> {
+impl<W: Write> CompactWriter<W> {
     /// Begins one, of a command if it was one.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn new(out: W, command: Option<(u32, &str)>) -> io::Result<Writer<W>> {
+    pub fn new(out: W, command: Option<(u32, &str)>) -> io::Result<CompactWriter<W>> {
         let mut out = zstd::Encoder::new(out, LEVEL)?;
         out.write_all(HEAD)?;
         out.write_all(b"\n")?;
@@ -130,15 +135,15 @@ impl<W: Write> Writer<W> {
             let words: String = words.chars().map(|char| if char.is_control() { ' ' } else { char }).collect();
             writeln!(out, "# command {pid} {words}")?;
         }
-        Ok(Writer { out, named: BTreeSet::new(), last: Time::ZERO, events: 0 })
+        Ok(CompactWriter { out, named: BTreeSet::new(), last: Time::ZERO, events: 0 })
     }
 
     /// Writes an event; its task's name if it is the first of it.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn put(&mut self, event: &Event, names: &BTreeMap<u32, String>) -> io::Result<()> {
-        let Event { at, cpu, task, interrupt, what } = *event;
+    pub fn put(&mut self, event: &KernelEvent, names: &BTreeMap<u32, String>) -> io::Result<()> {
+        let KernelEvent { at, cpu, task, interrupt, what } = *event;
         if let Some(name) = names.get(&task).filter(|_| task != IDLE && self.named.insert(task)) {
             writeln!(self.out, "n {task} {name}")?;
         }
@@ -147,15 +152,15 @@ impl<W: Write> Writer<W> {
         self.events += 1;
         write!(self.out, "{since} {cpu} {task}{} ", if interrupt { "i" } else { "" })?;
         match what {
-            What::Switch { from, left, to } => {
+            KernelEventKind::Switch { from, left, to } => {
                 let how = LEFT.iter().find(|(_, other)| *other == left).map_or('r', |(code, _)| char::from(*code));
                 writeln!(self.out, "s {from} {how} {to}")
             }
-            What::Waking(pid) => writeln!(self.out, "w {pid}"),
-            What::Fork(pid) => writeln!(self.out, "f {pid}"),
-            What::Insert(io) => self.io('q', &io),
-            What::Issue(io) => self.io('b', &io),
-            What::Complete(io) => self.io('e', &io),
+            KernelEventKind::Waking(pid) => writeln!(self.out, "w {pid}"),
+            KernelEventKind::Fork(pid) => writeln!(self.out, "f {pid}"),
+            KernelEventKind::Insert(io) => self.io('q', &io),
+            KernelEventKind::Issue(io) => self.io('b', &io),
+            KernelEventKind::Complete(io) => self.io('e', &io),
             plain => {
                 let code = PLAIN.iter().find(|(_, other)| *other == plain).map_or('o', |(code, _)| char::from(*code));
                 writeln!(self.out, "{code}")
@@ -163,7 +168,7 @@ impl<W: Write> Writer<W> {
         }
     }
 
-    fn io(&mut self, code: char, io: &Io) -> io::Result<()> {
+    fn io(&mut self, code: char, io: &BlockIo) -> io::Result<()> {
         let op = match io.op {
             Op::Read | Op::Repair => 'r',
             Op::Write { fua: false } => 'w',

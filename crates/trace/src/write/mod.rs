@@ -13,10 +13,10 @@ use std::io::{self, Write};
 
 use block::{Op, Time};
 
-use crate::reader::Record;
+use crate::reader::TraceRecord;
 
 pub use lost::Lost;
-pub use target::{Target, endings, targets};
+pub use target::{WritableFormat, endings, targets};
 
 pub(crate) use names::Names;
 
@@ -33,7 +33,7 @@ pub(crate) struct Writing {
     /// Times are rounded to so many nanoseconds.
     pub resolution_ns: u64,
     /// Begins a file; nothing where this build cannot.
-    pub open: Option<Open>,
+    pub open: Option<OpenWriter>,
 }
 
 impl Writing {
@@ -55,45 +55,45 @@ impl Writing {
 }
 
 /// Begins a file of a format.
-pub(crate) type Open = fn(Out) -> io::Result<Box<dyn Form>>;
+pub(crate) type OpenWriter = fn(Out) -> io::Result<Box<dyn FormatWriter>>;
 
 /// Where a trace is written; need not be buffered.
 pub(crate) type Out = Box<dyn Write + Send>;
 
 /// Writes the records of one format.
-pub(crate) trait Form {
+pub(crate) trait FormatWriter {
     /// Writes a request to a device that goes by this name.
-    fn put(&mut self, record: &Record, device: &str, lost: &mut Lost) -> io::Result<()>;
+    fn put(&mut self, record: &TraceRecord, device: &str, lost: &mut Lost) -> io::Result<()>;
     /// Writes what stands at the end.
     fn end(self: Box<Self>, devices: &Names) -> io::Result<()>;
 }
 
 /// A trace being written.
-pub struct Writer {
-    target: Target,
-    form: Box<dyn Form>,
+pub struct TraceWriter {
+    target: WritableFormat,
+    form: Box<dyn FormatWriter>,
     names: Names,
     lost: Lost,
     /// When the request before came.
     last: Time,
 }
 
-impl Writer {
+impl TraceWriter {
     /// Writes a trace of this format to `out`, which need not be buffered; nothing where this build cannot.
     ///
     /// # Errors
     /// When `out` cannot be written.
-    pub fn new(target: Target, out: impl Write + Send + 'static) -> io::Result<Option<Writer>> {
+    pub fn new(target: WritableFormat, out: impl Write + Send + 'static) -> io::Result<Option<TraceWriter>> {
         let Some(open) = target.writing.open else { return Ok(None) };
         let (form, names) = (open(Box::new(out))?, Names::new(target.writing.names));
-        Ok(Some(Writer { target, form, names, lost: Lost::default(), last: Time::ZERO }))
+        Ok(Some(TraceWriter { target, form, names, lost: Lost::default(), last: Time::ZERO }))
     }
 
     /// Writes one request to the device that its trace calls `device`.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn put(&mut self, record: &Record, device: &str) -> io::Result<()> {
+    pub fn put(&mut self, record: &TraceRecord, device: &str) -> io::Result<()> {
         if !self.target.writing.flushes && record.op == Op::Flush {
             self.lost.flushes += 1;
             return Ok(());
@@ -115,7 +115,7 @@ impl Writer {
     /// When it cannot be written.
     pub fn finish(mut self) -> io::Result<Lost> {
         self.form.end(&self.names)?;
-        self.lost.renamed = self.names.renamed();
+        self.lost.renamed = self.names.renames();
         Ok(self.lost)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::reader::Device;
+use crate::reader::TraceDevice;
 
 /// Gives every device a name of its own that the format takes; the one it has, where possible.
 pub(crate) struct Names {
@@ -25,7 +25,7 @@ impl Names {
     }
 
     /// The name of a device that its trace calls `from`.
-    pub fn of(&mut self, device: Device, from: &str) -> &str {
+    pub fn of(&mut self, device: TraceDevice, from: &str) -> &str {
         let index = device.0 as usize;
         if index >= self.given.len() {
             self.given.resize_with(index + 1, || None);
@@ -48,7 +48,7 @@ impl Names {
     }
 
     /// The devices whose name is not what it was.
-    pub fn renamed(&self) -> Vec<(String, String)> {
+    pub fn renames(&self) -> Vec<(String, String)> {
         let changed = self.given.iter().flatten().filter(|given| given.from != given.to);
         changed.map(|given| (given.from.clone(), given.to.clone())).collect()
     }
@@ -85,7 +85,7 @@ mod tests {
 
     fn given(wish: fn(&str, u64) -> String, devices: &[&str]) -> Vec<String> {
         let mut names = Names::new(wish);
-        devices.iter().zip(0..).map(|(name, device)| names.of(Device(device), name).to_owned()).collect()
+        devices.iter().zip(0..).map(|(name, device)| names.of(TraceDevice(device), name).to_owned()).collect()
     }
 
     #[test]
@@ -99,8 +99,8 @@ mod tests {
         let long = "é".repeat(100);
         assert_eq!(given(word, &[&long, &long]), [long[..120].to_owned(), format!("{}_1", &long[..120])]);
         let mut names = Names::new(word);
-        assert_eq!(names.of(Device(3), "x\ty"), "x_y");
-        assert_eq!(names.renamed(), [("x\ty".into(), "x_y".into())]);
+        assert_eq!(names.of(TraceDevice(3), "x\ty"), "x_y");
+        assert_eq!(names.renames(), [("x\ty".into(), "x_y".into())]);
         assert_eq!(names.all().collect::<Vec<_>>(), ["x_y"]);
     }
 }

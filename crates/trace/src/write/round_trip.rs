@@ -10,8 +10,8 @@ use proptest::test_runner::{Config, RngSeed, TestRunner};
 use crate::fixtures::{examples, feed};
 use crate::format::Format;
 use crate::open;
-use crate::reader::{Device, Record};
-use crate::write::{Lost, Target, Writer, Writing, targets};
+use crate::reader::{TraceDevice, TraceRecord};
+use crate::write::{Lost, TraceWriter, WritableFormat, Writing, targets};
 
 /// Bytes that can still be reached once they were given away.
 #[derive(Clone, Default)]
@@ -27,11 +27,11 @@ impl Write for Shared {
     }
 }
 
-type Named = (Record, String);
+type Named = (TraceRecord, String);
 
 pub(crate) fn written(name: &str, records: &[Named]) -> (Vec<u8>, Lost) {
     let out = Shared::default();
-    let mut writer = Writer::new(name.parse().unwrap(), out.clone()).unwrap().expect("it is built in");
+    let mut writer = TraceWriter::new(name.parse().unwrap(), out.clone()).unwrap().expect("it is built in");
     for (record, device) in records {
         writer.put(record, device).unwrap();
     }
@@ -57,7 +57,7 @@ fn seen(records: &[Named]) -> Vec<(Time, &str, Op, Extent)> {
 }
 
 /// A request as a format holds it.
-fn held(target: Target, (record, device): &Named) -> Option<Named> {
+fn held(target: WritableFormat, (record, device): &Named) -> Option<Named> {
     let Writing { flushes, whole, resolution_ns, .. } = *target.writing;
     if record.op == Op::Flush && !flushes {
         return None;
@@ -72,7 +72,7 @@ fn held(target: Target, (record, device): &Named) -> Option<Named> {
 }
 
 /// The formats that are read as well as written.
-fn both_ways() -> impl Iterator<Item = Target> {
+fn both_ways() -> impl Iterator<Item = WritableFormat> {
     targets().filter(|target| target.name().parse::<Format>().is_ok())
 }
 
@@ -105,7 +105,7 @@ prop_compose! {
         response in proptest::option::of(0..u64::MAX),
     ) -> Named {
         let at = if op == Op::Flush { Extent::default() } else { Extent::new(start, blocks) };
-        let record = Record { time: Time(time), device: Device(device), op, at, response: response.map(Span) };
+        let record = TraceRecord { time: Time(time), device: TraceDevice(device), op, at, response: response.map(Span) };
         (record, (7 * device).to_string())
     }
 }
@@ -142,7 +142,8 @@ fn a_trace_of_every_format_reads_back() {
 #[test]
 fn what_is_lost_is_counted() {
     let at = Extent::new(8, 8);
-    let record = |time, op, at| Record { time: Time(time), device: Device(0), op, at, response: Some(Span(5)) };
+    let record =
+        |time, op, at| TraceRecord { time: Time(time), device: TraceDevice(0), op, at, response: Some(Span(5)) };
     let records = [
         (record(1_500, Op::Write { fua: true }, at), "8,0".to_owned()),
         (record(2_000, Op::Flush, Extent::default()), "8,0".into()),

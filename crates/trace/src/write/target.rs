@@ -4,20 +4,20 @@ use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
-use crate::format::Entry;
+use crate::format::FormatEntry;
 use crate::formats::ALL;
 use crate::write::Writing;
 
 /// A format that can be written.
 #[derive(Clone, Copy)]
-pub struct Target {
-    pub(super) entry: &'static Entry,
+pub struct WritableFormat {
+    pub(super) entry: &'static FormatEntry,
     pub(super) writing: &'static Writing,
 }
 
 /// Every format that can be written.
-pub fn targets() -> impl Iterator<Item = Target> {
-    ALL.iter().filter_map(|entry| Some(Target { entry, writing: entry.write.as_ref()? }))
+pub fn targets() -> impl Iterator<Item = WritableFormat> {
+    ALL.iter().filter_map(|entry| Some(WritableFormat { entry, writing: entry.write.as_ref()? }))
 }
 
 /// The endings that stand for a format, for a message: `.a, .b or .c`.
@@ -28,7 +28,7 @@ pub fn endings() -> String {
     all.split_last().map_or_else(String::new, |(last, rest)| format!("{} or {last}", rest.join(", ")))
 }
 
-impl Target {
+impl WritableFormat {
     /// The name that a user writes.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -37,34 +37,34 @@ impl Target {
 
     /// The one a file's ending stands for.
     #[must_use]
-    pub fn of(path: &Path) -> Option<Target> {
+    pub fn of(path: &Path) -> Option<WritableFormat> {
         let ending = path.extension()?.to_str()?.to_ascii_lowercase();
         targets().find(|target| target.writing.endings.contains(&ending.as_str()))
     }
 }
 
-impl PartialEq for Target {
-    fn eq(&self, other: &Target) -> bool {
+impl PartialEq for WritableFormat {
+    fn eq(&self, other: &WritableFormat) -> bool {
         self.name() == other.name()
     }
 }
 
-impl Eq for Target {}
+impl Eq for WritableFormat {}
 
-impl fmt::Debug for Target {
+impl fmt::Debug for WritableFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Target({})", self.name())
     }
 }
 
-impl FromStr for Target {
+impl FromStr for WritableFormat {
     type Err = String;
 
     /// Parses the name of a format.
-    fn from_str(name: &str) -> Result<Target, String> {
+    fn from_str(name: &str) -> Result<WritableFormat, String> {
         let found = targets().find(|target| target.name().eq_ignore_ascii_case(name));
         found.ok_or_else(|| {
-            let names: Vec<&str> = targets().map(Target::name).collect();
+            let names: Vec<&str> = targets().map(WritableFormat::name).collect();
             let meant = block::nearest(name, names.iter().copied())
                 .map_or_else(String::new, |meant| format!(", did you mean '{meant}'?"));
             format!("'{name}' is no format to write{meant} (formats: {})", names.join(", "))
@@ -80,14 +80,14 @@ mod tests {
     fn names_and_endings_stand_for_one_format_each() {
         for target in targets() {
             assert_eq!(target.name().parse(), Ok(target));
-            assert_eq!(Target::of(Path::new(&format!("a/b.{}", target.name()))), Some(target));
+            assert_eq!(WritableFormat::of(Path::new(&format!("a/b.{}", target.name()))), Some(target));
             for ending in target.writing.endings {
-                assert_eq!(Target::of(Path::new(&format!("a.{}", ending.to_uppercase()))), Some(target));
+                assert_eq!(WritableFormat::of(Path::new(&format!("a.{}", ending.to_uppercase()))), Some(target));
             }
         }
-        assert_eq!(Target::of(Path::new("A.TRACE")), "disksim".parse().ok());
-        assert_eq!((Target::of(Path::new("a.gz")), Target::of(Path::new("trace"))), (None, None));
-        assert!("iolg".parse::<Target>().unwrap_err().contains("did you mean 'iolog'?"));
+        assert_eq!(WritableFormat::of(Path::new("A.TRACE")), "disksim".parse().ok());
+        assert_eq!((WritableFormat::of(Path::new("a.gz")), WritableFormat::of(Path::new("trace"))), (None, None));
+        assert!("iolg".parse::<WritableFormat>().unwrap_err().contains("did you mean 'iolog'?"));
         assert!(endings().starts_with(".trace, .disksim") && endings().contains(" or ."), "{}", endings());
     }
 }

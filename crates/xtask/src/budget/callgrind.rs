@@ -115,10 +115,10 @@ version: 1
 positions: line
 events: Ir
 
-fl=(1) /home/crates/sim/src/drives.rs
+fl=(1) /tree/crates/sim/src/drives.rs
 fn=(1) replicate
 10 5
-fi=(2) /home/crates/sched/src/core.rs
+fi=(2) /tree/crates/sched/src/core.rs
 +3 7
 fi=(3) /rustc/abc/library/core/src/option.rs
 * 2
@@ -132,7 +132,7 @@ calls=3 17
 fl=(2)
 fn=(2)
 17 100
-fi=(4) /home/crates/sched/src/policy/satf.rs
+fi=(4) /tree/crates/sched/src/policy/satf.rs
 18 10
 
 fl=(5) ./string/memcpy.S

@@ -23,7 +23,7 @@ const ESTIMATORS: [&str; 9] = [
 const PLAIN: [&str; 4] = ["0.0", "1.0", "0.5", "2.0"];
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum FindingKind {
     Type,
     Bool,
     Participle,
@@ -31,22 +31,22 @@ pub enum Kind {
     Float,
 }
 
-impl Kind {
-    pub fn named(name: &str) -> Option<Kind> {
+impl FindingKind {
+    pub fn of_name(name: &str) -> Option<FindingKind> {
         Some(match name {
-            "types" => Kind::Type,
-            "bools" => Kind::Bool,
-            "participles" => Kind::Participle,
-            "docs" => Kind::Doc,
-            "floats" => Kind::Float,
+            "types" => FindingKind::Type,
+            "bools" => FindingKind::Bool,
+            "participles" => FindingKind::Participle,
+            "docs" => FindingKind::Doc,
+            "floats" => FindingKind::Float,
             _ => return None,
         })
     }
 }
 
 #[derive(Clone)]
-pub struct Place {
-    pub kind: Kind,
+pub struct Finding {
+    pub kind: FindingKind,
     pub path: String,
     pub line: usize,
     /// The name of the type or function, the comment or the number.
@@ -76,7 +76,7 @@ fn is_test(attributes: &[Attribute]) -> bool {
 }
 
 /// The places of a file, the lines of its function bodies, and how many of them hold a comment.
-pub fn file(path: &str, text: &str, file: &syn::File) -> (Vec<Place>, usize, usize) {
+pub fn file(path: &str, text: &str, file: &syn::File) -> (Vec<Finding>, usize, usize) {
     let lines: Vec<&str> = text.lines().collect();
     let estimates = ESTIMATORS.iter().any(|start| path.starts_with(start));
     let mut counter = Counter {
@@ -104,15 +104,15 @@ struct Counter<'a> {
     named: bool,
     /// Within the implementation of a trait, whose declaration chose the names.
     foreign: bool,
-    places: Vec<Place>,
+    places: Vec<Finding>,
     body: usize,
     comments: usize,
 }
 
 impl Counter<'_> {
-    fn push(&mut self, kind: Kind, at: &impl Spanned, name: impl Into<String>) {
+    fn push(&mut self, kind: FindingKind, at: &impl Spanned, name: impl Into<String>) {
         let line = at.span().start().line;
-        self.places.push(Place { kind, path: self.path.into(), line, name: name.into() });
+        self.places.push(Finding { kind, path: self.path.into(), line, name: name.into() });
     }
 
     fn signature(&mut self, signature: &Signature) {
@@ -122,10 +122,10 @@ impl Counter<'_> {
         let name = signature.ident.to_string();
         let bare = |input: &FnArg| matches!(input, FnArg::Typed(typed) if is_bool(&typed.ty));
         if signature.inputs.iter().any(bare) {
-            self.push(Kind::Bool, &signature.ident, &name);
+            self.push(FindingKind::Bool, &signature.ident, &name);
         }
         if participle::is(&name) {
-            self.push(Kind::Participle, &signature.ident, &name);
+            self.push(FindingKind::Participle, &signature.ident, &name);
         }
     }
 
@@ -136,7 +136,7 @@ impl Counter<'_> {
         if let Some((_, first)) = lines.first()
             && text.split_whitespace().count() <= 3
         {
-            self.push(Kind::Doc, *first, text);
+            self.push(FindingKind::Doc, *first, text);
         }
     }
 
@@ -202,7 +202,7 @@ impl<'ast> Visit<'ast> for Counter<'_> {
         }
         self.docs(attributes);
         if let Some(name) = name {
-            self.push(Kind::Type, name, name.to_string());
+            self.push(FindingKind::Type, name, name.to_string());
         }
         let before = (self.named, self.foreign);
         self.named |= matches!(item, Item::Const(_) | Item::Static(_));
@@ -263,7 +263,7 @@ impl<'ast> Visit<'ast> for Counter<'_> {
         let line = literal.span().start().line;
         let plain = PLAIN.contains(&literal.base10_digits());
         if self.estimates && self.depth > 0 && !self.named && !plain && !self.has_reason(line) {
-            self.push(Kind::Float, literal, literal.to_string());
+            self.push(FindingKind::Float, literal, literal.to_string());
         }
     }
 }

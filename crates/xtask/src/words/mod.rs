@@ -4,7 +4,7 @@
 mod count;
 mod participle;
 
-use count::{Kind, Place};
+use count::{Finding, FindingKind};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,8 +18,8 @@ cargo xtask words [--list KIND] [--in TEXT]
 ";
 
 /// What was counted in the workspace.
-struct Counted {
-    places: Vec<Place>,
+struct WordCounts {
+    places: Vec<Finding>,
     /// Lines of function bodies, and lines of comments in them, by crate.
     bodies: BTreeMap<String, (usize, usize)>,
 }
@@ -33,7 +33,7 @@ pub fn run(root: &Path, arguments: &[String]) -> Result<bool, String> {
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         match (&**argument, rest.next()) {
-            ("--list", Some(kind)) => list = Some(Kind::named(kind).ok_or_else(|| HELP.to_owned())?),
+            ("--list", Some(kind)) => list = Some(FindingKind::of_name(kind).ok_or_else(|| HELP.to_owned())?),
             ("--in", Some(text)) => within.clone_from(text),
             _ => return Err(HELP.into()),
         }
@@ -46,10 +46,10 @@ pub fn run(root: &Path, arguments: &[String]) -> Result<bool, String> {
     Ok(true)
 }
 
-fn show(counted: &Counted, kind: Kind, within: &str) {
-    let mut places: Vec<&Place> = counted.places.iter().filter(|place| place.kind == kind).collect();
-    if kind == Kind::Type {
-        let shared = shared(&counted.places);
+fn show(counted: &WordCounts, kind: FindingKind, within: &str) {
+    let mut places: Vec<&Finding> = counted.places.iter().filter(|place| place.kind == kind).collect();
+    if kind == FindingKind::Type {
+        let shared = shared_names(&counted.places);
         places.retain(|place| shared.contains(&*place.name));
         places.sort_by(|a, b| (&a.name, &a.path).cmp(&(&b.name, &b.path)));
     }
@@ -58,7 +58,7 @@ fn show(counted: &Counted, kind: Kind, within: &str) {
     }
 }
 
-fn table(counted: &Counted) {
+fn table(counted: &WordCounts) {
     println!(
         "{:12}{:>8}{:>8}{:>14}{:>8}{:>8}{:>16}",
         "crate", "types", "bools", "participles", "docs", "floats", "comments/100"
@@ -68,11 +68,11 @@ fn table(counted: &Counted) {
         let of = |kind| number(&counted.places, kind, (name != "all").then_some(name));
         println!(
             "{name:12}{:>8}{:>8}{:>14}{:>8}{:>8}{:>16.1}",
-            of(Kind::Type),
-            of(Kind::Bool),
-            of(Kind::Participle),
-            of(Kind::Doc),
-            of(Kind::Float),
+            of(FindingKind::Type),
+            of(FindingKind::Bool),
+            of(FindingKind::Participle),
+            of(FindingKind::Doc),
+            of(FindingKind::Float),
             100.0 * body.1 as f64 / body.0.max(1) as f64
         );
     }
@@ -87,10 +87,10 @@ fn table(counted: &Counted) {
 }
 
 /// How many of a kind there are in a crate, or in all.
-fn number(places: &[Place], kind: Kind, of: Option<&str>) -> usize {
-    let here = |place: &&Place| place.kind == kind && of.is_none_or(|of| crate_of(&place.path) == of);
-    if kind == Kind::Type {
-        let shared = shared(places);
+fn number(places: &[Finding], kind: FindingKind, of: Option<&str>) -> usize {
+    let here = |place: &&Finding| place.kind == kind && of.is_none_or(|of| crate_of(&place.path) == of);
+    if kind == FindingKind::Type {
+        let shared = shared_names(places);
         let names: BTreeSet<&str> = places.iter().filter(here).map(|place| &*place.name).collect();
         return names.intersection(&shared).count();
     }
@@ -98,9 +98,9 @@ fn number(places: &[Place], kind: Kind, of: Option<&str>) -> usize {
 }
 
 /// Names that types of two files share.
-fn shared(places: &[Place]) -> BTreeSet<&str> {
+fn shared_names(places: &[Finding]) -> BTreeSet<&str> {
     let mut files: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    for place in places.iter().filter(|place| place.kind == Kind::Type) {
+    for place in places.iter().filter(|place| place.kind == FindingKind::Type) {
         files.entry(&place.name).or_default().insert(&place.path);
     }
     files.into_iter().filter(|(_, files)| files.len() > 1).map(|(name, _)| name).collect()
@@ -110,7 +110,7 @@ fn crate_of(path: &str) -> &str {
     path.split('/').nth(1).unwrap_or_default()
 }
 
-fn count(root: &Path) -> Result<Counted, String> {
+fn count(root: &Path) -> Result<WordCounts, String> {
     let mut files = Vec::new();
     for package in folder(&root.join("crates"))? {
         sources(&package.join("src"), &mut files)?;
@@ -124,7 +124,7 @@ fn count(root: &Path) -> Result<Counted, String> {
         tests.extend(count::tests_of(&path, &file));
         read.insert(path, (text, file));
     }
-    let mut counted = Counted { places: Vec::new(), bodies: BTreeMap::new() };
+    let mut counted = WordCounts { places: Vec::new(), bodies: BTreeMap::new() };
     for (path, (text, file)) in &read {
         if tests.iter().any(|test| path.starts_with(test) || *path == test.with_extension("rs")) {
             continue;
@@ -154,4 +154,55 @@ fn sources(path: &Path, into: &mut Vec<PathBuf>) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The most there may be of each kind: lower it whenever fewer are left, never raise it.
+    const MOST: [(FindingKind, usize); 5] = [
+        (FindingKind::Type, 72),
+        (FindingKind::Bool, 101),
+        (FindingKind::Participle, 155),
+        (FindingKind::Doc, 326),
+        (FindingKind::Float, 148),
+    ];
+
+    #[test]
+    fn names_and_comments_are_no_harder_to_read_than_they_were() {
+        let counted = count(&crate::mutate::root()).expect("the sources parse");
+        for (kind, most) in MOST {
+            let now = number(&counted.places, kind, None);
+            assert!(now <= most, "{kind:?}: {now}, at most {most}\n  mend: cargo xtask words --list KIND shows them");
+        }
+    }
+
+    #[test]
+    fn each_kind_is_found_in_a_planted_sample_and_tests_are_left_out() {
+        let text = "/// Where.\nstruct A;\n/// Whether the arm moves now.\nfn came(now: bool) {\n    // Why.\n    let a = 0.37;\n\
+                    let b = 0.37 + 1.0;\n}\nconst C: f64 = 0.37;\n#[cfg(test)]\nmod tests {\n    fn left(now: bool) {}\n}\n";
+        let file = syn::parse_file(text).expect("Rust");
+        let (places, lines, comments) = count::file("crates/profile/src/a.rs", text, &file);
+        let found: Vec<_> = places.iter().map(|place| (place.kind, place.line)).collect();
+        let wanted = [
+            (FindingKind::Doc, 1),
+            (FindingKind::Type, 2),
+            (FindingKind::Bool, 4),
+            (FindingKind::Participle, 4),
+            (FindingKind::Float, 7),
+        ];
+        assert_eq!((found, lines, comments), (wanted.to_vec(), 3, 1));
+    }
+
+    #[test]
+    fn a_name_is_shared_only_by_two_files() {
+        let text = "struct A;\nmod m { struct A; }\nstruct B;\n";
+        let file = syn::parse_file(text).expect("Rust");
+        let mut places = count::file("crates/a/src/a.rs", text, &file).0;
+        assert!(shared_names(&places).is_empty());
+        let other = syn::parse_file("enum B {}").expect("Rust");
+        places.extend(count::file("crates/b/src/b.rs", "enum B {}", &other).0);
+        assert_eq!(shared_names(&places).into_iter().collect::<Vec<_>>(), ["B"]);
+    }
 }

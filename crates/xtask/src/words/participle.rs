@@ -1,10 +1,10 @@
 //! Whether a name is a past participle and nothing else. Judged by its ending and a list of irregular verbs; words that only look
 //! like one are listed.
 
-/// End in `ed` and are none.
-const NOT: [&str; 14] = [
-    "bed", "embed", "exceed", "feed", "hundred", "indeed", "need", "proceed", "red", "seed", "shed", "speed",
-    "succeed", "weed",
+/// End in `ed` and are none; `required` is what builders of options call it (clap).
+const NOT: [&str; 15] = [
+    "bed", "embed", "exceed", "feed", "hundred", "indeed", "need", "proceed", "red", "required", "seed", "shed",
+    "speed", "succeed", "weed",
 ];
 
 /// Of irregular verbs: preterite and participle. What is also a noun of the field (`bound`, `set`, `read`, `put`) is not here.

@@ -2,6 +2,8 @@
 //!
 //! `HALFTURN_SEED=N` begins the made-up ones with another.
 
+mod exclusive;
+mod more;
 mod play;
 mod streams;
 

@@ -1,6 +1,6 @@
 //! `halfturn drive list`: the drives of the catalogue.
 
-use crate::failure::{Failure, print};
+use crate::failure::{VerbFailure, print};
 use crate::report;
 use clap::Args;
 
@@ -11,9 +11,9 @@ use clap::Args;
 /// last ones are no disks, for schedulers to prove themselves on: nothing is known of them beforehand.
 #[derive(Args)]
 #[command(after_help = "Example:\n  halfturn drive list")]
-pub struct List {}
+pub struct ListArgs {}
 
-pub fn run(_: &List) -> Result<(), Failure> {
+pub fn run(_: &ListArgs) -> Result<(), VerbFailure> {
     let names = disk::catalogue::names().chain(disk::catalogue::others());
     let models = names.map(disk::catalogue::model).collect::<Result<Vec<_>, _>>()?;
     print(&report::catalogue(&models))

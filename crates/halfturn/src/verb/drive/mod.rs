@@ -5,23 +5,23 @@ mod list;
 mod show;
 mod validate;
 
-use crate::failure::Failure;
+use crate::failure::VerbFailure;
 use clap::Subcommand;
 
-/// Look at the drives of the catalogue, or at a drive file of your own.
+/// Show, import and validate drive models.
 #[derive(Subcommand)]
-pub enum Drive {
-    List(list::List),
+pub enum DriveArgs {
+    List(list::ListArgs),
     Show(show::Show),
-    Import(import::Import),
+    Import(import::ImportArgs),
     Validate(validate::Validate),
 }
 
-pub fn run(verb: &Drive) -> Result<(), Failure> {
+pub fn run(verb: &DriveArgs) -> Result<(), VerbFailure> {
     match verb {
-        Drive::List(arguments) => list::run(arguments),
-        Drive::Show(arguments) => show::run(arguments),
-        Drive::Import(arguments) => import::run(arguments),
-        Drive::Validate(arguments) => validate::run(arguments),
+        DriveArgs::List(arguments) => list::run(arguments),
+        DriveArgs::Show(arguments) => show::run(arguments),
+        DriveArgs::Import(arguments) => import::run(arguments),
+        DriveArgs::Validate(arguments) => validate::run(arguments),
     }
 }

@@ -1,6 +1,6 @@
 //! `halfturn drive show`: what a drive file says, and what follows from it.
 
-use crate::failure::{Failure, print};
+use crate::failure::{VerbFailure, print};
 use crate::report;
 use clap::Args;
 
@@ -15,6 +15,6 @@ pub struct Show {
     drive: String,
 }
 
-pub fn run(arguments: &Show) -> Result<(), Failure> {
+pub fn run(arguments: &Show) -> Result<(), VerbFailure> {
     print(&report::data_sheet(&disk::catalogue::model(&arguments.drive)?))
 }

@@ -1,22 +1,22 @@
 //! `halfturn drive validate`: a model's response times beside measured ones.
 
-use crate::failure::{Failure, print};
-use crate::report::Validation;
-use crate::verb::outputs::{Inputs, Output as Written};
-use crate::verb::{Output, json, trace_format};
+use crate::failure::{VerbFailure, print};
+use crate::report::ValidationReport;
+use crate::verb::outputs::{Inputs, OutputFile};
+use crate::verb::{OutputFormat, json, trace_format};
 use block::{At, BadInput, Span};
 use clap::Args;
 use disk::Truth;
 use sim::validate::{Measured, replay};
 use std::path::PathBuf;
 
-/// Hold a drive's model against a measured trace.
+/// Compare a drive model with a measured trace.
 ///
-/// Replays the trace one request at a time: each comes when the one before it has completed in the simulation and the
-/// pause that was measured between them has passed. What is compared is the two distributions of response times,
-/// not request with request: the demerit figure is the root mean square of the horizontal distance between them
-/// (Ruemmler and Wilkes 1994), from histograms, as DiskSim takes it. Any trace that carries response times will do;
-/// DiskSim's "validate" traces are made for it.
+/// Replays the trace one request at a time: each arrives after the one before it has completed in the simulation and
+/// the measured pause between them has passed. The distributions of response times are compared, not individual
+/// requests: the demerit figure is the root mean square of the horizontal distance between the two curves (Ruemmler and
+/// Wilkes 1994), taken from histograms as DiskSim does. Any trace with response times will do; DiskSim's "validate"
+/// traces are made for it.
 #[derive(Args)]
 #[command(after_help = "Examples:
   halfturn drive validate atlas10k.parv atlas10k.trace
@@ -29,7 +29,7 @@ pub struct Validate {
     /// The measured trace
     #[arg(value_name = "TRACE")]
     trace: PathBuf,
-    /// The format of the trace, where it is not to be guessed from the content
+    /// The format of the trace [default: recognised by its content]
     #[arg(long, value_name = "FORMAT")]
     trace_format: Option<String>,
     /// The seed of the platter's phase at the beginning, and of noise
@@ -40,15 +40,15 @@ pub struct Validate {
     noise: bool,
     /// `table` for people, `json` for programs
     #[arg(long, value_enum, default_value = "table")]
-    format: Output,
+    format: OutputFormat,
     /// Also write a page with the distributions into this file (HTML, opens offline)
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
 }
 
-pub fn run(arguments: &Validate) -> Result<(), Failure> {
+pub fn run(arguments: &Validate) -> Result<(), VerbFailure> {
     let files = trace::files(&arguments.trace).into_iter().chain([PathBuf::from(&arguments.drive)]);
-    let report = Written::wanted(arguments.report.as_ref(), &mut Inputs::of(files))?;
+    let report = OutputFile::if_wanted(arguments.report.as_ref(), &mut Inputs::of(files))?;
     let disk::Drive { sheet, truth } = disk::catalogue::find(&arguments.drive)?;
     let truth = if arguments.noise { truth } else { Truth::default() };
     let (exchange, notes) = exchange(arguments)?;
@@ -59,15 +59,15 @@ pub fn run(arguments: &Validate) -> Result<(), Failure> {
         let what = format!("request {} goes to block {}, past the {capacity} of the drive", index + 1, at.end().0 - 1);
         BadInput::new(file.clone(), At::Record(index as u64 + 1), what, "name the drive the trace was measured on")
     })?;
-    let validation = Validation::new(&sheet.title, &file, &pairs, notes);
+    let validation = ValidationReport::new(&sheet.title, &file, &pairs, notes);
     if let Some(report) = &report {
         report.write(validation.page())?;
     }
-    print(&if arguments.format == Output::Json { json(&validation) } else { validation.text() })
+    print(&if arguments.format == OutputFormat::Json { json(&validation) } else { validation.text() })
 }
 
 /// The requests of the trace with their responses and the pauses after them; and what a reader should know.
-fn exchange(arguments: &Validate) -> Result<(Vec<Measured>, Vec<String>), Failure> {
+fn exchange(arguments: &Validate) -> Result<(Vec<Measured>, Vec<String>), VerbFailure> {
     let format = arguments.trace_format.as_deref().map(trace_format).transpose()?;
     let mut trace = trace::open(&arguments.trace, format)?;
     let mut exchange: Vec<Measured> = Vec::new();

@@ -2,12 +2,12 @@
 
 use super::recording;
 use super::tracefs::Instance;
-use crate::failure::{Failure, print};
+use crate::failure::{VerbFailure, print};
 use crate::report;
-use crate::verb::outputs::{Inputs, Output};
+use crate::verb::outputs::{Inputs, OutputFile};
 use block::{At, BLOCK_BYTES, BadInput, units};
 use clap::Args;
-use flow::recorded::Tape;
+use flow::recorded::LoadedRecording;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::fs;
@@ -15,11 +15,12 @@ use std::io;
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus};
 
-/// Record what the whole machine does while a command runs: who has the processors, who waits for which request.
+/// Record the whole machine while a command runs: which process has each processor, and which request a process waits
+/// for.
 ///
-/// The kernel's events go to a trace instance of their own (tracefs; as root), which is read when the command has ended and
-/// then taken away. What the recording is good for: `halfturn trace info`, and `kind = "process-flow"` in an experiment,
-/// which tells how long the command would have taken with another drive or scheduler. It is said if events were lost.
+/// The kernel's events go to a separate trace instance (tracefs; needs root), which is read and removed when the
+/// command has ended. The recording is for `halfturn trace info`, and for `kind = "process-flow"` in an experiment,
+/// which predicts how long the command would take with another drive or scheduler. Lost events are reported.
 #[derive(Args)]
 #[command(after_help = "Examples:
   halfturn trace capture --process-flow -o gzip.pflow -- gzip -k tree.tar
@@ -31,10 +32,10 @@ pub struct Capture {
     /// The file to write; docs/guide/record-a-machine.md describes it
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
-    /// The ring of each processor, which must hold all events
+    /// The size of each processor's ring buffer, which must hold all events
     #[arg(long, value_name = "SIZE", default_value = "64MiB")]
     buffer: String,
-    /// Have all that is dirty written and forget what files hold, before
+    /// Write back dirty pages and drop the page cache first
     #[arg(long)]
     cold: bool,
     /// The command and its arguments
@@ -42,11 +43,11 @@ pub struct Capture {
     command: Vec<String>,
 }
 
-pub fn run(arguments: &Capture) -> Result<(), Failure> {
+pub fn run(arguments: &Capture) -> Result<(), VerbFailure> {
     let Capture { output, command, .. } = arguments;
     let bad = |what| BadInput::new("--buffer", At::File, what, "write one such as 64MiB");
     let ring_kib = units::blocks(&arguments.buffer).map_err(bad)? * BLOCK_BYTES / 1024;
-    let written = Output::new(output, &mut Inputs::none())?;
+    let written = OutputFile::new(output, &mut Inputs::none())?;
     let unwritable = |error: io::Error| written.unwritable(&error);
     // Before there is anything to lose.
     let draft = written.draft()?;
@@ -54,25 +55,25 @@ pub fn run(arguments: &Capture) -> Result<(), Failure> {
     if arguments.cold {
         forget()?;
     }
-    let (pid, status) = observed(&instance, command)?;
-    let dropped = instance.dropped();
+    let (pid, status) = observe(&instance, command)?;
+    let dropped = instance.dropped_events();
     let words = command.join(" ");
     let (events, lost) =
         recording::write(&instance.text(), draft.file().map_err(unwritable)?, Some((pid, &words)), dropped)
             .map_err(|failure| failure.of(output))?;
     draft.keep().map_err(unwritable)?;
     drop(instance);
-    let tape = Tape::read(output)?;
-    print(&report::captured(output, events, lost, &tape))?;
+    let tape = LoadedRecording::read(output)?;
+    print(&report::recording(output, events, lost, &tape))?;
     match status.code() {
         Some(0) => Ok(()),
-        Some(code) => Err(Failure::Command(code as u8)),
-        None => Err(Failure::Command(1)),
+        Some(code) => Err(VerbFailure::Command(code as u8)),
+        None => Err(VerbFailure::Command(1)),
     }
 }
 
 /// Runs the command under observation; its process and how it ended. Ctrl-C is the command's.
-fn observed(instance: &Instance, command: &[String]) -> Result<(u32, ExitStatus), Failure> {
+fn observe(instance: &Instance, command: &[String]) -> Result<(u32, ExitStatus), VerbFailure> {
     let cannot = |error: io::Error| {
         let mend = "check the command after `--`";
         BadInput::new(command[0].clone(), At::File, format!("cannot be run: {error}"), mend)

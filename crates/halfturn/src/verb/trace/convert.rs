@@ -1,24 +1,23 @@
 //! `halfturn trace convert`: writes a trace in another format.
 
 use super::recording;
-use crate::failure::{Failure, print};
+use crate::failure::{VerbFailure, print};
 use crate::report;
-use crate::verb::outputs::{Inputs, Output};
+use crate::verb::outputs::{Inputs, OutputFile};
 use block::{At, BadInput};
 use clap::Args;
-use flow::recorded::Tape;
+use flow::recorded::LoadedRecording;
 use std::path::PathBuf;
 use trace::ftrace;
-use trace::write::{Target, Writer, endings};
+use trace::write::{TraceWriter, WritableFormat, endings};
 
 /// Write a trace in another format.
 ///
-/// The trace is read once, in little memory, however long it is. Requests keep their order and their times, whatever
-/// those count from. What the format cannot hold is left out, and said at the end. A file of that name is replaced
-/// once all is written, not before.
+/// The trace is read once, in constant memory. Requests keep their order and their times. What the format cannot hold
+/// is left out and reported at the end. An existing file of that name is replaced only once the new one is complete.
 ///
-/// `halfturn trace --help` lists the formats. Of a whole machine recorded by ftrace (text) the one to write is process-flow: the
-/// same, a tenth as long.
+/// `halfturn trace --help` lists the formats. A recording of a whole machine by ftrace (text) converts to process-flow,
+/// which holds the same in a tenth of the space.
 #[derive(Args)]
 #[command(after_help = "Examples:
   halfturn trace convert examples/traces/fio-mixed.blkparse.txt.gz fio-mixed.iolog
@@ -32,7 +31,7 @@ pub struct Convert {
     /// The file to write
     #[arg(value_name = "OUT")]
     out: PathBuf,
-    /// The format of IN, where it is not to be guessed from the content; `halfturn trace --help` lists them
+    /// The format of IN [default: recognised by content]; `halfturn trace --help` lists them
     #[arg(long, value_name = "FORMAT")]
     trace_format: Option<String>,
     /// The format of OUT [default: by its ending, such as .trace, .iolog or .pflow]
@@ -43,20 +42,21 @@ pub struct Convert {
     device: Option<String>,
 }
 
-pub fn run(arguments: &Convert) -> Result<(), Failure> {
+pub fn run(arguments: &Convert) -> Result<(), VerbFailure> {
     let Convert { from, out, trace_format, device, .. } = arguments;
     if trace_format.is_none() && device.is_none() && from.is_file() && ftrace::looks(from)? {
-        return recorded(arguments);
+        return convert_recording(arguments);
     }
     let target = target(arguments)?;
-    let output = Output::new(out, &mut Inputs::of(trace::files(from)))?;
+    let output = OutputFile::new(out, &mut Inputs::of(trace::files(from)))?;
     let mut trace = super::open(from, trace_format.as_deref())?;
     let unwritable = |error: std::io::Error| output.unwritable(&error);
     let draft = output.draft()?;
-    let mut writer = Writer::new(target, draft.file().map_err(unwritable)?).map_err(unwritable)?.ok_or_else(|| {
-        let mend = "build it with cargo build --release -p halfturn --features parquet";
-        BadInput::new(out.display().to_string(), At::File, "this halfturn was built without Parquet", mend)
-    })?;
+    let mut writer =
+        TraceWriter::new(target, draft.file().map_err(unwritable)?).map_err(unwritable)?.ok_or_else(|| {
+            let mend = "build it with cargo build --release -p halfturn --features parquet";
+            BadInput::new(out.display().to_string(), At::File, "this halfturn was built without Parquet", mend)
+        })?;
     super::read(&mut trace, from, device.as_deref(), |record, device| writer.put(record, device).map_err(unwritable))?;
     let lost = writer.finish().map_err(unwritable)?;
     if lost.written == 0 {
@@ -64,36 +64,36 @@ pub fn run(arguments: &Convert) -> Result<(), Failure> {
         return Err(BadInput::new(from.display().to_string(), At::File, what, "name a trace that has some").into());
     }
     draft.keep().map_err(unwritable)?;
-    print(&report::converted(out, target, &trace, &lost))
+    print(&report::conversion(out, target, &trace, &lost))
 }
 
 /// Of a whole machine.
-fn recorded(arguments: &Convert) -> Result<(), Failure> {
+fn convert_recording(arguments: &Convert) -> Result<(), VerbFailure> {
     let Convert { from, out, to, .. } = arguments;
     let ending = out.extension().is_some_and(|ending| ending == "pflow");
     if to.as_ref().map_or(!ending, |to| to != "process-flow") {
         let what = "this is the recording of a whole machine, and OUT no format for such";
         return Err(BadInput::new(from.display().to_string(), At::File, what, "end OUT in .pflow").into());
     }
-    let output = Output::new(out, &mut Inputs::of([from]))?;
+    let output = OutputFile::new(out, &mut Inputs::of([from]))?;
     let unwritable = |error: std::io::Error| output.unwritable(&error);
     let draft = output.draft()?;
-    let tape = Tape::read(from)?;
+    let tape = LoadedRecording::read(from)?;
     let command = tape.command.as_ref().map(|(pid, words)| (*pid, words.as_str()));
     let written = recording::write(from, draft.file().map_err(unwritable)?, command, 0);
     let (events, lost) = written.map_err(|wrong| wrong.of(out))?;
     draft.keep().map_err(unwritable)?;
-    print(&report::captured(out, events, lost, &tape))
+    print(&report::recording(out, events, lost, &tape))
 }
 
 /// The format to write.
-fn target(arguments: &Convert) -> Result<Target, Failure> {
+fn target(arguments: &Convert) -> Result<WritableFormat, VerbFailure> {
     if let Some(word) = &arguments.to {
         let bad = |what| BadInput::new("--to", At::File, what, "or leave it out: the ending of OUT shows the format");
         return word.parse().map_err(|what| bad(what).into());
     }
     let out = arguments.out.display().to_string();
     let mend = format!("end it in {}, or name the format with --to", endings());
-    Target::of(&arguments.out)
+    WritableFormat::of(&arguments.out)
         .ok_or_else(|| BadInput::new(out, At::File, "its ending stands for no format", mend).into())
 }

@@ -1,23 +1,23 @@
 //! `halfturn trace info`: what a trace asks of its devices.
 
-use crate::failure::{Failure, print};
+use crate::failure::{VerbFailure, print};
 use crate::report::{RecordedReport, TraceReport, recorded_picture};
 use crate::verb::outputs::Inputs;
-use crate::verb::window::Report;
-use crate::verb::{Output, json};
+use crate::verb::window::PageArgs;
+use crate::verb::{OutputFormat, json};
 use block::{At, BadInput};
 use clap::Args;
-use flow::recorded::{Tape, account, picture, replay};
+use flow::recorded::{LoadedRecording, account, picture, replay};
 use std::path::PathBuf;
-use trace::{Survey, ftrace};
+use trace::{TraceSurvey, ftrace};
 
-/// Tell what a trace asks of a disk: how much, how large, how far apart, how bursty.
+/// Summarise a trace: how many requests, how large, how far apart, how bursty.
 ///
-/// The trace is read once, in little memory, however long it is; gzip, zstd, bzip2 and xz are read in place. The
-/// format is recognised by content. Whatever the reader left out or found odd is said at the end.
+/// The trace is read once, in constant memory; gzip, zstd, bzip2 and xz are decompressed on the fly. The format is
+/// recognised by its content. Skipped and odd lines are reported at the end.
 ///
-/// Of a whole machine recorded by ftrace it tells the account instead: where the processors' time went, by process, and
-/// who slept on which requests.
+/// For a whole machine recorded by ftrace it shows where the processors' time went, by process, and which requests
+/// processes slept on.
 #[derive(Args)]
 #[command(after_help = "Examples:
   halfturn trace info examples/traces/fio-mixed.blkparse.txt.gz
@@ -27,7 +27,7 @@ pub struct Info {
     /// The trace; of blktrace, which writes a file for each CPU, any of them or their common name
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// The format, where it is not to be guessed from the content; `halfturn trace --help` lists them
+    /// The format [default: recognised by content]; `halfturn trace --help` lists them
     #[arg(long, value_name = "FORMAT")]
     trace_format: Option<String>,
     /// Only the requests to this device, by the name the trace gives it
@@ -35,15 +35,15 @@ pub struct Info {
     device: Option<String>,
     /// `table` for people, `json` for programs
     #[arg(long, value_enum, default_value = "table")]
-    format: Output,
+    format: OutputFormat,
     #[command(flatten)]
-    page: Report,
+    page: PageArgs,
 }
 
-pub fn run(arguments: &Info) -> Result<(), Failure> {
+pub fn run(arguments: &Info) -> Result<(), VerbFailure> {
     let Info { file, trace_format, device, page, .. } = arguments;
     if trace_format.is_none() && device.is_none() && file.is_file() && ftrace::looks(file)? {
-        let tape = Tape::read(file)?;
+        let tape = LoadedRecording::read(file)?;
         let account = account(&tape);
         let replay = tape.busiest().map(|device| (device, replay(&tape, device)));
         let name = file.display().to_string();
@@ -52,14 +52,14 @@ pub fn run(arguments: &Info) -> Result<(), Failure> {
             let pictured = recorded_picture(&picture(&tape, arguments.page.scope(1)?));
             page.write(&name, &report.text(), &[("As recorded".into(), pictured)])?;
         }
-        return print(&if arguments.format == Output::Json { json(&report) } else { report.text() });
+        return print(&if arguments.format == OutputFormat::Json { json(&report) } else { report.text() });
     }
     if page.is_wanted() {
         let what = "is no recorded machine: there is no timeline of it";
         let mend = "leave out --report; `halfturn simulate --report` shows what a drive makes of a trace";
         return Err(BadInput::new(file.display().to_string(), At::File, what, mend).into());
     }
-    let mut survey = Survey::new();
+    let mut survey = TraceSurvey::new();
     let mut trace = super::open(file, trace_format.as_deref())?;
     super::read(&mut trace, file, device.as_deref(), |record, _| {
         survey.add(record);
@@ -67,5 +67,5 @@ pub fn run(arguments: &Info) -> Result<(), Failure> {
     })?;
     let file = file.display().to_string();
     let report = TraceReport::new(&file, &trace, survey.finish(), device.as_deref());
-    print(&if arguments.format == Output::Json { json(&report) } else { report.text() })
+    print(&if arguments.format == OutputFormat::Json { json(&report) } else { report.text() })
 }

@@ -8,30 +8,30 @@ mod recording;
 #[cfg(feature = "linux")]
 mod tracefs;
 
-use crate::failure::Failure;
-use crate::progress::Reading;
+use crate::failure::VerbFailure;
+use crate::progress::ReadingBar;
 use crate::verb::trace_format;
 use block::{At, BadInput};
 use clap::Subcommand;
 use std::path::Path;
-use trace::Record;
+use trace::TraceRecord;
 
-/// Look at a recorded trace of block I/O, write it in another format, or record a whole machine.
+/// Summarise a block trace, convert it to another format, or record a whole machine.
 #[derive(Subcommand)]
 #[command(after_help = trace::help())]
-pub enum Trace {
+pub enum TraceArgs {
     Info(info::Info),
     Convert(convert::Convert),
     #[cfg(feature = "linux")]
     Capture(capture::Capture),
 }
 
-pub fn run(verb: &Trace) -> Result<(), Failure> {
+pub fn run(verb: &TraceArgs) -> Result<(), VerbFailure> {
     match verb {
-        Trace::Info(arguments) => info::run(arguments),
-        Trace::Convert(arguments) => convert::run(arguments),
+        TraceArgs::Info(arguments) => info::run(arguments),
+        TraceArgs::Convert(arguments) => convert::run(arguments),
         #[cfg(feature = "linux")]
-        Trace::Capture(arguments) => capture::run(arguments),
+        TraceArgs::Capture(arguments) => capture::run(arguments),
     }
 }
 
@@ -39,19 +39,19 @@ pub fn run(verb: &Trace) -> Result<(), Failure> {
 const TELL_EVERY: u64 = 1 << 14;
 
 /// Opens a trace of the format with this word.
-fn open(file: &Path, format: Option<&str>) -> Result<trace::Trace, Failure> {
+fn open(file: &Path, format: Option<&str>) -> Result<trace::TraceReader, VerbFailure> {
     Ok(trace::open(file, format.map(trace_format).transpose()?)?)
 }
 
 /// Reads the trace of `file` to its end and hands out its requests, or those to one device, with the device's name.
 fn read(
-    trace: &mut trace::Trace,
+    trace: &mut trace::TraceReader,
     file: &Path,
     device: Option<&str>,
-    mut each: impl FnMut(&Record, &str) -> Result<(), Failure>,
-) -> Result<(), Failure> {
+    mut each: impl FnMut(&TraceRecord, &str) -> Result<(), VerbFailure>,
+) -> Result<(), VerbFailure> {
     let mut read = 0u64;
-    let progress = Reading::new();
+    let progress = ReadingBar::new();
     let mut wanted = None;
     while let Some(record) = trace.next() {
         let record = record?;

@@ -118,10 +118,10 @@ impl Instance {
     }
 
     /// Events that were dropped before they reached the ring; those overwritten in it the text tells of itself.
-    pub fn dropped(&self) -> u64 {
+    pub fn dropped_events(&self) -> u64 {
         let cpus = fs::read_dir(self.folder.join("per_cpu")).into_iter().flatten().flatten();
         let stats = cpus.filter_map(|cpu| fs::read_to_string(cpu.path().join("stats")).ok());
-        stats.map(|stats| dropped(&stats)).sum()
+        stats.map(|stats| parse_dropped(&stats)).sum()
     }
 }
 
@@ -132,7 +132,7 @@ impl Drop for Instance {
     }
 }
 
-fn dropped(stats: &str) -> u64 {
+fn parse_dropped(stats: &str) -> u64 {
     let counts = stats.lines().filter_map(|line| line.strip_prefix("dropped events: "));
     counts.filter_map(|count| count.trim().parse::<u64>().ok()).sum()
 }
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn dropped_events_are_counted() {
-        assert_eq!(dropped("entries: 5\noverrun: 7\ndropped events: 12\nread events: 3\n"), 12);
-        assert_eq!(dropped(""), 0);
+        assert_eq!(parse_dropped("entries: 5\noverrun: 7\ndropped events: 12\nread events: 3\n"), 12);
+        assert_eq!(parse_dropped(""), 0);
     }
 }

@@ -7,19 +7,26 @@
 //! order in which they were made; that a read has what was last written; that an error fails the request it belongs to and
 //! no other; and that what was flushed, or written with FUA, is there when the power comes back, while each other block is
 //! as it was before or after. The same seed has all of it again.
+//!
+//! **The service is tried in virtual time.** The engine stands on a `Kernel`: a clock, what is pushed and what came
+//! back. In `front::faults` that is made up, with a disk that loses its cache and tears what is in flight when the
+//! power goes, fails, hangs and does things piece by piece, and clients that vanish or go deaf; front, core, world
+//! and file are those that serve. The order in which requests end is checked against the order in which they came,
+//! contents against the first, and what is left after a cut against what clients were told. A thousand seeds in CI; a
+//! disk that lies is noticed.
 
 mod disk;
 mod outside;
 mod peer;
 mod truth;
 
-use super::{Front, Message, Served, Undone};
+use super::{EngineMessage, Front, ServedVolume, Undone};
 use crate::bell::Mailbox;
 use crate::kernel::Kernel;
 use crate::make;
 use crate::memory::Slice;
-use crate::unit::{Done, File, Unit};
-use crate::world::Live;
+use crate::unit::{Done, LiveDevice, ServedFile};
+use crate::world::LiveWorld;
 use block::errno::{ECANCELED, EIO};
 use block::{BLOCK_BYTES, Caps, Command, Ending, Extent, Op, Outcome, Place, RequestId, Span, Tag, Time, Verb};
 use disk::{Disk, Lie};
@@ -107,14 +114,14 @@ fn service(script: &Script, draw: &mut Draw) -> Experiment {
 
 /// The file, of which is noted whose commands fail and what is discarded.
 struct Faulty {
-    file: File,
+    file: ServedFile,
     outside: Rc<RefCell<Outside>>,
     /// By tag: whose command it is, and whether it is a flush; whether it is to have something on the medium.
     whose: Vec<Option<(u32, bool)>>,
     durable: Vec<bool>,
 }
 
-impl Unit for Faulty {
+impl LiveDevice for Faulty {
     fn caps(&self) -> Caps {
         self.file.caps()
     }
@@ -135,8 +142,8 @@ impl Unit for Faulty {
         self.file.issue(now, tag, command, memory, kernel)
     }
 
-    fn done(&mut self, now: Time) -> Option<Done> {
-        let done = self.file.done(now)?;
+    fn next_completion(&mut self, now: Time) -> Option<Done> {
+        let done = self.file.next_completion(now)?;
         if self.durable[done.tag.0 as usize] && done.outcome != Outcome::Ok {
             self.outside.borrow_mut().flush_fails();
         }
@@ -152,8 +159,8 @@ impl Unit for Faulty {
         Some(done)
     }
 
-    fn completed(&mut self, now: Time, tag: Tag, result: i32, kernel: &mut dyn Kernel) -> io::Result<()> {
-        self.file.completed(now, tag, result, kernel)
+    fn on_completion(&mut self, now: Time, tag: Tag, result: i32, kernel: &mut dyn Kernel) -> io::Result<()> {
+        self.file.on_completion(now, tag, result, kernel)
     }
 
     fn discard(&mut self, at: Extent) {
@@ -163,7 +170,7 @@ impl Unit for Faulty {
 
 /// The engine's world, of which is noted what it asks of the core and what becomes of that.
 struct Watched<'a> {
-    live: &'a mut Live<Front, Virtual>,
+    live: &'a mut LiveWorld<Front, Virtual>,
     outside: Rc<RefCell<Outside>>,
 }
 
@@ -190,7 +197,7 @@ impl World for Watched<'_> {
 
 impl Outside {
     /// The engine asks the core for a request of a client's.
-    fn begins(&mut self, request: &block::Request, client: u32, asked: &nbd::Request) {
+    fn begins(&mut self, request: &block::Request, client: u32, asked: &nbd::ClientRequest) {
         self.see_resumed();
         let (failures, losses) = (self.failures, self.tale.losses);
         if let Some(pending) = self.peers[client as usize].pending.get_mut(&asked.cookie) {
@@ -247,11 +254,11 @@ impl Outside {
         let Some(pending) = peer.pending.get_mut(&flight.cookie) else { return };
         pending.doomed |= pending.begun.is_some_and(|begun| begun != failures);
         let last = flight.at.1 == peer.base + pending.request.offset + u64::from(pending.request.length);
-        let last = last || pending.request.command == nbd::Command::Flush;
+        let last = last || pending.request.command == nbd::RequestType::Flush;
         if !flight.prepares && last || how != Ending::Finished {
             pending.ended = Some(how);
         }
-        if pending.request.command == nbd::Command::Read {
+        if pending.request.command == nbd::RequestType::Read {
             pending.read = blocks.map(|block| self.truth.now(block)).collect();
         }
         pending.made.extend(made.into_iter().flatten());
@@ -265,7 +272,8 @@ impl Outside {
             let from = peer.base + request.offset;
             let meets = from < flight.at.1 && flight.at.0 < from + u64::from(request.length);
             let either = request.command.writes() || flight.change.is_some();
-            let orders = !matches!(request.command, nbd::Command::Trim | nbd::Command::Cache) && !pending.is_refused();
+            let orders =
+                !matches!(request.command, nbd::RequestType::Trim | nbd::RequestType::Cache) && !pending.is_refused();
             // Refused for a flush that had failed, it was never begun.
             let barred = pending.is_durable() && pending.is_barred(self.barred[peer.session.export]);
             let orders = orders && !(barred && pending.begun.is_none());
@@ -278,7 +286,8 @@ impl Outside {
     fn discard(&mut self, at: Extent) {
         let (from, end) = (at.start.0 * BLOCK_BYTES, at.end().0 * BLOCK_BYTES);
         let trims = self.peers.iter().flat_map(|peer| {
-            let trims = peer.pending.values().filter(|it| it.request.command == nbd::Command::Trim && !it.is_refused());
+            let trims =
+                peer.pending.values().filter(|it| it.request.command == nbd::RequestType::Trim && !it.is_refused());
             trims.map(|it| (peer.base + it.request.offset, it.request.length))
         });
         let trimmed = trims.map(|(first, length)| (first, first + u64::from(length)));
@@ -308,17 +317,17 @@ fn live(script: Script, draw: &mut Draw, disk: Disk) -> (Disk, Tale) {
     let outside = Rc::new(RefCell::new(outside));
     let nothing = || OwnedFd::from(std::fs::File::open("/dev/null").expect("a descriptor"));
     let depth = if experiment.scheduler.rules.plan.is_some() { 1 } else { 1 + draw.below(8) as u16 };
-    let file = File::over(nothing(), BLOCKS, depth, true);
+    let file = ServedFile::over(nothing(), BLOCKS, depth, true);
     let (whose, durable) = (vec![None; usize::from(depth)], vec![false; usize::from(depth)]);
     let unit = Box::new(Faulty { file, outside: Rc::clone(&outside), whose, durable });
     let mut core = make::core(&experiment, unit.caps(), &mut Vec::new()).expect("a core");
     let ending = if draw.below(2) == 0 { Span(TIMEOUT.0 / 2) } else { Span(10 * TIMEOUT.0) };
     let requests = 1 + draw.below(8) as u32;
     let plan = ServePlan { requests, unheard: TIMEOUT, timeout: TIMEOUT, ending, ..ServePlan::default() };
-    let served = Served::all(&experiment, BLOCKS).expect("volumes");
-    let mailbox: Mailbox<Message> = Mailbox { mail, bell: nothing() };
+    let served = ServedVolume::all(&experiment, BLOCKS).expect("volumes");
+    let mailbox: Mailbox<EngineMessage> = Mailbox { mail, bell: nothing() };
     let front = Front::new(mailbox, plan, served, std::sync::Arc::default()).expect("a front");
-    let mut world = Live::new(Virtual(Rc::clone(&outside)), unit, front, TIMEOUT);
+    let mut world = LiveWorld::new(Virtual(Rc::clone(&outside)), unit, front, TIMEOUT);
     world.begin(Front::listen);
     run(&mut *core, &mut Watched { live: &mut world, outside: Rc::clone(&outside) });
     let mut outside = outside.borrow_mut();

@@ -4,10 +4,10 @@ use super::disk::Disk;
 use super::peer::Peer;
 use super::truth::{Change, Truth};
 use super::{Script, TIMEOUT, VOLUME};
-use crate::front::Message;
+use crate::front::EngineMessage;
 use crate::kernel::Kernel;
 use crate::memory::Slice;
-use crate::ring::{Op, Token};
+use crate::ring::{RingOp, RingToken};
 use block::errno::EIO;
 use block::{BLOCK_BYTES, Time};
 use load::Draw;
@@ -25,7 +25,7 @@ const LONGEST: Time = Time(1_000_000_000);
 /// Something that is going to happen.
 pub(super) enum Event {
     /// A command of the device comes back.
-    Device(u32, Op, u64),
+    Device(u32, RingOp, u64),
     /// A client's bytes are received, or it is found gone.
     Received(u32, u32, Slice, bool),
     /// Bytes to a client are sent.
@@ -100,7 +100,7 @@ pub(super) struct Outside {
     pub(super) now: Time,
     events: BTreeMap<(Time, u64), Event>,
     scheduled: u64,
-    completed: VecDeque<(Token, i32)>,
+    completed: VecDeque<(RingToken, i32)>,
     pub(super) disk: Disk,
     pub(super) truth: Truth,
     pub(super) peers: Vec<Peer>,
@@ -119,7 +119,7 @@ pub(super) struct Outside {
     /// Receives and sends for which nothing is there yet.
     waiting: Vec<Event>,
     listening: bool,
-    pub(super) mail: Option<Sender<Message>>,
+    pub(super) mail: Option<Sender<EngineMessage>>,
     /// Clients still to come, requests still to be asked.
     pub(super) to_come: u32,
     pub(super) to_ask: u32,
@@ -174,21 +174,21 @@ impl Outside {
         client
     }
 
-    fn push(&mut self, file: &Rc<OwnedFd>, token: Token, op: Op) {
+    fn push(&mut self, file: &Rc<OwnedFd>, token: RingToken, op: RingOp) {
         match (token, op) {
-            (Token::Bell, _) => {
+            (RingToken::Bell, _) => {
                 self.listening = true;
                 self.after(50, Event::Bell);
             }
-            (Token::Received(number), Op::Receive(slice, whole)) => {
+            (RingToken::Received(number), RingOp::Receive(slice, whole)) => {
                 let client = self.client(file, number);
                 self.after(2_000, Event::Received(number, client, slice, whole));
             }
-            (Token::Sent(number), Op::Send(slices)) => {
+            (RingToken::Sent(number), RingOp::Send(slices)) => {
                 let client = self.client(file, number);
                 self.after(4_000, Event::Sent(number, client, slices));
             }
-            (Token::Unit(tag), op) => {
+            (RingToken::Unit(tag), op) => {
                 self.tale.commands += 1;
                 let stalls = self.script.stalls > 0 && self.draw.below(self.script.stalls) == 0;
                 self.hung |= stalls;
@@ -201,7 +201,7 @@ impl Outside {
     }
 
     /// Requests that clients wait for.
-    fn unanswered(&self) -> Vec<nbd::Request> {
+    fn unanswered(&self) -> Vec<nbd::ClientRequest> {
         let left = self.peers.iter().filter(|peer| !peer.gone).flat_map(|peer| peer.pending.values());
         left.map(|pending| pending.request).collect()
     }
@@ -262,40 +262,40 @@ impl Outside {
             Event::Resume(volume) => {
                 let (asker, answer) = channel();
                 self.resumed.push((volume, answer));
-                self.tell(Message::Resume(["a", "b"][volume].into(), asker));
+                self.tell(EngineMessage::Resume(["a", "b"][volume].into(), asker));
             }
             Event::Device(tag, op, mark) => {
                 let result = self.serve(&op, mark);
-                self.completed.push_back((Token::Unit(tag), result));
+                self.completed.push_back((RingToken::Unit(tag), result));
             }
             Event::Received(number, client, slice, whole) => self.receive(number, client, slice, whole),
             Event::Sent(number, client, slices) => self.send(number, client, slices),
             Event::Bell if self.listening => {
                 self.listening = false;
-                self.completed.push_back((Token::Bell, 1));
+                self.completed.push_back((RingToken::Bell, 1));
             }
             Event::Bell => {}
             Event::Knock => self.knock(),
             Event::Ask(client) => self.ask(client),
             Event::Stop => {
                 self.stopping = true;
-                self.tell(Message::Stop);
+                self.tell(EngineMessage::Stop);
             }
         }
     }
 
-    pub(super) fn tell(&mut self, message: Message) {
+    pub(super) fn tell(&mut self, message: EngineMessage) {
         // An engine that has ended reads no mail.
         let _ = self.mail.as_ref().map(|mail| mail.send(message));
         self.after(50, Event::Bell);
     }
 
     /// A command of the device is done, or not; the result.
-    fn serve(&mut self, op: &Op, mark: u64) -> i32 {
+    fn serve(&mut self, op: &RingOp, mark: u64) -> i32 {
         let fails = self.script.errors > 0 && self.draw.below(self.script.errors) == 0;
         self.tale.errors += u64::from(fails);
         let (slice, at) = match op {
-            Op::Read(slice, at) | Op::Write(slice, at, _) => (slice, *at),
+            RingOp::Read(slice, at) | RingOp::Write(slice, at, _) => (slice, *at),
             _ if fails => {
                 self.lose(mark);
                 return -EIO;
@@ -310,7 +310,7 @@ impl Outside {
             self.disk.evict(&mut self.draw);
         }
         // The error may be of what others have written before, which is lost with it.
-        if fails && matches!(op, Op::Write(_, _, true)) && self.draw.below(2) == 0 {
+        if fails && matches!(op, RingOp::Write(_, _, true)) && self.draw.below(2) == 0 {
             self.lose(mark);
         }
         // Now and then only some of it is done at once.
@@ -323,7 +323,7 @@ impl Outside {
                 continue;
             }
             let within = slice.from + number * BLOCK_BYTES as usize;
-            if let Op::Write(_, _, through) = op {
+            if let RingOp::Write(_, _, through) = op {
                 let mut bytes = [0; BLOCK_BYTES as usize];
                 slice.buffer.get(within, &mut bytes);
                 self.disk.write(first + number, &bytes, *through);
@@ -346,7 +346,7 @@ impl Outside {
         let (there, over) = (peer.sent.len(), peer.gone || peer.shut);
         let most = slice.bytes.min(there);
         if peer.shut || most == 0 && over {
-            self.completed.push_back((Token::Received(number), 0));
+            self.completed.push_back((RingToken::Received(number), 0));
         } else if most == 0 || whole && most < slice.bytes && !over {
             self.waiting.push(Event::Received(number, client, slice, whole));
         } else {
@@ -354,20 +354,20 @@ impl Outside {
             let count = if some { 1 + self.draw.below(most as u64) as usize } else { most };
             let bytes: Vec<u8> = peer.sent.drain(..count).collect();
             slice.buffer.put(slice.from, &bytes);
-            self.completed.push_back((Token::Received(number), count as i32));
+            self.completed.push_back((RingToken::Received(number), count as i32));
         }
     }
 
     fn send(&mut self, number: u32, client: u32, slices: Vec<Slice>) {
         let peer = &self.peers[client as usize];
         if peer.gone || peer.shut {
-            return self.completed.push_back((Token::Sent(number), -BROKEN_PIPE));
+            return self.completed.push_back((RingToken::Sent(number), -BROKEN_PIPE));
         }
         if peer.deaf {
             return self.waiting.push(Event::Sent(number, client, slices));
         }
         let count = self.hears(client, &slices);
-        self.completed.push_back((Token::Sent(number), count as i32));
+        self.completed.push_back((RingToken::Sent(number), count as i32));
     }
 
     /// A client hears some of what it is sent: so many bytes.
@@ -455,7 +455,7 @@ impl Outside {
         self.sockets.insert(socket.as_raw_fd(), client);
         let (session, base) = self.script.session(&mut self.draw);
         self.peers.push(Peer::new(session, base));
-        self.tell(Message::Client(socket, session, Vec::new()));
+        self.tell(EngineMessage::Client(socket, session, Vec::new()));
         self.after(8_000, Event::Ask(client));
     }
 }
@@ -469,12 +469,12 @@ impl Kernel for Virtual {
         self.0.borrow().now
     }
 
-    fn push(&mut self, file: &Rc<OwnedFd>, token: Token, op: Op) -> io::Result<()> {
+    fn push(&mut self, file: &Rc<OwnedFd>, token: RingToken, op: RingOp) -> io::Result<()> {
         self.0.borrow_mut().push(file, token, op);
         Ok(())
     }
 
-    fn take(&mut self) -> Option<(Token, i32)> {
+    fn take(&mut self) -> Option<(RingToken, i32)> {
         self.0.borrow_mut().completed.pop_front()
     }
 
@@ -509,7 +509,7 @@ impl Outside {
     /// The power goes: of what the device has in flight, any blocks are written.
     pub(super) fn tear(&mut self) {
         for (_, event) in std::mem::take(&mut self.events) {
-            let Event::Device(_, Op::Write(slice, at, _), _) = event else { continue };
+            let Event::Device(_, RingOp::Write(slice, at, _), _) = event else { continue };
             for number in 0..slice.bytes / BLOCK_BYTES as usize {
                 if self.draw.below(2) == 0 {
                     let mut bytes = [0; BLOCK_BYTES as usize];

@@ -6,13 +6,13 @@ use block::{BLOCK_BYTES, Ending, Time};
 use load::Draw;
 use nbd::client::{Body, reply};
 use nbd::reply::Chunk;
-use nbd::{Command, CommandFlags, Errno, Request, Session};
+use nbd::{ClientRequest, CommandFlags, Errno, RequestType, Session};
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
 /// A request that is not answered yet.
 pub(super) struct Pending {
-    pub(super) request: Request,
+    pub(super) request: ClientRequest,
     /// The error it is to have, where it asks what it may not.
     refused: Option<Errno>,
     /// What became of it at the server.
@@ -76,19 +76,19 @@ impl Peer {
         let (command, flags) = drawn(draw);
         let (mut offset, mut length) = extent(draw, self.session.size);
         let mut refused = None;
-        if command == Command::Flush {
+        if command == RequestType::Flush {
             (offset, length) = (0, 0);
         } else if draw.below(30) == 0 {
             offset = self.session.size - draw.below(length.into());
-            let space = matches!(command, Command::Write | Command::WriteZeroes);
+            let space = matches!(command, RequestType::Write | RequestType::WriteZeroes);
             refused = Some(if space { Errno::NoSpc } else { Errno::Inval });
         }
         let cookie = self.next;
         self.next += 1;
-        let request = Request { command, flags, cookie, offset, length };
+        let request = ClientRequest { command, flags, cookie, offset, length };
         let mut payload =
-            vec![0; if matches!(command, Command::Write | Command::WriteZeroes) { length as usize } else { 0 }];
-        if command == Command::Write {
+            vec![0; if matches!(command, RequestType::Write | RequestType::WriteZeroes) { length as usize } else { 0 }];
+        if command == RequestType::Write {
             let word = draw.below(1 << 62) | 1;
             let bytes = (0..).flat_map(|at: u64| word.wrapping_mul(2 * at + 1).to_le_bytes());
             payload.iter_mut().zip(bytes).for_each(|(to, byte)| *to = byte);
@@ -98,8 +98,8 @@ impl Peer {
             self.sent.extend(request.encode());
         }
         self.payloads.insert(cookie, payload.into());
-        let keeps = if command == Command::Flush { keeps() } else { Made::new() };
-        let read = if command == Command::Read { length as usize } else { 0 };
+        let keeps = if command == RequestType::Flush { keeps() } else { Made::new() };
+        let read = if command == RequestType::Read { length as usize } else { 0 };
         let pending = Pending {
             request,
             refused,
@@ -120,8 +120,13 @@ impl Peer {
     pub(super) fn go(&mut self, draw: &mut Draw) {
         self.silent = true;
         if draw.below(2) == 0 {
-            let disc =
-                Request { command: Command::Disc, flags: CommandFlags::default(), cookie: 0, offset: 0, length: 0 };
+            let disc = ClientRequest {
+                command: RequestType::Disc,
+                flags: CommandFlags::default(),
+                cookie: 0,
+                offset: 0,
+                length: 0,
+            };
             self.sent.extend(disc.encode());
             return;
         }
@@ -170,7 +175,7 @@ impl Pending {
 
     /// Whether it asks for something to be on the medium.
     pub(super) fn is_durable(&self) -> bool {
-        self.request.command == Command::Flush || self.request.fua()
+        self.request.command == RequestType::Flush || self.request.fua()
     }
 
     /// Whether a volume that no flush of could succeed until a time, if it ever was, was such when it was asked or later.
@@ -194,10 +199,10 @@ impl Pending {
             (None, Err(Errno::Io)) if barred && durable => {}
             (Some(Ending::Finished), Ok(())) => {}
             (Some(Ending::Failed(_) | Ending::Dropped), Err(Errno::Io)) => {}
-            (None, Ok(())) if matches!(request.command, Command::Trim | Command::Cache) => {}
+            (None, Ok(())) if matches!(request.command, RequestType::Trim | RequestType::Cache) => {}
             wrong => panic!("{request:?} is answered with {wrong:?}"),
         }
-        if answer.is_ok() && request.command == Command::Read {
+        if answer.is_ok() && request.command == RequestType::Read {
             self.check_read(base);
         }
     }
@@ -216,16 +221,16 @@ impl Pending {
     }
 }
 
-fn drawn(draw: &mut Draw) -> (Command, CommandFlags) {
+fn drawn(draw: &mut Draw) -> (RequestType, CommandFlags) {
     let command = match draw.below(20) {
-        0..7 => Command::Read,
-        7..15 => Command::Write,
-        15 => Command::WriteZeroes,
-        16 | 17 => Command::Flush,
-        18 => Command::Trim,
-        _ => Command::Cache,
+        0..7 => RequestType::Read,
+        7..15 => RequestType::Write,
+        15 => RequestType::WriteZeroes,
+        16 | 17 => RequestType::Flush,
+        18 => RequestType::Trim,
+        _ => RequestType::Cache,
     };
-    let fua = command.writes() && command != Command::Trim && draw.below(4) == 0;
+    let fua = command.writes() && command != RequestType::Trim && draw.below(4) == 0;
     (command, if fua { CommandFlags::FUA } else { CommandFlags::default() })
 }
 

@@ -75,7 +75,7 @@ fn no_client_makes_a_handshake_keep_more_than_an_option() {
             let mut left = &bytes[..];
             while !left.is_empty() {
                 out.clear();
-                assert_eq!(server.feed(&mut left, &mut out), nbd::Step::More);
+                assert_eq!(server.feed(&mut left, &mut out), nbd::HandshakeStep::More);
             }
         });
         let most = 2 * u64::from(MAX_OPTION_BYTES);

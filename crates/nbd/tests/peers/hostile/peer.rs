@@ -1,7 +1,7 @@
 //! A peer that sends anything, to a server and to a client. Also what is fuzzed.
 
 use nbd::limits::{MAX_DRAINED_BYTES, MAX_LISTED, MAX_OPTION_BYTES, REQUEST_BYTES};
-use nbd::{Command, Errno, Export, Flags, Handshake, Refused, Session, Step, Uri, client};
+use nbd::{Errno, Export, Flags, Handshake, HandshakeStep, Refused, RequestType, Session, Uri, client};
 
 /// What one message may be answered with, where exports are few.
 const MOST_AT_ONCE: usize = 4096;
@@ -10,7 +10,7 @@ const MOST_AT_ONCE: usize = 4096;
 pub fn meet(exports: &[Export], bytes: &[u8], piece: usize) {
     server(exports, bytes, piece.max(1));
     read_requests(sessions(exports), bytes);
-    for wish in [client::Wish::List, client::Wish::Go("x".into())] {
+    for wish in [client::ClientGoal::List, client::ClientGoal::Go("x".into())] {
         lead(wish, bytes, piece.max(1));
     }
     read_replies(bytes);
@@ -25,16 +25,16 @@ fn server(exports: &[Export], bytes: &[u8], piece: usize) {
     let mut out = Vec::new();
     let mut server = Handshake::new(exports, &mut out);
     let mut after = Vec::new();
-    let mut last = Step::More;
+    let mut last = HandshakeStep::More;
     for mut piece in bytes.chunks(piece) {
-        while !piece.is_empty() && last == Step::More {
+        while !piece.is_empty() && last == HandshakeStep::More {
             out.clear();
             last = server.feed(&mut piece, &mut out);
             assert!(out.len() <= MOST_AT_ONCE, "{} bytes for one option", out.len());
         }
         after.extend(piece);
     }
-    if let Step::Ready(session) = last {
+    if let HandshakeStep::Ready(session) = last {
         assert!(session.export < exports.len());
         read_requests([session], &after);
     }
@@ -58,7 +58,7 @@ fn read_requests(sessions: impl IntoIterator<Item = Session>, bytes: &[u8]) {
             match session.request(header) {
                 Ok(request) => {
                     assert_eq!(request.encode(), *header);
-                    let none = matches!(request.command, Command::Disc | Command::Flush);
+                    let none = matches!(request.command, RequestType::Disc | RequestType::Flush);
                     let end = request.offset.checked_add(request.length.into());
                     assert!(none || end.is_some_and(|end| end <= session.size));
                     assert!(none || request.offset.is_multiple_of(session.block.minimum.into()));
@@ -83,15 +83,15 @@ fn answered(session: &Session, cookie: u64) {
     assert_eq!((read.cookie, matches!(read.body, client::Body::Failed { error: Errno::Io, .. })), (cookie, true));
 }
 
-fn lead(wish: client::Wish, bytes: &[u8], piece: usize) {
-    let mut client = client::Handshake::new(wish);
+fn lead(wish: client::ClientGoal, bytes: &[u8], piece: usize) {
+    let mut client = client::ClientHandshake::new(wish);
     let mut out = Vec::new();
     for mut piece in bytes.chunks(piece) {
         out.clear();
         match client.feed(&mut piece, &mut out) {
-            Ok(client::Step::More) => assert!(piece.is_empty()),
-            Ok(client::Step::Listed(found)) => return assert!(found.len() <= MAX_LISTED),
-            Ok(client::Step::Ready(session)) => return read_requests([session], bytes),
+            Ok(client::ClientStep::More) => assert!(piece.is_empty()),
+            Ok(client::ClientStep::Listed(found)) => return assert!(found.len() <= MAX_LISTED),
+            Ok(client::ClientStep::Ready(session)) => return read_requests([session], bytes),
             Err(broken) => return assert!(!broken.to_string().is_empty()),
         }
         assert!(out.len() <= MAX_OPTION_BYTES as usize);

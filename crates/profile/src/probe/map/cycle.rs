@@ -1,15 +1,15 @@
 //! Regions in a row that repeat each other, several at a time, become one: a period of runs, each of tracks of its own kind
 //! (a cylinder whose heads hold more or fewer sectors; a band of such heads).
 
-use crate::estimate::{fraction, signed};
-use crate::map::{Level, Map, Region, Run};
+use crate::estimate::{fraction, signed_fraction};
+use crate::map::{MapRegion, PatternLevel, TrackMap, TrackRun};
 
 /// Runs of a period, at most.
 const RUNS: usize = 128;
 
 /// Tracks alike in a row: a region, or what repeats in one.
 #[derive(Clone, Copy, Debug)]
-struct Piece {
+struct TrackGroup {
     region: usize,
     /// Whether its region begins with it.
     opens: bool,
@@ -20,27 +20,27 @@ struct Piece {
     angle: f64,
 }
 
-impl Piece {
+impl TrackGroup {
     /// Whether the two are of one kind, and as long.
-    fn like(&self, other: &Piece) -> bool {
+    fn like(&self, other: &TrackGroup) -> bool {
         // Of a single track the turn to the next is no matter of its kind.
         (self.sectors, self.round, self.track) == (other.sectors, other.round, other.track)
             && (self.sectors <= self.track || self.near(self.turn - other.turn, 0.1))
     }
 
     /// Whether another is the same, a period and its turn later.
-    fn goes_round(&self, other: &Piece, turn: f64) -> bool {
+    fn goes_round(&self, other: &TrackGroup, turn: f64) -> bool {
         self.like(other) && self.near(other.angle - self.angle - turn, 0.3)
     }
 
     /// Whether an angle is nothing but error, of so many sectors.
     fn near(&self, angle: f64, sectors: f64) -> bool {
-        signed(angle).abs() < sectors / f64::from(self.round)
+        signed_fraction(angle).abs() < sectors / f64::from(self.round)
     }
 }
 
 /// Joins the last region, which is under way, to those before it, if it begins a sequence of them for the third time.
-pub(super) fn joined(map: &mut Map) -> bool {
+pub(super) fn join_sequence(map: &mut TrackMap) -> bool {
     let Some((under_way, before)) = map.regions.split_last() else { return false };
     let pieces = pieces(before);
     let most = (pieces.len() / 2).min(RUNS);
@@ -61,8 +61,8 @@ pub(super) fn joined(map: &mut Map) -> bool {
 }
 
 /// The pieces of the last regions, as far back as they are whole.
-fn pieces(regions: &[Region]) -> Vec<Piece> {
-    let mut pieces: Vec<Piece> = Vec::new();
+fn pieces(regions: &[MapRegion]) -> Vec<TrackGroup> {
+    let mut pieces: Vec<TrackGroup> = Vec::new();
     for (index, region) in regions.iter().enumerate().rev() {
         let length = region.pattern(region.end() - 1) + 1;
         let each = region.levels.first().map_or(length, |level| level.sectors);
@@ -72,9 +72,9 @@ fn pieces(regions: &[Region]) -> Vec<Piece> {
             break;
         }
         let piece = |i: u64| {
-            let Region { round, track, turn, .. } = *region;
+            let MapRegion { round, track, turn, .. } = *region;
             let angle = region.place_at(i * each).angle;
-            Piece { region: index, opens: i == 0, sectors: each, round, track, turn, angle }
+            TrackGroup { region: index, opens: i == 0, sectors: each, round, track, turn, angle }
         };
         pieces.extend((0..length / each).rev().map(piece));
     }
@@ -83,7 +83,7 @@ fn pieces(regions: &[Region]) -> Vec<Piece> {
 }
 
 /// Whether the second half of these pieces repeats the first, and a region begins to do so again.
-fn repeats(pieces: &[Piece], under_way: &Region) -> bool {
+fn repeats(pieces: &[TrackGroup], under_way: &MapRegion) -> bool {
     let (a, b) = pieces.split_at(pieces.len() / 2);
     let turn = b[0].angle - a[0].angle;
     a[0].opens
@@ -95,10 +95,10 @@ fn repeats(pieces: &[Piece], under_way: &Region) -> bool {
 }
 
 /// Whether these are single tracks of one kind that a rule for each would do for.
-fn evenly_turned(pieces: &[Piece]) -> bool {
+fn evenly_turned(pieces: &[TrackGroup]) -> bool {
     let [first, second, ..] = pieces else { return true };
     let turn = second.angle - first.angle;
-    let one = |pair: &[Piece]| {
+    let one = |pair: &[TrackGroup]| {
         let [before, after] = pair else { return false };
         before.sectors <= before.track && before.like(after) && after.near(after.angle - before.angle - turn, 0.7)
     };
@@ -106,24 +106,24 @@ fn evenly_turned(pieces: &[Piece]) -> bool {
 }
 
 /// The region of a period of these pieces, of which the next begins at an angle.
-fn region(cycle: &[Piece], next: f64, before: &[Region]) -> Region {
+fn region(cycle: &[TrackGroup], next: f64, before: &[MapRegion]) -> MapRegion {
     let opens = cycle[0];
     let (mut sectors, mut tracks) = (0, 0);
     let runs = cycle.iter().map(|piece| {
-        let Piece { round, track, turn, .. } = *piece;
-        let run = Run { sectors, tracks, angle: fraction(piece.angle - opens.angle), round, track, turn };
+        let TrackGroup { round, track, turn, .. } = *piece;
+        let run = TrackRun { sectors, tracks, angle: fraction(piece.angle - opens.angle), round, track, turn };
         sectors += piece.sectors;
         tracks += piece.sectors.div_ceil(piece.track);
         run
     });
-    let runs: Vec<Run> = runs.collect();
+    let runs: Vec<TrackRun> = runs.collect();
     let mut slips = Vec::new();
     let mut shifted = 0;
     for region in &before[opens.region..] {
         slips.extend(region.slips.iter().map(|(from, shift)| (*from, shift + shifted)));
         shifted = slips.last().map_or(0, |(_, shift)| *shift);
     }
-    Region {
+    MapRegion {
         first: before[opens.region].first,
         sectors: 0,
         skip: 0,
@@ -131,7 +131,7 @@ fn region(cycle: &[Piece], next: f64, before: &[Region]) -> Region {
         track: cycle.iter().map(|piece| piece.track).max().unwrap_or(opens.track),
         turn: opens.turn,
         runs,
-        levels: vec![Level { sectors, turn: fraction(next - opens.angle) }],
+        levels: vec![PatternLevel { sectors, turn: fraction(next - opens.angle) }],
         angle: opens.angle,
         slips,
         bends: Vec::new(),

@@ -1,8 +1,8 @@
 //! The first sector that is not where its region has it, and what that means.
 
-use super::{ELSEWHERE, SLIPPED, SMALL, Survey};
-use crate::estimate::{fraction, signed};
-use crate::map::Region;
+use super::{ELSEWHERE, MapSurvey, SLIPPED, SMALL};
+use crate::estimate::{fraction, signed_fraction};
+use crate::map::MapRegion;
 use block::{BadInput, Device};
 
 /// Sectors after some that lie elsewhere by which the others of the track are where they should be.
@@ -31,17 +31,17 @@ pub(super) struct Off {
 }
 
 impl Off {
-    pub(super) fn new(region: &Region, sector: u64, angle: f64) -> Off {
+    pub(super) fn new(region: &MapRegion, sector: u64, angle: f64) -> Off {
         let place = region.place(sector);
-        let angle = signed(angle - place.width() - place.angle);
+        let angle = signed_fraction(angle - place.width() - place.angle);
         Off { angle, sectors: angle * f64::from(place.round) }
     }
 
     /// How far an angle is from where a sector would be that followed another of the region on its track.
-    pub(super) fn along(region: &Region, sector: u64, next: f64) -> Off {
+    pub(super) fn along(region: &MapRegion, sector: u64, next: f64) -> Off {
         let off = Off::new(region, sector, next);
         let place = region.place(sector);
-        let angle = signed(off.angle - place.width());
+        let angle = signed_fraction(off.angle - place.width());
         Off { angle, sectors: angle * f64::from(place.round) }
     }
 
@@ -57,7 +57,7 @@ impl Off {
     }
 }
 
-impl<D: Device> Survey<'_, '_, '_, D> {
+impl<D: Device> MapSurvey<'_, '_, '_, D> {
     /// The first sector after `known` that is not where the region under way has it, and its angle; `target` is not.
     pub(super) fn first_deviation(&mut self, known: u64, target: u64) -> Result<(u64, f64), BadInput> {
         let region = self.current();
@@ -82,7 +82,7 @@ impl<D: Device> Survey<'_, '_, '_, D> {
             let Some(witness) = stray else { break };
             (low, high) = (known, witness);
         }
-        Ok((high, self.seen(high)?))
+        Ok((high, self.readable_angle(high)?))
     }
 
     /// What it means that a sector, the first, is not where the region under way has it.
@@ -100,7 +100,7 @@ impl<D: Device> Survey<'_, '_, '_, D> {
         let off = Off::new(&region, sector, angle);
         if let Some(count) = off.whole().filter(|count| *count != 0 && count.abs() <= SLIPPED) {
             let place = region.place(sector);
-            let skew = signed(region.turn).abs() * f64::from(region.round);
+            let skew = signed_fraction(region.turn).abs() * f64::from(region.round);
             let inside = place.sector > 0 && (1..=SMALL).contains(&count) && (count as f64) < skew / 2.0;
             let mut slipped = region.clone();
             let before = region.slips.last().map_or(0, |(_, shift)| *shift);
@@ -133,7 +133,7 @@ impl<D: Device> Survey<'_, '_, '_, D> {
 
     /// Whether what follows a sector on its track is where it should be, if not at once; and is so still well into what is
     /// left of the track, but for slips: tracks of sectors wider or narrower cross those of the region somewhere.
-    fn goes_on(&mut self, region: &Region, sector: u64) -> Result<bool, BadInput> {
+    fn goes_on(&mut self, region: &MapRegion, sector: u64) -> Result<bool, BadInput> {
         let left = region.place(sector).left;
         let after = SOON_AGAIN.min(left.saturating_sub(2));
         let later = sector + after + (left - after.min(left)) / 2;
@@ -146,7 +146,7 @@ impl<D: Device> Survey<'_, '_, '_, D> {
     }
 
     /// Whether tracks that follow a slip in the middle of one have no more than a few slips besides.
-    fn few_more(&mut self, slipped: &Region, later: u64, sooner: u64) -> Result<bool, BadInput> {
+    fn few_more(&mut self, slipped: &MapRegion, later: u64, sooner: u64) -> Result<bool, BadInput> {
         let mut least = 0;
         let mut places = Vec::new();
         for sector in [later, sooner] {
@@ -163,7 +163,7 @@ impl<D: Device> Survey<'_, '_, '_, D> {
     }
 
     /// Places passed over at the end of a track, so that a sector seen at an angle begins the next.
-    fn over_the_edge(&mut self, region: &Region, sector: u64, angle: f64) -> Result<Option<i64>, BadInput> {
+    fn over_the_edge(&mut self, region: &MapRegion, sector: u64, angle: f64) -> Result<Option<i64>, BadInput> {
         let before = region.slips.last().map_or(0, |(_, shift)| *shift);
         for count in region.place(sector).left as i64..=SMALL {
             let mut slipped = region.clone();
@@ -179,7 +179,7 @@ impl<D: Device> Survey<'_, '_, '_, D> {
 
     /// Whether a track that begins at a sector, off by so much, ends where it should, or some slips sooner. Of a pattern
     /// that does not repeat yet nothing is known of what should follow.
-    fn bends(&mut self, region: &Region, sector: u64, off: Off) -> Result<bool, BadInput> {
+    fn bends(&mut self, region: &MapRegion, sector: u64, off: Off) -> Result<bool, BadInput> {
         let place = region.place(sector);
         let after = sector + place.left;
         if place.sector > 0 || region.levels.is_empty() || after >= self.eye.bench.sectors() {
@@ -198,10 +198,10 @@ impl<D: Device> Survey<'_, '_, '_, D> {
         // The next sector is on another track: no other way round, and no further on this one.
         let Some(seen) = self.eye.recall(after - slipped as u64, None)? else { return Ok(false) };
         let along = place.angle + off.angle + (place.left + 1) as f64 * place.width();
-        Ok(signed(seen - along).abs() > 0.35 * place.width())
+        Ok(signed_fraction(seen - along).abs() > 0.35 * place.width())
     }
 
-    pub(super) fn all_agree(&mut self, region: &Region, sectors: &[u64]) -> Result<bool, BadInput> {
+    pub(super) fn all_agree(&mut self, region: &MapRegion, sectors: &[u64]) -> Result<bool, BadInput> {
         for sector in sectors {
             if !self.off(region, *sector)?.is_some_and(Off::agrees) {
                 return Ok(false);
@@ -211,7 +211,7 @@ impl<D: Device> Survey<'_, '_, '_, D> {
     }
 
     /// The sectors from one on that are not where the region has them.
-    fn elsewhere(&mut self, region: &Region, first: u64, angle: f64) -> Result<Vec<(u64, f64)>, BadInput> {
+    fn elsewhere(&mut self, region: &MapRegion, first: u64, angle: f64) -> Result<Vec<(u64, f64)>, BadInput> {
         let width = region.place(first).width();
         let mut found = vec![(first, fraction(angle - width))];
         for sector in first + 1..first + ELSEWHERE {
@@ -225,7 +225,7 @@ impl<D: Device> Survey<'_, '_, '_, D> {
 }
 
 /// Where to look between two sectors: where a track begins, if one does.
-fn middle(region: &Region, low: u64, high: u64) -> u64 {
+fn middle(region: &MapRegion, low: u64, high: u64) -> u64 {
     let half = low + (high - low) / 2;
     if high - low <= 2 * region.track && region.place(high).sector == 0 {
         return high - 1;

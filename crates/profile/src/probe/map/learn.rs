@@ -1,9 +1,9 @@
 //! The first tracks of a region: sectors all round, sectors of data on a track, and the turn to the next.
 
-use crate::bench::Bench;
-use crate::estimate::{fraction, median, signed};
+use crate::bench::ProbeBench;
+use crate::estimate::{fraction, median, signed_fraction};
 use crate::eye::Eye;
-use crate::map::Region;
+use crate::map::MapRegion;
 use block::{BadInput, Device};
 
 /// Sectors between the first four looks; no track is so short that two of the three steps cross its end.
@@ -25,7 +25,7 @@ fn near<D: Device>(eye: &mut Eye<D>, sector: u64) -> Result<f64, BadInput> {
     }
 }
 
-fn unreadable<D: Device>(bench: &Bench<D>, sector: u64) -> BadInput {
+fn unreadable<D: Device>(bench: &ProbeBench<D>, sector: u64) -> BadInput {
     bench.error(
         format!("sector {sector} cannot be read where a zone is to be learned"),
         "profile a drive whose sectors can be read",
@@ -37,14 +37,14 @@ pub(super) fn region<D: Device>(
     eye: &mut Eye<D>,
     (first, angle): (u64, f64),
     widths: &[f64],
-) -> Result<Region, BadInput> {
+) -> Result<MapRegion, BadInput> {
     let all = eye.bench.sectors();
     eye.since = first;
     let rough = match familiar(eye, (first, angle), widths)? {
         Some(width) => width,
         None => slope(eye, first, angle)?,
     };
-    let Line { end, per_sector, slipped } = line(eye, (first, angle), rough, all)?;
+    let SectorLine { end, per_sector, slipped } = line(eye, (first, angle), rough, all)?;
     let round = (1.0 / per_sector + 0.5) as u32;
     let length = end - first + slipped;
     if round < 2 || end >= all {
@@ -60,7 +60,7 @@ pub(super) fn region<D: Device>(
     let start = angle - width - skip as f64 * width;
     let turn = next - width - start;
     let region = plain(first, round, track.max(length).min(u64::from(round)), fraction(turn), fraction(start));
-    Ok(Region { skip, ..region })
+    Ok(MapRegion { skip, ..region })
 }
 
 /// Sectors of data on a track, of which one ends before `end`, seen at an angle: all there are, if one of the next two
@@ -75,10 +75,10 @@ fn track<D: Device>(eye: &mut Eye<D>, end: u64, (round, angle): (u32, f64), firs
             return Ok(whole);
         }
         let far = near(eye, last)?;
-        if signed(far - angle - (last - begin) as f64 * width).abs() < 0.35 * width {
+        if signed_fraction(far - angle - (last - begin) as f64 * width).abs() < 0.35 * width {
             return Ok(whole);
         }
-        let Line { end: next, per_sector, slipped } = line(eye, (begin, angle), width, all)?;
+        let SectorLine { end: next, per_sector, slipped } = line(eye, (begin, angle), width, all)?;
         if (1.0 / per_sector + 0.5) as u32 == round {
             let length = next - begin + slipped;
             most = if alike == 0 { length } else { most.max(length) };
@@ -93,7 +93,7 @@ fn track<D: Device>(eye: &mut Eye<D>, end: u64, (round, angle): (u32, f64), firs
 
 /// Sectors in line on a track.
 #[derive(Clone, Copy, Debug)]
-struct Line {
+struct SectorLine {
     /// The first that is not.
     end: u64,
     /// The turn of one, revolutions.
@@ -103,7 +103,7 @@ struct Line {
 }
 
 /// Sectors of a track, slipped ones included, from one on whose angle was seen, if they are about so wide.
-pub(super) fn left<D: Device>(eye: &mut Eye<D>, from: (u64, f64), width: f64) -> Result<u64, BadInput> {
+pub(super) fn count_remaining<D: Device>(eye: &mut Eye<D>, from: (u64, f64), width: f64) -> Result<u64, BadInput> {
     let all = eye.bench.sectors();
     let line = line(eye, from, width, all)?;
     Ok(line.end - from.0 + line.slipped)
@@ -111,18 +111,18 @@ pub(super) fn left<D: Device>(eye: &mut Eye<D>, from: (u64, f64), width: f64) ->
 
 /// The sectors in line from one on, whose angle was seen, up to the end of its track. A step too small for the arm is no
 /// end but a slip.
-fn line<D: Device>(eye: &mut Eye<D>, from: (u64, f64), rough: f64, all: u64) -> Result<Line, BadInput> {
+fn line<D: Device>(eye: &mut Eye<D>, from: (u64, f64), rough: f64, all: u64) -> Result<SectorLine, BadInput> {
     let first = from.0;
     let (mut from, mut per_sector, mut slipped) = (from, rough, 0);
     for _ in 0..SLIPS {
         let (end, width) = track_end(eye, from, per_sector, all)?;
-        let line = Line { end, per_sector: if slipped == 0 { width } else { per_sector }, slipped };
+        let line = SectorLine { end, per_sector: if slipped == 0 { width } else { per_sector }, slipped };
         if end >= all {
             return Ok(line);
         }
         per_sector = line.per_sector;
         let angle = near(eye, end)?;
-        let places = signed(angle - from.1 - (end - from.0) as f64 * width) / width;
+        let places = signed_fraction(angle - from.1 - (end - from.0) as f64 * width) / width;
         let whole = libm::round(places);
         let round = (1.0 / width + 0.5) as u64;
         let beyond = end - first + slipped + whole.max(0.0) as u64 >= round;
@@ -132,11 +132,11 @@ fn line<D: Device>(eye: &mut Eye<D>, from: (u64, f64), rough: f64, all: u64) -> 
         slipped += whole as u64;
         from = (end, angle);
     }
-    Ok(Line { end: from.0, per_sector, slipped })
+    Ok(SectorLine { end: from.0, per_sector, slipped })
 }
 
-fn plain(first: u64, round: u32, track: u64, turn: f64, angle: f64) -> Region {
-    Region {
+fn plain(first: u64, round: u32, track: u64, turn: f64, angle: f64) -> MapRegion {
+    MapRegion {
         first,
         sectors: 0,
         skip: 0,
@@ -161,7 +161,7 @@ fn familiar<D: Device>(eye: &mut Eye<D>, (first, angle): (u64, f64), widths: &[f
         return Ok(None);
     }
     let turned = near(eye, there)? - angle;
-    let off = |width: f64| signed(turned - steps as f64 * width).abs() / width;
+    let off = |width: f64| signed_fraction(turned - steps as f64 * width).abs() / width;
     Ok(widths.iter().copied().min_by(|a, b| off(*a).total_cmp(&off(*b))).filter(|width| off(*width) < 0.1))
 }
 
@@ -187,7 +187,7 @@ fn track_end<D: Device>(eye: &mut Eye<D>, from: (u64, f64), rough: f64, all: u64
     // of what the slope may err by.
     let linear = |angle_there: f64, distance: u64, per_sector: f64| {
         let expected = distance as f64 * per_sector;
-        let by = signed(angle_there - angle - expected);
+        let by = signed_fraction(angle_there - angle - expected);
         (by.abs() < 0.35 * per_sector && expected < 1.0 - per_sector / 2.0).then_some((expected + by) / distance as f64)
     };
     // Where a whole track would end is the likeliest place, if sectors are as wide as thought.

@@ -1,8 +1,8 @@
 //! Regions that repeat each other become one, with a further period.
 
-use super::{Survey, cycle};
-use crate::estimate::{fraction, signed};
-use crate::map::{Level, Map, Region};
+use super::{MapSurvey, cycle};
+use crate::estimate::{fraction, signed_fraction};
+use crate::map::{MapRegion, PatternLevel, TrackMap};
 use block::{BadInput, Device};
 
 /// Tracks of a few regions that were met before the clock ran well, at most; and by how many times as many one that follows
@@ -10,17 +10,17 @@ use block::{BadInput, Device};
 const FIRST: u64 = 16;
 const LONGER: u64 = 64;
 
-impl<D: Device> Survey<'_, '_, '_, D> {
+impl<D: Device> MapSurvey<'_, '_, '_, D> {
     /// The region just begun at a sector and an angle joins the two before it if all three repeat each other.
     pub(super) fn merge(&mut self, _first: u64, _angle: f64) {
-        while joined(&mut self.map) || cycle::joined(&mut self.map) {}
+        while join_alike(&mut self.map) || cycle::join_sequence(&mut self.map) {}
     }
 
     /// Looks again at the first tracks of all, met before the clock ran well: what the first long region says of them is
     /// believed where it agrees with each of them, at both ends and in the middle.
     ///
     /// # Errors
-    /// As [`crate::bench::Bench::read`].
+    /// As [`crate::bench::ProbeBench::read`].
     pub(super) fn look_again(&mut self) -> Result<(), BadInput> {
         let Some(at) = self.map.regions.iter().position(|region| region.sectors > LONGER * region.track) else {
             return Ok(());
@@ -32,7 +32,7 @@ impl<D: Device> Survey<'_, '_, '_, D> {
             return Ok(());
         }
         let angle = fraction(long.angle - tracks as f64 * long.turn);
-        let whole = Region { first: 0, sectors: long.end(), angle, ..long };
+        let whole = MapRegion { first: 0, sectors: long.end(), angle, ..long };
         let ends = [0, whole.track / 2, whole.track - 1];
         let sectors: Vec<u64> = (0..tracks).flat_map(|track| ends.map(|into| track * whole.track + into)).collect();
         if self.all_agree(&whole, &sectors)? {
@@ -43,13 +43,13 @@ impl<D: Device> Survey<'_, '_, '_, D> {
 }
 
 /// Whether a region is one track after the other, all turned alike.
-fn is_plain(region: &Region) -> bool {
+fn is_plain(region: &MapRegion) -> bool {
     region.levels.is_empty() && region.slips.is_empty() && region.bends.is_empty() && region.runs.is_empty()
 }
 
 /// Regions that go on as the next one does, looked at backwards, become part of it: the first tracks of a region tell its
 /// rule least well.
-pub(super) fn absorb(map: &mut Map) {
+pub(super) fn absorb(map: &mut TrackMap) {
     for i in (1..map.regions.len()).rev() {
         let (a, b) = (&map.regions[i - 1], &map.regions[i]);
         let plain = is_plain(a) && is_plain(b);
@@ -59,18 +59,18 @@ pub(super) fn absorb(map: &mut Map) {
             continue;
         };
         let angle = fraction(b.angle - (whole / a.track) as f64 * b.turn);
-        if signed(angle - a.angle).abs() < 0.2 / f64::from(a.round) {
+        if signed_fraction(angle - a.angle).abs() < 0.2 / f64::from(a.round) {
             let (first, sectors) = (a.first, a.sectors + b.sectors);
-            map.regions[i] = Region { first, sectors, skip: 0, angle, ..b.clone() };
+            map.regions[i] = MapRegion { first, sectors, skip: 0, angle, ..b.clone() };
             map.regions.remove(i - 1);
         }
     }
 }
 
 /// Joins the last region, which is under way, to the two before it, if they are alike, as long, and turned alike.
-fn joined(map: &mut Map) -> bool {
+fn join_alike(map: &mut TrackMap) -> bool {
     let [.., a, b, c] = &map.regions[..] else { return false };
-    let length = |region: &Region| (region.pattern(region.end() - 1) + 1) as i64;
+    let length = |region: &MapRegion| (region.pattern(region.end() - 1) + 1) as i64;
     let even = !a.is_fragment()
         && a.like(b)
         && b.like(c)
@@ -79,13 +79,13 @@ fn joined(map: &mut Map) -> bool {
         && a.bends.is_empty()
         && b.bends.is_empty()
         && length(a) == length(b);
-    let turn = signed(b.angle - a.angle);
+    let turn = signed_fraction(b.angle - a.angle);
     let sector = 1.0 / f64::from(a.round);
-    if !even || signed(c.angle - b.angle - turn).abs() > 0.2 * sector || a.place(a.end() - 1).left != 1 {
+    if !even || signed_fraction(c.angle - b.angle - turn).abs() > 0.2 * sector || a.place(a.end() - 1).left != 1 {
         return false;
     }
     let mut whole = a.clone();
-    let level = Level { sectors: length(a) as u64, turn: fraction(turn) };
+    let level = PatternLevel { sectors: length(a) as u64, turn: fraction(turn) };
     match whole.levels.last_mut() {
         // Tracks one by one: no period, but the turn from each to the next.
         None if level.sectors == whole.track => whole.turn = level.turn,
@@ -101,7 +101,7 @@ fn joined(map: &mut Map) -> bool {
         && !whole.levels.is_empty()
     {
         let part = length(before) - before.skip as i64;
-        let base = Region { levels: whole.levels[..whole.levels.len() - 1].to_vec(), ..whole.clone() };
+        let base = MapRegion { levels: whole.levels[..whole.levels.len() - 1].to_vec(), ..whole.clone() };
         let skip = whole.outermost().sectors.checked_sub(part.unsigned_abs());
         if let Some(skip) = skip
             && before.like(&base)
@@ -111,8 +111,8 @@ fn joined(map: &mut Map) -> bool {
             let shifted = slips.last().map_or(0, |(_, shift)| *shift);
             slips.extend(whole.slips.iter().map(|(from, shift)| (*from, shift + shifted)));
             let angle = fraction(whole.angle - whole.outermost().turn);
-            let longer = Region { first, skip, angle, slips, ..whole.clone() };
-            if signed(longer.place(first).angle - before.place(first).angle).abs() < 0.2 * sector {
+            let longer = MapRegion { first, skip, angle, slips, ..whole.clone() };
+            if signed_fraction(longer.place(first).angle - before.place(first).angle).abs() < 0.2 * sector {
                 map.regions.pop();
                 whole = longer;
             }

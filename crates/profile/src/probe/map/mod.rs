@@ -10,10 +10,10 @@ mod learn;
 mod merge;
 mod walk;
 
-use crate::Watch;
+use crate::ProgressWatcher;
 use crate::estimate::fraction;
 use crate::eye::Eye;
-use crate::map::{Map, Region};
+use crate::map::{MapRegion, TrackMap};
 use block::{BadInput, Device, Time};
 use deviation::{Deviation, Off};
 
@@ -38,34 +38,34 @@ const SMALL: i64 = 8;
 
 /// Surveys a drive from its first sector to its last.
 #[derive(Debug)]
-pub struct Survey<'e, 'b, 'd, D> {
+pub struct MapSurvey<'e, 'b, 'd, D> {
     /// Measures the angles of sectors.
     pub eye: &'e mut Eye<'b, 'd, D>,
     /// What is mapped; the last region is under way.
-    pub map: Map,
+    pub map: TrackMap,
     /// When to leave off; what is not mapped by then is taken to go on as before.
     pub until: Time,
     /// Regions before which tracks are not gone through one by one.
     pub regular_until: usize,
 }
 
-impl<D: Device> Survey<'_, '_, '_, D> {
+impl<D: Device> MapSurvey<'_, '_, '_, D> {
     /// Maps all of the drive.
     ///
     /// # Errors
-    /// As [`crate::bench::Bench::read`], and when no tracks are found.
-    pub fn run(&mut self, watch: &mut dyn Watch) -> Result<(), BadInput> {
+    /// As [`crate::bench::ProbeBench::read`], and when no tracks are found.
+    pub fn run(&mut self, watch: &mut dyn ProgressWatcher) -> Result<(), BadInput> {
         let all = self.eye.bench.sectors();
         let mut known = 0;
         while known < all {
-            watch.mapped(known, all);
+            watch.on_mapped(known, all);
             if !self.map.regions.is_empty() && self.leaves_off() {
                 self.map.guessed = Some(known);
                 self.go_on_as_before(known)?;
                 self.close(all);
                 break;
             }
-            let angle = self.seen(known)?;
+            let angle = self.readable_angle(known)?;
             let region = self.begin(known, angle)?;
             self.map.regions.push(region);
             self.merge(known, angle);
@@ -78,7 +78,7 @@ impl<D: Device> Survey<'_, '_, '_, D> {
         }
         merge::absorb(&mut self.map);
         self.look_again()?;
-        watch.mapped(all, all);
+        watch.on_mapped(all, all);
         Ok(())
     }
 
@@ -100,11 +100,11 @@ impl<D: Device> Survey<'_, '_, '_, D> {
         let like = match longest.is_fragment() {
             true => {
                 let round = longest.round.max(LEAST_ROUND);
-                Region { round, track: u64::from(round), levels: Vec::new(), runs: Vec::new(), ..longest }
+                MapRegion { round, track: u64::from(round), levels: Vec::new(), runs: Vec::new(), ..longest }
             }
             false => longest,
         };
-        let angle = self.seen(known)? - 1.0 / f64::from(like.round);
+        let angle = self.readable_angle(known)? - 1.0 / f64::from(like.round);
         self.map.regions.push(like.again(known, fraction(angle)));
         Ok(())
     }
@@ -117,7 +117,7 @@ impl<D: Device> Survey<'_, '_, '_, D> {
     }
 
     /// The angle of a sector that must be readable.
-    fn seen(&mut self, sector: u64) -> Result<f64, BadInput> {
+    fn readable_angle(&mut self, sector: u64) -> Result<f64, BadInput> {
         self.eye.since = 0;
         self.seen_on_its_track(sector)
     }
@@ -139,16 +139,16 @@ impl<D: Device> Survey<'_, '_, '_, D> {
     }
 
     /// The region that begins at a sector: like the one before, if that is how it goes on, or another.
-    fn begin(&mut self, first: u64, angle: f64) -> Result<Region, BadInput> {
+    fn begin(&mut self, first: u64, angle: f64) -> Result<MapRegion, BadInput> {
         for pattern in self.known_patterns() {
             let region = pattern.again(first, angle);
             let width = region.place(first).width();
-            let region = Region { angle: angle - width, ..region };
+            let region = MapRegion { angle: angle - width, ..region };
             if self.holds(&region, first)? || self.holds_slipped(&region, first)? {
                 return Ok(region);
             }
         }
-        if let Some(region) = self.resumed(first, angle)? {
+        if let Some(region) = self.resume_pattern(first, angle)? {
             return Ok(region);
         }
         let learned = learn::region(self.eye, (first, angle), &self.known_widths())?;
@@ -166,15 +166,15 @@ impl<D: Device> Survey<'_, '_, '_, D> {
     }
 
     /// What a new region may be like: the last one, what that is made of, and the last few that are not alike.
-    fn known_patterns(&self) -> Vec<Region> {
+    fn known_patterns(&self) -> Vec<MapRegion> {
         let regions = self.map.regions.iter().filter(|region| !region.is_fragment());
-        let mut known: Vec<Region> = Vec::new();
+        let mut known: Vec<MapRegion> = Vec::new();
         for (i, region) in regions.rev().take(LOOKED_BACK).enumerate() {
             if i == 0 || (!region.levels.is_empty() && !known.iter().any(|other| other.like(region))) {
                 known.push(region.again(region.first, region.angle));
             }
             if i == 0 && !region.levels.is_empty() && region.runs.is_empty() {
-                known.push(Region { levels: Vec::new(), ..region.again(region.first, region.angle) });
+                known.push(MapRegion { levels: Vec::new(), ..region.again(region.first, region.angle) });
             }
             if known.len() >= PATTERNS {
                 break;
@@ -184,18 +184,18 @@ impl<D: Device> Survey<'_, '_, '_, D> {
     }
 
     /// The last pattern from somewhere in it on, as the track a sector is on tells.
-    fn resumed(&mut self, first: u64, angle: f64) -> Result<Option<Region>, BadInput> {
+    fn resume_pattern(&mut self, first: u64, angle: f64) -> Result<Option<MapRegion>, BadInput> {
         let Some(last) = self.map.regions.last().filter(|last| !last.levels.is_empty()).cloned() else {
             return Ok(None);
         };
         let expected = last.place_at(last.pattern(first));
-        let left = learn::left(self.eye, (first, angle), expected.width())?;
+        let left = learn::count_remaining(self.eye, (first, angle), expected.width())?;
         for track in [expected.track, expected.track + 1, expected.track.saturating_sub(1)] {
             let start = last.track_pattern(track);
             let Some(gone) = last.place_at(start).left.checked_sub(left) else { continue };
-            let region = Region { skip: start + gone, ..last.again(first, last.angle) };
+            let region = MapRegion { skip: start + gone, ..last.again(first, last.angle) };
             let place = region.place(first);
-            let region = Region { angle: fraction(region.angle + angle - place.width() - place.angle), ..region };
+            let region = MapRegion { angle: fraction(region.angle + angle - place.width() - place.angle), ..region };
             if self.holds(&region, first)? || self.holds_slipped(&region, first)? {
                 return Ok(Some(region));
             }
@@ -204,7 +204,7 @@ impl<D: Device> Survey<'_, '_, '_, D> {
     }
 
     /// Whether a region begun at a sector goes on as its pattern says.
-    fn holds(&mut self, region: &Region, first: u64) -> Result<bool, BadInput> {
+    fn holds(&mut self, region: &MapRegion, first: u64) -> Result<bool, BadInput> {
         let (track, period) = (region.track, region.outermost().sectors);
         // The first track must end where it should, or all of them are shifted.
         let edge = region.next_track(first);
@@ -222,7 +222,7 @@ impl<D: Device> Survey<'_, '_, '_, D> {
     }
 
     /// The same, if places are passed over on the way: tracks begin later, then, by as much as they end sooner.
-    fn holds_slipped(&mut self, region: &Region, first: u64) -> Result<bool, BadInput> {
+    fn holds_slipped(&mut self, region: &MapRegion, first: u64) -> Result<bool, BadInput> {
         let (track, period) = (region.track, region.outermost().sectors);
         let at = [first + track / 2, first + track + track / 2, first + period + track / 2];
         let count = if region.levels.is_empty() { 2 } else { 3 };
@@ -234,7 +234,7 @@ impl<D: Device> Survey<'_, '_, '_, D> {
             let most = i64::from(region.place(sector).round / 32);
             let slipped = self.off(region, sector)?.and_then(Off::whole).filter(|count| (0..=most).contains(count));
             let Some(slipped) = slipped else { return Ok(false) };
-            let region = Region { slips: vec![(first + 1, slipped)], ..region.clone() };
+            let region = MapRegion { slips: vec![(first + 1, slipped)], ..region.clone() };
             let edge = region.next_track(sector);
             if !self.off(&region, edge)?.is_some_and(Off::agrees)
                 || !self.off(&region, edge - 1)?.is_some_and(Off::agrees)
@@ -246,7 +246,7 @@ impl<D: Device> Survey<'_, '_, '_, D> {
     }
 
     /// How far a sector's angle is from where a region has it. Nothing if it cannot be read.
-    fn off(&mut self, region: &Region, sector: u64) -> Result<Option<Off>, BadInput> {
+    fn off(&mut self, region: &MapRegion, sector: u64) -> Result<Option<Off>, BadInput> {
         let place = region.place(sector);
         let there = (place.angle + place.width(), place.width());
         self.eye.since = sector - place.sector.min(sector - region.first);
@@ -254,7 +254,7 @@ impl<D: Device> Survey<'_, '_, '_, D> {
     }
 
     /// Follows the region under way from a sector of it on; gives where it ends.
-    fn follow(&mut self, from: u64, all: u64, watch: &mut dyn Watch) -> Result<u64, BadInput> {
+    fn follow(&mut self, from: u64, all: u64, watch: &mut dyn ProgressWatcher) -> Result<u64, BadInput> {
         let mut known = from;
         let mut leap = 0;
         loop {
@@ -270,7 +270,7 @@ impl<D: Device> Survey<'_, '_, '_, D> {
             }
             if self.lands(target)? {
                 known = target;
-                watch.mapped(known, all);
+                watch.on_mapped(known, all);
                 continue;
             }
             let (sector, angle) = self.first_deviation(known, target)?;
@@ -278,7 +278,7 @@ impl<D: Device> Survey<'_, '_, '_, D> {
                 && let Some(last) = self.walk(sector, angle)?
             {
                 (known, leap) = (last, 0);
-                watch.mapped(known, all);
+                watch.on_mapped(known, all);
                 continue;
             }
             let found = self.classify(sector, angle)?;
@@ -326,18 +326,18 @@ impl<D: Device> Survey<'_, '_, '_, D> {
         Ok(true)
     }
 
-    fn current(&self) -> Region {
+    fn current(&self) -> MapRegion {
         self.map.regions[self.map.regions.len() - 1].clone()
     }
 
-    fn current_mut(&mut self) -> &mut Region {
+    fn current_mut(&mut self) -> &mut MapRegion {
         let last = self.map.regions.len() - 1;
         &mut self.map.regions[last]
     }
 }
 
 /// Where a region ended if its last bends repeat themselves: nothing irregular, but another pattern. They are taken back.
-fn evenly_bent(region: &mut Region) -> Option<u64> {
+fn evenly_bent(region: &mut MapRegion) -> Option<u64> {
     let width = 1.0 / f64::from(region.round);
     // Each against the one so many before it.
     let like = |i: usize, period: usize| {
@@ -357,15 +357,15 @@ fn evenly_bent(region: &mut Region) -> Option<u64> {
 
 /// A region that begins inside a track, where the tracks before it may go on by chance as its own do: it begins with its
 /// track, if the region before ends a track there.
-fn since_its_track(before: &mut Region, region: Region) -> Region {
+fn since_its_track(before: &mut MapRegion, region: MapRegion) -> MapRegion {
     let first = region.first.saturating_sub(region.skip);
     if region.skip == 0 || first <= before.first || before.place(first).sector > 0 {
         return region;
     }
-    let off = crate::estimate::signed(before.place(first).angle - region.angle);
+    let off = crate::estimate::signed_fraction(before.place(first).angle - region.angle);
     if off.abs() > 0.35 / f64::from(region.round) {
         return region;
     }
     before.close(first);
-    Region { first, skip: 0, ..region }
+    MapRegion { first, skip: 0, ..region }
 }

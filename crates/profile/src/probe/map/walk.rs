@@ -2,8 +2,8 @@
 //! written: they are gone through one by one, each known by its first and its last sector.
 
 use super::deviation::Off;
-use super::{Survey, evenly_bent};
-use crate::map::Region;
+use super::{MapSurvey, evenly_bent};
+use crate::map::MapRegion;
 use block::{BadInput, Device};
 
 /// Regions in a row that end after no more than so many tracks, with no period in them: nothing regular is near.
@@ -18,7 +18,7 @@ const EVEN: usize = 3;
 /// A bend of less is none, sectors.
 const SLIGHT: f64 = 0.05;
 
-impl<D: Device> Survey<'_, '_, '_, D> {
+impl<D: Device> MapSurvey<'_, '_, '_, D> {
     /// Whether the last regions follow no rule but that of single tracks.
     pub(super) fn is_irregular(&self) -> bool {
         let Some((under_way, before)) = self.map.regions.split_last() else { return false };
@@ -64,7 +64,7 @@ impl<D: Device> Survey<'_, '_, '_, D> {
 }
 
 /// Whether a region shows no rule: few tracks, or nearly as many bends.
-fn irregular(region: &Region) -> bool {
+fn irregular(region: &MapRegion) -> bool {
     let tracks = (region.pattern(region.end().max(region.first + 1) - 1) + 1).div_ceil(region.track);
     region.levels.is_empty()
         && region.runs.is_empty()

@@ -3,6 +3,12 @@
 //! What lies between two requests of late is a distance that will be asked about. Of some such the one of which least is
 //! known is tried as 002 §5 probes: from a random place, which is read first. A read follows at once on the one before it,
 //! or it is not learned from.
+//!
+//! **Idle time teaches what will be asked.** Distances between requests of late are those that the next ones will lie
+//! apart. Of a few such a Mimic probes the one of which least is known (`probe_after`), from a random place that is
+//! read first, since after a pause nothing is learned. The core sends a probe only while it has no job and no command
+//! in flight: what comes waits for one. The device cannot know whose command it is; the world takes the time of
+//! probes from busy to background.
 
 use super::probe::place;
 use super::{Grain, draw};

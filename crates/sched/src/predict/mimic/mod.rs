@@ -4,6 +4,21 @@
 //! The distance is from the end of one request to the start of the next, signed, in blocks; what is learned of it is the
 //! time of the whole command. How much time passed before it is left out, so that the first request after a pause is not
 //! learned from.
+//!
+//! **A mean counts for what it is worth.** The Disk Mimic (`sched::predict::mimic`) keeps distances and their mean
+//! times in eight bytes each. The least of many noisy means is the luckiest, not the best: so each is drawn to the
+//! curve of what distances like it take, by as much as times of one distance differ more than means of several do. On
+//! a drive with many zones nothing but that curve is left, which is why it is nowhere worse than its base. The curve
+//! that costs and bounds use is drawn anew only now and then, so that bounds stay exact and the search is that of
+//! SATF. As the paper has it: `smooth = false`. In use, what was never tried may be hoped to take less than the
+//! curve, and the more so the more distances were seen to differ and to come again: else the greedy never learn most
+//! of them. On a drive where distance tells only the seek there is nothing to hope.
+//!
+//! **The second key is a profile.** Where on its track a request begins cannot be told from its distance, and can be
+//! told from when it comes back. Diskbench finds that out for every block; a Mimic that had its angles would lack
+//! nothing of a profile. So `second_key = "angle"` and `profile = "learned"` are one thing: a profile is made, of
+//! another drive of the same make, before the run, and the `Profile` predictor believes it, seek curve, just-in-time
+//! seeks and all.
 
 mod idle;
 mod learned;

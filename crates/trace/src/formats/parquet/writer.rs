@@ -22,8 +22,8 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 
-use crate::reader::Record;
-use crate::write::{Form, Lost, Names};
+use crate::reader::TraceRecord;
+use crate::write::{FormatWriter, Lost, Names};
 
 /// Rows in a row group; as many wait in memory.
 const GROUP: usize = 1 << 18;
@@ -40,12 +40,12 @@ const SCHEMA: &str = "message trace {
 
 pub(crate) struct Parquet<W: Write + Send> {
     file: SerializedFileWriter<W>,
-    rows: Rows,
+    rows: RowGroup,
 }
 
 /// The columns of the row group being filled.
 #[derive(Default)]
-struct Rows {
+struct RowGroup {
     times: Vec<i64>,
     devices: Vec<ByteArray>,
     ops: Vec<ByteArray>,
@@ -65,7 +65,10 @@ impl<W: Write + Send> Parquet<W> {
         let schema = parse_message_type(SCHEMA).map_err(error)?;
         let properties = WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::default())).build();
         let file = SerializedFileWriter::new(out, Arc::new(schema), Arc::new(properties)).map_err(error)?;
-        Ok(Parquet { file, rows: Rows { words: ["read", "write", "flush"].map(ByteArray::from), ..Rows::default() } })
+        Ok(Parquet {
+            file,
+            rows: RowGroup { words: ["read", "write", "flush"].map(ByteArray::from), ..Rows::default() },
+        })
     }
 
     fn group(&mut self) -> io::Result<()> {
@@ -76,8 +79,8 @@ impl<W: Write + Send> Parquet<W> {
     }
 }
 
-impl<W: Write + Send> Form for Parquet<W> {
-    fn put(&mut self, record: &Record, device: &str, _: &mut Lost) -> io::Result<()> {
+impl<W: Write + Send> FormatWriter for Parquet<W> {
+    fn put(&mut self, record: &TraceRecord, device: &str, _: &mut Lost) -> io::Result<()> {
         self.rows.take(record, device);
         if self.rows.times.len() < GROUP { Ok(()) } else { self.group() }
     }
@@ -91,8 +94,8 @@ impl<W: Write + Send> Form for Parquet<W> {
     }
 }
 
-impl Rows {
-    fn take(&mut self, record: &Record, device: &str) {
+impl RowGroup {
+    fn take(&mut self, record: &TraceRecord, device: &str) {
         let index = record.device.0 as usize;
         if index >= self.names.len() {
             self.names.resize(index + 1, None);
@@ -156,7 +159,7 @@ fn error(error: ParquetError) -> io::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reader::Device;
+    use crate::reader::TraceDevice;
     use crate::write::round_trip::written;
     use block::{Extent, Span, Time};
     use parquet::file::reader::{FileReader, SerializedFileReader};
@@ -168,7 +171,8 @@ mod tests {
             let op = [Op::Read, Op::Write { fua: false }, Op::Write { fua: true }, Op::Flush][i as usize % 4];
             let at = if op == Op::Flush { Extent::default() } else { Extent::new(i * i, i as u32 * 9 + 1) };
             let response = i.is_multiple_of(3).then_some(Span(u64::MAX - i));
-            let record = Record { time: Time(u64::MAX - i), device: Device((i % 3) as u32), op, at, response };
+            let record =
+                TraceRecord { time: Time(u64::MAX - i), device: TraceDevice((i % 3) as u32), op, at, response };
             (record, format!("disk {}", i % 3))
         };
         let records: Vec<_> = (0..GROUP as u64 + 1000).map(record).collect();
@@ -190,7 +194,7 @@ mod tests {
                 "write" => Op::Write { fua: row.get_bool(3).unwrap() },
                 _ => Op::Flush,
             };
-            let read = Record {
+            let read = TraceRecord {
                 time: Time(row.get_ulong(0).unwrap()),
                 device: record.device,
                 op,

@@ -6,15 +6,16 @@ use block::{Span, units};
 use sched::predict::mimic::Learned;
 
 /// As people read it: times by distance, and what it took to learn them.
-pub fn mimicked(name: &str, learned: &Learned, written: Option<&str>) -> String {
-    let time =
-        |distance: i64| learned.time(distance).map_or(String::new(), |time: Span| number::fixed(time.as_ms(), 2));
+pub fn mimic_report(name: &str, learned: &Learned, written: Option<&str>) -> String {
+    let time = |distance: i64| {
+        learned.time(distance).map_or(String::new(), |time: Span| number::with_decimals(time.as_ms(), 2))
+    };
     let mut rows = vec![vec!["0".into(), time(0), time(0)]];
     // The mean of a few, since times of single distances vary by a revolution.
     let around = |distance: i64| {
         let near = (0..64).filter_map(|i| learned.time(distance + distance * i / 128));
         let times: Vec<f64> = near.map(Span::as_ms).collect();
-        number::fixed(times.iter().sum::<f64>() / times.len().max(1) as f64, 2)
+        number::with_decimals(times.iter().sum::<f64>() / times.len().max(1) as f64, 2)
     };
     for distance in (4..63).step_by(3).map(|bit| 1i64 << bit).take_while(|it| *it as u64 * 2 < learned.blocks()) {
         rows.push(vec![units::show_blocks(distance as u64), around(distance), around(-distance)]);

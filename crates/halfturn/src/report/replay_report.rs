@@ -1,11 +1,11 @@
 //! What came of having a run again.
 
-use live::Replayed;
+use live::ReplayReport;
 use serde_json::{Value, json};
 
 /// The outcome of a replay as it is printed.
-pub fn replayed(it: &Replayed) -> String {
-    let Replayed { inputs, requests, actions, until, differs } = it;
+pub fn replay_report(it: &ReplayReport) -> String {
+    let ReplayReport { inputs, requests, actions, until, differs } = it;
     let of = format!("{inputs} inputs ({requests} requests) of {:.3} s, {actions} decisions", until.as_secs());
     let Some(difference) = differs else { return format!(" {of}: all the same as then\n") };
     let (number, at, input) = &difference.input;
@@ -21,7 +21,7 @@ pub fn replayed(it: &Replayed) -> String {
 }
 
 /// The outcome of a replay as JSON.
-pub fn replayed_json(it: &Replayed) -> Value {
+pub fn replayed_json(it: &ReplayReport) -> Value {
     json!({
         "inputs": it.inputs, "requests": it.requests, "actions": it.actions, "seconds": it.until.as_secs(),
         "identical": it.differs.is_none(), "differs_after_input": it.differs.as_ref().map(|difference| difference.input.0),

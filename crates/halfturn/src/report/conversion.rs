@@ -1,13 +1,13 @@
 //! What is said of a trace written in another format.
 
 use super::number;
-use flow::recorded::Tape;
+use flow::recorded::LoadedRecording;
 use std::path::Path;
-use trace::Trace;
-use trace::write::{Lost, Target};
+use trace::TraceReader;
+use trace::write::{Lost, WritableFormat};
 
 /// How much was written where, what the reader met, and what was lost.
-pub fn converted(out: &Path, target: Target, trace: &Trace, lost: &Lost) -> String {
+pub fn conversion(out: &Path, target: WritableFormat, trace: &TraceReader, lost: &Lost) -> String {
     let (count, plural) = (number::count(lost.written), if lost.written == 1 { "" } else { "s" });
     let mut text =
         format!("{}: {count} request{plural}, from {} to {}\n", out.display(), trace.format(), target.name());
@@ -18,8 +18,8 @@ pub fn converted(out: &Path, target: Target, trace: &Trace, lost: &Lost) -> Stri
 }
 
 /// How much of a whole machine was written where, and whether all of it.
-pub fn captured(out: &Path, events: u64, lost: u64, tape: &Tape) -> String {
-    let seconds = number::fixed(tape.length().as_secs(), 3);
+pub fn recording(out: &Path, events: u64, lost: u64, tape: &LoadedRecording) -> String {
+    let seconds = number::with_decimals(tape.length().as_secs(), 3);
     let mut text = format!("{}: {} events in {seconds} s", out.display(), number::count(events));
     text += &match lost {
         0 => ", none lost\n".to_owned(),

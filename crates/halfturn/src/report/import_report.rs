@@ -5,7 +5,7 @@ use block::units;
 use disk::disksim::{Ignored, Import};
 
 /// What an import gave, and what it left out.
-pub fn imported(import: &Import, written: Option<&str>) -> String {
+pub fn import_report(import: &Import, written: Option<&str>) -> String {
     let mechanics = &import.drive.sheet.mechanics;
     let layout = &mechanics.layout;
     let mut text = format!(
@@ -16,7 +16,7 @@ pub fn imported(import: &Import, written: Option<&str>) -> String {
         import.plan.rpm,
         number::count(u64::from(layout.cylinders())),
         layout.heads(),
-        number::fixed(mechanics.seek.mean_ms(), 2),
+        number::with_decimals(mechanics.seek.mean_ms(), 2),
     );
     for warning in &import.warnings {
         text += &format!(" note: {warning}\n");
