@@ -3,12 +3,12 @@
 //! Each cell is a line, `50KiB 0.5/s 19.2`: labels, then the number as the paper prints it. `$1` and `$2` in `claim`, `measure` and
 //! `how` stand for the labels; the id of a cell ends with them.
 
-use crate::target::{self, Expected, Published, Row, Target};
+use crate::target::{self, Expected, PublishedTarget, PublishedValue, Row};
 use block::BadInput;
 use config::Section;
 
 /// Reads a `[[cells]]` of the file with this id.
-pub(crate) fn read(section: &Section, file: &str) -> Result<Vec<Target>, BadInput> {
+pub(crate) fn read(section: &Section, file: &str) -> Result<Vec<PublishedTarget>, BadInput> {
     let id = section.need("id", section.string("id")?)?;
     let claim = section.need("claim", section.string("claim")?)?;
     let measure = section.need("measure", section.string("measure")?)?;
@@ -46,15 +46,15 @@ pub(crate) fn read(section: &Section, file: &str) -> Result<Vec<Target>, BadInpu
         };
         let target = target::shared(section, file, row)?;
         let basis = target.basis.with(|how| filled(how, labels));
-        targets.push(Target { basis, ..target });
+        targets.push(PublishedTarget { basis, ..target });
     }
     strangers(section, &targets, &id, missed.iter().chain(&undecided))?;
     section.close()?;
     Ok(targets)
 }
 
-fn number(section: &Section, line: &str, printed: &str) -> Result<Published, BadInput> {
-    let published = Published::of(printed);
+fn number(section: &Section, line: &str, printed: &str) -> Result<PublishedValue, BadInput> {
+    let published = PublishedValue::of(printed);
     let mend = "end it with the number as it is printed, without commas";
     let bad = || section.error("cells", format!("'{line}' ends in no number"), mend);
     published.number().map(|_| published.clone()).ok_or_else(bad)
@@ -69,7 +69,7 @@ fn filled(text: &str, labels: &[&str]) -> String {
 /// Refuses names of cells that are not there.
 fn strangers<'a>(
     section: &Section,
-    targets: &[Target],
+    targets: &[PublishedTarget],
     id: &str,
     mut names: impl Iterator<Item = &'a String>,
 ) -> Result<(), BadInput> {

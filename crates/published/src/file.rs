@@ -11,7 +11,7 @@
 //! | `[[timeline]]` | `title`, `values` (`average-yield`, `writes`: drawn under the rows) and `[[timeline.row]]` with `name`, `experiment`; `disk`, `request`, `requests`, `commands`: which piece of the run is drawn |
 
 use crate::cells;
-use crate::figure::{self, Figure};
+use crate::figure::{self, PublishedFigure};
 use crate::measure::{Expression, Selection};
 use crate::target::{self, PublishedTarget};
 use crate::timeline::{self, PublishedTimeline};
@@ -83,7 +83,7 @@ impl TargetFile {
     }
 
     /// Takes a target in, if its id is new and all that it measures is there.
-    fn add(&mut self, section: &Section, target: Target) -> Result<(), BadInput> {
+    fn add(&mut self, section: &Section, target: PublishedTarget) -> Result<(), BadInput> {
         if self.targets.iter().any(|other| other.id == target.id) {
             return Err(section.error("id", format!("a second target '{}'", target.id), "give each its own id"));
         }

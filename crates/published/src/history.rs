@@ -1,6 +1,6 @@
 //! What became of targets since an earlier state of the files: whether a tolerance was widened.
 
-use crate::target::Published;
+use crate::target::PublishedValue;
 use crate::tolerance::Tolerance;
 use block::BadInput;
 use config::{Document, Section};
@@ -12,7 +12,7 @@ const ROUNDING: f64 = 1e-9;
 /// What a target demands, whatever else its file said at the time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Demand {
-    published: Published,
+    published: PublishedValue,
     tolerance: Tolerance,
     measure: String,
 }
@@ -37,7 +37,8 @@ pub fn demands(name: &str, text: &str) -> Result<BTreeMap<String, Demand>, BadIn
     let root = document.root();
     let mut demands = BTreeMap::new();
     for section in root.sections("target")? {
-        let published = section.need("published", section.quantity("published", |text| Ok(Published::of(text)))?)?;
+        let published =
+            section.need("published", section.quantity("published", |text| Ok(PublishedValue::of(text)))?)?;
         demands.insert(id(&section)?, demand(&section, published)?);
     }
     for section in root.sections("cells")? {
@@ -45,7 +46,7 @@ pub fn demands(name: &str, text: &str) -> Result<BTreeMap<String, Demand>, BadIn
         for cell in section.strings("cells")?.unwrap_or_default() {
             let words: Vec<&str> = cell.split_whitespace().collect();
             let Some((printed, labels)) = words.split_last() else { continue };
-            demands.insert(format!("{id}.{}", labels.join(".")), demand(&section, Published::of(printed))?);
+            demands.insert(format!("{id}.{}", labels.join(".")), demand(&section, PublishedValue::of(printed))?);
         }
     }
     Ok(demands)
@@ -55,7 +56,7 @@ fn id(section: &Section) -> Result<String, BadInput> {
     section.need("id", section.string("id")?)
 }
 
-fn demand(section: &Section, published: Published) -> Result<Demand, BadInput> {
+fn demand(section: &Section, published: PublishedValue) -> Result<Demand, BadInput> {
     let tolerance = section.need("tolerance", section.quantity("tolerance", Tolerance::parse)?)?;
     let measure = section.need("measure", section.quantity("measure", |text| Ok(text.to_owned()))?)?;
     Ok(Demand { published, tolerance, measure })

@@ -1,8 +1,8 @@
 //! What came of a target: the verdict over all seeds, and how near the printed number it is.
 
-use crate::file::File;
-use crate::measure::Measured;
-use crate::target::{Expected, Target};
+use crate::file::TargetFile;
+use crate::measure::MeasuredValue;
+use crate::target::{Expected, PublishedTarget};
 use crate::tolerance::WIDEST;
 
 /// 97.5 % quantiles of Student's t, by degrees of freedom from 1 on; beyond them the normal distribution's.
@@ -16,13 +16,13 @@ const ROUNDING: f64 = 1e-9;
 
 /// A target with what was measured.
 #[derive(Clone, Debug)]
-pub struct Outcome<'a> {
+pub struct TargetOutcome<'a> {
     /// What must hold.
-    pub target: &'a Target,
+    pub target: &'a PublishedTarget,
     /// Where it stands.
-    pub file: &'a File,
+    pub file: &'a TargetFile,
     /// What was measured, seed by seed; once where no seed changes it, and nothing where it is not measured.
-    pub measured: Vec<Measured>,
+    pub measured: Vec<MeasuredValue>,
     /// Whether it holds.
     pub verdict: Verdict,
 }
@@ -53,11 +53,15 @@ pub enum Near {
     Words,
 }
 
-impl<'a> Outcome<'a> {
+impl<'a> TargetOutcome<'a> {
     /// Of what was measured under each seed.
     #[must_use]
-    pub fn new(file: &'a File, target: &'a Target, mut measured: Vec<Measured>) -> Outcome<'a> {
-        let holds = |measured: &&Measured| target.tolerance.holds(&target.published, measured);
+    pub fn new(
+        file: &'a TargetFile,
+        target: &'a PublishedTarget,
+        mut measured: Vec<MeasuredValue>,
+    ) -> TargetOutcome<'a> {
+        let holds = |measured: &&MeasuredValue| target.tolerance.holds(&target.published, measured);
         let held = measured.iter().filter(holds).count();
         let verdict = match held {
             _ if measured.is_empty() => Verdict::Unmeasured,
@@ -68,13 +72,13 @@ impl<'a> Outcome<'a> {
         if measured.windows(2).all(|pair| pair[0] == pair[1]) {
             measured.truncate(1);
         }
-        Outcome { target, file, measured, verdict }
+        TargetOutcome { target, file, measured, verdict }
     }
 
     /// Under how many seeds it holds.
     #[must_use]
     pub fn held(&self) -> usize {
-        let holds = |measured: &&Measured| self.target.tolerance.holds(&self.target.published, measured);
+        let holds = |measured: &&MeasuredValue| self.target.tolerance.holds(&self.target.published, measured);
         self.measured.iter().filter(holds).count()
     }
 
@@ -133,9 +137,9 @@ impl<'a> Outcome<'a> {
     }
 
     fn numbers(&self) -> Option<Vec<f64>> {
-        let number = |measured: &Measured| match measured {
-            Measured::Number(number) => Some(*number),
-            Measured::Order { .. } => None,
+        let number = |measured: &MeasuredValue| match measured {
+            MeasuredValue::Number(number) => Some(*number),
+            MeasuredValue::Order { .. } => None,
         };
         self.measured.iter().map(number).collect::<Option<Vec<_>>>().filter(|numbers| !numbers.is_empty())
     }

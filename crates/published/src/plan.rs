@@ -1,11 +1,11 @@
 //! What has to be simulated for some targets, and what the results say of them.
 
-use crate::figure::{Across, Curve, Figure};
-use crate::file::File;
-use crate::measure::{Expression, Found, Selection, Source, label_number};
-use crate::outcome::Outcome;
+use crate::figure::{Across, PublishedCurve, PublishedFigure};
+use crate::file::TargetFile;
+use crate::measure::{Expression, LabelledResults, ResultSource, Selection, label_number};
+use crate::outcome::TargetOutcome;
 use crate::seeds::Seeds;
-use crate::timeline::Timeline;
+use crate::timeline::PublishedTimeline;
 use block::BadInput;
 use load::experiment::Case;
 use serde_json::Value;
@@ -87,14 +87,14 @@ impl<'a> TargetPlan<'a> {
     ///
     /// # Errors
     /// When a measure does not fit the results.
-    pub fn judge(&self, seeds: &Seeds) -> Result<Vec<Outcome<'a>>, BadInput> {
+    pub fn judge(&self, seeds: &Seeds) -> Result<Vec<TargetOutcome<'a>>, BadInput> {
         self.chosen.iter().map(|(f, t)| self.outcome(*f, *t, seeds)).collect()
     }
 
-    fn outcome(&self, f: usize, t: usize, seeds: &Seeds) -> Result<Outcome<'a>, BadInput> {
+    fn outcome(&self, f: usize, t: usize, seeds: &Seeds) -> Result<TargetOutcome<'a>, BadInput> {
         let file = &self.files[f];
         let target = &file.targets[t];
-        let Some(measure) = &target.measure else { return Ok(Outcome::new(file, target, Vec::new())) };
+        let Some(measure) = &target.measure else { return Ok(TargetOutcome::new(file, target, Vec::new())) };
         let under = |runs: &Vec<Value>| {
             measure.value(&InFile { plan: self, f, runs }).map_err(|wrong| {
                 let (what, mend) = wrong.rsplit_once("; ").unwrap_or((&wrong, ""));
@@ -102,17 +102,18 @@ impl<'a> TargetPlan<'a> {
             })
         };
         let measured = seeds.runs().iter().map(under).collect::<Result<_, _>>()?;
-        Ok(Outcome::new(file, target, measured))
+        Ok(TargetOutcome::new(file, target, measured))
     }
 
     /// The figures of the files that the targets stand in.
     #[must_use]
     pub fn drawn(&self, seeds: &Seeds) -> Vec<Drawn<'a>> {
         let mut drawn = Vec::new();
-        for (f, file) in self.asked() {
+        for (f, file) in self.files() {
             let sources: Vec<InFile> = seeds.runs().iter().map(|runs| InFile { plan: self, f, runs }).collect();
             for figure in &file.figures {
-                let lines: Vec<Line> = figure.curves.iter().filter_map(|curve| mean_line(curve, &sources)).collect();
+                let lines: Vec<MeasuredCurve> =
+                    figure.curves.iter().filter_map(|curve| mean_line(curve, &sources)).collect();
                 if !lines.is_empty() {
                     drawn.push(Drawn { file, figure, lines });
                 }
@@ -128,11 +129,11 @@ impl<'a> TargetPlan<'a> {
 }
 
 /// The mean of a curve over the seeds.
-fn mean_line<'a>(curve: &'a Curve, sources: &[InFile]) -> Option<Line<'a>> {
-    let lines: Vec<Line> = sources.iter().map(|source| line(curve, source)).collect::<Option<_>>()?;
-    let mean = |of: &dyn Fn(&Line) -> f64| lines.iter().map(of).sum::<f64>() / lines.len() as f64;
+fn mean_line<'a>(curve: &'a PublishedCurve, sources: &[InFile]) -> Option<MeasuredCurve<'a>> {
+    let lines: Vec<MeasuredCurve> = sources.iter().map(|source| line(curve, source)).collect::<Option<_>>()?;
+    let mean = |of: &dyn Fn(&MeasuredCurve) -> f64| lines.iter().map(of).sum::<f64>() / lines.len() as f64;
     let point = |i: usize| (mean(&|line| line.measured[i].0), mean(&|line| line.measured[i].1));
-    Some(Line { curve, measured: (0..lines.first()?.measured.len()).map(point).collect() })
+    Some(MeasuredCurve { curve, measured: (0..lines.first()?.measured.len()).map(point).collect() })
 }
 
 /// A curve as measured; none if its runs cannot be laid along an axis.

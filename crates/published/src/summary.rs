@@ -1,7 +1,7 @@
 //! How many targets of each kind hold, and how nearly.
 
 use crate::basis::BASES;
-use crate::outcome::{Near, Outcome, Verdict};
+use crate::outcome::{Near, TargetOutcome, Verdict};
 use serde::Serialize;
 
 /// Counts of one kind of target.
@@ -39,9 +39,9 @@ pub struct Summary {
 impl Summary {
     /// Of these outcomes.
     #[must_use]
-    pub fn of(outcomes: &[Outcome]) -> Summary {
-        let count = |of: &dyn Fn(&Outcome) -> bool| counts(outcomes.iter().filter(|outcome| of(outcome)));
-        let is_number = |outcome: &Outcome| outcome.target.published.number().is_some();
+    pub fn of(outcomes: &[TargetOutcome]) -> Summary {
+        let count = |of: &dyn Fn(&TargetOutcome) -> bool| counts(outcomes.iter().filter(|outcome| of(outcome)));
+        let is_number = |outcome: &TargetOutcome| outcome.target.published.number().is_some();
         Summary {
             published_numbers: count(&|outcome| outcome.target.basis.is_printed() && is_number(outcome)),
             published_claims: count(&|outcome| outcome.target.basis.is_printed() && !is_number(outcome)),
@@ -50,7 +50,7 @@ impl Summary {
     }
 }
 
-fn counts<'a>(outcomes: impl Iterator<Item = &'a Outcome<'a>>) -> Counts {
+fn counts<'a>(outcomes: impl Iterator<Item = &'a TargetOutcome<'a>>) -> Counts {
     let mut counts = Counts::default();
     for outcome in outcomes {
         counts.targets += 1;

@@ -24,14 +24,14 @@ pub enum PublishedValue {
     Words(String),
 }
 
-impl Published {
+impl PublishedValue {
     /// A number if it is one.
     #[must_use]
-    pub fn of(text: &str) -> Published {
+    pub fn of(text: &str) -> PublishedValue {
         let text = text.trim();
         match text.parse::<f64>() {
-            Ok(value) if value.is_finite() => Published::Number { value, text: text.into() },
-            _ => Published::Words(text.into()),
+            Ok(value) if value.is_finite() => PublishedValue::Number { value, text: text.into() },
+            _ => PublishedValue::Words(text.into()),
         }
     }
 
@@ -39,31 +39,31 @@ impl Published {
     #[must_use]
     pub fn number(&self) -> Option<f64> {
         match self {
-            Published::Number { value, .. } => Some(*value),
-            Published::Words(_) => None,
+            PublishedValue::Number { value, .. } => Some(*value),
+            PublishedValue::Words(_) => None,
         }
     }
 
     /// How far a figure may be from the number and still round to it: half a unit of its last digit.
     #[must_use]
     pub fn precision(&self) -> Option<f64> {
-        let Published::Number { text, .. } = self else { return None };
+        let PublishedValue::Number { text, .. } = self else { return None };
         let decimals = text.split_once('.').map_or(0, |(_, digits)| digits.len());
         Some(0.5 / 10f64.powi(decimals as i32))
     }
 }
 
-impl From<f64> for Published {
-    fn from(value: f64) -> Published {
-        Published::Number { value, text: value.to_string() }
+impl From<f64> for PublishedValue {
+    fn from(value: f64) -> PublishedValue {
+        PublishedValue::Number { value, text: value.to_string() }
     }
 }
 
-impl fmt::Display for Published {
+impl fmt::Display for PublishedValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Published::Number { text, .. } => f.write_str(text),
-            Published::Words(words) => f.write_str(words),
+            PublishedValue::Number { text, .. } => f.write_str(text),
+            PublishedValue::Words(words) => f.write_str(words),
         }
     }
 }
@@ -92,7 +92,7 @@ pub struct PublishedTarget {
     /// What is claimed, in a short sentence that names the unit.
     pub claim: String,
     /// What the paper printed.
-    pub published: Published,
+    pub published: PublishedValue,
     /// What the number is.
     pub basis: Basis,
     /// The paper's own words, where they are why the tolerance is loose.
@@ -113,7 +113,7 @@ pub struct PublishedTarget {
     pub(crate) place: BadInput,
 }
 
-impl Target {
+impl PublishedTarget {
     /// What is measured for it.
     pub(crate) fn expressions(&self) -> &[Expression] {
         self.measure.as_ref().map_or(&[], Measure::expressions)
@@ -124,7 +124,7 @@ impl Target {
 pub(crate) fn read(section: &Section, file: &str) -> Result<PublishedTarget, BadInput> {
     let id = section.need("id", section.string("id")?)?;
     let claim = section.need("claim", section.string("claim")?)?;
-    let published = section.need("published", section.quantity("published", |text| Ok(Published::of(text)))?)?;
+    let published = section.need("published", section.quantity("published", |text| Ok(PublishedValue::of(text)))?)?;
     let measure = section.need("measure", section.quantity("measure", measure)?)?;
     let expected = section.choice("expect", &EXPECTED)?;
     if expected == Some(Expected::Held) && section.has("known_miss") {
@@ -140,7 +140,7 @@ pub(crate) fn read(section: &Section, file: &str) -> Result<PublishedTarget, Bad
 pub(crate) struct Row {
     pub id: String,
     pub claim: String,
-    pub published: Published,
+    pub published: PublishedValue,
     pub measure: Option<Measure>,
     pub expected: Expected,
 }
@@ -151,14 +151,14 @@ pub(crate) fn measure(text: &str) -> Result<Option<Measure>, String> {
 }
 
 /// A target of a row and of the keys that all rows of a section share.
-pub(crate) fn shared(section: &Section, file: &str, row: Row) -> Result<Target, BadInput> {
+pub(crate) fn shared(section: &Section, file: &str, row: Row) -> Result<PublishedTarget, BadInput> {
     let id = row.id;
     if !id.strip_prefix(file).is_some_and(|rest| rest.starts_with('.')) {
         let mend = format!("begin it with `{file}.`");
         return Err(section.error("id", format!("the id '{id}' does not begin with that of its file"), mend));
     }
     let known_miss = section.string("known_miss")?.filter(|_| row.expected != Expected::Held);
-    let target = Target {
+    let target = PublishedTarget {
         id,
         claim: row.claim,
         published: row.published,
@@ -176,7 +176,7 @@ pub(crate) fn shared(section: &Section, file: &str, row: Row) -> Result<Target, 
     Ok(target)
 }
 
-fn check(section: &Section, target: &Target) -> Result<(), BadInput> {
+fn check(section: &Section, target: &PublishedTarget) -> Result<(), BadInput> {
     let tolerance = &target.tolerance;
     let suits = |measure: &Measure| measure.is_order() == tolerance.is_order();
     if !target.measure.as_ref().is_none_or(suits) {
@@ -194,7 +194,7 @@ fn check(section: &Section, target: &Target) -> Result<(), BadInput> {
 }
 
 /// Refuses a tolerance that lets a factor pass, unless the paper's own words are no tighter.
-fn loose(section: &Section, target: &Target) -> Result<(), BadInput> {
+fn loose(section: &Section, target: &PublishedTarget) -> Result<(), BadInput> {
     let tolerance = &target.tolerance;
     if target.basis == Basis::Own || target.quote.is_some() || tolerance.is_order() {
         return Ok(());
@@ -223,8 +223,8 @@ mod tests {
     #[test]
     fn precision_is_half_a_unit_of_the_last_printed_digit() {
         for (text, precision) in [("8.2", 0.05), ("16.250", 0.0005), ("4", 0.5), ("555193", 0.5), ("20.0", 0.05)] {
-            assert_eq!(Published::of(text).precision(), Some(precision), "{text}");
+            assert_eq!(PublishedValue::of(text).precision(), Some(precision), "{text}");
         }
-        assert_eq!(Published::of("falls").precision(), None);
+        assert_eq!(PublishedValue::of("falls").precision(), None);
     }
 }

@@ -79,10 +79,10 @@ impl Tolerance {
 
     /// Whether what was measured is what was published.
     #[must_use]
-    pub fn holds(&self, published: &Published, measured: &Measured) -> bool {
+    pub fn holds(&self, published: &PublishedValue, measured: &MeasuredValue) -> bool {
         match measured {
-            Measured::Order { holds, .. } => self.is_order() && *holds,
-            Measured::Number(figure) => self.0.iter().all(|bound| bound.holds(published.number(), *figure)),
+            MeasuredValue::Order { holds, .. } => self.is_order() && *holds,
+            MeasuredValue::Number(figure) => self.0.iter().all(|bound| bound.holds(published.number(), *figure)),
         }
     }
 }
@@ -178,7 +178,7 @@ mod tests {
 
     fn holds(tolerance: &str, published: f64, measured: f64) -> bool {
         let tolerance = Tolerance::parse(tolerance).expect("a tolerance");
-        tolerance.holds(&Published::from(published), &Measured::Number(measured))
+        tolerance.holds(&PublishedValue::from(published), &MeasuredValue::Number(measured))
     }
 
     #[test]

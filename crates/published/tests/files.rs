@@ -1,7 +1,7 @@
 //! The files under `reproduce/`: all shipped, all readable, and the quick targets as they say.
 
 use load::results::{Results, Run};
-use published::{Basis, Expected, Plan, Seeds, Verdict};
+use published::{Basis, Expected, Seeds, TargetPlan, Verdict};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -40,7 +40,7 @@ fn what_repeats_another_target_names_one_that_does_not() {
     let targets: Vec<_> = files.iter().flat_map(|file| &file.targets).collect();
     for target in &targets {
         let Basis::Repeat(of) = &target.basis else { continue };
-        let first = |other: &&&published::Target| {
+        let first = |other: &&&published::PublishedTarget| {
             let begins =
                 other.id.strip_prefix(of.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
             begins && !matches!(other.basis, Basis::Repeat(_))
@@ -179,8 +179,11 @@ fn an_id_that_stands_twice_is_refused_at_the_second() {
 
 #[test]
 fn words_match_no_number_and_no_distance_from_one() {
-    for tolerance in [Tolerance::Distance(0.5), Tolerance::Share(0.05)] {
-        assert!(!tolerance.holds(&PublishedValue::Words("some".into()), &MeasuredValue::Number(0.0)), "{tolerance}");
+    for tolerance in ["0.5", "5 %"].map(|text| published::Tolerance::parse(text).unwrap()) {
+        assert!(
+            !tolerance.holds(&published::PublishedValue::Words("some".into()), &published::MeasuredValue::Number(0.0)),
+            "{tolerance}"
+        );
     }
 }
 
@@ -191,8 +194,8 @@ fn verdict(published: &str, tolerance: &str, more: &str) -> Verdict {
         "title = \"t\"\nsource = \"s\"\n[[target]]\nid = \"a.b\"\nclaim = \"c\"\npublished = {published}\n\
          measure = \"expected_wait(0, 122, 1)\"\ntolerance = \"{tolerance}\"\n{basis}{more}"
     );
-    let files = [published::File::parse("a", &text, false).expect("a file")];
-    let plan = Plan::new(&files, vec![(0, 0)], true);
+    let files = [published::TargetFile::parse("a", &text, false).expect("a file")];
+    let plan = TargetPlan::new(&files, vec![(0, 0)], true);
     let results = Results { schema: 1, runs: Vec::<Run>::new() };
     plan.judge(&once(&results)).expect("arithmetic")[0].verdict
 }

@@ -1,6 +1,6 @@
 //! Quotes and printed cells are in the papers, where these are at hand.
 
-use published::{Basis, Published};
+use published::{Basis, PublishedValue};
 use std::path::Path;
 
 /// The papers' texts by the beginning of a file's source; their names begin with these numbers.
@@ -55,7 +55,7 @@ fn printed_numbers_of_tables_are_in_the_papers_as_written() {
         let text = text.replace(',', "");
         let numbers: Vec<&str> = text.split(|c: char| !(c.is_ascii_digit() || c == '.')).collect();
         for target in file.targets.iter().filter(|target| target.basis.is_printed() && target.id.contains(".at.")) {
-            let Published::Number { text, .. } = &target.published else { continue };
+            let PublishedValue::Number { text, .. } = &target.published else { continue };
             assert!(numbers.contains(&text.as_str()), "{}: {text} is not in paper {number}", target.id);
         }
     }

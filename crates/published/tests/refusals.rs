@@ -1,13 +1,13 @@
 //! What a file of `reproduce/` may not say.
 
-use published::File;
+use published::TargetFile;
 
 /// What is told of a target with these lines beside its id, claim and measure; nothing where it is read.
 fn told(lines: &str) -> Option<String> {
     let text = format!(
         "title = \"t\"\nsource = \"s\"\n[[target]]\nid = \"a.b\"\nclaim = \"c\"\nmeasure = \"expected_wait(0, 122, 1)\"\n{lines}"
     );
-    File::parse("a", &text, false).err().map(|error| error.to_string())
+    TargetFile::parse("a", &text, false).err().map(|error| error.to_string())
 }
 
 #[test]
@@ -67,12 +67,12 @@ fn a_basis_says_how() {
 }
 
 /// What is told of the cells of a table.
-fn cells(lines: &str) -> Result<File, String> {
+fn cells(lines: &str) -> Result<TargetFile, String> {
     let text = format!(
         "title = \"t\"\nsource = \"s\"\n[[cells]]\nid = \"a.at\"\nclaim = \"$2 of $1\"\nmeasure = \"expected_wait(0, $1, 1)\"\n\
          tolerance = \"10 %\"\nbasis = \"derived\"\nhow = \"from $1\"\n{lines}"
     );
-    File::parse("a", &text, false).map_err(|error| error.to_string())
+    TargetFile::parse("a", &text, false).map_err(|error| error.to_string())
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn what_is_not_measured_says_why() {
             "title = \"t\"\nsource = \"s\"\n[[target]]\nid = \"a.b\"\nclaim = \"c\"\nmeasure = \"none\"\npublished = 1\n\
              tolerance = \"0\"\nbasis = \"published\"\n{more}"
         );
-        File::parse("a", &text, false).err().map(|error| error.to_string())
+        TargetFile::parse("a", &text, false).err().map(|error| error.to_string())
     };
     assert_eq!(
         target("").expect("refused"),

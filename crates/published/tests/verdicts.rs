@@ -2,19 +2,21 @@
 
 use load::results::Results;
 use proptest::prelude::*;
-use published::{File, Measured, Near, Outcome, Plan, Published, Seeds, Summary, Tolerance, Verdict};
+use published::{
+    MeasuredValue, Near, PublishedValue, Seeds, Summary, TargetFile, TargetOutcome, TargetPlan, Tolerance, Verdict,
+};
 
 /// A file with one target.
-fn file(published: &str, tolerance: &str, more: &str) -> File {
+fn file(published: &str, tolerance: &str, more: &str) -> TargetFile {
     let text = format!(
         "title = \"t\"\nsource = \"s\"\n[[target]]\nid = \"a.b\"\nclaim = \"c\"\npublished = \"{published}\"\n\
          measure = \"1\"\ntolerance = \"{tolerance}\"\n{more}"
     );
-    File::parse("a", &text, false).expect("a file")
+    TargetFile::parse("a", &text, false).expect("a file")
 }
 
-fn outcome<'a>(file: &'a File, figures: &[f64]) -> Outcome<'a> {
-    Outcome::new(file, &file.targets[0], figures.iter().map(|figure| Measured::Number(*figure)).collect())
+fn outcome<'a>(file: &'a TargetFile, figures: &[f64]) -> TargetOutcome<'a> {
+    TargetOutcome::new(file, &file.targets[0], figures.iter().map(|figure| MeasuredValue::Number(*figure)).collect())
 }
 
 const PRINTED: &str = "basis = \"published\"\n";
@@ -67,10 +69,11 @@ fn how_near_it_is_goes_by_the_printed_digits_first() {
 fn counts_tell_repeats_and_constructions_apart() {
     let more = ["published", "fitted", "construction", "repeat", "derived"];
     let how = |basis: &str| if basis == "published" { String::new() } else { "how = \"h\"\n".into() };
-    let files: Vec<File> =
+    let files: Vec<TargetFile> =
         more.iter().map(|basis| file("10", "20 %", &format!("basis = \"{basis}\"\n{}", how(basis)))).collect();
     let figures: [&[f64]; 5] = [&[10.2], &[11.0], &[10.0], &[15.0], &[11.0, 13.0]];
-    let outcomes: Vec<Outcome> = files.iter().zip(figures).map(|(file, figures)| outcome(file, figures)).collect();
+    let outcomes: Vec<TargetOutcome> =
+        files.iter().zip(figures).map(|(file, figures)| outcome(file, figures)).collect();
     let summary = Summary::of(&outcomes);
     let numbers = summary.published_numbers;
     assert_eq!((numbers.targets, numbers.within_precision, numbers.within_10_percent), (2, 1, 1));
@@ -92,8 +95,8 @@ fn what_the_second_seed_leaves_as_it_was_is_not_run_again() {
         workload = { name = \"low\", kind = \"closed\", depth = [1, 2], size = \"4KiB\" }\nrun = { requests = 50, seed = 7 }\n\
         [[target]]\nid = \"a.b\"\nclaim = \"c\"\npublished = \"p\"\nmeasure = \"rising(e.throughput_mb_s)\"\ntolerance = \
         \"order\"\nbasis = \"own\"\n";
-    let files = [File::parse("a", text, false).expect("a file")];
-    let plan = Plan::new(&files, vec![(0, 0)], false);
+    let files = [TargetFile::parse("a", text, false).expect("a file")];
+    let plan = TargetPlan::new(&files, vec![(0, 0)], false);
     let run = |seed| sim::simulate(&Seeds::reseeded(plan.cases(), seed), &Nobody).expect("they run");
     let (first, second, third) = (run(0), run(1), run(2));
     assert_eq!(plan.cases()[0].experiment.run.seed, 7);
@@ -107,7 +110,7 @@ fn what_the_second_seed_leaves_as_it_was_is_not_run_again() {
     assert_eq!(seeds.random(), [0]);
     seeds.add_random(&[0], 1, &Results { schema: 1, runs: vec![third.runs[0].clone()] });
     let outcome = &plan.judge(&seeds).expect("the measure fits")[0];
-    let Measured::Order { figures, .. } = &outcome.measured[2] else { panic!("an order") };
+    let MeasuredValue::Order { figures, .. } = &outcome.measured[2] else { panic!("an order") };
     assert_eq!(*figures, [third.runs[0].throughput_mb_s, first.runs[1].throughput_mb_s]);
 }
 
@@ -131,8 +134,8 @@ proptest! {
         text in tolerance(), number in -150i32..150, figure in -400f64..400.0,
     ) {
         let tolerance = Tolerance::parse(&text).expect("a tolerance");
-        let published = Published::from(f64::from(number));
-        let held = tolerance.holds(&published, &Measured::Number(figure));
+        let published = PublishedValue::from(f64::from(number));
+        let held = tolerance.holds(&published, &MeasuredValue::Number(figure));
         let (least, most) = tolerance.interval(Some(f64::from(number)));
         prop_assert!(!held || (figure >= least - 1e-6 && figure <= most + 1e-6));
         if tolerance.is_narrow(f64::from(number)) && number != 0 {
@@ -146,7 +149,7 @@ proptest! {
     ) {
         let holds = |text: &str| {
             let tolerance = Tolerance::parse(text).expect("a tolerance");
-            tolerance.holds(&Published::from(f64::from(number)), &Measured::Number(figure))
+            tolerance.holds(&PublishedValue::from(f64::from(number)), &MeasuredValue::Number(figure))
         };
         prop_assert_eq!(holds(&format!("{one}, {other}")), holds(&one) && holds(&other));
     }
@@ -173,7 +176,7 @@ proptest! {
     #[test]
     fn each_target_is_counted_once(figures in proptest::collection::vec(5f64..15.0, 1..20)) {
         let file = file("10", "20 %", PRINTED);
-        let outcomes: Vec<Outcome> = figures.iter().map(|figure| outcome(&file, &[*figure])).collect();
+        let outcomes: Vec<TargetOutcome> = figures.iter().map(|figure| outcome(&file, &[*figure])).collect();
         let counts = Summary::of(&outcomes).published_numbers;
         let parts = counts.within_precision + counts.within_10_percent + counts.within_30_percent + counts.held_by_words;
         prop_assert_eq!(parts + counts.missed + counts.undecided + counts.unmeasured, figures.len());

@@ -4,7 +4,10 @@ use super::figure::{Axis, Figure, Marks, Series};
 use super::page::HtmlPage;
 use super::table::{Edge, table};
 use super::timeline::Diagram;
-use published::{Basis, Counts, Drawn, Expected, Measured, Near, Outcome, Published, Summary, Target, Verdict};
+use published::{
+    Basis, Counts, Drawn, Expected, MeasuredValue, Near, PublishedTarget, PublishedValue, Summary, TargetOutcome,
+    Verdict,
+};
 use serde::Serialize;
 
 /// The most characters of a line of remarks.
@@ -18,7 +21,7 @@ const MOST_SHOWN: usize = 5;
 #[derive(Serialize)]
 pub struct Verdicts<'a> {
     summary: Summary,
-    targets: Vec<Line<'a>>,
+    targets: Vec<TargetJson<'a>>,
     #[serde(skip)]
     outcomes: Vec<TargetOutcome<'a>>,
 }
@@ -95,7 +98,7 @@ pub fn list<'a>(targets: impl Iterator<Item = &'a PublishedTarget>) -> String {
 }
 
 impl<'a> Verdicts<'a> {
-    pub fn new(outcomes: Vec<Outcome<'a>>) -> Verdicts<'a> {
+    pub fn new(outcomes: Vec<TargetOutcome<'a>>) -> Verdicts<'a> {
         Verdicts { summary: Summary::of(&outcomes), targets: outcomes.iter().map(line).collect(), outcomes }
     }
 
@@ -114,7 +117,7 @@ impl<'a> Verdicts<'a> {
         let mut text = String::new();
         for outcomes in self.outcomes.chunk_by(|a, b| a.file.id == b.file.id) {
             let file = outcomes[0].file;
-            let outcomes: Vec<&Outcome> = outcomes.iter().collect();
+            let outcomes: Vec<&TargetOutcome> = outcomes.iter().collect();
             text += &format!("\n {}\n {}\n\n{}", file.title, file.source, rows(&file.id, &outcomes));
             text += &remarks(&file.id, &outcomes);
         }
@@ -123,7 +126,7 @@ impl<'a> Verdicts<'a> {
 
     /// Those with this verdict in one table, with what is said of them.
     fn only(&self, verdict: Verdict) -> Option<String> {
-        let outcomes: Vec<&Outcome> = self.outcomes.iter().filter(|outcome| outcome.verdict == verdict).collect();
+        let outcomes: Vec<&TargetOutcome> = self.outcomes.iter().filter(|outcome| outcome.verdict == verdict).collect();
         (!outcomes.is_empty()).then(|| rows("", &outcomes) + &remarks("", &outcomes))
     }
 
@@ -132,16 +135,16 @@ impl<'a> Verdicts<'a> {
         let mut text = String::new();
         let numbers = &self.summary.published_numbers;
         if numbers.targets > 0 {
-            text += &wrapped(&format!("Of {} published numbers: {}", numbers.targets, shares(numbers, true)));
+            text += &wrap(&format!("Of {} published numbers: {}", numbers.targets, shares(numbers, true)));
         }
         let claims = &self.summary.published_claims;
         if claims.targets > 0 {
-            text += &wrapped(&format!("Of {} published orders and bounds: {}", claims.targets, shares(claims, false)));
+            text += &wrap(&format!("Of {} published orders and bounds: {}", claims.targets, shares(claims, false)));
         }
         let undecided = self.outcomes.iter().filter(|outcome| outcome.verdict == Verdict::Undecided);
         let undecided: Vec<&str> = undecided.map(|outcome| outcome.target.id.as_str()).collect();
         if !undecided.is_empty() {
-            text += &wrapped(&format!("Undecided, as it depends on the seed: {}", undecided.join(", ")));
+            text += &wrap(&format!("Undecided, as it depends on the seed: {}", undecided.join(", ")));
         }
         text + "\n" + &by_basis(&self.summary)
     }
@@ -149,7 +152,7 @@ impl<'a> Verdicts<'a> {
     /// A page that opens offline: the sum, what is missed, timing diagrams, published points over measured curves, all
     /// targets.
     pub fn page(&self, drawn: &[Drawn], diagrams: &[Diagram]) -> String {
-        let mut page = Page::new("Published results, done again");
+        let mut page = HtmlPage::new("Published results, done again");
         page.text(&self.sum());
         for (title, verdict) in [("Missed", Verdict::Missed), ("Undecided", Verdict::Undecided)] {
             if let Some(table) = self.only(verdict) {
@@ -211,15 +214,15 @@ fn by_basis(summary: &Summary) -> String {
     table(&heads, &there.map(row).collect::<Vec<Vec<String>>>())
 }
 
-fn line<'a>(outcome: &Outcome<'a>) -> Line<'a> {
+fn line<'a>(outcome: &TargetOutcome<'a>) -> TargetJson<'a> {
     let target = outcome.target;
     let by_seed: Vec<Value> = outcome.measured.iter().map(value).collect();
-    Line {
+    TargetJson {
         id: &target.id,
         claim: &target.claim,
         published: match &target.published {
-            Published::Number { value, .. } => Value::Number(*value),
-            Published::Words(words) => Value::Words(words.clone()),
+            PublishedValue::Number { value, .. } => Value::Number(*value),
+            PublishedValue::Words(words) => Value::Words(words.clone()),
         },
         basis: target.basis.word(),
         fitted: matches!(target.basis, Basis::Fitted(_)),
@@ -258,17 +261,17 @@ fn line<'a>(outcome: &Outcome<'a>) -> Line<'a> {
     }
 }
 
-fn value(measured: &Measured) -> Value {
+fn value(measured: &MeasuredValue) -> Value {
     match measured {
-        Measured::Number(figure) => Value::Number(*figure),
-        Measured::Order { figures, .. } => Value::Several(figures.clone()),
+        MeasuredValue::Number(figure) => Value::Number(*figure),
+        MeasuredValue::Order { figures, .. } => Value::Several(figures.clone()),
     }
 }
 
 /// What is to be said of targets that do not hold, each remark once, with the ids it is about.
-fn remarks(file: &str, outcomes: &[&Outcome]) -> String {
+fn remarks(file: &str, outcomes: &[&TargetOutcome]) -> String {
     let mut all: Vec<(Vec<&str>, String)> = Vec::new();
-    for Outcome { target, verdict, .. } in outcomes {
+    for TargetOutcome { target, verdict, .. } in outcomes {
         let note = target.note.as_ref().map_or(String::new(), |note| format!(": {note}"));
         let what = match (verdict, &target.known_miss, target.expected) {
             (Verdict::Missed | Verdict::Undecided, Some(cause), _) => format!("a known miss: {cause}"),
@@ -284,7 +287,7 @@ fn remarks(file: &str, outcomes: &[&Outcome]) -> String {
             None => all.push((vec![id], what)),
         }
     }
-    all.iter().map(|(ids, what)| wrapped(&format!("{}: {what}", ids.join(", ")))).collect()
+    all.iter().map(|(ids, what)| wrap(&format!("{}: {what}", ids.join(", ")))).collect()
 }
 
 /// A remark, in lines that are not too long.
@@ -307,7 +310,7 @@ fn short<'a>(id: &'a str, file: &str) -> &'a str {
 }
 
 /// A table of targets, their ids without that of their file; how much ours vary with the seed where any does.
-fn rows(file: &str, outcomes: &[&Outcome]) -> String {
+fn rows(file: &str, outcomes: &[&TargetOutcome]) -> String {
     let seeds = outcomes.iter().any(|outcome| outcome.measured.len() > 1);
     let head = if file.is_empty() { "id" } else { file };
     let heads = [
@@ -323,14 +326,14 @@ fn rows(file: &str, outcomes: &[&Outcome]) -> String {
     let wanted = |i: &usize| seeds || *i != MARGIN;
     let heads: Vec<(String, Edge)> =
         (0..heads.len()).filter(wanted).map(|i| (heads[i].0.to_owned(), heads[i].1)).collect();
-    let row = |outcome: &&Outcome| {
+    let row = |outcome: &&TargetOutcome| {
         let cells = cells(file, outcome);
         (0..cells.len()).filter(wanted).map(|i| cells[i].clone()).collect::<Vec<_>>()
     };
     table(&heads, &outcomes.iter().map(row).collect::<Vec<_>>())
 }
 
-fn cells(file: &str, outcome: &Outcome) -> [String; 8] {
+fn cells(file: &str, outcome: &TargetOutcome) -> [String; 8] {
     let target = outcome.target;
     [
         short(&target.id, file).to_owned(),
@@ -352,7 +355,7 @@ fn cells(file: &str, outcome: &Outcome) -> [String; 8] {
     ]
 }
 
-fn measured(measured: &Measured) -> String {
+fn measured(measured: &MeasuredValue) -> String {
     match measured {
         MeasuredValue::Number(figure) => number(*figure),
         MeasuredValue::Order { figures, .. } => {

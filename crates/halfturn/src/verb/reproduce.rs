@@ -9,7 +9,7 @@ use block::BadInput;
 use clap::Args;
 use load::experiment::Case;
 use load::results::Results;
-use published::{File, Plan, Row, Seeds, Timeline};
+use published::{PublishedTimeline, Seeds, TargetFile, TargetPlan, TimelineRow};
 use std::path::PathBuf;
 
 /// The seeds of `--full`.
@@ -60,8 +60,8 @@ pub fn run(arguments: &Reproduce) -> Result<(), VerbFailure> {
             report::list(targets)
         });
     }
-    let report = Written::wanted(arguments.report.as_ref(), &mut Inputs::none())?;
-    let plan = Plan::new(&files, chosen, arguments.report.is_some());
+    let report = OutputFile::if_wanted(arguments.report.as_ref(), &mut Inputs::none())?;
+    let plan = TargetPlan::new(&files, chosen, arguments.report.is_some());
     let (seeds, whole) = under(&plan, arguments.seeds.unwrap_or(if arguments.full { SEEDS } else { 1 }))?;
     let verdicts = Verdicts::new(plan.judge(&seeds)?);
     if let Some(report) = &report {
@@ -69,19 +69,19 @@ pub fn run(arguments: &Reproduce) -> Result<(), VerbFailure> {
             plan.timelines().map(|(file, timeline)| diagram(file, timeline)).collect::<Result<Vec<_>, _>>()?;
         report.write(verdicts.page(&plan.drawn(&seeds), &diagrams))?;
     }
-    print(&if arguments.format == Output::Json { json(&verdicts) } else { verdicts.text() })?;
+    print(&if arguments.format == OutputFormat::Json { json(&verdicts) } else { verdicts.text() })?;
     whole?;
-    if verdicts.unforeseen() > 0 { Err(Failure::Mismatch) } else { Ok(()) }
+    if verdicts.unforeseen() > 0 { Err(VerbFailure::Mismatch) } else { Ok(()) }
 }
 
 /// Simulates the cases of a plan under so many seeds: all of them under two, then those that the second seed changed.
 /// With them it says whether every run was whole.
-fn under(plan: &Plan, count: u32) -> Result<(Seeds, Result<(), Failure>), Failure> {
+fn under(plan: &TargetPlan, count: u32) -> Result<(Seeds, Result<(), VerbFailure>), VerbFailure> {
     let mut seeds = Seeds::default();
     let mut whole = Ok(());
     for seed in 0..count.min(2) {
         let results = simulate(&Seeds::reseeded(plan.cases(), seed))?;
-        whole = whole.and(Failure::unless_whole("reproduce", &results));
+        whole = whole.and(VerbFailure::unless_whole("reproduce", &results));
         seeds.add(&results);
     }
     if count > 2 {
@@ -89,7 +89,7 @@ fn under(plan: &Plan, count: u32) -> Result<(Seeds, Result<(), Failure>), Failur
         let cases: Vec<Case> = random.iter().map(|place| plan.cases()[*place].clone()).collect();
         let all: Vec<Case> = (2..count).flat_map(|seed| Seeds::reseeded(&cases, seed)).collect();
         let results = simulate(&all)?;
-        whole = whole.and(Failure::unless_whole("reproduce", &results));
+        whole = whole.and(VerbFailure::unless_whole("reproduce", &results));
         seeds.add_random(&random, count - 2, &results);
     }
     Ok((seeds, whole))
