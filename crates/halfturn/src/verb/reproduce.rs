@@ -62,7 +62,8 @@ pub fn run(arguments: &Reproduce) -> Result<(), VerbFailure> {
     }
     let report = OutputFile::if_wanted(arguments.report.as_ref(), &mut Inputs::none())?;
     let plan = TargetPlan::new(&files, chosen, arguments.report.is_some());
-    let (seeds, whole) = simulate_under_seeds(&plan, arguments.seeds.unwrap_or(if arguments.full { SEEDS } else { 1 }))?;
+    let (seeds, whole) =
+        simulate_under_seeds(&plan, arguments.seeds.unwrap_or(if arguments.full { SEEDS } else { 1 }))?;
     let verdicts = Verdicts::new(plan.judge(&seeds)?);
     if let Some(report) = &report {
         let diagrams =
