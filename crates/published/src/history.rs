@@ -20,7 +20,7 @@ pub struct Demand {
 /// What became of a target.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
-    /// Its id.
+    /// The id of the target.
     pub id: String,
     /// What became of it.
     pub what: String,

@@ -25,7 +25,7 @@ const LEAST_FILLER: u32 = 8;
 /// How far the request being served has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// Just chosen.
+    /// The job was chosen and nothing is issued yet.
     Chosen,
     /// Its seek is awaited.
     Awaited(Due),
@@ -35,7 +35,7 @@ enum Stage {
     Moving,
 }
 
-/// A seek planned.
+/// A seek that is planned for a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Due {
     /// When it is to begin.

@@ -8,10 +8,10 @@ use flow::Picture;
 use load::Meter;
 use load::results;
 
-/// What scheduling cost.
+/// The work that scheduling took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Effort {
-    /// Decisions taken.
+    /// How many decisions were taken.
     pub decisions: u64,
     /// Candidates examined for them.
     pub examined: u64,
@@ -20,11 +20,11 @@ pub struct Effort {
 /// One replication of one run.
 #[derive(Debug)]
 pub struct Replication {
-    /// What was measured.
+    /// The times and rates that were measured.
     pub meter: Meter,
     /// Where the time of each arm went.
     pub accounts: Vec<Account>,
-    /// What scheduling cost.
+    /// The work that scheduling took.
     pub effort: Effort,
     /// What a reader of the results must know.
     pub notes: Vec<String>,
@@ -42,7 +42,7 @@ pub struct Replication {
     pub(crate) camera: Option<Camera>,
     /// The same of processes and processors.
     pub(crate) picture: Option<Picture>,
-    /// When it ended.
+    /// The time it ended.
     pub(crate) end: Time,
 }
 

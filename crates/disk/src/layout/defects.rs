@@ -21,7 +21,7 @@ pub(super) struct Defects {
     groups: u64,
     /// Sectors of a group that hold data.
     data: u64,
-    /// Spares before them.
+    /// Spare sectors in front of the first block.
     lead: u64,
     /// Whether slips move what follows past the end of their group.
     flows: bool,
@@ -37,7 +37,7 @@ pub(super) struct Defects {
 /// Where a sector of data is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct At {
-    /// Physical sector.
+    /// Physical sector on the track, from 0.
     pub(super) sector: u64,
     /// Sectors of data, this one included, that follow one another on the medium without a gap.
     pub(super) run: u64,

@@ -6,7 +6,7 @@ use crate::account::Parts;
 use block::{BLOCK_BYTES, Command, Extent, Lbn, Span, Time, Verb};
 use disk::other;
 
-/// A tape.
+/// A tape drive, one head on a long path.
 pub(super) struct Tape {
     tape: other::Tape,
     wrap_blocks: u64,

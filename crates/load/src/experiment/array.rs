@@ -82,7 +82,7 @@ impl Words for Until {
 pub struct ArrayChoice {
     /// How it keeps its data.
     pub level: Level,
-    /// How many disks.
+    /// How many disks, spares included.
     pub disks: u16,
     /// Blocks of a stripe unit.
     pub unit: u32,
@@ -95,9 +95,9 @@ pub struct ArrayChoice {
 /// A disk that fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// Which, from 0.
+    /// The member that fails, from 0.
     pub disk: u16,
-    /// When.
+    /// The time at which it fails.
     pub at: Span,
     /// Whether an empty one takes its place at once.
     pub replaced: bool,
@@ -165,7 +165,7 @@ pub(super) fn read(
     Ok(Some(ArrayChoice { level, disks, unit, plan, fails }))
 }
 
-/// One of `[[array.fails]]`.
+/// Reads one `[[array.fails]]`.
 fn failure(section: &Section, disks: u16) -> Result<Failure, BadInput> {
     let disk = section.value(&DISK)?;
     if disk >= u32::from(disks) {

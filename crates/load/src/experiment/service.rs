@@ -176,7 +176,7 @@ pub(super) fn read(
     Ok((Rules { plan, preemption, preempt_at, hysteresis, budget, keeps_writes: false, tells: false, classes }, wish))
 }
 
-/// `[scheduler.budget]`.
+/// Reads `[scheduler.budget]`.
 fn budget(section: &Section) -> Result<Budget, BadInput> {
     let budget = Budget { idle: section.value(&IDLE)?, free: section.value(&FREE)? };
     section.close()?;

@@ -74,7 +74,7 @@ const ROWS: [Row; 8] = [
 ];
 
 impl Ability {
-    /// Every one.
+    /// Every ability, in the order of the table.
     pub const ALL: [Ability; ROWS.len()] = {
         let mut all = [Ability::OwnTiming; ROWS.len()];
         let mut row = 0;

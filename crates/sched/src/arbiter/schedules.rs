@@ -124,7 +124,7 @@ impl<P: Predictor> Default for Schedules<P> {
 struct Scene<'a, P: Predictor> {
     belief: &'a P,
     now: Time,
-    /// Ticks a nanosecond.
+    /// Clock ticks in a nanosecond.
     pace: f64,
     /// What a nanosecond of the arm is worth.
     price: f64,

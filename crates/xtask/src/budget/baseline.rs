@@ -20,7 +20,7 @@ const ABOUT: &str = "\
 /// Counts of one scene on one drive.
 pub type Counts = BTreeMap<String, Layers>;
 
-/// The file.
+/// The counts that the repository holds.
 #[derive(Default, Serialize, Deserialize)]
 pub struct Baseline {
     /// The compiler; another one's counts are not comparable.
@@ -39,7 +39,7 @@ impl Baseline {
         }
     }
 
-    /// Writes it down.
+    /// Writes the baseline's file.
     pub fn save(&self, root: &Path) -> Result<(), String> {
         let mut text = format!("{ABOUT}rustc = \"{}\"\n", self.rustc);
         for (drive, scenes) in &self.drives {

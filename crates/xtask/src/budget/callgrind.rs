@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-/// Instructions by layer.
+/// Instructions a request, by layer.
 pub type Layers = BTreeMap<String, u64>;
 
 /// Parts of a path, the first that fits, and the layer that has it. What fits none is inlined (the standard library, newtypes)

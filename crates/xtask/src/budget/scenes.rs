@@ -32,7 +32,7 @@ impl Drive {
 /// One experiment. What is counted is divided by commands, which are requests where each is one command.
 pub struct Scene {
     pub name: &'static str,
-    /// Keys of `[scheduler]`.
+    /// Keys that go into `[scheduler]`.
     scheduler: &'static str,
     /// Keys of the one `[[workload]]`.
     workload: &'static str,

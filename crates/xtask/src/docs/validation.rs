@@ -14,7 +14,7 @@ const DRIVES: [&str; 4] = ["atlas10k", "cheetah9LP", "ibm18es", "hp_c3323a"];
 const MEASURED: &str = "../shared/drives/disksim";
 const PUBLISHED: &str = "halfturn reproduce";
 
-/// The page.
+/// Writes the page on validation.
 pub fn page(program: &Program) -> Result<String, String> {
     let measured =
         measured(program)?.ok_or_else(|| format!("{MEASURED} is not there: no page without measured drives"))?;

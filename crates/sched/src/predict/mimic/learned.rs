@@ -32,7 +32,7 @@ pub struct Learned {
     pub(super) blocks: u64,
     /// The farthest distance tried, in grains.
     pub(super) reach: i32,
-    /// What it took.
+    /// The commands that probing took.
     pub effort: Effort,
 }
 
@@ -101,7 +101,7 @@ impl Learned {
         self.blocks
     }
 
-    /// Distances it keeps.
+    /// How many distances it keeps.
     #[must_use]
     pub fn len(&self) -> usize {
         self.table.len()

@@ -54,7 +54,7 @@ impl Default for Probing {
 /// What it took to learn a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Effort {
-    /// Commands.
+    /// How many commands it took.
     pub commands: u64,
     /// Time of the device.
     pub time: Span,
@@ -89,7 +89,7 @@ pub(super) const SPREAD: usize = 16;
 struct Tried {
     distance: i32,
     time: f32,
-    /// Of its samples.
+    /// The variance of its samples.
     variance: f32,
     samples: u32,
     /// Whether the times up to the next one lie on the line between the two.
@@ -214,7 +214,7 @@ impl<'a> Prober<'a> {
         (checked, false)
     }
 
-    /// Tries a distance.
+    /// Samples one distance.
     fn attempt(&mut self, distance: i32) -> Tried {
         let mut times = std::mem::take(&mut self.times);
         times.clear();
