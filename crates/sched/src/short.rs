@@ -7,7 +7,7 @@
 mod ahead;
 mod hold;
 
-use crate::arbiter::{Arbiter, Ongoing, Verdict};
+use crate::arbiter::{Arbiter, Arbitration, Ongoing};
 use crate::board::{Board, Errand};
 use crate::event::{Action, Wait};
 use crate::frames::Frames;
@@ -240,7 +240,7 @@ impl ShortCommands {
             return;
         }
         let begun = !matches!(target.stage, Stage::Chosen | Stage::Awaited(_));
-        let Verdict::Interrupts(next) = arbiter.judge(board, now, &Ongoing { id: target.id, job, begun }) else {
+        let Arbitration::Interrupts(next) = arbiter.judge(board, now, &Ongoing { id: target.id, job, begun }) else {
             return;
         };
         self.successor = next;

@@ -47,7 +47,7 @@ pub struct Replication {
 }
 
 /// What a core counted of a run.
-pub(crate) struct Counts {
+pub(crate) struct ArrivalCounts {
     pub(crate) tally: Option<sched::Tally>,
     pub(crate) fill: Option<sched::array::Fill>,
     pub(crate) effort: (u64, u64),
@@ -57,10 +57,10 @@ pub(crate) struct Counts {
     pub(crate) limit: u32,
 }
 
-impl Counts {
+impl ArrivalCounts {
     /// With what the world counted, and what is to be said before.
     pub(crate) fn joined<L: Measured>(self, remains: Remains<L>, story: Vec<String>) -> Replication {
-        let Counts { tally, fill, effort, memory, lost, limit } = self;
+        let ArrivalCounts { tally, fill, effort, memory, lost, limit } = self;
         let end = remains.end;
         let (mut meter, mut notes, account) = remains.load.finish(end);
         let mut system = account.map(|account| account.result(end));

@@ -11,7 +11,7 @@ config::keys! {
     pub(super) fn array() -> "[array]";
 
     /// How the array lays out its data.
-    LEVEL: Layout = word("level").required();
+    LEVEL: ArrayLayout = word("level").required();
     /// How many disks there are, where `[drive]` stands for each of them. With parity from 3 to 64.
     DISKS: u32 = within("disks", 1, MOST_DISKS as u32).else_told("as many as `[[disk]]` counts");
     /// Copies of each stripe, with mirroring.
@@ -44,19 +44,19 @@ config::keys! {
 
 /// How data is laid out, as a file says it.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Layout {
+pub(super) enum ArrayLayout {
     Striped,
     Mirrored,
     Parity,
 }
 
-impl Words for Layout {
-    const WORDS: &'static [Word<Layout>] = &[
-        Word::new("0", Layout::Striped, "RAID 0: striped over the disks"),
-        Word::new("0/1", Layout::Mirrored, "RAID 0/1: mirrored stripes"),
-        Word::new("1", Layout::Mirrored, "the same as `0/1`"),
-        Word::new("10", Layout::Mirrored, "the same as `0/1`"),
-        Word::new("5", Layout::Parity, "RAID 5: striped, with rotated parity"),
+impl Words for ArrayLayout {
+    const WORDS: &'static [Word<ArrayLayout>] = &[
+        Word::new("0", ArrayLayout::Striped, "RAID 0: striped over the disks"),
+        Word::new("0/1", ArrayLayout::Mirrored, "RAID 0/1: mirrored stripes"),
+        Word::new("1", ArrayLayout::Mirrored, "the same as `0/1`"),
+        Word::new("10", ArrayLayout::Mirrored, "the same as `0/1`"),
+        Word::new("5", ArrayLayout::Parity, "RAID 5: striped, with rotated parity"),
     ];
 }
 
@@ -135,9 +135,9 @@ pub(super) fn read(
     let copies = section.value(&COPIES)?;
     varied.belongs(Scope::Array, &section, COPIES.name(), LEVEL.name(), &["0/1", "1", "10"])?;
     let level = match level {
-        Layout::Striped => Level::Striped,
-        Layout::Parity => Level::Parity,
-        Layout::Mirrored => Level::Mirrored { copies: copies as u16 },
+        ArrayLayout::Striped => Level::Striped,
+        ArrayLayout::Parity => Level::Parity,
+        ArrayLayout::Mirrored => Level::Mirrored { copies: copies as u16 },
     };
     let unit = section.value(&STRIPE)?;
     if unit > u32::MAX / u32::from(MOST_DISKS) {

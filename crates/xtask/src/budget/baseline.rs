@@ -18,7 +18,7 @@ const ABOUT: &str = "\
 ";
 
 /// Counts of one scene on one drive.
-pub type Counts = BTreeMap<String, Layers>;
+pub type SceneCounts = BTreeMap<String, Layers>;
 
 /// The counts that the repository holds.
 #[derive(Default, Serialize, Deserialize)]
@@ -27,7 +27,7 @@ pub struct Baseline {
     pub rustc: String,
     /// By drive, scene and layer.
     #[serde(flatten)]
-    pub drives: BTreeMap<String, Counts>,
+    pub drives: BTreeMap<String, SceneCounts>,
 }
 
 impl Baseline {
@@ -79,7 +79,7 @@ mod tests {
     }
 
     fn baseline() -> Baseline {
-        let scenes = Counts::from([("fcfs@1".to_owned(), layers(&[("core", 600), ("drive", 400)]))]);
+        let scenes = SceneCounts::from([("fcfs@1".to_owned(), layers(&[("core", 600), ("drive", 400)]))]);
         Baseline { rustc: "1".into(), drives: BTreeMap::from([("catalogue".to_owned(), scenes)]) }
     }
 

@@ -4,7 +4,7 @@ use super::point::Point;
 use super::probe::{Prober, SPREAD};
 use super::smooth::Smooth;
 use super::table::Table;
-use super::{Effort, Grain, Probing};
+use super::{Grain, ProbeEffort, Probing};
 use block::{Device, Span};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ pub struct Learned {
     /// The farthest distance tried, in grains.
     pub(super) reach: i32,
     /// The commands that probing took.
-    pub effort: Effort,
+    pub effort: ProbeEffort,
 }
 
 impl Learned {
@@ -58,7 +58,7 @@ impl Learned {
 
     /// What is known already of a device of so many blocks, in ascending order of distance; `grain` blocks are not told
     /// apart.
-    pub fn of(blocks: u64, grain: u32, known: impl Iterator<Item = Known>, effort: Effort) -> Learned {
+    pub fn of(blocks: u64, grain: u32, known: impl Iterator<Item = Known>, effort: ProbeEffort) -> Learned {
         let grain = Grain::for_device(blocks, grain);
         let mut points: Vec<Point> = Vec::new();
         let mut smooth = Smooth::default();

@@ -32,7 +32,7 @@ mod tests;
 
 pub use idle::Idle;
 pub use learned::{Known, Learned};
-pub use probe::{Effort, Probing};
+pub use probe::{ProbeEffort, Probing};
 pub use settings::{Before, Settings, keys};
 
 use super::{Knowledge, Manual, Predictor, Recipe, Tells, UNKNOWN};
@@ -226,7 +226,7 @@ impl Mimic {
             spread: Arc::default(),
             blocks,
             reach: i32::MAX,
-            effort: Effort::default(),
+            effort: ProbeEffort::default(),
         };
         Mimic::knowing(&nothing, learning)
     }

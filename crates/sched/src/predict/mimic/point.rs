@@ -62,18 +62,18 @@ impl Point {
 
 /// From one distance to another.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Line {
+pub(super) struct FittedLine {
     from: i32,
     to: i32,
 }
 
 impl Point {
-    pub(super) fn line(self, to: Point) -> Line {
-        Line { from: self.distance, to: to.distance }
+    pub(super) fn line(self, to: Point) -> FittedLine {
+        FittedLine { from: self.distance, to: to.distance }
     }
 }
 
-impl Line {
+impl FittedLine {
     /// What lies at a distance between these two values at its ends.
     pub(super) fn at(self, distance: i32, left: f32, right: f32) -> f32 {
         let share = f64::from(distance) - f64::from(self.from);

@@ -53,7 +53,7 @@ impl Default for Probing {
 
 /// What it took to learn a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Effort {
+pub struct ProbeEffort {
     /// How many commands it took.
     pub commands: u64,
     /// Time of the device.
@@ -73,7 +73,7 @@ pub(super) struct Prober<'a> {
     times: Vec<f32>,
     /// Of each distance, its times where a summary is drawn from them.
     pub(super) spread: BTreeMap<i32, [f32; SPREAD]>,
-    pub(super) effort: Effort,
+    pub(super) effort: ProbeEffort,
     pub(super) smooth: Smooth,
     began: Time,
 }
@@ -107,7 +107,7 @@ impl<'a> Prober<'a> {
             dice,
             times: Vec::new(),
             spread: BTreeMap::new(),
-            effort: Effort::default(),
+            effort: ProbeEffort::default(),
             smooth: Smooth::default(),
             began,
         }
