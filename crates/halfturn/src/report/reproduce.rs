@@ -355,7 +355,7 @@ fn cells(file: &str, outcome: &TargetOutcome) -> [String; 8] {
     ]
 }
 
-fn measured(measured: &MeasuredValue) -> String {
+fn measured_text(measured: &MeasuredValue) -> String {
     match measured {
         MeasuredValue::Number(figure) => number(*figure),
         MeasuredValue::Order { figures, .. } => {
