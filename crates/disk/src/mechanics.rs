@@ -28,7 +28,7 @@ pub struct Switches {
 pub struct Access {
     /// A read begins wherever the head lands in what is wanted of a track (zero-latency, read on arrival).
     pub reads: bool,
-    /// A write does.
+    /// Whether the arm settles as for a write.
     pub writes: bool,
     /// A read also takes what passes of its track before the first block wanted ("read any free blocks").
     pub free: bool,
@@ -49,14 +49,14 @@ pub struct Piece {
     pub began: Time,
     /// When the last had passed.
     pub end: Time,
-    /// Physical sectors.
+    /// Physical sectors that it covers.
     pub sectors: u64,
 }
 
 /// A move of the arm by its parts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stroke {
-    /// Moving between cylinders.
+    /// The move between cylinders.
     pub seek: Span,
     /// What switching heads takes beyond the seek.
     pub switch: Span,
@@ -65,7 +65,7 @@ pub struct Stroke {
 }
 
 impl Stroke {
-    /// The whole move.
+    /// Seek, head switch and settling together.
     #[must_use]
     pub fn total(self) -> Span {
         self.seek + self.switch + self.settle
@@ -83,7 +83,7 @@ pub struct Passage {
     pub rotation: Span,
     /// What of that was on the first track: what a better moment to arrive could have saved.
     pub latency: Span,
-    /// Blocks passing.
+    /// The time in which the wanted blocks pass the head.
     pub transfer: Span,
     /// Crossing to following tracks and cylinders.
     pub crossing: Span,
@@ -107,13 +107,13 @@ pub struct Progress {
 /// The mechanics of a drive.
 #[derive(Clone, Debug)]
 pub struct Mechanics {
-    /// Where blocks lie.
+    /// Where each block lies on the surfaces.
     pub layout: Layout,
-    /// Seek times.
+    /// Seek times by distance in cylinders.
     pub seek: SeekTable,
     /// Seek times before a random write, where they are another curve.
     pub seek_write: Option<SeekTable>,
-    /// Nominal rotation.
+    /// The spindle at its nominal speed.
     pub rotation: Rotation,
     /// Moves that are not seeks.
     pub switches: Switches,

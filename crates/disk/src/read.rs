@@ -122,9 +122,9 @@ pub struct Drive {
 /// What a file describes.
 #[derive(Clone, Debug)]
 pub enum Model {
-    /// A disk.
+    /// A disk with an arm.
     Disk(Box<Drive>),
-    /// Something else.
+    /// A device without one: flash, tape, a mirror, a network store.
     Other(Box<Other>),
 }
 

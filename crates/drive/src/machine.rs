@@ -47,7 +47,7 @@ pub(crate) struct Waiting {
     pub(crate) writing: bool,
 }
 
-/// A drive.
+/// A disk drive: arm, spindle, buffer, bus and queue.
 #[derive(Clone, Debug)]
 pub struct Drive {
     pub(crate) mechanics: Arc<Mechanics>,
@@ -291,7 +291,7 @@ impl Drive {
         Some((arrived.since(now), passage.began.since(arrived)))
     }
 
-    /// Its mechanics.
+    /// The arm, spindle and layout.
     #[must_use]
     pub fn mechanics(&self) -> &Mechanics {
         &self.mechanics

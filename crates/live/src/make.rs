@@ -18,7 +18,7 @@ const AT_ONCE: u16 = 64;
 
 /// A device in real time.
 pub struct Made {
-    /// The device.
+    /// The device, opened and ready.
     pub unit: Box<dyn LiveDevice>,
     /// Whether it is known to be a disk.
     pub rotational: bool,

@@ -45,18 +45,18 @@ impl Footprint {
 /// How addresses are moved.
 #[derive(Clone, Debug)]
 pub enum Fitting {
-    /// Not at all.
+    /// Addresses stay as they are.
     AsIs,
     /// In proportion: starts in `from` blocks become starts in `to`.
     Scaled {
-        /// Starts before.
+        /// The lowest address of the trace.
         from: u64,
-        /// Starts after.
+        /// The highest address of the trace, exclusive.
         to: u64,
     },
-    /// Modulo the capacity.
+    /// Addresses are taken modulo the capacity.
     Wrapped {
-        /// In blocks.
+        /// The drive's capacity in blocks.
         capacity: u64,
     },
     /// Untouched units are left out.
@@ -110,7 +110,7 @@ impl Fitting {
         Ok(Fitting::Compacted { touched: footprint.touched, before })
     }
 
-    /// Where `at` goes.
+    /// The place on the drive for `at` of the trace.
     #[must_use]
     pub fn map(&self, at: Extent) -> Extent {
         let start = at.start.0;

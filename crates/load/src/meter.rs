@@ -48,13 +48,13 @@ pub struct Meter {
 /// A request that has ended.
 #[derive(Clone, Copy, Debug)]
 pub struct Served {
-    /// Where it was.
+    /// The blocks that were asked for.
     pub at: Extent,
-    /// When it came.
+    /// The time of its arrival.
     pub arrived: Time,
     /// When its turn came.
     pub began: Time,
-    /// When it ended.
+    /// The time of its end.
     pub ended: Time,
     /// Waiting for the drive's own work.
     pub external: Span,
@@ -179,7 +179,7 @@ impl Meter {
         self.served
     }
 
-    /// Requests counted.
+    /// How many requests were counted.
     #[must_use]
     pub fn requests(&self) -> u64 {
         self.requests
@@ -350,7 +350,7 @@ impl Meter {
         half_square(self.squares as f64, sum) / 1e6
     }
 
-    /// Durations of commands.
+    /// How long commands took.
     #[must_use]
     pub fn commands(&self) -> Commands {
         Commands {

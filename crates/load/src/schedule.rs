@@ -24,7 +24,7 @@ const CHUNK: u32 = 512;
 /// What is known of the device before the run.
 #[derive(Clone, Debug)]
 pub struct Knowledge {
-    /// What it is.
+    /// The kind of device that is driven.
     pub device: Device,
     /// What is believed of it.
     pub believed: predict::Knowledge,

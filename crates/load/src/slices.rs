@@ -10,7 +10,7 @@ use block::Time;
 
 /// Slices a run is cut into at most; when they are full, neighbours join.
 const SLICES: usize = 40;
-/// Fewer say nothing.
+/// Fewer slices than this give no interval.
 const FEWEST: usize = 10;
 /// Requests that end in the first slices.
 const FIRST: u64 = 32;
@@ -39,7 +39,7 @@ impl Default for Slices {
 }
 
 impl Slices {
-    /// A request arrived.
+    /// Counts a request in the slice of its arrival.
     pub(crate) fn add(&mut self, arrived: Time) {
         self.outstanding += 1;
         self.arrivals += u128::from(arrived.0);

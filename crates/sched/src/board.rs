@@ -22,9 +22,9 @@ pub(crate) enum Errand {
     Job(JobId),
     /// Part of a seek.
     Seek,
-    /// Reading ahead.
+    /// Fills a frame ahead of its reader.
     Frame(FrameId),
-    /// Learning the device.
+    /// Probes the device to learn it.
     Probe,
 }
 
@@ -62,7 +62,7 @@ pub(crate) struct Board<P: Predictor> {
 }
 
 impl<P: Predictor> Board<P> {
-    /// One without requests.
+    /// A board without requests.
     pub(crate) fn new(caps: Caps, belief: P, rules: Rules, queue: Queue<P>, overlap: Overlap) -> Board<P> {
         Board {
             queue,

@@ -27,20 +27,20 @@ pub enum Action {
     Issue(DiskId, Tag, Command),
     /// Copy blocks in memory.
     Copy {
-        /// From here.
+        /// The place to copy from.
         from: Place,
-        /// To here.
+        /// The place to copy to.
         to: Place,
-        /// So many.
+        /// How many blocks to copy.
         blocks: u32,
     },
     /// Add blocks in memory to others, bit by bit without carry: the sum of parity.
     Xor {
-        /// These.
+        /// The place of the operands.
         from: Place,
-        /// To these.
+        /// The place that takes the result.
         into: Place,
-        /// So many.
+        /// How many blocks to combine.
         blocks: u32,
     },
     /// A request has ended; its slot is free.

@@ -12,7 +12,7 @@ pub struct JobId(pub u32);
 pub(crate) enum State {
     /// Waiting for this earlier job, which overlaps it.
     Held(JobId),
-    /// With the policy.
+    /// It waits in the policy's queue.
     Queued,
     /// Its turn has come.
     Serving,
@@ -21,11 +21,11 @@ pub(crate) enum State {
 /// A request as the core keeps it.
 #[derive(Clone, Copy, Debug)]
 pub struct Job<S> {
-    /// The request.
+    /// The request that it serves.
     pub request: RequestId,
-    /// What it does.
+    /// Whether it reads or writes.
     pub op: Op,
-    /// Where.
+    /// The blocks it covers.
     pub at: Extent,
     /// Blocks of it that are done.
     pub done: u32,

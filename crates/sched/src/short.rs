@@ -7,7 +7,7 @@
 mod ahead;
 mod hold;
 
-use crate::arbiter::{Arbiter, Ongoing, Verdict};
+use crate::arbiter::{Arbiter, Arbitration, Ongoing};
 use crate::board::{Board, Errand};
 use crate::event::{Action, Wait};
 use crate::frames::Frames;
@@ -25,7 +25,7 @@ const LEAST_FILLER: u32 = 8;
 /// How far the request being served has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// Just chosen.
+    /// The job was chosen and nothing is issued yet.
     Chosen,
     /// Its seek is awaited.
     Awaited(Due),
@@ -35,7 +35,7 @@ enum Stage {
     Moving,
 }
 
-/// A seek planned.
+/// A seek that is planned for a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Due {
     /// When it is to begin.
@@ -246,7 +246,7 @@ impl ShortCommands {
             return;
         }
         let begun = !matches!(target.stage, Stage::Chosen | Stage::Awaited(_));
-        let Verdict::Interrupts(next) = arbiter.judge(board, now, &Ongoing { id: target.id, job, begun }) else {
+        let Arbitration::Interrupts(next) = arbiter.judge(board, now, &Ongoing { id: target.id, job, begun }) else {
             return;
         };
         self.successor = next;

@@ -101,7 +101,7 @@ impl Measured for flow::ProcessSystem {
 /// When a run ends, if not by itself.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Stop {
-    /// After so long.
+    /// Stop when this much time has passed.
     pub(crate) after: Option<Span>,
     /// After so many measured requests.
     pub(crate) requests: Option<u64>,
@@ -130,7 +130,7 @@ const OVERLOAD: u32 = 1000;
 #[derive(Clone, Copy, Debug, Default)]
 struct Issued {
     at: Time,
-    /// For which request.
+    /// The request that the command serves.
     request: Option<RequestId>,
     /// Whether for none, but to learn.
     probe: bool,
@@ -160,9 +160,9 @@ pub(crate) struct Drives<'a, M, L: Measured> {
     issued: Vec<Issued>,
     /// Who pays for the arms' time, where that is asked for.
     billing: Option<Box<Billing>>,
-    /// By drive.
+    /// The probes of each drive.
     probes: Vec<Probes>,
-    /// Requests outstanding.
+    /// How many requests are outstanding.
     outstanding: u32,
     /// Whether the arm of each is accounted yet, and of how many it is not.
     measured: Vec<bool>,
@@ -201,7 +201,7 @@ struct Measures {
 /// What is left of a world when it has ended.
 pub(crate) struct Remains<L> {
     pub(crate) load: L,
-    /// By drive.
+    /// The account of each drive.
     pub(crate) accounts: Vec<Account>,
     /// Whether the core ever had no room.
     pub(crate) crowded: bool,

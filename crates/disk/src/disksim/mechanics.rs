@@ -12,7 +12,7 @@ const POINTS: usize = 1 << 20;
 const BYTES: u64 = 64 << 20;
 
 /// What the mechanics of a drive are.
-pub(super) struct Mechanics {
+pub(super) struct MechanicsParams {
     pub(super) rpm: f64,
     /// How far the rotation is off, as a fraction.
     pub(super) rpm_offset: f64,
@@ -31,7 +31,7 @@ pub(super) fn plan(
     path: &Path,
     ignored: &mut Vec<Ignored>,
     warnings: &mut Vec<String>,
-) -> Result<Mechanics, BadInput> {
+) -> Result<MechanicsParams, BadInput> {
     let block = model.block("Mechanical Model")?.ok_or_else(|| model.missing("Mechanical Model"))?;
     let mechanics = model.inner(block);
     let rpm = mechanics.need("Rotation speed (in rpms)")?;
@@ -60,7 +60,7 @@ pub(super) fn plan(
         return Err(mechanics.error("Percent error in rpms", what, "give at most 5"));
     }
     ignored.extend(mechanics.rest(&HARMLESS));
-    Ok(Mechanics { rpm, rpm_offset, seek, seek_write, switches })
+    Ok(MechanicsParams { rpm, rpm_offset, seek, seek_write, switches })
 }
 
 /// A span of so many ms; none if that is less than no time.

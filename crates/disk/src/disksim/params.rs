@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 /// A parameter that is not modelled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ignored {
-    /// Its name.
+    /// The parameter's name in DiskSim's words.
     pub parameter: String,
     /// Its value, as short as may be.
     pub value: String,
     /// The file it stands in.
     pub file: String,
-    /// The line.
+    /// The line it stands on, from 1.
     pub line: u32,
     /// Whether it is at a value at which it does nothing.
     pub neutral: bool,
@@ -43,7 +43,7 @@ impl<'a> Params<'a> {
         self.block.find(name)
     }
 
-    /// A number.
+    /// The number that parameter `name` gives; none if it is absent.
     pub(crate) fn number(&self, name: &'static str) -> Result<Option<f64>, BadInput> {
         match self.find(name) {
             None => Ok(None),
@@ -81,7 +81,7 @@ impl<'a> Params<'a> {
         Ok(self.or_zero(name)? != 0.0)
     }
 
-    /// A word.
+    /// The word that parameter `name` gives; none if it is absent.
     pub(crate) fn word(&self, name: &'static str) -> Result<Option<&'a str>, BadInput> {
         match self.find(name) {
             None => Ok(None),
@@ -90,7 +90,7 @@ impl<'a> Params<'a> {
         }
     }
 
-    /// A block.
+    /// The block of parameters that `name` opens; none if it is absent.
     pub(crate) fn block(&self, name: &'static str) -> Result<Option<&'a Block>, BadInput> {
         match self.find(name) {
             None => Ok(None),

@@ -21,13 +21,13 @@ const WORD: usize = 32;
 /// What a parameter is set to.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Value {
-    /// A number.
+    /// A number, an integer or not.
     Number(f64),
     /// A word that is no number.
     Word(String),
-    /// A list.
+    /// Values in brackets, in their order.
     List(Vec<Value>),
-    /// A block.
+    /// Parameters in braces.
     Block(Block),
     /// A component of the topology.
     Component(Component),
@@ -40,7 +40,7 @@ pub(crate) struct Component {
     pub(crate) below: Vec<Value>,
 }
 
-/// A parameter.
+/// A parameter with its value and the place it stands at.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Param {
     pub(crate) name: String,

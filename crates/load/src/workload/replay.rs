@@ -26,7 +26,7 @@ pub(super) trait Records {
     }
 }
 
-/// Records being played.
+/// A trace that is being played.
 pub(super) struct Replay<R> {
     records: R,
     how: How,

@@ -18,16 +18,16 @@ const ABOUT: &str = "\
 ";
 
 /// Counts of one scene on one drive.
-pub type Counts = BTreeMap<String, Layers>;
+pub type SceneCounts = BTreeMap<String, Layers>;
 
-/// The file.
+/// The counts that the repository holds.
 #[derive(Default, Serialize, Deserialize)]
 pub struct Baseline {
     /// The compiler; another one's counts are not comparable.
     pub rustc: String,
     /// By drive, scene and layer.
     #[serde(flatten)]
-    pub drives: BTreeMap<String, Counts>,
+    pub drives: BTreeMap<String, SceneCounts>,
 }
 
 impl Baseline {
@@ -39,7 +39,7 @@ impl Baseline {
         }
     }
 
-    /// Writes it down.
+    /// Writes the baseline's file.
     pub fn save(&self, root: &Path) -> Result<(), String> {
         let mut text = format!("{ABOUT}rustc = \"{}\"\n", self.rustc);
         for (drive, scenes) in &self.drives {
@@ -79,7 +79,7 @@ mod tests {
     }
 
     fn baseline() -> Baseline {
-        let scenes = Counts::from([("fcfs@1".to_owned(), layers(&[("core", 600), ("drive", 400)]))]);
+        let scenes = SceneCounts::from([("fcfs@1".to_owned(), layers(&[("core", 600), ("drive", 400)]))]);
         Baseline { rustc: "1".into(), drives: BTreeMap::from([("catalogue".to_owned(), scenes)]) }
     }
 

@@ -14,7 +14,7 @@ const DRIVES: [&str; 4] = ["atlas10k", "cheetah9LP", "ibm18es", "hp_c3323a"];
 const MEASURED: &str = "../shared/drives/disksim";
 const PUBLISHED: &str = "halfturn reproduce";
 
-/// The page.
+/// Writes the page on validation.
 pub fn page(program: &Program) -> Result<String, String> {
     let measured =
         measured(program)?.ok_or_else(|| format!("{MEASURED} is not there: no page without measured drives"))?;
@@ -106,7 +106,7 @@ fn published(json: &Value) -> Result<String, String> {
     let (count, matches) = (all().count(), all().filter(|target| target["pass"] == true).count());
     let mut text = format!(
         "## Published results\n\n`{PUBLISHED}`: {matches} of {count} targets match. Of those marked fitted a constant of the model was \
-         chosen by the\npublished figure: agreement shows consistency, no prediction. A tolerance may be one-sided.\n\n\
+         chosen by the\npublished figure: agreement shows consistency, no prediction. A tolerance is looser than 30 % only where the paper's words are.\n\n\
          | file | targets | match | fitted | source |\n|---|---:|---:|---:|---|\n"
     );
     for (file, targets) in &files {

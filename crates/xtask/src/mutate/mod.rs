@@ -22,13 +22,13 @@ mod trial;
 use compile::Workshop;
 use copy::Copy;
 use gate::{Gate, Survivors};
-use report::{Report, Tried};
+use report::{Report, TriedMutant};
 use site::Site;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
-use suite::{Place, Suite};
+use suite::{Suite, TestPlace};
 
 /// What is asked for.
 pub struct Options {
@@ -97,7 +97,7 @@ pub fn run(options: &Options) -> Result<bool, String> {
         from.elapsed().as_secs_f64(),
         left_out.len()
     );
-    let place = Place {
+    let place = TestPlace {
         root: &copy.root,
         scratch: options.out.join("scratch"),
         jobs: options.jobs,
@@ -139,12 +139,12 @@ fn choose(options: &Options, gate: &Gate) -> Vec<String> {
 }
 
 /// What was drawn: planted by number, and of each crate the numbers in their order and how many are wanted.
-struct Draw {
+struct MutantDraw {
     planted: BTreeMap<u32, Site>,
     wanted: Vec<(Vec<u32>, usize)>,
 }
 
-impl Draw {
+impl MutantDraw {
     /// The files that are written with bugs in them, and the manifests that name the switch.
     fn files(&self) -> BTreeSet<String> {
         let crates = self.planted.values().map(|site| format!("crates/{}/Cargo.toml", site.krate()));
@@ -164,14 +164,14 @@ impl Draw {
 }
 
 /// Draws from every crate of the gate, so that a part of the crates has the same draw as all; plants in those chosen.
-fn draw_all(options: &Options, gate: &Gate, chosen: &[String]) -> Result<Draw, String> {
+fn draw_all(options: &Options, gate: &Gate, chosen: &[String]) -> Result<MutantDraw, String> {
     let seed = if options.sample.is_some() { gate.seed } else { options.seed.unwrap_or(gate.seed) };
     let found: Vec<_> = gate.crates.iter().map(|name| modules::read(&options.root, name)).collect::<Result<_, _>>()?;
     let refused = std::fs::read_to_string(options.out.join(REFUSED)).unwrap_or_default();
     let refused: BTreeSet<&str> = refused.lines().collect();
     let lines: Vec<usize> = found.iter().map(|found| found.lines).collect();
     let shares = draw::shares(gate.mutants, gate.least, &lines);
-    let mut draw = Draw { planted: BTreeMap::new(), wanted: Vec::new() };
+    let mut draw = MutantDraw { planted: BTreeMap::new(), wanted: Vec::new() };
     let mut last = 0;
     for ((name, found), share) in gate.crates.iter().zip(found).zip(shares) {
         if !chosen.contains(name) {
@@ -220,12 +220,12 @@ fn pick(options: &Options, mut mutants: Vec<(u32, Site)>) -> Result<Vec<(u32, Si
 }
 
 fn try_all(
-    place: &Place,
+    place: &TestPlace,
     suite: &Suite,
     gate: &Gate,
     copy: &Copy,
     mutants: &[(u32, Site)],
-) -> Result<Vec<Tried>, String> {
+) -> Result<Vec<TriedMutant>, String> {
     let done = Mutex::new(Vec::new());
     place.each(mutants, |worker, (number, site)| {
         let tests = suite.reaching(*number, site.krate(), gate);
@@ -233,7 +233,7 @@ fn try_all(
         for file in copy.mend() {
             println!("  {}:{} has changed {file}, which was put back", site.file, site.line);
         }
-        let tried = Tried { site: site.clone(), fate, took };
+        let tried = TriedMutant { site: site.clone(), fate, took };
         if tried.lives() {
             eprint!("{}", tried.shown());
         }
@@ -250,7 +250,7 @@ fn try_all(
 }
 
 /// Writes what was found; true if the gate is passed.
-fn conclude(options: &Options, gate: &Gate, survivors: &Survivors, tried: &[Tried]) -> Result<bool, String> {
+fn conclude(options: &Options, gate: &Gate, survivors: &Survivors, tried: &[TriedMutant]) -> Result<bool, String> {
     let report = Report { gate, survivors, tried };
     let (unlisted, outdated) = (report.unlisted(), report.outdated());
     if options.verbose {

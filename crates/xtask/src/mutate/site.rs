@@ -40,12 +40,12 @@ impl Site {
 }
 
 /// A file of a crate.
-pub struct Source<'a> {
+pub struct SourceFile<'a> {
     pub path: &'a str,
     pub text: &'a str,
 }
 
-impl Source<'_> {
+impl SourceFile<'_> {
     /// The lines that a range touches become one line, with the range replaced.
     fn shown(&self, range: &Range<usize>, new: &str) -> (String, String) {
         let from = self.text[..range.start].rfind('\n').map_or(0, |at| at + 1);
