@@ -176,10 +176,11 @@ impl Mechanics {
     ) -> (Passage, Delivery) {
         let shift = self.layout.sector_shift();
         if let Some((passage, piece)) = self.pass_at_once(spin, now, spot, at, false) {
-            return (passage, delivery.taken(piece, shift));
+            return (passage, delivery.with_piece(piece, shift));
         }
         let mut delivery = delivery;
-        let passage = self.pass_pieces(spin, now, spot, at, false, |piece| delivery = delivery.taken(piece, shift));
+        let passage =
+            self.pass_pieces(spin, now, spot, at, false, |piece| delivery = delivery.with_piece(piece, shift));
         (passage, delivery)
     }
 
@@ -241,7 +242,7 @@ impl Mechanics {
     #[inline(always)]
     fn pass_run(&self, spin: &impl Spin, now: Time, mut spot: Spot, sectors: u64) -> (Time, Time, Spot) {
         let begin = spin.reach(now, spot.angle);
-        let end = self.passed(spin, begin, &mut spot, sectors as u32).max(now);
+        let end = self.pass_time(spin, begin, &mut spot, sectors as u32).max(now);
         (begin.max(now), end, spot)
     }
 
@@ -275,7 +276,7 @@ impl Mechanics {
             if here > 0 {
                 let arrived = passage.end;
                 let on_arrival = self.access.on_arrival(write, passage.after.sector);
-                let scattered = if on_arrival { self.scattered(&passage.after, next + here, end) } else { None };
+                let scattered = if on_arrival { self.next_piece(&passage.after, next + here, end) } else { None };
                 if let Some(all) =
                     scattered.filter(|all| self.pass_scattered(spin, &mut passage, (next, *all), &mut each))
                 {
@@ -324,11 +325,11 @@ impl Mechanics {
         let mut spot = start.on(skipped as u32, width);
         let arrived = passage.end;
         let begin = spin.reach(arrived, spot.angle);
-        let between = self.passed(spin, begin, &mut spot, (here - skipped) as u32).max(arrived);
+        let between = self.pass_time(spin, begin, &mut spot, (here - skipped) as u32).max(arrived);
         let begin = begin.max(arrived);
         let mut spot = start;
         let again = spin.reach(between, spot.angle);
-        let end = self.passed(spin, again, &mut spot, skipped as u32).max(between);
+        let end = self.pass_time(spin, again, &mut spot, skipped as u32).max(between);
         let again = again.max(between);
         each(Piece { began: again, end, sectors: skipped });
         each(Piece { began: end, end, sectors: here - skipped });
@@ -344,7 +345,7 @@ impl Mechanics {
     }
 
     /// Where what is wanted of a track goes on behind a gap that begins at sector `next`: the sector after the last of it.
-    fn scattered(&self, spot: &Spot, next: u64, end: u64) -> Option<u64> {
+    fn next_piece(&self, spot: &Spot, next: u64, end: u64) -> Option<u64> {
         let mut all = next;
         while all < end {
             let there = self.layout.locate_sector(all);
@@ -393,7 +394,7 @@ impl Mechanics {
                 let here = u64::from(spot.left).min(end - next);
                 let arrived = passage.end;
                 let begin = spin.reach(arrived, spot.angle);
-                let passed = self.passed(spin, begin, &mut spot, here as u32).max(arrived);
+                let passed = self.pass_time(spin, begin, &mut spot, here as u32).max(arrived);
                 let begin = begin.max(arrived);
                 passage.rotation += begin.since(arrived);
                 passage.transfer += passed.since(begin);
@@ -427,7 +428,7 @@ impl Mechanics {
         for next in from..to {
             let mut spot = self.layout.locate_sector(next);
             let begin = spin.reach(arrived, spot.angle);
-            let passed = self.passed(spin, begin, &mut spot, 1).max(arrived);
+            let passed = self.pass_time(spin, begin, &mut spot, 1).max(arrived);
             let begin = begin.max(arrived);
             transfer += passed.since(begin);
             first = first.min(begin);
@@ -513,7 +514,7 @@ impl Mechanics {
     /// `sectors` sectors pass from `begin` on, when their first is under the head; the place moves on. Gives
     /// the end.
     #[inline(always)]
-    fn passed(&self, spin: &impl Spin, begin: Time, spot: &mut Spot, sectors: u32) -> Time {
+    fn pass_time(&self, spin: &impl Spin, begin: Time, spot: &mut Spot, sectors: u32) -> Time {
         if sectors == 0 {
             return begin;
         }

@@ -77,13 +77,13 @@ impl Fitting {
         match fit {
             Fit::Error => Ok(Fitting::AsIs),
             Fit::Wrap => Ok(Fitting::Wrapped { capacity }),
-            Fit::Scale => Fitting::scaled(&footprint, capacity),
-            Fit::Compact => Fitting::compacted(footprint, capacity),
+            Fit::Scale => Fitting::scale_to(&footprint, capacity),
+            Fit::Compact => Fitting::compact_to(footprint, capacity),
         }
     }
 
     /// In proportion, to a drive of `capacity` blocks. What already fits stays as it is.
-    fn scaled(footprint: &Footprint, capacity: u64) -> Result<Fitting, String> {
+    fn scale_to(footprint: &Footprint, capacity: u64) -> Result<Fitting, String> {
         if footprint.end <= capacity {
             return Ok(Fitting::AsIs);
         }
@@ -94,7 +94,7 @@ impl Fitting {
     }
 
     /// With the untouched parts left out, to a drive of `capacity` blocks.
-    fn compacted(footprint: Footprint, capacity: u64) -> Result<Fitting, String> {
+    fn compact_to(footprint: Footprint, capacity: u64) -> Result<Fitting, String> {
         let mut units = 0;
         let mut before = Vec::with_capacity(footprint.touched.len());
         for word in &footprint.touched {
@@ -152,8 +152,8 @@ mod tests {
             for at in &extents {
                 footprint.add(*at).unwrap();
             }
-            let mut fittings = vec![Fitting::scaled(&footprint, capacity).unwrap(), Fitting::Wrapped { capacity }];
-            fittings.extend(Fitting::compacted(footprint, capacity));
+            let mut fittings = vec![Fitting::scale_to(&footprint, capacity).unwrap(), Fitting::Wrapped { capacity }];
+            fittings.extend(Fitting::compact_to(footprint, capacity));
             for fitting in fittings {
                 for at in &extents {
                     let moved = fitting.map(*at);
@@ -169,7 +169,7 @@ mod tests {
             for at in &extents {
                 footprint.add(*at).unwrap();
             }
-            let fitting = Fitting::compacted(footprint, u64::MAX).unwrap();
+            let fitting = Fitting::compact_to(footprint, u64::MAX).unwrap();
             for a in &extents {
                 for b in &extents {
                     let (x, y) = (fitting.map(*a), fitting.map(*b));

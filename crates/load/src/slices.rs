@@ -56,13 +56,13 @@ impl Slices {
             return;
         }
         let Some(before) = self.before else {
-            self.before = Some(self.waited(now));
+            self.before = Some(self.waiting_time(now));
             return;
         };
         self.filling.0 += u128::from(now.since(arrived).0);
         self.filling.1 += 1;
         if self.filling.1 == self.each {
-            let waited = self.waited(now);
+            let waited = self.waiting_time(now);
             self.done.push((self.filling.0 + waited).saturating_sub(before));
             (self.before, self.filling) = (Some(waited), (0, 0));
             self.join();
@@ -70,7 +70,7 @@ impl Slices {
     }
 
     /// What those outstanding have waited by now.
-    fn waited(&self, now: Time) -> u128 {
+    fn waiting_time(&self, now: Time) -> u128 {
         (u128::from(self.outstanding) * u128::from(now.0)).saturating_sub(self.arrivals)
     }
 

@@ -39,7 +39,7 @@ fn thought(at: Extent, write: bool) -> Command {
 impl Predictor for Oracle {
     type Spot = Extent;
     type Mark = Extent;
-    type OracleHead = OracleHead;
+    type Head = OracleHead;
 
     fn spot(&self, at: Extent) -> Extent {
         at

@@ -59,7 +59,7 @@ pub(crate) struct ArrivalCounts {
 
 impl ArrivalCounts {
     /// With what the world counted, and what is to be said before.
-    pub(crate) fn joined<L: Measured>(self, remains: Remains<L>, story: Vec<String>) -> Replication {
+    pub(crate) fn join<L: Measured>(self, remains: Remains<L>, story: Vec<String>) -> Replication {
         let ArrivalCounts { tally, fill, effort, memory, lost, limit } = self;
         let end = remains.end;
         let (mut meter, mut notes, account) = remains.load.finish(end);

@@ -19,7 +19,7 @@ pub(super) fn plan(model: &Params, path: &Path, warnings: &mut Vec<String>) -> R
     }
     let layout = model.inner(layout);
     match layout.block.kind.as_str() {
-        "dm_layout_g1" => zoned(&layout, heads, warnings),
+        "dm_layout_g1" => zoned_layout(&layout, heads, warnings),
         "dm_layout_g2" => list::plan(&layout, heads, path, warnings),
         "dm_layout_g4" => tree(&layout, heads, model.or_zero("Block count")?),
         kind => {
@@ -135,7 +135,7 @@ pub(super) fn compare(model: &Params, drive: &Drive, warnings: &mut Vec<String>)
     Ok(())
 }
 
-fn zoned(layout: &Params, heads: u32, warnings: &mut Vec<String>) -> Result<LayoutPlan, BadInput> {
+fn zoned_layout(layout: &Params, heads: u32, warnings: &mut Vec<String>) -> Result<LayoutPlan, BadInput> {
     let order = match layout.whole("LBN-to-PBN mapping scheme", MOST)? {
         0 => Order::HeadsFirst,
         1 => Order::Serpentine(Parity::OfZone),

@@ -52,7 +52,7 @@ pub(super) fn plan(
     let settle = settle(&mechanics, seek_write.as_ref().unwrap_or(&seek), cylinders, warnings)?;
     let switches = switches(&mechanics, &seek, seek_write.as_ref(), settle)?;
     if settle < 0.0 {
-        seek_write = Some(shifted(seek_write.as_ref().unwrap_or(&seek), settle));
+        seek_write = Some(shift_curve(seek_write.as_ref().unwrap_or(&seek), settle));
     }
     let rpm_offset = mechanics.or_zero("Percent error in rpms")? / 100.0;
     if rpm_offset.abs() > 0.05 {
@@ -88,7 +88,7 @@ fn settle(mechanics: &Params, write: &SeekCurve, cylinders: u32, warnings: &mut 
 }
 
 /// A curve with each time longer by `by` ms.
-fn shifted(curve: &SeekCurve, by: f64) -> SeekCurve {
+fn shift_curve(curve: &SeekCurve, by: f64) -> SeekCurve {
     match curve {
         SeekCurve::Table(points) => {
             let first = points.first().is_some_and(|point| point.0 > 1).then(|| (1, curve.ms(1)));

@@ -48,7 +48,7 @@ impl<'a> Params<'a> {
         match self.find(name) {
             None => Ok(None),
             Some(Param { value: Value::Number(number), .. }) => Ok(Some(*number)),
-            Some(param) => Err(self.mistyped(param, "a number")),
+            Some(param) => Err(self.type_error(param, "a number")),
         }
     }
 
@@ -86,7 +86,7 @@ impl<'a> Params<'a> {
         match self.find(name) {
             None => Ok(None),
             Some(Param { value: Value::Word(word), .. }) => Ok(Some(word)),
-            Some(param) => Err(self.mistyped(param, "a word")),
+            Some(param) => Err(self.type_error(param, "a word")),
         }
     }
 
@@ -95,7 +95,7 @@ impl<'a> Params<'a> {
         match self.find(name) {
             None => Ok(None),
             Some(Param { value: Value::Block(block), .. }) => Ok(Some(block)),
-            Some(param) => Err(self.mistyped(param, "a block")),
+            Some(param) => Err(self.type_error(param, "a block")),
         }
     }
 
@@ -104,7 +104,7 @@ impl<'a> Params<'a> {
         match self.find(name) {
             None => Ok(&[]),
             Some(Param { value: Value::List(list), .. }) => Ok(list),
-            Some(param) => Err(self.mistyped(param, "a list")),
+            Some(param) => Err(self.type_error(param, "a list")),
         }
     }
 
@@ -134,7 +134,7 @@ impl<'a> Params<'a> {
         self.here(format!("`{name}` is missing in '{block}'"), format!("add `{name} = …`"))
     }
 
-    fn mistyped(&self, param: &Param, wanted: &str) -> BadInput {
+    fn type_error(&self, param: &Param, wanted: &str) -> BadInput {
         let mend = match &param.value {
             Value::Word(word) if word.parse::<f64>().is_ok_and(f64::is_finite) => {
                 "write a number as 5, 0.5 or 5.0e+6: digits on both sides of the point, a sign in the exponent".into()
@@ -149,7 +149,7 @@ impl<'a> Params<'a> {
         let mut told: BTreeSet<&str> = self.asked.borrow().iter().chain(harmless).copied().collect();
         let last_first = self.block.params.iter().rev();
         let mut rest: Vec<Ignored> =
-            last_first.filter(|param| told.insert(&param.name)).map(|param| self.ignored(param)).collect();
+            last_first.filter(|param| told.insert(&param.name)).map(|param| self.ignored_param(param)).collect();
         rest.reverse();
         rest
     }
@@ -165,7 +165,7 @@ impl<'a> Params<'a> {
     }
 
     /// A parameter as one that is not modelled.
-    pub(crate) fn ignored(&self, param: &Param) -> Ignored {
+    pub(crate) fn ignored_param(&self, param: &Param) -> Ignored {
         let value = match &param.value {
             Value::Number(number) => number.to_string(),
             Value::Word(word) => word.clone(),

@@ -69,7 +69,7 @@ fn group(sparing: Sparing, size: Size) -> Option<u64> {
 ///
 /// # Errors
 /// In words, when none are left.
-pub(super) fn held(zone: &ZonePlan, sparing: Sparing, size: Size) -> Result<u64, String> {
+pub(super) fn capacity_of(zone: &ZonePlan, sparing: Sparing, size: Size) -> Result<u64, String> {
     let (spares, slips) = (u64::from(zone.spares), zone.slips.len() as u64);
     let spared = match sparing {
         Sparing::None | Sparing::EndOfDisk => 0,
@@ -132,7 +132,7 @@ impl Defects {
             },
         };
         defects.breaks = defects.breaks(unit);
-        let last = held(zone, sparing, size)? - 1;
+        let last = capacity_of(zone, sparing, size)? - 1;
         if defects.physical(last).0 >= size.zone {
             return Err("has more slips than spares: its last blocks lie past its end".into());
         }
@@ -220,7 +220,7 @@ impl Defects {
 
     /// By how many sectors slips have turned a track, given the physical sectors before its cylinder and those before
     /// its surface, surfaces counted upwards.
-    pub(super) fn turned(&self, cylinder: u64, surface: u64) -> u64 {
+    pub(super) fn spare_turn(&self, cylinder: u64, surface: u64) -> u64 {
         match self.turn {
             TurnSectors::Never => 0,
             TurnSectors::ByCylinder => self.before(cylinder),

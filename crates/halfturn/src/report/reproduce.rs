@@ -340,7 +340,7 @@ fn cells(file: &str, outcome: &TargetOutcome) -> [String; 8] {
         target.published.to_string(),
         match outcome.mean() {
             Some(mean) => number(mean),
-            None => outcome.measured.first().map_or(String::new(), measured),
+            None => outcome.measured.first().map_or(String::new(), measured_text),
         },
         outcome.margin().map_or(String::new(), number),
         outcome.off().map_or(String::new(), away),
@@ -355,7 +355,7 @@ fn cells(file: &str, outcome: &TargetOutcome) -> [String; 8] {
     ]
 }
 
-fn measured(measured: &MeasuredValue) -> String {
+fn measured_text(measured: &MeasuredValue) -> String {
     match measured {
         MeasuredValue::Number(figure) => number(*figure),
         MeasuredValue::Order { figures, .. } => {

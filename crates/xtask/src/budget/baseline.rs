@@ -53,7 +53,7 @@ impl Baseline {
     }
 
     /// What is to be said of these counts of a scene: nothing where they are within the budget.
-    pub fn exceeded(&self, drive: &str, scene: &str, counted: &Layers) -> Option<String> {
+    pub fn excess_of(&self, drive: &str, scene: &str, counted: &Layers) -> Option<String> {
         let budget = self.drives.get(drive)?.get(scene)?;
         let (now, then): (u64, u64) = (counted.values().sum(), budget.values().sum());
         let most = then as f64 * SLACK;
@@ -85,21 +85,21 @@ mod tests {
 
     #[test]
     fn two_per_cent_are_within_the_budget_and_three_are_not() {
-        let exceeded = |of: &[(&str, u64)]| baseline().exceeded("catalogue", "fcfs@1", &layers(of));
-        assert_eq!(exceeded(&[("core", 610), ("drive", 410)]), None);
-        assert_eq!(exceeded(&[("core", 100), ("drive", 400)]), None);
-        let told = exceeded(&[("core", 631), ("drive", 400)]).unwrap();
+        let excess_of = |of: &[(&str, u64)]| baseline().excess_of("catalogue", "fcfs@1", &layers(of));
+        assert_eq!(excess_of(&[("core", 610), ("drive", 410)]), None);
+        assert_eq!(excess_of(&[("core", 100), ("drive", 400)]), None);
+        let told = excess_of(&[("core", 631), ("drive", 400)]).unwrap();
         assert_eq!(told, "fcfs@1, catalogue: 1000 -> 1031; core 600 -> 631");
     }
 
     #[test]
     fn what_one_layer_saves_does_not_pay_for_another() {
-        let told = baseline().exceeded("catalogue", "fcfs@1", &layers(&[("core", 400), ("drive", 500)]));
+        let told = baseline().excess_of("catalogue", "fcfs@1", &layers(&[("core", 400), ("drive", 500)]));
         assert_eq!(told.unwrap(), "fcfs@1, catalogue: 1000 -> 900; drive 400 -> 500");
     }
 
     #[test]
     fn a_scene_without_a_budget_exceeds_none() {
-        assert_eq!(baseline().exceeded("catalogue", "satf@50", &layers(&[("core", 631)])), None);
+        assert_eq!(baseline().excess_of("catalogue", "satf@50", &layers(&[("core", 631)])), None);
     }
 }

@@ -83,8 +83,10 @@ fn conclude(root: &Path, options: &BudgetOptions, counted: &[Counted]) -> Result
         eprintln!("not compared: {} is of rustc {}, this is {rustc}", baseline::FILE, baseline.rustc);
         return Ok(true);
     }
-    let over: Vec<String> =
-        counted.iter().filter_map(|(scene, drive, layers)| baseline.exceeded(drive.name, scene.name, layers)).collect();
+    let over: Vec<String> = counted
+        .iter()
+        .filter_map(|(scene, drive, layers)| baseline.excess_of(drive.name, scene.name, layers))
+        .collect();
     over.iter().for_each(|told| eprintln!("over budget: {told}"));
     if !over.is_empty() {
         eprintln!(

@@ -75,8 +75,8 @@ pub fn run(options: &Options) -> Result<bool, String> {
     println!("seed {seed}: {}", chosen.join(", "));
     let draw = draw_all(options, &gate, &chosen)?;
     if options.list {
-        let wanted = pick(options, draw.kept(&BTreeSet::new(), options.reserve))?;
-        wanted.iter().for_each(|(_, site)| print!("{}", report::shown(site, "drawn")));
+        let wanted = pick(options, draw.keep_drawn(&BTreeSet::new(), options.reserve))?;
+        wanted.iter().for_each(|(_, site)| print!("{}", report::describe(site, "drawn")));
         return Ok(true);
     }
     let copy = Copy::make(&options.root, options.out.join("tree"), &draw.files())?;
@@ -90,7 +90,7 @@ pub fn run(options: &Options) -> Result<bool, String> {
     }
     let (binaries, left_out) = workshop.build(&draw.planted, &tested)?;
     remember(options, left_out.iter().map(|number| &draw.planted[number]))?;
-    let mutants = draw.kept(&left_out, options.reserve);
+    let mutants = draw.keep_drawn(&left_out, options.reserve);
     println!(
         "built {} mutants in {:.0} s, of which {} do not compile",
         draw.planted.len(),
@@ -153,7 +153,7 @@ impl MutantDraw {
     }
 
     /// The first so many of each crate that compile; or those after them, the reserve.
-    fn kept(&self, left_out: &BTreeSet<u32>, reserve: bool) -> Vec<(u32, Site)> {
+    fn keep_drawn(&self, left_out: &BTreeSet<u32>, reserve: bool) -> Vec<(u32, Site)> {
         let chosen = |(numbers, count): &(Vec<u32>, usize)| {
             let compile = numbers.iter().copied().filter(|number| !left_out.contains(number));
             let (skipped, taken) = if reserve { (*count, usize::MAX) } else { (0, *count) };
@@ -235,7 +235,7 @@ fn try_all(
         }
         let tried = TriedMutant { site: site.clone(), fate, took };
         if tried.lives() {
-            eprint!("{}", tried.shown());
+            eprint!("{}", tried.describe());
         }
         let mut done = done.lock().expect("no worker panics while it writes down");
         done.push(tried);
@@ -252,17 +252,17 @@ fn try_all(
 /// Writes what was found; true if the gate is passed.
 fn conclude(options: &Options, gate: &Gate, survivors: &Survivors, tried: &[TriedMutant]) -> Result<bool, String> {
     let report = Report { gate, survivors, tried };
-    let (unlisted, outdated) = (report.unlisted(), report.outdated());
+    let (unlisted, outdated) = (report.unlisted_survivors(), report.outdated_survivors());
     if options.verbose {
-        tried.iter().for_each(|tried| print!("{}", tried.shown()));
+        tried.iter().for_each(|tried| print!("{}", tried.describe()));
     }
     if !unlisted.is_empty() {
         println!("\nsurvived, and not in tests/mutants/survivors.toml:");
-        unlisted.iter().for_each(|tried| print!("{}", tried.shown()));
+        unlisted.iter().for_each(|tried| print!("{}", tried.describe()));
     }
     if !outdated.is_empty() {
         println!("\nin tests/mutants/survivors.toml, but caught; take them out:");
-        outdated.iter().for_each(|tried| print!("{}", tried.shown()));
+        outdated.iter().for_each(|tried| print!("{}", tried.describe()));
     }
     let file = options.out.join(if options.reserve { RESERVE } else { SURVIVED });
     let entries: String = unlisted.iter().map(|tried| format!("{}\n", report::entry(&tried.site))).collect();

@@ -80,13 +80,13 @@ impl Report<'_> {
     }
 
     /// Survivors that are not listed.
-    pub fn unlisted(&self) -> Vec<&TriedMutant> {
+    pub fn unlisted_survivors(&self) -> Vec<&TriedMutant> {
         let lives = |tried: &&TriedMutant| tried.lives() && self.survivors.of(&tried.site).is_none();
         self.tried.iter().filter(lives).collect()
     }
 
     /// Mutants that are listed as survivors, and were caught.
-    pub fn outdated(&self) -> Vec<&TriedMutant> {
+    pub fn outdated_survivors(&self) -> Vec<&TriedMutant> {
         let caught = |tried: &&TriedMutant| !tried.lives() && self.survivors.of(&tried.site).is_some();
         self.tried.iter().filter(caught).collect()
     }
@@ -105,18 +105,18 @@ impl TriedMutant {
     }
 
     /// Where, what, and how it fared.
-    pub fn shown(&self) -> String {
+    pub fn describe(&self) -> String {
         let fate = match &self.fate {
             Fate::Caught(by) => format!("caught by {by}"),
             Fate::Survived(tests) => format!("{tests} tests passed it"),
             Fate::Unreached => "no test reaches it".into(),
         };
-        shown(&self.site, &fate)
+        describe(&self.site, &fate)
     }
 }
 
 /// Where a mutant is, what it is, and what became of it.
-pub fn shown(site: &Site, fate: &str) -> String {
+pub fn describe(site: &Site, fate: &str) -> String {
     let Site { file, line, function, before, after, operator, .. } = site;
     format!("{file}:{line}: {function}: {operator}: {fate}\n  - {before}\n  + {after}\n")
 }

@@ -91,7 +91,7 @@ impl Finder<'_> {
 
     /// A part of an expression is replaced.
     fn replace(&mut self, operator: &'static str, whole: &Range<usize>, edit: &Range<usize>, new: &str) {
-        let mutated = self.source.replaced(whole, edit, new);
+        let mutated = self.source.replace_part(whole, edit, new);
         self.push(operator, edit, new, vec![either(whole.clone(), &mutated)]);
     }
 

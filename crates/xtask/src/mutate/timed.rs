@@ -28,7 +28,7 @@ impl KnownTimes {
         let text = std::fs::read_to_string(&file).unwrap_or_default();
         let value: Value = serde_json::from_str(&text).unwrap_or_default();
         let tests = |of: &Value| -> BTreeMap<String, TimedTests> {
-            let named = |(name, value): (&String, &Value)| Some((name.clone(), timed(name, value)?));
+            let named = |(name, value): (&String, &Value)| Some((name.clone(), from_json(name, value)?));
             of.as_object().into_iter().flatten().filter_map(named).collect()
         };
         let programs = value.as_object().into_iter().flatten().map(|(stamp, of)| (stamp.clone(), tests(of)));
@@ -57,13 +57,13 @@ impl KnownTimes {
         slow.iter().for_each(|(number, name)| add(*number, name, TimedTests::Slow(longest_seconds)));
         let there = |of: &str| of.rsplitn(3, ' ').nth(2).and_then(|path| stamp(Path::new(path))).as_deref() == Some(of);
         let kept = self.programs.iter().filter(|(of, _)| there(of));
-        let programs: BTreeMap<&String, Value> = kept.map(|(of, tests)| (of, written(tests))).collect();
+        let programs: BTreeMap<&String, Value> = kept.map(|(of, tests)| (of, to_json(tests))).collect();
         // Where it cannot be written, the next run takes longer.
         let _ = std::fs::write(&self.file, json!(programs).to_string());
     }
 }
 
-fn written(tests: &BTreeMap<String, TimedTests>) -> Value {
+fn to_json(tests: &BTreeMap<String, TimedTests>) -> Value {
     let value = |timed: &TimedTests| match timed {
         TimedTests::Passed(test) => {
             let times = [test.took, test.cpu].map(|time| time.as_micros() as u64);
@@ -74,7 +74,7 @@ fn written(tests: &BTreeMap<String, TimedTests>) -> Value {
     tests.iter().map(|(name, timed)| (name.clone(), value(timed))).collect()
 }
 
-fn timed(name: &str, value: &Value) -> Option<TimedTests> {
+fn from_json(name: &str, value: &Value) -> Option<TimedTests> {
     if let Some(most) = value["slow"].as_u64() {
         return Some(TimedTests::Slow(most));
     }
