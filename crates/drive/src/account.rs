@@ -110,6 +110,8 @@ pub struct Account {
     pub busy: Span,
     /// Time the arm worked with no command in service.
     pub background: Span,
+    /// Of that, the time it wrote back what was buffered.
+    pub writing: Span,
     /// Commands in the account.
     pub commands: u64,
     /// The busy time by its parts; they add up to `busy`.

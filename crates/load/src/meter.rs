@@ -1,5 +1,6 @@
 //! What is measured of a run: responses and waits by class, durations of commands.
 
+use crate::bills::Bills;
 use crate::results::{ArmError, Buffer, Class, Commands, Distribution, PredictionError, Service};
 use crate::slices::Slices;
 use crate::tally::Tally;
@@ -40,6 +41,8 @@ pub struct Meter {
     late: i128,
     /// How full the write buffer of an array was.
     fill: Option<Fill>,
+    /// What of the arm's time each class caused, where that is asked for.
+    bills: Option<Bills>,
 }
 
 /// A request that has ended.
@@ -135,6 +138,7 @@ impl Meter {
             arms: Tally::default(),
             late: 0,
             fill: None,
+            bills: None,
         }
     }
 
@@ -202,6 +206,17 @@ impl Meter {
     /// How full the write buffer of an array was.
     pub fn filled(&mut self, fill: Fill) {
         self.fill = Some(fill);
+    }
+
+    /// What of the arm's time each class caused.
+    pub fn billed(&mut self, bills: Bills) {
+        self.bills = Some(bills);
+    }
+
+    /// What of the arm's time each class caused, where that was asked for.
+    #[must_use]
+    pub fn bills(&self) -> Option<&Bills> {
+        self.bills.as_ref()
     }
 
     /// The measured time ends; what has joined the sample is followed further.
@@ -302,6 +317,9 @@ impl Meter {
             (Some(fill), Some(other)) => fill.merge(other),
             (fill, other) => *fill = fill.take().or_else(|| other.clone()),
         }
+        if let (Some(bills), Some(other)) = (&mut self.bills, &other.bills) {
+            bills.merge(other);
+        }
         for (class, other) in self.classes.iter_mut().zip(&other.classes) {
             class.response.merge(&other.response);
             class.waiting.merge(&other.waiting);
@@ -390,7 +408,7 @@ impl Meter {
 
     /// What each class got.
     pub fn classes(&self) -> impl Iterator<Item = (String, Class)> {
-        self.classes.iter().map(|class| {
+        self.classes.iter().enumerate().map(|(number, class)| {
             let got = Class {
                 requests: class.requests,
                 dropped: class.dropped,
@@ -403,6 +421,7 @@ impl Meter {
                 waiting_ms: class.waiting.distribution(),
                 arrival_wait_ms: class.found.distribution(),
                 external_ms: class.external.as_ms() / class.response.count().max(1) as f64,
+                arm_seconds: self.bills.as_ref().map(|bills| bills.seconds(number)),
             };
             (class.name.clone(), got)
         })

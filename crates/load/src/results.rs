@@ -386,6 +386,35 @@ pub struct Class {
     pub arrival_wait_ms: Distribution,
     /// Mean time a request's commands waited for the drive's own work: its external waiting time.
     pub external_ms: f64,
+    /// What of the arm's time it caused; not there where nobody asks for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arm_seconds: Option<ArmSeconds>,
+}
+
+/// What of the arm's time a class caused, by what it went to, in seconds; of an array, of all its arms. Those of all classes add
+/// up to the time with a command in service and that of the drive's write-back without one.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct ArmSeconds {
+    /// Until the head was on the track: command overhead, seek, settling, switches of heads.
+    pub seek: f64,
+    /// Until the blocks came round.
+    pub rotation: f64,
+    /// Until they had passed, and the bus had them.
+    pub transfer: f64,
+    /// Writing back what the drive had buffered.
+    pub write_back: f64,
+    /// The way back to requests that this class interrupted.
+    pub detour: f64,
+    /// Commands in the slack before another's seek.
+    pub slack: f64,
+}
+
+impl ArmSeconds {
+    /// All of it.
+    #[must_use]
+    pub fn total(&self) -> f64 {
+        self.seek + self.rotation + self.transfer + self.write_back + self.detour + self.slack
+    }
 }
 
 impl Class {

@@ -54,6 +54,10 @@ pub(crate) struct Board<P: Predictor> {
     pub(crate) weight: f64,
     /// How idle the disk is, and how full the write buffer.
     pub(crate) leisure: Leisure,
+    /// Whether what is issued fills the slack before another's seek.
+    pub(crate) fills_slack: bool,
+    /// The class of the read after which the device is to read on.
+    pub(crate) reads_ahead_for: u8,
     decisions: u64,
 }
 
@@ -75,6 +79,8 @@ impl<P: Predictor> Board<P> {
             deadlines: BinaryHeap::new(),
             weight: 1.0,
             leisure: Leisure::default(),
+            fills_slack: false,
+            reads_ahead_for: 0,
             decisions: 0,
             caps,
             rules,
@@ -328,6 +334,9 @@ impl<P: Predictor> Board<P> {
     #[inline(always)]
     fn launch(&mut self, now: Time, errand: Errand, command: Command, spot: P::Spot, out: &mut Vec<Action>) {
         let Some(tag) = self.flying.iter().position(Option::is_none) else { return };
+        if self.rules.bills {
+            out.extend(self.bill(now, errand, &command, spot).map(Action::Bill));
+        }
         self.flying[tag] = Some((errand, command));
         self.in_flight += 1;
         let tag = Tag(tag as u32);

@@ -1,5 +1,6 @@
 //! What happens to a core and what it decides.
 
+use crate::bills::Bill;
 use block::{Change, Command, DiskId, Ending, Outcome, Place, Request, RequestId, Tag, Time};
 
 /// What can happen to a core. At one instant: completions, amendments, submissions, the wake.
@@ -49,6 +50,8 @@ pub enum Action {
     /// The command issued next is for this request, though its bytes are not in the memory of one; said only where
     /// [`crate::plan::Rules::tells`].
     Credit(RequestId),
+    /// Who pays for the command issued next; said only where [`crate::plan::Rules::bills`].
+    Bill(Bill),
 }
 
 /// What a request can wait for while no command of it is in flight.

@@ -31,6 +31,8 @@ pub struct Job<S> {
     pub done: u32,
     /// How often its next command has failed.
     pub(crate) failed: u8,
+    /// The class that interrupted it, until the arm is back at it.
+    pub(crate) detour: Option<u8>,
     /// What it is worth.
     pub qos: Qos,
     /// When it was submitted.
@@ -54,6 +56,7 @@ impl<S> Job<S> {
             at: request.at,
             done: 0,
             failed: 0,
+            detour: None,
             qos: request.qos,
             arrived: now,
             sequence,

@@ -207,6 +207,10 @@ pub struct Rules {
     pub keeps_writes: bool,
     /// Whether the core says what requests wait for, for a record of them.
     pub tells: bool,
+    /// Whether the core says who pays for each command.
+    pub bills: bool,
+    /// Whether it says then what it believes a command spends its time on, since nobody can tell.
+    pub believes_parts: bool,
     /// By class; a class past the end has the default.
     pub classes: Vec<ClassRule>,
 }
@@ -221,6 +225,8 @@ impl Default for Rules {
             budget: None,
             keeps_writes: false,
             tells: false,
+            bills: false,
+            believes_parts: false,
             classes: Vec::new(),
         }
     }

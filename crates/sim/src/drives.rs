@@ -5,9 +5,11 @@
 //! one test, and its code in `shown`.
 
 mod arm_time;
+mod billed;
 mod shown;
 
 pub(crate) use arm_time::ArmTime;
+use billed::Billing;
 
 use crate::arms::Arms;
 use crate::camera::Camera;
@@ -156,6 +158,8 @@ pub(crate) struct Drives<'a, M, L: Measured> {
     depth: usize,
     /// Each command in flight, by drive and tag.
     issued: Vec<Issued>,
+    /// Who pays for the arms' time, where that is asked for.
+    billing: Option<Box<Billing>>,
     /// The probes of each drive.
     probes: Vec<Probes>,
     /// How many requests are outstanding.
@@ -238,6 +242,7 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
             drives,
             load,
             stop,
+            billing: None,
             stage: Stage::Settling(settles),
             over: false,
             now: Time::ZERO,
@@ -314,6 +319,12 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
         Drives { moves, arms, watched, ..self }
     }
 
+    /// Has it said who pays for the arms' time.
+    pub(crate) fn billing(mut self) -> Self {
+        self.billing = Some(Box::new(Billing::new(self.drives.len(), self.depth)));
+        self
+    }
+
     /// The measured time is over. Says whether something that arrived in it is to be followed further.
     pub(crate) fn close(&mut self) -> bool {
         let end = match self.stage {
@@ -321,6 +332,9 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
             _ => self.now,
         };
         let mut accounts: Vec<Account> = self.drives.iter_mut().map(|drive| drive.take_account(end)).collect();
+        if let Some(billing) = &mut self.billing {
+            self.load.meter_mut().billed(billing.close(&accounts));
+        }
         self.probes.iter().zip(&mut accounts).for_each(|(probes, account)| probes.put_aside(account));
         let probes = self.probes.iter().map(|probes| probes.count).sum();
         self.measures = Some(Measures { accounts, probes, end });
@@ -393,6 +407,7 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
                 self.unmeasured -= 1;
                 drive.take_account(now);
                 self.probes[disk].begin(now);
+                self.billing.iter_mut().for_each(|billing| billing.begin(disk, now));
             }
         }
     }
@@ -413,6 +428,9 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
         let issued = *slot;
         slot.flies = false;
         self.probes[disk].done(issued.at, now, &parts, issued.probe);
+        if let Some(billing) = &mut self.billing {
+            billing.done(disk, tag, issued.at, now, parts, &self.drives[disk]);
+        }
         if self.watched {
             self.show_done(now, disk, tag, issued.at, parts);
         }
@@ -440,6 +458,9 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
             self.show_issue(now, disk, tag, command);
         }
         self.drives[disk].issue(now, tag, command);
+        if let Some(billing) = &mut self.billing {
+            billing.issued(disk, tag, &command, &self.drives[disk]);
+        }
         self.expect(disk);
     }
 
@@ -574,6 +595,7 @@ impl<M: Machine, L: Measured> World for Drives<'_, M, L> {
                 self.load.began(now, id);
             }
             Action::Copy { .. } | Action::Xor { .. } => {}
+            Action::Bill(bill) => self.billing.iter_mut().for_each(|billing| billing.told(bill)),
             Action::Wait(..) | Action::Credit(_) => self.camera.iter_mut().for_each(|camera| camera.told(now, action)),
             Action::Finish(id, how) => self.ended(now, id, how),
         }

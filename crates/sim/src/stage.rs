@@ -215,6 +215,9 @@ impl<M: Machine> Scene<'_, M> {
         let arms = arms.map(|sheet| Arms::new(&sheet.mechanics));
         let told = arms.as_ref().map(Arms::told);
         let mut world = Drives::new(self.drives, load, stop, self.tell, self.camera).following(moves, arms);
+        if self.experiment.scheduler.rules.bills {
+            world = world.billing();
+        }
         for failure in self.experiment.array.iter().flat_map(|array| &array.fails) {
             world.fail(*failure);
         }

@@ -141,6 +141,7 @@ impl<P: Predictor> Array<P> {
                         self.say_wait(child.task, wait, out);
                     }
                 }
+                Action::Bill(bill) => out.push(Action::Bill(bill)),
                 Action::Credit(_) => debug_assert!(false, "one disk knows whose a command is"),
             }
         }
