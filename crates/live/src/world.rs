@@ -351,7 +351,7 @@ impl<S: RequestSource, K: Kernel> World for LiveWorld<S, K> {
             Action::Xor { .. } => {}
             Action::Wait(id, wait) => self.ledger.iter_mut().for_each(|ledger| ledger.wait(now, id, wait)),
             // A lone disk's commands say whose they are.
-            Action::Credit(_) => {}
+            Action::Credit(_) | Action::Bill(_) => {}
             Action::Finish(id, how) => {
                 self.outstanding -= 1;
                 if let Some(ledger) = &mut self.ledger

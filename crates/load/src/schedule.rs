@@ -24,7 +24,7 @@ const CHUNK: u32 = 512;
 /// What is known of the device before the run.
 #[derive(Clone, Debug)]
 pub struct Knowledge {
-    /// What it is.
+    /// The kind of device that is driven.
     pub device: Device,
     /// What is believed of it.
     pub believed: predict::Knowledge,
@@ -38,7 +38,7 @@ impl Knowledge {
     pub fn of_file(experiment: &Experiment, device: Device, blocks: u64) -> Result<Knowledge, BadInput> {
         let scheduler = &experiment.scheduler;
         let sheet = match (&scheduler.profile, &device) {
-            (Believed::Drive(name), _) => Some(Arc::new(experiment.drive.described(name, blocks)?)),
+            (Believed::Drive(name), _) => Some(Arc::new(experiment.drive.sheet_of(name, blocks)?)),
             (_, Device::Disk(sheet)) => Some(Arc::clone(sheet)),
             (_, Device::Other(_) | Device::Unknown) => None,
         };

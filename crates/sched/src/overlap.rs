@@ -78,7 +78,7 @@ impl Overlap {
         class.outstanding.add(Entry { key: job.at.start.0, sequence: job.sequence, bias: 0, id, item });
     }
 
-    /// A job ended.
+    /// Forgets a job that ended.
     #[inline(always)]
     pub(crate) fn remove<S>(&mut self, job: &Job<S>) {
         if self.watching {

@@ -14,6 +14,9 @@ const HELP: &str = "\
 cargo xtask test [ARGUMENTS OF CARGO TEST]
   Installs what the tests need, and runs them all
 
+cargo xtask tolerances COMMIT
+  Says whether a tolerance of reproduce/ was widened, or a target taken out, since a commit or a release
+
 cargo xtask budget [OPTIONS]
   Counts what a command costs the simulator, in instructions by layer, and compares with tests/budget.toml
 
@@ -47,9 +50,10 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let done = match arguments.split_first().map(|(verb, rest)| (&**verb, rest)) {
         Some(("mutate", rest)) => options(rest).and_then(|options| mutate::run(&options)),
-        Some(("budget", rest)) => budgeted(rest).and_then(|options| budget::run(&mutate::root(), &options)),
+        Some(("budget", rest)) => parse_budget(rest).and_then(|options| budget::run(&mutate::root(), &options)),
         Some(("docs", rest)) => docs::run(&mutate::root(), rest),
         Some(("test", rest)) => test::run(&mutate::root(), rest),
+        Some(("tolerances", rest)) => test::tolerances(&mutate::root(), rest),
         Some(("words", rest)) => words::run(&mutate::root(), rest),
         _ => Err(format!("{HELP}\n{}", words::HELP)),
     };
@@ -63,8 +67,8 @@ fn main() -> ExitCode {
     }
 }
 
-fn budgeted(arguments: &[String]) -> Result<budget::Options, String> {
-    let mut options = budget::Options::default();
+fn parse_budget(arguments: &[String]) -> Result<budget::BudgetOptions, String> {
+    let mut options = budget::BudgetOptions::default();
     let mut rest = arguments.iter().map(String::as_str);
     while let Some(argument) = rest.next() {
         match argument {
