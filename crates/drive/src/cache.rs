@@ -9,13 +9,10 @@ struct Segment {
     end: Lbn,
     /// Whether what it held is given up: then it is filled before any other.
     is_free: bool,
-    /// Those that were used just before it and just after.
+    /// Those that were used just before it and just after: a ring, in which the newest comes before the oldest.
     older: usize,
     newer: usize,
 }
-
-/// Before the oldest and after the newest.
-const NONE: usize = usize::MAX;
 
 /// What the segments have of an extent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,31 +30,30 @@ pub(crate) struct Segments {
     held: Vec<Segment>,
     most: usize,
     blocks: u64,
-    /// The ends of the list by use, so that nobody looks through all for the one to give way: free ones come first in it, by
-    /// their index.
+    /// Where the ring begins, so that nobody looks through all for the one to give way: with free ones, by their index.
     oldest: usize,
-    newest: usize,
 }
 
 impl Segments {
     /// `most` segments of `blocks` blocks each.
     pub(crate) fn new(most: u32, blocks: u32) -> Segments {
         let (held, most) = (Vec::with_capacity(most as usize), most as usize);
-        Segments { held, most, blocks: u64::from(blocks), oldest: NONE, newest: NONE }
+        Segments { held, most, blocks: u64::from(blocks), oldest: 0 }
     }
 
-    /// Takes a segment from the list by use.
+    /// Takes a segment from the ring, which holds another.
     fn unlink(&mut self, i: usize) {
         let Segment { older, newer, .. } = self.held[i];
-        *self.held.get_mut(older).map_or(&mut self.oldest, |it| &mut it.newer) = newer;
-        *self.held.get_mut(newer).map_or(&mut self.newest, |it| &mut it.older) = older;
+        (self.held[older].newer, self.held[newer].older) = (newer, older);
+        if self.oldest == i {
+            self.oldest = newer;
+        }
     }
 
-    /// Puts a segment into the list by use, right behind another or at its beginning.
-    fn link(&mut self, i: usize, older: usize) {
-        let after = self.held.get_mut(older).map_or(&mut self.oldest, |it| &mut it.newer);
-        let newer = std::mem::replace(after, i);
-        *self.held.get_mut(newer).map_or(&mut self.newest, |it| &mut it.older) = i;
+    /// Puts a segment into the ring, as the next older one of another.
+    fn link(&mut self, i: usize, newer: usize) {
+        let older = std::mem::replace(&mut self.held[newer].older, i);
+        self.held[older].newer = i;
         (self.held[i].older, self.held[i].newer) = (older, newer);
     }
 
@@ -65,11 +61,18 @@ impl Segments {
     fn free(&mut self, i: usize) {
         self.held[i].is_free = true;
         self.unlink(i);
-        let (mut older, mut next) = (NONE, self.oldest);
-        while let Some(it) = self.held.get(next).filter(|it| it.is_free && next < i) {
-            (older, next) = (next, it.newer);
+        let (first, mut next) = (self.oldest, self.oldest);
+        while self.held[next].is_free && next < i {
+            next = self.held[next].newer;
+            if next == first {
+                // Behind all others: as the newest.
+                return self.link(i, first);
+            }
         }
-        self.link(i, older);
+        self.link(i, next);
+        if next == first {
+            self.oldest = i;
+        }
     }
 
     pub(crate) fn is_none(&self) -> bool {
@@ -109,9 +112,12 @@ impl Segments {
     #[inline]
     pub(crate) fn touch(&mut self, i: usize) {
         self.held[i].is_free = false;
-        if self.newest != i {
+        if i == self.oldest {
+            // A turn of the ring makes it the newest.
+            self.oldest = self.held[i].newer;
+        } else if i != self.held[self.oldest].older {
             self.unlink(i);
-            self.link(i, self.newest);
+            self.link(i, self.oldest);
         }
     }
 
@@ -144,6 +150,7 @@ impl Segments {
     }
 
     /// A segment now holds (the end of) the blocks from `start` to `end`. Gives its index.
+    #[inline]
     pub(crate) fn fill(&mut self, start: Lbn, end: Lbn) -> usize {
         let start = start.max(Lbn(end.0.saturating_sub(self.blocks)));
         let taken = self.next_taken().unwrap_or_else(|| self.add());
@@ -155,14 +162,16 @@ impl Segments {
     /// One more segment, which holds nothing yet.
     fn add(&mut self) -> usize {
         let i = self.held.len();
-        self.held.push(Segment { start: Lbn(0), end: Lbn(0), is_free: false, older: NONE, newer: NONE });
-        self.link(i, self.newest);
+        self.held.push(Segment { start: Lbn(0), end: Lbn(0), is_free: false, older: i, newer: i });
+        if i > 0 {
+            self.link(i, self.oldest);
+        }
         i
     }
 
     /// The segment that gives way to the next one, if all are in use.
     pub(crate) fn next_taken(&self) -> Option<usize> {
-        (self.held.len() >= self.most && self.oldest != NONE).then_some(self.oldest)
+        (self.most > 0 && self.held.len() >= self.most).then_some(self.oldest)
     }
 
     /// Blocks of `at` were written: whatever is held of them is stale.
