@@ -84,8 +84,7 @@ impl Segments {
     pub(crate) fn look(&self, at: Extent) -> Lookup {
         let mut found = Lookup::Miss;
         for (i, segment) in self.held.iter().enumerate() {
-            // It begins there or before, and ends there or behind: as one comparison, for most are elsewhere.
-            if at.start.0.wrapping_sub(segment.start.0) <= segment.end.0 - segment.start.0 {
+            if segment.start <= at.start && at.start <= segment.end {
                 if at.end() <= segment.end {
                     return Lookup::Hit(i);
                 }

@@ -76,6 +76,7 @@ impl Curve {
 
     /// What is left at a share of the time to the deadline.
     #[must_use]
+    #[inline]
     pub fn at(&self, share: f64) -> f64 {
         let points = self.points();
         let Some(after) = points.iter().position(|(at, _)| share <= *at) else {
