@@ -161,9 +161,12 @@ impl Mechanics {
     /// `spot` may also be the place after the last block passed, even at the end of its track. Whole physical
     /// sectors pass. O(tracks touched).
     #[must_use]
-    #[inline]
+    #[inline(always)]
     pub fn pass(&self, spin: &impl Spin, now: Time, spot: Spot, at: Extent, write: bool) -> Passage {
-        self.pass_each(spin, now, spot, at, write, |_| {})
+        match self.pass_at_once(spin, now, spot, at, write) {
+            Some((passage, _)) => passage,
+            None => self.pass_pieces(spin, now, spot, at, write, |_| {}),
+        }
     }
 
     /// The same of a read whose data are delivered as they pass.
