@@ -311,7 +311,7 @@ impl<P: Predictor> Core<P> {
         };
         let crate::board::Errand::Job(id) = errand else {
             if errand == crate::board::Errand::Free {
-                self.board.land_free(&command, outcome, out);
+                self.board.land_free(happened, &command, outcome, out);
             } else if let Some(preemptible) = &mut self.preemptible {
                 let Preemptible { short, arbiter } = &mut **preemptible;
                 short.take_frame(&mut self.board, &mut **arbiter, (errand, &command), outcome, happened, out);

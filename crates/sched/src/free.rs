@@ -15,6 +15,7 @@ use crate::punctual::Punctuality;
 use crate::wanted::Wanted;
 use crate::{Job, JobId};
 use block::{Command, Extent, Lbn, Op, Outcome, Place, Span, Time, Verb};
+use std::collections::VecDeque;
 
 /// Tracks on the way, and beside the first and the last, that are looked at at most.
 const ON_THE_WAY: u64 = 4;
@@ -23,6 +24,14 @@ const BESIDE: [i64; 6] = [1, -1, 2, -2, 4, -4];
 const RUNS: usize = 4;
 /// A read that turns out too long for its goal is tried so often with an eighth less.
 const SHORTER: u32 = 3;
+
+/// Failures that are kept in mind at most.
+const FAILURES: usize = 64;
+
+/// How much sooner than need be the arm is where it need not move, as a share of a revolution: at first, at least, at most.
+const STILL_FIRST: u64 = 64;
+const STILL_LEAST: u64 = 256;
+const STILL_MOST: u64 = 8;
 
 /// What is wanted, and how it may be read.
 #[derive(Clone, Debug)]
@@ -47,12 +56,14 @@ pub(crate) struct Free {
     flying: Found,
     /// While there is no request: from when on time is idle.
     idle_from: Option<Time>,
-    /// When the last request given to the device is to come back.
-    expected: Option<Time>,
+    /// When the command in flight is to come back, and whether the arm need not move for it.
+    expected: Option<(Time, bool)>,
+    /// How much sooner than need be the arm has to be where it need not move: found by halves and doubles.
+    still: Span,
     punctuality: Punctuality,
-    /// What could not be read, and is tried unit by unit; and how often the next unit has failed.
-    suspect: Option<Extent>,
-    failed: u8,
+    /// What could not be read, and is tried unit by unit; and how often each unit has failed. Of the oldest of many nothing is kept.
+    suspects: VecDeque<Extent>,
+    failed: VecDeque<(Lbn, u8)>,
 }
 
 impl Free {
@@ -61,11 +72,12 @@ impl Free {
             plan,
             held: None,
             flying: Found::Idle,
-            idle_from: None,
+            idle_from: Some(Time::ZERO),
             expected: None,
+            still: Span::ZERO,
             punctuality: Punctuality::default(),
-            suspect: None,
-            failed: 0,
+            suspects: VecDeque::new(),
+            failed: VecDeque::new(),
         }
     }
 
@@ -98,8 +110,12 @@ impl Free {
             return None;
         }
         let first = Extent { blocks: job.rest().blocks.min(most), ..job.rest() };
-        let goal = belief.goal(now, verb, first, job.spot)?;
-        let (at, found) = self.best_before(belief, now, &goal, most)?;
+        if self.still == Span::ZERO {
+            self.still = Span(belief.turn().0 / STILL_FIRST);
+        }
+        let goal = belief.goal(now, verb, first, job.spot, self.still)?;
+        let (at, end, found) = self.best_before(belief, now, &goal, most)?;
+        self.expected = Some((end, found == Found::Source));
         self.flying = if put_off && found == Found::Source { Found::Slack } else { found };
         Some(at)
     }
@@ -111,18 +127,20 @@ impl Free {
         now: Time,
         goal: &Goal<P::Spot>,
         most: u32,
-    ) -> Option<(Extent, Found)> {
+    ) -> Option<(Extent, Time, Found)> {
         let arm = belief.arm();
         let source = Lbn(arm.0.saturating_sub(1));
-        let mut best: Option<(Extent, Found)> = None;
+        let mut best: Option<(Extent, Time, Found)> = None;
         let mut look = |on: Lbn, found: Found| {
             let (at, all) = self.of_track(belief, now, on, Some(goal), most)?;
-            let longer = best.is_none_or(|(best, _)| at.blocks > best.blocks);
-            if longer && let Some(at) = self.in_time(belief, now, at, goal) {
-                best = Some((at, found)).filter(|_| best.is_none_or(|(best, _)| at.blocks > best.blocks)).or(best);
+            let known = best.map_or(0, |(best, ..)| best.blocks);
+            if at.blocks > known
+                && let Some((at, end)) = self.in_time(belief, now, at, goal).filter(|(at, _)| at.blocks > known)
+            {
+                best = Some((at, end, found));
             }
             // What is nearly all that there is time for need not be bettered.
-            best.filter(|(best, _)| u64::from(best.blocks) * 4 >= all * 3).map(|_| ())
+            best.filter(|(best, ..)| u64::from(best.blocks) * 4 >= all * 3).map(|_| ())
         };
         let enough = look(source, Found::Source).or_else(|| look(goal.at.start, Found::Destination));
         if enough.is_none() {
@@ -153,7 +171,7 @@ impl Free {
         goal: Option<&Goal<P::Spot>>,
         most: u32,
     ) -> Option<(Extent, u64)> {
-        let passing = belief.passing(now, on, goal)?;
+        let passing = belief.passing(now, on, goal, self.still)?;
         let most = most.min(passing.longest);
         let mut best: Option<Extent> = None;
         for (from, until) in passing.ranges {
@@ -186,12 +204,12 @@ impl Free {
     }
 
     /// A run that leaves the arm in time, shortened where need be.
-    fn in_time<P: Predictor>(&self, belief: &P, now: Time, at: Extent, goal: &Goal<P::Spot>) -> Option<Extent> {
+    fn in_time<P: Predictor>(&self, belief: &P, now: Time, at: Extent, goal: &Goal<P::Spot>) -> Option<(Extent, Time)> {
         let unit = self.plan.wanted.unit();
         let mut at = at;
         for _ in 0..=SHORTER {
-            if belief.ending(now, at, Some(goal)).is_some() {
-                return Some(at);
+            if let Some(end) = belief.ending(now, at, Some(goal)) {
+                return Some((at, end));
             }
             at.blocks = (at.blocks - at.blocks / 8).saturating_sub(unit) / unit * unit;
             if at.blocks == 0 {
@@ -204,7 +222,7 @@ impl Free {
     /// What is suspected to be unreadable is read unit by unit.
     fn cut(&self, at: Extent) -> Extent {
         let meets = |it: &Extent| it.start < at.end() && at.start < it.end();
-        match self.suspect.as_ref().filter(|it| meets(it)) {
+        match self.suspects.iter().find(|it| meets(it)) {
             Some(_) => Extent { blocks: at.blocks.min(self.plan.wanted.unit()), ..at },
             None => at,
         }
@@ -228,7 +246,7 @@ impl Free {
             return Some(self.cut(next));
         }
         let passing = |on: Lbn| {
-            let passing = belief.passing(now, on, None)?;
+            let passing = belief.passing(now, on, None, self.still)?;
             passing
                 .ranges
                 .into_iter()
@@ -240,35 +258,66 @@ impl Free {
     /// A request is given to the device, which is to come back then.
     pub(crate) fn expect(&mut self, end: Option<Time>) {
         self.punctuality.next();
-        self.expected = end;
+        let is_there = self.flying == Found::Destination;
+        self.expected = end.map(|end| (end, is_there));
+        self.flying = Found::Idle;
     }
 
     /// A request came back: whether that was when it should.
     pub(crate) fn note_done(&mut self, now: Time, turn: Span) {
-        if let Some(expected) = self.expected.take() {
-            let (late, early) = (now.since(expected), expected.since(now));
-            self.punctuality.observed(late > Span(turn.0 / 2) || early > Span(turn.0 / 32));
+        if let Some((expected, _)) = self.expected {
+            let early = expected.since(now) > Span(turn.0 / 32);
+            let late = self.note_late(now, turn);
+            self.punctuality.observed(late || early);
         }
     }
 
+    /// The command in flight came back. Says whether it was late by a revolution, and learns from that where the arm did not move.
+    fn note_late(&mut self, now: Time, turn: Span) -> bool {
+        let Some((expected, is_there)) = self.expected.take() else { return false };
+        let late = now.since(expected) > Span(turn.0 / 2);
+        if is_there {
+            let still = if late { self.still.0 * 2 } else { self.still.0 - self.still.0 / 64 };
+            self.still = Span(still.clamp(turn.0 / STILL_LEAST, turn.0 / STILL_MOST));
+        }
+        late
+    }
+
     /// A command for wanted blocks came back.
-    pub(crate) fn land(&mut self, at: Extent, outcome: Outcome, out: &mut Vec<Action>) {
-        let is_unit = at.blocks <= self.plan.wanted.unit();
+    pub(crate) fn land(&mut self, (now, turn): (Time, Span), at: Extent, outcome: Outcome, out: &mut Vec<Action>) {
+        self.note_late(now, turn);
         let found = match outcome {
             Outcome::Ok => self.flying,
-            Outcome::Failed(_) if is_unit && self.failed >= self.plan.retries => Found::Unreadable,
-            Outcome::Failed(_) => {
-                self.failed += u8::from(is_unit);
-                self.suspect = self.suspect.or(Some(at));
-                return;
-            }
+            Outcome::Failed(_) if self.gives_up(at) => Found::Unreadable,
+            Outcome::Failed(_) => return,
         };
-        self.failed = 0;
         self.plan.wanted.got(at);
         out.push(Action::HandOn(at, found));
-        let done = |it: &Extent| self.plan.wanted.first_in(it.start, it.end(), 1).is_none();
-        self.suspect = self.suspect.filter(|it| !done(it));
+        let wanted = &self.plan.wanted;
+        self.failed.retain(|(unit, _)| *unit != at.start);
+        self.suspects.retain(|it| wanted.first_in(it.start, it.end(), 1).is_some());
     }
+
+    /// A read failed: of several units each is tried by itself from now on, of one it is counted. Says whether that was once too
+    /// often.
+    fn gives_up(&mut self, at: Extent) -> bool {
+        if at.blocks > self.plan.wanted.unit() {
+            keep(&mut self.suspects, at);
+            return false;
+        }
+        let known = self.failed.iter().position(|(unit, _)| *unit == at.start);
+        let times = known.and_then(|known| self.failed.remove(known)).map_or(1, |(_, times)| times + 1);
+        keep(&mut self.failed, (at.start, times));
+        times > self.plan.retries
+    }
+}
+
+/// Keeps one more of the last so many.
+fn keep<T>(last: &mut VecDeque<T>, one: T) {
+    if last.len() == FAILURES {
+        last.pop_front();
+    }
+    last.push_back(one);
 }
 
 impl<P: Predictor> Board<P> {
@@ -326,9 +375,10 @@ impl<P: Predictor> Board<P> {
     }
 
     /// A command for wanted blocks came back.
-    pub(crate) fn land_free(&mut self, command: &Command, outcome: Outcome, out: &mut Vec<Action>) {
+    pub(crate) fn land_free(&mut self, now: Time, command: &Command, outcome: Outcome, out: &mut Vec<Action>) {
+        let turn = self.belief.turn();
         if let Some(free) = &mut self.free {
-            free.land(command.at, outcome, out);
+            free.land((now, turn), command.at, outcome, out);
         }
     }
 }

@@ -99,8 +99,10 @@ pub struct Goal<S> {
     pub spot: S,
     /// Whether it writes.
     pub write: bool,
-    /// When the arm has to be there at the latest.
+    /// When the arm has to be there at the latest, after a move.
     pub by: Time,
+    /// The same where it need not move.
+    pub by_still: Time,
     /// When it comes back.
     pub end: Time,
 }
@@ -223,16 +225,17 @@ pub trait Predictor {
     }
 
     /// A command that is about to be given, if something else may be read before it while it would wait for its sector; nothing
-    /// where that is not known.
-    fn goal(&self, now: Time, verb: Verb, at: Extent, spot: Self::Spot) -> Option<Goal<Self::Spot>> {
-        let _ = (now, verb, at, spot);
+    /// where that is not known. `still` is how much sooner than need be the arm has to be where it need not move: by how
+    /// much the times of commands themselves are off.
+    fn goal(&self, now: Time, verb: Verb, at: Extent, spot: Self::Spot, still: Span) -> Option<Goal<Self::Spot>> {
+        let _ = (now, verb, at, spot, still);
         None
     }
 
     /// What passes of the track of a block while the arm can be there, and leave it in time for the goal; without one, in a
     /// revolution.
-    fn passing(&self, now: Time, on: Lbn, goal: Option<&Goal<Self::Spot>>) -> Option<Passing> {
-        let _ = (now, on, goal);
+    fn passing(&self, now: Time, on: Lbn, goal: Option<&Goal<Self::Spot>>, still: Span) -> Option<Passing> {
+        let _ = (now, on, goal, still);
         None
     }
 

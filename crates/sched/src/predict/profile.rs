@@ -441,8 +441,8 @@ impl Predictor for Profile {
         self.go_on(now, at).map_or(Span(u64::MAX), |(span, _)| span)
     }
 
-    fn goal(&self, now: Time, verb: Verb, at: Extent, spot: Spot) -> Option<Goal<Spot>> {
-        if self.is_buffered(verb) { None } else { self.find_goal(now, at, spot, verb.writes()) }
+    fn goal(&self, now: Time, verb: Verb, at: Extent, spot: Spot, still: Span) -> Option<Goal<Spot>> {
+        if self.is_buffered(verb) { None } else { self.find_goal(now, at, spot, verb.writes(), still) }
     }
 
     fn track_blocks(&self, spot: Spot) -> u64 {
@@ -450,8 +450,8 @@ impl Predictor for Profile {
         u64::from(layout.track_sectors(spot.track.zone)) << layout.sector_shift()
     }
 
-    fn passing(&self, now: Time, on: Lbn, goal: Option<&Goal<Spot>>) -> Option<Passing> {
-        self.find_passing(now, on, goal)
+    fn passing(&self, now: Time, on: Lbn, goal: Option<&Goal<Spot>>, still: Span) -> Option<Passing> {
+        self.find_passing(now, on, goal, still)
     }
 
     fn ending(&self, now: Time, at: Extent, goal: Option<&Goal<Spot>>) -> Option<Time> {

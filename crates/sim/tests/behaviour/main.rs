@@ -11,6 +11,7 @@ mod effort;
 mod faults;
 mod files;
 mod filmed;
+mod free;
 mod idle;
 mod learning;
 mod lookahead;
