@@ -186,7 +186,7 @@ impl<S: RequestSource, K: Kernel> LiveWorld<S, K> {
     fn memory(&mut self, place: Place, blocks: u32) -> Option<Slice> {
         let bytes = |blocks: u32| (u64::from(blocks) * BLOCK_BYTES) as usize;
         match place {
-            Place::Nowhere => None,
+            Place::Nowhere | Place::Scan => None,
             Place::Request(id, from) => self.source.memory(id, bytes(from), bytes(blocks)),
             Place::Frame(frame, from) => {
                 let frame = frame.0 as usize;
@@ -350,6 +350,8 @@ impl<S: RequestSource, K: Kernel> World for LiveWorld<S, K> {
             // A lone disk has no parity.
             Action::Xor { .. } => {}
             Action::Wait(id, wait) => self.ledger.iter_mut().for_each(|ledger| ledger.wait(now, id, wait)),
+            // What is read in any order is wanted of devices in virtual time, so far.
+            Action::HandOn(..) => {}
             // A lone disk's commands say whose they are.
             Action::Credit(_) | Action::Bill(_) => {}
             Action::Finish(id, how) => {
