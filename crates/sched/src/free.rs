@@ -323,7 +323,12 @@ fn keep<T>(last: &mut VecDeque<T>, one: T) {
 impl<P: Predictor> Board<P> {
     /// Gives the device a read of what is wanted in any order.
     pub(crate) fn read_for_free(&mut self, now: Time, at: Extent, out: &mut Vec<Action>) {
+        // The drive reads on faster than short commands fetch.
+        let streams = self.belief.arm() == at.start;
         self.send(now, Errand::Free, Verb::Read, at, Place::Scan, out);
+        if streams {
+            self.belief.distrust();
+        }
     }
 
     /// Where something is wanted: the read that comes before a job whose turn has come.
