@@ -369,7 +369,7 @@ impl<S: RequestSource, K: Kernel> World for LiveWorld<S, K> {
                 self.source.on_found(now, at, found, read.as_ref());
             }
             // A lone disk's commands say whose they are.
-            Action::Credit(_) => {}
+            Action::Credit(_) | Action::Bill(_) => {}
             Action::Finish(id, how) => {
                 self.outstanding -= 1;
                 if let Some(ledger) = &mut self.ledger

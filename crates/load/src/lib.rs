@@ -1,6 +1,7 @@
 //! What is asked of a core and how its answers are counted: experiment files, workloads, trace replay,
 //! metrics and results. It knows nothing of how a drive or a scheduler works.
 
+mod bills;
 mod draw;
 pub mod experiment;
 mod fit;
@@ -17,6 +18,7 @@ mod tally;
 mod wait;
 pub mod workload;
 
+pub use bills::{ARM_PARTS, ArmPart, Bills, PART_NAMES, divide};
 pub use draw::Draw;
 pub use fit::{Fitting, Footprint};
 pub use meter::{Meter, Served};

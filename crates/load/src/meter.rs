@@ -1,5 +1,6 @@
 //! What is measured of a run: responses and waits by class, durations of commands.
 
+use crate::bills::Bills;
 use crate::results::{ArmError, Buffer, Class, Commands, Distribution, PredictionError, Service};
 use crate::scan::ScanProgress;
 use crate::slices::Slices;
@@ -41,18 +42,20 @@ pub struct Meter {
     late: i128,
     /// How full the write buffer of an array was.
     fill: Option<Fill>,
+    /// What of the arm's time each class caused, where that is asked for.
+    bills: Option<Bills>,
 }
 
 /// A request that has ended.
 #[derive(Clone, Copy, Debug)]
 pub struct Served {
-    /// Where it was.
+    /// The blocks that were asked for.
     pub at: Extent,
-    /// When it came.
+    /// The time of its arrival.
     pub arrived: Time,
     /// When its turn came.
     pub began: Time,
-    /// When it ended.
+    /// The time of its end.
     pub ended: Time,
     /// Waiting for the drive's own work.
     pub external: Span,
@@ -139,6 +142,7 @@ impl Meter {
             arms: Tally::default(),
             late: 0,
             fill: None,
+            bills: None,
         }
     }
 
@@ -179,7 +183,7 @@ impl Meter {
         self.served
     }
 
-    /// Requests counted.
+    /// How many requests were counted.
     #[must_use]
     pub fn requests(&self) -> u64 {
         self.requests
@@ -206,6 +210,17 @@ impl Meter {
     /// How full the write buffer of an array was.
     pub fn filled(&mut self, fill: Fill) {
         self.fill = Some(fill);
+    }
+
+    /// What of the arm's time each class caused.
+    pub fn billed(&mut self, bills: Bills) {
+        self.bills = Some(bills);
+    }
+
+    /// What of the arm's time each class caused, where that was asked for.
+    #[must_use]
+    pub fn bills(&self) -> Option<&Bills> {
+        self.bills.as_ref()
     }
 
     /// The measured time ends; what has joined the sample is followed further.
@@ -328,6 +343,9 @@ impl Meter {
             (Some(fill), Some(other)) => fill.merge(other),
             (fill, other) => *fill = fill.take().or_else(|| other.clone()),
         }
+        if let (Some(bills), Some(other)) = (&mut self.bills, &other.bills) {
+            bills.merge(other);
+        }
         for (class, other) in self.classes.iter_mut().zip(&other.classes) {
             class.response.merge(&other.response);
             class.waiting.merge(&other.waiting);
@@ -361,7 +379,7 @@ impl Meter {
         half_square(self.squares as f64, sum) / 1e6
     }
 
-    /// Durations of commands.
+    /// How long commands took.
     #[must_use]
     pub fn commands(&self) -> Commands {
         Commands {
@@ -419,7 +437,7 @@ impl Meter {
 
     /// What each class got.
     pub fn classes(&self) -> impl Iterator<Item = (String, Class)> {
-        self.classes.iter().map(|class| {
+        self.classes.iter().enumerate().map(|(number, class)| {
             let got = Class {
                 requests: class.requests,
                 dropped: class.dropped,
@@ -434,6 +452,7 @@ impl Meter {
                 external_ms: class.external.as_ms() / class.response.count().max(1) as f64,
                 free_mb_s: class.scan.as_ref().map(|scan| self.rate(scan.bytes())),
                 free: class.scan.as_ref().map(|scan| scan.results(self.measured)),
+                arm_seconds: self.bills.as_ref().map(|bills| bills.seconds(number)),
             };
             (class.name.clone(), got)
         })

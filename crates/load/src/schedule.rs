@@ -24,7 +24,7 @@ const CHUNK: u32 = 512;
 /// What is known of the device before the run.
 #[derive(Clone, Debug)]
 pub struct Knowledge {
-    /// What it is.
+    /// The kind of device that is driven.
     pub device: Device,
     /// What is believed of it.
     pub believed: predict::Knowledge,
@@ -38,7 +38,7 @@ impl Knowledge {
     pub fn of_file(experiment: &Experiment, device: Device, blocks: u64) -> Result<Knowledge, BadInput> {
         let scheduler = &experiment.scheduler;
         let sheet = match (&scheduler.profile, &device) {
-            (Believed::Drive(name), _) => Some(Arc::new(experiment.drive.described(name, blocks)?)),
+            (Believed::Drive(name), _) => Some(Arc::new(experiment.drive.sheet_of(name, blocks)?)),
             (_, Device::Disk(sheet)) => Some(Arc::clone(sheet)),
             (_, Device::Other(_) | Device::Unknown) => None,
         };
@@ -181,10 +181,11 @@ const PATIENCE: Span = Span(1_000_000);
 
 /// What a scan wants of a device of so many blocks, and how it is read.
 fn wanting(experiment: &Experiment, known: &Knowledge, scan: &ScanPlan, of: &Workload, blocks: u64) -> FreePlan {
-    let class = experiment.scheduler.rules.class(experiment.class_of(of));
+    let class = experiment.class_of(of);
+    let retries = experiment.scheduler.rules.class(class).retries;
     // Half of what a drive is sure to stream in: who comes waits for less, and on the catalogue's drives none is slower by it.
     let chunk = known.believed.sheet.as_deref().map_or(CHUNK, chunk_for).div_ceil(2).max(scan.unit);
-    FreePlan { wanted: scan.wanted(blocks), chunk, patience: PATIENCE, retries: class.retries }
+    FreePlan { wanted: scan.wanted(blocks), chunk, patience: PATIENCE, class, retries }
 }
 
 /// The rules of the core, with a plan whose chunk is given.

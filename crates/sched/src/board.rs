@@ -23,9 +23,9 @@ pub(crate) enum Errand {
     Job(JobId),
     /// Part of a seek.
     Seek,
-    /// Reading ahead.
+    /// Fills a frame ahead of its reader.
     Frame(FrameId),
-    /// Learning the device.
+    /// Probes the device to learn it.
     Probe,
     /// What is wanted in any order.
     Free,
@@ -59,11 +59,15 @@ pub(crate) struct Board<P: Predictor> {
     pub(crate) weight: f64,
     /// How idle the disk is, and how full the write buffer.
     pub(crate) leisure: Leisure,
+    /// Whether what is issued fills the slack before another's seek.
+    pub(crate) fills_slack: bool,
+    /// The class of the read after which the device is to read on.
+    pub(crate) reads_ahead_for: u8,
     decisions: u64,
 }
 
 impl<P: Predictor> Board<P> {
-    /// One without requests.
+    /// A board without requests.
     pub(crate) fn new(caps: Caps, belief: P, rules: Rules, queue: Queue<P>, overlap: Overlap) -> Board<P> {
         Board {
             queue,
@@ -81,6 +85,8 @@ impl<P: Predictor> Board<P> {
             free: None,
             weight: 1.0,
             leisure: Leisure::default(),
+            fills_slack: false,
+            reads_ahead_for: 0,
             decisions: 0,
             caps,
             rules,
@@ -334,6 +340,9 @@ impl<P: Predictor> Board<P> {
     #[inline(always)]
     fn launch(&mut self, now: Time, errand: Errand, command: Command, spot: P::Spot, out: &mut Vec<Action>) {
         let Some(tag) = self.flying.iter().position(Option::is_none) else { return };
+        if self.rules.bills {
+            out.extend(self.bill(now, errand, &command, spot).map(Action::Bill));
+        }
         self.flying[tag] = Some((errand, command));
         self.in_flight += 1;
         let tag = Tag(tag as u32);

@@ -176,7 +176,7 @@ impl<P: Predictor> Core<P> {
         self.short()?.arrival
     }
 
-    /// How it fares.
+    /// How much waits and how well times were predicted.
     #[must_use]
     pub fn pulse(&self) -> Pulse {
         let pulse = Pulse { waiting: self.board.jobs.len(), ..Pulse::default() };

@@ -1,5 +1,6 @@
 //! What happens to a core and what it decides.
 
+use crate::bills::Bill;
 use block::{Change, Command, DiskId, Ending, Extent, Outcome, Place, Request, RequestId, Tag, Time};
 
 /// What can happen to a core. At one instant: completions, amendments, submissions, the wake.
@@ -26,20 +27,20 @@ pub enum Action {
     Issue(DiskId, Tag, Command),
     /// Copy blocks in memory.
     Copy {
-        /// From here.
+        /// The place to copy from.
         from: Place,
-        /// To here.
+        /// The place to copy to.
         to: Place,
-        /// So many.
+        /// How many blocks to copy.
         blocks: u32,
     },
     /// Add blocks in memory to others, bit by bit without carry: the sum of parity.
     Xor {
-        /// These.
+        /// The place of the operands.
         from: Place,
-        /// To these.
+        /// The place that takes the result.
         into: Place,
-        /// So many.
+        /// How many blocks to combine.
         blocks: u32,
     },
     /// A request has ended; its slot is free.
@@ -52,6 +53,8 @@ pub enum Action {
     /// The command issued next is for this request, though its bytes are not in the memory of one; said only where
     /// [`crate::plan::Rules::tells`].
     Credit(RequestId),
+    /// Who pays for the command issued next; said only where [`crate::plan::Rules::bills`].
+    Bill(Bill),
 }
 
 /// In whose time blocks that are wanted in any order were read.

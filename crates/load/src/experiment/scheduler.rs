@@ -123,7 +123,7 @@ pub(super) fn read(
         Some(section) => mimic::Settings::read(&section, folder)?,
         None => mimic::Settings::default(),
     };
-    let profile = believed(&section, folder, predictor)?;
+    let profile = read_belief(&section, folder, predictor)?;
     let (queue, limits) = queue(&section, drive)?;
     let (mut rules, wish) = service::read(&section, drive, limits.as_ref(), askers, varied)?;
     if let Some(plan) = rules.plan.as_mut().filter(|_| root.has("array") && !says_where_writes_end(&section)) {
@@ -216,7 +216,7 @@ fn check_times(section: &Section, scheduler: &Scheduler) -> Result<(), BadInput>
     }
 }
 
-fn believed(section: &Section, folder: &Path, predictor: Option<Predictor>) -> Result<Believed, BadInput> {
+fn read_belief(section: &Section, folder: &Path, predictor: Option<Predictor>) -> Result<Believed, BadInput> {
     let Some(given) = section.get(&PROFILE)? else { return Ok(Believed::Sheet) };
     if !matches!(predictor, None | Some(Predictor::Profile)) {
         let what = "`profile` is of use only with predictor = \"profile\"";

@@ -37,7 +37,7 @@ pub struct ServePlan {
 pub enum Exposed {
     /// A TCP port of loopback.
     Tcp(SocketAddr),
-    /// A UNIX socket.
+    /// On a UNIX socket, at this path.
     Unix(PathBuf),
 }
 

@@ -100,10 +100,10 @@ pub struct Manual {
 /// A key that is of use only with some values of another.
 #[derive(Clone, Copy, Debug)]
 pub struct Only {
-    /// The key.
+    /// The key that is restricted.
     pub key: &'static str,
     /// The other, which takes words.
     pub with: &'static str,
-    /// Its values.
+    /// The values of it that this kind takes.
     pub values: &'static [&'static str],
 }

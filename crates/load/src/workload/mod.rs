@@ -116,11 +116,11 @@ kinds! {
 /// A request about to be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Draft {
-    /// When it arrives.
+    /// The time of its arrival.
     pub arrives: Time,
-    /// What it does.
+    /// Whether it reads or writes.
     pub op: Op,
-    /// Where.
+    /// The blocks it asks for.
     pub at: Extent,
 }
 

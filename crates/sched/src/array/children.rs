@@ -15,7 +15,7 @@ pub(super) enum Owner {
     Update(u32),
 }
 
-/// An internal request.
+/// What a member disk is asked on behalf of a request.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Child {
     pub(super) task: JobId,
@@ -60,7 +60,7 @@ impl<P: Predictor> Array<P> {
         self.posts.push_back(Post::Submit(child));
     }
 
-    /// Makes a child.
+    /// Registers a child and gives it a number.
     pub(super) fn child(&mut self, child: Child) -> u32 {
         let takes = self.positioning + self.disks[usize::from(child.disk.0)].transfer(child.at);
         self.loads[usize::from(child.disk.0)] += takes;
@@ -143,6 +143,7 @@ impl<P: Predictor> Array<P> {
                 }
                 // Nothing is wanted of a disk of an array in any order.
                 Action::HandOn(at, found) => out.push(Action::HandOn(at, found)),
+                Action::Bill(bill) => out.push(Action::Bill(bill)),
                 Action::Credit(_) => debug_assert!(false, "one disk knows whose a command is"),
             }
         }

@@ -82,11 +82,11 @@ pub struct Approach {
     pub travel: Span,
     /// From then until the first block comes under the head.
     pub wait: Span,
-    /// One revolution.
+    /// The time of one revolution.
     pub turn: Span,
-    /// Cylinders to cross.
+    /// How many cylinders the arm crosses.
     pub distance: u32,
-    /// Cylinders there are.
+    /// How many cylinders the disk has.
     pub cylinders: u32,
 }
 

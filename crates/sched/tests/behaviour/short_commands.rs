@@ -534,7 +534,7 @@ impl World for Chaos {
             Action::Copy { from, to, blocks } => self.copy(from, to, blocks),
             Action::Xor { .. } => panic!("one disk has no parity"),
             Action::Finish(id, how) => self.finish(id, how),
-            Action::Wait(..) | Action::Credit(_) => panic!("{action:?} though nobody asked"),
+            Action::Wait(..) | Action::Credit(_) | Action::Bill(_) => panic!("{action:?} though nobody asked"),
         }
     }
 }

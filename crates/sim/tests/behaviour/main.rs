@@ -5,6 +5,7 @@
 mod arrays;
 mod belief;
 mod believed;
+mod bills;
 mod depths;
 mod determinism;
 mod effort;

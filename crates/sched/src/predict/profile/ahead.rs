@@ -9,7 +9,7 @@ use disk::{Cache, Layout, Mechanics, Overheads, Passage, Progress, Spin};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReadAhead {
     pub(crate) so_far: Progress,
-    /// Where it stops.
+    /// The first block that is not read ahead.
     limit: Lbn,
 }
 
