@@ -177,7 +177,7 @@ impl LogWriter {
             Action::Copy { from, to, blocks } => self.blocks(kind::COPY, from, to, blocks),
             Action::Xor { from, into, blocks } => self.blocks(kind::XOR, from, into, blocks),
             // These only describe; no service asks for them.
-            Action::Wait(..) | Action::Credit(_) | Action::Bill(_) | Action::HandOn(..) => {}
+            Action::Wait(..) | Action::Credit(_) | Action::HandOn(..) | Action::Bill(_) => {}
             Action::Finish(id, how) => {
                 self.bytes.push(kind::FINISH);
                 self.put(id.0.into());

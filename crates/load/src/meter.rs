@@ -450,9 +450,9 @@ impl Meter {
                 waiting_ms: class.waiting.distribution(),
                 arrival_wait_ms: class.found.distribution(),
                 external_ms: class.external.as_ms() / class.response.count().max(1) as f64,
-                arm_seconds: self.bills.as_ref().map(|bills| bills.seconds(number)),
                 free_mb_s: class.scan.as_ref().map(|scan| self.rate(scan.bytes())),
                 free: class.scan.as_ref().map(|scan| scan.results(self.measured)),
+                arm_seconds: self.bills.as_ref().map(|bills| bills.seconds(number)),
             };
             (class.name.clone(), got)
         })

@@ -386,15 +386,15 @@ pub struct Class {
     pub arrival_wait_ms: Distribution,
     /// Mean time a request's commands waited for the drive's own work: its external waiting time.
     pub external_ms: f64,
-    /// What of the arm's time it caused; not there where nobody asks for it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub arm_seconds: Option<ArmSeconds>,
     /// Of a scan, 10^6 bytes a second that were read in any order, in rotational delays and idle time; part of the throughput.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub free_mb_s: Option<f64>,
     /// Where they were found, and what is left.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub free: Option<FreeWork>,
+    /// What of the arm's time it caused; not there where nobody asks for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arm_seconds: Option<ArmSeconds>,
 }
 
 /// Where the blocks of a scan were found, in 10^6 bytes a second, and what is left of it.

@@ -181,9 +181,11 @@ const PATIENCE: Span = Span(1_000_000);
 
 /// What a scan wants of a device of so many blocks, and how it is read.
 fn wanting(experiment: &Experiment, known: &Knowledge, scan: &ScanPlan, of: &Workload, blocks: u64) -> FreePlan {
-    let class = experiment.scheduler.rules.class(experiment.class_of(of));
-    let chunk = known.believed.sheet.as_deref().map_or(CHUNK, chunk_for).max(scan.unit);
-    FreePlan { wanted: scan.wanted(blocks), chunk, patience: PATIENCE, retries: class.retries }
+    let class = experiment.class_of(of);
+    let retries = experiment.scheduler.rules.class(class).retries;
+    // Half of what a drive is sure to stream in: who comes waits for less, and on the catalogue's drives none is slower by it.
+    let chunk = known.believed.sheet.as_deref().map_or(CHUNK, chunk_for).div_ceil(2).max(scan.unit);
+    FreePlan { wanted: scan.wanted(blocks), chunk, patience: PATIENCE, class, retries }
 }
 
 /// The rules of the core, with a plan whose chunk is given.

@@ -7,6 +7,7 @@
 //!
 //! **Idle time** begins when no request has come for a while, and is used in commands so short that the drive streams.
 
+use crate::bills::Cause;
 use crate::board::{Board, Errand};
 use crate::event::{Action, Found};
 use crate::job::State;
@@ -42,6 +43,8 @@ pub struct FreePlan {
     pub chunk: u32,
     /// How long there has to be no request before time counts as idle.
     pub patience: Span,
+    /// Whose it is.
+    pub class: u8,
     /// How often a command is given again to a device that did not do it.
     pub retries: u8,
 }
@@ -79,6 +82,11 @@ impl Free {
             suspects: VecDeque::new(),
             failed: VecDeque::new(),
         }
+    }
+
+    /// The class that pays for its commands, and why: before a request the time was there.
+    pub(crate) fn payer(&self) -> (u8, Cause) {
+        (self.plan.class, if self.flying == Found::Idle { Cause::Request } else { Cause::Slack })
     }
 
     /// What is still wanted.
@@ -323,7 +331,12 @@ fn keep<T>(last: &mut VecDeque<T>, one: T) {
 impl<P: Predictor> Board<P> {
     /// Gives the device a read of what is wanted in any order.
     pub(crate) fn read_for_free(&mut self, now: Time, at: Extent, out: &mut Vec<Action>) {
+        // The drive reads on faster than short commands fetch.
+        let streams = self.belief.arm() == at.start;
         self.send(now, Errand::Free, Verb::Read, at, Place::Scan, out);
+        if streams {
+            self.belief.distrust();
+        }
     }
 
     /// Where something is wanted: the read that comes before a job whose turn has come.

@@ -595,8 +595,8 @@ impl<M: Machine, L: Measured> World for Drives<'_, M, L> {
                 self.load.began(now, id);
             }
             Action::Copy { .. } | Action::Xor { .. } => {}
-            Action::Bill(bill) => self.billing.iter_mut().for_each(|billing| billing.told(bill)),
             Action::HandOn(at, found) => self.load.handed_on(now, at, found),
+            Action::Bill(bill) => self.billing.iter_mut().for_each(|billing| billing.told(bill)),
             Action::Wait(..) | Action::Credit(_) => self.camera.iter_mut().for_each(|camera| camera.told(now, action)),
             Action::Finish(id, how) => self.ended(now, id, how),
         }

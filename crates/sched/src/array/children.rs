@@ -141,9 +141,9 @@ impl<P: Predictor> Array<P> {
                         self.say_wait(child.task, wait, out);
                     }
                 }
-                Action::Bill(bill) => out.push(Action::Bill(bill)),
                 // Nothing is wanted of a disk of an array in any order.
                 Action::HandOn(at, found) => out.push(Action::HandOn(at, found)),
+                Action::Bill(bill) => out.push(Action::Bill(bill)),
                 Action::Credit(_) => debug_assert!(false, "one disk knows whose a command is"),
             }
         }

@@ -275,6 +275,9 @@ pub trait Predictor {
     /// A command was issued for a request, or part of one, that lies at `spot`.
     fn issued(&mut self, now: Time, command: &Command, spot: Self::Spot);
 
+    /// What was issued just now may be in the drive's cache: when it comes back says nothing of where the platter is.
+    fn distrust(&mut self) {}
+
     /// A command came back.
     fn observed(&mut self, happened: Time, command: &Command, outcome: Outcome);
 }

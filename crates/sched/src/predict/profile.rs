@@ -503,6 +503,10 @@ impl Predictor for Profile {
         self.tells_phase = !follows || write || self.way.keeps_up();
     }
 
+    fn distrust(&mut self) {
+        self.tells_phase = false;
+    }
+
     fn observed(&mut self, happened: Time, command: &Command, outcome: Outcome) {
         self.idle_since = happened;
         self.in_flight = self.in_flight.saturating_sub(1);

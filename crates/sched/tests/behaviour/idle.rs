@@ -108,7 +108,7 @@ impl World for Doze {
             }
             Action::Finish(..) => self.outstanding -= 1,
             Action::Begin(_) | Action::Copy { .. } | Action::Xor { .. } | Action::Wait(..) => {}
-            Action::Credit(_) | Action::Bill(_) | Action::HandOn(..) => {}
+            Action::Credit(_) | Action::HandOn(..) | Action::Bill(_) => {}
         }
     }
 }

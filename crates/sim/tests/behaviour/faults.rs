@@ -408,7 +408,7 @@ impl World for Faults {
                 sums.iter_mut().zip(given).for_each(|(sum, given)| *sum ^= given);
             }
             Action::Finish(id, how) => self.ended(id, how),
-            Action::Wait(..) | Action::Credit(_) | Action::Bill(_) | Action::HandOn(..) => {}
+            Action::Wait(..) | Action::Credit(_) | Action::HandOn(..) | Action::Bill(_) => {}
         }
     }
 }

@@ -165,8 +165,7 @@ impl World for Office {
                 self.ended[id.0 as usize] = Some(now);
             }
             Action::HandOn(at, found) => self.found.push((at, found)),
-            Action::Copy { .. } | Action::Xor { .. } | Action::Wait(..) => {}
-            Action::Credit(_) | Action::Bill(_) => {}
+            Action::Copy { .. } | Action::Xor { .. } | Action::Wait(..) | Action::Credit(_) | Action::Bill(_) => {}
         }
     }
 }
@@ -198,7 +197,7 @@ fn play_on(case: &Case, patience: Option<Span>, bad: bool) -> (Office, Option<Wa
         let mut set = Wanted::nothing(blocks, case.unit);
         let (from, until) = wanted(case, blocks);
         set.want(from, until);
-        core = core.wanting(FreePlan { wanted: set, chunk: 64.max(case.unit), patience, retries: 1 });
+        core = core.wanting(FreePlan { wanted: set, chunk: 64.max(case.unit), patience, class: 0, retries: 1 });
     }
     let requests = case.requests as usize;
     let mut office = Office {

@@ -111,7 +111,7 @@ impl World for Script {
                 self.ended[id.0 as usize] = Some(now);
             }
             Action::Begin(_) | Action::Copy { .. } | Action::Xor { .. } | Action::Wait(..) => {}
-            Action::Credit(_) | Action::Bill(_) | Action::HandOn(..) => {}
+            Action::Credit(_) | Action::HandOn(..) | Action::Bill(_) => {}
         }
     }
 }
