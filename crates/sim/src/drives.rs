@@ -6,6 +6,7 @@
 
 mod arm_time;
 mod billed;
+mod fates;
 mod shown;
 
 pub(crate) use arm_time::ArmTime;
@@ -293,25 +294,6 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
         self.over = self.is_over();
     }
 
-    /// Has a disk fail, and perhaps an empty one take its place at once.
-    pub(crate) fn fail(&mut self, failure: Failure) {
-        let (at, disk) = (Time::ZERO + failure.at, DiskId(failure.disk));
-        self.fates.push_back((at, disk, Health::Failed));
-        if failure.replaced {
-            self.fates.push_back((at, disk, Health::Replaced));
-        }
-    }
-
-    /// What becomes of a disk now.
-    fn fate(&mut self) -> Option<Input> {
-        let (_, disk, health) = self.fates.pop_front()?;
-        self.dead.retain(|dead| *dead != disk);
-        if health == Health::Failed {
-            self.dead.push(disk);
-        }
-        Some(Input::Disk(disk, health))
-    }
-
     /// Where a film is told, after each input, by how much what a write is worth counts.
     pub(crate) fn weight(&self) -> Rc<Cell<f64>> {
         Rc::clone(&self.weight)
@@ -546,7 +528,7 @@ impl<M: Machine, L: Measured> World for Drives<'_, M, L> {
             let done = self.ends[self.first];
             let due = self.load.due();
             // When no request will come, nobody learns any more.
-            let wake = wake.filter(|_| due.is_some() || self.outstanding > 0);
+            let wake = wake.filter(|_| due.is_some() || self.outstanding > 0 || self.load.scans());
             let due = due.unwrap_or(Time::NEVER).max(self.now);
             self.crowded |= room == 0 && due <= done;
             let due = if room > 0 { due } else { Time::NEVER };
@@ -592,6 +574,7 @@ impl<M: Machine, L: Measured> World for Drives<'_, M, L> {
                 self.load.began(now, id);
             }
             Action::Copy { .. } | Action::Xor { .. } => {}
+            Action::HandOn(at, found) => self.load.handed_on(now, at, found),
             Action::Bill(bill) => self.billing.iter_mut().for_each(|billing| billing.told(bill)),
             Action::Wait(..) | Action::Credit(_) => self.camera.iter_mut().for_each(|camera| camera.told(now, action)),
             Action::Finish(id, how) => self.ended(now, id, how),

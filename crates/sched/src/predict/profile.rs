@@ -11,14 +11,16 @@
 //! The hot paths are `cost`, of each candidate, and `issued` with `observed`, of each command. A place is found once, when
 //! a request arrives. Where nobody asks what anything costs, no profile is kept ([`crate::policy::Needs::Nothing`]).
 
-use super::{Approach, Knowledge, Manual, Predictor, Recipe, Sieve, Tells};
+use super::{Approach, Goal, Knowledge, Manual, Passing, Predictor, Recipe, Sieve, Tells};
 use block::{Command, Extent, Lbn, Outcome, Span, Time, Verb};
-use disk::{Cache, Mechanics, Overheads, Passage, Sheet, Spin, Spot, Track};
+use disk::{Cache, Mechanics, Overheads, Sheet, Spin, Spot, Track};
 use std::sync::Arc;
 
 mod ahead;
+mod foresight;
 mod lateness;
 mod motion;
+mod passing;
 mod phase;
 mod way;
 pub(crate) use ahead::{ReadAhead, go_on};
@@ -227,54 +229,6 @@ impl Profile {
         let ahead = self.left.ahead.filter(|_| self.follows(at, false))?;
         let (drive, sheet) = ((&*self.mechanics, &self.phase), (&self.way, &self.cache, &self.overheads));
         Some(go_on(&ahead, drive, sheet, (now, self.wrote), at))
-    }
-
-    /// What a transfer given now comes to: from when on its first block may pass, how its blocks pass, and by how much it comes
-    /// back later.
-    #[inline(always)]
-    fn foresee(&self, now: Time, at: Extent, spot: Spot, write: bool) -> (Time, Passage, Span) {
-        let arrived = self.arrival(now, at, spot, write);
-        if write {
-            let passage = self.mechanics.pass(&self.phase, arrived, spot, at, true);
-            let lag = self.way.written(at.blocks, &passage);
-            return (arrived, passage, lag);
-        }
-        let (passage, lag) = self.way.read(&self.mechanics, &self.phase, arrived, spot, at, now);
-        (arrived, passage, lag)
-    }
-
-    /// A transfer was issued; `PLAIN` says that it is a read that goes on nowhere, as most are that a scheduler chooses.
-    #[inline(always)]
-    fn issued_transfer<const PLAIN: bool>(&mut self, now: Time, command: &Command, spot: Spot) {
-        let write = !PLAIN && command.verb.writes();
-        let follows = !PLAIN && self.follows(command.at, write);
-        let buffered = !PLAIN && self.is_buffered(command.verb);
-        let (arrived, passage, lag) = self.foresee(now, command.at, spot, write);
-        let paused = now.since(self.idle_since) > Span(self.mechanics.rotation.period().0 / 64);
-        self.dirty |= buffered;
-        if paused {
-            self.unhindered = TRUST;
-        }
-        let disturbed = buffered || (self.dirty && paused);
-        self.undisturbed = if disturbed { 0 } else { self.undisturbed.saturating_add(1) };
-        // A cached answer comes well before the arm could have got there.
-        self.soonest = arrived.since(now) + passage.transfer + passage.crossing;
-        // What the drive reads ahead comes when it comes, and what it buffers at once.
-        let tells = self.phase.is_known() && !follows && !buffered;
-        self.expected = tells.then(|| (passage.end, self.ticks(passage.began.since(arrived))));
-        let behind = || ReadAhead::behind(&self.cache, &self.mechanics.layout, command.at, &passage);
-        let going_on = if PLAIN || write { None } else { self.go_on(now, command.at) };
-        let ahead = (!write).then(|| going_on.map_or_else(behind, |(_, ahead)| ahead));
-        let Spot { track, angle, .. } = ahead.as_ref().map_or(passage.after, |ahead| ahead.so_far.after);
-        let next = command.at.end();
-        self.left = Left { track, angle, next, reading: !write, transferred: true, ahead };
-        (self.angle, self.lag, self.arm) = (passage.angle, lag, next);
-        self.tells_phase = !follows || write || self.way.keeps_up();
-    }
-
-    #[inline(never)]
-    fn issued_any(&mut self, now: Time, command: &Command, spot: Spot) {
-        self.issued_transfer::<false>(now, command, spot);
     }
 
     /// The angle behind which the drive is reading ahead, if it is.
@@ -513,6 +467,23 @@ impl Predictor for Profile {
         self.go_on(now, at).map_or(Span(u64::MAX), |(span, _)| span)
     }
 
+    fn goal(&self, now: Time, verb: Verb, at: Extent, spot: Spot, still: Span) -> Option<Goal<Spot>> {
+        if self.is_buffered(verb) { None } else { self.find_goal(now, at, spot, verb.writes(), still) }
+    }
+
+    fn track_blocks(&self, spot: Spot) -> u64 {
+        let layout = &self.mechanics.layout;
+        u64::from(layout.track_sectors(spot.track.zone)) << layout.sector_shift()
+    }
+
+    fn passing(&self, now: Time, on: Lbn, goal: Option<&Goal<Spot>>, still: Span) -> Option<Passing> {
+        self.find_passing(now, on, goal, still)
+    }
+
+    fn ending(&self, now: Time, at: Extent, goal: Option<&Goal<Spot>>) -> Option<Time> {
+        self.find_end(now, at, goal)
+    }
+
     fn expected(&self) -> Option<Time> {
         self.expected.map(|(passed, _)| passed + self.lag)
     }
@@ -539,6 +510,10 @@ impl Predictor for Profile {
         } else {
             self.issued_any(now, command, spot);
         }
+    }
+
+    fn distrust(&mut self) {
+        self.tells_phase = false;
     }
 
     fn observed(&mut self, happened: Time, command: &Command, outcome: Outcome) {
