@@ -4,9 +4,10 @@
 //! command comes or goes, up to that instant: one event per command. Where several commands are in the drive,
 //! [`crate::queue`] decides which has the arm next.
 //!
-//! The hot path is a short read of a drive with room for one command: `issue` brings its own work up to date, `start`
-//! looks into the segments, takes the arm, locates the blocks once and lets them pass as one run. What is rarely so
-//! stands in functions that are not inlined into that, and works on copies, so that the rest stays in registers.
+//! The hot path is a short read of a drive with room for one command: `issue` brings its own work up to date, `begin`, made
+//! once more for such drives without anything of queues, looks into the segments, takes the arm, locates the blocks once and lets
+//! them pass as one run. What is rarely so stands in functions that are not inlined into that, and works on copies, so that the
+//! rest stays in registers.
 
 use crate::account::{Account, Parts};
 use crate::buffer::WriteBuffer;

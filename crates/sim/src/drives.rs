@@ -20,7 +20,6 @@ use block::errno::EIO;
 use block::{BadInput, Command, DiskId, Ending, Outcome, Place, RequestId, Span, Tag, Time};
 use drive::{Account, Machine};
 use flow::{Picture, PictureScope};
-use load::experiment::Failure;
 use load::{Load, Meter, Served};
 use sched::{Action, Health, Input, World};
 use std::cell::Cell;

@@ -5,6 +5,9 @@
 //! head, leaf by leaf, passes over leaves whose least possible score exceeds the best found, and stops when that holds for all that is left.
 //! Only a bound *above* the best ends the search, so ties go to the job submitted first, whatever the walk.
 //!
+//! The hot path is `examine`: of a leaf, most candidates fall through a [`Sieve`] by their keys alone, and the cost is worked
+//! out of the rest. Where age counts, a walk passes over whole leaves that hold nothing old enough.
+//!
 //! **Greedy policies are one search.** `sched::policy::greedy` walks outward from the head over small unsorted leaves
 //! under a sorted directory (`sched::sorted`), with exact lower bounds from the predictor; on one cylinder the bound
 //! uses the angle too, so a hot spot costs no more than a spread load. SSTF, SATF and aged SATF are that search with
