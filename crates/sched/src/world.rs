@@ -117,8 +117,9 @@ pub fn run_told<C: Scheduler + ?Sized>(core: &mut C, world: &mut impl World, mut
     while let Some((now, input)) = world.next(core.wake_at(), core.room()) {
         core.handle(now, input, &mut actions);
         tell(core);
-        for action in actions.drain(..) {
-            world.act(now, action);
+        for action in &actions {
+            world.act(now, *action);
         }
+        actions.clear();
     }
 }
