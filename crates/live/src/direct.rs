@@ -41,11 +41,11 @@ pub fn emulate(choice: &DriveChoice, seed: u64, scale: f64) -> Result<Direct, Ba
 pub fn open(path: &Path, writes: bool) -> Result<Direct, BadInput> {
     let name = path.display().to_string();
     if let Some(place) = mount_point(path) {
-        let what = format!("is mount_point on {place}");
+        let what = format!("is mounted on {place}");
         return Err(BadInput::new(name, At::File, what, "unmount it first"));
     }
     let how = if writes { Use::Writes } else { Use::Times };
-    let file = ServedFile::open(path, 1, how).map_err(|error| make::unopened(path, &error))?;
+    let file = ServedFile::open(path, 1, how).map_err(|error| make::unopened(path, how, &error))?;
     Direct::new(Clock::of_the_machine(1.0), Box::new(file)).map_err(|error| kernel_error(&name, &error))
 }
 

@@ -6,7 +6,7 @@
 use crate::bell::Caller;
 use crate::front::{EngineMessage, VolumeReport};
 use crate::socket::{SocketName, private};
-use block::{BLOCK_BYTES, Span};
+use block::Span;
 use load::experiment::Exposed;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use sched::Pulse;
@@ -161,7 +161,7 @@ impl ServiceMetrics {
                 |volume| vec![("", f64::from(u8::from(volume.flush_failed)))],
             ),
             (Family("halfturn_volume_bytes", "gauge", "The size of a volume."), |volume| {
-                vec![("", (volume.blocks * BLOCK_BYTES) as f64)]
+                vec![("", volume.bytes as f64)]
             }),
         ];
         for (family, of) in families {

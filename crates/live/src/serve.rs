@@ -73,7 +73,7 @@ impl NbdService {
         let Made { unit, rotational, mut notes } = made;
         notes.extend(descriptors(experiment.serve.connections));
         let core = make::core(experiment, unit.caps(), &mut notes)?;
-        let served = ServedVolume::all(experiment, unit.caps().blocks)
+        let served = ServedVolume::all(experiment, unit.bytes())
             .map_err(|what| bad(what, "shorten it, or leave its `size` out"))?;
         let exports: Arc<[Export]> = served.iter().map(|volume| volume.export(rotational)).collect();
         if let Some((name, fault)) = exports.iter().find_map(|export| Some((&export.name, export.fault()?))) {

@@ -14,7 +14,7 @@ pub struct ServedVolume {
     volume: Volume,
     /// Its first block on the device.
     pub(super) from: u64,
-    blocks: u64,
+    bytes: u64,
     pub(super) class: u8,
     classes: Vec<String>,
     pub(super) priority: u8,
@@ -57,8 +57,8 @@ pub struct VolumeCounts {
 pub struct VolumeReport {
     /// The name by which clients ask for the export.
     pub name: String,
-    /// Its length in blocks.
-    pub blocks: u64,
+    /// Its length in bytes.
+    pub bytes: u64,
     /// The service class of its requests.
     pub class: String,
     /// The priority of its requests; larger is more urgent.
@@ -106,7 +106,7 @@ impl VolumeReport {
         let [mean, p50, p99] = self.response.map(ms);
         let VolumeCounts { reads, writes, read_bytes, written_bytes, flushes, failed, dropped } = self.counts;
         json!({
-            "name": self.name, "bytes": self.blocks * BLOCK_BYTES, "class": self.class, "priority": self.priority,
+            "name": self.name, "bytes": self.bytes, "class": self.class, "priority": self.priority,
             "deadline_ms": self.deadline.map(ms), "hangs": self.hangs, "flush_failed": self.flush_failed, "clients": self.clients, "reads": reads, "writes": writes, "flushes": flushes,
             "in_flight": self.in_flight, "yield": self.yielded,
             "read_bytes": read_bytes, "written_bytes": written_bytes, "failed": failed, "dropped": dropped,
@@ -154,17 +154,18 @@ impl Setting {
 }
 
 impl ServedVolume {
-    /// The volumes of a service on a device of so many blocks.
+    /// The volumes of a service on a device of so many bytes, of which the last block need not be whole.
     ///
     /// # Errors
     /// When one of them does not fit: its name, and how.
-    pub fn all(experiment: &Experiment, blocks: u64) -> Result<Vec<ServedVolume>, String> {
+    pub fn all(experiment: &Experiment, bytes: u64) -> Result<Vec<ServedVolume>, String> {
         let classes: Vec<String> = experiment.classes().into_iter().map(Into::into).collect();
         let worths: Vec<Worth> = experiment.scheduler.rules.classes.iter().map(|class| class.worth).collect();
-        experiment.volumes.iter().map(|volume| ServedVolume::new(volume, &classes, &worths, blocks)).collect()
+        experiment.volumes.iter().map(|volume| ServedVolume::new(volume, &classes, &worths, bytes)).collect()
     }
 
-    fn new(volume: &Volume, classes: &[String], worths: &[Worth], blocks: u64) -> Result<ServedVolume, String> {
+    fn new(volume: &Volume, classes: &[String], worths: &[Worth], bytes: u64) -> Result<ServedVolume, String> {
+        let blocks = bytes.div_ceil(BLOCK_BYTES);
         let (from, to) = volume.region().on(blocks);
         if from >= to || to > blocks {
             let show = block::units::show_blocks;
@@ -173,7 +174,7 @@ impl ServedVolume {
         }
         Ok(ServedVolume {
             from,
-            blocks: to - from,
+            bytes: bytes.min(to * BLOCK_BYTES) - from * BLOCK_BYTES,
             class: classes.iter().position(|class| *class == volume.class).unwrap_or(0) as u8,
             classes: classes.to_vec(),
             priority: volume.priority,
@@ -227,7 +228,7 @@ impl ServedVolume {
         Export {
             name: self.volume.name.clone(),
             description: format!("class {}", self.volume.class),
-            size: self.blocks * BLOCK_BYTES,
+            size: self.bytes,
             block: BlockSize { minimum: 1, preferred: 4096, maximum },
             flags,
         }
@@ -267,7 +268,7 @@ impl ServedVolume {
         let quantile = |share| Span(if self.response.is_empty() { 0 } else { self.response.value_at_quantile(share) });
         VolumeReport {
             name: self.volume.name.clone(),
-            blocks: self.blocks,
+            bytes: self.bytes,
             class: self.classes[usize::from(self.class)].clone(),
             priority: self.priority,
             deadline: self.deadline,

@@ -17,7 +17,8 @@ use std::rc::Rc;
 /// A file, read and written past the page cache where it lets us.
 pub struct ServedFile {
     file: Rc<OwnedFd>,
-    blocks: u64,
+    /// The last block need not be whole.
+    bytes: u64,
     depth: u16,
     direct: bool,
     locked: bool,
@@ -38,21 +39,34 @@ impl ServedFile {
             opened => opened?,
         };
         let flags = rustix::fs::fcntl_getfl(&file)?;
-        let direct = flags.contains(OFlags::DIRECT) && takes_blocks(&file);
+        let bytes = rustix::fs::seek(&file, SeekFrom::End(0))?;
+        if bytes == 0 {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is empty"));
+        }
+        // Part of a block can only be written through the page cache.
+        let whole = bytes.is_multiple_of(BLOCK_BYTES);
+        let direct = whole && flags.contains(OFlags::DIRECT) && takes_blocks(&file);
         if !direct {
             rustix::fs::fcntl_setfl(&file, flags - OFlags::DIRECT)?;
         }
-        let blocks = rustix::fs::seek(&file, SeekFrom::End(0))? / BLOCK_BYTES;
-        if blocks == 0 {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is empty"));
-        }
-        Ok(ServedFile { locked, ..ServedFile::over(file, blocks, depth, direct) })
+        Ok(ServedFile { locked, ..ServedFile::over(file, bytes, depth, direct) })
     }
 
-    /// One that is open.
-    pub(crate) fn over(file: OwnedFd, blocks: u64, depth: u16, direct: bool) -> ServedFile {
+    /// One that is open, of so many bytes.
+    pub(crate) fn over(file: OwnedFd, bytes: u64, depth: u16, direct: bool) -> ServedFile {
         let flying = vec![None; usize::from(depth)];
-        ServedFile { file: Rc::new(file), blocks, depth, direct, locked: false, flying, done: VecDeque::new() }
+        ServedFile { file: Rc::new(file), bytes, depth, direct, locked: false, flying, done: VecDeque::new() }
+    }
+
+    /// What of some memory lies inside the file from a byte on. What is read behind its end is zeros, and what is written there
+    /// goes nowhere.
+    fn inside(&self, verb: Verb, memory: Slice, from: u64) -> Slice {
+        let over = (from + memory.bytes as u64).saturating_sub(self.bytes).min(memory.bytes as u64) as usize;
+        let bytes = memory.bytes - over;
+        if verb == Verb::Read {
+            memory.buffer.clear(memory.from + bytes, over);
+        }
+        Slice { bytes, ..memory }
     }
 
     /// Whether others are kept out as long as it is open.
@@ -90,7 +104,11 @@ fn takes_blocks(file: &OwnedFd) -> bool {
 
 impl LiveDevice for ServedFile {
     fn caps(&self) -> Caps {
-        Caps { blocks: self.blocks, depth: self.depth, seek: false }
+        Caps { blocks: self.bytes.div_ceil(BLOCK_BYTES), depth: self.depth, seek: false }
+    }
+
+    fn bytes(&self) -> u64 {
+        self.bytes
     }
 
     fn issue(
@@ -105,7 +123,9 @@ impl LiveDevice for ServedFile {
             self.done.push_back(Done::now(now, tag, Outcome::Ok));
             return Ok(());
         }
-        self.flying[tag.0 as usize] = Some((command.verb, memory, command.at.start.0 * BLOCK_BYTES));
+        let from = command.at.start.0 * BLOCK_BYTES;
+        let memory = memory.map(|memory| self.inside(command.verb, memory, from));
+        self.flying[tag.0 as usize] = Some((command.verb, memory, from));
         self.push(tag, kernel)
     }
 
@@ -152,5 +172,47 @@ pub(crate) fn alike(file: &OwnedFd, at: Extent) -> (u64, bool) {
         Some(0) => (to(SeekFrom::Hole(from)).unwrap_or(most).clamp(1, most), true),
         Some(hole) => (hole.min(most), false),
         None => (most, true),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Clock, Host};
+    use block::Place;
+
+    /// A command on a file, carried out.
+    fn done(file: &mut ServedFile, verb: Verb, at: Extent, memory: &Slice) -> Outcome {
+        let mut host = Host::new(Clock::new(1.0)).expect("a host");
+        let command = Command { verb, at, place: Place::Nowhere };
+        file.issue(Time::ZERO, Tag(0), &command, Some(memory.clone()), &mut host).expect("issued");
+        loop {
+            if let Some(done) = file.next_completion(Time::ZERO) {
+                return done.outcome;
+            }
+            host.sleep(None).expect("it goes on");
+            while let Some((_, result)) = host.take() {
+                file.on_completion(Time::ZERO, Tag(0), result, &mut host).expect("taken");
+            }
+        }
+    }
+
+    #[test]
+    fn a_last_block_that_is_not_whole_is_served_and_keeps_its_length() {
+        let path = std::env::temp_dir().join(format!("halfturn-odd-{}", std::process::id()));
+        std::fs::write(&path, [[1; 512].as_slice(), &[2; 88]].concat()).expect("a file");
+        let mut file = ServedFile::open(&path, 1, Use::Writes).expect("a file");
+        assert_eq!((file.bytes(), file.caps().blocks, file.is_direct()), (600, 2, false));
+        let memory = Slice { buffer: Rc::new(AlignedBuffer::new(1024)), from: 0, bytes: 1024 };
+        memory.buffer.put(0, &[9; 1024]);
+        assert_eq!(done(&mut file, Verb::Read, Extent::new(0, 2), &memory), Outcome::Ok);
+        let mut read = [0; 1024];
+        memory.buffer.get(0, &mut read);
+        assert_eq!((&read[..600], &read[600..]), (&[[1; 512].as_slice(), &[2; 88]].concat()[..], &[0; 424][..]));
+        memory.buffer.put(0, &[7; 1024]);
+        assert_eq!(done(&mut file, Verb::Write { fua: true }, Extent::new(0, 2), &memory), Outcome::Ok);
+        drop(file);
+        assert!(std::fs::read(&path).expect("a file") == [7; 600], "it is as long as it was");
+        std::fs::remove_file(&path).expect("its file");
     }
 }

@@ -13,7 +13,7 @@ pub use ram::Ram;
 
 use crate::kernel::Kernel;
 use crate::memory::Slice;
-use block::{Caps, Command, Extent, Outcome, Span, Tag, Time};
+use block::{BLOCK_BYTES, Caps, Command, Extent, Outcome, Span, Tag, Time};
 use drive::Parts;
 use std::io;
 
@@ -44,6 +44,11 @@ impl Done {
 pub trait LiveDevice {
     /// What it can do.
     fn caps(&self) -> Caps;
+
+    /// Its length: that of its blocks, of which the last may be less than whole.
+    fn bytes(&self) -> u64 {
+        self.caps().blocks * BLOCK_BYTES
+    }
 
     /// Gives it a command, with memory for the bytes it moves, if it moves any. What comes of it comes from `done`.
     ///

@@ -317,14 +317,14 @@ fn live(script: Script, draw: &mut Draw, disk: Disk) -> (Disk, Tale) {
     let outside = Rc::new(RefCell::new(outside));
     let nothing = || OwnedFd::from(std::fs::File::open("/dev/null").expect("a descriptor"));
     let depth = if experiment.scheduler.rules.plan.is_some() { 1 } else { 1 + draw.below(8) as u16 };
-    let file = ServedFile::over(nothing(), BLOCKS, depth, true);
+    let file = ServedFile::over(nothing(), BLOCKS * BLOCK_BYTES, depth, true);
     let (whose, durable) = (vec![None; usize::from(depth)], vec![false; usize::from(depth)]);
     let unit = Box::new(Faulty { file, outside: Rc::clone(&outside), whose, durable });
     let mut core = make::core(&experiment, unit.caps(), &mut Vec::new()).expect("a core");
     let ending = if draw.below(2) == 0 { Span(TIMEOUT.0 / 2) } else { Span(10 * TIMEOUT.0) };
     let requests = 1 + draw.below(8) as u32;
     let plan = ServePlan { requests, unheard: TIMEOUT, timeout: TIMEOUT, ending, ..ServePlan::default() };
-    let served = ServedVolume::all(&experiment, BLOCKS).expect("volumes");
+    let served = ServedVolume::all(&experiment, BLOCKS * BLOCK_BYTES).expect("volumes");
     let mailbox: Mailbox<EngineMessage> = Mailbox { mail, bell: nothing() };
     let front = Front::new(mailbox, plan, served, std::sync::Arc::default()).expect("a front");
     let mut world = LiveWorld::new(Virtual(Rc::clone(&outside)), unit, front, TIMEOUT);
