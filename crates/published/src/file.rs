@@ -5,10 +5,12 @@
 //! | `title`, `source` | what it is; paper and place |
 //! | `[experiment.NAME]` | an experiment file, as `simulate` takes it; NAME is what measures call it |
 //! | `[full]` | `NAME = ["run.requests=100000"]`: what a longer run changes in it |
-//! | `[[target]]` | `id`, `claim`, `published`, `measure`, `tolerance`; `fast`, `fitted`, `note`, `known_miss` |
+//! | `[[target]]` | `id`, `claim`, `published`, `measure` (`none` where nothing measures it), `tolerance`; `basis` (published, fitted, derived, construction, repeat, own) and `how`; `quote`, `fast`, `note`, `known_miss`, `expect` (held, missed, undecided) |
+//! | `[[cells]]` | several cells of a table in place of `published`: `cells = ["50KiB 0.5/s 19.2"]`, labels and the printed number; `$1`, `$2` in `claim` and `measure`; `missed`, `undecided`: which |
 //! | `[[figure]]` | `title`, `x`, `y` and `[[figure.curve]]` with `name`, `measure`, `over`, `published` (rows of x and y) |
 //! | `[[timeline]]` | `title`, `values` (`average-yield`, `writes`: drawn under the rows) and `[[timeline.row]]` with `name`, `experiment`; `disk`, `request`, `requests`, `commands`: which piece of the run is drawn |
 
+use crate::cells;
 use crate::figure::{self, PublishedFigure};
 use crate::measure::{Expression, Selection};
 use crate::target::{self, PublishedTarget};
@@ -61,14 +63,10 @@ impl TargetFile {
         let (targets, figures) = (Vec::new(), Vec::new());
         let mut file = TargetFile { id: id.into(), title, source, targets, figures, timelines, experiments };
         for section in root.sections("target")? {
-            let target = target::read(&section, id)?;
-            if file.targets.iter().any(|other| other.id == target.id) {
-                return Err(section.error("id", format!("a second target '{}'", target.id), "give each its own id"));
-            }
-            for expression in target.measure.expressions() {
-                file.check(&section, expression)?;
-            }
-            file.targets.push(target);
+            file.add(&section, target::read(&section, id)?)?;
+        }
+        for section in root.sections("cells")? {
+            cells::read(&section, id)?.into_iter().try_for_each(|target| file.add(&section, target))?;
         }
         for section in root.sections("figure")? {
             let (figure, sections) = figure::read(&section)?;
@@ -82,6 +80,16 @@ impl TargetFile {
             return Err(root.here("no [[target]] in it", "add what must hold"));
         }
         Ok(file)
+    }
+
+    /// Takes a target in, if its id is new and all that it measures is there.
+    fn add(&mut self, section: &Section, target: PublishedTarget) -> Result<(), BadInput> {
+        if self.targets.iter().any(|other| other.id == target.id) {
+            return Err(section.error("id", format!("a second target '{}'", target.id), "give each its own id"));
+        }
+        target.expressions().iter().try_for_each(|expression| self.check(section, expression))?;
+        self.targets.push(target);
+        Ok(())
     }
 
     /// Whether every run that a measure names is there.

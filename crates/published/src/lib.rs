@@ -9,22 +9,32 @@
 //! published number and the tolerance; no Rust knows a paper's figure. Only runs that a chosen target looks at are
 //! simulated. What does not match stays in the file as `known_miss` with its cause, and is printed as not matching.
 
+mod basis;
+mod cells;
 mod choice;
 mod figure;
 mod file;
+pub mod history;
 mod measure;
+mod outcome;
 mod plan;
+mod seeds;
 mod shipped;
+mod summary;
 mod target;
 mod timeline;
 mod tolerance;
 
+pub use basis::{BASES, Basis};
 pub use choice::choose;
 pub use figure::{PublishedCurve, PublishedFigure};
 pub use file::TargetFile;
 pub use measure::MeasuredValue;
-pub use plan::{Drawn, MeasuredCurve, TargetOutcome, TargetPlan, Verdict};
+pub use outcome::{Near, TargetOutcome, Verdict};
+pub use plan::{Drawn, MeasuredCurve, TargetPlan};
+pub use seeds::Seeds;
 pub use shipped::{all, names};
-pub use target::{PublishedTarget, PublishedValue};
+pub use summary::{Counts, Summary};
+pub use target::{Expected, PublishedTarget, PublishedValue};
 pub use timeline::{PublishedTimeline, TimelineRow, Values};
 pub use tolerance::Tolerance;

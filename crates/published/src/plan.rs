@@ -2,12 +2,12 @@
 
 use crate::figure::{Across, PublishedCurve, PublishedFigure};
 use crate::file::TargetFile;
-use crate::measure::{Expression, LabelledResults, MeasuredValue, ResultSource, Selection, label_number};
-use crate::target::PublishedTarget;
+use crate::measure::{Expression, LabelledResults, ResultSource, Selection, label_number};
+use crate::outcome::TargetOutcome;
+use crate::seeds::Seeds;
 use crate::timeline::PublishedTimeline;
 use block::BadInput;
 use load::experiment::Case;
-use load::results::Results;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -18,30 +18,6 @@ pub struct TargetPlan<'a> {
     cases: Vec<Case>,
     /// Where the run of a file, an experiment and a case is among `cases`.
     places: BTreeMap<(usize, usize, usize), usize>,
-}
-
-/// A target with what was measured.
-#[derive(Clone, Debug)]
-pub struct TargetOutcome<'a> {
-    /// The target, as the file states it.
-    pub target: &'a PublishedTarget,
-    /// The file that states it.
-    pub file: &'a TargetFile,
-    /// The value in our runs.
-    pub measured: MeasuredValue,
-    /// Whether that is within the tolerance.
-    pub verdict: Verdict,
-}
-
-/// Whether a target holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// Within the tolerance.
-    Holds,
-    /// It does not, and nobody said so.
-    Fails,
-    /// It does not, and the file says why.
-    KnownMiss,
 }
 
 /// A figure with its curves as measured.
@@ -70,7 +46,7 @@ impl<'a> TargetPlan<'a> {
     pub fn new(files: &'a [TargetFile], chosen: Vec<(usize, usize)>, figures: bool) -> TargetPlan<'a> {
         let mut plan = TargetPlan { files, cases: Vec::new(), places: BTreeMap::new(), chosen: Vec::new() };
         for (f, t) in &chosen {
-            let expressions = files[*f].targets[*t].measure.expressions();
+            let expressions = files[*f].targets[*t].expressions();
             expressions.iter().for_each(|expression| plan.need(*f, expression));
         }
         plan.chosen = chosen;
@@ -107,39 +83,37 @@ impl<'a> TargetPlan<'a> {
         }
     }
 
-    /// What the results of the cases, in their order, say of each target.
+    /// What the results under all seeds say of each target.
     ///
     /// # Errors
     /// When a measure does not fit the results.
-    pub fn judge(&self, results: &Results) -> Result<Vec<TargetOutcome<'a>>, BadInput> {
-        let runs = self.values(results);
-        self.chosen.iter().map(|(f, t)| self.outcome(*f, *t, &runs)).collect()
+    pub fn judge(&self, seeds: &Seeds) -> Result<Vec<TargetOutcome<'a>>, BadInput> {
+        self.chosen.iter().map(|(f, t)| self.outcome(*f, *t, seeds)).collect()
     }
 
-    fn outcome(&self, f: usize, t: usize, runs: &[Value]) -> Result<TargetOutcome<'a>, BadInput> {
+    fn outcome(&self, f: usize, t: usize, seeds: &Seeds) -> Result<TargetOutcome<'a>, BadInput> {
         let file = &self.files[f];
         let target = &file.targets[t];
-        let measured = target.measure.value(&InFile { plan: self, f, runs }).map_err(|wrong| {
-            let (what, mend) = wrong.rsplit_once("; ").unwrap_or((&wrong, ""));
-            BadInput { what: format!("`measure`: {what}"), mend: mend.into(), ..target.place.clone() }
-        })?;
-        let verdict = match (target.tolerance.holds(&target.published, &measured), &target.known_miss) {
-            (true, _) => Verdict::Holds,
-            (false, Some(_)) => Verdict::KnownMiss,
-            (false, None) => Verdict::Fails,
+        let Some(measure) = &target.measure else { return Ok(TargetOutcome::new(file, target, Vec::new())) };
+        let under = |runs: &Vec<Value>| {
+            measure.value(&InFile { plan: self, f, runs }).map_err(|wrong| {
+                let (what, mend) = wrong.rsplit_once("; ").unwrap_or((&wrong, ""));
+                BadInput { what: format!("`measure`: {what}"), mend: mend.into(), ..target.place.clone() }
+            })
         };
-        Ok(TargetOutcome { target, file, measured, verdict })
+        let measured = seeds.runs().iter().map(under).collect::<Result<_, _>>()?;
+        Ok(TargetOutcome::new(file, target, measured))
     }
 
     /// The figures of the files that the targets stand in.
     #[must_use]
-    pub fn draw(&self, results: &Results) -> Vec<Drawn<'a>> {
-        let runs = self.values(results);
+    pub fn drawn(&self, seeds: &Seeds) -> Vec<Drawn<'a>> {
         let mut drawn = Vec::new();
         for (f, file) in self.files() {
-            let source = InFile { plan: self, f, runs: &runs };
+            let sources: Vec<InFile> = seeds.runs().iter().map(|runs| InFile { plan: self, f, runs }).collect();
             for figure in &file.figures {
-                let lines: Vec<MeasuredCurve> = figure.curves.iter().filter_map(|curve| line(curve, &source)).collect();
+                let lines: Vec<MeasuredCurve> =
+                    figure.curves.iter().filter_map(|curve| mean_line(curve, &sources)).collect();
                 if !lines.is_empty() {
                     drawn.push(Drawn { file, figure, lines });
                 }
@@ -152,10 +126,14 @@ impl<'a> TargetPlan<'a> {
     pub fn timelines(&self) -> impl Iterator<Item = (&'a TargetFile, &'a PublishedTimeline)> {
         self.files().flat_map(|(_, file)| file.timelines.iter().map(move |timeline| (file, timeline)))
     }
+}
 
-    fn values(&self, results: &Results) -> Vec<Value> {
-        results.runs.iter().map(|run| serde_json::to_value(run).expect("results are plain data")).collect()
-    }
+/// The mean of a curve over the seeds.
+fn mean_line<'a>(curve: &'a PublishedCurve, sources: &[InFile]) -> Option<MeasuredCurve<'a>> {
+    let lines: Vec<MeasuredCurve> = sources.iter().map(|source| line(curve, source)).collect::<Option<_>>()?;
+    let mean = |of: &dyn Fn(&MeasuredCurve) -> f64| lines.iter().map(of).sum::<f64>() / lines.len() as f64;
+    let point = |i: usize| (mean(&|line| line.measured[i].0), mean(&|line| line.measured[i].1));
+    Some(MeasuredCurve { curve, measured: (0..lines.first()?.measured.len()).map(point).collect() })
 }
 
 /// A curve as measured; none if its runs cannot be laid along an axis.

@@ -6,10 +6,16 @@ use std::fmt;
 
 /// Room for the rounding of binary fractions, so that a figure on a bound is within it.
 const ROUNDING: f64 = 1e-9;
+/// The share of a printed number beyond which agreement says nothing: the widest that needs no words of the paper.
+pub const WIDEST: f64 = 0.3;
 
-/// What must hold of a measured figure.
+/// What must hold of a measured figure: all of its bounds, as in `30 %, >= 1.8`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tolerance(Vec<Bound>);
+
+/// One condition of a tolerance.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Tolerance {
+enum Bound {
     /// `5 %`: at most this share of the published number away from it.
     Share(f64),
     /// `0.02`: at most this much away from the published number, in its unit.
@@ -34,81 +40,134 @@ impl Tolerance {
     /// # Errors
     /// When it is none of the forms.
     pub fn parse(text: &str) -> Result<Tolerance, String> {
-        let bad = || format!("'{text}' is not a tolerance; write 5 %, 0.02, >= 25, <= 3, > 1, < 1, 50..80 or order");
-        let number = |text: &str| text.trim().parse::<f64>().ok().filter(|n| n.is_finite()).ok_or_else(bad);
-        let positive = |text: &str| number(text).and_then(|n| if n >= 0.0 { Ok(n) } else { Err(bad()) });
-        let text = text.trim();
-        if text == "order" {
-            return Ok(Tolerance::Order);
+        let bounds: Vec<Bound> = text.split(',').map(|part| bound(part.trim(), text)).collect::<Result<_, _>>()?;
+        if bounds.len() > 1 && bounds.contains(&Bound::Order) {
+            return Err(format!("'{text}' is an order and more; write `order` alone"));
         }
-        if let Some(share) = text.strip_suffix('%') {
-            return Ok(Tolerance::Share(positive(share)? / 100.0));
-        }
-        // The longer sign first: `>` begins `>=` too.
-        for sign in [">=", "<=", ">", "<"] {
-            let Some(bound) = text.strip_prefix(sign) else { continue };
-            let bound = number(bound)?;
-            return Ok(match sign {
-                ">=" => Tolerance::AtLeast(bound),
-                "<=" => Tolerance::AtMost(bound),
-                ">" => Tolerance::Above(bound),
-                _ => Tolerance::Below(bound),
-            });
-        }
-        match text.split_once("..") {
-            Some((from, to)) => {
-                let (from, to) = (number(from)?, number(to)?);
-                if from <= to { Ok(Tolerance::Within(from, to)) } else { Err(bad()) }
-            }
-            None => Ok(Tolerance::Distance(positive(text)?)),
-        }
+        Ok(Tolerance(bounds))
+    }
+
+    /// Whether it is the order that the measure states.
+    #[must_use]
+    pub fn is_order(&self) -> bool {
+        self.0 == [Bound::Order]
     }
 
     /// Whether it is of a distance from the published number.
     #[must_use]
-    pub fn needs_number(self) -> bool {
-        matches!(self, Tolerance::Share(_) | Tolerance::Distance(_))
+    pub fn needs_number(&self) -> bool {
+        self.0.iter().any(|bound| matches!(bound, Bound::Share(_) | Bound::Distance(_)))
+    }
+
+    /// The least and the most that it lets pass around this number; infinite where a side is open.
+    #[must_use]
+    pub fn interval(&self, number: Option<f64>) -> (f64, f64) {
+        let open = (f64::NEG_INFINITY, f64::INFINITY);
+        self.0.iter().fold(open, |(least, most), bound| {
+            let (low, high) = bound.interval(number).unwrap_or(open);
+            (least.max(low), most.min(high))
+        })
+    }
+
+    /// Whether both sides lie within 30 % of this printed number; around zero, whether both sides are closed.
+    #[must_use]
+    pub fn is_narrow(&self, number: f64) -> bool {
+        let (least, most) = self.interval(Some(number));
+        let widest = if number == 0.0 { f64::MAX } else { (WIDEST + ROUNDING) * number.abs() };
+        least >= number - widest && most <= number + widest
     }
 
     /// Whether what was measured is what was published.
     #[must_use]
-    pub fn holds(self, published: &PublishedValue, measured: &MeasuredValue) -> bool {
-        let figure = match measured {
-            MeasuredValue::Order { holds, .. } => return self == Tolerance::Order && *holds,
-            MeasuredValue::Number(figure) => *figure,
-        };
-        let away = |most: &dyn Fn(f64) -> f64| match published {
-            PublishedValue::Number(number) => {
-                (figure - number).abs() <= most(number.abs()) + ROUNDING * number.abs().max(figure.abs())
-            }
-            PublishedValue::Words(_) => false,
-        };
-        let room = ROUNDING * figure.abs();
+    pub fn holds(&self, published: &PublishedValue, measured: &MeasuredValue) -> bool {
+        match measured {
+            MeasuredValue::Order { holds, .. } => self.is_order() && *holds,
+            MeasuredValue::Number(figure) => self.0.iter().all(|bound| bound.holds(published.number(), *figure)),
+        }
+    }
+}
+
+/// One bound of a tolerance, whose whole text is named in errors.
+fn bound(part: &str, text: &str) -> Result<Bound, String> {
+    let bad = || {
+        format!(
+            "'{text}' is not a tolerance; write 5 %, 0.02, >= 25, <= 3, > 1, < 1, 50..80, several of these or order"
+        )
+    };
+    let number = |text: &str| text.trim().parse::<f64>().ok().filter(|n| n.is_finite()).ok_or_else(bad);
+    let positive = |text: &str| number(text).and_then(|n| if n >= 0.0 { Ok(n) } else { Err(bad()) });
+    if part == "order" {
+        return Ok(Bound::Order);
+    }
+    if let Some(share) = part.strip_suffix('%') {
+        return Ok(Bound::Share(positive(share)? / 100.0));
+    }
+    // The longer sign first: `>` begins `>=` too.
+    for sign in [">=", "<=", ">", "<"] {
+        let Some(bound) = part.strip_prefix(sign) else { continue };
+        let bound = number(bound)?;
+        return Ok(match sign {
+            ">=" => Bound::AtLeast(bound),
+            "<=" => Bound::AtMost(bound),
+            ">" => Bound::Above(bound),
+            _ => Bound::Below(bound),
+        });
+    }
+    match part.split_once("..") {
+        Some((from, to)) => {
+            let (from, to) = (number(from)?, number(to)?);
+            if from <= to { Ok(Bound::Within(from, to)) } else { Err(bad()) }
+        }
+        None => Ok(Bound::Distance(positive(part)?)),
+    }
+}
+
+impl Bound {
+    /// What it lets pass; nothing is said of an order, or of a distance from no number.
+    fn interval(self, number: Option<f64>) -> Option<(f64, f64)> {
+        let around = |most: f64| number.map(|number| (number - most, number + most));
         match self {
-            Tolerance::Share(share) => away(&|number| share * number),
-            Tolerance::Distance(distance) => away(&|_| distance),
-            Tolerance::Within(from, to) => figure >= from - room && figure <= to + room,
-            Tolerance::AtLeast(bound) => figure >= bound - room,
-            Tolerance::AtMost(bound) => figure <= bound + room,
-            Tolerance::Above(bound) => figure > bound,
-            Tolerance::Below(bound) => figure < bound,
-            Tolerance::Order => false,
+            Bound::Share(share) => around(share * number?.abs()),
+            Bound::Distance(distance) => around(distance),
+            Bound::Within(from, to) => Some((from, to)),
+            Bound::AtLeast(bound) | Bound::Above(bound) => Some((bound, f64::INFINITY)),
+            Bound::AtMost(bound) | Bound::Below(bound) => Some((f64::NEG_INFINITY, bound)),
+            Bound::Order => None,
+        }
+    }
+
+    fn holds(self, number: Option<f64>, figure: f64) -> bool {
+        let Some((least, most)) = self.interval(number) else { return false };
+        let room = ROUNDING * figure.abs().max(number.unwrap_or(0.0).abs());
+        match self {
+            Bound::Above(bound) => figure > bound,
+            Bound::Below(bound) => figure < bound,
+            _ => figure >= least - room && figure <= most + room,
         }
     }
 }
 
 impl fmt::Display for Tolerance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, bound) in self.0.iter().enumerate() {
+            write!(f, "{}{bound}", if i > 0 { ", " } else { "" })?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Bound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             // 0.07 × 100 is 7.000000000000001.
-            Tolerance::Share(share) => write!(f, "{} %", (share * 1e8).round() / 1e6),
-            Tolerance::Distance(distance) => write!(f, "{distance}"),
-            Tolerance::Within(from, to) => write!(f, "{from}..{to}"),
-            Tolerance::AtLeast(bound) => write!(f, ">= {bound}"),
-            Tolerance::AtMost(bound) => write!(f, "<= {bound}"),
-            Tolerance::Above(bound) => write!(f, "> {bound}"),
-            Tolerance::Below(bound) => write!(f, "< {bound}"),
-            Tolerance::Order => f.write_str("order"),
+            Bound::Share(share) => write!(f, "{} %", (share * 1e8).round() / 1e6),
+            Bound::Distance(distance) => write!(f, "{distance}"),
+            Bound::Within(from, to) => write!(f, "{from}..{to}"),
+            Bound::AtLeast(bound) => write!(f, ">= {bound}"),
+            Bound::AtMost(bound) => write!(f, "<= {bound}"),
+            Bound::Above(bound) => write!(f, "> {bound}"),
+            Bound::Below(bound) => write!(f, "< {bound}"),
+            Bound::Order => f.write_str("order"),
         }
     }
 }
@@ -119,7 +178,7 @@ mod tests {
 
     fn holds(tolerance: &str, published: f64, measured: f64) -> bool {
         let tolerance = Tolerance::parse(tolerance).expect("a tolerance");
-        tolerance.holds(&PublishedValue::Number(published), &MeasuredValue::Number(measured))
+        tolerance.holds(&PublishedValue::from(published), &MeasuredValue::Number(measured))
     }
 
     #[test]
@@ -142,7 +201,7 @@ mod tests {
 
     #[test]
     fn what_is_no_number_matches_nothing() {
-        for tolerance in ["5 %", "0.02", ">= 25", "<= 3", "> 1", "< 1", "50..80", "order"] {
+        for tolerance in ["5 %", "0.02", ">= 25", "<= 3", "> 1", "< 1", "50..80", "5 %, > 1", "order"] {
             assert!(!holds(tolerance, 8.2, f64::NAN), "{tolerance}");
         }
     }
@@ -159,11 +218,32 @@ mod tests {
 
     #[test]
     fn is_shown_as_it_is_written_and_refused_if_it_is_none() {
-        for text in ["5 %", "7 %", "0.02", ">= 25", "<= 3", "> 1", "< 1", "50..80", "order"] {
+        for text in ["5 %", "7 %", "0.02", ">= 25", "<= 3", "> 1", "< 1", "50..80", "30 %, >= 1.8", "order"] {
             assert_eq!(Tolerance::parse(text).expect("a tolerance").to_string(), text);
         }
-        for bad in ["", "about", "-5 %", "-1", "80..50", ">=", "nan", "5 per cent"] {
+        for bad in ["", "about", "-5 %", "-1", "80..50", ">=", "nan", "5 per cent", "5 %,", "order, 5 %"] {
             assert!(Tolerance::parse(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn all_bounds_must_hold() {
+        assert!(holds("30 %, >= 1.8", 2.15, 1.8) && holds("30 %, >= 1.8", 2.15, 2.79));
+        assert!(!holds("30 %, >= 1.8", 2.15, 1.79) && !holds("30 %, >= 1.8", 2.15, 2.80));
+    }
+
+    #[test]
+    fn narrow_is_closed_on_both_sides_within_30_per_cent() {
+        let narrow = |text: &str, number| Tolerance::parse(text).expect("a tolerance").is_narrow(number);
+        for text in ["30 %", "0", "30", "70..130", "70..101", "> 70, < 130", "30 %, >= 80"] {
+            assert!(
+                narrow(text, 100.0) && narrow(text, if text.contains(['.', '>']) { 100.0 } else { -100.0 }),
+                "{text}"
+            );
+        }
+        for text in ["31 %", "30.1", "69..130", "70..131", ">= 80", "<= 120", "> 70", "< 130", "order"] {
+            assert!(!narrow(text, 100.0), "{text}");
+        }
+        assert!(narrow("0.001", 0.0) && narrow("-1..1", 0.0) && !narrow("<= 1", 0.0));
     }
 }

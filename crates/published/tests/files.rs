@@ -1,7 +1,7 @@
 //! The files under `reproduce/`: all shipped, all readable, and the quick targets as they say.
 
-use load::results::Run;
-use published::{MeasuredValue, PublishedValue, TargetPlan, Tolerance, Verdict};
+use load::results::{Results, Run};
+use published::{Basis, Expected, Seeds, TargetPlan, Verdict};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -30,8 +30,23 @@ fn ids_are_unique_and_claims_say_something() {
     assert!(
         targets
             .iter()
-            .all(|target| target.claim.len() > 10 && target.known_miss.as_ref().is_none_or(|why| why.len() > 20))
+            .all(|target| target.claim.len() > 5 && target.known_miss.as_ref().is_none_or(|why| why.len() > 20))
     );
+}
+
+#[test]
+fn what_repeats_another_target_names_one_that_does_not() {
+    let files = published::all(false).expect("they are read");
+    let targets: Vec<_> = files.iter().flat_map(|file| &file.targets).collect();
+    for target in &targets {
+        let Basis::Repeat(of) = &target.basis else { continue };
+        let first = |other: &&&published::PublishedTarget| {
+            let begins =
+                other.id.strip_prefix(of.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+            begins && !matches!(other.basis, Basis::Repeat(_))
+        };
+        assert!(targets.iter().any(|other| first(&other)), "{} repeats {of}, which is not there", target.id);
+    }
 }
 
 #[test]
@@ -66,17 +81,24 @@ fn quick_targets_hold(id: &str) {
     let plan = TargetPlan::new(&files, chosen, false);
     let results = sim::simulate(plan.cases(), &Nobody).expect("they run");
     let mut wrong = Vec::new();
-    for outcome in plan.judge(&results).expect("the measures fit the results") {
+    for outcome in plan.judge(&once(&results)).expect("the measures fit the results") {
         let target = outcome.target;
-        match (outcome.verdict, &target.known_miss) {
-            (Verdict::Fails, _) => wrong.push(format!("{}: {:?}", target.id, outcome.measured)),
-            (Verdict::Holds, Some(_)) => {
-                wrong.push(format!("{} is no longer missed: take its known_miss out", target.id))
+        match (outcome.verdict, target.expected) {
+            (Verdict::Missed, Expected::Held) => wrong.push(format!("{}: {:?}", target.id, outcome.measured)),
+            (Verdict::Held, Expected::Missed) => {
+                wrong.push(format!("{} is no longer missed: take its `known_miss` or `expect` out", target.id));
             }
             _ => {}
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Results under one seed.
+fn once(results: &Results) -> Seeds {
+    let mut seeds = Seeds::default();
+    seeds.add(results);
+    seeds
 }
 
 macro_rules! quick {
@@ -157,33 +179,36 @@ fn an_id_that_stands_twice_is_refused_at_the_second() {
 
 #[test]
 fn words_match_no_number_and_no_distance_from_one() {
-    for tolerance in [Tolerance::Distance(0.5), Tolerance::Share(0.05)] {
-        assert!(!tolerance.holds(&PublishedValue::Words("some".into()), &MeasuredValue::Number(0.0)), "{tolerance}");
+    for tolerance in ["0.5", "5 %"].map(|text| published::Tolerance::parse(text).unwrap()) {
+        assert!(
+            !tolerance.holds(&published::PublishedValue::Words("some".into()), &published::MeasuredValue::Number(0.0)),
+            "{tolerance}"
+        );
     }
 }
 
 /// A file with one target, and its verdict.
 fn verdict(published: &str, tolerance: &str, more: &str) -> Verdict {
+    let basis = if more.contains("basis") { "" } else { "basis = \"published\"\n" };
     let text = format!(
         "title = \"t\"\nsource = \"s\"\n[[target]]\nid = \"a.b\"\nclaim = \"c\"\npublished = {published}\n\
-         measure = \"expected_wait(0, 122, 1)\"\ntolerance = \"{tolerance}\"\n{more}"
+         measure = \"expected_wait(0, 122, 1)\"\ntolerance = \"{tolerance}\"\n{basis}{more}"
     );
     let files = [published::TargetFile::parse("a", &text, false).expect("a file")];
     let plan = TargetPlan::new(&files, vec![(0, 0)], true);
-    let results = load::results::Results { schema: 1, runs: Vec::<Run>::new() };
-    plan.judge(&results).expect("arithmetic")[0].verdict
+    let results = Results { schema: 1, runs: Vec::<Run>::new() };
+    plan.judge(&once(&results)).expect("arithmetic")[0].verdict
 }
 
 #[test]
 fn a_wrong_published_value_fails_and_a_known_miss_is_told_apart() {
-    assert_eq!(verdict("61", "0", ""), Verdict::Holds);
-    assert_eq!(verdict("62", "0", ""), Verdict::Fails);
-    assert_eq!(verdict("64.3", "5 %", ""), Verdict::Fails);
-    assert_eq!(verdict("64.2", "5 %", ""), Verdict::Holds);
-    assert_eq!(verdict("62", "0", "known_miss = \"why\""), Verdict::KnownMiss);
-    assert_eq!(verdict("\"some\"", ">= 61", ""), Verdict::Holds);
-    let (wrong, right) = (PublishedValue::Number(62.0), MeasuredValue::Number(61.0));
-    assert!(!Tolerance::Distance(0.5).holds(&wrong, &right));
+    assert_eq!(verdict("61", "0", ""), Verdict::Held);
+    assert_eq!(verdict("62", "0", ""), Verdict::Missed);
+    assert_eq!(verdict("64.3", "5 %", ""), Verdict::Missed);
+    assert_eq!(verdict("64.2", "5 %", ""), Verdict::Held);
+    assert_eq!(verdict("62", "0", "known_miss = \"why\""), Verdict::Missed);
+    assert_eq!(verdict("\"some\"", ">= 61", "quote = \"some\""), Verdict::Held);
+    assert_eq!(verdict("\"some\"", ">= 61", "basis = \"own\""), Verdict::Held);
 }
 
 #[test]
@@ -198,7 +223,8 @@ fn what_is_wrong_in_a_file_is_told_with_its_line() {
     };
     let target = |id: &str, measure: &str, tolerance: &str| {
         told(&format!(
-            "id = \"{id}\"\nclaim = \"c\"\npublished = \"p\"\nmeasure = \"{measure}\"\ntolerance = \"{tolerance}\"\n"
+            "id = \"{id}\"\nclaim = \"c\"\npublished = \"p\"\nmeasure = \"{measure}\"\ntolerance = \"{tolerance}\"\n\
+             basis = \"own\"\n"
         ))
     };
     let timeline = |experiment: &str| {

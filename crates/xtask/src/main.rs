@@ -14,6 +14,9 @@ const HELP: &str = "\
 cargo xtask test [ARGUMENTS OF CARGO TEST]
   Installs what the tests need, and runs them all
 
+cargo xtask tolerances COMMIT
+  Says whether a tolerance of reproduce/ was widened, or a target taken out, since a commit or a release
+
 cargo xtask budget [OPTIONS]
   Counts what a command costs the simulator, in instructions by layer, and compares with tests/budget.toml
 
@@ -50,6 +53,7 @@ fn main() -> ExitCode {
         Some(("budget", rest)) => budgeted(rest).and_then(|options| budget::run(&mutate::root(), &options)),
         Some(("docs", rest)) => docs::run(&mutate::root(), rest),
         Some(("test", rest)) => test::run(&mutate::root(), rest),
+        Some(("tolerances", rest)) => test::tolerances(&mutate::root(), rest),
         Some(("words", rest)) => words::run(&mutate::root(), rest),
         _ => Err(format!("{HELP}\n{}", words::HELP)),
     };

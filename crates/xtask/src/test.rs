@@ -32,6 +32,16 @@ pub fn run(root: &Path, arguments: &[String]) -> Result<bool, String> {
     Ok(passed)
 }
 
+/// Whether no tolerance was widened since the commit that `arguments` names.
+///
+/// # Errors
+/// When cargo cannot be started.
+pub fn tolerances(root: &Path, arguments: &[String]) -> Result<bool, String> {
+    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
+    let example = ["run", "--quiet", "--locked", "--package", "halfturn-published", "--example", "tolerances", "--"];
+    succeeds(Command::new(cargo).args(example).args(arguments).current_dir(root))
+}
+
 fn succeeds(command: &mut Command) -> Result<bool, String> {
     let program = command.get_program().to_string_lossy().into_owned();
     let status = command.status().map_err(|error| format!("{program}: {error}"))?;

@@ -4,17 +4,23 @@ use super::figure::{Axis, Figure, Marks, Series};
 use super::page::HtmlPage;
 use super::table::{Edge, table};
 use super::timeline::Diagram;
-use published::{Drawn, MeasuredValue, PublishedTarget, PublishedValue, TargetOutcome, Verdict};
+use published::{
+    Basis, Counts, Drawn, Expected, MeasuredValue, Near, PublishedTarget, PublishedValue, Summary, TargetOutcome,
+    Verdict,
+};
 use serde::Serialize;
 
 /// The most characters of a line of remarks.
 const WIDTH: usize = 110;
+/// The column of how much ours vary.
+const MARGIN: usize = 3;
 /// The most figures of a comparison that the table shows.
 const MOST_SHOWN: usize = 5;
 
 /// What was measured of each target.
 #[derive(Serialize)]
 pub struct Verdicts<'a> {
+    summary: Summary,
     targets: Vec<TargetJson<'a>>,
     #[serde(skip)]
     outcomes: Vec<TargetOutcome<'a>>,
@@ -26,11 +32,33 @@ struct TargetJson<'a> {
     id: &'a str,
     claim: &'a str,
     published: Value,
+    basis: &'a str,
+    /// Whether the basis is `fitted`.
+    fitted: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    how: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    quote: Option<&'a str>,
+    /// The mean over the seeds; of an order, what it compares, under the first seed.
     measured: Value,
+    /// One for each seed; one where no seed changes it.
+    by_seed: Vec<Value>,
+    /// From seed to seed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    standard_deviation: Option<f64>,
+    /// Half the 95 % interval of the mean.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    margin: Option<f64>,
+    /// Of the mean from the published number, in parts of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    off: Option<f64>,
     tolerance: String,
+    verdict: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    near: Option<&'static str>,
     pass: bool,
     source: &'a str,
-    fitted: bool,
+    expected: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     known_miss: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -40,6 +68,7 @@ struct TargetJson<'a> {
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Value {
+    Nothing,
     Number(f64),
     Words(String),
     Several(Vec<f64>),
@@ -70,49 +99,67 @@ pub fn list<'a>(targets: impl Iterator<Item = &'a PublishedTarget>) -> String {
 
 impl<'a> Verdicts<'a> {
     pub fn new(outcomes: Vec<TargetOutcome<'a>>) -> Verdicts<'a> {
-        Verdicts { targets: outcomes.iter().map(line).collect(), outcomes }
+        Verdicts { summary: Summary::of(&outcomes), targets: outcomes.iter().map(line).collect(), outcomes }
     }
 
-    /// How many fail though nobody said so.
-    pub fn unexpected_failures(&self) -> usize {
-        self.count(Verdict::Fails)
+    /// How many are missed though their files do not say so.
+    pub fn unforeseen(&self) -> usize {
+        self.outcomes.iter().filter(|outcome| outcome.is_unforeseen()).count()
     }
 
-    fn count(&self, verdict: Verdict) -> usize {
-        self.outcomes.iter().filter(|outcome| outcome.verdict == verdict).count()
-    }
-
-    /// As people read it: a table a file, what does not match with its cause, the sum.
+    /// As people read it: a table a file, what is missed with its cause, the sum.
     pub fn text(&self) -> String {
+        format!("{}\n{}", self.files(), self.sum())
+    }
+
+    /// A table for each file.
+    fn files(&self) -> String {
         let mut text = String::new();
         for outcomes in self.outcomes.chunk_by(|a, b| a.file.id == b.file.id) {
             let file = outcomes[0].file;
-            text += &format!("\n {}\n {}\n\n{}", file.title, file.source, rows(outcomes));
-            for (ids, what) in remarks(outcomes) {
-                text += &wrap(&format!("{}: {what}", ids.join(", ")));
-            }
-        }
-        text + &format!("\n {}\n", self.sum())
-    }
-
-    fn sum(&self) -> String {
-        let mut text = format!("{} of {} match", self.count(Verdict::Holds), self.outcomes.len());
-        let others = [(Verdict::KnownMiss, "known not to, with the cause above"), (Verdict::Fails, "not")];
-        for (verdict, words) in others {
-            let count = self.count(verdict);
-            if count > 0 {
-                text += &format!("; {count} {words}");
-            }
-        }
-        if self.outcomes.iter().any(|outcome| outcome.target.fitted) {
-            text += "\n * a constant of the model was fitted on it: agreement shows consistency, no prediction";
+            let outcomes: Vec<&TargetOutcome> = outcomes.iter().collect();
+            text += &format!("\n {}\n {}\n\n{}", file.title, file.source, rows(&file.id, &outcomes));
+            text += &remarks(&file.id, &outcomes);
         }
         text
     }
 
-    /// A page with the tables, timing diagrams, and published points over measured curves, that opens offline.
+    /// Those with this verdict in one table, with what is said of them.
+    fn only(&self, verdict: Verdict) -> Option<String> {
+        let outcomes: Vec<&TargetOutcome> = self.outcomes.iter().filter(|outcome| outcome.verdict == verdict).collect();
+        (!outcomes.is_empty()).then(|| rows("", &outcomes) + &remarks("", &outcomes))
+    }
+
+    /// How many are near the papers, and how many are not; a table by what their numbers rest on.
+    fn sum(&self) -> String {
+        let mut text = String::new();
+        let numbers = &self.summary.published_numbers;
+        if numbers.targets > 0 {
+            text += &wrap(&format!("Of {} published numbers: {}", numbers.targets, shares(numbers, true)));
+        }
+        let claims = &self.summary.published_claims;
+        if claims.targets > 0 {
+            text += &wrap(&format!("Of {} published orders and bounds: {}", claims.targets, shares(claims, false)));
+        }
+        let undecided = self.outcomes.iter().filter(|outcome| outcome.verdict == Verdict::Undecided);
+        let undecided: Vec<&str> = undecided.map(|outcome| outcome.target.id.as_str()).collect();
+        if !undecided.is_empty() {
+            text += &wrap(&format!("Undecided, as it depends on the seed: {}", undecided.join(", ")));
+        }
+        text + "\n" + &by_basis(&self.summary)
+    }
+
+    /// A page that opens offline: the sum, what is missed, timing diagrams, published points over measured curves, all
+    /// targets.
     pub fn page(&self, drawn: &[Drawn], diagrams: &[Diagram]) -> String {
         let mut page = HtmlPage::new("Published results, done again");
+        page.text(&self.sum());
+        for (title, verdict) in [("Missed", Verdict::Missed), ("Undecided", Verdict::Undecided)] {
+            if let Some(table) = self.only(verdict) {
+                page.heading(title);
+                page.text(&table);
+            }
+        }
         for diagram in diagrams {
             page.heading(&diagram.title());
             page.figure(&diagram.figure());
@@ -122,50 +169,125 @@ impl<'a> Verdicts<'a> {
             page.figure(&figure(it));
         }
         page.heading("All targets");
-        page.text(&self.text());
+        page.text(&self.files());
         page.html()
     }
 }
 
+/// Counts in words, those that are not nought.
+fn shares(counts: &Counts, numbers: bool) -> String {
+    let words = if numbers { "as near as the paper's words ask" } else { "held" };
+    let parts = [
+        (counts.within_precision, "within the paper's own precision"),
+        (counts.within_10_percent, "within 10 %"),
+        (counts.within_30_percent, "within 30 %"),
+        (counts.held_by_words, words),
+        (counts.missed, "missed"),
+        (counts.undecided, "undecided"),
+        (counts.unmeasured, "not measured"),
+    ];
+    let parts: Vec<String> =
+        parts.iter().filter(|(count, _)| *count > 0).map(|(count, words)| format!("{count} {words}")).collect();
+    parts.join(", ")
+}
+
+fn by_basis(summary: &Summary) -> String {
+    let heads = ["basis", "targets", "printed", "10 %", "30 %", "by words", "missed", "undecided", "not measured"];
+    let edge = |i: usize| if i == 0 { Edge::Left } else { Edge::Right };
+    let heads: Vec<(String, Edge)> = heads.iter().enumerate().map(|(i, head)| ((*head).to_owned(), edge(i))).collect();
+    let row = |(basis, counts): &(&str, Counts)| {
+        let Counts { targets, within_precision, within_10_percent, within_30_percent, .. } = *counts;
+        let Counts { held_by_words, missed, undecided, unmeasured, .. } = *counts;
+        let counts = [
+            targets,
+            within_precision,
+            within_10_percent,
+            within_30_percent,
+            held_by_words,
+            missed,
+            undecided,
+            unmeasured,
+        ];
+        [(*basis).to_owned()].into_iter().chain(counts.map(|count| count.to_string())).collect()
+    };
+    let there = summary.by_basis.iter().filter(|(_, counts)| counts.targets > 0);
+    table(&heads, &there.map(row).collect::<Vec<Vec<String>>>())
+}
+
 fn line<'a>(outcome: &TargetOutcome<'a>) -> TargetJson<'a> {
     let target = outcome.target;
+    let by_seed: Vec<Value> = outcome.measured.iter().map(value).collect();
     TargetJson {
         id: &target.id,
         claim: &target.claim,
         published: match &target.published {
-            PublishedValue::Number(number) => Value::Number(*number),
+            PublishedValue::Number { value, .. } => Value::Number(*value),
             PublishedValue::Words(words) => Value::Words(words.clone()),
         },
-        measured: match &outcome.measured {
-            MeasuredValue::Number(number) => Value::Number(*number),
-            MeasuredValue::Order { figures, .. } => Value::Several(figures.clone()),
+        basis: target.basis.word(),
+        fitted: matches!(target.basis, Basis::Fitted(_)),
+        how: target.basis.how(),
+        quote: target.quote.as_deref(),
+        measured: match outcome.mean() {
+            Some(mean) => Value::Number(mean),
+            None => outcome.measured.first().map_or(Value::Nothing, value),
         },
+        by_seed,
+        standard_deviation: outcome.deviation(),
+        margin: outcome.margin(),
+        off: outcome.off(),
         tolerance: target.tolerance.to_string(),
-        pass: outcome.verdict == Verdict::Holds,
+        verdict: match outcome.verdict {
+            Verdict::Held => "held",
+            Verdict::Missed => "missed",
+            Verdict::Undecided => "undecided",
+            Verdict::Unmeasured => "not measured",
+        },
+        near: (outcome.verdict == Verdict::Held).then(|| match outcome.near() {
+            Near::Printed => "printed",
+            Near::Tenth => "10 %",
+            Near::Third => "30 %",
+            Near::Words => "words",
+        }),
+        pass: outcome.verdict == Verdict::Held,
         source: &outcome.file.source,
-        fitted: target.fitted,
+        expected: match target.expected {
+            Expected::Held => "held",
+            Expected::Missed => "missed",
+            Expected::Undecided => "undecided",
+        },
         known_miss: target.known_miss.as_deref(),
         note: target.note.as_deref(),
     }
 }
 
-/// What is to be said of targets that do not match, each remark once, with the ids it is about.
-fn remarks<'a>(outcomes: &[TargetOutcome<'a>]) -> Vec<(Vec<&'a str>, String)> {
+fn value(measured: &MeasuredValue) -> Value {
+    match measured {
+        MeasuredValue::Number(figure) => Value::Number(*figure),
+        MeasuredValue::Order { figures, .. } => Value::Several(figures.clone()),
+    }
+}
+
+/// What is to be said of targets that do not hold, each remark once, with the ids it is about.
+fn remarks(file: &str, outcomes: &[&TargetOutcome]) -> String {
     let mut all: Vec<(Vec<&str>, String)> = Vec::new();
-    for TargetOutcome { target, verdict, file, .. } in outcomes {
-        let what = match (verdict, &target.known_miss) {
-            (Verdict::Fails, _) => format!("does not match: {}", target.claim),
-            (Verdict::KnownMiss, Some(cause)) => format!("a known miss: {cause}"),
-            (Verdict::Holds, Some(_)) => "listed as a known miss, and matches".into(),
+    for TargetOutcome { target, verdict, .. } in outcomes {
+        let note = target.note.as_ref().map_or(String::new(), |note| format!(": {note}"));
+        let what = match (verdict, &target.known_miss, target.expected) {
+            (Verdict::Missed | Verdict::Undecided, Some(cause), _) => format!("a known miss: {cause}"),
+            (Verdict::Missed, None, Expected::Missed) => format!("missed, and no experiment shows why{note}"),
+            (Verdict::Missed, None, _) => "missed, though expected to hold".into(),
+            (Verdict::Held, _, Expected::Missed) => "listed as missed, and held".into(),
+            (Verdict::Unmeasured, ..) => format!("not measured{note}"),
             _ => continue,
         };
-        let id = short(&target.id, &file.id);
+        let id = short(&target.id, file);
         match all.iter_mut().find(|(_, other)| *other == what) {
             Some((ids, _)) => ids.push(id),
             None => all.push((vec![id], what)),
         }
     }
-    all
+    all.iter().map(|(ids, what)| wrap(&format!("{}: {what}", ids.join(", ")))).collect()
 }
 
 /// A remark, in lines that are not too long.
@@ -187,35 +309,53 @@ fn short<'a>(id: &'a str, file: &str) -> &'a str {
     id.strip_prefix(file).map_or(id, |rest| rest.trim_start_matches('.'))
 }
 
-/// The table of one file.
-fn rows(outcomes: &[TargetOutcome]) -> String {
-    let file = &outcomes[0].file.id;
+/// A table of targets, their ids without that of their file; how much ours vary with the seed where any does.
+fn rows(file: &str, outcomes: &[&TargetOutcome]) -> String {
+    let seeds = outcomes.iter().any(|outcome| outcome.measured.len() > 1);
+    let head = if file.is_empty() { "id" } else { file };
     let heads = [
-        (file.as_str(), Edge::Left),
+        (head, Edge::Left),
         ("published", Edge::Right),
-        ("measured", Edge::Right),
+        ("ours", Edge::Right),
+        ("±", Edge::Right),
+        ("off", Edge::Right),
         ("tolerance", Edge::Right),
+        ("basis", Edge::Left),
         ("", Edge::Left),
-    ]
-    .map(|(head, edge)| (head.to_owned(), edge));
-    let row = |outcome: &TargetOutcome| {
-        let target = outcome.target;
-        let mark = if target.fitted { " *" } else { "" };
-        vec![
-            format!("{}{mark}", short(&target.id, file)),
-            target.published.to_string(),
-            show_value(&outcome.measured),
-            target.tolerance.to_string(),
-            match outcome.verdict {
-                Verdict::Holds => "matches".into(),
-                Verdict::Fails | Verdict::KnownMiss => "DOES NOT MATCH".into(),
-            },
-        ]
+    ];
+    let wanted = |i: &usize| seeds || *i != MARGIN;
+    let heads: Vec<(String, Edge)> =
+        (0..heads.len()).filter(wanted).map(|i| (heads[i].0.to_owned(), heads[i].1)).collect();
+    let row = |outcome: &&TargetOutcome| {
+        let cells = cells(file, outcome);
+        (0..cells.len()).filter(wanted).map(|i| cells[i].clone()).collect::<Vec<_>>()
     };
     table(&heads, &outcomes.iter().map(row).collect::<Vec<_>>())
 }
 
-fn show_value(measured: &MeasuredValue) -> String {
+fn cells(file: &str, outcome: &TargetOutcome) -> [String; 8] {
+    let target = outcome.target;
+    [
+        short(&target.id, file).to_owned(),
+        target.published.to_string(),
+        match outcome.mean() {
+            Some(mean) => number(mean),
+            None => outcome.measured.first().map_or(String::new(), measured),
+        },
+        outcome.margin().map_or(String::new(), number),
+        outcome.off().map_or(String::new(), away),
+        target.tolerance.to_string(),
+        target.basis.word().to_owned(),
+        match outcome.verdict {
+            Verdict::Held => "held".into(),
+            Verdict::Missed => "MISSED".into(),
+            Verdict::Undecided => format!("undecided: held {} of {}", outcome.held(), outcome.measured.len()),
+            Verdict::Unmeasured => "not measured".into(),
+        },
+    ]
+}
+
+fn measured(measured: &MeasuredValue) -> String {
     match measured {
         MeasuredValue::Number(figure) => number(*figure),
         MeasuredValue::Order { figures, .. } => {
@@ -223,6 +363,12 @@ fn show_value(measured: &MeasuredValue) -> String {
             figures.iter().take(MOST_SHOWN).map(|figure| number(*figure)).collect::<Vec<_>>().join(", ") + more
         }
     }
+}
+
+/// By what share a figure is off, with its sign unless it rounds to nought.
+fn away(share: f64) -> String {
+    let text = format!("{:+.1} %", 100.0 * share);
+    if text[1..] == *"0.0 %" { text[1..].to_owned() } else { text }
 }
 
 /// A number with four digits that count.

@@ -14,9 +14,10 @@ fn json_has_the_keys_of_each_target() {
         .expect("JSON");
     let targets = json["targets"].as_array().expect("targets");
     let ids: Vec<&Value> = targets.iter().map(|target| &target["id"]).collect();
-    assert_eq!(ids, ["vio.disk.outer", "vio.eq1.seek"], "in order of ids");
+    assert_eq!(ids, ["vio.eq1.seek", "vio.disk.outer"]);
+    assert_eq!(json["summary"]["published_numbers"]["targets"], 1, "the construction counts apart");
     for target in targets {
-        for key in ["claim", "published", "measured", "tolerance", "pass", "source"] {
+        for key in ["claim", "published", "measured", "tolerance", "pass", "source", "basis", "verdict", "by_seed"] {
             assert!(!target[key].is_null(), "{key} of {target}");
         }
     }
@@ -26,7 +27,20 @@ fn json_has_the_keys_of_each_target() {
 #[test]
 fn a_known_miss_is_shown_as_one_and_is_no_failure() {
     let text = said(&["reproduce", "vio.fig11.tail.50"]);
-    assert!(text.contains("DOES NOT MATCH") && text.contains("0 of 1 match; 1 known not to"), "{text}");
+    assert!(text.contains("MISSED") && text.contains("Of 1 published numbers: 1 missed"), "{text}");
+}
+
+#[test]
+fn seeds_give_a_mean_its_margin_and_a_verdict_over_all() {
+    let json: Value =
+        serde_json::from_str(&said(&["reproduce", "vio.fig1", "--seeds", "3", "--format", "json"])).expect("JSON");
+    let [parts, rotation] = json["targets"].as_array().expect("targets").as_slice() else { panic!("two targets") };
+    assert_eq!(rotation["by_seed"].as_array().map(Vec::len), Some(3));
+    let seeds: Vec<f64> = rotation["by_seed"].as_array().into_iter().flatten().filter_map(Value::as_f64).collect();
+    let mean = rotation["measured"].as_f64().expect("a mean");
+    assert!((mean - seeds.iter().sum::<f64>() / 3.0).abs() < 1e-9 && seeds[0] != seeds[1], "{rotation}");
+    assert!(rotation["margin"].as_f64().is_some_and(|margin| margin > 0.0), "{rotation}");
+    assert_eq!((&parts["verdict"], &parts["basis"]), (&Value::from("held"), &Value::from("construction")));
 }
 
 #[test]
@@ -46,6 +60,8 @@ fn the_page_opens_offline_with_published_points() {
     let page = std::fs::read_to_string(&path).expect("the page");
     std::fs::remove_file(&path).expect("it is ours");
     assert!(page.contains("npIO, published") && page.contains("45.4") && !page.contains("<script src"));
+    let (sum, all) = (page.find("orders and bounds: 1 held"), page.find("All targets"));
+    assert!(sum.is_some() && sum < all, "the page begins with the sum");
 }
 
 #[test]

@@ -106,7 +106,7 @@ fn published(json: &Value) -> Result<String, String> {
     let (count, matches) = (all().count(), all().filter(|target| target["pass"] == true).count());
     let mut text = format!(
         "## Published results\n\n`{PUBLISHED}`: {matches} of {count} targets match. Of those marked fitted a constant of the model was \
-         chosen by the\npublished figure: agreement shows consistency, no prediction. A tolerance may be one-sided.\n\n\
+         chosen by the\npublished figure: agreement shows consistency, no prediction. A tolerance is looser than 30 % only where the paper's words are.\n\n\
          | file | targets | match | fitted | source |\n|---|---:|---:|---:|---|\n"
     );
     for (file, targets) in &files {
