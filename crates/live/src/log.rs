@@ -10,8 +10,8 @@
 //! any other, with the time at which the engine saw it; nothing in the core asks a clock.
 
 use block::{
-    At, BadInput, Caps, Change, Command, DiskId, Ending, Extent, FrameId, Lbn, Op, Outcome, Place, Qos, Request,
-    RequestId, Tag, Time, Verb,
+    At, BadInput, Caps, Change, Command, Discarded, DiskId, Ending, Extent, FrameId, Lbn, Op, Outcome, Place, Qos,
+    Request, RequestId, Tag, Time, Verb,
 };
 use sched::{Action, Health, Input};
 use std::path::Path;
@@ -141,6 +141,7 @@ impl LogWriter {
                     Op::Write { fua: true } => 2,
                     Op::Flush => 3,
                     Op::Repair => 4,
+                    Op::Discard(what) => 5 + what as u64,
                 });
                 self.extent(at);
                 self.qos(qos);
@@ -170,6 +171,7 @@ impl LogWriter {
                     Verb::Write { fua: true } => 2,
                     Verb::Seek => 3,
                     Verb::Flush => 4,
+                    Verb::Discard(what) => 5 + what as u64,
                 });
                 self.extent(at);
                 self.place(place);
@@ -231,6 +233,12 @@ pub struct LogReader<'a> {
 
 /// A log that ends, or a record that is none.
 struct Cut;
+
+/// What a number of a log says of discarded blocks.
+fn discarded(number: u64) -> Result<Discarded, Cut> {
+    let all = [Discarded::Anything, Discarded::Zeros, Discarded::KeptZeros];
+    all.into_iter().find(|what| *what as u64 == number).ok_or(Cut)
+}
 
 impl<'a> LogReader<'a> {
     /// Reads the head of what stands in a file.
@@ -312,7 +320,7 @@ impl<'a> LogReader<'a> {
                     2 => Op::Write { fua: true },
                     3 => Op::Flush,
                     4 => Op::Repair,
-                    _ => return Err(Cut),
+                    what => Op::Discard(discarded(what - 5)?),
                 };
                 Input::Submit(Request { id, op, at: self.extent()?, qos: self.qos()? })
             }
@@ -338,7 +346,7 @@ impl<'a> LogReader<'a> {
                     2 => Verb::Write { fua: true },
                     3 => Verb::Seek,
                     4 => Verb::Flush,
-                    _ => return Err(Cut),
+                    what => Verb::Discard(discarded(what - 5)?),
                 };
                 Action::Issue(disk, tag, Command { verb, at: self.extent()?, place: self.place()? })
             }
@@ -423,8 +431,11 @@ mod tests {
             Input::Disk(DiskId(2), Health::Failed),
             Input::Disk(DiskId(2), Health::Replaced),
         ];
+        let given_up = [Discarded::Anything, Discarded::Zeros, Discarded::KeptZeros];
         let ops = [Op::Read, Op::Write { fua: false }, Op::Write { fua: true }, Op::Flush, Op::Repair];
+        let ops = ops.into_iter().chain(given_up.map(Op::Discard));
         let verbs = [Verb::Read, Verb::Write { fua: false }, Verb::Write { fua: true }, Verb::Seek, Verb::Flush];
+        let verbs = verbs.into_iter().chain(given_up.map(Verb::Discard));
         let issue = |verb| Action::Issue(DiskId(1), Tag(2), Command { verb, at, place });
         let actions = [
             Action::Begin(RequestId(1)),

@@ -1,5 +1,6 @@
 //! The device and the core that a service file asks for.
 
+use crate::Rates;
 use crate::claim::Use;
 use crate::sparse::Sparse;
 use crate::store::{Contents, MemoryStore, Unwritten};
@@ -22,6 +23,8 @@ pub struct Made {
     pub unit: Box<dyn LiveDevice>,
     /// Whether it is known to be a disk.
     pub rotational: bool,
+    /// How fast its parts are, where that is known.
+    pub rates: Rates,
     /// What a reader of the results must know.
     pub notes: Vec<String>,
 }
@@ -31,6 +34,8 @@ pub struct Made {
 /// # Errors
 /// When there is none of this name, or it cannot be opened.
 pub fn device(choice: &DriveChoice, how: Use, short: bool, seed: u64) -> Result<Made, BadInput> {
+    let known = Device::of(choice)?;
+    let rates = known.sheet().map(|sheet| Rates::of(sheet)).unwrap_or_default();
     let live = choice.live.clone().unwrap_or(Live::Emulated(Held::default()));
     let mut notes = Vec::new();
     Ok(match live {
@@ -40,9 +45,11 @@ pub fn device(choice: &DriveChoice, how: Use, short: bool, seed: u64) -> Result<
                 Model::Other(other) => (drive::other::machine(&other, seed), false),
             };
             let contents = contents(&held, machine.caps().blocks)?;
-            Made { unit: Box::new(Emulated::new(machine, contents)), rotational, notes }
+            Made { unit: Box::new(Emulated::new(machine, contents)), rotational, rates, notes }
         }
-        Live::Ram(blocks) => Made { unit: Box::new(Ram::new(blocks, Unwritten::Zeros)), rotational: false, notes },
+        Live::Ram(blocks) => {
+            Made { unit: Box::new(Ram::new(blocks, Unwritten::Zeros)), rotational: false, rates, notes }
+        }
         Live::File(path) => {
             let depth = if short && choice.queue == Some(1) { 1 } else { choice.queue.unwrap_or(0).max(AT_ONCE) };
             let file = ServedFile::open(&path, depth, how).map_err(|error| unopened(&path, how, &error))?;
@@ -59,7 +66,7 @@ pub fn device(choice: &DriveChoice, how: Use, short: bool, seed: u64) -> Result<
                     path.display()
                 ));
             }
-            Made { unit: Box::new(file), rotational: Device::of(choice)?.sheet().is_some(), notes }
+            Made { unit: Box::new(file), rotational: known.sheet().is_some(), rates, notes }
         }
     })
 }

@@ -134,7 +134,12 @@ impl ServiceMetrics {
         let families: [(Family, Of); 8] = [
             (Family("halfturn_requests_total", "counter", "Requests that were done."), |volume| {
                 let counts = &volume.counts;
-                let each = [("read", counts.reads), ("write", counts.writes), ("flush", counts.flushes)];
+                let each = [
+                    ("read", counts.reads),
+                    ("write", counts.writes),
+                    ("flush", counts.flushes),
+                    ("trim", counts.trims),
+                ];
                 each.map(|(op, count)| (op, count as f64)).into()
             }),
             (Family("halfturn_bytes_total", "counter", "Bytes read and written."), |volume| {

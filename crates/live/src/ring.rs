@@ -5,6 +5,7 @@
 #![allow(unsafe_code)]
 
 use crate::memory::Slice;
+use block::Discarded;
 use io_uring::squeue::Entry;
 use io_uring::types::{Fd, SubmitArgs, Timespec};
 use io_uring::{IoUring, opcode};
@@ -41,6 +42,8 @@ pub enum RingOp {
     Read(Slice, u64),
     /// Writes a file from a byte on; whether it is to be on the medium before it comes back.
     Write(Slice, u64, bool),
+    /// Gives up bytes of a file, from one on, so many.
+    Discard(u64, u64, Discarded),
     /// Has all written data on the medium.
     Sync,
     /// Receives into memory; whether not before all of it is full.
@@ -102,7 +105,7 @@ impl Ring {
         let slices = match op {
             RingOp::Read(slice, _) | RingOp::Write(slice, ..) | RingOp::Receive(slice, _) => vec![slice],
             RingOp::Send(slices) => slices,
-            RingOp::Sync => Vec::new(),
+            RingOp::Sync | RingOp::Discard(..) => Vec::new(),
         };
         self.flying[slot as usize] = Some(InFlightOp { token, _kept: (Rc::clone(file), slices, message) });
         self.submit_entry(entry.user_data(slot.into()))
@@ -189,6 +192,11 @@ fn entry(fd: Fd, op: &RingOp) -> (Entry, Option<Box<MessageHeader>>) {
             let flags = if *through { DSYNC } else { 0 };
             opcode::Write::new(fd, slice.pointer(), slice.bytes as u32).offset(*at).rw_flags(flags).build()
         }
+        RingOp::Discard(at, bytes, what) => {
+            let what =
+                if *what == Discarded::KeptZeros { libc::FALLOC_FL_ZERO_RANGE } else { libc::FALLOC_FL_PUNCH_HOLE };
+            opcode::Fallocate::new(fd, *bytes).offset(*at).mode(what | libc::FALLOC_FL_KEEP_SIZE).build()
+        }
         RingOp::Sync => opcode::Fsync::new(fd).flags(io_uring::types::FsyncFlags::DATASYNC).build(),
         RingOp::Receive(slice, whole) => {
             let flags = if *whole { libc::MSG_WAITALL } else { 0 };
@@ -234,12 +242,16 @@ mod tests {
 
     /// Of `struct io_uring_sqe`: operation, place in the file, and flags of the operation.
     fn told(op: &RingOp) -> (u8, u64, u32) {
+        let bytes = parts(op);
+        let at = u64::from_ne_bytes(bytes[8..16].try_into().expect("eight bytes"));
+        (bytes[0], at, u32::from_ne_bytes(bytes[28..32].try_into().expect("four bytes")))
+    }
+
+    fn parts(op: &RingOp) -> [u8; 64] {
         let entry = entry(Fd(0), op).0;
         assert_eq!(size_of::<Entry>(), 64);
         // SAFETY: an entry is that structure and nothing else, of 64 bytes without gaps.
-        let bytes: [u8; 64] = unsafe { std::mem::transmute_copy(&entry) };
-        let at = u64::from_ne_bytes(bytes[8..16].try_into().expect("eight bytes"));
-        (bytes[0], at, u32::from_ne_bytes(bytes[28..32].try_into().expect("four bytes")))
+        unsafe { std::mem::transmute_copy(&entry) }
     }
 
     /// A kill cannot show it: the kernel keeps what a process wrote.
@@ -250,6 +262,14 @@ mod tests {
         assert_eq!(told(&RingOp::Write(slice.clone(), 8192, true)), (write, 8192, libc::RWF_DSYNC as u32));
         assert_eq!(told(&RingOp::Write(slice.clone(), 8192, false)), (write, 8192, 0));
         assert_eq!(told(&RingOp::Read(slice, 512)), (read, 512, 0));
+        let punch = u64::try_from(libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE).expect("flags");
+        let zero = u64::try_from(libc::FALLOC_FL_ZERO_RANGE | libc::FALLOC_FL_KEEP_SIZE).expect("flags");
+        for (what, mode) in [(Discarded::Anything, punch), (Discarded::Zeros, punch), (Discarded::KeptZeros, zero)] {
+            let bytes = parts(&RingOp::Discard(512, 1 << 33, what));
+            let number = |at: usize| u64::from_ne_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
+            assert_eq!((bytes[0], number(8), number(16)), (opcode::Fallocate::CODE, 512, 1 << 33));
+            assert_eq!(number(24) & u64::from(u32::MAX), mode, "{what:?}");
+        }
         let datasync = 1;
         assert_eq!(told(&RingOp::Sync), (fsync, 0, datasync));
     }

@@ -70,7 +70,7 @@ impl NbdService {
         if experiment.volumes.is_empty() {
             return Err(bad("no [[volume]]: nothing is served".into(), "add one with a `name` and a `size`"));
         }
-        let Made { unit, rotational, mut notes } = made;
+        let Made { unit, rotational, rates, mut notes } = made;
         notes.extend(descriptors(experiment.serve.connections));
         let core = make::core(experiment, unit.caps(), &mut notes)?;
         let served = ServedVolume::all(experiment, unit.bytes())
@@ -90,7 +90,7 @@ impl NbdService {
         let inside = Arc::new(AtomicU32::new(0));
         let most = plan.connections;
         let timeout = plan.timeout;
-        let front = Front::new(mailbox, plan, served, Arc::clone(&inside)).map_err(stopped)?;
+        let front = Front::new(mailbox, plan, served, Arc::clone(&inside)).map_err(stopped)?.telling(rates);
         let host = Host::new(clock).map_err(stopped)?;
         let world = LiveWorld::new(host, unit, front, timeout);
         let door = Door::new(listeners, exports, caller.clone(), patience, most, inside, closed.into());
@@ -165,7 +165,7 @@ mod tests {
     use crate::kernel::Kernel;
     use crate::memory::Slice;
     use crate::unit::{Done, LiveDevice, Ram};
-    use crate::{Remote, Unwritten};
+    use crate::{Rates, Remote, Unwritten};
     use block::errno::EIO;
     use block::{Caps, Command, Outcome, Tag, Time, Verb};
     use nbd::{Address, ClientRequest, CommandFlags, Errno, Uri};
@@ -244,7 +244,7 @@ mod tests {
         let listening = socket.clone();
         let thread = std::thread::spawn(move || {
             let experiment = load::experiment::parse_service("a.toml", text, &[]).expect("a service file");
-            let made = Made { unit: unit(), rotational: false, notes: Vec::new() };
+            let made = Made { unit: unit(), rotational: false, rates: Rates::default(), notes: Vec::new() };
             let (listener, place) = Listener::unix(&listening).expect("a socket");
             let service = NbdService::on(made, &experiment, vec![listener], 1.0).expect("a service");
             sender.send(service.caller.clone()).expect("someone waits");

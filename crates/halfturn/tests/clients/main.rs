@@ -12,6 +12,7 @@ mod checker;
 mod copies;
 mod crowd;
 mod dice;
+mod extended;
 mod fio;
 mod hostile;
 mod mounted;

@@ -1,7 +1,7 @@
 //! A volume as it is served, and how it fares.
 
 use crate::metrics::Buckets;
-use block::errno::ETIMEDOUT;
+use block::errno::{EOPNOTSUPP, ETIMEDOUT};
 use block::{BLOCK_BYTES, Ending, Qos, Span, Time};
 use hdrhistogram::Histogram;
 use load::experiment::{Experiment, Volume};
@@ -46,6 +46,8 @@ pub struct VolumeCounts {
     pub written_bytes: u64,
     /// Flushes that were done.
     pub flushes: u64,
+    /// Trims that were done.
+    pub trims: u64,
     /// Requests that were answered with an error.
     pub failed: u64,
     /// Requests whose deadline passed while they waited.
@@ -104,10 +106,10 @@ impl VolumeReport {
     pub fn json(&self) -> Value {
         let ms = |span: Span| span.0 as f64 / 1e6;
         let [mean, p50, p99] = self.response.map(ms);
-        let VolumeCounts { reads, writes, read_bytes, written_bytes, flushes, failed, dropped } = self.counts;
+        let VolumeCounts { reads, writes, read_bytes, written_bytes, flushes, trims, failed, dropped } = self.counts;
         json!({
             "name": self.name, "bytes": self.bytes, "class": self.class, "priority": self.priority,
-            "deadline_ms": self.deadline.map(ms), "hangs": self.hangs, "flush_failed": self.flush_failed, "clients": self.clients, "reads": reads, "writes": writes, "flushes": flushes,
+            "deadline_ms": self.deadline.map(ms), "hangs": self.hangs, "flush_failed": self.flush_failed, "clients": self.clients, "reads": reads, "writes": writes, "flushes": flushes, "trims": trims,
             "in_flight": self.in_flight, "yield": self.yielded,
             "read_bytes": read_bytes, "written_bytes": written_bytes, "failed": failed, "dropped": dropped,
             "response_ms": { "mean": mean, "p50": p50, "p99": p99 },
@@ -212,9 +214,11 @@ impl ServedVolume {
             Flags::SEND_FUA,
             Flags::SEND_TRIM,
             Flags::SEND_WRITE_ZEROES,
+            Flags::SEND_FAST_ZERO,
             Flags::SEND_DF,
             Flags::CAN_MULTI_CONN,
             Flags::SEND_CACHE,
+            Flags::BLOCK_STATUS_PAYLOAD,
         ]
         .into_iter()
         .fold(Flags::default(), Flags::with);
@@ -234,9 +238,10 @@ impl ServedVolume {
         }
     }
 
-    /// Something was not even asked of the device; of one that hangs, only what it has counts.
+    /// Something was not even asked of the device; of one that hangs, only what it has counts, and who asks for zeros
+    /// only if they are fast is told that they are not.
     pub(super) fn count_refusal(&mut self, errno: i32) {
-        self.counts.failed += u64::from(errno != ETIMEDOUT);
+        self.counts.failed += u64::from(errno != ETIMEDOUT && errno != EOPNOTSUPP);
     }
 
     pub(super) fn count_ending(&mut self, now: Time, request: &nbd::ClientRequest, arrived: Time, how: Ending) {
@@ -248,17 +253,18 @@ impl ServedVolume {
                 let (requests, bytes, times) = match request.command {
                     RequestType::Read => (&mut counts.reads, &mut counts.read_bytes, &mut self.reading),
                     RequestType::Flush => return counts.flushes += 1,
+                    RequestType::Trim => return counts.trims += 1,
                     _ => (&mut counts.writes, &mut counts.written_bytes, &mut self.writing),
                 };
                 let took = now.since(arrived);
                 times.add(took);
                 *requests += 1;
-                *bytes += u64::from(request.length);
+                *bytes += request.length;
                 self.response.saturating_record(took.0.max(1));
                 let deadline = self.deadline.map(|within| arrived + within);
                 let qos = Qos { class: self.class, priority: self.priority, deadline };
                 let worth = self.worths.get(usize::from(self.class)).copied().unwrap_or(Worth::USUAL);
-                let blocks = u64::from(request.length).div_ceil(BLOCK_BYTES) as u32;
+                let blocks = request.length.div_ceil(BLOCK_BYTES).min(u32::MAX.into()) as u32;
                 self.yielded += worth.at(blocks, &qos, arrived, now);
             }
         }

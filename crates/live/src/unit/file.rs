@@ -1,16 +1,18 @@
 //! A file or a block device.
 
-use super::{Done, LiveDevice};
+use super::{Done, LiveDevice, Zeroes};
 use crate::claim::{self, Claimed, Use};
 use crate::kernel::Kernel;
-use crate::memory::{AlignedBuffer, Slice};
+use crate::memory::{AlignedBuffer, PAGE, Slice};
 use crate::ring::{Ring, RingOp, RingToken};
-use block::errno::EIO;
-use block::{BLOCK_BYTES, Caps, Command, Extent, Outcome, Tag, Time, Verb};
+use block::errno::{EINVAL, EIO, EOPNOTSUPP};
+use block::{BLOCK_BYTES, Caps, Command, Discarded, Extent, Outcome, Tag, Time, Verb};
 use rustix::fs::{FallocateFlags, OFlags, SeekFrom};
+use rustix::io::Errno;
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind};
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use std::rc::Rc;
 
@@ -22,9 +24,19 @@ pub struct ServedFile {
     depth: u16,
     direct: bool,
     locked: bool,
+    zeroes: Zeroes,
     /// By tag: what is left of the command.
-    flying: Vec<Option<(Verb, Option<Slice>, u64)>>,
+    flying: Vec<Option<FileCommand>>,
     done: VecDeque<Done>,
+}
+
+/// What is left of a command: its memory, or as many bytes from one on.
+#[derive(Clone)]
+struct FileCommand {
+    verb: Verb,
+    memory: Option<Slice>,
+    from: u64,
+    bytes: u64,
 }
 
 impl ServedFile {
@@ -49,13 +61,25 @@ impl ServedFile {
         if !direct {
             rustix::fs::fcntl_setfl(&file, flags - OFlags::DIRECT)?;
         }
-        Ok(ServedFile { locked, ..ServedFile::over(file, bytes, depth, direct) })
+        let zeroes = if how == Use::Writes && makes_zeroes(path, &file, bytes) {
+            Zeroes { holes: true, kept: true }
+        } else {
+            Zeroes::default()
+        };
+        Ok(ServedFile { locked, zeroes, ..ServedFile::over(file, bytes, depth, direct) })
     }
 
     /// One that is open, of so many bytes.
     pub(crate) fn over(file: OwnedFd, bytes: u64, depth: u16, direct: bool) -> ServedFile {
         let flying = vec![None; usize::from(depth)];
-        ServedFile { file: Rc::new(file), bytes, depth, direct, locked: false, flying, done: VecDeque::new() }
+        let zeroes = Zeroes::default();
+        ServedFile { file: Rc::new(file), bytes, depth, direct, locked: false, zeroes, flying, done: VecDeque::new() }
+    }
+
+    /// The same, which makes such zeros.
+    #[cfg(test)]
+    pub(crate) fn making(self, zeroes: Zeroes) -> ServedFile {
+        ServedFile { zeroes, ..self }
     }
 
     /// What of some memory lies inside the file from a byte on. What is read behind its end is zeros, and what is written there
@@ -82,14 +106,44 @@ impl ServedFile {
     }
 
     fn push(&mut self, tag: Tag, kernel: &mut dyn Kernel) -> io::Result<()> {
-        let Some((verb, slice, at)) = &self.flying[tag.0 as usize] else { return Ok(()) };
-        let op = match (verb, slice) {
-            (Verb::Read, Some(slice)) => RingOp::Read(slice.clone(), *at),
-            (Verb::Write { fua }, Some(slice)) => RingOp::Write(slice.clone(), *at, *fua),
+        let Some(FileCommand { verb, memory, from, bytes }) = &self.flying[tag.0 as usize] else { return Ok(()) };
+        let op = match (verb, memory) {
+            (Verb::Read, Some(slice)) => RingOp::Read(slice.clone(), *from),
+            (Verb::Write { fua }, Some(slice)) => RingOp::Write(slice.clone(), *from, *fua),
+            (Verb::Discard(what), _) => RingOp::Discard(*from, *bytes, *what),
             _ => RingOp::Sync,
         };
         kernel.push(&self.file, RingToken::Unit(tag.0), op)
     }
+}
+
+impl ServedFile {
+    /// What a command comes to that failed. What cannot be given up stays, if it was a hint; what cannot be made zeros is not
+    /// tried again.
+    fn failed(&mut self, verb: Verb, errno: i32) -> Outcome {
+        // Kernels before 5.6 know of no such command, and refuse it as any other they do not know.
+        let unable = matches!(errno, EOPNOTSUPP | EINVAL);
+        match verb {
+            Verb::Discard(Discarded::Anything) if unable => return Outcome::Ok,
+            Verb::Discard(Discarded::Zeros) if unable => self.zeroes.holes = false,
+            Verb::Discard(Discarded::KeptZeros) if unable => self.zeroes.kept = false,
+            _ => return Outcome::Failed(errno),
+        }
+        Outcome::Failed(EOPNOTSUPP)
+    }
+}
+
+/// Whether zeros can be made of blocks without a transfer: of a file where a hole can be made, of which one behind its end makes
+/// no difference; of a device where the kernel says so.
+fn makes_zeroes(path: &Path, file: &OwnedFd, bytes: u64) -> bool {
+    if path.metadata().is_ok_and(|about| about.file_type().is_block_device()) {
+        // A part of a device has its queue beside it.
+        let mut says =
+            ["queue", "../queue"].map(|folder| claim::says(path, &format!("{folder}/write_zeroes_max_bytes")));
+        return says.iter_mut().any(|most| most.parse().is_ok_and(|most: u64| most > 0));
+    }
+    let behind = bytes.next_multiple_of(PAGE as u64);
+    rustix::fs::fallocate(file, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, behind, BLOCK_BYTES).is_ok()
 }
 
 /// Whether a descriptor that goes past the page cache takes single blocks.
@@ -125,7 +179,8 @@ impl LiveDevice for ServedFile {
         }
         let from = command.at.start.0 * BLOCK_BYTES;
         let memory = memory.map(|memory| self.inside(command.verb, memory, from));
-        self.flying[tag.0 as usize] = Some((command.verb, memory, from));
+        let (verb, bytes) = (command.verb, command.at.bytes());
+        self.flying[tag.0 as usize] = Some(FileCommand { verb, memory, from, bytes });
         self.push(tag, kernel)
     }
 
@@ -134,14 +189,16 @@ impl LiveDevice for ServedFile {
     }
 
     fn on_completion(&mut self, now: Time, tag: Tag, result: i32, kernel: &mut dyn Kernel) -> io::Result<()> {
-        let Some((verb, slice, at)) = self.flying[tag.0 as usize].take() else { return Ok(()) };
+        let Some(command) = self.flying[tag.0 as usize].take() else { return Ok(()) };
         let moved = usize::try_from(result).unwrap_or(0);
-        let outcome = match (result, slice.filter(|slice| moved < slice.bytes)) {
-            (error, _) if error < 0 => Outcome::Failed(-error),
+        let left = command.memory.as_ref().filter(|slice| moved < slice.bytes).map(|slice| slice.after(moved));
+        let outcome = match (result, left) {
+            (error, _) if error < 0 => self.failed(command.verb, -error),
             (_, None) => Outcome::Ok,
             (0, Some(_)) => Outcome::Failed(EIO),
-            (_, Some(slice)) => {
-                self.flying[tag.0 as usize] = Some((verb, Some(slice.after(moved)), at + moved as u64));
+            (_, memory) => {
+                let from = command.from + moved as u64;
+                self.flying[tag.0 as usize] = Some(FileCommand { memory, from, ..command });
                 return self.push(tag, kernel);
             }
         };
@@ -149,8 +206,8 @@ impl LiveDevice for ServedFile {
         Ok(())
     }
 
-    fn discard(&mut self, at: Extent) {
-        discard(&self.file, at);
+    fn zeroes(&self) -> Zeroes {
+        self.zeroes
     }
 
     fn alike(&mut self, at: Extent) -> (u64, bool) {
@@ -167,11 +224,13 @@ pub(crate) fn discard(file: &OwnedFd, at: Extent) {
 /// How many blocks of a file from the first of an extent on are alike, at most all; whether they may hold anything but zeros.
 pub(crate) fn alike(file: &OwnedFd, at: Extent) -> (u64, bool) {
     let (from, most) = (at.start.0 * BLOCK_BYTES, u64::from(at.blocks));
-    let to = |seek| rustix::fs::seek(file, seek).ok().map(|to| to.saturating_sub(from) / BLOCK_BYTES);
+    let to = |seek| rustix::fs::seek(file, seek).map(|to| to.saturating_sub(from) / BLOCK_BYTES);
     match to(SeekFrom::Data(from)) {
-        Some(0) => (to(SeekFrom::Hole(from)).unwrap_or(most).clamp(1, most), true),
-        Some(hole) => (hole.min(most), false),
-        None => (most, true),
+        Ok(0) => (to(SeekFrom::Hole(from)).unwrap_or(most).clamp(1, most), true),
+        Ok(hole) => (hole.min(most), false),
+        // From there to the end of the file there are none.
+        Err(Errno::NXIO) => (most, false),
+        Err(_) => (most, true),
     }
 }
 

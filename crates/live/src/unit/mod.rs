@@ -40,6 +40,15 @@ impl Done {
     }
 }
 
+/// Zeros that a device makes without a transfer, in much less time than they could be written in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Zeroes {
+    /// Those that need not be allocated.
+    pub holes: bool,
+    /// Those for which there is room when they are written.
+    pub kept: bool,
+}
+
 /// A device in real time.
 pub trait LiveDevice {
     /// What it can do.
@@ -84,8 +93,10 @@ pub trait LiveDevice {
         None
     }
 
-    /// Nobody needs what an extent holds; what is read there afterwards is anything, or zeros.
-    fn discard(&mut self, _: Extent) {}
+    /// Which zeros it makes without a transfer.
+    fn zeroes(&self) -> Zeroes {
+        Zeroes::default()
+    }
 
     /// How many blocks from the first on are alike, at most all; whether they may hold anything but zeros.
     fn alike(&mut self, at: Extent) -> (u64, bool) {

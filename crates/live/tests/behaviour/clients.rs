@@ -37,7 +37,7 @@ priority = 1
 "#;
 
 fn request(command: RequestType, cookie: u64, offset: u64, length: u32) -> ClientRequest {
-    ClientRequest { command, flags: CommandFlags::default(), cookie, offset, length }
+    ClientRequest { command, flags: CommandFlags::default(), cookie, offset, length: length.into() }
 }
 
 /// One client asks at random for bytes of its own part of a volume, several requests at once, none of which overlap.

@@ -25,7 +25,7 @@ pub enum CloseReason {
     /// No such export, where only closing can say so.
     NoSuchExport,
     /// A write with more payload than is passed over.
-    TooMuchPayload(u32),
+    TooMuchPayload(u64),
     /// It has been closed, or is in transmission.
     Over,
 }

@@ -7,7 +7,7 @@ mod tests;
 
 pub use closed::CloseReason;
 
-use crate::export::{Export, Session};
+use crate::export::{Contexts, Export, Session};
 use crate::limits::{MAX_OPTION_BYTES, MAX_OPTIONS, MAX_SKIPPED_BYTES, MAX_STRING};
 use crate::wire::{FIXED_NEWSTYLE, Gathered, MessageFields, NBD_MAGIC, NO_ZEROES, OPTION_MAGIC, answer, option};
 use options::Refusal;
@@ -32,8 +32,9 @@ pub struct Handshake<E> {
     options: u32,
     padded: bool,
     structured: bool,
-    /// The export whose `base:allocation` the client chose.
-    allocation: Option<usize>,
+    extended: bool,
+    /// The export whose contexts the client chose, and which.
+    contexts: Option<(usize, Contexts)>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -58,7 +59,8 @@ impl<E: AsRef<[Export]>> Handshake<E> {
             options: 0,
             padded: true,
             structured: false,
-            allocation: None,
+            extended: false,
+            contexts: None,
         }
     }
 
@@ -148,6 +150,7 @@ impl<E: AsRef<[Export]>> Handshake<E> {
             option::INFO => self.info(option, data, out).map(|_| None),
             option::LIST => self.list(data, out).map(|()| None),
             option::STRUCTURED_REPLY => self.structured_reply(data).map(|()| None),
+            option::EXTENDED_HEADERS => self.extended_headers(data).map(|()| None),
             option::LIST_META_CONTEXT => self.list_meta_context(data, out).map(|()| None),
             option::SET_META_CONTEXT => self.set_meta_context(data, out).map(|()| None),
             option::STARTTLS => Err(options::NO_TLS),
