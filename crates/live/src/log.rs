@@ -61,6 +61,7 @@ mod kind {
     pub const COPY: u8 = 19;
     pub const XOR: u8 = 20;
     pub const FINISH: u8 = 21;
+    pub const END: u8 = 32;
 }
 
 impl LogWriter {
@@ -105,6 +106,11 @@ impl LogWriter {
     fn text(&mut self, text: &str) {
         self.put(text.len() as u64);
         self.bytes.extend_from_slice(text.as_bytes());
+    }
+
+    /// The run is over: a log without this was cut off.
+    pub fn end(&mut self) {
+        self.bytes.push(kind::END);
     }
 
     /// What happened to the core, `now`.
@@ -229,6 +235,7 @@ pub struct LogReader<'a> {
     at: usize,
     records: u64,
     last: Time,
+    whole: bool,
 }
 
 /// A log that ends, or a record that is none.
@@ -247,7 +254,7 @@ impl<'a> LogReader<'a> {
     /// When that is no log.
     pub fn new(file: &Path, bytes: &'a [u8]) -> Result<(LogHead, LogReader<'a>), BadInput> {
         let file = file.display().to_string();
-        let mut reader = LogReader { file, bytes, at: MAGIC.len(), records: 0, last: Time::ZERO };
+        let mut reader = LogReader { file, bytes, at: MAGIC.len(), records: 0, last: Time::ZERO, whole: false };
         if !bytes.starts_with(MAGIC) {
             let mend = "give a file that `halfturn serve --record` wrote";
             return Err(BadInput::new(reader.file, At::File, "this is no log of a run", mend));
@@ -274,6 +281,11 @@ impl<'a> LogReader<'a> {
         let from = self.at;
         let Some(kind) = self.bytes.get(self.at).copied() else { return Ok(None) };
         self.at += 1;
+        if kind == kind::END {
+            self.whole = self.at == self.bytes.len();
+            self.bytes = &self.bytes[..self.at];
+            return if self.whole { Ok(None) } else { Err(self.bad("records follow the end of the run")) };
+        }
         self.records += 1;
         match self.record(kind) {
             Ok(record) => Ok(Some(record)),
@@ -284,6 +296,12 @@ impl<'a> LogReader<'a> {
             }
             Err(Cut) => Err(self.bad("this is no record")),
         }
+    }
+
+    /// Whether the end of the run was read. Without it, the log was cut off, or the run was.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.whole
     }
 
     fn bad(&self, what: &str) -> BadInput {
@@ -458,6 +476,7 @@ mod tests {
                 LogRecord::Action(action) => writer.action(&action),
             }
         }
+        writer.end();
         writer.take()
     }
 
@@ -468,6 +487,7 @@ mod tests {
         while let Some(record) = reader.read()? {
             records.push(record);
         }
+        assert_eq!(reader.is_whole(), bytes == written());
         Ok(records)
     }
 

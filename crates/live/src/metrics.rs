@@ -1,8 +1,9 @@
 //! What a service tells Prometheus: its text exposition format, version 0.0.4, over just enough HTTP to be scraped.
 //!
-//! The engine counts; what it has counted is copied and written down by the thread that is asked. One who asks is answered
-//! at a time, and has a second to say what he wants and another to hear it.
+//! The engine counts; what it has counted is copied and written down by the thread that is asked. Who asks has a second to say
+//! what he wants and another to hear it.
 
+use crate::askers::attend;
 use crate::bell::Caller;
 use crate::front::{EngineMessage, VolumeReport};
 use crate::socket::{SocketName, private};
@@ -194,20 +195,20 @@ impl ServiceMetrics {
 /// # Errors
 /// When that cannot be listened on.
 pub fn expose(at: &Exposed, caller: Caller<EngineMessage>) -> io::Result<Option<SocketName>> {
-    let mut place = None;
-    let serve: Box<dyn FnOnce() + Send> = match at {
+    match at {
         Exposed::Tcp(address) => {
             let listener = TcpListener::bind(address)?;
-            Box::new(move || listener.incoming().flatten().for_each(|asker| drop(answer(asker, &caller))))
+            let come = move || listener.accept().map(|(asker, _)| asker);
+            attend("metrics", come, move |asker| drop(answer(asker, &caller)))?;
+            Ok(None)
         }
         Exposed::Unix(path) => {
-            let (listener, made) = private(path)?;
-            place = Some(made);
-            Box::new(move || listener.incoming().flatten().for_each(|asker| drop(answer(asker, &caller))))
+            let (listener, place) = private(path)?;
+            let come = move || listener.accept().map(|(asker, _)| asker);
+            attend("metrics", come, move |asker| drop(answer(asker, &caller)))?;
+            Ok(Some(place))
         }
-    };
-    std::thread::Builder::new().name("metrics".into()).spawn(serve)?;
-    Ok(place)
+    }
 }
 
 /// Nothing that someone who asks does or leaves takes longer.

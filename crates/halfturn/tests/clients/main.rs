@@ -17,5 +17,6 @@ mod fio;
 mod hostile;
 mod mounted;
 mod offered;
+mod reloaded;
 mod server;
 mod tool;

@@ -534,7 +534,7 @@ mod tests {
             next = at.end().0;
             works.note_start(id, now);
             // A byte takes a tenth of a nanosecond.
-            now = now + Span(at.bytes() / 10);
+            now += Span(at.bytes() / 10);
             lengths.push(at.bytes());
             asked = works.go_on(id, now, &mut pool);
         }

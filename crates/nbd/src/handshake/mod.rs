@@ -33,6 +33,7 @@ pub struct Handshake<E> {
     padded: bool,
     structured: bool,
     extended: bool,
+    full: bool,
     /// The export whose contexts the client chose, and which.
     contexts: Option<(usize, Contexts)>,
 }
@@ -60,8 +61,14 @@ impl<E: AsRef<[Export]>> Handshake<E> {
             padded: true,
             structured: false,
             extended: false,
+            full: false,
             contexts: None,
         }
+    }
+
+    /// Whether there are as many clients as there may be: one more is told so when it has chosen its export.
+    pub fn set_full(&mut self, full: bool) {
+        self.full = full;
     }
 
     /// Takes bytes of the client and appends what is to be sent. It stops after each option, so that its answer can be
@@ -141,6 +148,8 @@ impl<E: AsRef<[Export]>> Handshake<E> {
     /// Answers an option. None of the answers to one client is longer than the table of exports.
     fn answer(&mut self, option: u32, data: &[u8], out: &mut Vec<u8>) -> Result<Option<Session>, CloseReason> {
         let answered = match option {
+            option::EXPORT_NAME if self.full => return Err(CloseReason::Full),
+            option::GO if self.full => Err(options::FULL),
             option::EXPORT_NAME => return self.export_name(data, out).map(Some),
             option::ABORT => {
                 options::reply(option, answer::ACK, b"", out);

@@ -9,6 +9,8 @@ use crate::wire::{MessageFields, OPTION_REPLY_MAGIC, PADDING, answer, info, opti
 pub(super) struct Refusal(pub(super) u32, pub(super) &'static str);
 
 pub(super) const UNSUPPORTED: Refusal = Refusal(answer::ERR_UNSUP, "this server does not know the option");
+pub(super) const FULL: Refusal =
+    Refusal(answer::ERR_POLICY, "as many clients are connected as the server lets in; try again");
 pub(super) const NO_TLS: Refusal = Refusal(answer::ERR_UNSUP, "this server does not speak TLS");
 const DATA: Refusal = Refusal(answer::ERR_INVALID, "the option has no data");
 const MALFORMED: Refusal = Refusal(answer::ERR_INVALID, "the option's data are not what their lengths say");

@@ -132,6 +132,28 @@ fn structured_replies_bring_do_not_fragment() {
 }
 
 #[test]
+fn one_client_too_many_is_told_so_and_may_ask_again() {
+    let mut out = Vec::new();
+    let mut server = Handshake::new(exports(), &mut out);
+    server.set_full(true);
+    out.clear();
+    let go = option(7, &[string(b"db"), vec![0, 0]].concat());
+    let mut bytes = &[NO_ZEROES, &go].concat()[..];
+    while !bytes.is_empty() {
+        assert_eq!(server.feed(&mut bytes, &mut out), HandshakeStep::More);
+    }
+    let mut fields = MessageFields(&out);
+    assert_eq!((fields.u64(), fields.u32(), fields.u32()), (Some(0x0003_e889_0455_65a9), Some(7), Some(ERR + 2)));
+    assert!(fields.string().is_some_and(|said| said.ends_with(b"try again")));
+    server.set_full(false);
+    assert!(matches!(server.feed(&mut &go[..], &mut out), HandshakeStep::Ready(Session { export: 1, .. })));
+    let mut server = Handshake::new(exports(), &mut out);
+    server.set_full(true);
+    assert_eq!(server.feed(&mut &NO_ZEROES[..], &mut out), HandshakeStep::More);
+    assert_eq!(server.feed(&mut &option(1, b"db")[..], &mut out), HandshakeStep::Closed(CloseReason::Full));
+}
+
+#[test]
 fn extended_headers_come_with_structured_replies_and_once() {
     let (out, step) = said(&[NO_ZEROES, &option(11, b""), &option(1, b"bulk")].concat());
     assert!(out.starts_with(&reply(11, ACK, b"")));

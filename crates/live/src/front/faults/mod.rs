@@ -215,7 +215,7 @@ impl Outside {
             pending.begun.get_or_insert(failures);
         }
         let base = self.peers[client as usize].base;
-        let (from, end) = (base + asked.offset, base + asked.offset + u64::from(asked.length));
+        let (from, end) = (base + asked.offset, base + asked.offset + asked.length);
         let (first, last) = (request.at.start.0 * BLOCK_BYTES, request.at.end().0 * BLOCK_BYTES);
         let at = if request.op == Op::Flush { (0, 0) } else { (from.max(first), end.min(last)) };
         assert!(at.0 <= at.1, "{asked:?} asks for {:?}", request.at);
