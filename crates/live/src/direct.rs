@@ -10,7 +10,7 @@ use crate::serve::kernel_error;
 use crate::unit::{Done, LiveDevice, ServedFile};
 use block::errno::EIO;
 use block::{At, BadInput, Caps, Command, Device, Outcome, Tag, Time};
-use load::experiment::{DriveChoice, Held, Live};
+use load::experiment::{DriveChoice, Held, IoBackend, Live};
 use std::io;
 use std::path::Path;
 
@@ -55,7 +55,7 @@ impl Direct {
     /// # Errors
     /// When the kernel gives no ring.
     pub fn new(clock: Clock, unit: Box<dyn LiveDevice>) -> io::Result<Direct> {
-        let host = Host::new(clock)?;
+        let host = Host::new(clock, IoBackend::Auto)?;
         Ok(Direct { host, unit, pool: Pool::default(), now: Time::ZERO, lost: None })
     }
 

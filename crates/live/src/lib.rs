@@ -35,6 +35,7 @@ mod serve;
 mod socket;
 mod sparse;
 mod store;
+mod threads;
 pub mod unit;
 mod world;
 

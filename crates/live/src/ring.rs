@@ -1,4 +1,4 @@
-//! The one place that talks io_uring.
+//! The one place that talks io_uring; what can stand in its place is in `threads`.
 //!
 //! What the kernel is given — memory, descriptors — is kept here until it has come back, so that a caller who forgets a
 //! command harms nobody.
@@ -14,6 +14,15 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::rc::Rc;
 use std::time::Duration;
 
+/// What a kernel must know of, as those from 5.11 on do.
+const USED: [u8; 6] = [
+    opcode::Read::CODE,
+    opcode::Write::CODE,
+    opcode::Fsync::CODE,
+    opcode::Fallocate::CODE,
+    opcode::Recv::CODE,
+    opcode::SendMsg::CODE,
+];
 /// Entries of the submission queue; what does not fit is submitted first.
 const ENTRIES: u32 = 512;
 /// Pieces that are sent at once.
@@ -52,6 +61,44 @@ pub enum RingOp {
     Send(Vec<Slice>),
 }
 
+impl RingOp {
+    /// The memory it has.
+    pub(crate) fn into_slices(self) -> Vec<Slice> {
+        match self {
+            RingOp::Read(slice, _) | RingOp::Write(slice, ..) | RingOp::Receive(slice, _) => vec![slice],
+            RingOp::Send(slices) => slices,
+            RingOp::Sync | RingOp::Discard(..) => Vec::new(),
+        }
+    }
+}
+
+/// Who does what is to be done.
+pub trait Backend {
+    /// Has something done; it is begun at the next wait, or before.
+    ///
+    /// # Errors
+    /// When it takes no more.
+    fn push(&mut self, file: &Rc<OwnedFd>, token: RingToken, op: RingOp) -> io::Result<()>;
+
+    /// The next completion that has come: whom it is for, and the result as the kernel gives it.
+    fn take(&mut self) -> Option<(RingToken, i32)>;
+
+    /// Whether a completion has come.
+    fn has_come(&mut self) -> bool;
+
+    /// Begins what was pushed.
+    ///
+    /// # Errors
+    /// When the kernel does not take it.
+    fn submit(&mut self) -> io::Result<()>;
+
+    /// Begins what was pushed, and waits for a completion, so long at most.
+    ///
+    /// # Errors
+    /// When the kernel does not take it.
+    fn wait(&mut self, most: Option<Duration>) -> io::Result<()>;
+}
+
 /// What is in flight: kept so that the kernel's memory stays.
 struct InFlightOp {
     token: RingToken,
@@ -59,9 +106,10 @@ struct InFlightOp {
     _kept: (Rc<OwnedFd>, Vec<Slice>, Option<Box<MessageHeader>>),
 }
 
-struct MessageHeader {
+/// What the kernel is told of pieces that are sent together.
+pub(crate) struct MessageHeader {
     parts: [libc::iovec; GATHERED],
-    head: libc::msghdr,
+    pub(crate) head: libc::msghdr,
 }
 
 /// An io_uring, with the buffers that the kernel has a share of.
@@ -89,26 +137,18 @@ impl Ring {
             .setup_taskrun_flag()
             .build(ENTRIES)
             .or_else(|_| usual().build(ENTRIES))?;
+        let mut probe = io_uring::Probe::new();
+        ring.submitter().register_probe(&mut probe)?;
+        if !ring.params().is_feature_ext_arg() || !USED.iter().all(|code| probe.is_supported(*code)) {
+            return Err(io::Error::new(io::ErrorKind::Unsupported, "this kernel's is too old"));
+        }
         Ok(Ring { ring, flying: Vec::new(), free: Vec::new() })
     }
 
-    /// Has something done; it is submitted at the next wait, or before.
-    ///
-    /// # Errors
-    /// When the kernel takes no more.
-    pub fn push(&mut self, file: &Rc<OwnedFd>, token: RingToken, op: RingOp) -> io::Result<()> {
-        let slot = self.free.pop().unwrap_or_else(|| {
-            self.flying.push(None);
-            self.flying.len() as u32 - 1
-        });
-        let (entry, message) = entry(Fd(file.as_raw_fd()), &op);
-        let slices = match op {
-            RingOp::Read(slice, _) | RingOp::Write(slice, ..) | RingOp::Receive(slice, _) => vec![slice],
-            RingOp::Send(slices) => slices,
-            RingOp::Sync | RingOp::Discard(..) => Vec::new(),
-        };
-        self.flying[slot as usize] = Some(InFlightOp { token, _kept: (Rc::clone(file), slices, message) });
-        self.submit_entry(entry.user_data(slot.into()))
+    /// How many commands are in flight.
+    #[must_use]
+    pub fn flying(&self) -> usize {
+        self.flying.len() - self.free.len()
     }
 
     fn submit_entry(&mut self, entry: Entry) -> io::Result<()> {
@@ -120,9 +160,21 @@ impl Ring {
             self.ring.submit()?;
         }
     }
+}
 
-    /// The next completion that has come: whom it is for, and the result as the kernel gives it.
-    pub fn take(&mut self) -> Option<(RingToken, i32)> {
+impl Backend for Ring {
+    fn push(&mut self, file: &Rc<OwnedFd>, token: RingToken, op: RingOp) -> io::Result<()> {
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.flying.push(None);
+            self.flying.len() as u32 - 1
+        });
+        let (entry, message) = entry(Fd(file.as_raw_fd()), &op);
+        let slices = op.into_slices();
+        self.flying[slot as usize] = Some(InFlightOp { token, _kept: (Rc::clone(file), slices, message) });
+        self.submit_entry(entry.user_data(slot.into()))
+    }
+
+    fn take(&mut self) -> Option<(RingToken, i32)> {
         let done = self.ring.completion().next()?;
         let slot = done.user_data() as u32;
         let flying = self.flying[slot as usize].take()?;
@@ -130,8 +182,7 @@ impl Ring {
         Some((flying.token, done.result()))
     }
 
-    /// Whether a completion has come.
-    pub fn has_come(&mut self) -> bool {
+    fn has_come(&mut self) -> bool {
         if self.ring.submission().taskrun() {
             // Should the kernel refuse, the wait that follows is told so.
             let _ = self.ring.submit();
@@ -139,31 +190,17 @@ impl Ring {
         !self.ring.completion().is_empty()
     }
 
-    /// Submits what was pushed.
-    ///
-    /// # Errors
-    /// When the kernel does not take it.
-    pub fn submit(&mut self) -> io::Result<()> {
+    fn submit(&mut self) -> io::Result<()> {
         if !self.ring.submission().is_empty() {
             again(self.ring.submit())?;
         }
         Ok(())
     }
 
-    /// Submits what was pushed, and waits for a completion, so long at most.
-    ///
-    /// # Errors
-    /// When the kernel does not take it.
-    pub fn wait(&mut self, most: Option<Duration>) -> io::Result<()> {
+    fn wait(&mut self, most: Option<Duration>) -> io::Result<()> {
         let Some(most) = most else { return again(self.ring.submit_and_wait(1)) };
         let time = Timespec::new().sec(most.as_secs()).nsec(most.subsec_nanos());
         again(self.ring.submitter().submit_with_args(1, &SubmitArgs::new().timespec(&time)))
-    }
-
-    /// How many commands are in flight.
-    #[must_use]
-    pub fn flying(&self) -> usize {
-        self.flying.len() - self.free.len()
     }
 }
 
@@ -193,9 +230,7 @@ fn entry(fd: Fd, op: &RingOp) -> (Entry, Option<Box<MessageHeader>>) {
             opcode::Write::new(fd, slice.pointer(), slice.bytes as u32).offset(*at).rw_flags(flags).build()
         }
         RingOp::Discard(at, bytes, what) => {
-            let what =
-                if *what == Discarded::KeptZeros { libc::FALLOC_FL_ZERO_RANGE } else { libc::FALLOC_FL_PUNCH_HOLE };
-            opcode::Fallocate::new(fd, *bytes).offset(*at).mode(what | libc::FALLOC_FL_KEEP_SIZE).build()
+            opcode::Fallocate::new(fd, *bytes).offset(*at).mode(discard_mode(*what)).build()
         }
         RingOp::Sync => opcode::Fsync::new(fd).flags(io_uring::types::FsyncFlags::DATASYNC).build(),
         RingOp::Receive(slice, whole) => {
@@ -212,6 +247,12 @@ fn entry(fd: Fd, op: &RingOp) -> (Entry, Option<Box<MessageHeader>>) {
     (entry, None)
 }
 
+/// How the kernel is told to give up bytes of a file.
+pub(crate) fn discard_mode(what: Discarded) -> i32 {
+    let mode = if what == Discarded::KeptZeros { libc::FALLOC_FL_ZERO_RANGE } else { libc::FALLOC_FL_PUNCH_HOLE };
+    mode | libc::FALLOC_FL_KEEP_SIZE
+}
+
 /// A wait that ended without a completion is not an error.
 fn again(result: io::Result<usize>) -> io::Result<()> {
     match result {
@@ -222,7 +263,7 @@ fn again(result: io::Result<usize>) -> io::Result<()> {
     }
 }
 
-fn message(slices: &[Slice]) -> Box<MessageHeader> {
+pub(crate) fn message(slices: &[Slice]) -> Box<MessageHeader> {
     let none = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
     // SAFETY: a message header of zeros is one of nothing.
     let mut message = Box::new(MessageHeader { parts: [none; GATHERED], head: unsafe { std::mem::zeroed() } });

@@ -52,7 +52,7 @@ impl NbdService {
     /// Makes device, core and door. Clients who knock wait until it runs.
     ///
     /// # Errors
-    /// Bad input: a device that cannot be had, volumes that do not fit it, or a kernel without io_uring.
+    /// Bad input: a device that cannot be had, volumes that do not fit it, or a kernel without io_uring where it must be had.
     pub fn new(experiment: &Experiment, listeners: Vec<Listener>, scale: f64) -> Result<NbdService, BadInput> {
         let short = experiment.scheduler.rules.plan.is_some();
         let reads = experiment.volumes.iter().all(|volume| volume.read_only);
@@ -91,7 +91,8 @@ impl NbdService {
         let most = plan.connections;
         let timeout = plan.timeout;
         let front = Front::new(mailbox, plan, served, Arc::clone(&inside)).map_err(stopped)?.telling(rates);
-        let host = Host::new(clock).map_err(stopped)?;
+        let host = Host::new(clock, experiment.serve.io).map_err(stopped)?;
+        notes.extend(host.note());
         let world = LiveWorld::new(host, unit, front, timeout);
         let door = Door::new(listeners, exports, caller.clone(), patience, most, inside, closed.into());
         Ok(NbdService { title, caps, core, world, door, closing, caller, notes })
@@ -155,8 +156,8 @@ fn descriptors(connections: u32) -> Option<String> {
 
 /// The kernel did not go on.
 pub(crate) fn kernel_error(title: &str, error: &io::Error) -> BadInput {
-    let what = format!("io_uring does not go on: {error}");
-    BadInput::new(title, At::File, what, "see whether the kernel has it, and lets you")
+    let what = format!("I/O does not go on: {error}");
+    BadInput::new(title, At::File, what, "see whether the kernel has io_uring, and lets you; or set serve.io=threads")
 }
 
 #[cfg(test)]

@@ -18,11 +18,11 @@ use std::rc::Rc;
 /// Zeros are written so many bytes at a time.
 const PIECE: u64 = 4 << 20;
 /// What is given up at once: at first, at least and at most, in bytes; and how long a piece of it may take, which others wait.
-const STRIDE: u64 = 16 << 20;
+const STRIDE: u64 = 8 << 20;
 const LEAST_STRIDE: u64 = 1 << 20;
 const LONGEST_STRIDE: u64 = 1 << 30;
-const SHORT: Span = Span(1_000_000);
-const LONG: Span = Span(4_000_000);
+const SHORT: Span = Span(500_000);
+const LONG: Span = Span(2_000_000);
 /// Of a read so many bytes are answered before the others are there.
 const PART: usize = if cfg!(test) { 1 << 10 } else { 128 << 10 };
 

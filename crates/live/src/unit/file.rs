@@ -4,7 +4,8 @@ use super::{Done, LiveDevice, Zeroes};
 use crate::claim::{self, Claimed, Use};
 use crate::kernel::Kernel;
 use crate::memory::{AlignedBuffer, PAGE, Slice};
-use crate::ring::{Ring, RingOp, RingToken};
+use crate::ring::{RingOp, RingToken};
+use crate::threads::carry_out;
 use block::errno::{EINVAL, EIO, EOPNOTSUPP};
 use block::{BLOCK_BYTES, Caps, Command, Discarded, Extent, Outcome, Tag, Time, Verb};
 use rustix::fs::{FallocateFlags, OFlags, SeekFrom};
@@ -150,10 +151,7 @@ fn makes_zeroes(path: &Path, file: &OwnedFd, bytes: u64) -> bool {
 fn takes_blocks(file: &OwnedFd) -> bool {
     let block = BLOCK_BYTES as usize;
     let aligned = Slice { buffer: Rc::new(AlignedBuffer::new(2 * block)), from: block, bytes: block };
-    let Ok(mut ring) = Ring::new() else { return false };
-    let file = file.try_clone().map(Rc::new);
-    let pushed = file.and_then(|file| ring.push(&file, RingToken::Bell, RingOp::Read(aligned, BLOCK_BYTES)));
-    pushed.and_then(|()| ring.wait(None)).is_ok() && ring.take().is_some_and(|(_, result)| result >= 0)
+    carry_out(file, &RingOp::Read(aligned, BLOCK_BYTES)) >= 0
 }
 
 impl LiveDevice for ServedFile {
@@ -242,7 +240,7 @@ mod tests {
 
     /// A command on a file, carried out.
     fn done(file: &mut ServedFile, verb: Verb, at: Extent, memory: &Slice) -> Outcome {
-        let mut host = Host::new(Clock::new(1.0)).expect("a host");
+        let mut host = Host::new(Clock::new(1.0), load::experiment::IoBackend::Auto).expect("a host");
         let command = Command { verb, at, place: Place::Nowhere };
         file.issue(Time::ZERO, Tag(0), &command, Some(memory.clone()), &mut host).expect("issued");
         loop {
