@@ -11,7 +11,7 @@ const MOST_RUNS: usize = 10_000;
 pub type Swept = (Vec<(String, Scalar)>, Document);
 
 /// A list of scalars: the way to it, by position, and its values.
-struct Axis<'a> {
+struct SweepAxis<'a> {
     /// Positions in tables and lists.
     way: Vec<usize>,
     /// The same in words; elements of lists go by name.
@@ -61,7 +61,7 @@ impl Document {
         lists: &[&str],
         way: &mut Vec<usize>,
         path: &mut Vec<String>,
-        axes: &mut Vec<Axis<'a>>,
+        axes: &mut Vec<SweepAxis<'a>>,
     ) -> Result<(), BadInput> {
         match &node.item {
             TreeItem::Scalar(_) => {}
@@ -76,7 +76,7 @@ impl Document {
                             return Err(self.error(value.origin, what, "give a value, or a list of several"));
                         }
                         TreeItem::List(list) if list.iter().all(|node| matches!(node.item, TreeItem::Scalar(_))) => {
-                            axes.push(Axis { way: way.clone(), path: path.clone(), values: list });
+                            axes.push(SweepAxis { way: way.clone(), path: path.clone(), values: list });
                         }
                         _ => self.find(value, lists, way, path, axes)?,
                     }
@@ -98,7 +98,7 @@ impl Document {
     }
 }
 
-fn label(axis: &Axis, axes: &[Axis]) -> String {
+fn label(axis: &SweepAxis, axes: &[SweepAxis]) -> String {
     let alone = axes.iter().filter(|other| other.path.last() == axis.path.last()).count() == 1;
     if alone { axis.path.last().cloned().unwrap_or_default() } else { axis.path.join(".") }
 }

@@ -12,17 +12,17 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 /// A drive of the catalogue.
-struct Entry {
+struct CatalogueEntry {
     name: &'static str,
     text: &'static str,
     disk: bool,
 }
 
 /// The disks, then what is not a disk, each by name.
-static ALL: LazyLock<Vec<Entry>> = LazyLock::new(|| {
+static ALL: LazyLock<Vec<CatalogueEntry>> = LazyLock::new(|| {
     const FILES: &[(&str, &str)] = &include!(concat!(env!("OUT_DIR"), "/catalogue.rs"));
-    let mut all: Vec<Entry> =
-        FILES.iter().map(|(name, text)| Entry { name, text, disk: is_disk(name, text) }).collect();
+    let mut all: Vec<CatalogueEntry> =
+        FILES.iter().map(|(name, text)| CatalogueEntry { name, text, disk: is_disk(name, text) }).collect();
     all.sort_by_key(|entry| !entry.disk);
     all
 });
@@ -41,14 +41,14 @@ pub fn others() -> impl Iterator<Item = &'static str> {
 ///
 /// # Errors
 /// When there is no such drive, or its file is bad.
-pub fn published(name: &str) -> Result<Published, BadInput> {
+pub fn read_published(name: &str) -> Result<Published, BadInput> {
     match source(name)? {
         Source::Shipped(entry) => Published::parse(&entry.file(), entry.text),
         Source::File(_) => Ok(Published::default()),
     }
 }
 
-impl Entry {
+impl CatalogueEntry {
     /// The file as errors name it.
     fn file(&self) -> String {
         format!("{}.toml", self.name)
@@ -57,7 +57,7 @@ impl Entry {
 
 /// Where a drive is described.
 enum Source<'a> {
-    Shipped(&'static Entry),
+    Shipped(&'static CatalogueEntry),
     File(&'a Path),
 }
 

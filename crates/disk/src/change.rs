@@ -52,7 +52,7 @@ pub fn alone() -> Vec<(About, Vec<&'static str>)> {
 ///
 /// # Errors
 /// When there is no such drive or file, or a value is none that its key takes: by the line of whoever gave it.
-pub fn changed(name: &str, changes: &Document) -> Result<Model, BadInput> {
+pub fn read_changed(name: &str, changes: &Document) -> Result<Model, BadInput> {
     let (known, mut document, folder) = catalogue::document(name)?;
     let mut changes = changes.clone();
     if read::is_of_a_disk(&document)? {
@@ -78,7 +78,7 @@ mod tests {
 
     fn change(model: &str, text: &str) -> Result<Model, String> {
         let changes = Document::parse("f.toml", text).expect("TOML");
-        changed(model, &changes).map_err(|error| error.to_string())
+        read_changed(model, &changes).map_err(|error| error.to_string())
     }
 
     fn rpm(model: &Model) -> f64 {

@@ -41,7 +41,7 @@ impl Delivery {
     /// The next sectors, of 2^`shift` blocks, are in the buffer. A block can go when its sector has passed.
     #[inline(always)]
     #[must_use]
-    pub fn taken(self, piece: Piece, shift: u32) -> Delivery {
+    pub fn with_piece(self, piece: Piece, shift: u32) -> Delivery {
         let blocks = ((piece.sectors << shift) - self.lead).min(self.left);
         let last = blocks - (((piece.sectors - 1) << shift).saturating_sub(self.lead)).min(blocks);
         // The common case: a bus faster than the medium, which has nothing to catch up with.
@@ -135,7 +135,7 @@ mod tests {
         let blocks = pieces.iter().map(|piece| piece.sectors).sum();
         let mut delivery = Delivery::new(bus << 16, (0, blocks), watermark, Time::ZERO, Span(0));
         for piece in pieces {
-            delivery = delivery.taken(*piece, 0);
+            delivery = delivery.with_piece(*piece, 0);
         }
         delivery.end()
     }
@@ -154,7 +154,7 @@ mod tests {
         let piece = Piece { began: Time(1000), end: Time(1100), sectors: 2 };
         let delivered = |bus: u64| {
             let delivery = Delivery::new(bus << 16, (3, 13), 0.0, Time::ZERO, Span(0));
-            delivery.taken(piece, 3).end()
+            delivery.with_piece(piece, 3).end()
         };
         assert_eq!([1, 6, 20].map(delivered), [Time(1108), Time(1148), Time(1050 + 260)]);
     }

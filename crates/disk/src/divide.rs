@@ -18,7 +18,7 @@ impl Divisor {
         self.value
     }
 
-    /// Quotient and remainder.
+    /// The quotient and remainder of `number` by this divisor.
     pub(crate) fn divide(self, number: u32) -> (u32, u32) {
         if self.reciprocal == 0 {
             return (number, 0);

@@ -28,7 +28,7 @@ pub struct Switches {
 pub struct Access {
     /// A read begins wherever the head lands in what is wanted of a track (zero-latency, read on arrival).
     pub reads: bool,
-    /// A write does.
+    /// Whether the arm settles as for a write.
     pub writes: bool,
     /// A read also takes what passes of its track before the first block wanted ("read any free blocks").
     pub free: bool,
@@ -49,14 +49,14 @@ pub struct Piece {
     pub began: Time,
     /// When the last had passed.
     pub end: Time,
-    /// Physical sectors.
+    /// Physical sectors that it covers.
     pub sectors: u64,
 }
 
 /// A move of the arm by its parts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stroke {
-    /// Moving between cylinders.
+    /// The move between cylinders.
     pub seek: Span,
     /// What switching heads takes beyond the seek.
     pub switch: Span,
@@ -65,7 +65,7 @@ pub struct Stroke {
 }
 
 impl Stroke {
-    /// The whole move.
+    /// Seek, head switch and settling together.
     #[must_use]
     pub fn total(self) -> Span {
         self.seek + self.switch + self.settle
@@ -83,7 +83,7 @@ pub struct Passage {
     pub rotation: Span,
     /// What of that was on the first track: what a better moment to arrive could have saved.
     pub latency: Span,
-    /// Blocks passing.
+    /// The time in which the wanted blocks pass the head.
     pub transfer: Span,
     /// Crossing to following tracks and cylinders.
     pub crossing: Span,
@@ -107,13 +107,13 @@ pub struct Progress {
 /// The mechanics of a drive.
 #[derive(Clone, Debug)]
 pub struct Mechanics {
-    /// Where blocks lie.
+    /// Where each block lies on the surfaces.
     pub layout: Layout,
-    /// Seek times.
+    /// Seek times by distance in cylinders.
     pub seek: SeekTable,
     /// Seek times before a random write, where they are another curve.
     pub seek_write: Option<SeekTable>,
-    /// Nominal rotation.
+    /// The spindle at its nominal speed.
     pub rotation: Rotation,
     /// Moves that are not seeks.
     pub switches: Switches,
@@ -176,10 +176,11 @@ impl Mechanics {
     ) -> (Passage, Delivery) {
         let shift = self.layout.sector_shift();
         if let Some((passage, piece)) = self.pass_at_once(spin, now, spot, at, false) {
-            return (passage, delivery.taken(piece, shift));
+            return (passage, delivery.with_piece(piece, shift));
         }
         let mut delivery = delivery;
-        let passage = self.pass_pieces(spin, now, spot, at, false, |piece| delivery = delivery.taken(piece, shift));
+        let passage =
+            self.pass_pieces(spin, now, spot, at, false, |piece| delivery = delivery.with_piece(piece, shift));
         (passage, delivery)
     }
 
@@ -241,7 +242,7 @@ impl Mechanics {
     #[inline(always)]
     fn pass_run(&self, spin: &impl Spin, now: Time, mut spot: Spot, sectors: u64) -> (Time, Time, Spot) {
         let begin = spin.reach(now, spot.angle);
-        let end = self.passed(spin, begin, &mut spot, sectors as u32).max(now);
+        let end = self.pass_time(spin, begin, &mut spot, sectors as u32).max(now);
         (begin.max(now), end, spot)
     }
 
@@ -275,7 +276,7 @@ impl Mechanics {
             if here > 0 {
                 let arrived = passage.end;
                 let on_arrival = self.access.on_arrival(write, passage.after.sector);
-                let scattered = if on_arrival { self.scattered(&passage.after, next + here, end) } else { None };
+                let scattered = if on_arrival { self.next_piece(&passage.after, next + here, end) } else { None };
                 if let Some(all) =
                     scattered.filter(|all| self.pass_scattered(spin, &mut passage, (next, *all), &mut each))
                 {
@@ -324,11 +325,11 @@ impl Mechanics {
         let mut spot = start.on(skipped as u32, width);
         let arrived = passage.end;
         let begin = spin.reach(arrived, spot.angle);
-        let between = self.passed(spin, begin, &mut spot, (here - skipped) as u32).max(arrived);
+        let between = self.pass_time(spin, begin, &mut spot, (here - skipped) as u32).max(arrived);
         let begin = begin.max(arrived);
         let mut spot = start;
         let again = spin.reach(between, spot.angle);
-        let end = self.passed(spin, again, &mut spot, skipped as u32).max(between);
+        let end = self.pass_time(spin, again, &mut spot, skipped as u32).max(between);
         let again = again.max(between);
         each(Piece { began: again, end, sectors: skipped });
         each(Piece { began: end, end, sectors: here - skipped });
@@ -344,7 +345,7 @@ impl Mechanics {
     }
 
     /// Where what is wanted of a track goes on behind a gap that begins at sector `next`: the sector after the last of it.
-    fn scattered(&self, spot: &Spot, next: u64, end: u64) -> Option<u64> {
+    fn next_piece(&self, spot: &Spot, next: u64, end: u64) -> Option<u64> {
         let mut all = next;
         while all < end {
             let there = self.layout.locate_sector(all);
@@ -393,7 +394,7 @@ impl Mechanics {
                 let here = u64::from(spot.left).min(end - next);
                 let arrived = passage.end;
                 let begin = spin.reach(arrived, spot.angle);
-                let passed = self.passed(spin, begin, &mut spot, here as u32).max(arrived);
+                let passed = self.pass_time(spin, begin, &mut spot, here as u32).max(arrived);
                 let begin = begin.max(arrived);
                 passage.rotation += begin.since(arrived);
                 passage.transfer += passed.since(begin);
@@ -427,7 +428,7 @@ impl Mechanics {
         for next in from..to {
             let mut spot = self.layout.locate_sector(next);
             let begin = spin.reach(arrived, spot.angle);
-            let passed = self.passed(spin, begin, &mut spot, 1).max(arrived);
+            let passed = self.pass_time(spin, begin, &mut spot, 1).max(arrived);
             let begin = begin.max(arrived);
             transfer += passed.since(begin);
             first = first.min(begin);
@@ -513,7 +514,7 @@ impl Mechanics {
     /// `sectors` sectors pass from `begin` on, when their first is under the head; the place moves on. Gives
     /// the end.
     #[inline(always)]
-    fn passed(&self, spin: &impl Spin, begin: Time, spot: &mut Spot, sectors: u32) -> Time {
+    fn pass_time(&self, spin: &impl Spin, begin: Time, spot: &mut Spot, sectors: u32) -> Time {
         if sectors == 0 {
             return begin;
         }

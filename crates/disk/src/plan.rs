@@ -15,11 +15,11 @@ pub struct DrivePlan {
     pub sources: Vec<String>,
     /// Numbers no source prints, and what was left out.
     pub assumed: Vec<String>,
-    /// Revolutions a minute.
+    /// Spindle speed in revolutions a minute.
     pub rpm: f64,
-    /// Where blocks lie.
+    /// Where blocks lie, before it is worked out.
     pub layout: LayoutPlan,
-    /// Seek times.
+    /// Seek times by distance in cylinders.
     pub seek: SeekCurve,
     /// Seek times before a random write, where they are another curve.
     pub seek_write: Option<SeekCurve>,
@@ -31,7 +31,7 @@ pub struct DrivePlan {
     pub overheads: Overheads,
     /// The way to the host.
     pub bus: Bus,
-    /// Buffer memory.
+    /// The buffer memory and what it is used for.
     pub cache: Cache,
     /// Commands in the drive at once.
     pub queue: Queue,

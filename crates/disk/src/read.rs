@@ -122,9 +122,9 @@ pub struct Drive {
 /// What a file describes.
 #[derive(Clone, Debug)]
 pub enum Model {
-    /// A disk.
+    /// A disk with an arm.
     Disk(Box<Drive>),
-    /// Something else.
+    /// A device without one: flash, tape, a mirror, a network store.
     Other(Box<Other>),
 }
 
@@ -218,12 +218,12 @@ fn read(name: &str, root: &Section) -> Result<Drive, BadInput> {
     let title = root.value(&TITLE)?;
     let sources = root.get(&SOURCES)?.unwrap_or_default();
     let assumed = root.get(&ASSUMED)?.unwrap_or_default();
-    let rotation = needed(root, "rotation")?;
+    let rotation = required_table(root, "rotation")?;
     let rpm = rotation.value(&RPM)?;
     rotation.close()?;
-    let layout = geometry::layout(&needed(root, "geometry")?)?;
-    let (seek, seek_write) = seek::tables(&needed(root, "seek")?, layout.cylinders())?;
-    let switches = switches(&needed(root, "switch")?, &seek)?;
+    let layout = geometry::layout(&required_table(root, "geometry")?)?;
+    let (seek, seek_write) = seek::tables(&required_table(root, "seek")?, layout.cylinders())?;
+    let switches = switches(&required_table(root, "switch")?, &seek)?;
     let (overheads, bus) = controller::overheads(root.section("overhead")?)?;
     let access = controller::access(root.section("access")?)?;
     let cache = controller::cache(root.section("cache")?)?;
@@ -239,7 +239,7 @@ fn read(name: &str, root: &Section) -> Result<Drive, BadInput> {
 }
 
 /// A table that must be there.
-fn needed<'a>(root: &Section<'a>, table: &str) -> Result<Section<'a>, BadInput> {
+fn required_table<'a>(root: &Section<'a>, table: &str) -> Result<Section<'a>, BadInput> {
     root.need(table, root.section(table)?)
 }
 

@@ -13,7 +13,7 @@ use block::{Span, Time};
 /// rounding of times to nanoseconds must never cost a revolution, and a synchronisation mark is longer.
 pub(crate) const JUST_PASSED: u64 = 1 << (64 - 18);
 
-/// Something that turns.
+/// A spindle: it tells the angle at a time and the time of an angle.
 pub trait Spin {
     /// The angle under the heads at `now`, 2⁻⁶⁴ revolutions.
     fn phase(&self, now: Time) -> u64;
@@ -39,7 +39,7 @@ pub trait Spin {
     }
 }
 
-/// Uniform rotation.
+/// A spindle that turns at one speed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rotation {
     /// Turn per nanosecond, 2⁻⁶⁴ revolutions.

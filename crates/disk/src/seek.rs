@@ -9,13 +9,13 @@ pub enum SeekCurve {
     TwoPiece {
         /// Constant of the short seeks.
         a: f64,
-        /// Coefficient of √d.
+        /// Coefficient of √d, ms.
         b: f64,
         /// The longest distance the first piece holds for.
         knee: u32,
         /// Constant of the long seeks.
         c: f64,
-        /// Coefficient of d.
+        /// Coefficient of d, ms.
         e: f64,
         /// The seeks over 1, 2 … cylinders, where they do not follow the form.
         first: Vec<f64>,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 /// What can be known of a drive from outside.
 #[derive(Clone, Debug)]
 pub struct Sheet {
-    /// Catalogue name.
+    /// The name in the catalogue.
     pub name: String,
     /// What it is, in words.
     pub title: String,
@@ -21,7 +21,7 @@ pub struct Sheet {
     pub overheads: Overheads,
     /// The way to the host.
     pub bus: Bus,
-    /// Buffer memory.
+    /// The buffer memory and what it is used for.
     pub cache: Cache,
     /// Commands in the drive at once.
     pub queue: Queue,
@@ -30,9 +30,9 @@ pub struct Sheet {
 /// A time that depends on what the command before was.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct After {
-    /// After a read.
+    /// What is added after a read.
     pub read: Span,
-    /// After a write.
+    /// What is added after a write.
     pub write: Span,
 }
 
@@ -193,14 +193,14 @@ pub enum Whole {
     /// Of the request, or of the segment if that is smaller.
     #[default]
     Request,
-    /// Of the segment.
+    /// A share of the segment.
     Segment,
 }
 
 /// How far the drive reads on after a read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ahead {
-    /// Not at all.
+    /// The drive does not read ahead.
     Nowhere,
     /// To the end of the track.
     Track,
@@ -228,7 +228,7 @@ pub enum Drain {
 /// The drive's buffer memory; zeros mean there is none. Sizes in blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cache {
-    /// Segments.
+    /// How many segments the buffer is divided into.
     pub segments: u32,
     /// Size of a segment.
     pub segment: u32,
@@ -373,7 +373,7 @@ impl Cache {
 /// Commands in the drive at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Queue {
-    /// How many.
+    /// The most commands that the drive holds at once.
     pub depth: u16,
     /// Which of them the arm serves next.
     pub order: Turn,
@@ -409,7 +409,7 @@ pub enum Turn {
     /// What it can begin soonest.
     #[default]
     Soonest,
-    /// The oldest.
+    /// The oldest command first.
     Fcfs,
     /// The next in the direction the arm last went; where there is none, the next in the other.
     Look,
@@ -455,7 +455,7 @@ pub struct Truth {
 /// A drive that is no longer what it was.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Drift {
-    /// From then on.
+    /// The time from which the speed drifts.
     pub at: Time,
     /// What seeks take longer, as a share of their time.
     pub seek: f64,

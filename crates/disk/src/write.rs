@@ -11,10 +11,10 @@ use std::fmt::Write;
 /// The text of a drive file.
 #[must_use]
 pub fn write(plan: &DrivePlan) -> String {
-    let mut text = format!("title = {}\n", quoted(&plan.title));
+    let mut text = format!("title = {}\n", quote(&plan.title));
     for (key, list) in [("sources", &plan.sources), ("assumed", &plan.assumed)] {
         if !list.is_empty() {
-            let lines: String = list.iter().map(|line| format!("    {},\n", quoted(line))).collect();
+            let lines: String = list.iter().map(|line| format!("    {},\n", quote(line))).collect();
             text += &format!("{key} = [\n{lines}]\n");
         }
     }
@@ -124,7 +124,7 @@ fn insert_before_tables(mut text: String, line: &str) -> String {
     text
 }
 
-fn quoted(text: &str) -> String {
+fn quote(text: &str) -> String {
     let escaped = |c: char| match c {
         '"' | '\\' => format!("\\{c}"),
         c if c.is_control() => format!("\\u{:04X}", u32::from(c)),

@@ -8,11 +8,11 @@ use std::ops::{AddAssign, SubAssign};
 pub struct Parts {
     /// Waiting in the drive while other commands were served.
     pub queued: Span,
-    /// Command overhead.
+    /// Overhead of commands, before the arm moves.
     pub overhead: Span,
     /// External waiting: the arm was still at the drive's own work (read-ahead, write-back).
     pub external: Span,
-    /// Seeking.
+    /// Moving the arm between cylinders.
     pub seek: Span,
     /// Switching heads, and crossing to following tracks.
     pub switch: Span,
@@ -43,7 +43,7 @@ impl Parts {
         ]
     }
 
-    /// All parts together.
+    /// The sum of all parts.
     #[must_use]
     pub fn total(&self) -> Span {
         self.named().iter().map(|(_, span)| *span).sum()
@@ -102,14 +102,16 @@ impl AddAssign for Parts {
 /// Where an arm's time went since some instant: busy + background + idle = elapsed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Account {
-    /// Since when.
+    /// The beginning of the time accounted for.
     pub since: Time,
-    /// Until when.
+    /// The end of the time accounted for.
     pub until: Time,
     /// Time with a command in service.
     pub busy: Span,
     /// Time the arm worked with no command in service.
     pub background: Span,
+    /// Of that, the time it wrote back what was buffered.
+    pub writing: Span,
     /// Commands in the account.
     pub commands: u64,
     /// The busy time by its parts; they add up to `busy`.
@@ -127,7 +129,7 @@ impl Account {
         self.until = self.until.max(end);
     }
 
-    /// The time covered.
+    /// The length of the time accounted for.
     #[must_use]
     pub fn elapsed(&self) -> Span {
         self.until.since(self.since)

@@ -7,9 +7,9 @@ use block::{Command, Span, Tag, Time, Verb};
 /// The bus in use for data and completion of a command.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Connection {
-    /// Whose data.
+    /// The command whose data are moved.
     tag: Tag,
-    /// From when.
+    /// The time from which the bus is held.
     pub(crate) from: Time,
     /// Until when, completion included.
     until: Time,

@@ -18,7 +18,7 @@ pub(crate) enum Lookup {
     Hit(usize),
     /// Its beginning, in this segment; where the segment ends just there, nothing yet.
     Partial(usize),
-    /// Nothing useful.
+    /// The buffer holds nothing that helps.
     Miss,
 }
 

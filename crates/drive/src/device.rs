@@ -1,7 +1,7 @@
 //! What every simulated device can do, disk or not.
 
 use crate::{Account, Drive, Parts};
-use block::{Caps, Command, Outcome, Tag, Time};
+use block::{Caps, Command, Outcome, Span, Tag, Time};
 
 /// A device in virtual time: commands in, completions out. It keeps no clock; the caller guarantees that `now` never
 /// goes back.
@@ -27,6 +27,11 @@ pub trait Machine {
     fn own_until(&mut self, now: Time) -> Time {
         let _ = now;
         Time::ZERO
+    }
+
+    /// Blocks it has in a write buffer, and the time in its account that it wrote back while it had no command.
+    fn buffered(&self) -> (u64, Span) {
+        (0, Span::ZERO)
     }
 }
 
@@ -60,6 +65,10 @@ impl Machine for Drive {
         self.advance(now);
         Drive::own_until(self, now)
     }
+
+    fn buffered(&self) -> (u64, Span) {
+        Drive::buffered(self)
+    }
 }
 
 impl<M: Machine + ?Sized> Machine for Box<M> {
@@ -85,5 +94,9 @@ impl<M: Machine + ?Sized> Machine for Box<M> {
 
     fn own_until(&mut self, now: Time) -> Time {
         (**self).own_until(now)
+    }
+
+    fn buffered(&self) -> (u64, Span) {
+        (**self).buffered()
     }
 }

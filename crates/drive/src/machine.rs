@@ -47,7 +47,7 @@ pub(crate) struct Waiting {
     pub(crate) writing: bool,
 }
 
-/// A drive.
+/// A disk drive: arm, spindle, buffer, bus and queue.
 #[derive(Clone, Debug)]
 pub struct Drive {
     pub(crate) mechanics: Arc<Mechanics>,
@@ -235,6 +235,12 @@ impl Drive {
         account
     }
 
+    /// Blocks it has in its write buffer, and the time in its account that it wrote back while it had no command.
+    #[must_use]
+    pub fn buffered(&self) -> (u64, Span) {
+        (self.buffer.capacity() - self.buffer.free(), self.account.writing)
+    }
+
     /// How long a command given now would be in service without transferring: the truth, noise included.
     /// The caller guarantees that it brought the drive to `now` with `advance`.
     #[must_use]
@@ -285,7 +291,7 @@ impl Drive {
         Some((arrived.since(now), passage.began.since(arrived)))
     }
 
-    /// Its mechanics.
+    /// The arm, spindle and layout.
     #[must_use]
     pub fn mechanics(&self) -> &Mechanics {
         &self.mechanics
@@ -317,19 +323,19 @@ impl Drive {
     #[inline]
     fn work(&mut self, now: Time) {
         let gap = self.account.until;
-        let mut worked = Span::ZERO;
-        let mut count = |began: Time, end: Time| worked += end.min(now).since(began.max(gap));
+        let (mut worked, mut written) = (Span::ZERO, Span::ZERO);
+        let lasted = |began: Time, end: Time| end.min(now).since(began.max(gap));
         loop {
             if let Some(WriteBack { began, .. }) = self.write_back {
                 let at = self.write_back_until(Lbn(u64::MAX), now);
-                count(began, at);
+                written += lasted(began, at);
                 if self.write_back.is_some() {
                     break;
                 }
             }
             if let Some(began) = self.read_ahead.as_ref().map(|ahead| ahead.began) {
                 let at = self.read_ahead_until(now);
-                count(began, at);
+                worked += lasted(began, at);
                 if self.read_ahead.is_some() {
                     break;
                 }
@@ -343,7 +349,8 @@ impl Drive {
             }
         }
         if self.is_idle() {
-            self.account.background += worked;
+            self.account.background += worked + written;
+            self.account.writing += written;
             self.account.until = now;
         }
     }

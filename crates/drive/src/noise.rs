@@ -103,7 +103,7 @@ impl Spindle {
 
     /// By how much the wander has turned it at `now`.
     #[inline(never)]
-    fn wandered(wander: &Wander, now: Time) -> u64 {
+    fn wander_at(wander: &Wander, now: Time) -> u64 {
         let turns = wander.revolutions * (1.0 - libm::cos(wander.radians_per_ns * now.0 as f64));
         let fraction = turns - libm::floor(turns);
         (fraction * 18_446_744_073_709_551_616.0) as u64
@@ -131,7 +131,7 @@ impl Spin for Spindle {
         let steady = self.rotation.phase(now);
         match &self.wander {
             None => steady,
-            Some(wander) => steady.wrapping_add(Spindle::wandered(wander, now)),
+            Some(wander) => steady.wrapping_add(Spindle::wander_at(wander, now)),
         }
     }
 

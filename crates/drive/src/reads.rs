@@ -9,11 +9,11 @@ use disk::{Delivery, Passage, Progress, Spin, Spot, Track};
 /// A read that runs on past what was asked for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReadAhead {
-    /// When it began.
+    /// When reading ahead began.
     pub(crate) began: Time,
     /// How far it had come when that was last worked out.
     so_far: Progress,
-    /// Where it stops.
+    /// The first block that is not read ahead.
     limit: Lbn,
     /// The block it must have reached before the arm may go.
     least: Lbn,
@@ -522,7 +522,7 @@ impl Drive {
         (there.track, there.remapped) == (head.track, head.remapped)
     }
 
-    /// Ends a read-ahead.
+    /// Stops reading ahead, so that the arm is free at `ready`.
     #[inline(always)]
     pub(crate) fn stop_read_ahead(&mut self, ready: Time) {
         let Some(ahead) = &self.read_ahead else { return };

@@ -20,11 +20,11 @@ pub struct PictureScope {
 /// Something that went on for a while.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Activity<T> {
-    /// The activity.
+    /// What was done.
     pub what: T,
-    /// When it began.
+    /// The time it began.
     pub from: Time,
-    /// When it ended.
+    /// The time it ended.
     pub to: Time,
 }
 

@@ -65,7 +65,7 @@ pub enum ProcessStep {
     },
     /// Creates another process, which can run at once.
     Fork(Box<dyn Program>),
-    /// Ends this process.
+    /// The process ends.
     Exit,
 }
 

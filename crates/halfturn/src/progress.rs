@@ -95,7 +95,7 @@ impl ReadingBar {
         self.0.set_position(requests);
     }
 
-    /// Clears the bar.
+    /// Removes the bar from the screen.
     pub fn finish(self) {
         self.0.finish_and_clear();
     }
@@ -120,7 +120,7 @@ impl Profiling {
         self.0.set_position((done * 1000.0) as u64);
     }
 
-    /// Clears the bar.
+    /// Removes the bar from the screen.
     pub fn finish(self) {
         self.0.finish_and_clear();
     }

@@ -45,7 +45,7 @@ pub fn open(path: &Path, writes: bool) -> Result<Direct, BadInput> {
         return Err(BadInput::new(name, At::File, what, "unmount it first"));
     }
     let how = if writes { Use::Writes } else { Use::Times };
-    let file = ServedFile::open(path, 1, how).map_err(|error| make::unopened(path, how, &error))?;
+    let file = ServedFile::open(path, 1, how).map_err(|error| make::open_error(path, how, &error))?;
     Direct::new(Clock::of_the_machine(1.0), Box::new(file)).map_err(|error| kernel_error(&name, &error))
 }
 

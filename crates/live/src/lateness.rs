@@ -68,7 +68,7 @@ impl Lateness {
         (rms(self.squares, self.count()), rms(self.squares_in_time, self.count() - self.late))
     }
 
-    /// The greatest lateness.
+    /// The greatest lateness since the start.
     #[must_use]
     pub fn worst(&self) -> Span {
         self.worst

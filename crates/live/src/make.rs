@@ -19,7 +19,7 @@ const AT_ONCE: u16 = 64;
 
 /// A device in real time.
 pub struct Made {
-    /// The device.
+    /// The device, opened and ready.
     pub unit: Box<dyn LiveDevice>,
     /// Whether it is known to be a disk.
     pub rotational: bool,
@@ -52,7 +52,7 @@ pub fn device(choice: &DriveChoice, how: Use, short: bool, seed: u64) -> Result<
         }
         Live::File(path) => {
             let depth = if short && choice.queue == Some(1) { 1 } else { choice.queue.unwrap_or(0).max(AT_ONCE) };
-            let file = ServedFile::open(&path, depth, how).map_err(|error| unopened(&path, how, &error))?;
+            let file = ServedFile::open(&path, depth, how).map_err(|error| open_error(&path, how, &error))?;
             if !file.is_direct() {
                 let why = match file.bytes() % BLOCK_BYTES {
                     0 => "as its file system has it no other way".into(),
@@ -82,13 +82,13 @@ fn contents(held: &Held, blocks: u64) -> Result<Box<dyn Contents>, BadInput> {
 
 fn unheld(path: &Path, error: &std::io::Error) -> BadInput {
     if error.kind() == std::io::ErrorKind::ResourceBusy {
-        return unopened(path, Use::Writes, error);
+        return open_error(path, Use::Writes, error);
     }
     let mend = "name a file that is not there yet, in a folder with room that you may write to";
     BadInput::new(path.display().to_string(), At::File, format!("cannot hold the drive's contents: {error}"), mend)
 }
 
-pub(crate) fn unopened(path: &Path, how: Use, error: &std::io::Error) -> BadInput {
+pub(crate) fn open_error(path: &Path, how: Use, error: &std::io::Error) -> BadInput {
     if error.kind() == std::io::ErrorKind::ResourceBusy {
         let mend = "end what uses it first; what is only read (`read_only` volumes) may be shared with other readers";
         return BadInput::new(path.display().to_string(), At::File, format!("is in use: {error}"), mend);

@@ -45,18 +45,18 @@ impl Footprint {
 /// How addresses are moved.
 #[derive(Clone, Debug)]
 pub enum Fitting {
-    /// Not at all.
+    /// Addresses stay as they are.
     AsIs,
     /// In proportion: starts in `from` blocks become starts in `to`.
     Scaled {
-        /// Starts before.
+        /// The lowest address of the trace.
         from: u64,
-        /// Starts after.
+        /// The highest address of the trace, exclusive.
         to: u64,
     },
-    /// Modulo the capacity.
+    /// Addresses are taken modulo the capacity.
     Wrapped {
-        /// In blocks.
+        /// The drive's capacity in blocks.
         capacity: u64,
     },
     /// Untouched units are left out.
@@ -77,13 +77,13 @@ impl Fitting {
         match fit {
             Fit::Error => Ok(Fitting::AsIs),
             Fit::Wrap => Ok(Fitting::Wrapped { capacity }),
-            Fit::Scale => Fitting::scaled(&footprint, capacity),
-            Fit::Compact => Fitting::compacted(footprint, capacity),
+            Fit::Scale => Fitting::scale_to(&footprint, capacity),
+            Fit::Compact => Fitting::compact_to(footprint, capacity),
         }
     }
 
     /// In proportion, to a drive of `capacity` blocks. What already fits stays as it is.
-    fn scaled(footprint: &Footprint, capacity: u64) -> Result<Fitting, String> {
+    fn scale_to(footprint: &Footprint, capacity: u64) -> Result<Fitting, String> {
         if footprint.end <= capacity {
             return Ok(Fitting::AsIs);
         }
@@ -94,7 +94,7 @@ impl Fitting {
     }
 
     /// With the untouched parts left out, to a drive of `capacity` blocks.
-    fn compacted(footprint: Footprint, capacity: u64) -> Result<Fitting, String> {
+    fn compact_to(footprint: Footprint, capacity: u64) -> Result<Fitting, String> {
         let mut units = 0;
         let mut before = Vec::with_capacity(footprint.touched.len());
         for word in &footprint.touched {
@@ -110,7 +110,7 @@ impl Fitting {
         Ok(Fitting::Compacted { touched: footprint.touched, before })
     }
 
-    /// Where `at` goes.
+    /// The place on the drive for `at` of the trace.
     #[must_use]
     pub fn map(&self, at: Extent) -> Extent {
         let start = at.start.0;
@@ -152,8 +152,8 @@ mod tests {
             for at in &extents {
                 footprint.add(*at).unwrap();
             }
-            let mut fittings = vec![Fitting::scaled(&footprint, capacity).unwrap(), Fitting::Wrapped { capacity }];
-            fittings.extend(Fitting::compacted(footprint, capacity));
+            let mut fittings = vec![Fitting::scale_to(&footprint, capacity).unwrap(), Fitting::Wrapped { capacity }];
+            fittings.extend(Fitting::compact_to(footprint, capacity));
             for fitting in fittings {
                 for at in &extents {
                     let moved = fitting.map(*at);
@@ -169,7 +169,7 @@ mod tests {
             for at in &extents {
                 footprint.add(*at).unwrap();
             }
-            let fitting = Fitting::compacted(footprint, u64::MAX).unwrap();
+            let fitting = Fitting::compact_to(footprint, u64::MAX).unwrap();
             for a in &extents {
                 for b in &extents {
                     let (x, y) = (fitting.map(*a), fitting.map(*b));

@@ -2,7 +2,7 @@
 
 use block::{At, BadInput, Span};
 use config::Document;
-use sched::predict::mimic::{Effort, Known, Learned};
+use sched::predict::mimic::{Known, Learned, ProbeEffort};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -75,9 +75,9 @@ fn of(document: &Document) -> Result<Learned, BadInput> {
     let mend = "make the file anew with `halfturn profile --mimic`";
     let blocks = root.need("blocks", root.u64("blocks")?)?;
     let grain = root.within("grain", 1, 1 << 20)?.unwrap_or(2);
-    let mut effort = Effort::default();
+    let mut effort = ProbeEffort::default();
     if let Some(section) = root.section("effort")? {
-        effort = Effort {
+        effort = ProbeEffort {
             commands: section.u64("commands")?.unwrap_or(0),
             time: section.span("time")?.unwrap_or(Span::ZERO),
             interpolated: section.share("interpolated")?.unwrap_or(0.0),
@@ -127,7 +127,8 @@ mod tests {
             samples: 10,
             line: distance == 2,
         });
-        let learned = Learned::of(100_000, 2, known.into_iter(), Effort { commands: 80, ..Effort::default() });
+        let learned =
+            Learned::of(100_000, 2, known.into_iter(), ProbeEffort { commands: 80, ..ProbeEffort::default() });
         let text = write(&learned, "a test");
         let again = parse("table.toml", &text).unwrap();
         assert_eq!(again.known().collect::<Vec<_>>(), learned.known().collect::<Vec<_>>());
@@ -137,7 +138,7 @@ mod tests {
     #[test]
     fn what_was_learned_of_another_drive_is_an_error() {
         let known = [0, 8].map(|distance| Known { distance, time: Span(5_000_000), samples: 10, line: distance == 0 });
-        let learned = Learned::of(100_000, 2, known.into_iter(), Effort::default());
+        let learned = Learned::of(100_000, 2, known.into_iter(), ProbeEffort::default());
         let path = std::env::temp_dir().join(format!("learned-{}.toml", std::process::id()));
         std::fs::write(&path, write(&learned, "a test")).unwrap();
         let blocks = |count| read_of(&path, count).map(|learned| learned.blocks()).map_err(|error| error.to_string());

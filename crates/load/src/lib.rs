@@ -1,6 +1,7 @@
 //! What is asked of a core and how its answers are counted: experiment files, workloads, trace replay,
 //! metrics and results. It knows nothing of how a drive or a scheduler works.
 
+mod bills;
 mod draw;
 pub mod experiment;
 mod fit;
@@ -10,15 +11,18 @@ mod meter;
 mod mix;
 pub mod requests;
 pub mod results;
+mod scan;
 pub mod schedule;
 mod slices;
 mod tally;
 mod wait;
 pub mod workload;
 
+pub use bills::{ARM_PARTS, ArmPart, Bills, PART_NAMES, divide};
 pub use draw::Draw;
 pub use fit::{Fitting, Footprint};
 pub use meter::{Meter, Served};
 pub use mix::{Load, Mix};
+pub use scan::ScanProgress;
 pub use tally::Tally;
 pub use wait::expected_wait;

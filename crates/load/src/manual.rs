@@ -16,14 +16,14 @@ pub struct Declared {
     pub of: Option<(&'static str, &'static str)>,
     /// What is said of it.
     pub about: About,
-    /// What declares it.
+    /// The document that the key belongs to.
     pub whose: Whose,
 }
 
 /// What declares a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whose {
-    /// An experiment file.
+    /// The file of an experiment.
     Experiment,
     /// A drive file; in `[drive]` of an experiment it stands for what that file says.
     Drive,
@@ -36,11 +36,11 @@ pub struct Named {
     pub what: &'static str,
     /// The heading of the table where it is asked for, and the key there.
     pub place: (&'static str, &'static str),
-    /// The word.
+    /// The word that chooses it in a file.
     pub name: &'static str,
-    /// What it does.
+    /// What it does, in one paragraph.
     pub text: &'static str,
-    /// Its own keys.
+    /// The keys that it alone reads.
     pub keys: &'static [About],
     /// Lines of that table that ask for it.
     pub example: &'static str,

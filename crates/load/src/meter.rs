@@ -1,13 +1,15 @@
 //! What is measured of a run: responses and waits by class, durations of commands.
 
+use crate::bills::Bills;
 use crate::results::{ArmError, Buffer, Class, Commands, Distribution, PredictionError, Service};
+use crate::scan::ScanProgress;
 use crate::slices::Slices;
 use crate::tally::Tally;
 use crate::wait::half_square;
 use block::{BLOCK_BYTES, Ending, Extent, Qos, Span, Time};
-use sched::Tally as Came;
 use sched::array::Fill;
 use sched::value::Worth;
+use sched::{Found, Tally as Came};
 
 /// Counts commands that were issued in the measured time, bytes that came in it (in a closed loop as many come of requests from
 /// before as are outstanding at the end), and a sample of the requests that arrived in it. Each of the sample counts, however
@@ -40,18 +42,20 @@ pub struct Meter {
     late: i128,
     /// How full the write buffer of an array was.
     fill: Option<Fill>,
+    /// What of the arm's time each class caused, where that is asked for.
+    bills: Option<Bills>,
 }
 
 /// A request that has ended.
 #[derive(Clone, Copy, Debug)]
 pub struct Served {
-    /// Where it was.
+    /// The blocks that were asked for.
     pub at: Extent,
-    /// When it came.
+    /// The time of its arrival.
     pub arrived: Time,
     /// When its turn came.
     pub began: Time,
-    /// When it ended.
+    /// The time of its end.
     pub ended: Time,
     /// Waiting for the drive's own work.
     pub external: Span,
@@ -78,6 +82,8 @@ struct ClassMeter {
     failed: u64,
     still_waiting: u64,
     missed: u64,
+    /// How far its scan has come, if it has one.
+    scan: Option<Box<ScanProgress>>,
 }
 
 impl ClassMeter {
@@ -116,6 +122,7 @@ impl Meter {
             failed: 0,
             still_waiting: 0,
             missed: 0,
+            scan: None,
         };
         Meter {
             classes: classes.map(class).collect(),
@@ -135,6 +142,7 @@ impl Meter {
             arms: Tally::default(),
             late: 0,
             fill: None,
+            bills: None,
         }
     }
 
@@ -175,7 +183,7 @@ impl Meter {
         self.served
     }
 
-    /// Requests counted.
+    /// How many requests were counted.
     #[must_use]
     pub fn requests(&self) -> u64 {
         self.requests
@@ -204,10 +212,43 @@ impl Meter {
         self.fill = Some(fill);
     }
 
+    /// What of the arm's time each class caused.
+    pub fn billed(&mut self, bills: Bills) {
+        self.bills = Some(bills);
+    }
+
+    /// What of the arm's time each class caused, where that was asked for.
+    #[must_use]
+    pub fn bills(&self) -> Option<&Bills> {
+        self.bills.as_ref()
+    }
+
     /// The measured time ends; what has joined the sample is followed further.
     pub fn close(&mut self, until: Time) {
         self.measured = until.since(self.from);
         (self.until, self.closed) = (self.until.min(until), true);
+    }
+
+    /// A scan of so many blocks, in units of so many, counts for a class.
+    pub fn begin_scan(&mut self, class: u8, blocks: u64, unit: u32) {
+        self.classes[usize::from(class)].scan = Some(Box::new(ScanProgress::new(blocks, unit)));
+    }
+
+    /// Blocks of the scan were read. Says whether it is over.
+    pub fn scanned(&mut self, now: Time, at: Extent, found: Found) -> bool {
+        let counts = now >= self.from && !self.closed;
+        let Some(class) = self.classes.iter_mut().find(|class| class.scan.is_some()) else { return true };
+        if counts && found != Found::Unreadable {
+            class.bytes += at.bytes();
+        }
+        let Some(scan) = &mut class.scan else { return true };
+        scan.add(now, at, found, counts);
+        scan.is_done()
+    }
+
+    /// What a reader must know of scans.
+    pub fn scan_notes(&self) -> impl Iterator<Item = String> {
+        self.classes.iter().filter_map(|class| Some(class.scan.as_ref()?.note(&class.name)))
     }
 
     /// A command took from `issued` to `ended`.
@@ -302,6 +343,9 @@ impl Meter {
             (Some(fill), Some(other)) => fill.merge(other),
             (fill, other) => *fill = fill.take().or_else(|| other.clone()),
         }
+        if let (Some(bills), Some(other)) = (&mut self.bills, &other.bills) {
+            bills.merge(other);
+        }
         for (class, other) in self.classes.iter_mut().zip(&other.classes) {
             class.response.merge(&other.response);
             class.waiting.merge(&other.waiting);
@@ -314,6 +358,9 @@ impl Meter {
             class.failed += other.failed;
             class.still_waiting += other.still_waiting;
             class.missed += other.missed;
+            if let (Some(scan), Some(other)) = (&mut class.scan, &other.scan) {
+                scan.merge(other);
+            }
         }
     }
 
@@ -332,7 +379,7 @@ impl Meter {
         half_square(self.squares as f64, sum) / 1e6
     }
 
-    /// Durations of commands.
+    /// How long commands took.
     #[must_use]
     pub fn commands(&self) -> Commands {
         Commands {
@@ -390,7 +437,7 @@ impl Meter {
 
     /// What each class got.
     pub fn classes(&self) -> impl Iterator<Item = (String, Class)> {
-        self.classes.iter().map(|class| {
+        self.classes.iter().enumerate().map(|(number, class)| {
             let got = Class {
                 requests: class.requests,
                 dropped: class.dropped,
@@ -403,6 +450,9 @@ impl Meter {
                 waiting_ms: class.waiting.distribution(),
                 arrival_wait_ms: class.found.distribution(),
                 external_ms: class.external.as_ms() / class.response.count().max(1) as f64,
+                free_mb_s: class.scan.as_ref().map(|scan| self.rate(scan.bytes())),
+                free: class.scan.as_ref().map(|scan| scan.results(self.measured)),
+                arm_seconds: self.bills.as_ref().map(|bills| bills.seconds(number)),
             };
             (class.name.clone(), got)
         })

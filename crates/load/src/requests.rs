@@ -31,11 +31,11 @@ pub struct Record<'a> {
     pub request: u64,
     /// The device it was asked of.
     pub device: &'a str,
-    /// Its service class.
+    /// The service class it belongs to.
     pub class: &'a str,
-    /// What it did.
+    /// Whether it read or wrote.
     pub op: Op,
-    /// Where.
+    /// The blocks it asked for.
     pub at: Extent,
     /// How it ended; nothing where it was outstanding when the run was given up.
     pub ending: Option<Ending>,
@@ -45,7 +45,7 @@ pub struct Record<'a> {
     pub arrival: Time,
     /// When its turn came.
     pub start: Time,
-    /// When it ended.
+    /// The time of its end.
     pub end: Time,
     /// Commands issued for it.
     pub commands: u64,
@@ -58,9 +58,9 @@ pub struct Record<'a> {
 /// What stands in a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Value<'a> {
-    /// A whole number.
+    /// A number without fraction.
     Number(u64),
-    /// A word.
+    /// A word without commas or quotes.
     Word(&'a str),
 }
 

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 /// All runs of one experiment: one for each combination of what was varied.
 #[derive(Clone, Debug, Serialize)]
 pub struct Results {
-    /// Always 1.
+    /// The version of this form, 1.
     pub schema: u32,
     /// In the order of the sweep.
     pub runs: Vec<Run>,
@@ -54,9 +54,9 @@ pub struct Run {
     /// What the machine around the disk came to; not there where requests come by themselves.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub system: Option<System>,
-    /// By service class.
+    /// Results of each service class, by name.
     pub classes: BTreeMap<String, Class>,
-    /// By disk.
+    /// Results of each disk, in order.
     pub disks: Vec<Disk>,
     /// What a reader must know before believing the figures: perfect knowledge, backlog, held requests.
     pub notes: Vec<String>,
@@ -107,7 +107,7 @@ impl Disk {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Label {
-    /// A number.
+    /// A number, as the sweep gives it.
     Number(f64),
     /// A word, or a quantity with its unit.
     Word(String),
@@ -125,13 +125,13 @@ impl std::fmt::Display for Label {
 /// Durations of drive commands, from issue to completion.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Commands {
-    /// How many.
+    /// How many commands were counted.
     pub count: u64,
-    /// Their mean.
+    /// Mean duration, ms.
     pub mean_ms: f64,
-    /// 99th percentile.
+    /// 99th percentile of the durations, ms.
     pub p99_ms: f64,
-    /// The longest.
+    /// The longest duration, ms.
     pub max_ms: f64,
     /// How many took up to so many ms, and longer than the entry before: 0.1 ms apart up to 20 ms, 1 ms up to 200 ms,
     /// and so on.
@@ -170,20 +170,20 @@ pub struct Service {
 /// By how much the arm came later than was believed, over timed seeks whose first command kept to one track.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct ArmError {
-    /// How many.
+    /// How many seeks were timed.
     pub count: u64,
     /// Mean in milliseconds; negative where it came sooner.
     pub mean: f64,
     /// Half were off by no more than this, sooner or later.
     pub p50: f64,
-    /// 99 % were.
+    /// 99 % were off by no more than this.
     pub p99: f64,
 }
 
 /// How full the non-volatile write buffer of an array was, in MiB.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Buffer {
-    /// At most.
+    /// The most it held, MiB.
     pub most_mib: f64,
     /// For 99 % of the time no more than this, to an eighth.
     pub p99_mib: f64,
@@ -200,9 +200,9 @@ pub struct Buffer {
 /// What a scheduler that learns a device knows of it at the end of the first replication.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Learned {
-    /// Distances kept.
+    /// How many distances it keeps.
     pub distances: u64,
-    /// Memory for them.
+    /// Bytes of memory that they take.
     pub bytes: u64,
     /// Commands of the probes before the run.
     pub probes: u64,
@@ -225,11 +225,11 @@ pub struct System {
     pub execution_ms: f64,
     /// Half width of its 95 % confidence interval over replications; absent where there is one.
     pub execution_ci95_ms: Option<f64>,
-    /// Computing for processes.
+    /// Processor time of processes, ms.
     pub computing_ms: f64,
-    /// Switching to processes.
+    /// Time to switch between processes, ms.
     pub switching_ms: f64,
-    /// Handling interrupts.
+    /// Time to handle interrupts, ms.
     pub interrupts_ms: f64,
     /// Idle while a process waited for I/O.
     pub false_idle_ms: f64,
@@ -243,7 +243,7 @@ pub struct System {
     pub critical: f64,
     /// Someone waits if they have not ended by some time.
     pub limited: f64,
-    /// Nobody waits.
+    /// Requests that nobody waits for.
     pub noncritical: f64,
     /// Requests that someone came to wait for.
     pub raised: f64,
@@ -278,7 +278,7 @@ pub struct Process {
     pub ready_ms: f64,
     /// Blocked until a request had ended.
     pub blocked_ms: f64,
-    /// How often.
+    /// How often it waited for a request.
     pub waits: f64,
     /// When it had ended; absent where it never did.
     pub ended_ms: Option<f64>,
@@ -348,13 +348,13 @@ impl Process {
 /// A distribution of errors in milliseconds.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct PredictionError {
-    /// Mean.
+    /// Mean error, ms.
     pub mean: f64,
-    /// 1st percentile.
+    /// 1st percentile of the error, ms.
     pub p1: f64,
-    /// Median.
+    /// Median error, ms.
     pub p50: f64,
-    /// 99th percentile.
+    /// 99th percentile of the error, ms.
     pub p99: f64,
 }
 
@@ -365,7 +365,7 @@ pub struct Class {
     pub requests: u64,
     /// Of these, dropped at their hard deadline.
     pub dropped: u64,
-    /// Of these, failed.
+    /// Requests that ended in an error, of those that ended.
     pub failed: u64,
     /// Of these, given up while they waited, long after the measured time: their times count as far as they had come. Not there
     /// where there are none.
@@ -386,6 +386,62 @@ pub struct Class {
     pub arrival_wait_ms: Distribution,
     /// Mean time a request's commands waited for the drive's own work: its external waiting time.
     pub external_ms: f64,
+    /// Of a scan, 10^6 bytes a second that were read in any order, in rotational delays and idle time; part of the throughput.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub free_mb_s: Option<f64>,
+    /// Where they were found, and what is left.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub free: Option<FreeWork>,
+    /// What of the arm's time it caused; not there where nobody asks for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arm_seconds: Option<ArmSeconds>,
+}
+
+/// Where the blocks of a scan were found, in 10^6 bytes a second, and what is left of it.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct FreeWork {
+    /// In the rotational delay of requests, on the track that the arm was on.
+    pub source_mb_s: f64,
+    /// In the same, on tracks on the way or beside it.
+    pub between_mb_s: f64,
+    /// In the same, on the track of the request.
+    pub destination_mb_s: f64,
+    /// In the slack of seeks that were put off, on the track that the arm was on.
+    pub slack_mb_s: f64,
+    /// While there were no requests.
+    pub idle_mb_s: f64,
+    /// The share that is left at the end of the run.
+    pub left_fraction: f64,
+    /// Blocks that could not be read.
+    pub unreadable_blocks: u64,
+    /// How long what is left is thought to take, by how finds dwindled so far; absent where too little was read to say.
+    pub eta_seconds: Option<f64>,
+}
+
+/// What of the arm's time a class caused, by what it went to, in seconds; of an array, of all its arms. Those of all classes add
+/// up to the time with a command in service and that of the drive's write-back without one.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct ArmSeconds {
+    /// Until the head was on the track: command overhead, seek, settling, switches of heads.
+    pub seek: f64,
+    /// Until the blocks came round.
+    pub rotation: f64,
+    /// Until they had passed, and the bus had them.
+    pub transfer: f64,
+    /// Writing back what the drive had buffered.
+    pub write_back: f64,
+    /// The way back to requests that this class interrupted.
+    pub detour: f64,
+    /// Commands in the slack before another's seek.
+    pub slack: f64,
+}
+
+impl ArmSeconds {
+    /// All of it.
+    #[must_use]
+    pub fn total(&self) -> f64 {
+        self.seek + self.rotation + self.transfer + self.write_back + self.detour + self.slack
+    }
 }
 
 impl Class {
@@ -403,12 +459,12 @@ fn is_none(count: &u64) -> bool {
 /// A distribution of times in milliseconds.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Distribution {
-    /// Mean.
+    /// The arithmetic mean.
     pub mean: f64,
     /// Half width of the 95 % confidence interval of the mean: over replications, or over 20 batches of a
     /// single run; absent where there are too few to say.
     pub ci95: Option<f64>,
-    /// Median.
+    /// The median, exact to 0.1 %.
     pub p50: f64,
     /// 95th percentile.
     pub p95: f64,

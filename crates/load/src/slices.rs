@@ -10,7 +10,7 @@ use block::Time;
 
 /// Slices a run is cut into at most; when they are full, neighbours join.
 const SLICES: usize = 40;
-/// Fewer say nothing.
+/// Fewer slices than this give no interval.
 const FEWEST: usize = 10;
 /// Requests that end in the first slices.
 const FIRST: u64 = 32;
@@ -39,7 +39,7 @@ impl Default for Slices {
 }
 
 impl Slices {
-    /// A request arrived.
+    /// Counts a request in the slice of its arrival.
     pub(crate) fn add(&mut self, arrived: Time) {
         self.outstanding += 1;
         self.arrivals += u128::from(arrived.0);
@@ -56,13 +56,13 @@ impl Slices {
             return;
         }
         let Some(before) = self.before else {
-            self.before = Some(self.waited(now));
+            self.before = Some(self.waiting_time(now));
             return;
         };
         self.filling.0 += u128::from(now.since(arrived).0);
         self.filling.1 += 1;
         if self.filling.1 == self.each {
-            let waited = self.waited(now);
+            let waited = self.waiting_time(now);
             self.done.push((self.filling.0 + waited).saturating_sub(before));
             (self.before, self.filling) = (Some(waited), (0, 0));
             self.join();
@@ -70,7 +70,7 @@ impl Slices {
     }
 
     /// What those outstanding have waited by now.
-    fn waited(&self, now: Time) -> u128 {
+    fn waiting_time(&self, now: Time) -> u128 {
         (u128::from(self.outstanding) * u128::from(now.0)).saturating_sub(self.arrivals)
     }
 

@@ -70,7 +70,7 @@ impl Default for Tally {
 }
 
 impl Tally {
-    /// Adds a time.
+    /// Counts one duration.
     #[inline]
     pub fn add(&mut self, span: Span) {
         if span == Span::ZERO {

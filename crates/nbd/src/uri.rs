@@ -11,7 +11,7 @@ const PORT: u16 = 10809;
 /// Where a server listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
-    /// A TCP address.
+    /// A host and port.
     Tcp {
         /// A name or an address, without brackets.
         host: String,

@@ -2,12 +2,12 @@
 //!
 //! `cargo xtask tolerances v0.1.0` runs it; the exit code is 1 if so.
 
-use published::history::{Demand, changes, demands};
+use published::history::{Requirement, changes, demands};
 use std::collections::BTreeMap;
 use std::process::{Command, ExitCode};
 
 /// The demands by id, of all files.
-type Demands = BTreeMap<String, Demand>;
+type Demands = BTreeMap<String, Requirement>;
 
 fn main() -> ExitCode {
     let Some(commit) = std::env::args().nth(1) else {

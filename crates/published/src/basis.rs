@@ -25,7 +25,7 @@ pub enum Basis {
 pub const BASES: [&str; 6] = ["published", "fitted", "derived", "construction", "repeat", "own"];
 
 impl Basis {
-    /// Its word.
+    /// The word that a file states it with.
     #[must_use]
     pub fn word(&self) -> &'static str {
         BASES[match self {

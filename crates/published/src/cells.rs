@@ -33,19 +33,19 @@ pub(crate) fn read(section: &Section, file: &str) -> Result<Vec<PublishedTarget>
             (false, true) => Expected::Undecided,
             (false, false) => Expected::Held,
         };
-        let measure = target::measure(&filled(&measure, labels)).map_err(|wrong| {
+        let measure = target::measure(&fill_labels(&measure, labels)).map_err(|wrong| {
             let (what, mend) = wrong.rsplit_once("; ").unwrap_or((&wrong, ""));
             section.error("measure", format!("`measure` of '{name}': {what}"), mend)
         })?;
         let row = Row {
             id: format!("{id}.{}", labels.join(".")),
-            claim: filled(&claim, labels),
+            claim: fill_labels(&claim, labels),
             published: number(section, line, printed)?,
             measure,
             expected,
         };
         let target = target::shared(section, file, row)?;
-        let basis = target.basis.with(|how| filled(how, labels));
+        let basis = target.basis.with(|how| fill_labels(how, labels));
         targets.push(PublishedTarget { basis, ..target });
     }
     strangers(section, &targets, &id, missed.iter().chain(&undecided))?;
@@ -61,7 +61,7 @@ fn number(section: &Section, line: &str, printed: &str) -> Result<PublishedValue
 }
 
 /// A text with the labels in it.
-fn filled(text: &str, labels: &[&str]) -> String {
+fn fill_labels(text: &str, labels: &[&str]) -> String {
     let fill = |text: String, (i, label): (usize, &&str)| text.replace(&format!("${}", i + 1), label);
     labels.iter().enumerate().fold(text.to_owned(), fill)
 }

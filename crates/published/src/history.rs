@@ -11,7 +11,7 @@ const ROUNDING: f64 = 1e-9;
 
 /// What a target demands, whatever else its file said at the time.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Demand {
+pub struct Requirement {
     published: PublishedValue,
     tolerance: Tolerance,
     measure: String,
@@ -19,8 +19,8 @@ pub struct Demand {
 
 /// What became of a target.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Change {
-    /// Its id.
+pub struct TargetChange {
+    /// The id of the target.
     pub id: String,
     /// What became of it.
     pub what: String,
@@ -32,7 +32,7 @@ pub struct Change {
 ///
 /// # Errors
 /// A text that is no such file.
-pub fn demands(name: &str, text: &str) -> Result<BTreeMap<String, Demand>, BadInput> {
+pub fn demands(name: &str, text: &str) -> Result<BTreeMap<String, Requirement>, BadInput> {
     let document = Document::parse(name, text)?;
     let root = document.root();
     let mut demands = BTreeMap::new();
@@ -56,18 +56,18 @@ fn id(section: &Section) -> Result<String, BadInput> {
     section.need("id", section.string("id")?)
 }
 
-fn demand(section: &Section, published: PublishedValue) -> Result<Demand, BadInput> {
+fn demand(section: &Section, published: PublishedValue) -> Result<Requirement, BadInput> {
     let tolerance = section.need("tolerance", section.quantity("tolerance", Tolerance::parse)?)?;
     let measure = section.need("measure", section.quantity("measure", |text| Ok(text.to_owned()))?)?;
-    Ok(Demand { published, tolerance, measure })
+    Ok(Requirement { published, tolerance, measure })
 }
 
 /// What became of each demand that is not as it was; new ones are no change.
 #[must_use]
-pub fn changes(before: &BTreeMap<String, Demand>, now: &BTreeMap<String, Demand>) -> Vec<Change> {
+pub fn changes(before: &BTreeMap<String, Requirement>, now: &BTreeMap<String, Requirement>) -> Vec<TargetChange> {
     let mut changes = Vec::new();
     for (id, old) in before {
-        let mut tell = |what: String, is_looser| changes.push(Change { id: id.clone(), what, is_looser });
+        let mut tell = |what: String, is_looser| changes.push(TargetChange { id: id.clone(), what, is_looser });
         let Some(new) = now.get(id) else {
             tell("is gone".into(), true);
             continue;
@@ -92,7 +92,7 @@ pub fn changes(before: &BTreeMap<String, Demand>, now: &BTreeMap<String, Demand>
 }
 
 /// Whether anything passes now that did not before.
-fn is_wider(old: &Demand, new: &Demand) -> bool {
+fn is_wider(old: &Requirement, new: &Requirement) -> bool {
     if old.tolerance.is_order() || new.tolerance.is_order() {
         return old.tolerance.is_order() != new.tolerance.is_order();
     }
@@ -106,7 +106,7 @@ fn is_wider(old: &Demand, new: &Demand) -> bool {
 mod tests {
     use super::*;
 
-    fn of(published: &str, tolerance: &str, measure: &str) -> BTreeMap<String, Demand> {
+    fn of(published: &str, tolerance: &str, measure: &str) -> BTreeMap<String, Requirement> {
         let text = format!(
             "[[target]]\nid = \"a.b\"\npublished = {published}\ntolerance = \"{tolerance}\"\nmeasure = \"{measure}\"\nfitted = true\n\
              [[cells]]\nid = \"a.at\"\ncells = [\"x 2.0\"]\ntolerance = \"10 %\"\nmeasure = \"$1\"\n"
@@ -138,7 +138,10 @@ mod tests {
     fn what_is_gone_is_looser_and_what_is_new_is_no_change() {
         let (all, mut fewer) = (of("1", "0", "x"), of("1", "0", "x"));
         fewer.remove("a.at.x").expect("a cell");
-        assert_eq!(changes(&all, &fewer), [Change { id: "a.at.x".into(), what: "is gone".into(), is_looser: true }]);
+        assert_eq!(
+            changes(&all, &fewer),
+            [TargetChange { id: "a.at.x".into(), what: "is gone".into(), is_looser: true }]
+        );
         assert_eq!(changes(&fewer, &all), []);
     }
 }

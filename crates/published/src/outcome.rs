@@ -17,26 +17,26 @@ const ROUNDING: f64 = 1e-9;
 /// A target with what was measured.
 #[derive(Clone, Debug)]
 pub struct TargetOutcome<'a> {
-    /// What must hold.
+    /// The target that is judged.
     pub target: &'a PublishedTarget,
-    /// Where it stands.
+    /// The file that it stands in.
     pub file: &'a TargetFile,
     /// What was measured, seed by seed; once where no seed changes it, and nothing where it is not measured.
     pub measured: Vec<MeasuredValue>,
-    /// Whether it holds.
+    /// Whether the target holds.
     pub verdict: Verdict,
 }
 
 /// Whether a target holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Under every seed.
+    /// It holds under every seed.
     Held,
-    /// Under none.
+    /// It holds under no seed.
     Missed,
-    /// Under some.
+    /// It holds under some seeds.
     Undecided,
-    /// Nothing measures it.
+    /// There is no measure for it yet.
     Unmeasured,
 }
 
@@ -45,9 +45,9 @@ pub enum Verdict {
 pub enum Near {
     /// It rounds to it.
     Printed,
-    /// Within 10 %.
+    /// Within 10 % of the published number.
     Tenth,
-    /// Within 30 %.
+    /// Within 30 % of the published number.
     Third,
     /// Farther, as the paper's own words let it be; or there is no number.
     Words,

@@ -107,7 +107,7 @@ impl<'a> TargetPlan<'a> {
 
     /// The figures of the files that the targets stand in.
     #[must_use]
-    pub fn drawn(&self, seeds: &Seeds) -> Vec<Drawn<'a>> {
+    pub fn draw(&self, seeds: &Seeds) -> Vec<Drawn<'a>> {
         let mut drawn = Vec::new();
         for (f, file) in self.files() {
             let sources: Vec<InFile> = seeds.runs().iter().map(|runs| InFile { plan: self, f, runs }).collect();

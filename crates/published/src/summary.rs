@@ -7,7 +7,7 @@ use serde::Serialize;
 /// Counts of one kind of target.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
-    /// All of them.
+    /// How many targets there are.
     pub targets: usize,
     /// Held, and our mean rounds to what is printed.
     pub within_precision: usize,
@@ -21,23 +21,23 @@ pub struct Counts {
     pub missed: usize,
     /// Held under some seeds only.
     pub undecided: usize,
-    /// Not measured.
+    /// How many have no measure yet.
     pub unmeasured: usize,
 }
 
-/// Counts by kind.
+/// How many targets were held, by what they rest on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Summary {
     /// Of the numbers that papers print, fitted ones included; repeats and what holds by construction are not among them.
     pub published_numbers: Counts,
     /// Of the orders and bounds that papers state.
     pub published_claims: Counts,
-    /// By basis.
+    /// The counts for each basis.
     pub by_basis: Vec<(&'static str, Counts)>,
 }
 
 impl Summary {
-    /// Of these outcomes.
+    /// Counts the outcomes.
     #[must_use]
     pub fn of(outcomes: &[TargetOutcome]) -> Summary {
         let count = |of: &dyn Fn(&TargetOutcome) -> bool| counts(outcomes.iter().filter(|outcome| of(outcome)));

@@ -15,7 +15,7 @@ const NONE: &str = "none";
 pub enum PublishedValue {
     /// A number, in the unit its claim names.
     Number {
-        /// The number.
+        /// The published number itself.
         value: f64,
         /// As it is printed: its last digit tells how precise it is.
         text: String,
@@ -71,10 +71,10 @@ impl fmt::Display for PublishedValue {
 /// What the file says will come of a target, so that any change is noticed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Expected {
-    /// It holds.
+    /// The target is expected to hold.
     #[default]
     Held,
-    /// It does not.
+    /// The target is expected to be missed.
     Missed,
     /// It depends on the seed.
     Undecided,

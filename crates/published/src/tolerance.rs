@@ -11,11 +11,11 @@ pub const WIDEST: f64 = 0.3;
 
 /// What must hold of a measured figure: all of its bounds, as in `30 %, >= 1.8`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Tolerance(Vec<Bound>);
+pub struct Tolerance(Vec<ToleranceBound>);
 
 /// One condition of a tolerance.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Bound {
+enum ToleranceBound {
     /// `5 %`: at most this share of the published number away from it.
     Share(f64),
     /// `0.02`: at most this much away from the published number, in its unit.
@@ -40,8 +40,9 @@ impl Tolerance {
     /// # Errors
     /// When it is none of the forms.
     pub fn parse(text: &str) -> Result<Tolerance, String> {
-        let bounds: Vec<Bound> = text.split(',').map(|part| bound(part.trim(), text)).collect::<Result<_, _>>()?;
-        if bounds.len() > 1 && bounds.contains(&Bound::Order) {
+        let bounds: Vec<ToleranceBound> =
+            text.split(',').map(|part| bound(part.trim(), text)).collect::<Result<_, _>>()?;
+        if bounds.len() > 1 && bounds.contains(&ToleranceBound::Order) {
             return Err(format!("'{text}' is an order and more; write `order` alone"));
         }
         Ok(Tolerance(bounds))
@@ -50,13 +51,13 @@ impl Tolerance {
     /// Whether it is the order that the measure states.
     #[must_use]
     pub fn is_order(&self) -> bool {
-        self.0 == [Bound::Order]
+        self.0 == [ToleranceBound::Order]
     }
 
     /// Whether it is of a distance from the published number.
     #[must_use]
     pub fn needs_number(&self) -> bool {
-        self.0.iter().any(|bound| matches!(bound, Bound::Share(_) | Bound::Distance(_)))
+        self.0.iter().any(|bound| matches!(bound, ToleranceBound::Share(_) | ToleranceBound::Distance(_)))
     }
 
     /// The least and the most that it lets pass around this number; infinite where a side is open.
@@ -88,7 +89,7 @@ impl Tolerance {
 }
 
 /// One bound of a tolerance, whose whole text is named in errors.
-fn bound(part: &str, text: &str) -> Result<Bound, String> {
+fn bound(part: &str, text: &str) -> Result<ToleranceBound, String> {
     let bad = || {
         format!(
             "'{text}' is not a tolerance; write 5 %, 0.02, >= 25, <= 3, > 1, < 1, 50..80, several of these or order"
@@ -97,42 +98,42 @@ fn bound(part: &str, text: &str) -> Result<Bound, String> {
     let number = |text: &str| text.trim().parse::<f64>().ok().filter(|n| n.is_finite()).ok_or_else(bad);
     let positive = |text: &str| number(text).and_then(|n| if n >= 0.0 { Ok(n) } else { Err(bad()) });
     if part == "order" {
-        return Ok(Bound::Order);
+        return Ok(ToleranceBound::Order);
     }
     if let Some(share) = part.strip_suffix('%') {
-        return Ok(Bound::Share(positive(share)? / 100.0));
+        return Ok(ToleranceBound::Share(positive(share)? / 100.0));
     }
     // The longer sign first: `>` begins `>=` too.
     for sign in [">=", "<=", ">", "<"] {
         let Some(bound) = part.strip_prefix(sign) else { continue };
         let bound = number(bound)?;
         return Ok(match sign {
-            ">=" => Bound::AtLeast(bound),
-            "<=" => Bound::AtMost(bound),
-            ">" => Bound::Above(bound),
-            _ => Bound::Below(bound),
+            ">=" => ToleranceBound::AtLeast(bound),
+            "<=" => ToleranceBound::AtMost(bound),
+            ">" => ToleranceBound::Above(bound),
+            _ => ToleranceBound::Below(bound),
         });
     }
     match part.split_once("..") {
         Some((from, to)) => {
             let (from, to) = (number(from)?, number(to)?);
-            if from <= to { Ok(Bound::Within(from, to)) } else { Err(bad()) }
+            if from <= to { Ok(ToleranceBound::Within(from, to)) } else { Err(bad()) }
         }
-        None => Ok(Bound::Distance(positive(part)?)),
+        None => Ok(ToleranceBound::Distance(positive(part)?)),
     }
 }
 
-impl Bound {
+impl ToleranceBound {
     /// What it lets pass; nothing is said of an order, or of a distance from no number.
     fn interval(self, number: Option<f64>) -> Option<(f64, f64)> {
         let around = |most: f64| number.map(|number| (number - most, number + most));
         match self {
-            Bound::Share(share) => around(share * number?.abs()),
-            Bound::Distance(distance) => around(distance),
-            Bound::Within(from, to) => Some((from, to)),
-            Bound::AtLeast(bound) | Bound::Above(bound) => Some((bound, f64::INFINITY)),
-            Bound::AtMost(bound) | Bound::Below(bound) => Some((f64::NEG_INFINITY, bound)),
-            Bound::Order => None,
+            ToleranceBound::Share(share) => around(share * number?.abs()),
+            ToleranceBound::Distance(distance) => around(distance),
+            ToleranceBound::Within(from, to) => Some((from, to)),
+            ToleranceBound::AtLeast(bound) | ToleranceBound::Above(bound) => Some((bound, f64::INFINITY)),
+            ToleranceBound::AtMost(bound) | ToleranceBound::Below(bound) => Some((f64::NEG_INFINITY, bound)),
+            ToleranceBound::Order => None,
         }
     }
 
@@ -140,8 +141,8 @@ impl Bound {
         let Some((least, most)) = self.interval(number) else { return false };
         let room = ROUNDING * figure.abs().max(number.unwrap_or(0.0).abs());
         match self {
-            Bound::Above(bound) => figure > bound,
-            Bound::Below(bound) => figure < bound,
+            ToleranceBound::Above(bound) => figure > bound,
+            ToleranceBound::Below(bound) => figure < bound,
             _ => figure >= least - room && figure <= most + room,
         }
     }
@@ -156,18 +157,18 @@ impl fmt::Display for Tolerance {
     }
 }
 
-impl fmt::Display for Bound {
+impl fmt::Display for ToleranceBound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             // 0.07 × 100 is 7.000000000000001.
-            Bound::Share(share) => write!(f, "{} %", (share * 1e8).round() / 1e6),
-            Bound::Distance(distance) => write!(f, "{distance}"),
-            Bound::Within(from, to) => write!(f, "{from}..{to}"),
-            Bound::AtLeast(bound) => write!(f, ">= {bound}"),
-            Bound::AtMost(bound) => write!(f, "<= {bound}"),
-            Bound::Above(bound) => write!(f, "> {bound}"),
-            Bound::Below(bound) => write!(f, "< {bound}"),
-            Bound::Order => f.write_str("order"),
+            ToleranceBound::Share(share) => write!(f, "{} %", (share * 1e8).round() / 1e6),
+            ToleranceBound::Distance(distance) => write!(f, "{distance}"),
+            ToleranceBound::Within(from, to) => write!(f, "{from}..{to}"),
+            ToleranceBound::AtLeast(bound) => write!(f, ">= {bound}"),
+            ToleranceBound::AtMost(bound) => write!(f, "<= {bound}"),
+            ToleranceBound::Above(bound) => write!(f, "> {bound}"),
+            ToleranceBound::Below(bound) => write!(f, "< {bound}"),
+            ToleranceBound::Order => f.write_str("order"),
         }
     }
 }

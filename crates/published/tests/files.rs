@@ -170,10 +170,10 @@ quick! {
 
 #[test]
 fn an_id_that_stands_twice_is_refused_at_the_second() {
-    let target = "[[target]]\nid = \"a.c\"\nclaim = \"c\"\npublished = \"p\"\nmeasure = \"1\"\ntolerance = \"> 0\"\n";
+    let target = "[[target]]\nid = \"a.c\"\nclaim = \"c\"\npublished = \"p\"\nmeasure = \"1\"\ntolerance = \"> 0\"\nquote = \"p\"\nbasis = \"published\"\n";
     let text = format!("title = \"t\"\nsource = \"s\"\n{target}{target}");
     let error = published::TargetFile::parse("a", &text, false).expect_err("twice").to_string();
-    assert!(error.starts_with("reproduce/a.toml:10: ") && error.contains("a second target 'a.c'"), "{error}");
+    assert!(error.starts_with("reproduce/a.toml:12: ") && error.contains("a second target 'a.c'"), "{error}");
     assert!(published::TargetFile::parse("a", &text.replacen("a.c", "a.d", 1), false).is_ok());
 }
 

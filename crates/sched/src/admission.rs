@@ -68,7 +68,7 @@ struct Inside {
 pub(crate) struct Admission {
     limits: Limits,
     ranks: Vec<Rank>,
-    /// By tag.
+    /// What is in the drive, by tag.
     inside: Vec<Option<Inside>>,
     /// What the transfers of all that is inside take.
     transfers: Span,

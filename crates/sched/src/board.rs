@@ -4,6 +4,7 @@
 use crate::admission::Admission;
 use crate::demand::Demands;
 use crate::event::{Action, Wait};
+use crate::free::Free;
 use crate::job::State;
 use crate::leisure::Leisure;
 use crate::overlap::{self, Overlap};
@@ -22,10 +23,12 @@ pub(crate) enum Errand {
     Job(JobId),
     /// Part of a seek.
     Seek,
-    /// Reading ahead.
+    /// Fills a frame ahead of its reader.
     Frame(FrameId),
-    /// Learning the device.
+    /// Probes the device to learn it.
     Probe,
+    /// What is wanted in any order.
+    Free,
 }
 
 /// Requests, commands in flight, and belief.
@@ -50,15 +53,21 @@ pub(crate) struct Board<P: Predictor> {
     keeps_newcomers: bool,
     /// Hard deadlines of waiting jobs; those of jobs that are gone are passed over.
     deadlines: BinaryHeap<Reverse<(Time, u64, JobId)>>,
+    /// What is read where it costs nothing, where anything is.
+    pub(crate) free: Option<Box<Free>>,
     /// By how much what a write is worth counts.
     pub(crate) weight: f64,
     /// How idle the disk is, and how full the write buffer.
     pub(crate) leisure: Leisure,
+    /// Whether what is issued fills the slack before another's seek.
+    pub(crate) fills_slack: bool,
+    /// The class of the read after which the device is to read on.
+    pub(crate) reads_ahead_for: u8,
     decisions: u64,
 }
 
 impl<P: Predictor> Board<P> {
-    /// One without requests.
+    /// A board without requests.
     pub(crate) fn new(caps: Caps, belief: P, rules: Rules, queue: Queue<P>, overlap: Overlap) -> Board<P> {
         Board {
             queue,
@@ -73,8 +82,11 @@ impl<P: Predictor> Board<P> {
             newcomers: Vec::new(),
             keeps_newcomers: rules.plan.is_some() && rules.preemption.weighs(),
             deadlines: BinaryHeap::new(),
+            free: None,
             weight: 1.0,
             leisure: Leisure::default(),
+            fills_slack: false,
+            reads_ahead_for: 0,
             decisions: 0,
             caps,
             rules,
@@ -335,6 +347,9 @@ impl<P: Predictor> Board<P> {
     #[inline(always)]
     fn launch(&mut self, now: Time, errand: Errand, command: Command, spot: P::Spot, out: &mut Vec<Action>) {
         let Some(tag) = self.flying.iter().position(Option::is_none) else { return };
+        if self.rules.bills {
+            out.extend(self.bill(now, errand, &command, spot).map(Action::Bill));
+        }
         self.flying[tag] = Some((errand, command));
         self.in_flight += 1;
         let tag = Tag(tag as u32);

@@ -6,7 +6,7 @@ use crate::event::Action;
 use crate::predict::Predictor;
 use block::{Place, Span, Time, Verb};
 
-/// When to probe.
+/// Decides when the idle device is probed.
 #[derive(Debug, Default)]
 pub(crate) struct Probing {
     /// While there are no requests: from when on the belief may have something read to learn from.

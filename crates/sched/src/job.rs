@@ -12,7 +12,7 @@ pub struct JobId(pub u32);
 pub(crate) enum State {
     /// Waiting for this earlier job, which overlaps it.
     Held(JobId),
-    /// With the policy.
+    /// It waits in the policy's queue.
     Queued,
     /// Its turn has come.
     Serving,
@@ -21,16 +21,18 @@ pub(crate) enum State {
 /// A request as the core keeps it.
 #[derive(Clone, Copy, Debug)]
 pub struct Job<S> {
-    /// The request.
+    /// The request that it serves.
     pub request: RequestId,
-    /// What it does.
+    /// Whether it reads or writes.
     pub op: Op,
-    /// Where.
+    /// The blocks it covers.
     pub at: Extent,
     /// Blocks of it that are done.
     pub done: u32,
     /// How often its next command has failed.
     pub(crate) failed: u8,
+    /// The class that interrupted it, until the arm is back at it.
+    pub(crate) detour: Option<u8>,
     /// What it is worth.
     pub qos: Qos,
     /// When it was submitted.
@@ -54,6 +56,7 @@ impl<S> Job<S> {
             at: request.at,
             done: 0,
             failed: 0,
+            detour: None,
             qos: request.qos,
             arrived: now,
             sequence,

@@ -70,7 +70,7 @@ impl Overlap {
         class.outstanding.add(Entry { key: job.at.start.0, sequence: job.sequence, bias: 0, id, item });
     }
 
-    /// A job ended.
+    /// Forgets a job that ended.
     pub(crate) fn remove<S>(&mut self, job: &Job<S>) {
         if self.watching {
             self.classes[class_of(job.at.blocks)].outstanding.remove(job.at.start.0, job.sequence);

@@ -62,10 +62,10 @@ impl Words for Short {
 /// When a long seek is split.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Split {
-    /// Never.
+    /// Long seeks are never split.
     #[default]
     Never,
-    /// Always.
+    /// Long seeks are always split.
     Always,
     /// When the slack is long enough that it costs nothing.
     Masked,
@@ -82,12 +82,12 @@ impl Words for Split {
 /// When slack is used to read ahead.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Prefetch {
-    /// Never.
+    /// Nothing is read ahead.
     #[default]
     Never,
     /// After a read that continued another of its class.
     Streams,
-    /// After any read.
+    /// Reading goes on after any read.
     Always,
 }
 
@@ -195,9 +195,9 @@ impl ClassRule {
 pub struct Rules {
     /// Requests in short commands; nothing: each in one.
     pub plan: Option<Plan>,
-    /// Who steps in.
+    /// Which class may interrupt which.
     pub preemption: Preemption,
-    /// And when.
+    /// The points at which it may do so.
     pub preempt_at: PreemptAt,
     /// By value: how many times as much the one must yield as the other; at least 1.
     pub hysteresis: f64,
@@ -207,6 +207,10 @@ pub struct Rules {
     pub keeps_writes: bool,
     /// Whether the core says what requests wait for, for a record of them.
     pub tells: bool,
+    /// Whether the core says who pays for each command.
+    pub bills: bool,
+    /// Whether it says then what it believes a command spends its time on, since nobody can tell.
+    pub believes_parts: bool,
     /// By class; a class past the end has the default.
     pub classes: Vec<ClassRule>,
 }
@@ -221,6 +225,8 @@ impl Default for Rules {
             budget: None,
             keeps_writes: false,
             tells: false,
+            bills: false,
+            believes_parts: false,
             classes: Vec::new(),
         }
     }

@@ -52,7 +52,7 @@ impl Wish {
 /// A plan, and what it is thought to come to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pick {
-    /// The plan.
+    /// The plan that was chosen.
     pub plan: Plan,
     /// The expected wait for the command in progress, ms.
     pub expected_ms: f64,

@@ -7,7 +7,7 @@
 mod ahead;
 mod hold;
 
-use crate::arbiter::{Arbiter, Ongoing, Verdict};
+use crate::arbiter::{Arbiter, Arbitration, Ongoing};
 use crate::board::{Board, Errand};
 use crate::event::{Action, Wait};
 use crate::frames::Frames;
@@ -25,7 +25,7 @@ const LEAST_FILLER: u32 = 8;
 /// How far the request being served has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// Just chosen.
+    /// The job was chosen and nothing is issued yet.
     Chosen,
     /// Its seek is awaited.
     Awaited(Due),
@@ -35,7 +35,7 @@ enum Stage {
     Moving,
 }
 
-/// A seek planned.
+/// A seek that is planned for a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Due {
     /// When it is to begin.
@@ -76,6 +76,8 @@ pub(crate) struct ShortCommands {
     interrupted: u32,
     /// The one that interrupted, and is the next.
     successor: Option<JobId>,
+    /// The one that was interrupted on its way or in its transfer, until it is known by whom.
+    cut: Option<JobId>,
     /// The one that was given back to the queue last.
     pub(crate) interrupted_job: Option<JobId>,
     /// Of a first command after a timed seek: when it was believed to come back.
@@ -90,6 +92,8 @@ pub(crate) struct ShortCommands {
     pub(crate) frames: Frames,
     /// Kept for its memory: requests near what was just read ahead, by the order in which they came.
     near: Vec<(u64, JobId)>,
+    /// The class of the read after which the device is to read on.
+    reads_for: u8,
     /// By class, where its last read ended.
     reads: Vec<Lbn>,
     pub(crate) tally: Tally,
@@ -105,6 +109,7 @@ impl ShortCommands {
             filler: None,
             interrupted: 0,
             successor: None,
+            cut: None,
             interrupted_job: None,
             expected: None,
             arrival: None,
@@ -113,6 +118,7 @@ impl ShortCommands {
             wake: None,
             frames: Frames::default(),
             near: Vec::new(),
+            reads_for: 0,
             reads: vec![Lbn(u64::MAX); 256],
             tally: Tally::default(),
             from: Time::ZERO,
@@ -199,6 +205,9 @@ impl ShortCommands {
                 let due = self.plan_seek(board, now, &job, Some(hit));
                 self.stage(Stage::Awaited(due));
             }
+            Stage::Awaited(due) if self.read_for_free(board, now, target.id, due, out) => {
+                self.stage(Stage::Awaited(Due { moved: true, ..due }));
+            }
             Stage::Awaited(due) if now < due.seek => {
                 if self.fill(board, now, due.seek, out) {
                     self.stage(Stage::Awaited(Due { moved: true, ..due }));
@@ -240,7 +249,7 @@ impl ShortCommands {
             return;
         }
         let begun = !matches!(target.stage, Stage::Chosen | Stage::Awaited(_));
-        let Verdict::Interrupts(next) = arbiter.judge(board, now, &Ongoing { id: target.id, job, begun }) else {
+        let Arbitration::Interrupts(next) = arbiter.judge(board, now, &Ongoing { id: target.id, job, begun }) else {
             return;
         };
         self.successor = next;
@@ -252,6 +261,7 @@ impl ShortCommands {
         }
         if begun {
             arbiter.cease(board, now, target.id);
+            self.cut = Some(target.id);
             self.count(now, |tally| {
                 tally.preemptions += 1;
                 tally.cascades += u64::from(target.depth > 0);
@@ -294,7 +304,11 @@ impl ShortCommands {
         };
         let Some(job) = board.jobs.get_mut(id) else { return false };
         job.state = State::Serving;
+        let class = job.qos.class;
         out.push(Action::Begin(job.request));
+        if let Some(cut) = self.cut.take().filter(|cut| *cut != id).and_then(|cut| board.jobs.get_mut(cut)) {
+            cut.detour = Some(class);
+        }
         let depth = std::mem::take(&mut self.interrupted);
         // Those that came before it was chosen have lost to it already.
         board.newcomers.clear();
@@ -441,7 +455,9 @@ impl ShortCommands {
                 if blocks < LEAST_FILLER.min(most) || takes(blocks) > slack {
                     return false;
                 }
+                board.fills_slack = true;
                 self.send_chunk(board, now, id, &job, blocks, out);
+                board.fills_slack = false;
                 true
             }
             Some(Filler::Ahead(from, left)) => {
@@ -453,10 +469,28 @@ impl ShortCommands {
                 }
                 let frame = self.frames.take(at);
                 self.filler = Some(Filler::Ahead(at.end(), left - 1));
+                board.reads_ahead_for = self.reads_for;
                 board.send(now, Errand::Frame(frame), Verb::Read, at, Place::Frame(frame, 0), out);
                 true
             }
         }
+    }
+
+    /// Reads something that is wanted in any order before the seek to a request, unless one that was interrupted goes on.
+    fn read_for_free<P: Predictor>(
+        &self,
+        board: &mut Board<P>,
+        now: Time,
+        id: JobId,
+        due: Due,
+        out: &mut Vec<Action>,
+    ) -> bool {
+        if board.free.is_none() || board.caps.depth > 1 || self.filler.is_some() {
+            return false;
+        }
+        let Some(at) = board.find_free(now, id, self.plan.chunk, now < due.seek) else { return false };
+        board.read_for_free(now, at, out);
+        true
     }
 
     /// Notes that a command of a request came back well, and whether that was all of it.

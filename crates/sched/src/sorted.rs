@@ -13,7 +13,7 @@ use crate::JobId;
 /// Entries in a leaf at most.
 pub(crate) const LEAF: usize = 16;
 
-/// One entry.
+/// A key with its value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry<T> {
     pub(crate) key: u64,
@@ -191,7 +191,7 @@ impl<T: Copy> Sorted<T> {
         Sorted { by_bias: true, ..Sorted::new() }
     }
 
-    /// Whether they do.
+    /// Whether entries are ordered by their bias.
     pub(crate) fn is_by_bias(&self) -> bool {
         self.by_bias
     }
@@ -221,7 +221,7 @@ impl<T: Copy> Sorted<T> {
         &self.directory
     }
 
-    /// A leaf.
+    /// The leaf of a slot.
     pub(crate) fn leaf(&self, slot: usize) -> &Leaf<T> {
         &self.leaves[self.directory[slot].leaf as usize]
     }

@@ -31,7 +31,7 @@ impl Errors {
         self.sum_ns += error;
     }
 
-    /// How many.
+    /// How many errors were counted.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.count
@@ -95,7 +95,7 @@ pub struct Tally {
 /// How a core fares.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pulse {
-    /// Requests it has.
+    /// How many requests wait.
     pub waiting: u32,
     /// As in the tally.
     pub preemptions: u64,

@@ -1,4 +1,4 @@
-//! The loop.
+//! The loop that carries events to the core and its actions to the devices.
 
 use crate::array::Fill;
 use crate::predict::Predictor;

@@ -7,7 +7,7 @@ use drive::Parts;
 use load::requests::{self, Ledger};
 use sched::Action;
 
-/// What looks on.
+/// Who looks on while the simulation runs.
 #[derive(Debug)]
 pub(crate) enum Camera {
     /// At some commands of one disk.

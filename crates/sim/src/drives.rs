@@ -5,9 +5,11 @@
 //! one test, and its code in `shown`.
 
 mod arm_time;
+mod billed;
 mod shown;
 
 pub(crate) use arm_time::ArmTime;
+use billed::Billing;
 
 use crate::arms::Arms;
 use crate::camera::Camera;
@@ -99,7 +101,7 @@ impl Measured for flow::ProcessSystem {
 /// When a run ends, if not by itself.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Stop {
-    /// After so long.
+    /// Stop when this much time has passed.
     pub(crate) after: Option<Span>,
     /// After so many measured requests.
     pub(crate) requests: Option<u64>,
@@ -128,7 +130,7 @@ const OVERLOAD: u32 = 1000;
 #[derive(Clone, Copy, Debug, Default)]
 struct Issued {
     at: Time,
-    /// For which request.
+    /// The request that the command serves.
     request: Option<RequestId>,
     /// Whether for none, but to learn.
     probe: bool,
@@ -156,9 +158,11 @@ pub(crate) struct Drives<'a, M, L: Measured> {
     depth: usize,
     /// Each command in flight, by drive and tag.
     issued: Vec<Issued>,
-    /// By drive.
+    /// Who pays for the arms' time, where that is asked for.
+    billing: Option<Box<Billing>>,
+    /// The probes of each drive.
     probes: Vec<Probes>,
-    /// Requests outstanding.
+    /// How many requests are outstanding.
     outstanding: u32,
     /// Whether the arm of each is accounted yet, and of how many it is not.
     measured: Vec<bool>,
@@ -197,7 +201,7 @@ struct Measures {
 /// What is left of a world when it has ended.
 pub(crate) struct Remains<L> {
     pub(crate) load: L,
-    /// By drive.
+    /// The account of each drive.
     pub(crate) accounts: Vec<Account>,
     /// Whether the core ever had no room.
     pub(crate) crowded: bool,
@@ -238,6 +242,7 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
             drives,
             load,
             stop,
+            billing: None,
             stage: Stage::Settling(settles),
             over: false,
             now: Time::ZERO,
@@ -314,6 +319,12 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
         Drives { moves, arms, watched, ..self }
     }
 
+    /// Has it said who pays for the arms' time.
+    pub(crate) fn billing(mut self) -> Self {
+        self.billing = Some(Box::new(Billing::new(self.drives.len(), self.depth)));
+        self
+    }
+
     /// The measured time is over. Says whether something that arrived in it is to be followed further.
     pub(crate) fn close(&mut self) -> bool {
         let end = match self.stage {
@@ -321,6 +332,9 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
             _ => self.now,
         };
         let mut accounts: Vec<Account> = self.drives.iter_mut().map(|drive| drive.take_account(end)).collect();
+        if let Some(billing) = &mut self.billing {
+            self.load.meter_mut().billed(billing.close(&accounts));
+        }
         self.probes.iter().zip(&mut accounts).for_each(|(probes, account)| probes.put_aside(account));
         let probes = self.probes.iter().map(|probes| probes.count).sum();
         self.measures = Some(Measures { accounts, probes, end });
@@ -393,6 +407,7 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
                 self.unmeasured -= 1;
                 drive.take_account(now);
                 self.probes[disk].begin(now);
+                self.billing.iter_mut().for_each(|billing| billing.begin(disk, now));
             }
         }
     }
@@ -413,6 +428,9 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
         let issued = *slot;
         slot.flies = false;
         self.probes[disk].done(issued.at, now, &parts, issued.probe);
+        if let Some(billing) = &mut self.billing {
+            billing.done(disk, tag, issued.at, now, parts, &self.drives[disk]);
+        }
         if self.watched {
             self.show_done(now, disk, tag, issued.at, parts);
         }
@@ -440,6 +458,9 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
             self.show_issue(now, disk, tag, command);
         }
         self.drives[disk].issue(now, tag, command);
+        if let Some(billing) = &mut self.billing {
+            billing.issued(disk, tag, &command, &self.drives[disk]);
+        }
         self.expect(disk);
     }
 
@@ -526,7 +547,7 @@ impl<M: Machine, L: Measured> World for Drives<'_, M, L> {
             let done = self.ends[self.first];
             let due = self.load.due();
             // When no request will come, nobody learns any more.
-            let wake = wake.filter(|_| due.is_some() || self.outstanding > 0);
+            let wake = wake.filter(|_| due.is_some() || self.outstanding > 0 || self.load.scans());
             let due = due.unwrap_or(Time::NEVER).max(self.now);
             self.crowded |= room == 0 && due <= done;
             let due = if room > 0 { due } else { Time::NEVER };
@@ -574,6 +595,8 @@ impl<M: Machine, L: Measured> World for Drives<'_, M, L> {
                 self.load.began(now, id);
             }
             Action::Copy { .. } | Action::Xor { .. } => {}
+            Action::HandOn(at, found) => self.load.handed_on(now, at, found),
+            Action::Bill(bill) => self.billing.iter_mut().for_each(|billing| billing.told(bill)),
             Action::Wait(..) | Action::Credit(_) => self.camera.iter_mut().for_each(|camera| camera.told(now, action)),
             Action::Finish(id, how) => self.ended(now, id, how),
         }

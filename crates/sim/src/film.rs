@@ -21,11 +21,11 @@ pub struct Window {
 pub struct Step {
     /// For which request, the first of the run being 1, where that is kept.
     pub request: Option<u32>,
-    /// What it was.
+    /// The command that was served.
     pub command: Command,
     /// When it was issued.
     pub issued: Time,
-    /// When it ended.
+    /// The time it ended.
     pub ended: Time,
     /// What its time was spent on.
     pub parts: Parts,
@@ -38,7 +38,7 @@ pub struct Step {
 pub struct Ended {
     /// Its number, which another has after it.
     pub request: RequestId,
-    /// When.
+    /// The time of its end.
     pub at: Time,
     /// What it was worth then.
     pub worth: f64,

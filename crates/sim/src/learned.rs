@@ -21,7 +21,7 @@ const PROBED: u64 = 0xD15C_0316;
 pub(crate) struct Before {
     /// The mean times of distances.
     times: Option<Arc<Learned>>,
-    /// A disk's mechanics.
+    /// The mechanics of the drive, if it has an arm.
     mechanics: Option<Arc<Mechanics>>,
 }
 

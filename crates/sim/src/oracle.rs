@@ -17,7 +17,7 @@ pub(crate) struct Oracle {
 
 /// The drive at a time.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Head {
+pub(crate) struct OracleHead {
     now: Time,
     /// Which of the futures, if it is none of now.
     future: Option<usize>,
@@ -39,7 +39,7 @@ fn thought(at: Extent, write: bool) -> Command {
 impl Predictor for Oracle {
     type Spot = Extent;
     type Mark = Extent;
-    type Head = Head;
+    type Head = OracleHead;
 
     fn spot(&self, at: Extent) -> Extent {
         at
@@ -57,13 +57,13 @@ impl Predictor for Oracle {
         Some(self.shadow.borrow().mechanics().layout.locate(at.start).track.cylinder)
     }
 
-    fn head(&self, now: Time) -> (Head, u64) {
+    fn head(&self, now: Time) -> (OracleHead, u64) {
         self.shadow.borrow_mut().advance(now);
         self.futures.borrow_mut().clear();
-        (Head { now, future: None }, self.arm.0)
+        (OracleHead { now, future: None }, self.arm.0)
     }
 
-    fn cost(&self, head: &Head, _: u64, at: Extent, write: bool) -> u64 {
+    fn cost(&self, head: &OracleHead, _: u64, at: Extent, write: bool) -> u64 {
         let command = thought(at, write);
         match head.future {
             None => self.shadow.borrow().foresee(head.now, command).0,
@@ -71,7 +71,7 @@ impl Predictor for Oracle {
         }
     }
 
-    fn after(&self, head: &Head, at: Extent, _: Extent, write: bool) -> (Head, u64) {
+    fn after(&self, head: &OracleHead, at: Extent, _: Extent, write: bool) -> (OracleHead, u64) {
         let mut futures = self.futures.borrow_mut();
         let mut drive = head.future.map_or_else(|| self.shadow.borrow().clone(), |i| futures[i].clone());
         if drive.next().is_some() {
@@ -81,11 +81,11 @@ impl Predictor for Oracle {
         let (now, ..) = drive.complete();
         drive.advance(now);
         futures.push(drive);
-        (Head { now, future: Some(futures.len() - 1) }, at.end().0)
+        (OracleHead { now, future: Some(futures.len() - 1) }, at.end().0)
     }
 
     /// A cached answer may come from anywhere on the drive, at once.
-    fn least(&self, _: &Head, _: u64, _: u64, _: bool) -> u64 {
+    fn least(&self, _: &OracleHead, _: u64, _: u64, _: bool) -> u64 {
         0
     }
 

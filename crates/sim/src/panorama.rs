@@ -13,9 +13,9 @@ use rayon::prelude::*;
 /// A while of a run.
 #[derive(Clone, Debug)]
 pub struct Panorama {
-    /// From then on.
+    /// The first time that is shown.
     pub from: Time,
-    /// Until then.
+    /// The last time that is shown.
     pub to: Time,
     /// Whether more went on by then than is kept.
     pub cut: bool,

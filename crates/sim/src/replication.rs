@@ -8,10 +8,10 @@ use flow::Picture;
 use load::Meter;
 use load::results;
 
-/// What scheduling cost.
+/// The work that scheduling took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Effort {
-    /// Decisions taken.
+    /// How many decisions were taken.
     pub decisions: u64,
     /// Candidates examined for them.
     pub examined: u64,
@@ -20,11 +20,11 @@ pub struct Effort {
 /// One replication of one run.
 #[derive(Debug)]
 pub struct Replication {
-    /// What was measured.
+    /// The times and rates that were measured.
     pub meter: Meter,
     /// Where the time of each arm went.
     pub accounts: Vec<Account>,
-    /// What scheduling cost.
+    /// The work that scheduling took.
     pub effort: Effort,
     /// What a reader of the results must know.
     pub notes: Vec<String>,
@@ -42,12 +42,12 @@ pub struct Replication {
     pub(crate) camera: Option<Camera>,
     /// The same of processes and processors.
     pub(crate) picture: Option<Picture>,
-    /// When it ended.
+    /// The time it ended.
     pub(crate) end: Time,
 }
 
 /// What a core counted of a run.
-pub(crate) struct Counts {
+pub(crate) struct ArrivalCounts {
     pub(crate) tally: Option<sched::Tally>,
     pub(crate) fill: Option<sched::array::Fill>,
     pub(crate) effort: (u64, u64),
@@ -57,10 +57,10 @@ pub(crate) struct Counts {
     pub(crate) limit: u32,
 }
 
-impl Counts {
+impl ArrivalCounts {
     /// With what the world counted, and what is to be said before.
-    pub(crate) fn joined<L: Measured>(self, remains: Remains<L>, story: Vec<String>) -> Replication {
-        let Counts { tally, fill, effort, memory, lost, limit } = self;
+    pub(crate) fn join<L: Measured>(self, remains: Remains<L>, story: Vec<String>) -> Replication {
+        let ArrivalCounts { tally, fill, effort, memory, lost, limit } = self;
         let end = remains.end;
         let (mut meter, mut notes, account) = remains.load.finish(end);
         let mut system = account.map(|account| account.result(end));

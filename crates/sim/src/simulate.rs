@@ -66,13 +66,13 @@ fn run_all(cases: &[Case], watch: &dyn Watch, opens: Option<Opens>) -> Result<Re
     let mut runs = Vec::with_capacity(cases.len());
     for case in cases {
         let replications: Result<Vec<_>, _> = done.by_ref().take(case.experiment.run.replications as usize).collect();
-        runs.push(joined(case, replications?));
+        runs.push(join(case, replications?));
     }
     Ok(Results { schema: 1, runs })
 }
 
 /// The replications of a run as one result.
-fn joined(case: &Case, replications: Vec<Replication>) -> Run {
+fn join(case: &Case, replications: Vec<Replication>) -> Run {
     let mut arms: Vec<ArmTime> = Vec::new();
     let mut notes: Vec<String> = Vec::new();
     let mut meter: Option<Meter> = None;

@@ -7,7 +7,7 @@ use crate::drives::{Drives, Measured, Stop};
 use crate::learned::{self, Before};
 use crate::moves::Moves;
 use crate::oracle::Oracle;
-use crate::replication::{Counts, Replication};
+use crate::replication::{ArrivalCounts, Replication};
 use crate::trial;
 use crate::unit::{Unit, unit};
 use block::{BadInput, Caps, Time};
@@ -215,6 +215,9 @@ impl<M: Machine> Scene<'_, M> {
         let arms = arms.map(|sheet| Arms::new(&sheet.mechanics));
         let told = arms.as_ref().map(Arms::told);
         let mut world = Drives::new(self.drives, load, stop, self.tell, self.camera).following(moves, arms);
+        if self.experiment.scheduler.rules.bills {
+            world = world.billing();
+        }
         for failure in self.experiment.array.iter().flat_map(|array| &array.fails) {
             world.fail(*failure);
         }
@@ -236,7 +239,7 @@ impl<M: Machine> Scene<'_, M> {
         }
         play(&mut core, &mut world);
         // What is followed beyond the measured time has no part in these.
-        let mut counts = Counts {
+        let mut counts = ArrivalCounts {
             tally: core.tally(),
             fill: core.fill(),
             effort: core.effort(),
@@ -248,7 +251,7 @@ impl<M: Machine> Scene<'_, M> {
             play(&mut core, &mut world);
         }
         counts.lost = core.lost();
-        Ok(counts.joined(world.finish()?, story))
+        Ok(counts.join(world.finish()?, story))
     }
 }
 

@@ -10,7 +10,7 @@ use load::experiment::Experiment;
 /// A piece of a run.
 #[derive(Clone, Debug)]
 pub struct Timeline {
-    /// When it begins.
+    /// The first time that is shown.
     pub from: Time,
     /// Its commands, in the order in which they were issued.
     pub steps: Vec<Step>,

@@ -12,9 +12,9 @@ use drive::{Drive, Parts};
 /// One request of a measured exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Measured {
-    /// What was asked.
+    /// Whether it read or wrote.
     pub op: Op,
-    /// Of which blocks.
+    /// The blocks it covered.
     pub at: Extent,
     /// How long the drive took.
     pub response: Span,
@@ -25,13 +25,13 @@ pub struct Measured {
 /// One request, measured and simulated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pair {
-    /// What was asked.
+    /// Whether it read or wrote.
     pub op: Op,
-    /// Of which blocks.
+    /// The blocks it covered.
     pub at: Extent,
-    /// As measured.
+    /// The response time in the trace.
     pub measured: Span,
-    /// As simulated.
+    /// The response time in the simulation.
     pub simulated: Span,
     /// The simulated time by its parts.
     pub parts: Parts,
@@ -74,7 +74,7 @@ pub fn replay(
 /// How far apart two distributions of response times are.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Demerit {
-    /// Requests compared.
+    /// How many requests were compared.
     pub requests: u64,
     /// Mean as measured, ms.
     pub measured_mean_ms: f64,
@@ -88,7 +88,7 @@ pub struct Demerit {
 }
 
 impl Demerit {
-    /// Of these requests.
+    /// The demerit of these pairs.
     #[must_use]
     pub fn of<'a>(pairs: impl IntoIterator<Item = &'a Pair>) -> Demerit {
         let (mut measured, mut simulated): (Vec<u64>, Vec<u64>) =

@@ -50,7 +50,7 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let done = match arguments.split_first().map(|(verb, rest)| (&**verb, rest)) {
         Some(("mutate", rest)) => options(rest).and_then(|options| mutate::run(&options)),
-        Some(("budget", rest)) => budgeted(rest).and_then(|options| budget::run(&mutate::root(), &options)),
+        Some(("budget", rest)) => parse_budget(rest).and_then(|options| budget::run(&mutate::root(), &options)),
         Some(("docs", rest)) => docs::run(&mutate::root(), rest),
         Some(("test", rest)) => test::run(&mutate::root(), rest),
         Some(("tolerances", rest)) => test::tolerances(&mutate::root(), rest),
@@ -67,8 +67,8 @@ fn main() -> ExitCode {
     }
 }
 
-fn budgeted(arguments: &[String]) -> Result<budget::Options, String> {
-    let mut options = budget::Options::default();
+fn parse_budget(arguments: &[String]) -> Result<budget::BudgetOptions, String> {
+    let mut options = budget::BudgetOptions::default();
     let mut rest = arguments.iter().map(String::as_str);
     while let Some(argument) = rest.next() {
         match argument {

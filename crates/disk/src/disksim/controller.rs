@@ -89,14 +89,14 @@ fn queue(disk: &Params, ignored: &mut Vec<Ignored>, warnings: &mut Vec<String>) 
             _ => (None, false),
         };
         match (taken, scheduler.find("Scheduling policy")) {
-            (None, Some(param)) => ignored.push(Ignored { neutral: depth == 1, ..scheduler.ignored(param) }),
+            (None, Some(param)) => ignored.push(Ignored { neutral: depth == 1, ..scheduler.ignored_param(param) }),
             (Some(turn), _) => order = turn,
             (None, None) => {}
         }
         if by_cylinder && depth > 1 {
             warnings.push(format!("`Scheduling policy = {policy}` goes by cylinders: taken as the same by blocks"));
         }
-        let others = SCHEDULING.iter().filter_map(|name| Some(scheduler.ignored(scheduler.find(name)?)));
+        let others = SCHEDULING.iter().filter_map(|name| Some(scheduler.ignored_param(scheduler.find(name)?)));
         ignored.extend(others.map(|it| Ignored { neutral: it.neutral || depth == 1, ..it }));
     }
     Ok(Queue { depth, order, age_limit: Queue::AGELESS, frees_at })

@@ -19,7 +19,7 @@ pub(super) fn plan(model: &Params, path: &Path, warnings: &mut Vec<String>) -> R
     }
     let layout = model.inner(layout);
     match layout.block.kind.as_str() {
-        "dm_layout_g1" => zoned(&layout, heads, warnings),
+        "dm_layout_g1" => zoned_layout(&layout, heads, warnings),
         "dm_layout_g2" => list::plan(&layout, heads, path, warnings),
         "dm_layout_g4" => tree(&layout, heads, model.or_zero("Block count")?),
         kind => {
@@ -30,13 +30,13 @@ pub(super) fn plan(model: &Params, path: &Path, warnings: &mut Vec<String>) -> R
 }
 
 /// Values taken from a list one after the other, with their types checked.
-struct Row<'a> {
+struct MappingRow<'a> {
     params: &'a Params<'a>,
     name: &'static str,
     values: std::slice::Iter<'a, Value>,
 }
 
-impl<'a> Row<'a> {
+impl<'a> MappingRow<'a> {
     fn error(&self, what: &str) -> BadInput {
         self.params.error(self.name, format!("`{}` holds {what}", self.name), "compare it with DiskSim's manual")
     }
@@ -66,8 +66,8 @@ const BLOCKS: f64 = 9_007_199_254_740_992.0;
 
 /// A layout of the fourth generation.
 fn tree(layout: &Params, heads: u32, said: f64) -> Result<LayoutPlan, BadInput> {
-    let row = |name: &'static str| -> Result<Row, BadInput> {
-        Ok(Row { params: layout, name, values: layout.list(name)?.iter() })
+    let row = |name: &'static str| -> Result<MappingRow, BadInput> {
+        Ok(MappingRow { params: layout, name, values: layout.list(name)?.iter() })
     };
     let mut plan = TreePlan::default();
     let mut tracks = row("TP")?;
@@ -79,7 +79,7 @@ fn tree(layout: &Params, heads: u32, said: f64) -> Result<LayoutPlan, BadInput> 
         let Value::List(list) = list else {
             return Err(layout.error("IDX", "`IDX` holds what is no list", "write [ [entries], … ]"));
         };
-        let mut values = Row { params: layout, name: "IDX", values: list.iter() };
+        let mut values = MappingRow { params: layout, name: "IDX", values: list.iter() };
         let mut entries = Vec::new();
         while !values.is_done() {
             entries.push(entry(&mut values)?);
@@ -107,7 +107,7 @@ fn tree(layout: &Params, heads: u32, said: f64) -> Result<LayoutPlan, BadInput> 
     Ok(plan)
 }
 
-fn entry(values: &mut Row) -> Result<EntryPlan, BadInput> {
+fn entry(values: &mut MappingRow) -> Result<EntryPlan, BadInput> {
     let (first, cylinder, offset) = (values.whole(BLOCKS)?, values.whole(MOST)? as u32, values.number()?);
     let (each, cylinders, turn) = (values.whole(BLOCKS)?, values.whole(MOST)? as u32, values.number()?);
     let (blocks, run) = (values.whole(BLOCKS)?, values.number()?);
@@ -135,7 +135,7 @@ pub(super) fn compare(model: &Params, drive: &Drive, warnings: &mut Vec<String>)
     Ok(())
 }
 
-fn zoned(layout: &Params, heads: u32, warnings: &mut Vec<String>) -> Result<LayoutPlan, BadInput> {
+fn zoned_layout(layout: &Params, heads: u32, warnings: &mut Vec<String>) -> Result<LayoutPlan, BadInput> {
     let order = match layout.whole("LBN-to-PBN mapping scheme", MOST)? {
         0 => Order::HeadsFirst,
         1 => Order::Serpentine(Parity::OfZone),

@@ -16,7 +16,7 @@ const BYTES: u64 = 64 << 20;
 pub(crate) struct Place {
     /// Index of the file.
     pub(crate) file: u32,
-    /// Line, from 1.
+    /// Line of the file, counted from 1.
     pub(crate) line: u32,
 }
 
@@ -27,9 +27,9 @@ pub(crate) enum Token {
     Word(String),
     /// One of `; { } [ ] , : ? =`.
     Sign(u8),
-    /// `..`.
+    /// The range sign, `..`.
     Range,
-    /// No more files.
+    /// The last file has been read to its end.
     End,
 }
 
@@ -81,7 +81,7 @@ impl Lexer {
         Ok(self.ahead.as_ref().map_or(&Token::End, |(token, _)| token))
     }
 
-    /// The next token.
+    /// Reads the next token, across files that are included.
     pub(crate) fn next(&mut self) -> Result<Token, BadInput> {
         let (token, place) = match self.ahead.take() {
             Some(ahead) => ahead,

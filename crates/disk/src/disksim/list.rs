@@ -90,18 +90,18 @@ fn zone(zone: &Params) -> Result<ListZone, BadInput> {
 
 /// The runs of a map shown as `file` in errors.
 pub(super) fn runs(file: &str, text: impl BufRead, heads: u32) -> Result<Vec<Run>, BadInput> {
-    Map { file: file.into(), line: 0, text, heads }.runs()
+    MapFile { file: file.into(), line: 0, text, heads }.runs()
 }
 
 /// A map file that is read.
-struct Map<R> {
+struct MapFile<R> {
     file: String,
     line: u64,
     text: R,
     heads: u32,
 }
 
-impl<R: BufRead> Map<R> {
+impl<R: BufRead> MapFile<R> {
     fn bad(&self, what: impl Into<String>, mend: &str) -> BadInput {
         BadInput::new(&self.file, At::Line(self.line), what, mend)
     }

@@ -12,7 +12,7 @@ const POINTS: usize = 1 << 20;
 const BYTES: u64 = 64 << 20;
 
 /// What the mechanics of a drive are.
-pub(super) struct Mechanics {
+pub(super) struct MechanicsParams {
     pub(super) rpm: f64,
     /// How far the rotation is off, as a fraction.
     pub(super) rpm_offset: f64,
@@ -31,7 +31,7 @@ pub(super) fn plan(
     path: &Path,
     ignored: &mut Vec<Ignored>,
     warnings: &mut Vec<String>,
-) -> Result<Mechanics, BadInput> {
+) -> Result<MechanicsParams, BadInput> {
     let block = model.block("Mechanical Model")?.ok_or_else(|| model.missing("Mechanical Model"))?;
     let mechanics = model.inner(block);
     let rpm = mechanics.need("Rotation speed (in rpms)")?;
@@ -52,7 +52,7 @@ pub(super) fn plan(
     let settle = settle(&mechanics, seek_write.as_ref().unwrap_or(&seek), cylinders, warnings)?;
     let switches = switches(&mechanics, &seek, seek_write.as_ref(), settle)?;
     if settle < 0.0 {
-        seek_write = Some(shifted(seek_write.as_ref().unwrap_or(&seek), settle));
+        seek_write = Some(shift_curve(seek_write.as_ref().unwrap_or(&seek), settle));
     }
     let rpm_offset = mechanics.or_zero("Percent error in rpms")? / 100.0;
     if rpm_offset.abs() > 0.05 {
@@ -60,7 +60,7 @@ pub(super) fn plan(
         return Err(mechanics.error("Percent error in rpms", what, "give at most 5"));
     }
     ignored.extend(mechanics.rest(&HARMLESS));
-    Ok(Mechanics { rpm, rpm_offset, seek, seek_write, switches })
+    Ok(MechanicsParams { rpm, rpm_offset, seek, seek_write, switches })
 }
 
 /// A span of so many ms; none if that is less than no time.
@@ -88,7 +88,7 @@ fn settle(mechanics: &Params, write: &SeekCurve, cylinders: u32, warnings: &mut 
 }
 
 /// A curve with each time longer by `by` ms.
-fn shifted(curve: &SeekCurve, by: f64) -> SeekCurve {
+fn shift_curve(curve: &SeekCurve, by: f64) -> SeekCurve {
     match curve {
         SeekCurve::Table(points) => {
             let first = points.first().is_some_and(|point| point.0 > 1).then(|| (1, curve.ms(1)));

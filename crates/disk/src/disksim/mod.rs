@@ -22,7 +22,7 @@ use std::path::Path;
 /// A drive read from DiskSim's parameters.
 #[derive(Clone, Debug)]
 pub struct Import {
-    /// Its numbers.
+    /// The drive with every number, from which a sheet is made.
     pub plan: DrivePlan,
     /// The drive they make.
     pub drive: Drive,

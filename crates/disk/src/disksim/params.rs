@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 /// A parameter that is not modelled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ignored {
-    /// Its name.
+    /// The parameter's name in DiskSim's words.
     pub parameter: String,
     /// Its value, as short as may be.
     pub value: String,
     /// The file it stands in.
     pub file: String,
-    /// The line.
+    /// The line it stands on, from 1.
     pub line: u32,
     /// Whether it is at a value at which it does nothing.
     pub neutral: bool,
@@ -43,12 +43,12 @@ impl<'a> Params<'a> {
         self.block.find(name)
     }
 
-    /// A number.
+    /// The number that parameter `name` gives; none if it is absent.
     pub(crate) fn number(&self, name: &'static str) -> Result<Option<f64>, BadInput> {
         match self.find(name) {
             None => Ok(None),
             Some(Param { value: Value::Number(number), .. }) => Ok(Some(*number)),
-            Some(param) => Err(self.mistyped(param, "a number")),
+            Some(param) => Err(self.type_error(param, "a number")),
         }
     }
 
@@ -81,21 +81,21 @@ impl<'a> Params<'a> {
         Ok(self.or_zero(name)? != 0.0)
     }
 
-    /// A word.
+    /// The word that parameter `name` gives; none if it is absent.
     pub(crate) fn word(&self, name: &'static str) -> Result<Option<&'a str>, BadInput> {
         match self.find(name) {
             None => Ok(None),
             Some(Param { value: Value::Word(word), .. }) => Ok(Some(word)),
-            Some(param) => Err(self.mistyped(param, "a word")),
+            Some(param) => Err(self.type_error(param, "a word")),
         }
     }
 
-    /// A block.
+    /// The block of parameters that `name` opens; none if it is absent.
     pub(crate) fn block(&self, name: &'static str) -> Result<Option<&'a Block>, BadInput> {
         match self.find(name) {
             None => Ok(None),
             Some(Param { value: Value::Block(block), .. }) => Ok(Some(block)),
-            Some(param) => Err(self.mistyped(param, "a block")),
+            Some(param) => Err(self.type_error(param, "a block")),
         }
     }
 
@@ -104,7 +104,7 @@ impl<'a> Params<'a> {
         match self.find(name) {
             None => Ok(&[]),
             Some(Param { value: Value::List(list), .. }) => Ok(list),
-            Some(param) => Err(self.mistyped(param, "a list")),
+            Some(param) => Err(self.type_error(param, "a list")),
         }
     }
 
@@ -134,7 +134,7 @@ impl<'a> Params<'a> {
         self.here(format!("`{name}` is missing in '{block}'"), format!("add `{name} = …`"))
     }
 
-    fn mistyped(&self, param: &Param, wanted: &str) -> BadInput {
+    fn type_error(&self, param: &Param, wanted: &str) -> BadInput {
         let mend = match &param.value {
             Value::Word(word) if word.parse::<f64>().is_ok_and(f64::is_finite) => {
                 "write a number as 5, 0.5 or 5.0e+6: digits on both sides of the point, a sign in the exponent".into()
@@ -149,7 +149,7 @@ impl<'a> Params<'a> {
         let mut told: BTreeSet<&str> = self.asked.borrow().iter().chain(harmless).copied().collect();
         let last_first = self.block.params.iter().rev();
         let mut rest: Vec<Ignored> =
-            last_first.filter(|param| told.insert(&param.name)).map(|param| self.ignored(param)).collect();
+            last_first.filter(|param| told.insert(&param.name)).map(|param| self.ignored_param(param)).collect();
         rest.reverse();
         rest
     }
@@ -165,7 +165,7 @@ impl<'a> Params<'a> {
     }
 
     /// A parameter as one that is not modelled.
-    pub(crate) fn ignored(&self, param: &Param) -> Ignored {
+    pub(crate) fn ignored_param(&self, param: &Param) -> Ignored {
         let value = match &param.value {
             Value::Number(number) => number.to_string(),
             Value::Word(word) => word.clone(),

@@ -21,13 +21,13 @@ const WORD: usize = 32;
 /// What a parameter is set to.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Value {
-    /// A number.
+    /// A number, an integer or not.
     Number(f64),
     /// A word that is no number.
     Word(String),
-    /// A list.
+    /// Values in brackets, in their order.
     List(Vec<Value>),
-    /// A block.
+    /// Parameters in braces.
     Block(Block),
     /// A component of the topology.
     Component(Component),
@@ -40,7 +40,7 @@ pub(crate) struct Component {
     pub(crate) below: Vec<Value>,
 }
 
-/// A parameter.
+/// A parameter with its value and the place it stands at.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Param {
     pub(crate) name: String,
@@ -116,7 +116,7 @@ impl Parser {
                     self.more(1)?;
                     self.define(block, before);
                 }
-                other => return Err(self.unexpected(&other, "the type of a block")),
+                other => return Err(self.unexpected_token(&other, "the type of a block")),
             }
         }
     }
@@ -126,7 +126,7 @@ impl Parser {
         if let Some(name) = &block.name {
             if self.names.contains_key(name) {
                 let (file, line) = (self.lexer.file(block.place), block.place.line);
-                let warning = format!("{file}:{line}: there is a '{}' already: the first counts", shortened(name));
+                let warning = format!("{file}:{line}: there is a '{}' already: the first counts", shorten_word(name));
                 return self.parsed.warnings.push(warning);
             }
             self.names.insert(name.clone(), (self.parsed.blocks.len(), self.values - before));
@@ -139,7 +139,7 @@ impl Parser {
         let names = self.list(0)?;
         let word = self.word("`as`")?;
         if word != "as" {
-            return Err(self.unexpected(&Token::Word(word), "`as`"));
+            return Err(self.unexpected_token(&Token::Word(word), "`as`"));
         }
         let of = self.word("the name of a block")?;
         for name in names {
@@ -165,7 +165,7 @@ impl Parser {
                 block.name = Some(name);
                 self.sign(b'{')?;
             }
-            other => return Err(self.unexpected(&other, "'{'")),
+            other => return Err(self.unexpected_token(&other, "'{'")),
         }
         if let Some(&(i, weight)) = self.names.get(&block.kind) {
             self.more(weight)?;
@@ -185,7 +185,7 @@ impl Parser {
                     let what = format!("the block '{}' does not end", block.name.as_deref().unwrap_or(&block.kind));
                     return Err(self.lexer.error(block.place, what, "close it with '}'; is the file cut off?"));
                 }
-                other => return Err(self.unexpected(&other, "the name of a parameter, or '}'")),
+                other => return Err(self.unexpected_token(&other, "the name of a parameter, or '}'")),
             }
         }
     }
@@ -199,7 +199,7 @@ impl Parser {
                     name.push(' ');
                     name += &word;
                 }
-                other => return Err(self.unexpected(&other, &format!("'=' after `{}`", shortened(&name)))),
+                other => return Err(self.unexpected_token(&other, &format!("'=' after `{}`", shorten_word(&name)))),
             }
         }
         self.cost(name.len())?;
@@ -251,18 +251,18 @@ impl Parser {
             Token::Sign(b'[') => Ok(Value::List(self.list(depth + 1)?)),
             Token::Word(word) => match self.lexer.peek()? {
                 Token::Sign(b'{') => Ok(Value::Block(self.block(word, depth + 1)?)),
-                Token::Word(_) => self.named(word, depth + 1),
+                Token::Word(_) => self.named_block(word, depth + 1),
                 _ => {
                     self.cost(word.len())?;
                     Ok(number(&word).map_or(Value::Word(word), Value::Number))
                 }
             },
-            other => Err(self.unexpected(&other, "a value")),
+            other => Err(self.unexpected_token(&other, "a value")),
         }
     }
 
     /// A block or a component that has a name.
-    fn named(&mut self, kind: String, depth: usize) -> Result<Value, BadInput> {
+    fn named_block(&mut self, kind: String, depth: usize) -> Result<Value, BadInput> {
         let place = self.lexer.place();
         let name = self.word("a name")?;
         match self.lexer.peek()? {
@@ -277,7 +277,7 @@ impl Parser {
             }
             _ => Err(self.lexer.error(
                 place,
-                format!("a value of two words, `{} {}`", shortened(&kind), shortened(&name)),
+                format!("a value of two words, `{} {}`", shorten_word(&kind), shorten_word(&name)),
                 "a value is one word, a number, a list or a block; is there a ',' missing?",
             )),
         }
@@ -308,12 +308,12 @@ impl Parser {
         self.lexer.next()?;
         let last = self.word("the end of a range")?;
         let bounds = match values.pop() {
-            Some(Value::Word(first)) => counted(&first).zip(counted(&last)),
+            Some(Value::Word(first)) => split_number(&first).zip(split_number(&last)),
             _ => None,
         };
         let Some(((name, from), (_, to))) = bounds.filter(|(first, last)| first.0 == last.0 && first.1 <= last.1)
         else {
-            let what = format!("'..' up to `{}` is no range", shortened(&last));
+            let what = format!("'..' up to `{}` is no range", shorten_word(&last));
             return Err(self.lexer.error(
                 self.lexer.place(),
                 what,
@@ -329,20 +329,20 @@ impl Parser {
     fn word(&mut self, wanted: &str) -> Result<String, BadInput> {
         match self.lexer.next()? {
             Token::Word(word) => Ok(word),
-            other => Err(self.unexpected(&other, wanted)),
+            other => Err(self.unexpected_token(&other, wanted)),
         }
     }
 
     fn sign(&mut self, sign: u8) -> Result<(), BadInput> {
         match self.lexer.next()? {
             Token::Sign(found) if found == sign => Ok(()),
-            other => Err(self.unexpected(&other, &format!("'{}'", char::from(sign)))),
+            other => Err(self.unexpected_token(&other, &format!("'{}'", char::from(sign)))),
         }
     }
 
-    fn unexpected(&self, found: &Token, wanted: &str) -> BadInput {
+    fn unexpected_token(&self, found: &Token, wanted: &str) -> BadInput {
         let found = match found {
-            Token::Word(word) => format!("`{}`", shortened(word)),
+            Token::Word(word) => format!("`{}`", shorten_word(word)),
             Token::Sign(sign) => format!("'{}'", char::from(*sign)),
             Token::Range => "'..'".into(),
             Token::End => "the end".into(),
@@ -359,7 +359,7 @@ impl Parser {
 }
 
 /// A word short enough for a message.
-fn shortened(word: &str) -> String {
+fn shorten_word(word: &str) -> String {
     let mut short: String = word.chars().take(40).collect();
     if short.len() < word.len() {
         short.push('…');
@@ -368,7 +368,7 @@ fn shortened(word: &str) -> String {
 }
 
 /// A name that ends in a number: both.
-fn counted(word: &str) -> Option<(String, u64)> {
+fn split_number(word: &str) -> Option<(String, u64)> {
     let name = word.trim_end_matches(|c: char| c.is_ascii_digit());
     Some((name.to_owned(), word[name.len()..].parse().ok()?)).filter(|_| !name.is_empty())
 }

@@ -4,7 +4,7 @@ use super::plan::{Sparing, ZonePlan};
 
 /// Which tracks slips before them have turned by as many sectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Turn {
+enum TurnSectors {
     Never,
     ByCylinder,
     ByTrack,
@@ -21,7 +21,7 @@ pub(super) struct Defects {
     groups: u64,
     /// Sectors of a group that hold data.
     data: u64,
-    /// Spares before them.
+    /// Spare sectors in front of the first block.
     lead: u64,
     /// Whether slips move what follows past the end of their group.
     flows: bool,
@@ -31,13 +31,13 @@ pub(super) struct Defects {
     remaps: Vec<(u64, u64, u64)>,
     /// Slipped physical sectors, ascending.
     slips: Vec<u64>,
-    turn: Turn,
+    turn: TurnSectors,
 }
 
 /// Where a sector of data is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct At {
-    /// Physical sector.
+pub(super) struct SpareAt {
+    /// Physical sector on the track, from 0.
     pub(super) sector: u64,
     /// Sectors of data, this one included, that follow one another on the medium without a gap.
     pub(super) run: u64,
@@ -69,7 +69,7 @@ fn group(sparing: Sparing, size: Size) -> Option<u64> {
 ///
 /// # Errors
 /// In words, when none are left.
-pub(super) fn held(zone: &ZonePlan, sparing: Sparing, size: Size) -> Result<u64, String> {
+pub(super) fn capacity_of(zone: &ZonePlan, sparing: Sparing, size: Size) -> Result<u64, String> {
     let (spares, slips) = (u64::from(zone.spares), zone.slips.len() as u64);
     let spared = match sparing {
         Sparing::None | Sparing::EndOfDisk => 0,
@@ -126,13 +126,13 @@ impl Defects {
             remaps,
             slips: zone.slips.iter().map(|slip| u64::from(*slip) * unit).collect(),
             turn: match sparing {
-                Sparing::Track => Turn::ByTrack,
-                _ if by_cylinder => Turn::ByCylinder,
-                _ => Turn::Never,
+                Sparing::Track => TurnSectors::ByTrack,
+                _ if by_cylinder => TurnSectors::ByCylinder,
+                _ => TurnSectors::Never,
             },
         };
         defects.breaks = defects.breaks(unit);
-        let last = held(zone, sparing, size)? - 1;
+        let last = capacity_of(zone, sparing, size)? - 1;
         if defects.physical(last).0 >= size.zone {
             return Err("has more slips than spares: its last blocks lie past its end".into());
         }
@@ -162,7 +162,7 @@ impl Defects {
     }
 
     /// Where the `sector`-th sector of data is.
-    pub(super) fn locate(&self, sector: u64) -> At {
+    pub(super) fn locate(&self, sector: u64) -> SpareAt {
         let (physical, run) = self.physical(sector);
         self.remap(physical, run)
     }
@@ -196,16 +196,16 @@ impl Defects {
         }
     }
 
-    fn remap(&self, physical: u64, run: u64) -> At {
+    fn remap(&self, physical: u64, run: u64) -> SpareAt {
         let next = self.remaps.partition_point(|(bad, ..)| *bad <= physical);
         if let Some((bad, length, good)) = next.checked_sub(1).map(|i| self.remaps[i])
             && physical < bad + length
         {
             let into = physical - bad;
-            return At { sector: good + into, run: run.min(length - into), remapped: true };
+            return SpareAt { sector: good + into, run: run.min(length - into), remapped: true };
         }
         let run = self.remaps.get(next).map_or(run, |(bad, ..)| run.min(bad - physical));
-        At { sector: physical, run, remapped: false }
+        SpareAt { sector: physical, run, remapped: false }
     }
 
     /// Slips before a physical sector.
@@ -215,16 +215,16 @@ impl Defects {
 
     /// Whether slips turn tracks.
     pub(super) fn turns(&self) -> bool {
-        self.turn != Turn::Never
+        self.turn != TurnSectors::Never
     }
 
     /// By how many sectors slips have turned a track, given the physical sectors before its cylinder and those before
     /// its surface, surfaces counted upwards.
-    pub(super) fn turned(&self, cylinder: u64, surface: u64) -> u64 {
+    pub(super) fn spare_turn(&self, cylinder: u64, surface: u64) -> u64 {
         match self.turn {
-            Turn::Never => 0,
-            Turn::ByCylinder => self.before(cylinder),
-            Turn::ByTrack => self.before(surface),
+            TurnSectors::Never => 0,
+            TurnSectors::ByCylinder => self.before(cylinder),
+            TurnSectors::ByTrack => self.before(surface),
         }
     }
 }

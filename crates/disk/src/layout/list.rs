@@ -10,9 +10,9 @@ pub(crate) const RUNS: usize = 1 << 24;
 /// A zone: cylinders whose tracks have the same number of sectors. Skews are in revolutions.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ListZone {
-    /// First cylinder.
+    /// The zone's outermost cylinder.
     pub first_cylinder: u32,
-    /// Last cylinder.
+    /// The zone's innermost cylinder, inclusive.
     pub last_cylinder: u32,
     /// Sectors on each track.
     pub sectors: u32,
@@ -29,13 +29,13 @@ pub struct ListZone {
 /// Sectors of a track that hold blocks which follow one another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Run {
-    /// Cylinder.
+    /// Cylinder, 0 outermost.
     pub cylinder: u32,
-    /// Head.
+    /// Head, from 0.
     pub head: u32,
-    /// First sector.
+    /// First physical sector on the track.
     pub sector: u32,
-    /// How many.
+    /// How many sectors in a row.
     pub count: u32,
 }
 

@@ -26,16 +26,16 @@ use zoned::Zoned;
 pub struct Track {
     /// Index of the zone, or of the kind of track.
     pub zone: u32,
-    /// Cylinder.
+    /// Cylinder, 0 outermost.
     pub cylinder: u32,
-    /// Head.
+    /// Head, from 0.
     pub head: u32,
 }
 
 /// A block's place: its track, the sector on it and the angle at which that sector begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spot {
-    /// The track.
+    /// The track that the sector lies on.
     pub track: Track,
     /// Physical sector on the track.
     pub sector: u32,
@@ -155,13 +155,13 @@ impl Layout {
         Ok(Layout { map, order: plan.order, heads: plan.heads, cylinders, sector_shift, blocks, kinds, parts })
     }
 
-    /// Capacity in blocks.
+    /// Blocks that a host may address.
     #[must_use]
     pub fn blocks(&self) -> u64 {
         self.blocks
     }
 
-    /// Surfaces.
+    /// Surfaces in use, one head to each.
     #[must_use]
     pub fn heads(&self) -> u32 {
         self.heads

@@ -19,7 +19,7 @@ pub enum Order {
 pub enum Parity {
     /// From the first cylinder of each zone.
     OfZone,
-    /// From cylinder 0.
+    /// Counted from cylinder 0 of the disk.
     OfDisk,
 }
 
@@ -31,7 +31,7 @@ pub enum Sparing {
     Zone,
     /// 10: the same, and as many more as there are slips.
     ZoneSlipping,
-    /// 0: none.
+    /// There are no spare sectors.
     None,
     /// 1: so many tracks at the end of each zone; slips and remaps are of whole tracks.
     Tracks,
@@ -54,9 +54,9 @@ pub enum Sparing {
 /// A zone as a sheet gives it. Sectors are of the layout's sector size; skews are in revolutions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ZonePlan {
-    /// First cylinder.
+    /// The zone's outermost cylinder.
     pub first_cylinder: u32,
-    /// Last cylinder.
+    /// The zone's innermost cylinder, inclusive.
     pub last_cylinder: u32,
     /// Sectors on each track.
     pub sectors: u32,
@@ -79,13 +79,13 @@ pub struct ZonePlan {
 /// A layout of zones as a sheet gives it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LayoutPlan {
-    /// Surfaces in use.
+    /// Surfaces in use, one head to each.
     pub heads: u32,
-    /// Order of tracks.
+    /// The order in which blocks fill tracks.
     pub order: Order,
     /// Size of a physical sector in blocks of 512 bytes.
     pub sector_blocks: u32,
-    /// Spare sectors.
+    /// Where spare sectors lie.
     pub sparing: Sparing,
     /// Zones in ascending cylinders.
     pub zones: Vec<ZonePlan>,

@@ -10,11 +10,11 @@ const DEPTH: usize = 32;
 /// A piece of a track: its sectors from `low` to `high`, on a track of `sectors` sectors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TrackPlan {
-    /// First sector.
+    /// First physical sector that holds blocks.
     pub low: u32,
-    /// Last sector.
+    /// Last physical sector that holds blocks, inclusive.
     pub high: u32,
-    /// Sectors all round.
+    /// Physical sectors all round the track.
     pub sectors: u32,
 }
 
@@ -31,7 +31,7 @@ pub enum Child {
 /// turned by `turn`. Blocks and cylinders count from where the list begins.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EntryPlan {
-    /// First block.
+    /// First block, counted from the entry above.
     pub first: u64,
     /// Cylinder of the first repeat.
     pub cylinder: u32,
@@ -47,16 +47,16 @@ pub struct EntryPlan {
     pub blocks: u64,
     /// Whether the cylinders of the repeats descend.
     pub descends: bool,
-    /// What is repeated.
+    /// The entry or tracks that repeat.
     pub child: Child,
 }
 
 /// Blocks whose sectors are bad, and where they are instead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Elsewhere {
-    /// First block.
+    /// First block that lies elsewhere.
     pub first: u64,
-    /// How many.
+    /// How many blocks in a row lie there.
     pub blocks: u64,
     /// Cylinder of the spare.
     pub cylinder: u32,
@@ -69,13 +69,13 @@ pub struct Elsewhere {
 /// A tree as a sheet gives it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TreePlan {
-    /// Pieces of tracks.
+    /// Pieces of tracks that entries point to.
     pub tracks: Vec<TrackPlan>,
     /// Lists of entries in ascending blocks; a list refers to lists before it, the last one is the whole drive.
     pub lists: Vec<Vec<EntryPlan>>,
     /// From which place on the medium on how many more places hold no block; less than none where spares end.
     pub slips: Vec<(u64, i64)>,
-    /// Blocks elsewhere, ascending.
+    /// Blocks that lie elsewhere, in ascending order.
     pub remaps: Vec<Elsewhere>,
 }
 

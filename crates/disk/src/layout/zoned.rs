@@ -3,7 +3,7 @@
 //! angle at which a track begins is two products, not a walk. [`Zoned::locate`] is on the way of every command, more than
 //! once: [`Stretches`] say beforehand what defects do.
 
-use super::defects::{Defects, Size, held};
+use super::defects::{Defects, Size, capacity_of};
 use super::plan::{LayoutPlan, Order, Parity, ZonePlan};
 use super::stretches::{MOST, Stretch, Stretches};
 use super::{Kind, Spot, Track, angle};
@@ -56,7 +56,7 @@ impl Zoned {
             let track = u64::from(zone.sectors);
             let size = Size { zone: tracks * track, cylinder: track * u64::from(plan.heads), track };
             let in_zone = |what: String| format!("zone {i} {what}");
-            let sectors = held(zone, plan.sparing, size).map_err(in_zone)?;
+            let sectors = capacity_of(zone, plan.sparing, size).map_err(in_zone)?;
             zones.push(Zone {
                 first,
                 sectors,
@@ -144,7 +144,7 @@ impl Zoned {
         }
         let zone = &self.zones[stretch.zone as usize];
         let within = sector - stretch.first;
-        let (index, on_track) = divided(stretch.place + within, zone.track_sectors);
+        let (index, on_track) = divide_sector(stretch.place + within, zone.track_sectors);
         let first = self.track(stretch.zone, index);
         let to_end = zone.track_sectors.value() - on_track;
         let angle = first.angle.wrapping_add(u64::from(on_track).wrapping_mul(zone.width)).wrapping_add(stretch.turned);
@@ -174,11 +174,11 @@ impl Zoned {
     /// A physical sector of a zone, and the angle by which slips have turned its track.
     fn on_zone(&self, z: u32, physical: u64, defects: &Defects) -> (Spot, u64) {
         let zone = &self.zones[z as usize];
-        let (index, sector) = divided(physical, zone.track_sectors);
+        let (index, sector) = divide_sector(physical, zone.track_sectors);
         let first = self.track(z, index);
         let (track, cylinder) = (u64::from(zone.track_sectors.value()), first.track.cylinder - zone.first_cylinder);
         let before = u64::from(cylinder) * u64::from(self.heads.value()) * track;
-        let turned = defects.turned(before, before + u64::from(first.track.head) * track);
+        let turned = defects.spare_turn(before, before + u64::from(first.track.head) * track);
         let angle = first.angle.wrapping_add(u64::from(sector).wrapping_mul(zone.width));
         (Spot { sector, angle, ..first }, turned.wrapping_mul(zone.width))
     }
@@ -219,7 +219,7 @@ impl Zoned {
 
 /// Track and sector on it.
 #[inline]
-fn divided(sector: u64, track: Divisor) -> (u32, u32) {
+fn divide_sector(sector: u64, track: Divisor) -> (u32, u32) {
     match u32::try_from(sector) {
         Ok(sector) => track.divide(sector),
         Err(_) => {

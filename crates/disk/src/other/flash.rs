@@ -34,7 +34,7 @@ mb_s = 250",
 /// Flash memory: a time for each command wherever it goes, so many at a time, and one bus.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flash {
-    /// Capacity in blocks.
+    /// Blocks that a host may address.
     pub blocks: u64,
     /// Commands that are at the memory at once; at least 1.
     pub channels: u16,

@@ -27,7 +27,7 @@ pub use tape::Tape;
 /// A device that is not a disk.
 #[derive(Clone, Debug)]
 pub struct Other {
-    /// Catalogue name.
+    /// The name in the catalogue.
     pub name: String,
     /// What it is, in words.
     pub title: String,
@@ -37,7 +37,7 @@ pub struct Other {
     pub assumed: Vec<String>,
     /// Commands in it at once; at least 1.
     pub depth: u16,
-    /// What it is.
+    /// The kind, with its own settings.
     pub kind: Kind,
 }
 
@@ -46,7 +46,7 @@ pub struct Other {
 pub enum Kind {
     /// Two drives that hold the same.
     Mirror(Box<Drive>),
-    /// Flash memory.
+    /// Flash memory: no arm, several channels.
     Flash(Flash),
     /// A store behind a network.
     Store(Store),
@@ -77,7 +77,7 @@ pub struct Form {
     pub read: fn(&Section, &Path) -> Result<Kind, BadInput>,
 }
 
-/// Every kind.
+/// Every kind, in the order of the documentation.
 pub static FORMS: [&Form; 4] = [&mirror::FORM, &flash::FORM, &store::FORM, &tape::FORM];
 
 /// The words of `kind`.
@@ -122,7 +122,7 @@ impl Kind {
 }
 
 impl Other {
-    /// Capacity in blocks.
+    /// Blocks that a host may address.
     #[must_use]
     pub fn blocks(&self) -> u64 {
         match &self.kind {

@@ -39,7 +39,7 @@ depth = 64",
 /// A store behind a network: a time that varies, and the network's rate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Store {
-    /// Capacity in blocks.
+    /// Blocks that a host may address.
     pub blocks: u64,
     /// The least time of a command, its transfer apart.
     pub latency: Span,
@@ -49,7 +49,7 @@ pub struct Store {
     pub sigma: f64,
     /// Share of commands that are held up besides.
     pub tail_share: f64,
-    /// For so long.
+    /// How long a slow answer takes.
     pub tail: Span,
     /// Rate of the network, 10^6 bytes/s.
     pub mb_s: f64,

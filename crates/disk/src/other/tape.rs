@@ -47,7 +47,7 @@ mb_s = 140",
 /// A tape whose wraps run to and fro along its length: the first from the beginning, the second back.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tape {
-    /// Capacity in blocks.
+    /// Blocks that a host may address.
     pub blocks: u64,
     /// Wraps; all hold the same, but for the last.
     pub wraps: u32,

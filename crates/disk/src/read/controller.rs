@@ -295,7 +295,7 @@ pub(super) fn access(section: Option<Section>) -> Result<Access, BadInput> {
     Ok(access)
 }
 
-/// The buffer memory.
+/// Reads `[cache]`, the buffer memory.
 pub(super) fn cache(section: Option<Section>) -> Result<Cache, BadInput> {
     let Some(section) = section else { return Ok(Cache::default()) };
     let size = |blocks: u64| blocks.min(LARGEST) as u32;

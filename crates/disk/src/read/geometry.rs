@@ -103,7 +103,7 @@ fn sparing_text(name: &str) -> &'static str {
     }
 }
 
-/// The layout.
+/// Reads the layout in any of its forms.
 pub(super) fn layout(section: &Section) -> Result<Layout, BadInput> {
     let heads = section.value(&HEADS)?;
     let order = match section.get(&ORDER)? {

@@ -6,7 +6,7 @@ use crate::account::Parts;
 use block::{Command, Span, Time, Verb};
 use disk::other;
 
-/// Flash memory.
+/// Flash memory, each channel with its own queue.
 pub(super) struct Flash {
     /// When each channel is free.
     channels: Vec<Time>,

@@ -12,7 +12,7 @@ use crate::noise::hash;
 use block::{Command, Lbn, Tag, Time, Verb};
 use disk::{Queue, Sheet};
 
-/// A mirrored pair.
+/// Two drives that hold the same blocks.
 pub(super) struct Mirror {
     drives: [Drive; 2],
     /// When each has served what it was given.

@@ -7,7 +7,7 @@ use crate::noise::{hash, normal, unit};
 use block::{Command, Span, Time, Verb};
 use disk::other;
 
-/// A network store.
+/// A network store, whose answers scatter.
 pub(super) struct Store {
     store: other::Store,
     network: Link,

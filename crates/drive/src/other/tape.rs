@@ -6,7 +6,7 @@ use crate::account::Parts;
 use block::{BLOCK_BYTES, Command, Extent, Lbn, Span, Time, Verb};
 use disk::other;
 
-/// A tape.
+/// A tape drive, one head on a long path.
 pub(super) struct Tape {
     tape: other::Tape,
     wrap_blocks: u64,
@@ -19,7 +19,7 @@ pub(super) struct Tape {
 
 /// Where a block begins or ends.
 #[derive(Clone, Copy)]
-struct Spot {
+struct TapeSpot {
     wrap: u64,
     /// Blocks from the beginning of the tape.
     along: u64,
@@ -37,13 +37,13 @@ impl Tape {
     }
 
     /// Where `block` begins, or ends if `passed` is 1.
-    fn spot(&self, block: u64, passed: u64) -> Spot {
+    fn spot(&self, block: u64, passed: u64) -> TapeSpot {
         let (wrap, off) = (block / self.wrap_blocks, block % self.wrap_blocks + passed);
-        Spot { wrap, along: if wrap.is_multiple_of(2) { off } else { self.wrap_blocks - off } }
+        TapeSpot { wrap, along: if wrap.is_multiple_of(2) { off } else { self.wrap_blocks - off } }
     }
 
     /// Where the head is.
-    fn here(&self) -> Spot {
+    fn here(&self) -> TapeSpot {
         if self.next.0 == 0 { self.spot(0, 0) } else { self.spot(self.next.0 - 1, 1) }
     }
 

@@ -2,7 +2,7 @@
 
 use super::figures::{Better, FigureColumn};
 use super::table::{Edge, table};
-use super::{bars, notes, service, setting, system};
+use super::{bars, bills, notes, service, setting, system};
 use load::experiment::{Case, Predictor};
 use load::results::{Class, Disk, Results, Run};
 
@@ -33,7 +33,7 @@ pub fn comparison(cases: &[Case], results: &Results) -> String {
     if !single {
         tables += &format!("\n{}", classes_table(&pairs));
     }
-    let more = [service::table(&pairs), system::table(&pairs), system::processes(&pairs)];
+    let more = [bills::table(&pairs), service::table(&pairs), system::table(&pairs), system::processes(&pairs)];
     for table in more.into_iter().flatten() {
         tables += &format!("\n{table}");
     }

@@ -71,7 +71,7 @@ pub enum Marks {
 }
 
 impl Figure {
-    /// An empty figure.
+    /// A figure with axes and no curves yet.
     pub fn new(title: &str, x: Axis, y: Axis) -> Figure {
         Figure { title: title.into(), height: HEIGHT, x, y, under: None, series: Vec::new(), wheel: false }
     }

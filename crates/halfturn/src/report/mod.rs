@@ -1,6 +1,7 @@
 //! What people read: tables, sketches and sheets, as text of fixed bytes. No colour, no clock, no terminal width.
 
 mod bars;
+mod bills;
 mod catalogue;
 mod chart;
 mod compare;

@@ -31,7 +31,7 @@ pub struct Verdicts<'a> {
 struct TargetJson<'a> {
     id: &'a str,
     claim: &'a str,
-    published: Value,
+    published: ShownValue,
     basis: &'a str,
     /// Whether the basis is `fitted`.
     fitted: bool,
@@ -40,9 +40,9 @@ struct TargetJson<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     quote: Option<&'a str>,
     /// The mean over the seeds; of an order, what it compares, under the first seed.
-    measured: Value,
+    measured: ShownValue,
     /// One for each seed; one where no seed changes it.
-    by_seed: Vec<Value>,
+    by_seed: Vec<ShownValue>,
     /// From seed to seed.
     #[serde(skip_serializing_if = "Option::is_none")]
     standard_deviation: Option<f64>,
@@ -67,7 +67,7 @@ struct TargetJson<'a> {
 
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Value {
+enum ShownValue {
     Nothing,
     Number(f64),
     Words(String),
@@ -216,21 +216,21 @@ fn by_basis(summary: &Summary) -> String {
 
 fn line<'a>(outcome: &TargetOutcome<'a>) -> TargetJson<'a> {
     let target = outcome.target;
-    let by_seed: Vec<Value> = outcome.measured.iter().map(value).collect();
+    let by_seed: Vec<ShownValue> = outcome.measured.iter().map(value).collect();
     TargetJson {
         id: &target.id,
         claim: &target.claim,
         published: match &target.published {
-            PublishedValue::Number { value, .. } => Value::Number(*value),
-            PublishedValue::Words(words) => Value::Words(words.clone()),
+            PublishedValue::Number { value, .. } => ShownValue::Number(*value),
+            PublishedValue::Words(words) => ShownValue::Words(words.clone()),
         },
         basis: target.basis.word(),
         fitted: matches!(target.basis, Basis::Fitted(_)),
         how: target.basis.how(),
         quote: target.quote.as_deref(),
         measured: match outcome.mean() {
-            Some(mean) => Value::Number(mean),
-            None => outcome.measured.first().map_or(Value::Nothing, value),
+            Some(mean) => ShownValue::Number(mean),
+            None => outcome.measured.first().map_or(ShownValue::Nothing, value),
         },
         by_seed,
         standard_deviation: outcome.deviation(),
@@ -261,10 +261,10 @@ fn line<'a>(outcome: &TargetOutcome<'a>) -> TargetJson<'a> {
     }
 }
 
-fn value(measured: &MeasuredValue) -> Value {
+fn value(measured: &MeasuredValue) -> ShownValue {
     match measured {
-        MeasuredValue::Number(figure) => Value::Number(*figure),
-        MeasuredValue::Order { figures, .. } => Value::Several(figures.clone()),
+        MeasuredValue::Number(figure) => ShownValue::Number(*figure),
+        MeasuredValue::Order { figures, .. } => ShownValue::Several(figures.clone()),
     }
 }
 
@@ -340,7 +340,7 @@ fn cells(file: &str, outcome: &TargetOutcome) -> [String; 8] {
         target.published.to_string(),
         match outcome.mean() {
             Some(mean) => number(mean),
-            None => outcome.measured.first().map_or(String::new(), measured),
+            None => outcome.measured.first().map_or(String::new(), measured_text),
         },
         outcome.margin().map_or(String::new(), number),
         outcome.off().map_or(String::new(), away),
@@ -355,7 +355,7 @@ fn cells(file: &str, outcome: &TargetOutcome) -> [String; 8] {
     ]
 }
 
-fn measured(measured: &MeasuredValue) -> String {
+fn measured_text(measured: &MeasuredValue) -> String {
     match measured {
         MeasuredValue::Number(figure) => number(*figure),
         MeasuredValue::Order { figures, .. } => {

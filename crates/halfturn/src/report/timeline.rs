@@ -108,7 +108,7 @@ impl Diagram<'_> {
         let upright = Axis { range, ticks: names.collect(), ..Axis::default() };
         let mut figure = Figure { height: self.height(), series, ..Figure::new("", Axis::of("ms"), upright) };
         if let (Some(values), Some((_, run))) = (self.timeline.values, self.rows.first()) {
-            let (axis, series) = drawn(values, run);
+            let (axis, series) = draw_values(values, run);
             figure.series.extend(series.into_iter().map(|series| Series { under: true, ..series }));
             figure.under = Some((axis, VALUES / (self.height() - MARGINS)));
         }
@@ -117,7 +117,7 @@ impl Diagram<'_> {
 }
 
 /// What has a value at every time of a run, and the axis of it.
-fn drawn(values: Values, run: &sim::Timeline) -> (Axis, Vec<Series>) {
+fn draw_values(values: Values, run: &sim::Timeline) -> (Axis, Vec<Series>) {
     match values {
         Values::AverageYield => {
             let mut series = Vec::new();

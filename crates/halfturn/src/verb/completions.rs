@@ -11,7 +11,7 @@ use clap_complete::{Shell, generate};
   halfturn completions fish > ~/.config/fish/completions/halfturn.fish
   halfturn completions zsh > \"${fpath[1]}/_halfturn\"")]
 pub struct Completions {
-    /// The shell
+    /// The shell to complete in
     #[arg(value_enum)]
     shell: Shell,
 }

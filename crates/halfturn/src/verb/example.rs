@@ -15,14 +15,14 @@ const FILES: &[(&str, &[u8])] = &include!(concat!(env!("OUT_DIR"), "/examples.rs
   halfturn example
   halfturn example first-look && halfturn simulate first-look.toml")]
 pub struct Example {
-    /// Which one
+    /// The example to print; without it, all are listed
     name: Option<String>,
     /// The folder for its files
     #[arg(long, short, value_name = "FOLDER", default_value = ".")]
     output: PathBuf,
 }
 
-/// Does it.
+/// Prints one example, or the list of all.
 pub fn run(arguments: &Example) -> Result<(), VerbFailure> {
     let Some(name) = &arguments.name else { return print(&list()) };
     let name = name.trim_end_matches(".toml");

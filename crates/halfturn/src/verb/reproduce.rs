@@ -15,11 +15,11 @@ use std::path::PathBuf;
 /// The seeds of `--full`.
 const SEEDS: u32 = 10;
 
-/// Do published experiments again, and hold the results against the papers.
+/// Repeat published experiments and compare the results with the papers.
 ///
-/// Each target is a published figure with its source, the experiment that measures it and how far it may be off. It is
-/// held if it holds under every seed, missed if under none, and undecided otherwise. What is missed is printed as missed;
-/// where the cause is known, it is named. The exit code is 1 if a target is missed and its file does not say so.
+/// Each target is a published figure with its source, the experiment that measures it and its tolerance. A target is held
+/// if it is within the tolerance under every seed, missed if under none, and undecided otherwise. A known cause of a miss is
+/// printed beside it. The exit code is 1 if a target is missed and its file does not expect that.
 #[derive(Args)]
 #[command(after_help = "Examples:
   halfturn reproduce --list
@@ -35,10 +35,10 @@ pub struct Reproduce {
     /// List ids and claims without running anything
     #[arg(long)]
     list: bool,
-    /// With longer runs, where a file gives them, and under ten seeds
+    /// Use the longer runs that some files define, and ten seeds
     #[arg(long)]
     full: bool,
-    /// Under so many seeds, so that chance shows in the verdicts [default: 1, with --full 10]
+    /// How many seeds to run each experiment under, so that chance shows in the verdicts [default: 1, with --full 10]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     seeds: Option<u32>,
     /// `table` for people, `json` for programs
@@ -62,21 +62,22 @@ pub fn run(arguments: &Reproduce) -> Result<(), VerbFailure> {
     }
     let report = OutputFile::if_wanted(arguments.report.as_ref(), &mut Inputs::none())?;
     let plan = TargetPlan::new(&files, chosen, arguments.report.is_some());
-    let (seeds, whole) = under(&plan, arguments.seeds.unwrap_or(if arguments.full { SEEDS } else { 1 }))?;
+    let (seeds, whole) =
+        simulate_under_seeds(&plan, arguments.seeds.unwrap_or(if arguments.full { SEEDS } else { 1 }))?;
     let verdicts = Verdicts::new(plan.judge(&seeds)?);
     if let Some(report) = &report {
         let diagrams =
             plan.timelines().map(|(file, timeline)| diagram(file, timeline)).collect::<Result<Vec<_>, _>>()?;
-        report.write(verdicts.page(&plan.drawn(&seeds), &diagrams))?;
+        report.write(verdicts.page(&plan.draw(&seeds), &diagrams))?;
     }
     print(&if arguments.format == OutputFormat::Json { json(&verdicts) } else { verdicts.text() })?;
     whole?;
     if verdicts.unforeseen() > 0 { Err(VerbFailure::Mismatch) } else { Ok(()) }
 }
 
-/// Simulates the cases of a plan under so many seeds: all of them under two, then those that the second seed changed.
-/// With them it says whether every run was whole.
-fn under(plan: &TargetPlan, count: u32) -> Result<(Seeds, Result<(), VerbFailure>), VerbFailure> {
+/// Simulates the cases of a plan under `count` seeds: all of them under two, then only those that the second seed changed.
+/// Returns the results, and an error if a run was not whole.
+fn simulate_under_seeds(plan: &TargetPlan, count: u32) -> Result<(Seeds, Result<(), VerbFailure>), VerbFailure> {
     let mut seeds = Seeds::default();
     let mut whole = Ok(());
     for seed in 0..count.min(2) {

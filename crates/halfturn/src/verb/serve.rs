@@ -33,7 +33,7 @@ use std::sync::mpsc;
   halfturn serve --emulate st318437lw --size 2GiB --socket /tmp/slow.sock
   halfturn serve --emulate st318437lw --size 2GiB --run 'qemu-img info $uri'")]
 pub struct Serve {
-    /// The service file
+    /// The service file: volumes, their disk and its scheduler
     #[arg(value_name = "CONFIG.toml", required_unless_present = "emulate", conflicts_with = "emulate")]
     file: Option<PathBuf>,
     /// Change or add a value of the file, e.g. scheduler.policy=satf

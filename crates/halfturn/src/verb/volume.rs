@@ -22,7 +22,7 @@ pub enum VolumeArgs {
     },
     /// Change a volume's quality of service; requests in flight keep theirs
     Set {
-        /// The volume
+        /// The volume to change
         #[arg(value_name = "VOLUME")]
         volume: String,
         /// The control socket: `control` in the service file's `[serve]`
@@ -43,7 +43,7 @@ pub enum VolumeArgs {
     /// When a flush fails, the kernel may have given up what was written before, and would tell so to nobody else: so no flush and
     /// no write with FUA succeeds from then on, on any volume of the device, until this says of each that its owner has seen to it.
     Resume {
-        /// The volume
+        /// The volume to resume
         #[arg(value_name = "VOLUME")]
         volume: String,
         /// The control socket: `control` in the service file's `[serve]`

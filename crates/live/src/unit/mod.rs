@@ -24,7 +24,7 @@ pub struct Done {
     pub tag: Tag,
     /// When that happened, which may be before now.
     pub happened: Time,
-    /// Whether it succeeded.
+    /// How the command ended.
     pub outcome: Outcome,
     /// How long it was to take, where that is known: an emulated drive.
     pub took: Option<Span>,

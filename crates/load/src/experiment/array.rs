@@ -11,7 +11,7 @@ config::keys! {
     pub(super) fn array() -> "[array]";
 
     /// How the array lays out its data.
-    LEVEL: Layout = word("level").required();
+    LEVEL: ArrayLayout = word("level").required();
     /// How many disks there are, where `[drive]` stands for each of them. With parity from 3 to 64.
     DISKS: u32 = within("disks", 1, MOST_DISKS as u32).else_told("as many as `[[disk]]` counts");
     /// Copies of each stripe, with mirroring.
@@ -44,19 +44,19 @@ config::keys! {
 
 /// How data is laid out, as a file says it.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Layout {
+pub(super) enum ArrayLayout {
     Striped,
     Mirrored,
     Parity,
 }
 
-impl Words for Layout {
-    const WORDS: &'static [Word<Layout>] = &[
-        Word::new("0", Layout::Striped, "RAID 0: striped over the disks"),
-        Word::new("0/1", Layout::Mirrored, "RAID 0/1: mirrored stripes"),
-        Word::new("1", Layout::Mirrored, "the same as `0/1`"),
-        Word::new("10", Layout::Mirrored, "the same as `0/1`"),
-        Word::new("5", Layout::Parity, "RAID 5: striped, with rotated parity"),
+impl Words for ArrayLayout {
+    const WORDS: &'static [Word<ArrayLayout>] = &[
+        Word::new("0", ArrayLayout::Striped, "RAID 0: striped over the disks"),
+        Word::new("0/1", ArrayLayout::Mirrored, "RAID 0/1: mirrored stripes"),
+        Word::new("1", ArrayLayout::Mirrored, "the same as `0/1`"),
+        Word::new("10", ArrayLayout::Mirrored, "the same as `0/1`"),
+        Word::new("5", ArrayLayout::Parity, "RAID 5: striped, with rotated parity"),
     ];
 }
 
@@ -82,7 +82,7 @@ impl Words for Until {
 pub struct ArrayChoice {
     /// How it keeps its data.
     pub level: Level,
-    /// How many disks.
+    /// How many disks, spares included.
     pub disks: u16,
     /// Blocks of a stripe unit.
     pub unit: u32,
@@ -95,9 +95,9 @@ pub struct ArrayChoice {
 /// A disk that fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// Which, from 0.
+    /// The member that fails, from 0.
     pub disk: u16,
-    /// When.
+    /// The time at which it fails.
     pub at: Span,
     /// Whether an empty one takes its place at once.
     pub replaced: bool,
@@ -135,9 +135,9 @@ pub(super) fn read(
     let copies = section.value(&COPIES)?;
     varied.belongs(Scope::Array, &section, COPIES.name(), LEVEL.name(), &["0/1", "1", "10"])?;
     let level = match level {
-        Layout::Striped => Level::Striped,
-        Layout::Parity => Level::Parity,
-        Layout::Mirrored => Level::Mirrored { copies: copies as u16 },
+        ArrayLayout::Striped => Level::Striped,
+        ArrayLayout::Parity => Level::Parity,
+        ArrayLayout::Mirrored => Level::Mirrored { copies: copies as u16 },
     };
     let unit = section.value(&STRIPE)?;
     if unit > u32::MAX / u32::from(MOST_DISKS) {
@@ -165,7 +165,7 @@ pub(super) fn read(
     Ok(Some(ArrayChoice { level, disks, unit, plan, fails }))
 }
 
-/// One of `[[array.fails]]`.
+/// Reads one `[[array.fails]]`.
 fn failure(section: &Section, disks: u16) -> Result<Failure, BadInput> {
     let disk = section.value(&DISK)?;
     if disk >= u32::from(disks) {

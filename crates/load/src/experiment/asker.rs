@@ -4,7 +4,7 @@ use super::{Volume, Workload};
 use block::{BLOCK_BYTES, BadInput, Span};
 use config::{Key, Section};
 
-/// One of them.
+/// A workload or a volume, for what both may choose.
 pub(super) struct Asker<'a> {
     /// `workload` or `volume`, and its name.
     pub(super) what: &'static str,
@@ -28,7 +28,7 @@ pub(super) fn deadline(section: &Section, key: &Key<Span>) -> Result<Option<Span
     Ok(deadline)
 }
 
-/// All of them.
+/// All workloads, or all volumes.
 pub(super) fn askers<'a>(workloads: &'a [Workload], volumes: &'a [Volume]) -> Vec<Asker<'a>> {
     let workloads = workloads.iter().map(|workload| Asker {
         what: "workload",

@@ -147,7 +147,7 @@ impl DriveChoice {
     ///
     /// # Errors
     /// When there is none of this name, or it is of another drive.
-    pub fn described(&self, name: &str, blocks: u64) -> Result<Sheet, BadInput> {
+    pub fn sheet_of(&self, name: &str, blocks: u64) -> Result<Sheet, BadInput> {
         let disk::Drive { mut sheet, .. } = disk::catalogue::find(name)?;
         let its = sheet.mechanics.layout.blocks();
         if its != blocks {
@@ -174,7 +174,7 @@ impl DriveChoice {
             return Err(BadInput::new(place, At::File, what, mend));
         }
         let model = match &self.changes {
-            Some(changes) => disk::change::changed(&self.model, changes)?,
+            Some(changes) => disk::change::read_changed(&self.model, changes)?,
             None => disk::catalogue::model(&self.model)?,
         };
         let bad = |what: String, mend| Err(BadInput::new(self.model.clone(), At::File, what, mend));
@@ -284,7 +284,7 @@ fn changes(section: &Section, model: Option<&str>) -> Result<Option<Document>, B
     let changes = section.others(names, "a key of drive files may stand here, too");
     let Some(first) = changes.root().keys().next() else { return Ok(None) };
     match model {
-        Some(model) => disk::change::changed(model, &changes)?,
+        Some(model) => disk::change::read_changed(model, &changes)?,
         None => {
             let what = format!("nothing is known of the drive that `{first}` could change");
             return Err(section.error(first, what, "give its `model`, or take the key out"));
@@ -361,7 +361,7 @@ pub(super) fn beside(folder: &Path, name: &str) -> String {
     if beside.is_file() { beside.to_string_lossy().into_owned() } else { name.into() }
 }
 
-/// `[drive.drift]`.
+/// Reads `[drive.drift]`.
 fn read_drift(section: &Section) -> Result<Drift, BadInput> {
     let drift = Drift { at: Time::ZERO + section.value(&AT)?, seek: section.value(&SEEK)? };
     section.close()?;

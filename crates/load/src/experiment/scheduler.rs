@@ -46,6 +46,15 @@ config::keys! {
     ALERT: Span = span("alert").else_told("four times the longest gap between recent urgent requests, from 100ms to 10s");
 }
 
+config::keys! {
+    /// What is read where it costs no request anything, for workloads of `kind = "scan"`.
+    pub(super) fn free_keys() -> "[scheduler.free]";
+
+    /// Whether it is read. Then the drive is given one command at a time where the file does not give it a `queue`, since
+    /// only so it is known what passes under its head.
+    ENABLED: bool = bool("enabled").usually("true");
+}
+
 /// How requests are ordered.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scheduler {
@@ -63,6 +72,8 @@ pub struct Scheduler {
     pub limits: Option<Limits>,
     /// Whether in short commands, and who steps in between. A plan whose chunk is 0 leaves that to the drive's sheet.
     pub rules: Rules,
+    /// Whether what a scan wants is read.
+    pub free: bool,
     /// The wait that the plan is to keep, where one is wanted: then chunk and split are picked.
     pub wish: Option<Wish>,
 }
@@ -112,7 +123,7 @@ pub(super) fn read(
         Some(section) => mimic::Settings::read(&section, folder)?,
         None => mimic::Settings::default(),
     };
-    let profile = believed(&section, folder, predictor)?;
+    let profile = read_belief(&section, folder, predictor)?;
     let (queue, limits) = queue(&section, drive)?;
     let (mut rules, wish) = service::read(&section, drive, limits.as_ref(), askers, varied)?;
     if let Some(plan) = rules.plan.as_mut().filter(|_| root.has("array") && !says_where_writes_end(&section)) {
@@ -123,7 +134,15 @@ pub(super) fn read(
         let mend = "add preemption = \"priority\", \"always\" or \"slo\", or take `latency` out";
         return Err(section.error("queue", "`latency` is for who is urgent, and nobody is", mend));
     }
-    let scheduler = Scheduler { policy, predictor, profile, mimic, queue, limits, rules, wish };
+    let free = match section.section("free")? {
+        Some(table) => {
+            let enabled = table.value(&ENABLED)?;
+            table.close()?;
+            enabled
+        }
+        None => true,
+    };
+    let scheduler = Scheduler { policy, predictor, profile, mimic, queue, limits, rules, free, wish };
     check_times(&section, &scheduler)?;
     section.close()?;
     Ok(scheduler)
@@ -197,7 +216,7 @@ fn check_times(section: &Section, scheduler: &Scheduler) -> Result<(), BadInput>
     }
 }
 
-fn believed(section: &Section, folder: &Path, predictor: Option<Predictor>) -> Result<Believed, BadInput> {
+fn read_belief(section: &Section, folder: &Path, predictor: Option<Predictor>) -> Result<Believed, BadInput> {
     let Some(given) = section.get(&PROFILE)? else { return Ok(Believed::Sheet) };
     if !matches!(predictor, None | Some(Predictor::Profile)) {
         let what = "`profile` is of use only with predictor = \"profile\"";

@@ -63,7 +63,7 @@ impl Words for IoBackend {
 pub enum Exposed {
     /// A TCP port of loopback.
     Tcp(SocketAddr),
-    /// A UNIX socket.
+    /// On a UNIX socket, at this path.
     Unix(PathBuf),
 }
 

@@ -53,6 +53,8 @@ config::keys! {
     PREEMPTION: Preemption = word("preemption").usually("never");
     /// When the request that steps in takes the drive over.
     PREEMPT_AT: PreemptAt = word("preempt_at").usually("jit");
+    /// Whether the results say what of the arm's time each class caused.
+    BILLS: bool = bool("bills").else_told("where a class or a volume has a `share`, a `floor` or a `limit`");
 }
 
 config::keys! {
@@ -169,14 +171,29 @@ pub(super) fn read(
     let hysteresis = scheduler.value(&HYSTERESIS)?;
     let budget = scheduler.section("budget")?.map(|section| budget(&section)).transpose()?;
     let classes = classes(scheduler, askers, preemption, varied)?;
+    let bills = scheduler.get(&BILLS)?.unwrap_or(false);
     if preemption == Preemption::Slo && classes.iter().all(|class| class.p99.is_none()) {
         let mend = "give a class a `p99` in [scheduler.class.NAME]";
         return Err(scheduler.error("preemption", "nothing is promised to any class", mend));
     }
-    Ok((Rules { plan, preemption, preempt_at, hysteresis, budget, keeps_writes: false, tells: false, classes }, wish))
+    Ok((
+        Rules {
+            plan,
+            preemption,
+            preempt_at,
+            hysteresis,
+            budget,
+            keeps_writes: false,
+            tells: false,
+            bills,
+            classes,
+            ..Rules::default()
+        },
+        wish,
+    ))
 }
 
-/// `[scheduler.budget]`.
+/// Reads `[scheduler.budget]`.
 fn budget(section: &Section) -> Result<Budget, BadInput> {
     let budget = Budget { idle: section.value(&IDLE)?, free: section.value(&FREE)? };
     section.close()?;

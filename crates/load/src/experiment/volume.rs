@@ -24,12 +24,12 @@ config::keys! {
     READ_ONLY: bool = bool("read_only").usually("false");
 }
 
-/// The most volumes.
+/// The most volumes that one service may have.
 const MOST: usize = 128;
 /// The longest name, in bytes: what NBD takes.
 const LONGEST_NAME: usize = 256;
 
-/// A volume.
+/// One export of a service, and what it may ask for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Volume {
     /// Its name, unlike any other's: that of its NBD export. It may be empty where it is the only one.

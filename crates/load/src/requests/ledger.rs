@@ -83,7 +83,7 @@ pub struct Ledger {
     device: String,
     classes: Vec<String>,
     out: Box<dyn Records>,
-    /// By slot.
+    /// The requests under way, by slot.
     lives: Vec<Option<Life>>,
     submitted: u64,
     flying: Vec<Flying>,

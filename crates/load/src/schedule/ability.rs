@@ -24,10 +24,10 @@ pub enum Ability {
 }
 
 /// An ability, whether an experiment needs it, and how a world without it refuses.
-type Row = (Ability, fn(&Experiment) -> bool, &'static str, &'static str);
+type AbilityRow = (Ability, fn(&Experiment) -> bool, &'static str, &'static str);
 
 /// All of them, in the order in which they are asked about.
-const ROWS: [Row; 8] = [
+const ROWS: [AbilityRow; 8] = [
     (
         Ability::OwnTiming,
         |it| it.drive.model.is_empty(),
@@ -74,7 +74,7 @@ const ROWS: [Row; 8] = [
 ];
 
 impl Ability {
-    /// Every one.
+    /// Every ability, in the order of the table.
     pub const ALL: [Ability; ROWS.len()] = {
         let mut all = [Ability::OwnTiming; ROWS.len()];
         let mut row = 0;
@@ -87,7 +87,7 @@ impl Ability {
 
     /// The first that an experiment needs and `able` lacks: what is wrong, and the mend.
     pub(super) fn find_lacking(experiment: &Experiment, able: &[Ability]) -> Option<(&'static str, &'static str)> {
-        let lacks = |(ability, needs, ..): &&Row| !able.contains(ability) && needs(experiment);
+        let lacks = |(ability, needs, ..): &&AbilityRow| !able.contains(ability) && needs(experiment);
         ROWS.iter().find(lacks).map(|(_, _, what, mend)| (*what, *mend))
     }
 

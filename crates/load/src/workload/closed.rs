@@ -23,7 +23,7 @@ pub struct ClosedPlan {
     pub depth: u32,
     /// How long each waits before it asks again.
     pub think: Span,
-    /// What they ask.
+    /// What the clients ask for.
     pub pattern: Pattern,
 }
 

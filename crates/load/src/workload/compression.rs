@@ -37,7 +37,7 @@ pub struct CompressionPlan {
     pub processes: u32,
     /// Pages that each reads, and that each writes.
     pub input: u64,
-    /// See `input`.
+    /// Pages that each writes.
     pub output: u64,
     /// Computing on a page that was read.
     pub compute: Times,

@@ -1,7 +1,7 @@
 //! What a kind of workload says of itself: its name, its keys, and what the rest of the program asks of it.
 
-use super::Workload;
 use super::pattern::Region;
+use super::{ScanPlan, Workload};
 use crate::draw::Draw;
 use block::{At, BadInput};
 use config::{About, Section};
@@ -59,6 +59,11 @@ pub trait Recipe: Clone + Debug + PartialEq + Sized {
         false
     }
 
+    /// The scan that it is, where it wants blocks in any order and asks for none.
+    fn scan(&self) -> Option<&ScanPlan> {
+        None
+    }
+
     /// Whether it is a whole recorded machine, whose processors are all taken.
     fn is_machine(&self) -> bool {
         false
@@ -95,10 +100,10 @@ pub struct Manual {
 /// A key that is of use only with some values of another.
 #[derive(Clone, Copy, Debug)]
 pub struct Only {
-    /// The key.
+    /// The key that is restricted.
     pub key: &'static str,
     /// The other, which takes words.
     pub with: &'static str,
-    /// Its values.
+    /// The values of it that this kind takes.
     pub values: &'static [&'static str],
 }

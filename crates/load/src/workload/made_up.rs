@@ -25,7 +25,7 @@ const KEYS: &[About] =
 /// What the busiest disk of a system was asked in 1992, made up after its published statistics.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MadeUpPlan {
-    /// Of which system.
+    /// The system whose habits it has.
     pub like: Like,
     /// For how many days; at least 1.
     pub days: u32,

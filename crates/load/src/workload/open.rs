@@ -35,7 +35,7 @@ pub enum Arrivals {
     /// Independently of one another.
     #[default]
     Poisson,
-    /// Evenly.
+    /// At even intervals.
     Constant,
 }
 

@@ -33,7 +33,7 @@ pub struct Pace {
 /// What decides when a recorded request arrives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Replay {
-    /// Its recorded time.
+    /// At the times of the recording.
     #[default]
     Open,
     /// Its recorded time, but no sooner than an earlier request for the same extent has ended.

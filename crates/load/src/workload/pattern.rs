@@ -71,7 +71,7 @@ impl Words for Placement {
 /// A part of a drive, from one bound up to the other.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Region {
-    /// Where it begins.
+    /// The first block of the region.
     pub from: Bound,
     /// Where it ends; the block there is not part of it.
     pub to: Bound,
@@ -87,7 +87,7 @@ pub enum Bound {
 }
 
 impl Region {
-    /// The whole drive.
+    /// The region that covers the whole drive.
     pub const WHOLE: Region = Region { from: Bound::Percent(0.0), to: Bound::Percent(100.0) };
 
     /// Its first block and the block after its last on a drive of `capacity` blocks. Given in blocks it may lie past

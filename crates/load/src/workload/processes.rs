@@ -35,11 +35,11 @@ pub struct ProcessPlan {
     pub critical: f64,
     /// Share of those it waits for after a while.
     pub limited: f64,
-    /// That while, computed.
+    /// How long a process computes before it waits for a limited request.
     pub limit: Times,
     /// Requests of each; without it processes go on.
     pub requests: Option<u64>,
-    /// What they ask.
+    /// What the processes ask for.
     pub pattern: Pattern,
 }
 

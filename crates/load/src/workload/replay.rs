@@ -26,7 +26,7 @@ pub(super) trait Records {
     }
 }
 
-/// Records being played.
+/// A trace that is being played.
 pub(super) struct Replay<R> {
     records: R,
     how: How,
@@ -78,7 +78,7 @@ impl<R: Records> Replay<R> {
     /// Makes the record after this one the next.
     fn advance(&mut self) {
         match self.records.next() {
-            Ok(record) => self.next = record.map(|record| self.timed(record)),
+            Ok(record) => self.next = record.map(|record| self.at_its_time(record)),
             Err(error) => {
                 self.next = None;
                 self.failed = Some(error);
@@ -89,7 +89,7 @@ impl<R: Records> Replay<R> {
     }
 
     /// A record at the time at which it is to come.
-    fn timed(&mut self, record: Draft) -> Draft {
+    fn at_its_time(&mut self, record: Draft) -> Draft {
         let origin = *self.origin.get_or_insert(record.arrives);
         let recorded = record.arrives.since(origin).0;
         let scaled = if self.time_scale == 1.0 { recorded } else { (recorded as f64 / self.time_scale) as u64 };

@@ -32,7 +32,7 @@ pub struct RepairPlan {
     pub blocks: u32,
     /// How many at once.
     pub depth: u32,
-    /// When it begins.
+    /// The time at which it begins.
     pub start: Span,
     /// Whether it begins anew at the end: scrubbing.
     pub again: bool,

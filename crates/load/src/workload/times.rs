@@ -9,14 +9,14 @@ pub(super) const MOST: u32 = 4096;
 /// Times drawn anew each time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Times {
-    /// Their mean.
+    /// The mean of the distribution.
     pub mean: Span,
     /// How far they lie around it, as a share of it, evenly; without it they are exponentially distributed.
     pub spread: Option<f64>,
 }
 
 impl Times {
-    /// One of them.
+    /// Draws one duration.
     pub fn draw(&self, draw: &mut Draw) -> Span {
         let times = match self.spread {
             Some(0.0) => return self.mean,

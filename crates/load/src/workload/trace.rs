@@ -131,7 +131,7 @@ struct Recorded {
 enum Wanted {
     /// Those of the only one there is.
     Only(Option<TraceDevice>),
-    /// Those of all.
+    /// The records of all devices.
     All,
     /// Those of the one with this name.
     Named(String),

@@ -52,13 +52,13 @@ impl Train {
 /// What happens next, and what after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
-    /// Buffers are written.
+    /// The file system writes its buffers.
     Sync,
     /// Someone begins to do something.
     Begin,
     /// Nobody did for the rest of an hour.
     Lull,
-    /// The backup begins.
+    /// The nightly backup begins.
     Backup,
     /// A request of a train, and so many more after it.
     Burst(u32),
@@ -239,7 +239,7 @@ fn size(sizes: &[(u32, u64)], draw: &mut Draw) -> u32 {
     sizes.iter().find(|(_, below)| one < *below).map_or(LARGEST as u32, |(blocks, _)| *blocks)
 }
 
-/// Where requests go.
+/// Where the requests of a system go.
 struct Places {
     system: &'static System,
     first: u64,

@@ -22,7 +22,7 @@ pub(crate) struct Ongoing<S> {
 
 /// What becomes of the request being served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum Arbitration {
     /// It is served on.
     GoesOn,
     /// It waits again. This one is next; nothing: whom the queue gives.
@@ -32,7 +32,7 @@ pub(crate) enum Verdict {
 /// A rule by which one request interrupts another.
 pub(crate) trait Arbiter<P: Predictor> {
     /// Decides between the request being served and those that wait.
-    fn judge(&mut self, board: &mut Board<P>, now: Time, ongoing: &Ongoing<P::Spot>) -> Verdict;
+    fn judge(&mut self, board: &mut Board<P>, now: Time, ongoing: &Ongoing<P::Spot>) -> Arbitration;
 
     /// The request to serve when it is the turn of another, which the queue no longer holds: that one, or one that is to go
     /// before it.
@@ -72,16 +72,16 @@ fn judge_newcomers<P: Predictor>(
     board: &mut Board<P>,
     ongoing: &Ongoing<P::Spot>,
     pick: impl FnOnce(&mut Board<P>) -> Option<JobId>,
-) -> Verdict {
+) -> Arbitration {
     if board.newcomers.is_empty() {
-        return Verdict::GoesOn;
+        return Arbitration::GoesOn;
     }
     let next = if ongoing.begun { pick(board) } else { None };
     board.newcomers.clear();
     if ongoing.begun && next.is_none() || !board.rules.class(ongoing.job.qos.class).preemptible {
-        return Verdict::GoesOn;
+        return Arbitration::GoesOn;
     }
-    Verdict::Interrupts(next)
+    Arbitration::Interrupts(next)
 }
 
 /// Of the newcomers that may interrupt, the one of the highest average yield; `outbids` says what that is, if it does.

@@ -1,7 +1,7 @@
 //! Who interrupts is whoever would else come too late for what its class was promised.
 
 use super::value::{Way, way};
-use super::{Arbiter, Ongoing, Verdict, best_newcomer, judge_newcomers};
+use super::{Arbiter, Arbitration, Ongoing, best_newcomer, judge_newcomers};
 use crate::Job;
 use crate::board::Board;
 use crate::predict::Predictor;
@@ -69,7 +69,7 @@ impl P99 {
 }
 
 impl<P: Predictor> Arbiter<P> for P99 {
-    fn judge(&mut self, board: &mut Board<P>, now: Time, ongoing: &Ongoing<P::Spot>) -> Verdict {
+    fn judge(&mut self, board: &mut Board<P>, now: Time, ongoing: &Ongoing<P::Spot>) -> Arbitration {
         judge_newcomers(board, ongoing, |board| {
             best_newcomer(board, ongoing, |job| self.outbids(board, now, &ongoing.job, job))
         })

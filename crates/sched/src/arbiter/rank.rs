@@ -1,6 +1,6 @@
 //! Who interrupts is whoever is of a higher rank: the queue knows whether such a one waits.
 
-use super::{Arbiter, Ongoing, Verdict};
+use super::{Arbiter, Arbitration, Ongoing};
 use crate::board::Board;
 use crate::predict::Predictor;
 use block::Time;
@@ -8,10 +8,10 @@ use block::Time;
 pub(super) struct Rank;
 
 impl<P: Predictor> Arbiter<P> for Rank {
-    fn judge(&mut self, board: &mut Board<P>, _: Time, ongoing: &Ongoing<P::Spot>) -> Verdict {
+    fn judge(&mut self, board: &mut Board<P>, _: Time, ongoing: &Ongoing<P::Spot>) -> Arbitration {
         match board.queue.interrupts(&board.rules, &ongoing.job) {
-            true => Verdict::Interrupts(None),
-            false => Verdict::GoesOn,
+            true => Arbitration::Interrupts(None),
+            false => Arbitration::GoesOn,
         }
     }
 }

@@ -18,7 +18,7 @@
 //! than the mechanics foretell, which is learned, and what comes meanwhile and yields more for its time goes first.
 //! The order of the policy is left only for what is worth more then.
 
-use super::{Arbiter, Ongoing, Verdict};
+use super::{Arbiter, Arbitration, Ongoing};
 use crate::JobId;
 use crate::beam;
 use crate::board::Board;
@@ -124,7 +124,7 @@ impl<P: Predictor> Default for Schedules<P> {
 struct Scene<'a, P: Predictor> {
     belief: &'a P,
     now: Time,
-    /// Ticks a nanosecond.
+    /// Clock ticks in a nanosecond.
     pace: f64,
     /// What a nanosecond of the arm is worth.
     price: f64,
@@ -281,7 +281,7 @@ fn candidate<P: Predictor>(board: &Board<P>, id: JobId, late: &[Lateness; 2]) ->
 }
 
 impl<P: Predictor> Arbiter<P> for Schedules<P> {
-    fn judge(&mut self, board: &mut Board<P>, now: Time, ongoing: &Ongoing<P::Spot>) -> Verdict {
+    fn judge(&mut self, board: &mut Board<P>, now: Time, ongoing: &Ongoing<P::Spot>) -> Arbitration {
         let foresee = |board: &mut Board<P>| self.foresee(board, now, ongoing.id, true);
         super::judge_newcomers(board, ongoing, foresee)
     }

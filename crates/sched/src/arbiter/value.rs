@@ -1,7 +1,7 @@
 //! Who interrupts is whoever yields more for its time, the two of them alone (Preemptive RAID scheduling, Section 3.3.2,
 //! Eqs. 2, 4 and 5).
 
-use super::{Arbiter, Ongoing, Verdict, best_newcomer, judge_newcomers};
+use super::{Arbiter, Arbitration, Ongoing, best_newcomer, judge_newcomers};
 use crate::Job;
 use crate::board::Board;
 use crate::plan::{PreemptAt, Preemption};
@@ -76,7 +76,7 @@ fn outbids<P: Predictor>(board: &Board<P>, now: Time, first: &Job<P::Spot>, job:
 }
 
 impl<P: Predictor> Arbiter<P> for Value {
-    fn judge(&mut self, board: &mut Board<P>, now: Time, ongoing: &Ongoing<P::Spot>) -> Verdict {
+    fn judge(&mut self, board: &mut Board<P>, now: Time, ongoing: &Ongoing<P::Spot>) -> Arbitration {
         judge_newcomers(board, ongoing, |board| {
             best_newcomer(board, ongoing, |job| outbids(board, now, &ongoing.job, job))
         })

@@ -20,7 +20,7 @@ const CLASSES: usize = 256;
 /// How full the buffer was.
 #[derive(Clone, Debug)]
 pub struct Fill {
-    /// Blocks at most.
+    /// The most blocks it may hold.
     pub most: u64,
     /// Writes that had to wait for room.
     pub blocked: u64,
@@ -73,7 +73,7 @@ impl Fill {
     }
 }
 
-/// The buffer.
+/// The write buffer of an array.
 #[derive(Debug)]
 pub(super) struct Buffer {
     /// Blocks there is room for.

@@ -15,7 +15,7 @@ pub(super) enum Owner {
     Update(u32),
 }
 
-/// An internal request.
+/// What a member disk is asked on behalf of a request.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Child {
     pub(super) task: JobId,
@@ -60,7 +60,7 @@ impl<P: Predictor> Array<P> {
         self.posts.push_back(Post::Submit(child));
     }
 
-    /// Makes a child.
+    /// Registers a child and gives it a number.
     pub(super) fn child(&mut self, child: Child) -> u32 {
         let takes = self.positioning + self.disks[usize::from(child.disk.0)].transfer(child.at);
         self.loads[usize::from(child.disk.0)] += takes;
@@ -141,6 +141,9 @@ impl<P: Predictor> Array<P> {
                         self.say_wait(child.task, wait, out);
                     }
                 }
+                // Nothing is wanted of a disk of an array in any order.
+                Action::HandOn(at, found) => out.push(Action::HandOn(at, found)),
+                Action::Bill(bill) => out.push(Action::Bill(bill)),
                 Action::Credit(_) => debug_assert!(false, "one disk knows whose a command is"),
             }
         }
@@ -151,7 +154,7 @@ impl<P: Predictor> Array<P> {
     /// Where a disk's bytes are, as the array has it.
     fn in_array(&self, disk: DiskId, place: Place) -> Place {
         match place {
-            Place::Nowhere => Place::Nowhere,
+            Place::Nowhere | Place::Scan => place,
             Place::Request(child, into) => {
                 self.children.get(child.0).map_or(Place::Nowhere, |child| offset(child.place, into))
             }
@@ -249,7 +252,7 @@ impl<P: Predictor> Array<P> {
 /// So many blocks further.
 pub(super) fn offset(place: Place, blocks: u32) -> Place {
     match place {
-        Place::Nowhere => Place::Nowhere,
+        Place::Nowhere | Place::Scan => place,
         Place::Request(id, into) => Place::Request(id, into + blocks),
         Place::Frame(id, into) => Place::Frame(id, into + blocks),
     }

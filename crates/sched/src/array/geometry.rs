@@ -13,11 +13,11 @@ pub const MOST_WITH_PARITY: u16 = 64;
 /// How an array keeps its data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
-    /// RAID 0: once.
+    /// RAID 0: each block is kept once.
     Striped,
     /// RAID 0/1: so many copies of every stripe.
     Mirrored {
-        /// At least 2.
+        /// How many copies of each block, 2 or more.
         copies: u16,
     },
     /// RAID 5: with the parity of each row.
@@ -39,11 +39,11 @@ pub struct Geometry {
 pub struct Piece {
     /// The row it lies in.
     pub row: u64,
-    /// The column.
+    /// The column of the stripe that it lies in.
     pub column: u16,
     /// Blocks from the beginning of the unit.
     pub within: u32,
-    /// How many blocks.
+    /// How many blocks it covers.
     pub blocks: u32,
     /// Blocks from the beginning of the extent.
     pub into: u32,
@@ -91,7 +91,7 @@ impl Geometry {
         self.level
     }
 
-    /// Disks, without spares.
+    /// Member disks, without spares.
     #[must_use]
     pub fn disks(&self) -> u16 {
         self.disks

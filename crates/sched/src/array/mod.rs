@@ -98,7 +98,7 @@ pub struct Array<P: Predictor> {
     standings: Standings,
     /// What the children of each disk are thought to take.
     loads: Vec<Span>,
-    /// Positioning on average.
+    /// Seek and rotational delay of a random access, on average.
     positioning: Span,
     /// Whose turn it is to be read.
     turn: u16,

@@ -34,7 +34,7 @@ enum Aim {
 enum Method {
     /// From itself, what the written columns held and what they will.
     Modify,
-    /// From all columns.
+    /// The parity is computed from all columns.
     Reconstruct,
     /// It does not: its disk is missing.
     Without,

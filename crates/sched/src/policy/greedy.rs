@@ -52,7 +52,7 @@ pub(super) trait View<P: Predictor> {
     fn is_told_closer(belief: &P, from: u64, to: u64) -> bool;
 }
 
-/// How waiting counts.
+/// How much a request gains by waiting.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Ageing {
     /// Share of the time waited that is taken off the cost.
@@ -77,14 +77,14 @@ impl Ageing {
         if self.weight < OUTWEIGHS { self } else { Ageing { weight: 0.0, limit: Some(Span::ZERO) } }
     }
 
-    /// Whether age counts.
+    /// Whether waiting counts at all.
     fn is_some(self) -> bool {
         self.weight > 0.0 || self.limit.is_some()
     }
 }
 
 pub(super) struct Greedy<P: Predictor, V: View<P>> {
-    /// By kind.
+    /// The requests that wait, by kind.
     waiting: [Sorted<V::Item>; KINDS],
     ageing: Ageing,
     /// In order of arrival; kept only where age counts.
@@ -120,7 +120,7 @@ pub(super) struct Oldest {
     pub(super) floor: u64,
 }
 
-/// A candidate.
+/// The best request so far, and its cost.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Found {
     pub(super) score: u64,

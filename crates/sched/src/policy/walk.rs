@@ -13,7 +13,7 @@ pub(super) struct Walk<B> {
     /// The best score that anything before `left`, or from `right` on, can have.
     below: B,
     above: B,
-    /// That of nothing.
+    /// The bound of a schedule without commands.
     none: B,
 }
 

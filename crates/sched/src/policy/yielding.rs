@@ -56,7 +56,7 @@ struct Item<M> {
 /// The waiting jobs of a class. They are searched by class, because what they are worth differs little within one.
 struct Class<M> {
     worth: Worth,
-    /// Reads and writes.
+    /// The requests that wait, reads and writes apart.
     waiting: [Sorted<Item<M>>; 2],
     oldest: Fcfs,
     /// The most that one of them was worth, and the least time of transfer for what it was worth, since the class was empty.
@@ -70,10 +70,10 @@ impl<M: Copy> Class<M> {
     }
 }
 
-/// A candidate.
+/// The best request so far, and its yield.
 #[derive(Clone, Copy)]
 struct Found {
-    /// Worth a nanosecond.
+    /// Its worth by nanosecond of the arm.
     average: f64,
     deadline: Time,
     sequence: u64,
@@ -182,7 +182,7 @@ struct Scene<'b, P: Predictor> {
     now: Time,
     head: P::Head,
     key: u64,
-    /// Ticks a nanosecond.
+    /// Clock ticks in a nanosecond.
     pace: f64,
     doubling: Option<Span>,
     weight: f64,
@@ -297,7 +297,7 @@ impl<P: Predictor> Yield<P> {
     }
 }
 
-/// Ticks a nanosecond.
+/// Clock ticks in a nanosecond.
 pub(crate) fn pace<P: Predictor>(belief: &P) -> f64 {
     let second = Span(1_000_000_000);
     belief.ticks(second) as f64 / second.0 as f64

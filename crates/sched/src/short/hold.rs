@@ -37,6 +37,7 @@ impl ShortCommands {
             };
             return;
         }
+        self.reads_for = job.qos.class;
         let before = std::mem::replace(&mut self.reads[usize::from(job.qos.class)], job.at.end());
         let wanted = match self.plan.prefetch {
             Prefetch::Never => false,

@@ -229,7 +229,13 @@ impl World for Chaos {
         match action {
             Action::Issue(_, tag, command) => self.issue(tag, command),
             Action::Finish(id, how) => self.finish(id, how),
-            Action::Begin(_) | Action::Copy { .. } | Action::Xor { .. } | Action::Wait(..) | Action::Credit(_) => {
+            Action::Begin(_)
+            | Action::Copy { .. }
+            | Action::Xor { .. }
+            | Action::Wait(..)
+            | Action::Credit(_)
+            | Action::Bill(_)
+            | Action::HandOn(..) => {
                 panic!("{action:?} where requests are served whole")
             }
         }

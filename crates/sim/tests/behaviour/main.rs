@@ -5,12 +5,14 @@
 mod arrays;
 mod belief;
 mod believed;
+mod bills;
 mod depths;
 mod determinism;
 mod effort;
 mod faults;
 mod files;
 mod filmed;
+mod free;
 mod idle;
 mod learning;
 mod lookahead;

@@ -82,7 +82,7 @@ fn record(cases: &[Case]) -> Result<Recorded, BadInput> {
 }
 
 /// A random experiment.
-fn experiment(seed: u64) -> String {
+pub fn experiment(seed: u64) -> String {
     let mut draw = Draw::new(seed, 77);
     let mut one_of = |words: &[&'static str]| words[draw.below(words.len() as u64) as usize];
     let drives = ["atlas10k", "nl20", "st318437lw", "mirror-atlas10k", "flash-x25m", "store-block", "tape-lto5"];

@@ -18,16 +18,16 @@ const ABOUT: &str = "\
 ";
 
 /// Counts of one scene on one drive.
-pub type Counts = BTreeMap<String, Layers>;
+pub type SceneCounts = BTreeMap<String, Layers>;
 
-/// The file.
+/// The counts that the repository holds.
 #[derive(Default, Serialize, Deserialize)]
 pub struct Baseline {
     /// The compiler; another one's counts are not comparable.
     pub rustc: String,
     /// By drive, scene and layer.
     #[serde(flatten)]
-    pub drives: BTreeMap<String, Counts>,
+    pub drives: BTreeMap<String, SceneCounts>,
 }
 
 impl Baseline {
@@ -39,7 +39,7 @@ impl Baseline {
         }
     }
 
-    /// Writes it down.
+    /// Writes the baseline's file.
     pub fn save(&self, root: &Path) -> Result<(), String> {
         let mut text = format!("{ABOUT}rustc = \"{}\"\n", self.rustc);
         for (drive, scenes) in &self.drives {
@@ -53,7 +53,7 @@ impl Baseline {
     }
 
     /// What is to be said of these counts of a scene: nothing where they are within the budget.
-    pub fn exceeded(&self, drive: &str, scene: &str, counted: &Layers) -> Option<String> {
+    pub fn excess_of(&self, drive: &str, scene: &str, counted: &Layers) -> Option<String> {
         let budget = self.drives.get(drive)?.get(scene)?;
         let (now, then): (u64, u64) = (counted.values().sum(), budget.values().sum());
         let most = then as f64 * SLACK;
@@ -79,27 +79,27 @@ mod tests {
     }
 
     fn baseline() -> Baseline {
-        let scenes = Counts::from([("fcfs@1".to_owned(), layers(&[("core", 600), ("drive", 400)]))]);
+        let scenes = SceneCounts::from([("fcfs@1".to_owned(), layers(&[("core", 600), ("drive", 400)]))]);
         Baseline { rustc: "1".into(), drives: BTreeMap::from([("catalogue".to_owned(), scenes)]) }
     }
 
     #[test]
     fn two_per_cent_are_within_the_budget_and_three_are_not() {
-        let exceeded = |of: &[(&str, u64)]| baseline().exceeded("catalogue", "fcfs@1", &layers(of));
-        assert_eq!(exceeded(&[("core", 610), ("drive", 410)]), None);
-        assert_eq!(exceeded(&[("core", 100), ("drive", 400)]), None);
-        let told = exceeded(&[("core", 631), ("drive", 400)]).unwrap();
+        let excess_of = |of: &[(&str, u64)]| baseline().excess_of("catalogue", "fcfs@1", &layers(of));
+        assert_eq!(excess_of(&[("core", 610), ("drive", 410)]), None);
+        assert_eq!(excess_of(&[("core", 100), ("drive", 400)]), None);
+        let told = excess_of(&[("core", 631), ("drive", 400)]).unwrap();
         assert_eq!(told, "fcfs@1, catalogue: 1000 -> 1031; core 600 -> 631");
     }
 
     #[test]
     fn what_one_layer_saves_does_not_pay_for_another() {
-        let told = baseline().exceeded("catalogue", "fcfs@1", &layers(&[("core", 400), ("drive", 500)]));
+        let told = baseline().excess_of("catalogue", "fcfs@1", &layers(&[("core", 400), ("drive", 500)]));
         assert_eq!(told.unwrap(), "fcfs@1, catalogue: 1000 -> 900; drive 400 -> 500");
     }
 
     #[test]
     fn a_scene_without_a_budget_exceeds_none() {
-        assert_eq!(baseline().exceeded("catalogue", "satf@50", &layers(&[("core", 631)])), None);
+        assert_eq!(baseline().excess_of("catalogue", "satf@50", &layers(&[("core", 631)])), None);
     }
 }

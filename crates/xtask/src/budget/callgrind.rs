@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-/// Instructions by layer.
+/// Instructions a request, by layer.
 pub type Layers = BTreeMap<String, u64>;
 
 /// Parts of a path, the first that fits, and the layer that has it. What fits none is inlined (the standard library, newtypes)
@@ -40,9 +40,9 @@ fn layer_of(file: &str) -> Option<&'static str> {
 
 /// Names are given in full once, as `(7) name`, and as `(7)` from then on.
 #[derive(Default)]
-struct Names(HashMap<String, String>);
+struct FunctionNames(HashMap<String, String>);
 
-impl Names {
+impl FunctionNames {
     fn get(&mut self, text: &str) -> String {
         match text.split_once(' ') {
             Some((number, name)) => {
@@ -59,7 +59,7 @@ impl Names {
 /// # Errors
 /// When it is not such a file.
 fn sum(text: &str, mut key: impl FnMut(&str) -> Option<String>) -> Result<BTreeMap<String, u64>, String> {
-    let mut names = Names::default();
+    let mut names = FunctionNames::default();
     let mut sums = BTreeMap::new();
     let mut now = REST.to_owned();
     let mut called = false;

@@ -7,7 +7,7 @@ mod scenes;
 
 use baseline::Baseline;
 use callgrind::Layers;
-use scenes::{DRIVES, Drive, LENGTHS, SCENES, Scene};
+use scenes::{BudgetScene, DRIVES, LENGTHS, SCENES, SceneDrive};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,7 +15,7 @@ use std::sync::Mutex;
 
 /// What is asked for.
 #[derive(Default)]
-pub struct Options {
+pub struct BudgetOptions {
     /// Also as JSON on standard output, in place of the table.
     pub json: bool,
     /// What was counted is the budget from now on.
@@ -29,14 +29,14 @@ pub struct Options {
 }
 
 /// A scene on a drive, and what was counted of it.
-type Counted = (&'static Scene, &'static Drive, Layers);
+type Counted = (&'static BudgetScene, &'static SceneDrive, Layers);
 
 /// Counts; true if everything is within its budget.
 ///
 /// # Errors
 /// When something does not build or run.
-pub fn run(root: &Path, options: &Options) -> Result<bool, String> {
-    let bench = Bench { program: build(root)?, folder: root.join("target/budget/scenes"), files: options.files };
+pub fn run(root: &Path, options: &BudgetOptions) -> Result<bool, String> {
+    let bench = Workbench { program: build(root)?, folder: root.join("target/budget/scenes"), files: options.files };
     std::fs::create_dir_all(&bench.folder).map_err(|error| format!("{}: {error}", bench.folder.display()))?;
     for length in LENGTHS {
         let file = bench.trace(length);
@@ -48,7 +48,7 @@ pub fn run(root: &Path, options: &Options) -> Result<bool, String> {
             eprintln!("SKIPPED: {} is not there; nothing was counted of the {} drive", drive.model, drive.name);
             continue;
         };
-        let asked = |scene: &Scene| {
+        let asked = |scene: &BudgetScene| {
             let named = format!("{}, {}", scene.name, drive.name);
             (scene.sample || !options.sample) && options.only.as_ref().is_none_or(|only| named.contains(only))
         };
@@ -68,7 +68,7 @@ pub fn run(root: &Path, options: &Options) -> Result<bool, String> {
 }
 
 /// Compares what was counted with the budget, or makes it the budget.
-fn conclude(root: &Path, options: &Options, counted: &[Counted]) -> Result<bool, String> {
+fn conclude(root: &Path, options: &BudgetOptions, counted: &[Counted]) -> Result<bool, String> {
     let mut baseline = Baseline::load(root)?;
     let rustc = rustc()?;
     if options.write {
@@ -83,8 +83,10 @@ fn conclude(root: &Path, options: &Options, counted: &[Counted]) -> Result<bool,
         eprintln!("not compared: {} is of rustc {}, this is {rustc}", baseline::FILE, baseline.rustc);
         return Ok(true);
     }
-    let over: Vec<String> =
-        counted.iter().filter_map(|(scene, drive, layers)| baseline.exceeded(drive.name, scene.name, layers)).collect();
+    let over: Vec<String> = counted
+        .iter()
+        .filter_map(|(scene, drive, layers)| baseline.excess_of(drive.name, scene.name, layers))
+        .collect();
     over.iter().for_each(|told| eprintln!("over budget: {told}"));
     if !over.is_empty() {
         eprintln!(
@@ -95,19 +97,19 @@ fn conclude(root: &Path, options: &Options, counted: &[Counted]) -> Result<bool,
 }
 
 /// Where and with what scenes are run.
-struct Bench {
+struct Workbench {
     program: PathBuf,
     folder: PathBuf,
     files: bool,
 }
 
-impl Bench {
+impl Workbench {
     fn trace(&self, length: u64) -> PathBuf {
         self.folder.join(format!("{length}.csv"))
     }
 
     /// Instructions a command of a scene.
-    fn count(&self, scene: &Scene, drive: &Drive, model: &str) -> Result<Layers, String> {
+    fn count(&self, scene: &BudgetScene, drive: &SceneDrive, model: &str) -> Result<Layers, String> {
         let [(few, short), (many, long)] =
             [self.run(scene, drive, model, LENGTHS[0])?, self.run(scene, drive, model, LENGTHS[1])?];
         let each = |(layer, count): (String, u64)| {
@@ -119,7 +121,7 @@ impl Bench {
     }
 
     /// Requests that ended in a run of such a length, and its instructions.
-    fn run(&self, scene: &Scene, drive: &Drive, model: &str, length: u64) -> Result<(u64, Layers), String> {
+    fn run(&self, scene: &BudgetScene, drive: &SceneDrive, model: &str, length: u64) -> Result<(u64, Layers), String> {
         let stem = format!("{}-{}-{length}", scene.name.replace('/', "-"), drive.name);
         let (file, out) = (self.folder.join(format!("{stem}.toml")), self.folder.join(format!("{stem}.callgrind")));
         let text = scene.experiment(model, length, &self.trace(length));
@@ -141,7 +143,10 @@ impl Bench {
 }
 
 /// Counts all, as many at a time as there are processors, in the order asked.
-fn count_all(bench: &Bench, jobs: Vec<(&'static Scene, &'static Drive, String)>) -> Result<Vec<Counted>, String> {
+fn count_all(
+    bench: &Workbench,
+    jobs: Vec<(&'static BudgetScene, &'static SceneDrive, String)>,
+) -> Result<Vec<Counted>, String> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let (next, done) = (Mutex::new(jobs.iter().enumerate()), Mutex::new(BTreeMap::new()));
     std::thread::scope(|scope| {

@@ -7,18 +7,18 @@ use std::path::Path;
 pub const LENGTHS: [u64; 2] = [2_000, 22_000];
 
 /// Whose layout is a few arithmetic zones, and whose lists every defect.
-pub const DRIVES: [Drive; 2] = [
-    Drive { name: "catalogue", model: "atlas10k" },
-    Drive { name: "imported", model: "../shared/drives/disksim/atlas10k.parv" },
+pub const DRIVES: [SceneDrive; 2] = [
+    SceneDrive { name: "catalogue", model: "atlas10k" },
+    SceneDrive { name: "imported", model: "../shared/drives/disksim/atlas10k.parv" },
 ];
 
 /// A drive, by a name of the catalogue or by a file as seen from the workspace.
-pub struct Drive {
+pub struct SceneDrive {
     pub name: &'static str,
     pub model: &'static str,
 }
 
-impl Drive {
+impl SceneDrive {
     /// What stands for `model` in an experiment; nothing where its file is not there.
     pub fn model(&self, root: &Path) -> Option<String> {
         if !self.model.contains('/') {
@@ -30,9 +30,9 @@ impl Drive {
 }
 
 /// One experiment. What is counted is divided by commands, which are requests where each is one command.
-pub struct Scene {
+pub struct BudgetScene {
     pub name: &'static str,
-    /// Keys of `[scheduler]`.
+    /// Keys that go into `[scheduler]`.
     scheduler: &'static str,
     /// Keys of the one `[[workload]]`.
     workload: &'static str,
@@ -47,11 +47,11 @@ pub struct Scene {
 const CLOSED: &str = "kind = \"closed\"\nsize = \"4KiB\"\ndepth = ";
 
 /// One of random reads of 4 KiB at a fixed depth, under a policy.
-const fn random(name: &'static str, scheduler: &'static str, depth: &'static str, sample: bool) -> Scene {
-    Scene { name, scheduler, workload: depth, rest: "", commands: 1, sample }
+const fn random(name: &'static str, scheduler: &'static str, depth: &'static str, sample: bool) -> BudgetScene {
+    BudgetScene { name, scheduler, workload: depth, rest: "", commands: 1, sample }
 }
 
-pub const SCENES: [Scene; 10] = [
+pub const SCENES: [BudgetScene; 10] = [
     random("fcfs@1", "policy = \"fcfs\"", "1", true),
     random("c-look@50", "policy = \"c-look\"", "50", false),
     random("sstf@50", "policy = \"sstf\"", "50", false),
@@ -59,7 +59,7 @@ pub const SCENES: [Scene; 10] = [
     random("satf@1000", "policy = \"satf\"", "1000", true),
     random("satf@10000", "policy = \"satf\"", "10000", false),
     random("asatf@1000", "policy = \"asatf\"", "1000", false),
-    Scene {
+    BudgetScene {
         name: "2MiB/16KiB",
         scheduler: "policy = \"fcfs\"\nio = \"semi-preemptible\"\nplan = { chunk = \"16KiB\" }",
         workload: "kind = \"closed\"\nsize = \"2MiB\"\ndepth = 1",
@@ -67,7 +67,7 @@ pub const SCENES: [Scene; 10] = [
         commands: 128,
         sample: true,
     },
-    Scene {
+    BudgetScene {
         name: "array",
         scheduler: "policy = \"satf\"",
         workload: "64",
@@ -75,7 +75,7 @@ pub const SCENES: [Scene; 10] = [
         commands: 1,
         sample: false,
     },
-    Scene {
+    BudgetScene {
         name: "trace",
         scheduler: "policy = \"fcfs\"",
         workload: "kind = \"trace\"\nformat = \"msr\"\nreplay = \"closed\"\ndepth = 1\nfile = \"TRACE\"",
@@ -85,7 +85,7 @@ pub const SCENES: [Scene; 10] = [
     },
 ];
 
-impl Scene {
+impl BudgetScene {
     /// The experiment with so many commands, on this model of a drive; `trace` is what is replayed, where anything is.
     pub fn experiment(&self, model: &str, commands: u64, trace: &Path) -> String {
         let requests = commands / self.commands;

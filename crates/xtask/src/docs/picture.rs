@@ -20,7 +20,7 @@ const WIDTH: f64 = 330.0;
 const TOP: f64 = 40.0;
 const HEIGHT: f64 = 220.0;
 
-/// The picture.
+/// Draws README's picture.
 pub fn draw(program: &Program) -> Result<String, String> {
     let json = program.json(COMMAND)?;
     let runs = json["runs"].as_array().ok_or("no runs")?;
@@ -52,8 +52,8 @@ fn point(runs: &[Value], model: &str, [io, preemption, at]: [&str; 3]) -> Option
 
 fn panel(svg: &mut String, name: &str, left: f64, points: &[(f64, f64)]) {
     let most = |axis: fn(&(f64, f64)) -> f64| points.iter().map(axis).fold(0.0, f64::max);
-    let (x_step, x_end) = rounded(most(|point| point.0));
-    let (y_step, y_end) = rounded(most(|point| point.1));
+    let (x_step, x_end) = round_axis(most(|point| point.0));
+    let (y_step, y_end) = round_axis(most(|point| point.1));
     let bottom = TOP + HEIGHT;
     let _ = writeln!(svg, "<text x=\"{left}\" y=\"28\" font-weight=\"bold\">{name}</text>");
     let _ = writeln!(
@@ -86,7 +86,7 @@ fn panel(svg: &mut String, name: &str, left: f64, points: &[(f64, f64)]) {
 }
 
 /// A round step, and the first multiple of it with room above the most.
-fn rounded(most: f64) -> (f64, f64) {
+fn round_axis(most: f64) -> (f64, f64) {
     let step = [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0].into_iter().find(|step| most / step <= 6.0).unwrap_or(200.0);
     (step, ((most * 1.05 / step).floor() + 1.0) * step)
 }
@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn an_axis_ends_above_what_it_shows() {
         for most in [0.7, 6.0, 21.2, 74.8, 86.0] {
-            let (step, end) = rounded(most);
+            let (step, end) = round_axis(most);
             assert!(end > most && end <= most + 2.0 * step && end / step <= 8.0, "{most}: {step}, {end}");
         }
     }

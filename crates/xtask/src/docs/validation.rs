@@ -14,11 +14,11 @@ const DRIVES: [&str; 4] = ["atlas10k", "cheetah9LP", "ibm18es", "hp_c3323a"];
 const MEASURED: &str = "../shared/drives/disksim";
 const PUBLISHED: &str = "halfturn reproduce";
 
-/// The page.
+/// Writes the page on validation.
 pub fn page(program: &Program) -> Result<String, String> {
     let measured =
-        measured(program)?.ok_or_else(|| format!("{MEASURED} is not there: no page without measured drives"))?;
-    let published = published(&program.json(PUBLISHED)?)?;
+        measured_drives(program)?.ok_or_else(|| format!("{MEASURED} is not there: no page without measured drives"))?;
+    let published = published_numbers(&program.json(PUBLISHED)?)?;
     let by = provenance(&program.root);
     Ok(format!("# Validation\n\nWritten by `cargo xtask docs` {by}.\n\n{measured}\n{published}"))
 }
@@ -27,7 +27,7 @@ pub fn page(program: &Program) -> Result<String, String> {
 /// are counted.
 pub fn stale(program: &Program, page: &str) -> Result<Vec<String>, String> {
     let mut stale = Vec::new();
-    match measured(program)? {
+    match measured_drives(program)? {
         Some(measured) if !page.contains(&measured) => stale.push(format!("{PAGE}: measured drives")),
         Some(_) => {}
         None => println!("SKIPPED: {MEASURED} is not there; measured drives of {PAGE} are not compared"),
@@ -56,7 +56,7 @@ fn provenance(root: &Path) -> String {
 }
 
 /// Simulated drives beside measured ones, where the measurements are there.
-fn measured(program: &Program) -> Result<Option<String>, String> {
+fn measured_drives(program: &Program) -> Result<Option<String>, String> {
     if !program.root.join(MEASURED).is_dir() {
         return Ok(None);
     }
@@ -100,7 +100,7 @@ fn files(json: &Value) -> Result<BTreeMap<String, Vec<&Value>>, String> {
 }
 
 /// What papers published, and how much of it comes out.
-fn published(json: &Value) -> Result<String, String> {
+fn published_numbers(json: &Value) -> Result<String, String> {
     let files = files(json)?;
     let all = || files.values().flatten();
     let (count, matches) = (all().count(), all().filter(|target| target["pass"] == true).count());
@@ -150,7 +150,7 @@ mod tests {
         };
         let json =
             json!({"targets": [target("a.fig1.x", true), target("a.fig1.y", false), target("tradeoff.a.b", true)]});
-        let text = published(&json).expect("targets");
+        let text = published_numbers(&json).expect("targets");
         assert!(text.contains("2 of 3 targets match"), "{text}");
         assert!(text.contains("| `a.fig1` | 2 | 1 | 2 | A Paper |") && text.contains("| `tradeoff` | 1 |"), "{text}");
         assert!(text.contains("| `a.fig1.y` | 2.000 | 1.500, 0.01235 | 5 % | a cause |"), "{text}");

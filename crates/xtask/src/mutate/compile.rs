@@ -50,7 +50,7 @@ impl Workshop<'_> {
             if troubles.is_empty() {
                 return Ok((binaries, out));
             }
-            let bad: BTreeSet<u32> = blamed(&troubles, &planted, mutants).difference(&out).copied().collect();
+            let bad: BTreeSet<u32> = blame(&troubles, &planted, mutants).difference(&out).copied().collect();
             if bad.is_empty() {
                 return Err(format!("the copy does not compile:\n{}", troubles[0].what));
             }
@@ -154,7 +154,7 @@ fn read_troubles(message: &Value) -> Vec<Trouble> {
 }
 
 /// Who is to blame: the innermost mutant around a place; where there is none, all of the nearest function's or file's.
-fn blamed(troubles: &[Trouble], planted: &BTreeMap<String, Planted>, mutants: &BTreeMap<u32, Site>) -> BTreeSet<u32> {
+fn blame(troubles: &[Trouble], planted: &BTreeMap<String, Planted>, mutants: &BTreeMap<u32, Site>) -> BTreeSet<u32> {
     let mut bad = BTreeSet::new();
     let mut errors: BTreeMap<&str, Vec<&Trouble>> = BTreeMap::new();
     for trouble in troubles {

@@ -23,7 +23,7 @@ impl Copy {
         // nothing that is built could serve both.
         let settled = |file: &str| file.starts_with(".cargo/") && copy.root.starts_with(from);
         let wanted = |file: &String| from.join(file).is_file() && !settled(file);
-        for file in listed(from)?.into_iter().filter(wanted).collect::<Vec<_>>() {
+        for file in list_files(from)?.into_iter().filter(wanted).collect::<Vec<_>>() {
             let content = fs::read(from.join(&file)).map_err(|error| format!("{file}: {error}"))?;
             if !later.contains(&file) {
                 copy.write(&file, &content)?;
@@ -109,7 +109,7 @@ fn plain(text: &str) -> &str {
 }
 
 /// The files that git knows or would know; of a folder without git, all.
-fn listed(from: &Path) -> Result<Vec<String>, String> {
+fn list_files(from: &Path) -> Result<Vec<String>, String> {
     let git = Command::new("git")
         .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard", "."])
         .current_dir(from)

@@ -22,13 +22,13 @@ mod trial;
 use compile::Workshop;
 use copy::Copy;
 use gate::{Gate, Survivors};
-use report::{Report, Tried};
+use report::{Report, TriedMutant};
 use site::Site;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
-use suite::{Place, Suite};
+use suite::{Suite, TestPlace};
 
 /// What is asked for.
 pub struct Options {
@@ -75,8 +75,8 @@ pub fn run(options: &Options) -> Result<bool, String> {
     println!("seed {seed}: {}", chosen.join(", "));
     let draw = draw_all(options, &gate, &chosen)?;
     if options.list {
-        let wanted = pick(options, draw.kept(&BTreeSet::new(), options.reserve))?;
-        wanted.iter().for_each(|(_, site)| print!("{}", report::shown(site, "drawn")));
+        let wanted = pick(options, draw.keep_drawn(&BTreeSet::new(), options.reserve))?;
+        wanted.iter().for_each(|(_, site)| print!("{}", report::describe(site, "drawn")));
         return Ok(true);
     }
     let copy = Copy::make(&options.root, options.out.join("tree"), &draw.files())?;
@@ -90,14 +90,14 @@ pub fn run(options: &Options) -> Result<bool, String> {
     }
     let (binaries, left_out) = workshop.build(&draw.planted, &tested)?;
     remember(options, left_out.iter().map(|number| &draw.planted[number]))?;
-    let mutants = draw.kept(&left_out, options.reserve);
+    let mutants = draw.keep_drawn(&left_out, options.reserve);
     println!(
         "built {} mutants in {:.0} s, of which {} do not compile",
         draw.planted.len(),
         from.elapsed().as_secs_f64(),
         left_out.len()
     );
-    let place = Place {
+    let place = TestPlace {
         root: &copy.root,
         scratch: options.out.join("scratch"),
         jobs: options.jobs,
@@ -139,12 +139,12 @@ fn choose(options: &Options, gate: &Gate) -> Vec<String> {
 }
 
 /// What was drawn: planted by number, and of each crate the numbers in their order and how many are wanted.
-struct Draw {
+struct MutantDraw {
     planted: BTreeMap<u32, Site>,
     wanted: Vec<(Vec<u32>, usize)>,
 }
 
-impl Draw {
+impl MutantDraw {
     /// The files that are written with bugs in them, and the manifests that name the switch.
     fn files(&self) -> BTreeSet<String> {
         let crates = self.planted.values().map(|site| format!("crates/{}/Cargo.toml", site.krate()));
@@ -153,7 +153,7 @@ impl Draw {
     }
 
     /// The first so many of each crate that compile; or those after them, the reserve.
-    fn kept(&self, left_out: &BTreeSet<u32>, reserve: bool) -> Vec<(u32, Site)> {
+    fn keep_drawn(&self, left_out: &BTreeSet<u32>, reserve: bool) -> Vec<(u32, Site)> {
         let chosen = |(numbers, count): &(Vec<u32>, usize)| {
             let compile = numbers.iter().copied().filter(|number| !left_out.contains(number));
             let (skipped, taken) = if reserve { (*count, usize::MAX) } else { (0, *count) };
@@ -164,14 +164,14 @@ impl Draw {
 }
 
 /// Draws from every crate of the gate, so that a part of the crates has the same draw as all; plants in those chosen.
-fn draw_all(options: &Options, gate: &Gate, chosen: &[String]) -> Result<Draw, String> {
+fn draw_all(options: &Options, gate: &Gate, chosen: &[String]) -> Result<MutantDraw, String> {
     let seed = if options.sample.is_some() { gate.seed } else { options.seed.unwrap_or(gate.seed) };
     let found: Vec<_> = gate.crates.iter().map(|name| modules::read(&options.root, name)).collect::<Result<_, _>>()?;
     let refused = std::fs::read_to_string(options.out.join(REFUSED)).unwrap_or_default();
     let refused: BTreeSet<&str> = refused.lines().collect();
     let lines: Vec<usize> = found.iter().map(|found| found.lines).collect();
     let shares = draw::shares(gate.mutants, gate.least, &lines);
-    let mut draw = Draw { planted: BTreeMap::new(), wanted: Vec::new() };
+    let mut draw = MutantDraw { planted: BTreeMap::new(), wanted: Vec::new() };
     let mut last = 0;
     for ((name, found), share) in gate.crates.iter().zip(found).zip(shares) {
         if !chosen.contains(name) {
@@ -220,12 +220,12 @@ fn pick(options: &Options, mut mutants: Vec<(u32, Site)>) -> Result<Vec<(u32, Si
 }
 
 fn try_all(
-    place: &Place,
+    place: &TestPlace,
     suite: &Suite,
     gate: &Gate,
     copy: &Copy,
     mutants: &[(u32, Site)],
-) -> Result<Vec<Tried>, String> {
+) -> Result<Vec<TriedMutant>, String> {
     let done = Mutex::new(Vec::new());
     place.each(mutants, |worker, (number, site)| {
         let tests = suite.reaching(*number, site.krate(), gate);
@@ -233,9 +233,9 @@ fn try_all(
         for file in copy.mend() {
             println!("  {}:{} has changed {file}, which was put back", site.file, site.line);
         }
-        let tried = Tried { site: site.clone(), fate, took };
+        let tried = TriedMutant { site: site.clone(), fate, took };
         if tried.lives() {
-            eprint!("{}", tried.shown());
+            eprint!("{}", tried.describe());
         }
         let mut done = done.lock().expect("no worker panics while it writes down");
         done.push(tried);
@@ -250,19 +250,19 @@ fn try_all(
 }
 
 /// Writes what was found; true if the gate is passed.
-fn conclude(options: &Options, gate: &Gate, survivors: &Survivors, tried: &[Tried]) -> Result<bool, String> {
+fn conclude(options: &Options, gate: &Gate, survivors: &Survivors, tried: &[TriedMutant]) -> Result<bool, String> {
     let report = Report { gate, survivors, tried };
-    let (unlisted, outdated) = (report.unlisted(), report.outdated());
+    let (unlisted, outdated) = (report.unlisted_survivors(), report.outdated_survivors());
     if options.verbose {
-        tried.iter().for_each(|tried| print!("{}", tried.shown()));
+        tried.iter().for_each(|tried| print!("{}", tried.describe()));
     }
     if !unlisted.is_empty() {
         println!("\nsurvived, and not in tests/mutants/survivors.toml:");
-        unlisted.iter().for_each(|tried| print!("{}", tried.shown()));
+        unlisted.iter().for_each(|tried| print!("{}", tried.describe()));
     }
     if !outdated.is_empty() {
         println!("\nin tests/mutants/survivors.toml, but caught; take them out:");
-        outdated.iter().for_each(|tried| print!("{}", tried.shown()));
+        outdated.iter().for_each(|tried| print!("{}", tried.describe()));
     }
     let file = options.out.join(if options.reserve { RESERVE } else { SURVIVED });
     let entries: String = unlisted.iter().map(|tried| format!("{}\n", report::entry(&tried.site))).collect();

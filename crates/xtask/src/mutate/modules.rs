@@ -1,6 +1,6 @@
 //! The files of a crate that are no tests, found by `mod` from the root.
 
-use super::site::{Site, Source};
+use super::site::{Site, SourceFile};
 use super::sites;
 use std::path::Path;
 
@@ -25,7 +25,7 @@ pub fn read(root: &Path, name: &str) -> Result<Found, String> {
     while let Some(path) = next.pop() {
         let text = std::fs::read_to_string(root.join(&path)).map_err(|error| format!("{path}: {error}"))?;
         let (sites, modules) =
-            sites::find(&Source { path: &path, text: &text }).map_err(|error| format!("{path}: {error}"))?;
+            sites::find(&SourceFile { path: &path, text: &text }).map_err(|error| format!("{path}: {error}"))?;
         found.lines += text.lines().filter(|line| is_code(line)).count();
         found.sites.extend(sites);
         let (folder, file) = path.rsplit_once('/').expect("it is in a folder");

@@ -37,7 +37,7 @@ impl From<Duration> for Most {
 }
 
 /// What is to be run.
-pub struct Task<'a> {
+pub struct ChildProcess<'a> {
     pub program: &'a Path,
     pub folder: &'a Path,
     /// The file that takes its output.
@@ -49,7 +49,7 @@ pub struct Task<'a> {
     pub memory_mib: u64,
 }
 
-impl Task<'_> {
+impl ChildProcess<'_> {
     /// Runs it with these arguments and variables, and ends whatever it has started.
     pub fn run(&self, arguments: &[&str], variables: &[(&str, String)]) -> std::io::Result<(End, Took)> {
         std::fs::create_dir_all(self.scratch)?;
@@ -132,7 +132,7 @@ mod tests {
         let out = folder.join("out");
         let scratch = folder.join("scratch");
         let (program, most) = (Path::new("/bin/sh"), most.into());
-        let task = Task { program, folder: &folder, out: &out, scratch: &scratch, most, memory_mib: 64 };
+        let task = ChildProcess { program, folder: &folder, out: &out, scratch: &scratch, most, memory_mib: 64 };
         let end = task.run(&["-c", script], &[]).unwrap().0;
         let said = std::fs::read_to_string(&out).unwrap();
         assert!(!scratch.exists(), "what it wrote is gone");
@@ -174,7 +174,8 @@ mod tests {
             std::fs::create_dir_all(&scratch).unwrap();
             let out = scratch.with_extension("out");
             let (program, folder) = (Path::new("/bin/sh"), Path::new("/"));
-            let task = Task { program, folder, out: &out, scratch: &scratch, most: LONG.into(), memory_mib: 64 };
+            let task =
+                ChildProcess { program, folder, out: &out, scratch: &scratch, most: LONG.into(), memory_mib: 64 };
             let took = task.run(&["-c", script], &[]).unwrap().1;
             std::fs::remove_file(out).unwrap();
             took

@@ -8,14 +8,14 @@ use std::fmt::Write;
 use std::time::Duration;
 
 /// A mutant that was tried.
-pub struct Tried {
+pub struct TriedMutant {
     pub site: Site,
     pub fate: Fate,
     pub took: Duration,
 }
 
 #[derive(Default)]
-struct Row {
+struct CrateRow {
     drawn: usize,
     unreached: usize,
     caught: usize,
@@ -27,14 +27,14 @@ struct Row {
 pub struct Report<'a> {
     pub gate: &'a Gate,
     pub survivors: &'a Survivors,
-    pub tried: &'a [Tried],
+    pub tried: &'a [TriedMutant],
 }
 
 impl Report<'_> {
     /// The table; `survived` counts the unreached too, and neither those that are equivalent.
     pub fn table(&self) -> String {
-        let mut rows: BTreeMap<&str, Row> = BTreeMap::new();
-        let mut all = Row::default();
+        let mut rows: BTreeMap<&str, CrateRow> = BTreeMap::new();
+        let mut all = CrateRow::default();
         for tried in self.tried {
             for row in [rows.entry(tried.site.krate()).or_default(), &mut all] {
                 self.count(row, tried);
@@ -61,7 +61,7 @@ impl Report<'_> {
         out
     }
 
-    fn count(&self, row: &mut Row, tried: &Tried) {
+    fn count(&self, row: &mut CrateRow, tried: &TriedMutant) {
         row.drawn += 1;
         row.took += tried.took;
         match tried.fate {
@@ -74,49 +74,49 @@ impl Report<'_> {
 
     /// The share caught, in percent.
     pub fn share(&self) -> f64 {
-        let mut all = Row::default();
+        let mut all = CrateRow::default();
         self.tried.iter().for_each(|tried| self.count(&mut all, tried));
         all.share()
     }
 
     /// Survivors that are not listed.
-    pub fn unlisted(&self) -> Vec<&Tried> {
-        let lives = |tried: &&Tried| tried.lives() && self.survivors.of(&tried.site).is_none();
+    pub fn unlisted_survivors(&self) -> Vec<&TriedMutant> {
+        let lives = |tried: &&TriedMutant| tried.lives() && self.survivors.of(&tried.site).is_none();
         self.tried.iter().filter(lives).collect()
     }
 
     /// Mutants that are listed as survivors, and were caught.
-    pub fn outdated(&self) -> Vec<&Tried> {
-        let caught = |tried: &&Tried| !tried.lives() && self.survivors.of(&tried.site).is_some();
+    pub fn outdated_survivors(&self) -> Vec<&TriedMutant> {
+        let caught = |tried: &&TriedMutant| !tried.lives() && self.survivors.of(&tried.site).is_some();
         self.tried.iter().filter(caught).collect()
     }
 }
 
-impl Row {
+impl CrateRow {
     fn share(&self) -> f64 {
         100.0 * self.caught as f64 / (self.drawn - self.equivalent).max(1) as f64
     }
 }
 
-impl Tried {
+impl TriedMutant {
     /// Whether no test has found it.
     pub fn lives(&self) -> bool {
         !matches!(self.fate, Fate::Caught(_))
     }
 
     /// Where, what, and how it fared.
-    pub fn shown(&self) -> String {
+    pub fn describe(&self) -> String {
         let fate = match &self.fate {
             Fate::Caught(by) => format!("caught by {by}"),
             Fate::Survived(tests) => format!("{tests} tests passed it"),
             Fate::Unreached => "no test reaches it".into(),
         };
-        shown(&self.site, &fate)
+        describe(&self.site, &fate)
     }
 }
 
 /// Where a mutant is, what it is, and what became of it.
-pub fn shown(site: &Site, fate: &str) -> String {
+pub fn describe(site: &Site, fate: &str) -> String {
     let Site { file, line, function, before, after, operator, .. } = site;
     format!("{file}:{line}: {function}: {operator}: {fate}\n  - {before}\n  + {after}\n")
 }

@@ -40,18 +40,18 @@ impl Site {
 }
 
 /// A file of a crate.
-pub struct Source<'a> {
+pub struct SourceFile<'a> {
     pub path: &'a str,
     pub text: &'a str,
 }
 
-impl Source<'_> {
+impl SourceFile<'_> {
     /// The lines that a range touches become one line, with the range replaced.
-    fn shown(&self, range: &Range<usize>, new: &str) -> (String, String) {
+    fn show_edit(&self, range: &Range<usize>, new: &str) -> (String, String) {
         let from = self.text[..range.start].rfind('\n').map_or(0, |at| at + 1);
         let to = self.text[range.end..].find('\n').map_or(self.text.len(), |at| range.end + at);
         let mutated = format!("{}{new}{}", &self.text[from..range.start], &self.text[range.end..to]);
-        (joined(&self.text[from..to]), joined(&mutated))
+        (join_lines(&self.text[from..to]), join_lines(&mutated))
     }
 
     pub fn line(&self, at: usize) -> usize {
@@ -67,18 +67,18 @@ impl Source<'_> {
         new: &str,
         wraps: Vec<Wrap>,
     ) -> Site {
-        let (before, after) = self.shown(edit, new);
+        let (before, after) = self.show_edit(edit, new);
         let line = self.line(edit.start);
         Site { file: self.path.into(), function: function.into(), line, before, after, operator, wraps }
     }
 
     /// `whole` with `edit`, a part of it, replaced.
-    pub fn replaced(&self, whole: &Range<usize>, edit: &Range<usize>, new: &str) -> String {
+    pub fn replace_part(&self, whole: &Range<usize>, edit: &Range<usize>, new: &str) -> String {
         format!("{}{new}{}", &self.text[whole.start..edit.start], &self.text[edit.end..whole.end])
     }
 }
 
 /// One line, with one space where there was any.
-fn joined(text: &str) -> String {
+fn join_lines(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

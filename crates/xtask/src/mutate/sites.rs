@@ -3,14 +3,14 @@
 //! Left out: tests, whatever has a `cfg`, constants and `const fn`, patterns, types, macros, attributes and `unsafe` code.
 
 use super::operators;
-use super::site::{Site, Source, Wrap};
+use super::site::{Site, SourceFile, Wrap};
 use std::ops::Range;
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::{Attribute, Expr, Lit, RangeLimits, ReturnType, Signature, Stmt};
 
 /// The sites of a file, and the modules it declares that are not tests.
-pub fn find(source: &Source) -> Result<(Vec<Site>, Vec<String>), String> {
+pub fn find(source: &SourceFile) -> Result<(Vec<Site>, Vec<String>), String> {
     let file = syn::parse_file(source.text).map_err(|error| error.to_string())?;
     let mut finder = Finder { source, scope: Vec::new(), sites: Vec::new(), modules: Vec::new() };
     if !conditional(&file.attrs) {
@@ -20,7 +20,7 @@ pub fn find(source: &Source) -> Result<(Vec<Site>, Vec<String>), String> {
 }
 
 struct Finder<'a> {
-    source: &'a Source<'a>,
+    source: &'a SourceFile<'a>,
     /// Types and functions around, outermost first.
     scope: Vec<String>,
     sites: Vec<Site>,
@@ -53,9 +53,9 @@ fn binds(condition: &Expr) -> bool {
 
 /// The identifiers that stand in some code.
 #[derive(Default)]
-struct Names(std::collections::BTreeSet<String>);
+struct MutantNames(std::collections::BTreeSet<String>);
 
-impl<'ast> Visit<'ast> for Names {
+impl<'ast> Visit<'ast> for MutantNames {
     fn visit_ident(&mut self, name: &'ast syn::Ident) {
         self.0.insert(name.to_string());
     }
@@ -70,13 +70,13 @@ impl<'ast> Visit<'ast> for Names {
 
 /// Names in an arm's pattern that may be bindings: constructors and constants begin with a capital.
 fn names_bound(arm: &syn::Arm) -> std::collections::BTreeSet<String> {
-    let mut names = Names::default();
+    let mut names = MutantNames::default();
     names.visit_pat(&arm.pat);
     names.0.into_iter().filter(|name| !name.starts_with(char::is_uppercase)).collect()
 }
 
 fn names_used(arm: &syn::Arm) -> std::collections::BTreeSet<String> {
-    let mut names = Names::default();
+    let mut names = MutantNames::default();
     names.visit_expr(&arm.body);
     names.0
 }
@@ -91,7 +91,7 @@ impl Finder<'_> {
 
     /// A part of an expression is replaced.
     fn replace(&mut self, operator: &'static str, whole: &Range<usize>, edit: &Range<usize>, new: &str) {
-        let mutated = self.source.replaced(whole, edit, new);
+        let mutated = self.source.replace_part(whole, edit, new);
         self.push(operator, edit, new, vec![either(whole.clone(), &mutated)]);
     }
 

@@ -2,8 +2,8 @@
 
 use super::compile::Binary;
 use super::gate::Gate;
-use super::process::{End, Most, Task, Took};
-use super::timed::{Known, Timed};
+use super::process::{ChildProcess, End, Most, Took};
+use super::timed::{KnownTimes, TimedTests};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -32,7 +32,7 @@ pub struct Suite {
 }
 
 /// Where test programs run and leave things.
-pub struct Place<'a> {
+pub struct TestPlace<'a> {
     /// The copy of the workspace.
     pub root: &'a Path,
     /// For output and what tests write.
@@ -42,7 +42,7 @@ pub struct Place<'a> {
     pub grace: Duration,
 }
 
-impl Place<'_> {
+impl TestPlace<'_> {
     /// Runs tests of a program; `worker` tells apart what is written at one time.
     pub fn run(
         &self,
@@ -54,7 +54,7 @@ impl Place<'_> {
     ) -> Result<(End, Took), String> {
         let folder = self.root.join("crates").join(&binary.krate);
         let (out, scratch) = (self.output(worker), self.scratch.join(format!("tmp-{worker}")));
-        let task = Task {
+        let task = ChildProcess {
             program: &binary.path,
             folder: &folder,
             out: &out,
@@ -100,16 +100,16 @@ const FIRST: Duration = Duration::from_secs(300);
 
 impl Suite {
     /// Lists all tests but those the gate leaves out, and runs each by itself that is not known from the last run.
-    pub fn time(place: &Place, binaries: Vec<Binary>, gate: &Gate) -> Result<Suite, String> {
+    pub fn time(place: &TestPlace, binaries: Vec<Binary>, gate: &Gate) -> Result<Suite, String> {
         std::fs::create_dir_all(&place.scratch).map_err(|error| format!("{}: {error}", place.scratch.display()))?;
-        let known = Known::read(place.scratch.join("timed.json"));
+        let known = KnownTimes::read(place.scratch.join("timed.json"));
         let (mut tests, mut slow, mut listed) = (Vec::new(), Vec::new(), Vec::new());
         for (n, binary) in binaries.iter().enumerate() {
             for name in list(place, binary)? {
                 match known.of(binary, n, &name, gate.longest_seconds) {
                     _ if gate.leaves_out(&binary.krate, &binary.target, &name) => {}
-                    Some(Timed::Passed(test)) => tests.push(test),
-                    Some(Timed::Slow(_)) => slow.push((n, name)),
+                    Some(TimedTests::Passed(test)) => tests.push(test),
+                    Some(TimedTests::Slow(_)) => slow.push((n, name)),
                     None => listed.push((n, name)),
                 }
             }
@@ -170,7 +170,7 @@ impl Suite {
 
 /// Runs a test by itself: how it ended, how long it took, and the mutants it passed.
 fn time_one(
-    place: &Place,
+    place: &TestPlace,
     worker: usize,
     binary: &Binary,
     name: &str,
@@ -187,11 +187,11 @@ fn time_one(
     Ok((end, took, numbers(&log)))
 }
 
-fn list(place: &Place, binary: &Binary) -> Result<Vec<String>, String> {
+fn list(place: &TestPlace, binary: &Binary) -> Result<Vec<String>, String> {
     let folder = place.root.join("crates").join(&binary.krate);
     let out = place.output(0);
     let scratch = place.scratch.join("tmp-0");
-    let task = Task {
+    let task = ChildProcess {
         program: &binary.path,
         folder: &folder,
         out: &out,

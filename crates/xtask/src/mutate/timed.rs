@@ -9,7 +9,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 /// A test as it was timed.
 #[derive(Debug, Clone)]
-pub enum Timed {
+pub enum TimedTests {
     Passed(Test),
     /// It takes more than the gate has for one test.
     Slow(u64),
@@ -17,70 +17,70 @@ pub enum Timed {
 
 /// The tests of each program by name. A test that failed is not kept: what was wrong may have been mended.
 #[derive(Debug, Default)]
-pub struct Known {
+pub struct KnownTimes {
     file: PathBuf,
-    programs: BTreeMap<String, BTreeMap<String, Timed>>,
+    programs: BTreeMap<String, BTreeMap<String, TimedTests>>,
 }
 
-impl Known {
+impl KnownTimes {
     /// Reads what the last run wrote; nothing, where it wrote nothing that can be read.
-    pub fn read(file: PathBuf) -> Known {
+    pub fn read(file: PathBuf) -> KnownTimes {
         let text = std::fs::read_to_string(&file).unwrap_or_default();
         let value: Value = serde_json::from_str(&text).unwrap_or_default();
-        let tests = |of: &Value| -> BTreeMap<String, Timed> {
-            let named = |(name, value): (&String, &Value)| Some((name.clone(), timed(name, value)?));
+        let tests = |of: &Value| -> BTreeMap<String, TimedTests> {
+            let named = |(name, value): (&String, &Value)| Some((name.clone(), from_json(name, value)?));
             of.as_object().into_iter().flatten().filter_map(named).collect()
         };
         let programs = value.as_object().into_iter().flatten().map(|(stamp, of)| (stamp.clone(), tests(of)));
-        Known { file, programs: programs.collect() }
+        KnownTimes { file, programs: programs.collect() }
     }
 
     /// What is known of a test of this program; of one that is too slow, only for the same limit.
-    pub fn of(&self, binary: &Binary, number: usize, name: &str, longest_seconds: u64) -> Option<Timed> {
+    pub fn of(&self, binary: &Binary, number: usize, name: &str, longest_seconds: u64) -> Option<TimedTests> {
         match self.programs.get(&stamp(&binary.path)?)?.get(name)? {
-            Timed::Passed(test) if test.cpu.as_secs() < longest_seconds => {
-                Some(Timed::Passed(Test { binary: number, ..test.clone() }))
+            TimedTests::Passed(test) if test.cpu.as_secs() < longest_seconds => {
+                Some(TimedTests::Passed(Test { binary: number, ..test.clone() }))
             }
-            Timed::Slow(most) if *most == longest_seconds => Some(Timed::Slow(*most)),
+            TimedTests::Slow(most) if *most == longest_seconds => Some(TimedTests::Slow(*most)),
             _ => None,
         }
     }
 
     /// Writes what is known now; of programs that are gone nothing.
     pub fn write(mut self, binaries: &[Binary], tests: &[Test], slow: &[(usize, String)], longest_seconds: u64) {
-        let mut add = |number: usize, name: &str, timed: Timed| {
+        let mut add = |number: usize, name: &str, timed: TimedTests| {
             if let Some(stamp) = stamp(&binaries[number].path) {
                 self.programs.entry(stamp).or_default().insert(name.to_owned(), timed);
             }
         };
-        tests.iter().for_each(|test| add(test.binary, &test.name, Timed::Passed(test.clone())));
-        slow.iter().for_each(|(number, name)| add(*number, name, Timed::Slow(longest_seconds)));
+        tests.iter().for_each(|test| add(test.binary, &test.name, TimedTests::Passed(test.clone())));
+        slow.iter().for_each(|(number, name)| add(*number, name, TimedTests::Slow(longest_seconds)));
         let there = |of: &str| of.rsplitn(3, ' ').nth(2).and_then(|path| stamp(Path::new(path))).as_deref() == Some(of);
         let kept = self.programs.iter().filter(|(of, _)| there(of));
-        let programs: BTreeMap<&String, Value> = kept.map(|(of, tests)| (of, written(tests))).collect();
+        let programs: BTreeMap<&String, Value> = kept.map(|(of, tests)| (of, to_json(tests))).collect();
         // Where it cannot be written, the next run takes longer.
         let _ = std::fs::write(&self.file, json!(programs).to_string());
     }
 }
 
-fn written(tests: &BTreeMap<String, Timed>) -> Value {
-    let value = |timed: &Timed| match timed {
-        Timed::Passed(test) => {
+fn to_json(tests: &BTreeMap<String, TimedTests>) -> Value {
+    let value = |timed: &TimedTests| match timed {
+        TimedTests::Passed(test) => {
             let times = [test.took, test.cpu].map(|time| time.as_micros() as u64);
             json!({"times": times, "reached": test.reached})
         }
-        Timed::Slow(most) => json!({"slow": most}),
+        TimedTests::Slow(most) => json!({"slow": most}),
     };
     tests.iter().map(|(name, timed)| (name.clone(), value(timed))).collect()
 }
 
-fn timed(name: &str, value: &Value) -> Option<Timed> {
+fn from_json(name: &str, value: &Value) -> Option<TimedTests> {
     if let Some(most) = value["slow"].as_u64() {
-        return Some(Timed::Slow(most));
+        return Some(TimedTests::Slow(most));
     }
     let time = |n: usize| value["times"][n].as_u64().map(Duration::from_micros);
     let reached = value["reached"].as_array()?.iter().filter_map(|number| number.as_u64()?.try_into().ok());
-    Some(Timed::Passed(Test {
+    Some(TimedTests::Passed(Test {
         binary: 0,
         name: name.into(),
         took: time(0)?,
@@ -110,13 +110,13 @@ mod tests {
         let [took, cpu] = [7, 2].map(Duration::from_secs);
         let test = Test { binary: 0, name: "quick".into(), took, cpu, reached: [3, 9].into() };
         let file = folder.join("timed.json");
-        Known::read(file.clone()).write(&binaries, &[test], &[(0, "slow".into())], 20);
-        let known = Known::read(file);
+        KnownTimes::read(file.clone()).write(&binaries, &[test], &[(0, "slow".into())], 20);
+        let known = KnownTimes::read(file);
         let of = |name, most| known.of(&binaries[0], 5, name, most);
-        let Some(Timed::Passed(found)) = of("quick", 20) else { panic!("it is known") };
+        let Some(TimedTests::Passed(found)) = of("quick", 20) else { panic!("it is known") };
         assert_eq!((found.binary, found.took, found.cpu, found.reached), (5, took, cpu, [3, 9].into()));
         assert!(of("quick", 2).is_none(), "by another limit it may be too slow");
-        assert!(matches!(of("slow", 20), Some(Timed::Slow(20))));
+        assert!(matches!(of("slow", 20), Some(TimedTests::Slow(20))));
         assert!(of("slow", 30).is_none() && of("other", 20).is_none());
         std::fs::write(&program, "ab").unwrap();
         assert!(of("quick", 20).is_none(), "it was built again");

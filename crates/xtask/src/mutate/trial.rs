@@ -2,7 +2,7 @@
 
 use super::compile::Binary;
 use super::process::End;
-use super::suite::{Place, Suite, Test};
+use super::suite::{Suite, Test, TestPlace};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -23,7 +23,7 @@ const MULTIPLE: u32 = 6;
 
 /// Runs the tests, the fastest first, until one fails.
 pub fn try_out(
-    place: &Place,
+    place: &TestPlace,
     suite: &Suite,
     worker: usize,
     mutant: u32,
@@ -41,7 +41,7 @@ pub fn try_out(
         if end == End::Passed {
             continue;
         }
-        let by = if end == End::TimedOut { names.clone() } else { failed(place, worker, &names) };
+        let by = if end == End::TimedOut { names.clone() } else { failed_tests(place, worker, &names) };
         // A test that fails without the bug too, on a machine that is busy, has found nothing.
         if place.run(worker, binary, &by, &[], most)?.0 == End::Passed {
             return Ok((Fate::Caught(name(binary, &by, end)), from.elapsed()));
@@ -61,7 +61,7 @@ fn name(binary: &Binary, tests: &[&str], end: End) -> String {
 }
 
 /// The tests of a program that the output says have failed; if it says none, all that ran.
-fn failed<'a>(place: &Place, worker: usize, names: &[&'a str]) -> Vec<&'a str> {
+fn failed_tests<'a>(place: &TestPlace, worker: usize, names: &[&'a str]) -> Vec<&'a str> {
     let text = std::fs::read(place.output(worker)).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
     let bad = |name: &&&str| text.lines().any(|line| line.strip_prefix("    ") == Some(**name));

@@ -48,7 +48,7 @@ pub(super) fn rows(
     }
 }
 
-/// The tree.
+/// Reads a layout that is written as a tree of repeats.
 pub(super) fn read(section: &Section) -> Result<TreePlan, BadInput> {
     let track = |row: Vec<f64>| TrackPlan { low: row[0] as u32, high: row[1] as u32, sectors: row[2] as u32 };
     let elsewhere = |row: Vec<f64>| Elsewhere {

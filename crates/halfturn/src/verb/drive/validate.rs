@@ -26,7 +26,7 @@ pub struct Validate {
     /// A name `drive list` shows, a drive file (TOML), or a DiskSim .parv, .diskspecs or .model
     #[arg(value_name = "DRIVE")]
     drive: String,
-    /// The measured trace
+    /// The trace with the measured response times
     #[arg(value_name = "TRACE")]
     trace: PathBuf,
     /// The format of the trace [default: recognised by its content]

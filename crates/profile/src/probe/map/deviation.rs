@@ -24,7 +24,7 @@ pub(super) enum Deviation {
 /// How far a sector seen at an angle is from where a region has it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Off {
-    /// In revolutions.
+    /// How far off the angle is, in revolutions.
     pub(super) angle: f64,
     /// In sectors of the track.
     pub(super) sectors: f64,

@@ -15,7 +15,7 @@ use super::{Grain, draw};
 use block::{Extent, Lbn, Span};
 use std::cmp::Reverse;
 
-/// Requests remembered.
+/// How many recent requests it remembers.
 const LATE: usize = 64;
 /// Distances of which one is chosen.
 const CHOICE: usize = 16;

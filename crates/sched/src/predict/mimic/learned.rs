@@ -4,7 +4,7 @@ use super::point::Point;
 use super::probe::{Prober, SPREAD};
 use super::smooth::Smooth;
 use super::table::Table;
-use super::{Effort, Grain, Probing};
+use super::{Grain, ProbeEffort, Probing};
 use block::{Device, Span};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -32,8 +32,8 @@ pub struct Learned {
     pub(super) blocks: u64,
     /// The farthest distance tried, in grains.
     pub(super) reach: i32,
-    /// What it took.
-    pub effort: Effort,
+    /// The commands that probing took.
+    pub effort: ProbeEffort,
 }
 
 impl Learned {
@@ -58,7 +58,7 @@ impl Learned {
 
     /// What is known already of a device of so many blocks, in ascending order of distance; `grain` blocks are not told
     /// apart.
-    pub fn of(blocks: u64, grain: u32, known: impl Iterator<Item = Known>, effort: Effort) -> Learned {
+    pub fn of(blocks: u64, grain: u32, known: impl Iterator<Item = Known>, effort: ProbeEffort) -> Learned {
         let grain = Grain::for_device(blocks, grain);
         let mut points: Vec<Point> = Vec::new();
         let mut smooth = Smooth::default();
@@ -101,7 +101,7 @@ impl Learned {
         self.blocks
     }
 
-    /// Distances it keeps.
+    /// How many distances it keeps.
     #[must_use]
     pub fn len(&self) -> usize {
         self.table.len()

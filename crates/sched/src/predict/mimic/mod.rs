@@ -32,7 +32,7 @@ mod tests;
 
 pub use idle::Idle;
 pub use learned::{Known, Learned};
-pub use probe::{Effort, Probing};
+pub use probe::{ProbeEffort, Probing};
 pub use settings::{Before, Settings, keys};
 
 use super::{Knowledge, Manual, Predictor, Recipe, Tells, UNKNOWN};
@@ -50,14 +50,14 @@ use table::Table;
 /// What stands for the times of one distance (002 §5.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Summary {
-    /// Their mean.
+    /// The mean of the samples.
     #[default]
     Mean,
-    /// Their median.
+    /// The median of the samples.
     Median,
-    /// The longest.
+    /// The longest of the samples.
     Maximum,
-    /// The shortest.
+    /// The shortest of the samples.
     Minimum,
     /// One of them, drawn anew each time it is asked for.
     Probabilistic,
@@ -114,7 +114,7 @@ impl Grain {
 /// How a device is learned while it is used.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Learning {
-    /// Whether it is.
+    /// Whether it learns in use.
     pub on: bool,
     /// Whether distances between others are told from them.
     pub interpolate: bool,
@@ -194,7 +194,7 @@ struct Flying {
     table: usize,
 }
 
-/// The Disk Mimic.
+/// A predictor that knows distances and nothing of the disk.
 pub struct Mimic {
     grain: Grain,
     /// Of reads, and of writes where those are told apart.
@@ -226,7 +226,7 @@ impl Mimic {
             spread: Arc::default(),
             blocks,
             reach: i32::MAX,
-            effort: Effort::default(),
+            effort: ProbeEffort::default(),
         };
         Mimic::knowing(&nothing, learning)
     }

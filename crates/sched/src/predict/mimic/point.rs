@@ -11,7 +11,7 @@ const TIME: u32 = !0xFFF;
 /// A distance and the time it takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Point {
-    /// In grains.
+    /// The distance, in grains.
     pub(super) distance: i32,
     /// The upper 20 bits of the time as `f32` nanoseconds, 8 bits of samples, 3 of the epoch, 1 whether the distances up to
     /// the next point are interpolated.
@@ -52,7 +52,7 @@ impl Point {
         self.packed = bits(mean) | u32::from(samples) << SAMPLES | epoch << EPOCH | self.packed & 1;
     }
 
-    /// After one sample.
+    /// A point that one sample made.
     pub(super) fn first(distance: i32, time: f32, epoch: u8) -> Point {
         let mut point = Point::new(distance, time, 1);
         point.packed |= (u32::from(epoch) & EPOCHS) << EPOCH;
@@ -62,18 +62,18 @@ impl Point {
 
 /// From one distance to another.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Line {
+pub(super) struct FittedLine {
     from: i32,
     to: i32,
 }
 
 impl Point {
-    pub(super) fn line(self, to: Point) -> Line {
-        Line { from: self.distance, to: to.distance }
+    pub(super) fn line(self, to: Point) -> FittedLine {
+        FittedLine { from: self.distance, to: to.distance }
     }
 }
 
-impl Line {
+impl FittedLine {
     /// What lies at a distance between these two values at its ends.
     pub(super) fn at(self, distance: i32, left: f32, right: f32) -> f32 {
         let share = f64::from(distance) - f64::from(self.from);

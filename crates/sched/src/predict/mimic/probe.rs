@@ -53,8 +53,8 @@ impl Default for Probing {
 
 /// What it took to learn a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Effort {
-    /// Commands.
+pub struct ProbeEffort {
+    /// How many commands it took.
     pub commands: u64,
     /// Time of the device.
     pub time: Span,
@@ -73,7 +73,7 @@ pub(super) struct Prober<'a> {
     times: Vec<f32>,
     /// Of each distance, its times where a summary is drawn from them.
     pub(super) spread: BTreeMap<i32, [f32; SPREAD]>,
-    pub(super) effort: Effort,
+    pub(super) effort: ProbeEffort,
     pub(super) smooth: Smooth,
     began: Time,
 }
@@ -89,7 +89,7 @@ pub(super) const SPREAD: usize = 16;
 struct Tried {
     distance: i32,
     time: f32,
-    /// Of its samples.
+    /// The variance of its samples.
     variance: f32,
     samples: u32,
     /// Whether the times up to the next one lie on the line between the two.
@@ -107,7 +107,7 @@ impl<'a> Prober<'a> {
             dice,
             times: Vec::new(),
             spread: BTreeMap::new(),
-            effort: Effort::default(),
+            effort: ProbeEffort::default(),
             smooth: Smooth::default(),
             began,
         }
@@ -214,7 +214,7 @@ impl<'a> Prober<'a> {
         (checked, false)
     }
 
-    /// Tries a distance.
+    /// Samples one distance.
     fn attempt(&mut self, distance: i32) -> Tried {
         let mut times = std::mem::take(&mut self.times);
         times.clear();

@@ -21,7 +21,7 @@ const MOST: f32 = 4096.0;
 /// Samples the curve counts for at most.
 const MOST_WEIGHT: f32 = 1e3;
 
-/// One cell.
+/// A stretch of distances that is fitted alone.
 #[derive(Clone, Copy, Debug, Default)]
 struct Cell {
     samples: f32,
@@ -104,7 +104,7 @@ pub(super) fn sampled(reach: i32, count: u32, draw: &mut dyn FnMut(u32) -> u32) 
 /// The curve as it was last drawn.
 #[derive(Clone, Debug)]
 pub(super) struct Curve {
-    /// By cell.
+    /// The lines, one to a cell.
     strokes: Vec<Stroke>,
     /// Nothing on it in a cell takes less, as it is hoped; infinite where it is not known.
     least: Vec<f32>,

@@ -61,7 +61,7 @@ impl Table {
         self.leaves.iter().flatten().copied()
     }
 
-    /// Points there are.
+    /// How many points there are.
     pub(super) fn len(&self) -> usize {
         self.count
     }

@@ -212,7 +212,7 @@ fn what_is_kept_is_the_same_after_it_was_told() {
 
 #[test]
 fn what_is_kept_of_each_distance_is_counted_as_memory() {
-    let bare = Learned::of(100_000, 2, std::iter::empty(), super::Effort::default());
+    let bare = Learned::of(100_000, 2, std::iter::empty(), super::ProbeEffort::default());
     let mut full = bare.clone();
     full.spread = std::sync::Arc::new((0..100).map(|distance| (distance, Default::default())).collect());
     // A distance and sixteen times, of four bytes each.

@@ -9,7 +9,7 @@ use disk::{Cache, Layout, Mechanics, Overheads, Passage, Progress, Spin};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReadAhead {
     pub(crate) so_far: Progress,
-    /// Where it stops.
+    /// The first block that is not read ahead.
     limit: Lbn,
 }
 
@@ -20,6 +20,11 @@ impl ReadAhead {
         let reached = Lbn(at.end().0.next_multiple_of(sector).min(layout.blocks()));
         let limit = cache.read_ahead_limit_behind(layout, at.start, reached, &passage.after);
         ReadAhead { so_far: Progress { reached, at: passage.end, after: passage.after }, limit }
+    }
+
+    /// How far it has come when something else is to be done, as soon as it can stop.
+    pub(crate) fn stop(&self, mechanics: &Mechanics, spin: &impl Spin, now: Time) -> Progress {
+        mechanics.run_on(spin, self.so_far, self.limit, now, false)
     }
 }
 

@@ -22,7 +22,7 @@ const CAUTIOUS: usize = CLASSES / 4;
 /// How often that is looked at again, in samples.
 const REVIEW: u32 = 64;
 
-/// Learned lateness.
+/// How late commands were, as learned in use.
 #[derive(Clone, Debug)]
 pub struct Lateness {
     seen: [u32; CLASSES],

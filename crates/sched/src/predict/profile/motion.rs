@@ -6,7 +6,7 @@ use disk::{Overheads, Switches};
 /// Ticks in a revolution: 2²⁸.
 pub(super) const TURN_BITS: u32 = 28;
 
-/// Times in ticks.
+/// Seek and rotation times in clock ticks.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Motion {
     /// The revolution they are fractions of, in ns.

@@ -1,0 +1,101 @@
+//! Bills: what of the arm's time each class caused. Laws over random experiments, and cases whose sums are known.
+//!
+//! `HALFTURN_SEED=N` runs the experiment of one seed, `HALFTURN_SEEDS=N` so many.
+
+use crate::files::once;
+use crate::requests::experiment;
+use load::PART_NAMES;
+use sim::Replication;
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok().and_then(|number| number.parse().ok())
+}
+
+/// What classes are billed, and what the accounts of the arms say.
+fn sums(replication: &Replication) -> (u64, u64) {
+    let all = replication.accounts.iter().map(|account| account.busy.0 + account.writing.0).sum();
+    (replication.meter.bills().expect("bills are asked for").total().0, all)
+}
+
+/// The ms of a class by part.
+fn ms(replication: &Replication, class: usize) -> [f64; PART_NAMES.len()] {
+    replication.meter.bills().expect("bills are asked for").of(class).map(block::Span::as_ms)
+}
+
+#[test]
+fn bills_add_up_to_what_the_arms_did_for_requests_and_change_nothing_else() {
+    let seeds = number("HALFTURN_SEED").map_or(0..number("HALFTURN_SEEDS").unwrap_or(120), |seed| seed..seed + 1);
+    let (mut detours, mut slack, mut wrote) = (0, 0, 0);
+    for seed in seeds {
+        let text = format!("{}seed = {seed}\n", experiment(seed));
+        let told = text.replacen("[scheduler]\n", "[scheduler]\nbills = true\n", 1);
+        let (Ok(cases), Ok(billed)) = (
+            load::experiment::parse("test.toml", &text, &[], None),
+            load::experiment::parse("test.toml", &told, &[], None),
+        ) else {
+            continue;
+        };
+        let play = |cases: &[load::experiment::Case]| sim::replicate(&cases[0].experiment, 0, &|_| ());
+        let (Ok(without), Ok(with)) = (play(&cases), play(&billed)) else { continue };
+        let (bills, all) = sums(&with);
+        assert_eq!(bills, all, "HALFTURN_SEED={seed}: bills and arms differ\n{told}");
+        assert_eq!(without.accounts, with.accounts, "HALFTURN_SEED={seed}: to bill changes the run\n{told}");
+        let part = |part: usize| (0..2).map(|class| with.meter.bills().expect("bills").of(class)[part].0).sum::<u64>();
+        (wrote, detours, slack) = (wrote + part(3), detours + part(4), slack + part(5));
+    }
+    if number("HALFTURN_SEED").is_none() {
+        assert!(wrote > 0 && detours > 0 && slack > 0, "{wrote} {detours} {slack}: not all parts are tried");
+    }
+}
+
+/// A long read beside short ones that interrupt it.
+const INTERRUPTED: &str = r#"
+drive = { model = "nl20" }
+[scheduler]
+policy = "fcfs"
+io = "semi-preemptible"
+preemption = "priority"
+bills = true
+[[workload]]
+name = "long"
+kind = "closed"
+depth = 1
+size = "4MiB"
+region = "0%..1%"
+[[workload]]
+name = "short"
+kind = "open"
+rate = "10/s"
+size = "4KiB"
+priority = 1
+region = "99%..100%"
+[run]
+duration = "20s"
+seed = 5
+"#;
+
+#[test]
+fn the_way_back_to_an_interrupted_request_is_billed_to_who_interrupted_it() {
+    let run = once(INTERRUPTED);
+    let preemptions = run.meter.service().expect("short commands").preemptions as f64;
+    let ([.., long_detour, _], [.., detour, _]) = (ms(&run, 0), ms(&run, 1));
+    assert!(long_detour == 0.0 && preemptions > 50.0, "{long_detour} {preemptions}");
+    // A whole stroke back; nothing of those that end in the slack before the other's seek.
+    let each = detour / preemptions;
+    assert!((7.0..20.0).contains(&each), "{each} ms a preemption");
+}
+
+#[test]
+fn a_drives_write_back_is_billed_to_who_wrote_not_to_who_waits_for_it() {
+    let run = |readers: &str, writers: &str| {
+        once(&format!(
+            "drive = {{ model = \"st318437lw\" }}\n[scheduler]\npolicy = \"fcfs\"\nbills = true\n\
+             [[workload]]\nname = \"reader\"\nkind = \"open\"\nrate = \"{readers}\"\nsize = \"4KiB\"\n\
+             [[workload]]\nname = \"writer\"\nkind = \"open\"\nrate = \"{writers}\"\nsize = \"4KiB\"\nread = 0.0\n\
+             [run]\nduration = \"60s\"\nseed = 3\n"
+        ))
+    };
+    let run = run("20/s", "30/s");
+    let (reader, writer) = (ms(&run, 0), ms(&run, 1));
+    assert!(reader[3] == 0.0 && writer[3] / 60e3 / 0.03 > 5.0, "{reader:?} {writer:?}");
+}
