@@ -72,7 +72,8 @@ pub struct Threads {
     completed: VecDeque<(RingToken, i32)>,
     queue: SharedQueue,
     threads: usize,
-    done: (Sender<(u32, i32)>, Receiver<(u32, i32)>),
+    done: Sender<(u32, i32)>,
+    results: Receiver<(u32, i32)>,
     /// Written to by the threads when something is done.
     woken: Arc<OwnedFd>,
 }
@@ -83,13 +84,15 @@ impl Threads {
     /// # Errors
     /// When there are no descriptors left.
     pub fn new() -> io::Result<Threads> {
+        let (done, results) = channel();
         Ok(Threads {
             flying: Vec::new(),
             free: Vec::new(),
             completed: VecDeque::new(),
             queue: SharedQueue::default(),
             threads: 0,
-            done: channel(),
+            done,
+            results,
             woken: Arc::new(eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?),
         })
     }
@@ -103,7 +106,7 @@ impl Threads {
         drop(queue);
         filled.notify_one();
         if wants {
-            let (queue, done, woken) = (Arc::clone(&self.queue), self.done.0.clone(), Arc::clone(&self.woken));
+            let (queue, done, woken) = (Arc::clone(&self.queue), self.done.clone(), Arc::clone(&self.woken));
             let spawned = std::thread::Builder::new().name("files".into()).spawn(move || work(&queue, &done, &woken));
             // One that is there does it in time.
             if spawned.is_err() && self.threads == 0 {
@@ -116,7 +119,7 @@ impl Threads {
 
     /// Takes what the threads have done.
     fn gather(&mut self) {
-        while let Ok((slot, result)) = self.done.1.try_recv() {
+        while let Ok((slot, result)) = self.results.try_recv() {
             self.end(slot, result);
         }
     }
