@@ -257,7 +257,7 @@ impl Drive {
         let overheads = &self.overheads;
         let after = self.last_write.is_some();
         match command.verb {
-            Verb::Flush | Verb::Seek => return Span::ZERO,
+            Verb::Flush | Verb::Seek | Verb::Discard(_) => return Span::ZERO,
             Verb::Read if self.is_quick(command) => return overheads.hit.a(after),
             Verb::Write { .. } if self.is_quick(command) => return overheads.buffered.a(after),
             _ => {}
@@ -394,6 +394,7 @@ impl Drive {
             },
             Verb::Write { fua } => !fua && self.fits(at),
             Verb::Seek | Verb::Flush => false,
+            Verb::Discard(_) => true,
         }
     }
 
@@ -402,7 +403,7 @@ impl Drive {
         match verb {
             Verb::Write { fua: false } if self.buffer.capacity() > 0 => self.overheads.buffered,
             Verb::Write { .. } | Verb::Flush => self.overheads.write,
-            Verb::Read | Verb::Seek => self.overheads.read,
+            Verb::Read | Verb::Seek | Verb::Discard(_) => self.overheads.read,
         }
     }
 
@@ -444,6 +445,8 @@ impl Drive {
         let sane = command.verb == Verb::Flush || (inside && command.at.blocks > 0);
         let outcome = if sane { Outcome::Ok } else { Outcome::Failed(EINVAL) };
         let (end, mut parts) = match command.verb {
+            // Nothing is done for it but that the contents, which are not here, are forgotten.
+            Verb::Discard(_) => (from, Parts::default()),
             _ if !sane => (from, Parts::default()),
             Verb::Flush => self.flush(from, now),
             Verb::Seek => self.seek(from, command.at, queued),
@@ -453,7 +456,7 @@ impl Drive {
         match command.verb {
             Verb::Read => self.last_write = None,
             Verb::Write { .. } => self.last_write = Some(command.at.end()),
-            Verb::Seek | Verb::Flush => {}
+            Verb::Seek | Verb::Flush | Verb::Discard(_) => {}
         }
         self.ordinal += 1;
         self.waits_for_writes = false;

@@ -156,7 +156,9 @@ impl<P: Predictor> Board<P> {
     /// A job joins what its class asks for.
     #[inline(always)]
     pub(crate) fn count_demand(&mut self, job: &Job<P::Spot>) {
-        if let Some(demands) = &mut self.demands {
+        if let Some(demands) = &mut self.demands
+            && !matches!(job.op, Op::Discard(_))
+        {
             demands.add(&self.belief, &self.rules, job);
         }
     }
@@ -165,7 +167,7 @@ impl<P: Predictor> Board<P> {
     #[inline(always)]
     pub(crate) fn discount_demand(&mut self, job: &Job<P::Spot>) {
         if let Some(demands) = &mut self.demands
-            && job.op != Op::Flush
+            && !matches!(job.op, Op::Flush | Op::Discard(_))
         {
             demands.remove(job);
         }
@@ -274,6 +276,9 @@ impl<P: Predictor> Board<P> {
     pub(crate) fn land(&mut self, tag: Tag, happened: Time, outcome: Outcome) -> Option<(Errand, Command)> {
         let (errand, command) = self.flying.get_mut(tag.0 as usize)?.take()?;
         self.in_flight -= 1;
+        if matches!(command.verb, Verb::Discard(_)) {
+            return Some((errand, command));
+        }
         if let Some(admission) = &mut self.admission {
             admission.learn(&mut self.belief, happened, tag, &command);
         }
@@ -282,6 +287,7 @@ impl<P: Predictor> Board<P> {
             && let Some(admission) = &mut self.admission
         {
             let inside = (0..).zip(&self.flying).filter_map(|(tag, flying)| Some((Tag(tag), (*flying)?.1)));
+            let inside = inside.filter(|(_, command)| !matches!(command.verb, Verb::Discard(_)));
             admission.guess_next(&mut self.belief, happened, inside);
         }
         Some((errand, command))
@@ -299,6 +305,7 @@ impl<P: Predictor> Board<P> {
         let verb = match job.op {
             Op::Read | Op::Repair => Verb::Read,
             Op::Write { fua } => Verb::Write { fua },
+            Op::Discard(what) => Verb::Discard(what),
             Op::Flush => Verb::Flush,
         };
         let (spot, place) = (job.spot, Place::Request(job.request, job.done));
@@ -347,6 +354,8 @@ impl<P: Predictor> Board<P> {
         self.in_flight += 1;
         let tag = Tag(tag as u32);
         match &mut self.admission {
+            // No arm moves for it, and no transfer tells how long it takes.
+            _ if matches!(command.verb, Verb::Discard(_)) => {}
             None => self.belief.issued(now, &command, spot),
             Some(admission) => {
                 let job = if let Errand::Job(id) = errand { self.jobs.get(id) } else { None };

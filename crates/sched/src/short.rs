@@ -340,6 +340,10 @@ impl ShortCommands {
         let plan = &self.plan;
         let offset = plan.offset.unwrap_or_else(|| board.belief.early());
         let at_once = Due { seek: now, hit: None, parts: 1, arrives: now, moved: false };
+        // The arm goes nowhere for what is only given up.
+        if matches!(job.op, Op::Discard(_)) {
+            return at_once;
+        }
         let Some(way) = board.belief.approach(now, job.rest(), job.spot, job.op.writes()) else { return at_once };
         let long = f64::from(way.distance) > plan.split_beyond * f64::from(way.cylinders);
         // Slack and parts are for those that step in: where nobody will, what they cost is lost.
@@ -418,6 +422,8 @@ impl ShortCommands {
         out: &mut Vec<Action>,
     ) {
         let rest = job.rest();
+        // What is given up takes no longer the more of it there is.
+        let most = if matches!(job.op, Op::Discard(_)) { rest.blocks } else { most };
         let at = Extent { start: rest.start, blocks: rest.blocks.min(most) };
         let last = at.blocks == rest.blocks;
         let verb = match job.op {
@@ -426,6 +432,7 @@ impl ShortCommands {
             // last one too.
             Op::Write { fua: true } => Verb::Write { fua: at == job.at },
             Op::Write { fua: false } => Verb::Write { fua: last && self.plan.last_fua },
+            Op::Discard(what) => Verb::Discard(what),
             Op::Flush => Verb::Flush,
         };
         board.send(now, Errand::Job(id), verb, at, Place::Request(job.request, job.done), out);

@@ -33,7 +33,7 @@ pub use run::RunPlan;
 pub use sched::predict::Choice as Predictor;
 pub use sched::predict::mimic::Before;
 pub use scheduler::{Believed, Scheduler};
-pub use serve::{Exposed, LONGEST, ServePlan};
+pub use serve::{Exposed, IoBackend, LONGEST, ServePlan};
 pub use system::SystemPlan;
 pub use tables::{changeable, tables};
 pub use volume::Volume;
