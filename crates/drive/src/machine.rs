@@ -75,6 +75,8 @@ pub struct Drive {
     pub(crate) write_back: Option<WriteBack>,
     /// The last write-back that was completed.
     pub(crate) completed: Option<WriteBack>,
+    /// What was written back, where that is kept.
+    pub(crate) wrote: Option<Vec<(Lbn, Span)>>,
     /// Until when a command holds the arm: until its access has ended, while its data may still be on the bus.
     pub(crate) held: Time,
     /// What the arm was last given to.
@@ -131,6 +133,7 @@ impl Drive {
             read_ahead: None,
             write_back: None,
             completed: None,
+            wrote: None,
             held: Time::ZERO,
             served: Extent { start: Lbn(0), blocks: 0 },
             ascends: true,
@@ -237,6 +240,16 @@ impl Drive {
         let account = self.account;
         self.account = Account { since: now, until: now, ..Account::default() };
         account
+    }
+
+    /// Keeps from now on what it writes back: of each extent the last block, and how long it took.
+    pub fn keep_writes(&mut self) {
+        self.wrote.get_or_insert_default();
+    }
+
+    /// What it has written back since this was last asked, where that is kept.
+    pub fn take_writes(&mut self) -> impl Iterator<Item = (Lbn, Span)> {
+        self.wrote.iter_mut().flat_map(|wrote| wrote.drain(..))
     }
 
     /// Blocks it has in its write buffer, and the time in its account that it wrote back while it had no command.
