@@ -75,6 +75,8 @@ pub struct Drive {
     pub(crate) write_back: Option<WriteBack>,
     /// The last write-back that was completed.
     pub(crate) completed: Option<WriteBack>,
+    /// What was written back, where that is kept.
+    pub(crate) wrote: Option<Vec<(Lbn, Span)>>,
     /// Until when a command holds the arm: until its access has ended, while its data may still be on the bus.
     pub(crate) held: Time,
     /// What the arm was last given to.
@@ -131,6 +133,7 @@ impl Drive {
             read_ahead: None,
             write_back: None,
             completed: None,
+            wrote: None,
             held: Time::ZERO,
             served: Extent { start: Lbn(0), blocks: 0 },
             ascends: true,
@@ -239,6 +242,16 @@ impl Drive {
         account
     }
 
+    /// Keeps from now on what it writes back: of each extent the last block, and how long it took.
+    pub fn keep_writes(&mut self) {
+        self.wrote.get_or_insert_default();
+    }
+
+    /// What it has written back since this was last asked, where that is kept.
+    pub fn take_writes(&mut self) -> impl Iterator<Item = (Lbn, Span)> {
+        self.wrote.iter_mut().flat_map(|wrote| wrote.drain(..))
+    }
+
     /// Blocks it has in its write buffer, and the time in its account that it wrote back while it had no command.
     #[must_use]
     pub fn buffered(&self) -> (u64, Span) {
@@ -257,7 +270,7 @@ impl Drive {
         let overheads = &self.overheads;
         let after = self.last_write.is_some();
         match command.verb {
-            Verb::Flush | Verb::Seek => return Span::ZERO,
+            Verb::Flush | Verb::Seek | Verb::Discard(_) => return Span::ZERO,
             Verb::Read if self.is_quick(command) => return overheads.hit.a(after),
             Verb::Write { .. } if self.is_quick(command) => return overheads.buffered.a(after),
             _ => {}
@@ -394,6 +407,7 @@ impl Drive {
             },
             Verb::Write { fua } => !fua && self.fits(at),
             Verb::Seek | Verb::Flush => false,
+            Verb::Discard(_) => true,
         }
     }
 
@@ -402,7 +416,7 @@ impl Drive {
         match verb {
             Verb::Write { fua: false } if self.buffer.capacity() > 0 => self.overheads.buffered,
             Verb::Write { .. } | Verb::Flush => self.overheads.write,
-            Verb::Read | Verb::Seek => self.overheads.read,
+            Verb::Read | Verb::Seek | Verb::Discard(_) => self.overheads.read,
         }
     }
 
@@ -444,6 +458,8 @@ impl Drive {
         let sane = command.verb == Verb::Flush || (inside && command.at.blocks > 0);
         let outcome = if sane { Outcome::Ok } else { Outcome::Failed(EINVAL) };
         let (end, mut parts) = match command.verb {
+            // Nothing is done for it but that the contents, which are not here, are forgotten.
+            Verb::Discard(_) => (from, Parts::default()),
             _ if !sane => (from, Parts::default()),
             Verb::Flush => self.flush(from, now),
             Verb::Seek => self.seek(from, command.at, queued),
@@ -453,7 +469,7 @@ impl Drive {
         match command.verb {
             Verb::Read => self.last_write = None,
             Verb::Write { .. } => self.last_write = Some(command.at.end()),
-            Verb::Seek | Verb::Flush => {}
+            Verb::Seek | Verb::Flush | Verb::Discard(_) => {}
         }
         self.ordinal += 1;
         self.waits_for_writes = false;

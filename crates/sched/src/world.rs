@@ -48,6 +48,11 @@ pub trait Scheduler {
         None
     }
 
+    /// How often a floor that was owed went before a higher priority.
+    fn floors(&self) -> u64 {
+        0
+    }
+
     /// How full the write buffer was; nothing where there is none.
     fn fill(&self) -> Option<Fill> {
         None
@@ -95,6 +100,10 @@ impl<P: Predictor> Scheduler for Core<P> {
 
     fn arrival(&self) -> Option<Time> {
         Core::arrival(self)
+    }
+
+    fn floors(&self) -> u64 {
+        Core::floors(self)
     }
 
     fn effort(&self) -> (u64, u64) {

@@ -306,7 +306,7 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
 
     /// Has it said who pays for the arms' time.
     pub(crate) fn billing(mut self) -> Self {
-        self.billing = Some(Box::new(Billing::new(self.drives.len(), self.depth)));
+        self.billing = Some(Box::new(Billing::new(&mut self.drives, self.depth)));
         self
     }
 
@@ -415,7 +415,7 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
         slot.flies = false;
         self.probes[disk].done(issued.at, now, &parts, issued.probe);
         if let Some(billing) = &mut self.billing {
-            billing.done(disk, tag, issued.at, now, parts, &self.drives[disk]);
+            billing.done(disk, tag, (issued.at, now), parts, &mut self.drives[disk]);
         }
         if self.watched {
             self.show_done(now, disk, tag, issued.at, parts);
@@ -445,7 +445,7 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
         }
         self.drives[disk].issue(now, tag, command);
         if let Some(billing) = &mut self.billing {
-            billing.issued(disk, tag, &command, &self.drives[disk]);
+            billing.issued(disk, tag, &command, &mut self.drives[disk]);
         }
         self.expect(disk);
     }

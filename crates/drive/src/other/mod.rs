@@ -73,7 +73,7 @@ impl<T: Timing> Machine for Timed<T> {
         let sane = command.verb == Verb::Flush || (at.blocks > 0 && at.end().0 <= self.caps.blocks);
         let (mut parts, outcome) = match command.verb {
             _ if !sane => (Parts::default(), Outcome::Failed(EINVAL)),
-            Verb::Seek => (Parts::default(), Outcome::Ok),
+            Verb::Seek | Verb::Discard(_) => (Parts::default(), Outcome::Ok),
             _ => (self.timing.serve(now, command), Outcome::Ok),
         };
         if command.verb == Verb::Flush {

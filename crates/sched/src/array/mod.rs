@@ -171,7 +171,7 @@ impl<P: Predictor> Array<P> {
     fn submit(&mut self, now: Time, request: &Request, out: &mut Vec<Action>) {
         debug_assert!(self.room() > 0, "a request was submitted without room");
         let sane = request.op == Op::Flush || (request.at.blocks > 0 && request.at.end().0 <= self.geometry.blocks());
-        if !sane {
+        if !sane || matches!(request.op, Op::Discard(_)) {
             out.push(Action::Finish(request.id, Ending::Failed(EINVAL)));
             return;
         }
@@ -276,6 +276,7 @@ impl<P: Predictor> Array<P> {
                     }
                 }
             }
+            Op::Discard(_) => debug_assert!(false, "an array discards nothing"),
             Op::Repair => {
                 for piece in geometry.pieces(job.at) {
                     self.repair(id, &piece, out);

@@ -117,7 +117,7 @@ const FUA_WRITES: usize = 2;
 
 fn kind(op: Op) -> usize {
     match op {
-        Op::Write { fua: false } => WRITES,
+        Op::Write { fua: false } | Op::Discard(_) => WRITES,
         Op::Write { fua: true } => FUA_WRITES,
         Op::Read | Op::Flush | Op::Repair => READS,
     }

@@ -438,6 +438,7 @@ impl Chaos {
                 // Of many commands none is forced: the flush at their end forces all.
                 assert_eq!(verb, Verb::Write { fua: if fua { at == whole } else { last } });
             }
+            Op::Discard(what) => assert_eq!((verb, at), (Verb::Discard(what), whole)),
             Op::Flush => panic!("{job:?} has no blocks"),
         }
         self.sees_its_past(&job, at);
