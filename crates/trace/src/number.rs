@@ -147,9 +147,9 @@ fn plain(text: &[u8]) -> Option<u64> {
 /// The value of eight digits: of all pairs at once, then of pairs of those, then of both halves.
 fn eight(text: [u8; 8]) -> Option<u64> {
     const ONES: u64 = u64::MAX / 0xFF;
-    let digits = u64::from_le_bytes(text) ^ ONES * u64::from(b'0');
+    let digits = u64::from_le_bytes(text) ^ (ONES * u64::from(b'0'));
     // What is more than 9 reaches the highest bit of its byte, or has it.
-    if (digits | digits.wrapping_add(ONES * 0x76)) & ONES * 0x80 != 0 {
+    if (digits | digits.wrapping_add(ONES * 0x76)) & (ONES * 0x80) != 0 {
         return None;
     }
     let pairs = (digits * 10 + (digits >> 8)) & 0x00FF_00FF_00FF_00FF;
