@@ -495,15 +495,20 @@ impl Drive {
         debug_assert_eq!(parts.total(), end.since(issued), "parts of {command:?}: {parts:?}");
         self.flying.push(Flying { tag, issued, end, outcome, parts });
         if !ALONE && self.bus.exclusive {
-            if waiting.came == now {
-                // What connects at once is not told apart from that.
-                (self.telling_from, self.told) = (now, now);
-                if self.connection.from > now {
-                    self.tell(now, command);
-                }
-            }
-            self.connect(now, tag, end);
+            self.take_bus(now, &waiting, end);
         }
+    }
+
+    /// A command that was begun has a bus of turns until it ends.
+    fn take_bus(&mut self, now: Time, waiting: &Waiting, end: Time) {
+        if waiting.came == now {
+            // What connects at once is not told apart from that.
+            (self.telling_from, self.told) = (now, now);
+            if self.connection.from > now {
+                self.tell(now, waiting.command);
+            }
+        }
+        self.connect(now, waiting.tag, end);
     }
 
     /// From when a command counts as begun whose overhead ran while others were served.
