@@ -455,7 +455,9 @@ impl<P: Predictor> Core<P> {
                 }
                 free = admission.arm_free(&board.belief, now);
             }
-            let Some(id) = board.flushes.pop_front().or_else(|| board.take(free)) else {
+            // Not a closure, which would not be inlined.
+            let next = if board.flushes.is_empty() { board.take(free) } else { board.flushes.pop_front() };
+            let Some(id) = next else {
                 board.drain(now, out);
                 return;
             };
