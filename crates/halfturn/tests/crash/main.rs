@@ -112,7 +112,7 @@ fn write_on(remote: &mut Remote, known: &mut [Known], draw: &mut Pcg64Mcg) {
                     flags,
                     cookie,
                     offset: (slot * BLOCK * BLOCKS) as u64,
-                    length,
+                    length: length.into(),
                 };
                 payload = (0..length as usize / 8).flat_map(|_| it.sent.to_le_bytes()).collect();
             }
