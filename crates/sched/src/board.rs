@@ -2,6 +2,7 @@
 //! device. The parts (admission, arbiters, short commands, probing) know the board and not each other; the core knows all.
 
 use crate::admission::Admission;
+use crate::bills::Bill;
 use crate::demand::Demands;
 use crate::event::{Action, Wait};
 use crate::free::Free;
@@ -29,6 +30,8 @@ pub(crate) enum Errand {
     Probe,
     /// What is wanted in any order.
     Free,
+    /// To have it write back what a class has in its buffer.
+    Drain(u8),
 }
 
 /// Requests, commands in flight, and belief.
@@ -59,6 +62,10 @@ pub(crate) struct Board<P: Predictor> {
     pub(crate) weight: f64,
     /// How idle the disk is, and how full the write buffer.
     pub(crate) leisure: Leisure,
+    /// What those pay that are in the device, and when each was issued, by tag; and when the last command came back. Kept only
+    /// where classes have shares.
+    pub(crate) paying: Vec<Option<(Bill, Time)>>,
+    pub(crate) last_back: Time,
     /// Whether what is issued fills the slack before another's seek.
     pub(crate) fills_slack: bool,
     /// The class of the read after which the device is to read on.
@@ -85,6 +92,8 @@ impl<P: Predictor> Board<P> {
             free: None,
             weight: 1.0,
             leisure: Leisure::default(),
+            paying: vec![None; if rules.shares.is_some() { usize::from(caps.depth) } else { 0 }],
+            last_back: Time::ZERO,
             fills_slack: false,
             reads_ahead_for: 0,
             decisions: 0,
@@ -249,12 +258,16 @@ impl<P: Predictor> Board<P> {
     pub(crate) fn end_inline(&mut self, id: JobId, ending: Ending, out: &mut Vec<Action>) {
         let Some(job) = self.jobs.get(id) else { return };
         let (request, held) = (job.request, job.first_held);
+        let (class, served) = (job.qos.class, job.state == State::Serving && job.op != Op::Flush);
         self.overlap.remove(job);
         if self.demands.is_some() {
             let job = *job;
             self.discount_demand(&job);
         }
         self.jobs.free(id);
+        if let Some(turns) = self.queue.turns.as_mut().filter(|_| served) {
+            turns.left(class);
+        }
         if held.is_some() {
             self.release(held, out);
         }
@@ -276,6 +289,10 @@ impl<P: Predictor> Board<P> {
     pub(crate) fn land(&mut self, tag: Tag, happened: Time, outcome: Outcome) -> Option<(Errand, Command)> {
         let (errand, command) = self.flying.get_mut(tag.0 as usize)?.take()?;
         self.in_flight -= 1;
+        if let Some(paying) = self.paying.get_mut(tag.0 as usize) {
+            let paying = paying.take();
+            self.pay(paying, &command, happened);
+        }
         if matches!(command.verb, Verb::Discard(_)) {
             return Some((errand, command));
         }
@@ -348,7 +365,7 @@ impl<P: Predictor> Board<P> {
     fn launch(&mut self, now: Time, errand: Errand, command: Command, spot: P::Spot, out: &mut Vec<Action>) {
         let Some(tag) = self.flying.iter().position(Option::is_none) else { return };
         if self.rules.bills {
-            out.extend(self.bill(now, errand, &command, spot).map(Action::Bill));
+            self.tell_bill(now, errand, tag, &command, spot, out);
         }
         self.flying[tag] = Some((errand, command));
         self.in_flight += 1;

@@ -18,9 +18,9 @@ use crate::{Job, JobId};
 use block::{Command, Extent, Lbn, Op, Outcome, Place, Span, Time, Verb};
 use std::collections::VecDeque;
 
-/// Tracks on the way, and beside the first and the last, that are looked at at most.
-const ON_THE_WAY: u64 = 4;
-const BESIDE: [i64; 6] = [1, -1, 2, -2, 4, -4];
+/// Tracks that are looked at at most, besides the first and the last; and how far from those they lie, in tracks.
+const LOOKS: u32 = 12;
+const BESIDE: u64 = 64;
 /// Runs of wanted blocks of a track that are looked at at most.
 const RUNS: usize = 4;
 /// A read that turns out too long for its goal is tried so often with an eighth less.
@@ -152,17 +152,11 @@ impl Free {
         };
         let enough = look(source, Found::Source).or_else(|| look(goal.at.start, Found::Destination));
         if enough.is_none() {
-            let (first, last, length) = (source.0, goal.at.start.0, belief.track_blocks(goal.spot));
-            let blocks = self.plan.wanted.blocks();
-            let beside = BESIDE.into_iter().flat_map(|tracks| [(last, tracks), (first, tracks)]);
-            let beside = beside.map(|(at, tracks)| at.saturating_add_signed(tracks * length as i64));
-            let step =
-                |of: u64| (u128::from(first.abs_diff(last)) * u128::from(of) / u128::from(ON_THE_WAY + 1)) as u64;
-            let between = (1..=ON_THE_WAY).map(|of| first.min(last) + step(of));
-            for on in beside.chain(between).filter(|on| *on < blocks) {
-                let until = Lbn((on + length).min(blocks));
-                let Some(run) = self.plan.wanted.first_in(Lbn(on), until, 1) else { continue };
-                if look(run.start, Found::Between).is_some() {
+            let ends = [goal.at.start.0, source.0];
+            let mut others = Others::new(&self.plan.wanted, ends, belief.track_blocks(goal.spot));
+            for _ in 0..LOOKS {
+                let Some(on) = others.next(&self.plan.wanted) else { break };
+                if look(on, Found::Between).is_some() {
                     break;
                 }
             }
@@ -317,6 +311,48 @@ impl Free {
         let times = known.and_then(|known| self.failed.remove(known)).map_or(1, |(_, times)| times + 1);
         keep(&mut self.failed, (at.start, times));
         times > self.plan.retries
+    }
+}
+
+/// Where else something wanted may be had: beside the track of the request and beside that which the arm is on, up and down, and on
+/// the way, in turns.
+struct Others {
+    /// From where on it is looked for, and up to where; downwards where that is before.
+    searches: [(u64, u64); 6],
+    turn: usize,
+    /// Blocks of a track.
+    track: u64,
+}
+
+impl Others {
+    fn new(wanted: &Wanted, [last, first]: [u64; 2], track: u64) -> Others {
+        let up = |at: u64| (at + track, (at + BESIDE * track).min(wanted.blocks()));
+        let down = |at: u64| (at.saturating_sub(track), at.saturating_sub(BESIDE * track));
+        let (low, high) = (first.min(last), first.max(last));
+        let way = |part: u64| (low + (high - low) / 3 * part, low + (high - low) / 3 * (part + 1));
+        let searches = [up(last), down(last), up(first), down(first), way(1), (way(1).0, low)];
+        Others { searches, turn: 0, track }
+    }
+
+    /// A block that is wanted, on a track that was not looked at yet.
+    fn next(&mut self, wanted: &Wanted) -> Option<Lbn> {
+        for _ in 0..self.searches.len() {
+            let (from, until) = &mut self.searches[self.turn];
+            self.turn = (self.turn + 1) % 6;
+            let found = if *from < *until {
+                wanted.first_in(Lbn(*from), Lbn(*until), 1).map(|run| run.start)
+            } else {
+                wanted.last_in(Lbn(*until), Lbn(*from))
+            };
+            let Some(found) = found else {
+                *from = *until;
+                continue;
+            };
+            *from =
+                if *from < *until { (found.0 + self.track).min(*until) } else { found.0.saturating_sub(self.track) };
+            return Some(found);
+        }
+        None
     }
 }
 

@@ -125,12 +125,12 @@ impl ShortCommands {
         }
     }
 
-    /// Lets time pass until now.
-    pub(crate) fn pass(&mut self, now: Time) {
+    /// Lets time pass until now. Says who has kept the device without a command until then, and for how long.
+    pub(crate) fn pass(&mut self, now: Time) -> Option<(JobId, Span)> {
         self.arrival = None;
-        if let Some(since) = self.resting.take() {
-            self.tally.slack += now.since(since.max(self.from));
-        }
+        let since = self.resting.take()?;
+        self.tally.slack += now.since(since.max(self.from));
+        self.target.map(|target| (target.id, now.since(since)))
     }
 
     /// The job whose blocks come.
@@ -248,6 +248,9 @@ impl ShortCommands {
         if job.rest().blocks == 0 || board.rules.budget.is_some_and(|budget| !board.leisure.allows(&budget)) {
             return;
         }
+        if board.queue.turns.as_ref().is_some_and(|turns| turns.shields(job.qos.class)) {
+            return;
+        }
         let begun = !matches!(target.stage, Stage::Chosen | Stage::Awaited(_));
         let Arbitration::Interrupts(next) = arbiter.judge(board, now, &Ongoing { id: target.id, job, begun }) else {
             return;
@@ -295,11 +298,14 @@ impl ShortCommands {
         let id = match successor {
             Some((id, job)) => {
                 board.dequeue(id, &job);
+                if let Some(turns) = &mut board.queue.turns {
+                    turns.taken(job.qos.class);
+                }
                 id
             }
             None => match board.take(now) {
                 Some(id) => arbiter.choose(board, now, id),
-                None => return false,
+                None => return board.drain(now, out),
             },
         };
         let Some(job) = board.jobs.get_mut(id) else { return false };
@@ -325,6 +331,9 @@ impl ShortCommands {
         let job = *job;
         board.await_deadline(id, &job);
         board.enqueue(id, &job);
+        if let Some(turns) = &mut board.queue.turns {
+            turns.left(job.qos.class);
+        }
     }
 
     /// Nothing more fills the slack. Says whether a request waits again, which may be worth more by now.

@@ -96,6 +96,27 @@ impl Wanted {
         Some(Extent { start: Lbn(start), blocks: blocks as u32 })
     }
 
+    /// The start of the last unit that is wanted of those that lie whole in `from..until`.
+    #[must_use]
+    pub fn last_in(&self, from: Lbn, until: Lbn) -> Option<Lbn> {
+        let (first, mut end) = self.whole(from.0, until.0);
+        while end > first {
+            let group = ((end - 1) / GROUP) as usize;
+            let base = group as u64 * GROUP;
+            let low = first.saturating_sub(base);
+            let found = match &self.groups[group] {
+                Group::Nothing => None,
+                Group::All => Some(end - 1 - base),
+                Group::Some(bits) => last_bit(bits, low, end - base),
+            };
+            if let Some(found) = found {
+                return Some(Lbn((base + found) * u64::from(self.unit)));
+            }
+            end = base;
+        }
+        None
+    }
+
     /// Each run of wanted units, in order: what a checkpoint holds.
     pub fn runs(&self) -> impl Iterator<Item = (Lbn, Lbn)> {
         let (all, unit) = (self.blocks.div_ceil(u64::from(self.unit)), u64::from(self.unit));
@@ -243,6 +264,15 @@ fn find_bit(bits: &[u64; WORDS], from: u64, until: u64, set: bool) -> Option<u64
     })
 }
 
+/// The last bit in `from..until` that is set.
+fn last_bit(bits: &[u64; WORDS], from: u64, until: u64) -> Option<u64> {
+    let words = from / 64..until.div_ceil(64);
+    words.into_iter().rev().find_map(|word| {
+        let here = bits[word as usize] & mask(word, from, until);
+        (here != 0).then(|| word * 64 + 63 - u64::from(here.leading_zeros()))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -301,6 +331,8 @@ mod tests {
                             blocks: (bounds(last).1 - bounds(first).0) as u32,
                         });
                         prop_assert_eq!(wanted.first_in(Lbn(from), Lbn(until), most), run);
+                        let last = (0..units).filter(|i| plain[*i as usize] && inside(i)).last();
+                        prop_assert_eq!(wanted.last_in(Lbn(from), Lbn(until)), last.map(|last| Lbn(bounds(last).0)));
                     }
                 }
                 prop_assert_eq!(wanted.left(), plain.iter().filter(|it| **it).count() as u64);

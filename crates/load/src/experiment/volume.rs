@@ -1,8 +1,9 @@
 //! `[[volume]]`: ranges of the device that clients see as devices of their own, each with its quality of service.
 
-use super::{Bound, Region, asker};
+use super::{Bound, Region, asker, share};
 use block::{BadInput, Span};
 use config::Section;
+use sched::Claim;
 
 config::keys! {
     /// A range of the device that clients see as a device of its own, with its own quality of service.
@@ -46,6 +47,8 @@ pub struct Volume {
     pub deadline: Option<Span>,
     /// Whether nobody may write it.
     pub read_only: bool,
+    /// What its clients may have of the arm's time, where the file says.
+    pub claim: Option<Claim>,
 }
 
 impl Volume {
@@ -122,6 +125,7 @@ fn read(section: &Section, before: &[Volume]) -> Result<Volume, BadInput> {
         priority,
         deadline,
         read_only,
+        claim: share::of_volume(section)?,
     };
     section.close()?;
     Ok(volume)

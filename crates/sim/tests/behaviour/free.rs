@@ -1,5 +1,6 @@
 //! Work for free: the requests begin and end as without it, and of what is wanted nothing is missed and nothing read twice.
 
+use crate::files::results;
 use block::{Caps, DiskId, Ending, Extent, Lbn, Op, Outcome, Place, Qos, Request, RequestId, Span, Time};
 use disk::{Queue, Sheet, Truth, catalogue};
 use drive::Drive;
@@ -282,4 +283,58 @@ fn what_is_bad_is_given_up_and_nothing_else() {
         prop_assert!(left.is_empty() && given_up.len() == 1 && given_up[0].blocks <= case.unit, "{given_up:?}");
         Ok(())
     });
+}
+
+/// What a reader and a scan get, without the scan and with it: means and 99th percentiles of the reader, 10^6 bytes a second of the
+/// scan, and the idle share without it.
+fn beside(model: &str, reader: &str, seconds: u32) -> ([f64; 2], [f64; 2], f64, f64) {
+    let text = format!(
+        r#"
+        drive = {{ model = "{model}", queue = 1 }}
+        scheduler = {{ policy = "satf", free = {{ enabled = [false, true] }} }}
+        run = {{ duration = "{seconds}s" }}
+        [[workload]]
+        name = "reader"
+        {reader}
+        size = "4KiB"
+        [[workload]]
+        name = "scan"
+        kind = "scan"
+        "#
+    );
+    let runs = results(&text).runs;
+    let [without, with] = [&runs[0], &runs[1]].map(|run| &run.classes["reader"].response_ms);
+    let scanned = runs[1].classes["scan"].free_mb_s.expect("there is a scan");
+    println!(
+        "{model}, {reader}: mean {:.4}, p99 {:.4} of without; scan {scanned:.1} MB/s, idle {:.3}",
+        with.mean / without.mean,
+        with.p99 / without.p99,
+        runs[0].idle_fraction
+    );
+    ([without.mean, with.mean], [without.p99, with.p99], scanned, runs[0].idle_fraction)
+}
+
+/// Seeks vary, and margins have to be learned of that.
+#[test]
+fn a_reader_that_never_pauses_hardly_notices_a_scan() {
+    // A sixth of the rate of the medium, on the average over it; a twentieth where one seek in twenty takes 2 ms longer.
+    for (model, least) in [("nl20", 40.0), ("atlas10k", 3.5), ("st318437lw", 2.5)] {
+        for depth in [1, 4] {
+            let (means, high, scanned, _) = beside(model, &format!("kind = \"closed\"\ndepth = {depth}"), 600);
+            assert!(means[1] <= 1.02 * means[0] && high[1] <= 1.02 * high[0], "{model}, {depth}: {means:?} {high:?}");
+            assert!(scanned >= least, "{model}, {depth}: {scanned} MB/s");
+        }
+    }
+}
+
+#[test]
+fn a_scan_gets_what_is_idle() {
+    // What a scan gets of a whole drive by itself, on the average over it.
+    for (model, alone) in [("nl20", 214.0), ("atlas10k", 21.0), ("st318437lw", 35.0)] {
+        for rate in [10, 20, 40] {
+            let (means, _, scanned, idle) = beside(model, &format!("kind = \"open\"\nrate = \"{rate}/s\""), 120);
+            assert!(means[1] <= 1.05 * means[0], "{model}, {rate}/s: {means:?}");
+            assert!(scanned >= 0.9 * idle * alone, "{model}, {rate}/s: {scanned} MB/s, idle {idle}");
+        }
+    }
 }

@@ -17,7 +17,7 @@ impl Profile {
         self.phase.at(now)?;
         let (arrived, passage, lag) = self.foresee(now, at, spot, write);
         let before = |margin: Span| Time(passage.began.0.saturating_sub(margin.0));
-        let (by, by_still) = (before(self.early()), before(still));
+        let (by, by_still) = (before(self.moving()), before(still));
         if by_still <= arrived {
             return None;
         }
@@ -25,6 +25,12 @@ impl Profile {
         let later = self.pass_from(by_still, at, spot, write);
         let end = passage.end + lag;
         (later.0.end + later.1 == end).then_some(Goal { at, spot, write, by, by_still, end })
+    }
+
+    /// How much sooner than need be the arm arrives after a move: a little more than what is rarely too late, as nobody gains by
+    /// the move but who must not be noticed.
+    fn moving(&self) -> Span {
+        self.early() + Span(self.turn().0 / 64)
     }
 
     /// A transfer under a head that is there at a time, and by how much it comes back later.
@@ -50,7 +56,7 @@ impl Profile {
         let spot = layout.locate(on);
         let shift = layout.sector_shift();
         let (arrived, is_there) = self.arrive(now, spot.track);
-        let from = arrived + if is_there { still } else { self.early() };
+        let from = arrived + if is_there { still } else { self.moving() };
         let (width, sector) = (layout.sector_angle(spot.track.zone), self.mechanics.sector_time(spot.track.zone));
         let until = match goal {
             None => from + self.turn(),
