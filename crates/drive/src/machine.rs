@@ -457,14 +457,12 @@ impl Drive {
         let inside = command.at.end().0 <= self.mechanics.layout.blocks();
         let sane = command.verb == Verb::Flush || (inside && command.at.blocks > 0);
         let outcome = if sane { Outcome::Ok } else { Outcome::Failed(EINVAL) };
-        let (end, mut parts) = match command.verb {
-            // Nothing is done for it but that the contents, which are not here, are forgotten.
-            Verb::Discard(_) => (from, Parts::default()),
-            _ if !sane => (from, Parts::default()),
-            Verb::Flush => self.flush(from, now),
-            Verb::Seek => self.seek(from, command.at, queued),
-            Verb::Read => self.read(from, command.at, queued),
-            Verb::Write { fua } => self.write(from, now, command.at, fua, queued),
+        let (end, mut parts) = match Some(command.verb).filter(|_| sane) {
+            None | Some(Verb::Discard(_)) => (from, Parts::default()),
+            Some(Verb::Flush) => self.flush(from, now),
+            Some(Verb::Seek) => self.seek(from, command.at, queued),
+            Some(Verb::Read) => self.read(from, command.at, queued),
+            Some(Verb::Write { fua }) => self.write(from, now, command.at, fua, queued),
         };
         match command.verb {
             Verb::Read => self.last_write = None,

@@ -1,7 +1,7 @@
 //! The control socket: how a service is asked, and told, about its volumes while it runs. One line of JSON each way.
 
 use crate::bell::Caller;
-use crate::front::{EngineMessage, Setting, VolumeReport};
+use crate::front::{EngineMessage, FaultSetting, Setting, VolumeReport};
 use serde_json::{Value, json};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -48,12 +48,17 @@ fn reply(question: &Value, caller: &Caller<EngineMessage>) -> Result<Value, Stri
             caller.ask(|sender| EngineMessage::Set(setting, sender), PATIENCE).ok_or_else(gone)??;
             Ok(json!({}))
         }
+        Some("fault") => {
+            let setting = FaultSetting::parse(question)?;
+            caller.ask(|sender| EngineMessage::Fault(setting, sender), PATIENCE).ok_or_else(gone)??;
+            Ok(json!({}))
+        }
         Some("resume") => {
             let volume = question["volume"].as_str().ok_or("`volume` is missing")?.to_owned();
             caller.ask(|sender| EngineMessage::Resume(volume, sender), PATIENCE).ok_or_else(gone)??;
             Ok(json!({}))
         }
-        _ => Err("`verb` is none of \"list\", \"set\" and \"resume\"".into()),
+        _ => Err("`verb` is none of \"list\", \"set\", \"fault\" and \"resume\"".into()),
     }
 }
 

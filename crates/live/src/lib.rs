@@ -45,7 +45,7 @@ pub use claim::Use;
 pub use clock::Clock;
 pub use direct::{Direct, emulate, open};
 pub use door::Listener;
-pub use front::{EngineMessage, Rates, Setting, Undone, VolumeReport};
+pub use front::{EngineMessage, FaultSetting, Rates, Setting, Undone, VolumeReport};
 pub use kernel::{Host, Kernel};
 pub use lateness::Lateness;
 pub use mixed::{Mixed, ProgressFn};

@@ -7,6 +7,7 @@ use crate::front::{EngineMessage, Front, ServedVolume, Undone, VolumeReport};
 use crate::log::LogHead;
 use crate::make::{self, Made};
 use crate::recorder::RunRecorder;
+use crate::unit::{Faulty, LiveDevice};
 use crate::{Clock, Host, Lateness, LiveWorld};
 use block::{At, BadInput, Caps, Span};
 use load::experiment::{Experiment, ServePlan};
@@ -71,6 +72,7 @@ impl NbdService {
             return Err(bad("no [[volume]]: nothing is served".into(), "add one with a `name` and a `size`"));
         }
         let Made { unit, rotational, rates, mut notes } = made;
+        let unit: Box<dyn LiveDevice> = if experiment.serve.faults { Box::new(Faulty::new(unit)) } else { unit };
         notes.extend(descriptors(experiment.serve.connections));
         let core = make::core(experiment, unit.caps(), &mut notes)?;
         let served = ServedVolume::all(experiment, unit.bytes())
@@ -165,7 +167,7 @@ mod tests {
     use super::*;
     use crate::kernel::Kernel;
     use crate::memory::Slice;
-    use crate::unit::{Done, LiveDevice, Ram};
+    use crate::unit::{Done, Ram};
     use crate::{Rates, Remote, Unwritten};
     use block::errno::EIO;
     use block::{Caps, Command, Outcome, Tag, Time, Verb};

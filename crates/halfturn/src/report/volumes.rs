@@ -22,13 +22,12 @@ pub fn listed_volumes(answer: &Value) -> String {
 }
 
 /// What is wrong with a volume.
-fn state(volume: &Value) -> &'static str {
-    match (volume["hangs"] == true, volume["flush_failed"] == true) {
-        (false, false) => "",
-        (true, false) => " (device hangs)",
-        (false, true) => " (a flush failed)",
-        (true, true) => " (a flush failed, device hangs)",
-    }
+fn state(volume: &Value) -> String {
+    let fault = volume["fault"].as_str().map(|fault| format!("fault: {fault}"));
+    let known = [("flush_failed", "a flush failed"), ("hangs", "device hangs")];
+    let known = known.into_iter().filter(|(key, _)| volume[*key] == true).map(|(_, what)| what.to_owned());
+    let all: Vec<String> = known.chain(fault).collect();
+    if all.is_empty() { String::new() } else { format!(" ({})", all.join(", ")) }
 }
 
 fn row(volume: &Value) -> Vec<String> {
@@ -38,7 +37,7 @@ fn row(volume: &Value) -> Vec<String> {
     vec![
         text(&volume["name"]),
         units::show_bytes(count("bytes") as f64),
-        text(&volume["class"]) + state(volume),
+        text(&volume["class"]) + &state(volume),
         count("clients").to_string(),
         count("reads").to_string(),
         count("writes").to_string(),

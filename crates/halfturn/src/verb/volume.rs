@@ -8,7 +8,7 @@ use clap::Subcommand;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-/// List the volumes of a running service, change their quality of service, or resume one after a failed flush.
+/// List the volumes of a running service, change their quality of service, make them faulty, or resume one after a failed flush.
 #[derive(Subcommand)]
 pub enum VolumeArgs {
     /// Show each volume's size, class, clients, completed requests and response times
@@ -37,6 +37,32 @@ pub enum VolumeArgs {
         /// Their hard deadline, e.g. 50ms, or `none`
         #[arg(long, value_name = "TIME")]
         deadline: Option<String>,
+    },
+    /// Make a volume slow, sick or cut off, to see how what stands on it fares
+    ///
+    /// The service file must allow it: `faults = true` in `[serve]`. `slow` lets commands take `--factor` times as long, `stall` has
+    /// none come back, `error` fails one in `--one-of`, `torn` does each write in part and fails it, `cut` loses what was not
+    /// flushed and answers nothing more; `back` ends all of it. After `cut`, commands that were under way fail, and a flush among
+    /// them has to be seen to (`volume resume`).
+    Fault {
+        /// The volume
+        #[arg(value_name = "VOLUME")]
+        volume: String,
+        /// What is wrong with it from now on
+        #[arg(value_name = "FAULT", value_parser = ["slow", "stall", "error", "torn", "cut", "back"])]
+        fault: String,
+        /// The control socket: `control` in the service file's `[serve]`
+        #[arg(long, value_name = "SOCKET")]
+        control: PathBuf,
+        /// How many times as long commands take
+        #[arg(long, value_name = "TIMES", default_value = "10")]
+        factor: f64,
+        /// Of how many commands one fails
+        #[arg(long, value_name = "N", default_value = "1")]
+        one_of: u64,
+        /// The seed by which it is drawn what fails, or is lost
+        #[arg(long, value_name = "N", default_value = "1")]
+        seed: u64,
     },
     /// Resume a volume after a failed flush
     ///
@@ -70,6 +96,12 @@ pub fn run(verb: &VolumeArgs) -> Result<(), VerbFailure> {
             };
             let question = json!({
                 "verb": "set", "volume": volume, "class": class, "priority": priority, "deadline_ms": deadline,
+            });
+            ask(control, &question).map(drop)
+        }
+        VolumeArgs::Fault { volume, fault, control, factor, one_of, seed } => {
+            let question = json!({
+                "verb": "fault", "volume": volume, "fault": fault, "factor": factor, "one_of": one_of, "seed": seed,
             });
             ask(control, &question).map(drop)
         }

@@ -5,6 +5,7 @@
 //! A flush flushes the device, so that it holds for every connection.
 
 mod client;
+mod fault;
 #[cfg(test)]
 mod faults;
 mod status;
@@ -21,6 +22,7 @@ use crate::world::{Hands, RequestSource};
 use block::errno::{EIO, EOPNOTSUPP, ETIME, ETIMEDOUT};
 use block::{BLOCK_BYTES, Change, Ending, Qos, Request, RequestId, Span, Time};
 use client::{Client, Heard, PendingReply, ReceiveState, ReplyHeader};
+pub use fault::FaultSetting;
 use load::experiment::ServePlan;
 use nbd::reply::Chunk;
 use nbd::{CommandFlags, Errno, Refused, RequestType, Session};
@@ -54,6 +56,8 @@ pub enum EngineMessage {
     Metrics(Sender<ServiceMetrics>),
     /// A volume is to be served otherwise; the answer says what was wrong.
     Set(Setting, Sender<Result<(), String>>),
+    /// Something is wrong with a volume from now on, or nothing more; the answer says what was wrong with that.
+    Fault(FaultSetting, Sender<Result<(), String>>),
     /// A volume of which a flush has failed is to go on; the answer says what was wrong.
     Resume(String, Sender<Result<(), String>>),
     /// No more requests are taken; what was asked is done, and the device flushed.
@@ -170,6 +174,10 @@ impl Front {
                 }
                 EngineMessage::Set(setting, asker) => {
                     let answer = setting.apply(&mut self.volumes);
+                    let _ = asker.send(answer);
+                }
+                EngineMessage::Fault(setting, asker) => {
+                    let answer = setting.apply(&mut self.volumes, hands);
                     let _ = asker.send(answer);
                 }
                 EngineMessage::Resume(volume, asker) => {

@@ -21,6 +21,8 @@ pub struct ServedVolume {
     pub(super) deadline: Option<Span>,
     pub(super) clients: u32,
     pub(super) hangs: bool,
+    /// What was made wrong with it.
+    pub(super) fault: Option<String>,
     /// Whether a flush has failed since it was last told to go on: then none succeeds.
     pub(super) flush_failed: bool,
     pub(super) in_flight: u32,
@@ -69,6 +71,8 @@ pub struct VolumeReport {
     pub deadline: Option<Span>,
     /// Whether its device does not answer: requests fail at once.
     pub hangs: bool,
+    /// What was made wrong with it, for tests.
+    pub fault: Option<String>,
     /// Whether a flush has failed, so that no flush and no write with FUA succeeds until it is told to go on.
     pub flush_failed: bool,
     /// How many clients are connected.
@@ -109,7 +113,7 @@ impl VolumeReport {
         let VolumeCounts { reads, writes, read_bytes, written_bytes, flushes, trims, failed, dropped } = self.counts;
         json!({
             "name": self.name, "bytes": self.bytes, "class": self.class, "priority": self.priority,
-            "deadline_ms": self.deadline.map(ms), "hangs": self.hangs, "flush_failed": self.flush_failed, "clients": self.clients, "reads": reads, "writes": writes, "flushes": flushes, "trims": trims,
+            "deadline_ms": self.deadline.map(ms), "hangs": self.hangs, "fault": self.fault, "flush_failed": self.flush_failed, "clients": self.clients, "reads": reads, "writes": writes, "flushes": flushes, "trims": trims,
             "in_flight": self.in_flight, "yield": self.yielded,
             "read_bytes": read_bytes, "written_bytes": written_bytes, "failed": failed, "dropped": dropped,
             "response_ms": { "mean": mean, "p50": p50, "p99": p99 },
@@ -183,6 +187,7 @@ impl ServedVolume {
             deadline: volume.deadline,
             clients: 0,
             hangs: false,
+            fault: None,
             flush_failed: false,
             in_flight: 0,
             worths: worths.to_vec(),
@@ -193,6 +198,11 @@ impl ServedVolume {
             response: Histogram::new_with_bounds(1, 3_600_000_000_000, 2).expect("the bounds are in order"),
             volume: volume.clone(),
         })
+    }
+
+    /// Its first block on the device, and the one behind its last.
+    pub(super) fn blocks(&self) -> (u64, u64) {
+        (self.from, self.from + self.bytes.div_ceil(BLOCK_BYTES))
     }
 
     pub(super) fn name(&self) -> &str {
@@ -279,6 +289,7 @@ impl ServedVolume {
             priority: self.priority,
             deadline: self.deadline,
             hangs: self.hangs,
+            fault: self.fault.clone(),
             flush_failed: self.flush_failed,
             clients: self.clients,
             in_flight: self.in_flight,

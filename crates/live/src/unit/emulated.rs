@@ -78,6 +78,15 @@ impl LiveDevice for Emulated {
         Some(Done { tag, happened, outcome, took: Some(happened.since(issued)), parts: Some(parts) })
     }
 
+    fn peek(&mut self, at: Extent, into: &Slice) -> bool {
+        self.contents.read(at, into).is_ok()
+    }
+
+    fn poke(&mut self, at: Extent, from: &Slice) {
+        // What was written once has room.
+        let _ = self.contents.write(at, from);
+    }
+
     fn account(&mut self, now: Time) -> Option<drive::Account> {
         Some(self.machine.take_account(now))
     }

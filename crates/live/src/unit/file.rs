@@ -204,6 +204,18 @@ impl LiveDevice for ServedFile {
         Ok(())
     }
 
+    fn peek(&mut self, at: Extent, into: &Slice) -> bool {
+        let from = at.start.0 * BLOCK_BYTES;
+        let into = self.inside(Verb::Read, into.clone(), from);
+        carry_out(&self.file, &RingOp::Read(into.clone(), from)) == into.bytes as i32
+    }
+
+    fn poke(&mut self, at: Extent, block: &Slice) {
+        let from = at.start.0 * BLOCK_BYTES;
+        let block = self.inside(Verb::Write { fua: false }, block.clone(), from);
+        carry_out(&self.file, &RingOp::Write(block, from, false));
+    }
+
     fn zeroes(&self) -> Zeroes {
         self.zeroes
     }

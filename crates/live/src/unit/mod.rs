@@ -2,11 +2,13 @@
 
 mod emulated;
 mod far;
+mod faulty;
 mod file;
 mod ram;
 
 pub use emulated::Emulated;
 pub use far::Far;
+pub use faulty::{Fault, Faulty};
 pub use file::ServedFile;
 pub(crate) use file::{alike, discard};
 pub use ram::Ram;
@@ -91,6 +93,22 @@ pub trait LiveDevice {
     /// Where the arm's time went since this was last asked, if there is an arm.
     fn account(&mut self, _: Time) -> Option<drive::Account> {
         None
+    }
+
+    /// Copies what blocks hold now, without waiting for an arm; whether it can.
+    fn peek(&mut self, _: Extent, _: &Slice) -> bool {
+        false
+    }
+
+    /// Changes what blocks hold, in the same way.
+    fn poke(&mut self, _: Extent, _: &Slice) {}
+
+    /// Something is wrong with blocks from one up to another, as a seed draws it; or nothing more.
+    ///
+    /// # Errors
+    /// Why it cannot be.
+    fn fault(&mut self, _: Time, _: (u64, u64), _: Option<(Fault, u64)>, _: &mut dyn Kernel) -> Result<(), String> {
+        Err("the service has no faults; give it `faults = true` in [serve], and start it anew".into())
     }
 
     /// Which zeros it makes without a transfer.

@@ -52,6 +52,15 @@ impl LiveDevice for Ram {
         self.done.pop_front()
     }
 
+    fn peek(&mut self, at: Extent, into: &Slice) -> bool {
+        self.store.read(at, into).is_ok()
+    }
+
+    fn poke(&mut self, at: Extent, from: &Slice) {
+        // What was written once has room.
+        let _ = self.store.write(at, from);
+    }
+
     fn zeroes(&self) -> Zeroes {
         Zeroes { holes: true, kept: false }
     }

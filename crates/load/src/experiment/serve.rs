@@ -24,6 +24,8 @@ pub struct ServePlan {
     pub unheard: Span,
     /// Where metrics are to be had.
     pub metrics: Option<Exposed>,
+    /// Whether volumes may be told to be slow, sick or cut off.
+    pub faults: bool,
     /// Who does I/O.
     pub io: IoBackend,
     /// Requests of one client in flight.
@@ -98,6 +100,9 @@ config::keys! {
     UNHEARD: Span = span("unheard").usually("60s");
     /// Where Prometheus finds `/metrics`: a port on loopback, or a UNIX socket.
     METRICS: String = form("metrics", "`127.0.0.1:PORT`, or the path of a UNIX socket", place).else_told("none");
+    /// Whether `halfturn volume fault` may make volumes slow, sick or cut off, for tests. What is written is then read before, so
+    /// that it can be lost.
+    FAULTS: bool = bool("faults").usually("false");
     /// What reads and writes files, and sends and receives.
     IO: IoBackend = word("io").usually("auto");
     /// Requests that a client may have outstanding.
@@ -136,6 +141,7 @@ fn plan(section: &Section, folder: &Path) -> Result<ServePlan, BadInput> {
         ending: section.value(&ENDING)?,
         unheard: unheard(section)?,
         metrics: metrics(section, folder)?,
+        faults: section.value(&FAULTS)?,
         io: section.value(&IO)?,
         requests: section.value(&REQUESTS)?,
         bytes: bytes(&BYTES)?,
