@@ -11,7 +11,7 @@ mod peer;
 fuzz_target!(|data: &[u8]| {
     let Some((piece, bytes)) = data.split_first() else { return };
     let block = BlockSize { minimum: 512, preferred: 4096, maximum: 1 << 25 };
-    let bulk = Export { name: "bulk".into(), size: 1 << 30, block, flags: Flags(0xfff), ..Export::default() };
+    let bulk = Export { name: "bulk".into(), size: 1 << 30, block, flags: Flags(0x1fff), ..Export::default() };
     let plain = Export { name: "db".into(), size: 512, ..Export::default() };
     peer::meet(&[bulk, plain], bytes, usize::from(*piece));
 });

@@ -1,6 +1,6 @@
 //! What a device is told: drive commands, how they come back and what a device can do.
 
-use crate::{Extent, RequestId};
+use crate::{Discarded, Extent, RequestId};
 
 /// One device of a core.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -37,6 +37,8 @@ pub enum Verb {
         /// Complete on the medium, not in the drive's buffer.
         fua: bool,
     },
+    /// Gives up what blocks hold, without a transfer. The arm does not move for it.
+    Discard(Discarded),
     /// Moves the arm to where the extent begins, and transfers nothing.
     Seek,
     /// Empties the drive's write buffer.
@@ -47,7 +49,7 @@ impl Verb {
     /// Whether it changes blocks.
     #[must_use]
     pub const fn writes(self) -> bool {
-        matches!(self, Verb::Write { .. })
+        matches!(self, Verb::Write { .. } | Verb::Discard(_))
     }
 
     /// Whether it transfers blocks.

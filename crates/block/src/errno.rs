@@ -8,6 +8,8 @@ pub const EINVAL: i32 = 22;
 pub const ENOSPC: i32 = 28;
 /// Its time has passed.
 pub const ETIME: i32 = 62;
+/// Not supported: the device, or what it lies on, cannot do that.
+pub const EOPNOTSUPP: i32 = 95;
 /// It took longer than anybody waits.
 pub const ETIMEDOUT: i32 = 110;
 /// Cancelled: nobody waits for it any more.

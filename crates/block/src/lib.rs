@@ -17,5 +17,5 @@ pub use bad_input::{At, BadInput, nearest};
 pub use command::{Caps, Command, DiskId, FrameId, Outcome, Place, Tag, Verb};
 pub use device::Device;
 pub use extent::{BLOCK_BYTES, Extent, Lbn};
-pub use request::{Change, Ending, Op, Qos, Request, RequestId};
+pub use request::{Change, Discarded, Ending, Op, Qos, Request, RequestId};
 pub use time::{Span, Time};

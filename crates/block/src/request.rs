@@ -17,6 +17,17 @@ pub struct Qos {
     pub deadline: Option<Time>,
 }
 
+/// What blocks hold that were discarded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Discarded {
+    /// Anything: it is a hint, which may be passed over.
+    Anything,
+    /// Zeros; they need not be allocated.
+    Zeros,
+    /// Zeros, for which there is room when they are written.
+    KeptZeros,
+}
+
 /// What a request does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
@@ -27,6 +38,8 @@ pub enum Op {
         /// Complete on the medium, not in a volatile buffer.
         fua: bool,
     },
+    /// Gives up what blocks hold, without a transfer.
+    Discard(Discarded),
     /// Completes when every write that completed before it is on the medium; its extent is empty.
     Flush,
     /// Of an array, brings back what is missing of the extent: rebuilding. Where no disk is missing or was replaced, reads all
@@ -38,7 +51,7 @@ impl Op {
     /// Whether it changes blocks.
     #[must_use]
     pub const fn writes(self) -> bool {
-        matches!(self, Op::Write { .. })
+        matches!(self, Op::Write { .. } | Op::Discard(_))
     }
 }
 

@@ -29,6 +29,7 @@ impl Delivery {
     /// Of `blocks` blocks, behind `lead` of their first sector, of which a share of `watermark` must be there before they
     /// begin to go, no earlier than `from`. `bus` is the time of a block in 2⁻¹⁶ ns, see [`crate::Bus::block_time`].
     #[must_use]
+    #[inline]
     pub fn new(bus: u64, (lead, blocks): (u64, u64), watermark: f64, from: Time, reselect: Span) -> Delivery {
         let gate = if watermark == 0.0 { 1 } else { ((blocks as f64 * watermark) as u64).max(1) };
         Delivery { bus, reselect, gate, held: 0, lead, left: blocks, at: from, fraction: 0, since: from }
@@ -116,6 +117,7 @@ impl Delivery {
     /// # Panics
     /// In debug builds, if not all of it was taken.
     #[must_use]
+    #[inline]
     pub fn end(self) -> Time {
         debug_assert!(self.gate == 0 && self.left == 0, "{self:?}");
         self.at

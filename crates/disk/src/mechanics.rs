@@ -137,12 +137,14 @@ impl Mechanics {
 
     /// The seek times before a read or a random write.
     #[must_use]
+    #[inline]
     pub fn curve(&self, write: bool) -> &SeekTable {
         self.seek_write.as_ref().filter(|_| write).unwrap_or(&self.seek)
     }
 
     /// The time to follow a sequential transfer from one track to the next.
     #[must_use]
+    #[inline]
     pub fn crossing(&self, from: Track, to: Track, write: bool) -> Span {
         let switches = &self.switches;
         match from.cylinder.abs_diff(to.cylinder) {
@@ -159,8 +161,12 @@ impl Mechanics {
     /// `spot` may also be the place after the last block passed, even at the end of its track. Whole physical
     /// sectors pass. O(tracks touched).
     #[must_use]
+    #[inline(always)]
     pub fn pass(&self, spin: &impl Spin, now: Time, spot: Spot, at: Extent, write: bool) -> Passage {
-        self.pass_each(spin, now, spot, at, write, |_| {})
+        match self.pass_at_once(spin, now, spot, at, write) {
+            Some((passage, _)) => passage,
+            None => self.pass_pieces(spin, now, spot, at, write, |_| {}),
+        }
     }
 
     /// The same of a read whose data are delivered as they pass.

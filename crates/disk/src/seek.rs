@@ -80,6 +80,7 @@ impl SeekTable {
 
     /// The time of a seek over `distance` cylinders; past the end of the table, of the full stroke.
     #[must_use]
+    #[inline]
     pub fn time(&self, distance: u32) -> Span {
         let index = (distance as usize).min(self.ns.len() - 1);
         Span(u64::from(self.ns[index]))

@@ -113,6 +113,7 @@ pub struct Large {
 
 impl Overheads {
     /// The rate of a command of so many blocks, as a share of the medium's.
+    #[inline]
     fn share(&self, blocks: u32, write: bool) -> f64 {
         match self.large {
             Some(large) if blocks > large.above => [large.read, large.write][usize::from(write)],
@@ -122,6 +123,7 @@ impl Overheads {
 
     /// What the firmware loses over the passage of a command of so many blocks.
     #[must_use]
+    #[inline]
     pub fn stall(&self, blocks: u32, write: bool, passage: &Passage) -> Span {
         match self.share(blocks, write) {
             1.0 => Span::ZERO,
@@ -179,6 +181,7 @@ impl Bus {
     /// The share of a read of so many blocks that must be in the buffer, which has segments of `segment` blocks, before
     /// its data begin to go.
     #[must_use]
+    #[inline]
     pub fn held_back(&self, blocks: u32, segment: u32) -> f64 {
         match self.watermark_of {
             Whole::Request => self.watermark,

@@ -121,9 +121,9 @@ pub struct Account {
 impl Account {
     /// Adds a command that completed. Where several are in service, each moment counts for one of them.
     #[inline]
-    pub(crate) fn add_command(&mut self, issued: Time, end: Time, parts: Parts) {
+    pub(crate) fn add_command(&mut self, issued: Time, end: Time, parts: &Parts) {
         let before = self.until.max(self.since).since(issued);
-        self.parts += if before == Span::ZERO { parts } else { parts.after(before) };
+        self.parts += if before == Span::ZERO { *parts } else { parts.after(before) };
         self.busy += end.since(issued).less(before);
         self.commands += 1;
         self.until = self.until.max(end);

@@ -25,7 +25,7 @@ impl Drive {
         let after = self.last_write.is_some();
         let release = match command.verb {
             Verb::Write { .. } | Verb::Flush => self.overheads.release_write,
-            Verb::Read | Verb::Seek => self.overheads.release_read.a(after),
+            Verb::Read | Verb::Seek | Verb::Discard(_) => self.overheads.release_read.a(after),
         };
         self.class(command.verb).a(after) + release
     }

@@ -7,8 +7,11 @@ use block::{Extent, Lbn};
 struct Segment {
     start: Lbn,
     end: Lbn,
-    /// When it was last used; 0 if it is empty.
-    used: u64,
+    /// Whether what it held is given up: then it is filled before any other.
+    is_free: bool,
+    /// Those that were used just before it and just after: a ring, in which the newest comes before the oldest.
+    older: usize,
+    newer: usize,
 }
 
 /// What the segments have of an extent.
@@ -27,13 +30,49 @@ pub(crate) struct Segments {
     held: Vec<Segment>,
     most: usize,
     blocks: u64,
-    clock: u64,
+    /// Where the ring begins, so that nobody looks through all for the one to give way: with free ones, by their index.
+    oldest: usize,
 }
 
 impl Segments {
     /// `most` segments of `blocks` blocks each.
     pub(crate) fn new(most: u32, blocks: u32) -> Segments {
-        Segments { held: Vec::with_capacity(most as usize), most: most as usize, blocks: u64::from(blocks), clock: 0 }
+        let (held, most) = (Vec::with_capacity(most as usize), most as usize);
+        Segments { held, most, blocks: u64::from(blocks), oldest: 0 }
+    }
+
+    /// Takes a segment from the ring, which holds another.
+    fn unlink(&mut self, i: usize) {
+        let Segment { older, newer, .. } = self.held[i];
+        (self.held[older].newer, self.held[newer].older) = (newer, older);
+        if self.oldest == i {
+            self.oldest = newer;
+        }
+    }
+
+    /// Puts a segment into the ring, as the next older one of another.
+    fn link(&mut self, i: usize, newer: usize) {
+        let older = std::mem::replace(&mut self.held[newer].older, i);
+        self.held[older].newer = i;
+        (self.held[i].older, self.held[i].newer) = (older, newer);
+    }
+
+    /// Gives up what a segment holds.
+    fn free(&mut self, i: usize) {
+        self.held[i].is_free = true;
+        self.unlink(i);
+        let (first, mut next) = (self.oldest, self.oldest);
+        while self.held[next].is_free && next < i {
+            next = self.held[next].newer;
+            if next == first {
+                // Behind all others: as the newest.
+                return self.link(i, first);
+            }
+        }
+        self.link(i, next);
+        if next == first {
+            self.oldest = i;
+        }
     }
 
     pub(crate) fn is_none(&self) -> bool {
@@ -41,6 +80,7 @@ impl Segments {
     }
 
     /// What is held of `at`.
+    #[inline]
     pub(crate) fn look(&self, at: Extent) -> Lookup {
         let mut found = Lookup::Miss;
         for (i, segment) in self.held.iter().enumerate() {
@@ -68,18 +108,23 @@ impl Segments {
     }
 
     /// Marks a segment as just used.
+    #[inline]
     pub(crate) fn touch(&mut self, i: usize) {
-        self.clock += 1;
-        self.held[i].used = self.clock;
+        self.held[i].is_free = false;
+        if i == self.oldest {
+            // A turn of the ring makes it the newest.
+            self.oldest = self.held[i].newer;
+        } else if i != self.held[self.oldest].older {
+            self.unlink(i);
+            self.link(i, self.oldest);
+        }
     }
 
     /// A segment now holds the blocks up to `end`; it slides if that is more than it can hold.
+    #[inline]
     pub(crate) fn extend(&mut self, i: usize, end: Lbn) {
+        self.touch(i);
         let segment = &mut self.held[i];
-        if segment.used != self.clock {
-            self.clock += 1;
-            segment.used = self.clock;
-        }
         if end > segment.end {
             segment.end = end;
             segment.start = segment.start.max(Lbn(end.0.saturating_sub(self.blocks)));
@@ -87,6 +132,7 @@ impl Segments {
     }
 
     /// A segment gives up what it holds from `end` on.
+    #[inline]
     pub(crate) fn cut(&mut self, i: usize, end: Lbn) {
         let segment = &mut self.held[i];
         segment.end = segment.end.min(end).max(segment.start);
@@ -97,35 +143,43 @@ impl Segments {
         let segment = &mut self.held[i];
         segment.start = segment.start.max(start);
         if segment.start >= segment.end {
-            (segment.start, segment.used) = (segment.end, 0);
+            segment.start = segment.end;
+            self.free(i);
         }
     }
 
     /// A segment now holds (the end of) the blocks from `start` to `end`. Gives its index.
+    #[inline]
     pub(crate) fn fill(&mut self, start: Lbn, end: Lbn) -> usize {
-        self.clock += 1;
         let start = start.max(Lbn(end.0.saturating_sub(self.blocks)));
-        let segment = Segment { start, end, used: self.clock };
-        if self.held.len() < self.most {
-            self.held.push(segment);
-            return self.held.len() - 1;
-        }
-        let taken = self.next_taken().unwrap_or(0);
-        self.held[taken] = segment;
+        let taken = self.next_taken().unwrap_or_else(|| self.add());
+        self.touch(taken);
+        (self.held[taken].start, self.held[taken].end) = (start, end);
         taken
+    }
+
+    /// One more segment, which holds nothing yet.
+    fn add(&mut self) -> usize {
+        let i = self.held.len();
+        self.held.push(Segment { start: Lbn(0), end: Lbn(0), is_free: false, older: i, newer: i });
+        if i > 0 {
+            self.link(i, self.oldest);
+        }
+        i
     }
 
     /// The segment that gives way to the next one, if all are in use.
     pub(crate) fn next_taken(&self) -> Option<usize> {
-        let all = 0..if self.held.len() < self.most { 0 } else { self.held.len() };
-        all.min_by_key(|i| self.held[*i].used)
+        (self.most > 0 && self.held.len() >= self.most).then_some(self.oldest)
     }
 
     /// Blocks of `at` were written: whatever is held of them is stale.
     pub(crate) fn invalidate(&mut self, at: Extent) {
-        for segment in &mut self.held {
+        for i in 0..self.held.len() {
+            let segment = &mut self.held[i];
             if segment.start < at.end() && at.start < segment.end {
-                (segment.end, segment.used) = (segment.start, 0);
+                segment.end = segment.start;
+                self.free(i);
             }
         }
     }
@@ -160,6 +214,35 @@ mod tests {
         fill(&mut segments, Extent::new(2000, 10));
         assert_eq!(segments.look(Extent::new(0, 10)), Lookup::Hit(0));
         assert_eq!(segments.look(Extent::new(2000, 10)), Lookup::Hit(1));
+    }
+
+    /// As a clock would have it that each use sets: the index of the first of the least used ones, of which those that are free
+    /// were never used.
+    #[test]
+    fn segments_give_way_in_the_order_in_which_clocks_would_have_it() {
+        let (mut segments, mut used, mut clock) = (Segments::new(5, 100), [0u64; 5], 0);
+        let mut state = 1u64;
+        for step in 0..20_000u64 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let i = (state >> 33) as usize % 5;
+            if step < 5 || state >> 61 == 0 {
+                let expected = if step < 5 { step as usize } else { (0..5).min_by_key(|i| used[*i]).unwrap() };
+                // Apart from all others, so that what is invalidated is of one.
+                assert_eq!(fill(&mut segments, Extent::new(step * 1000, 10)), expected);
+                clock += 1;
+                used[expected] = clock;
+            } else if state >> 62 == 1 {
+                let there = segments.held[i];
+                if there.end > there.start {
+                    segments.invalidate(Extent::new(there.start.0, 1));
+                    used[i] = 0;
+                }
+            } else if used[i] != 0 {
+                segments.touch(i);
+                clock += 1;
+                used[i] = clock;
+            }
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What every simulated device can do, disk or not.
 
 use crate::{Account, Drive, Parts};
-use block::{Caps, Command, Outcome, Span, Tag, Time};
+use block::{Caps, Command, Lbn, Outcome, Span, Tag, Time};
 
 /// A device in virtual time: commands in, completions out. It keeps no clock; the caller guarantees that `now` never
 /// goes back.
@@ -27,6 +27,14 @@ pub trait Machine {
     fn own_until(&mut self, now: Time) -> Time {
         let _ = now;
         Time::ZERO
+    }
+
+    /// Keeps from now on what it writes back, if it does: of each extent the last block, and how long it took.
+    fn keep_writes(&mut self) {}
+
+    /// Gives what it has written back since this was last asked, where that is kept.
+    fn take_writes(&mut self, each: &mut dyn FnMut(Lbn, Span)) {
+        let _ = each;
     }
 
     /// Blocks it has in a write buffer, and the time in its account that it wrote back while it had no command.
@@ -66,6 +74,14 @@ impl Machine for Drive {
         Drive::own_until(self, now)
     }
 
+    fn keep_writes(&mut self) {
+        Drive::keep_writes(self);
+    }
+
+    fn take_writes(&mut self, each: &mut dyn FnMut(Lbn, Span)) {
+        Drive::take_writes(self).for_each(|(last, took)| each(last, took));
+    }
+
     fn buffered(&self) -> (u64, Span) {
         Drive::buffered(self)
     }
@@ -94,6 +110,14 @@ impl<M: Machine + ?Sized> Machine for Box<M> {
 
     fn own_until(&mut self, now: Time) -> Time {
         (**self).own_until(now)
+    }
+
+    fn keep_writes(&mut self) {
+        (**self).keep_writes();
+    }
+
+    fn take_writes(&mut self, each: &mut dyn FnMut(Lbn, Span)) {
+        (**self).take_writes(each);
     }
 
     fn buffered(&self) -> (u64, Span) {

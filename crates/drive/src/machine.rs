@@ -4,9 +4,10 @@
 //! command comes or goes, up to that instant: one event per command. Where several commands are in the drive,
 //! [`crate::queue`] decides which has the arm next.
 //!
-//! The hot path is a short read of a drive with room for one command: `issue` brings its own work up to date, `start`
-//! looks into the segments, takes the arm, locates the blocks once and lets them pass as one run. What is rarely so
-//! stands in functions that are not inlined into that, and works on copies, so that the rest stays in registers.
+//! The hot path is a short read of a drive with room for one command: `issue` brings its own work up to date, `begin`, made
+//! once more for such drives without anything of queues, looks into the segments, takes the arm, locates the blocks once and lets
+//! them pass as one run. What is rarely so stands in functions that are not inlined into that, and works on copies, so that the
+//! rest stays in registers.
 
 use crate::account::{Account, Parts};
 use crate::buffer::WriteBuffer;
@@ -74,6 +75,8 @@ pub struct Drive {
     pub(crate) write_back: Option<WriteBack>,
     /// The last write-back that was completed.
     pub(crate) completed: Option<WriteBack>,
+    /// What was written back, where that is kept.
+    pub(crate) wrote: Option<Vec<(Lbn, Span)>>,
     /// Until when a command holds the arm: until its access has ended, while its data may still be on the bus.
     pub(crate) held: Time,
     /// What the arm was last given to.
@@ -130,6 +133,7 @@ impl Drive {
             read_ahead: None,
             write_back: None,
             completed: None,
+            wrote: None,
             held: Time::ZERO,
             served: Extent { start: Lbn(0), blocks: 0 },
             ascends: true,
@@ -163,21 +167,22 @@ impl Drive {
         let inside = self.flying.len() + self.waiting.len();
         assert!(inside < usize::from(self.rules.depth), "a drive takes no more commands than it has room for");
         self.advance(now);
-        let came = if self.bus.exclusive && self.rules.depth > 1 { Time::NEVER } else { now };
         let writing = self.write_back.is_some() || self.buffer.first().is_some();
+        let (issued, ordinal) = (now, self.ordinal);
+        if self.rules.depth == 1 {
+            self.begin::<true>(now, Waiting { tag, issued, command, came: now, ordinal, behind: false, writing });
+            return;
+        }
+        let came = if self.bus.exclusive { Time::NEVER } else { now };
         // A command that is complete for the host keeps nobody waiting in a queue, though the arm be still at it.
         let behind = self.held > now && inside > 0;
-        let waiting = Waiting { tag, issued: now, command, came, ordinal: self.ordinal, behind, writing };
-        if self.rules.depth == 1 {
-            self.start(now, waiting);
-        } else {
-            self.admit(now, waiting);
-        }
+        self.admit(now, Waiting { tag, issued, command, came, ordinal, behind, writing });
     }
 
     /// When something next happens in it, if nothing more is issued: a command completes, or it decides which of those
     /// that wait has the arm.
     #[must_use]
+    #[inline]
     pub fn next(&self) -> Option<Time> {
         let completion = match &self.flying[..] {
             [] => None,
@@ -192,6 +197,7 @@ impl Drive {
 
     /// Lets happen what `next` announced; gives the command that completed, if one did. The caller guarantees that
     /// something was announced.
+    #[inline]
     pub fn finish(&mut self) -> Option<(Time, Tag, Outcome, Parts)> {
         if let Some(at) = self.decision
             && self.flying.iter().all(|flying| flying.end >= at)
@@ -199,15 +205,16 @@ impl Drive {
             self.advance(at);
             return None;
         }
-        let done = match self.flying.len() {
-            1 => self.flying.pop().expect("it is one"),
-            several => {
-                let first = (0..several).min_by_key(|i| self.flying[*i].end).expect("a command is in flight");
-                self.flying.remove(first)
-            }
-        };
-        self.account.add_command(done.issued, done.end, done.parts);
+        let done = if self.flying.len() == 1 { self.flying.pop()? } else { self.take_first() };
+        self.account.add_command(done.issued, done.end, &done.parts);
         Some((done.end, done.tag, done.outcome, done.parts))
+    }
+
+    /// Of several commands in flight, takes the one that completes first.
+    #[inline(never)]
+    fn take_first(&mut self) -> Flying {
+        let first = (0..self.flying.len()).min_by_key(|i| self.flying[*i].end).expect("a command is in flight");
+        self.flying.remove(first)
     }
 
     /// Lets happen all that is announced until a command completes. The caller guarantees that one is in the drive.
@@ -235,6 +242,16 @@ impl Drive {
         account
     }
 
+    /// Keeps from now on what it writes back: of each extent the last block, and how long it took.
+    pub fn keep_writes(&mut self) {
+        self.wrote.get_or_insert_default();
+    }
+
+    /// What it has written back since this was last asked, where that is kept.
+    pub fn take_writes(&mut self) -> impl Iterator<Item = (Lbn, Span)> {
+        self.wrote.iter_mut().flat_map(|wrote| wrote.drain(..))
+    }
+
     /// Blocks it has in its write buffer, and the time in its account that it wrote back while it had no command.
     #[must_use]
     pub fn buffered(&self) -> (u64, Span) {
@@ -253,7 +270,7 @@ impl Drive {
         let overheads = &self.overheads;
         let after = self.last_write.is_some();
         match command.verb {
-            Verb::Flush | Verb::Seek => return Span::ZERO,
+            Verb::Flush | Verb::Seek | Verb::Discard(_) => return Span::ZERO,
             Verb::Read if self.is_quick(command) => return overheads.hit.a(after),
             Verb::Write { .. } if self.is_quick(command) => return overheads.buffered.a(after),
             _ => {}
@@ -322,6 +339,29 @@ impl Drive {
     /// Lets the drive's own work — read-ahead, write-back — proceed up to `now`. While commands wait, none is begun.
     #[inline]
     fn work(&mut self, now: Time) {
+        if self.write_back.is_some() || self.buffer.first().is_some() {
+            self.work_through(now);
+            return;
+        }
+        // Most often there is but a read-ahead.
+        let gap = self.account.until;
+        let began = self.read_ahead.as_ref().map(|ahead| ahead.began);
+        let worked = began.map_or(Span::ZERO, |began| self.read_ahead_until(now).min(now).since(began.max(gap)));
+        self.count_work(now, worked);
+    }
+
+    /// What it did up to `now` was nobody's, if no command is in it.
+    #[inline]
+    fn count_work(&mut self, now: Time, worked: Span) {
+        if self.is_idle() {
+            self.account.background += worked;
+            self.account.until = now;
+        }
+    }
+
+    /// The same where something waits to be written back, or is.
+    #[inline(never)]
+    fn work_through(&mut self, now: Time) {
         let gap = self.account.until;
         let (mut worked, mut written) = (Span::ZERO, Span::ZERO);
         let lasted = |began: Time, end: Time| end.min(now).since(began.max(gap));
@@ -349,10 +389,9 @@ impl Drive {
             }
         }
         if self.is_idle() {
-            self.account.background += worked + written;
             self.account.writing += written;
-            self.account.until = now;
         }
+        self.count_work(now, worked + written);
     }
 
     /// Whether a command needs no move of the arm that has not begun already.
@@ -368,6 +407,7 @@ impl Drive {
             },
             Verb::Write { fua } => !fua && self.fits(at),
             Verb::Seek | Verb::Flush => false,
+            Verb::Discard(_) => true,
         }
     }
 
@@ -376,7 +416,7 @@ impl Drive {
         match verb {
             Verb::Write { fua: false } if self.buffer.capacity() > 0 => self.overheads.buffered,
             Verb::Write { .. } | Verb::Flush => self.overheads.write,
-            Verb::Read | Verb::Seek => self.overheads.read,
+            Verb::Read | Verb::Seek | Verb::Discard(_) => self.overheads.read,
         }
     }
 
@@ -385,17 +425,24 @@ impl Drive {
         self.overheads.queued.filter(|_| queued).unwrap_or(class.a(self.last_write.is_some()))
     }
 
-    /// Begins a command; it may have waited in the drive since it was issued.
+    /// Begins a command that may have waited in the drive since it was issued.
     pub(crate) fn start(&mut self, now: Time, waiting: Waiting) {
+        self.begin::<false>(now, waiting);
+    }
+
+    /// Begins a command; where the drive takes only one at a time, it is `ALONE` and has waited for no other.
+    #[inline(always)]
+    fn begin<const ALONE: bool>(&mut self, now: Time, waiting: Waiting) {
         let Waiting { tag, issued, command, .. } = waiting;
         self.turn = now;
         // The overhead of what waits passes meanwhile, unless the drive has one of its own for what is queued.
-        let behind = self.is_behind(&waiting);
+        let behind = !ALONE && self.is_behind(&waiting);
         self.waits_for_writes = waiting.writing && !behind;
         let own = behind && self.overheads.queued.is_some();
         let at_its_turn = || (own || self.is_quick(command)) && !self.wants_room(command);
         let late = self.rules.frees_at != FreesAt::Medium;
         let from = match now == issued {
+            _ if ALONE => now,
             _ if self.bus.exclusive => self.overlapped(waiting.came, now, command),
             true => now,
             false if at_its_turn() => now,
@@ -403,7 +450,7 @@ impl Drive {
             false if late => self.overlapped(issued, now, command),
             false => issued,
         };
-        let queued = if self.bus.exclusive { now > waiting.came } else { own };
+        let queued = !ALONE && if self.bus.exclusive { now > waiting.came } else { own };
         self.ascends = command.at.start > self.served.start || (self.ascends && command.at.start == self.served.start);
         self.served = command.at;
         let held = self.held;
@@ -411,6 +458,8 @@ impl Drive {
         let sane = command.verb == Verb::Flush || (inside && command.at.blocks > 0);
         let outcome = if sane { Outcome::Ok } else { Outcome::Failed(EINVAL) };
         let (end, mut parts) = match command.verb {
+            // Nothing is done for it but that the contents, which are not here, are forgotten.
+            Verb::Discard(_) => (from, Parts::default()),
             _ if !sane => (from, Parts::default()),
             Verb::Flush => self.flush(from, now),
             Verb::Seek => self.seek(from, command.at, queued),
@@ -420,7 +469,7 @@ impl Drive {
         match command.verb {
             Verb::Read => self.last_write = None,
             Verb::Write { .. } => self.last_write = Some(command.at.end()),
-            Verb::Seek | Verb::Flush => {}
+            Verb::Seek | Verb::Flush | Verb::Discard(_) => {}
         }
         self.ordinal += 1;
         self.waits_for_writes = false;
@@ -429,7 +478,7 @@ impl Drive {
             verb => self.overheads.done.a(verb.writes()),
         };
         let message = end.since(now + done);
-        if self.cache.hits_wait && self.rules.depth > 1 && command.verb == Verb::Read {
+        if !ALONE && self.cache.hits_wait && command.verb == Verb::Read {
             self.held = self.held.max(now);
         }
         match self.rules.frees_at {
@@ -445,7 +494,7 @@ impl Drive {
         parts.queued = from.since(issued) + behind;
         debug_assert_eq!(parts.total(), end.since(issued), "parts of {command:?}: {parts:?}");
         self.flying.push(Flying { tag, issued, end, outcome, parts });
-        if self.bus.exclusive && self.rules.depth > 1 {
+        if !ALONE && self.bus.exclusive {
             if waiting.came == now {
                 // What connects at once is not told apart from that.
                 (self.telling_from, self.told) = (now, now);

@@ -159,6 +159,7 @@ impl Drive {
         let at = command.at;
         match command.verb {
             Verb::Flush => false,
+            Verb::Discard(_) => true,
             _ if at.blocks == 0 || at.end().0 > self.mechanics.layout.blocks() => true,
             Verb::Seek => false,
             Verb::Read if self.cache.hits_wait && self.write_back.is_some() => false,

@@ -393,14 +393,18 @@ impl Drive {
     }
 
     /// Lets the read-ahead under way proceed up to `now`; once it is complete there is none. Gives when it got there.
+    #[inline]
     pub(crate) fn read_ahead_until(&mut self, now: Time) -> Time {
         let Some(ahead) = &mut self.read_ahead else { return self.free };
-        if ahead.sent.is_none() {
-            self.mechanics.go_on(&self.spindle, &mut ahead.so_far, ahead.limit, now, false);
-        } else if let Some(ahead) = &self.read_ahead {
-            let so_far = self.run_ahead(ahead, ahead.so_far, ahead.limit, now);
-            if let Some(ahead) = &mut self.read_ahead {
-                ahead.so_far = so_far;
+        let limit = ahead.limit;
+        match ahead.sent {
+            None => self.mechanics.go_on(&self.spindle, &mut ahead.so_far, limit, now, false),
+            Some(sent) => {
+                let mut so_far = ahead.so_far;
+                self.run_ahead_of(&sent, &mut so_far, limit, now);
+                if let Some(ahead) = &mut self.read_ahead {
+                    ahead.so_far = so_far;
+                }
             }
         }
         let Some(ahead) = &self.read_ahead else { return self.free };
@@ -415,29 +419,35 @@ impl Drive {
 
     /// How far a read-ahead comes, as [`Mechanics::run_on`](disk::Mechanics::run_on) has it; it waits where it would
     /// overwrite what is still to be sent.
-    fn run_ahead(&self, ahead: &ReadAhead, from: Progress, limit: Lbn, until: Time) -> Progress {
-        let run = |from, limit| self.mechanics.run_on(&self.spindle, from, limit, until, false);
-        let Some(sent) = &ahead.sent else { return run(from, limit) };
-        let mut so_far = from;
+    fn run_ahead(&self, ahead: &ReadAhead, so_far: &mut Progress, limit: Lbn, until: Time) {
+        match &ahead.sent {
+            None => self.mechanics.go_on(&self.spindle, so_far, limit, until, false),
+            Some(sent) => self.run_ahead_of(sent, so_far, limit, until),
+        }
+    }
+
+    /// The same behind what is still being sent.
+    fn run_ahead_of(&self, sent: &Sent, so_far: &mut Progress, limit: Lbn, until: Time) {
         loop {
             let next = self.spindle.reach(so_far.at, so_far.after.angle).max(so_far.at);
             let bound = if next >= sent.until { limit } else { limit.min(self.room_after(sent, next)) };
             if so_far.reached < bound || bound >= limit {
-                so_far = run(so_far, bound);
+                self.mechanics.go_on(&self.spindle, so_far, bound, until, false);
                 if so_far.reached < bound || so_far.reached >= limit || so_far.at >= until {
-                    return so_far;
+                    return;
                 }
                 // There may be room for more by now.
                 continue;
             }
             if so_far.at >= until {
-                return so_far;
+                return;
             }
             // The next sector comes under the head while there is no room for it: a turn later it may be there.
             let passed = self.spindle.reach(so_far.at, so_far.after.angle).max(so_far.at)
                 + self.sector_time(so_far.after.track.zone);
             if passed >= until {
-                return Progress { at: until, ..so_far };
+                so_far.at = until;
+                return;
             }
             so_far.at = passed;
         }
@@ -462,7 +472,9 @@ impl Drive {
     /// When the read-ahead under way has read the least it does; none if it has.
     pub(crate) fn least_read(&self, now: Time) -> Option<Time> {
         let ahead = self.read_ahead.filter(|ahead| ahead.so_far.reached < ahead.least)?;
-        Some(self.run_ahead(&ahead, ahead.so_far, ahead.least, Time::NEVER).at).filter(|at| *at > now)
+        let mut so_far = ahead.so_far;
+        self.run_ahead(&ahead, &mut so_far, ahead.least, Time::NEVER);
+        Some(so_far.at).filter(|at| *at > now)
     }
 
     /// When, and where, a read-ahead lets go of an arm that could be used from `ready` on; and up to which block what was read
@@ -481,10 +493,10 @@ impl Drive {
     fn run_to_stop(&self, ahead: &ReadAhead, ready: Time) -> (Time, Track, Lbn) {
         let mut so_far = ahead.so_far;
         if so_far.reached < ahead.least {
-            so_far = self.run_ahead(ahead, so_far, ahead.least, Time::NEVER);
+            self.run_ahead(ahead, &mut so_far, ahead.least, Time::NEVER);
         }
         if so_far.at < ready {
-            so_far = self.run_ahead(ahead, so_far, ahead.limit, ready);
+            self.run_ahead(ahead, &mut so_far, ahead.limit, ready);
         }
         self.left_at(&so_far, ahead.least, ready)
     }

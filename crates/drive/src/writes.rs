@@ -356,6 +356,7 @@ impl Drive {
     /// extent that continues it. Gives when it got there; once it is complete there is none.
     pub(crate) fn write_back_until(&mut self, stop: Lbn, now: Time) -> Time {
         let Some(mut back) = self.write_back.take() else { return self.free };
+        let mut from = back.began;
         loop {
             let before = back.so_far.reached;
             back.so_far = self.mechanics.run_on(&self.spindle, back.so_far, stop.min(back.limit), now, true);
@@ -369,6 +370,10 @@ impl Drive {
             (self.free, self.track) = (at, back.so_far.after.track);
             self.written = back.limit;
             self.completed = Some(back);
+            if let Some(wrote) = &mut self.wrote {
+                wrote.push((Lbn(back.limit.0 - 1), at.since(from)));
+            }
+            from = at;
             if back.limit >= stop || at >= now || !self.go_on(&mut back) {
                 return at;
             }

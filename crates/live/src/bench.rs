@@ -120,7 +120,8 @@ fn ask(
     let source = Mixed::new(mix, plan.duration.map(|duration| from + duration), plan.requests, patience, watch);
     core.count_from(from);
     let stopped = |error: std::io::Error| crate::serve::kernel_error(&experiment.title, &error);
-    let host = Host::new(Clock::new(scale)).map_err(stopped)?;
+    let host = Host::new(Clock::new(scale), experiment.serve.io).map_err(stopped)?;
+    let notes: Vec<String> = notes.into_iter().chain(host.note()).collect();
     let mut world = LiveWorld::new(host, unit, source, experiment.serve.timeout).recording(ledger);
     run(&mut *core, &mut world);
     let remains = world.finish().map_err(stopped)?;

@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use std::io::{self, ErrorKind};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// What was killed lets go of its files when the kernel has ended its commands: so often it is tried again, after such a while.
@@ -41,6 +41,13 @@ pub(crate) struct Claimed {
 /// When it cannot be, or is in use.
 pub(crate) fn open(path: &Path, how: Use, more: OFlags) -> io::Result<Claimed> {
     let is_device = path.metadata().is_ok_and(|about| about.file_type().is_block_device());
+    if how == Use::Writes && is_device && says(path, "ro") == "1" {
+        return Err(io::Error::new(ErrorKind::ReadOnlyFilesystem, "the device is read-only"));
+    }
+    // What a file system is on changes under who only reads it: he may share it with other readers, but not with that.
+    if how == Use::Reads && is_device && (mount_point(path).is_some() || holder(path).is_some()) {
+        return Err(busy(path));
+    }
     let mut flags = OFlags::CLOEXEC | more | if how == Use::Writes { OFlags::RDWR } else { OFlags::RDONLY };
     if is_device && how != Use::Reads {
         flags |= OFlags::EXCL;
@@ -81,11 +88,31 @@ fn lock(file: &OwnedFd, writes: bool) -> rustix::io::Result<()> {
 }
 
 fn busy(path: &Path) -> io::Error {
-    let what = match mount_point(path) {
-        Some(place) => format!("it is mounted on {place}"),
-        None => "another program has it: a server, or what has mounted it or built on it".into(),
+    let what = match (mount_point(path), holder(path)) {
+        (Some(place), _) => format!("it is mounted on {place}"),
+        (None, Some(holder)) => format!("{holder} is built on it"),
+        (None, None) => "another program has it: a server, or what has mounted it or built on it".into(),
     };
     io::Error::new(ErrorKind::ResourceBusy, what)
+}
+
+/// Where the kernel tells of a block device.
+fn folder(path: &Path) -> Option<PathBuf> {
+    let about = std::fs::metadata(path).ok().filter(|about| about.file_type().is_block_device())?;
+    let (major, minor) = (rustix::fs::major(about.rdev()), rustix::fs::minor(about.rdev()));
+    Some(PathBuf::from(format!("/sys/dev/block/{major}:{minor}")))
+}
+
+/// What the kernel tells of a block device in a file of this name; nothing where there is none.
+pub(crate) fn says(path: &Path, name: &str) -> String {
+    let text = folder(path).and_then(|folder| std::fs::read_to_string(folder.join(name)).ok());
+    text.unwrap_or_default().trim().to_owned()
+}
+
+/// A device that is built on a block device: an array, or a mapped one.
+fn holder(path: &Path) -> Option<String> {
+    let first = std::fs::read_dir(folder(path)?.join("holders")).ok()?.flatten().next()?;
+    Some(first.file_name().to_string_lossy().into_owned())
 }
 
 /// Where a block device, or a part of it, is mounted.

@@ -18,13 +18,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// # Errors
 /// When there is no thread to be had.
 pub fn attend(listener: UnixListener, caller: Caller<EngineMessage>) -> io::Result<()> {
-    let attend = move || {
-        for asker in listener.incoming().flatten() {
-            // Who does not listen to the answer has none.
-            let _ = answer(&asker, &caller);
-        }
-    };
-    std::thread::Builder::new().name("control".into()).spawn(attend).map(drop)
+    let come = move || listener.accept().map(|(asker, _)| asker);
+    // Who does not listen to the answer has none.
+    crate::askers::attend("control", come, move |asker| drop(answer(&asker, &caller)))
 }
 
 fn answer(mut asker: &UnixStream, caller: &Caller<EngineMessage>) -> io::Result<()> {

@@ -10,7 +10,7 @@ use crate::serve::kernel_error;
 use crate::unit::{Done, LiveDevice, ServedFile};
 use block::errno::EIO;
 use block::{At, BadInput, Caps, Command, Device, Outcome, Tag, Time};
-use load::experiment::{DriveChoice, Held, Live};
+use load::experiment::{DriveChoice, Held, IoBackend, Live};
 use std::io;
 use std::path::Path;
 
@@ -41,11 +41,11 @@ pub fn emulate(choice: &DriveChoice, seed: u64, scale: f64) -> Result<Direct, Ba
 pub fn open(path: &Path, writes: bool) -> Result<Direct, BadInput> {
     let name = path.display().to_string();
     if let Some(place) = mount_point(path) {
-        let what = format!("is mount_point on {place}");
+        let what = format!("is mounted on {place}");
         return Err(BadInput::new(name, At::File, what, "unmount it first"));
     }
     let how = if writes { Use::Writes } else { Use::Times };
-    let file = ServedFile::open(path, 1, how).map_err(|error| make::open_error(path, &error))?;
+    let file = ServedFile::open(path, 1, how).map_err(|error| make::open_error(path, how, &error))?;
     Direct::new(Clock::of_the_machine(1.0), Box::new(file)).map_err(|error| kernel_error(&name, &error))
 }
 
@@ -55,7 +55,7 @@ impl Direct {
     /// # Errors
     /// When the kernel gives no ring.
     pub fn new(clock: Clock, unit: Box<dyn LiveDevice>) -> io::Result<Direct> {
-        let host = Host::new(clock)?;
+        let host = Host::new(clock, IoBackend::Auto)?;
         Ok(Direct { host, unit, pool: Pool::default(), now: Time::ZERO, lost: None })
     }
 

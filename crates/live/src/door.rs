@@ -19,7 +19,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Clients in their handshake at once; who comes then waits to be let in.
+/// Clients in their handshake at once; who comes then waits until one of them is through. Where there are as many clients as there
+/// may be, whoever chooses an export is told so.
 const HANDSHAKES: usize = 128;
 /// Bytes that are read at once.
 const CHUNK: usize = 4096;
@@ -129,7 +130,7 @@ impl Door {
 
     /// Waits for something to happen, and does what follows; whether the door stays open.
     fn attend(&mut self) -> bool {
-        let full = self.guests.len() >= HANDSHAKES || self.inside.load(Ordering::Relaxed) >= self.most;
+        let full = self.guests.len() >= HANDSHAKES;
         let mut watched = vec![PollFd::new(&self.closing, PollFlags::IN)];
         let listeners = if full { 0 } else { self.listeners.len() };
         for listener in &self.listeners[..listeners] {
@@ -141,10 +142,7 @@ impl Door {
         }
         let now = Instant::now();
         let soonest = self.guests.iter().map(|guest| guest.until.saturating_duration_since(now)).min();
-        // While it is full, who leaves says nothing.
-        let most = if full { Some(Duration::from_millis(20)) } else { None };
-        let wait = soonest.into_iter().chain(most).min();
-        let wait = wait.map(|wait| Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: wait.subsec_nanos().into() });
+        let wait = soonest.map(|wait| Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: wait.subsec_nanos().into() });
         if poll(&mut watched, wait.as_ref()).is_err() {
             return true;
         }
@@ -177,7 +175,9 @@ impl Door {
 
     /// Hears a guest out.
     fn serve(&mut self, number: usize, ready: bool) {
+        let full = self.inside.load(Ordering::Relaxed) >= self.most;
         let guest = &mut self.guests[number];
+        guest.handshake.set_full(full);
         let became = match ready {
             true => guest.go_on(),
             false if Instant::now() >= guest.until => Became::Gone,

@@ -10,8 +10,10 @@
 
 use crate::clock::Clock;
 use crate::memory::Slice;
-use crate::ring::{Ring, RingOp, RingToken};
+use crate::ring::{Backend, Ring, RingOp, RingToken};
+use crate::threads::Threads;
 use block::Time;
+use load::experiment::IoBackend;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
@@ -82,17 +84,38 @@ impl Habit {
 /// That of this machine.
 pub struct Host {
     clock: Clock,
-    ring: Ring,
+    ring: Box<dyn Backend>,
+    /// Why it is not io_uring, where that was not asked for.
+    lacking: Option<io::Error>,
     habit: Habit,
 }
 
 impl Host {
-    /// A ring, and this clock.
+    /// What does I/O, and this clock.
     ///
     /// # Errors
-    /// When the kernel gives no ring.
-    pub fn new(clock: Clock) -> io::Result<Host> {
-        Ok(Host { clock, ring: Ring::new()?, habit: Habit::default() })
+    /// When the kernel gives no ring where one must be had, or has no descriptors left.
+    pub fn new(clock: Clock, how: IoBackend) -> io::Result<Host> {
+        let mut lacking = None;
+        let ring: Box<dyn Backend> = match how {
+            IoBackend::Uring => Box::new(Ring::new()?),
+            IoBackend::Threads => Box::new(Threads::new()?),
+            IoBackend::Auto => match Ring::new() {
+                Ok(ring) => Box::new(ring),
+                Err(error) => {
+                    lacking = Some(error);
+                    Box::new(Threads::new()?)
+                }
+            },
+        };
+        Ok(Host { clock, ring, lacking, habit: Habit::default() })
+    }
+
+    /// What a user must know.
+    #[must_use]
+    pub fn note(&self) -> Option<String> {
+        let lacking = self.lacking.as_ref()?;
+        Some(format!("io_uring is not to be had ({lacking}): files are read and written by threads"))
     }
 
     /// Waits for a completion, so long at most.

@@ -12,6 +12,7 @@
 //! (`load::schedule`), and the loop is the same; `live::Live` is a world whose clock cannot be stopped, and whoever
 //! asks is a `Source`: clients, or a mix of workloads.
 
+mod askers;
 mod bell;
 mod bench;
 mod claim;
@@ -34,6 +35,7 @@ mod serve;
 mod socket;
 mod sparse;
 mod store;
+mod threads;
 pub mod unit;
 mod world;
 
@@ -43,7 +45,7 @@ pub use claim::Use;
 pub use clock::Clock;
 pub use direct::{Direct, emulate, open};
 pub use door::Listener;
-pub use front::{EngineMessage, Setting, Undone, VolumeReport};
+pub use front::{EngineMessage, Rates, Setting, Undone, VolumeReport};
 pub use kernel::{Host, Kernel};
 pub use lateness::Lateness;
 pub use mixed::{Mixed, ProgressFn};

@@ -10,8 +10,8 @@
 //! any other, with the time at which the engine saw it; nothing in the core asks a clock.
 
 use block::{
-    At, BadInput, Caps, Change, Command, DiskId, Ending, Extent, FrameId, Lbn, Op, Outcome, Place, Qos, Request,
-    RequestId, Tag, Time, Verb,
+    At, BadInput, Caps, Change, Command, Discarded, DiskId, Ending, Extent, FrameId, Lbn, Op, Outcome, Place, Qos,
+    Request, RequestId, Tag, Time, Verb,
 };
 use sched::{Action, Health, Input};
 use std::path::Path;
@@ -61,6 +61,7 @@ mod kind {
     pub const COPY: u8 = 19;
     pub const XOR: u8 = 20;
     pub const FINISH: u8 = 21;
+    pub const END: u8 = 32;
 }
 
 impl LogWriter {
@@ -107,6 +108,11 @@ impl LogWriter {
         self.bytes.extend_from_slice(text.as_bytes());
     }
 
+    /// The run is over: a log without this was cut off.
+    pub fn end(&mut self) {
+        self.bytes.push(kind::END);
+    }
+
     /// What happened to the core, `now`.
     pub fn input(&mut self, now: Time, input: &Input) {
         let kind = match input {
@@ -141,6 +147,7 @@ impl LogWriter {
                     Op::Write { fua: true } => 2,
                     Op::Flush => 3,
                     Op::Repair => 4,
+                    Op::Discard(what) => 5 + what as u64,
                 });
                 self.extent(at);
                 self.qos(qos);
@@ -170,6 +177,7 @@ impl LogWriter {
                     Verb::Write { fua: true } => 2,
                     Verb::Seek => 3,
                     Verb::Flush => 4,
+                    Verb::Discard(what) => 5 + what as u64,
                 });
                 self.extent(at);
                 self.place(place);
@@ -228,10 +236,17 @@ pub struct LogReader<'a> {
     at: usize,
     records: u64,
     last: Time,
+    whole: bool,
 }
 
 /// A log that ends, or a record that is none.
 struct Cut;
+
+/// What a number of a log says of discarded blocks.
+fn discarded(number: u64) -> Result<Discarded, Cut> {
+    let all = [Discarded::Anything, Discarded::Zeros, Discarded::KeptZeros];
+    all.into_iter().find(|what| *what as u64 == number).ok_or(Cut)
+}
 
 impl<'a> LogReader<'a> {
     /// Reads the head of what stands in a file.
@@ -240,7 +255,7 @@ impl<'a> LogReader<'a> {
     /// When that is no log.
     pub fn new(file: &Path, bytes: &'a [u8]) -> Result<(LogHead, LogReader<'a>), BadInput> {
         let file = file.display().to_string();
-        let mut reader = LogReader { file, bytes, at: MAGIC.len(), records: 0, last: Time::ZERO };
+        let mut reader = LogReader { file, bytes, at: MAGIC.len(), records: 0, last: Time::ZERO, whole: false };
         if !bytes.starts_with(MAGIC) {
             let mend = "give a file that `halfturn serve --record` wrote";
             return Err(BadInput::new(reader.file, At::File, "this is no log of a run", mend));
@@ -267,6 +282,11 @@ impl<'a> LogReader<'a> {
         let from = self.at;
         let Some(kind) = self.bytes.get(self.at).copied() else { return Ok(None) };
         self.at += 1;
+        if kind == kind::END {
+            self.whole = self.at == self.bytes.len();
+            self.bytes = &self.bytes[..self.at];
+            return if self.whole { Ok(None) } else { Err(self.bad("records follow the end of the run")) };
+        }
         self.records += 1;
         match self.record(kind) {
             Ok(record) => Ok(Some(record)),
@@ -277,6 +297,12 @@ impl<'a> LogReader<'a> {
             }
             Err(Cut) => Err(self.bad("this is no record")),
         }
+    }
+
+    /// Whether the end of the run was read. Without it, the log was cut off, or the run was.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.whole
     }
 
     fn bad(&self, what: &str) -> BadInput {
@@ -313,7 +339,7 @@ impl<'a> LogReader<'a> {
                     2 => Op::Write { fua: true },
                     3 => Op::Flush,
                     4 => Op::Repair,
-                    _ => return Err(Cut),
+                    what => Op::Discard(discarded(what - 5)?),
                 };
                 Input::Submit(Request { id, op, at: self.extent()?, qos: self.qos()? })
             }
@@ -339,7 +365,7 @@ impl<'a> LogReader<'a> {
                     2 => Verb::Write { fua: true },
                     3 => Verb::Seek,
                     4 => Verb::Flush,
-                    _ => return Err(Cut),
+                    what => Verb::Discard(discarded(what - 5)?),
                 };
                 Action::Issue(disk, tag, Command { verb, at: self.extent()?, place: self.place()? })
             }
@@ -425,8 +451,11 @@ mod tests {
             Input::Disk(DiskId(2), Health::Failed),
             Input::Disk(DiskId(2), Health::Replaced),
         ];
+        let given_up = [Discarded::Anything, Discarded::Zeros, Discarded::KeptZeros];
         let ops = [Op::Read, Op::Write { fua: false }, Op::Write { fua: true }, Op::Flush, Op::Repair];
+        let ops = ops.into_iter().chain(given_up.map(Op::Discard));
         let verbs = [Verb::Read, Verb::Write { fua: false }, Verb::Write { fua: true }, Verb::Seek, Verb::Flush];
+        let verbs = verbs.into_iter().chain(given_up.map(Verb::Discard));
         let issue = |verb| Action::Issue(DiskId(1), Tag(2), Command { verb, at, place });
         let actions = [
             Action::Begin(RequestId(1)),
@@ -449,6 +478,7 @@ mod tests {
                 LogRecord::Action(action) => writer.action(&action),
             }
         }
+        writer.end();
         writer.take()
     }
 
@@ -459,6 +489,7 @@ mod tests {
         while let Some(record) = reader.read()? {
             records.push(record);
         }
+        assert_eq!(reader.is_whole(), bytes == written());
         Ok(records)
     }
 

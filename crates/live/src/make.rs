@@ -1,10 +1,11 @@
 //! The device and the core that a service file asks for.
 
+use crate::Rates;
 use crate::claim::Use;
 use crate::sparse::Sparse;
 use crate::store::{Contents, MemoryStore, Unwritten};
 use crate::unit::{Emulated, LiveDevice, Ram, ServedFile};
-use block::{At, BadInput, Caps};
+use block::{At, BLOCK_BYTES, BadInput, Caps};
 use disk::Model;
 use drive::{Drive, Machine};
 use load::experiment::{DriveChoice, Experiment, Held, Live};
@@ -22,6 +23,8 @@ pub struct Made {
     pub unit: Box<dyn LiveDevice>,
     /// Whether it is known to be a disk.
     pub rotational: bool,
+    /// How fast its parts are, where that is known.
+    pub rates: Rates,
     /// What a reader of the results must know.
     pub notes: Vec<String>,
 }
@@ -31,6 +34,8 @@ pub struct Made {
 /// # Errors
 /// When there is none of this name, or it cannot be opened.
 pub fn device(choice: &DriveChoice, how: Use, short: bool, seed: u64) -> Result<Made, BadInput> {
+    let known = Device::of(choice)?;
+    let rates = known.sheet().map(|sheet| Rates::of(sheet)).unwrap_or_default();
     let live = choice.live.clone().unwrap_or(Live::Emulated(Held::default()));
     let mut notes = Vec::new();
     Ok(match live {
@@ -40,17 +45,20 @@ pub fn device(choice: &DriveChoice, how: Use, short: bool, seed: u64) -> Result<
                 Model::Other(other) => (drive::other::machine(&other, seed), false),
             };
             let contents = contents(&held, machine.caps().blocks)?;
-            Made { unit: Box::new(Emulated::new(machine, contents)), rotational, notes }
+            Made { unit: Box::new(Emulated::new(machine, contents)), rotational, rates, notes }
         }
-        Live::Ram(blocks) => Made { unit: Box::new(Ram::new(blocks, Unwritten::Zeros)), rotational: false, notes },
+        Live::Ram(blocks) => {
+            Made { unit: Box::new(Ram::new(blocks, Unwritten::Zeros)), rotational: false, rates, notes }
+        }
         Live::File(path) => {
             let depth = if short && choice.queue == Some(1) { 1 } else { choice.queue.unwrap_or(0).max(AT_ONCE) };
-            let file = ServedFile::open(&path, depth, how).map_err(|error| open_error(&path, &error))?;
+            let file = ServedFile::open(&path, depth, how).map_err(|error| open_error(&path, how, &error))?;
             if !file.is_direct() {
-                notes.push(format!(
-                    "{}: read and written through the page cache, as its file system has it no other way",
-                    path.display()
-                ));
+                let why = match file.bytes() % BLOCK_BYTES {
+                    0 => "as its file system has it no other way".into(),
+                    over => format!("as its last block has {over} bytes of {BLOCK_BYTES}"),
+                };
+                notes.push(format!("{}: read and written through the page cache, {why}", path.display()));
             }
             if !file.is_locked() {
                 notes.push(format!(
@@ -58,7 +66,7 @@ pub fn device(choice: &DriveChoice, how: Use, short: bool, seed: u64) -> Result<
                     path.display()
                 ));
             }
-            Made { unit: Box::new(file), rotational: Device::of(choice)?.sheet().is_some(), notes }
+            Made { unit: Box::new(file), rotational: known.sheet().is_some(), rates, notes }
         }
     })
 }
@@ -74,20 +82,23 @@ fn contents(held: &Held, blocks: u64) -> Result<Box<dyn Contents>, BadInput> {
 
 fn unheld(path: &Path, error: &std::io::Error) -> BadInput {
     if error.kind() == std::io::ErrorKind::ResourceBusy {
-        return open_error(path, error);
+        return open_error(path, Use::Writes, error);
     }
     let mend = "name a file that is not there yet, in a folder with room that you may write to";
     BadInput::new(path.display().to_string(), At::File, format!("cannot hold the drive's contents: {error}"), mend)
 }
 
-pub(crate) fn open_error(path: &Path, error: &std::io::Error) -> BadInput {
+pub(crate) fn open_error(path: &Path, how: Use, error: &std::io::Error) -> BadInput {
     if error.kind() == std::io::ErrorKind::ResourceBusy {
         let mend = "end what uses it first; what is only read (`read_only` volumes) may be shared with other readers";
         return BadInput::new(path.display().to_string(), At::File, format!("is in use: {error}"), mend);
     }
     let mend = match error.kind() {
         std::io::ErrorKind::NotFound => "make it first: truncate -s 10G FILE",
-        std::io::ErrorKind::PermissionDenied => "run as one who may read and write it",
+        std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem if how == Use::Writes => {
+            "give its volumes `read_only = true`, or run as one who may write it"
+        }
+        std::io::ErrorKind::PermissionDenied => "run as one who may read it",
         _ => "name a file or a block device that can be read and written",
     };
     BadInput::new(path.display().to_string(), At::File, format!("cannot be opened: {error}"), mend)

@@ -1,12 +1,13 @@
 //! What a service tells Prometheus: its text exposition format, version 0.0.4, over just enough HTTP to be scraped.
 //!
-//! The engine counts; what it has counted is copied and written down by the thread that is asked. One who asks is answered
-//! at a time, and has a second to say what he wants and another to hear it.
+//! The engine counts; what it has counted is copied and written down by the thread that is asked. Who asks has a second to say
+//! what he wants and another to hear it.
 
+use crate::askers::attend;
 use crate::bell::Caller;
 use crate::front::{EngineMessage, VolumeReport};
 use crate::socket::{SocketName, private};
-use block::{BLOCK_BYTES, Span};
+use block::Span;
 use load::experiment::Exposed;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use sched::Pulse;
@@ -134,7 +135,12 @@ impl ServiceMetrics {
         let families: [(Family, Of); 8] = [
             (Family("halfturn_requests_total", "counter", "Requests that were done."), |volume| {
                 let counts = &volume.counts;
-                let each = [("read", counts.reads), ("write", counts.writes), ("flush", counts.flushes)];
+                let each = [
+                    ("read", counts.reads),
+                    ("write", counts.writes),
+                    ("flush", counts.flushes),
+                    ("trim", counts.trims),
+                ];
                 each.map(|(op, count)| (op, count as f64)).into()
             }),
             (Family("halfturn_bytes_total", "counter", "Bytes read and written."), |volume| {
@@ -161,7 +167,7 @@ impl ServiceMetrics {
                 |volume| vec![("", f64::from(u8::from(volume.flush_failed)))],
             ),
             (Family("halfturn_volume_bytes", "gauge", "The size of a volume."), |volume| {
-                vec![("", (volume.blocks * BLOCK_BYTES) as f64)]
+                vec![("", volume.bytes as f64)]
             }),
         ];
         for (family, of) in families {
@@ -189,20 +195,20 @@ impl ServiceMetrics {
 /// # Errors
 /// When that cannot be listened on.
 pub fn expose(at: &Exposed, caller: Caller<EngineMessage>) -> io::Result<Option<SocketName>> {
-    let mut place = None;
-    let serve: Box<dyn FnOnce() + Send> = match at {
+    match at {
         Exposed::Tcp(address) => {
             let listener = TcpListener::bind(address)?;
-            Box::new(move || listener.incoming().flatten().for_each(|asker| drop(answer(asker, &caller))))
+            let come = move || listener.accept().map(|(asker, _)| asker);
+            attend("metrics", come, move |asker| drop(answer(asker, &caller)))?;
+            Ok(None)
         }
         Exposed::Unix(path) => {
-            let (listener, made) = private(path)?;
-            place = Some(made);
-            Box::new(move || listener.incoming().flatten().for_each(|asker| drop(answer(asker, &caller))))
+            let (listener, place) = private(path)?;
+            let come = move || listener.accept().map(|(asker, _)| asker);
+            attend("metrics", come, move |asker| drop(answer(asker, &caller)))?;
+            Ok(Some(place))
         }
-    };
-    std::thread::Builder::new().name("metrics".into()).spawn(serve)?;
-    Ok(place)
+    }
 }
 
 /// Nothing that someone who asks does or leaves takes longer.

@@ -40,6 +40,7 @@ impl<'a, W: World> RunRecorder<'a, W> {
     /// # Errors
     /// When not all of it could be written.
     pub fn finish(mut self) -> io::Result<()> {
+        self.writer.end();
         self.hand_on();
         drop(self.blocks);
         self.thread.join().unwrap_or_else(|_| Err(io::Error::other("the thread that wrote it is gone")))
@@ -78,6 +79,8 @@ pub struct ReplayReport {
     pub actions: u64,
     /// How long the run was.
     pub until: Time,
+    /// Whether the log tells of the end of the run; else it was cut off, and what is missing is not known.
+    pub whole: bool,
     /// The first input after which it now decided otherwise, counted from 1, and what: then and now.
     pub differs: Option<Difference>,
 }
@@ -106,7 +109,8 @@ pub fn replay(path: &Path) -> Result<ReplayReport, BadInput> {
     let (head, mut log) = LogReader::new(path, &bytes)?;
     let experiment = experiment::parse_service(&head.name, &head.text, &head.sets)?;
     let mut core = make::core(&experiment, head.caps, &mut Vec::new())?;
-    let mut replayed = ReplayReport { inputs: 0, requests: 0, actions: 0, until: Time::ZERO, differs: None };
+    let mut replayed =
+        ReplayReport { inputs: 0, requests: 0, actions: 0, until: Time::ZERO, whole: false, differs: None };
     let (mut now, mut then) = (Vec::new(), Vec::new());
     let mut next = log.read()?;
     while let Some(LogRecord::Input(at, input)) = next {
@@ -134,5 +138,6 @@ pub fn replay(path: &Path) -> Result<ReplayReport, BadInput> {
         now.clear();
         then.clear();
     }
+    replayed.whole = log.is_whole();
     Ok(replayed)
 }

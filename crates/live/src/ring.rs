@@ -1,10 +1,11 @@
-//! The one place that talks io_uring.
+//! The one place that talks io_uring; what can stand in its place is in `threads`.
 //!
 //! What the kernel is given — memory, descriptors — is kept here until it has come back, so that a caller who forgets a
 //! command harms nobody.
 #![allow(unsafe_code)]
 
 use crate::memory::Slice;
+use block::Discarded;
 use io_uring::squeue::Entry;
 use io_uring::types::{Fd, SubmitArgs, Timespec};
 use io_uring::{IoUring, opcode};
@@ -13,6 +14,15 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::rc::Rc;
 use std::time::Duration;
 
+/// What a kernel must know of, as those from 5.11 on do.
+const USED: [u8; 6] = [
+    opcode::Read::CODE,
+    opcode::Write::CODE,
+    opcode::Fsync::CODE,
+    opcode::Fallocate::CODE,
+    opcode::Recv::CODE,
+    opcode::SendMsg::CODE,
+];
 /// Entries of the submission queue; what does not fit is submitted first.
 const ENTRIES: u32 = 512;
 /// Pieces that are sent at once.
@@ -41,12 +51,52 @@ pub enum RingOp {
     Read(Slice, u64),
     /// Writes a file from a byte on; whether it is to be on the medium before it comes back.
     Write(Slice, u64, bool),
+    /// Gives up bytes of a file, from one on, so many.
+    Discard(u64, u64, Discarded),
     /// Has all written data on the medium.
     Sync,
     /// Receives into memory; whether not before all of it is full.
     Receive(Slice, bool),
     /// Sends pieces, at most [`GATHERED`], in their order.
     Send(Vec<Slice>),
+}
+
+impl RingOp {
+    /// The memory it has.
+    pub(crate) fn into_slices(self) -> Vec<Slice> {
+        match self {
+            RingOp::Read(slice, _) | RingOp::Write(slice, ..) | RingOp::Receive(slice, _) => vec![slice],
+            RingOp::Send(slices) => slices,
+            RingOp::Sync | RingOp::Discard(..) => Vec::new(),
+        }
+    }
+}
+
+/// Who does what is to be done.
+pub trait Backend {
+    /// Has something done; it is begun at the next wait, or before.
+    ///
+    /// # Errors
+    /// When it takes no more.
+    fn push(&mut self, file: &Rc<OwnedFd>, token: RingToken, op: RingOp) -> io::Result<()>;
+
+    /// The next completion that has come: whom it is for, and the result as the kernel gives it.
+    fn take(&mut self) -> Option<(RingToken, i32)>;
+
+    /// Whether a completion has come.
+    fn has_come(&mut self) -> bool;
+
+    /// Begins what was pushed.
+    ///
+    /// # Errors
+    /// When the kernel does not take it.
+    fn submit(&mut self) -> io::Result<()>;
+
+    /// Begins what was pushed, and waits for a completion, so long at most.
+    ///
+    /// # Errors
+    /// When the kernel does not take it.
+    fn wait(&mut self, most: Option<Duration>) -> io::Result<()>;
 }
 
 /// What is in flight: kept so that the kernel's memory stays.
@@ -56,9 +106,10 @@ struct InFlightOp {
     _kept: (Rc<OwnedFd>, Vec<Slice>, Option<Box<MessageHeader>>),
 }
 
-struct MessageHeader {
+/// What the kernel is told of pieces that are sent together.
+pub(crate) struct MessageHeader {
     parts: [libc::iovec; GATHERED],
-    head: libc::msghdr,
+    pub(crate) head: libc::msghdr,
 }
 
 /// An io_uring, with the buffers that the kernel has a share of.
@@ -86,26 +137,18 @@ impl Ring {
             .setup_taskrun_flag()
             .build(ENTRIES)
             .or_else(|_| usual().build(ENTRIES))?;
+        let mut probe = io_uring::Probe::new();
+        ring.submitter().register_probe(&mut probe)?;
+        if !ring.params().is_feature_ext_arg() || !USED.iter().all(|code| probe.is_supported(*code)) {
+            return Err(io::Error::new(io::ErrorKind::Unsupported, "this kernel's is too old"));
+        }
         Ok(Ring { ring, flying: Vec::new(), free: Vec::new() })
     }
 
-    /// Has something done; it is submitted at the next wait, or before.
-    ///
-    /// # Errors
-    /// When the kernel takes no more.
-    pub fn push(&mut self, file: &Rc<OwnedFd>, token: RingToken, op: RingOp) -> io::Result<()> {
-        let slot = self.free.pop().unwrap_or_else(|| {
-            self.flying.push(None);
-            self.flying.len() as u32 - 1
-        });
-        let (entry, message) = entry(Fd(file.as_raw_fd()), &op);
-        let slices = match op {
-            RingOp::Read(slice, _) | RingOp::Write(slice, ..) | RingOp::Receive(slice, _) => vec![slice],
-            RingOp::Send(slices) => slices,
-            RingOp::Sync => Vec::new(),
-        };
-        self.flying[slot as usize] = Some(InFlightOp { token, _kept: (Rc::clone(file), slices, message) });
-        self.submit_entry(entry.user_data(slot.into()))
+    /// How many commands are in flight.
+    #[must_use]
+    pub fn flying(&self) -> usize {
+        self.flying.len() - self.free.len()
     }
 
     fn submit_entry(&mut self, entry: Entry) -> io::Result<()> {
@@ -117,9 +160,21 @@ impl Ring {
             self.ring.submit()?;
         }
     }
+}
 
-    /// The next completion that has come: whom it is for, and the result as the kernel gives it.
-    pub fn take(&mut self) -> Option<(RingToken, i32)> {
+impl Backend for Ring {
+    fn push(&mut self, file: &Rc<OwnedFd>, token: RingToken, op: RingOp) -> io::Result<()> {
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.flying.push(None);
+            self.flying.len() as u32 - 1
+        });
+        let (entry, message) = entry(Fd(file.as_raw_fd()), &op);
+        let slices = op.into_slices();
+        self.flying[slot as usize] = Some(InFlightOp { token, _kept: (Rc::clone(file), slices, message) });
+        self.submit_entry(entry.user_data(slot.into()))
+    }
+
+    fn take(&mut self) -> Option<(RingToken, i32)> {
         let done = self.ring.completion().next()?;
         let slot = done.user_data() as u32;
         let flying = self.flying[slot as usize].take()?;
@@ -127,8 +182,7 @@ impl Ring {
         Some((flying.token, done.result()))
     }
 
-    /// Whether a completion has come.
-    pub fn has_come(&mut self) -> bool {
+    fn has_come(&mut self) -> bool {
         if self.ring.submission().taskrun() {
             // Should the kernel refuse, the wait that follows is told so.
             let _ = self.ring.submit();
@@ -136,31 +190,17 @@ impl Ring {
         !self.ring.completion().is_empty()
     }
 
-    /// Submits what was pushed.
-    ///
-    /// # Errors
-    /// When the kernel does not take it.
-    pub fn submit(&mut self) -> io::Result<()> {
+    fn submit(&mut self) -> io::Result<()> {
         if !self.ring.submission().is_empty() {
             again(self.ring.submit())?;
         }
         Ok(())
     }
 
-    /// Submits what was pushed, and waits for a completion, so long at most.
-    ///
-    /// # Errors
-    /// When the kernel does not take it.
-    pub fn wait(&mut self, most: Option<Duration>) -> io::Result<()> {
+    fn wait(&mut self, most: Option<Duration>) -> io::Result<()> {
         let Some(most) = most else { return again(self.ring.submit_and_wait(1)) };
         let time = Timespec::new().sec(most.as_secs()).nsec(most.subsec_nanos());
         again(self.ring.submitter().submit_with_args(1, &SubmitArgs::new().timespec(&time)))
-    }
-
-    /// How many commands are in flight.
-    #[must_use]
-    pub fn flying(&self) -> usize {
-        self.flying.len() - self.free.len()
     }
 }
 
@@ -189,6 +229,9 @@ fn entry(fd: Fd, op: &RingOp) -> (Entry, Option<Box<MessageHeader>>) {
             let flags = if *through { DSYNC } else { 0 };
             opcode::Write::new(fd, slice.pointer(), slice.bytes as u32).offset(*at).rw_flags(flags).build()
         }
+        RingOp::Discard(at, bytes, what) => {
+            opcode::Fallocate::new(fd, *bytes).offset(*at).mode(discard_mode(*what)).build()
+        }
         RingOp::Sync => opcode::Fsync::new(fd).flags(io_uring::types::FsyncFlags::DATASYNC).build(),
         RingOp::Receive(slice, whole) => {
             let flags = if *whole { libc::MSG_WAITALL } else { 0 };
@@ -204,6 +247,12 @@ fn entry(fd: Fd, op: &RingOp) -> (Entry, Option<Box<MessageHeader>>) {
     (entry, None)
 }
 
+/// How the kernel is told to give up bytes of a file.
+pub(crate) fn discard_mode(what: Discarded) -> i32 {
+    let mode = if what == Discarded::KeptZeros { libc::FALLOC_FL_ZERO_RANGE } else { libc::FALLOC_FL_PUNCH_HOLE };
+    mode | libc::FALLOC_FL_KEEP_SIZE
+}
+
 /// A wait that ended without a completion is not an error.
 fn again(result: io::Result<usize>) -> io::Result<()> {
     match result {
@@ -214,7 +263,7 @@ fn again(result: io::Result<usize>) -> io::Result<()> {
     }
 }
 
-fn message(slices: &[Slice]) -> Box<MessageHeader> {
+pub(crate) fn message(slices: &[Slice]) -> Box<MessageHeader> {
     let none = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
     // SAFETY: a message header of zeros is one of nothing.
     let mut message = Box::new(MessageHeader { parts: [none; GATHERED], head: unsafe { std::mem::zeroed() } });
@@ -234,12 +283,16 @@ mod tests {
 
     /// Of `struct io_uring_sqe`: operation, place in the file, and flags of the operation.
     fn told(op: &RingOp) -> (u8, u64, u32) {
+        let bytes = parts(op);
+        let at = u64::from_ne_bytes(bytes[8..16].try_into().expect("eight bytes"));
+        (bytes[0], at, u32::from_ne_bytes(bytes[28..32].try_into().expect("four bytes")))
+    }
+
+    fn parts(op: &RingOp) -> [u8; 64] {
         let entry = entry(Fd(0), op).0;
         assert_eq!(size_of::<Entry>(), 64);
         // SAFETY: an entry is that structure and nothing else, of 64 bytes without gaps.
-        let bytes: [u8; 64] = unsafe { std::mem::transmute_copy(&entry) };
-        let at = u64::from_ne_bytes(bytes[8..16].try_into().expect("eight bytes"));
-        (bytes[0], at, u32::from_ne_bytes(bytes[28..32].try_into().expect("four bytes")))
+        unsafe { std::mem::transmute_copy(&entry) }
     }
 
     /// A kill cannot show it: the kernel keeps what a process wrote.
@@ -250,6 +303,14 @@ mod tests {
         assert_eq!(told(&RingOp::Write(slice.clone(), 8192, true)), (write, 8192, libc::RWF_DSYNC as u32));
         assert_eq!(told(&RingOp::Write(slice.clone(), 8192, false)), (write, 8192, 0));
         assert_eq!(told(&RingOp::Read(slice, 512)), (read, 512, 0));
+        let punch = u64::try_from(libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE).expect("flags");
+        let zero = u64::try_from(libc::FALLOC_FL_ZERO_RANGE | libc::FALLOC_FL_KEEP_SIZE).expect("flags");
+        for (what, mode) in [(Discarded::Anything, punch), (Discarded::Zeros, punch), (Discarded::KeptZeros, zero)] {
+            let bytes = parts(&RingOp::Discard(512, 1 << 33, what));
+            let number = |at: usize| u64::from_ne_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
+            assert_eq!((bytes[0], number(8), number(16)), (opcode::Fallocate::CODE, 512, 1 << 33));
+            assert_eq!(number(24) & u64::from(u32::MAX), mode, "{what:?}");
+        }
         let datasync = 1;
         assert_eq!(told(&RingOp::Sync), (fsync, 0, datasync));
     }

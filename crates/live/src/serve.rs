@@ -52,7 +52,7 @@ impl NbdService {
     /// Makes device, core and door. Clients who knock wait until it runs.
     ///
     /// # Errors
-    /// Bad input: a device that cannot be had, volumes that do not fit it, or a kernel without io_uring.
+    /// Bad input: a device that cannot be had, volumes that do not fit it, or a kernel without io_uring where it must be had.
     pub fn new(experiment: &Experiment, listeners: Vec<Listener>, scale: f64) -> Result<NbdService, BadInput> {
         let short = experiment.scheduler.rules.plan.is_some();
         let reads = experiment.volumes.iter().all(|volume| volume.read_only);
@@ -70,10 +70,10 @@ impl NbdService {
         if experiment.volumes.is_empty() {
             return Err(bad("no [[volume]]: nothing is served".into(), "add one with a `name` and a `size`"));
         }
-        let Made { unit, rotational, mut notes } = made;
+        let Made { unit, rotational, rates, mut notes } = made;
         notes.extend(descriptors(experiment.serve.connections));
         let core = make::core(experiment, unit.caps(), &mut notes)?;
-        let served = ServedVolume::all(experiment, unit.caps().blocks)
+        let served = ServedVolume::all(experiment, unit.bytes())
             .map_err(|what| bad(what, "shorten it, or leave its `size` out"))?;
         let exports: Arc<[Export]> = served.iter().map(|volume| volume.export(rotational)).collect();
         if let Some((name, fault)) = exports.iter().find_map(|export| Some((&export.name, export.fault()?))) {
@@ -90,8 +90,9 @@ impl NbdService {
         let inside = Arc::new(AtomicU32::new(0));
         let most = plan.connections;
         let timeout = plan.timeout;
-        let front = Front::new(mailbox, plan, served, Arc::clone(&inside)).map_err(stopped)?;
-        let host = Host::new(clock).map_err(stopped)?;
+        let front = Front::new(mailbox, plan, served, Arc::clone(&inside)).map_err(stopped)?.telling(rates);
+        let host = Host::new(clock, experiment.serve.io).map_err(stopped)?;
+        notes.extend(host.note());
         let world = LiveWorld::new(host, unit, front, timeout);
         let door = Door::new(listeners, exports, caller.clone(), patience, most, inside, closed.into());
         Ok(NbdService { title, caps, core, world, door, closing, caller, notes })
@@ -155,8 +156,8 @@ fn descriptors(connections: u32) -> Option<String> {
 
 /// The kernel did not go on.
 pub(crate) fn kernel_error(title: &str, error: &io::Error) -> BadInput {
-    let what = format!("io_uring does not go on: {error}");
-    BadInput::new(title, At::File, what, "see whether the kernel has it, and lets you")
+    let what = format!("I/O does not go on: {error}");
+    BadInput::new(title, At::File, what, "see whether the kernel has io_uring, and lets you; or set serve.io=threads")
 }
 
 #[cfg(test)]
@@ -165,7 +166,7 @@ mod tests {
     use crate::kernel::Kernel;
     use crate::memory::Slice;
     use crate::unit::{Done, LiveDevice, Ram};
-    use crate::{Remote, Unwritten};
+    use crate::{Rates, Remote, Unwritten};
     use block::errno::EIO;
     use block::{Caps, Command, Outcome, Tag, Time, Verb};
     use nbd::{Address, ClientRequest, CommandFlags, Errno, Uri};
@@ -244,7 +245,7 @@ mod tests {
         let listening = socket.clone();
         let thread = std::thread::spawn(move || {
             let experiment = load::experiment::parse_service("a.toml", text, &[]).expect("a service file");
-            let made = Made { unit: unit(), rotational: false, notes: Vec::new() };
+            let made = Made { unit: unit(), rotational: false, rates: Rates::default(), notes: Vec::new() };
             let (listener, place) = Listener::unix(&listening).expect("a socket");
             let service = NbdService::on(made, &experiment, vec![listener], 1.0).expect("a service");
             sender.send(service.caller.clone()).expect("someone waits");

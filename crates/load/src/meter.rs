@@ -96,6 +96,7 @@ impl ClassMeter {
         Distribution { ci95: self.slices.ci95_ns().map(|ns| ns / 1e6), ..times }
     }
 
+    #[inline]
     fn add_times(&mut self, it: &Served) {
         self.response.add(it.ended.since(it.arrived));
         self.waiting.add(it.began.min(it.ended).since(it.arrived));

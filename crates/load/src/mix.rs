@@ -66,12 +66,6 @@ struct Source {
     due: Option<Time>,
 }
 
-impl Source {
-    fn renew(&mut self) {
-        self.due = self.workload.due();
-    }
-}
-
 /// The workloads of an experiment.
 pub struct Mix {
     sources: Vec<Source>,
@@ -167,8 +161,8 @@ impl Load for Mix {
     fn fire(&mut self, _: Time, left: Span) -> Result<Option<Input>, BadInput> {
         let (due, index) = self.first.expect("a request is due");
         let source = &mut self.sources[index];
-        let draft = source.workload.make()?;
-        source.renew();
+        let (draft, due_next) = source.workload.make_due()?;
+        source.due = due_next;
         if !source.closed {
             self.meter.found(source.class, due, left);
         }
@@ -219,8 +213,7 @@ impl Load for Mix {
         self.meter.ended(&slot.served, how);
         slot.served.counts = false;
         let source = &mut self.sources[usize::from(slot.source)];
-        source.workload.ended(now, slot.served.at);
-        source.renew();
+        source.due = source.workload.ended_due(now, slot.served.at);
         self.free.push(id);
         self.find_first();
     }

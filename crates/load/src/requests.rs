@@ -152,6 +152,7 @@ fn op(op: Op) -> &'static str {
         Op::Read => "read",
         Op::Write { fua: false } => "write",
         Op::Write { fua: true } => "write-fua",
+        Op::Discard(_) => "discard",
         Op::Flush => "flush",
         Op::Repair => "repair",
     }

@@ -123,6 +123,7 @@ fn asks_nothing(experiment: &Experiment) -> bool {
     let scheduler = &experiment.scheduler;
     let mut orders = scheduler.rules.classes.iter().filter_map(|class| class.order).chain([scheduler.policy]);
     let whole = scheduler.rules.plan.is_none() && scheduler.rules.preemption == Preemption::Never;
+    let whole = whole && scheduler.rules.shares.is_none();
     let alone = scheduler.limits.is_none() && experiment.array.is_none() && experiment.scan().is_none();
     whole && alone && orders.all(|order| order.manual().needs == Needs::Nothing)
 }

@@ -40,12 +40,14 @@ impl Default for Slices {
 
 impl Slices {
     /// Counts a request in the slice of its arrival.
+    #[inline]
     pub(crate) fn add(&mut self, arrived: Time) {
         self.outstanding += 1;
         self.arrivals += u128::from(arrived.0);
     }
 
     /// A request ended, in the measured time or not. Where arrivals are not told there are no slices.
+    #[inline]
     pub(crate) fn remove(&mut self, arrived: Time, now: Time, measured: bool) {
         if self.outstanding == 0 {
             return;

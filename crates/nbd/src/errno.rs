@@ -49,6 +49,7 @@ impl Errno {
             1 | EACCES | EROFS => Errno::Perm,
             12 => Errno::NoMem,
             22 => Errno::Inval,
+            95 => Errno::NotSup,
             28 | EFBIG | EDQUOT => Errno::NoSpc,
             108 => Errno::Shutdown,
             _ => Errno::Io,
@@ -64,6 +65,6 @@ mod tests {
     fn an_unexpected_number_is_invalid_to_a_client_and_an_unknown_failure_an_io_error() {
         assert!(ALL.into_iter().all(|errno| Errno::of_code(errno.code()) == errno));
         assert_eq!(Errno::of_code(2), Errno::Inval);
-        assert_eq!([5, 62, 110, 122, 30, 22].map(Errno::of_os).map(Errno::code), [5, 5, 5, 28, 1, 22]);
+        assert_eq!([5, 62, 110, 122, 30, 22, 95].map(Errno::of_os).map(Errno::code), [5, 5, 5, 28, 1, 22, 95]);
     }
 }

@@ -68,6 +68,64 @@ impl Export {
     }
 }
 
+/// What is told of the parts of an export.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Context {
+    /// `base:allocation`: where there are data, holes and zeros.
+    Allocation,
+    /// `halfturn:rate`: how fast it is read from its first byte to its last, in KiB/s; 0 where that is not known.
+    Rate,
+}
+
+impl Context {
+    /// All there are.
+    pub const ALL: [Context; 2] = [Context::Allocation, Context::Rate];
+
+    /// Its name: a namespace, a colon, and what it is there.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Context::Allocation => "base:allocation",
+            Context::Rate => "halfturn:rate",
+        }
+    }
+
+    /// The number by which it is called in block statuses.
+    #[must_use]
+    pub const fn number(self) -> u32 {
+        self as u32 + 1
+    }
+}
+
+/// A set of contexts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Contexts(u8);
+
+impl Contexts {
+    /// These and that.
+    #[must_use]
+    pub const fn with(self, context: Context) -> Contexts {
+        Contexts(self.0 | 1 << context as u8)
+    }
+
+    /// Whether it is among these.
+    #[must_use]
+    pub const fn has(self, context: Context) -> bool {
+        self.0 >> context as u8 & 1 == 1
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Each of these, by number.
+    pub fn iter(self) -> impl Iterator<Item = Context> {
+        Context::ALL.into_iter().filter(move |context| self.has(*context))
+    }
+}
+
 /// What was agreed on: by it requests are checked and replies are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Session {
@@ -81,20 +139,29 @@ pub struct Session {
     pub flags: Flags,
     /// Whether replies are structured.
     pub structured: bool,
-    /// The number of `base:allocation` in block statuses, if the client chose it.
-    pub allocation: Option<u32>,
+    /// Whether headers are extended: lengths have 64 bits, and all replies are structured.
+    pub extended: bool,
+    /// What the client chose for block statuses.
+    pub contexts: Contexts,
 }
 
 impl Session {
-    pub(crate) fn new(number: usize, export: &Export, structured: bool, allocation: Option<u32>) -> Session {
+    pub(crate) fn new(
+        number: usize,
+        export: &Export,
+        (structured, extended): (bool, bool),
+        contexts: Contexts,
+    ) -> Session {
         let absent = if structured { Flags::default() } else { Flags::SEND_DF };
+        let absent = if extended { absent } else { absent.with(Flags::BLOCK_STATUS_PAYLOAD) };
         Session {
             export: number,
             size: export.size,
             block: export.block,
             flags: export.flags.with(Flags::HAS_FLAGS).without(absent),
             structured,
-            allocation,
+            extended,
+            contexts,
         }
     }
 }

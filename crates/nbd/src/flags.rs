@@ -55,6 +55,9 @@ flags! {
         SEND_CACHE = 10,
         /// `NBD_FLAG_SEND_FAST_ZERO`: zeroes may be asked for on the condition that they are faster than a write.
         SEND_FAST_ZERO = 11,
+        /// `NBD_FLAG_BLOCK_STATUS_PAYLOAD`: a block status may name the contexts it is of; only with extended headers, else it
+        /// is left out.
+        BLOCK_STATUS_PAYLOAD = 12,
     }
 }
 
@@ -71,6 +74,8 @@ flags! {
         REQ_ONE = 3,
         /// `NBD_CMD_FLAG_FAST_ZERO`: zeroes, if that is faster than a write.
         FAST_ZERO = 4,
+        /// `NBD_CMD_FLAG_PAYLOAD_LEN`: the length is that of a payload, which follows; only with extended headers.
+        PAYLOAD_LEN = 5,
     }
 }
 

@@ -5,7 +5,7 @@
 //! Whatever a peer sends is answered or ends the connection with a reason, in memory bounded by the constants of
 //! [`limits`].
 //!
-//! Fixed newstyle negotiation without TLS, simple and structured replies, `base:allocation`. Names are those of the
+//! Fixed newstyle negotiation without TLS, simple and structured replies, extended headers, block status. Names are those of the
 //! protocol: <https://github.com/NetworkBlockDevice/nbd/blob/master/doc/proto.md>. Numbers are big-endian; offsets and
 //! lengths are bytes.
 //!
@@ -26,7 +26,7 @@ mod uri;
 mod wire;
 
 pub use errno::Errno;
-pub use export::{BlockSize, Export, Session};
+pub use export::{BlockSize, Context, Contexts, Export, Session};
 pub use flags::{CommandFlags, Flags, State};
 pub use handshake::{CloseReason, Handshake, HandshakeStep};
 pub use request::{ClientRequest, Refused, RequestType};

@@ -1,7 +1,12 @@
 //! How much a peer may ask for: every bound of this crate.
 
-/// Bytes of a request's header.
+/// Bytes of a request's header, and of an extended one.
 pub const REQUEST_BYTES: usize = 28;
+/// The same, with a length of 64 bits.
+pub const EXTENDED_REQUEST_BYTES: usize = 32;
+
+/// The longest payload of a block status: that it is of so many bytes, and of 64 contexts.
+pub const MAX_QUERY_BYTES: u64 = 8 + 64 * 4;
 
 /// The longest string of the protocol: a name, a description, a message. In bytes.
 pub const MAX_STRING: usize = 4096;

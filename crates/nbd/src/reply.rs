@@ -6,11 +6,11 @@
 use std::ops::Deref;
 
 use crate::errno::Errno;
-use crate::export::Session;
+use crate::export::{Context, Session};
 use crate::flags::{CommandFlags, State};
 use crate::limits::{MAX_EXTENTS, MAX_STRING};
 use crate::request::ClientRequest;
-use crate::wire::{SIMPLE_REPLY_MAGIC, STRUCTURED_REPLY_MAGIC, chunk};
+use crate::wire::{EXTENDED_REPLY_MAGIC, SIMPLE_REPLY_MAGIC, STRUCTURED_REPLY_MAGIC, chunk};
 
 /// `NBD_REPLY_FLAG_DONE`: the last chunk of a structured reply.
 pub(crate) const DONE: u16 = 1;
@@ -24,16 +24,16 @@ pub enum Chunk {
     Last,
 }
 
-/// A message, or what goes before its payload: at most 32 bytes.
+/// A message, or what goes before its payload: at most 48 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReplyHead {
-    bytes: [u8; 32],
+    bytes: [u8; 48],
     length: u8,
 }
 
 impl ReplyHead {
     fn of(parts: &[&[u8]]) -> ReplyHead {
-        let mut head = ReplyHead { bytes: [0; 32], length: 0 };
+        let mut head = ReplyHead { bytes: [0; 48], length: 0 };
         for part in parts {
             let from = usize::from(head.length);
             head.bytes[from..from + part.len()].copy_from_slice(part);
@@ -50,6 +50,20 @@ impl ReplyHead {
             &flags.to_be_bytes(),
             &kind.to_be_bytes(),
             &cookie.to_be_bytes(),
+            &length.to_be_bytes(),
+            start,
+        ])
+    }
+
+    /// The same of an extended reply, to a request from an offset on.
+    fn extended(to: (u64, u64), kind: u16, length: u64, chunk: Chunk, start: &[u8]) -> ReplyHead {
+        let ((cookie, offset), flags) = (to, if chunk == Chunk::Last { DONE } else { 0 });
+        ReplyHead::of(&[
+            &EXTENDED_REPLY_MAGIC.to_be_bytes(),
+            &flags.to_be_bytes(),
+            &kind.to_be_bytes(),
+            &cookie.to_be_bytes(),
+            &offset.to_be_bytes(),
             &length.to_be_bytes(),
             start,
         ])
@@ -96,8 +110,7 @@ pub fn hole(cookie: u64, offset: u64, length: u32, chunk: Chunk) -> ReplyHead {
 /// `NBD_REPLY_TYPE_ERROR`, or `NBD_REPLY_TYPE_ERROR_OFFSET` where it is known which byte failed. A message too long for
 /// the protocol is cut.
 pub fn error(cookie: u64, errno: Errno, message: &str, at: Option<u64>, chunk: Chunk, out: &mut Vec<u8>) {
-    let fits = (0..=message.len().min(MAX_STRING)).rev().find(|end| message.is_char_boundary(*end));
-    let message = &message[..fits.unwrap_or_default()];
+    let message = cut(message);
     let (kind, place) = match &at {
         Some(offset) => (chunk::ERROR_OFFSET, &offset.to_be_bytes()[..]),
         None => (chunk::ERROR, &[][..]),
@@ -109,27 +122,44 @@ pub fn error(cookie: u64, errno: Errno, message: &str, at: Option<u64>, chunk: C
     out.extend(place);
 }
 
+/// As much of a message as the protocol takes.
+fn cut(message: &str) -> &str {
+    let fits = (0..=message.len().min(MAX_STRING)).rev().find(|end| message.is_char_boundary(*end));
+    &message[..fits.unwrap_or_default()]
+}
+
 /// What is known of the next bytes of an export.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StatusExtent {
     /// In bytes; a whole number of the export's least blocks, not zero.
-    pub length: u32,
-    /// Whether there is anything.
-    pub state: State,
+    pub length: u64,
+    /// What its context tells of it: of `base:allocation`, a [`State`].
+    pub state: u32,
 }
 
 impl Session {
+    /// A chunk of a structured reply with so much payload, to a request known by its cookie and its offset.
+    fn chunk(&self, to: (u64, u64), kind: u16, length: u64, chunk: Chunk, start: &[u8]) -> ReplyHead {
+        match self.extended {
+            true => ReplyHead::extended(to, kind, length, chunk, start),
+            false => ReplyHead::chunk(to.0, kind, length as u32, chunk, start),
+        }
+    }
+
     /// A request without a payload in its answer was done.
     #[must_use]
-    pub fn success(&self, cookie: u64) -> ReplyHead {
-        simple(cookie, Ok(()))
+    pub fn success(&self, request: &ClientRequest) -> ReplyHead {
+        match self.extended {
+            true => self.chunk((request.cookie, request.offset), chunk::NONE, 0, Chunk::Last, &[]),
+            false => simple(request.cookie, Ok(())),
+        }
     }
 
     /// A read was done: as many bytes as were asked for follow. It is whole with them.
     #[must_use]
     pub fn data(&self, request: &ClientRequest) -> ReplyHead {
         if self.structured {
-            data(request.cookie, request.offset, request.length, Chunk::Last)
+            self.content(request, request.offset, request.length, Chunk::Last)
         } else {
             simple(request.cookie, Ok(()))
         }
@@ -140,50 +170,72 @@ impl Session {
     #[must_use]
     pub fn part(&self, request: &ClientRequest, offset: u64, length: u32, chunk: Chunk) -> Option<ReplyHead> {
         let may = self.structured && !request.flags.has(CommandFlags::DF);
-        may.then(|| data(request.cookie, offset, length, chunk))
+        may.then(|| self.content(request, offset, length.into(), chunk))
     }
 
-    /// A request was not done. `message` is for people, who see it if replies are
+    fn content(&self, request: &ClientRequest, offset: u64, length: u64, chunk: Chunk) -> ReplyHead {
+        let to = (request.cookie, request.offset);
+        self.chunk(to, chunk::OFFSET_DATA, length + 8, chunk, &offset.to_be_bytes())
+    }
+
+    /// A request, known by its cookie and its offset, was not done. `message` is for people, who see it if replies are
     /// structured.
-    pub fn error(&self, cookie: u64, errno: Errno, message: &str, out: &mut Vec<u8>) {
-        if self.structured {
-            error(cookie, errno, message, None, Chunk::Last, out);
+    pub fn error(&self, to: (u64, u64), errno: Errno, message: &str, out: &mut Vec<u8>) {
+        if self.extended {
+            let message = cut(message);
+            let length = 6 + message.len() as u64;
+            out.extend(&*self.chunk(to, chunk::ERROR, length, Chunk::Last, &errno.code().to_be_bytes()));
+            out.extend((message.len() as u16).to_be_bytes());
+            out.extend(message.as_bytes());
+        } else if self.structured {
+            error(to.0, errno, message, None, Chunk::Last, out);
         } else {
-            out.extend(&*simple(cookie, Err(errno)));
+            out.extend(&*simple(to.0, Err(errno)));
         }
     }
 
-    /// The answer to a block status: extents from its offset on, of which it takes as many as it needs, and of
-    /// `REQ_ONE` the first. Where nothing is known, there are data.
-    pub fn status(&self, request: &ClientRequest, extents: impl IntoIterator<Item = StatusExtent>, out: &mut Vec<u8>) {
+    /// What a context tells in answer to a block status: extents from its offset on, of which it takes as many as it needs, and of
+    /// `REQ_ONE` the first. Where nothing is known, there are data, of an unknown rate.
+    pub fn status(
+        &self,
+        request: &ClientRequest,
+        context: Context,
+        extents: impl IntoIterator<Item = StatusExtent>,
+        last: Chunk,
+        out: &mut Vec<u8>,
+    ) {
         let one = request.flags.has(CommandFlags::REQ_ONE);
-        let start = out.len();
+        let mut told: Vec<StatusExtent> = Vec::new();
         let mut left = request.length;
-        out.extend([0; 24]);
         for extent in extents.into_iter().take(if one { 1 } else { MAX_EXTENTS }) {
             if left == 0 {
                 break;
             }
             let length = extent.length.min(left);
             left -= length;
-            out.extend(length.to_be_bytes());
-            out.extend(extent.state.0.to_be_bytes());
+            told.push(StatusExtent { length, ..extent });
         }
-        if left == request.length {
-            out.extend(left.to_be_bytes());
-            out.extend(State::default().0.to_be_bytes());
+        if told.is_empty() {
+            told.push(StatusExtent { length: left, state: State::default().0 });
         }
-        let length = (out.len() - start - 20) as u32;
-        let context = self.allocation.unwrap_or_default().to_be_bytes();
-        let head = ReplyHead::chunk(request.cookie, chunk::BLOCK_STATUS, length, Chunk::Last, &context);
-        out[start..start + head.len()].copy_from_slice(&head);
+        let (to, number) = ((request.cookie, request.offset), context.number().to_be_bytes());
+        if self.extended {
+            let start = [number, (told.len() as u32).to_be_bytes()].concat();
+            let length = 8 + 16 * told.len() as u64;
+            out.extend(&*self.chunk(to, chunk::BLOCK_STATUS_EXT, length, last, &start));
+            told.iter().for_each(|it| out.extend([it.length, it.state.into()].map(u64::to_be_bytes).as_flattened()));
+        } else {
+            let length = 4 + 8 * told.len() as u64;
+            out.extend(&*self.chunk(to, chunk::BLOCK_STATUS, length, last, &number));
+            told.iter().for_each(|it| out.extend([it.length as u32, it.state].map(u32::to_be_bytes).as_flattened()));
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::export::{BlockSize, Export};
+    use crate::export::{BlockSize, Contexts, Export};
     use crate::flags::Flags;
     use crate::request::RequestType;
 
@@ -191,7 +243,7 @@ mod tests {
 
     fn session(structured: bool) -> Session {
         let export = Export { size: 1 << 20, block: BlockSize::default(), ..Export::default() };
-        Session::new(0, &export, structured, Some(1))
+        Session::new(0, &export, (structured, false), Contexts::default().with(Context::Allocation))
     }
 
     fn request(command: RequestType, flags: CommandFlags) -> ClientRequest {
@@ -207,11 +259,11 @@ mod tests {
     #[test]
     fn simple_replies_are_those_of_the_document() {
         assert_eq!(*simple(COOKIE, Ok(())), *b"\x67\x44\x66\x98\0\0\0\0\x01\x02\x03\x04\x05\x06\x07\x08");
-        let failed = appended(|out| session(false).error(COOKIE, Errno::NoSpc, "full", out));
+        let failed = appended(|out| session(false).error((COOKIE, 0), Errno::NoSpc, "full", out));
         assert_eq!(failed, *b"\x67\x44\x66\x98\0\0\0\x1c\x01\x02\x03\x04\x05\x06\x07\x08");
         let read = request(RequestType::Read, CommandFlags(0));
         assert_eq!(session(false).data(&read), simple(COOKIE, Ok(())));
-        assert_eq!(session(true).success(COOKIE), simple(COOKIE, Ok(())));
+        assert_eq!(session(true).success(&read), simple(COOKIE, Ok(())));
     }
 
     #[test]
@@ -234,7 +286,7 @@ mod tests {
         assert_eq!(session(true).part(&in_one, 0x1000, 16, Chunk::More), None);
         assert_eq!(session(false).part(&read, 0x1000, 16, Chunk::More), None, "simple replies have no parts");
         assert_eq!(*none(COOKIE), chunk(1, [0, 0], 0, &[]));
-        let failed = appended(|out| session(true).error(COOKIE, Errno::Inval, "no", out));
+        let failed = appended(|out| session(true).error((COOKIE, 0), Errno::Inval, "no", out));
         assert_eq!(failed, chunk(1, [0x80, 1], 8, b"\0\0\0\x16\0\x02no"));
         let failed = appended(|out| error(COOKIE, Errno::Io, "bad", Some(0x1000), Chunk::More, out));
         assert_eq!(failed, chunk(0, [0x80, 2], 17, b"\0\0\0\x05\0\x03bad\0\0\0\0\0\0\x10\0"));
@@ -251,8 +303,9 @@ mod tests {
 
     /// Context and extents of a status, after a header that says how long they are.
     fn status(flags: CommandFlags, extents: &[(u32, State)]) -> Vec<u32> {
-        let extents = extents.iter().map(|(length, state)| StatusExtent { length: *length, state: *state });
-        let out = appended(|out| session(true).status(&request(RequestType::BlockStatus, flags), extents, out));
+        let extents = extents.iter().map(|(length, state)| StatusExtent { length: u64::from(*length), state: state.0 });
+        let asked = request(RequestType::BlockStatus, flags);
+        let out = appended(|out| session(true).status(&asked, Context::Allocation, extents, Chunk::Last, out));
         let length = u32::from_be_bytes(out[16..20].try_into().unwrap()) as usize;
         assert_eq!((&out[..8], out.len()), (&[0x66, 0x8e, 0x33, 0xef, 0, 1, 0, 5][..], 20 + length));
         out[20..].chunks(4).map(|number| u32::from_be_bytes(number.try_into().unwrap())).collect()
@@ -272,7 +325,28 @@ mod tests {
     #[test]
     fn what_needs_structured_replies_is_offered_with_them() {
         let export = Export { flags: Flags::SEND_DF.with(Flags::ROTATIONAL), ..Export::default() };
-        assert_eq!(Session::new(0, &export, false, None).flags.0, 0b1_0001);
-        assert_eq!(Session::new(0, &export, true, None).flags.0, 0b1001_0001);
+        assert_eq!(Session::new(0, &export, (false, false), Contexts::default()).flags.0, 0b1_0001);
+        assert_eq!(Session::new(0, &export, (true, false), Contexts::default()).flags.0, 0b1001_0001);
+    }
+
+    #[test]
+    fn extended_replies_are_those_of_the_document() {
+        let extended = Session { extended: true, ..session(true) };
+        let head = |flags: u8, kind: [u8; 2], length: u8| {
+            let (cookie, offset) = ([1, 2, 3, 4, 5, 6, 7, 8], [0, 0, 0, 0, 0, 0, 0x10, 0]);
+            let start = [0x6e, 0x8a, 0x27, 0x8c, 0, flags, kind[0], kind[1]];
+            [&start[..], &cookie, &offset, &[0, 0, 0, 0, 0, 0, 0, length]].concat()
+        };
+        let read = ClientRequest { length: 16, ..request(RequestType::Read, CommandFlags(0)) };
+        assert_eq!(*extended.success(&read), head(1, [0, 0], 0));
+        let data = [head(1, [0, 1], 24), vec![0, 0, 0, 0, 0, 0, 0x10, 0]].concat();
+        assert_eq!(*extended.data(&read), data);
+        let failed = appended(|out| extended.error((COOKIE, 0x1000), Errno::NotSup, "slow", out));
+        assert_eq!(failed, [&head(1, [0x80, 1], 10)[..], b"\0\0\0\x5f\0\x04slow"].concat());
+        let asked = ClientRequest { length: 1 << 40, ..request(RequestType::BlockStatus, CommandFlags(0)) };
+        let extents = [StatusExtent { length: 1 << 39, state: 3 }, StatusExtent { length: u64::MAX, state: 7 }];
+        let told = appended(|out| extended.status(&asked, Context::Rate, extents, Chunk::More, out));
+        let numbers = [1_u64 << 39, 3, 1 << 39, 7].map(u64::to_be_bytes).concat();
+        assert_eq!(told, [&head(0, [0, 6], 40)[..], &[0, 0, 0, 2, 0, 0, 0, 2], &numbers].concat());
     }
 }

@@ -9,6 +9,8 @@ pub(crate) const OPTION_REPLY_MAGIC: u64 = 0x0003_e889_0455_65a9;
 pub(crate) const REQUEST_MAGIC: u32 = 0x2560_9513;
 pub(crate) const SIMPLE_REPLY_MAGIC: u32 = 0x6744_6698;
 pub(crate) const STRUCTURED_REPLY_MAGIC: u32 = 0x668e_33ef;
+pub(crate) const EXTENDED_REQUEST_MAGIC: u32 = 0x21e4_1c71;
+pub(crate) const EXTENDED_REPLY_MAGIC: u32 = 0x6e8a_278c;
 
 /// Handshake flags, and the client's in answer.
 pub(crate) const FIXED_NEWSTYLE: u16 = 1;
@@ -28,6 +30,7 @@ pub(crate) mod option {
     pub(crate) const STRUCTURED_REPLY: u32 = 8;
     pub(crate) const LIST_META_CONTEXT: u32 = 9;
     pub(crate) const SET_META_CONTEXT: u32 = 10;
+    pub(crate) const EXTENDED_HEADERS: u32 = 11;
 }
 
 /// Numbers of the replies to options, `NBD_REP_…`.
@@ -39,9 +42,11 @@ pub(crate) mod answer {
     /// Set in every error.
     pub(crate) const ERROR: u32 = 1 << 31;
     pub(crate) const ERR_UNSUP: u32 = ERROR + 1;
+    pub(crate) const ERR_POLICY: u32 = ERROR + 2;
     pub(crate) const ERR_INVALID: u32 = ERROR + 3;
     pub(crate) const ERR_UNKNOWN: u32 = ERROR + 6;
     pub(crate) const ERR_TOO_BIG: u32 = ERROR + 9;
+    pub(crate) const ERR_EXTENDED: u32 = ERROR + 10;
 }
 
 /// Kinds of information about an export, `NBD_INFO_…`.
@@ -58,6 +63,7 @@ pub(crate) mod chunk {
     pub(crate) const OFFSET_DATA: u16 = 1;
     pub(crate) const OFFSET_HOLE: u16 = 2;
     pub(crate) const BLOCK_STATUS: u16 = 5;
+    pub(crate) const BLOCK_STATUS_EXT: u16 = 6;
     /// Set in every error.
     pub(crate) const FAILED: u16 = 1 << 15;
     pub(crate) const ERROR: u16 = FAILED + 1;

@@ -339,6 +339,7 @@ fn mix(before: u8, tag: Tag, command: Command) -> u8 {
         Verb::Write { fua: true } => 3,
         Verb::Seek => 4,
         Verb::Flush => 5,
+        Verb::Discard(_) => 6,
     };
     let parts = [u64::from(before), u64::from(tag.0), verb, command.at.start.0, command.at.blocks.into()];
     let bytes: Vec<u8> = parts.iter().flat_map(|part| part.to_le_bytes()).collect();

@@ -2,6 +2,7 @@
 //! device. The parts (admission, arbiters, short commands, probing) know the board and not each other; the core knows all.
 
 use crate::admission::Admission;
+use crate::bills::Bill;
 use crate::demand::Demands;
 use crate::event::{Action, Wait};
 use crate::free::Free;
@@ -29,6 +30,8 @@ pub(crate) enum Errand {
     Probe,
     /// What is wanted in any order.
     Free,
+    /// To have it write back what a class has in its buffer.
+    Drain(u8),
 }
 
 /// Requests, commands in flight, and belief.
@@ -59,6 +62,10 @@ pub(crate) struct Board<P: Predictor> {
     pub(crate) weight: f64,
     /// How idle the disk is, and how full the write buffer.
     pub(crate) leisure: Leisure,
+    /// What those pay that are in the device, and when each was issued, by tag; and when the last command came back. Kept only
+    /// where classes have shares.
+    pub(crate) paying: Vec<Option<(Bill, Time)>>,
+    pub(crate) last_back: Time,
     /// Whether what is issued fills the slack before another's seek.
     pub(crate) fills_slack: bool,
     /// The class of the read after which the device is to read on.
@@ -85,6 +92,8 @@ impl<P: Predictor> Board<P> {
             free: None,
             weight: 1.0,
             leisure: Leisure::default(),
+            paying: vec![None; if rules.shares.is_some() { usize::from(caps.depth) } else { 0 }],
+            last_back: Time::ZERO,
             fills_slack: false,
             reads_ahead_for: 0,
             decisions: 0,
@@ -156,7 +165,9 @@ impl<P: Predictor> Board<P> {
     /// A job joins what its class asks for.
     #[inline(always)]
     pub(crate) fn count_demand(&mut self, job: &Job<P::Spot>) {
-        if let Some(demands) = &mut self.demands {
+        if let Some(demands) = &mut self.demands
+            && !matches!(job.op, Op::Discard(_))
+        {
             demands.add(&self.belief, &self.rules, job);
         }
     }
@@ -165,7 +176,7 @@ impl<P: Predictor> Board<P> {
     #[inline(always)]
     pub(crate) fn discount_demand(&mut self, job: &Job<P::Spot>) {
         if let Some(demands) = &mut self.demands
-            && job.op != Op::Flush
+            && !matches!(job.op, Op::Flush | Op::Discard(_))
         {
             demands.remove(job);
         }
@@ -247,12 +258,16 @@ impl<P: Predictor> Board<P> {
     pub(crate) fn end_inline(&mut self, id: JobId, ending: Ending, out: &mut Vec<Action>) {
         let Some(job) = self.jobs.get(id) else { return };
         let (request, held) = (job.request, job.first_held);
+        let (class, served) = (job.qos.class, job.state == State::Serving && job.op != Op::Flush);
         self.overlap.remove(job);
         if self.demands.is_some() {
             let job = *job;
             self.discount_demand(&job);
         }
         self.jobs.free(id);
+        if let Some(turns) = self.queue.turns.as_mut().filter(|_| served) {
+            turns.left(class);
+        }
         if held.is_some() {
             self.release(held, out);
         }
@@ -274,6 +289,13 @@ impl<P: Predictor> Board<P> {
     pub(crate) fn land(&mut self, tag: Tag, happened: Time, outcome: Outcome) -> Option<(Errand, Command)> {
         let (errand, command) = self.flying.get_mut(tag.0 as usize)?.take()?;
         self.in_flight -= 1;
+        if let Some(paying) = self.paying.get_mut(tag.0 as usize) {
+            let paying = paying.take();
+            self.pay(paying, &command, happened);
+        }
+        if matches!(command.verb, Verb::Discard(_)) {
+            return Some((errand, command));
+        }
         if let Some(admission) = &mut self.admission {
             admission.learn(&mut self.belief, happened, tag, &command);
         }
@@ -282,6 +304,7 @@ impl<P: Predictor> Board<P> {
             && let Some(admission) = &mut self.admission
         {
             let inside = (0..).zip(&self.flying).filter_map(|(tag, flying)| Some((Tag(tag), (*flying)?.1)));
+            let inside = inside.filter(|(_, command)| !matches!(command.verb, Verb::Discard(_)));
             admission.guess_next(&mut self.belief, happened, inside);
         }
         Some((errand, command))
@@ -299,6 +322,7 @@ impl<P: Predictor> Board<P> {
         let verb = match job.op {
             Op::Read | Op::Repair => Verb::Read,
             Op::Write { fua } => Verb::Write { fua },
+            Op::Discard(what) => Verb::Discard(what),
             Op::Flush => Verb::Flush,
         };
         let (spot, place) = (job.spot, Place::Request(job.request, job.done));
@@ -341,12 +365,14 @@ impl<P: Predictor> Board<P> {
     fn launch(&mut self, now: Time, errand: Errand, command: Command, spot: P::Spot, out: &mut Vec<Action>) {
         let Some(tag) = self.flying.iter().position(Option::is_none) else { return };
         if self.rules.bills {
-            out.extend(self.bill(now, errand, &command, spot).map(Action::Bill));
+            self.tell_bill(now, errand, tag, &command, spot, out);
         }
         self.flying[tag] = Some((errand, command));
         self.in_flight += 1;
         let tag = Tag(tag as u32);
         match &mut self.admission {
+            // No arm moves for it, and no transfer tells how long it takes.
+            _ if matches!(command.verb, Verb::Discard(_)) => {}
             None => self.belief.issued(now, &command, spot),
             Some(admission) => {
                 let job = if let Errand::Job(id) = errand { self.jobs.get(id) } else { None };

@@ -58,7 +58,10 @@ impl<P: Predictor + 'static> Core<P> {
             |plan| Box::new(Preemptible { short: ShortCommands::new(plan), arbiter: arbiter::make(&rules) });
         Core {
             preemptible: rules.plan.map(preemptible),
-            timeless: rules.plan.is_none() && rules.budget.is_none() && !rules.weighs_schedules(),
+            timeless: rules.plan.is_none()
+                && rules.shares.is_none()
+                && rules.budget.is_none()
+                && !rules.weighs_schedules(),
             board: Board::new(caps, belief, rules.clone(), Queue::new(make, &rules), overlap),
             probing: Probing::default(),
             limit,
@@ -108,7 +111,8 @@ impl<P: Predictor> Core<P> {
             Input::Submit(request) => self.submit(now, &request, out),
             Input::Amend(request, change) => self.amend(request, change, out),
             // A disk that fails says so by each command.
-            Input::Disk(..) | Input::Wake => {}
+            Input::Wake => self.board.queue.turns.iter_mut().for_each(|turns| turns.woke()),
+            Input::Disk(..) => {}
         }
         if self.board.next_deadline().is_some() {
             self.board.drop_expired(now, out);
@@ -128,10 +132,14 @@ impl<P: Predictor> Core<P> {
     #[inline(never)]
     fn pass(&mut self, now: Time) {
         if let Some(preemptible) = &mut self.preemptible {
-            preemptible.short.pass(now);
+            let rested = preemptible.short.pass(now);
+            self.board.bill_rest(rested);
         }
         if self.board.rules.budget.is_some() {
             self.board.leisure.pass(now, self.board.jobs.is_empty());
+        }
+        if let Some(turns) = &mut self.board.queue.turns {
+            turns.pass(now);
         }
         if let Some(demands) = &mut self.board.demands {
             demands.pass(now);
@@ -150,7 +158,10 @@ impl<P: Predictor> Core<P> {
         let probe = self.probing.wake().filter(|_| self.board.is_idle()).unwrap_or(Time::NEVER);
         let idle = self.board.free.as_ref().and_then(|free| free.wake());
         let idle = idle.filter(|_| self.board.is_idle()).unwrap_or(Time::NEVER);
-        Some(deadline.min(seek).min(probe).min(idle)).filter(|wake| *wake < Time::NEVER)
+        let turn = self.board.queue.turns.as_ref().and_then(|turns| turns.wake());
+        let turn = turn.filter(|_| self.board.in_flight() < u32::from(self.board.caps.depth)).unwrap_or(Time::NEVER);
+        let due = deadline.min(seek).min(probe).min(idle).min(turn);
+        Some(due).filter(|wake| *wake < Time::NEVER)
     }
 
     fn short(&self) -> Option<&ShortCommands> {
@@ -183,6 +194,12 @@ impl<P: Predictor> Core<P> {
         let Some(short) = self.short() else { return pulse };
         let Tally { preemptions, jit_seeks, late, .. } = short.tally;
         Pulse { preemptions, jit_seeks, late, gave_up: !short.punctuality.holds(), ..pulse }
+    }
+
+    /// How often a floor that was owed went before a higher rank.
+    #[must_use]
+    pub fn floors(&self) -> u64 {
+        self.board.queue.turns.as_ref().map_or(0, |turns| turns.outbids)
     }
 
     /// How many more requests it takes.
@@ -367,6 +384,9 @@ impl<P: Predictor> Core<P> {
         let job = *job;
         board.await_deadline(id, &job);
         board.enqueue(id, &job);
+        if let Some(turns) = &mut board.queue.turns {
+            turns.left(job.qos.class);
+        }
         true
     }
 
@@ -435,7 +455,10 @@ impl<P: Predictor> Core<P> {
                 }
                 free = admission.arm_free(&board.belief, now);
             }
-            let Some(id) = board.flushes.pop_front().or_else(|| board.take(free)) else { return };
+            let Some(id) = board.flushes.pop_front().or_else(|| board.take(free)) else {
+                board.drain(now, out);
+                return;
+            };
             if beside && board.put_off(now, id, out) {
                 return;
             }

@@ -112,7 +112,7 @@ impl Free {
         let verb = match job.op {
             Op::Read => Verb::Read,
             Op::Write { fua } => Verb::Write { fua },
-            Op::Flush | Op::Repair => return None,
+            Op::Flush | Op::Repair | Op::Discard(_) => return None,
         };
         if self.plan.wanted.is_empty() || !self.punctuality.holds() {
             return None;

@@ -49,14 +49,22 @@ impl Overlap {
     }
 
     /// A job was submitted; `jobs` already holds it.
+    #[inline(always)]
     pub(crate) fn add<S: Copy>(&mut self, id: JobId, job: &Job<S>, jobs: &Jobs<S>) {
+        if self.watching || job.op.writes() {
+            self.watch(id, job, jobs);
+        }
+    }
+
+    /// The same where somebody writes, or has written.
+    #[inline(never)]
+    fn watch<S: Copy>(&mut self, id: JobId, job: &Job<S>, jobs: &Jobs<S>) {
         if self.watching {
+            return self.insert(id, job);
+        }
+        self.watching = true;
+        for (id, job) in jobs.iter().filter(|(_, job)| job.at.blocks > 0) {
             self.insert(id, job);
-        } else if job.op.writes() {
-            self.watching = true;
-            for (id, job) in jobs.iter().filter(|(_, job)| job.at.blocks > 0) {
-                self.insert(id, job);
-            }
         }
     }
 
@@ -71,10 +79,16 @@ impl Overlap {
     }
 
     /// Forgets a job that ended.
+    #[inline(always)]
     pub(crate) fn remove<S>(&mut self, job: &Job<S>) {
         if self.watching {
-            self.classes[class_of(job.at.blocks)].outstanding.remove(job.at.start.0, job.sequence);
+            self.unwatch(job.at, job.sequence);
         }
+    }
+
+    #[inline(never)]
+    fn unwatch(&mut self, at: Extent, sequence: u64) {
+        self.classes[class_of(at.blocks)].outstanding.remove(at.start.0, sequence);
     }
 
     /// Whether a write outstanding meets these blocks.
@@ -99,6 +113,7 @@ impl Overlap {
     }
 
     /// Has a job wait for the last earlier one that it must wait for; false, and queued, if there is none.
+    #[inline(always)]
     pub(crate) fn hold<S: Copy>(&self, id: JobId, job: &Job<S>, jobs: &mut Jobs<S>) -> bool {
         self.hold_for(self.blocker(job), id, job, jobs)
     }
@@ -114,6 +129,7 @@ impl Overlap {
         self.hold_for(served.or_else(|| self.blocker(job)), id, job, jobs)
     }
 
+    #[inline]
     fn hold_for<S: Copy>(&self, blocker: Option<JobId>, id: JobId, job: &Job<S>, jobs: &mut Jobs<S>) -> bool {
         if blocker.is_none() && job.state == State::Queued {
             return false;
@@ -126,10 +142,13 @@ impl Overlap {
     }
 
     /// The last job submitted before this one that it must wait for.
+    #[inline(always)]
     pub(crate) fn blocker<S>(&self, job: &Job<S>) -> Option<JobId> {
-        if !self.watching {
-            return None;
-        }
+        if self.watching { self.find_blocker(job) } else { None }
+    }
+
+    #[inline(never)]
+    fn find_blocker<S>(&self, job: &Job<S>) -> Option<JobId> {
         let (start, end) = (job.at.start.0, job.at.end().0);
         let occupied = self.classes.iter().filter(|class| !class.outstanding.is_empty());
         occupied

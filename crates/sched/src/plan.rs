@@ -4,6 +4,8 @@
 pub use crate::preemption::Preemption;
 
 use crate::policy::Chosen;
+use crate::shares::Claim;
+use crate::turns::ShareRules;
 use crate::value::Worth;
 use block::{BLOCK_BYTES, Span};
 use config::{Word, Words};
@@ -173,6 +175,8 @@ pub struct ClassRule {
     pub retries: u8,
     /// With [`Preemption::Slo`]: in how long 99 % of its requests are to be done.
     pub p99: Option<Span>,
+    /// What it may have of the arm's time, where that is said.
+    pub claim: Option<Claim>,
     /// What its requests are worth.
     pub worth: Worth,
 }
@@ -186,6 +190,7 @@ impl ClassRule {
         splits: false,
         retries: 0,
         p99: None,
+        claim: None,
         worth: Worth::USUAL,
     };
 }
@@ -207,6 +212,8 @@ pub struct Rules {
     pub keeps_writes: bool,
     /// Whether the core says what requests wait for, for a record of them.
     pub tells: bool,
+    /// What classes and volumes may have of the arm's time, where that is shared out.
+    pub shares: Option<ShareRules>,
     /// Whether the core says who pays for each command.
     pub bills: bool,
     /// Whether it says then what it believes a command spends its time on, since nobody can tell.
@@ -225,6 +232,7 @@ impl Default for Rules {
             budget: None,
             keeps_writes: false,
             tells: false,
+            shares: None,
             bills: false,
             believes_parts: false,
             classes: Vec::new(),

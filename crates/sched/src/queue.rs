@@ -8,6 +8,7 @@
 use crate::plan::{Preemption, Rules};
 use crate::policy::{Fcfs, Policy, Yield, yielding};
 use crate::predict::Predictor;
+use crate::turns::Turns;
 use crate::{Job, JobId, Jobs};
 use block::Time;
 use std::cmp::Reverse;
@@ -36,6 +37,8 @@ pub(crate) struct Queue<P: Predictor> {
     weight: f64,
     /// The highest rank first.
     lines: Vec<Line<P>>,
+    /// Whose turn it is, where classes have shares: then each has a line of its own.
+    pub(crate) turns: Option<Box<Turns>>,
     /// All of them by what they yield, where whole schedules are weighed.
     by_yield: Option<Box<Yield<P>>>,
 }
@@ -60,7 +63,8 @@ impl<P: Predictor> Queue<P> {
         let worths = || rules.classes.iter().map(|class| class.worth).collect();
         let by_yield = || Box::new(yielding(worths(), None, None));
         let by_yield = (rules.preemption == Preemption::Lookahead).then(by_yield);
-        Queue { make, own: Vec::new(), weight: 1.0, lines: Vec::new(), by_yield }
+        let turns = rules.shares.clone().map(|shares| Box::new(Turns::new(shares)));
+        Queue { make, own: Vec::new(), weight: 1.0, lines: Vec::new(), turns, by_yield }
     }
 
     /// The jobs of a class are ordered by a policy of their own.
@@ -75,7 +79,8 @@ impl<P: Predictor> Queue<P> {
 
     #[inline]
     fn line(&mut self, rules: &Rules, job: &Job<P::Spot>) -> &mut Line<P> {
-        let (rank, class) = (rank(rules, job), Self::class(&self.own, job.qos.class));
+        let class = if self.turns.is_some() { Some(job.qos.class) } else { Self::class(&self.own, job.qos.class) };
+        let rank = rank(rules, job);
         if self.lines.first().is_none_or(|first| (first.rank, first.class) != (rank, class)) {
             return self.find_line(rank, class);
         }
@@ -100,13 +105,17 @@ impl<P: Predictor> Queue<P> {
 
     #[inline(always)]
     pub(crate) fn add(&mut self, rules: &Rules, id: JobId, job: &Job<P::Spot>, belief: &P) {
-        let several = !self.own.is_empty();
+        let several = !self.own.is_empty() && self.turns.is_none();
         let line = self.line(rules, job);
         line.held += 1;
         line.pressing += presses(rules, job.qos.class);
+        let rank = line.rank;
         line.policy.add(id, job, belief);
         if several {
             line.oldest.push(id, job);
+        }
+        if let Some(turns) = &mut self.turns {
+            turns.add(rank, job.qos.class);
         }
         if let Some(all) = &mut self.by_yield {
             all.add(id, job, belief);
@@ -117,7 +126,11 @@ impl<P: Predictor> Queue<P> {
         let line = self.line(rules, job);
         line.held -= 1;
         line.pressing -= presses(rules, job.qos.class);
+        let rank = line.rank;
         line.policy.remove(id, job, belief);
+        if let Some(turns) = &mut self.turns {
+            turns.remove(rank, job.qos.class);
+        }
         if let Some(all) = &mut self.by_yield {
             all.remove(id, job, belief);
         }
@@ -126,6 +139,10 @@ impl<P: Predictor> Queue<P> {
     /// The line whose turn it is.
     #[inline(always)]
     fn next(&mut self, rules: &Rules, jobs: &Jobs<P::Spot>) -> Option<&mut Line<P>> {
+        if let Some(turns) = &mut self.turns {
+            let (rank, class) = turns.next()?;
+            return Some(self.find_line(rank, Some(class)));
+        }
         if self.own.is_empty() {
             return self.lines.iter_mut().find(|line| line.held > 0);
         }
@@ -156,8 +173,13 @@ impl<P: Predictor> Queue<P> {
         let line = self.next(rules, jobs)?;
         let id = line.policy.take(now, jobs, belief)?;
         line.held -= 1;
+        let rank = line.rank;
         if line.pressing > 0 {
             line.pressing -= jobs.get(id).map_or(0, |job| presses(rules, job.qos.class));
+        }
+        if let (Some(turns), Some(job)) = (&mut self.turns, jobs.get(id)) {
+            turns.remove(rank, job.qos.class);
+            turns.taken(job.qos.class);
         }
         if let (Some(all), Some(job)) = (&mut self.by_yield, jobs.get(id)) {
             all.remove(id, job, belief);

@@ -125,12 +125,12 @@ impl ShortCommands {
         }
     }
 
-    /// Lets time pass until now.
-    pub(crate) fn pass(&mut self, now: Time) {
+    /// Lets time pass until now. Says who has kept the device without a command until then, and for how long.
+    pub(crate) fn pass(&mut self, now: Time) -> Option<(JobId, Span)> {
         self.arrival = None;
-        if let Some(since) = self.resting.take() {
-            self.tally.slack += now.since(since.max(self.from));
-        }
+        let since = self.resting.take()?;
+        self.tally.slack += now.since(since.max(self.from));
+        self.target.map(|target| (target.id, now.since(since)))
     }
 
     /// The job whose blocks come.
@@ -248,6 +248,9 @@ impl ShortCommands {
         if job.rest().blocks == 0 || board.rules.budget.is_some_and(|budget| !board.leisure.allows(&budget)) {
             return;
         }
+        if board.queue.turns.as_ref().is_some_and(|turns| turns.shields(job.qos.class)) {
+            return;
+        }
         let begun = !matches!(target.stage, Stage::Chosen | Stage::Awaited(_));
         let Arbitration::Interrupts(next) = arbiter.judge(board, now, &Ongoing { id: target.id, job, begun }) else {
             return;
@@ -295,11 +298,14 @@ impl ShortCommands {
         let id = match successor {
             Some((id, job)) => {
                 board.dequeue(id, &job);
+                if let Some(turns) = &mut board.queue.turns {
+                    turns.taken(job.qos.class);
+                }
                 id
             }
             None => match board.take(now) {
                 Some(id) => arbiter.choose(board, now, id),
-                None => return false,
+                None => return board.drain(now, out),
             },
         };
         let Some(job) = board.jobs.get_mut(id) else { return false };
@@ -325,6 +331,9 @@ impl ShortCommands {
         let job = *job;
         board.await_deadline(id, &job);
         board.enqueue(id, &job);
+        if let Some(turns) = &mut board.queue.turns {
+            turns.left(job.qos.class);
+        }
     }
 
     /// Nothing more fills the slack. Says whether a request waits again, which may be worth more by now.
@@ -340,6 +349,10 @@ impl ShortCommands {
         let plan = &self.plan;
         let offset = plan.offset.unwrap_or_else(|| board.belief.early());
         let at_once = Due { seek: now, hit: None, parts: 1, arrives: now, moved: false };
+        // The arm goes nowhere for what is only given up.
+        if matches!(job.op, Op::Discard(_)) {
+            return at_once;
+        }
         let Some(way) = board.belief.approach(now, job.rest(), job.spot, job.op.writes()) else { return at_once };
         let long = f64::from(way.distance) > plan.split_beyond * f64::from(way.cylinders);
         // Slack and parts are for those that step in: where nobody will, what they cost is lost.
@@ -418,6 +431,8 @@ impl ShortCommands {
         out: &mut Vec<Action>,
     ) {
         let rest = job.rest();
+        // What is given up takes no longer the more of it there is.
+        let most = if matches!(job.op, Op::Discard(_)) { rest.blocks } else { most };
         let at = Extent { start: rest.start, blocks: rest.blocks.min(most) };
         let last = at.blocks == rest.blocks;
         let verb = match job.op {
@@ -426,6 +441,7 @@ impl ShortCommands {
             // last one too.
             Op::Write { fua: true } => Verb::Write { fua: at == job.at },
             Op::Write { fua: false } => Verb::Write { fua: last && self.plan.last_fua },
+            Op::Discard(what) => Verb::Discard(what),
             Op::Flush => Verb::Flush,
         };
         board.send(now, Errand::Job(id), verb, at, Place::Request(job.request, job.done), out);

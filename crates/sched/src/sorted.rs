@@ -24,11 +24,16 @@ pub(crate) struct Entry<T> {
     pub(crate) item: T,
 }
 
+/// Key and sequence as one number, so that a comparison is one and has no branch.
+fn order_of(key: u64, sequence: u64) -> u128 {
+    u128::from(key) << 64 | u128::from(sequence)
+}
+
 /// A leaf as the directory knows it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slot {
     /// No entry of the leaf, or of those after it, is less than this.
-    low: (u64, u64),
+    low: u128,
     leaf: u32,
     /// Least bias in the leaf.
     pub(crate) bias: u64,
@@ -37,82 +42,69 @@ pub(crate) struct Slot {
 impl Slot {
     /// No key of this leaf, or of those after it, is less than this.
     pub(crate) fn low(&self) -> u64 {
-        self.low.0
+        (self.low >> 64) as u64
     }
 }
 
-/// Entries in no order, field by field: a search reads keys and items alone.
+/// What an entry is beside its key.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rest<T> {
+    pub(crate) sequence: u64,
+    pub(crate) bias: u64,
+    pub(crate) id: JobId,
+    pub(crate) item: T,
+}
+
+/// Entries in no order. Keys lie apart from the rest: a search passes over most entries by their keys alone.
 #[derive(Clone, Debug)]
 pub(crate) struct Leaf<T> {
     len: usize,
     keys: [u64; LEAF],
-    items: [T; LEAF],
-    biases: [u64; LEAF],
-    sequences: [u64; LEAF],
-    ids: [JobId; LEAF],
+    rest: [Rest<T>; LEAF],
 }
 
 impl<T: Copy> Leaf<T> {
     fn new(first: Entry<T>) -> Leaf<T> {
         let Entry { key, sequence, bias, id, item } = first;
-        Leaf {
-            len: 1,
-            keys: [key; LEAF],
-            items: [item; LEAF],
-            biases: [bias; LEAF],
-            sequences: [sequence; LEAF],
-            ids: [id; LEAF],
-        }
+        Leaf { len: 1, keys: [key; LEAF], rest: [Rest { sequence, bias, id, item }; LEAF] }
     }
 
+    #[inline]
     pub(crate) fn keys(&self) -> &[u64] {
         &self.keys[..self.len]
     }
 
-    pub(crate) fn items(&self) -> &[T] {
-        &self.items[..self.len]
-    }
-
-    pub(crate) fn biases(&self) -> &[u64] {
-        &self.biases[..self.len]
-    }
-
-    pub(crate) fn sequences(&self) -> &[u64] {
-        &self.sequences[..self.len]
+    /// The rest of each entry, in the order of the keys.
+    #[inline]
+    pub(crate) fn rest(&self) -> &[Rest<T>] {
+        &self.rest[..self.len]
     }
 
     pub(crate) fn id(&self, i: usize) -> JobId {
-        self.ids[i]
+        self.rest[i].id
     }
 
-    fn order(&self, i: usize) -> (u64, u64) {
-        (self.keys[i], self.sequences[i])
+    fn order(&self, i: usize) -> u128 {
+        order_of(self.keys[i], self.rest[i].sequence)
     }
 
-    fn orders(&self) -> impl Iterator<Item = (u64, u64)> {
+    fn orders(&self) -> impl Iterator<Item = u128> {
         (0..self.len).map(|i| self.order(i))
     }
 
     fn least_bias(&self) -> u64 {
-        self.biases().iter().copied().min().unwrap_or(u64::MAX)
+        self.rest().iter().map(|rest| rest.bias).min().unwrap_or(u64::MAX)
     }
 
     fn entry(&self, i: usize) -> Entry<T> {
-        Entry {
-            key: self.keys[i],
-            sequence: self.sequences[i],
-            bias: self.biases[i],
-            id: self.ids[i],
-            item: self.items[i],
-        }
+        let Rest { sequence, bias, id, item } = self.rest[i];
+        Entry { key: self.keys[i], sequence, bias, id, item }
     }
 
     fn set(&mut self, i: usize, entry: Entry<T>) {
-        self.keys[i] = entry.key;
-        self.sequences[i] = entry.sequence;
-        self.biases[i] = entry.bias;
-        self.ids[i] = entry.id;
-        self.items[i] = entry.item;
+        let Entry { key, sequence, bias, id, item } = entry;
+        self.keys[i] = key;
+        self.rest[i] = Rest { sequence, bias, id, item };
     }
 
     fn push(&mut self, entry: Entry<T>) {
@@ -123,7 +115,7 @@ impl<T: Copy> Leaf<T> {
     /// The same, after those of no greater bias. Whoever comes has the greatest, as a rule.
     fn push_by_bias(&mut self, entry: Entry<T>) {
         let mut at = self.len;
-        while at > 0 && self.biases[at - 1] > entry.bias {
+        while at > 0 && self.rest[at - 1].bias > entry.bias {
             self.set(at, self.entry(at - 1));
             at -= 1;
         }
@@ -134,12 +126,9 @@ impl<T: Copy> Leaf<T> {
     /// Takes an entry out; the others keep their order.
     fn remove(&mut self, i: usize) -> Entry<T> {
         let entry = self.entry(i);
-        let rest = i + 1..self.len;
-        self.keys.copy_within(rest.clone(), i);
-        self.items.copy_within(rest.clone(), i);
-        self.biases.copy_within(rest.clone(), i);
-        self.sequences.copy_within(rest.clone(), i);
-        self.ids.copy_within(rest, i);
+        for i in i + 1..self.len {
+            self.set(i - 1, self.entry(i));
+        }
         self.len -= 1;
         entry
     }
@@ -155,6 +144,24 @@ impl<T: Copy> Leaf<T> {
         let all = self.clone();
         self.len = 0;
         (0..all.len).for_each(|i| self.push_by_bias(all.entry(i)));
+    }
+
+    /// The first entry whose key is `key` or more.
+    #[inline]
+    fn at_or_after(&self, key: u64) -> Option<usize> {
+        // Keys below `key` wrap to the far end, and are passed over.
+        let (mut found, mut least) = (None, u64::MAX - key);
+        for (i, other) in self.keys().iter().enumerate() {
+            let beyond = other.wrapping_sub(key);
+            if beyond > least {
+                continue;
+            }
+            let is_first = |before: usize| beyond < least || self.rest[i].sequence < self.rest[before].sequence;
+            if found.is_none_or(is_first) {
+                (found, least) = (Some(i), beyond);
+            }
+        }
+        found
     }
 
     /// Gives the upper half, its first entry first.
@@ -175,6 +182,8 @@ impl<T: Copy> Leaf<T> {
 pub(crate) struct Sorted<T> {
     /// Whether leaves keep their entries by bias.
     by_bias: bool,
+    /// Whether any entry ever had a bias: the least need not be looked for where there is none.
+    is_biased: bool,
     directory: Vec<Slot>,
     leaves: Vec<Leaf<T>>,
     spare: Vec<u32>,
@@ -183,7 +192,8 @@ pub(crate) struct Sorted<T> {
 
 impl<T: Copy> Sorted<T> {
     pub(crate) fn new() -> Sorted<T> {
-        Sorted { by_bias: false, directory: Vec::new(), leaves: Vec::new(), spare: Vec::new(), len: 0 }
+        let (directory, leaves, spare) = (Vec::new(), Vec::new(), Vec::new());
+        Sorted { by_bias: false, is_biased: false, directory, leaves, spare, len: 0 }
     }
 
     /// One whose leaves keep their entries by bias, the least first.
@@ -199,7 +209,11 @@ impl<T: Copy> Sorted<T> {
     /// The least bias of a leaf.
     fn least_bias(&self, slot: usize) -> u64 {
         let leaf = self.leaf(slot);
-        if self.by_bias { leaf.biases[0] } else { leaf.least_bias() }
+        match (self.is_biased, self.by_bias) {
+            (false, _) => 0,
+            (true, true) => leaf.rest[0].bias,
+            (true, false) => leaf.least_bias(),
+        }
     }
 
     fn push(&mut self, leaf: u32, entry: Entry<T>) {
@@ -228,21 +242,23 @@ impl<T: Copy> Sorted<T> {
 
     /// The leaf in which a key would lie; the caller guarantees the set is not empty.
     pub(crate) fn slot_of(&self, key: u64) -> usize {
-        self.place((key, u64::MAX))
+        self.place(order_of(key, u64::MAX))
     }
 
-    fn place(&self, order: (u64, u64)) -> usize {
+    #[inline]
+    fn place(&self, order: u128) -> usize {
         self.directory.partition_point(|slot| slot.low <= order).saturating_sub(1)
     }
 
     pub(crate) fn add(&mut self, entry: Entry<T>) {
         self.len += 1;
+        self.is_biased |= entry.bias > 0;
         if self.directory.is_empty() {
             let leaf = self.take_leaf(Leaf::new(entry));
-            self.directory.push(Slot { low: (0, 0), leaf, bias: entry.bias });
+            self.directory.push(Slot { low: 0, leaf, bias: entry.bias });
             return;
         }
-        let order = (entry.key, entry.sequence);
+        let order = order_of(entry.key, entry.sequence);
         let mut slot = self.place(order);
         if self.leaf(slot).len == LEAF {
             self.split(slot);
@@ -261,14 +277,16 @@ impl<T: Copy> Sorted<T> {
         if self.is_empty() {
             return None;
         }
-        let slot = self.place((key, sequence));
-        let i = self.leaf(slot).orders().position(|order| order == (key, sequence))?;
+        let sought = order_of(key, sequence);
+        let slot = self.place(sought);
+        let i = self.leaf(slot).orders().position(|order| order == sought)?;
         Some(self.remove_at(slot, i))
     }
 
     /// Whether it holds an entry with this key and sequence.
     pub(crate) fn holds(&self, key: u64, sequence: u64) -> bool {
-        !self.is_empty() && self.leaf(self.place((key, sequence))).orders().any(|order| order == (key, sequence))
+        let sought = order_of(key, sequence);
+        !self.is_empty() && self.leaf(self.place(sought)).orders().any(|order| order == sought)
     }
 
     /// Takes the `i`-th entry of a leaf out.
@@ -289,12 +307,8 @@ impl<T: Copy> Sorted<T> {
         if self.is_empty() {
             return None;
         }
-        let first = self.place((key, 0));
-        (first..self.directory.len()).find_map(|slot| {
-            let orders = self.leaf(slot).orders().enumerate().filter(|(_, order)| order.0 >= key);
-            let (i, _) = orders.min_by_key(|(_, order)| *order)?;
-            Some((slot, i))
-        })
+        let first = self.place(order_of(key, 0));
+        (first..self.directory.len()).find_map(|slot| Some((slot, self.leaf(slot).at_or_after(key)?)))
     }
 
     /// The last key below `key`; of entries with that key, the first.
@@ -303,14 +317,14 @@ impl<T: Copy> Sorted<T> {
             return None;
         }
         let below = |slot: usize| self.leaf(slot).keys().iter().copied().filter(|k| *k < key).max();
-        let last = (0..=self.place((key, 0))).rev().find_map(below)?;
+        let last = (0..=self.place(order_of(key, 0))).rev().find_map(below)?;
         self.at_or_after(last)
     }
 
     /// Every entry whose key is in `from..to`.
     pub(crate) fn within(&self, from: u64, to: u64) -> impl Iterator<Item = Entry<T>> {
-        let first = self.place((from, 0)).min(self.directory.len());
-        let slots = self.directory[first..].iter().take_while(move |slot| slot.low.0 < to);
+        let first = self.place(order_of(from, 0)).min(self.directory.len());
+        let slots = self.directory[first..].iter().take_while(move |slot| slot.low() < to);
         slots.flat_map(move |slot| {
             let leaf = &self.leaves[slot.leaf as usize];
             let inside = move |i: &usize| (from..to).contains(&leaf.keys[*i]);
@@ -348,7 +362,7 @@ impl<T: Copy> Sorted<T> {
         }
         if self.leaf(slot).len == 0 {
             self.spare.push(self.directory.remove(slot).leaf);
-            self.directory[0].low = (0, 0);
+            self.directory[0].low = 0;
             return;
         }
         let left = slot.min(self.directory.len().saturating_sub(2));
@@ -413,7 +427,8 @@ mod tests {
                     Step::Remove(_) => prop_assert!(sorted.remove(1, 1).is_none()),
                     Step::After(key) => {
                         let got = sorted.at_or_after(key).map(|(slot, i)| sorted.leaf(slot).order(i));
-                        prop_assert_eq!(got, model.range((key, 0)..).next().copied());
+                        let first = model.range((key, 0)..).next();
+                        prop_assert_eq!(got, first.map(|(key, sequence)| order_of(*key, *sequence)));
                     }
                     Step::Before(key) => {
                         let got = sorted.before(key).map(|(slot, i)| sorted.leaf(slot).keys()[i]);

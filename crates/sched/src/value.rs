@@ -76,6 +76,7 @@ impl Curve {
 
     /// What is left at a share of the time to the deadline.
     #[must_use]
+    #[inline]
     pub fn at(&self, share: f64) -> f64 {
         let points = self.points();
         let Some(after) = points.iter().position(|(at, _)| share <= *at) else {
@@ -119,6 +120,7 @@ impl Worth {
 
     /// What a request of so many blocks is worth when it has just come.
     #[must_use]
+    #[inline]
     pub fn fresh(&self, blocks: u32) -> f64 {
         let size = if self.whole { 1.0 } else { f64::from(blocks) * BLOCK_BYTES as f64 / 1_048_576.0 };
         size * self.value
@@ -126,12 +128,14 @@ impl Worth {
 
     /// What completing a request of so many blocks is worth at `end` (Eq. 1).
     #[must_use]
+    #[inline]
     pub fn at(&self, blocks: u32, qos: &Qos, arrived: Time, end: Time) -> f64 {
         self.fresh(blocks) * self.left(qos, arrived, end)
     }
 
     /// What is left of its worth at `end`.
     #[must_use]
+    #[inline]
     pub fn left(&self, qos: &Qos, arrived: Time, end: Time) -> f64 {
         let Some(deadline) = qos.deadline else { return self.curve.at(0.0) };
         let (given, taken) = (deadline.since(arrived).0, end.since(arrived).0);
@@ -142,6 +146,7 @@ impl Worth {
 
     /// When a request is worth nothing any more, if ever: then it is dropped.
     #[must_use]
+    #[inline]
     pub fn end(&self, qos: &Qos, arrived: Time) -> Option<Time> {
         let (deadline, share) = (qos.deadline?, self.curve.end()?);
         let given = deadline.since(arrived).0;

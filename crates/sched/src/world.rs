@@ -48,6 +48,11 @@ pub trait Scheduler {
         None
     }
 
+    /// How often a floor that was owed went before a higher priority.
+    fn floors(&self) -> u64 {
+        0
+    }
+
     /// How full the write buffer was; nothing where there is none.
     fn fill(&self) -> Option<Fill> {
         None
@@ -97,6 +102,10 @@ impl<P: Predictor> Scheduler for Core<P> {
         Core::arrival(self)
     }
 
+    fn floors(&self) -> u64 {
+        Core::floors(self)
+    }
+
     fn effort(&self) -> (u64, u64) {
         Core::effort(self)
     }
@@ -117,8 +126,9 @@ pub fn run_told<C: Scheduler + ?Sized>(core: &mut C, world: &mut impl World, mut
     while let Some((now, input)) = world.next(core.wake_at(), core.room()) {
         core.handle(now, input, &mut actions);
         tell(core);
-        for action in actions.drain(..) {
-            world.act(now, action);
+        for action in &actions {
+            world.act(now, *action);
         }
+        actions.clear();
     }
 }

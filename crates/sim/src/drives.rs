@@ -6,6 +6,7 @@
 
 mod arm_time;
 mod billed;
+mod fates;
 mod shown;
 
 pub(crate) use arm_time::ArmTime;
@@ -19,7 +20,6 @@ use block::errno::EIO;
 use block::{BadInput, Command, DiskId, Ending, Outcome, Place, RequestId, Span, Tag, Time};
 use drive::{Account, Machine};
 use flow::{Picture, PictureScope};
-use load::experiment::Failure;
 use load::{Load, Meter, Served};
 use sched::{Action, Health, Input, World};
 use std::cell::Cell;
@@ -116,7 +116,7 @@ enum Stage {
     Measuring(Time),
     /// Until whatever arrived in the measured time has ended, with the load going on as before; at the latest then, or
     /// when more requests than so many are outstanding.
-    Following(Time, u32),
+    Following(u32),
 }
 
 /// What is outstanding at the end is followed for as long as the run took until then, and at least for so long.
@@ -149,6 +149,8 @@ pub(crate) struct Drives<'a, M, L: Measured> {
     stage: Stage,
     /// Whether the stage is over: worked out when a request ends, since until the measured time is over nothing else ends one.
     over: bool,
+    /// When it is over at the latest.
+    until: Time,
     now: Time,
     /// Whether nothing happens any more.
     dry: bool,
@@ -245,6 +247,7 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
             billing: None,
             stage: Stage::Settling(settles),
             over: false,
+            until: Time::NEVER,
             now: Time::ZERO,
             dry: false,
             gave_up: false,
@@ -284,28 +287,10 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
 
     fn measure(&mut self, from: Time) {
         let until = self.stop.after.map(|after| from + after);
-        self.stage = Stage::Measuring(until.unwrap_or(Time::NEVER));
+        self.until = until.unwrap_or(Time::NEVER);
+        self.stage = Stage::Measuring(self.until);
         self.load.meter_mut().begin(from, self.stop.requests, until);
         self.over = self.is_over();
-    }
-
-    /// Has a disk fail, and perhaps an empty one take its place at once.
-    pub(crate) fn fail(&mut self, failure: Failure) {
-        let (at, disk) = (Time::ZERO + failure.at, DiskId(failure.disk));
-        self.fates.push_back((at, disk, Health::Failed));
-        if failure.replaced {
-            self.fates.push_back((at, disk, Health::Replaced));
-        }
-    }
-
-    /// What becomes of a disk now.
-    fn fate(&mut self) -> Option<Input> {
-        let (_, disk, health) = self.fates.pop_front()?;
-        self.dead.retain(|dead| *dead != disk);
-        if health == Health::Failed {
-            self.dead.push(disk);
-        }
-        Some(Input::Disk(disk, health))
     }
 
     /// Where a film is told, after each input, by how much what a write is worth counts.
@@ -321,7 +306,7 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
 
     /// Has it said who pays for the arms' time.
     pub(crate) fn billing(mut self) -> Self {
-        self.billing = Some(Box::new(Billing::new(self.drives.len(), self.depth)));
+        self.billing = Some(Box::new(Billing::new(&mut self.drives, self.depth)));
         self
     }
 
@@ -340,7 +325,8 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
         self.measures = Some(Measures { accounts, probes, end });
         self.load.meter_mut().close(end);
         let most = self.outstanding.saturating_add(OVERLOAD.max(self.outstanding / 8));
-        self.stage = Stage::Following(end + FOLLOW.max(end.since(Time::ZERO)), most);
+        self.until = end + FOLLOW.max(end.since(Time::ZERO));
+        self.stage = Stage::Following(most);
         self.over = self.is_over();
         !self.dry && !self.is_brief() && self.failed.is_none() && self.load.meter().awaits(self.load.due())
     }
@@ -429,7 +415,7 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
         slot.flies = false;
         self.probes[disk].done(issued.at, now, &parts, issued.probe);
         if let Some(billing) = &mut self.billing {
-            billing.done(disk, tag, issued.at, now, parts, &self.drives[disk]);
+            billing.done(disk, tag, (issued.at, now), parts, &mut self.drives[disk]);
         }
         if self.watched {
             self.show_done(now, disk, tag, issued.at, parts);
@@ -459,7 +445,7 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
         }
         self.drives[disk].issue(now, tag, command);
         if let Some(billing) = &mut self.billing {
-            billing.issued(disk, tag, &command, &self.drives[disk]);
+            billing.issued(disk, tag, &command, &mut self.drives[disk]);
         }
         self.expect(disk);
     }
@@ -492,18 +478,21 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
     #[inline(always)]
     fn said(&mut self, now: Time) -> Option<Input> {
         let left = self.in_progress();
-        let said = self.load.fire(now, left).unwrap_or_else(|error| {
-            self.failed = Some(error);
-            None
-        });
-        if let Some(Input::Submit(request)) = &said {
-            self.outstanding += 1;
-            self.wrote |= request.op.writes();
-            if let Some(camera) = &mut self.camera {
-                camera.submitted(now, request);
+        match self.load.fire(now, left) {
+            Ok(Some(Input::Submit(request))) => {
+                self.outstanding += 1;
+                self.wrote |= request.op.writes();
+                if let Some(camera) = &mut self.camera {
+                    camera.submitted(now, &request);
+                }
+                Some(Input::Submit(request))
+            }
+            Ok(other) => other,
+            Err(error) => {
+                self.failed = Some(error);
+                None
             }
         }
-        said
     }
 
     /// Whether this stage of the run is over, its time apart.
@@ -512,16 +501,7 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
         match self.stage {
             Stage::Settling(most) => self.ended >= most,
             Stage::Measuring(_) => self.stop.requests.is_some_and(|most| self.load.meter().served() >= most),
-            Stage::Following(_, most) => self.outstanding > most || !self.load.meter().awaits(self.load.due()),
-        }
-    }
-
-    /// When this stage is over at the latest.
-    #[inline(always)]
-    fn until(&self) -> Time {
-        match self.stage {
-            Stage::Settling(_) => Time::NEVER,
-            Stage::Measuring(until) | Stage::Following(until, _) => until,
+            Stage::Following(most) => self.outstanding > most || !self.load.meter().awaits(self.load.due()),
         }
     }
 
@@ -554,7 +534,7 @@ impl<M: Machine, L: Measured> World for Drives<'_, M, L> {
             let wake = wake.unwrap_or(Time::NEVER).max(self.now);
             let fate = self.fates.front().map_or(Time::NEVER, |(at, ..)| (*at).max(self.now));
             let next = done.min(due).min(wake).min(fate);
-            if next > self.until() || next == Time::NEVER {
+            if next > self.until || next == Time::NEVER {
                 return self.run_out(next);
             }
             self.now = next;
@@ -573,12 +553,10 @@ impl<M: Machine, L: Measured> World for Drives<'_, M, L> {
             if due > next {
                 return Some((next, Input::Wake));
             }
-            let said = self.said(next);
-            if self.failed.is_some() {
-                return None;
-            }
-            if let Some(input) = said {
-                return Some((next, input));
+            match self.said(next) {
+                Some(input) => return Some((next, input)),
+                None if self.failed.is_some() => return None,
+                None => {}
             }
         }
         None

@@ -53,6 +53,8 @@ pub(crate) struct ArrivalCounts {
     pub(crate) effort: (u64, u64),
     pub(crate) memory: Option<(usize, usize)>,
     pub(crate) lost: u64,
+    /// How often a floor that was owed went before a higher priority.
+    pub(crate) floors: u64,
     /// Requests it takes at once.
     pub(crate) limit: u32,
 }
@@ -60,7 +62,7 @@ pub(crate) struct ArrivalCounts {
 impl ArrivalCounts {
     /// With what the world counted, and what is to be said before.
     pub(crate) fn join<L: Measured>(self, remains: Remains<L>, story: Vec<String>) -> Replication {
-        let ArrivalCounts { tally, fill, effort, memory, lost, limit } = self;
+        let ArrivalCounts { tally, fill, effort, memory, lost, floors, limit } = self;
         let end = remains.end;
         let (mut meter, mut notes, account) = remains.load.finish(end);
         let mut system = account.map(|account| account.result(end));
@@ -85,6 +87,9 @@ impl ArrivalCounts {
         let probes = (remains.probes > 0).then_some(remains.probes);
         notes.extend(probes.map(|probes| format!("{probes} probes in idle time, counted as background")));
         notes.extend(story);
+        if floors > 0 {
+            notes.push(format!("a floor that was owed went before a higher priority {floors} times"));
+        }
         if lost > 0 {
             notes.push(format!("data was lost: {} requests met what no disk holds any more", lost));
         }

@@ -245,6 +245,7 @@ impl<M: Machine> Scene<'_, M> {
             effort: core.effort(),
             memory: core.memory(),
             lost: 0,
+            floors: core.floors(),
             limit: self.experiment.scheduler.queue,
         };
         if world.close() {

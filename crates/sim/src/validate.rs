@@ -56,6 +56,7 @@ pub fn replay(
         let verb = match op {
             Op::Read | Op::Repair => Verb::Read,
             Op::Write { fua } => Verb::Write { fua },
+            Op::Discard(what) => Verb::Discard(what),
             Op::Flush => Verb::Flush,
         };
         drive.issue(now, Tag(0), Command { verb, at, place: Place::Nowhere });

@@ -40,6 +40,10 @@ fn ordinary(text: &[u8], unit: TimeUnit) -> Option<u64> {
     if text.is_empty() || text.len() > SAFE_DIGITS {
         return None;
     }
+    let scaled = |value: u64, power: u32| value.checked_mul(*POWERS.get(power as usize)?);
+    if let Some(value) = plain(text) {
+        return scaled(value, unit as u32);
+    }
     let (mut value, mut point) = (0u64, None);
     for (at, byte) in text.iter().enumerate() {
         let digit = byte.wrapping_sub(b'0');
@@ -52,8 +56,11 @@ fn ordinary(text: &[u8], unit: TimeUnit) -> Option<u64> {
         }
     }
     let fraction = point.map_or(0, |point| text.len() - point - 1);
-    value.checked_mul(10u64.pow((unit as u32).checked_sub(fraction as u32)?))
+    scaled(value, (unit as u32).checked_sub(fraction as u32)?)
 }
+
+/// Powers of ten, as far as units of time go.
+const POWERS: [u64; 10] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000];
 
 /// So many digits cannot overflow 64 bits.
 const SAFE_DIGITS: usize = 19;
@@ -119,8 +126,12 @@ fn plain(text: &[u8]) -> Option<u64> {
         return None;
     }
     if text.len() <= SAFE_DIGITS {
+        let (eights, rest) = text.as_chunks();
         let (mut value, mut worst) = (0u64, 0);
-        for byte in text {
+        for digits in eights {
+            value = value * 100_000_000 + eight(*digits)?;
+        }
+        for byte in rest {
             let digit = byte.wrapping_sub(b'0');
             worst = worst.max(digit);
             value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
@@ -131,6 +142,19 @@ fn plain(text: &[u8]) -> Option<u64> {
         let digit = byte.wrapping_sub(b'0');
         if digit > 9 { None } else { value.checked_mul(10)?.checked_add(u64::from(digit)) }
     })
+}
+
+/// The value of eight digits: of all pairs at once, then of pairs of those, then of both halves.
+fn eight(text: [u8; 8]) -> Option<u64> {
+    const ONES: u64 = u64::MAX / 0xFF;
+    let digits = u64::from_le_bytes(text) ^ ONES * u64::from(b'0');
+    // What is more than 9 reaches the highest bit of its byte, or has it.
+    if (digits | digits.wrapping_add(ONES * 0x76)) & ONES * 0x80 != 0 {
+        return None;
+    }
+    let pairs = (digits * 10 + (digits >> 8)) & 0x00FF_00FF_00FF_00FF;
+    let fours = (pairs * 100 + (pairs >> 16)) & 0x0000_FFFF_0000_FFFF;
+    Some((fours * 10_000 + (fours >> 32)) & 0xFFFF_FFFF)
 }
 
 /// Says which kind of no number it is.
@@ -199,6 +223,20 @@ mod tests {
         assert_eq!(ns("4e-999", TimeUnit::S), Ok(0));
         for bad in ["", "-1", "NaN", "inf", "1.2.3", ".", "1e", "1e9999", "0x10", "18446744074", "9e300", "1 "] {
             assert!(ns(bad, TimeUnit::S).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn digits_of_any_length_are_a_number_and_no_other_byte_among_them() {
+        for length in 1..=19 {
+            let digits: Vec<u8> = (0..length).map(|i| b'0' + ((i * 7 + length + 2) % 10) as u8).collect();
+            let text = std::str::from_utf8(&digits).unwrap();
+            assert_eq!(plain(&digits), text.parse().ok(), "{text}");
+            for (at, byte) in (0..length).flat_map(|at| (0..=u8::MAX).map(move |byte| (at, byte))) {
+                let mut other = digits.clone();
+                other[at] = byte;
+                assert_eq!(plain(&other).is_some(), byte.is_ascii_digit(), "{byte} at {at} of {text}");
+            }
         }
     }
 

@@ -145,7 +145,7 @@ impl Zoned {
         let zone = &self.zones[stretch.zone as usize];
         let within = sector - stretch.first;
         let (index, on_track) = divide_sector(stretch.place + within, zone.track_sectors);
-        let first = self.track(stretch.zone, index);
+        let first = self.track(zone, stretch.zone, index);
         let to_end = zone.track_sectors.value() - on_track;
         let angle = first.angle.wrapping_add(u64::from(on_track).wrapping_mul(zone.width)).wrapping_add(stretch.turned);
         Spot {
@@ -175,7 +175,7 @@ impl Zoned {
     fn on_zone(&self, z: u32, physical: u64, defects: &Defects) -> (Spot, u64) {
         let zone = &self.zones[z as usize];
         let (index, sector) = divide_sector(physical, zone.track_sectors);
-        let first = self.track(z, index);
+        let first = self.track(zone, z, index);
         let (track, cylinder) = (u64::from(zone.track_sectors.value()), first.track.cylinder - zone.first_cylinder);
         let before = u64::from(cylinder) * u64::from(self.heads.value()) * track;
         let turned = defects.spare_turn(before, before + u64::from(first.track.head) * track);
@@ -185,8 +185,7 @@ impl Zoned {
 
     /// The first sector of a zone's track, by the track's place in the filling order.
     #[inline(always)]
-    fn track(&self, z: u32, index: u32) -> Spot {
-        let zone = &self.zones[z as usize];
+    fn track(&self, zone: &Zone, z: u32, index: u32) -> Spot {
         let heads = self.heads.value();
         let (c, head, head_steps) = match self.order {
             Order::HeadsFirst => {

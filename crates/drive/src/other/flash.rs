@@ -47,7 +47,7 @@ impl Timing for Flash {
                 *channel = began + self.write;
             }
             // What is complete is kept.
-            Verb::Flush | Verb::Seek => {}
+            Verb::Flush | Verb::Seek | Verb::Discard(_) => {}
         }
         parts
     }

@@ -73,7 +73,7 @@ impl<T: Timing> Machine for Timed<T> {
         let sane = command.verb == Verb::Flush || (at.blocks > 0 && at.end().0 <= self.caps.blocks);
         let (mut parts, outcome) = match command.verb {
             _ if !sane => (Parts::default(), Outcome::Failed(EINVAL)),
-            Verb::Seek => (Parts::default(), Outcome::Ok),
+            Verb::Seek | Verb::Discard(_) => (Parts::default(), Outcome::Ok),
             _ => (self.timing.serve(now, command), Outcome::Ok),
         };
         if command.verb == Verb::Flush {
@@ -90,7 +90,7 @@ impl<T: Timing> Machine for Timed<T> {
     fn finish(&mut self) -> Option<(Time, Tag, Outcome, Parts)> {
         let first = (0..self.flying.len()).min_by_key(|i| self.flying[*i].end).expect("a command is in flight");
         let done = self.flying.remove(first);
-        self.account.add_command(done.issued, done.end, done.parts);
+        self.account.add_command(done.issued, done.end, &done.parts);
         Some((done.end, done.tag, done.outcome, done.parts))
     }
 

@@ -98,11 +98,12 @@ impl Machine {
             Verb::Write { fua } => self.write(from, now, at, fua, queued),
             Verb::Flush => self.flush(from, now),
             Verb::Seek => self.seek(from, at, queued),
+            Verb::Discard(_) => unreachable!("no scene gives anything up"),
         };
         match verb {
             Verb::Read => self.last_write = None,
             Verb::Write { .. } => self.last_write = Some(at.end().0),
-            Verb::Seek | Verb::Flush => {}
+            Verb::Seek | Verb::Flush | Verb::Discard(_) => {}
         }
         if self.cache.hits_wait && self.rules.depth > 1 && verb == Verb::Read {
             self.held = self.held.max(now);
@@ -188,14 +189,14 @@ impl Machine {
                 _ => self.holds_written(start, end),
             },
             Verb::Write { fua } => !fua && self.fits(start, end),
-            Verb::Flush | Verb::Seek => false,
+            Verb::Flush | Verb::Seek | Verb::Discard(_) => false,
         }
     }
 
     fn needs_no_arm(&self, now: u64, it: &Waiting, room_wanted: bool) -> bool {
         let (start, end) = (it.at.start.0, it.at.end().0);
         match it.verb {
-            Verb::Flush | Verb::Seek => false,
+            Verb::Flush | Verb::Seek | Verb::Discard(_) => false,
             Verb::Read if self.cache.hits_wait && (!self.arm_is_free(now) || !self.waiting.is_empty()) => false,
             Verb::Read => {
                 let held = match (self.segments.look(start, end), self.filling) {
@@ -266,7 +267,7 @@ impl Machine {
         match verb {
             Verb::Write { fua: false } if self.cache.write_buffer > 0 => self.overheads.buffered,
             Verb::Write { .. } | Verb::Flush => self.overheads.write,
-            Verb::Read | Verb::Seek => self.overheads.read,
+            Verb::Read | Verb::Seek | Verb::Discard(_) => self.overheads.read,
         }
     }
 
@@ -295,7 +296,7 @@ impl Machine {
     /// pass and the moves between them.
     fn cost(&self, now: u64, it: &Waiting) -> u64 {
         let class = match it.verb {
-            Verb::Seek | Verb::Flush => return 0,
+            Verb::Seek | Verb::Flush | Verb::Discard(_) => return 0,
             // The arm is on its way there.
             Verb::Read if self.is_at_hand(it) => return 0,
             Verb::Read => self.overheads.read,

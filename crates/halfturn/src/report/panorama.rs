@@ -237,6 +237,7 @@ fn request(made: &IssuedRequest, then: Time) -> String {
     let what = match made.op {
         Op::Read => "read",
         Op::Write { .. } => "write",
+        Op::Discard(_) => "discard",
         Op::Flush => "flush",
         Op::Repair => "repair",
     };

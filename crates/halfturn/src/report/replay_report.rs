@@ -3,11 +3,15 @@
 use live::ReplayReport;
 use serde_json::{Value, json};
 
+/// What is said of a log that does not tell of the end of its run.
+const CUT: &str = " the log is cut off there: it does not tell of the end of the run\n";
+
 /// The outcome of a replay as it is printed.
 pub fn replay_report(it: &ReplayReport) -> String {
-    let ReplayReport { inputs, requests, actions, until, differs } = it;
+    let ReplayReport { inputs, requests, actions, until, whole, differs } = it;
     let of = format!("{inputs} inputs ({requests} requests) of {:.3} s, {actions} decisions", until.as_secs());
-    let Some(difference) = differs else { return format!(" {of}: all the same as then\n") };
+    let cut = if *whole { "" } else { CUT };
+    let Some(difference) = differs else { return format!(" {of}: all the same as then\n{cut}") };
     let (number, at, input) = &difference.input;
     let mut text =
         format!(" {of} the same as then; not so after input {number}, at {:.6} s: {input:?}\n", at.as_secs());
@@ -24,6 +28,6 @@ pub fn replay_report(it: &ReplayReport) -> String {
 pub fn replayed_json(it: &ReplayReport) -> Value {
     json!({
         "inputs": it.inputs, "requests": it.requests, "actions": it.actions, "seconds": it.until.as_secs(),
-        "identical": it.differs.is_none(), "differs_after_input": it.differs.as_ref().map(|difference| difference.input.0),
+        "whole": it.whole, "identical": it.differs.is_none(), "differs_after_input": it.differs.as_ref().map(|difference| difference.input.0),
     })
 }

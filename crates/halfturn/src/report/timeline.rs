@@ -224,6 +224,7 @@ fn describe_command(command: block::Command, took: Span) -> String {
     match command.verb {
         Verb::Seek => format!("seek to block {} ({:.3} ms)", at.start.0, took.as_ms()),
         Verb::Flush => format!("flush ({:.3} ms)", took.as_ms()),
+        Verb::Discard(_) => format!("discard of {} blocks at {} ({:.3} ms)", at.blocks, at.start.0, took.as_ms()),
         Verb::Read => format!("read of {} blocks at {} ({:.3} ms)", at.blocks, at.start.0, took.as_ms()),
         Verb::Write { .. } => format!("write of {} blocks at {} ({:.3} ms)", at.blocks, at.start.0, took.as_ms()),
     }

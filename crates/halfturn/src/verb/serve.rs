@@ -1,5 +1,7 @@
 //! `halfturn serve`: serves volumes to NBD clients.
 
+mod reload;
+
 use super::outputs::{Inputs, OutputFile, PendingFile};
 use crate::failure::{VerbFailure, print};
 use crate::report;
@@ -9,6 +11,7 @@ use listenfd::ListenFd;
 use live::log::LogHead;
 use live::{Caller, EngineMessage, Listener, NbdService, SocketName, Undone};
 use load::experiment::{self, Experiment, Exposed};
+use reload::Reloader;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::fs;
@@ -22,7 +25,8 @@ use std::sync::mpsc;
 /// A service file is an experiment file with `[[volume]]` tables; `path` in its `[drive]` names the device: a block
 /// device, a file, `ram:SIZE` or `emulated:NAME`. Each volume is one NBD export of the same name. The permissions of
 /// the socket decide who can connect. On SIGTERM or Ctrl-C the server takes no more requests, finishes those in flight
-/// and flushes the device. It also works with systemd's socket activation (examples/systemd).
+/// and flushes the device. On SIGHUP it reads its file again: class, priority and deadline of volumes follow it, and what cannot
+/// is said. It also works with systemd's socket activation (examples/systemd).
 #[derive(Args)]
 #[command(after_help = "Examples:
   halfturn serve examples/vm-disks.toml
@@ -81,7 +85,8 @@ pub fn run(arguments: &Serve) -> Result<(), VerbFailure> {
     let service = NbdService::new(&experiment, listeners, arguments.time_scale)?;
     let control = control(&experiment, &service.caller)?;
     let metrics = metrics(&experiment, &service.caller)?;
-    stop_on_signal(service.caller.clone());
+    let reloader = Reloader { file: arguments.file.clone(), sets: arguments.sets.clone(), served: experiment.clone() };
+    heed_signals(service.caller.clone(), reloader);
     for note in &service.notes {
         eprintln!("{note}");
     }
@@ -214,12 +219,18 @@ fn metrics(experiment: &Experiment, caller: &Caller<EngineMessage>) -> Result<Op
     })
 }
 
-/// Ends the service well when the process is told to end.
-fn stop_on_signal(caller: Caller<EngineMessage>) {
+/// Ends the service well when the process is told to end, or its terminal is gone; and reads its file again on SIGHUP.
+fn heed_signals(caller: Caller<EngineMessage>, mut reloader: Reloader) {
     let Ok(mut signals) = Signals::new([SIGTERM, SIGINT, SIGHUP]) else { return };
+    let has_terminal = || fs::File::open("/dev/tty").is_ok();
+    let had_terminal = has_terminal();
     std::thread::spawn(move || {
-        for _ in signals.forever() {
-            caller.tell(EngineMessage::Stop);
+        for signal in signals.forever() {
+            if signal == SIGHUP && had_terminal == has_terminal() {
+                reloader.reload(&caller).iter().for_each(|line| eprintln!("{line}"));
+            } else {
+                caller.tell(EngineMessage::Stop);
+            }
         }
     });
 }

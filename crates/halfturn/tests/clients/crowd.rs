@@ -15,7 +15,13 @@ fn connect(server: &Server) -> Remote {
 }
 
 fn read(cookie: u64, length: u32) -> ClientRequest {
-    ClientRequest { command: RequestType::Read, flags: CommandFlags::default(), cookie, offset: 0, length }
+    ClientRequest {
+        command: RequestType::Read,
+        flags: CommandFlags::default(),
+        cookie,
+        offset: 0,
+        length: length.into(),
+    }
 }
 
 /// The 99th percentile of so many reads of 4 KiB, one after the other.

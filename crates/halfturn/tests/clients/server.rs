@@ -64,8 +64,22 @@ impl Server {
         Server::started(bytes, lines, &[])
     }
 
-    fn started(bytes: usize, lines: &str, more: &[&str]) -> Server {
+    /// The same, on another device: an emulated drive, or a file in the server's folder, which is made.
+    pub fn on(bytes: usize, path: &str, more: &[&str]) -> Server {
         let folder = Folder::new();
+        if !path.contains(':') {
+            let file = std::fs::File::create(folder.0.join(path)).expect("a file in a new folder");
+            file.set_len((bytes + FIXED_BYTES) as u64).expect("a sparse file");
+        }
+        let path = format!("drive.path={path}");
+        Server::in_folder(folder, bytes, "", &[&["--set", &path], more].concat())
+    }
+
+    fn started(bytes: usize, lines: &str, more: &[&str]) -> Server {
+        Server::in_folder(Folder::new(), bytes, lines, more)
+    }
+
+    fn in_folder(folder: Folder, bytes: usize, lines: &str, more: &[&str]) -> Server {
         let child = serve(&folder.0, bytes, lines, more);
         let mut server = Server { child, folder, bytes };
         patient("the server does not listen", || {

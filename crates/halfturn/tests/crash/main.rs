@@ -112,7 +112,7 @@ fn write_on(remote: &mut Remote, known: &mut [Known], draw: &mut Pcg64Mcg) {
                     flags,
                     cookie,
                     offset: (slot * BLOCK * BLOCKS) as u64,
-                    length,
+                    length: length.into(),
                 };
                 payload = (0..length as usize / 8).flat_map(|_| it.sent.to_le_bytes()).collect();
             }
@@ -140,7 +140,7 @@ fn write_on(remote: &mut Remote, known: &mut [Known], draw: &mut Pcg64Mcg) {
 
 fn check(remote: &mut Remote, known: &mut [Known], seed: u64) {
     for (number, slot) in known.iter_mut().enumerate() {
-        let (offset, length) = ((number * BLOCK * BLOCKS) as u64, (BLOCK * BLOCKS) as u32);
+        let (offset, length) = ((number * BLOCK * BLOCKS) as u64, (BLOCK * BLOCKS) as u64);
         let read =
             ClientRequest { command: RequestType::Read, flags: CommandFlags::default(), cookie: 1, offset, length };
         remote.send(read, &[]).expect("sent");

@@ -10,8 +10,9 @@ use crate::memory::{AlignedBuffer, Pool, Slice, pass};
 use crate::ring::{GATHERED, RingOp, RingToken};
 use crate::world::Hands;
 use block::{Span, Time};
+use nbd::limits::EXTENDED_REQUEST_BYTES;
 use nbd::reply::ReplyHead;
-use nbd::{ClientRequest, Refused, RequestType, Session, limits::REQUEST_BYTES};
+use nbd::{ClientRequest, CommandFlags, Refused, RequestType, Session};
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::io;
@@ -58,6 +59,8 @@ impl ReplyHeader {
 pub(super) enum ReceiveState {
     /// The header of a request.
     Header,
+    /// The payload of a block status.
+    Query(ClientRequest),
     /// The payload of the request of this number: where, and how much has come.
     Payload { work: u32, into: Slice, filled: usize },
     /// Bytes that nobody wants, before an answer.
@@ -72,6 +75,8 @@ pub(super) enum Heard {
     NotYet,
     /// A request; its payload is still to come.
     Request(ClientRequest),
+    /// A block status, with what it asks for.
+    Query(ClientRequest, Vec<u8>),
     /// The payload of the request of this number is there.
     Payload(u32),
     /// It asked what it may not.
@@ -111,7 +116,12 @@ pub(super) struct Client {
 
 /// Bytes between a client and the device.
 fn moves(request: &ClientRequest) -> u64 {
-    if matches!(request.command, RequestType::Read | RequestType::Write) { request.length.into() } else { 0 }
+    if matches!(request.command, RequestType::Read | RequestType::Write) { request.length } else { 0 }
+}
+
+/// Whether it is a block status that has a payload.
+fn is_query(request: &ClientRequest) -> bool {
+    request.command == RequestType::BlockStatus && request.flags.has(CommandFlags::PAYLOAD_LEN)
 }
 
 impl Client {
@@ -157,18 +167,35 @@ impl Client {
         let (from, to) = self.unread;
         match &mut self.reading {
             ReceiveState::Nothing => Heard::NotYet,
-            ReceiveState::Header if to - from < REQUEST_BYTES => Heard::NotYet,
+            ReceiveState::Header if to - from < self.session.request_bytes() => Heard::NotYet,
             ReceiveState::Header => {
                 let Some(room) = room else { return Heard::NotYet };
-                let mut header = [0; REQUEST_BYTES];
-                self.input.buffer.get(from, &mut header);
-                let heard = match self.session.request(&header) {
-                    Ok(request) if moves(&request) > room => return Heard::NotYet,
+                let mut header = [0; EXTENDED_REQUEST_BYTES];
+                let header = &mut header[..self.session.request_bytes()];
+                self.input.buffer.get(from, header);
+                let heard = self.session.request(header);
+                if heard.is_ok_and(|request| moves(&request) > room) {
+                    return Heard::NotYet;
+                }
+                self.unread.0 += header.len();
+                match heard {
+                    Ok(request) if is_query(&request) => {
+                        self.reading = ReceiveState::Query(request);
+                        self.hear(Some(room))
+                    }
                     Ok(request) => Heard::Request(request),
                     Err(refused) => Heard::Refused(refused),
-                };
-                self.unread.0 += REQUEST_BYTES;
-                heard
+                }
+            }
+            // Its payload is short, and lies in the input as a whole.
+            ReceiveState::Query(request) if ((to - from) as u64) < request.payload() => Heard::NotYet,
+            ReceiveState::Query(request) => {
+                let request = *request;
+                let mut payload = vec![0; request.payload() as usize];
+                self.input.buffer.get(from, &mut payload);
+                self.unread.0 += payload.len();
+                self.reading = ReceiveState::Header;
+                Heard::Query(request, payload)
             }
             ReceiveState::Payload { work, into, filled } => {
                 let count = (to - from).min(into.bytes - *filled);
@@ -199,7 +226,7 @@ impl Client {
 
     /// Whether a whole header lies there that was not looked at.
     pub(super) fn has_more(&self) -> bool {
-        matches!(self.reading, ReceiveState::Header) && self.unread.1 - self.unread.0 >= REQUEST_BYTES
+        matches!(self.reading, ReceiveState::Header) && self.unread.1 - self.unread.0 >= self.session.request_bytes()
     }
 
     /// Has more received, if that is not being done and there is something to receive.
@@ -344,7 +371,10 @@ impl Client {
 
     /// Whether it has taken nothing of an answer, or said nothing more of a request it has begun, for longer than this.
     pub(super) fn is_stuck(&self, now: Time, patience: Span) -> bool {
-        let speaks = matches!(self.reading, ReceiveState::Payload { .. } | ReceiveState::Unwanted { .. });
+        let speaks = matches!(
+            self.reading,
+            ReceiveState::Payload { .. } | ReceiveState::Unwanted { .. } | ReceiveState::Query(_)
+        );
         let hears = !self.sending.is_empty();
         (hears && now.since(self.heard) > patience) || (speaks && self.receiving && now.since(self.said) > patience)
     }

@@ -2,12 +2,12 @@
 //!
 //! **A block is the least that is written, a byte the least that is asked.** Clients need not know of blocks: what
 //! begins or ends inside one is read, changed and written by the front, alone among what shares a block with it.
-//! Trims are passed over where something is in flight there; they are hints. A flush flushes the device, so that it
-//! holds for every connection.
+//! A flush flushes the device, so that it holds for every connection.
 
 mod client;
 #[cfg(test)]
 mod faults;
+mod status;
 mod stop;
 mod volume;
 mod work;
@@ -16,14 +16,16 @@ use crate::bell::Mailbox;
 use crate::memory::{AlignedBuffer, PAGE, Slice};
 use crate::metrics::{Buckets, ServiceMetrics};
 use crate::ring::{RingOp, RingToken};
+use crate::unit::Zeroes;
 use crate::world::{Hands, RequestSource};
-use block::errno::{EIO, ETIME, ETIMEDOUT};
-use block::{BLOCK_BYTES, Change, Ending, Extent, Lbn, Qos, Request, RequestId, Span, Time};
+use block::errno::{EIO, EOPNOTSUPP, ETIME, ETIMEDOUT};
+use block::{BLOCK_BYTES, Change, Ending, Qos, Request, RequestId, Span, Time};
 use client::{Client, Heard, PendingReply, ReceiveState, ReplyHeader};
 use load::experiment::ServePlan;
 use nbd::reply::Chunk;
-use nbd::{Errno, Refused, RequestType, Session, State};
+use nbd::{CommandFlags, Errno, Refused, RequestType, Session};
 use sched::{Input, Pulse};
+pub use status::Rates;
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
@@ -67,6 +69,7 @@ pub struct Front {
     bell: (Rc<OwnedFd>, Slice),
     plan: ServePlan,
     volumes: Vec<ServedVolume>,
+    rates: Rates,
     clients: Vec<Option<Client>>,
     works: Works,
     /// What the core is still to be told.
@@ -110,6 +113,7 @@ impl Front {
             bell: (bell, strokes),
             plan,
             volumes,
+            rates: Rates::default(),
             clients: Vec::new(),
             works: Works::new(),
             ready: VecDeque::new(),
@@ -125,6 +129,12 @@ impl Front {
             pulse: Rc::default(),
             late: Buckets::default(),
         })
+    }
+
+    /// The same, which tells how fast the parts of the device are.
+    #[must_use]
+    pub fn telling(self, rates: Rates) -> Front {
+        Front { rates, ..self }
     }
 
     /// How the volumes fared.
@@ -203,10 +213,11 @@ impl Front {
                 }
                 Heard::Request(request) => self.take(number, request, now, hands),
                 Heard::Payload(id) => self.start(id, hands),
+                Heard::Query(request, payload) => self.query(number, &request, &payload, hands),
                 Heard::Refused(Refused::Close(_)) => return self.lose(number, hands),
-                Heard::Refused(Refused::Error { cookie, error, message, payload }) => {
+                Heard::Refused(Refused::Error { cookie, offset, error, message, payload }) => {
                     let mut bytes = Vec::new();
-                    client.session.error(cookie, error, message, &mut bytes);
+                    client.session.error((cookie, offset), error, message, &mut bytes);
                     let answer = Some(PendingReply { head: ReplyHeader::Long(bytes), data: None });
                     client.reading = ReceiveState::Unwanted { left: payload as usize, answer };
                 }
@@ -222,6 +233,9 @@ impl Front {
             RequestType::Disc => None,
             _ if self.hangs => Some(ETIMEDOUT),
             _ if volume.flush_failed && is_durable(&request) => Some(EIO),
+            _ if request.flags.has(CommandFlags::FAST_ZERO) && !is_fast(&request, hands.unit.zeroes()) => {
+                Some(EOPNOTSUPP)
+            }
             _ => None,
         };
         if let Some(errno) = refused {
@@ -234,20 +248,21 @@ impl Front {
         match request.command {
             RequestType::Disc => return client.leave(),
             RequestType::Cache => return acknowledge(client, &request),
-            RequestType::Trim => {
-                let (from, to) = (base + request.offset, base + request.offset + u64::from(request.length));
-                let (from, to) = (from.div_ceil(BLOCK_BYTES), to / BLOCK_BYTES);
-                let at = Extent { start: Lbn(from), blocks: to.saturating_sub(from) as u32 };
-                // A hint may be passed over.
-                if at.blocks > 0 && !self.works.touches(at) {
-                    hands.unit.discard(at);
-                }
+            // A hint of less than a block is passed over.
+            RequestType::Trim if has_no_block(base + request.offset, request.length) => {
                 return acknowledge(client, &request);
             }
-            RequestType::BlockStatus => return status(client, &request, base, hands),
-            RequestType::Read | RequestType::Write | RequestType::Flush | RequestType::WriteZeroes => {}
+            RequestType::BlockStatus => {
+                let wanted = client.session.contexts;
+                return self.tell_status(number, &request, wanted, hands);
+            }
+            RequestType::Read
+            | RequestType::Write
+            | RequestType::Flush
+            | RequestType::WriteZeroes
+            | RequestType::Trim => {}
         }
-        let id = self.works.take(number, request, base, now, hands.pool);
+        let id = self.works.take(number, request, (base, hands.unit.zeroes()), now, hands.pool);
         let Some(work) = self.works.get_mut(id) else { return };
         work.failures = self.failures;
         client.requests += 1;
@@ -369,6 +384,17 @@ fn is_durable(request: &nbd::ClientRequest) -> bool {
     request.command == RequestType::Flush || request.fua()
 }
 
+/// Whether the device makes the zeros that are asked for faster than they could be written.
+fn is_fast(request: &nbd::ClientRequest, zeroes: Zeroes) -> bool {
+    if request.flags.has(CommandFlags::NO_HOLE) { zeroes.kept } else { zeroes.holes }
+}
+
+/// Whether no whole block is among so many bytes from one on.
+fn has_no_block(from: u64, bytes: u64) -> bool {
+    let (from, end) = work::whole_blocks(from, from + bytes);
+    from == end
+}
+
 /// How many bytes the next request of a client may move, if it may make one; so many are in flight of all.
 fn room(plan: &ServePlan, client: &Client, all: u64) -> Option<u64> {
     let left = plan.bytes.saturating_sub(client.memory()).min(plan.total.saturating_sub(all));
@@ -384,7 +410,7 @@ fn room(plan: &ServePlan, client: &Client, all: u64) -> Option<u64> {
 fn error_reply(client: &Client, request: &nbd::ClientRequest, errno: i32) -> PendingReply {
     let mut bytes = Vec::new();
     let what = std::io::Error::from_raw_os_error(errno).to_string();
-    client.session.error(request.cookie, Errno::of_os(errno), &what, &mut bytes);
+    client.session.error((request.cookie, request.offset), Errno::of_os(errno), &what, &mut bytes);
     PendingReply { head: ReplyHeader::Long(bytes), data: None }
 }
 
@@ -398,26 +424,8 @@ fn last(client: &Client, work: &InFlightRequest) -> PendingReply {
 
 /// A request without content in its answer was done.
 fn acknowledge(client: &mut Client, request: &nbd::ClientRequest) {
-    let head = ReplyHeader::Short(client.session.success(request.cookie));
+    let head = ReplyHeader::Short(client.session.success(request));
     client.answer(PendingReply { head, data: None });
-}
-
-/// Says what of an extent holds data.
-fn status(client: &mut Client, request: &nbd::ClientRequest, base: u64, hands: &mut Hands) {
-    let mut extents: Vec<nbd::reply::StatusExtent> = Vec::new();
-    let (mut from, end) = (base + request.offset, base + request.offset + u64::from(request.length));
-    while from < end && extents.len() < nbd::limits::MAX_EXTENTS {
-        let first = from / BLOCK_BYTES;
-        let blocks = end.div_ceil(BLOCK_BYTES) - first;
-        let (alike, data) = hands.unit.alike(Extent { start: Lbn(first), blocks: blocks as u32 });
-        let to = ((first + alike.clamp(1, blocks)) * BLOCK_BYTES).min(end);
-        let state = if data { State::default() } else { State::HOLE.with(State::ZERO) };
-        extents.push(nbd::reply::StatusExtent { length: (to - from) as u32, state });
-        from = to;
-    }
-    let mut bytes = Vec::new();
-    client.session.status(request, extents, &mut bytes);
-    client.answer(PendingReply { head: ReplyHeader::Long(bytes), data: None });
 }
 
 impl RequestSource for Front {
@@ -454,9 +462,14 @@ impl RequestSource for Front {
     }
 
     fn on_end(&mut self, now: Time, id: RequestId, how: Ending, hands: &mut Hands) {
-        if how == Ending::Finished
-            && let Some(asked) = self.works.go_on(id.0, hands.pool)
-        {
+        let more = match how {
+            Ending::Finished => self.works.go_on(id.0, now, hands.pool),
+            Ending::Failed(EOPNOTSUPP) if self.works.get(id.0).is_some_and(InFlightRequest::may_be_written) => {
+                self.works.write_instead(id.0, hands.pool)
+            }
+            _ => None,
+        };
+        if let Some(asked) = more {
             return self.submit(asked);
         }
         let Some(work) = self.release(id.0) else { return self.stop.note_flush(how) };
@@ -475,12 +488,16 @@ impl RequestSource for Front {
         let read = work.request.command == RequestType::Read;
         client.answer(match errno {
             None if read => last(client, &work),
-            None => PendingReply { head: ReplyHeader::Short(client.session.success(work.request.cookie)), data: None },
+            None => PendingReply { head: ReplyHeader::Short(client.session.success(&work.request)), data: None },
             Some(errno) => error_reply(client, &work.request, errno),
         });
         if let Some(data) = work.data {
             hands.pool.give(data.buffer);
         }
+    }
+
+    fn on_start(&mut self, now: Time, id: RequestId) {
+        self.works.note_start(id.0, now);
     }
 
     fn on_data(&mut self, id: RequestId, memory: &Slice) {

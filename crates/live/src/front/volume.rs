@@ -1,7 +1,7 @@
 //! A volume as it is served, and how it fares.
 
 use crate::metrics::Buckets;
-use block::errno::ETIMEDOUT;
+use block::errno::{EOPNOTSUPP, ETIMEDOUT};
 use block::{BLOCK_BYTES, Ending, Qos, Span, Time};
 use hdrhistogram::Histogram;
 use load::experiment::{Experiment, Volume};
@@ -14,7 +14,7 @@ pub struct ServedVolume {
     volume: Volume,
     /// Its first block on the device.
     pub(super) from: u64,
-    blocks: u64,
+    bytes: u64,
     pub(super) class: u8,
     classes: Vec<String>,
     pub(super) priority: u8,
@@ -46,6 +46,8 @@ pub struct VolumeCounts {
     pub written_bytes: u64,
     /// Flushes that were done.
     pub flushes: u64,
+    /// Trims that were done.
+    pub trims: u64,
     /// Requests that were answered with an error.
     pub failed: u64,
     /// Requests whose deadline passed while they waited.
@@ -57,8 +59,8 @@ pub struct VolumeCounts {
 pub struct VolumeReport {
     /// The name by which clients ask for the export.
     pub name: String,
-    /// Its length in blocks.
-    pub blocks: u64,
+    /// Its length in bytes.
+    pub bytes: u64,
     /// The service class of its requests.
     pub class: String,
     /// The priority of its requests; larger is more urgent.
@@ -104,10 +106,10 @@ impl VolumeReport {
     pub fn json(&self) -> Value {
         let ms = |span: Span| span.0 as f64 / 1e6;
         let [mean, p50, p99] = self.response.map(ms);
-        let VolumeCounts { reads, writes, read_bytes, written_bytes, flushes, failed, dropped } = self.counts;
+        let VolumeCounts { reads, writes, read_bytes, written_bytes, flushes, trims, failed, dropped } = self.counts;
         json!({
-            "name": self.name, "bytes": self.blocks * BLOCK_BYTES, "class": self.class, "priority": self.priority,
-            "deadline_ms": self.deadline.map(ms), "hangs": self.hangs, "flush_failed": self.flush_failed, "clients": self.clients, "reads": reads, "writes": writes, "flushes": flushes,
+            "name": self.name, "bytes": self.bytes, "class": self.class, "priority": self.priority,
+            "deadline_ms": self.deadline.map(ms), "hangs": self.hangs, "flush_failed": self.flush_failed, "clients": self.clients, "reads": reads, "writes": writes, "flushes": flushes, "trims": trims,
             "in_flight": self.in_flight, "yield": self.yielded,
             "read_bytes": read_bytes, "written_bytes": written_bytes, "failed": failed, "dropped": dropped,
             "response_ms": { "mean": mean, "p50": p50, "p99": p99 },
@@ -154,17 +156,18 @@ impl Setting {
 }
 
 impl ServedVolume {
-    /// The volumes of a service on a device of so many blocks.
+    /// The volumes of a service on a device of so many bytes, of which the last block need not be whole.
     ///
     /// # Errors
     /// When one of them does not fit: its name, and how.
-    pub fn all(experiment: &Experiment, blocks: u64) -> Result<Vec<ServedVolume>, String> {
+    pub fn all(experiment: &Experiment, bytes: u64) -> Result<Vec<ServedVolume>, String> {
         let classes: Vec<String> = experiment.classes().into_iter().map(Into::into).collect();
         let worths: Vec<Worth> = experiment.scheduler.rules.classes.iter().map(|class| class.worth).collect();
-        experiment.volumes.iter().map(|volume| ServedVolume::new(volume, &classes, &worths, blocks)).collect()
+        experiment.volumes.iter().map(|volume| ServedVolume::new(volume, &classes, &worths, bytes)).collect()
     }
 
-    fn new(volume: &Volume, classes: &[String], worths: &[Worth], blocks: u64) -> Result<ServedVolume, String> {
+    fn new(volume: &Volume, classes: &[String], worths: &[Worth], bytes: u64) -> Result<ServedVolume, String> {
+        let blocks = bytes.div_ceil(BLOCK_BYTES);
         let (from, to) = volume.region().on(blocks);
         if from >= to || to > blocks {
             let show = block::units::show_blocks;
@@ -173,7 +176,7 @@ impl ServedVolume {
         }
         Ok(ServedVolume {
             from,
-            blocks: to - from,
+            bytes: bytes.min(to * BLOCK_BYTES) - from * BLOCK_BYTES,
             class: classes.iter().position(|class| *class == volume.class).unwrap_or(0) as u8,
             classes: classes.to_vec(),
             priority: volume.priority,
@@ -211,9 +214,11 @@ impl ServedVolume {
             Flags::SEND_FUA,
             Flags::SEND_TRIM,
             Flags::SEND_WRITE_ZEROES,
+            Flags::SEND_FAST_ZERO,
             Flags::SEND_DF,
             Flags::CAN_MULTI_CONN,
             Flags::SEND_CACHE,
+            Flags::BLOCK_STATUS_PAYLOAD,
         ]
         .into_iter()
         .fold(Flags::default(), Flags::with);
@@ -227,15 +232,16 @@ impl ServedVolume {
         Export {
             name: self.volume.name.clone(),
             description: format!("class {}", self.volume.class),
-            size: self.blocks * BLOCK_BYTES,
+            size: self.bytes,
             block: BlockSize { minimum: 1, preferred: 4096, maximum },
             flags,
         }
     }
 
-    /// Something was not even asked of the device; of one that hangs, only what it has counts.
+    /// Something was not even asked of the device; of one that hangs, only what it has counts, and who asks for zeros
+    /// only if they are fast is told that they are not.
     pub(super) fn count_refusal(&mut self, errno: i32) {
-        self.counts.failed += u64::from(errno != ETIMEDOUT);
+        self.counts.failed += u64::from(errno != ETIMEDOUT && errno != EOPNOTSUPP);
     }
 
     pub(super) fn count_ending(&mut self, now: Time, request: &nbd::ClientRequest, arrived: Time, how: Ending) {
@@ -247,17 +253,18 @@ impl ServedVolume {
                 let (requests, bytes, times) = match request.command {
                     RequestType::Read => (&mut counts.reads, &mut counts.read_bytes, &mut self.reading),
                     RequestType::Flush => return counts.flushes += 1,
+                    RequestType::Trim => return counts.trims += 1,
                     _ => (&mut counts.writes, &mut counts.written_bytes, &mut self.writing),
                 };
                 let took = now.since(arrived);
                 times.add(took);
                 *requests += 1;
-                *bytes += u64::from(request.length);
+                *bytes += request.length;
                 self.response.saturating_record(took.0.max(1));
                 let deadline = self.deadline.map(|within| arrived + within);
                 let qos = Qos { class: self.class, priority: self.priority, deadline };
                 let worth = self.worths.get(usize::from(self.class)).copied().unwrap_or(Worth::USUAL);
-                let blocks = u64::from(request.length).div_ceil(BLOCK_BYTES) as u32;
+                let blocks = request.length.div_ceil(BLOCK_BYTES).min(u32::MAX.into()) as u32;
                 self.yielded += worth.at(blocks, &qos, arrived, now);
             }
         }
@@ -267,7 +274,7 @@ impl ServedVolume {
         let quantile = |share| Span(if self.response.is_empty() { 0 } else { self.response.value_at_quantile(share) });
         VolumeReport {
             name: self.volume.name.clone(),
-            blocks: self.blocks,
+            bytes: self.bytes,
             class: self.classes[usize::from(self.class)].clone(),
             priority: self.priority,
             deadline: self.deadline,

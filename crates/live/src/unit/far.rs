@@ -129,7 +129,7 @@ impl Far {
                     self.end(now, reply.cookie as u32, Outcome::Failed(error.code() as i32));
                     continue;
                 }
-                Body::Done if request.command == nbd::RequestType::Read => request.length,
+                Body::Done if request.command == nbd::RequestType::Read => request.length as u32,
                 Body::Data { length, .. } => length,
                 Body::Done | Body::None | Body::Hole { .. } => 0,
             };
@@ -195,11 +195,12 @@ impl LiveDevice for Far {
         let (asks, fua) = match command.verb {
             Verb::Write { fua } => (nbd::RequestType::Write, fua),
             Verb::Flush => (nbd::RequestType::Flush, false),
+            Verb::Discard(_) => (nbd::RequestType::Trim, false),
             Verb::Read | Verb::Seek => (nbd::RequestType::Read, false),
         };
         let (offset, length) = match command.verb {
             Verb::Flush => (0, 0),
-            _ => ((at.start.0 - link.from) * BLOCK_BYTES, at.bytes() as u32),
+            _ => ((at.start.0 - link.from) * BLOCK_BYTES, at.bytes()),
         };
         let flags = if fua { CommandFlags::FUA } else { CommandFlags::default() };
         let request = ClientRequest { command: asks, flags, cookie: tag.0.into(), offset, length };

@@ -1,29 +1,43 @@
 //! A file or a block device.
 
-use super::{Done, LiveDevice};
+use super::{Done, LiveDevice, Zeroes};
 use crate::claim::{self, Claimed, Use};
 use crate::kernel::Kernel;
-use crate::memory::{AlignedBuffer, Slice};
-use crate::ring::{Ring, RingOp, RingToken};
-use block::errno::EIO;
-use block::{BLOCK_BYTES, Caps, Command, Extent, Outcome, Tag, Time, Verb};
+use crate::memory::{AlignedBuffer, PAGE, Slice};
+use crate::ring::{RingOp, RingToken};
+use crate::threads::carry_out;
+use block::errno::{EINVAL, EIO, EOPNOTSUPP};
+use block::{BLOCK_BYTES, Caps, Command, Discarded, Extent, Outcome, Tag, Time, Verb};
 use rustix::fs::{FallocateFlags, OFlags, SeekFrom};
+use rustix::io::Errno;
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind};
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use std::rc::Rc;
 
 /// A file, read and written past the page cache where it lets us.
 pub struct ServedFile {
     file: Rc<OwnedFd>,
-    blocks: u64,
+    /// The last block need not be whole.
+    bytes: u64,
     depth: u16,
     direct: bool,
     locked: bool,
+    zeroes: Zeroes,
     /// By tag: what is left of the command.
-    flying: Vec<Option<(Verb, Option<Slice>, u64)>>,
+    flying: Vec<Option<FileCommand>>,
     done: VecDeque<Done>,
+}
+
+/// What is left of a command: its memory, or as many bytes from one on.
+#[derive(Clone)]
+struct FileCommand {
+    verb: Verb,
+    memory: Option<Slice>,
+    from: u64,
+    bytes: u64,
 }
 
 impl ServedFile {
@@ -38,21 +52,46 @@ impl ServedFile {
             opened => opened?,
         };
         let flags = rustix::fs::fcntl_getfl(&file)?;
-        let direct = flags.contains(OFlags::DIRECT) && takes_blocks(&file);
+        let bytes = rustix::fs::seek(&file, SeekFrom::End(0))?;
+        if bytes == 0 {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is empty"));
+        }
+        // Part of a block can only be written through the page cache.
+        let whole = bytes.is_multiple_of(BLOCK_BYTES);
+        let direct = whole && flags.contains(OFlags::DIRECT) && takes_blocks(&file);
         if !direct {
             rustix::fs::fcntl_setfl(&file, flags - OFlags::DIRECT)?;
         }
-        let blocks = rustix::fs::seek(&file, SeekFrom::End(0))? / BLOCK_BYTES;
-        if blocks == 0 {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is empty"));
-        }
-        Ok(ServedFile { locked, ..ServedFile::over(file, blocks, depth, direct) })
+        let zeroes = if how == Use::Writes && makes_zeroes(path, &file, bytes) {
+            Zeroes { holes: true, kept: true }
+        } else {
+            Zeroes::default()
+        };
+        Ok(ServedFile { locked, zeroes, ..ServedFile::over(file, bytes, depth, direct) })
     }
 
-    /// One that is open.
-    pub(crate) fn over(file: OwnedFd, blocks: u64, depth: u16, direct: bool) -> ServedFile {
+    /// One that is open, of so many bytes.
+    pub(crate) fn over(file: OwnedFd, bytes: u64, depth: u16, direct: bool) -> ServedFile {
         let flying = vec![None; usize::from(depth)];
-        ServedFile { file: Rc::new(file), blocks, depth, direct, locked: false, flying, done: VecDeque::new() }
+        let zeroes = Zeroes::default();
+        ServedFile { file: Rc::new(file), bytes, depth, direct, locked: false, zeroes, flying, done: VecDeque::new() }
+    }
+
+    /// The same, which makes such zeros.
+    #[cfg(test)]
+    pub(crate) fn making(self, zeroes: Zeroes) -> ServedFile {
+        ServedFile { zeroes, ..self }
+    }
+
+    /// What of some memory lies inside the file from a byte on. What is read behind its end is zeros, and what is written there
+    /// goes nowhere.
+    fn inside(&self, verb: Verb, memory: Slice, from: u64) -> Slice {
+        let over = (from + memory.bytes as u64).saturating_sub(self.bytes).min(memory.bytes as u64) as usize;
+        let bytes = memory.bytes - over;
+        if verb == Verb::Read {
+            memory.buffer.clear(memory.from + bytes, over);
+        }
+        Slice { bytes, ..memory }
     }
 
     /// Whether others are kept out as long as it is open.
@@ -68,29 +107,60 @@ impl ServedFile {
     }
 
     fn push(&mut self, tag: Tag, kernel: &mut dyn Kernel) -> io::Result<()> {
-        let Some((verb, slice, at)) = &self.flying[tag.0 as usize] else { return Ok(()) };
-        let op = match (verb, slice) {
-            (Verb::Read, Some(slice)) => RingOp::Read(slice.clone(), *at),
-            (Verb::Write { fua }, Some(slice)) => RingOp::Write(slice.clone(), *at, *fua),
+        let Some(FileCommand { verb, memory, from, bytes }) = &self.flying[tag.0 as usize] else { return Ok(()) };
+        let op = match (verb, memory) {
+            (Verb::Read, Some(slice)) => RingOp::Read(slice.clone(), *from),
+            (Verb::Write { fua }, Some(slice)) => RingOp::Write(slice.clone(), *from, *fua),
+            (Verb::Discard(what), _) => RingOp::Discard(*from, *bytes, *what),
             _ => RingOp::Sync,
         };
         kernel.push(&self.file, RingToken::Unit(tag.0), op)
     }
 }
 
+impl ServedFile {
+    /// What a command comes to that failed. What cannot be given up stays, if it was a hint; what cannot be made zeros is not
+    /// tried again.
+    fn failed(&mut self, verb: Verb, errno: i32) -> Outcome {
+        // Kernels before 5.6 know of no such command, and refuse it as any other they do not know.
+        let unable = matches!(errno, EOPNOTSUPP | EINVAL);
+        match verb {
+            Verb::Discard(Discarded::Anything) if unable => return Outcome::Ok,
+            Verb::Discard(Discarded::Zeros) if unable => self.zeroes.holes = false,
+            Verb::Discard(Discarded::KeptZeros) if unable => self.zeroes.kept = false,
+            _ => return Outcome::Failed(errno),
+        }
+        Outcome::Failed(EOPNOTSUPP)
+    }
+}
+
+/// Whether zeros can be made of blocks without a transfer: of a file where a hole can be made, of which one behind its end makes
+/// no difference; of a device where the kernel says so.
+fn makes_zeroes(path: &Path, file: &OwnedFd, bytes: u64) -> bool {
+    if path.metadata().is_ok_and(|about| about.file_type().is_block_device()) {
+        // A part of a device has its queue beside it.
+        let mut says =
+            ["queue", "../queue"].map(|folder| claim::says(path, &format!("{folder}/write_zeroes_max_bytes")));
+        return says.iter_mut().any(|most| most.parse().is_ok_and(|most: u64| most > 0));
+    }
+    let behind = bytes.next_multiple_of(PAGE as u64);
+    rustix::fs::fallocate(file, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, behind, BLOCK_BYTES).is_ok()
+}
+
 /// Whether a descriptor that goes past the page cache takes single blocks.
 fn takes_blocks(file: &OwnedFd) -> bool {
     let block = BLOCK_BYTES as usize;
     let aligned = Slice { buffer: Rc::new(AlignedBuffer::new(2 * block)), from: block, bytes: block };
-    let Ok(mut ring) = Ring::new() else { return false };
-    let file = file.try_clone().map(Rc::new);
-    let pushed = file.and_then(|file| ring.push(&file, RingToken::Bell, RingOp::Read(aligned, BLOCK_BYTES)));
-    pushed.and_then(|()| ring.wait(None)).is_ok() && ring.take().is_some_and(|(_, result)| result >= 0)
+    carry_out(file, &RingOp::Read(aligned, BLOCK_BYTES)) >= 0
 }
 
 impl LiveDevice for ServedFile {
     fn caps(&self) -> Caps {
-        Caps { blocks: self.blocks, depth: self.depth, seek: false }
+        Caps { blocks: self.bytes.div_ceil(BLOCK_BYTES), depth: self.depth, seek: false }
+    }
+
+    fn bytes(&self) -> u64 {
+        self.bytes
     }
 
     fn issue(
@@ -105,7 +175,10 @@ impl LiveDevice for ServedFile {
             self.done.push_back(Done::now(now, tag, Outcome::Ok));
             return Ok(());
         }
-        self.flying[tag.0 as usize] = Some((command.verb, memory, command.at.start.0 * BLOCK_BYTES));
+        let from = command.at.start.0 * BLOCK_BYTES;
+        let memory = memory.map(|memory| self.inside(command.verb, memory, from));
+        let (verb, bytes) = (command.verb, command.at.bytes());
+        self.flying[tag.0 as usize] = Some(FileCommand { verb, memory, from, bytes });
         self.push(tag, kernel)
     }
 
@@ -114,14 +187,16 @@ impl LiveDevice for ServedFile {
     }
 
     fn on_completion(&mut self, now: Time, tag: Tag, result: i32, kernel: &mut dyn Kernel) -> io::Result<()> {
-        let Some((verb, slice, at)) = self.flying[tag.0 as usize].take() else { return Ok(()) };
+        let Some(command) = self.flying[tag.0 as usize].take() else { return Ok(()) };
         let moved = usize::try_from(result).unwrap_or(0);
-        let outcome = match (result, slice.filter(|slice| moved < slice.bytes)) {
-            (error, _) if error < 0 => Outcome::Failed(-error),
+        let left = command.memory.as_ref().filter(|slice| moved < slice.bytes).map(|slice| slice.after(moved));
+        let outcome = match (result, left) {
+            (error, _) if error < 0 => self.failed(command.verb, -error),
             (_, None) => Outcome::Ok,
             (0, Some(_)) => Outcome::Failed(EIO),
-            (_, Some(slice)) => {
-                self.flying[tag.0 as usize] = Some((verb, Some(slice.after(moved)), at + moved as u64));
+            (_, memory) => {
+                let from = command.from + moved as u64;
+                self.flying[tag.0 as usize] = Some(FileCommand { memory, from, ..command });
                 return self.push(tag, kernel);
             }
         };
@@ -129,8 +204,8 @@ impl LiveDevice for ServedFile {
         Ok(())
     }
 
-    fn discard(&mut self, at: Extent) {
-        discard(&self.file, at);
+    fn zeroes(&self) -> Zeroes {
+        self.zeroes
     }
 
     fn alike(&mut self, at: Extent) -> (u64, bool) {
@@ -147,10 +222,54 @@ pub(crate) fn discard(file: &OwnedFd, at: Extent) {
 /// How many blocks of a file from the first of an extent on are alike, at most all; whether they may hold anything but zeros.
 pub(crate) fn alike(file: &OwnedFd, at: Extent) -> (u64, bool) {
     let (from, most) = (at.start.0 * BLOCK_BYTES, u64::from(at.blocks));
-    let to = |seek| rustix::fs::seek(file, seek).ok().map(|to| to.saturating_sub(from) / BLOCK_BYTES);
+    let to = |seek| rustix::fs::seek(file, seek).map(|to| to.saturating_sub(from) / BLOCK_BYTES);
     match to(SeekFrom::Data(from)) {
-        Some(0) => (to(SeekFrom::Hole(from)).unwrap_or(most).clamp(1, most), true),
-        Some(hole) => (hole.min(most), false),
-        None => (most, true),
+        Ok(0) => (to(SeekFrom::Hole(from)).unwrap_or(most).clamp(1, most), true),
+        Ok(hole) => (hole.min(most), false),
+        // From there to the end of the file there are none.
+        Err(Errno::NXIO) => (most, false),
+        Err(_) => (most, true),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Clock, Host};
+    use block::Place;
+
+    /// A command on a file, carried out.
+    fn done(file: &mut ServedFile, verb: Verb, at: Extent, memory: &Slice) -> Outcome {
+        let mut host = Host::new(Clock::new(1.0), load::experiment::IoBackend::Auto).expect("a host");
+        let command = Command { verb, at, place: Place::Nowhere };
+        file.issue(Time::ZERO, Tag(0), &command, Some(memory.clone()), &mut host).expect("issued");
+        loop {
+            if let Some(done) = file.next_completion(Time::ZERO) {
+                return done.outcome;
+            }
+            host.sleep(None).expect("it goes on");
+            while let Some((_, result)) = host.take() {
+                file.on_completion(Time::ZERO, Tag(0), result, &mut host).expect("taken");
+            }
+        }
+    }
+
+    #[test]
+    fn a_last_block_that_is_not_whole_is_served_and_keeps_its_length() {
+        let path = std::env::temp_dir().join(format!("halfturn-odd-{}", std::process::id()));
+        std::fs::write(&path, [[1; 512].as_slice(), &[2; 88]].concat()).expect("a file");
+        let mut file = ServedFile::open(&path, 1, Use::Writes).expect("a file");
+        assert_eq!((file.bytes(), file.caps().blocks, file.is_direct()), (600, 2, false));
+        let memory = Slice { buffer: Rc::new(AlignedBuffer::new(1024)), from: 0, bytes: 1024 };
+        memory.buffer.put(0, &[9; 1024]);
+        assert_eq!(done(&mut file, Verb::Read, Extent::new(0, 2), &memory), Outcome::Ok);
+        let mut read = [0; 1024];
+        memory.buffer.get(0, &mut read);
+        assert_eq!((&read[..600], &read[600..]), (&[[1; 512].as_slice(), &[2; 88]].concat()[..], &[0; 424][..]));
+        memory.buffer.put(0, &[7; 1024]);
+        assert_eq!(done(&mut file, Verb::Write { fua: true }, Extent::new(0, 2), &memory), Outcome::Ok);
+        drop(file);
+        assert!(std::fs::read(&path).expect("a file") == [7; 600], "it is as long as it was");
+        std::fs::remove_file(&path).expect("its file");
     }
 }

@@ -13,7 +13,7 @@ pub use ram::Ram;
 
 use crate::kernel::Kernel;
 use crate::memory::Slice;
-use block::{Caps, Command, Extent, Outcome, Span, Tag, Time};
+use block::{BLOCK_BYTES, Caps, Command, Extent, Outcome, Span, Tag, Time};
 use drive::Parts;
 use std::io;
 
@@ -40,10 +40,24 @@ impl Done {
     }
 }
 
+/// Zeros that a device makes without a transfer, in much less time than they could be written in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Zeroes {
+    /// Those that need not be allocated.
+    pub holes: bool,
+    /// Those for which there is room when they are written.
+    pub kept: bool,
+}
+
 /// A device in real time.
 pub trait LiveDevice {
     /// What it can do.
     fn caps(&self) -> Caps;
+
+    /// Its length: that of its blocks, of which the last may be less than whole.
+    fn bytes(&self) -> u64 {
+        self.caps().blocks * BLOCK_BYTES
+    }
 
     /// Gives it a command, with memory for the bytes it moves, if it moves any. What comes of it comes from `done`.
     ///
@@ -79,8 +93,10 @@ pub trait LiveDevice {
         None
     }
 
-    /// Nobody needs what an extent holds; what is read there afterwards is anything, or zeros.
-    fn discard(&mut self, _: Extent) {}
+    /// Which zeros it makes without a transfer.
+    fn zeroes(&self) -> Zeroes {
+        Zeroes::default()
+    }
 
     /// How many blocks from the first on are alike, at most all; whether they may hold anything but zeros.
     fn alike(&mut self, at: Extent) -> (u64, bool) {

@@ -1,6 +1,6 @@
 //! Memory, without any timing.
 
-use super::{Done, LiveDevice};
+use super::{Done, LiveDevice, Zeroes};
 use crate::kernel::Kernel;
 use crate::memory::Slice;
 use crate::store::{Contents, MemoryStore, Unwritten};
@@ -52,8 +52,8 @@ impl LiveDevice for Ram {
         self.done.pop_front()
     }
 
-    fn discard(&mut self, at: Extent) {
-        self.store.clear(at);
+    fn zeroes(&self) -> Zeroes {
+        Zeroes { holes: true, kept: false }
     }
 
     fn alike(&mut self, at: Extent) -> (u64, bool) {
@@ -66,6 +66,10 @@ pub(super) fn transfer(contents: &mut (impl Contents + ?Sized), command: &Comman
     let done = match (command.verb, memory) {
         (Verb::Read, Some(into)) => contents.read(command.at, into),
         (Verb::Write { .. }, Some(from)) => contents.write(command.at, from),
+        (Verb::Discard(_), _) => {
+            contents.clear(command.at);
+            Ok(())
+        }
         _ => Ok(()),
     };
     done.map_or_else(Outcome::Failed, |()| Outcome::Ok)

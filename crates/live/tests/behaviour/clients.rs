@@ -1,7 +1,8 @@
 //! What clients write they read again, whatever they do to one another.
 
 use crate::service::Running;
-use nbd::{ClientRequest, CommandFlags, Errno, RequestType};
+use live::Remote;
+use nbd::{Address, ClientRequest, CommandFlags, Errno, RequestType, Uri};
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use std::io::Write;
@@ -37,7 +38,7 @@ priority = 1
 "#;
 
 fn request(command: RequestType, cookie: u64, offset: u64, length: u32) -> ClientRequest {
-    ClientRequest { command, flags: CommandFlags::default(), cookie, offset, length }
+    ClientRequest { command, flags: CommandFlags::default(), cookie, offset, length: length.into() }
 }
 
 /// One client asks at random for bytes of its own part of a volume, several requests at once, none of which overlap.
@@ -171,6 +172,21 @@ fn whoever_knocks_and_says_nothing_keeps_no_one_out() {
     remote.send(request(RequestType::Write, 1, 0, 4), b"byte").expect("sent");
     assert_eq!(remote.answer().expect("an answer").1, Ok(vec![]));
     drop((silent, noisy, remote));
+    service.stop();
+}
+
+#[test]
+fn one_client_too_many_is_told_so() {
+    let service = Running::new(&format!("{RAM}\n[serve]\nconnections = 2\n"), 1.0);
+    let first = [service.connect("a"), service.connect("b")];
+    let uri = Uri { address: Address::Unix(service.socket().display().to_string()), export: "a".into() };
+    let told = Remote::connect(&uri).err().map(|error| error.to_string());
+    assert!(told.as_deref().is_some_and(|told| told.contains("as many clients are connected")), "{told:?}");
+    drop(first);
+    let since = std::time::Instant::now();
+    while Remote::connect(&uri).is_err() {
+        assert!(since.elapsed().as_secs() < 10, "they are gone, and nobody is let in");
+    }
     service.stop();
 }
 

@@ -14,6 +14,7 @@ mod run;
 mod scheduler;
 mod serve;
 mod service;
+mod share;
 mod system;
 mod tables;
 #[cfg(test)]
@@ -33,7 +34,7 @@ pub use run::RunPlan;
 pub use sched::predict::Choice as Predictor;
 pub use sched::predict::mimic::Before;
 pub use scheduler::{Believed, Scheduler};
-pub use serve::{Exposed, LONGEST, ServePlan};
+pub use serve::{Exposed, IoBackend, LONGEST, ServePlan};
 pub use system::SystemPlan;
 pub use tables::{changeable, tables};
 pub use volume::Volume;
@@ -220,7 +221,11 @@ fn experiment(document: &Document, path: &Path, varied: &Varied) -> Result<Exper
     let volumes = volume::read_all(&root)?;
     let workloads = workload::read_all(&root, folder, &volumes, varied)?;
     let (mut drive, counted) = drive::read(&root, folder)?;
-    let scheduler = scheduler::read(&root, folder, &drive, &askers(&workloads, &volumes), varied)?;
+    let askers = askers(&workloads, &volumes);
+    let mut scheduler = scheduler::read(&root, folder, &drive, &askers, varied)?;
+    let (rules, names) = (&mut scheduler.rules, service::names(&askers));
+    rules.shares = share::rules(&root, &rules.classes, &names, &volumes, &askers)?;
+    rules.bills |= rules.shares.is_some();
     // What passes on the way to a request is known of one command after another.
     let scans = scheduler.free && workloads.iter().any(|workload| workload.kind.scan().is_some());
     if drive.queue.is_none() && (scheduler.gives_one() || scans) {

@@ -84,7 +84,9 @@ impl Scheduler {
     pub(super) fn gives_one(&self) -> bool {
         let deep = self.limits.is_some_and(|limits| limits.latency.is_some());
         let one_by_one = matches!(self.predictor, Some(Predictor::Mimic | Predictor::Oracle));
-        (self.rules.plan.is_some() && !deep) || one_by_one
+        // Of what is in the drive it is not told whose turn it is.
+        let shared = self.rules.shares.is_some() && self.limits.is_none_or(|limits| limits.most.is_none());
+        ((self.rules.plan.is_some() || shared) && !deep) || one_by_one
     }
 
     /// What of it must know how long requests take, if anything must.

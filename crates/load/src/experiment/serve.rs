@@ -1,7 +1,7 @@
 //! `[serve]`: where clients find the volumes, and how much of everything they get.
 
 use block::{BLOCK_BYTES, BadInput, Span};
-use config::{Document, Key, Section};
+use config::{Document, Key, Section, Word, Words};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
@@ -24,12 +24,38 @@ pub struct ServePlan {
     pub unheard: Span,
     /// Where metrics are to be had.
     pub metrics: Option<Exposed>,
+    /// Who does I/O.
+    pub io: IoBackend,
     /// Requests of one client in flight.
     pub requests: u32,
     /// Bytes of one client's requests in flight.
     pub bytes: u64,
     /// Bytes of all requests in flight.
     pub total: u64,
+}
+
+/// Who does the I/O of a service.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum IoBackend {
+    /// io_uring, or threads where that is not to be had.
+    #[default]
+    Auto,
+    /// io_uring.
+    Uring,
+    /// Threads for files, and polling for sockets.
+    Threads,
+}
+
+impl Words for IoBackend {
+    const WORDS: &'static [Word<IoBackend>] = &[
+        Word::new(
+            "auto",
+            IoBackend::Auto,
+            "io_uring; threads where the kernel has none, or forbids it as containers do",
+        ),
+        Word::new("uring", IoBackend::Uring, "io_uring; without it, nothing is served"),
+        Word::new("threads", IoBackend::Threads, "threads that wait for files, at most 32"),
+    ];
 }
 
 /// Where metrics are to be had.
@@ -72,6 +98,8 @@ config::keys! {
     UNHEARD: Span = span("unheard").usually("60s");
     /// Where Prometheus finds `/metrics`: a port on loopback, or a UNIX socket.
     METRICS: String = form("metrics", "`127.0.0.1:PORT`, or the path of a UNIX socket", place).else_told("none");
+    /// What reads and writes files, and sends and receives.
+    IO: IoBackend = word("io").usually("auto");
     /// Requests that a client may have outstanding.
     REQUESTS: u32 = within("requests", 1, 4096).usually("128");
     /// Bytes that a client may have outstanding. Answers that it has not read yet count.
@@ -108,6 +136,7 @@ fn plan(section: &Section, folder: &Path) -> Result<ServePlan, BadInput> {
         ending: section.value(&ENDING)?,
         unheard: unheard(section)?,
         metrics: metrics(section, folder)?,
+        io: section.value(&IO)?,
         requests: section.value(&REQUESTS)?,
         bytes: bytes(&BYTES)?,
         total: bytes(&TOTAL)?,

@@ -4,7 +4,7 @@
 use super::asker::Asker;
 use super::varied::{Scope, Varied};
 use super::workload::CRITICALITIES;
-use super::{DriveChoice, value};
+use super::{DriveChoice, share, value};
 use block::{BadInput, Span};
 use config::{Section, Word, Words};
 use sched::Limits;
@@ -269,6 +269,7 @@ fn classes(
         rule.p99 = class.get(&P99)?;
         rule.retries = class.value(&RETRIES)? as u8;
         rule.splits = class.value(&SPLIT_READS)?;
+        rule.claim = share::of_class(&class)?;
         rule.worth = value::read(&class, name, askers)?;
         class.close()?;
     }

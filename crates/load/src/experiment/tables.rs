@@ -1,6 +1,6 @@
 //! Every table of an experiment file, with its keys: what help, reference pages and the schema are written from.
 
-use super::{array, drive, run, scheduler, serve, service, system, value, volume, workload};
+use super::{array, drive, run, scheduler, serve, service, share, system, value, volume, workload};
 use config::Table;
 use sched::predict;
 use std::sync::LazyLock;
@@ -31,10 +31,18 @@ pub fn tables() -> Vec<Table> {
         service::plan_keys(),
         service::budget_keys(),
         service::class_keys(),
+        share::of_class::keys(),
         value::worth_keys(),
     ];
     tables.extend(predict::ALL.iter().filter_map(|manual| Some(manual.table?())));
-    tables.extend([volume::volume(), serve::serve(), workload::workload(), system::system(), run::run()]);
+    tables.extend([
+        volume::volume(),
+        share::of_volume::keys(),
+        serve::serve(),
+        workload::workload(),
+        system::system(),
+        run::run(),
+    ]);
     tables
 }
 

@@ -71,10 +71,12 @@ fn the_example_of_the_design_reads_as_written() {
                 budget: None,
                 keeps_writes: false,
                 tells: false,
+                shares: None,
                 bills: false,
                 believes_parts: false,
                 classes: [true, false].map(|preempts| ClassRule { preempts, ..ClassRule::USUAL }).into(),
             },
+            free: true,
             wish: None,
         },
         workloads: vec![

@@ -1,8 +1,9 @@
 //! `[[volume]]`: ranges of the device that clients see as devices of their own, each with its quality of service.
 
-use super::{Bound, Region, asker};
+use super::{Bound, Region, asker, share};
 use block::{BadInput, Span};
 use config::Section;
+use sched::Claim;
 
 config::keys! {
     /// A range of the device that clients see as a device of its own, with its own quality of service.
@@ -20,7 +21,7 @@ config::keys! {
     PRIORITY: u32 = within("priority", 0, 255).usually("0");
     /// Deadline of its clients' requests, from their arrival. A request that is still waiting then fails.
     DEADLINE: Span = span("deadline").else_told("none");
-    /// Whether writes are refused.
+    /// Whether writes are refused. Volumes that all are `read_only` may share blocks, and so may services of them.
     READ_ONLY: bool = bool("read_only").usually("false");
 }
 
@@ -46,6 +47,8 @@ pub struct Volume {
     pub deadline: Option<Span>,
     /// Whether nobody may write it.
     pub read_only: bool,
+    /// What its clients may have of the arm's time, where the file says.
+    pub claim: Option<Claim>,
 }
 
 impl Volume {
@@ -101,9 +104,14 @@ fn read(section: &Section, before: &[Volume]) -> Result<Volume, BadInput> {
     }
     let end = blocks.map_or(u64::MAX, |blocks| from.saturating_add(blocks));
     let ends = |other: &Volume| other.blocks.map_or(u64::MAX, |blocks| other.from.saturating_add(blocks));
-    if let Some(other) = before.iter().find(|other| from < ends(other) && other.from < end) {
+    let read_only = section.value(&READ_ONLY)?;
+    let shares = |other: &&Volume| from < ends(other) && other.from < end;
+    // What nobody writes, any number of volumes may show.
+    let mut others = before.iter().filter(|other| !(read_only && other.read_only));
+    if let Some(other) = others.find(shares) {
         let what = format!("volume '{name}' shares blocks with volume '{}'", other.name);
-        return Err(section.error(OFFSET.name(), what, "let it begin later, or leave `offset` out"));
+        let mend = "let it begin later, or leave `offset` out; only `read_only` volumes may share blocks";
+        return Err(section.error(OFFSET.name(), what, mend));
     }
     let (priority, deadline) = (section.value(&PRIORITY)? as u8, asker::deadline(section, &DEADLINE)?);
     let volume = Volume {
@@ -116,7 +124,8 @@ fn read(section: &Section, before: &[Volume]) -> Result<Volume, BadInput> {
         blocks,
         priority,
         deadline,
-        read_only: section.value(&READ_ONLY)?,
+        read_only,
+        claim: share::of_volume(section)?,
     };
     section.close()?;
     Ok(volume)

@@ -138,6 +138,21 @@ pub trait Workload {
     /// A request it made has ended.
     fn ended(&mut self, now: Time, at: Extent);
 
+    /// The request that is due, and when the next one arrives: one call where each costs a look-up of the kind.
+    ///
+    /// # Errors
+    /// As `make`.
+    fn make_due(&mut self) -> Result<(Draft, Option<Time>), BadInput> {
+        let draft = self.make()?;
+        Ok((draft, self.due()))
+    }
+
+    /// A request it made has ended; when its next one arrives from now on.
+    fn ended_due(&mut self, now: Time, at: Extent) -> Option<Time> {
+        self.ended(now, at);
+        self.due()
+    }
+
     /// What a reader of the results must know.
     fn notes(&self) -> Vec<String> {
         Vec::new()

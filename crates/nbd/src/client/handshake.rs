@@ -1,7 +1,7 @@
 //! Fixed newstyle negotiation, as the client leads it.
 
 use super::Broken;
-use crate::export::{BlockSize, Session};
+use crate::export::{BlockSize, Contexts, Session};
 use crate::flags::Flags;
 use crate::limits::{MAX_LISTED, MAX_OPTION_BYTES};
 use crate::wire::{
@@ -65,7 +65,8 @@ impl ClientHandshake {
             block: BlockSize::default(),
             flags: Flags::default(),
             structured: false,
-            allocation: None,
+            extended: false,
+            contexts: Contexts::default(),
         };
         let (awaits, gathered) = (ReplyAwaited::Greeting, Gathered::default());
         ClientHandshake { wish, awaits, gathered, session, listed: Vec::new() }

@@ -22,10 +22,12 @@ pub enum CloseReason {
     },
     /// A client that never comes to an end.
     TooManyOptions,
+    /// There are as many clients as there may be, where only closing can say so.
+    Full,
     /// No such export, where only closing can say so.
     NoSuchExport,
     /// A write with more payload than is passed over.
-    TooMuchPayload(u32),
+    TooMuchPayload(u64),
     /// It has been closed, or is in transmission.
     Over,
 }
@@ -41,6 +43,7 @@ impl fmt::Display for CloseReason {
             }
             CloseReason::TooLong { option, length } => write!(f, "option {option} has {length} bytes of data"),
             CloseReason::TooManyOptions => write!(f, "the client sent too many options"),
+            CloseReason::Full => write!(f, "there are as many clients as there may be"),
             CloseReason::NoSuchExport => write!(f, "the client asked for an export that is not there"),
             CloseReason::TooMuchPayload(length) => write!(f, "the client sent a write of {length} bytes"),
             CloseReason::Over => write!(f, "the handshake is over"),
@@ -63,6 +66,7 @@ mod tests {
             (CloseReason::BadMagic(0xab), "the client does not speak NBD here: a message begins with 0xab"),
             (CloseReason::TooLong { option: 7, length: 9 }, "option 7 has 9 bytes of data"),
             (CloseReason::TooManyOptions, "the client sent too many options"),
+            (CloseReason::Full, "there are as many clients as there may be"),
             (CloseReason::NoSuchExport, "the client asked for an export that is not there"),
             (CloseReason::TooMuchPayload(5), "the client sent a write of 5 bytes"),
             (CloseReason::Over, "the handshake is over"),

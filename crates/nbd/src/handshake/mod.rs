@@ -7,7 +7,7 @@ mod tests;
 
 pub use closed::CloseReason;
 
-use crate::export::{Export, Session};
+use crate::export::{Contexts, Export, Session};
 use crate::limits::{MAX_OPTION_BYTES, MAX_OPTIONS, MAX_SKIPPED_BYTES, MAX_STRING};
 use crate::wire::{FIXED_NEWSTYLE, Gathered, MessageFields, NBD_MAGIC, NO_ZEROES, OPTION_MAGIC, answer, option};
 use options::Refusal;
@@ -32,8 +32,10 @@ pub struct Handshake<E> {
     options: u32,
     padded: bool,
     structured: bool,
-    /// The export whose `base:allocation` the client chose.
-    allocation: Option<usize>,
+    extended: bool,
+    full: bool,
+    /// The export whose contexts the client chose, and which.
+    contexts: Option<(usize, Contexts)>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -58,8 +60,15 @@ impl<E: AsRef<[Export]>> Handshake<E> {
             options: 0,
             padded: true,
             structured: false,
-            allocation: None,
+            extended: false,
+            full: false,
+            contexts: None,
         }
+    }
+
+    /// Whether there are as many clients as there may be: one more is told so when it has chosen its export.
+    pub fn set_full(&mut self, full: bool) {
+        self.full = full;
     }
 
     /// Takes bytes of the client and appends what is to be sent. It stops after each option, so that its answer can be
@@ -139,6 +148,8 @@ impl<E: AsRef<[Export]>> Handshake<E> {
     /// Answers an option. None of the answers to one client is longer than the table of exports.
     fn answer(&mut self, option: u32, data: &[u8], out: &mut Vec<u8>) -> Result<Option<Session>, CloseReason> {
         let answered = match option {
+            option::EXPORT_NAME if self.full => return Err(CloseReason::Full),
+            option::GO if self.full => Err(options::FULL),
             option::EXPORT_NAME => return self.export_name(data, out).map(Some),
             option::ABORT => {
                 options::reply(option, answer::ACK, b"", out);
@@ -148,6 +159,7 @@ impl<E: AsRef<[Export]>> Handshake<E> {
             option::INFO => self.info(option, data, out).map(|_| None),
             option::LIST => self.list(data, out).map(|()| None),
             option::STRUCTURED_REPLY => self.structured_reply(data).map(|()| None),
+            option::EXTENDED_HEADERS => self.extended_headers(data).map(|()| None),
             option::LIST_META_CONTEXT => self.list_meta_context(data, out).map(|()| None),
             option::SET_META_CONTEXT => self.set_meta_context(data, out).map(|()| None),
             option::STARTTLS => Err(options::NO_TLS),

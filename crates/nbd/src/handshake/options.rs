@@ -1,7 +1,7 @@
 //! What is answered to each option.
 
 use super::{CloseReason, Handshake};
-use crate::export::{Export, Session};
+use crate::export::{Context, Contexts, Export, Session};
 use crate::limits::MAX_STRING;
 use crate::wire::{MessageFields, OPTION_REPLY_MAGIC, PADDING, answer, info, option};
 
@@ -9,17 +9,16 @@ use crate::wire::{MessageFields, OPTION_REPLY_MAGIC, PADDING, answer, info, opti
 pub(super) struct Refusal(pub(super) u32, pub(super) &'static str);
 
 pub(super) const UNSUPPORTED: Refusal = Refusal(answer::ERR_UNSUP, "this server does not know the option");
+pub(super) const FULL: Refusal =
+    Refusal(answer::ERR_POLICY, "as many clients are connected as the server lets in; try again");
 pub(super) const NO_TLS: Refusal = Refusal(answer::ERR_UNSUP, "this server does not speak TLS");
 const DATA: Refusal = Refusal(answer::ERR_INVALID, "the option has no data");
 const MALFORMED: Refusal = Refusal(answer::ERR_INVALID, "the option's data are not what their lengths say");
 const UNSTRUCTURED: Refusal = Refusal(answer::ERR_INVALID, "structured replies must be chosen first");
 const UNKNOWN: Refusal = Refusal(answer::ERR_UNKNOWN, "there is no export of this name");
+const EXTENDED: Refusal = Refusal(answer::ERR_EXTENDED, "headers are extended, and replies structured, already");
+const TWICE: Refusal = Refusal(answer::ERR_INVALID, "headers are extended already");
 const LONG_NAME: Refusal = Refusal(answer::ERR_TOO_BIG, "a name has at most 4096 bytes");
-
-/// The one metadata context, its namespace, and its number.
-const ALLOCATION: &[u8] = b"base:allocation";
-const BASE: &[u8] = b"base:";
-const ALLOCATION_NUMBER: u32 = 1;
 
 /// Appends a reply to an option.
 pub(super) fn reply(option: u32, kind: u32, data: &[u8], out: &mut Vec<u8>) {
@@ -37,19 +36,27 @@ fn no_data(data: &[u8]) -> Result<(), Refusal> {
 /// Which contexts are asked for, and of which export.
 struct Queries<'a> {
     export: &'a [u8],
-    wildcard: bool,
-    allocation: bool,
+    /// Those that are named; and those of a namespace that is, or all where nothing is.
+    named: Contexts,
+    meant: Contexts,
 }
 
 impl<'a> Queries<'a> {
     fn read(data: &'a [u8]) -> Result<Queries<'a>, Refusal> {
         let mut fields = MessageFields(data);
         let (Some(export), Some(count)) = (fields.string(), fields.u32()) else { return Err(MALFORMED) };
-        let mut queries = Queries { export, wildcard: count == 0, allocation: false };
+        let mut queries = Queries { export, named: Contexts::default(), meant: Contexts::default() };
         for _ in 0..count {
             let query = fields.string().ok_or(MALFORMED)?;
-            queries.wildcard |= query == BASE;
-            queries.allocation |= query == ALLOCATION;
+            for context in Context::ALL {
+                let name = context.name().as_bytes();
+                let is_its_space = query.ends_with(b":") && name.starts_with(query);
+                queries.named = if query == name { queries.named.with(context) } else { queries.named };
+                queries.meant = if is_its_space { queries.meant.with(context) } else { queries.meant };
+            }
+        }
+        if count == 0 {
+            queries.meant = Context::ALL.into_iter().fold(queries.meant, Contexts::with);
         }
         if fields.0.is_empty() { Ok(queries) } else { Err(MALFORMED) }
     }
@@ -63,8 +70,8 @@ impl<E: AsRef<[Export]>> Handshake<E> {
     }
 
     fn session(&self, number: usize, export: &Export) -> Session {
-        let allocation = (self.allocation == Some(number)).then_some(ALLOCATION_NUMBER);
-        Session::new(number, export, self.structured, allocation)
+        let contexts = self.contexts.filter(|(of, _)| *of == number).map_or(Contexts::default(), |(_, chosen)| chosen);
+        Session::new(number, export, (self.structured, self.extended), contexts)
     }
 
     pub(super) fn export_name(&self, name: &[u8], out: &mut Vec<u8>) -> Result<Session, CloseReason> {
@@ -88,8 +95,21 @@ impl<E: AsRef<[Export]>> Handshake<E> {
         Ok(())
     }
 
+    /// Extended headers come with structured replies.
+    pub(super) fn extended_headers(&mut self, data: &[u8]) -> Result<(), Refusal> {
+        no_data(data)?;
+        if self.extended {
+            return Err(TWICE);
+        }
+        (self.structured, self.extended) = (true, true);
+        Ok(())
+    }
+
     pub(super) fn structured_reply(&mut self, data: &[u8]) -> Result<(), Refusal> {
         no_data(data)?;
+        if self.extended {
+            return Err(EXTENDED);
+        }
         self.structured = true;
         Ok(())
     }
@@ -129,19 +149,21 @@ impl<E: AsRef<[Export]>> Handshake<E> {
 
     pub(super) fn list_meta_context(&self, data: &[u8], out: &mut Vec<u8>) -> Result<(), Refusal> {
         let queries = self.queries(data)?.0;
-        if queries.wildcard || queries.allocation {
-            context(option::LIST_META_CONTEXT, 0, out);
+        for context in Context::ALL {
+            if queries.meant.has(context) || queries.named.has(context) {
+                tell_context(option::LIST_META_CONTEXT, 0, context, out);
+            }
         }
         Ok(())
     }
 
     /// What was chosen before is gone, also where this fails.
     pub(super) fn set_meta_context(&mut self, data: &[u8], out: &mut Vec<u8>) -> Result<(), Refusal> {
-        self.allocation = None;
+        self.contexts = None;
         let (queries, number) = self.queries(data)?;
-        if queries.allocation {
-            self.allocation = Some(number);
-            context(option::SET_META_CONTEXT, ALLOCATION_NUMBER, out);
+        self.contexts = Some((number, queries.named));
+        for context in queries.named.iter() {
+            tell_context(option::SET_META_CONTEXT, context.number(), context, out);
         }
         Ok(())
     }
@@ -156,6 +178,6 @@ impl<E: AsRef<[Export]>> Handshake<E> {
     }
 }
 
-fn context(option: u32, number: u32, out: &mut Vec<u8>) {
-    reply(option, answer::META_CONTEXT, &[&number.to_be_bytes(), ALLOCATION].concat(), out);
+fn tell_context(option: u32, number: u32, context: Context, out: &mut Vec<u8>) {
+    reply(option, answer::META_CONTEXT, &[&number.to_be_bytes(), context.name().as_bytes()].concat(), out);
 }

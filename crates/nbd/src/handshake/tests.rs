@@ -1,7 +1,7 @@
 //! The server's side, byte by byte as the document has it.
 
 use super::*;
-use crate::export::BlockSize;
+use crate::export::{BlockSize, Context};
 use crate::flags::Flags;
 
 const FIXED: &[u8] = b"\0\0\0\x01";
@@ -91,7 +91,7 @@ fn go_tells_what_was_asked_for_and_begins_transmission() {
     let (out, step) = fed(&mut left);
     assert_eq!(out, expected);
     assert_eq!(left, b"\x25\x60", "a request that follows is left");
-    assert!(matches!(step, HandshakeStep::Ready(Session { export: 0, structured: false, allocation: None, .. })));
+    assert!(matches!(step, HandshakeStep::Ready(Session { export: 0, structured: false, extended: false, .. })));
     let (out, step) = said(&[NO_ZEROES, &option(6, &data)].concat());
     for (at, byte) in expected.iter_mut().enumerate() {
         *byte -= u8::from(out[at] == 6 && *byte == 7);
@@ -132,6 +132,39 @@ fn structured_replies_bring_do_not_fragment() {
 }
 
 #[test]
+fn one_client_too_many_is_told_so_and_may_ask_again() {
+    let mut out = Vec::new();
+    let mut server = Handshake::new(exports(), &mut out);
+    server.set_full(true);
+    out.clear();
+    let go = option(7, &[string(b"db"), vec![0, 0]].concat());
+    let mut bytes = &[NO_ZEROES, &go].concat()[..];
+    while !bytes.is_empty() {
+        assert_eq!(server.feed(&mut bytes, &mut out), HandshakeStep::More);
+    }
+    let mut fields = MessageFields(&out);
+    assert_eq!((fields.u64(), fields.u32(), fields.u32()), (Some(0x0003_e889_0455_65a9), Some(7), Some(ERR + 2)));
+    assert!(fields.string().is_some_and(|said| said.ends_with(b"try again")));
+    server.set_full(false);
+    assert!(matches!(server.feed(&mut &go[..], &mut out), HandshakeStep::Ready(Session { export: 1, .. })));
+    let mut server = Handshake::new(exports(), &mut out);
+    server.set_full(true);
+    assert_eq!(server.feed(&mut &NO_ZEROES[..], &mut out), HandshakeStep::More);
+    assert_eq!(server.feed(&mut &option(1, b"db")[..], &mut out), HandshakeStep::Closed(CloseReason::Full));
+}
+
+#[test]
+fn extended_headers_come_with_structured_replies_and_once() {
+    let (out, step) = said(&[NO_ZEROES, &option(11, b""), &option(1, b"bulk")].concat());
+    assert!(out.starts_with(&reply(11, ACK, b"")));
+    assert!(matches!(step, HandshakeStep::Ready(Session { structured: true, extended: true, .. })));
+    assert_eq!(kinds(&option(11, b""), 11, b""), [1, ERR + 3], "twice");
+    assert_eq!(kinds(&option(11, b""), 8, b""), [ERR + 10], "structured replies are there");
+    assert_eq!(kinds(&option(8, b""), 11, b""), [1], "they may be there before");
+    assert_eq!(kinds(b"", 11, b"x"), [ERR + 3], "it has no data");
+}
+
+#[test]
 fn a_metadata_context_holds_for_the_export_it_was_chosen_for() {
     let chosen = |of: &[u8], go: &[u8]| {
         let queries = [string(of), vec![0, 0, 0, 2], string(b"qemu:dirty"), string(b"base:allocation")].concat();
@@ -140,11 +173,11 @@ fn a_metadata_context_holds_for_the_export_it_was_chosen_for() {
         let context = reply(10, b"\0\0\0\x04", b"\0\0\0\x01base:allocation");
         assert!(out.starts_with(&[reply(8, ACK, b""), context, reply(10, ACK, b"")].concat()));
         let HandshakeStep::Ready(session) = step else { panic!("{step:?}") };
-        session.allocation
+        session.contexts
     };
-    assert_eq!(chosen(b"db", b"db"), Some(1));
-    assert_eq!(chosen(b"", b"bulk"), Some(1));
-    assert_eq!(chosen(b"bulk", b"db"), None);
+    assert_eq!(chosen(b"db", b"db"), Contexts::default().with(Context::Allocation));
+    assert_eq!(chosen(b"", b"bulk"), Contexts::default().with(Context::Allocation));
+    assert_eq!(chosen(b"bulk", b"db"), Contexts::default());
 }
 
 #[test]
@@ -155,7 +188,10 @@ fn metadata_contexts_are_listed_by_name_and_namespace() {
         queries.iter().for_each(|query| data.extend(string(query)));
         kinds(&structured, number, &data)
     };
-    assert_eq!(ask(9, &[]), [4, 1], "without a query, all there are");
+    assert_eq!(ask(9, &[]), [4, 4, 1], "without a query, all there are");
+    assert_eq!(ask(9, &[b"halfturn:"]), [4, 1]);
+    assert_eq!(ask(9, &[b"half"]), [1], "it is no namespace");
+    assert_eq!(ask(10, &[b"halfturn:rate", b"base:allocation"]), [4, 4, 1]);
     assert_eq!(ask(9, &[b"base:"]), [4, 1]);
     assert_eq!(ask(9, &[b"base:allocation", b"base:"]), [4, 1], "each once");
     assert_eq!(ask(9, &[b"base:other", b"x-y:"]), [1]);
@@ -167,7 +203,10 @@ fn metadata_contexts_are_listed_by_name_and_namespace() {
     let (chosen, other) = ([string(b"db"), vec![0, 0, 0, 1], string(b"base:allocation")].concat(), string(b"no"));
     let options = [structured, option(10, &chosen), option(10, &[&other[..], &[0; 4]].concat())].concat();
     let (_, step) = said(&[NO_ZEROES, &options, &option(1, b"db")].concat());
-    assert!(matches!(step, HandshakeStep::Ready(Session { allocation: None, .. })), "what fails chooses nothing");
+    assert!(
+        matches!(step, HandshakeStep::Ready(Session { contexts, .. }) if contexts.is_empty()),
+        "what fails chooses nothing"
+    );
 }
 
 #[test]
@@ -177,7 +216,7 @@ fn what_is_unknown_or_wrong_is_answered_and_the_next_option_heard() {
     for (number, data, kind) in [
         (5, b"".to_vec(), ERR + 1),
         (4, b"x".to_vec(), ERR + 1),
-        (11, b"".to_vec(), ERR + 1),
+        (12, b"".to_vec(), ERR + 1),
         (255, vec![0; 100], ERR + 1),
         (3, b"x".to_vec(), ERR + 3),
         (8, b"x".to_vec(), ERR + 3),

@@ -80,13 +80,13 @@ fn replies_are_understood_as_they_were_meant() {
     };
     assert_eq!(body(&structured.data(&read)), Body::Data { offset: 4096, length: 512 });
     assert_eq!(body(&simple.data(&read)), Body::Done);
-    assert_eq!(body(&structured.success(5)), Body::Done);
+    assert_eq!(body(&structured.success(&read)), Body::Done);
     assert_eq!(body(&nbd::reply::none(5)), Body::None);
     let hole = nbd::reply::hole(5, 0, 512, nbd::reply::Chunk::More);
     assert_eq!(body(&hole), Body::Hole { offset: 0, length: 512 });
     for (session, said) in [(structured, "no"), (simple, "")] {
         let mut out = Vec::new();
-        session.error(5, nbd::Errno::NoSpc, "no", &mut out);
+        session.error((5, 4096), nbd::Errno::NoSpc, "no", &mut out);
         assert_eq!(body(&out), Body::Failed { error: nbd::Errno::NoSpc, message: said.into() });
     }
     let mut out = Vec::new();

@@ -123,6 +123,8 @@ pub struct Array<P: Predictor> {
     /// Tasks that failed because no disk holds what they need.
     lost: u64,
     told: Vec<Action>,
+    /// Room for the disks that hold a copy.
+    copies: Vec<DiskId>,
 }
 
 impl<P: Predictor> Array<P> {
@@ -156,6 +158,7 @@ impl<P: Predictor> Array<P> {
             moved: 0,
             lost: 0,
             told: Vec::new(),
+            copies: Vec::new(),
         }
     }
 
@@ -168,7 +171,7 @@ impl<P: Predictor> Array<P> {
     fn submit(&mut self, now: Time, request: &Request, out: &mut Vec<Action>) {
         debug_assert!(self.room() > 0, "a request was submitted without room");
         let sane = request.op == Op::Flush || (request.at.blocks > 0 && request.at.end().0 <= self.geometry.blocks());
-        if !sane {
+        if !sane || matches!(request.op, Op::Discard(_)) {
             out.push(Action::Finish(request.id, Ending::Failed(EINVAL)));
             return;
         }
@@ -273,6 +276,7 @@ impl<P: Predictor> Array<P> {
                     }
                 }
             }
+            Op::Discard(_) => debug_assert!(false, "an array discards nothing"),
             Op::Repair => {
                 for piece in geometry.pieces(job.at) {
                     self.repair(id, &piece, out);
@@ -305,8 +309,23 @@ impl<P: Predictor> Array<P> {
                 false => self.again(id),
             };
         }
-        let copies = self.geometry.copies_of(piece.row, piece.column);
-        let copies: Vec<DiskId> = copies.filter(|disk| self.standings.holds(*disk, at)).collect();
+        let mut copies = std::mem::take(&mut self.copies);
+        let all = self.geometry.copies_of(piece.row, piece.column);
+        copies.extend(all.filter(|disk| self.standings.holds(*disk, at)));
+        self.read_copy(id, job, (piece, at, place), after, &copies);
+        copies.clear();
+        self.copies = copies;
+    }
+
+    /// Reads a piece from one of these copies, or from several; after a read that failed, from the next.
+    fn read_copy(
+        &mut self,
+        id: JobId,
+        job: &Job<Task>,
+        (piece, at, place): (&Piece, Extent, Place),
+        after: Option<&Child>,
+        copies: &[DiskId],
+    ) {
         if let Some(child) = after {
             let tried = child.tried + 1;
             let next = copies.iter().find(|disk| **disk > child.disk).or(copies.first());
@@ -320,7 +339,7 @@ impl<P: Predictor> Array<P> {
             false => 1,
         };
         if parts > 1 {
-            for (part, disk) in (0..parts).zip(&copies) {
+            for (part, disk) in (0..parts).zip(copies) {
                 let from = (u64::from(piece.blocks) * u64::from(part) / u64::from(parts)) as u32;
                 let to = (u64::from(piece.blocks) * u64::from(part + 1) / u64::from(parts)) as u32;
                 let at = Extent::new(at.start.0 + u64::from(from), to - from);
@@ -328,7 +347,7 @@ impl<P: Predictor> Array<P> {
             }
             return;
         }
-        match self.place(&copies, at) {
+        match self.place(copies, at) {
             Some(disk) => self.post(id, Owner::Task, disk, Op::Read, at, place, 0),
             None => self.trouble(id, Ending::Failed(EIO)),
         }

@@ -57,8 +57,18 @@ impl<P: Predictor> Array<P> {
                 copies.get(usize::from(self.turn) % copies.len()).copied()
             }
             (Placement::LeastFinish, _) => {
-                let least = |disk: &&DiskId| (self.loads[usize::from(disk.0)], self.away(**disk, at));
-                copies.iter().min_by_key(least).copied()
+                let load = |disk: &DiskId| self.loads[usize::from(disk.0)];
+                let least = copies.iter().map(load).min()?;
+                let mut first = copies.iter().copied().filter(|disk| load(disk) == least);
+                match (first.next(), first.next()) {
+                    (only, None) => only,
+                    // What the ways are is looked at only where that decides.
+                    _ => copies
+                        .iter()
+                        .copied()
+                        .filter(|disk| load(disk) == least)
+                        .min_by_key(|disk| self.away(*disk, at)),
+                }
             }
             (Placement::Nearest, _) => copies.iter().min_by_key(|disk| self.reached(**disk, at)).copied(),
         }

@@ -93,7 +93,7 @@ impl Cylinders {
     }
 
     fn sequence(&self, (slot, i): (usize, usize)) -> u64 {
-        self.waiting.leaf(slot).sequences()[i]
+        self.waiting.leaf(slot).rest()[i].sequence
     }
 }
 

@@ -5,6 +5,9 @@
 //! head, leaf by leaf, passes over leaves whose least possible score exceeds the best found, and stops when that holds for all that is left.
 //! Only a bound *above* the best ends the search, so ties go to the job submitted first, whatever the walk.
 //!
+//! The hot path is `examine`: of a leaf, most candidates fall through a [`Sieve`] by their keys alone, and the cost is worked
+//! out of the rest. Where age counts, a walk passes over whole leaves that hold nothing old enough.
+//!
 //! **Greedy policies are one search.** `sched::policy::greedy` walks outward from the head over small unsorted leaves
 //! under a sorted directory (`sched::sorted`), with exact lower bounds from the predictor; on one cylinder the bound
 //! uses the angle too, so a hot spot costs no more than a spread load. SSTF, SATF and aged SATF are that search with
@@ -14,7 +17,7 @@
 use super::Policy;
 use super::fcfs::Fcfs;
 use super::walk::{self, Walk};
-use crate::predict::Predictor;
+use crate::predict::{Predictor, Sieve};
 use crate::sorted::{Entry, Sorted};
 use crate::{Job, JobId, Jobs};
 use block::{BadInput, Op, Span, Time};
@@ -44,10 +47,20 @@ pub(super) trait View<P: Predictor> {
     fn head(belief: &P, now: Time) -> (Self::Head, u64);
     /// What it costs to go there.
     fn cost(belief: &P, head: &Self::Head, key: u64, item: Self::Item, write: bool) -> u64;
+    /// What keys of a range, of which none costs less than `least`, tell of their costs.
+    fn sieve(belief: &P, head: &Self::Head, least: u64, range: (u64, u64)) -> Sieve;
     /// What every write but FUA costs, where that does not depend on where it lies.
     fn flat(belief: &P) -> Option<u64>;
     /// Nothing with a key in `from..=to` costs less.
     fn least(belief: &P, head: &Self::Head, from: u64, to: u64, write: bool) -> u64;
+    /// The same of all keys from `from` on, and of all up to `to`.
+    fn least_above(belief: &P, head: &Self::Head, from: u64, write: bool) -> u64 {
+        Self::least(belief, head, from, u64::MAX, write)
+    }
+    /// See `least_above`.
+    fn least_below(belief: &P, head: &Self::Head, to: u64, write: bool) -> u64 {
+        Self::least(belief, head, 0, to, write)
+    }
     /// Whether that may be more than of all keys from `from`, or up to `to`, on the side away from the head.
     fn is_told_closer(belief: &P, from: u64, to: u64) -> bool;
 }
@@ -104,7 +117,7 @@ const FUA_WRITES: usize = 2;
 
 fn kind(op: Op) -> usize {
     match op {
-        Op::Write { fua: false } => WRITES,
+        Op::Write { fua: false } | Op::Discard(_) => WRITES,
         Op::Write { fua: true } => FUA_WRITES,
         Op::Read | Op::Flush | Op::Repair => READS,
     }
@@ -192,9 +205,22 @@ impl<P: Predictor, V: View<P>> Greedy<P, V> {
         if directory.is_empty() {
             return;
         }
-        let bound = |from, to| V::least(belief, head, from, to, KIND != READS) + floor;
+        // Walks ask for bounds of all that lies beyond a leaf.
+        let bound = |from, to| {
+            let least = match (from, to) {
+                (from, u64::MAX) => V::least_above(belief, head, from, KIND != READS),
+                (0, to) => V::least_below(belief, head, to, KIND != READS),
+                (from, to) => V::least(belief, head, from, to, KIND != READS),
+            };
+            least + floor
+        };
         let mut walk = Walk::new(sorted, key, u64::MAX, bound);
-        while let Some((slot, nearest)) = walk.next(sorted, kept.bar(), bound) {
+        // Where age counts, most leaves hold nothing old enough to be worth the way.
+        let by_bias = sorted.is_by_bias();
+        loop {
+            let bar = kept.bar();
+            let worth = |slot: usize, nearest: u64| !by_bias || nearest - floor + directory[slot].bias <= bar;
+            let Some((slot, nearest)) = walk.next(sorted, bar, bound, worth) else { break };
             let bias = directory[slot].bias;
             // What all on this side of the head cost at least; of one leaf more is known where it is narrow.
             let mut least = nearest - floor;
@@ -208,7 +234,7 @@ impl<P: Predictor, V: View<P>> Greedy<P, V> {
                     continue;
                 }
             }
-            self.examined += examine::<P, V, KIND>(sorted, slot, head, least, belief, kept);
+            self.examined += examine::<P, V, KIND>(sorted, (slot, (from, to)), (head, least), belief, kept);
         }
     }
 
@@ -276,32 +302,36 @@ impl<P: Predictor, V: View<P>> Greedy<P, V> {
     }
 }
 
-/// Offers what is worth it of a leaf in which nothing costs less than `least`; how many were examined.
-#[inline]
+/// Offers what is worth it of a leaf with keys in `range`, in which nothing costs less than `least`; how many were examined.
+/// Most fall through the sieve: their keys alone tell that they cost too much.
+#[inline(always)]
 fn examine<P: Predictor, V: View<P>, const KIND: usize>(
     sorted: &Sorted<V::Item>,
-    slot: usize,
-    head: &V::Head,
-    least: u64,
+    (slot, range): (usize, (u64, u64)),
+    (head, least): (&V::Head, u64),
     belief: &P,
     kept: &mut impl Keep,
 ) -> u64 {
-    let leaf = sorted.leaf(slot);
-    let mut examined = 0;
-    let candidates = leaf.keys().iter().zip(leaf.items()).zip(leaf.biases());
-    for (place, ((key, item), bias)) in candidates.enumerate() {
+    let (leaf, by_bias) = (sorted.leaf(slot), sorted.is_by_bias());
+    let (keys, rest) = (leaf.keys(), leaf.rest());
+    let sieve = V::sieve(belief, head, least, range);
+    let mut room = kept.bar().saturating_sub(least);
+    for (place, (key, its)) in keys.iter().zip(rest).enumerate() {
+        let bias = if by_bias { its.bias } else { 0 };
         // Those after it are younger yet.
-        if sorted.is_by_bias() && least + bias > kept.bar() {
-            break;
+        if by_bias && bias > room {
+            return place as u64;
         }
-        examined += 1;
-        let score = V::cost(belief, head, *key, *item, KIND != READS) + bias;
+        if sieve.beyond(*key) + bias > room {
+            continue;
+        }
+        let score = V::cost(belief, head, *key, its.item, KIND != READS) + bias;
         if score <= kept.bar() {
-            let (sequence, id) = (leaf.sequences()[place], leaf.id(place));
-            kept.offer(Found { score, sequence, id, kind: KIND, slot, place });
+            kept.offer(Found { score, sequence: its.sequence, id: its.id, kind: KIND, slot, place });
+            room = kept.bar().saturating_sub(least);
         }
     }
-    examined
+    keys.len() as u64
 }
 
 impl<P: Predictor, V: View<P>> Policy<P> for Greedy<P, V> {

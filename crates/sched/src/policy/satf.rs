@@ -3,7 +3,7 @@
 use super::{Beside, Kind, Manual, Needs, Policy};
 use super::greedy::{Ageing, Greedy, View};
 use crate::Job;
-use crate::predict::Predictor;
+use crate::predict::{Predictor, Sieve};
 use block::Time;
 use block::BadInput;
 use config::Section;
@@ -49,16 +49,33 @@ impl<P: Predictor> View<P> for AccessTime {
         belief.head(now)
     }
 
+    #[inline(always)]
     fn cost(belief: &P, head: &P::Head, key: u64, mark: P::Mark, write: bool) -> u64 {
         belief.cost(head, key, mark, write)
+    }
+
+    #[inline(always)]
+    fn sieve(belief: &P, head: &P::Head, least: u64, range: (u64, u64)) -> Sieve {
+        belief.sieve(head, least, range)
     }
 
     fn flat(belief: &P) -> Option<u64> {
         belief.absorbed()
     }
 
+    #[inline(always)]
     fn least(belief: &P, head: &P::Head, from: u64, to: u64, write: bool) -> u64 {
         belief.least(head, from, to, write)
+    }
+
+    #[inline(always)]
+    fn least_above(belief: &P, head: &P::Head, from: u64, write: bool) -> u64 {
+        belief.least_above(head, from, write)
+    }
+
+    #[inline(always)]
+    fn least_below(belief: &P, head: &P::Head, to: u64, write: bool) -> u64 {
+        belief.least_below(head, to, write)
     }
 
     fn is_told_closer(belief: &P, from: u64, to: u64) -> bool {

@@ -5,7 +5,7 @@ use super::greedy::{Ageing, Greedy, View};
 use super::smtf::Base;
 use crate::Job;
 use crate::JobId;
-use crate::predict::Predictor;
+use crate::predict::{Predictor, Sieve};
 use block::Time;
 use block::BadInput;
 use config::Section;
@@ -51,18 +51,25 @@ impl<P: Predictor> View<P> for Nearness {
         (belief.arm().0, belief.arm().0)
     }
 
+    #[inline(always)]
     fn cost(_: &P, arm: &u64, start: u64, (): (), _: bool) -> u64 {
         arm.abs_diff(start)
+    }
+
+    fn sieve(_: &P, _: &u64, _: u64, _: (u64, u64)) -> Sieve {
+        Sieve::OPEN
     }
 
     fn flat(_: &P) -> Option<u64> {
         None
     }
 
+    #[inline(always)]
     fn least(_: &P, arm: &u64, from: u64, to: u64, _: bool) -> u64 {
         arm.abs_diff((*arm).clamp(from, to))
     }
 
+    #[inline(always)]
     fn is_told_closer(_: &P, _: u64, _: u64) -> bool {
         false
     }

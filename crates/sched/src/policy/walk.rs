@@ -44,22 +44,37 @@ impl<B: Copy + PartialOrd> Walk<B> {
     }
 
     /// The next leaf, and the best score that anything on its side of the head can have; nothing once nothing that is left
-    /// can be as good as `bar`.
+    /// can be as good as `bar`. Leaves that are not `worth` a visit, though they cost no more than the last on their side, are
+    /// passed over without a bound of their own.
     #[inline]
-    pub(super) fn next<T: Copy>(&mut self, sorted: &Sorted<T>, bar: B, bound: impl Bound<B>) -> Option<(usize, B)> {
+    pub(super) fn next<T: Copy>(
+        &mut self,
+        sorted: &Sorted<T>,
+        bar: B,
+        bound: impl Bound<B>,
+        worth: impl Fn(usize, B) -> bool,
+    ) -> Option<(usize, B)> {
         let goes_up = self.above <= self.below;
         let best = if goes_up { self.above } else { self.below };
         if best > bar || best >= self.none {
             return None;
         }
         if goes_up {
+            let slot = self.right;
             self.right += 1;
+            while self.right < self.slots && !worth(self.right, best) {
+                self.right += 1;
+            }
             self.above = self.bound_above(sorted, &bound);
-            Some((self.right - 1, best))
+            Some((slot, best))
         } else {
             self.left -= 1;
+            let slot = self.left;
+            while self.left > 0 && !worth(self.left - 1, best) {
+                self.left -= 1;
+            }
             self.below = self.bound_below(sorted, &bound);
-            Some((self.left, best))
+            Some((slot, best))
         }
     }
 }

@@ -6,7 +6,7 @@ use super::greedy::AGE_LIMIT;
 use super::walk::{self, Walk};
 use super::{Beside, Kind, Manual, Needs, Policy};
 use crate::predict::Predictor;
-use crate::sorted::{Entry, Sorted};
+use crate::sorted::{Entry, Rest, Sorted};
 use crate::value::Worth;
 use crate::{Job, JobId, Jobs};
 use block::{BadInput, Qos, Span, Time};
@@ -252,17 +252,17 @@ impl<P: Predictor> Yield<P> {
         // Less is better on a walk, and what is worth nothing is not looked for.
         let bound = |from, to| -scene.most(class, oldest, from, to, write == 1);
         let mut walk = Walk::new(sorted, scene.key, 0.0, bound);
-        while let Some((slot, _)) = walk.next(sorted, -kept.bar(), bound) {
+        while let Some((slot, _)) = walk.next(sorted, -kept.bar(), bound, |_, _| true) {
             if -bound(walk::low(sorted, slot), walk::low(sorted, slot + 1)) < kept.bar() {
                 continue;
             }
             let leaf = sorted.leaf(slot);
             self.examined += leaf.keys().len() as u64;
-            for (place, (key, item)) in leaf.keys().iter().zip(leaf.items()).enumerate() {
-                let average = scene.average(&class.worth, *key, item, write == 1);
+            for (place, (key, rest)) in leaf.keys().iter().zip(leaf.rest()).enumerate() {
+                let Rest { sequence, id, item, .. } = *rest;
+                let average = scene.average(&class.worth, *key, &item, write == 1);
                 if average >= kept.bar() {
                     let deadline = item.qos.deadline.unwrap_or(Time::NEVER);
-                    let (sequence, id) = (leaf.sequences()[place], leaf.id(place));
                     kept.offer(Found { average, deadline, sequence, id, class: index, write, slot, place });
                 }
             }

@@ -90,6 +90,26 @@ pub struct Approach {
     pub cylinders: u32,
 }
 
+/// Tells by a key alone how much more than the least of its range it costs at least: by the part of it that has to come round.
+#[derive(Clone, Copy, Debug)]
+pub struct Sieve {
+    /// The key that comes round just when the least is paid.
+    pub origin: u64,
+    /// The bits of a key that come round.
+    pub bits: u64,
+}
+
+impl Sieve {
+    /// Tells nothing.
+    pub const OPEN: Sieve = Sieve { origin: 0, bits: 0 };
+
+    /// How much more than the least a key costs at least.
+    #[inline(always)]
+    pub fn beyond(self, key: u64) -> u64 {
+        key.wrapping_sub(self.origin) & self.bits
+    }
+}
+
 /// A command chosen, and by when the arm has to be on its track so that it comes back as if it were given at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Goal<S> {
@@ -156,8 +176,24 @@ pub trait Predictor {
     /// The cost of going there, to read or to write.
     fn cost(&self, head: &Self::Head, key: u64, mark: Self::Mark, write: bool) -> u64;
 
+    /// What keys of a range, of which none costs less than `least`, tell of their costs without a look at what lies there.
+    fn sieve(&self, head: &Self::Head, least: u64, range: (u64, u64)) -> Sieve {
+        let _ = (head, least, range);
+        Sieve::OPEN
+    }
+
     /// A lower bound: nothing with a key in `from..=to` costs less. It makes pruning sound.
     fn least(&self, head: &Self::Head, from: u64, to: u64, write: bool) -> u64;
+
+    /// [`Predictor::least`] of all keys from `from` on: what a search asks at each of its steps.
+    fn least_above(&self, head: &Self::Head, from: u64, write: bool) -> u64 {
+        self.least(head, from, u64::MAX, write)
+    }
+
+    /// [`Predictor::least`] of all keys up to `to`.
+    fn least_below(&self, head: &Self::Head, to: u64, write: bool) -> u64 {
+        self.least(head, 0, to, write)
+    }
 
     /// Whether [`Predictor::least`] may say more of these keys than of all that lie beyond them, as seen from the head.
     fn is_told_closer(&self, from: u64, to: u64) -> bool {

@@ -11,12 +11,13 @@
 //! The hot paths are `cost`, of each candidate, and `issued` with `observed`, of each command. A place is found once, when
 //! a request arrives. Where nobody asks what anything costs, no profile is kept ([`crate::policy::Needs::Nothing`]).
 
-use super::{Approach, Goal, Knowledge, Manual, Passing, Predictor, Recipe, Tells};
+use super::{Approach, Goal, Knowledge, Manual, Passing, Predictor, Recipe, Sieve, Tells};
 use block::{Command, Extent, Lbn, Outcome, Span, Time, Verb};
-use disk::{Cache, Mechanics, Overheads, Passage, Sheet, Spin, Spot, Track};
+use disk::{Cache, Mechanics, Overheads, Sheet, Spin, Spot, Track};
 use std::sync::Arc;
 
 mod ahead;
+mod foresight;
 mod lateness;
 mod motion;
 mod passing;
@@ -185,6 +186,14 @@ impl Profile {
         moved + settle + head.leaves[usize::from(write)]
     }
 
+    /// Ticks until the arm is at any cylinder at such a distance or farther.
+    #[inline(always)]
+    fn least_travel(&self, head: &Head, distance: u32, write: bool) -> u64 {
+        let floor = u64::from(self.motion.floor[(distance as usize).min(self.motion.floor.len() - 1)]);
+        let settle = u64::from(write && floor > 0) * self.motion.write_settle;
+        floor + settle + head.leaves[usize::from(write)]
+    }
+
     /// Whether a command completes in the drive's buffer.
     fn is_buffered(&self, verb: Verb) -> bool {
         self.buffers_writes && verb == Verb::Write { fua: false }
@@ -197,7 +206,7 @@ impl Profile {
     }
 
     /// When the arm is at `spot` and a write may begin, if it leaves for it now.
-    #[inline]
+    #[inline(always)]
     fn arrival(&self, now: Time, at: Extent, spot: Spot, write: bool) -> Time {
         let track = self.left.track;
         let stroke = self.mechanics.stroke(track, spot.track, write).total();
@@ -222,33 +231,25 @@ impl Profile {
         Some(go_on(&ahead, drive, sheet, (now, self.wrote), at))
     }
 
-    /// What a transfer given now comes to: from when on its first block may pass, how its blocks pass, and by how much it comes
-    /// back later.
-    fn foresee(&self, now: Time, at: Extent, spot: Spot, write: bool) -> (Time, Passage, Span) {
-        let arrived = self.arrival(now, at, spot, write);
-        if write {
-            let passage = self.mechanics.pass(&self.phase, arrived, spot, at, true);
-            let lag = self.way.written(at.blocks, &passage);
-            return (arrived, passage, lag);
-        }
-        let (passage, lag) = self.way.read(&self.mechanics, &self.phase, arrived, spot, at, now);
-        (arrived, passage, lag)
-    }
-
     /// The angle behind which the drive is reading ahead, if it is.
     fn ahead_of(&self) -> Option<u64> {
         (self.reads_ahead && self.left.reading).then_some(self.left.angle)
     }
 
     /// What the drive reads ahead, behind what it read last: where that begins, and what having it costs.
+    #[inline]
     fn going_on(&self) -> (u64, u16, u64) {
         let layout = &self.mechanics.layout;
         let Left { next, reading, transferred, .. } = self.left;
         if !(self.reads_ahead && reading && transferred && next.0 < layout.blocks()) {
             return NOTHING;
         }
-        let spot = layout.locate(next);
-        (self.key(spot), self.mark(spot), self.ticks(self.overheads.hit.a(self.wrote)))
+        // Where it has read to is where it goes on, unless that is the end of a track.
+        let spot = match &self.left.ahead {
+            Some(ahead) if ahead.so_far.reached == next && ahead.so_far.after.left > 0 => ahead.so_far.after,
+            _ => layout.locate(next),
+        };
+        (self.key(spot), self.mark(spot), self.motion.hit[usize::from(self.wrote)])
     }
 
     /// The angle from `phase` to the end of the sector in a zone that is being read behind the angle `ahead_of`.
@@ -259,6 +260,7 @@ impl Profile {
 
     /// The head on a track at an angle, after a write or not, where the drive reads ahead behind another angle or not;
     /// and its key.
+    #[inline]
     fn head_on(&self, track: Track, phase: Option<u64>, wrote: bool, ahead_of: Option<u64>) -> (Head, u64) {
         let overhead = self.motion.overhead[usize::from(wrote)];
         let ready = phase.map(|phase| phase.wrapping_add(overhead[0] << (64 - TURN_BITS)));
@@ -326,6 +328,7 @@ impl Predictor for Profile {
         Some(spot.track.cylinder)
     }
 
+    #[inline]
     fn head(&self, now: Time) -> (Head, u64) {
         let (head, key) = self.head_on(self.left.track, self.phase.at(now), self.wrote, self.ahead_of());
         (Head { ahead: self.going_on(), ..head }, key)
@@ -344,13 +347,19 @@ impl Predictor for Profile {
         travel + wait + self.lateness.penalty(wait)
     }
 
+    /// Whatever cylinder a key is of, it costs no less than until its angle next comes round, once the least has passed.
+    #[inline(always)]
+    fn sieve(&self, head: &Head, least: u64, (from, to): (u64, u64)) -> Sieve {
+        // What the drive reads ahead does not wait to come round.
+        let waits = head.locked && !(from..=to).contains(&head.ahead.0);
+        Sieve { origin: head.phase + least, bits: if waits { TURN } else { 0 } }
+    }
+
+    #[inline]
     fn least(&self, head: &Head, from: u64, to: u64, write: bool) -> u64 {
         let hit = if (from..=to).contains(&head.ahead.0) && !write { head.ahead.2 } else { u64::MAX };
         let (first, last) = ((from >> 32) as u32, (to >> 32) as u32);
-        let distance = head.cylinder.abs_diff(head.cylinder.clamp(first, last)) as usize;
-        let floor = u64::from(self.motion.floor[distance.min(self.motion.floor.len() - 1)]);
-        let settle = u64::from(write && floor > 0) * self.motion.write_settle;
-        let travel = floor + settle + head.leaves[usize::from(write)];
+        let travel = self.least_travel(head, head.cylinder.abs_diff(head.cylinder.clamp(first, last)), write);
         if !head.locked || first != last {
             return travel.min(hit);
         }
@@ -361,7 +370,24 @@ impl Predictor for Profile {
         hit.min(travel + waits)
     }
 
+    #[inline(always)]
+    fn least_above(&self, head: &Head, from: u64, write: bool) -> u64 {
+        let hit = if head.ahead.0 >= from && !write { head.ahead.2 } else { u64::MAX };
+        self.least_travel(head, ((from >> 32) as u32).saturating_sub(head.cylinder), write).min(hit)
+    }
+
+    #[inline(always)]
+    fn least_below(&self, head: &Head, to: u64, write: bool) -> u64 {
+        // On the one cylinder that is left, angles count.
+        if to >> 32 == 0 {
+            return self.least(head, 0, to, write);
+        }
+        let hit = if head.ahead.0 <= to && !write { head.ahead.2 } else { u64::MAX };
+        self.least_travel(head, head.cylinder.saturating_sub((to >> 32) as u32), write).min(hit)
+    }
+
     /// On one cylinder, by their angles.
+    #[inline(always)]
     fn is_told_closer(&self, from: u64, to: u64) -> bool {
         from >> 32 == to >> 32
     }
@@ -479,28 +505,11 @@ impl Predictor for Profile {
             }
             return;
         }
-        let follows = self.follows(command.at, command.verb.writes());
-        let write = command.verb.writes();
-        let (arrived, passage, lag) = self.foresee(now, command.at, spot, write);
-        let paused = now.since(self.idle_since) > Span(self.mechanics.rotation.period().0 / 64);
-        self.dirty |= self.is_buffered(command.verb);
-        if paused {
-            self.unhindered = TRUST;
+        if command.verb == Verb::Read && !self.follows(command.at, false) {
+            self.issued_transfer::<true>(now, command, spot);
+        } else {
+            self.issued_any(now, command, spot);
         }
-        let disturbed = self.is_buffered(command.verb) || (self.dirty && paused);
-        self.undisturbed = if disturbed { 0 } else { self.undisturbed.saturating_add(1) };
-        // A cached answer comes well before the arm could have got there.
-        self.soonest = arrived.since(now) + passage.transfer + passage.crossing;
-        let expected = self.phase.at(now).map(|_| (passage.end, self.ticks(passage.began.since(arrived))));
-        // What the drive reads ahead comes when it comes, and what it buffers at once.
-        self.expected = expected.filter(|_| !follows && !self.is_buffered(command.verb));
-        let behind = || ReadAhead::behind(&self.cache, &self.mechanics.layout, command.at, &passage);
-        let ahead = (!write).then(|| self.go_on(now, command.at).map_or_else(behind, |(_, ahead)| ahead));
-        let Spot { track, angle, .. } = ahead.map_or(passage.after, |ahead| ahead.so_far.after);
-        let next = command.at.end();
-        self.left = Left { track, angle, next, reading: !write, transferred: true, ahead };
-        (self.angle, self.lag, self.arm) = (passage.angle, lag, next);
-        self.tells_phase = !follows || write || self.way.keeps_up();
     }
 
     fn distrust(&mut self) {

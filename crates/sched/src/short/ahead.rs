@@ -19,7 +19,7 @@ impl ShortCommands {
         out: &mut Vec<Action>,
     ) -> bool {
         match job.op {
-            Op::Write { .. } => self.frames.invalidate(job.at),
+            Op::Write { .. } | Op::Discard(_) => self.frames.invalidate(job.at),
             Op::Read if !board.overlap.writes(job.at) => {
                 while let rest = job.rest()
                     && rest.blocks > 0

@@ -29,7 +29,7 @@ impl Disk {
             Verb::Write { fua: true } => self.medium.extend(blocks),
             Verb::Write { fua: false } => self.volatile.extend(blocks),
             Verb::Flush => self.medium.append(&mut self.volatile),
-            Verb::Read | Verb::Seek => {}
+            Verb::Read | Verb::Seek | Verb::Discard(_) => {}
         }
     }
 }

@@ -166,6 +166,7 @@ impl Chaos {
         let verb = match job.request.op {
             Op::Read | Op::Repair => Verb::Read,
             Op::Write { fua } => Verb::Write { fua },
+            Op::Discard(what) => Verb::Discard(what),
             Op::Flush => Verb::Flush,
         };
         assert_eq!((command.verb, command.at), (verb, job.request.at));
@@ -234,7 +235,8 @@ impl World for Chaos {
             | Action::Xor { .. }
             | Action::Wait(..)
             | Action::Credit(_)
-            | Action::Bill(_) => {
+            | Action::Bill(_)
+            | Action::HandOn(..) => {
                 panic!("{action:?} where requests are served whole")
             }
         }

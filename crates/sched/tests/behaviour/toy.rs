@@ -37,6 +37,7 @@ impl ToyDrive {
             Verb::Read => (overheads.read.read, false),
             Verb::Write { .. } => (overheads.write.write, true),
             Verb::Flush => return now + overheads.write.write,
+            Verb::Discard(_) => return now,
             Verb::Seek => {
                 let track = self.mechanics.layout.locate(command.at.start).track;
                 let stroke = self.mechanics.stroke(std::mem::replace(&mut self.track, track), track, false);

@@ -1,22 +1,26 @@
 //! What of the arms' time each class caused, from the drives' own account of each command.
 //!
 //! Of a command the drive says what its time went to; the core, for whom it is. What a command waited for the drive to write
-//! back, and what the drive wrote back while it had no command, is billed to the classes whose writes it has buffered, in
-//! proportion to their blocks: the drive says how many blocks there are, not whose. So all bills together are the time with a
-//! command in service, that of probes apart, and the time of write-back without one. Reading ahead without a command is nobody's:
-//! the drive gives it up at once.
+//! back, and what the drive wrote back while it had no command, is billed to the classes whose writes were written back since
+//! the command before, in proportion to how long each took; where none was completed, to those whose writes are buffered, by
+//! blocks. So all bills together are the time with a command in service, that of probes apart, and the time of write-back
+//! without one. Reading ahead without a command is nobody's: the drive gives it up at once.
 
-use block::{Command, Span, Tag, Time, Verb};
+use block::{Command, Extent, Span, Tag, Time, Verb};
 use drive::{Account, Machine, Parts};
 use load::{ArmPart, Bills, divide};
 use sched::{Bill, Cause};
+use std::collections::VecDeque;
+
+/// Writes of which it is remembered whose they are: as many as a drive's buffer holds, and more.
+const REMEMBERED: usize = 2048;
 
 /// A command in a drive.
 #[derive(Clone, Copy, Debug)]
 struct Billed {
     bill: Bill,
-    /// Blocks that it may leave in the write buffer.
-    buffers: u64,
+    /// What it may leave in the write buffer.
+    buffers: Option<Extent>,
 }
 
 /// One arm.
@@ -28,32 +32,50 @@ struct Arm {
     wrote: Span,
     /// Blocks in the write buffer by class, as far as is known.
     dirty: Vec<u64>,
+    /// What was buffered of late, and for which class; the last first.
+    recent: VecDeque<(Extent, u8)>,
+    /// The time of the write-backs completed since some were billed, by class.
+    backs: Vec<u64>,
     bills: Bills,
 }
 
-/// What is billed so far.
-#[derive(Clone, Debug)]
-pub(crate) struct Billing {
-    depth: usize,
-    arms: Vec<Arm>,
-    /// By drive and tag.
-    inside: Vec<Option<Billed>>,
-    /// For the command issued next.
-    next: Option<Bill>,
+fn add_at(all: &mut Vec<u64>, class: u8, more: u64) {
+    if all.len() <= usize::from(class) {
+        all.resize(usize::from(class) + 1, 0);
+    }
+    all[usize::from(class)] += more;
 }
 
 impl Arm {
+    /// Takes note of whose writes the drive has written back.
+    fn see_writes(&mut self, drive: &mut impl Machine) {
+        let Arm { recent, backs, .. } = self;
+        drive.take_writes(&mut |last, took| {
+            let whose = recent.iter().find(|(at, _)| at.start <= last && last < at.end());
+            if let Some((_, class)) = whose {
+                add_at(backs, *class, took.0);
+            }
+        });
+    }
+
+    /// Bills write-back. Says whether anyone has written.
+    fn bill_writes(&mut self, span: Span) -> bool {
+        let Arm { dirty, backs, bills, .. } = self;
+        let by = if backs.iter().any(|span| *span > 0) { &*backs } else { &*dirty };
+        let any = by.iter().any(|weight| *weight > 0);
+        if any && span > Span::ZERO {
+            divide(span, by, |class, span| bills.add(class as u8, ArmPart::WriteBack, span));
+            backs.clear();
+        }
+        any
+    }
+
     /// Bills the parts of a command.
     fn add(&mut self, Bill { class, cause, .. }: Bill, parts: Parts) {
         let Parts { queued, overhead, external, seek, switch, settle, rotation, transfer, bus } = parts;
         let moves = queued + overhead + seek + switch + settle;
-        let dirty = &self.dirty;
-        let writes = dirty.iter().any(|blocks| *blocks > 0);
-        if writes {
-            divide(external, dirty, |class, span| self.bills.add(class as u8, ArmPart::WriteBack, span));
-        }
         // What else keeps the arm is reading ahead, up to the end of a sector.
-        let turns = if writes { rotation } else { rotation + external };
+        let turns = if self.bill_writes(external) { rotation } else { rotation + external };
         let passes = transfer + bus;
         match cause {
             Cause::Slack => self.bills.add(class, ArmPart::Slack, moves + turns + passes),
@@ -68,11 +90,40 @@ impl Arm {
             }
         }
     }
+
+    /// The drive has so many blocks in its write buffer, and has written back for so long without a command.
+    fn settle(&mut self, (blocks, wrote): (u64, Span)) {
+        if wrote > self.wrote {
+            let more = wrote - self.wrote;
+            self.wrote = wrote;
+            if !self.bill_writes(more) {
+                // Buffered before anything was billed: by the class that is there in any case.
+                self.bills.add(0, ArmPart::WriteBack, more);
+            }
+        }
+        let known: u64 = self.dirty.iter().sum();
+        if known > blocks {
+            let left = |dirty: u64| (u128::from(dirty) * u128::from(blocks) / u128::from(known)) as u64;
+            self.dirty.iter_mut().for_each(|dirty| *dirty = left(*dirty));
+        }
+    }
+}
+
+/// What is billed so far.
+#[derive(Clone, Debug)]
+pub(crate) struct Billing {
+    depth: usize,
+    arms: Vec<Arm>,
+    /// By drive and tag.
+    inside: Vec<Option<Billed>>,
+    /// For the command issued next.
+    next: Option<Bill>,
 }
 
 impl Billing {
-    pub(crate) fn new(drives: usize, depth: usize) -> Billing {
-        let (arms, inside) = (vec![Arm::default(); drives], vec![None; drives * depth]);
+    pub(crate) fn new(drives: &mut [impl Machine], depth: usize) -> Billing {
+        drives.iter_mut().for_each(Machine::keep_writes);
+        let (arms, inside) = (vec![Arm::default(); drives.len()], vec![None; drives.len() * depth]);
         Billing { depth, arms, inside, next: None }
     }
 
@@ -88,57 +139,44 @@ impl Billing {
     }
 
     /// A command was given to a drive.
-    pub(crate) fn issued(&mut self, disk: usize, tag: Tag, command: &Command, drive: &impl Machine) {
-        let buffers = if command.verb == (Verb::Write { fua: false }) { command.at.blocks.into() } else { 0 };
+    pub(crate) fn issued(&mut self, disk: usize, tag: Tag, command: &Command, drive: &mut impl Machine) {
+        let buffers = Some(command.at).filter(|_| command.verb == Verb::Write { fua: false });
         self.inside[disk * self.depth + tag.0 as usize] = self.next.take().map(|bill| Billed { bill, buffers });
-        self.settle(disk, drive.buffered());
+        let arm = &mut self.arms[disk];
+        arm.see_writes(drive);
+        arm.settle(drive.buffered());
     }
 
     /// A command came back.
-    pub(crate) fn done(&mut self, disk: usize, tag: Tag, issued: Time, now: Time, parts: Parts, drive: &impl Machine) {
+    pub(crate) fn done(
+        &mut self,
+        disk: usize,
+        tag: Tag,
+        (issued, now): (Time, Time),
+        parts: Parts,
+        drive: &mut impl Machine,
+    ) {
         let arm = &mut self.arms[disk];
         let before = arm.until.since(issued);
         arm.until = arm.until.max(now);
         let Some(Billed { bill, buffers }) = self.inside[disk * self.depth + tag.0 as usize].take() else { return };
-        let class = usize::from(bill.class);
-        let parts = if before == Span::ZERO { parts } else { parts.after(before) };
-        arm.add(bill, parts);
+        arm.see_writes(drive);
+        arm.add(bill, if before == Span::ZERO { parts } else { parts.after(before) });
         // What the arm has had to do for it is not in the buffer.
-        if buffers > 0 && parts.transfer == Span::ZERO {
-            if arm.dirty.len() <= class {
-                arm.dirty.resize(class + 1, 0);
-            }
-            arm.dirty[class] += buffers;
+        if let Some(at) = buffers.filter(|_| parts.transfer == Span::ZERO) {
+            add_at(&mut arm.dirty, bill.class, at.blocks.into());
+            arm.recent.push_front((at, bill.class));
+            arm.recent.truncate(REMEMBERED);
         }
-        self.settle(disk, drive.buffered());
-    }
-
-    /// A drive has so many blocks in its write buffer, and has written back for so long without a command.
-    fn settle(&mut self, disk: usize, (blocks, wrote): (u64, Span)) {
-        let arm = &mut self.arms[disk];
-        if wrote > arm.wrote {
-            let more = wrote - arm.wrote;
-            arm.wrote = wrote;
-            if arm.dirty.iter().all(|blocks| *blocks == 0) {
-                // Buffered before anything was billed, by whoever writes.
-                arm.dirty = vec![1];
-            }
-            divide(more, &arm.dirty, |class, span| arm.bills.add(class as u8, ArmPart::WriteBack, span));
-        }
-        let known: u64 = arm.dirty.iter().sum();
-        if known > blocks {
-            arm.dirty
-                .iter_mut()
-                .for_each(|dirty| *dirty = (u128::from(*dirty) * u128::from(blocks) / u128::from(known)) as u64);
-        }
+        arm.settle(drive.buffered());
     }
 
     /// The measured time is over, with these accounts of the arms: what each class caused.
     pub(crate) fn close(&mut self, accounts: &[Account]) -> Bills {
         let mut all = Bills::default();
-        for (disk, account) in accounts.iter().enumerate() {
-            self.settle(disk, (0, account.writing));
-            all.merge(&self.arms[disk].bills);
+        for (arm, account) in self.arms.iter_mut().zip(accounts) {
+            arm.settle((0, account.writing));
+            all.merge(&arm.bills);
         }
         all
     }

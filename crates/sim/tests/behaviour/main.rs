@@ -28,6 +28,7 @@ mod replay;
 mod requests;
 mod schedules;
 mod script;
+mod shares;
 mod short_commands;
 mod told;
 mod worth;

@@ -194,6 +194,7 @@ impl<W: Write> FormatWriter for Log<W> {
         let action = match record.op {
             Op::Read | Op::Repair => "read",
             Op::Write { .. } => "write",
+            Op::Discard(_) => "trim",
             Op::Flush => "sync",
         };
         let (offset, length) = (record.at.start.0.saturating_mul(BLOCK_BYTES), record.at.bytes());

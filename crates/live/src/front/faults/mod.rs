@@ -25,10 +25,10 @@ use crate::bell::Mailbox;
 use crate::kernel::Kernel;
 use crate::make;
 use crate::memory::Slice;
-use crate::unit::{Done, LiveDevice, ServedFile};
+use crate::unit::{Done, LiveDevice, ServedFile, Zeroes};
 use crate::world::LiveWorld;
-use block::errno::{ECANCELED, EIO};
-use block::{BLOCK_BYTES, Caps, Command, Ending, Extent, Op, Outcome, Place, RequestId, Span, Tag, Time, Verb};
+use block::errno::{ECANCELED, EIO, EOPNOTSUPP};
+use block::{BLOCK_BYTES, Caps, Command, Discarded, Ending, Op, Outcome, Place, RequestId, Span, Tag, Time, Verb};
 use disk::{Disk, Lie};
 use load::Draw;
 use load::experiment::{Experiment, ServePlan};
@@ -61,6 +61,9 @@ struct Script {
     stalls: u64,
     /// How often a command that failed is tried again.
     retries: u8,
+    /// Which zeros the device says it makes, and whether that is so.
+    zeroes: Zeroes,
+    unable: bool,
 }
 
 impl Script {
@@ -74,20 +77,24 @@ impl Script {
             errors,
             stalls,
             retries: draw.below(3) as u8,
+            zeroes: Zeroes { holes: draw.below(3) > 0, kept: draw.below(3) > 0 },
+            unable: draw.below(6) == 0,
         }
     }
 
     /// What is agreed on with a client, and the first byte of its volume.
     fn session(&self, draw: &mut Draw) -> (Session, u64) {
         let export = draw.below(2);
-        let flags = [Flags::SEND_FLUSH, Flags::SEND_FUA, Flags::SEND_TRIM, Flags::SEND_WRITE_ZEROES, Flags::SEND_CACHE];
+        let zeroes = Flags::SEND_WRITE_ZEROES.with(Flags::SEND_FAST_ZERO);
+        let flags = [Flags::SEND_FLUSH, Flags::SEND_FUA, Flags::SEND_TRIM, zeroes, Flags::SEND_CACHE];
         let session = Session {
             export: export as usize,
             size: VOLUME * BLOCK_BYTES,
             block: BlockSize::default(),
             flags: flags.into_iter().fold(Flags::HAS_FLAGS, Flags::with),
             structured: draw.below(2) == 0,
-            allocation: None,
+            extended: false,
+            contexts: nbd::Contexts::default(),
         };
         (session, export * VOLUME * BLOCK_BYTES)
     }
@@ -112,7 +119,7 @@ fn service(script: &Script, draw: &mut Draw) -> Experiment {
     load::experiment::parse_service("faults.toml", &text, &[]).expect("a service file")
 }
 
-/// The file, of which is noted whose commands fail and what is discarded.
+/// The file, of which is noted whose commands fail.
 struct Faulty {
     file: ServedFile,
     outside: Rc<RefCell<Outside>>,
@@ -163,8 +170,8 @@ impl LiveDevice for Faulty {
         self.file.on_completion(now, tag, result, kernel)
     }
 
-    fn discard(&mut self, at: Extent) {
-        self.outside.borrow_mut().discard(at);
+    fn zeroes(&self) -> Zeroes {
+        self.file.zeroes()
     }
 }
 
@@ -177,12 +184,16 @@ struct Watched<'a> {
 impl World for Watched<'_> {
     fn next(&mut self, wake: Option<Time>, room: u32) -> Option<(Time, Input)> {
         let (now, input) = self.live.next(wake, room)?;
-        if let Input::Submit(request) = input
-            && let Some(work) = self.live.source.works.get(request.id.0)
-        {
+        if let Input::Submit(request) = input {
             let mut outside = self.outside.borrow_mut();
-            let client = outside.numbers[&work.client];
-            outside.begins(&request, client, &work.request);
+            match self.live.source.works.get(request.id.0) {
+                Some(work) => {
+                    let client = outside.numbers[&work.client];
+                    outside.begins(&request, client, &work.request);
+                }
+                // The last flush is of what was done before it was asked for; a command that hung may be done after.
+                None => outside.last = outside.truth.all(),
+            }
         }
         Some((now, input))
     }
@@ -204,7 +215,7 @@ impl Outside {
             pending.begun.get_or_insert(failures);
         }
         let base = self.peers[client as usize].base;
-        let (from, end) = (base + asked.offset, base + asked.offset + u64::from(asked.length));
+        let (from, end) = (base + asked.offset, base + asked.offset + asked.length);
         let (first, last) = (request.at.start.0 * BLOCK_BYTES, request.at.end().0 * BLOCK_BYTES);
         let at = if request.op == Op::Flush { (0, 0) } else { (from.max(first), end.min(last)) };
         assert!(at.0 <= at.1, "{asked:?} asks for {:?}", request.at);
@@ -212,8 +223,11 @@ impl Outside {
             let payload = &self.peers[client as usize].payloads[&asked.cookie];
             Change { from: at.0, bytes: payload[(at.0 - from) as usize..(at.1 - from) as usize].into() }
         });
-        let prepares = asked.command.writes() && !request.op.writes();
-        self.flights.push(Flight { id: request.id.0, client, cookie: asked.cookie, at, change, prepares, losses });
+        let prepares = asked.command.writes() && request.op == Op::Read;
+        let forces = asked.command != nbd::RequestType::Flush && request.op == Op::Flush;
+        let hint = request.op == Op::Discard(Discarded::Anything);
+        let (id, cookie) = (request.id.0, asked.cookie);
+        self.flights.push(Flight { id, client, cookie, at, change, prepares, forces, hint, losses });
     }
 
     /// The core has done a request, or not.
@@ -238,6 +252,7 @@ impl Outside {
                 let peer = &self.peers[flight.client as usize];
                 assert!(peer.gone || peer.deaf, "cancelled while its client waits");
             }
+            Ending::Failed(EOPNOTSUPP) => assert!(self.script.unable && !flight.hint, "what cannot be is asked for"),
             Ending::Failed(errno) => {
                 assert!(errno == EIO && failed > self.script.retries, "it fails after {failed} commands that did");
             }
@@ -246,14 +261,14 @@ impl Outside {
         }
         self.see_resumed();
         // Of what was written when a flush failed, some may be lost already.
-        let sure = how == Ending::Finished && self.tale.losses == flight.losses;
+        let sure = how == Ending::Finished && self.tale.losses == flight.losses && !flight.hint;
         let made = flight.change.as_ref().map(|change| self.truth.change(change, sure));
         let failures = self.failures;
         let blocks = (flight.at.0 / BLOCK_BYTES) as usize..flight.at.1.div_ceil(BLOCK_BYTES) as usize;
         let peer = &mut self.peers[flight.client as usize];
         let Some(pending) = peer.pending.get_mut(&flight.cookie) else { return };
         pending.doomed |= pending.begun.is_some_and(|begun| begun != failures);
-        let last = flight.at.1 == peer.base + pending.request.offset + u64::from(pending.request.length);
+        let last = flight.at.1 == pending.end(peer.base) || flight.forces;
         let last = last || pending.request.command == nbd::RequestType::Flush;
         if !flight.prepares && last || how != Ending::Finished {
             pending.ended = Some(how);
@@ -269,36 +284,16 @@ impl Outside {
         let peer = &self.peers[flight.client as usize];
         for pending in peer.pending.range(..flight.cookie).map(|(_, pending)| pending) {
             let request = &pending.request;
-            let from = peer.base + request.offset;
-            let meets = from < flight.at.1 && flight.at.0 < from + u64::from(request.length);
+            let (from, end) = (pending.first(peer.base), pending.end(peer.base));
+            let meets = from < flight.at.1 && flight.at.0 < end;
             let either = request.command.writes() || flight.change.is_some();
-            let orders =
-                !matches!(request.command, nbd::RequestType::Trim | nbd::RequestType::Cache) && !pending.is_refused();
+            let orders = !pending.is_passed_over(peer.base) && !pending.is_refused();
             // Refused for a flush that had failed, it was never begun.
             let barred = pending.is_durable() && pending.is_barred(self.barred[peer.session.export]);
             let orders = orders && !(barred && pending.begun.is_none());
             let passed = meets && either && orders && pending.ended.is_none();
             assert!(!passed, "{request:?} is passed by what its client asked for later, {:?}", flight.at);
         }
-    }
-
-    /// Nobody needs blocks any more, as the server says: whole blocks of what a client has said it of.
-    fn discard(&mut self, at: Extent) {
-        let (from, end) = (at.start.0 * BLOCK_BYTES, at.end().0 * BLOCK_BYTES);
-        let trims = self.peers.iter().flat_map(|peer| {
-            let trims =
-                peer.pending.values().filter(|it| it.request.command == nbd::RequestType::Trim && !it.is_refused());
-            trims.map(|it| (peer.base + it.request.offset, it.request.length))
-        });
-        let trimmed = trims.map(|(first, length)| (first, first + u64::from(length)));
-        let asked = trimmed.clone().any(|(first, last)| first <= from && end <= last);
-        assert!(asked, "bytes {from} to {end} are given up, where clients trim {:?}", trimmed.collect::<Vec<_>>());
-        for block in at.start.0 as usize..at.end().0 as usize {
-            if self.draw.below(2) == 0 {
-                self.disk.discard(block);
-            }
-        }
-        self.truth.change(&Change { from, bytes: vec![0; (end - from) as usize].into() }, false);
     }
 }
 
@@ -317,14 +312,14 @@ fn live(script: Script, draw: &mut Draw, disk: Disk) -> (Disk, Tale) {
     let outside = Rc::new(RefCell::new(outside));
     let nothing = || OwnedFd::from(std::fs::File::open("/dev/null").expect("a descriptor"));
     let depth = if experiment.scheduler.rules.plan.is_some() { 1 } else { 1 + draw.below(8) as u16 };
-    let file = ServedFile::over(nothing(), BLOCKS, depth, true);
+    let file = ServedFile::over(nothing(), BLOCKS * BLOCK_BYTES, depth, true).making(script.zeroes);
     let (whose, durable) = (vec![None; usize::from(depth)], vec![false; usize::from(depth)]);
     let unit = Box::new(Faulty { file, outside: Rc::clone(&outside), whose, durable });
     let mut core = make::core(&experiment, unit.caps(), &mut Vec::new()).expect("a core");
     let ending = if draw.below(2) == 0 { Span(TIMEOUT.0 / 2) } else { Span(10 * TIMEOUT.0) };
     let requests = 1 + draw.below(8) as u32;
     let plan = ServePlan { requests, unheard: TIMEOUT, timeout: TIMEOUT, ending, ..ServePlan::default() };
-    let served = ServedVolume::all(&experiment, BLOCKS).expect("volumes");
+    let served = ServedVolume::all(&experiment, BLOCKS * BLOCK_BYTES).expect("volumes");
     let mailbox: Mailbox<EngineMessage> = Mailbox { mail, bell: nothing() };
     let front = Front::new(mailbox, plan, served, std::sync::Arc::default()).expect("a front");
     let mut world = LiveWorld::new(Virtual(Rc::clone(&outside)), unit, front, TIMEOUT);
@@ -357,8 +352,8 @@ impl Outside {
                 "a flush failed, nobody saw to it, and it ends as if all was well"
             );
             if self.tale.flushed && self.failures == 0 {
-                let all = self.truth.all();
-                self.truth.keep(&all);
+                let last = std::mem::take(&mut self.last);
+                self.truth.keep(&last);
             }
         } else {
             self.tale.cuts += 1;

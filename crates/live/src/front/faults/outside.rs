@@ -2,14 +2,14 @@
 
 use super::disk::Disk;
 use super::peer::Peer;
-use super::truth::{Change, Truth};
+use super::truth::{Change, Made, Truth};
 use super::{Script, TIMEOUT, VOLUME};
 use crate::front::EngineMessage;
 use crate::kernel::Kernel;
 use crate::memory::Slice;
 use crate::ring::{RingOp, RingToken};
-use block::errno::EIO;
-use block::{BLOCK_BYTES, Time};
+use block::errno::{EIO, EOPNOTSUPP};
+use block::{BLOCK_BYTES, Discarded, Time};
 use load::Draw;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -89,6 +89,9 @@ pub(super) struct Flight {
     pub(super) change: Option<Change>,
     /// Whether it only reads what it will then change.
     pub(super) prepares: bool,
+    /// Whether it is the flush at the end of what is given up; and whether giving up is no more than a hint.
+    pub(super) forces: bool,
+    pub(super) hint: bool,
     /// How often something had been lost when it began.
     pub(super) losses: u64,
 }
@@ -116,6 +119,8 @@ pub(super) struct Outside {
     pub(super) failures: u64,
     pub(super) barred: [Option<Time>; 2],
     resumed: Vec<(usize, Receiver<Result<(), String>>)>,
+    /// What the last flush is to keep.
+    pub(super) last: Made,
     /// Receives and sends for which nothing is there yet.
     waiting: Vec<Event>,
     listening: bool,
@@ -149,6 +154,7 @@ impl Outside {
             failures: 0,
             barred: [None; 2],
             resumed: Vec::new(),
+            last: Made::new(),
             waiting: Vec::new(),
             listening: false,
             mail: None,
@@ -296,6 +302,16 @@ impl Outside {
         self.tale.errors += u64::from(fails);
         let (slice, at) = match op {
             RingOp::Read(slice, at) | RingOp::Write(slice, at, _) => (slice, *at),
+            RingOp::Discard(_, _, what) if *what != Discarded::Anything && self.script.unable => return -EOPNOTSUPP,
+            RingOp::Discard(at, bytes, what) => {
+                for block in at / BLOCK_BYTES..(at + bytes) / BLOCK_BYTES {
+                    let skips = fails || *what == Discarded::Anything;
+                    if !(skips && self.draw.below(2) == 0) {
+                        self.disk.discard(block as usize);
+                    }
+                }
+                return if fails { -EIO } else { 0 };
+            }
             _ if fails => {
                 self.lose(mark);
                 return -EIO;
@@ -509,6 +525,13 @@ impl Outside {
     /// The power goes: of what the device has in flight, any blocks are written.
     pub(super) fn tear(&mut self) {
         for (_, event) in std::mem::take(&mut self.events) {
+            if let Event::Device(_, RingOp::Discard(at, bytes, _), _) = event {
+                for block in at / BLOCK_BYTES..(at + bytes) / BLOCK_BYTES {
+                    if self.draw.below(2) == 0 {
+                        self.disk.discard(block as usize);
+                    }
+                }
+            }
             let Event::Device(_, RingOp::Write(slice, at, _), _) = event else { continue };
             for number in 0..slice.bytes / BLOCK_BYTES as usize {
                 if self.draw.below(2) == 0 {

@@ -2,6 +2,7 @@
 
 use super::disk::Content;
 use super::truth::Made;
+use block::errno::EOPNOTSUPP;
 use block::{BLOCK_BYTES, Ending, Time};
 use load::Draw;
 use nbd::client::{Body, reply};
@@ -85,9 +86,8 @@ impl Peer {
         }
         let cookie = self.next;
         self.next += 1;
-        let request = ClientRequest { command, flags, cookie, offset, length };
-        let mut payload =
-            vec![0; if matches!(command, RequestType::Write | RequestType::WriteZeroes) { length as usize } else { 0 }];
+        let request = ClientRequest { command, flags, cookie, offset, length: length.into() };
+        let mut payload = vec![0; if command.writes() { length as usize } else { 0 }];
         if command == RequestType::Write {
             let word = draw.below(1 << 62) | 1;
             let bytes = (0..).flat_map(|at: u64| word.wrapping_mul(2 * at + 1).to_le_bytes());
@@ -173,6 +173,27 @@ impl Pending {
         self.refused.is_some()
     }
 
+    /// The byte behind the last that is changed on the disk, for a volume that begins at byte `base`: of a trim, whole blocks only.
+    pub(super) fn end(&self, base: u64) -> u64 {
+        let end = base + self.request.offset + self.request.length;
+        if self.request.command == RequestType::Trim { end / BLOCK_BYTES * BLOCK_BYTES } else { end }
+    }
+
+    /// The first byte that is changed.
+    pub(super) fn first(&self, base: u64) -> u64 {
+        let first = base + self.request.offset;
+        if self.request.command == RequestType::Trim { first.next_multiple_of(BLOCK_BYTES) } else { first }
+    }
+
+    /// Whether it is a hint that the server passes over, or asks for fast zeros where there are none.
+    pub(super) fn is_passed_over(&self, base: u64) -> bool {
+        match self.request.command {
+            RequestType::Cache => true,
+            RequestType::Trim => self.end(base) <= self.first(base),
+            _ => self.request.flags.has(CommandFlags::FAST_ZERO) && self.begun.is_none(),
+        }
+    }
+
     /// Whether it asks for something to be on the medium.
     pub(super) fn is_durable(&self) -> bool {
         self.request.command == RequestType::Flush || self.request.fua()
@@ -199,7 +220,9 @@ impl Pending {
             (None, Err(Errno::Io)) if barred && durable => {}
             (Some(Ending::Finished), Ok(())) => {}
             (Some(Ending::Failed(_) | Ending::Dropped), Err(Errno::Io)) => {}
-            (None, Ok(())) if matches!(request.command, RequestType::Trim | RequestType::Cache) => {}
+            (None, Ok(())) if self.is_passed_over(base) => {}
+            (None | Some(Ending::Failed(EOPNOTSUPP)), Err(Errno::NotSup))
+                if request.flags.has(CommandFlags::FAST_ZERO) => {}
             wrong => panic!("{request:?} is answered with {wrong:?}"),
         }
         if answer.is_ok() && request.command == RequestType::Read {
@@ -211,7 +234,7 @@ impl Pending {
         let from = base + self.request.offset;
         let mut first = from / BLOCK_BYTES * BLOCK_BYTES;
         for may in &self.read {
-            let (from_here, to) = (from.max(first), (from + u64::from(self.request.length)).min(first + BLOCK_BYTES));
+            let (from_here, to) = (from.max(first), (from + self.request.length).min(first + BLOCK_BYTES));
             let got = &self.bytes[(from_here - from) as usize..(to - from) as usize];
             let within = (from_here - first) as usize..(to - first) as usize;
             let right = may.iter().any(|content| content[within.clone()] == *got);
@@ -225,13 +248,21 @@ fn drawn(draw: &mut Draw) -> (RequestType, CommandFlags) {
     let command = match draw.below(20) {
         0..7 => RequestType::Read,
         7..15 => RequestType::Write,
-        15 => RequestType::WriteZeroes,
-        16 | 17 => RequestType::Flush,
+        15 | 16 => RequestType::WriteZeroes,
+        17 => RequestType::Flush,
         18 => RequestType::Trim,
-        _ => RequestType::Cache,
+        _ => [RequestType::Cache, RequestType::Flush, RequestType::Trim][draw.below(3) as usize],
     };
-    let fua = command.writes() && command != RequestType::Trim && draw.below(4) == 0;
-    (command, if fua { CommandFlags::FUA } else { CommandFlags::default() })
+    let zeroes = command == RequestType::WriteZeroes;
+    let mut flags = CommandFlags::default();
+    for (may, flag, one_of) in [
+        (command.writes(), CommandFlags::FUA, 4),
+        (zeroes, CommandFlags::NO_HOLE, 2),
+        (zeroes, CommandFlags::FAST_ZERO, 3),
+    ] {
+        flags = if may && draw.below(one_of) == 0 { flags.with(flag) } else { flags };
+    }
+    (command, flags)
 }
 
 /// Bytes of a volume: whole blocks, or bytes at odd places; few, or now and then many.

@@ -1,7 +1,9 @@
 //! A peer that sends anything, to a server and to a client. Also what is fuzzed.
 
-use nbd::limits::{MAX_DRAINED_BYTES, MAX_LISTED, MAX_OPTION_BYTES, REQUEST_BYTES};
-use nbd::{Errno, Export, Flags, Handshake, HandshakeStep, Refused, RequestType, Session, Uri, client};
+use nbd::limits::{MAX_DRAINED_BYTES, MAX_LISTED, MAX_OPTION_BYTES, MAX_QUERY_BYTES};
+use nbd::{
+    Context, Contexts, Errno, Export, Flags, Handshake, HandshakeStep, Refused, RequestType, Session, Uri, client,
+};
 
 /// What one message may be answered with, where exports are few.
 const MOST_AT_ONCE: usize = 4096;
@@ -47,27 +49,39 @@ fn sessions(exports: &[Export]) -> impl Iterator<Item = Session> {
         block: export.block,
         flags: export.flags,
         structured: export.flags.has(Flags::SEND_DF),
-        allocation: Some(1),
+        extended: export.flags.has(Flags::BLOCK_STATUS_PAYLOAD),
+        contexts: Contexts::default().with(Context::Rate),
     })
 }
 
 fn read_requests(sessions: impl IntoIterator<Item = Session>, bytes: &[u8]) {
     for session in sessions {
-        let (headers, _) = bytes.as_chunks::<REQUEST_BYTES>();
-        for header in headers {
+        for (header, rest) in (0..bytes.len() / session.request_bytes()).map(|n| {
+            let (from, to) = (n * session.request_bytes(), (n + 1) * session.request_bytes());
+            (&bytes[from..to], &bytes[to..])
+        }) {
             match session.request(header) {
+                Ok(request) if request.command == RequestType::BlockStatus && request.payload() > 0 => {
+                    assert!(request.payload() <= MAX_QUERY_BYTES);
+                    let payload = &rest[..rest.len().min(request.payload() as usize)];
+                    if let Ok((query, wanted)) = session.query(&request, payload) {
+                        assert!(query.offset + query.length <= session.size && query.payload() == 0);
+                        assert!(wanted.iter().all(|context| session.contexts.has(context)));
+                    }
+                }
                 Ok(request) => {
-                    assert_eq!(request.encode(), *header);
+                    let (compact, extended) = (request.encode(), request.encode_extended());
+                    assert_eq!(if session.extended { &extended[..] } else { &compact[..] }, header);
                     let none = matches!(request.command, RequestType::Disc | RequestType::Flush);
-                    let end = request.offset.checked_add(request.length.into());
+                    let end = request.offset.checked_add(request.length);
                     assert!(none || end.is_some_and(|end| end <= session.size));
                     assert!(none || request.offset.is_multiple_of(session.block.minimum.into()));
-                    assert!(request.payload() <= session.block.maximum);
-                    answered(&session, request.cookie);
+                    assert!(request.payload() <= session.block.maximum.into());
+                    answered(&session, request.cookie, request.offset);
                 }
-                Err(Refused::Error { payload, cookie, .. }) => {
-                    assert!(payload <= session.block.maximum.max(MAX_DRAINED_BYTES));
-                    answered(&session, cookie);
+                Err(Refused::Error { payload, cookie, offset, .. }) => {
+                    assert!(payload <= session.block.maximum.max(MAX_DRAINED_BYTES).into());
+                    answered(&session, cookie, offset);
                 }
                 Err(Refused::Close(closed)) => assert!(!closed.to_string().is_empty()),
             }
@@ -76,9 +90,13 @@ fn read_requests(sessions: impl IntoIterator<Item = Session>, bytes: &[u8]) {
 }
 
 /// An error as a server sends it is one to a client.
-fn answered(session: &Session, cookie: u64) {
+fn answered(session: &Session, cookie: u64, offset: u64) {
     let mut out = Vec::new();
-    session.error(cookie, Errno::Io, "lost", &mut out);
+    session.error((cookie, offset), Errno::Io, "lost", &mut out);
+    // Our own client does not ask for extended headers.
+    if session.extended {
+        return assert_eq!((&out[8..16], &out[16..24]), (&cookie.to_be_bytes()[..], &offset.to_be_bytes()[..]));
+    }
     let read = client::reply(&mut &out[..]).expect("what we write is right").expect("and whole");
     assert_eq!((read.cookie, matches!(read.body, client::Body::Failed { error: Errno::Io, .. })), (cookie, true));
 }

@@ -15,6 +15,7 @@ pub(crate) struct ReadAhead {
 
 impl ReadAhead {
     /// One behind a read of `at` that passed like this.
+    #[inline]
     pub(crate) fn behind(cache: &Cache, layout: &Layout, at: Extent, passage: &Passage) -> ReadAhead {
         let sector = 1u64 << layout.sector_shift();
         let reached = Lbn(at.end().0.next_multiple_of(sector).min(layout.blocks()));

@@ -19,6 +19,8 @@ pub(super) struct Motion {
     pub(super) write_settle: u64,
     /// Before the arm moves: after a read and after a write, for reads and for writes.
     pub(super) overhead: [[u64; 2]; 2],
+    /// Before the first block of a read that is in the cache, after a read and after a write.
+    pub(super) hit: [u64; 2],
     /// Before the buffer fills with a write, after a read and after a write.
     pub(super) buffered: [u64; 2],
 }
@@ -57,6 +59,7 @@ impl Motion {
             head_switch: ticks(switches.head),
             write_settle: ticks(switches.write_settle),
             overhead: [false, true].map(|wrote| [overheads.read, overheads.write].map(|after| ticks(after.a(wrote)))),
+            hit: [false, true].map(|wrote| ticks(overheads.hit.a(wrote))),
             buffered: [false, true].map(|wrote| ticks(overheads.buffered.a(wrote))),
         }
     }

@@ -57,6 +57,11 @@ impl Phase {
         self.locked.then(|| self.phase(now))
     }
 
+    /// Whether it is known.
+    pub(super) fn is_known(&self) -> bool {
+        self.locked
+    }
+
     /// One revolution at the rate found, in ns.
     #[must_use]
     pub fn period_ns(&self) -> f64 {
@@ -64,6 +69,7 @@ impl Phase {
     }
 
     /// At `passed`, the angle `angle` was under the head. Says whether that is believed.
+    #[inline]
     pub(super) fn observed(&mut self, passed: Time, angle: u64) -> bool {
         let error = angle.wrapping_sub(self.phase(passed)) as i64;
         let elapsed = passed.since(self.since).0;

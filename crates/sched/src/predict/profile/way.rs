@@ -61,6 +61,7 @@ impl Way {
 
     /// A read of `at` from `arrived` on, and by how much it comes back later than its last block has passed; its data go to
     /// the host no earlier than `from`.
+    #[inline(always)]
     pub(crate) fn read(
         &self,
         mechanics: &Mechanics,
@@ -76,13 +77,27 @@ impl Way {
             let stall = self.overheads.stall(at.blocks, false, &passage);
             return (passage, self.last(at) + stall + done);
         }
+        self.read_behind(mechanics, spin, arrived, spot, at, from)
+    }
+
+    /// The same where the bus does not keep up with the medium.
+    #[inline(never)]
+    fn read_behind(
+        &self,
+        mechanics: &Mechanics,
+        spin: &impl Spin,
+        arrived: Time,
+        spot: Spot,
+        at: Extent,
+        from: Time,
+    ) -> (Passage, Span) {
         let lead = at.start.0 & ((1 << self.shift) - 1);
         let watermark = self.bus.held_back(at.blocks, self.segment);
         let wanted = (lead, u64::from(at.blocks));
         let delivery = Delivery::new(self.read_block, wanted, watermark, from, self.overheads.reselect);
         let (passage, delivery) = mechanics.pass_delivered(spin, arrived, spot, at, delivery);
         let stall = self.overheads.stall(at.blocks, false, &passage);
-        (passage, delivery.end().since(passage.end) + stall + done)
+        (passage, delivery.end().since(passage.end) + stall + self.overheads.done.read)
     }
 
     /// When a write that is given at `now` has sent enough of its data for the head to begin.

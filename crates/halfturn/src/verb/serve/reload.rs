@@ -1,0 +1,129 @@
+//! SIGHUP: the service file is read again, and what can be otherwise while it serves, is.
+
+use block::{At, BadInput};
+use live::{Caller, EngineMessage, Setting};
+use load::experiment::{self, Experiment, Volume};
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// How long the engine may take to answer.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What a running service was made of, and may be made of anew.
+pub struct Reloader {
+    /// The service file, where there is one, and what was set over it.
+    pub file: Option<PathBuf>,
+    pub sets: Vec<String>,
+    /// As it is served now.
+    pub served: Experiment,
+}
+
+impl Reloader {
+    /// Reads the file again; what has changed, and what cannot, a line each.
+    pub fn reload(&mut self, caller: &Caller<EngineMessage>) -> Vec<String> {
+        let Some(file) = &self.file else { return vec!["there is no service file to read again".into()] };
+        let name = file.display().to_string();
+        let unread = |error| BadInput::new(&name, At::File, format!("cannot be read: {error}"), "mend it, and reload");
+        let read = fs::read_to_string(file).map_err(unread);
+        let wanted = read.and_then(|text| experiment::parse_service(&name, &text, &self.sets));
+        match wanted {
+            Ok(wanted) => self.follow(&name, &wanted, caller),
+            Err(error) => vec![format!("{error}\nnothing is changed")],
+        }
+    }
+
+    /// Serves as a file wants it, as far as that is possible.
+    fn follow(&mut self, name: &str, wanted: &Experiment, caller: &Caller<EngineMessage>) -> Vec<String> {
+        let mut told: Vec<String> = fixed(&self.served, wanted)
+            .into_iter()
+            .map(|what| format!("{name}: {what}: restart the service"))
+            .collect();
+        for volume in &mut self.served.volumes {
+            let Some(new) = wanted.volumes.iter().find(|new| new.name == volume.name) else { continue };
+            let Some(setting) = setting(volume, new) else { continue };
+            let answer = caller.ask(|sender| EngineMessage::Set(setting, sender), PATIENCE);
+            match answer.unwrap_or_else(|| Err("the service does not answer".into())) {
+                Ok(()) => {
+                    let deadline = new.deadline.map_or("none".into(), |span| format!("{} ms", span.as_ms()));
+                    let Volume { class, priority, .. } = new;
+                    told.push(format!(
+                        "volume '{}': class {class}, priority {priority}, deadline {deadline}",
+                        new.name
+                    ));
+                    (volume.class, volume.priority, volume.deadline) = (class.clone(), *priority, new.deadline);
+                }
+                Err(what) => told.push(format!("{name}: volume '{}': {what}", new.name)),
+            }
+        }
+        if told.is_empty() {
+            told.push(format!("{name}: nothing has changed"));
+        }
+        told
+    }
+}
+
+/// What of a volume is to be otherwise, if anything is.
+fn setting(old: &Volume, new: &Volume) -> Option<Setting> {
+    let alike = (&old.class, old.priority, old.deadline) == (&new.class, new.priority, new.deadline);
+    let class = (old.class != new.class).then(|| new.class.clone());
+    let (priority, deadline) = (Some(new.priority), Some(new.deadline));
+    (!alike).then(|| Setting { volume: new.name.clone(), class, priority, deadline })
+}
+
+/// What differs that a running service cannot follow.
+fn fixed(old: &Experiment, new: &Experiment) -> Vec<String> {
+    let tables = [
+        (old.drive != new.drive, "[drive]"),
+        (old.scheduler != new.scheduler, "[scheduler]"),
+        (old.serve != new.serve, "[serve]"),
+    ];
+    let tables = tables.into_iter().filter(|(differs, _)| *differs);
+    let mut fixed: Vec<String> = tables.map(|(_, table)| format!("{table} is not changed while it serves")).collect();
+    for volume in &old.volumes {
+        let place = |it: &Volume| (it.from, it.blocks, it.read_only);
+        match new.volumes.iter().find(|new| new.name == volume.name) {
+            None => fixed.push(format!("volume '{}' is served still", volume.name)),
+            Some(new) if place(new) != place(volume) => {
+                fixed.push(format!("volume '{}' lies, and is written, as before", volume.name));
+            }
+            Some(_) => {}
+        }
+    }
+    let is_new = |volume: &&Volume| old.volumes.iter().all(|old| old.name != volume.name);
+    fixed.extend(new.volumes.iter().filter(is_new).map(|volume| format!("volume '{}' is not served yet", volume.name)));
+    fixed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn service(text: &str) -> Experiment {
+        experiment::parse_service("a.toml", text, &[]).expect("a service file")
+    }
+
+    #[test]
+    fn what_cannot_be_otherwise_is_said() {
+        const BEFORE: &str = "
+            drive = { path = \"ram:1MiB\" }
+            scheduler = { policy = \"fcfs\" }
+            volume = [{ name = \"a\", size = \"512KiB\" }, { name = \"b\" }]";
+        let after = BEFORE.replace("fcfs", "sstf").replace("512KiB", "256KiB").replace("\"b\"", "\"c\", priority = 3");
+        let (before, after) = (service(BEFORE), service(&after));
+        assert_eq!(fixed(&before, &before), [""; 0]);
+        assert_eq!(
+            fixed(&before, &after),
+            [
+                "[scheduler] is not changed while it serves",
+                "volume 'a' lies, and is written, as before",
+                "volume 'b' is served still",
+                "volume 'c' is not served yet"
+            ]
+        );
+        assert_eq!(setting(&before.volumes[0], &after.volumes[0]), None);
+        let changed = Volume { priority: 7, ..before.volumes[1].clone() };
+        let told = setting(&before.volumes[1], &changed).expect("it differs");
+        assert_eq!((told.class, told.priority, told.deadline), (None, Some(7), Some(None)));
+    }
+}

@@ -1,0 +1,430 @@
+//! Whose turn it is, among classes with shares of the arm.
+//!
+//! Each rank has a tree of shares; a class is billed in all of them, so that what it had in one rank counts in the others. A
+//! floor that is owed goes before any rank. Else the highest rank in which anyone is within its limit goes first, and in it who
+//! is next by share.
+//!
+//! **Slices.** A class keeps the arm for a slice, a twentieth of its window: to leave it and come back costs a seek each way, and
+//! of a class that the policy orders also what many requests to choose from save. So a class has of its share nearly what it
+//! would have alone, and others wait for a slice at most (Wachs, Abd-El-Malek, Thereska, Ganger, *Argon*, FAST 2007).
+//!
+//! **Who writes pays before another's turn.** A drive takes writes into its buffer at once, and the arm's time for them would be
+//! the next one's loss. They are billed by belief when they are taken in; when the turn passes to another class of the rank, the
+//! drive is told to write them back first, and what that takes is billed in place of what was believed. A write that waits for
+//! room in the buffer pays off what is owed.
+//!
+//! **Who comes back at once is waited for.** One that asks for its next request when it has the last has nothing waiting at the
+//! moment in which the next turn is given, and would lose its turn each time (Iyer and Druschel, *Anticipatory scheduling*,
+//! SOSP 2001). So where a class was served, has nothing waiting, and would be next, the arm is held back for twice the time it
+//! takes to come back, 2 ms at most.
+
+use crate::bills::{Bill, Cause};
+use crate::shares::{Claim, NodeId, Shares};
+use block::{Span, Time};
+
+/// A slice is this part of the window.
+const SLICES: u64 = 20;
+/// The longest that a class is waited for, and how often what it takes to come back.
+const LONGEST_WAIT: Span = Span(2_000_000);
+const WAITS: u64 = 2;
+
+/// What classes and volumes may have of the arm.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ShareRules {
+    /// Of the volumes that have something to say.
+    pub volumes: Vec<Claim>,
+    /// By class: the volume it is in, if that is one of these, and what it may have there. A class past the end has the default.
+    pub classes: Vec<(Option<usize>, Claim)>,
+}
+
+impl ShareRules {
+    /// What a class may have within its volume.
+    fn class(&self, class: u8) -> (Option<usize>, Claim) {
+        self.classes.get(usize::from(class)).copied().unwrap_or_default()
+    }
+
+    /// How long a class keeps the arm that goes on where it is.
+    #[must_use]
+    pub fn slice(&self, class: u8) -> Span {
+        Span(self.class(class).1.window.0 / SLICES)
+    }
+}
+
+/// The classes of a rank.
+#[derive(Clone, Debug)]
+struct Rank {
+    rank: u8,
+    shares: Shares,
+    /// How much waits, by class.
+    waiting: Vec<u32>,
+}
+
+/// What is known of a class.
+#[derive(Clone, Copy, Debug)]
+struct Class {
+    /// How much of it waits, and how much is in the device.
+    waiting: u32,
+    inside: u32,
+    /// When the last of it ended, while nothing has come since.
+    left: Option<Time>,
+    /// How long it took to come back, of late.
+    gap: Span,
+}
+
+impl Default for Class {
+    fn default() -> Class {
+        Class { waiting: 0, inside: 0, left: None, gap: Span::ZERO }
+    }
+}
+
+/// The turn that is going on.
+#[derive(Clone, Copy, Debug)]
+struct Turn {
+    rank: u8,
+    class: u8,
+    /// Whether it was given for a floor that was owed.
+    owed: bool,
+    /// Whether nothing was billed for it yet.
+    first: bool,
+    used: Span,
+}
+
+/// Whose turn it is.
+pub(crate) struct Turns {
+    rules: ShareRules,
+    /// The volumes' nodes in each tree, and after them those of the classes.
+    volumes: Vec<NodeId>,
+    leaves: Vec<NodeId>,
+    /// A tree as it is at first.
+    blank: Shares,
+    /// The highest first.
+    ranks: Vec<Rank>,
+    classes: Vec<Class>,
+    /// By class, ns: what was billed for writes in the device's buffer, and what was billed too much.
+    debts: Vec<u64>,
+    credits: Vec<u64>,
+    /// The class whose writes the device is to write back before another has its turn.
+    drains: Option<u8>,
+    turn: Option<Turn>,
+    now: Time,
+    /// Who is waited for, and until when.
+    awaited: Option<(u8, Time)>,
+    wake: Option<Time>,
+    /// How often a floor that was owed went before a higher rank.
+    pub(crate) outbids: u64,
+}
+
+impl Turns {
+    pub(crate) fn new(rules: ShareRules) -> Turns {
+        let mut blank = Shares::new();
+        let volumes: Vec<NodeId> = rules.volumes.iter().map(|claim| blank.add(Shares::ROOT, *claim)).collect();
+        let (leaves, ranks, classes) = (Vec::new(), Vec::new(), Vec::new());
+        let (turn, now, awaited, wake) = (None, Time::ZERO, None, None);
+        let mut turns = Turns {
+            rules,
+            volumes,
+            leaves,
+            blank,
+            ranks,
+            classes,
+            debts: Vec::new(),
+            credits: Vec::new(),
+            drains: None,
+            turn,
+            now,
+            awaited,
+            wake,
+            outbids: 0,
+        };
+        turns.reach(turns.rules.classes.len().saturating_sub(1) as u8);
+        turns
+    }
+
+    /// There is a leaf for a class.
+    fn reach(&mut self, class: u8) {
+        while self.leaves.len() <= usize::from(class) {
+            let (volume, claim) = self.rules.class(self.leaves.len() as u8);
+            let parent = volume.and_then(|volume| self.volumes.get(volume).copied()).unwrap_or(Shares::ROOT);
+            let leaf = self.blank.add(parent, claim);
+            for rank in &mut self.ranks {
+                rank.shares.add(parent, claim);
+                rank.waiting.push(0);
+            }
+            self.leaves.push(leaf);
+            self.classes.push(Class::default());
+            self.debts.push(0);
+            self.credits.push(0);
+        }
+    }
+
+    /// Lets time pass until now.
+    pub(crate) fn pass(&mut self, now: Time) {
+        self.now = now;
+    }
+
+    /// When someone may be served that now may not.
+    pub(crate) fn wake(&self) -> Option<Time> {
+        self.wake
+    }
+
+    /// Nobody came by the time until which was waited.
+    pub(crate) fn woke(&mut self) {
+        if let Some((class, _)) = self.awaited.take_if(|(_, until)| *until <= self.now) {
+            self.classes[usize::from(class)].left = None;
+        }
+    }
+
+    /// A request of a class waits.
+    pub(crate) fn add(&mut self, rank: u8, class: u8) {
+        self.reach(class);
+        let (now, leaf) = (self.now, self.leaves[usize::from(class)]);
+        let state = &mut self.classes[usize::from(class)];
+        state.waiting += 1;
+        // One that was served until now, or comes back at once, was not idle.
+        let idle = state.inside == 0 && state.left.is_none_or(|left| now.since(left) > LONGEST_WAIT);
+        if let Some(left) = state.left.take() {
+            state.gap = Span((3 * state.gap.0 + now.since(left).0.min(1 << 30)) / 4);
+        }
+        let at = self.ranks.binary_search_by(|known| rank.cmp(&known.rank)).unwrap_or_else(|at| {
+            let waiting = vec![0; self.leaves.len()];
+            self.ranks.insert(at, Rank { rank, shares: self.blank.clone(), waiting });
+            at
+        });
+        let known = &mut self.ranks[at];
+        known.waiting[usize::from(class)] += 1;
+        if known.waiting[usize::from(class)] == 1 {
+            known.shares.start(leaf, now, idle);
+        }
+    }
+
+    /// It does not wait any more.
+    pub(crate) fn remove(&mut self, rank: u8, class: u8) {
+        self.classes[usize::from(class)].waiting -= 1;
+        let leaf = self.leaves[usize::from(class)];
+        let Ok(at) = self.ranks.binary_search_by(|known| rank.cmp(&known.rank)) else { return };
+        let known = &mut self.ranks[at];
+        known.waiting[usize::from(class)] -= 1;
+        if known.waiting[usize::from(class)] == 0 {
+            known.shares.stop(leaf);
+        }
+    }
+
+    /// The rank and the class whose request is next; nobody where none waits, or none may be served now.
+    pub(crate) fn next(&mut self) -> Option<(u8, u8)> {
+        (self.wake, self.awaited, self.drains) = (None, None, None);
+        let now = self.now;
+        let top = self.ranks.iter().position(|rank| rank.shares.waits())?;
+        if let Some(turn) = self.turn.filter(|turn| turn.owed && self.lasts(turn)) {
+            return self.go_on(turn, top);
+        }
+        let owed = self.ranks.iter_mut().enumerate().find_map(|(at, rank)| Some((at, rank.shares.owed(now)?)));
+        if let Some((at, leaf)) = owed {
+            return Some(self.give(at, leaf, top, true));
+        }
+        if let Some(turn) = self.turn.filter(|turn| turn.rank == self.ranks[top].rank && self.lasts(turn)) {
+            return self.go_on(turn, top);
+        }
+        if self.waits_for_last(top) {
+            return None;
+        }
+        if let Some(class) = self.owes(top) {
+            self.drains = Some(class);
+            return None;
+        }
+        for at in top..self.ranks.len() {
+            if let Some(leaf) = self.ranks[at].shares.next(now) {
+                return Some(self.give(at, leaf, top, false));
+            }
+        }
+        self.wake = self.ranks.iter().filter_map(|rank| rank.shares.wake_at()).min();
+        None
+    }
+
+    /// Whether a turn goes on, were there something to do.
+    fn lasts(&self, turn: &Turn) -> bool {
+        let at = self.ranks.binary_search_by(|known| turn.rank.cmp(&known.rank));
+        let leaf = self.leaves[usize::from(turn.class)];
+        let may = at.is_ok_and(|at| match self.ranks[at].waiting[usize::from(turn.class)] {
+            0 => self.return_of(turn.class).is_some(),
+            _ => self.ranks[at].shares.may(leaf, self.now),
+        });
+        turn.used < self.rules.slice(turn.class) && may
+    }
+
+    /// The class whose turn is over, if writes of it are in the device's buffer and none of a higher rank waits.
+    fn owes(&self, top: usize) -> Option<u8> {
+        let turn = self.turn.filter(|turn| turn.rank >= self.ranks[top].rank)?;
+        let others = self.ranks[top]
+            .waiting
+            .iter()
+            .enumerate()
+            .any(|(class, waiting)| *waiting > 0 && class != usize::from(turn.class));
+        (others && self.debts[usize::from(turn.class)] > 0).then_some(turn.class)
+    }
+
+    /// The class whose writes are to be written back now, before another has its turn.
+    pub(crate) fn take_drain(&mut self) -> Option<u8> {
+        self.drains.take()
+    }
+
+    /// By when a class that has nothing waiting is believed to have come back; nothing where that is too long.
+    fn return_of(&self, class: u8) -> Option<Time> {
+        let state = &self.classes[usize::from(class)];
+        let wait = Span(WAITS * state.gap.0);
+        let until = state.left.filter(|_| state.waiting == 0 && state.inside == 0 && wait <= LONGEST_WAIT)? + wait;
+        (until >= self.now).then_some(until)
+    }
+
+    /// The turn that goes on: of a class that waits, or that is waited for.
+    fn go_on(&mut self, turn: Turn, top: usize) -> Option<(u8, u8)> {
+        let at = self.ranks.binary_search_by(|known| turn.rank.cmp(&known.rank)).ok()?;
+        if self.ranks[at].waiting[usize::from(turn.class)] == 0 {
+            self.hold(turn.class);
+            return None;
+        }
+        self.outbids += u64::from(at > top);
+        Some((turn.rank, turn.class))
+    }
+
+    /// Whether who was served last is waited for: it is of a rank as high as any, and would be next.
+    fn waits_for_last(&mut self, top: usize) -> bool {
+        let Some(Turn { rank, class, .. }) = self.turn.filter(|turn| turn.rank >= self.ranks[top].rank) else {
+            return false;
+        };
+        let Ok(at) = self.ranks.binary_search_by(|known| rank.cmp(&known.rank)) else { return false };
+        let leads = at < top || self.ranks[at].shares.would_lead(self.leaves[usize::from(class)], self.now);
+        let waits = leads && self.return_of(class).is_some();
+        if waits {
+            self.hold(class);
+        }
+        waits
+    }
+
+    fn hold(&mut self, class: u8) {
+        self.awaited = self.return_of(class).map(|until| (class, until));
+        self.wake = self.awaited.map(|(_, until)| until);
+    }
+
+    fn give(&mut self, at: usize, leaf: NodeId, top: usize, owed: bool) -> (u8, u8) {
+        let (rank, class) =
+            (self.ranks[at].rank, self.leaves.iter().position(|known| *known == leaf).unwrap_or(0) as u8);
+        self.outbids += u64::from(owed && at > top);
+        let same = self.turn.filter(|turn| !owed && (turn.rank, turn.class) == (rank, class));
+        let used = same.map(|turn| turn.used).filter(|used| *used < self.rules.slice(class));
+        self.turn = Some(Turn { rank, class, owed, first: used.is_none(), used: used.unwrap_or(Span::ZERO) });
+        (rank, class)
+    }
+
+    /// A request of a class has its turn.
+    pub(crate) fn taken(&mut self, class: u8) {
+        self.classes[usize::from(class)].inside += 1;
+    }
+
+    /// A request of a class has had its turn: it has ended, or waits again.
+    pub(crate) fn left(&mut self, class: u8) {
+        let now = self.now;
+        let state = &mut self.classes[usize::from(class)];
+        state.inside = state.inside.saturating_sub(1);
+        state.left = (state.inside == 0 && state.waiting == 0).then_some(now);
+    }
+
+    /// Whether nobody of a higher rank interrupts a request of a class now: it has its turn for a floor that is owed.
+    pub(crate) fn shields(&self, class: u8) -> bool {
+        self.turn.is_some_and(|turn| turn.owed && turn.class == class && turn.used < self.rules.slice(class))
+    }
+
+    /// A class has had the arm for so long.
+    pub(crate) fn bill(&mut self, class: u8, span: Span) {
+        self.bill_way(class, span, Span::ZERO);
+    }
+
+    /// The same, of which so much was the way there. What a slice begins with does not count for the floor that it is given
+    /// for: alone, the class would not have had it.
+    fn bill_way(&mut self, class: u8, span: Span, way: Span) {
+        self.reach(class);
+        let credit = &mut self.credits[usize::from(class)];
+        let span = span.less(Span(std::mem::replace(credit, credit.saturating_sub(span.0))));
+        let mut useful = span;
+        if let Some(turn) = self.turn.as_mut().filter(|turn| turn.class == class) {
+            turn.used += span;
+            if turn.first && turn.owed {
+                useful = span.less(way);
+            }
+            // Only who has waited all the while is still on the way.
+            turn.first &= way == span;
+        }
+        let (leaf, now) = (self.leaves[usize::from(class)], self.now);
+        self.ranks.iter_mut().for_each(|rank| rank.shares.bill(leaf, span, useful, now));
+    }
+
+    /// Bills a class that kept the device without a command, until its seek was due.
+    pub(crate) fn bill_rest(&mut self, class: u8, span: Span) {
+        self.bill_way(class, span, span);
+    }
+
+    /// Bills who pays for a command that took so long, of which its blocks take so much to pass.
+    pub(crate) fn bill_command(&mut self, bill: &Bill, took: Span, passes: Span) {
+        match bill.cause {
+            // Nobody lost that time.
+            Cause::Slack => {}
+            Cause::Request => {
+                self.bill_way(bill.class, took, took.less(passes));
+            }
+            Cause::Resumed(by) => {
+                let back = bill.believed.map_or(Span::ZERO, |(travel, wait)| (travel + wait).min(took));
+                self.bill(by, back);
+                self.bill(bill.class, took - back);
+            }
+        }
+    }
+
+    /// The device had nothing to do for so long: it may have written back.
+    pub(crate) fn rest(&mut self, span: Span) {
+        self.settle(span);
+    }
+
+    /// What is owed for buffered writes is paid by the device's time, up to so much; how much that is.
+    fn settle(&mut self, most: Span) -> Span {
+        let owed: Span = self.debts.iter().map(|debt| Span(*debt)).sum();
+        let paid = owed.min(most);
+        if paid > Span::ZERO {
+            for debt in &mut self.debts {
+                *debt -= (u128::from(*debt) * u128::from(paid.0) / u128::from(owed.0)) as u64;
+            }
+        }
+        paid
+    }
+
+    /// Bills a write that the device took into its buffer, and what it is believed to cost when it is written back: that is
+    /// then paid for.
+    pub(crate) fn bill_buffered(&mut self, bill: &Bill, took: Span, on_medium: Span) {
+        let own = took - self.settle(took);
+        self.bill(bill.class, own + on_medium);
+        self.debts[usize::from(bill.class)] += on_medium.0;
+    }
+
+    /// Bills a class for writing back what was buffered: nothing of that is owed any more.
+    pub(crate) fn bill_drain(&mut self, class: u8, took: Span) {
+        for (debt, credit) in self.debts.iter_mut().zip(&mut self.credits) {
+            *credit += std::mem::take(debt);
+        }
+        self.bill(class, took);
+    }
+
+    /// Bills a command that came back so much later than was believed: for as much as is owed, it waited for write-back.
+    pub(crate) fn bill_late(&mut self, bill: &Bill, (took, passes): (Span, Span), late: Span) {
+        let paid = self.settle(late.min(took));
+        self.bill_command(bill, took - paid, passes);
+    }
+
+    /// From now on a class may have this.
+    pub(crate) fn set_claim(&mut self, class: u8, claim: Claim) {
+        self.reach(class);
+        let (leaf, now) = (self.leaves[usize::from(class)], self.now);
+        if let Some((_, kept)) = self.rules.classes.get_mut(usize::from(class)) {
+            *kept = claim;
+        }
+        self.blank.set_claim(leaf, claim, now);
+        self.ranks.iter_mut().for_each(|rank| rank.shares.set_claim(leaf, claim, now));
+    }
+}
