@@ -151,7 +151,7 @@ impl Free {
             best.filter(|(best, ..)| u64::from(best.blocks) * 4 >= all * 3).map(|_| ())
         };
         let enough = look(source, Found::Source).or_else(|| look(goal.at.start, Found::Destination));
-        if enough.is_none() {
+        if enough.is_none() && goal.is_roomy {
             let ends = [goal.at.start.0, source.0];
             let mut others = Others::new(&self.plan.wanted, ends, belief.track_blocks(goal.spot));
             for _ in 0..LOOKS {

@@ -125,6 +125,10 @@ pub struct Goal<S> {
     pub by_still: Time,
     /// When it comes back.
     pub end: Time,
+    /// When the arm may leave for a read given now, and from where.
+    pub leaves: (Time, S),
+    /// Whether there is time to go elsewhere before.
+    pub is_roomy: bool,
 }
 
 /// What can be had of a track.

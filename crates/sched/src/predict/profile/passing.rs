@@ -24,7 +24,10 @@ impl Profile {
         // What is taken on arrival, wherever that is, ends when it likes.
         let later = self.pass_from(by_still, at, spot, write);
         let end = passage.end + lag;
-        (later.0.end + later.1 == end).then_some(Goal { at, spot, write, by, by_still, end })
+        let leaves = self.leaves(now);
+        let is_roomy = by > leaves.0 + self.moving() + self.overheads.read.a(false);
+        let goal = Goal { at, spot, write, by, by_still, end, leaves, is_roomy };
+        (later.0.end + later.1 == end).then_some(goal)
     }
 
     /// How much sooner than need be the arm arrives after a move: a little more than what is rarely too late, as nobody gains by
@@ -55,7 +58,8 @@ impl Profile {
         let layout = &self.mechanics.layout;
         let spot = layout.locate(on);
         let shift = layout.sector_shift();
-        let (arrived, is_there) = self.arrive(now, spot.track);
+        let leaves = goal.map_or_else(|| self.leaves(now), |goal| goal.leaves);
+        let (arrived, is_there) = self.arrive(leaves, spot.track);
         let from = arrived + if is_there { still } else { self.moving() };
         let (width, sector) = (layout.sector_angle(spot.track.zone), self.mechanics.sector_time(spot.track.zone));
         let until = match goal {
@@ -86,39 +90,49 @@ impl Profile {
         Some(Passing { ranges: [range(skip, last.min(all)), range(0, wrapped)], blocks: count << shift, longest })
     }
 
-    /// When the arm may leave for something else, and the track it is on then, where a command that is given `given` has this
-    /// overhead: a drive that reads on finishes its sector, or is on its way to the next track.
-    fn departure(&self, ahead: Option<&ReadAhead>, track: Track, given: Time, overhead: Span) -> (Time, Track) {
+    /// When the arm may leave for something else, and where it is then, where a command that is given `given` has this overhead: a
+    /// drive that reads on finishes its sector, or is on its way to the next track.
+    fn departure(&self, ahead: &ReadAhead, given: Time, overhead: Span) -> (Time, Spot) {
         let ready = given + overhead;
-        let Some(ahead) = ahead.filter(|_| self.reads_ahead) else { return (ready, track) };
+        if !self.reads_ahead {
+            return (ready, ahead.so_far.after);
+        }
         let stopped = ahead.stop(&self.mechanics, &self.phase, ready);
-        (ready.max(stopped.at), stopped.after.track)
+        (ready.max(stopped.at), stopped.after)
     }
 
-    /// When the arm is on a track for a read given now.
-    fn arrive(&self, now: Time, track: Track) -> (Time, bool) {
-        let ahead = self.left.ahead.as_ref().filter(|_| self.left.reading);
-        let (leaves, from) = self.departure(ahead, self.left.track, now, self.overheads.read.a(self.wrote));
-        let stroke = self.mechanics.stroke(from, track, false).total();
+    /// The same for a read given now.
+    fn leaves(&self, now: Time) -> (Time, Spot) {
+        let overhead = self.overheads.read.a(self.wrote);
+        match self.left.ahead.as_ref().filter(|_| self.left.reading) {
+            Some(ahead) => self.departure(ahead, now, overhead),
+            None => (now + overhead, Spot { track: self.left.track, ..Spot::default() }),
+        }
+    }
+
+    /// When an arm that may leave then is on a track, and whether it need not move.
+    fn arrive(&self, (leaves, from): (Time, Spot), track: Track) -> (Time, bool) {
+        let stroke = self.mechanics.stroke(from.track, track, false).total();
         (leaves + stroke, stroke == Span::ZERO)
     }
 
     /// When a read given now comes back, if the goal is then reached as if it were given now; and that end is known.
     pub(super) fn find_end(&self, now: Time, at: Extent, goal: Option<&Goal<Spot>>) -> Option<Time> {
-        let (end, track, ahead) = match self.go_on(now, at) {
-            Some((span, ahead)) => (now + span, ahead.so_far.after.track, ahead),
+        let (end, ahead) = match self.go_on(now, at) {
+            Some((span, ahead)) => (now + span, ahead),
             None => {
                 let spot = self.spot(at);
-                let (arrived, _) = self.arrive(now, spot.track);
+                let leaves = goal.map_or_else(|| self.leaves(now), |goal| goal.leaves);
+                let (arrived, _) = self.arrive(leaves, spot.track);
                 let (passage, lag) = self.way.read(&self.mechanics, &self.phase, arrived, spot, at, now);
                 let ahead = ReadAhead::behind(&self.cache, &self.mechanics.layout, at, &passage);
-                (passage.end + lag, passage.after.track, ahead)
+                (passage.end + lag, ahead)
             }
         };
         let Some(goal) = goal else { return Some(end) };
         let overhead = if goal.write { self.overheads.write } else { self.overheads.read }.a(false);
-        let (leaves, from) = self.departure(Some(&ahead), track, end, overhead);
-        let stroke = self.mechanics.stroke(from, goal.spot.track, goal.write).total();
+        let (leaves, from) = self.departure(&ahead, end, overhead);
+        let stroke = self.mechanics.stroke(from.track, goal.spot.track, goal.write).total();
         let mut there = leaves + stroke;
         if goal.write {
             let sector = self.mechanics.sector_time(goal.spot.track.zone);
