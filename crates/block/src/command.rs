@@ -23,6 +23,8 @@ pub enum Place {
     Request(RequestId, u32),
     /// In a frame of the core's, so many blocks into it.
     Frame(FrameId, u32),
+    /// In the memory for what is read in any order, of which one command is in flight.
+    Scan,
 }
 
 /// What a command does.

@@ -41,7 +41,7 @@ pub fn others() -> impl Iterator<Item = &'static str> {
 ///
 /// # Errors
 /// When there is no such drive, or its file is bad.
-pub fn fetch_published(name: &str) -> Result<Published, BadInput> {
+pub fn read_published(name: &str) -> Result<Published, BadInput> {
     match source(name)? {
         Source::Shipped(entry) => Published::parse(&entry.file(), entry.text),
         Source::File(_) => Ok(Published::default()),

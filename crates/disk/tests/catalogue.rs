@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// The disks, each with what its sources print of it.
 fn all() -> impl Iterator<Item = (&'static str, Arc<Mechanics>, Published)> {
     catalogue::names().map(|name| {
-        let published = catalogue::published(name).unwrap_or_else(|error| panic!("{error}"));
+        let published = catalogue::read_published(name).unwrap_or_else(|error| panic!("{error}"));
         (name, catalogue::find(name).unwrap_or_else(|error| panic!("{error}")).sheet.mechanics, published)
     })
 }

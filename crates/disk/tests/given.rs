@@ -100,7 +100,7 @@ fn with_line(line: &str) -> Result<disksim::Import, block::BadInput> {
 
 #[test]
 fn a_defect_of_a_map_changes_nothing_and_one_that_is_none_is_told() {
-    assert!(with_line("Defect at cyl 0, head 1, sect 4").is_ok());
+    with_line("Defect at cyl 0, head 1, sect 4").expect("a defect is read over");
     let error = with_line("Defect at cyl 0, head x, sect 4").unwrap_err();
     assert!(error.what.contains("this is no defect"), "{error}");
 }

@@ -192,7 +192,8 @@ impl Drive {
             return (!passing).then_some(Next::WriteBack);
         }
         let writes_back = writes_back && !passing;
-        let wants_room = ahead_of_flush().any(|it| self.wants_room(it.command)) && writes_back;
+        let needs_room = |it: &Waiting| it.came <= now && self.wants_room(it.command);
+        let wants_room = writes_back && ahead_of_flush().any(needs_room);
         let oldest = self.waiting.front()?;
         if oldest.command.verb == Verb::Flush {
             return Some(Next::Command(0));
@@ -207,7 +208,7 @@ impl Drive {
         let soonest = self.rules.order == Turn::Soonest;
         let mut best = (wants_room && soonest).then(|| (self.foresee_write_back(now).0, Next::WriteBack));
         // In the other orders it is the turn of the first write that waits for room.
-        let writer = ahead_of_flush().position(|it| self.wants_room(it.command)).filter(|_| wants_room && !soonest);
+        let writer = ahead_of_flush().position(needs_room).filter(|_| wants_room && !soonest);
         // What the bus lets in just now is there for this decision only where nothing else is.
         let before = ahead_of_flush().any(|it| it.came < now);
         for (i, waiting) in ahead_of_flush().enumerate() {
@@ -283,7 +284,12 @@ impl Drive {
         }
         let next = self.waiting.iter().map(|it| it.came).filter(|came| *came > now && *came < Time::NEVER).min();
         let own = self.next_own_decision();
-        if self.bus.exclusive { next.into_iter().chain(own).min() } else { own }
+        if !self.bus.exclusive {
+            return own;
+        }
+        // With nothing under way it has just decided that nobody has the arm: only what the bus lets in changes that.
+        let own = own.filter(|at| *at > now || self.write_back.is_some());
+        next.into_iter().chain(own).min()
     }
 
     /// When the drive's own work gives reason to decide.

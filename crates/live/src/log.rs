@@ -177,7 +177,7 @@ impl LogWriter {
             Action::Copy { from, to, blocks } => self.blocks(kind::COPY, from, to, blocks),
             Action::Xor { from, into, blocks } => self.blocks(kind::XOR, from, into, blocks),
             // These only describe; no service asks for them.
-            Action::Wait(..) | Action::Credit(_) | Action::Bill(_) => {}
+            Action::Wait(..) | Action::Credit(_) | Action::HandOn(..) | Action::Bill(_) => {}
             Action::Finish(id, how) => {
                 self.bytes.push(kind::FINISH);
                 self.put(id.0.into());
@@ -214,8 +214,9 @@ impl LogWriter {
             Place::Nowhere => [0, 0, 0],
             Place::Request(id, from) => [1, id.0, from],
             Place::Frame(frame, from) => [2, frame.0, from],
+            Place::Scan => [3, 0, 0],
         };
-        let count = if place == Place::Nowhere { 1 } else { 3 };
+        let count = if matches!(place, Place::Nowhere | Place::Scan) { 1 } else { 3 };
         numbers.into_iter().take(count).for_each(|number| self.put(number.into()));
     }
 }
@@ -395,6 +396,7 @@ impl<'a> LogReader<'a> {
             0 => Place::Nowhere,
             1 => Place::Request(RequestId(self.small()?), self.small()?),
             2 => Place::Frame(FrameId(self.small()?), self.small()?),
+            3 => Place::Scan,
             _ => return Err(Cut),
         })
     }

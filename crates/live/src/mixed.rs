@@ -2,9 +2,9 @@
 
 use crate::memory::Slice;
 use crate::world::{Hands, RequestSource};
-use block::{BadInput, Ending, RequestId, Span, Time};
+use block::{BadInput, Ending, Extent, RequestId, Span, Time};
 use load::{Load, Mix, Served};
-use sched::Input;
+use sched::{Found, Input};
 
 /// How far a run is, as a share of it.
 pub type ProgressFn<'a> = &'a dyn Fn(f64);
@@ -67,6 +67,11 @@ impl<'a> Mixed<'a> {
         }
     }
 
+    /// Whether it waits for what is read in any order.
+    fn scans(&self) -> bool {
+        self.mix.scans() && !self.has_enough()
+    }
+
     /// Whether what ends now is counted.
     fn counts(&self, now: Time) -> bool {
         !self.has_enough() && now <= self.end
@@ -116,6 +121,14 @@ impl RequestSource for Mixed<'_> {
         }
     }
 
+    fn on_found(&mut self, now: Time, at: Extent, found: Found, _: Option<&Slice>) {
+        self.last = now;
+        if self.counts(now) {
+            self.mix.handed_on(now, at, found);
+            self.tell(now);
+        }
+    }
+
     fn gives_up_at(&self, last: Time) -> Option<Time> {
         Some(last + self.patience)
     }
@@ -129,6 +142,6 @@ impl RequestSource for Mixed<'_> {
     }
 
     fn is_over(&self) -> bool {
-        self.given_up || self.failed.is_some() || self.last >= self.end || self.next().is_none()
+        self.given_up || self.failed.is_some() || self.last >= self.end || (self.next().is_none() && !self.scans())
     }
 }

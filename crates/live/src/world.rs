@@ -5,10 +5,10 @@ use crate::lateness::Lateness;
 use crate::memory::{Pool, Slice};
 use crate::ring::RingToken;
 use crate::unit::{Done, LiveDevice};
-use block::{BLOCK_BYTES, Command, DiskId, Ending, Outcome, Place, RequestId, Span, Tag, Time, Verb};
+use block::{BLOCK_BYTES, Command, DiskId, Ending, Extent, Outcome, Place, RequestId, Span, Tag, Time, Verb};
 use load::Served;
 use load::requests::{self, Ledger};
-use sched::{Action, Input, Wait, World};
+use sched::{Action, Found, Input, Wait, World};
 use std::io;
 use std::rc::Rc;
 
@@ -41,6 +41,9 @@ pub trait RequestSource {
 
     /// A request has ended.
     fn on_end(&mut self, now: Time, id: RequestId, how: Ending, hands: &mut Hands);
+
+    /// Blocks that are wanted in any order were read into this memory, or found unreadable.
+    fn on_found(&mut self, _: Time, _: Extent, _: Found, _: Option<&Slice>) {}
 
     /// The kernel completed something that is none of the unit's.
     fn on_completion(&mut self, _: Time, _: RingToken, _: i32, _: &mut Hands) {}
@@ -87,6 +90,18 @@ pub struct Hands<'a> {
     pub unit: &'a mut dyn LiveDevice,
 }
 
+/// So many bytes of memory from a place on, which grows where it is too short.
+fn room(held: &mut Option<Slice>, pool: &mut Pool, from: usize, bytes: usize) -> Slice {
+    let held = match held.take().filter(|held| held.bytes >= from + bytes) {
+        Some(long) => held.insert(long),
+        None => {
+            let buffer = pool.take(from + bytes);
+            held.insert(Slice { bytes: buffer.bytes(), buffer, from: 0 })
+        }
+    };
+    Slice { buffer: Rc::clone(&held.buffer), from, bytes }
+}
+
 /// What is left of a world when it has ended.
 pub struct StoppedWorld<S> {
     /// The source that the requests came from.
@@ -110,6 +125,8 @@ pub struct LiveWorld<S, K = Host> {
     pub source: S,
     /// Memory of the core's frames, as long as its longest command so far.
     frames: Vec<Option<Slice>>,
+    /// The same for what is read in any order.
+    scan: Option<Slice>,
     /// By tag: when it was issued, while it is in flight; of a request's reads, where they go.
     issued: Vec<Time>,
     reads: Vec<Option<(RequestId, Slice)>>,
@@ -141,6 +158,7 @@ impl<S: RequestSource, K: Kernel> LiveWorld<S, K> {
             unit,
             source,
             frames: Vec::new(),
+            scan: None,
             issued: vec![Time::NEVER; depth],
             reads: vec![None; depth],
             flushes: vec![false; depth],
@@ -187,20 +205,14 @@ impl<S: RequestSource, K: Kernel> LiveWorld<S, K> {
         let bytes = |blocks: u32| (u64::from(blocks) * BLOCK_BYTES) as usize;
         match place {
             Place::Nowhere => None,
+            Place::Scan => Some(room(&mut self.scan, &mut self.pool, 0, bytes(blocks))),
             Place::Request(id, from) => self.source.memory(id, bytes(from), bytes(blocks)),
             Place::Frame(frame, from) => {
                 let frame = frame.0 as usize;
                 if self.frames.len() <= frame {
                     self.frames.resize_with(frame + 1, || None);
                 }
-                let (from, count) = (bytes(from), bytes(blocks));
-                let held = &mut self.frames[frame];
-                if held.as_ref().is_none_or(|held| held.bytes < from + count) {
-                    let buffer = self.pool.take(from + count);
-                    *held = Some(Slice { bytes: buffer.bytes(), buffer, from: 0 });
-                }
-                let held = held.as_ref()?;
-                Some(Slice { buffer: Rc::clone(&held.buffer), from, bytes: count })
+                Some(room(&mut self.frames[frame], &mut self.pool, bytes(from), bytes(blocks)))
             }
         }
     }
@@ -350,6 +362,12 @@ impl<S: RequestSource, K: Kernel> World for LiveWorld<S, K> {
             // A lone disk has no parity.
             Action::Xor { .. } => {}
             Action::Wait(id, wait) => self.ledger.iter_mut().for_each(|ledger| ledger.wait(now, id, wait)),
+            Action::HandOn(at, found) => {
+                let read = self.scan.as_ref().filter(|_| found != Found::Unreadable);
+                let bytes = (u64::from(at.blocks) * BLOCK_BYTES) as usize;
+                let read = read.map(|held| Slice { buffer: Rc::clone(&held.buffer), from: 0, bytes });
+                self.source.on_found(now, at, found, read.as_ref());
+            }
             // A lone disk's commands say whose they are.
             Action::Credit(_) | Action::Bill(_) => {}
             Action::Finish(id, how) => {

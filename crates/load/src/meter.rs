@@ -2,13 +2,14 @@
 
 use crate::bills::Bills;
 use crate::results::{ArmError, Buffer, Class, Commands, Distribution, PredictionError, Service};
+use crate::scan::ScanProgress;
 use crate::slices::Slices;
 use crate::tally::Tally;
 use crate::wait::half_square;
 use block::{BLOCK_BYTES, Ending, Extent, Qos, Span, Time};
-use sched::Tally as Came;
 use sched::array::Fill;
 use sched::value::Worth;
+use sched::{Found, Tally as Came};
 
 /// Counts commands that were issued in the measured time, bytes that came in it (in a closed loop as many come of requests from
 /// before as are outstanding at the end), and a sample of the requests that arrived in it. Each of the sample counts, however
@@ -81,6 +82,8 @@ struct ClassMeter {
     failed: u64,
     still_waiting: u64,
     missed: u64,
+    /// How far its scan has come, if it has one.
+    scan: Option<Box<ScanProgress>>,
 }
 
 impl ClassMeter {
@@ -119,6 +122,7 @@ impl Meter {
             failed: 0,
             still_waiting: 0,
             missed: 0,
+            scan: None,
         };
         Meter {
             classes: classes.map(class).collect(),
@@ -223,6 +227,28 @@ impl Meter {
     pub fn close(&mut self, until: Time) {
         self.measured = until.since(self.from);
         (self.until, self.closed) = (self.until.min(until), true);
+    }
+
+    /// A scan of so many blocks, in units of so many, counts for a class.
+    pub fn begin_scan(&mut self, class: u8, blocks: u64, unit: u32) {
+        self.classes[usize::from(class)].scan = Some(Box::new(ScanProgress::new(blocks, unit)));
+    }
+
+    /// Blocks of the scan were read. Says whether it is over.
+    pub fn scanned(&mut self, now: Time, at: Extent, found: Found) -> bool {
+        let counts = now >= self.from && !self.closed;
+        let Some(class) = self.classes.iter_mut().find(|class| class.scan.is_some()) else { return true };
+        if counts && found != Found::Unreadable {
+            class.bytes += at.bytes();
+        }
+        let Some(scan) = &mut class.scan else { return true };
+        scan.add(now, at, found, counts);
+        scan.is_done()
+    }
+
+    /// What a reader must know of scans.
+    pub fn scan_notes(&self) -> impl Iterator<Item = String> {
+        self.classes.iter().filter_map(|class| Some(class.scan.as_ref()?.note(&class.name)))
     }
 
     /// A command took from `issued` to `ended`.
@@ -332,6 +358,9 @@ impl Meter {
             class.failed += other.failed;
             class.still_waiting += other.still_waiting;
             class.missed += other.missed;
+            if let (Some(scan), Some(other)) = (&mut class.scan, &other.scan) {
+                scan.merge(other);
+            }
         }
     }
 
@@ -421,6 +450,8 @@ impl Meter {
                 waiting_ms: class.waiting.distribution(),
                 arrival_wait_ms: class.found.distribution(),
                 external_ms: class.external.as_ms() / class.response.count().max(1) as f64,
+                free_mb_s: class.scan.as_ref().map(|scan| self.rate(scan.bytes())),
+                free: class.scan.as_ref().map(|scan| scan.results(self.measured)),
                 arm_seconds: self.bills.as_ref().map(|bills| bills.seconds(number)),
             };
             (class.name.clone(), got)

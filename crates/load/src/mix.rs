@@ -4,8 +4,8 @@ use crate::draw::Draw;
 use crate::experiment::Experiment;
 use crate::meter::{Meter, Served};
 use crate::workload::Workload;
-use block::{BadInput, Ending, Qos, Request, RequestId, Span, Time};
-use sched::Input;
+use block::{BadInput, Ending, Extent, Qos, Request, RequestId, Span, Time};
+use sched::{Found, Input};
 
 /// Something that asks a core for I/O and is told how it ended.
 pub trait Load {
@@ -30,6 +30,16 @@ pub trait Load {
 
     /// A request has ended.
     fn ended(&mut self, now: Time, id: RequestId, how: Ending);
+
+    /// Blocks that are wanted in any order were read.
+    fn handed_on(&mut self, now: Time, at: Extent, found: Found) {
+        let _ = (now, at, found);
+    }
+
+    /// Whether blocks are still wanted in any order.
+    fn scans(&self) -> bool {
+        false
+    }
 
     /// What has been measured.
     fn meter(&self) -> &Meter;
@@ -72,6 +82,8 @@ pub struct Mix {
     meter: Meter,
     /// Requests to end before the closed loops have settled.
     settles: u64,
+    /// Whether blocks are still wanted in any order.
+    scans: bool,
 }
 
 /// A closed loop begins with all its requests at once. Where the experiment does not say what to leave out, it runs until each
@@ -98,10 +110,16 @@ impl Mix {
         }
         let worth = |class| experiment.scheduler.rules.class(class).worth;
         let classes = experiment.classes().into_iter().zip(0..).map(|(name, class)| (name.into(), worth(class)));
-        let meter = Meter::new(classes, Time::ZERO + experiment.run.warmup);
+        let mut meter = Meter::new(classes, Time::ZERO + experiment.run.warmup);
         let loops = experiment.workloads.iter().filter_map(|what| what.kind.outstanding()).map(u64::from);
         let settles = if experiment.run.settles { SETTLES * loops.sum::<u64>() } else { 0 };
-        let mut mix = Mix { sources, slots: Vec::new(), free: Vec::new(), first: None, meter, settles };
+        let scan = experiment.scan();
+        if let Some((plan, workload)) = scan {
+            let (from, until) = plan.region.on(blocks);
+            meter.begin_scan(experiment.class_of(workload), until - from, plan.unit);
+        }
+        let scans = scan.is_some();
+        let mut mix = Mix { sources, slots: Vec::new(), free: Vec::new(), first: None, meter, settles, scans };
         mix.find_first();
         Ok(mix)
     }
@@ -115,7 +133,8 @@ impl Mix {
     /// Ends the run: what was measured, and what a reader of it must know.
     #[must_use]
     pub fn finish(self) -> (Meter, Vec<String>) {
-        let notes = self.sources.iter().flat_map(|source| source.workload.notes()).collect();
+        let notes = self.sources.iter().flat_map(|source| source.workload.notes());
+        let notes = notes.chain(self.meter.scan_notes()).collect();
         (self.meter, notes)
     }
 
@@ -204,6 +223,15 @@ impl Load for Mix {
         source.renew();
         self.free.push(id);
         self.find_first();
+    }
+
+    fn handed_on(&mut self, now: Time, at: Extent, found: Found) {
+        self.scans &= !self.meter.scanned(now, at, found);
+    }
+
+    #[inline]
+    fn scans(&self) -> bool {
+        self.scans
     }
 
     #[inline]

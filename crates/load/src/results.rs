@@ -386,9 +386,36 @@ pub struct Class {
     pub arrival_wait_ms: Distribution,
     /// Mean time a request's commands waited for the drive's own work: its external waiting time.
     pub external_ms: f64,
+    /// Of a scan, 10^6 bytes a second that were read in any order, in rotational delays and idle time; part of the throughput.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub free_mb_s: Option<f64>,
+    /// Where they were found, and what is left.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub free: Option<FreeWork>,
     /// What of the arm's time it caused; not there where nobody asks for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arm_seconds: Option<ArmSeconds>,
+}
+
+/// Where the blocks of a scan were found, in 10^6 bytes a second, and what is left of it.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct FreeWork {
+    /// In the rotational delay of requests, on the track that the arm was on.
+    pub source_mb_s: f64,
+    /// In the same, on tracks on the way or beside it.
+    pub between_mb_s: f64,
+    /// In the same, on the track of the request.
+    pub destination_mb_s: f64,
+    /// In the slack of seeks that were put off, on the track that the arm was on.
+    pub slack_mb_s: f64,
+    /// While there were no requests.
+    pub idle_mb_s: f64,
+    /// The share that is left at the end of the run.
+    pub left_fraction: f64,
+    /// Blocks that could not be read.
+    pub unreadable_blocks: u64,
+    /// How long what is left is thought to take, by how finds dwindled so far; absent where too little was read to say.
+    pub eta_seconds: Option<f64>,
 }
 
 /// What of the arm's time a class caused, by what it went to, in seconds; of an array, of all its arms. Those of all classes add

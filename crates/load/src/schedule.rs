@@ -7,15 +7,15 @@ mod check;
 pub use ability::Ability;
 pub use check::{Device, check};
 
-use crate::experiment::{Before, Believed, Experiment, Predictor, Scheduler};
-use block::{At, BLOCK_BYTES, BadInput, Caps};
+use crate::experiment::{Before, Believed, Experiment, Predictor, ScanPlan, Scheduler, Workload};
+use block::{At, BLOCK_BYTES, BadInput, Caps, Span};
 use disk::Sheet;
 use sched::array::{Array, Geometry, Level};
 use sched::plan::{Plan, Preemption, Rules, chunk_for};
 use sched::planner::Wish;
 use sched::policy::{Beside, Chosen, Learn, Needs};
 use sched::predict::{self, Recipe, Taker, Tells};
-use sched::{Core, Scheduler as AnyCore};
+use sched::{Core, FreePlan, Scheduler as AnyCore};
 use std::sync::Arc;
 
 /// Blocks of a short command where nothing is known of the device: 256 KiB.
@@ -124,7 +124,7 @@ fn asks_nothing(experiment: &Experiment) -> bool {
     let mut orders = scheduler.rules.classes.iter().filter_map(|class| class.order).chain([scheduler.policy]);
     let whole = scheduler.rules.plan.is_none() && scheduler.rules.preemption == Preemption::Never;
     let whole = whole && scheduler.rules.shares.is_none();
-    let alone = scheduler.limits.is_none() && experiment.array.is_none();
+    let alone = scheduler.limits.is_none() && experiment.array.is_none() && experiment.scan().is_none();
     whole && alone && orders.all(|order| order.manual().needs == Needs::Nothing)
 }
 
@@ -158,7 +158,11 @@ impl<W: Abilities> Making<'_, W> {
         let core = |disk, limit| {
             let belief =
                 believe(&world, disk).ok_or_else(|| check::nothing_to_believe(experiment, &self.known.device))?;
-            Ok(core(scheduler, &beside, &rules, world.caps(disk), limit, belief))
+            let core = core(scheduler, &beside, &rules, world.caps(disk), limit, belief);
+            Ok(match experiment.scan().filter(|_| experiment.array.is_none()) {
+                Some((scan, workload)) => core.wanting(wanting(experiment, self.known, scan, workload, blocks)),
+                None => core,
+            })
         };
         let Some(choice) = &experiment.array else {
             let core = core(0, scheduler.queue)?;
@@ -171,6 +175,18 @@ impl<W: Abilities> Making<'_, W> {
         let array = Array::new(geometry, choice.plan, rules.clone(), scheduler.queue, cores?);
         world.put(array, geometry.blocks(), notes)
     }
+}
+
+/// While there is no request for so long, time is idle: who asks again at once has done so.
+const PATIENCE: Span = Span(1_000_000);
+
+/// What a scan wants of a device of so many blocks, and how it is read.
+fn wanting(experiment: &Experiment, known: &Knowledge, scan: &ScanPlan, of: &Workload, blocks: u64) -> FreePlan {
+    let class = experiment.class_of(of);
+    let retries = experiment.scheduler.rules.class(class).retries;
+    // Half of what a drive is sure to stream in: who comes waits for less, and on the catalogue's drives none is slower by it.
+    let chunk = known.believed.sheet.as_deref().map_or(CHUNK, chunk_for).div_ceil(2).max(scan.unit);
+    FreePlan { wanted: scan.wanted(blocks), chunk, patience: PATIENCE, class, retries }
 }
 
 /// The rules of the core, with a plan whose chunk is given.

@@ -123,6 +123,7 @@ impl<P: Predictor> Board<P> {
                 (job.qos.class, resumed)
             }
             None if matches!(errand, Errand::Frame(_)) => (self.reads_ahead_for, Cause::Slack),
+            None if errand == Errand::Free => self.free.as_ref()?.payer(),
             None => return None,
         };
         Some(Bill { class, cause, believed })

@@ -5,6 +5,7 @@ use crate::admission::Admission;
 use crate::bills::Bill;
 use crate::demand::Demands;
 use crate::event::{Action, Wait};
+use crate::free::Free;
 use crate::job::State;
 use crate::leisure::Leisure;
 use crate::overlap::{self, Overlap};
@@ -29,6 +30,8 @@ pub(crate) enum Errand {
     Probe,
     /// To have it write back what a class has in its buffer.
     Drain(u8),
+    /// What is wanted in any order.
+    Free,
 }
 
 /// Requests, commands in flight, and belief.
@@ -53,6 +56,8 @@ pub(crate) struct Board<P: Predictor> {
     keeps_newcomers: bool,
     /// Hard deadlines of waiting jobs; those of jobs that are gone are passed over.
     deadlines: BinaryHeap<Reverse<(Time, u64, JobId)>>,
+    /// What is read where it costs nothing, where anything is.
+    pub(crate) free: Option<Box<Free>>,
     /// By how much what a write is worth counts.
     pub(crate) weight: f64,
     /// How idle the disk is, and how full the write buffer.
@@ -84,6 +89,7 @@ impl<P: Predictor> Board<P> {
             newcomers: Vec::new(),
             keeps_newcomers: rules.plan.is_some() && rules.preemption.weighs(),
             deadlines: BinaryHeap::new(),
+            free: None,
             weight: 1.0,
             leisure: Leisure::default(),
             paying: vec![None; if rules.shares.is_some() { usize::from(caps.depth) } else { 0 }],

@@ -14,6 +14,7 @@ use crate::admission::{Admission, Limits};
 use crate::arbiter::{self, Arbiter};
 use crate::board::Board;
 use crate::event::{Action, Input};
+use crate::free::{Free, FreePlan};
 use crate::idle::Probing;
 use crate::job::State;
 use crate::overlap::Overlap;
@@ -22,7 +23,8 @@ use crate::predict::Predictor;
 use crate::queue::{self, Maker, Queue};
 use crate::short::ShortCommands;
 use crate::tally::{Pulse, Tally};
-use crate::{Job, JobId};
+use crate::wanted::Wanted;
+use crate::{Claim, Job, JobId};
 use block::errno::{ECANCELED, EINVAL};
 use block::{Caps, Change, Command, Ending, Extent, Op, Outcome, Request, RequestId, Span, Tag, Time, Verb};
 
@@ -83,6 +85,21 @@ impl<P: Predictor> Core<P> {
         self
     }
 
+    /// The same core, which reads what is wanted in any order where that costs its requests nothing. It has been given no request
+    /// yet.
+    #[must_use]
+    pub fn wanting(mut self, plan: FreePlan) -> Core<P> {
+        self.board.free = Some(Box::new(Free::new(plan)));
+        self.timeless = false;
+        self
+    }
+
+    /// What is still wanted in any order.
+    #[must_use]
+    pub fn wanted(&self) -> Option<&Wanted> {
+        self.board.free.as_ref().map(|free| free.wanted())
+    }
+
     /// Takes an input and appends what follows from it. `now` never goes back.
     #[inline(always)]
     pub fn handle(&mut self, now: Time, input: Input, out: &mut Vec<Action>) {
@@ -102,6 +119,9 @@ impl<P: Predictor> Core<P> {
         }
         if self.preemptible.is_none() || !self.serve(now, out) {
             self.dispatch(now, out);
+        }
+        if self.board.free.is_some() {
+            self.use_idleness(now, out);
         }
         if let Some(patience) = self.board.belief.patience() {
             self.probing.probe(&mut self.board, now, patience, out);
@@ -138,7 +158,9 @@ impl<P: Predictor> Core<P> {
         let probe = self.probing.wake().filter(|_| self.board.is_idle()).unwrap_or(Time::NEVER);
         let turn = self.board.queue.turns.as_ref().and_then(|turns| turns.wake());
         let turn = turn.filter(|_| self.board.in_flight() < u32::from(self.board.caps.depth)).unwrap_or(Time::NEVER);
-        Some(deadline.min(seek).min(probe).min(turn)).filter(|wake| *wake < Time::NEVER)
+        let idle = self.board.free.as_ref().and_then(|free| free.wake());
+        let idle = idle.filter(|_| self.board.is_idle()).unwrap_or(Time::NEVER);
+        Some(deadline.min(seek).min(probe).min(idle).min(turn)).filter(|wake| *wake < Time::NEVER)
     }
 
     fn short(&self) -> Option<&ShortCommands> {
@@ -171,6 +193,13 @@ impl<P: Predictor> Core<P> {
         let Some(short) = self.short() else { return pulse };
         let Tally { preemptions, jit_seeks, late, .. } = short.tally;
         Pulse { preemptions, jit_seeks, late, gave_up: !short.punctuality.holds(), ..pulse }
+    }
+
+    /// From now on a class may have this of the arm's time, where that is shared out.
+    pub fn set_claim(&mut self, class: u8, claim: Claim) {
+        if let Some(turns) = &mut self.board.queue.turns {
+            turns.set_claim(class, claim);
+        }
     }
 
     /// How often a floor that was owed went before a higher rank.
@@ -304,7 +333,9 @@ impl<P: Predictor> Core<P> {
             return;
         };
         let crate::board::Errand::Job(id) = errand else {
-            if let Some(preemptible) = &mut self.preemptible {
+            if errand == crate::board::Errand::Free {
+                self.board.land_free(happened, &command, outcome, out);
+            } else if let Some(preemptible) = &mut self.preemptible {
                 let Preemptible { short, arbiter } = &mut **preemptible;
                 short.take_frame(&mut self.board, &mut **arbiter, (errand, &command), outcome, happened, out);
             }
@@ -334,6 +365,9 @@ impl<P: Predictor> Core<P> {
         job.failed = 0;
         let sound = job.op != Op::Write { fua: true } || command.at == job.at || command.verb == Verb::Flush;
         let all = job.done == job.at.blocks && sound;
+        if let Some(free) = &mut self.board.free {
+            free.note_done(now, self.board.belief.turn());
+        }
         if let Some(preemptible) = &mut self.preemptible {
             preemptible.short.note_done(&self.board, &mut *preemptible.arbiter, id, all, now);
         }
@@ -413,6 +447,10 @@ impl<P: Predictor> Core<P> {
     /// Gives the device what it has room for, each request whole.
     #[inline(always)]
     fn dispatch(&mut self, now: Time, out: &mut Vec<Action>) {
+        let beside = self.board.free.is_some();
+        if beside && self.go_on_beside(now, out) {
+            return;
+        }
         let board = &mut self.board;
         while board.in_flight() < u32::from(board.caps.depth) {
             let mut free = now;
@@ -427,7 +465,34 @@ impl<P: Predictor> Core<P> {
                 board.drain(now, out);
                 return;
             };
+            if beside && board.put_off(now, id, out) {
+                return;
+            }
             board.issue_whole(now, id, out);
+        }
+    }
+
+    /// Of a request whose turn has come and before which something else was read: more of that, or the request. Says whether
+    /// the device is taken by it.
+    #[inline(never)]
+    fn go_on_beside(&mut self, now: Time, out: &mut Vec<Action>) -> bool {
+        let board = &mut self.board;
+        let Some(id) = board.free.as_ref().and_then(|free| free.held) else { return false };
+        if board.is_idle() && !board.read_before(now, id, out) {
+            board.give_held(now, id, out);
+        }
+        true
+    }
+
+    /// Reads what is wanted in any order while there is no request.
+    #[inline(never)]
+    fn use_idleness(&mut self, now: Time, out: &mut Vec<Action>) {
+        let board = &mut self.board;
+        let Some(mut free) = board.free.take() else { return };
+        let at = free.find_idle(board, now);
+        board.free = Some(free);
+        if let Some(at) = at {
+            board.read_for_free(now, at, out);
         }
     }
 }

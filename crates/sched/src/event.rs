@@ -1,7 +1,7 @@
 //! What happens to a core and what it decides.
 
 use crate::bills::Bill;
-use block::{Change, Command, DiskId, Ending, Outcome, Place, Request, RequestId, Tag, Time};
+use block::{Change, Command, DiskId, Ending, Extent, Outcome, Place, Request, RequestId, Tag, Time};
 
 /// What can happen to a core. At one instant: completions, amendments, submissions, the wake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,11 +47,36 @@ pub enum Action {
     Finish(RequestId, Ending),
     /// What a request waits for from now on, whenever no command of it is in flight; said only where [`crate::plan::Rules::tells`].
     Wait(RequestId, Wait),
+    /// Blocks wanted in any order are in their memory, which the next command for such blocks uses anew; or they are
+    /// unreadable.
+    HandOn(Extent, Found),
     /// The command issued next is for this request, though its bytes are not in the memory of one; said only where
     /// [`crate::plan::Rules::tells`].
     Credit(RequestId),
     /// Who pays for the command issued next; said only where [`crate::plan::Rules::bills`].
     Bill(Bill),
+}
+
+/// In whose time blocks that are wanted in any order were read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// In the rotational delay of a request, before the arm left the track it was on.
+    Source,
+    /// In the same, on a track on the way or beside it.
+    Between,
+    /// In the same, on the track of the request.
+    Destination,
+    /// In the slack of a seek that was put off, on the track the arm was on.
+    Slack,
+    /// While there was no request.
+    Idle,
+    /// They could not be read, and will not be tried again.
+    Unreadable,
+}
+
+impl Found {
+    /// How many kinds there are.
+    pub const KINDS: usize = Found::Unreadable as usize + 1;
 }
 
 /// What a request can wait for while no command of it is in flight.

@@ -205,6 +205,9 @@ impl ShortCommands {
                 let due = self.plan_seek(board, now, &job, Some(hit));
                 self.stage(Stage::Awaited(due));
             }
+            Stage::Awaited(due) if self.read_for_free(board, now, target.id, due, out) => {
+                self.stage(Stage::Awaited(Due { moved: true, ..due }));
+            }
             Stage::Awaited(due) if now < due.seek => {
                 if self.fill(board, now, due.seek, out) {
                     self.stage(Stage::Awaited(Due { moved: true, ..due }));
@@ -473,6 +476,23 @@ impl ShortCommands {
                 true
             }
         }
+    }
+
+    /// Reads something that is wanted in any order before the seek to a request, unless one that was interrupted goes on.
+    fn read_for_free<P: Predictor>(
+        &self,
+        board: &mut Board<P>,
+        now: Time,
+        id: JobId,
+        due: Due,
+        out: &mut Vec<Action>,
+    ) -> bool {
+        if board.free.is_none() || board.caps.depth > 1 || self.filler.is_some() {
+            return false;
+        }
+        let Some(at) = board.find_free(now, id, self.plan.chunk, now < due.seek) else { return false };
+        board.read_for_free(now, at, out);
+        true
     }
 
     /// Notes that a command of a request came back well, and whether that was all of it.

@@ -547,7 +547,7 @@ impl<M: Machine, L: Measured> World for Drives<'_, M, L> {
             let done = self.ends[self.first];
             let due = self.load.due();
             // When no request will come, nobody learns any more.
-            let wake = wake.filter(|_| due.is_some() || self.outstanding > 0);
+            let wake = wake.filter(|_| due.is_some() || self.outstanding > 0 || self.load.scans());
             let due = due.unwrap_or(Time::NEVER).max(self.now);
             self.crowded |= room == 0 && due <= done;
             let due = if room > 0 { due } else { Time::NEVER };
@@ -595,6 +595,7 @@ impl<M: Machine, L: Measured> World for Drives<'_, M, L> {
                 self.load.began(now, id);
             }
             Action::Copy { .. } | Action::Xor { .. } => {}
+            Action::HandOn(at, found) => self.load.handed_on(now, at, found),
             Action::Bill(bill) => self.billing.iter_mut().for_each(|billing| billing.told(bill)),
             Action::Wait(..) | Action::Credit(_) => self.camera.iter_mut().for_each(|camera| camera.told(now, action)),
             Action::Finish(id, how) => self.ended(now, id, how),

@@ -44,7 +44,7 @@ impl Reel {
         }
         let request = match command.place {
             Place::Request(id, _) => self.numbers.get(id.0 as usize).copied(),
-            Place::Nowhere | Place::Frame(..) => None,
+            Place::Nowhere | Place::Frame(..) | Place::Scan => None,
         };
         self.disks.resize(self.disks.len().max(disk + 1), Steps::default());
         self.disks[disk].issued(now, tag, command, own_until, request);

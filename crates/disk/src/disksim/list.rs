@@ -51,11 +51,11 @@ pub(super) fn plan(
             .extend(unknown.iter().map(|it| format!("{}:{}: `{}` is not modelled", it.file, it.line, it.parameter)));
         zones.push(read);
     }
-    let name = layout.word("Layout MappingRow File")?.ok_or_else(|| layout.missing("Layout MappingRow File"))?;
-    let path = layout.beside("Layout MappingRow File", name, path);
+    let name = layout.word("Layout Map File")?.ok_or_else(|| layout.missing("Layout Map File"))?;
+    let path = layout.beside("Layout Map File", name, path);
     let file = files::open(&path).map_err(|error| {
         let what = format!("the map file '{}' cannot be read: {error}", path.display());
-        layout.error("Layout MappingRow File", what, "put it beside the file that names it")
+        layout.error("Layout Map File", what, "put it beside the file that names it")
     })?;
     let runs = runs(&path.display().to_string(), BufReader::new(file), heads)?;
     let held: u64 = runs.iter().map(|run| u64::from(run.count)).sum();
@@ -90,18 +90,18 @@ fn zone(zone: &Params) -> Result<ListZone, BadInput> {
 
 /// The runs of a map shown as `file` in errors.
 pub(super) fn runs(file: &str, text: impl BufRead, heads: u32) -> Result<Vec<Run>, BadInput> {
-    MappingRow { file: file.into(), line: 0, text, heads }.runs()
+    MapFile { file: file.into(), line: 0, text, heads }.runs()
 }
 
 /// A map file that is read.
-struct MappingRow<R> {
+struct MapFile<R> {
     file: String,
     line: u64,
     text: R,
     heads: u32,
 }
 
-impl<R: BufRead> MappingRow<R> {
+impl<R: BufRead> MapFile<R> {
     fn bad(&self, what: impl Into<String>, mend: &str) -> BadInput {
         BadInput::new(&self.file, At::Line(self.line), what, mend)
     }

@@ -4,7 +4,7 @@ use super::number;
 use block::{Span, Time, units};
 use load::experiment::{
     ArrayChoice, Arrivals, Believed, Bound, Case, ClosedPlan, Experiment, Fit, Kind, Like, MadeUpPlan, OpenPlan, PAGE,
-    Pace, Pattern, Placement, Predictor, Region, RepairPlan, Replay, TraceChoice, Workload,
+    Pace, Pattern, Placement, Predictor, Region, RepairPlan, Replay, ScanPlan, TraceChoice, Workload,
 };
 use sched::array::Level;
 use sched::plan::Preemption;
@@ -164,6 +164,11 @@ fn workload(workload: &Workload, named: bool) -> Vec<String> {
             words.extend(shares.map(|(share, name)| format!("{} % {name}", number::with_decimals(share * 100.0, 0))));
             words.extend(plan.requests.map(|requests| format!("{} requests each", number::count(requests))));
             words.extend(describe_pattern(&plan.pattern));
+            words
+        }
+        Kind::Scan(ScanPlan { unit, region }) => {
+            let mut words = vec![format!("scan in any order, by {}", units::show_blocks(u64::from(*unit)))];
+            words.extend((*region != Region::WHOLE).then(|| within(*region)));
             words
         }
         Kind::Closed(ClosedPlan { depth, think, pattern }) => {

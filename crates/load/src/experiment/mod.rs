@@ -26,7 +26,7 @@ mod workload;
 
 pub use crate::workload::{
     Arrivals, Bound, ClosedPlan, CompressionPlan, Fit, Kind, Like, MadeUpPlan, OpenPlan, PAGE, Pace, Pattern,
-    Placement, ProcessPlan, RecordedPlan, Region, RepairPlan, Replay, Times, TraceChoice,
+    Placement, ProcessPlan, RecordedPlan, Region, RepairPlan, Replay, ScanPlan, Times, TraceChoice,
 };
 pub use array::{ArrayChoice, Failure};
 pub use drive::{DriveChoice, Held, Live};
@@ -81,6 +81,13 @@ impl Experiment {
         service::names(&askers(&self.workloads, &self.volumes))
     }
 
+    /// The scan among its workloads, and the workload, where work for free is wanted.
+    #[must_use]
+    pub fn scan(&self) -> Option<(&ScanPlan, &Workload)> {
+        let scans = self.workloads.iter().find_map(|workload| Some((workload.kind.scan()?, workload)));
+        scans.filter(|_| self.scheduler.free)
+    }
+
     /// Whether what is asked is asked by processes.
     #[must_use]
     pub fn has_processes(&self) -> bool {
@@ -107,7 +114,8 @@ impl Experiment {
             rules.preemption == Preemption::Always && rules.class(self.class_of(workload)).preempts
         };
         let blocks = |workload: &Workload| workload.kind.longest();
-        let of = |all: bool| self.workloads.iter().filter(|it| all || !steps_in(it)).map(blocks).max();
+        let asking = || self.workloads.iter().filter(|workload| workload.kind.scan().is_none());
+        let of = |all: bool| asking().filter(|it| all || !steps_in(it)).map(blocks).max();
         of(false).or_else(|| of(true)).unwrap_or(8)
     }
 }
@@ -218,7 +226,9 @@ fn experiment(document: &Document, path: &Path, varied: &Varied) -> Result<Exper
     let (rules, names) = (&mut scheduler.rules, service::names(&askers));
     rules.shares = share::rules(&root, &rules.classes, &names, &volumes, &askers)?;
     rules.bills |= rules.shares.is_some();
-    if drive.queue.is_none() && scheduler.gives_one() {
+    // What passes on the way to a request is known of one command after another.
+    let scans = scheduler.free && workloads.iter().any(|workload| workload.kind.scan().is_some());
+    if drive.queue.is_none() && (scheduler.gives_one() || scans) {
         drive.queue = Some(1);
     }
     Ok(Experiment {

@@ -46,6 +46,15 @@ config::keys! {
     ALERT: Span = span("alert").else_told("four times the longest gap between recent urgent requests, from 100ms to 10s");
 }
 
+config::keys! {
+    /// What is read where it costs no request anything, for workloads of `kind = "scan"`.
+    pub(super) fn free_keys() -> "[scheduler.free]";
+
+    /// Whether it is read. Then the drive is given one command at a time where the file does not give it a `queue`, since
+    /// only so it is known what passes under its head.
+    ENABLED: bool = bool("enabled").usually("true");
+}
+
 /// How requests are ordered.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scheduler {
@@ -63,6 +72,8 @@ pub struct Scheduler {
     pub limits: Option<Limits>,
     /// Whether in short commands, and who steps in between. A plan whose chunk is 0 leaves that to the drive's sheet.
     pub rules: Rules,
+    /// Whether what a scan wants is read.
+    pub free: bool,
     /// The wait that the plan is to keep, where one is wanted: then chunk and split are picked.
     pub wish: Option<Wish>,
 }
@@ -125,7 +136,15 @@ pub(super) fn read(
         let mend = "add preemption = \"priority\", \"always\" or \"slo\", or take `latency` out";
         return Err(section.error("queue", "`latency` is for who is urgent, and nobody is", mend));
     }
-    let scheduler = Scheduler { policy, predictor, profile, mimic, queue, limits, rules, wish };
+    let free = match section.section("free")? {
+        Some(table) => {
+            let enabled = table.value(&ENABLED)?;
+            table.close()?;
+            enabled
+        }
+        None => true,
+    };
+    let scheduler = Scheduler { policy, predictor, profile, mimic, queue, limits, rules, free, wish };
     check_times(&section, &scheduler)?;
     section.close()?;
     Ok(scheduler)

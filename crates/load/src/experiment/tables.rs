@@ -27,6 +27,7 @@ pub fn tables() -> Vec<Table> {
         scheduler::scheduler(),
         service::preemption(),
         scheduler::queue_keys(),
+        scheduler::free_keys(),
         service::plan_keys(),
         service::budget_keys(),
         service::class_keys(),

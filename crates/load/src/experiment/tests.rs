@@ -76,6 +76,7 @@ fn the_example_of_the_design_reads_as_written() {
                 believes_parts: false,
                 classes: [true, false].map(|preempts| ClassRule { preempts, ..ClassRule::USUAL }).into(),
             },
+            free: true,
             wish: None,
         },
         workloads: vec![

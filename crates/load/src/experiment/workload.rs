@@ -77,6 +77,14 @@ pub(super) fn read_all(
             let what = "a recorded machine, and other workloads beside it";
             return Err(section.here(what, "let it be the only workload: its processors are all taken"));
         }
+        let is_scan = |workload: &Workload| workload.kind.scan().is_some();
+        if is_scan(&workload) && workloads.iter().any(is_scan) {
+            return Err(section.here("a second scan beside another", "let one of them read the region of both"));
+        }
+        if is_scan(&workload) && root.has("array") {
+            let mend = "take [array] out, or use kind = \"scrub\"";
+            return Err(section.here("a scan reads one disk, and there is an array", mend));
+        }
         workloads.push(workload);
     }
     Ok(workloads)

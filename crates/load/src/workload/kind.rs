@@ -1,7 +1,7 @@
 //! What a kind of workload says of itself: its name, its keys, and what the rest of the program asks of it.
 
-use super::Workload;
 use super::pattern::Region;
+use super::{ScanPlan, Workload};
 use crate::draw::Draw;
 use block::{At, BadInput};
 use config::{About, Section};
@@ -57,6 +57,11 @@ pub trait Recipe: Clone + Debug + PartialEq + Sized {
     /// Whether it repairs an array.
     fn repairs(&self) -> bool {
         false
+    }
+
+    /// The scan that it is, where it wants blocks in any order and asks for none.
+    fn scan(&self) -> Option<&ScanPlan> {
+        None
     }
 
     /// Whether it is a whole recorded machine, whose processors are all taken.

@@ -17,6 +17,7 @@ pub use pace::{Pace, Replay};
 pub use pattern::{Addresses, Bound, PAGE, Pattern, Placement, Region};
 pub use process_flow::RecordedPlan;
 pub use processes::ProcessPlan;
+pub use scan::ScanPlan;
 pub use sweep::RepairPlan;
 pub use times::Times;
 
@@ -67,6 +68,12 @@ macro_rules! kinds {
                 match self { $(Kind::$kind(_) => <$plan>::MANUALS.iter().any(|manual| manual.processes),)* }
             }
 
+            /// See [`Recipe::scan`].
+            #[must_use]
+            pub fn scan(&self) -> Option<&ScanPlan> {
+                match self { $(Kind::$kind(plan) => plan.scan(),)* }
+            }
+
             /// See [`Recipe::confine`].
             pub fn confine(&mut self, region: Region) {
                 match self { $(Kind::$kind(plan) => plan.confine(region),)* }
@@ -100,6 +107,7 @@ kinds! {
     trace: Trace(TraceChoice),
     made_up: MadeUp(MadeUpPlan),
     sweep: Repair(RepairPlan),
+    scan: Scan(ScanPlan),
     processes: Processes(ProcessPlan),
     compression: Compression(CompressionPlan),
     process_flow: Recorded(RecordedPlan),

@@ -141,6 +141,8 @@ impl<P: Predictor> Array<P> {
                         self.say_wait(child.task, wait, out);
                     }
                 }
+                // Nothing is wanted of a disk of an array in any order.
+                Action::HandOn(at, found) => out.push(Action::HandOn(at, found)),
                 Action::Bill(bill) => out.push(Action::Bill(bill)),
                 Action::Credit(_) => debug_assert!(false, "one disk knows whose a command is"),
             }
@@ -152,7 +154,7 @@ impl<P: Predictor> Array<P> {
     /// Where a disk's bytes are, as the array has it.
     fn in_array(&self, disk: DiskId, place: Place) -> Place {
         match place {
-            Place::Nowhere => Place::Nowhere,
+            Place::Nowhere | Place::Scan => place,
             Place::Request(child, into) => {
                 self.children.get(child.0).map_or(Place::Nowhere, |child| offset(child.place, into))
             }
@@ -250,7 +252,7 @@ impl<P: Predictor> Array<P> {
 /// So many blocks further.
 pub(super) fn offset(place: Place, blocks: u32) -> Place {
     match place {
-        Place::Nowhere => Place::Nowhere,
+        Place::Nowhere | Place::Scan => place,
         Place::Request(id, into) => Place::Request(id, into + blocks),
         Place::Frame(id, into) => Place::Frame(id, into + blocks),
     }

@@ -20,7 +20,7 @@ pub use kind::{Knowledge, Manual, Recipe, Taker, Tells};
 pub use mimic::Mimic;
 pub use profile::{PROFILE, Profile};
 
-use block::{Command, Extent, Lbn, Outcome, Span, Time};
+use block::{Command, Extent, Lbn, Outcome, Span, Time, Verb};
 use config::{Word, Words};
 
 /// Makes of the files of predictors one type, [`Choice`], and the list of all: first those made of what is known of a device,
@@ -88,6 +88,34 @@ pub struct Approach {
     pub distance: u32,
     /// How many cylinders the disk has.
     pub cylinders: u32,
+}
+
+/// A command chosen, and by when the arm has to be on its track so that it comes back as if it were given at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Goal<S> {
+    /// Its blocks.
+    pub at: Extent,
+    /// Where they lie.
+    pub spot: S,
+    /// Whether it writes.
+    pub write: bool,
+    /// When the arm has to be there at the latest, after a move.
+    pub by: Time,
+    /// The same where it need not move.
+    pub by_still: Time,
+    /// When it comes back.
+    pub end: Time,
+}
+
+/// What can be had of a track.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Passing {
+    /// The blocks that pass while the arm can be there, in the order in which they do; either may be empty.
+    pub ranges: [(Lbn, Lbn); 2],
+    /// As many as could pass in that time.
+    pub blocks: u64,
+    /// The most blocks that are read in one command without loss.
+    pub longest: u32,
 }
 
 /// What the scheduler believes of a device, from a profile or from past times, never from the device itself.
@@ -196,6 +224,33 @@ pub trait Predictor {
         Span(u64::MAX)
     }
 
+    /// A command that is about to be given, if something else may be read before it while it would wait for its sector; nothing
+    /// where that is not known. `still` is how much sooner than need be the arm has to be where it need not move: by how
+    /// much the times of commands themselves are off.
+    fn goal(&self, now: Time, verb: Verb, at: Extent, spot: Self::Spot, still: Span) -> Option<Goal<Self::Spot>> {
+        let _ = (now, verb, at, spot, still);
+        None
+    }
+
+    /// What passes of the track of a block while the arm can be there, and leave it in time for the goal; without one, in a
+    /// revolution.
+    fn passing(&self, now: Time, on: Lbn, goal: Option<&Goal<Self::Spot>>, still: Span) -> Option<Passing> {
+        let _ = (now, on, goal, still);
+        None
+    }
+
+    /// When a read given now comes back; nothing where the goal would then be missed, or it is not known.
+    fn ending(&self, now: Time, at: Extent, goal: Option<&Goal<Self::Spot>>) -> Option<Time> {
+        let _ = (now, at, goal);
+        None
+    }
+
+    /// About how many blocks the track of a spot has.
+    fn track_blocks(&self, spot: Self::Spot) -> u64 {
+        let _ = spot;
+        1
+    }
+
     /// When the command in flight should come back, where that is known.
     fn expected(&self) -> Option<Time> {
         None
@@ -219,6 +274,9 @@ pub trait Predictor {
 
     /// A command was issued for a request, or part of one, that lies at `spot`.
     fn issued(&mut self, now: Time, command: &Command, spot: Self::Spot);
+
+    /// What was issued just now may be in the drive's cache: when it comes back says nothing of where the platter is.
+    fn distrust(&mut self) {}
 
     /// A command came back.
     fn observed(&mut self, happened: Time, command: &Command, outcome: Outcome);

@@ -11,7 +11,7 @@
 //! The hot paths are `cost`, of each candidate, and `issued` with `observed`, of each command. A place is found once, when
 //! a request arrives. Where nobody asks what anything costs, no profile is kept ([`crate::policy::Needs::Nothing`]).
 
-use super::{Approach, Knowledge, Manual, Predictor, Recipe, Tells};
+use super::{Approach, Goal, Knowledge, Manual, Passing, Predictor, Recipe, Tells};
 use block::{Command, Extent, Lbn, Outcome, Span, Time, Verb};
 use disk::{Cache, Mechanics, Overheads, Passage, Sheet, Spin, Spot, Track};
 use std::sync::Arc;
@@ -19,6 +19,7 @@ use std::sync::Arc;
 mod ahead;
 mod lateness;
 mod motion;
+mod passing;
 mod phase;
 mod way;
 pub(crate) use ahead::{ReadAhead, go_on};
@@ -440,6 +441,23 @@ impl Predictor for Profile {
         self.go_on(now, at).map_or(Span(u64::MAX), |(span, _)| span)
     }
 
+    fn goal(&self, now: Time, verb: Verb, at: Extent, spot: Spot, still: Span) -> Option<Goal<Spot>> {
+        if self.is_buffered(verb) { None } else { self.find_goal(now, at, spot, verb.writes(), still) }
+    }
+
+    fn track_blocks(&self, spot: Spot) -> u64 {
+        let layout = &self.mechanics.layout;
+        u64::from(layout.track_sectors(spot.track.zone)) << layout.sector_shift()
+    }
+
+    fn passing(&self, now: Time, on: Lbn, goal: Option<&Goal<Spot>>, still: Span) -> Option<Passing> {
+        self.find_passing(now, on, goal, still)
+    }
+
+    fn ending(&self, now: Time, at: Extent, goal: Option<&Goal<Spot>>) -> Option<Time> {
+        self.find_end(now, at, goal)
+    }
+
     fn expected(&self) -> Option<Time> {
         self.expected.map(|(passed, _)| passed + self.lag)
     }
@@ -483,6 +501,10 @@ impl Predictor for Profile {
         self.left = Left { track, angle, next, reading: !write, transferred: true, ahead };
         (self.angle, self.lag, self.arm) = (passage.angle, lag, next);
         self.tells_phase = !follows || write || self.way.keeps_up();
+    }
+
+    fn distrust(&mut self) {
+        self.tells_phase = false;
     }
 
     fn observed(&mut self, happened: Time, command: &Command, outcome: Outcome) {

@@ -234,7 +234,8 @@ impl World for Chaos {
             | Action::Xor { .. }
             | Action::Wait(..)
             | Action::Credit(_)
-            | Action::Bill(_) => {
+            | Action::Bill(_)
+            | Action::HandOn(..) => {
                 panic!("{action:?} where requests are served whole")
             }
         }

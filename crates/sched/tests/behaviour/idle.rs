@@ -107,12 +107,8 @@ impl World for Doze {
                 self.flying[tag.0 as usize] = Some((Time(now.0 + took), command));
             }
             Action::Finish(..) => self.outstanding -= 1,
-            Action::Begin(_)
-            | Action::Copy { .. }
-            | Action::Xor { .. }
-            | Action::Wait(..)
-            | Action::Credit(_)
-            | Action::Bill(_) => {}
+            Action::Begin(_) | Action::Copy { .. } | Action::Xor { .. } | Action::Wait(..) => {}
+            Action::Credit(_) | Action::HandOn(..) | Action::Bill(_) => {}
         }
     }
 }

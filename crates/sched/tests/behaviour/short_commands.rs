@@ -387,6 +387,7 @@ impl Chaos {
         assert!(at.end().0 <= self.blocks && at.blocks <= self.plan.chunk, "{command:?}");
         let whole = self.moving;
         match place {
+            Place::Scan => panic!("{command:?} though nothing is wanted in any order"),
             Place::Frame(_, into) => {
                 assert!((verb, into) == (Verb::Read, 0) && at.blocks > 0, "{command:?}");
                 assert!(self.plan.jit && self.plan.prefetch != Prefetch::Never && !whole, "{command:?} reads ahead");
@@ -534,7 +535,9 @@ impl World for Chaos {
             Action::Copy { from, to, blocks } => self.copy(from, to, blocks),
             Action::Xor { .. } => panic!("one disk has no parity"),
             Action::Finish(id, how) => self.finish(id, how),
-            Action::Wait(..) | Action::Credit(_) | Action::Bill(_) => panic!("{action:?} though nobody asked"),
+            Action::Wait(..) | Action::Credit(_) | Action::Bill(_) | Action::HandOn(..) => {
+                panic!("{action:?} though nobody asked")
+            }
         }
     }
 }

@@ -272,7 +272,7 @@ impl Faults {
     /// A place in memory, `blocks` long.
     fn memory(&mut self, place: Place, blocks: u32) -> &mut [u64] {
         let (memory, into) = match place {
-            Place::Nowhere => panic!("seed {}: bytes from nowhere", self.script.seed),
+            Place::Nowhere | Place::Scan => panic!("seed {}: bytes from nowhere", self.script.seed),
             Place::Request(id, into) => {
                 let slot = self.outstanding[id.0 as usize].as_mut();
                 (&mut slot.expect("the memory of a request that has ended").memory, into)
@@ -408,7 +408,7 @@ impl World for Faults {
                 sums.iter_mut().zip(given).for_each(|(sum, given)| *sum ^= given);
             }
             Action::Finish(id, how) => self.ended(id, how),
-            Action::Wait(..) | Action::Credit(_) | Action::Bill(_) => {}
+            Action::Wait(..) | Action::Credit(_) | Action::HandOn(..) | Action::Bill(_) => {}
         }
     }
 }

@@ -12,6 +12,7 @@ mod effort;
 mod faults;
 mod files;
 mod filmed;
+mod free;
 mod idle;
 mod learning;
 mod lookahead;

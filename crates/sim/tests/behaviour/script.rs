@@ -110,12 +110,8 @@ impl World for Script {
                 assert_eq!(how, Ending::Finished);
                 self.ended[id.0 as usize] = Some(now);
             }
-            Action::Begin(_)
-            | Action::Copy { .. }
-            | Action::Xor { .. }
-            | Action::Wait(..)
-            | Action::Credit(_)
-            | Action::Bill(_) => {}
+            Action::Begin(_) | Action::Copy { .. } | Action::Xor { .. } | Action::Wait(..) => {}
+            Action::Credit(_) | Action::HandOn(..) | Action::Bill(_) => {}
         }
     }
 }

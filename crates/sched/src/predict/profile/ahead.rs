@@ -21,6 +21,11 @@ impl ReadAhead {
         let limit = cache.read_ahead_limit_behind(layout, at.start, reached, &passage.after);
         ReadAhead { so_far: Progress { reached, at: passage.end, after: passage.after }, limit }
     }
+
+    /// How far it has come when something else is to be done, as soon as it can stop.
+    pub(crate) fn stop(&self, mechanics: &Mechanics, spin: &impl Spin, now: Time) -> Progress {
+        mechanics.run_on(spin, self.so_far, self.limit, now, false)
+    }
 }
 
 /// A read given at `now` that goes on where another ended: how long it takes, and the read-ahead behind it.

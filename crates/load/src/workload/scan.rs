@@ -1,0 +1,95 @@
+//! A scan: blocks that are wanted once, in any order.
+//!
+//! **It asks for nothing.** The core is given the set of blocks before the run and reads them where that costs no request
+//! anything: in rotational delays, and while there are no requests (`sched::free`). So it has no queue and no place in one.
+
+use super::kind::{Manual, Recipe};
+use super::pattern::{self, Region};
+use super::{Draft, Workload};
+use crate::draw::Draw;
+use block::{At, BadInput, Extent, Lbn, Time};
+use config::Section;
+use sched::Wanted;
+use std::path::Path;
+
+config::keys! {
+    /// The least that is read at once: a scan remembers what it has read in units of this.
+    UNIT: u32 = blocks("unit").usually("4KiB");
+}
+
+/// A scan of a part of the drive.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScanPlan {
+    /// Blocks of a unit; at least 1.
+    pub unit: u32,
+    /// What is read.
+    pub region: Region,
+}
+
+impl ScanPlan {
+    /// The blocks it wants, on a drive of so many.
+    #[must_use]
+    pub fn wanted(&self, blocks: u64) -> Wanted {
+        let mut wanted = Wanted::nothing(blocks, self.unit);
+        let (from, until) = self.region.on(blocks);
+        wanted.want(Lbn(from), Lbn(until.min(blocks)));
+        wanted
+    }
+}
+
+impl Recipe for ScanPlan {
+    const MANUALS: &'static [Manual] = &[Manual {
+        name: "scan",
+        text: "The drive, or a part of it, is read once in whatever order costs least: blocks that pass under the head while a request waits for its sector, on the way to it, and while there are no requests. A backup, a scrub or a checksum of a busy disk. No request is served later because of it, and it needs no priority.",
+        keys: &[UNIT.about, pattern::VOLUME.about, pattern::REGION.about],
+        only: &[],
+        example: "kind = \"scan\"\nregion = \"0%..10%\"",
+        processes: false,
+    }];
+
+    fn read(_: &str, section: &Section, _: &Path) -> Result<ScanPlan, BadInput> {
+        let region = section.get(&pattern::REGION)?.unwrap_or(Region::WHOLE);
+        Ok(ScanPlan { unit: section.value(&UNIT)?.max(1), region })
+    }
+
+    fn build(&self, name: &str, blocks: u64, _: Draw) -> Result<Box<dyn Workload>, BadInput> {
+        let (from, until) = self.region.on(blocks);
+        if from >= until || until > blocks {
+            let what = format!("workload '{name}': blocks {from} to {until} are not on a drive of {blocks} blocks");
+            return Err(BadInput::new(format!("workload '{name}'"), At::File, what, "give another `region`"));
+        }
+        Ok(Box::new(Scan))
+    }
+
+    /// It has no requests: those of others are shorter.
+    fn longest(&self) -> u32 {
+        u32::MAX
+    }
+
+    fn is_endless(&self) -> bool {
+        false
+    }
+
+    fn scan(&self) -> Option<&ScanPlan> {
+        Some(self)
+    }
+
+    fn confine(&mut self, region: Region) {
+        self.region = region;
+    }
+}
+
+/// It never asks.
+struct Scan;
+
+impl Workload for Scan {
+    fn due(&self) -> Option<Time> {
+        None
+    }
+
+    fn make(&mut self) -> Result<Draft, BadInput> {
+        unreachable!("a scan has no requests")
+    }
+
+    fn ended(&mut self, _: Time, _: Extent) {}
+}

@@ -1,0 +1,397 @@
+//! Work for free: blocks wanted in any order are read in the rotational delay of requests, and while there are none.
+//!
+//! **The requests' order and times stay.** A request is chosen as without this work; then, as long as its first block has not come
+//! round, whatever passes under the head is read that leaves the arm in time. Only where what is believed of the drive tells
+//! when that is (`Predictor::goal`), and where its commands come back when they should: who is answered by the drive's cache would
+//! be kept waiting.
+//!
+//! **Idle time** begins when no request has come for a while, and is used in commands so short that the drive streams.
+
+use crate::bills::Cause;
+use crate::board::{Board, Errand};
+use crate::event::{Action, Found};
+use crate::job::State;
+use crate::predict::{Goal, Predictor};
+use crate::punctual::Punctuality;
+use crate::wanted::Wanted;
+use crate::{Job, JobId};
+use block::{Command, Extent, Lbn, Op, Outcome, Place, Span, Time, Verb};
+use std::collections::VecDeque;
+
+/// Tracks on the way, and beside the first and the last, that are looked at at most.
+const ON_THE_WAY: u64 = 4;
+const BESIDE: [i64; 6] = [1, -1, 2, -2, 4, -4];
+/// Runs of wanted blocks of a track that are looked at at most.
+const RUNS: usize = 4;
+/// A read that turns out too long for its goal is tried so often with an eighth less.
+const SHORTER: u32 = 3;
+
+/// Failures that are kept in mind at most.
+const FAILURES: usize = 64;
+
+/// How much sooner than need be the arm is where it need not move, as a share of a revolution: at first, at least, at most.
+const STILL_FIRST: u64 = 64;
+const STILL_LEAST: u64 = 256;
+const STILL_MOST: u64 = 8;
+
+/// What is wanted, and how it may be read.
+#[derive(Clone, Debug)]
+pub struct FreePlan {
+    /// The blocks.
+    pub wanted: Wanted,
+    /// Blocks of a command in idle time.
+    pub chunk: u32,
+    /// How long there has to be no request before time counts as idle.
+    pub patience: Span,
+    /// Whose it is.
+    pub class: u8,
+    /// How often a command is given again to a device that did not do it.
+    pub retries: u8,
+}
+
+/// Work for free, of one disk.
+#[derive(Debug)]
+pub(crate) struct Free {
+    plan: FreePlan,
+    /// The request that was chosen, and is given to the device when nothing more is read before it.
+    pub(crate) held: Option<JobId>,
+    /// In whose time the blocks in flight are read.
+    flying: Found,
+    /// While there is no request: from when on time is idle.
+    idle_from: Option<Time>,
+    /// When the command in flight is to come back, and whether the arm need not move for it.
+    expected: Option<(Time, bool)>,
+    /// How much sooner than need be the arm has to be where it need not move: found by halves and doubles.
+    still: Span,
+    punctuality: Punctuality,
+    /// What could not be read, and is tried unit by unit; and how often each unit has failed. Of the oldest of many nothing is kept.
+    suspects: VecDeque<Extent>,
+    failed: VecDeque<(Lbn, u8)>,
+}
+
+impl Free {
+    pub(crate) fn new(plan: FreePlan) -> Free {
+        Free {
+            plan,
+            held: None,
+            flying: Found::Idle,
+            idle_from: Some(Time::ZERO),
+            expected: None,
+            still: Span::ZERO,
+            punctuality: Punctuality::default(),
+            suspects: VecDeque::new(),
+            failed: VecDeque::new(),
+        }
+    }
+
+    /// The class that pays for its commands, and why: before a request the time was there.
+    pub(crate) fn payer(&self) -> (u8, Cause) {
+        (self.plan.class, if self.flying == Found::Idle { Cause::Request } else { Cause::Slack })
+    }
+
+    /// What is still wanted.
+    pub(crate) fn wanted(&self) -> &Wanted {
+        &self.plan.wanted
+    }
+
+    /// When it wants to be woken, while there is no request.
+    pub(crate) fn wake(&self) -> Option<Time> {
+        self.idle_from
+    }
+
+    /// Where something is wanted and a request waits for its sector: what is read before, and in whose time. `put_off` says whether
+    /// its seek is put off anyway.
+    pub(crate) fn find_before<P: Predictor>(
+        &mut self,
+        belief: &P,
+        now: Time,
+        job: &Job<P::Spot>,
+        most: u32,
+        put_off: bool,
+    ) -> Option<Extent> {
+        let verb = match job.op {
+            Op::Read => Verb::Read,
+            Op::Write { fua } => Verb::Write { fua },
+            Op::Flush | Op::Repair => return None,
+        };
+        if self.plan.wanted.is_empty() || !self.punctuality.holds() {
+            return None;
+        }
+        let first = Extent { blocks: job.rest().blocks.min(most), ..job.rest() };
+        if self.still == Span::ZERO {
+            self.still = Span(belief.turn().0 / STILL_FIRST);
+        }
+        let goal = belief.goal(now, verb, first, job.spot, self.still)?;
+        let (at, end, found) = self.best_before(belief, now, &goal, most)?;
+        self.expected = Some((end, found == Found::Source));
+        self.flying = if put_off && found == Found::Source { Found::Slack } else { found };
+        Some(at)
+    }
+
+    /// The most that can be read before a goal, of the tracks that the arm passes.
+    fn best_before<P: Predictor>(
+        &self,
+        belief: &P,
+        now: Time,
+        goal: &Goal<P::Spot>,
+        most: u32,
+    ) -> Option<(Extent, Time, Found)> {
+        let arm = belief.arm();
+        let source = Lbn(arm.0.saturating_sub(1));
+        let mut best: Option<(Extent, Time, Found)> = None;
+        let mut look = |on: Lbn, found: Found| {
+            let (at, all) = self.of_track(belief, now, on, Some(goal), most)?;
+            let known = best.map_or(0, |(best, ..)| best.blocks);
+            if at.blocks > known
+                && let Some((at, end)) = self.in_time(belief, now, at, goal).filter(|(at, _)| at.blocks > known)
+            {
+                best = Some((at, end, found));
+            }
+            // What is nearly all that there is time for need not be bettered.
+            best.filter(|(best, ..)| u64::from(best.blocks) * 4 >= all * 3).map(|_| ())
+        };
+        let enough = look(source, Found::Source).or_else(|| look(goal.at.start, Found::Destination));
+        if enough.is_none() {
+            let (first, last, length) = (source.0, goal.at.start.0, belief.track_blocks(goal.spot));
+            let blocks = self.plan.wanted.blocks();
+            let beside = BESIDE.into_iter().flat_map(|tracks| [(last, tracks), (first, tracks)]);
+            let beside = beside.map(|(at, tracks)| at.saturating_add_signed(tracks * length as i64));
+            let step =
+                |of: u64| (u128::from(first.abs_diff(last)) * u128::from(of) / u128::from(ON_THE_WAY + 1)) as u64;
+            let between = (1..=ON_THE_WAY).map(|of| first.min(last) + step(of));
+            for on in beside.chain(between).filter(|on| *on < blocks) {
+                let until = Lbn((on + length).min(blocks));
+                let Some(run) = self.plan.wanted.first_in(Lbn(on), until, 1) else { continue };
+                if look(run.start, Found::Between).is_some() {
+                    break;
+                }
+            }
+        }
+        best
+    }
+
+    /// The longest run of wanted blocks that pass on a track while the arm can be there, and how many could pass.
+    fn of_track<P: Predictor>(
+        &self,
+        belief: &P,
+        now: Time,
+        on: Lbn,
+        goal: Option<&Goal<P::Spot>>,
+        most: u32,
+    ) -> Option<(Extent, u64)> {
+        let passing = belief.passing(now, on, goal, self.still)?;
+        let most = most.min(passing.longest);
+        let mut best: Option<Extent> = None;
+        for (from, until) in passing.ranges {
+            let mut from = from;
+            for _ in 0..RUNS {
+                let Some(run) = self.plan.wanted.first_in(from, until, most) else { break };
+                best = best.filter(|best| best.blocks >= run.blocks).or(Some(run));
+                from = run.end();
+            }
+        }
+        Some((self.cut(self.lead_in(belief.arm(), best?, most)), passing.blocks.min(u64::from(most))))
+    }
+
+    /// A run a little behind where the arm is: what lies between is in the drive by the time it is asked for, if it reads ahead.
+    fn lead_in(&self, arm: Lbn, run: Extent, most: u32) -> Extent {
+        let unit = u64::from(self.plan.wanted.unit());
+        let from = Lbn(arm.0.next_multiple_of(unit));
+        let gap = run.start.0.saturating_sub(from.0);
+        if from != arm
+            || gap == 0
+            || gap > u64::from(run.blocks.max(256))
+            || gap + u64::from(run.blocks) > u64::from(most)
+        {
+            return run;
+        }
+        match self.plan.wanted.first_in(from, run.end(), most) {
+            Some(all) if all.start == from && all.end() == run.end() => all,
+            _ => run,
+        }
+    }
+
+    /// A run that leaves the arm in time, shortened where need be.
+    fn in_time<P: Predictor>(&self, belief: &P, now: Time, at: Extent, goal: &Goal<P::Spot>) -> Option<(Extent, Time)> {
+        let unit = self.plan.wanted.unit();
+        let mut at = at;
+        for _ in 0..=SHORTER {
+            if let Some(end) = belief.ending(now, at, Some(goal)) {
+                return Some((at, end));
+            }
+            at.blocks = (at.blocks - at.blocks / 8).saturating_sub(unit) / unit * unit;
+            if at.blocks == 0 {
+                return None;
+            }
+        }
+        None
+    }
+
+    /// What is suspected to be unreadable is read unit by unit.
+    fn cut(&self, at: Extent) -> Extent {
+        let meets = |it: &Extent| it.start < at.end() && at.start < it.end();
+        match self.suspects.iter().find(|it| meets(it)) {
+            Some(_) => Extent { blocks: at.blocks.min(self.plan.wanted.unit()), ..at },
+            None => at,
+        }
+    }
+
+    /// While there is no request and nothing in flight: what is read next, once that has been so for long enough.
+    pub(crate) fn find_idle<P: Predictor>(&mut self, board: &Board<P>, now: Time) -> Option<Extent> {
+        if !board.jobs.is_empty() || self.plan.wanted.is_empty() {
+            self.idle_from = None;
+            return None;
+        }
+        if now < *self.idle_from.get_or_insert(now + self.plan.patience) || !board.is_idle() {
+            return None;
+        }
+        self.flying = Found::Idle;
+        let (belief, wanted, chunk) = (&board.belief, &self.plan.wanted, self.plan.chunk);
+        let (arm, blocks) = (belief.arm(), Lbn(wanted.blocks()));
+        let next = || wanted.first_in(arm, blocks, chunk).or_else(|| wanted.first_in(Lbn(0), blocks, chunk));
+        let next = next()?;
+        if next.start == arm {
+            return Some(self.cut(next));
+        }
+        let passing = |on: Lbn| {
+            let passing = belief.passing(now, on, None, self.still)?;
+            passing
+                .ranges
+                .into_iter()
+                .find_map(|(from, until)| wanted.first_in(from, until, chunk.min(passing.longest)))
+        };
+        Some(self.cut(passing(Lbn(arm.0.saturating_sub(1))).or_else(|| passing(next.start)).unwrap_or(next)))
+    }
+
+    /// A request is given to the device, which is to come back then.
+    pub(crate) fn expect(&mut self, end: Option<Time>) {
+        self.punctuality.next();
+        let is_there = self.flying == Found::Destination;
+        self.expected = end.map(|end| (end, is_there));
+        self.flying = Found::Idle;
+    }
+
+    /// A request came back: whether that was when it should.
+    pub(crate) fn note_done(&mut self, now: Time, turn: Span) {
+        if let Some((expected, _)) = self.expected {
+            let early = expected.since(now) > Span(turn.0 / 32);
+            let late = self.note_late(now, turn);
+            self.punctuality.observed(late || early);
+        }
+    }
+
+    /// The command in flight came back. Says whether it was late by a revolution, and learns from that where the arm did not move.
+    fn note_late(&mut self, now: Time, turn: Span) -> bool {
+        let Some((expected, is_there)) = self.expected.take() else { return false };
+        let late = now.since(expected) > Span(turn.0 / 2);
+        if is_there {
+            let still = if late { self.still.0 * 2 } else { self.still.0 - self.still.0 / 64 };
+            self.still = Span(still.clamp(turn.0 / STILL_LEAST, turn.0 / STILL_MOST));
+        }
+        late
+    }
+
+    /// A command for wanted blocks came back.
+    pub(crate) fn land(&mut self, (now, turn): (Time, Span), at: Extent, outcome: Outcome, out: &mut Vec<Action>) {
+        self.note_late(now, turn);
+        let found = match outcome {
+            Outcome::Ok => self.flying,
+            Outcome::Failed(_) if self.gives_up(at) => Found::Unreadable,
+            Outcome::Failed(_) => return,
+        };
+        self.plan.wanted.got(at);
+        out.push(Action::HandOn(at, found));
+        let wanted = &self.plan.wanted;
+        self.failed.retain(|(unit, _)| *unit != at.start);
+        self.suspects.retain(|it| wanted.first_in(it.start, it.end(), 1).is_some());
+    }
+
+    /// A read failed: of several units each is tried by itself from now on, of one it is counted. Says whether that was once too
+    /// often.
+    fn gives_up(&mut self, at: Extent) -> bool {
+        if at.blocks > self.plan.wanted.unit() {
+            keep(&mut self.suspects, at);
+            return false;
+        }
+        let known = self.failed.iter().position(|(unit, _)| *unit == at.start);
+        let times = known.and_then(|known| self.failed.remove(known)).map_or(1, |(_, times)| times + 1);
+        keep(&mut self.failed, (at.start, times));
+        times > self.plan.retries
+    }
+}
+
+/// Keeps one more of the last so many.
+fn keep<T>(last: &mut VecDeque<T>, one: T) {
+    if last.len() == FAILURES {
+        last.pop_front();
+    }
+    last.push_back(one);
+}
+
+impl<P: Predictor> Board<P> {
+    /// Gives the device a read of what is wanted in any order.
+    pub(crate) fn read_for_free(&mut self, now: Time, at: Extent, out: &mut Vec<Action>) {
+        // The drive reads on faster than short commands fetch.
+        let streams = self.belief.arm() == at.start;
+        self.send(now, Errand::Free, Verb::Read, at, Place::Scan, out);
+        if streams {
+            self.belief.distrust();
+        }
+    }
+
+    /// Where something is wanted: the read that comes before a job whose turn has come.
+    pub(crate) fn find_free(&mut self, now: Time, id: JobId, most: u32, put_off: bool) -> Option<Extent> {
+        let (free, job) = (self.free.as_mut()?, self.jobs.get(id)?);
+        free.find_before(&self.belief, now, job, most, put_off)
+    }
+
+    /// A job whose turn has come is held while something else is read in its rotational delay. Says whether it is.
+    pub(crate) fn put_off(&mut self, now: Time, id: JobId, out: &mut Vec<Action>) -> bool {
+        if self.caps.depth > 1 || !self.is_idle() {
+            return false;
+        }
+        if !self.read_before(now, id, out) {
+            self.expect_end(now, id);
+            return false;
+        }
+        if let (Some(free), Some(job)) = (&mut self.free, self.jobs.get_mut(id)) {
+            job.state = State::Serving;
+            out.push(Action::Begin(job.request));
+            free.held = Some(id);
+        }
+        true
+    }
+
+    /// Reads something in the rotational delay of a job whose turn has come, if there is anything. Says whether it does.
+    pub(crate) fn read_before(&mut self, now: Time, id: JobId, out: &mut Vec<Action>) -> bool {
+        let Some(at) = self.find_free(now, id, u32::MAX, false) else { return false };
+        self.read_for_free(now, at, out);
+        true
+    }
+
+    /// Gives the device the job that was held.
+    pub(crate) fn give_held(&mut self, now: Time, id: JobId, out: &mut Vec<Action>) {
+        self.expect_end(now, id);
+        if let Some(free) = &mut self.free {
+            free.held = None;
+        }
+        self.issue_whole(now, id, out);
+    }
+
+    /// Notes when a job that is given to the device is to come back.
+    fn expect_end(&mut self, now: Time, id: JobId) {
+        let (Some(free), Some(job)) = (&mut self.free, self.jobs.get(id)) else { return };
+        free.expect(match job.op {
+            Op::Read => self.belief.ending(now, job.rest(), None),
+            _ => None,
+        });
+    }
+
+    /// A command for wanted blocks came back.
+    pub(crate) fn land_free(&mut self, now: Time, command: &Command, outcome: Outcome, out: &mut Vec<Action>) {
+        let turn = self.belief.turn();
+        if let Some(free) = &mut self.free {
+            free.land((now, turn), command.at, outcome, out);
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! What passes under the head before a request comes round: on the track it is on, on that of the request, and on any other
+//! that can be had on the way. Blocks read there cost the request nothing (freeblock scheduling; Lumb, Schindler, Ganger et al.,
+//! OSDI 2000).
+
+use super::{Profile, ReadAhead};
+use crate::predict::{Goal, Passing, Predictor};
+use block::{Extent, Lbn, Span, Time};
+use disk::{Passage, Spin, Spot, Track};
+
+impl Profile {
+    /// What a command that is given now comes to, if there is time before it to read something else: while it waits for its first
+    /// block. Of its wait as much is left as arrivals are found to be late by.
+    pub(super) fn find_goal(&self, now: Time, at: Extent, spot: Spot, write: bool, still: Span) -> Option<Goal<Spot>> {
+        if self.follows(at, write) || self.undisturbed <= super::WRITE_BACK {
+            return None;
+        }
+        self.phase.at(now)?;
+        let (arrived, passage, lag) = self.foresee(now, at, spot, write);
+        let before = |margin: Span| Time(passage.began.0.saturating_sub(margin.0));
+        let (by, by_still) = (before(self.early()), before(still));
+        if by_still <= arrived {
+            return None;
+        }
+        // What is taken on arrival, wherever that is, ends when it likes.
+        let later = self.pass_from(by_still, at, spot, write);
+        let end = passage.end + lag;
+        (later.0.end + later.1 == end).then_some(Goal { at, spot, write, by, by_still, end })
+    }
+
+    /// A transfer under a head that is there at a time, and by how much it comes back later.
+    fn pass_from(&self, from: Time, at: Extent, spot: Spot, write: bool) -> (Passage, Span) {
+        if write {
+            let passage = self.mechanics.pass(&self.phase, from, spot, at, true);
+            return (passage, self.way.written(at.blocks, &passage));
+        }
+        self.way.read(&self.mechanics, &self.phase, from, spot, at, from)
+    }
+
+    /// How long a command for the goal takes from when it is given, after a read that ended on this track, until the arm is there
+    /// and may begin; what is left of the sector that the drive reads on apart.
+    fn leave(&self, track: Track, goal: &Goal<Spot>) -> Span {
+        let overhead = if goal.write { self.overheads.write } else { self.overheads.read };
+        overhead.a(false) + self.mechanics.stroke(track, goal.spot.track, goal.write).total()
+    }
+
+    /// The blocks of the track of a block that pass while the arm can be there.
+    pub(super) fn find_passing(&self, now: Time, on: Lbn, goal: Option<&Goal<Spot>>, still: Span) -> Option<Passing> {
+        self.phase.at(now)?;
+        let layout = &self.mechanics.layout;
+        let spot = layout.locate(on);
+        let shift = layout.sector_shift();
+        let (arrived, is_there) = self.arrive(now, spot.track);
+        let from = arrived + if is_there { still } else { self.early() };
+        let (width, sector) = (layout.sector_angle(spot.track.zone), self.mechanics.sector_time(spot.track.zone));
+        let until = match goal {
+            None => from + self.turn(),
+            Some(goal) => {
+                let after = self.leave(spot.track, goal) + self.overheads.done.read + sector;
+                let by = if spot.track == goal.spot.track { goal.by_still } else { goal.by };
+                Time(by.0.saturating_sub(after.0))
+            }
+        };
+        if until <= from {
+            return None;
+        }
+        let all = (u64::MAX / width).max(1);
+        // Sectors count from the first of those that follow one another here.
+        let first = (on.0 >> shift) - u64::from(spot.before);
+        let angle = spot.angle.wrapping_sub(width.wrapping_mul(u64::from(spot.before)));
+        let offset = self.phase.phase(from).wrapping_sub(angle);
+        let skip = offset.div_ceil(width);
+        let wait = self.phase.turning(skip.wrapping_mul(width).wrapping_sub(offset));
+        let count = (until.since(from).less(wait).0 / sector.0.max(1)).min(all);
+        let held = u64::from(spot.before + spot.left);
+        let place = |at: u64| Lbn(((first + at.min(held)) << shift).min(layout.blocks()));
+        let range = |low: u64, high: u64| (place(low), place(high));
+        let (skip, last) = (skip % all, skip % all + count);
+        let wrapped = last.saturating_sub(all).min(skip);
+        let longest = self.overheads.large.map_or(u32::MAX, |large| large.above);
+        Some(Passing { ranges: [range(skip, last.min(all)), range(0, wrapped)], blocks: count << shift, longest })
+    }
+
+    /// When the arm may leave for something else, and the track it is on then, where a command that is given `given` has this
+    /// overhead: a drive that reads on finishes its sector, or is on its way to the next track.
+    fn departure(&self, ahead: Option<&ReadAhead>, track: Track, given: Time, overhead: Span) -> (Time, Track) {
+        let ready = given + overhead;
+        let Some(ahead) = ahead.filter(|_| self.reads_ahead) else { return (ready, track) };
+        let stopped = ahead.stop(&self.mechanics, &self.phase, ready);
+        (ready.max(stopped.at), stopped.after.track)
+    }
+
+    /// When the arm is on a track for a read given now.
+    fn arrive(&self, now: Time, track: Track) -> (Time, bool) {
+        let ahead = self.left.ahead.as_ref().filter(|_| self.left.reading);
+        let (leaves, from) = self.departure(ahead, self.left.track, now, self.overheads.read.a(self.wrote));
+        let stroke = self.mechanics.stroke(from, track, false).total();
+        (leaves + stroke, stroke == Span::ZERO)
+    }
+
+    /// When a read given now comes back, if the goal is then reached as if it were given now; and that end is known.
+    pub(super) fn find_end(&self, now: Time, at: Extent, goal: Option<&Goal<Spot>>) -> Option<Time> {
+        let (end, track, ahead) = match self.go_on(now, at) {
+            Some((span, ahead)) => (now + span, ahead.so_far.after.track, ahead),
+            None => {
+                let spot = self.spot(at);
+                let (arrived, _) = self.arrive(now, spot.track);
+                let (passage, lag) = self.way.read(&self.mechanics, &self.phase, arrived, spot, at, now);
+                let ahead = ReadAhead::behind(&self.cache, &self.mechanics.layout, at, &passage);
+                (passage.end + lag, passage.after.track, ahead)
+            }
+        };
+        let Some(goal) = goal else { return Some(end) };
+        let overhead = if goal.write { self.overheads.write } else { self.overheads.read }.a(false);
+        let (leaves, from) = self.departure(Some(&ahead), track, end, overhead);
+        let stroke = self.mechanics.stroke(from, goal.spot.track, goal.write).total();
+        let mut there = leaves + stroke;
+        if goal.write {
+            let sector = self.mechanics.sector_time(goal.spot.track.zone);
+            there = there.max(self.way.write_from(end, overhead, sector, goal.at, false));
+        }
+        (there <= if stroke == Span::ZERO { goal.by_still } else { goal.by }).then_some(end)
+    }
+}

@@ -1,0 +1,326 @@
+//! A set of blocks that are wanted in any order: what a scan, a scrub, a rebuild or a backup still has to read.
+//!
+//! Blocks are wanted in units, the least that is worth a read. A group of units is all wanted, none of it, or a bitmap, so
+//! that a whole drive costs nothing to ask for, and never more than a bit a unit; finding the next unit looks at
+//! whole groups and words.
+
+use block::{Extent, Lbn};
+
+/// Units in a group.
+const GROUP: u64 = 1 << 15;
+/// Words in the bitmap of a group.
+const WORDS: usize = (GROUP / 64) as usize;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Group {
+    Nothing,
+    All,
+    Some(Box<[u64; WORDS]>),
+}
+
+/// The set.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// Blocks of the device, and of a unit.
+    blocks: u64,
+    unit: u32,
+    groups: Vec<Group>,
+    /// Units that are wanted, in all and by group.
+    left: u64,
+    counts: Vec<u16>,
+    /// A bit for each group of which anything is wanted, so that what is done costs nothing to pass over.
+    some: Vec<u64>,
+}
+
+impl Wanted {
+    /// Nothing of a device of so many blocks, in units of so many, both above 0. A last unit may be shorter.
+    #[must_use]
+    pub fn nothing(blocks: u64, unit: u32) -> Wanted {
+        let groups = blocks.div_ceil(u64::from(unit)).div_ceil(GROUP) as usize;
+        let some = vec![0; groups.div_ceil(64)];
+        Wanted { blocks, unit, groups: vec![Group::Nothing; groups], left: 0, counts: vec![0; groups], some }
+    }
+
+    /// Whether nothing is wanted.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.left == 0
+    }
+
+    /// Units that are wanted.
+    #[must_use]
+    pub fn left(&self) -> u64 {
+        self.left
+    }
+
+    /// Blocks of the device.
+    #[must_use]
+    pub fn blocks(&self) -> u64 {
+        self.blocks
+    }
+
+    /// Blocks of a unit.
+    #[must_use]
+    pub fn unit(&self) -> u32 {
+        self.unit
+    }
+
+    /// The memory it takes, in bytes.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        let bitmaps = self.groups.iter().filter(|group| matches!(group, Group::Some(_))).count();
+        bitmaps * WORDS * 8 + self.groups.len() * (size_of::<Group>() + 2) + self.some.len() * 8
+    }
+
+    /// Wants each unit of which a block lies in the extent. The caller guarantees that it lies on the device.
+    pub fn want(&mut self, from: Lbn, until: Lbn) {
+        let unit = u64::from(self.unit);
+        self.set(from.0 / unit, until.0.div_ceil(unit), true);
+    }
+
+    /// What of an extent was read is wanted no more: the units that lie in it whole.
+    pub fn got(&mut self, at: Extent) {
+        let (first, end) = self.whole(at.start.0, at.end().0);
+        self.set(first, end, false);
+    }
+
+    /// The first run of wanted units that lie whole in `from..until`, of at most so many blocks or one unit.
+    #[must_use]
+    pub fn first_in(&self, from: Lbn, until: Lbn, most: u32) -> Option<Extent> {
+        let (first, end) = self.whole(from.0, until.0);
+        let begin = self.find(first, end, true)?;
+        let most = begin + u64::from((most / self.unit).max(1));
+        let end = self.find(begin, end.min(most), false).unwrap_or(end.min(most));
+        let start = begin * u64::from(self.unit);
+        let blocks = (end * u64::from(self.unit)).min(self.blocks) - start;
+        Some(Extent { start: Lbn(start), blocks: blocks as u32 })
+    }
+
+    /// Each run of wanted units, in order: what a checkpoint holds.
+    pub fn runs(&self) -> impl Iterator<Item = (Lbn, Lbn)> {
+        let (all, unit) = (self.blocks.div_ceil(u64::from(self.unit)), u64::from(self.unit));
+        let mut at = 0;
+        std::iter::from_fn(move || {
+            let begin = self.find(at, all, true)?;
+            at = self.find(begin, all, false).unwrap_or(all);
+            Some((Lbn(begin * unit), Lbn((at * unit).min(self.blocks))))
+        })
+    }
+
+    /// The units that lie whole in a range of blocks.
+    fn whole(&self, from: u64, until: u64) -> (u64, u64) {
+        let unit = u64::from(self.unit);
+        let end = if until >= self.blocks { self.blocks.div_ceil(unit) } else { until / unit };
+        (from.div_ceil(unit), end)
+    }
+
+    /// How many units a group has: the last one may be shorter.
+    fn size(&self, group: usize) -> u64 {
+        (self.blocks.div_ceil(u64::from(self.unit)) - group as u64 * GROUP).min(GROUP)
+    }
+
+    fn set(&mut self, first: u64, end: u64, wanted: bool) {
+        let mut at = first;
+        while at < end {
+            let group = (at / GROUP) as usize;
+            let (from, until) = (at % GROUP, (end - group as u64 * GROUP).min(self.size(group)));
+            self.set_in(group, from, until, wanted);
+            at = (group as u64 + 1) * GROUP;
+        }
+    }
+
+    /// Within one group.
+    fn set_in(&mut self, group: usize, from: u64, until: u64, wanted: bool) {
+        let size = self.size(group);
+        let before = u64::from(self.counts[group]);
+        let (none, full) = (Group::Nothing, Group::All);
+        let now = if from == 0 && until == size {
+            self.groups[group] = if wanted { full } else { none };
+            if wanted { size } else { 0 }
+        } else {
+            let bits = match &mut self.groups[group] {
+                Group::All if wanted => return,
+                Group::Nothing if !wanted => return,
+                Group::Some(bits) => bits,
+                other => {
+                    *other = Group::Some(full_or_not(*other == Group::All, size));
+                    let Group::Some(bits) = other else { unreachable!("it was just made one") };
+                    bits
+                }
+            };
+            let changed = write(bits, from, until, wanted);
+            let now = if wanted { before + changed } else { before - changed };
+            if now == 0 || now == size {
+                self.groups[group] = if now == 0 { none } else { full };
+            }
+            now
+        };
+        // A full group of 2^15 units fits.
+        self.counts[group] = now as u16;
+        let bit = 1 << (group % 64);
+        if now > 0 {
+            self.some[group / 64] |= bit
+        } else {
+            self.some[group / 64] &= !bit
+        }
+        self.left = self.left + now - before;
+    }
+
+    /// The first unit in `from..end` that is wanted, or not.
+    fn find(&self, from: u64, end: u64, wanted: bool) -> Option<u64> {
+        let mut at = from;
+        while at < end {
+            let group = (at / GROUP) as usize;
+            let base = group as u64 * GROUP;
+            let until = (end - base).min(self.size(group));
+            let found = match &self.groups[group] {
+                Group::Nothing if wanted => {
+                    at = self.next_group(group)? as u64 * GROUP;
+                    continue;
+                }
+                Group::Nothing => Some(at - base),
+                Group::All => wanted.then_some(at - base),
+                Group::Some(bits) => find_bit(bits, at - base, until, wanted),
+            };
+            if let Some(found) = found {
+                return Some(base + found);
+            }
+            at = base + GROUP;
+        }
+        None
+    }
+}
+
+impl Wanted {
+    /// The first group after one of which anything is wanted.
+    fn next_group(&self, group: usize) -> Option<usize> {
+        let first = (group + 1) / 64;
+        let here = self.some.get(first)? & (u64::MAX << ((group + 1) % 64));
+        let word = |word: usize, bits: u64| word * 64 + bits.trailing_zeros() as usize;
+        if here != 0 {
+            return Some(word(first, here));
+        }
+        let rest = self.some.iter().enumerate().skip(first + 1);
+        rest.into_iter().find(|(_, bits)| **bits != 0).map(|(at, bits)| word(at, *bits))
+    }
+}
+
+/// The bitmap of a group of so many units that is wanted whole, or not at all.
+fn full_or_not(full: bool, size: u64) -> Box<[u64; WORDS]> {
+    let mut bits = Box::new([0; WORDS]);
+    if full {
+        write(&mut bits, 0, size, true);
+    }
+    bits
+}
+
+/// The bits of a word that lie in `from..until`, and are not none.
+fn mask(word: u64, from: u64, until: u64) -> u64 {
+    let (low, high) = (from.saturating_sub(word * 64).min(63), (until - word * 64).min(64));
+    (u64::MAX << low) & (u64::MAX >> (64 - high))
+}
+
+/// Sets bits or clears them; how many changed.
+fn write(bits: &mut [u64; WORDS], from: u64, until: u64, to: bool) -> u64 {
+    let mut changed = 0;
+    for word in from / 64..until.div_ceil(64) {
+        let mask = mask(word, from, until);
+        let bits = &mut bits[word as usize];
+        let new = if to { *bits | mask } else { *bits & !mask };
+        changed += u64::from((new ^ *bits).count_ones());
+        *bits = new;
+    }
+    changed
+}
+
+/// The first bit in `from..until` that is set, or not.
+fn find_bit(bits: &[u64; WORDS], from: u64, until: u64, set: bool) -> Option<u64> {
+    let words = from / 64..until.div_ceil(64);
+    words.into_iter().find_map(|word| {
+        let here = if set { bits[word as usize] } else { !bits[word as usize] };
+        let here = here & mask(word, from, until);
+        (here != 0).then(|| word * 64 + u64::from(here.trailing_zeros()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[derive(Clone, Debug)]
+    enum Step {
+        Want(u64, u64),
+        Got(u64, u32),
+        First(u64, u64, u32),
+    }
+
+    fn step(blocks: u64) -> impl Strategy<Value = Step> {
+        let at = move || 0..blocks;
+        // Short ones, and some that cover whole groups.
+        let span = prop_oneof![3 => 1..300u64, 1 => 1..blocks];
+        prop_oneof![
+            (at(), span.clone()).prop_map(move |(at, span)| Step::Want(at, (at + span).min(blocks))),
+            (at(), span.clone()).prop_map(move |(at, span)| Step::Got(at, span.min(blocks - at) as u32)),
+            (at(), span, 1..400u32).prop_map(move |(at, span, most)| Step::First(at, (at + span).min(blocks), most)),
+        ]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn it_is_a_set(
+            (unit, blocks, steps) in (1..9u32, 1..300_000u64)
+                .prop_flat_map(|(unit, blocks)| (Just(unit), Just(blocks), prop::collection::vec(step(blocks), 1..60)))
+        ) {
+            let mut wanted = Wanted::nothing(blocks, unit);
+            let units = blocks.div_ceil(u64::from(unit));
+            let mut plain = vec![false; units as usize];
+            let bounds = |i: u64| (i * u64::from(unit), ((i + 1) * u64::from(unit)).min(blocks));
+            for step in steps {
+                match step {
+                    Step::Want(from, until) => {
+                        wanted.want(Lbn(from), Lbn(until));
+                        (0..units).filter(|i| bounds(*i).0 < until && bounds(*i).1 > from)
+                            .for_each(|i| plain[i as usize] = true);
+                    }
+                    Step::Got(from, blocks) => {
+                        wanted.got(Extent { start: Lbn(from), blocks });
+                        (0..units).filter(|i| bounds(*i).0 >= from && bounds(*i).1 <= from + u64::from(blocks))
+                            .for_each(|i| plain[i as usize] = false);
+                    }
+                    Step::First(from, until, most) => {
+                        let inside = |i: &u64| bounds(*i).0 >= from && bounds(*i).1 <= until;
+                        let first = (0..units).find(|i| plain[*i as usize] && inside(i));
+                        let end = first.map(|first| {
+                            let most = u64::from((most / unit).max(1));
+                            (first..units).take_while(|i| plain[*i as usize] && inside(i) && *i < first + most).last().expect("one")
+                        });
+                        let run = first.zip(end).map(|(first, last)| Extent {
+                            start: Lbn(bounds(first).0),
+                            blocks: (bounds(last).1 - bounds(first).0) as u32,
+                        });
+                        prop_assert_eq!(wanted.first_in(Lbn(from), Lbn(until), most), run);
+                    }
+                }
+                prop_assert_eq!(wanted.left(), plain.iter().filter(|it| **it).count() as u64);
+            }
+            // A checkpoint holds all of it.
+            let mut again = Wanted::nothing(blocks, unit);
+            wanted.runs().for_each(|(from, until)| again.want(from, until));
+            prop_assert_eq!(&again.groups, &wanted.groups);
+            prop_assert_eq!(again.left(), wanted.left());
+        }
+    }
+
+    #[test]
+    fn a_drive_of_20_tb_costs_little() {
+        let mut wanted = Wanted::nothing(39_063_650_304, 8);
+        wanted.want(Lbn(0), Lbn(39_063_650_304));
+        assert!(wanted.groups.iter().all(|group| *group == Group::All));
+        wanted.got(Extent { start: Lbn(8 * GROUP), blocks: 16 });
+        let run = wanted.first_in(Lbn(8 * GROUP), Lbn(9 * 8 * GROUP), 64);
+        assert_eq!(run, Some(Extent { start: Lbn(8 * GROUP + 16), blocks: 64 }));
+        assert_eq!(wanted.groups.iter().filter(|group| matches!(group, Group::Some(_))).count(), 1);
+    }
+}
