@@ -24,7 +24,7 @@ use crate::queue::{self, Maker, Queue};
 use crate::short::ShortCommands;
 use crate::tally::{Pulse, Tally};
 use crate::wanted::Wanted;
-use crate::{Job, JobId};
+use crate::{Claim, Job, JobId};
 use block::errno::{ECANCELED, EINVAL};
 use block::{Caps, Change, Command, Ending, Extent, Op, Outcome, Request, RequestId, Span, Tag, Time, Verb};
 
@@ -194,6 +194,13 @@ impl<P: Predictor> Core<P> {
         let Some(short) = self.short() else { return pulse };
         let Tally { preemptions, jit_seeks, late, .. } = short.tally;
         Pulse { preemptions, jit_seeks, late, gave_up: !short.punctuality.holds(), ..pulse }
+    }
+
+    /// From now on a class may have this of the arm's time, where that is shared out.
+    pub fn set_claim(&mut self, class: u8, claim: Claim) {
+        if let Some(turns) = &mut self.board.queue.turns {
+            turns.set_claim(class, claim);
+        }
     }
 
     /// How often a floor that was owed went before a higher rank.

@@ -377,7 +377,7 @@ mod tests {
             };
             let i = leaves.iter().position(|(id, _)| *id == leaf).expect("a leaf is served");
             now += leaves[i].1;
-            had[i] = had[i] + leaves[i].1;
+            had[i] += leaves[i].1;
             shares.bill(leaf, leaves[i].1, leaves[i].1, now);
         }
         had

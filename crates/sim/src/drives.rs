@@ -304,12 +304,6 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
         Drives { moves, arms, watched, ..self }
     }
 
-    /// Has it said who pays for the arms' time.
-    pub(crate) fn billing(mut self) -> Self {
-        self.billing = Some(Box::new(Billing::new(&mut self.drives, self.depth)));
-        self
-    }
-
     /// The measured time is over. Says whether something that arrived in it is to be followed further.
     pub(crate) fn close(&mut self) -> bool {
         let end = match self.stage {
@@ -317,9 +311,7 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
             _ => self.now,
         };
         let mut accounts: Vec<Account> = self.drives.iter_mut().map(|drive| drive.take_account(end)).collect();
-        if let Some(billing) = &mut self.billing {
-            self.load.meter_mut().billed(billing.close(&accounts));
-        }
+        self.close_bills(&accounts);
         self.probes.iter().zip(&mut accounts).for_each(|(probes, account)| probes.put_aside(account));
         let probes = self.probes.iter().map(|probes| probes.count).sum();
         self.measures = Some(Measures { accounts, probes, end });

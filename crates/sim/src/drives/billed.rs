@@ -6,6 +6,7 @@
 //! blocks. So all bills together are the time with a command in service, that of probes apart, and the time of write-back
 //! without one. Reading ahead without a command is nobody's: the drive gives it up at once.
 
+use super::{Drives, Measured};
 use block::{Command, Extent, Span, Tag, Time, Verb};
 use drive::{Account, Machine, Parts};
 use load::{ArmPart, Bills, divide};
@@ -179,5 +180,20 @@ impl Billing {
             all.merge(&arm.bills);
         }
         all
+    }
+}
+
+impl<M: Machine, L: Measured> Drives<'_, M, L> {
+    /// Has it said who pays for the arms' time.
+    pub(crate) fn billing(mut self) -> Self {
+        self.billing = Some(Box::new(Billing::new(&mut self.drives, self.depth)));
+        self
+    }
+
+    /// The measured time is over, with these accounts of the arms.
+    pub(super) fn close_bills(&mut self, accounts: &[Account]) {
+        if let Some(billing) = &mut self.billing {
+            self.load.meter_mut().billed(billing.close(accounts));
+        }
     }
 }
