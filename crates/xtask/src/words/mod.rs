@@ -162,10 +162,10 @@ mod tests {
 
     /// The most there may be of each kind: lower it whenever fewer are left, never raise it.
     const MOST: [(FindingKind, usize); 5] = [
-        (FindingKind::Type, 78),
-        (FindingKind::Bool, 105),
-        (FindingKind::Participle, 142),
-        (FindingKind::Doc, 330),
+        (FindingKind::Type, 68),
+        (FindingKind::Bool, 124),
+        (FindingKind::Participle, 120),
+        (FindingKind::Doc, 57),
         (FindingKind::Float, 148),
     ];
 
