@@ -162,6 +162,21 @@ impl<P: Predictor> Board<P> {
         taken
     }
 
+    /// Whether the arm's time is shared out, or some blocks are wanted in any order: both may want to be woken.
+    #[inline(always)]
+    pub(crate) fn is_shared(&self) -> bool {
+        self.free.is_some() || self.queue.turns.is_some()
+    }
+
+    /// When either wants to be woken.
+    #[inline(never)]
+    pub(crate) fn wake_of_shared(&self) -> Time {
+        let idle = self.free.as_ref().filter(|_| self.is_idle()).and_then(|free| free.wake());
+        let room = self.in_flight < u32::from(self.caps.depth);
+        let turn = self.queue.turns.as_ref().filter(|_| room).and_then(|turns| turns.wake());
+        idle.unwrap_or(Time::NEVER).min(turn.unwrap_or(Time::NEVER))
+    }
+
     /// A job joins what its class asks for.
     #[inline(always)]
     pub(crate) fn count_demand(&mut self, job: &Job<P::Spot>) {
@@ -258,16 +273,18 @@ impl<P: Predictor> Board<P> {
     pub(crate) fn end_inline(&mut self, id: JobId, ending: Ending, out: &mut Vec<Action>) {
         let Some(job) = self.jobs.get(id) else { return };
         let (request, held) = (job.request, job.first_held);
-        let (class, served) = (job.qos.class, job.state == State::Serving && job.op != Op::Flush);
+        if let Some(turns) = &mut self.queue.turns
+            && job.state == State::Serving
+            && job.op != Op::Flush
+        {
+            turns.left(job.qos.class);
+        }
         self.overlap.remove(job);
         if self.demands.is_some() {
             let job = *job;
             self.discount_demand(&job);
         }
         self.jobs.free(id);
-        if let Some(turns) = self.queue.turns.as_mut().filter(|_| served) {
-            turns.left(class);
-        }
         if held.is_some() {
             self.release(held, out);
         }

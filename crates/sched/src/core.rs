@@ -156,11 +156,8 @@ impl<P: Predictor> Core<P> {
         let deadline = self.board.next_deadline().unwrap_or(Time::NEVER);
         let seek = self.short().and_then(|short| short.wake).unwrap_or(Time::NEVER);
         let probe = self.probing.wake().filter(|_| self.board.is_idle()).unwrap_or(Time::NEVER);
-        let idle = self.board.free.as_ref().and_then(|free| free.wake());
-        let idle = idle.filter(|_| self.board.is_idle()).unwrap_or(Time::NEVER);
-        let turn = self.board.queue.turns.as_ref().and_then(|turns| turns.wake());
-        let turn = turn.filter(|_| self.board.in_flight() < u32::from(self.board.caps.depth)).unwrap_or(Time::NEVER);
-        let due = deadline.min(seek).min(probe).min(idle).min(turn);
+        let rare = if self.board.is_shared() { self.board.wake_of_shared() } else { Time::NEVER };
+        let due = deadline.min(seek).min(probe).min(rare);
         Some(due).filter(|wake| *wake < Time::NEVER)
     }
 

@@ -109,16 +109,38 @@ impl<P: Predictor> Queue<P> {
         let line = self.line(rules, job);
         line.held += 1;
         line.pressing += presses(rules, job.qos.class);
-        let rank = line.rank;
         line.policy.add(id, job, belief);
         if several {
             line.oldest.push(id, job);
         }
+        if self.is_kept_twice() {
+            self.add_elsewhere(rules, id, job, belief);
+        }
+    }
+
+    /// Whether jobs are not in their lines alone.
+    #[inline(always)]
+    fn is_kept_twice(&self) -> bool {
+        self.turns.is_some() || self.by_yield.is_some()
+    }
+
+    #[inline(never)]
+    fn add_elsewhere(&mut self, rules: &Rules, id: JobId, job: &Job<P::Spot>, belief: &P) {
         if let Some(turns) = &mut self.turns {
-            turns.add(rank, job.qos.class);
+            turns.add(rank(rules, job), job.qos.class);
         }
         if let Some(all) = &mut self.by_yield {
             all.add(id, job, belief);
+        }
+    }
+
+    #[inline(never)]
+    fn remove_elsewhere(&mut self, rules: &Rules, id: JobId, job: &Job<P::Spot>, belief: &P) {
+        if let Some(turns) = &mut self.turns {
+            turns.remove(rank(rules, job), job.qos.class);
+        }
+        if let Some(all) = &mut self.by_yield {
+            all.remove(id, job, belief);
         }
     }
 
@@ -126,13 +148,9 @@ impl<P: Predictor> Queue<P> {
         let line = self.line(rules, job);
         line.held -= 1;
         line.pressing -= presses(rules, job.qos.class);
-        let rank = line.rank;
         line.policy.remove(id, job, belief);
-        if let Some(turns) = &mut self.turns {
-            turns.remove(rank, job.qos.class);
-        }
-        if let Some(all) = &mut self.by_yield {
-            all.remove(id, job, belief);
+        if self.is_kept_twice() {
+            self.remove_elsewhere(rules, id, job, belief);
         }
     }
 
@@ -173,16 +191,16 @@ impl<P: Predictor> Queue<P> {
         let line = self.next(rules, jobs)?;
         let id = line.policy.take(now, jobs, belief)?;
         line.held -= 1;
-        let rank = line.rank;
         if line.pressing > 0 {
             line.pressing -= jobs.get(id).map_or(0, |job| presses(rules, job.qos.class));
         }
-        if let (Some(turns), Some(job)) = (&mut self.turns, jobs.get(id)) {
-            turns.remove(rank, job.qos.class);
-            turns.taken(job.qos.class);
-        }
-        if let (Some(all), Some(job)) = (&mut self.by_yield, jobs.get(id)) {
-            all.remove(id, job, belief);
+        if self.is_kept_twice()
+            && let Some(job) = jobs.get(id)
+        {
+            self.remove_elsewhere(rules, id, job, belief);
+            if let Some(turns) = &mut self.turns {
+                turns.taken(job.qos.class);
+            }
         }
         Some(id)
     }
