@@ -11,9 +11,9 @@
 
 use block::{
     At, BadInput, Caps, Change, Command, Discarded, DiskId, Ending, Extent, FrameId, Lbn, Op, Outcome, Place, Qos,
-    Request, RequestId, Tag, Time, Verb,
+    Request, RequestId, Span, Tag, Time, Verb,
 };
-use sched::{Action, Health, Input};
+use sched::{Action, Claim, Health, Input};
 use std::path::Path;
 
 /// What a log begins with.
@@ -33,7 +33,7 @@ pub struct LogHead {
 }
 
 /// A record of a log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LogRecord {
     /// An input of the core, with its time.
     Input(Time, Input),
@@ -56,6 +56,7 @@ mod kind {
     pub const SUBMIT: u8 = 4;
     pub const DISK: u8 = 5;
     pub const WAKE: u8 = 6;
+    pub const CLAIM: u8 = 7;
     pub const BEGIN: u8 = 17;
     pub const ISSUE: u8 = 18;
     pub const COPY: u8 = 19;
@@ -122,6 +123,7 @@ impl LogWriter {
             Input::Submit(_) => kind::SUBMIT,
             Input::Disk(..) => kind::DISK,
             Input::Wake => kind::WAKE,
+            Input::Claim(..) => kind::CLAIM,
         };
         self.bytes.push(kind);
         self.put(now.since(self.last).0);
@@ -157,7 +159,18 @@ impl LogWriter {
                 self.put(u64::from(health == Health::Replaced));
             }
             Input::Wake => {}
+            Input::Claim(class, Claim { share, floor, limit, window }) => {
+                self.put(class.into());
+                [share, floor, limit].iter().for_each(|part| self.put(part.to_bits()));
+                self.put(window.0);
+            }
         }
+    }
+
+    /// Whether an action is written down: one that only describes another is not.
+    #[must_use]
+    pub fn keeps(action: &Action) -> bool {
+        !matches!(action, Action::Wait(..) | Action::Credit(_) | Action::HandOn(..) | Action::Bill(_))
     }
 
     /// What the core decided.
@@ -184,7 +197,7 @@ impl LogWriter {
             }
             Action::Copy { from, to, blocks } => self.blocks(kind::COPY, from, to, blocks),
             Action::Xor { from, into, blocks } => self.blocks(kind::XOR, from, into, blocks),
-            // These only describe; no service asks for them.
+            // Not one that `keeps` keeps.
             Action::Wait(..) | Action::Credit(_) | Action::HandOn(..) | Action::Bill(_) => {}
             Action::Finish(id, how) => {
                 self.bytes.push(kind::FINISH);
@@ -348,6 +361,13 @@ impl<'a> LogReader<'a> {
                 Input::Disk(disk, if self.get()? == 0 { Health::Failed } else { Health::Replaced })
             }
             kind::WAKE => Input::Wake,
+            kind::CLAIM => {
+                let class = self.get()?.try_into().map_err(|_| Cut)?;
+                let [share, floor, limit] = [self.get()?, self.get()?, self.get()?].map(f64::from_bits);
+                let claim = Claim { share, floor, limit, window: Span(self.get()?) };
+                load::experiment::check_claim(&claim).map_err(|_| Cut)?;
+                Input::Claim(class, claim)
+            }
             _ => return Err(Cut),
         };
         self.last = now;
@@ -449,6 +469,7 @@ mod tests {
             Input::Amend(RequestId(4), Change::Cancel),
             Input::Amend(RequestId(4), Change::Qos(Qos { deadline: None, ..qos })),
             Input::Disk(DiskId(2), Health::Failed),
+            Input::Claim(3, Claim { share: 2.5, floor: 0.1, limit: 0.9, window: Span(1 << 40) }),
             Input::Disk(DiskId(2), Health::Replaced),
         ];
         let given_up = [Discarded::Anything, Discarded::Zeros, Discarded::KeptZeros];

@@ -69,7 +69,7 @@ impl<W: World> World for RunRecorder<'_, W> {
 }
 
 /// What came of having a run again.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ReplayReport {
     /// What happened to the core, and what it decided then.
     pub inputs: u64,
@@ -86,7 +86,7 @@ pub struct ReplayReport {
 }
 
 /// Where two runs differ.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
     /// After this input, counted from 1, and what it was.
     pub input: (u64, Time, Input),
@@ -122,6 +122,7 @@ pub fn replay(path: &Path) -> Result<ReplayReport, BadInput> {
             return Err(BadInput::new(path.display().to_string(), At::Record(replayed.inputs), what, "record it anew"));
         }
         core.handle(at, input, &mut now);
+        now.retain(LogWriter::keeps);
         next = log.read()?;
         while let Some(LogRecord::Action(action)) = next {
             then.push(action);

@@ -113,6 +113,7 @@ impl<P: Predictor> Core<P> {
             // A disk that fails says so by each command.
             Input::Wake => self.board.queue.turns.iter_mut().for_each(|turns| turns.woke()),
             Input::Disk(..) => {}
+            Input::Claim(class, claim) => self.set_claim(class, claim),
         }
         if self.board.next_deadline().is_some() {
             self.board.drop_expired(now, out);
@@ -194,7 +195,8 @@ impl<P: Predictor> Core<P> {
     }
 
     /// From now on a class may have this of the arm's time, where that is shared out.
-    pub fn set_claim(&mut self, class: u8, claim: Claim) {
+    #[inline(never)]
+    fn set_claim(&mut self, class: u8, claim: Claim) {
         if let Some(turns) = &mut self.board.queue.turns {
             turns.set_claim(class, claim);
         }

@@ -1,10 +1,11 @@
 //! What happens to a core and what it decides.
 
 use crate::bills::Bill;
+use crate::shares::Claim;
 use block::{Change, Command, DiskId, Ending, Extent, Outcome, Place, Request, RequestId, Tag, Time};
 
 /// What can happen to a core. At one instant: completions, amendments, submissions, the wake.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Input {
     /// A command of this disk came back; the time is when it happened, which may be before now.
     Done(DiskId, Tag, Time, Outcome),
@@ -14,6 +15,8 @@ pub enum Input {
     Submit(Request),
     /// Something became of a disk.
     Disk(DiskId, Health),
+    /// A class, with all of its volume where that has a claim, may have this of the arm's time from now on.
+    Claim(u8, Claim),
     /// The time of `wake_at` has come.
     Wake,
 }

@@ -37,6 +37,15 @@ pub enum VolumeArgs {
         /// Their hard deadline, e.g. 50ms, or `none`
         #[arg(long, value_name = "TIME")]
         deadline: Option<String>,
+        /// Its weight where the arm's time is shared out
+        #[arg(long, value_name = "WEIGHT")]
+        share: Option<f64>,
+        /// The least part of the arm's time that it gets while it has something waiting, 0 to 1
+        #[arg(long, value_name = "PART")]
+        floor: Option<f64>,
+        /// The greatest part of the arm's time that it gets, 0 to 1
+        #[arg(long, value_name = "PART")]
+        limit: Option<f64>,
     },
     /// Make a volume slow, sick or cut off, to see how what stands on it fares
     ///
@@ -87,7 +96,7 @@ pub fn run(verb: &VolumeArgs) -> Result<(), VerbFailure> {
                 OutputFormat::Table => report::listed_volumes(&answer),
             })
         }
-        VolumeArgs::Set { volume, control, class, priority, deadline } => {
+        VolumeArgs::Set { volume, control, class, priority, deadline, share, floor, limit } => {
             let bad = |what| BadInput::new("--deadline", At::File, what, "give a time such as 50ms, or none");
             let deadline = match deadline.as_deref() {
                 None => Value::Null,
@@ -96,6 +105,7 @@ pub fn run(verb: &VolumeArgs) -> Result<(), VerbFailure> {
             };
             let question = json!({
                 "verb": "set", "volume": volume, "class": class, "priority": priority, "deadline_ms": deadline,
+                "share": share, "floor": floor, "limit": limit,
             });
             ask(control, &question).map(drop)
         }
@@ -113,6 +123,9 @@ pub fn run(verb: &VolumeArgs) -> Result<(), VerbFailure> {
 
 fn ask(control: &Path, question: &Value) -> Result<Value, VerbFailure> {
     let mend = "give the control socket of a service that runs";
-    let bad = |what| BadInput::new(control.display().to_string(), At::File, what, mend);
+    let bad = |told: String| {
+        let (what, mend) = told.rsplit_once("; ").unwrap_or((&told, mend));
+        BadInput::new(control.display().to_string(), At::File, what, mend)
+    };
     Ok(live::control::ask(control, question).map_err(bad)?)
 }

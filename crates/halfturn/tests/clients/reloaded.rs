@@ -1,7 +1,7 @@
 //! What a service is told while it runs: by its file, by many at its control socket.
 
-use crate::server::{Server, patient};
-use crate::tool::run;
+use crate::server::{Folder, Server, patient};
+use crate::tool::{have, run};
 use serde_json::Value;
 use std::os::unix::net::UnixStream;
 use std::process::Command;
@@ -53,5 +53,49 @@ fn who_says_nothing_at_the_control_socket_keeps_nobody_waiting() {
     disk(&server);
     assert!(since.elapsed() < Duration::from_secs(5), "it took {:?}", since.elapsed());
     drop(silent);
+    server.end();
+}
+
+/// What `halfturn volume set disk` says of these arguments; empty where it is done.
+fn refusal(server: &Server, arguments: &[&str]) -> String {
+    let control = server.folder().join("control.sock");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_halfturn"));
+    command.args(["volume", "set", "disk", "--control"]).arg(control).args(arguments);
+    let output = command.output().expect("halfturn runs");
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.success(), told.is_empty(), "{told}");
+    told
+}
+
+#[test]
+fn shares_of_the_arm_are_set_while_it_serves() {
+    let sets =
+        ["--set", "serve.control=control.sock", "--set", "volume.disk.share=2", "--set", "volume.fixed.floor=0.5"];
+    let logs = Folder::new();
+    let log = logs.0.join("record.log").to_string_lossy().into_owned();
+    let server = Server::on(1 << 20, "disk.img", &[&sets[..], &["--record", &log]].concat());
+    let claim = || ["share", "floor", "limit"].map(|key| disk(&server)[key].as_f64());
+    assert_eq!(claim(), [Some(2.0), Some(0.0), Some(1.0)]);
+    assert_eq!(refusal(&server, &["--share", "5", "--floor", "0.25"]), "");
+    assert_eq!(claim(), [Some(5.0), Some(0.25), Some(1.0)]);
+    let told = refusal(&server, &["--limit", "0.2"]);
+    assert!(told.contains("a floor of 0.25 is above the limit of 0.2\n  mend: give a lower floor"), "{told}");
+    let told = refusal(&server, &["--floor", "0.6"]);
+    assert!(told.contains("the floors are 1.10 of the arm together"), "{told}");
+    assert!(refusal(&server, &["--share", "0"]).contains("give a weight above 0"));
+    assert_eq!(claim(), [Some(5.0), Some(0.25), Some(1.0)], "what is refused changes nothing");
+    if have(&[("nbdcopy", "libnbd-bin")]) {
+        run(server.folder(), "nbdcopy", &["--", &server.uri("disk"), "null:"]);
+    }
+    server.end();
+    run(&logs.0, env!("CARGO_BIN_EXE_halfturn"), &["replay", &log]);
+}
+
+#[test]
+fn shares_are_refused_where_the_arm_is_not_shared_out() {
+    let server = Server::with(1 << 20, CONTROL);
+    assert_eq!(disk(&server)["share"], Value::Null);
+    let told = refusal(&server, &["--share", "5"]);
+    assert!(told.contains("not shared out") && told.contains("mend: give a volume or class a `share`"), "{told}");
     server.end();
 }

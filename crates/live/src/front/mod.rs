@@ -174,7 +174,7 @@ impl Front {
                 }
                 EngineMessage::Set(setting, asker) => {
                     let answer = setting.apply(&mut self.volumes);
-                    let _ = asker.send(answer);
+                    let _ = asker.send(answer.map(|told| self.ready.extend(told)));
                 }
                 EngineMessage::Fault(setting, asker) => {
                     let answer = setting.apply(&mut self.volumes, hands);

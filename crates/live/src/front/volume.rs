@@ -4,9 +4,10 @@ use crate::metrics::Buckets;
 use block::errno::{EOPNOTSUPP, ETIMEDOUT};
 use block::{BLOCK_BYTES, Ending, Qos, Span, Time};
 use hdrhistogram::Histogram;
-use load::experiment::{Experiment, Volume};
+use load::experiment::{Experiment, Volume, check_claim};
 use nbd::{BlockSize, Export, Flags, RequestType};
 use sched::value::Worth;
+use sched::{Claim, Input, ShareRules};
 use serde_json::{Value, json};
 
 /// A volume in service.
@@ -17,6 +18,8 @@ pub struct ServedVolume {
     bytes: u64,
     pub(super) class: u8,
     classes: Vec<String>,
+    /// What each class may have of the arm; nothing where that is not shared out.
+    claims: Vec<Claim>,
     pub(super) priority: u8,
     pub(super) deadline: Option<Span>,
     pub(super) clients: u32,
@@ -69,6 +72,8 @@ pub struct VolumeReport {
     pub priority: u8,
     /// The hard deadline of its requests, from their arrival.
     pub deadline: Option<Span>,
+    /// What it may have of the arm, where that is shared out.
+    pub claim: Option<Claim>,
     /// Whether its device does not answer: requests fail at once.
     pub hangs: bool,
     /// What was made wrong with it, for tests.
@@ -102,6 +107,8 @@ pub struct Setting {
     pub priority: Option<u8>,
     /// Their hard deadline; `Some(None)` takes it away.
     pub deadline: Option<Option<Span>>,
+    /// Its weight, the least and the greatest part of the arm's time, each if it changes.
+    pub shares: [Option<f64>; 3],
 }
 
 impl VolumeReport {
@@ -113,7 +120,9 @@ impl VolumeReport {
         let VolumeCounts { reads, writes, read_bytes, written_bytes, flushes, trims, failed, dropped } = self.counts;
         json!({
             "name": self.name, "bytes": self.bytes, "class": self.class, "priority": self.priority,
-            "deadline_ms": self.deadline.map(ms), "hangs": self.hangs, "fault": self.fault, "flush_failed": self.flush_failed, "clients": self.clients, "reads": reads, "writes": writes, "flushes": flushes, "trims": trims,
+            "deadline_ms": self.deadline.map(ms),
+            "share": self.claim.map(|claim| claim.share), "floor": self.claim.map(|claim| claim.floor),
+            "limit": self.claim.map(|claim| claim.limit), "hangs": self.hangs, "fault": self.fault, "flush_failed": self.flush_failed, "clients": self.clients, "reads": reads, "writes": writes, "flushes": flushes, "trims": trims,
             "in_flight": self.in_flight, "yield": self.yielded,
             "read_bytes": read_bytes, "written_bytes": written_bytes, "failed": failed, "dropped": dropped,
             "response_ms": { "mean": mean, "p50": p50, "p99": p99 },
@@ -122,7 +131,8 @@ impl VolumeReport {
 }
 
 impl Setting {
-    /// As the control socket is told of it: `volume`, and what of `class`, `priority` and `deadline_ms` is to change.
+    /// As the control socket is told of it: `volume`, and what of `class`, `priority`, `deadline_ms`, `share`, `floor` and `limit`
+    /// is to change.
     ///
     /// # Errors
     /// What is wrong with it.
@@ -143,19 +153,58 @@ impl Setting {
             Some(ms) => return Err(format!("a deadline of {ms} ms; give a time, or 0 for none")),
         };
         let volume = told["volume"].as_str().ok_or("`volume` is missing")?.to_owned();
-        Ok(Setting { volume, class: told["class"].as_str().map(Into::into), priority, deadline })
+        let shares = [number("share")?, number("floor")?, number("limit")?];
+        Ok(Setting { volume, class: told["class"].as_str().map(Into::into), priority, deadline, shares })
     }
 
-    pub(super) fn apply(&self, volumes: &mut [ServedVolume]) -> Result<(), String> {
+    /// Sets the volume, and says what the core is to be told.
+    pub(super) fn apply(&self, volumes: &mut [ServedVolume]) -> Result<Option<Input>, String> {
         let volume = ServedVolume::find_volume(volumes, &self.volume)?;
+        let mut number = volume.class;
         if let Some(class) = &self.class {
-            let number = volume.classes.iter().position(|name| name == class);
             let known = volume.classes.join(", ");
-            volume.class = number.ok_or_else(|| format!("there is no class '{class}'; name one of {known}"))? as u8;
+            let found = volume.classes.iter().position(|name| name == class);
+            number = found.ok_or_else(|| format!("there is no class '{class}'; name one of {known}"))? as u8;
         }
+        let claim = self.claim(volumes, number)?;
+        if let Some(claim) = claim {
+            volumes.iter_mut().for_each(|volume| volume.claims[usize::from(number)] = claim);
+        }
+        let volume = ServedVolume::find_volume(volumes, &self.volume)?;
+        volume.class = number;
         volume.priority = self.priority.unwrap_or(volume.priority);
         volume.deadline = self.deadline.unwrap_or(volume.deadline);
-        Ok(())
+        Ok(claim.map(|claim| Input::Claim(number, claim)))
+    }
+
+    /// What the class of the volume may have from now on, if that changes.
+    fn claim(&self, volumes: &[ServedVolume], class: u8) -> Result<Option<Claim>, String> {
+        if self.shares == [None; 3] {
+            return Ok(None);
+        }
+        let claims = volumes.first().map_or(&[][..], |volume| &volume.claims);
+        let Some(old) = claims.get(usize::from(class)) else {
+            return Err("the arm's time is not shared out; give a volume or class a `share` in the service file".into());
+        };
+        if let Some(other) = volumes.iter().find(|other| other.class == class && other.volume.name != self.volume) {
+            let (other, class) = (&other.volume.name, &other.classes[usize::from(class)]);
+            return Err(format!("volume '{other}' has the class '{class}', too; give each a `class` of its own"));
+        }
+        let [share, floor, limit] = self.shares;
+        let claim = Claim {
+            share: share.unwrap_or(old.share),
+            floor: floor.unwrap_or(old.floor),
+            limit: limit.unwrap_or(old.limit),
+            window: old.window,
+        };
+        check_claim(&claim).map_err(|(_, what, mend)| format!("{what}; {mend}"))?;
+        let floors: f64 = claims.iter().map(|claim| claim.floor).sum::<f64>() - old.floor + claim.floor;
+        if floors > 1.0 + 1e-9 {
+            return Err(format!(
+                "the floors are {floors:.2} of the arm together; give floors that are 1 at most together"
+            ));
+        }
+        Ok(Some(claim))
     }
 }
 
@@ -167,7 +216,11 @@ impl ServedVolume {
     pub fn all(experiment: &Experiment, bytes: u64) -> Result<Vec<ServedVolume>, String> {
         let classes: Vec<String> = experiment.classes().into_iter().map(Into::into).collect();
         let worths: Vec<Worth> = experiment.scheduler.rules.classes.iter().map(|class| class.worth).collect();
-        experiment.volumes.iter().map(|volume| ServedVolume::new(volume, &classes, &worths, bytes)).collect()
+        let claims: Vec<Claim> = experiment.scheduler.rules.shares.iter().flat_map(ShareRules::claims).collect();
+        let new = |volume| {
+            Ok(ServedVolume { claims: claims.clone(), ..ServedVolume::new(volume, &classes, &worths, bytes)? })
+        };
+        experiment.volumes.iter().map(new).collect()
     }
 
     fn new(volume: &Volume, classes: &[String], worths: &[Worth], bytes: u64) -> Result<ServedVolume, String> {
@@ -183,6 +236,7 @@ impl ServedVolume {
             bytes: bytes.min(to * BLOCK_BYTES) - from * BLOCK_BYTES,
             class: classes.iter().position(|class| *class == volume.class).unwrap_or(0) as u8,
             classes: classes.to_vec(),
+            claims: Vec::new(),
             priority: volume.priority,
             deadline: volume.deadline,
             clients: 0,
@@ -288,6 +342,7 @@ impl ServedVolume {
             class: self.classes[usize::from(self.class)].clone(),
             priority: self.priority,
             deadline: self.deadline,
+            claim: self.claims.get(usize::from(self.class)).copied(),
             hangs: self.hangs,
             fault: self.fault.clone(),
             flush_failed: self.flush_failed,

@@ -52,9 +52,13 @@ fn asked(lines: &str) -> String {
     format!("[[workload]]\nname = \"it\"\n{lines}\n")
 }
 
-/// The file that a kind of workload is tried in.
+/// The file that a kind of workload is tried in: with an array, but for those that are of one disk.
 fn asking(manual: &Manual) -> String {
-    format!("{PLAIN}{}", asked(manual.example))
+    let (before, rest) = PLAIN.split_once("[array]").expect("an array");
+    let (_, after) = rest.split_once("[scheduler]").expect("a scheduler");
+    let texts = [PLAIN.to_owned(), format!("{before}[scheduler]{after}")];
+    let texts = texts.map(|plain| plain + &asked(manual.example));
+    texts.iter().find(|text| read(text, &[]).is_ok()).unwrap_or(&texts[0]).clone()
 }
 
 /// The tables that are not the scheduler's.
@@ -167,7 +171,8 @@ fn what_is_read_is_declared_and_what_is_declared_is_read() {
     };
     for table in own().filter(|table| table.heading != "[[workload]]") {
         let (text, path) = place(&table);
-        let mut declared: BTreeSet<String> = table.keys.iter().map(|about| about.name.into()).collect();
+        let here = || tables().into_iter().filter(|other| other.heading == table.heading);
+        let mut declared: BTreeSet<String> = here().flat_map(|it| it.keys).map(|about| about.name.into()).collect();
         declared.extend(tables().iter().filter_map(|other| inside(table.heading, other)));
         if table.heading == "[[disk]]" {
             declared.insert(drive::drift().name().into());

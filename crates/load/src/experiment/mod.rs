@@ -35,6 +35,7 @@ pub use sched::predict::Choice as Predictor;
 pub use sched::predict::mimic::Before;
 pub use scheduler::{Believed, Scheduler};
 pub use serve::{Exposed, IoBackend, LONGEST, ServePlan};
+pub use share::check as check_claim;
 pub use system::SystemPlan;
 pub use tables::{changeable, tables};
 pub use volume::Volume;

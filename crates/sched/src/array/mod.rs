@@ -476,6 +476,8 @@ impl<P: Predictor> Scheduler for Array<P> {
             Input::Done(disk, ..) => self.tell(now, disk, input, out),
             Input::Amend(request, change) => self.amend(request, change, out),
             Input::Disk(disk, Health::Failed) => self.fail(disk),
+            // Arrays share nothing out.
+            Input::Claim(..) => {}
             Input::Disk(disk, Health::Replaced) => {
                 self.fail(disk);
                 self.settle(now, out);

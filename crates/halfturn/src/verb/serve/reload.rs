@@ -68,7 +68,7 @@ fn setting(old: &Volume, new: &Volume) -> Option<Setting> {
     let alike = (&old.class, old.priority, old.deadline) == (&new.class, new.priority, new.deadline);
     let class = (old.class != new.class).then(|| new.class.clone());
     let (priority, deadline) = (Some(new.priority), Some(new.deadline));
-    (!alike).then(|| Setting { volume: new.name.clone(), class, priority, deadline })
+    (!alike).then(|| Setting { volume: new.name.clone(), class, priority, deadline, ..Setting::default() })
 }
 
 /// What differs that a running service cannot follow.
