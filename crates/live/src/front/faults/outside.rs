@@ -292,7 +292,9 @@ impl Outside {
 
     pub(super) fn tell(&mut self, message: EngineMessage) {
         // An engine that has ended reads no mail.
-        let _ = self.mail.as_ref().map(|mail| mail.send(message));
+        if let Some(mail) = &self.mail {
+            let _ = mail.send(message);
+        }
         self.after(50, Event::Bell);
     }
 
