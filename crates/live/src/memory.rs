@@ -90,6 +90,12 @@ pub struct Slice {
 }
 
 impl Slice {
+    /// The whole of a new buffer.
+    #[must_use]
+    pub fn new(bytes: usize) -> Slice {
+        Slice { buffer: Rc::new(AlignedBuffer::new(bytes)), from: 0, bytes }
+    }
+
     /// For the kernel; good while this share lasts.
     #[must_use]
     pub fn pointer(&self) -> *mut u8 {
@@ -100,6 +106,23 @@ impl Slice {
     #[must_use]
     pub fn after(&self, count: usize) -> Slice {
         Slice { buffer: Rc::clone(&self.buffer), from: self.from + count, bytes: self.bytes - count }
+    }
+}
+
+#[cfg(test)]
+impl Slice {
+    /// A new buffer that holds these bytes.
+    pub(crate) fn holding(bytes: &[u8]) -> Slice {
+        let slice = Slice::new(bytes.len());
+        slice.buffer.put(0, bytes);
+        slice
+    }
+
+    /// A copy of its bytes.
+    pub(crate) fn to_vec(&self) -> Vec<u8> {
+        let mut bytes = vec![0; self.bytes];
+        self.buffer.get(self.from, &mut bytes);
+        bytes
     }
 }
 

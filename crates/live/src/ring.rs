@@ -298,7 +298,7 @@ mod tests {
     /// A kill cannot show it: the kernel keeps what a process wrote.
     #[test]
     fn the_kernel_is_told_what_is_to_be_on_the_medium() {
-        let slice = Slice { buffer: Rc::new(AlignedBuffer::new(4096)), from: 0, bytes: 4096 };
+        let slice = Slice::new(4096);
         let [read, fsync, write] = [opcode::Read::CODE, opcode::Fsync::CODE, opcode::Write::CODE];
         assert_eq!(told(&RingOp::Write(slice.clone(), 8192, true)), (write, 8192, libc::RWF_DSYNC as u32));
         assert_eq!(told(&RingOp::Write(slice.clone(), 8192, false)), (write, 8192, 0));

@@ -91,21 +91,11 @@ impl Contents for Sparse {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::AlignedBuffer;
-    use std::rc::Rc;
-
-    fn slice(bytes: &[u8]) -> Slice {
-        let buffer = Rc::new(AlignedBuffer::new(bytes.len()));
-        buffer.put(0, bytes);
-        Slice { buffer, from: 0, bytes: bytes.len() }
-    }
 
     fn read(sparse: &mut Sparse, at: Extent) -> Vec<u8> {
-        let into = slice(&vec![0xEE; at.bytes() as usize]);
+        let into = Slice::holding(&vec![0xEE; at.bytes() as usize]);
         sparse.read(at, &into).expect("it is read");
-        let mut bytes = vec![0; into.bytes];
-        into.buffer.get(0, &mut bytes);
-        bytes
+        into.to_vec()
     }
 
     #[test]
@@ -115,7 +105,7 @@ mod tests {
         let bytes: Vec<u8> = (0..at.bytes()).map(|n| (n % 251) as u8).collect();
         let mut sparse = Sparse::open(&path, 1 << 31).expect("a file");
         assert_eq!(read(&mut sparse, at), vec![0; bytes.len()]);
-        assert_eq!(sparse.write(at, &slice(&bytes)), Ok(()));
+        assert_eq!(sparse.write(at, &Slice::holding(&bytes)), Ok(()));
         drop(sparse);
         let mut sparse = Sparse::open(&path, 1 << 31).expect("a file");
         assert_eq!(read(&mut sparse, at), bytes);

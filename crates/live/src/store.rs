@@ -174,27 +174,19 @@ fn pattern(piece: PageSpan, into: &Slice, to: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::AlignedBuffer;
-    use std::rc::Rc;
-
-    fn slice(bytes: usize) -> Slice {
-        Slice { buffer: Rc::new(AlignedBuffer::new(bytes)), from: 0, bytes }
-    }
 
     fn read(store: &mut MemoryStore, at: Extent) -> Vec<u8> {
-        let into = slice(at.bytes() as usize);
+        let into = Slice::new(at.bytes() as usize);
         into.buffer.put(0, &vec![0xEE; into.bytes]);
         assert_eq!(store.read(at, &into), Ok(()));
-        let mut bytes = vec![0; into.bytes];
-        into.buffer.get(0, &mut bytes);
-        bytes
+        into.to_vec()
     }
 
     #[test]
     fn what_was_written_is_read_and_the_rest_is_zeros() {
         let mut store = MemoryStore::new(1 << 35, Unwritten::Zeros, 1 << 20);
         let at = Extent::new((1 << 34) - 3, 70);
-        let from = slice(at.bytes() as usize);
+        let from = Slice::new(at.bytes() as usize);
         let bytes: Vec<u8> = (0..at.bytes()).map(|i| (i % 251) as u8).collect();
         from.buffer.put(0, &bytes);
         assert_eq!(store.write(at, &from), Ok(()));
@@ -210,7 +202,7 @@ mod tests {
     #[test]
     fn memory_is_bounded_and_given_back() {
         let mut store = MemoryStore::new(1 << 20, Unwritten::Zeros, 2 * PAGE as u64);
-        let one = slice(512);
+        let one = Slice::new(512);
         assert_eq!(store.write(Extent::new(0, 1), &one), Ok(()));
         assert_eq!(store.write(Extent::new(64, 1), &one), Ok(()));
         assert_eq!(store.write(Extent::new(128, 1), &one), Err(ENOSPC));

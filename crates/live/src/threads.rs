@@ -343,21 +343,8 @@ fn work(queue: &SharedQueue, done: &Sender<(u32, i32)>, woken: &OwnedFd) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::AlignedBuffer;
     use block::Discarded;
     use std::os::unix::net::UnixStream;
-
-    fn slice(bytes: &[u8]) -> Slice {
-        let buffer = Rc::new(AlignedBuffer::new(bytes.len()));
-        buffer.put(0, bytes);
-        Slice { buffer, from: 0, bytes: bytes.len() }
-    }
-
-    fn held(slice: &Slice) -> Vec<u8> {
-        let mut bytes = vec![0; slice.bytes];
-        slice.buffer.get(slice.from, &mut bytes);
-        bytes
-    }
 
     /// Waits for so many.
     fn some(threads: &mut Threads, count: usize) -> Vec<(RingToken, i32)> {
@@ -377,7 +364,7 @@ mod tests {
         std::fs::remove_file(&path).expect("its name");
         let mut threads = Threads::new().expect("threads");
         // More than there are threads.
-        let out: Vec<Slice> = (0..100_u8).map(|n| slice(&[n + 1; 4096])).collect();
+        let out: Vec<Slice> = (0..100_u8).map(|n| Slice::holding(&[n + 1; 4096])).collect();
         for (n, out) in (0..).zip(&out) {
             threads
                 .push(&file, RingToken::Unit(n), RingOp::Write(out.clone(), u64::from(n) * 4096, n % 2 == 0))
@@ -389,14 +376,14 @@ mod tests {
         assert!(threads.threads <= MOST);
         threads.push(&file, RingToken::Unit(1), RingOp::Sync).expect("pushed");
         assert_eq!(some(&mut threads, 1), [(RingToken::Unit(1), 0)]);
-        let into = slice(&[0; 4096]);
+        let into = Slice::holding(&[0; 4096]);
         threads.push(&file, RingToken::Unit(2), RingOp::Read(into.clone(), 99 * 4096)).expect("pushed");
         assert_eq!(some(&mut threads, 1), [(RingToken::Unit(2), 4096)]);
-        assert_eq!(held(&into), [100; 4096]);
+        assert_eq!(into.to_vec(), [100; 4096]);
         assert_eq!(carry_out(&file, &RingOp::Read(into.clone(), 100 * 4096)), 0, "the end");
         if carry_out(&file, &RingOp::Discard(99 * 4096, 4096, Discarded::Zeros)) == 0 {
             assert_eq!(carry_out(&file, &RingOp::Read(into.clone(), 99 * 4096)), 4096);
-            assert_eq!(held(&into), [0; 4096]);
+            assert_eq!(into.to_vec(), [0; 4096]);
         }
         let read_only = std::fs::File::open("/dev/null").expect("a file").into();
         assert!(carry_out(&read_only, &RingOp::Write(into, 0, false)) < 0);
@@ -408,19 +395,19 @@ mod tests {
         let (ours, theirs) = UnixStream::pair().expect("a pair");
         let (ours, theirs): (Rc<OwnedFd>, Rc<OwnedFd>) = (Rc::new(ours.into()), Rc::new(theirs.into()));
         let long: Vec<u8> = (0..1_u32 << 20).map(|n| (n % 251) as u8).collect();
-        let (out, into) = (slice(&long), slice(&vec![0; long.len()]));
+        let (out, into) = (Slice::holding(&long), Slice::holding(&vec![0; long.len()]));
         let pieces = vec![Slice { bytes: 1000, ..out.clone() }, out.after(1000)];
         threads.push(&ours, RingToken::Sent(3), RingOp::Send(pieces)).expect("pushed");
         threads.push(&theirs, RingToken::Received(7), RingOp::Receive(into.clone(), true)).expect("pushed");
         let mut seen = some(&mut threads, 2);
         seen.sort_by_key(|(token, _)| matches!(token, RingToken::Sent(_)));
         assert_eq!(seen, [(RingToken::Received(7), 1 << 20), (RingToken::Sent(3), 1 << 20)]);
-        assert!(held(&into) == long);
+        assert!(into.to_vec() == long);
         threads.push(&theirs, RingToken::Received(7), RingOp::Receive(into, true)).expect("pushed");
         assert!(!threads.has_come());
         rustix::net::shutdown(&ours, rustix::net::Shutdown::Both).expect("shut");
         assert_eq!(some(&mut threads, 1), [(RingToken::Received(7), 0)], "nobody is there any more");
-        threads.push(&ours, RingToken::Sent(3), RingOp::Send(vec![slice(b"late")])).expect("pushed");
+        threads.push(&ours, RingToken::Sent(3), RingOp::Send(vec![Slice::holding(b"late")])).expect("pushed");
         assert_eq!(some(&mut threads, 1), [(RingToken::Sent(3), -libc::EPIPE)]);
         assert!(threads.wait(Some(Duration::from_millis(1))).is_ok(), "a wait may end with nothing");
     }

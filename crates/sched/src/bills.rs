@@ -32,11 +32,6 @@ pub struct Bill {
     pub believed: Option<(Span, Span)>,
 }
 
-/// The class whose writes are written back.
-fn drained(errand: Errand) -> u8 {
-    if let Errand::Drain(class) = errand { class } else { 0 }
-}
-
 impl<P: Predictor> Board<P> {
     /// Says who pays for a command that is about to be issued, and keeps that where classes have shares.
     #[inline(never)]
@@ -109,22 +104,22 @@ impl<P: Predictor> Board<P> {
             (Errand::Seek, Place::Request(request, _)) => self.jobs.find(request),
             _ => None,
         };
-        let moves = ((self.rules.believes_parts || self.rules.shares.is_some()) && command.verb.transfers())
+        let moves = (self.rules.shares.is_some() && command.verb.transfers())
             .then(|| self.belief.approach(now, command.at, spot, command.verb.writes()));
         let believed = moves.flatten().map(|way| (way.travel, way.wait));
         let job = id.and_then(|id| self.jobs.get_mut(id));
-        let (class, cause) = match job {
-            None if matches!(errand, Errand::Drain(_)) => (drained(errand), Cause::Request),
-            Some(job) if self.fills_slack => (job.qos.class, Cause::Slack),
-            Some(job) => {
+        let (class, cause) = match (job, errand) {
+            (Some(job), _) if self.fills_slack => (job.qos.class, Cause::Slack),
+            (Some(job), _) => {
                 let resumed = job.detour.map_or(Cause::Request, Cause::Resumed);
                 // A part of the seek does not end the detour.
                 job.detour = job.detour.filter(|_| errand == Errand::Seek);
                 (job.qos.class, resumed)
             }
-            None if matches!(errand, Errand::Frame(_)) => (self.reads_ahead_for, Cause::Slack),
-            None if errand == Errand::Free => self.free.as_ref()?.payer(),
-            None => return None,
+            (None, Errand::Drain(class)) => (class, Cause::Request),
+            (None, Errand::Frame(_)) => (self.reads_ahead_for, Cause::Slack),
+            (None, Errand::Free) => self.free.as_ref()?.payer(),
+            (None, _) => return None,
         };
         Some(Bill { class, cause, believed })
     }

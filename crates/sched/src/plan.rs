@@ -216,8 +216,6 @@ pub struct Rules {
     pub shares: Option<ShareRules>,
     /// Whether the core says who pays for each command.
     pub bills: bool,
-    /// Whether it says then what it believes a command spends its time on, since nobody can tell.
-    pub believes_parts: bool,
     /// By class; a class past the end has the default.
     pub classes: Vec<ClassRule>,
 }
@@ -234,7 +232,6 @@ impl Default for Rules {
             tells: false,
             shares: None,
             bills: false,
-            believes_parts: false,
             classes: Vec::new(),
         }
     }

@@ -164,6 +164,11 @@ impl Turns {
         }
     }
 
+    /// Where a rank is, or where it would be.
+    fn find_rank(&self, rank: u8) -> Result<usize, usize> {
+        self.ranks.binary_search_by(|known| rank.cmp(&known.rank))
+    }
+
     /// Lets time pass until now.
     pub(crate) fn pass(&mut self, now: Time) {
         self.now = now;
@@ -194,7 +199,7 @@ impl Turns {
             let gap = now.since(left).0.min(WAITS * LONGEST_WAIT.0);
             state.gap = Span((3 * state.gap.0 + gap) / 4);
         }
-        let at = self.ranks.binary_search_by(|known| rank.cmp(&known.rank)).unwrap_or_else(|at| {
+        let at = self.find_rank(rank).unwrap_or_else(|at| {
             let waiting = vec![0; self.leaves.len()];
             self.ranks.insert(at, Rank { rank, shares: self.blank.clone(), waiting });
             at
@@ -210,7 +215,7 @@ impl Turns {
     pub(crate) fn remove(&mut self, rank: u8, class: u8) {
         self.classes[usize::from(class)].waiting -= 1;
         let leaf = self.leaves[usize::from(class)];
-        let Ok(at) = self.ranks.binary_search_by(|known| rank.cmp(&known.rank)) else { return };
+        let Ok(at) = self.find_rank(rank) else { return };
         let known = &mut self.ranks[at];
         known.waiting[usize::from(class)] -= 1;
         if known.waiting[usize::from(class)] == 0 {
@@ -251,7 +256,7 @@ impl Turns {
 
     /// Whether a turn goes on, were there something to do.
     fn lasts(&self, turn: &Turn) -> bool {
-        let at = self.ranks.binary_search_by(|known| turn.rank.cmp(&known.rank));
+        let at = self.find_rank(turn.rank);
         let leaf = self.leaves[usize::from(turn.class)];
         let may = at.is_ok_and(|at| match self.ranks[at].waiting[usize::from(turn.class)] {
             0 => self.return_of(turn.class).is_some(),
@@ -287,7 +292,7 @@ impl Turns {
 
     /// The turn that goes on: of a class that waits, or that is waited for.
     fn go_on(&mut self, turn: Turn, top: usize) -> Option<(u8, u8)> {
-        let at = self.ranks.binary_search_by(|known| turn.rank.cmp(&known.rank)).ok()?;
+        let at = self.find_rank(turn.rank).ok()?;
         if self.ranks[at].waiting[usize::from(turn.class)] == 0 {
             self.hold(turn.class);
             return None;
@@ -301,7 +306,7 @@ impl Turns {
         let Some(Turn { rank, class, .. }) = self.turn.filter(|turn| turn.rank >= self.ranks[top].rank) else {
             return false;
         };
-        let Ok(at) = self.ranks.binary_search_by(|known| rank.cmp(&known.rank)) else { return false };
+        let Ok(at) = self.find_rank(rank) else { return false };
         let leads = at < top || self.ranks[at].shares.would_lead(self.leaves[usize::from(class)], self.now);
         let waits = leads && self.return_of(class).is_some();
         if waits {

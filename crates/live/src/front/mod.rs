@@ -14,7 +14,7 @@ mod volume;
 mod work;
 
 use crate::bell::Mailbox;
-use crate::memory::{AlignedBuffer, PAGE, Slice};
+use crate::memory::{PAGE, Slice};
 use crate::metrics::{Buckets, ServiceMetrics};
 use crate::ring::{RingOp, RingToken};
 use crate::unit::Zeroes;
@@ -110,7 +110,7 @@ impl Front {
         inside: Arc<AtomicU32>,
     ) -> std::io::Result<Front> {
         let bell = Rc::new(mailbox.bell.try_clone()?);
-        let strokes = Slice { buffer: Rc::new(AlignedBuffer::new(PAGE)), from: 0, bytes: PAGE };
+        let strokes = Slice::new(PAGE);
         Ok(Front {
             mailbox,
             inside,

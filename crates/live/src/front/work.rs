@@ -468,7 +468,7 @@ mod tests {
     fn a_read_is_answered_in_parts_as_far_as_it_is_there() {
         let (mut works, mut pool) = (Works::new(), Pool::default());
         let id = works.take(0, request(RequestType::Read, 100, 4000), (0, Zeroes::default()), Time::ZERO, &mut pool);
-        let others = Slice { buffer: Rc::new(AlignedBuffer::new(4096)), from: 0, bytes: 4096 };
+        let others = Slice::new(4096);
         let mut came = |from, bytes| {
             let memory = works.memory(id, from, bytes).expect("memory");
             let work = works.get_mut(id).expect("it is there");

@@ -74,7 +74,7 @@ impl Far {
                 heads: Rc::new(AlignedBuffer::new(GATHERED * REQUEST_BYTES)),
                 sending: Vec::new(),
                 is_sending: false,
-                input: Slice { buffer: Rc::new(AlignedBuffer::new(INPUT)), from: 0, bytes: INPUT },
+                input: Slice::new(INPUT),
                 receiving: false,
                 received: Vec::new(),
                 content: 0,

@@ -5,13 +5,12 @@
 
 use super::{Done, LiveDevice, Zeroes};
 use crate::kernel::Kernel;
-use crate::memory::{AlignedBuffer, Slice};
+use crate::memory::Slice;
 use block::errno::{EIO, ENOSPC};
 use block::{BLOCK_BYTES, Caps, Command, Extent, Outcome, Span, Tag, Time, Verb};
 use load::Draw;
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
-use std::rc::Rc;
 
 /// Blocks of which at most is kept what they held at the last flush: 1 GiB. What is written beyond fails.
 const MOST_KEPT: usize = 2 << 20;
@@ -99,7 +98,7 @@ impl Faulty {
 
     fn memory(blocks: u64) -> Slice {
         let bytes = (blocks * BLOCK_BYTES) as usize;
-        Slice { buffer: Rc::new(AlignedBuffer::new(bytes)), from: 0, bytes }
+        Slice::new(bytes)
     }
 
     /// Keeps what the blocks of a write held at the last flush; whether there is room for it.

@@ -272,7 +272,7 @@ mod tests {
         std::fs::write(&path, [[1; 512].as_slice(), &[2; 88]].concat()).expect("a file");
         let mut file = ServedFile::open(&path, 1, Use::Writes).expect("a file");
         assert_eq!((file.bytes(), file.caps().blocks, file.is_direct()), (600, 2, false));
-        let memory = Slice { buffer: Rc::new(AlignedBuffer::new(1024)), from: 0, bytes: 1024 };
+        let memory = Slice::new(1024);
         memory.buffer.put(0, &[9; 1024]);
         assert_eq!(done(&mut file, Verb::Read, Extent::new(0, 2), &memory), Outcome::Ok);
         let mut read = [0; 1024];

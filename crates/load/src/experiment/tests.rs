@@ -73,7 +73,6 @@ fn the_example_of_the_design_reads_as_written() {
                 tells: false,
                 shares: None,
                 bills: false,
-                believes_parts: false,
                 classes: [true, false].map(|preempts| ClassRule { preempts, ..ClassRule::USUAL }).into(),
             },
             free: true,

@@ -7,7 +7,7 @@ use block::Verb;
 use disk::{Ahead, Sheet};
 
 /// The time that a load takes on the drive, one command at a time.
-fn took(sheet: &Sheet, seed: u64, load: &Load) -> f64 {
+fn time_load(sheet: &Sheet, seed: u64, load: &Load) -> f64 {
     play(sheet, seed, 1, load, &mut Dice(500 + seed)).now.0 as f64
 }
 
@@ -15,7 +15,7 @@ fn took(sheet: &Sheet, seed: u64, load: &Load) -> f64 {
 fn cost(sheet: &Sheet, seed: u64, load: &Load, change: impl Fn(&mut Sheet)) -> f64 {
     let mut changed = sheet.clone();
     change(&mut changed);
-    took(&changed, seed, load) / took(sheet, seed, load) - 1.0
+    time_load(&changed, seed, load) / time_load(sheet, seed, load) - 1.0
 }
 
 fn load(reads: u64, sequential: u64) -> Load {
@@ -57,7 +57,7 @@ fn reading_ahead_costs_random_reads_no_more_than_a_quarter_of_a_turn_each() {
         let least = f64::from(sheet.cache.least_ahead);
         let track = f64::from(sheet.mechanics.layout.longest_track());
         let turn = sheet.mechanics.rotation.period().0 as f64;
-        let all = took(&sheet, seed, &load);
+        let all = time_load(&sheet, seed, &load);
         // The arm may have crossed to the next track, so that one turn in four is another one.
         let bound = 0.01 + 300.0 * (2.0 * least / track + 0.25) * turn / all;
         assert!(more < bound, "{name}: {more:.4} more, of at most {bound:.4}");

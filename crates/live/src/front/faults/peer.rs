@@ -74,7 +74,7 @@ impl Peer {
 
     /// Asks something; of a flush, `keeps` tells what it is to keep.
     pub(super) fn ask(&mut self, now: Time, draw: &mut Draw, keeps: impl FnOnce() -> Made) {
-        let (command, flags) = drawn(draw);
+        let (command, flags) = draw_request(draw);
         let (mut offset, mut length) = extent(draw, self.session.size);
         let mut refused = None;
         if command == RequestType::Flush {
@@ -244,7 +244,7 @@ impl Pending {
     }
 }
 
-fn drawn(draw: &mut Draw) -> (RequestType, CommandFlags) {
+fn draw_request(draw: &mut Draw) -> (RequestType, CommandFlags) {
     let command = match draw.below(20) {
         0..7 => RequestType::Read,
         7..15 => RequestType::Write,
