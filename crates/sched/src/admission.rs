@@ -225,7 +225,7 @@ impl Admission {
         let costs = inside.filter(|(_, command)| command.verb.transfers()).map(|(tag, command)| {
             let spot = belief.spot(command.at);
             let (key, mark) = (belief.key(spot), belief.mark(spot));
-            (belief.cost(&head, key, mark, command.verb.writes()), tag, command, spot)
+            (belief.cost(&head, key, mark, command.verb.direction()), tag, command, spot)
         });
         let Some((_, tag, command, spot)) = costs.min_by_key(|(cost, tag, ..)| (*cost, tag.0)) else { return };
         self.told = Some(tag);

@@ -105,7 +105,7 @@ impl<P: Predictor> Board<P> {
             _ => None,
         };
         let moves = (self.rules.shares.is_some() && command.verb.transfers())
-            .then(|| self.belief.approach(now, command.at, spot, command.verb.writes()));
+            .then(|| self.belief.approach(now, command.at, spot, command.verb.direction()));
         let believed = moves.flatten().map(|way| (way.travel, way.wait));
         let job = id.and_then(|id| self.jobs.get_mut(id));
         let (class, cause) = match (job, errand) {

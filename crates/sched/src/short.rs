@@ -353,7 +353,7 @@ impl ShortCommands {
         if matches!(job.op, Op::Discard(_)) {
             return at_once;
         }
-        let Some(way) = board.belief.approach(now, job.rest(), job.spot, job.op.writes()) else { return at_once };
+        let Some(way) = board.belief.approach(now, job.rest(), job.spot, job.op.direction()) else { return at_once };
         let long = f64::from(way.distance) > plan.split_beyond * f64::from(way.cylinders);
         // Slack and parts are for those that step in: where nobody will, what they cost is lost.
         let outbid = self.target.is_some_and(|target| target.depth > 0) && board.rules.preemption.weighs();

@@ -147,7 +147,7 @@ impl<P: Predictor> Scene<'_, P> {
     fn after(&self, schedule: &Schedule<P::Head>) -> P::Head {
         let it = &self.set[schedule.last];
         match schedule.serves {
-            true => self.belief.after(&schedule.head, it.rest, it.spot, it.op.writes()).0,
+            true => self.belief.after(&schedule.head, it.rest, it.spot, it.op.direction()).0,
             false => schedule.head,
         }
     }
@@ -156,10 +156,10 @@ impl<P: Predictor> Scene<'_, P> {
     fn then(&self, schedule: &Schedule<P::Head>, head: P::Head, next: usize) -> Schedule<P::Head> {
         let it = &self.set[next];
         let begins = schedule.taken == 0;
-        let writes = it.op.writes();
+        let direction = it.op.direction();
         let there = match begins && next == 0 && self.moving {
             true => 0.0,
-            false => self.belief.cost(&head, it.key, it.mark, writes) as f64 / self.pace,
+            false => self.belief.cost(&head, it.key, it.mark, direction) as f64 / self.pace,
         };
         let moves = if next == 0 { schedule.left } else { it.transfer };
         let ends = schedule.ends + there + it.times * moves;
@@ -172,7 +172,7 @@ impl<P: Predictor> Scene<'_, P> {
         if serves {
             (longer.ends, longer.variance, longer.earned) = (ends, variance, schedule.earned + earns);
             if begins && next != 0 && self.goes_on {
-                let way = self.belief.approach(self.now, it.rest, it.spot, writes);
+                let way = self.belief.approach(self.now, it.rest, it.spot, direction);
                 longer.left -= way.map_or(0.0, |way| way.wait.0 as f64).min(longer.left);
             }
         }
@@ -298,7 +298,7 @@ impl<P: Predictor> Arbiter<P> for Schedules<P> {
         let Some(job) = board.jobs.get(id) else { return };
         let (head, _) = board.belief.head(now);
         let (key, mark) = (board.belief.key(job.spot), board.belief.mark(job.spot));
-        let there = board.belief.cost(&head, key, mark, job.op.writes()) as f64 / pace(&board.belief);
+        let there = board.belief.cost(&head, key, mark, job.op.direction()) as f64 / pace(&board.belief);
         self.serving = Some(Serving { id, from: now, rest: job.rest(), there });
     }
 

@@ -3,7 +3,7 @@
 use super::Array;
 use super::children::{Child, Post, offset};
 use crate::predict::Predictor;
-use block::{DiskId, Extent, Lbn, Op, Span};
+use block::{Direction, DiskId, Extent, Lbn, Op, Span};
 use config::{Word, Words};
 use std::cmp::Reverse;
 
@@ -113,7 +113,7 @@ impl<P: Predictor> Array<P> {
         (EARLIEST..).map(|i| i * step).take_while(|kept| kept + LEAST_MOVED <= rest.blocks).find(|kept| {
             let here = ours.transfer(Extent { blocks: *kept, ..rest });
             let at = Extent { start: Lbn(rest.start.0 + u64::from(*kept)), blocks: rest.blocks - kept };
-            let way = theirs.approach(asked, at, theirs.spot(at), false);
+            let way = theirs.approach(asked, at, theirs.spot(at), Direction::Read);
             way.is_some_and(|way| self.plan.delay + way.travel + way.wait <= here)
         })
     }

@@ -20,7 +20,7 @@ use super::walk::{self, Walk};
 use crate::predict::{Predictor, Sieve};
 use crate::sorted::{Entry, Sorted};
 use crate::{Job, JobId, Jobs};
-use block::{BadInput, Op, Span, Time};
+use block::{BadInput, Direction, Op, Span, Time};
 use config::{Key, Section};
 
 /// What has waited too long goes first, in every policy that has the key.
@@ -46,20 +46,20 @@ pub(super) trait View<P: Predictor> {
     /// Where the head is, and the key of that place.
     fn head(belief: &P, now: Time) -> (Self::Head, u64);
     /// What it costs to go there.
-    fn cost(belief: &P, head: &Self::Head, key: u64, item: Self::Item, write: bool) -> u64;
+    fn cost(belief: &P, head: &Self::Head, key: u64, item: Self::Item, direction: Direction) -> u64;
     /// What keys of a range, of which none costs less than `least`, tell of their costs.
     fn sieve(belief: &P, head: &Self::Head, least: u64, range: (u64, u64)) -> Sieve;
     /// What every write but FUA costs, where that does not depend on where it lies.
     fn flat(belief: &P) -> Option<u64>;
     /// Nothing with a key in `from..=to` costs less.
-    fn least(belief: &P, head: &Self::Head, from: u64, to: u64, write: bool) -> u64;
+    fn least(belief: &P, head: &Self::Head, from: u64, to: u64, direction: Direction) -> u64;
     /// The same of all keys from `from` on, and of all up to `to`.
-    fn least_above(belief: &P, head: &Self::Head, from: u64, write: bool) -> u64 {
-        Self::least(belief, head, from, u64::MAX, write)
+    fn least_above(belief: &P, head: &Self::Head, from: u64, direction: Direction) -> u64 {
+        Self::least(belief, head, from, u64::MAX, direction)
     }
     /// See `least_above`.
-    fn least_below(belief: &P, head: &Self::Head, to: u64, write: bool) -> u64 {
-        Self::least(belief, head, 0, to, write)
+    fn least_below(belief: &P, head: &Self::Head, to: u64, direction: Direction) -> u64 {
+        Self::least(belief, head, 0, to, direction)
     }
     /// Whether that may be more than of all keys from `from`, or up to `to`, on the side away from the head.
     fn is_told_closer(belief: &P, from: u64, to: u64) -> bool;
@@ -110,6 +110,12 @@ pub(super) struct Greedy<P: Predictor, V: View<P>> {
 /// Kinds of requests that are searched apart.
 const KINDS: usize = 3;
 const READS: usize = 0;
+
+/// Which way the data of a kind goes.
+const fn direction_of(kind: usize) -> Direction {
+    if kind == READS { Direction::Read } else { Direction::Write }
+}
+
 /// Writes that a buffer may take.
 const WRITES: usize = 1;
 /// Writes that complete on the medium.
@@ -208,9 +214,9 @@ impl<P: Predictor, V: View<P>> Greedy<P, V> {
         // Walks ask for bounds of all that lies beyond a leaf.
         let bound = |from, to| {
             let least = match (from, to) {
-                (from, u64::MAX) => V::least_above(belief, head, from, KIND != READS),
-                (0, to) => V::least_below(belief, head, to, KIND != READS),
-                (from, to) => V::least(belief, head, from, to, KIND != READS),
+                (from, u64::MAX) => V::least_above(belief, head, from, direction_of(KIND)),
+                (0, to) => V::least_below(belief, head, to, direction_of(KIND)),
+                (from, to) => V::least(belief, head, from, to, direction_of(KIND)),
             };
             least + floor
         };
@@ -229,7 +235,7 @@ impl<P: Predictor, V: View<P>> Greedy<P, V> {
             }
             let (from, to) = (walk::low(sorted, slot), walk::low(sorted, slot + 1));
             if V::is_told_closer(belief, from, to) {
-                least = V::least(belief, head, from, to, KIND != READS);
+                least = V::least(belief, head, from, to, direction_of(KIND));
                 if least + bias > kept.bar() {
                     continue;
                 }
@@ -325,7 +331,7 @@ fn examine<P: Predictor, V: View<P>, const KIND: usize>(
         if sieve.beyond(*key) + bias > room {
             continue;
         }
-        let score = V::cost(belief, head, *key, its.item, KIND != READS) + bias;
+        let score = V::cost(belief, head, *key, its.item, direction_of(KIND)) + bias;
         if score <= kept.bar() {
             kept.offer(Found { score, sequence: its.sequence, id: its.id, kind: KIND, slot, place });
             room = kept.bar().saturating_sub(least);

@@ -20,7 +20,7 @@ pub use kind::{Knowledge, Manual, Recipe, Taker, Tells};
 pub use mimic::Mimic;
 pub use profile::{PROFILE, Profile};
 
-use block::{Command, Extent, Lbn, Outcome, Span, Time, Verb};
+use block::{Command, Direction, Extent, Lbn, Outcome, Span, Time, Verb};
 use config::{Word, Words};
 
 /// Makes of the files of predictors one type, [`Choice`], and the list of all: first those made of what is known of a device,
@@ -117,8 +117,8 @@ pub struct Goal<S> {
     pub at: Extent,
     /// Where they lie.
     pub spot: S,
-    /// Whether it writes.
-    pub write: bool,
+    /// Which way its data goes.
+    pub direction: Direction,
     /// When the arm has to be there at the latest, after a move.
     pub by: Time,
     /// The same where it need not move.
@@ -174,7 +174,7 @@ pub trait Predictor {
     fn head(&self, now: Time) -> (Self::Head, u64);
 
     /// The cost of going there, to read or to write.
-    fn cost(&self, head: &Self::Head, key: u64, mark: Self::Mark, write: bool) -> u64;
+    fn cost(&self, head: &Self::Head, key: u64, mark: Self::Mark, direction: Direction) -> u64;
 
     /// What keys of a range, of which none costs less than `least`, tell of their costs without a look at what lies there.
     fn sieve(&self, head: &Self::Head, least: u64, range: (u64, u64)) -> Sieve {
@@ -183,16 +183,16 @@ pub trait Predictor {
     }
 
     /// A lower bound: nothing with a key in `from..=to` costs less. It makes pruning sound.
-    fn least(&self, head: &Self::Head, from: u64, to: u64, write: bool) -> u64;
+    fn least(&self, head: &Self::Head, from: u64, to: u64, direction: Direction) -> u64;
 
     /// [`Predictor::least`] of all keys from `from` on: what a search asks at each of its steps.
-    fn least_above(&self, head: &Self::Head, from: u64, write: bool) -> u64 {
-        self.least(head, from, u64::MAX, write)
+    fn least_above(&self, head: &Self::Head, from: u64, direction: Direction) -> u64 {
+        self.least(head, from, u64::MAX, direction)
     }
 
     /// [`Predictor::least`] of all keys up to `to`.
-    fn least_below(&self, head: &Self::Head, to: u64, write: bool) -> u64 {
-        self.least(head, 0, to, write)
+    fn least_below(&self, head: &Self::Head, to: u64, direction: Direction) -> u64 {
+        self.least(head, 0, to, direction)
     }
 
     /// Whether [`Predictor::least`] may say more of these keys than of all that lie beyond them, as seen from the head.
@@ -203,7 +203,7 @@ pub trait Predictor {
 
     /// Where a head at `head` is when it has served what lies at `spot`, and the key of that place; of use until the next
     /// `head`.
-    fn after(&self, head: &Self::Head, at: Extent, spot: Self::Spot, write: bool) -> (Self::Head, u64);
+    fn after(&self, head: &Self::Head, at: Extent, spot: Self::Spot, direction: Direction) -> (Self::Head, u64);
 
     /// How long the transfer of blocks that begin at `spot` takes, from when the first is under the head; nothing where costs
     /// hold it already, or it is not known.
@@ -218,8 +218,8 @@ pub trait Predictor {
     }
 
     /// Whether it knows what a request at `spot` costs, were it the next.
-    fn knows(&self, spot: Self::Spot, write: bool) -> bool {
-        let _ = (spot, write);
+    fn knows(&self, spot: Self::Spot, direction: Direction) -> bool {
+        let _ = (spot, direction);
         true
     }
 
@@ -236,8 +236,8 @@ pub trait Predictor {
 
     /// The way to a request that lies at `spot`; nothing where the phase is not known, or the request only goes on
     /// where the last command ended, so that there is nothing to wait for.
-    fn approach(&self, now: Time, at: Extent, spot: Self::Spot, write: bool) -> Option<Approach> {
-        let _ = (now, at, spot, write);
+    fn approach(&self, now: Time, at: Extent, spot: Self::Spot, direction: Direction) -> Option<Approach> {
+        let _ = (now, at, spot, direction);
         None
     }
 

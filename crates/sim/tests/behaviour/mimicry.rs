@@ -1,6 +1,6 @@
 //! What the Disk Mimic's paper shows of the times of distances, without numbers: its figures 1, 3 and 5.
 
-use block::{Command, Device, Extent, Outcome, Place, Span, Tag, Time, Verb};
+use block::{Command, Device, Direction, Extent, Outcome, Place, Span, Tag, Time, Verb};
 use load::experiment::DriveChoice;
 use sched::predict::mimic::{Learned, Learning, Probing, Summary};
 use sched::predict::{Mimic, Predictor};
@@ -87,7 +87,7 @@ fn schedule(summary: Summary) -> (f64, f64) {
     for _ in 0..6000 {
         let now = device.now();
         let head = mimic.head(now).0;
-        let cost = |at: &Extent| mimic.cost(&head, at.start.0, (), false);
+        let cost = |at: &Extent| mimic.cost(&head, at.start.0, (), Direction::Read);
         let next = (0..queue.len()).min_by_key(|i| cost(&queue[*i])).expect("some wait");
         let at = std::mem::replace(&mut queue[next], draw());
         foretold.push(Span(cost(&at)).as_ms());

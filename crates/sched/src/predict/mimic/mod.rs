@@ -36,7 +36,7 @@ pub use probe::{ProbeEffort, Probing};
 pub use settings::{Before, Settings, keys};
 
 use super::{Knowledge, Manual, Predictor, Recipe, Tells, UNKNOWN};
-use block::{Command, Extent, Lbn, Outcome, Place, Span, Time};
+use block::{Command, Direction, Extent, Lbn, Outcome, Place, Span, Time};
 use config::{Word, Words};
 use idle::Curiosity;
 use point::Point;
@@ -260,8 +260,8 @@ impl Mimic {
         self.grain.of(start as i64 - arm as i64).clamp(self.reach.saturating_neg(), self.reach)
     }
 
-    fn table(&self, write: bool) -> usize {
-        usize::from(write && self.learning.apart)
+    fn table(&self, direction: Direction) -> usize {
+        usize::from(direction.writes() && self.learning.apart)
     }
 
     /// The time of a distance in nanoseconds, where it is known.
@@ -337,20 +337,20 @@ impl Predictor for Mimic {
         (self.arm, self.arm.0)
     }
 
-    fn cost(&self, head: &Lbn, key: u64, (): (), write: bool) -> u64 {
+    fn cost(&self, head: &Lbn, key: u64, (): (), direction: Direction) -> u64 {
         let distance = self.distance(head.0, key);
         let drawn = if self.spread.is_empty() { None } else { self.drawn(distance) };
-        drawn.or_else(|| self.hoped(distance, self.table(write))).map_or(UNKNOWN, |time| time as u64)
+        drawn.or_else(|| self.hoped(distance, self.table(direction))).map_or(UNKNOWN, |time| time as u64)
     }
 
-    fn least(&self, head: &Lbn, from: u64, to: u64, write: bool) -> u64 {
+    fn least(&self, head: &Lbn, from: u64, to: u64, direction: Direction) -> u64 {
         let (from, to) = (from.min(1 << 62), to.min(1 << 62));
-        let (table, from, to) = (self.table(write), self.distance(head.0, from), self.distance(head.0, to));
+        let (table, from, to) = (self.table(direction), self.distance(head.0, from), self.distance(head.0, to));
         let least = self.tables[table].least(from, to);
         if least.is_finite() { least as u64 } else { UNKNOWN }
     }
 
-    fn after(&self, _: &Lbn, at: Extent, _: Lbn, _: bool) -> (Lbn, u64) {
+    fn after(&self, _: &Lbn, at: Extent, _: Lbn, _: Direction) -> (Lbn, u64) {
         (at.end(), at.end().0)
     }
 
@@ -363,8 +363,8 @@ impl Predictor for Mimic {
     }
 
     /// Nothing, while the device has other commands in it: from where it will come, it alone decides.
-    fn knows(&self, spot: Lbn, write: bool) -> bool {
-        self.flying.is_empty() && self.time(self.distance(self.arm.0, spot.0), self.table(write)).is_some()
+    fn knows(&self, spot: Lbn, direction: Direction) -> bool {
+        self.flying.is_empty() && self.time(self.distance(self.arm.0, spot.0), self.table(direction)).is_some()
     }
 
     fn memory(&self) -> Option<(usize, usize)> {
@@ -378,7 +378,7 @@ impl Predictor for Mimic {
         }
         if self.learning.on && (!self.flying.is_empty() || now.since(self.quiet_since) < self.learning.pause) {
             let distance = self.grain.of(command.at.start.0 as i64 - self.arm.0 as i64);
-            let table = self.table(command.verb.writes());
+            let table = self.table(command.verb.direction());
             self.flying.push(Flying { at: command.at, issued: now, distance, table });
         }
         if let Some(curiosity) = self.curiosity.as_mut().filter(|_| command.place != Place::Nowhere) {

@@ -5,7 +5,7 @@ use super::smooth::Smooth;
 use super::table::Table;
 use super::{Known, Learned, Learning, Mimic, Probing, Summary};
 use crate::predict::{Predictor, UNKNOWN};
-use block::{Caps, Command, Device, Extent, Lbn, Outcome, Place, Tag, Time, Verb};
+use block::{Caps, Command, Device, Direction, Extent, Lbn, Outcome, Place, Tag, Time, Verb};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -177,7 +177,7 @@ fn follow(mimic: &mut Mimic, device: &mut Ruler, requests: u64) -> f64 {
         let command = Command { verb: Verb::Read, at, place: Place::Nowhere };
         let (head, key) = mimic.head(device.now());
         assert_eq!(key, mimic.arm().0);
-        let expected = mimic.cost(&head, mimic.key(mimic.spot(at)), (), false);
+        let expected = mimic.cost(&head, mimic.key(mimic.spot(at)), (), Direction::Read);
         let began = device.now();
         device.issue(Tag(0), command);
         mimic.issued(began, &command, at.start);

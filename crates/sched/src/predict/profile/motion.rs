@@ -1,6 +1,6 @@
 //! The times of the arm's moves in ticks: fractions of a revolution as the drive really turns.
 
-use block::Span;
+use block::{Direction, Span};
 use disk::{Overheads, Switches};
 
 /// Ticks in a revolution: 2²⁸.
@@ -58,9 +58,10 @@ impl Motion {
             floor,
             head_switch: ticks(switches.head),
             write_settle: ticks(switches.write_settle),
-            overhead: [false, true].map(|wrote| [overheads.read, overheads.write].map(|after| ticks(after.a(wrote)))),
-            hit: [false, true].map(|wrote| ticks(overheads.hit.a(wrote))),
-            buffered: [false, true].map(|wrote| ticks(overheads.buffered.a(wrote))),
+            overhead: [Direction::Read, Direction::Write]
+                .map(|last| [overheads.read, overheads.write].map(|after| ticks(after.a(last)))),
+            hit: [Direction::Read, Direction::Write].map(|last| ticks(overheads.hit.a(last))),
+            buffered: [Direction::Read, Direction::Write].map(|last| ticks(overheads.buffered.a(last))),
         }
     }
 
