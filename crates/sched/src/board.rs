@@ -4,7 +4,7 @@
 use crate::admission::Admission;
 use crate::bills::Bill;
 use crate::demand::Demands;
-use crate::event::{Action, Wait};
+use crate::event::{Action, Out, Wait};
 use crate::free::Free;
 use crate::job::State;
 use crate::leisure::Leisure;
@@ -102,6 +102,13 @@ impl<P: Predictor> Board<P> {
         }
     }
 
+    /// Whether none of its parts is there that only some cores have: then the hot path is `PLAIN`.
+    pub(crate) fn is_plain(&self) -> bool {
+        let bounded = self.admission.is_some() || self.free.is_some() || self.demands.is_some();
+        let told = self.rules.tells || self.rules.bills || self.keeps_newcomers || !self.paying.is_empty();
+        !bounded && !told && self.queue.is_plain(&self.rules)
+    }
+
     /// How many commands are in flight.
     #[inline]
     pub(crate) fn in_flight(&self) -> u32 {
@@ -121,10 +128,15 @@ impl<P: Predictor> Board<P> {
 
     /// Keeps a new job, which has its turn when those before it that it overlaps have ended.
     #[inline(always)]
-    pub(crate) fn keep(&mut self, id: JobId, job: &Job<P::Spot>, out: &mut Vec<Action>) {
-        self.count_demand(job);
-        self.overlap.add(id, job, &self.jobs);
-        self.queue_or_hold(id, job, out);
+    pub(crate) fn keep<const PLAIN: bool>(&mut self, id: JobId, out: &mut impl Out) {
+        let Some(job) = self.jobs.get(id) else { return };
+        if PLAIN && !self.overlap.watches(job.op) {
+            return self.queue.add::<true>(&self.rules, id, job, &self.belief);
+        }
+        let job = *job;
+        self.count_demand(&job);
+        self.overlap.add(id, &job, &self.jobs);
+        out.gather(|out| self.queue_or_hold(id, &job, out));
     }
 
     /// Gives a job to the policy, or holds it until the last earlier one it overlaps has ended.
@@ -146,7 +158,7 @@ impl<P: Predictor> Board<P> {
     /// Gives a job to the policy.
     #[inline(always)]
     pub(crate) fn enqueue(&mut self, id: JobId, job: &Job<P::Spot>) {
-        self.queue.add(&self.rules, id, job, &self.belief);
+        self.queue.add::<false>(&self.rules, id, job, &self.belief);
     }
 
     /// Takes a waiting job from the policy, out of turn.
@@ -156,8 +168,8 @@ impl<P: Predictor> Board<P> {
 
     /// The next job by rank and policy, which is no longer held.
     #[inline(always)]
-    pub(crate) fn take(&mut self, now: Time) -> Option<JobId> {
-        let taken = self.queue.take(&self.rules, now, &self.jobs, &self.belief);
+    pub(crate) fn take<const PLAIN: bool>(&mut self, now: Time) -> Option<JobId> {
+        let taken = self.queue.take::<PLAIN>(&self.rules, now, &self.jobs, &self.belief);
         self.decisions += u64::from(taken.is_some());
         taken
     }
@@ -207,15 +219,10 @@ impl<P: Predictor> Board<P> {
     }
 
     /// Keeps a job's deadline, and of those that passed unneeded no more than in proportion to the jobs.
-    #[inline(always)]
-    pub(crate) fn await_deadline(&mut self, id: JobId, job: &Job<P::Spot>) {
-        if let Some(deadline) = self.deadline(job) {
-            self.keep_deadline(id, job, deadline);
-        }
-    }
-
     #[inline(never)]
-    fn keep_deadline(&mut self, id: JobId, job: &Job<P::Spot>, deadline: Time) {
+    pub(crate) fn await_deadline(&mut self, id: JobId) {
+        let Some(job) = self.jobs.get(id) else { return };
+        let Some(deadline) = self.deadline(job) else { return };
         self.deadlines.push(Reverse((deadline, job.sequence, id)));
         if self.deadlines.len() > 64 + 2 * self.jobs.len() as usize {
             let jobs = &self.jobs;
@@ -265,28 +272,29 @@ impl<P: Predictor> Board<P> {
     /// Ends a job, off the hot path.
     #[inline(never)]
     pub(crate) fn end(&mut self, id: JobId, ending: Ending, out: &mut Vec<Action>) {
-        self.end_inline(id, ending, out);
+        self.end_inline::<false>(id, ending, out);
     }
 
     /// Ends a job. Those held because of it are released before the world is told, which may then use its request anew.
     #[inline(always)]
-    pub(crate) fn end_inline(&mut self, id: JobId, ending: Ending, out: &mut Vec<Action>) {
+    pub(crate) fn end_inline<const PLAIN: bool>(&mut self, id: JobId, ending: Ending, out: &mut impl Out) {
         let Some(job) = self.jobs.get(id) else { return };
         let (request, held) = (job.request, job.first_held);
-        if let Some(turns) = &mut self.queue.turns
+        if !PLAIN
+            && let Some(turns) = &mut self.queue.turns
             && job.state == State::Serving
             && job.op != Op::Flush
         {
             turns.left(job.qos.class);
         }
         self.overlap.remove(job);
-        if self.demands.is_some() {
+        if !PLAIN && self.demands.is_some() {
             let job = *job;
             self.discount_demand(&job);
         }
         self.jobs.free(id);
         if held.is_some() {
-            self.release(held, out);
+            out.gather(|out| self.release(held, out));
         }
         out.push(Action::Finish(request, ending));
     }
@@ -303,9 +311,23 @@ impl<P: Predictor> Board<P> {
 
     /// The command of a tag came back; nothing if there was none. Whatever learns from it has learned.
     #[inline(always)]
-    pub(crate) fn land(&mut self, tag: Tag, happened: Time, outcome: Outcome) -> Option<(Errand, Command)> {
-        let (errand, command) = self.flying.get_mut(tag.0 as usize)?.take()?;
+    pub(crate) fn land<const PLAIN: bool>(
+        &mut self,
+        tag: Tag,
+        happened: Time,
+        outcome: Outcome,
+    ) -> Option<(Errand, Command)> {
+        // Not taken, which would move what is left behind, too.
+        let slot = self.flying.get_mut(tag.0 as usize)?;
+        let (errand, command) = (*slot)?;
+        *slot = None;
         self.in_flight -= 1;
+        if PLAIN {
+            if !matches!(command.verb, Verb::Discard(_)) {
+                self.belief.observed(happened, &command, outcome);
+            }
+            return Some((errand, command));
+        }
         if let Some(paying) = self.paying.get_mut(tag.0 as usize) {
             let paying = paying.take();
             self.pay(paying, &command, happened);
@@ -329,13 +351,18 @@ impl<P: Predictor> Board<P> {
 
     /// Gives the device a request whole, as the caller guarantees there is room for.
     #[inline(always)]
-    pub(crate) fn issue_whole(&mut self, now: Time, id: JobId, out: &mut Vec<Action>) {
-        self.begin_anew(id);
+    pub(crate) fn issue_whole<const PLAIN: bool>(&mut self, now: Time, id: JobId, out: &mut impl Out) {
         let Some(job) = self.jobs.get_mut(id) else {
             debug_assert!(false, "a policy gave a job it did not hold");
             return;
         };
         job.state = State::Serving;
+        // What of it was written by halves is written again where one command serves it, since one command can be forced to the
+        // medium whole.
+        if job.done > 0 && job.op == (Op::Write { fua: true }) {
+            job.done = 0;
+            job.spot = self.belief.spot(job.at);
+        }
         let verb = match job.op {
             Op::Read | Op::Repair => Verb::Read,
             Op::Write { fua } => Verb::Write { fua },
@@ -344,18 +371,7 @@ impl<P: Predictor> Board<P> {
         };
         let (spot, place) = (job.spot, Place::Request(job.request, job.done));
         let command = Command { verb, at: job.rest(), place };
-        self.launch(now, Errand::Job(id), command, spot, out);
-    }
-
-    /// What of a job was written by halves is written again where one command serves it, since one command can be forced to the
-    /// medium whole.
-    #[inline(always)]
-    fn begin_anew(&mut self, id: JobId) {
-        let Some(job) = self.jobs.get_mut(id).filter(|job| job.done > 0 && job.op == Op::Write { fua: true }) else {
-            return;
-        };
-        job.done = 0;
-        job.spot = self.belief.spot(job.at);
+        self.launch::<PLAIN>(now, Errand::Job(id), command, spot, out);
     }
 
     /// Issues one of many short commands, for which the caller guarantees there is room.
@@ -374,20 +390,27 @@ impl<P: Predictor> Board<P> {
             _ => None,
         };
         let spot = known.unwrap_or_else(|| self.belief.spot(at));
-        self.launch(now, errand, Command { verb, at, place }, spot, out);
+        self.launch::<false>(now, errand, Command { verb, at, place }, spot, out);
     }
 
     /// Puts a command in flight under the first free tag.
     #[inline(always)]
-    fn launch(&mut self, now: Time, errand: Errand, command: Command, spot: P::Spot, out: &mut Vec<Action>) {
+    fn launch<const PLAIN: bool>(
+        &mut self,
+        now: Time,
+        errand: Errand,
+        command: Command,
+        spot: P::Spot,
+        out: &mut impl Out,
+    ) {
         let Some(tag) = self.flying.iter().position(Option::is_none) else { return };
-        if self.rules.bills {
-            self.tell_bill(now, errand, tag, &command, spot, out);
+        if !PLAIN && self.rules.bills {
+            out.gather(|out| self.tell_bill(now, errand, tag, &command, spot, out));
         }
         self.flying[tag] = Some((errand, command));
         self.in_flight += 1;
         let tag = Tag(tag as u32);
-        match &mut self.admission {
+        match self.admission.as_mut().filter(|_| !PLAIN) {
             // No arm moves for it, and no transfer tells how long it takes.
             _ if matches!(command.verb, Verb::Discard(_)) => {}
             None => self.belief.issued(now, &command, spot),

@@ -1,8 +1,11 @@
 //! The core: inputs in, actions out.
 //!
 //! The hot path of a request served whole is `submit`, `dispatch` and `finish_command`, once each. They and what they call are
-//! inlined into the one loop of [`crate::run`], since a call costs as much as most of them do; what is rarely so (requests held,
+//! inlined into the one loop of [`crate::play`], since a call costs as much as most of them do; what is rarely so (requests held,
 //! requests that fail, parts that measure time) stands in functions of its own.
+//!
+//! **What is off costs nothing.** A core is `PLAIN` where none of the parts is there that only some cores have: that is settled
+//! when the core is built, and the hot path is made once more for such cores, without a test for each of those parts.
 //!
 //! **A command is tried again by the core.** What failed stays where it was and is issued once more, as often as its
 //! class allows, so that a log has it and simulation would do the same. A flush is not: what a failed one has lost a
@@ -12,8 +15,8 @@
 
 use crate::admission::{Admission, Limits};
 use crate::arbiter::{self, Arbiter};
-use crate::board::Board;
-use crate::event::{Action, Input};
+use crate::board::{Board, Errand};
+use crate::event::{Action, Input, Out};
 use crate::free::{Free, FreePlan};
 use crate::idle::Probing;
 use crate::job::State;
@@ -43,6 +46,8 @@ pub struct Core<P: Predictor> {
     limit: u32,
     /// Whether time that passes is nothing to it: requests are served whole, and nothing interrupts.
     timeless: bool,
+    /// Whether none of the parts is there that only some cores have.
+    plain: bool,
     sequence: u64,
 }
 
@@ -56,7 +61,7 @@ impl<P: Predictor + 'static> Core<P> {
         let overlap = if prefetches { Overlap::watching() } else { Overlap::new() };
         let preemptible =
             |plan| Box::new(Preemptible { short: ShortCommands::new(plan), arbiter: arbiter::make(&rules) });
-        Core {
+        let core = Core {
             preemptible: rules.plan.map(preemptible),
             timeless: rules.plan.is_none()
                 && rules.shares.is_none()
@@ -65,8 +70,10 @@ impl<P: Predictor + 'static> Core<P> {
             board: Board::new(caps, belief, rules.clone(), Queue::new(make, &rules), overlap),
             probing: Probing::default(),
             limit,
+            plain: false,
             sequence: 0,
-        }
+        };
+        core.settled()
     }
 }
 
@@ -75,14 +82,14 @@ impl<P: Predictor> Core<P> {
     #[must_use]
     pub fn ordering(mut self, class: u8, make: Maker<P>) -> Core<P> {
         self.board.queue.order(class, make);
-        self
+        self.settled()
     }
 
     /// The same core, which gives its device no more than these limits allow. It has been given no request yet.
     #[must_use]
     pub fn admitting(mut self, limits: Limits) -> Core<P> {
         self.board.admission = Some(Box::new(Admission::new(limits, self.board.caps.depth)));
-        self
+        self.settled()
     }
 
     /// The same core, which reads what is wanted in any order where that costs its requests nothing. It has been given no request
@@ -91,7 +98,12 @@ impl<P: Predictor> Core<P> {
     pub fn wanting(mut self, plan: FreePlan) -> Core<P> {
         self.board.free = Some(Box::new(Free::new(plan)));
         self.timeless = false;
-        self
+        self.settled()
+    }
+
+    /// The same core, of which it is settled whether it is plain.
+    fn settled(self) -> Core<P> {
+        Core { plain: self.timeless && self.preemptible.is_none() && self.board.is_plain(), ..self }
     }
 
     /// What is still wanted in any order.
@@ -107,8 +119,8 @@ impl<P: Predictor> Core<P> {
             self.pass(now);
         }
         match input {
-            Input::Done(_, tag, happened, outcome) => self.finish_command(tag, happened, outcome, out),
-            Input::Submit(request) => self.submit(now, &request, out),
+            Input::Done(_, tag, happened, outcome) => self.finish_command::<false>(tag, happened, outcome, out),
+            Input::Submit(request) => self.submit::<false>(now, &request, out),
             Input::Amend(request, change) => self.amend(request, change, out),
             // A disk that fails says so by each command.
             Input::Wake => self.board.queue.turns.iter_mut().for_each(|turns| turns.woke()),
@@ -119,13 +131,40 @@ impl<P: Predictor> Core<P> {
             self.board.drop_expired(now, out);
         }
         if self.preemptible.is_none() || !self.serve(now, out) {
-            self.dispatch(now, out);
+            self.dispatch::<false>(now, out);
         }
         if self.board.free.is_some() {
             self.use_idleness(now, out);
         }
+        self.probe_idle(now, out);
+    }
+
+    /// Whether none of the parts is there that only some cores have.
+    #[inline]
+    pub(crate) fn is_plain(&self) -> bool {
+        self.plain
+    }
+
+    /// The same as `handle`, where it is plain.
+    #[inline(always)]
+    pub(crate) fn handle_plain(&mut self, now: Time, input: Input, out: &mut impl Out) {
+        match input {
+            Input::Done(_, tag, happened, outcome) => self.finish_command::<true>(tag, happened, outcome, out),
+            Input::Submit(request) => self.submit::<true>(now, &request, out),
+            other => return out.gather(|out| self.handle(now, other, out)),
+        }
+        if self.board.next_deadline().is_some() {
+            out.gather(|out| self.board.drop_expired(now, out));
+        }
+        self.dispatch::<true>(now, out);
+        self.probe_idle(now, out);
+    }
+
+    /// Has the device read something to learn from, where nobody else needs it and there is anything to learn.
+    #[inline(always)]
+    fn probe_idle(&mut self, now: Time, out: &mut impl Out) {
         if let Some(patience) = self.board.belief.patience() {
-            self.probing.probe(&mut self.board, now, patience, out);
+            out.gather(|out| self.probing.probe(&mut self.board, now, patience, out));
         }
     }
 
@@ -292,71 +331,87 @@ impl<P: Predictor> Core<P> {
     }
 
     #[inline(always)]
-    fn submit(&mut self, now: Time, request: &Request, out: &mut Vec<Action>) {
+    fn submit<const PLAIN: bool>(&mut self, now: Time, request: &Request, out: &mut impl Out) {
         debug_assert!(self.room() > 0, "a request was submitted without room");
         let board = &mut self.board;
         let flush = request.op == Op::Flush;
         let sane = flush || (request.at.blocks > 0 && request.at.end().0 <= board.caps.blocks);
         if !sane || request.op == Op::Repair {
-            out.push(Action::Finish(request.id, Ending::Failed(EINVAL)));
-            return;
+            return out.gather(|out| out.push(Action::Finish(request.id, Ending::Failed(EINVAL))));
         }
         self.sequence += 1;
         let mut job = Job::new(request, now, self.sequence, board.belief.spot(request.at));
-        if let Some(preemptible) = &mut self.preemptible
-            && !flush
-        {
-            if preemptible.short.serve_from_frames(board, now, &mut job, out) {
-                out.push(Action::Finish(request.id, Ending::Finished));
-                return;
+        if !PLAIN {
+            if let Some(preemptible) = &mut self.preemptible
+                && !flush
+            {
+                if out.gather(|out| preemptible.short.serve_from_frames(board, now, &mut job, out)) {
+                    out.push(Action::Finish(request.id, Ending::Finished));
+                    return;
+                }
+                if job.done > 0 {
+                    job.spot = board.belief.spot(job.rest());
+                }
             }
-            if job.done > 0 {
-                job.spot = board.belief.spot(job.rest());
+            if let Some(admission) = &mut board.admission {
+                admission.note_arrival(now, queue::rank(&board.rules, &job));
             }
-        }
-        if let Some(admission) = &mut board.admission {
-            admission.note_arrival(now, queue::rank(&board.rules, &job));
         }
         let id = board.jobs.insert(job);
-        board.await_deadline(id, &job);
+        if request.qos.deadline.is_some() {
+            board.await_deadline(id);
+        }
         if flush {
             board.flushes.push_back(id);
         } else {
-            board.keep(id, &job, out);
+            board.keep::<PLAIN>(id, out);
         }
     }
 
     #[inline(always)]
-    fn finish_command(&mut self, tag: Tag, happened: Time, outcome: Outcome, out: &mut Vec<Action>) {
-        let Some((errand, command)) = self.board.land(tag, happened, outcome) else {
+    fn finish_command<const PLAIN: bool>(&mut self, tag: Tag, happened: Time, outcome: Outcome, out: &mut impl Out) {
+        let Some((errand, command)) = self.board.land::<PLAIN>(tag, happened, outcome) else {
             debug_assert!(false, "{tag:?} was not in flight");
             return;
         };
-        let crate::board::Errand::Job(id) = errand else {
-            if errand == crate::board::Errand::Free {
-                self.board.land_free(happened, &command, outcome, out);
-            } else if let Some(preemptible) = &mut self.preemptible {
-                let Preemptible { short, arbiter } = &mut **preemptible;
-                short.take_frame(&mut self.board, &mut **arbiter, (errand, &command), outcome, happened, out);
-            }
-            return;
+        let Errand::Job(id) = errand else {
+            return out.gather(|out| self.finish_errand((errand, &command), happened, outcome, out));
         };
         match outcome {
-            Outcome::Ok if self.progress(id, &command, happened) => self.board.end_inline(id, Ending::Finished, out),
+            Outcome::Ok if self.progress::<PLAIN>(id, &command, happened) => {
+                self.board.end_inline::<PLAIN>(id, Ending::Finished, out);
+            }
             Outcome::Ok => {}
             Outcome::Failed(_) if self.tries_again(id, &command) => {}
             Outcome::Failed(errno) => {
                 if let Some(preemptible) = &mut self.preemptible {
                     preemptible.short.forget(id);
                 }
-                self.board.end(id, Ending::Failed(errno), out);
+                out.gather(|out| self.board.end(id, Ending::Failed(errno), out));
             }
+        }
+    }
+
+    /// A command came back that was not for a request.
+    #[inline(never)]
+    fn finish_errand(
+        &mut self,
+        (errand, command): (Errand, &Command),
+        happened: Time,
+        outcome: Outcome,
+        out: &mut Vec<Action>,
+    ) {
+        if errand == Errand::Free {
+            self.board.land_free(happened, command, outcome, out);
+        } else if let Some(preemptible) = &mut self.preemptible {
+            let Preemptible { short, arbiter } = &mut **preemptible;
+            short.take_frame(&mut self.board, &mut **arbiter, (errand, command), outcome, happened, out);
         }
     }
 
     /// A command of a request came back well: so much more of it is done. Says whether that is all of it.
     #[inline(always)]
-    fn progress(&mut self, id: JobId, command: &Command, now: Time) -> bool {
+    fn progress<const PLAIN: bool>(&mut self, id: JobId, command: &Command, now: Time) -> bool {
         let Some(job) = self.board.jobs.get_mut(id) else { return true };
         if job.op == Op::Flush {
             return true;
@@ -365,6 +420,9 @@ impl<P: Predictor> Core<P> {
         job.failed = 0;
         let sound = job.op != Op::Write { fua: true } || command.at == job.at || command.verb == Verb::Flush;
         let all = job.done == job.at.blocks && sound;
+        if PLAIN {
+            return all;
+        }
         if let Some(free) = &mut self.board.free {
             free.note_done(now, self.board.belief.turn());
         }
@@ -388,7 +446,7 @@ impl<P: Predictor> Core<P> {
         }
         job.state = State::Queued;
         let job = *job;
-        board.await_deadline(id, &job);
+        board.await_deadline(id);
         board.enqueue(id, &job);
         if let Some(turns) = &mut board.queue.turns {
             turns.left(job.qos.class);
@@ -423,7 +481,7 @@ impl<P: Predictor> Core<P> {
                 if queued {
                     board.enqueue(id, &job);
                 }
-                board.await_deadline(id, &job);
+                board.await_deadline(id);
             }
         }
     }
@@ -446,15 +504,15 @@ impl<P: Predictor> Core<P> {
 
     /// Gives the device what it has room for, each request whole.
     #[inline(always)]
-    fn dispatch(&mut self, now: Time, out: &mut Vec<Action>) {
-        let beside = self.board.free.is_some();
-        if beside && self.go_on_beside(now, out) {
+    fn dispatch<const PLAIN: bool>(&mut self, now: Time, out: &mut impl Out) {
+        let beside = !PLAIN && self.board.free.is_some();
+        if beside && out.gather(|out| self.go_on_beside(now, out)) {
             return;
         }
         let board = &mut self.board;
         while board.in_flight() < u32::from(board.caps.depth) {
             let mut free = now;
-            if let Some(admission) = &board.admission {
+            if !PLAIN && let Some(admission) = &board.admission {
                 let rank = if board.flushes.is_empty() { board.queue.top() } else { Some(u8::MAX) };
                 if !rank.is_some_and(|rank| admission.admits(now, rank, board.in_flight())) {
                     return;
@@ -462,15 +520,17 @@ impl<P: Predictor> Core<P> {
                 free = admission.arm_free(&board.belief, now);
             }
             // Not a closure, which would not be inlined.
-            let next = if board.flushes.is_empty() { board.take(free) } else { board.flushes.pop_front() };
+            let next = if board.flushes.is_empty() { board.take::<PLAIN>(free) } else { board.flushes.pop_front() };
             let Some(id) = next else {
-                board.drain(now, out);
+                if !PLAIN {
+                    out.gather(|out| board.drain(now, out));
+                }
                 return;
             };
-            if beside && board.put_off(now, id, out) {
+            if beside && out.gather(|out| board.put_off(now, id, out)) {
                 return;
             }
-            board.issue_whole(now, id, out);
+            board.issue_whole::<PLAIN>(now, id, out);
         }
     }
 

@@ -60,6 +60,27 @@ pub enum Action {
     Bill(Bill),
 }
 
+/// Takes what a core decides, in order: memory, or a world that carries it out at once.
+pub trait Out {
+    /// Takes an action.
+    fn push(&mut self, action: Action);
+
+    /// Takes what is decided where memory is at hand for it: off the hot path.
+    fn gather<T>(&mut self, decide: impl FnOnce(&mut Vec<Action>) -> T) -> T;
+}
+
+impl Out for Vec<Action> {
+    #[inline(always)]
+    fn push(&mut self, action: Action) {
+        Vec::push(self, action);
+    }
+
+    #[inline(always)]
+    fn gather<T>(&mut self, decide: impl FnOnce(&mut Vec<Action>) -> T) -> T {
+        decide(self)
+    }
+}
+
 /// In whose time blocks that are wanted in any order were read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {

@@ -411,7 +411,7 @@ impl<P: Predictor> Board<P> {
         if let Some(free) = &mut self.free {
             free.held = None;
         }
-        self.issue_whole(now, id, out);
+        self.issue_whole::<false>(now, id, out);
     }
 
     /// Notes when a job that is given to the device is to come back.

@@ -9,7 +9,7 @@
 use crate::job::State;
 use crate::sorted::{Entry, Sorted};
 use crate::{Job, JobId, Jobs};
-use block::Extent;
+use block::{Extent, Op};
 
 /// Classes of length: up to 8, 64, 512 … blocks, and the rest.
 const CLASSES: usize = 6;
@@ -48,10 +48,16 @@ impl Overlap {
         Overlap { watching: true, ..Overlap::new() }
     }
 
+    /// Whether a job that does this has to be added, and may have to wait.
+    #[inline(always)]
+    pub(crate) fn watches(&self, op: Op) -> bool {
+        self.watching || op.writes()
+    }
+
     /// A job was submitted; `jobs` already holds it.
     #[inline(always)]
     pub(crate) fn add<S: Copy>(&mut self, id: JobId, job: &Job<S>, jobs: &Jobs<S>) {
-        if self.watching || job.op.writes() {
+        if self.watches(job.op) {
             self.watch(id, job, jobs);
         }
     }

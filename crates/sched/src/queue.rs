@@ -67,6 +67,11 @@ impl<P: Predictor> Queue<P> {
         Queue { make, own: Vec::new(), weight: 1.0, lines: Vec::new(), turns, by_yield }
     }
 
+    /// Whether all jobs wait in one line, and none interrupts another.
+    pub(crate) fn is_plain(&self, rules: &Rules) -> bool {
+        rules.preemption == Preemption::Never && self.own.is_empty() && !self.is_kept_twice()
+    }
+
     /// The jobs of a class are ordered by a policy of their own.
     pub(crate) fn order(&mut self, class: u8, make: Maker<P>) {
         self.own.push((class, make));
@@ -104,7 +109,12 @@ impl<P: Predictor> Queue<P> {
     }
 
     #[inline(always)]
-    pub(crate) fn add(&mut self, rules: &Rules, id: JobId, job: &Job<P::Spot>, belief: &P) {
+    pub(crate) fn add<const PLAIN: bool>(&mut self, rules: &Rules, id: JobId, job: &Job<P::Spot>, belief: &P) {
+        if PLAIN {
+            let line = if self.lines.is_empty() { self.find_line(0, None) } else { &mut self.lines[0] };
+            line.held += 1;
+            return line.policy.add(id, job, belief);
+        }
         let several = !self.own.is_empty() && self.turns.is_none();
         let line = self.line(rules, job);
         line.held += 1;
@@ -187,7 +197,19 @@ impl<P: Predictor> Queue<P> {
 
     /// The job to serve now, which is no longer held.
     #[inline(always)]
-    pub(crate) fn take(&mut self, rules: &Rules, now: Time, jobs: &Jobs<P::Spot>, belief: &P) -> Option<JobId> {
+    pub(crate) fn take<const PLAIN: bool>(
+        &mut self,
+        rules: &Rules,
+        now: Time,
+        jobs: &Jobs<P::Spot>,
+        belief: &P,
+    ) -> Option<JobId> {
+        if PLAIN {
+            let line = self.lines.first_mut().filter(|line| line.held > 0)?;
+            let id = line.policy.take(now, jobs, belief)?;
+            line.held -= 1;
+            return Some(id);
+        }
         let line = self.next(rules, jobs)?;
         let id = line.policy.take(now, jobs, belief)?;
         line.held -= 1;

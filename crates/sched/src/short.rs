@@ -303,7 +303,7 @@ impl ShortCommands {
                 }
                 id
             }
-            None => match board.take(now) {
+            None => match board.take::<false>(now) {
                 Some(id) => arbiter.choose(board, now, id),
                 None => return board.drain(now, out),
             },
@@ -329,7 +329,7 @@ impl ShortCommands {
         job.state = State::Queued;
         job.spot = board.belief.spot(job.rest());
         let job = *job;
-        board.await_deadline(id, &job);
+        board.await_deadline(id);
         board.enqueue(id, &job);
         if let Some(turns) = &mut board.queue.turns {
             turns.left(job.qos.class);

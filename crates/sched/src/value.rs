@@ -88,6 +88,13 @@ impl Curve {
         if to > from { (above + (below - above) * (share - from) / (to - from)).max(below) } else { below }
     }
 
+    /// What is left when no time has passed.
+    #[inline]
+    fn fresh(&self) -> f64 {
+        // No share is below 0, so that the first point is the one that counts.
+        self.points[0].1
+    }
+
     /// The share from which on nothing is left, if there is one: a request still waiting then is dropped.
     #[must_use]
     pub fn end(&self) -> Option<f64> {
@@ -137,7 +144,7 @@ impl Worth {
     #[must_use]
     #[inline]
     pub fn left(&self, qos: &Qos, arrived: Time, end: Time) -> f64 {
-        let Some(deadline) = qos.deadline else { return self.curve.at(0.0) };
+        let Some(deadline) = qos.deadline else { return self.curve.fresh() };
         let (given, taken) = (deadline.since(arrived).0, end.since(arrived).0);
         // Not by a division that rounding could carry past the deadline.
         let share = if taken == given { 1.0 } else { taken as f64 / given.max(1) as f64 };

@@ -2,7 +2,7 @@
 
 use crate::array::Fill;
 use crate::predict::Predictor;
-use crate::{Action, Core, Input, Pulse, Tally};
+use crate::{Action, Core, Input, Out, Pulse, Tally};
 use block::Time;
 
 /// Everything outside a core: devices, clients and the clock.
@@ -14,12 +14,45 @@ pub trait World {
 
     /// Carries out an action the core decided on at `now`.
     fn act(&mut self, now: Time, action: Action);
+
+    /// Whether requests and completions are all that happens in it, apart from what is rare, so that `step` is worth a try.
+    fn is_plain(&self) -> bool {
+        false
+    }
+
+    /// The next thing happens, if it is a request or a completion and both are plain: it goes to the core by value, and what
+    /// the core decides is carried out at once, without a stop in memory. False where it is something else; then nothing happened.
+    fn step(&mut self, core: &mut impl Scheduler, rest: &mut Vec<Action>) -> bool {
+        let _ = (core, rest);
+        false
+    }
 }
 
 /// What decides: the core of one disk, or of an array of them.
 pub trait Scheduler {
     /// Takes an input and appends what follows from it. `now` never goes back.
     fn handle(&mut self, now: Time, input: Input, out: &mut Vec<Action>);
+
+    /// Whether `World::step` is worth a try: where it seldom has to be woken. Settled when it is built.
+    fn is_plain(&self) -> bool {
+        false
+    }
+
+    /// Whether it is of one disk: known where the loop is made.
+    fn has_one_disk(&self) -> bool
+    where
+        Self: Sized,
+    {
+        false
+    }
+
+    /// The same as `handle`, of one that is plain.
+    fn handle_plain(&mut self, now: Time, input: Input, out: &mut impl Out)
+    where
+        Self: Sized,
+    {
+        out.gather(|out| self.handle(now, input, out));
+    }
 
     /// When it wants to be woken, if nothing else happens before.
     fn wake_at(&self) -> Option<Time>;
@@ -77,6 +110,21 @@ impl<P: Predictor> Scheduler for Core<P> {
     }
 
     #[inline]
+    fn is_plain(&self) -> bool {
+        Core::is_plain(self)
+    }
+
+    #[inline(always)]
+    fn has_one_disk(&self) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn handle_plain(&mut self, now: Time, input: Input, out: &mut impl Out) {
+        Core::handle_plain(self, now, input, out);
+    }
+
+    #[inline]
     fn wake_at(&self) -> Option<Time> {
         Core::wake_at(self)
     }
@@ -124,6 +172,22 @@ pub fn run(core: &mut (impl Scheduler + ?Sized), world: &mut impl World) {
 pub fn run_told<C: Scheduler + ?Sized>(core: &mut C, world: &mut impl World, mut tell: impl FnMut(&C)) {
     let mut actions = Vec::with_capacity(64);
     while let Some((now, input)) = world.next(core.wake_at(), core.room()) {
+        core.handle(now, input, &mut actions);
+        tell(core);
+        for action in &actions {
+            world.act(now, *action);
+        }
+        actions.clear();
+    }
+}
+
+/// The same, by `World::step` wherever both are plain: then nobody is told.
+pub fn play<C: Scheduler>(core: &mut C, world: &mut impl World, mut tell: impl FnMut(&C)) {
+    let mut actions = Vec::with_capacity(64);
+    let plain = core.is_plain() && world.is_plain();
+    loop {
+        while plain && world.step(core, &mut actions) {}
+        let Some((now, input)) = world.next(core.wake_at(), core.room()) else { return };
         core.handle(now, input, &mut actions);
         tell(core);
         for action in &actions {

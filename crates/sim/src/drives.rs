@@ -1,12 +1,14 @@
 //! The world of simulated drives, one or many.
 //!
-//! The hot path is `next` and `act`, twice each a request, inlined into the loop of [`sched::run`]. With one drive there is no
-//! queue of events: what happens next is the least of four times. Whatever looks on (a film, a ledger, how arms move) is behind
-//! one test, and its code in `shown`.
+//! The hot path is `step`, twice a request, inlined into the loop of [`sched::play`]: with one drive at which nobody looks what
+//! happens next is a completion or a request. Everything else is for `next` and `act`, which work the same out with all there may
+//! be besides: several drives, disks that fail, bills, and whatever looks on (a film, a ledger, how arms move), whose code is in
+//! `shown`. What both do is in functions that are `PLAIN` for the one and not for the other.
 
 mod arm_time;
 mod billed;
 mod fates;
+mod plain;
 mod shown;
 
 pub(crate) use arm_time::ArmTime;
@@ -21,7 +23,7 @@ use block::{BadInput, Command, DiskId, Ending, Outcome, Place, RequestId, Span, 
 use drive::{Account, Machine};
 use flow::{Picture, PictureScope};
 use load::{Load, Meter, Served};
-use sched::{Action, Health, Input, World};
+use sched::{Action, Health, Input, Scheduler, World};
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -356,9 +358,12 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
 
     /// A drive's next completion is another.
     #[inline(always)]
-    fn expect(&mut self, disk: usize) {
+    fn expect<const PLAIN: bool>(&mut self, disk: usize) {
         let end = self.drives[disk].next().unwrap_or(Time::NEVER);
         self.ends[disk] = end;
+        if PLAIN {
+            return;
+        }
         if disk != self.first {
             if (end, disk) < (self.ends[self.first], self.first) {
                 self.first = disk;
@@ -393,23 +398,23 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
     /// What the drive announced that is first: a command that completed or, within the drive, a decision, of which the core is
     /// not told.
     #[inline(always)]
-    fn happen_in_drive(&mut self) -> Option<Input> {
-        let disk = self.first;
+    fn happen_in_drive<const PLAIN: bool>(&mut self) -> Option<Input> {
+        let disk = if PLAIN { 0 } else { self.first };
         let Some((now, tag, outcome, parts)) = self.drives[disk].finish() else {
-            self.expect(disk);
+            self.expect::<PLAIN>(disk);
             return None;
         };
-        self.expect(disk);
-        let dead = !self.dead.is_empty() && self.dead.contains(&DiskId(disk as u16));
+        self.expect::<PLAIN>(disk);
+        let dead = !PLAIN && !self.dead.is_empty() && self.dead.contains(&DiskId(disk as u16));
         let outcome = if dead { Outcome::Failed(EIO) } else { outcome };
         let slot = &mut self.issued[disk * self.depth + tag.0 as usize];
         let issued = *slot;
         slot.flies = false;
         self.probes[disk].done(issued.at, now, &parts, issued.probe);
-        if let Some(billing) = &mut self.billing {
+        if !PLAIN && let Some(billing) = &mut self.billing {
             billing.done(disk, tag, (issued.at, now), parts, &mut self.drives[disk]);
         }
-        if self.watched {
+        if !PLAIN && self.watched {
             self.show_done(now, disk, tag, issued.at, parts);
         }
         if !issued.probe {
@@ -424,29 +429,29 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
     }
 
     #[inline(always)]
-    fn issue(&mut self, now: Time, disk: DiskId, tag: Tag, command: Command) {
-        let disk = usize::from(disk.0);
+    fn issue<const PLAIN: bool>(&mut self, now: Time, disk: DiskId, tag: Tag, command: Command) {
+        let disk = if PLAIN { 0 } else { usize::from(disk.0) };
         let request = if let Place::Request(id, _) = command.place { Some(id) } else { None };
         if let Some(id) = request {
             self.load.began(now, id);
         }
         self.issued[disk * self.depth + tag.0 as usize] =
             Issued { at: now, request, probe: is_probe(&command), flies: true };
-        if self.watched {
+        if !PLAIN && self.watched {
             self.show_issue(now, disk, tag, command);
         }
         self.drives[disk].issue(now, tag, command);
-        if let Some(billing) = &mut self.billing {
+        if !PLAIN && let Some(billing) = &mut self.billing {
             billing.issued(disk, tag, &command, &mut self.drives[disk]);
         }
-        self.expect(disk);
+        self.expect::<PLAIN>(disk);
     }
 
     #[inline(always)]
-    fn ended(&mut self, now: Time, id: RequestId, how: Ending) {
+    fn ended<const PLAIN: bool>(&mut self, now: Time, id: RequestId, how: Ending) {
         self.outstanding -= 1;
         self.ended += 1;
-        if self.camera.is_some() {
+        if !PLAIN && self.camera.is_some() {
             self.end_and_show(now, id, how);
         } else {
             self.load.ended(now, id, how);
@@ -507,6 +512,15 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
 }
 
 impl<M: Machine, L: Measured> World for Drives<'_, M, L> {
+    fn is_plain(&self) -> bool {
+        self.fates.is_empty() && self.dead.is_empty() && !self.watched && self.billing.is_none()
+    }
+
+    #[inline(always)]
+    fn step(&mut self, core: &mut impl Scheduler, rest: &mut Vec<Action>) -> bool {
+        self.step_plain(core, rest)
+    }
+
     #[inline(always)]
     fn next(&mut self, wake: Option<Time>, room: u32) -> Option<(Time, Input)> {
         if let Some(Camera::Film(film)) = &mut self.camera {
@@ -534,7 +548,7 @@ impl<M: Machine, L: Measured> World for Drives<'_, M, L> {
                 return self.fate().map(|input| (next, input));
             }
             if done == next {
-                let input = self.happen_in_drive();
+                let input = self.happen_in_drive::<false>();
                 self.begin_measuring(next);
                 if let Some(input) = input {
                     return Some((next, input));
@@ -557,7 +571,7 @@ impl<M: Machine, L: Measured> World for Drives<'_, M, L> {
     #[inline(always)]
     fn act(&mut self, now: Time, action: Action) {
         match action {
-            Action::Issue(disk, tag, command) => self.issue(now, disk, tag, command),
+            Action::Issue(disk, tag, command) => self.issue::<false>(now, disk, tag, command),
             Action::Begin(id) => {
                 if let Some(camera) = &mut self.camera {
                     camera.told(now, action);
@@ -568,7 +582,7 @@ impl<M: Machine, L: Measured> World for Drives<'_, M, L> {
             Action::HandOn(at, found) => self.load.handed_on(now, at, found),
             Action::Bill(bill) => self.billing.iter_mut().for_each(|billing| billing.told(bill)),
             Action::Wait(..) | Action::Credit(_) => self.camera.iter_mut().for_each(|camera| camera.told(now, action)),
-            Action::Finish(id, how) => self.ended(now, id, how),
+            Action::Finish(id, how) => self.ended::<false>(now, id, how),
         }
     }
 }

@@ -19,7 +19,7 @@ use load::schedule::{self, Abilities, Ability, Device, Knowledge};
 use sched::plan::Plan;
 use sched::planner::Wish;
 use sched::predict::{Distance, Predictor};
-use sched::{Scheduler, run_told};
+use sched::{Scheduler, play};
 use std::sync::Arc;
 
 /// What is said of results that the oracle had a part in.
@@ -223,8 +223,8 @@ impl<M: Machine> Scene<'_, M> {
         }
         let weight = world.weight();
         // One loop for all, as it is long: everything is inlined into it.
-        let play = |core: &mut C, world: &mut _| {
-            run_told(core, world, |core: &C| match &told {
+        let go_on = |core: &mut C, world: &mut _| {
+            play(core, world, |core: &C| match &told {
                 Some(told) => told.set(core.arrival()),
                 None if filmed => weight.set(core.weight()),
                 None => {}
@@ -232,12 +232,12 @@ impl<M: Machine> Scene<'_, M> {
         };
         if world.settles() {
             core.count_from(Time::NEVER);
-            play(&mut core, &mut world);
+            go_on(&mut core, &mut world);
             core.count_from(world.begin());
         } else {
             core.count_from(Time::ZERO + plan.warmup);
         }
-        play(&mut core, &mut world);
+        go_on(&mut core, &mut world);
         // What is followed beyond the measured time has no part in these.
         let mut counts = ArrivalCounts {
             tally: core.tally(),
@@ -249,7 +249,7 @@ impl<M: Machine> Scene<'_, M> {
             limit: self.experiment.scheduler.queue,
         };
         if world.close() {
-            play(&mut core, &mut world);
+            go_on(&mut core, &mut world);
         }
         counts.lost = core.lost();
         Ok(counts.join(world.finish()?, story))

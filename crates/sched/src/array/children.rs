@@ -112,8 +112,16 @@ impl<P: Predictor> Array<P> {
     pub(super) fn tell(&mut self, now: Time, disk: DiskId, input: Input, out: &mut Vec<Action>) {
         let mut told = std::mem::take(&mut self.told);
         let core = &mut self.disks[usize::from(disk.0)];
-        core.handle(now, input, &mut told);
-        self.wakes[usize::from(disk.0)] = core.wake_at().unwrap_or(Time::NEVER);
+        if core.is_plain() {
+            core.handle_plain(now, input, &mut told);
+        } else {
+            core.handle(now, input, &mut told);
+        }
+        let wake = core.wake_at().unwrap_or(Time::NEVER);
+        if self.wakes[usize::from(disk.0)] != wake {
+            self.wakes[usize::from(disk.0)] = wake;
+            self.wake = self.wakes.iter().copied().min().unwrap_or(Time::NEVER);
+        }
         for action in told.drain(..) {
             match action {
                 Action::Issue(_, tag, command) => {

@@ -95,6 +95,8 @@ pub struct Array<P: Predictor> {
     disks: Vec<Core<P>>,
     /// When each wants to be woken.
     wakes: Vec<Time>,
+    /// The first of these.
+    wake: Time,
     standings: Standings,
     /// What the children of each disk are thought to take.
     loads: Vec<Span>,
@@ -141,6 +143,7 @@ impl<P: Predictor> Array<P> {
             loads: vec![Span::ZERO; disks.len()],
             positioning: disks.first().map_or(Span::ZERO, placement::positioning),
             wakes: vec![Time::NEVER; disks.len()],
+            wake: Time::NEVER,
             disks,
             turn: 0,
             limit,
@@ -498,9 +501,14 @@ impl<P: Predictor> Scheduler for Array<P> {
         self.settle(now, out);
     }
 
+    fn is_plain(&self) -> bool {
+        true
+    }
+
+    #[inline]
     fn wake_at(&self) -> Option<Time> {
-        let later = self.later.peek().map(|Reverse((at, _))| *at);
-        self.wakes.iter().copied().chain(later).min().filter(|wake| *wake < Time::NEVER)
+        let later = self.later.peek().map_or(Time::NEVER, |Reverse((at, _))| *at);
+        Some(later.min(self.wake)).filter(|wake| *wake < Time::NEVER)
     }
 
     fn room(&self) -> u32 {

@@ -58,7 +58,7 @@ impl Fcfs {
     pub(crate) fn front<S: Copy>(&mut self, jobs: &Jobs<S>, held: impl Fn(&Job<S>) -> bool) -> Option<JobId> {
         let held = |id, sequence| jobs.is_queued(id, sequence) && jobs.get(id).is_some_and(&held);
         // Those served out of turn behind a front that is not: kept in proportion to those that wait.
-        if self.queue.len() > 64 + 2 * jobs.len() as usize {
+        if self.queue.len() > 64 && self.queue.len() > 64 + 2 * jobs.len() as usize {
             self.queue.retain(|(id, sequence)| held(*id, *sequence));
         }
         while let Some((id, sequence)) = self.queue.front().copied() {

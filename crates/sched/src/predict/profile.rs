@@ -13,7 +13,7 @@
 
 use super::{Approach, Goal, Knowledge, Manual, Passing, Predictor, Recipe, Sieve, Tells};
 use block::{Command, Direction, Extent, Lbn, Outcome, Span, Time, Verb};
-use disk::{Cache, Mechanics, Overheads, Sheet, Spin, Spot, Track};
+use disk::{Cache, Mechanics, Overheads, Progress, Sheet, Spin, Spot, Track};
 use std::sync::Arc;
 
 mod ahead;
@@ -312,7 +312,15 @@ impl Predictor for Profile {
     type Head = Head;
 
     fn spot(&self, at: Extent) -> Spot {
-        self.mechanics.layout.locate_command(at.start)
+        // What goes on where the last command ended lies where that left the head.
+        match &self.left.ahead {
+            Some(ReadAhead { so_far: Progress { reached, after, .. }, .. })
+                if *reached == at.start && after.left > 0 =>
+            {
+                *after
+            }
+            _ => self.mechanics.layout.locate_command(at.start),
+        }
     }
 
     /// Cylinder, then angle in ticks.

@@ -1,0 +1,99 @@
+//! A world in which nothing happens but requests and completions, as most do: what happens goes to the core by value, and what that
+//! decides is carried out at once.
+
+use super::{Drives, Measured, Stage};
+use block::{BadInput, Time};
+use drive::Machine;
+use sched::{Action, Input, Out, Scheduler, World};
+
+/// A plain world that carries out at once what is decided; what is not gathered is of one disk.
+struct AtOnce<'w, W> {
+    world: &'w mut W,
+    now: Time,
+    rest: &'w mut Vec<Action>,
+}
+
+impl<M: Machine, L: Measured> Out for AtOnce<'_, Drives<'_, M, L>> {
+    #[inline(always)]
+    fn push(&mut self, action: Action) {
+        match action {
+            Action::Issue(disk, tag, command) => self.world.issue::<true>(self.now, disk, tag, command),
+            Action::Finish(id, how) => self.world.ended::<true>(self.now, id, how),
+            other => self.world.act(self.now, other),
+        }
+    }
+
+    #[inline(always)]
+    fn gather<T>(&mut self, decide: impl FnOnce(&mut Vec<Action>) -> T) -> T {
+        let told = decide(self.rest);
+        self.world.act_all(self.now, self.rest);
+        told
+    }
+}
+
+impl<M: Machine, L: Measured> Drives<'_, M, L> {
+    /// See [`World::step`].
+    #[inline(always)]
+    pub(super) fn step_plain(&mut self, core: &mut impl Scheduler, rest: &mut Vec<Action>) -> bool {
+        // Until the measured time is over nothing but the end of a request ends a stage.
+        if self.over || matches!(self.stage, Stage::Following(..)) || core.wake_at().is_some() {
+            return false;
+        }
+        let one = core.has_one_disk();
+        let done = self.ends[if one { 0 } else { self.first }];
+        let due = self.load.due().unwrap_or(Time::NEVER).max(self.now);
+        let has_room = core.room() > 0;
+        self.crowded |= !has_room && due <= done;
+        if done <= due || !has_room {
+            if done > self.until || done == Time::NEVER {
+                return false;
+            }
+            self.now = done;
+            let input = if one { self.happen_in_drive::<true>() } else { self.happen_in_drive::<false>() };
+            self.begin_measuring(done);
+            if let Some(input) = input {
+                core.handle_plain(done, input, &mut AtOnce { world: self, now: done, rest });
+            }
+            return true;
+        }
+        if due > self.until || due == Time::NEVER {
+            return false;
+        }
+        self.now = due;
+        self.begin_measuring(due);
+        match self.load.fire(due, self.in_progress()) {
+            Ok(Some(Input::Submit(request))) => {
+                self.outstanding += 1;
+                self.wrote |= request.op.writes();
+                core.handle_plain(due, Input::Submit(request), &mut AtOnce { world: self, now: due, rest });
+                true
+            }
+            said => self.say_rarely(core, said, rest),
+        }
+    }
+
+    /// What a plain world has to say beyond requests, and bad input, after which nothing happens any more.
+    #[cold]
+    fn say_rarely(
+        &mut self,
+        core: &mut impl Scheduler,
+        said: Result<Option<Input>, BadInput>,
+        rest: &mut Vec<Action>,
+    ) -> bool {
+        match said {
+            Ok(Some(input)) => {
+                core.handle(self.now, input, rest);
+                self.act_all(self.now, rest);
+            }
+            Ok(None) => {}
+            Err(error) => (self.failed, self.over) = (Some(error), true),
+        }
+        self.failed.is_none()
+    }
+
+    /// Carries out what was decided off the hot path.
+    #[inline(never)]
+    fn act_all(&mut self, now: Time, rest: &mut Vec<Action>) {
+        rest.drain(..).for_each(|action| self.act(now, action));
+    }
+}
