@@ -51,7 +51,9 @@ impl Delivery {
             let (at, left) = (piece.end + self.time(last), self.left - blocks);
             return Delivery { gate: 0, at, fraction: 0, since: piece.end, lead: 0, left, ..self };
         }
-        self.catch_up(piece, shift, (blocks, last))
+        // On a copy, so that what is not slow stays in registers.
+        let Delivery { bus, reselect, gate, held, lead, left, at, fraction, since } = self;
+        Delivery { bus, reselect, gate, held, lead, left, at, fraction, since }.catch_up(piece, shift, (blocks, last))
     }
 
     /// The same where the bus is behind, or waits for more.

@@ -185,7 +185,20 @@ impl Mechanics {
         if let Some((passage, piece)) = self.pass_at_once(spin, now, spot, at, Direction::Read) {
             return (passage, delivery.with_piece(piece, shift));
         }
-        let mut delivery = delivery;
+        self.pass_pieces_delivered(spin, now, spot, at, delivery)
+    }
+
+    /// The same of blocks that do not follow one another.
+    #[inline(never)]
+    fn pass_pieces_delivered(
+        &self,
+        spin: &impl Spin,
+        now: Time,
+        spot: Spot,
+        at: Extent,
+        mut delivery: Delivery,
+    ) -> (Passage, Delivery) {
+        let shift = self.layout.sector_shift();
         let passage = self
             .pass_pieces(spin, now, spot, at, Direction::Read, |piece| delivery = delivery.with_piece(piece, shift));
         (passage, delivery)
@@ -212,8 +225,9 @@ impl Mechanics {
 
     /// The passage of blocks that follow one another on a track and are taken in their order, as most short ones are: the hot
     /// path of all that goes on in a drive.
+    #[must_use]
     #[inline(always)]
-    fn pass_at_once(
+    pub fn pass_at_once(
         &self,
         spin: &impl Spin,
         now: Time,
@@ -495,6 +509,12 @@ impl Mechanics {
             return (0, true);
         }
         let width = self.layout.sector_angle(spot.track.zone);
+        // Most often it stops in the first sector.
+        let first = behind(spin, begin, spot, 1, width);
+        if begin < now && now < first {
+            (so_far.at, *spot) = (first, spot.on(1, width));
+            return (1, true);
+        }
         let end = behind(spin, begin, spot, here, width);
         if end <= now {
             (so_far.at, *spot) = (end, spot.on(here as u32, width));

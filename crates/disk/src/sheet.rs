@@ -309,7 +309,7 @@ impl Cache {
     /// The block before which the drive stops reading on after a read that ended before block `end`, in a segment that
     /// begins at `start`.
     #[must_use]
-    #[inline]
+    #[inline(always)]
     pub fn read_ahead_limit(&self, layout: &Layout, start: Lbn, end: Lbn) -> Lbn {
         let last = Lbn(layout.blocks());
         if self.segments == 0 || end >= last {

@@ -87,6 +87,13 @@ impl SubAssign for Parts {
 
 impl AddAssign for Parts {
     fn add_assign(&mut self, other: Parts) {
+        self.add(&other);
+    }
+}
+
+impl Parts {
+    #[inline(always)]
+    fn add(&mut self, other: &Parts) {
         self.queued += other.queued;
         self.overhead += other.overhead;
         self.external += other.external;
@@ -123,7 +130,12 @@ impl Account {
     #[inline]
     pub(crate) fn add_command(&mut self, issued: Time, end: Time, parts: &Parts) {
         let before = self.until.max(self.since).since(issued);
-        self.parts += if before == Span::ZERO { *parts } else { parts.after(before) };
+        // By reference, since most often it is all of them.
+        if before == Span::ZERO {
+            self.parts.add(parts);
+        } else {
+            self.parts.add(&parts.after(before));
+        }
         self.busy += end.since(issued).less(before);
         self.commands += 1;
         self.until = self.until.max(end);

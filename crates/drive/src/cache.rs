@@ -32,13 +32,15 @@ pub(crate) struct Segments {
     blocks: u64,
     /// Where the ring begins, so that nobody looks through all for the one to give way: with free ones, by their index.
     oldest: usize,
+    /// The one that was used last, if it was not given up since.
+    used: Option<usize>,
 }
 
 impl Segments {
     /// `most` segments of `blocks` blocks each.
     pub(crate) fn new(most: u32, blocks: u32) -> Segments {
         let (held, most) = (Vec::with_capacity(most as usize), most as usize);
-        Segments { held, most, blocks: u64::from(blocks), oldest: 0 }
+        Segments { held, most, blocks: u64::from(blocks), oldest: 0, used: None }
     }
 
     /// Takes a segment from the ring, which holds another.
@@ -59,6 +61,7 @@ impl Segments {
 
     /// Gives up what a segment holds.
     fn free(&mut self, i: usize) {
+        self.used = None;
         self.held[i].is_free = true;
         self.unlink(i);
         let (first, mut next) = (self.oldest, self.oldest);
@@ -108,8 +111,16 @@ impl Segments {
     }
 
     /// Marks a segment as just used.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn touch(&mut self, i: usize) {
+        if self.used != Some(i) {
+            self.make_newest(i);
+        }
+    }
+
+    #[inline]
+    fn make_newest(&mut self, i: usize) {
+        self.used = Some(i);
         self.held[i].is_free = false;
         if i == self.oldest {
             // A turn of the ring makes it the newest.
@@ -121,7 +132,7 @@ impl Segments {
     }
 
     /// A segment now holds the blocks up to `end`; it slides if that is more than it can hold.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn extend(&mut self, i: usize, end: Lbn) {
         self.touch(i);
         let segment = &mut self.held[i];

@@ -59,7 +59,7 @@ impl Machine for Drive {
         Drive::next(self)
     }
 
-    #[inline]
+    #[inline(always)]
     fn finish(&mut self) -> Option<(Time, Tag, Outcome, Parts)> {
         Drive::finish(self)
     }

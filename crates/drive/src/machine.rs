@@ -197,7 +197,7 @@ impl Drive {
 
     /// Lets happen what `next` announced; gives the command that completed, if one did. The caller guarantees that
     /// something was announced.
-    #[inline]
+    #[inline(always)]
     pub fn finish(&mut self) -> Option<(Time, Tag, Outcome, Parts)> {
         if let Some(at) = self.decision
             && self.flying.iter().all(|flying| flying.end >= at)
@@ -205,16 +205,21 @@ impl Drive {
             self.advance(at);
             return None;
         }
-        let done = if self.flying.len() == 1 { self.flying.pop()? } else { self.take_first() };
+        let first = if self.flying.len() > 1 { self.first_done() } else { 0 };
+        let done = self.flying.get(first)?;
         self.account.add_command(done.issued, done.end, &done.parts);
-        Some((done.end, done.tag, done.outcome, done.parts))
+        let finished = Some((done.end, done.tag, done.outcome, done.parts));
+        match self.flying.len() {
+            1 => self.flying.clear(),
+            _ => _ = self.flying.remove(first),
+        }
+        finished
     }
 
-    /// Of several commands in flight, takes the one that completes first.
+    /// Of several commands in flight, the one that completes first.
     #[inline(never)]
-    fn take_first(&mut self) -> Flying {
-        let first = (0..self.flying.len()).min_by_key(|i| self.flying[*i].end).expect("a command is in flight");
-        self.flying.remove(first)
+    fn first_done(&self) -> usize {
+        (0..self.flying.len()).min_by_key(|i| self.flying[*i].end).expect("a command is in flight")
     }
 
     /// Lets happen all that is announced until a command completes. The caller guarantees that one is in the drive.
@@ -471,21 +476,11 @@ impl Drive {
         }
         self.ordinal += 1;
         self.waits_for_writes = false;
-        let done = match command.verb {
-            Verb::Flush => Span::ZERO,
-            verb => self.overheads.done.a(verb.direction()),
-        };
-        let message = end.since(now + done);
         if !ALONE && self.cache.hits_wait && command.verb == Verb::Read {
             self.held = self.held.max(now);
         }
-        match self.rules.frees_at {
-            _ if self.held < now => {}
-            // What is served from memory meanwhile does not keep the arm.
-            _ if self.held == held && held > now && !self.bus.exclusive => {}
-            FreesAt::Medium => {}
-            FreesAt::Message => self.held = self.held.max(now + message),
-            FreesAt::Completion => self.held = self.held.max(end),
+        if self.rules.frees_at != FreesAt::Medium {
+            self.hold_longer(now, held, command.verb, end);
         }
         let behind = if behind { now.since(from).min(parts.external) } else { Span::ZERO };
         parts.external -= behind;
@@ -495,6 +490,27 @@ impl Drive {
         if !ALONE && self.bus.exclusive {
             self.take_bus(now, &waiting, end);
         }
+    }
+
+    /// The arm goes on only when the host has what a command was for, which ends then and before which the arm was held until
+    /// `held`.
+    #[inline(never)]
+    fn hold_longer(&mut self, now: Time, held: Time, verb: Verb, end: Time) {
+        // What is served from memory meanwhile does not keep the arm.
+        let from_memory = self.held == held && held > now && !self.bus.exclusive;
+        if self.held < now || from_memory {
+            return;
+        }
+        let done = match verb {
+            Verb::Flush => Span::ZERO,
+            verb => self.overheads.done.a(verb.direction()),
+        };
+        let until = match self.rules.frees_at {
+            FreesAt::Medium => self.held,
+            FreesAt::Message => now + end.since(now + done),
+            FreesAt::Completion => end,
+        };
+        self.held = self.held.max(until);
     }
 
     /// A command that was begun has a bus of turns until it ends.

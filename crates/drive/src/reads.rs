@@ -4,7 +4,7 @@ use crate::account::Parts;
 use crate::cache::Lookup;
 use crate::machine::{Drive, mechanical};
 use block::{Direction, Extent, Lbn, Span, Time};
-use disk::{Delivery, Passage, Progress, Spin, Spot, Track};
+use disk::{Delivery, Passage, Progress, Spin, Spot, Stroke, Track};
 
 /// A read that runs on past what was asked for.
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +29,18 @@ struct Sent {
     at: Extent,
     from: Time,
     until: Time,
+}
+
+/// How the arm goes to what of a read is not in a segment: given when, with its overhead over when, from when on, how; and from
+/// when on its data may go to the host.
+#[derive(Clone, Copy, Debug)]
+struct Reach {
+    rest: Extent,
+    now: Time,
+    ready: Time,
+    start: Time,
+    stroke: Stroke,
+    from: Time,
 }
 
 /// Twice the angle within which what has just passed can still be caught.
@@ -182,26 +194,57 @@ impl Drive {
             0 => now,
             _ => now + self.connecting(queued) + self.bus_time(there),
         };
-        let delivery = self.delivery(rest, from, self.bus.holds_reading && there > 0);
+        let reach = Reach { rest, now, ready: now + overhead, start, stroke, from };
+        match self.mechanics.pass_at_once(&self.spindle, arrived, spot, rest, Direction::Read) {
+            Some((passage, piece)) => {
+                let delivery = self.delivery(rest, from, self.bus.holds_reading && there > 0);
+                let delivery = delivery.with_piece(piece, self.mechanics.layout.sector_shift());
+                self.end_read(at, segment, queued, &reach, &spot, (&passage, &delivery))
+            }
+            None => self.read_pieces(at, segment, queued, &reach),
+        }
+    }
+
+    /// The same of blocks that do not follow one another.
+    #[inline(never)]
+    fn read_pieces(&mut self, at: Extent, segment: Option<usize>, queued: bool, reach: &Reach) -> (Time, Parts) {
+        let (rest, arrived) = (reach.rest, reach.start + reach.stroke.total());
+        let spot = self.mechanics.layout.locate(rest.start);
+        let delivery = self.delivery(rest, reach.from, self.bus.holds_reading && rest.blocks < at.blocks);
         let (passage, delivery) = self.mechanics.pass_delivered(&self.spindle, arrived, spot, rest, delivery);
-        let stall = self.overheads.stall(at.blocks, Direction::Read, &passage);
+        self.end_read(at, segment, queued, reach, &spot, (&passage, &delivery))
+    }
+
+    /// What follows from how a read passed, and went to the host.
+    #[inline(always)]
+    fn end_read(
+        &mut self,
+        at: Extent,
+        segment: Option<usize>,
+        queued: bool,
+        reach: &Reach,
+        spot: &Spot,
+        (passage, delivery): (&Passage, &Delivery),
+    ) -> (Time, Parts) {
+        let Reach { rest, now, ready, start, stroke, from } = *reach;
+        let stall = self.overheads.stall(at.blocks, Direction::Read, passage);
         self.hold_arm(passage.end, passage.after.track);
         if !self.segments.is_none() {
             let (segment, from) = match segment {
                 Some(i) => {
                     self.segments.extend(i, at.end());
-                    (i, held)
+                    (i, rest.start)
                 }
                 None => {
                     let from = match self.mechanics.access.free {
-                        true => self.passed_before(arrived, passage.began, spot, at.start),
+                        true => self.passed_before(start + stroke.total(), passage.began, *spot, at.start),
                         false => at.start,
                     };
                     (self.segments.fill(from, at.end()), from)
                 }
             };
             self.filling = Some((segment, from));
-            self.begin_read_ahead(self.free, at.end(), &passage, segment);
+            self.begin_read_ahead(self.free, at.end(), passage, segment);
             self.given(segment, at);
         }
         let done = self.overheads.done.read;
@@ -211,10 +254,10 @@ impl Drive {
             let sent = Time(self.delivered.0.saturating_sub(self.bus_time(at.blocks).0));
             self.hold_ahead(segment, at, sent, self.delivered);
         }
-        self.connects_for(now + self.told_in(queued), from, &delivery, end, there > 0);
-        let mut parts = mechanical(stroke, &passage);
-        parts.overhead = overhead + stall + done;
-        parts.external = start.since(now + overhead);
+        self.connects_for(now + self.told_in(queued), from, delivery, end, rest.blocks < at.blocks);
+        let mut parts = mechanical(stroke, passage);
+        parts.overhead = ready.since(now) + stall + done;
+        parts.external = start.since(ready);
         parts.bus = end.since(passage.end + stall + done);
         (end, parts)
     }
@@ -503,11 +546,20 @@ impl Drive {
     }
 
     /// The same where it has come as far as that.
-    #[inline]
+    #[inline(always)]
     fn left_at(&self, stopped: &Progress, least: Lbn, ready: Time) -> (Time, Track, Lbn) {
+        if self.cache.stops_in_sector || self.cache.ends_at_command {
+            return self.left_inside(stopped, least, ready);
+        }
+        (stopped.at, stopped.after.track, stopped.reached)
+    }
+
+    /// The same where a sector may be left before it has passed.
+    #[inline(never)]
+    fn left_inside(&self, stopped: &Progress, least: Lbn, ready: Time) -> (Time, Track, Lbn) {
         let Progress { reached, at, after } = stopped;
         let all = (*at, after.track, *reached);
-        if *at <= ready.min(self.turn) || !(self.cache.stops_in_sector || self.cache.ends_at_command) {
+        if *at <= ready.min(self.turn) {
             return all;
         }
         // A sector can be left inside, but for the least it reads; a move to the next track cannot.

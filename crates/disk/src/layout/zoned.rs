@@ -217,7 +217,7 @@ impl Zoned {
 }
 
 /// Track and sector on it.
-#[inline]
+#[inline(always)]
 fn divide_sector(sector: u64, track: Divisor) -> (u32, u32) {
     match u32::try_from(sector) {
         Ok(sector) => track.divide(sector),
