@@ -180,7 +180,7 @@ impl Meter {
     /// Requests that arrived since it counts and have ended.
     #[must_use]
     #[inline]
-    pub fn served(&self) -> u64 {
+    pub fn requests_served(&self) -> u64 {
         self.served
     }
 
@@ -192,29 +192,29 @@ impl Meter {
 
     /// Time measured, all replications together.
     #[must_use]
-    pub fn measured(&self) -> Span {
+    pub fn time_measured(&self) -> Span {
         self.measured
     }
 
     /// A request of a class arrived at `now`, with so much left of the command in progress.
-    pub fn found(&mut self, class: u8, now: Time, left: Span) {
+    pub fn add_arrival(&mut self, class: u8, now: Time, left: Span) {
         if now >= self.from && !self.closed {
             self.classes[usize::from(class)].found.add(left);
         }
     }
 
     /// What serving in short commands came to.
-    pub fn serviced(&mut self, came: Came) {
+    pub fn set_service(&mut self, came: Came) {
         self.service = Some(came);
     }
 
     /// How full the write buffer of an array was.
-    pub fn filled(&mut self, fill: Fill) {
+    pub fn set_fill(&mut self, fill: Fill) {
         self.fill = Some(fill);
     }
 
     /// What of the arm's time each class caused.
-    pub fn billed(&mut self, bills: Bills) {
+    pub fn set_bills(&mut self, bills: Bills) {
         self.bills = Some(bills);
     }
 
@@ -236,7 +236,7 @@ impl Meter {
     }
 
     /// Blocks of the scan were read. Says whether it is over.
-    pub fn scanned(&mut self, now: Time, at: Extent, found: Found) -> bool {
+    pub fn add_scanned(&mut self, now: Time, at: Extent, found: Found) -> bool {
         let counts = now >= self.from && !self.closed;
         let Some(class) = self.classes.iter_mut().find(|class| class.scan.is_some()) else { return true };
         if counts && found != Found::Unreadable {
@@ -272,7 +272,7 @@ impl Meter {
 
     /// A request of a class has ended.
     #[inline]
-    pub fn ended(&mut self, it: &Served, how: Ending) {
+    pub fn add_ended(&mut self, it: &Served, how: Ending) {
         let class = &mut self.classes[usize::from(it.qos.class)];
         self.last = match how {
             Ending::Finished => class.worth.at(it.at.blocks, &it.qos, it.arrived, it.ended),
@@ -492,17 +492,17 @@ mod tests {
         let all = times.map(|one| served(&mut meter, one));
         assert_eq!(all.map(|one| one.counts), [false, true, true, true, false]);
         assert!(meter.awaits(None));
-        all[..2].iter().for_each(|one| meter.ended(one, Ending::Finished));
-        assert_eq!((meter.served(), meter.requests()), (1, 1));
+        all[..2].iter().for_each(|one| meter.add_ended(one, Ending::Finished));
+        assert_eq!((meter.requests_served(), meter.requests()), (1, 1));
         meter.close(Time(200 * MS));
-        all[2..].iter().for_each(|one| meter.ended(one, Ending::Finished));
+        all[2..].iter().for_each(|one| meter.add_ended(one, Ending::Finished));
         assert!(!meter.awaits(Some(Time(201 * MS))) && meter.awaits(Some(Time(200 * MS))));
         let (_, class) = meter.classes().next().unwrap();
-        assert_eq!((class.requests, class.finished(), class.missed_deadlines), (3, 3, 2));
+        assert_eq!((class.requests, class.requests_finished(), class.missed_deadlines), (3, 3, 2));
         assert!((class.response_ms.mean - (50.0 + 60.0 + 60.0) / 3.0).abs() < 1e-9);
         assert!((class.waiting_ms.mean - (10.0 + 0.0 + 30.0) / 3.0).abs() < 1e-9);
         assert!((class.external_ms - 2.0).abs() < 1e-9);
-        assert_eq!(meter.measured(), Span(100 * MS));
+        assert_eq!(meter.time_measured(), Span(100 * MS));
         assert!((meter.throughput_mb_s() - 2.0 * 5120.0 / 1e6 / 0.1).abs() < 1e-9, "two ended in it");
     }
 
@@ -512,10 +512,10 @@ mod tests {
         meter.begin(Time::ZERO, Some(2), None);
         let all = [[1, 1, 9], [2, 2, 5], [3, 3, 4]].map(|one| served(&mut meter, one));
         assert_eq!(all.map(|one| one.counts), [true, true, false]);
-        meter.ended(&all[2], Ending::Finished);
-        meter.ended(&all[1], Ending::Finished);
-        assert_eq!((meter.served(), meter.requests(), meter.awaits(None)), (2, 1, true));
-        meter.ended(&all[0], Ending::Finished);
+        meter.add_ended(&all[2], Ending::Finished);
+        meter.add_ended(&all[1], Ending::Finished);
+        assert_eq!((meter.requests_served(), meter.requests(), meter.awaits(None)), (2, 1, true));
+        meter.add_ended(&all[0], Ending::Finished);
         assert_eq!((meter.requests(), meter.awaits(None)), (2, false));
     }
 
@@ -523,13 +523,13 @@ mod tests {
     fn what_did_not_end_well_has_no_response_time() {
         let mut meter = meter(0);
         let all = [[0, 1, 10], [0, 1, 20], [0, 1, 30], [0, 1, 60]].map(|one| served(&mut meter, one));
-        meter.ended(&all[0], Ending::Finished);
-        meter.ended(&all[1], Ending::Dropped);
-        meter.ended(&all[2], Ending::Failed(errno::EIO));
+        meter.add_ended(&all[0], Ending::Finished);
+        meter.add_ended(&all[1], Ending::Dropped);
+        meter.add_ended(&all[2], Ending::Failed(errno::EIO));
         meter.give_up(&all[3]);
         let (_, class) = meter.classes().next().unwrap();
         let lost = (class.dropped, class.failed, class.still_waiting, class.missed_deadlines);
-        assert_eq!((class.requests, class.finished(), lost), (4, 1, (1, 1, 1, 2)));
+        assert_eq!((class.requests, class.requests_finished(), lost), (4, 1, (1, 1, 1, 2)));
         assert!((class.response_ms.mean - 35.0).abs() < 1e-9, "10 ms, and 60 at least");
         assert!(meter.note().unwrap().starts_with("a: some requests still waited"));
     }
@@ -541,8 +541,8 @@ mod tests {
         // 4 and 2 ms: (16 + 4) / 2 / 6.
         assert!((meter.expected_wait_ms() - 10.0 / 6.0).abs() < 1e-9);
         assert_eq!((meter.commands().count, meter.commands().mean_ms, meter.commands().max_ms), (2, 3.0, 4.0));
-        meter.found(0, Time(9 * MS), Span(7 * MS));
-        [3, 5].iter().for_each(|left| meter.found(0, Time(10 * MS), Span(left * MS)));
+        meter.add_arrival(0, Time(9 * MS), Span(7 * MS));
+        [3, 5].iter().for_each(|left| meter.add_arrival(0, Time(10 * MS), Span(left * MS)));
         assert_eq!(meter.classes().next().unwrap().1.arrival_wait_ms.mean, 4.0);
     }
 }

@@ -107,14 +107,14 @@ pub const COLUMNS: [Column; 29] = [
     column("end_ns", "when it ended", |it| Value::Number(it.end.0)),
     column("commands", "drive commands issued for it", |it| Value::Number(it.commands)),
     column("wait_admission_ns", "waiting for room in the scheduler's bounded queue or an array's write buffer", |it| {
-        waited(it, Wait::Admission)
+        wait_value(it, Wait::Admission)
     }),
     column("wait_overlap_ns", "held until an earlier request that it overlaps had ended", |it| {
-        waited(it, Wait::Overlap)
+        wait_value(it, Wait::Overlap)
     }),
-    column("wait_queue_ns", "waiting in the scheduler's queue", |it| waited(it, Wait::Queue)),
-    column("wait_slack_ns", "its turn had come, its just-in-time seek was put off", |it| waited(it, Wait::Slack)),
-    column("wait_preempted_ns", "interrupted by another request", |it| waited(it, Wait::Preempted)),
+    column("wait_queue_ns", "waiting in the scheduler's queue", |it| wait_value(it, Wait::Queue)),
+    column("wait_slack_ns", "its turn had come, its just-in-time seek was put off", |it| wait_value(it, Wait::Slack)),
+    column("wait_preempted_ns", "interrupted by another request", |it| wait_value(it, Wait::Preempted)),
     column("queued_ns", "in the drive's own queue", |it| part(it, 0)),
     column("overhead_ns", "command overhead", |it| part(it, 1)),
     column("external_ns", "waiting for the arm while it did the drive's own work: read-ahead, write-back", |it| {
@@ -139,7 +139,7 @@ pub fn parts(told: impl IntoIterator<Item = (&'static str, Span)>) -> [Span; PAR
     all
 }
 
-fn waited(it: &Record, wait: Wait) -> Value<'static> {
+fn wait_value(it: &Record, wait: Wait) -> Value<'static> {
     Value::Number(it.waits[wait as usize].0)
 }
 
@@ -226,7 +226,7 @@ fn case(case: &Case) -> String {
 
 /// The device of an experiment in virtual time as its users see it: the drive, or the array of such drives.
 #[must_use]
-pub fn simulated(experiment: &Experiment) -> String {
+pub fn name_simulated_device(experiment: &Experiment) -> String {
     // A file is known by its name, wherever it lies.
     let stem = Path::new(&experiment.drive.model).file_stem();
     let drive = stem.map_or(String::new(), |stem| stem.to_string_lossy().into_owned());
@@ -241,11 +241,11 @@ pub fn simulated(experiment: &Experiment) -> String {
 
 /// The same in real time, where a file or memory may stand for a drive.
 #[must_use]
-pub fn served(experiment: &Experiment) -> String {
+pub fn name_served_device(experiment: &Experiment) -> String {
     match &experiment.drive.live {
         Some(Live::File(path)) => path.display().to_string(),
         Some(Live::Ram(_)) => "ram".into(),
-        Some(Live::Emulated(_)) | None => simulated(experiment),
+        Some(Live::Emulated(_)) | None => name_simulated_device(experiment),
     }
 }
 
@@ -308,7 +308,7 @@ mod tests {
                 "{drive}\n[scheduler]\npolicy = \"fcfs\"\n[[workload]]\nname = \"a\"\nkind = \"closed\"\ndepth = 1\n\
                  size = \"4KiB\"\n[run]\nrequests = 9\n"
             );
-            served(&experiment::parse("a.toml", &text, &[], None).expect("an experiment")[0].experiment)
+            name_served_device(&experiment::parse("a.toml", &text, &[], None).expect("an experiment")[0].experiment)
         };
         assert_eq!(of("drive = { model = \"atlas10k\" }"), "atlas10k");
         assert_eq!(of("drive = { model = \"../disk/catalogue/nl20.toml\" }"), "nl20");

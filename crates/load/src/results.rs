@@ -73,8 +73,8 @@ impl Run {
             requests: meter.requests(),
             unfinished: 0,
             bound: None,
-            simulated_seconds: meter.measured().as_secs(),
-            busy_seconds: meter.measured().as_secs() * busy,
+            simulated_seconds: meter.time_measured().as_secs(),
+            busy_seconds: meter.time_measured().as_secs() * busy,
             throughput_mb_s: meter.throughput_mb_s(),
             idle_fraction: idle,
             expected_wait_ms: meter.expected_wait_ms(),
@@ -447,7 +447,7 @@ impl ArmSeconds {
 impl Class {
     /// Requests that came to a good end.
     #[must_use]
-    pub fn finished(&self) -> u64 {
+    pub fn requests_finished(&self) -> u64 {
         self.requests - self.dropped - self.failed - self.still_waiting
     }
 }

@@ -97,10 +97,10 @@ fn what_the_second_seed_leaves_as_it_was_is_not_run_again() {
         \"order\"\nbasis = \"own\"\n";
     let files = [TargetFile::parse("a", text, false).expect("a file")];
     let plan = TargetPlan::new(&files, vec![(0, 0)], false);
-    let run = |seed| sim::simulate(&Seeds::reseeded(plan.cases(), seed), &Nobody).expect("they run");
+    let run = |seed| sim::simulate(&Seeds::reseed_cases(plan.cases(), seed), &Nobody).expect("they run");
     let (first, second, third) = (run(0), run(1), run(2));
     assert_eq!(plan.cases()[0].experiment.run.seed, 7);
-    assert_eq!(Seeds::reseeded(plan.cases(), 3)[1].experiment.run.seed, 10);
+    assert_eq!(Seeds::reseed_cases(plan.cases(), 3)[1].experiment.run.seed, 10);
     // Under the second seed the first run is another, the second as it was.
     let half = Results { schema: 1, runs: vec![second.runs[0].clone(), first.runs[1].clone()] };
     let mut seeds = Seeds::default();

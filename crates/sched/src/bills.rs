@@ -90,7 +90,7 @@ impl<P: Predictor> Board<P> {
         match command.verb {
             Verb::Write { fua: false } => turns.bill_buffered(&bill, took, on_medium),
             Verb::Read => {
-                let late = belief.expected().map_or(Span::ZERO, |expected| happened.since(expected));
+                let late = belief.completion_time().map_or(Span::ZERO, |expected| happened.since(expected));
                 turns.bill_late(&bill, (took, transfer), late);
             }
             _ => turns.bill_late(&bill, (took, transfer), took.less(on_medium)),

@@ -116,7 +116,7 @@ impl<P: Predictor> Board<P> {
 
     /// Decisions taken, and candidates examined for them.
     pub(crate) fn effort(&self) -> (u64, u64) {
-        (self.decisions, self.queue.examined())
+        (self.decisions, self.queue.candidates())
     }
 
     /// Keeps a new job, which has its turn when those before it that it overlaps have ended.
@@ -277,7 +277,7 @@ impl<P: Predictor> Board<P> {
             && job.state == State::Serving
             && job.op != Op::Flush
         {
-            turns.left(job.qos.class);
+            turns.end_turn(job.qos.class);
         }
         self.overlap.remove(job);
         if self.demands.is_some() {
@@ -316,7 +316,7 @@ impl<P: Predictor> Board<P> {
         if let Some(admission) = &mut self.admission {
             admission.learn(&mut self.belief, happened, tag, &command);
         }
-        self.belief.observed(happened, &command, outcome);
+        self.belief.note_completion(happened, &command, outcome);
         if self.in_flight > 0
             && let Some(admission) = &mut self.admission
         {
@@ -390,7 +390,7 @@ impl<P: Predictor> Board<P> {
         match &mut self.admission {
             // No arm moves for it, and no transfer tells how long it takes.
             _ if matches!(command.verb, Verb::Discard(_)) => {}
-            None => self.belief.issued(now, &command, spot),
+            None => self.belief.note_issue(now, &command, spot),
             Some(admission) => {
                 let job = if let Errand::Job(id) = errand { self.jobs.get(id) } else { None };
                 let rank = job.map_or(0, |job| queue::rank(&self.rules, job));

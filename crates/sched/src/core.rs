@@ -96,8 +96,8 @@ impl<P: Predictor> Core<P> {
 
     /// What is still wanted in any order.
     #[must_use]
-    pub fn wanted(&self) -> Option<&Wanted> {
-        self.board.free.as_ref().map(|free| free.wanted())
+    pub fn wanted_blocks(&self) -> Option<&Wanted> {
+        self.board.free.as_ref().map(|free| free.wanted_blocks())
     }
 
     /// Takes an input and appends what follows from it. `now` never goes back.
@@ -111,7 +111,7 @@ impl<P: Predictor> Core<P> {
             Input::Submit(request) => self.submit(now, &request, out),
             Input::Amend(request, change) => self.amend(request, change, out),
             // A disk that fails says so by each command.
-            Input::Wake => self.board.queue.turns.iter_mut().for_each(|turns| turns.woke()),
+            Input::Wake => self.board.queue.turns.iter_mut().for_each(|turns| turns.end_wait()),
             Input::Disk(..) => {}
             Input::Claim(class, claim) => self.set_claim(class, claim),
         }
@@ -391,7 +391,7 @@ impl<P: Predictor> Core<P> {
         board.await_deadline(id, &job);
         board.enqueue(id, &job);
         if let Some(turns) = &mut board.queue.turns {
-            turns.left(job.qos.class);
+            turns.end_turn(job.qos.class);
         }
         true
     }

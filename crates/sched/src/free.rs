@@ -90,7 +90,7 @@ impl Free {
     }
 
     /// What is still wanted.
-    pub(crate) fn wanted(&self) -> &Wanted {
+    pub(crate) fn wanted_blocks(&self) -> &Wanted {
         &self.plan.wanted
     }
 
@@ -270,7 +270,7 @@ impl Free {
         if let Some((expected, _)) = self.expected {
             let early = expected.since(now) > Span(turn.0 / 32);
             let late = self.note_late(now, turn);
-            self.punctuality.observed(late || early);
+            self.punctuality.add_arrival(late || early);
         }
     }
 
@@ -293,7 +293,7 @@ impl Free {
             Outcome::Failed(_) if self.gives_up(at) => Found::Unreadable,
             Outcome::Failed(_) => return,
         };
-        self.plan.wanted.got(at);
+        self.plan.wanted.remove_read(at);
         out.push(Action::HandOn(at, found));
         let wanted = &self.plan.wanted;
         self.failed.retain(|(unit, _)| *unit != at.start);

@@ -299,7 +299,7 @@ impl ShortCommands {
             Some((id, job)) => {
                 board.dequeue(id, &job);
                 if let Some(turns) = &mut board.queue.turns {
-                    turns.taken(job.qos.class);
+                    turns.begin_turn(job.qos.class);
                 }
                 id
             }
@@ -332,7 +332,7 @@ impl ShortCommands {
         board.await_deadline(id, &job);
         board.enqueue(id, &job);
         if let Some(turns) = &mut board.queue.turns {
-            turns.left(job.qos.class);
+            turns.end_turn(job.qos.class);
         }
     }
 
@@ -413,7 +413,7 @@ impl ShortCommands {
         self.stage(Stage::Moving);
         arbiter.begin(board, now, target.id);
         self.send_chunk(board, now, target.id, job, self.plan.chunk, out);
-        self.expected = due.hit.and_then(|_| board.belief.expected());
+        self.expected = due.hit.and_then(|_| board.belief.completion_time());
         self.arrival = due.hit.filter(|_| due.parts == 1).map(|_| due.arrives + now.since(due.seek));
         if due.hit.is_some() {
             self.count(now, |tally| tally.jit_seeks += 1);
@@ -520,7 +520,7 @@ impl ShortCommands {
             let turn = board.belief.turn();
             let (late, early) = (now.since(expected) > Span(turn.0 / 2), expected.since(now) > Span(turn.0 / 32));
             // Who sets the margin decides what may be late.
-            let given_up = !early && self.plan.offset.is_none() && self.punctuality.observed(late);
+            let given_up = !early && self.plan.offset.is_none() && self.punctuality.add_arrival(late);
             self.count(now, |tally| match early {
                 true => tally.cached += 1,
                 false => {

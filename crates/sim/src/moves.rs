@@ -35,7 +35,7 @@ impl Moves {
         }
     }
 
-    pub(crate) fn issued(&mut self, tag: Tag, command: Command) {
+    pub(crate) fn begin_command(&mut self, tag: Tag, command: Command) {
         let tag = tag.0 as usize;
         if self.flying.len() <= tag {
             self.flying.resize(tag + 1, None);
@@ -43,7 +43,7 @@ impl Moves {
         self.flying[tag] = Some(command).filter(|command| command.verb.transfers());
     }
 
-    pub(crate) fn done(&mut self, tag: Tag, parts: Parts) {
+    pub(crate) fn end_command(&mut self, tag: Tag, parts: Parts) {
         let Some(command) = self.flying.get_mut(tag.0 as usize).and_then(Option::take) else { return };
         self.commands += 1;
         let still = parts.seek == Span::ZERO && parts.rotation == Span::ZERO;

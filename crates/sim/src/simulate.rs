@@ -49,7 +49,7 @@ fn run_all(cases: &[Case], watch: &dyn Watch, opens: Option<Opens>) -> Result<Re
     let done: Vec<Result<Replication, BadInput>> = jobs
         .par_iter()
         .map(|(i, replication)| {
-            let device = |i: usize| requests::simulated(&cases[i].experiment);
+            let device = |i: usize| requests::name_simulated_device(&cases[i].experiment);
             let records = opens.map(|opens| opens(*i, *replication)).transpose()?;
             let ledger = records.map(|out| Camera::Ledger(requests::ledger(&cases[*i], *replication, device(*i), out)));
             let tell = |count| watch.requests(count);

@@ -27,7 +27,7 @@ pub(crate) fn pick(
     let whole = try_plan(experiment, None, blocks, measure)?.mb_s;
     let (mut best, mut used): (Option<(Pick, f64)>, f64) = (None, 1.0);
     for _ in 0..TRIALS {
-        let mut pick = by_sheet(sheet, base, blocks, wish.scaled(used));
+        let mut pick = by_sheet(sheet, base, blocks, wish.scale(used));
         let tried = try_plan(experiment, Some(pick.plan), blocks, measure)?;
         pick.loss = 1.0 - tried.mb_s / whole;
         let measured = match wish {

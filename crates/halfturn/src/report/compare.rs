@@ -49,7 +49,7 @@ fn picture(pairs: &[CaseRun], single: bool) -> Option<String> {
         for (name, class) in &run.classes {
             let label = label(case, &keys).join(" ");
             let label = if single { label } else { format!("{label} {name}") };
-            if class.finished() > 0 {
+            if class.requests_finished() > 0 {
                 entries.push((label.trim().to_owned(), class.response_ms.mean));
             }
         }
@@ -161,9 +161,9 @@ fn classes_table(pairs: &[CaseRun]) -> String {
 fn responses(classes: &[&Class]) -> Vec<FigureColumn> {
     // What finished nothing has no response times.
     let of = |f: &dyn Fn(&Class) -> f64| {
-        classes.iter().map(|class| if class.finished() > 0 { f(class) } else { f64::NAN }).collect::<Vec<_>>()
+        classes.iter().map(|class| if class.requests_finished() > 0 { f(class) } else { f64::NAN }).collect::<Vec<_>>()
     };
-    let spread = |class: &&Class| class.response_ms.ci95.filter(|_| class.finished() > 0);
+    let spread = |class: &&Class| class.response_ms.ci95.filter(|_| class.requests_finished() > 0);
     let spreads: Vec<Option<f64>> = classes.iter().map(spread).collect();
     let sure = spreads.iter().any(Option::is_some);
     let head = if sure { "response ms\nmean ± 95 %" } else { "response\nmean ms" };

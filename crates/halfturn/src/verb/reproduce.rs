@@ -81,14 +81,14 @@ fn simulate_under_seeds(plan: &TargetPlan, count: u32) -> Result<(Seeds, Result<
     let mut seeds = Seeds::default();
     let mut whole = Ok(());
     for seed in 0..count.min(2) {
-        let results = simulate(&Seeds::reseeded(plan.cases(), seed))?;
+        let results = simulate(&Seeds::reseed_cases(plan.cases(), seed))?;
         whole = whole.and(VerbFailure::unless_whole("reproduce", &results));
         seeds.add(&results);
     }
     if count > 2 {
         let random = seeds.random();
         let cases: Vec<Case> = random.iter().map(|place| plan.cases()[*place].clone()).collect();
-        let all: Vec<Case> = (2..count).flat_map(|seed| Seeds::reseeded(&cases, seed)).collect();
+        let all: Vec<Case> = (2..count).flat_map(|seed| Seeds::reseed_cases(&cases, seed)).collect();
         let results = simulate(&all)?;
         whole = whole.and(VerbFailure::unless_whole("reproduce", &results));
         seeds.add_random(&random, count - 2, &results);

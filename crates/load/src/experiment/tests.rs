@@ -151,7 +151,7 @@ fn sweeps_are_labelled_by_what_varies() {
 
 #[test]
 fn seeks_vary_as_the_drives_file_says_or_as_the_experiment_does() {
-    let noise = |sets: &[&str]| match with(sets).unwrap()[0].experiment.drive.made() {
+    let noise = |sets: &[&str]| match with(sets).unwrap()[0].experiment.drive.make_model() {
         Ok(Model::Disk(drive)) => drive.truth.seek_noise,
         other => panic!("{other:?}"),
     };
@@ -159,7 +159,7 @@ fn seeks_vary_as_the_drives_file_says_or_as_the_experiment_does() {
     assert!(own > Span::ZERO && noise(&["drive.model=nl20", "drive.noise=false"]) == Span::ZERO);
     assert_eq!(noise(&["drive.model=nl20", "drive.seek_noise=0.2ms"]), Span(200_000));
     assert_eq!(noise(&["drive.noise=false", "drive.seek_noise=0.2ms"]), Span(200_000));
-    let store = with(&["drive.model=store-block", "drive.seek_noise=0.2ms"]).unwrap()[0].experiment.drive.made();
+    let store = with(&["drive.model=store-block", "drive.seek_noise=0.2ms"]).unwrap()[0].experiment.drive.make_model();
     assert!(store.unwrap_err().to_string().contains("only the seeks of a disk drift or vary"));
 }
 
@@ -275,7 +275,7 @@ fn mutated_experiments_never_panic() {
 
 #[test]
 fn what_the_file_of_a_drive_says_is_changed_and_swept_as_any_key() {
-    let rpm = |case: &Case| match case.experiment.drive.made() {
+    let rpm = |case: &Case| match case.experiment.drive.make_model() {
         Ok(disk::Model::Disk(drive)) => (60e9 / drive.sheet.mechanics.rotation.period_ns()).round(),
         other => panic!("no disk: {other:?}"),
     };

@@ -145,7 +145,7 @@ impl Workload for Open {
         Ok(Draft { arrives, op, at })
     }
 
-    fn ended(&mut self, _: Time, _: Extent) {}
+    fn end_request(&mut self, _: Time, _: Extent) {}
 
     fn notes(&self) -> Vec<String> {
         if self.asked {

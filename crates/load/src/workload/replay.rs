@@ -129,7 +129,7 @@ impl<R: Records> Workload for Replay<R> {
         Ok(Draft { arrives, ..next })
     }
 
-    fn ended(&mut self, now: Time, at: Extent) {
+    fn end_request(&mut self, now: Time, at: Extent) {
         self.outstanding -= 1;
         match self.how {
             How::Open => {}

@@ -29,7 +29,7 @@ pub struct ScanPlan {
 impl ScanPlan {
     /// The blocks it wants, on a drive of so many.
     #[must_use]
-    pub fn wanted(&self, blocks: u64) -> Wanted {
+    pub fn wanted_blocks(&self, blocks: u64) -> Wanted {
         let mut wanted = Wanted::nothing(blocks, self.unit);
         let (from, until) = self.region.on(blocks);
         wanted.want(Lbn(from), Lbn(until.min(blocks)));
@@ -91,5 +91,5 @@ impl Workload for Scan {
         unreachable!("a scan has no requests")
     }
 
-    fn ended(&mut self, _: Time, _: Extent) {}
+    fn end_request(&mut self, _: Time, _: Extent) {}
 }

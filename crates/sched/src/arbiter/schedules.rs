@@ -137,7 +137,7 @@ struct Scene<'a, P: Predictor> {
 impl<P: Predictor> Scene<'_, P> {
     /// What a request is worth that is to end so long from now, but for what comes before, give or take.
     fn worth(&self, of: &Candidate<P>, ends: f64, variance: f64) -> f64 {
-        let left = |ends: f64| of.worth.left(&of.qos, of.arrived, self.now + Span(ends as u64));
+        let left = |ends: f64| of.worth.worth_at(&of.qos, of.arrived, self.now + Span(ends as u64));
         let (mean, more) = of.before.delays(ends);
         let off = (variance + more).sqrt();
         of.fresh * (left(mean - off) + left(mean + off)) / 2.0

@@ -129,7 +129,7 @@ impl<P: Predictor> Array<P> {
                     }
                     out.push(Action::Issue(disk, tag, Command { place, ..command }));
                 }
-                Action::Begin(child) => self.began(child, out),
+                Action::Begin(child) => self.begin_child(child, out),
                 Action::Copy { from, to, blocks } => {
                     let (from, to) = (self.in_array(disk, from), self.in_array(disk, to));
                     out.push(Action::Copy { from, to, blocks });
@@ -148,7 +148,7 @@ impl<P: Predictor> Array<P> {
             }
         }
         self.told = told;
-        self.interrupted(disk);
+        self.migrate_rest(disk);
     }
 
     /// Where a disk's bytes are, as the array has it.
@@ -172,7 +172,7 @@ impl<P: Predictor> Array<P> {
         FrameId(u32::from(self.geometry.disks()) * FRAMES + 2 * slot + 1)
     }
 
-    fn began(&mut self, child: RequestId, out: &mut Vec<Action>) {
+    fn begin_child(&mut self, child: RequestId, out: &mut Vec<Action>) {
         let Some(child) = self.children.get(child.0) else { return };
         let Some(job) = self.tasks.get_mut(child.task) else { return };
         if !std::mem::replace(&mut job.spot.begun, true) && job.spot.buffered.is_none() {

@@ -45,7 +45,7 @@ impl Words for Migration {
 
 impl<P: Predictor> Array<P> {
     /// What is left of a read that was interrupted on a disk goes where it is thought to be done first.
-    pub(super) fn interrupted(&mut self, disk: DiskId) {
+    pub(super) fn migrate_rest(&mut self, disk: DiskId) {
         let Some(request) = self.disks[usize::from(disk.0)].take_interrupted() else { return };
         let Some(child) = self.children.get(request.0).copied() else { return };
         let (Migration::Remainder | Migration::Jit, Op::Read) = (self.plan.migration, child.op) else { return };

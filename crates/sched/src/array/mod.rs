@@ -164,7 +164,7 @@ impl<P: Predictor> Array<P> {
 
     /// Reads that went on at another disk.
     #[must_use]
-    pub fn moved(&self) -> u64 {
+    pub fn reads_moved(&self) -> u64 {
         self.moved
     }
 
@@ -246,7 +246,7 @@ impl<P: Predictor> Array<P> {
 
     /// A task, with its rows in place of its blocks.
     fn of_rows(&self, job: &Job<Task>) -> Job<Task> {
-        Job { at: self.geometry.guarded(job.at), ..*job }
+        Job { at: self.geometry.guarded_extent(job.at), ..*job }
     }
 
     /// Whether a disk with parity beside it does not hold what a task reads.
@@ -418,7 +418,7 @@ impl<P: Predictor> Array<P> {
         match job.spot.buffered {
             Some(frame) => {
                 let lost = ending != Ending::Finished;
-                self.drained(frame, job.at.blocks, lost, out);
+                self.free_frame(frame, job.at.blocks, lost, out);
             }
             None => out.push(Action::Finish(job.request, ending)),
         }
@@ -516,7 +516,7 @@ impl<P: Predictor> Scheduler for Array<P> {
         }
     }
 
-    fn lost(&self) -> u64 {
+    fn requests_lost(&self) -> u64 {
         self.lost
     }
 

@@ -250,7 +250,7 @@ impl<P: Predictor> Array<P> {
         match it.stage {
             Stage::Reading if it.broken => self.begin_again(id, out),
             Stage::Reading => self.write_all(id, out),
-            Stage::Writing => self.wrote(id, out),
+            Stage::Writing => self.end_writes(id, out),
         }
     }
 
@@ -279,7 +279,7 @@ impl<P: Predictor> Array<P> {
         let sum = self.sum(id);
         let written = match it.aim {
             Aim::Read(column) => {
-                let to = self.given(&it, column);
+                let to = self.task_place(&it, column);
                 out.push(add(true, sum, to));
                 out.extend(each(it.read).map(|column| add(false, self.read_into(id, &it, column), to)));
                 return self.close(id, out);
@@ -289,7 +289,7 @@ impl<P: Predictor> Array<P> {
         };
         if it.method != Method::Without {
             let read = each(it.read).map(|column| self.read_into(id, &it, column));
-            let given = each(written).map(|column| self.given(&it, column));
+            let given = each(written).map(|column| self.task_place(&it, column));
             // Parity as it was is there already, or nothing.
             let fresh = it.method == Method::Reconstruct;
             out.extend(read.chain(given).enumerate().map(|(i, from)| add(fresh && i == 0, from, sum)));
@@ -299,7 +299,7 @@ impl<P: Predictor> Array<P> {
         for column in each(written) {
             let disk = self.geometry.disk(it.row, column, 0);
             if self.standings.works(disk) {
-                self.post(it.task, Owner::Update(id), disk, op, at, self.given(&it, column), 0);
+                self.post(it.task, Owner::Update(id), disk, op, at, self.task_place(&it, column), 0);
             }
         }
         let parity = self.geometry.parity(it.row);
@@ -307,17 +307,17 @@ impl<P: Predictor> Array<P> {
             self.post(it.task, Owner::Update(id), parity, op, at, sum, 0);
         }
         if self.updates.get(id).is_some_and(|it| it.left == 0) {
-            self.wrote(id, out);
+            self.end_writes(id, out);
         }
     }
 
     /// All that could be written is.
-    fn wrote(&mut self, id: u32, out: &mut Vec<Action>) {
+    fn end_writes(&mut self, id: u32, out: &mut Vec<Action>) {
         let Some(it) = self.updates.get(id).copied() else { return };
         let at = self.geometry.on_disk(it.row, it.within, it.blocks);
         if let Aim::Repair(column) = it.aim {
             for disk in self.alike(it.row, column) {
-                self.standings.filled(disk, at);
+                self.standings.note_filled(disk, at);
             }
             return self.close(id, out);
         }
@@ -354,7 +354,7 @@ impl<P: Predictor> Array<P> {
     }
 
     /// Where the task's bytes of a column are.
-    fn given(&self, it: &Update, column: u16) -> Place {
+    fn task_place(&self, it: &Update, column: u16) -> Place {
         let Some(job) = self.tasks.get(it.task) else { return Place::Nowhere };
         let into = self.geometry.block(it.row, column, it.within).0 - job.at.start.0;
         offset(job.spot.base, into as u32)

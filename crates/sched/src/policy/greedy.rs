@@ -86,7 +86,7 @@ impl Ageing {
     }
 
     /// The same, in order of arrival where age outweighs all else.
-    fn bounded(self) -> Ageing {
+    fn bound(self) -> Ageing {
         if self.weight < OUTWEIGHS { self } else { Ageing { weight: 0.0, limit: Some(Span::ZERO) } }
     }
 
@@ -184,7 +184,7 @@ impl Keep for Best {
 
 impl<P: Predictor, V: View<P>> Greedy<P, V> {
     pub(super) fn new(ageing: Ageing) -> Greedy<P, V> {
-        let ageing = ageing.bounded();
+        let ageing = ageing.bound();
         Greedy {
             waiting: std::array::from_fn(|_| if ageing.weight > 0.0 { Sorted::by_bias() } else { Sorted::new() }),
             ageing,
@@ -362,7 +362,7 @@ impl<P: Predictor, V: View<P>> Policy<P> for Greedy<P, V> {
         self.take_below(u64::MAX, now, jobs, belief)
     }
 
-    fn examined(&self) -> u64 {
+    fn candidates(&self) -> u64 {
         self.examined
     }
 }

@@ -171,7 +171,7 @@ impl<P: Predictor> Lookahead<P> {
         plans.clear();
         let one = |found: &Found| {
             let taken = Taken::default().with(found.id);
-            Plan { cost: counted(found.score - floor, 1), head, first: *found, last: found.id, taken }
+            Plan { cost: discount(found.score - floor, 1), head, first: *found, last: found.id, taken }
         };
         plans.extend(few.found.iter().map(one));
         for len in 2..=*horizon {
@@ -184,7 +184,7 @@ impl<P: Predictor> Lookahead<P> {
                 few.begin(branch(len), ceiling, plan.taken);
                 greedy.offer_all(&head, key, floor, belief, few);
                 for found in &few.found {
-                    let cost = plan.cost.saturating_add(counted(found.score - floor, len));
+                    let cost = plan.cost.saturating_add(discount(found.score - floor, len));
                     let taken = plan.taken.with(found.id);
                     keep(longer, kept(len), Plan { cost, head, first: plan.first, last: found.id, taken });
                 }
@@ -199,7 +199,7 @@ impl<P: Predictor> Lookahead<P> {
 }
 
 /// What the `nth` request of a plan counts: by then others will have come, and what seems best now will not be.
-fn counted(score: u64, nth: usize) -> u64 {
+fn discount(score: u64, nth: usize) -> u64 {
     let parts = STEPS + 1 - nth as u64;
     score / STEPS * parts + score % STEPS * parts / STEPS
 }
@@ -229,7 +229,7 @@ impl<P: Predictor> Policy<P> for Lookahead<P> {
     fn take(&mut self, now: Time, jobs: &Jobs<P::Spot>, belief: &P) -> Option<JobId> {
         let oldest = self.greedy.oldest(now, jobs, belief);
         // What a buffer takes at once leaves the arm where it is.
-        if oldest.overdue.is_some() || (oldest.write.is_some() && belief.absorbed().is_some()) {
+        if oldest.overdue.is_some() || (oldest.write.is_some() && belief.buffered_cost().is_some()) {
             return self.greedy.take(now, jobs, belief);
         }
         let id = self.choose(now, oldest.floor, jobs, belief)?;
@@ -237,7 +237,7 @@ impl<P: Predictor> Policy<P> for Lookahead<P> {
         Some(id)
     }
 
-    fn examined(&self) -> u64 {
-        self.greedy.examined()
+    fn candidates(&self) -> u64 {
+        self.greedy.candidates()
     }
 }

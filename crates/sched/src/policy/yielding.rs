@@ -190,7 +190,7 @@ struct Scene<'b, P: Predictor> {
 
 impl<P: Predictor> Scene<'_, P> {
     /// By how much having waited since `arrived` counts.
-    fn aged(&self, arrived: Time) -> f64 {
+    fn age_factor(&self, arrived: Time) -> f64 {
         self.doubling.map_or(1.0, |doubling| 1.0 + self.now.since(arrived).0 as f64 / doubling.0.max(1) as f64)
     }
 
@@ -200,7 +200,7 @@ impl<P: Predictor> Scene<'_, P> {
         let takes = (there + item.transfer).max(1.0);
         let end = self.now + Span(takes as u64);
         let weight = if direction.writes() { self.weight } else { 1.0 };
-        weight * item.fresh * worth.left(&item.qos, item.arrived, end) * self.aged(item.arrived) / takes
+        weight * item.fresh * worth.worth_at(&item.qos, item.arrived, end) * self.age_factor(item.arrived) / takes
     }
 
     /// No job with a key in `from..=to` of a class whose jobs have waited no longer than `oldest` has a higher one.
@@ -291,7 +291,7 @@ impl<P: Predictor> Yield<P> {
         let mut few = std::mem::take(&mut self.few);
         few.found.clear();
         few.most = most;
-        self.search_all(scene.aged(oldest.arrived), &scene, &mut few);
+        self.search_all(scene.age_factor(oldest.arrived), &scene, &mut few);
         into.extend(few.found.iter().map(|found| found.id));
         self.few = few;
     }
@@ -333,7 +333,7 @@ impl<P: Predictor> Policy<P> for Yield<P> {
         }
         let scene = self.scene(now, belief);
         let mut best = Best(Found::NONE);
-        self.search_all(scene.aged(first.arrived), &scene, &mut best);
+        self.search_all(scene.age_factor(first.arrived), &scene, &mut best);
         let Best(found) = best;
         if found.class == usize::MAX {
             // Nothing is worth anything any more: in order of arrival.
@@ -347,7 +347,7 @@ impl<P: Predictor> Policy<P> for Yield<P> {
         self.weight = weight;
     }
 
-    fn examined(&self) -> u64 {
+    fn candidates(&self) -> u64 {
         self.examined
     }
 }

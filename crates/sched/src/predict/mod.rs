@@ -213,7 +213,7 @@ pub trait Predictor {
     }
 
     /// What a write without FUA costs wherever it lies, while the device is believed to take it into its buffer at once.
-    fn absorbed(&self) -> Option<u64> {
+    fn buffered_cost(&self) -> Option<u64> {
         None
     }
 
@@ -292,7 +292,7 @@ pub trait Predictor {
     }
 
     /// When the command in flight should come back, where that is known.
-    fn expected(&self) -> Option<Time> {
+    fn completion_time(&self) -> Option<Time> {
         None
     }
 
@@ -313,11 +313,11 @@ pub trait Predictor {
     }
 
     /// A command was issued for a request, or part of one, that lies at `spot`.
-    fn issued(&mut self, now: Time, command: &Command, spot: Self::Spot);
+    fn note_issue(&mut self, now: Time, command: &Command, spot: Self::Spot);
 
     /// What was issued just now may be in the drive's cache: when it comes back says nothing of where the platter is.
     fn distrust(&mut self) {}
 
     /// A command came back.
-    fn observed(&mut self, happened: Time, command: &Command, outcome: Outcome);
+    fn note_completion(&mut self, happened: Time, command: &Command, outcome: Outcome);
 }

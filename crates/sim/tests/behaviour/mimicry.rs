@@ -92,9 +92,9 @@ fn schedule(summary: Summary) -> (f64, f64) {
         let at = std::mem::replace(&mut queue[next], draw());
         foretold.push(Span(cost(&at)).as_ms());
         let command = Command { verb: Verb::Read, at, place: Place::Nowhere };
-        mimic.issued(now, &command, at.start);
+        mimic.note_issue(now, &command, at.start);
         let then = read(&mut *device, at);
-        mimic.observed(then, &command, Outcome::Ok);
+        mimic.note_completion(then, &command, Outcome::Ok);
         taken.push(then.since(now).as_ms());
     }
     let mean = taken.iter().sum::<f64>() / taken.len() as f64;

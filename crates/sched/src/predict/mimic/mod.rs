@@ -270,14 +270,14 @@ impl Mimic {
     }
 
     /// The same, as it is hoped.
-    fn hoped(&self, distance: i32, table: usize) -> Option<f32> {
-        self.tables[table].hoped(distance, self.learning.fewest)
+    fn hope_for(&self, distance: i32, table: usize) -> Option<f32> {
+        self.tables[table].hope_for(distance, self.learning.fewest)
     }
 
     fn learn(&mut self, distance: i32, time: f32, table: usize) {
         let (of, smooth) = (&mut self.tables[table], &mut self.smooth[table]);
         if self.learning.smooth {
-            smooth.see(distance, time, of.curve_at(distance), of.known(distance));
+            smooth.see(distance, time, of.curve_at(distance), of.mean_at(distance));
             self.seen[table] += 1;
             let seen = self.seen[table];
             if seen.is_multiple_of(DRAWN) || (seen < DRAWN && seen.is_power_of_two()) {
@@ -291,7 +291,7 @@ impl Mimic {
     }
 
     /// One of the times a distance was seen to take.
-    fn drawn(&self, distance: i32) -> Option<f32> {
+    fn draw_time(&self, distance: i32) -> Option<f32> {
         let (_, times) = self.spread.range(..=distance).next_back()?;
         let mut draws = self.draws.get();
         let drawn = draw(&mut draws);
@@ -339,8 +339,8 @@ impl Predictor for Mimic {
 
     fn cost(&self, head: &Lbn, key: u64, (): (), direction: Direction) -> u64 {
         let distance = self.distance(head.0, key);
-        let drawn = if self.spread.is_empty() { None } else { self.drawn(distance) };
-        drawn.or_else(|| self.hoped(distance, self.table(direction))).map_or(UNKNOWN, |time| time as u64)
+        let drawn = if self.spread.is_empty() { None } else { self.draw_time(distance) };
+        drawn.or_else(|| self.hope_for(distance, self.table(direction))).map_or(UNKNOWN, |time| time as u64)
     }
 
     fn least(&self, head: &Lbn, from: u64, to: u64, direction: Direction) -> u64 {
@@ -372,7 +372,7 @@ impl Predictor for Mimic {
         Some(tables.fold((0, 0), |(len, bytes), table| (len + table.len(), bytes + table.bytes())))
     }
 
-    fn issued(&mut self, now: Time, command: &Command, _: Lbn) {
+    fn note_issue(&mut self, now: Time, command: &Command, _: Lbn) {
         if !command.verb.transfers() {
             return;
         }
@@ -382,7 +382,7 @@ impl Predictor for Mimic {
             self.flying.push(Flying { at: command.at, issued: now, distance, table });
         }
         if let Some(curiosity) = self.curiosity.as_mut().filter(|_| command.place != Place::Nowhere) {
-            curiosity.asked(command.at);
+            curiosity.note_request(command.at);
         }
         self.arm = command.at.end();
     }
@@ -397,7 +397,7 @@ impl Predictor for Mimic {
         self.curiosity.as_mut()?.probe(self.arm, follows, self.grain, known)
     }
 
-    fn observed(&mut self, happened: Time, command: &Command, outcome: Outcome) {
+    fn note_completion(&mut self, happened: Time, command: &Command, outcome: Outcome) {
         // Where the device has several commands, one begins when another ends.
         let free = std::mem::replace(&mut self.quiet_since, happened);
         let Some(i) = self.flying.iter().position(|flying| flying.at == command.at) else { return };
@@ -407,7 +407,7 @@ impl Predictor for Mimic {
         }
         let time = happened.since(issued.max(free)).0 as f32;
         if let Some(expected) = self.time(distance, table)
-            && self.hoped(distance, table).is_some_and(|hoped| hoped > SURE * expected)
+            && self.hope_for(distance, table).is_some_and(|hoped| hoped > SURE * expected)
             && self.watch.is_new(time / expected.max(1.0))
         {
             self.tables.iter_mut().for_each(Table::forget);

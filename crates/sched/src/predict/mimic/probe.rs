@@ -1,7 +1,7 @@
 //! Learning a device before it is used: each distance is tried from random places.
 
 use super::point::Point;
-use super::smooth::{Smooth, sampled};
+use super::smooth::{Smooth, sample_distances};
 use super::table::{ALLOWED, LOOSEST, Table, between};
 use super::{Grain, Summary};
 use block::{Command, Device, Extent, Lbn, Outcome, Place, Span, Tag, Time, Verb};
@@ -120,7 +120,7 @@ impl<'a> Prober<'a> {
         let reach = self.grain.of(if self.how.reach == 0 { room } else { self.how.reach.min(room) } as i64);
         if self.how.smooth {
             let dice = &mut self.dice;
-            let distances = sampled(reach, CURVE, &mut |below| (dice.next_u64() % u64::from(below)) as u32);
+            let distances = sample_distances(reach, CURVE, &mut |below| (dice.next_u64() % u64::from(below)) as u32);
             for distance in distances {
                 self.attempt(distance);
             }

@@ -85,7 +85,7 @@ fn centre(cell: usize) -> f32 {
 
 /// So many random distances of each cell up to `reach`, by `draw`, which draws a number below another; all there are where
 /// a cell has no more.
-pub(super) fn sampled(reach: i32, count: u32, draw: &mut dyn FnMut(u32) -> u32) -> Vec<i32> {
+pub(super) fn sample_distances(reach: i32, count: u32, draw: &mut dyn FnMut(u32) -> u32) -> Vec<i32> {
     let mut distances = vec![0];
     for octave in 0..reach.max(1).ilog2() + 1 {
         for part in 0..CELLS as u32 {
@@ -133,7 +133,7 @@ impl Curve {
     }
 
     /// The same, as it is hoped.
-    pub(super) fn hoped(&self, distance: i32) -> Option<f32> {
+    pub(super) fn hope_for(&self, distance: i32) -> Option<f32> {
         let hope = self.strokes[cell(distance)].hope;
         self.time(distance).map(|time| (time - hope).max(0.0))
     }
@@ -332,7 +332,7 @@ mod tests {
         smooth.see_all(100, 6.0, 4.0, 1);
         smooth.see_all(200, 10.0, 4.0, FEWEST as usize);
         let curve = smooth.curve(0.0);
-        assert_eq!((curve.time(200), curve.time(400), curve.hoped(200)), (Some(10.0), None, Some(10.0)));
+        assert_eq!((curve.time(200), curve.time(400), curve.hope_for(200)), (Some(10.0), None, Some(10.0)));
         assert_eq!(curve.least(100, 200), curve.least(100, 100).min(10.0), "the least of all that lies between");
         let few = curve.worth(Point::new(200, 20.0, 1));
         let many = curve.worth(Point::new(200, 20.0, 1000));

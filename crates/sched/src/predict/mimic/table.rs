@@ -87,7 +87,7 @@ impl Table {
     }
 
     /// The mean time of this very distance in nanoseconds, if it is kept.
-    pub(super) fn known(&self, distance: i32) -> Option<f32> {
+    pub(super) fn mean_at(&self, distance: i32) -> Option<f32> {
         let (leaf, at) = self.at_or_before(distance)?;
         let point = self.leaves[leaf][at];
         (point.distance == distance).then(|| point.time())
@@ -95,13 +95,13 @@ impl Table {
 
     /// The time of a distance in nanoseconds: of a point of at least `fewest` samples, from a line, or else from the curve.
     pub(super) fn time(&self, distance: i32, fewest: u8) -> Option<f32> {
-        self.told(distance, fewest, |point| self.worth(point)).or_else(|| self.curve_at(distance))
+        self.told_at(distance, fewest, |point| self.worth(point)).or_else(|| self.curve_at(distance))
     }
 
     /// The same, as it is hoped, so that what is not known well is tried now and then.
-    pub(super) fn hoped(&self, distance: i32, fewest: u8) -> Option<f32> {
-        let told = self.told(distance, fewest, |point| self.hope(point));
-        told.or_else(|| self.curve.as_ref()?.hoped(distance))
+    pub(super) fn hope_for(&self, distance: i32, fewest: u8) -> Option<f32> {
+        let told = self.told_at(distance, fewest, |point| self.hope(point));
+        told.or_else(|| self.curve.as_ref()?.hope_for(distance))
     }
 
     /// Samples of a distance, or the fewest of the ends of its line.
@@ -115,7 +115,7 @@ impl Table {
         next.map_or(0, |next| point.samples().min(next.samples()))
     }
 
-    fn told(&self, distance: i32, fewest: u8, worth: impl Fn(Point) -> f32) -> Option<f32> {
+    fn told_at(&self, distance: i32, fewest: u8, worth: impl Fn(Point) -> f32) -> Option<f32> {
         let (leaf, at) = self.at_or_before(distance)?;
         let point = self.leaves[leaf][at];
         if point.distance == distance {

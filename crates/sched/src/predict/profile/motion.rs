@@ -29,15 +29,15 @@ impl Motion {
     /// The moves of a drive whose revolution takes `period_ns`.
     pub(super) fn new(seek_ns: &[u32], switches: &Switches, overheads: &Overheads, period_ns: f64) -> Motion {
         let room = || Vec::with_capacity(seek_ns.len());
-        Motion::filled(seek_ns, switches, overheads, period_ns, [room(), room()])
+        Motion::fill(seek_ns, switches, overheads, period_ns, [room(), room()])
     }
 
     /// The same moves where a revolution takes `period_ns`; in the memory of the old ones.
-    pub(super) fn retimed(self, seek_ns: &[u32], switches: &Switches, overheads: &Overheads, period_ns: f64) -> Motion {
-        Motion::filled(seek_ns, switches, overheads, period_ns, [self.seek, self.floor])
+    pub(super) fn retime(self, seek_ns: &[u32], switches: &Switches, overheads: &Overheads, period_ns: f64) -> Motion {
+        Motion::fill(seek_ns, switches, overheads, period_ns, [self.seek, self.floor])
     }
 
-    fn filled(
+    fn fill(
         seek_ns: &[u32],
         switches: &Switches,
         overheads: &Overheads,

@@ -111,7 +111,7 @@ impl Way {
     }
 
     /// From when the medium is done with a write until it comes back.
-    pub(crate) fn written(&self, blocks: u32, passage: &Passage) -> Span {
+    pub(crate) fn write_lag(&self, blocks: u32, passage: &Passage) -> Span {
         self.overheads.stall(blocks, Direction::Write, passage) + self.overheads.done.write
     }
 }
