@@ -57,7 +57,7 @@ pub struct Record<'a> {
 
 /// What stands in a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Value<'a> {
+pub enum ColumnValue<'a> {
     /// A number without fraction.
     Number(u64),
     /// A word without commas or quotes.
@@ -71,41 +71,49 @@ pub struct Column {
     /// What it says, in a line.
     pub about: &'static str,
     /// What stands in it.
-    pub value: for<'a> fn(&'a Record<'a>) -> Value<'a>,
+    pub value: for<'a> fn(&'a Record<'a>) -> ColumnValue<'a>,
 }
 
-const fn column(name: &'static str, about: &'static str, value: for<'a> fn(&'a Record<'a>) -> Value<'a>) -> Column {
+const fn column(
+    name: &'static str,
+    about: &'static str,
+    value: for<'a> fn(&'a Record<'a>) -> ColumnValue<'a>,
+) -> Column {
     Column { name, about, value }
 }
 
 /// All columns, in their order.
 pub const COLUMNS: [Column; 29] = [
-    column("case", "the values of what was varied, `key=value` with `; ` between", |it| Value::Word(it.case)),
-    column("replication", "which replication, from 1", |it| Value::Number(it.replication.into())),
-    column("request", "its number in the order of submission, from 1", |it| Value::Number(it.request)),
-    column("device", "the device as the user sees it: the drive, or the array as a whole", |it| Value::Word(it.device)),
-    column("class", "its service class", |it| Value::Word(it.class)),
-    column("op", "`read`, `write`, `write-fua` (on the medium), `flush` or `repair`", |it| Value::Word(op(it.op))),
-    column("block", "its first block, of 512 bytes", |it| Value::Number(it.at.start.0)),
-    column("blocks", "how many blocks", |it| Value::Number(it.at.blocks.into())),
+    column("case", "the values of what was varied, `key=value` with `; ` between", |it| ColumnValue::Word(it.case)),
+    column("replication", "which replication, from 1", |it| ColumnValue::Number(it.replication.into())),
+    column("request", "its number in the order of submission, from 1", |it| ColumnValue::Number(it.request)),
+    column("device", "the device as the user sees it: the drive, or the array as a whole", |it| {
+        ColumnValue::Word(it.device)
+    }),
+    column("class", "its service class", |it| ColumnValue::Word(it.class)),
+    column("op", "`read`, `write`, `write-fua` (on the medium), `flush` or `repair`", |it| {
+        ColumnValue::Word(op(it.op))
+    }),
+    column("block", "its first block, of 512 bytes", |it| ColumnValue::Number(it.at.start.0)),
+    column("blocks", "how many blocks", |it| ColumnValue::Number(it.at.blocks.into())),
     column(
         "ending",
         "`finished`, `failed`, `dropped` (at its deadline), or `outstanding` (when the run was given up)",
-        |it| Value::Word(ending(it.ending)),
+        |it| ColumnValue::Word(ending(it.ending)),
     ),
     column(
         "counted",
         "1 if the results count it, 0 if not: it came in the warm-up, or after the last that counts",
-        |it| Value::Number(it.counted.into()),
+        |it| ColumnValue::Number(it.counted.into()),
     ),
-    column("arrival_ns", "when it arrived", |it| Value::Number(it.arrival.0)),
+    column("arrival_ns", "when it arrived", |it| ColumnValue::Number(it.arrival.0)),
     column(
         "start_ns",
         "when its turn came: its first command, but for the slack before; its end if it had none",
-        |it| Value::Number(it.start.0),
+        |it| ColumnValue::Number(it.start.0),
     ),
-    column("end_ns", "when it ended", |it| Value::Number(it.end.0)),
-    column("commands", "drive commands issued for it", |it| Value::Number(it.commands)),
+    column("end_ns", "when it ended", |it| ColumnValue::Number(it.end.0)),
+    column("commands", "drive commands issued for it", |it| ColumnValue::Number(it.commands)),
     column("wait_admission_ns", "waiting for room in the scheduler's bounded queue or an array's write buffer", |it| {
         wait_value(it, Wait::Admission)
     }),
@@ -139,12 +147,12 @@ pub fn parts(told: impl IntoIterator<Item = (&'static str, Span)>) -> [Span; PAR
     all
 }
 
-fn wait_value(it: &Record, wait: Wait) -> Value<'static> {
-    Value::Number(it.waits[wait as usize].0)
+fn wait_value(it: &Record, wait: Wait) -> ColumnValue<'static> {
+    ColumnValue::Number(it.waits[wait as usize].0)
 }
 
-fn part(it: &Record, part: usize) -> Value<'static> {
-    Value::Number(it.parts[part].0)
+fn part(it: &Record, part: usize) -> ColumnValue<'static> {
+    ColumnValue::Number(it.parts[part].0)
 }
 
 fn op(op: Op) -> &'static str {
@@ -201,11 +209,11 @@ pub fn write_csv(record: &Record, out: &mut impl Write) -> io::Result<()> {
             out.write_all(b",")?;
         }
         match (column.value)(record) {
-            Value::Number(number) => write!(out, "{number}")?,
-            Value::Word(word) if word.contains([',', '"', '\n', '\r']) => {
+            ColumnValue::Number(number) => write!(out, "{number}")?,
+            ColumnValue::Word(word) if word.contains([',', '"', '\n', '\r']) => {
                 write!(out, "\"{}\"", word.replace('"', "\"\""))?;
             }
-            Value::Word(word) => out.write_all(word.as_bytes())?,
+            ColumnValue::Word(word) => out.write_all(word.as_bytes())?,
         }
     }
     out.write_all(b"\n")
@@ -288,7 +296,7 @@ mod tests {
         let spans = record.waits.iter_mut().chain(&mut record.parts);
         spans.zip(1..).for_each(|(span, ns)| *span = Span(ns));
         let shown = COLUMNS.iter().skip(14).map(|column| (column.value)(&record));
-        let wanted = (1..).map(Value::Number).take(Wait::KINDS + PARTS);
+        let wanted = (1..).map(ColumnValue::Number).take(Wait::KINDS + PARTS);
         assert_eq!(shown.collect::<Vec<_>>(), wanted.collect::<Vec<_>>());
     }
 

@@ -53,7 +53,7 @@ pub struct Run {
     pub learned: Option<Learned>,
     /// What the machine around the disk came to; not there where requests come by themselves.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub system: Option<System>,
+    pub system: Option<SystemCounts>,
     /// Results of each service class, by name.
     pub classes: BTreeMap<String, Class>,
     /// Results of each disk, in order.
@@ -220,7 +220,7 @@ pub struct Learned {
 /// What a system of processes came to, the mean over replications; times are of all processors together, until the last
 /// process has ended.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct System {
+pub struct SystemCounts {
     /// Until the last process has ended; where the run ends before, until then.
     pub execution_ms: f64,
     /// Half width of its 95 % confidence interval over replications; absent where there is one.
@@ -284,7 +284,7 @@ pub struct Process {
     pub ended_ms: Option<f64>,
 }
 
-impl System {
+impl SystemCounts {
     fn figures(&mut self) -> [&mut f64; 20] {
         [
             &mut self.execution_ms,
@@ -312,9 +312,9 @@ impl System {
 
     /// The mean of several; of none, nothing.
     #[must_use]
-    pub fn mean(of: &[System]) -> Option<System> {
+    pub fn mean(of: &[SystemCounts]) -> Option<SystemCounts> {
         let executions: Vec<f64> = of.iter().map(|one| one.execution_ms).collect();
-        let mut mean = System { execution_ci95_ms: tally::interval(&executions), ..System::default() };
+        let mut mean = SystemCounts { execution_ci95_ms: tally::interval(&executions), ..SystemCounts::default() };
         for mut one in of.iter().cloned() {
             for (sum, figure) in mean.figures().into_iter().zip(one.figures()) {
                 *sum += *figure / of.len() as f64;
@@ -493,7 +493,7 @@ pub struct Disk {
 mod tests {
     use super::*;
 
-    fn system(figure: impl Fn(usize) -> f64, processes: &[(&str, f64, Option<f64>)]) -> System {
+    fn system(figure: impl Fn(usize) -> f64, processes: &[(&str, f64, Option<f64>)]) -> SystemCounts {
         let process = |&(name, time, ended_ms): &(&str, f64, Option<f64>)| Process {
             name: name.into(),
             running_ms: time,
@@ -502,7 +502,7 @@ mod tests {
             waits: 4.0 * time,
             ended_ms,
         };
-        let mut system = System { processes: processes.iter().map(process).collect(), ..System::default() };
+        let mut system = SystemCounts { processes: processes.iter().map(process).collect(), ..SystemCounts::default() };
         system.figures().into_iter().enumerate().for_each(|(n, it)| *it = figure(n));
         system
     }
@@ -511,12 +511,12 @@ mod tests {
     fn a_mean_of_systems_is_that_of_each_figure_and_of_each_process() {
         let one = system(|n| n as f64, &[("a", 2.0, Some(10.0)), ("b", 1.0, Some(5.0))]);
         let other = system(|n| 3.0 * n as f64 + 2.0, &[("b", 3.0, None), ("a", 6.0, Some(30.0))]);
-        let mut mean = System::mean(&[one, other]).expect("there are two");
+        let mut mean = SystemCounts::mean(&[one, other]).expect("there are two");
         let figures: Vec<f64> = mean.figures().into_iter().map(|it| *it).collect();
         assert_eq!(figures, (0..20).map(|n| f64::from(2 * n + 1)).collect::<Vec<_>>());
         // One that did not end once has no mean end.
         let expected = system(|_| 0.0, &[("a", 4.0, Some(20.0)), ("b", 2.0, None)]);
         assert_eq!(mean.processes, expected.processes);
-        assert!(System::mean(&[]).is_none());
+        assert!(SystemCounts::mean(&[]).is_none());
     }
 }

@@ -6,7 +6,7 @@ use crate::bills::Bill;
 use crate::demand::Demands;
 use crate::event::{Action, Wait};
 use crate::free::Free;
-use crate::job::State;
+use crate::job::JobState;
 use crate::leisure::Leisure;
 use crate::overlap::{self, Overlap};
 use crate::plan::Rules;
@@ -220,7 +220,7 @@ impl<P: Predictor> Board<P> {
         if self.deadlines.len() > 64 + 2 * self.jobs.len() as usize {
             let jobs = &self.jobs;
             self.deadlines.retain(|Reverse((_, sequence, id))| {
-                jobs.get(*id).is_some_and(|job| job.sequence == *sequence && job.state != State::Serving)
+                jobs.get(*id).is_some_and(|job| job.sequence == *sequence && job.state != JobState::Serving)
             });
         }
     }
@@ -235,7 +235,7 @@ impl<P: Predictor> Board<P> {
     #[inline(never)]
     pub(crate) fn drop_expired(&mut self, now: Time, out: &mut Vec<Action>) {
         while let Some(Reverse((deadline, sequence, id))) = self.deadlines.peek().copied() {
-            let waiting = self.jobs.get(id).filter(|job| job.sequence == sequence && job.state != State::Serving);
+            let waiting = self.jobs.get(id).filter(|job| job.sequence == sequence && job.state != JobState::Serving);
             let Some(job) = waiting.copied() else {
                 self.deadlines.pop();
                 continue;
@@ -255,10 +255,10 @@ impl<P: Predictor> Board<P> {
     /// Takes a waiting job from wherever it waits.
     pub(crate) fn withdraw(&mut self, id: JobId, job: &Job<P::Spot>) {
         match job.state {
-            State::Held(blocker) => overlap::let_go(id, blocker, job.next_held, &mut self.jobs),
-            State::Queued if job.op == Op::Flush => self.flushes.retain(|flush| *flush != id),
-            State::Queued => self.dequeue(id, job),
-            State::Serving => {}
+            JobState::Held(blocker) => overlap::let_go(id, blocker, job.next_held, &mut self.jobs),
+            JobState::Queued if job.op == Op::Flush => self.flushes.retain(|flush| *flush != id),
+            JobState::Queued => self.dequeue(id, job),
+            JobState::Serving => {}
         }
     }
 
@@ -274,7 +274,7 @@ impl<P: Predictor> Board<P> {
         let Some(job) = self.jobs.get(id) else { return };
         let (request, held) = (job.request, job.first_held);
         if let Some(turns) = &mut self.queue.turns
-            && job.state == State::Serving
+            && job.state == JobState::Serving
             && job.op != Op::Flush
         {
             turns.end_turn(job.qos.class);
@@ -335,7 +335,7 @@ impl<P: Predictor> Board<P> {
             debug_assert!(false, "a policy gave a job it did not hold");
             return;
         };
-        job.state = State::Serving;
+        job.state = JobState::Serving;
         let verb = match job.op {
             Op::Read | Op::Repair => Verb::Read,
             Op::Write { fua } => Verb::Write { fua },

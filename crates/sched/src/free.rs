@@ -10,7 +10,7 @@
 use crate::bills::Cause;
 use crate::board::{Board, Errand};
 use crate::event::{Action, Found};
-use crate::job::State;
+use crate::job::JobState;
 use crate::predict::{Goal, Predictor};
 use crate::punctual::Punctuality;
 use crate::wanted::Wanted;
@@ -391,7 +391,7 @@ impl<P: Predictor> Board<P> {
             return false;
         }
         if let (Some(free), Some(job)) = (&mut self.free, self.jobs.get_mut(id)) {
-            job.state = State::Serving;
+            job.state = JobState::Serving;
             out.push(Action::Begin(job.request));
             free.held = Some(id);
         }

@@ -3,7 +3,7 @@
 use block::{Command, Lbn, Span, Tag, Verb};
 use disk::Layout;
 use drive::Parts;
-use load::results::System;
+use load::results::SystemCounts;
 use std::sync::Arc;
 
 /// Counts moves on the disk of a layout.
@@ -60,7 +60,7 @@ impl Moves {
     }
 
     /// Adds what it counted to a system's account.
-    pub(crate) fn tell(&self, system: &mut System) {
+    pub(crate) fn tell(&self, system: &mut SystemCounts) {
         let commands = self.commands.max(1) as f64;
         system.buffer_hits = self.hits as f64;
         system.seek_distance = self.crossed as f64 / commands;

@@ -31,7 +31,7 @@ pub struct Replication {
     /// What the scheduler knows of the device at the end, where it learns.
     pub learned: Option<results::Learned>,
     /// What a system of processes came to.
-    pub system: Option<results::System>,
+    pub system: Option<results::SystemCounts>,
     /// Requests that never ended.
     pub unfinished: u64,
     /// Whether anything was written.

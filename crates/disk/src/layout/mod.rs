@@ -15,7 +15,7 @@ mod zoned;
 use block::Lbn;
 use list::List;
 pub(crate) use list::RUNS;
-pub use list::{ListPlan, ListZone, Run};
+pub use list::{ListPlan, ListZone, SectorRun};
 pub use plan::{LayoutPlan, Order, Parity, Sparing, ZonePlan};
 use tree::Tree;
 pub use tree::{Child, Elsewhere, EntryPlan, TrackPlan, TreePlan};

@@ -159,10 +159,10 @@ impl Workload for Open {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pattern::Placement;
+    use pattern::AddressPattern;
 
     fn open(rate: f64, arrivals: Arrivals, seed: u64) -> Open {
-        let pattern = Pattern { blocks: 8, read: 1.0, at: Placement::Random, region: Region::WHOLE, align: 1 };
+        let pattern = Pattern { blocks: 8, read: 1.0, at: AddressPattern::Random, region: Region::WHOLE, align: 1 };
         let addresses = Addresses::new("a", &pattern, 1 << 20, Draw::new(seed, 0)).unwrap();
         Open::new(rate, arrivals, addresses)
     }

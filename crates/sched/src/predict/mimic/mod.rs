@@ -49,7 +49,7 @@ use table::Table;
 
 /// What stands for the times of one distance (002 §5.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Summary {
+pub enum DistanceSummary {
     /// The mean of the samples.
     #[default]
     Mean,
@@ -63,25 +63,25 @@ pub enum Summary {
     Probabilistic,
 }
 
-impl Words for Summary {
-    const WORDS: &'static [Word<Summary>] = &[
-        Word::new("mean", Summary::Mean, "their mean"),
-        Word::new("median", Summary::Median, "their median"),
-        Word::new("maximum", Summary::Maximum, "the longest"),
-        Word::new("minimum", Summary::Minimum, "the shortest"),
-        Word::new("probabilistic", Summary::Probabilistic, "one of them, drawn anew each time it is asked for"),
+impl Words for DistanceSummary {
+    const WORDS: &'static [Word<DistanceSummary>] = &[
+        Word::new("mean", DistanceSummary::Mean, "their mean"),
+        Word::new("median", DistanceSummary::Median, "their median"),
+        Word::new("maximum", DistanceSummary::Maximum, "the longest"),
+        Word::new("minimum", DistanceSummary::Minimum, "the shortest"),
+        Word::new("probabilistic", DistanceSummary::Probabilistic, "one of them, drawn anew each time it is asked for"),
     ];
 }
 
-impl Summary {
+impl DistanceSummary {
     /// Of times in ascending order; infinite where there are none. What is drawn is bounded by the shortest.
     fn of(self, times: &[f32]) -> f32 {
         let Some(last) = times.len().checked_sub(1) else { return f32::MAX };
         match self {
-            Summary::Mean => times.iter().sum::<f32>() / times.len() as f32,
-            Summary::Median => (times[last / 2] + times[last.div_ceil(2)]) / 2.0,
-            Summary::Maximum => times[last],
-            Summary::Minimum | Summary::Probabilistic => times[0],
+            DistanceSummary::Mean => times.iter().sum::<f32>() / times.len() as f32,
+            DistanceSummary::Median => (times[last / 2] + times[last.div_ceil(2)]) / 2.0,
+            DistanceSummary::Maximum => times[last],
+            DistanceSummary::Minimum | DistanceSummary::Probabilistic => times[0],
         }
     }
 }
@@ -210,7 +210,7 @@ pub struct Mimic {
     /// When the last command came back.
     quiet_since: Time,
     flying: Vec<Flying>,
-    watch: Watch,
+    watch: ChangeDetector,
     curiosity: Option<Curiosity>,
     draws: Cell<u64>,
 }
@@ -250,7 +250,7 @@ impl Mimic {
             arm: Lbn(0),
             quiet_since: Time::ZERO,
             flying: Vec::new(),
-            watch: Watch::default(),
+            watch: ChangeDetector::default(),
             curiosity: learning.idle.filter(|_| learning.on).map(Curiosity::new),
             draws: Cell::new(0),
         }
@@ -420,20 +420,20 @@ impl Predictor for Mimic {
 
 /// Looks out for a device that is no longer what it was.
 #[derive(Clone, Copy, Debug)]
-struct Watch {
+struct ChangeDetector {
     /// Seen over expected: its mean lately, and over a longer time.
     lately: f32,
     long: f32,
     seen: u32,
 }
 
-impl Default for Watch {
-    fn default() -> Watch {
-        Watch { lately: 1.0, long: 1.0, seen: 0 }
+impl Default for ChangeDetector {
+    fn default() -> ChangeDetector {
+        ChangeDetector { lately: 1.0, long: 1.0, seen: 0 }
     }
 }
 
-impl Watch {
+impl ChangeDetector {
     const LATELY: f32 = 1.0 / 256.0;
     const LONG: f32 = 1.0 / 4096.0;
     /// By how much the two differ when something has changed: several times what chance does.
@@ -451,7 +451,7 @@ impl Watch {
         if self.seen < Self::SETTLED || (self.lately - self.long).abs() < Self::CHANGED {
             return false;
         }
-        *self = Watch::default();
+        *self = ChangeDetector::default();
         true
     }
 }

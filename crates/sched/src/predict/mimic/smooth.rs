@@ -103,16 +103,16 @@ pub(super) fn sample_distances(reach: i32, count: u32, draw: &mut dyn FnMut(u32)
 
 /// The curve as it was last drawn.
 #[derive(Clone, Debug)]
-pub(super) struct Curve {
+pub(super) struct SmoothCurve {
     /// The lines, one to a cell.
-    strokes: Vec<Stroke>,
+    strokes: Vec<CellTime>,
     /// Nothing on it in a cell takes less, as it is hoped; infinite where it is not known.
     least: Vec<f32>,
 }
 
 /// The curve in one cell.
 #[derive(Clone, Copy, Debug)]
-struct Stroke {
+struct CellTime {
     /// In its middle; where that is not known, what the nearest known one takes, and infinite where there is none.
     time: f32,
     middle: f32,
@@ -125,7 +125,7 @@ struct Stroke {
     hope: f32,
 }
 
-impl Curve {
+impl SmoothCurve {
     /// What distances like this one take; nothing before a few were seen.
     pub(super) fn time(&self, distance: i32) -> Option<f32> {
         let cell = cell(distance);
@@ -164,7 +164,7 @@ impl Curve {
     }
 }
 
-impl Stroke {
+impl CellTime {
     fn at(&self, distance: i32) -> f32 {
         let off = distance as f32 - self.middle;
         self.time + off * if off < 0.0 { self.before } else { self.after }
@@ -186,14 +186,14 @@ impl Smooth {
     }
 
     /// Draws the curve; distances may be hoped to take less by so many standard deviations of what is not known of them.
-    pub(super) fn curve(&self, hope: f32) -> Curve {
+    pub(super) fn curve(&self, hope: f32) -> SmoothCurve {
         let hope = hope * self.differ();
         let told = |at: usize| self.cells.get(at).filter(|cell| cell.samples >= FEWEST).map(|cell| cell.mean);
         let rise = |at: usize, to: Option<usize>| {
             let to = to?;
             Some((told(to)? - told(at)?) / (centre(to) - centre(at)))
         };
-        let stroke = |at: usize| Stroke {
+        let stroke = |at: usize| CellTime {
             time: told(at).unwrap_or(f32::INFINITY),
             middle: centre(at),
             before: rise(at, at.checked_sub(1)).unwrap_or(0.0),
@@ -201,12 +201,12 @@ impl Smooth {
             weight: self.cells[at].weight(),
             hope: hope * self.cells[at].variance.sqrt(),
         };
-        let mut strokes: Vec<Stroke> = (0..self.cells.len()).map(stroke).collect();
+        let mut strokes: Vec<CellTime> = (0..self.cells.len()).map(stroke).collect();
         // A mean of few samples is no surer where few others are known: it is drawn to what the next nearer takes.
         for at in (SIDE + 1..strokes.len()).chain((0..SIDE).rev()) {
             let nearer = if at > SIDE { at - 1 } else { at + 1 };
             if !strokes[at].time.is_finite() {
-                let Stroke { time, weight, hope, .. } = strokes[nearer];
+                let CellTime { time, weight, hope, .. } = strokes[nearer];
                 (strokes[at].time, strokes[at].weight, strokes[at].hope) = (time, weight, hope);
             }
         }
@@ -217,7 +217,7 @@ impl Smooth {
             if known { (near - strokes[at].hope).max(0.0) } else { f32::INFINITY }
         };
         let least = (0..strokes.len()).map(low).collect();
-        Curve { strokes, least }
+        SmoothCurve { strokes, least }
     }
 
     /// The device is no longer what it was: what comes now weighs more.

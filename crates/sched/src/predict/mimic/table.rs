@@ -1,7 +1,7 @@
 //! Distances and their times: points in order, between some of which times are interpolated.
 
 use super::point::Point;
-use super::smooth::Curve;
+use super::smooth::SmoothCurve;
 
 /// Points in a leaf at most.
 const LEAF: usize = 64;
@@ -31,7 +31,7 @@ pub(super) struct Table {
     groups: Vec<f32>,
     count: usize,
     /// What distances like one another take, to which the means of points are drawn.
-    curve: Option<Curve>,
+    curve: Option<SmoothCurve>,
     /// Points are forgotten when it changes.
     epoch: u8,
 }
@@ -134,7 +134,7 @@ impl Table {
     }
 
     /// From now on means are drawn to this curve, or count whole.
-    pub(super) fn draw(&mut self, curve: Option<Curve>) {
+    pub(super) fn draw(&mut self, curve: Option<SmoothCurve>) {
         self.curve = curve;
         for leaf in 0..self.leaves.len() {
             self.least[leaf] = self.least_of(leaf);

@@ -3,7 +3,7 @@
 use super::point::Point;
 use super::smooth::Smooth;
 use super::table::Table;
-use super::{Known, Learned, Learning, Mimic, Probing, Summary};
+use super::{DistanceSummary, Known, Learned, Learning, Mimic, Probing};
 use crate::predict::{Predictor, UNKNOWN};
 use block::{Caps, Command, Device, Direction, Extent, Lbn, Outcome, Place, Tag, Time, Verb};
 use proptest::prelude::*;
@@ -161,10 +161,10 @@ fn probes_find_what_a_distance_takes_and_where_lines_are() {
 #[test]
 fn every_summary_is_one_of_the_times() {
     let times = [1.0, 2.0, 3.0, 10.0];
-    let of = |summary: Summary| summary.of(&times);
-    assert_eq!(of(Summary::Mean), 4.0);
-    assert_eq!(of(Summary::Median), 2.5);
-    assert_eq!((of(Summary::Minimum), of(Summary::Maximum)), (1.0, 10.0));
+    let of = |summary: DistanceSummary| summary.of(&times);
+    assert_eq!(of(DistanceSummary::Mean), 4.0);
+    assert_eq!(of(DistanceSummary::Median), 2.5);
+    assert_eq!((of(DistanceSummary::Minimum), of(DistanceSummary::Maximum)), (1.0, 10.0));
 }
 
 /// Feeds a Mimic what a device answers; the mean error of its last thousand expectations, as a share.
