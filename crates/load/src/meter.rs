@@ -4,12 +4,16 @@ use crate::bills::Bills;
 use crate::results::{ArmError, Buffer, Class, Commands, Distribution, PredictionError, Service};
 use crate::scan::ScanProgress;
 use crate::slices::Slices;
-use crate::tally::Tally;
+use crate::tally::{P1, P99, Tally};
 use crate::wait::half_square;
-use block::{BLOCK_BYTES, Ending, Extent, Qos, Span, Time};
+use block::{BLOCK_BYTES, Ending, Extent, NS_PER_MS, Qos, Span, Time};
 use sched::array::Fill;
 use sched::value::Worth;
 use sched::{Found, Tally as Came};
+
+/// Bytes in a megabyte, in which throughput is told, and in a mebibyte, in which memory is.
+const MB: f64 = 1e6;
+const MIB: f64 = 1_048_576.0;
 
 /// Counts commands that were issued in the measured time, bytes that came in it (in a closed loop as many come of requests from
 /// before as are outstanding at the end), and a sample of the requests that arrived in it. Each of the sample counts, however
@@ -93,7 +97,7 @@ impl ClassMeter {
         if self.response.is_merged() || !self.slices.is_told() {
             return times;
         }
-        Distribution { ci95: self.slices.ci95_ns().map(|ns| ns / 1e6), ..times }
+        Distribution { ci95: self.slices.ci95_ns().map(|ns| ns / NS_PER_MS), ..times }
     }
 
     #[inline]
@@ -377,7 +381,7 @@ impl Meter {
     pub fn expected_wait_ms(&self) -> f64 {
         let slack = self.service.as_ref().map_or(0, |service| service.slack.0) as f64;
         let sum = self.commands.mean_ns() * self.commands.count() as f64 + slack;
-        half_square(self.squares as f64, sum) / 1e6
+        half_square(self.squares as f64, sum) / NS_PER_MS
     }
 
     /// How long commands took.
@@ -385,8 +389,8 @@ impl Meter {
     pub fn commands(&self) -> Commands {
         Commands {
             count: self.commands.count(),
-            mean_ms: self.commands.mean_ns() / 1e6,
-            p99_ms: self.commands.quantile_ms(0.99),
+            mean_ms: self.commands.mean_ns() / NS_PER_MS,
+            p99_ms: self.commands.quantile_ms(P99),
             max_ms: self.commands.max_ms(),
             histogram: self.commands.histogram_ms(),
         }
@@ -408,15 +412,15 @@ impl Meter {
             prefetched_used_mb_s: self.rate(came.prefetched_used * BLOCK_BYTES),
             arm_error_ms: (self.arms.count() > 0).then(|| ArmError {
                 count: self.arms.count(),
-                mean: self.late as f64 / self.arms.count() as f64 / 1e6,
+                mean: self.late as f64 / self.arms.count() as f64 / NS_PER_MS,
                 p50: self.arms.quantile_ms(0.5),
-                p99: self.arms.quantile_ms(0.99),
+                p99: self.arms.quantile_ms(P99),
             }),
             prediction_error_ms: PredictionError {
                 mean: came.errors.mean_ms(),
-                p1: came.errors.quantile_ms(0.01),
+                p1: came.errors.quantile_ms(P1),
                 p50: came.errors.quantile_ms(0.5),
-                p99: came.errors.quantile_ms(0.99),
+                p99: came.errors.quantile_ms(P99),
             },
         })
     }
@@ -425,10 +429,10 @@ impl Meter {
     #[must_use]
     pub fn buffer(&self) -> Option<Buffer> {
         let fill = self.fill.as_ref()?;
-        let mib = |blocks: u64| (blocks * BLOCK_BYTES) as f64 / 1_048_576.0;
+        let mib = |blocks: u64| (blocks * BLOCK_BYTES) as f64 / MIB;
         Some(Buffer {
             most_mib: mib(fill.most),
-            p99_mib: mib(fill.quantile(0.99).min(fill.most)),
+            p99_mib: mib(fill.quantile(P99).min(fill.most)),
             p50_mib: mib(fill.quantile(0.5).min(fill.most)),
             full_fraction: fill.full.0 as f64 / self.measured.0.max(1) as f64,
             blocked: fill.blocked,
@@ -460,7 +464,7 @@ impl Meter {
     }
 
     fn rate(&self, bytes: u64) -> f64 {
-        if self.measured == Span::ZERO { 0.0 } else { bytes as f64 / 1e6 / self.measured.as_secs() }
+        if self.measured == Span::ZERO { 0.0 } else { bytes as f64 / MB / self.measured.as_secs() }
     }
 }
 
@@ -503,7 +507,7 @@ mod tests {
         assert!((class.waiting_ms.mean - (10.0 + 0.0 + 30.0) / 3.0).abs() < 1e-9);
         assert!((class.external_ms - 2.0).abs() < 1e-9);
         assert_eq!(meter.time_measured(), Span(100 * MS));
-        assert!((meter.throughput_mb_s() - 2.0 * 5120.0 / 1e6 / 0.1).abs() < 1e-9, "two ended in it");
+        assert!((meter.throughput_mb_s() - 2.0 * 5120.0 / NS_PER_MS / 0.1).abs() < 1e-9, "two ended in it");
     }
 
     #[test]

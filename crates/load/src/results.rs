@@ -127,7 +127,7 @@ impl std::fmt::Display for Label {
 pub struct Commands {
     /// How many commands were counted.
     pub count: u64,
-    /// Mean duration, ms.
+    /// Their mean duration in ms.
     pub mean_ms: f64,
     /// 99th percentile of the durations, ms.
     pub p99_ms: f64,
@@ -348,11 +348,11 @@ impl Process {
 /// A distribution of errors in milliseconds.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct PredictionError {
-    /// Mean error, ms.
+    /// The mean of the errors in ms.
     pub mean: f64,
     /// 1st percentile of the error, ms.
     pub p1: f64,
-    /// Median error, ms.
+    /// The median of the errors in ms.
     pub p50: f64,
     /// 99th percentile of the error, ms.
     pub p99: f64,
@@ -437,7 +437,7 @@ pub struct ArmSeconds {
 }
 
 impl ArmSeconds {
-    /// All of it.
+    /// The sum of all parts.
     #[must_use]
     pub fn total(&self) -> f64 {
         self.seek + self.rotation + self.transfer + self.write_back + self.detour + self.slack
@@ -459,20 +459,20 @@ fn is_none(count: &u64) -> bool {
 /// A distribution of times in milliseconds.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Distribution {
-    /// The arithmetic mean.
+    /// The arithmetic mean, exact.
     pub mean: f64,
     /// Half width of the 95 % confidence interval of the mean: over replications, or over 20 batches of a
     /// single run; absent where there are too few to say.
     pub ci95: Option<f64>,
     /// The median, exact to 0.1 %.
     pub p50: f64,
-    /// 95th percentile.
+    /// What 95 % do not exceed.
     pub p95: f64,
-    /// 99th percentile.
+    /// What 99 % do not exceed.
     pub p99: f64,
-    /// 99.9th percentile.
+    /// What 99.9 % do not exceed.
     pub p999: f64,
-    /// The largest.
+    /// The largest of all, exact.
     pub max: f64,
 }
 

@@ -12,7 +12,7 @@ fn file(published: &str, tolerance: &str, more: &str) -> TargetFile {
         "title = \"t\"\nsource = \"s\"\n[[target]]\nid = \"a.b\"\nclaim = \"c\"\npublished = \"{published}\"\n\
          measure = \"1\"\ntolerance = \"{tolerance}\"\n{more}"
     );
-    TargetFile::parse("a", &text, false).expect("a file")
+    TargetFile::parse("a", &text, published::RunLength::Quick).expect("a file")
 }
 
 fn outcome<'a>(file: &'a TargetFile, figures: &[f64]) -> TargetOutcome<'a> {
@@ -95,7 +95,7 @@ fn what_the_second_seed_leaves_as_it_was_is_not_run_again() {
         workload = { name = \"low\", kind = \"closed\", depth = [1, 2], size = \"4KiB\" }\nrun = { requests = 50, seed = 7 }\n\
         [[target]]\nid = \"a.b\"\nclaim = \"c\"\npublished = \"p\"\nmeasure = \"rising(e.throughput_mb_s)\"\ntolerance = \
         \"order\"\nbasis = \"own\"\n";
-    let files = [TargetFile::parse("a", text, false).expect("a file")];
+    let files = [TargetFile::parse("a", text, published::RunLength::Quick).expect("a file")];
     let plan = TargetPlan::new(&files, vec![(0, 0)], false);
     let run = |seed| sim::simulate(&Seeds::reseed_cases(plan.cases(), seed), &Nobody).expect("they run");
     let (first, second, third) = (run(0), run(1), run(2));

@@ -24,9 +24,9 @@ pub enum Cause {
 /// Who pays for a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bill {
-    /// The class.
+    /// The class that pays.
     pub class: u8,
-    /// Why.
+    /// Why the time is spent.
     pub cause: Cause,
     /// How long the arm is believed to take to get there, and the blocks then to come round; nothing where that is not known.
     pub believed: Option<(Span, Span)>,

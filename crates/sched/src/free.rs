@@ -37,13 +37,13 @@ const STILL_MOST: u64 = 8;
 /// What is wanted, and how it may be read.
 #[derive(Clone, Debug)]
 pub struct FreePlan {
-    /// The blocks.
+    /// The blocks that nobody has read yet.
     pub wanted: Wanted,
     /// Blocks of a command in idle time.
     pub chunk: u32,
     /// How long there has to be no request before time counts as idle.
     pub patience: Span,
-    /// Whose it is.
+    /// The class that pays for what is not free.
     pub class: u8,
     /// How often a command is given again to a device that did not do it.
     pub retries: u8,

@@ -65,7 +65,7 @@ struct Node {
     waiting: u32,
 }
 
-/// The tree.
+/// The tree of who shares the arm, and how far each has come.
 #[derive(Clone, Debug)]
 pub struct Shares {
     nodes: Vec<Node>,

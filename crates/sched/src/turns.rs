@@ -104,7 +104,7 @@ pub(crate) struct Turns {
     leaves: Vec<NodeId>,
     /// A tree as it is at first.
     blank: Shares,
-    /// The highest first.
+    /// The ranks that share out turns, the highest first.
     ranks: Vec<Rank>,
     classes: Vec<Class>,
     /// By class, ns: what was billed for writes in the device's buffer, and what was billed too much.

@@ -18,7 +18,7 @@ enum Group {
     Some(Box<[u64; WORDS]>),
 }
 
-/// The set.
+/// Blocks of a device that are wanted in any order, in units.
 #[derive(Clone, Debug)]
 pub struct Wanted {
     /// Blocks of the device, and of a unit.
@@ -150,7 +150,7 @@ impl Wanted {
         }
     }
 
-    /// Within one group.
+    /// Sets the units of one group from `from` up to `until`.
     fn set_in(&mut self, group: usize, from: u64, until: u64, wanted: bool) {
         let size = self.size(group);
         let before = u64::from(self.counts[group]);

@@ -3,6 +3,7 @@
 use super::list;
 use super::params::Params;
 use super::parse::{Block, ParamValue};
+use crate::read::Skew;
 use crate::{Child, Drive, Elsewhere, EntryPlan, LayoutPlan, Order, Parity, Sparing, TrackPlan, TreePlan, ZonePlan};
 use block::BadInput;
 use std::path::Path;
@@ -163,10 +164,11 @@ fn zoned_layout(layout: &Params, heads: u32, warnings: &mut Vec<String>) -> Resu
             return Err(layout.error("Sparing scheme used", what, "schemes are 0 to 10"));
         }
     };
-    let in_revolutions = match layout.find("Skew units").map(|param| &param.value) {
-        None => false,
-        Some(ParamValue::Number(unit)) => *unit != 0.0,
-        Some(ParamValue::Word(word)) => word.starts_with("rev"),
+    let skew = match layout.find("Skew units").map(|param| &param.value) {
+        None => Skew::Sectors,
+        Some(ParamValue::Number(unit)) if *unit != 0.0 => Skew::Revolutions,
+        Some(ParamValue::Word(word)) if word.starts_with("rev") => Skew::Revolutions,
+        Some(ParamValue::Number(_) | ParamValue::Word(_)) => Skew::Sectors,
         Some(_) => return Err(layout.error("Skew units", "no unit of skew", "give sectors or revolutions")),
     };
     let (mut zones, mut unknown) = (Vec::new(), Vec::new());
@@ -175,7 +177,7 @@ fn zoned_layout(layout: &Params, heads: u32, warnings: &mut Vec<String>) -> Resu
             return Err(layout.error("Zones", "a zone is no block", "write dm_layout_g1_zone { … }"));
         };
         let block = layout.inner(block);
-        zones.push(zone(&block, in_revolutions)?);
+        zones.push(zone(&block, skew)?);
         unknown.extend(block.rest(&[]));
     }
     // The sectors of a cylinder that slips push over its end go on in the next one, so slips of tracks ascend.
@@ -192,9 +194,9 @@ fn zoned_layout(layout: &Params, heads: u32, warnings: &mut Vec<String>) -> Resu
     Ok(LayoutPlan { heads, order, sector_blocks: 1, sparing, zones, ..LayoutPlan::default() })
 }
 
-fn zone(zone: &Params, in_revolutions: bool) -> Result<ZonePlan, BadInput> {
+fn zone(zone: &Params, skew: Skew) -> Result<ZonePlan, BadInput> {
     let sectors = zone.whole("Blocks per track", MOST)? as u32;
-    let unit = if in_revolutions { 1.0 } else { f64::from(sectors.max(1)) };
+    let unit = skew.unit(sectors);
     let skew = |name: &'static str| -> Result<f64, BadInput> {
         let value = zone.or_zero(name)?;
         if (0.0..=1e9).contains(&value) {

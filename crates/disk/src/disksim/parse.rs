@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 const DEPTH: usize = 64;
 /// Values in all, at most; names and words count as one more for every [`WORD`] bytes.
 const VALUES: usize = 1 << 22;
-/// See [`VALUES`].
+/// Bytes of a name or word that count as one value; see [`VALUES`].
 const WORD: usize = 32;
 
 /// What a parameter is set to.
@@ -27,7 +27,7 @@ pub(crate) enum ParamValue {
     Word(String),
     /// Values in brackets, in their order.
     List(Vec<ParamValue>),
-    /// Parameters in braces.
+    /// Parameters in braces, behind the word that says of what kind.
     Block(Block),
     /// A component of the topology.
     Component(Component),

@@ -29,9 +29,9 @@ pub struct ListZone {
 /// Sectors of a track that hold blocks which follow one another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SectorRun {
-    /// Cylinder, 0 outermost.
+    /// The cylinder, counted from the outermost as 0.
     pub cylinder: u32,
-    /// Head, from 0.
+    /// The head, that is the surface, counted from 0.
     pub head: u32,
     /// First physical sector on the track.
     pub sector: u32,

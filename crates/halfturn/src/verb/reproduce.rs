@@ -9,7 +9,7 @@ use block::BadInput;
 use clap::Args;
 use load::experiment::Case;
 use load::results::Results;
-use published::{PublishedTimeline, Seeds, TargetFile, TargetPlan, TimelineRow};
+use published::{PublishedTimeline, RunLength, Seeds, TargetFile, TargetPlan, TimelineRow};
 use std::path::PathBuf;
 
 /// The seeds of `--full`.
@@ -50,7 +50,8 @@ pub struct Reproduce {
 }
 
 pub fn run(arguments: &Reproduce) -> Result<(), VerbFailure> {
-    let files = published::all(arguments.full)?;
+    let length = if arguments.full { RunLength::Full } else { RunLength::Quick };
+    let files = published::all(length)?;
     let chosen = published::choose(&files, &arguments.ids)?;
     if arguments.list {
         let targets = chosen.iter().map(|(file, target)| &files[*file].targets[*target]);

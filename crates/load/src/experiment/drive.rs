@@ -361,7 +361,7 @@ pub(super) fn beside(folder: &Path, name: &str) -> String {
     if beside.is_file() { beside.to_string_lossy().into_owned() } else { name.into() }
 }
 
-/// Reads `[drive.drift]`.
+/// Reads `[drive.drift]`: when the drive becomes another, and how.
 fn read_drift(section: &Section) -> Result<Drift, BadInput> {
     let drift = Drift { at: Time::ZERO + section.value(&AT)?, seek: section.value(&SEEK)? };
     section.close()?;

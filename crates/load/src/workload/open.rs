@@ -35,7 +35,7 @@ pub enum Arrivals {
     /// Independently of one another.
     #[default]
     Poisson,
-    /// At even intervals.
+    /// At even intervals, as a recording stream asks.
     Constant,
 }
 

@@ -22,7 +22,7 @@ config::keys! {
 pub struct ScanPlan {
     /// Blocks of a unit; at least 1.
     pub unit: u32,
-    /// What is read.
+    /// The part of the drive that is read.
     pub region: Region,
 }
 
@@ -79,7 +79,7 @@ impl Recipe for ScanPlan {
     }
 }
 
-/// It never asks.
+/// Asks for nothing itself: the core reads for it.
 struct Scan;
 
 impl Workload for Scan {

@@ -57,7 +57,7 @@ pub(super) trait View<P: Predictor> {
     fn least_above(belief: &P, head: &Self::Head, from: u64, direction: Direction) -> u64 {
         Self::least(belief, head, from, u64::MAX, direction)
     }
-    /// See `least_above`.
+    /// The same of all keys up to `to`.
     fn least_below(belief: &P, head: &Self::Head, to: u64, direction: Direction) -> u64 {
         Self::least(belief, head, 0, to, direction)
     }

@@ -100,7 +100,7 @@ pub struct Sieve {
 }
 
 impl Sieve {
-    /// Tells nothing.
+    /// Lets every key through.
     pub const OPEN: Sieve = Sieve { origin: 0, bits: 0 };
 
     /// How much more than the least a key costs at least.
@@ -113,9 +113,9 @@ impl Sieve {
 /// A command chosen, and by when the arm has to be on its track so that it comes back as if it were given at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Goal<S> {
-    /// Its blocks.
+    /// The blocks it is about to transfer.
     pub at: Extent,
-    /// Where they lie.
+    /// Where the first of them lies.
     pub spot: S,
     /// Which way its data goes.
     pub direction: Direction,

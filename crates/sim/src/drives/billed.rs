@@ -24,7 +24,7 @@ struct Billed {
     buffers: Option<Extent>,
 }
 
-/// One arm.
+/// What one arm is doing, and who pays for it.
 #[derive(Clone, Debug, Default)]
 struct Arm {
     /// Until when its time is billed.

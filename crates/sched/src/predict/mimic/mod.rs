@@ -441,9 +441,13 @@ impl ChangeDetector {
     /// After a change, or at first, so many are only looked at.
     const SETTLED: u32 = 8192;
 
+    /// A command that met the drive's own work may take any time: what took longer than this many times what was expected counts
+    /// as that, so that one such command is not a change.
+    const OUTLIER: f32 = 4.0;
+
     /// Takes a ratio of time seen to time expected; whether the device is another than before.
     fn is_new(&mut self, ratio: f32) -> bool {
-        let ratio = ratio.min(4.0);
+        let ratio = ratio.min(Self::OUTLIER);
         self.seen += 1;
         let long = if self.seen < Self::SETTLED / 2 { (2.0 / (self.seen + 1) as f32).min(1.0) } else { Self::LONG };
         self.lately += (ratio - self.lately) * Self::LATELY.max(long);

@@ -214,7 +214,7 @@ impl<'a> Prober<'a> {
         (checked, false)
     }
 
-    /// Samples one distance.
+    /// Takes samples of one distance until their mean is known well enough.
     fn attempt(&mut self, distance: i32) -> TriedProbe {
         let mut times = std::mem::take(&mut self.times);
         times.clear();
@@ -283,6 +283,14 @@ impl TriedProbe {
     }
 }
 
+/// How far beyond their own noise those that were checked may lie off a line that is believed, at the end of a check: squares that
+/// chance alone would make 1. Between 1 and the 2 of a bend as large as the noise itself.
+const LINE_FITS: f32 = 1.6;
+
+/// After how many standard errors (of a mean of so many squares, each about 3 by itself) a line is given up while it is still being
+/// checked: three, since it is asked again after each sample.
+const CERTAINTY: f32 = 9.0;
+
 /// Whether chance explains how far from a line these lie, or nothing yet.
 fn by_chance(checked: &[TriedProbe], off: &dyn Fn(&TriedProbe) -> f32, last: bool) -> Option<bool> {
     let count = checked.len() as f32;
@@ -291,9 +299,9 @@ fn by_chance(checked: &[TriedProbe], off: &dyn Fn(&TriedProbe) -> f32, last: boo
     let square = |tried: &TriedProbe| off(tried).powi(2) / (noise * 5.0 / 3.0 + (0.01 * tried.time).powi(2));
     let excess = checked.iter().map(square).sum::<f32>() / count;
     if last {
-        return Some(excess <= 1.6);
+        return Some(excess <= LINE_FITS);
     }
-    (excess > 1.0 + 9.0 / count.sqrt()).then_some(false)
+    (excess > 1.0 + CERTAINTY / count.sqrt()).then_some(false)
 }
 
 /// Powers of two up to `reach`, either way, and zero: in order.

@@ -115,7 +115,7 @@ pub struct Settings {
 /// What is known of a device before it is used.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Before {
-    /// It knows nothing.
+    /// It knows nothing of the device before the first request.
     Nothing,
     /// What is learned from probes of another device of the same make.
     Probed(Probing),

@@ -37,7 +37,7 @@ impl Cell {
     /// Samples the curve counts for against those of a distance.
     fn weight(&self) -> f32 {
         let between = self.between();
-        let least = self.variance * 1e-3;
+        let least = self.variance / MOST_WEIGHT;
         if between <= least { MOST_WEIGHT } else { ((self.variance - between) / between).clamp(0.0, MOST_WEIGHT) }
     }
 
