@@ -167,6 +167,9 @@ pub fn keys_page() -> String {
         }
         let of = key.of.map(|(_, word)| format!("Of `{word}`. ")).unwrap_or_default();
         let mut value = format!("{of}{}", key.about.text);
+        if !matches!(key.about.takes, Takes::Word(_)) {
+            let _ = write!(value, " Takes {}.", takes(key.about.takes));
+        }
         for (word, text) in words(key.about.takes) {
             // A policy, a kind of workload and the like have a section below.
             let text = if is_named(&named, key, word) { String::new() } else { format!(": {text}") };
