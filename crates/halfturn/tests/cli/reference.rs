@@ -12,6 +12,7 @@ fn every_reference_page_is_up_to_date() {
         ("drive-files.md", drive_keys),
         ("keys.md", keys),
         ("commands.md", commands()),
+        ("metrics.md", live::metrics::reference()),
         ("trace-formats.md", trace::reference()),
     ];
     for (name, page) in pages {
