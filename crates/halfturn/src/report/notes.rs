@@ -1,6 +1,6 @@
 //! What must be known to believe a comparison: the foot of its table.
 
-use super::compare::{CaseRun, shown_parts};
+use super::rows::{CaseRun, shown_parts};
 use load::results::{ArmError, Buffer};
 use std::collections::BTreeSet;
 
