@@ -33,7 +33,7 @@ pub fn comparison(cases: &[Case], results: &Results) -> String {
     }
     text += &tables;
     text.push('\n');
-    text + &notes::footer(&pairs, tables.contains(" *"))
+    text + &notes::footer(&pairs, &tables)
 }
 
 /// Whether no run has more than one class, so that classes need not be told apart.
