@@ -1,6 +1,8 @@
 //! The map of a drive, as angles: where on its track each sector begins and where tracks end.
 
 mod geometry;
+#[cfg(test)]
+mod laws;
 mod region;
 
 pub use geometry::{Arrangement, TrackAddress, TrackGeometry};
