@@ -1,12 +1,9 @@
 //! A geometry as a drive file has it: a tree of runs (see [`disk::TreePlan`]).
 
 use crate::estimate::{fraction, signed_fraction};
-use crate::map::{Arrangement, MapRegion, TrackGeometry};
+use crate::map::{ALIKE, Arrangement, MapRegion, TrackGeometry};
 use disk::{Child, Elsewhere, EntryPlan, Layout, LayoutPlan, TrackPlan, TreePlan};
 use std::collections::BTreeMap;
-
-/// Angles that differ by less than this share of a sector are one, as they are where a map is compared (`MapRegion::like`).
-const ALIKE: f64 = 0.1;
 
 /// A tree as it grows. Places are sectors of the medium, slipped ones included, from the drive's first.
 struct PlanTree<'g> {

@@ -6,6 +6,7 @@ mod laws;
 mod region;
 
 pub use geometry::{Arrangement, TrackAddress, TrackGeometry};
+pub(crate) use region::ALIKE;
 pub use region::{MapRegion, PatternLevel, SectorPlace, TrackRun};
 
 /// A drive's map: regions in ascending sectors without a gap between them, and sectors that lie elsewhere.

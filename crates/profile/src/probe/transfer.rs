@@ -6,6 +6,9 @@ use crate::eye::Eye;
 use crate::map::{TrackAddress, TrackGeometry};
 use block::{BadInput, Device, Extent, Verb};
 
+/// Responses that spread over less than this share of a revolution begin wherever the head lands; where they wait for the first
+/// sector they spread over almost all of one.
+const EVEN: f64 = 0.35;
 /// Trials of each question.
 const TRIALS: usize = 12;
 
@@ -75,7 +78,7 @@ pub(super) fn on_arrival<'b, 'd, D: Device>(
     // Within one revolution and what overhead and move take, which spread evenly otherwise.
     let least = revolutions.iter().copied().fold(f64::MAX, f64::min);
     let most = revolutions.iter().copied().fold(0.0, f64::max);
-    Ok((revolutions.len() > TRIALS / 2).then_some(most - least < 0.35))
+    Ok((revolutions.len() > TRIALS / 2).then_some(most - least < EVEN))
 }
 
 /// Whether the first sector of a track, asked for with the last of the one before, comes a revolution later than skewed.
