@@ -311,3 +311,22 @@ fn a_region_that_is_cut_short_or_begun_anew_keeps_its_rule() {
         }
     });
 }
+
+#[test]
+fn what_is_found_further_on_turns_the_longest_period_and_nothing_inside_the_first() {
+    of_each(|seed| {
+        let mut draw = ProbeDraw::new(seed + 4_000_000);
+        for region in &drawn(seed).map.regions {
+            let first = region.levels.last().map_or(region.track, |level| level.sectors);
+            if region.sectors <= first {
+                continue;
+            }
+            let sector = region.first + first + draw.below(region.sectors - first);
+            let mut refined = region.clone();
+            refined.refine(sector, 0.01);
+            let moved = |at: u64| signed_fraction(refined.place(at).angle - region.place(at).angle);
+            assert!((moved(sector) - 0.01).abs() < 1e-9, "{sector}: {}", moved(sector));
+            assert!((region.first..region.first + first).all(|at| moved(at).abs() < 1e-12));
+        }
+    });
+}
