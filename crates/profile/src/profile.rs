@@ -285,7 +285,7 @@ fn learn<D: Device>(
     watch.step(ProfileStep::Transfer);
     let transfer = transfer::learn(&mut eye, &geometry)?;
     let block = cache.mb_s.map(|_| cache.block_ns());
-    let delivery = delivery::learn(&mut eye, &geometry, block)?;
+    let mut delivery = delivery::learn(&mut eye, &geometry, block)?;
     cache.mb_s = (delivery.block > 0.0).then(|| BLOCK_NS_AT_1_MB_S / delivery.block);
     let queue = queue::learn(&mut eye, &geometry, &moves)?;
     let all = (0, eye.bench.mapped_sectors());
@@ -295,8 +295,15 @@ fn learn<D: Device>(
         true => None,
         false => large::learn(&mut eye, &geometry, Verb::Read, all)?,
     };
+    let looked_at = geometry.clone();
     let geometry = geometry.over(map);
     let writes = learn_writes(&mut eye, &geometry, &moves, cache.block_ns(), effort, watch)?;
+    // Where nothing is read from memory, what is written into it may show the bus.
+    let shown = writes.as_ref().and_then(|(_, buffer, _)| buffer.block).filter(|block| *block > cache::NO_BUS);
+    if let Some(block) = shown.filter(|_| cache.mb_s.is_none()) {
+        delivery = delivery::learn(&mut eye, &looked_at, Some(block))?;
+        cache.mb_s = Some(BLOCK_NS_AT_1_MB_S / delivery.block);
+    }
     watch.step(ProfileStep::Validation);
     let validation = validate(&mut eye, &geometry, &moves)?;
     let clock = eye.clock;

@@ -18,7 +18,7 @@ const ROUGH: f64 = 2_000.0;
 /// What a block takes at a rate of 10^6 bytes a second, ns.
 pub(crate) const BLOCK_NS_AT_1_MB_S: f64 = 512e3;
 /// A block that takes less than this, ns, comes at 25 GB/s or more: no bus, but what times are off.
-const NO_BUS: f64 = 20.0;
+pub(crate) const NO_BUS: f64 = 20.0;
 /// What is just being read on comes at once where it takes less than this share of a revolution.
 const AT_ONCE: f64 = 0.7;
 /// Blocks read on, at most.
