@@ -96,7 +96,7 @@ fn place(uri: &Uri) -> String {
     }
 }
 
-fn unreachable_server(uri: &Uri, error: &std::io::Error) -> BadInput {
+pub(crate) fn unreachable_server(uri: &Uri, error: &std::io::Error) -> BadInput {
     let what = format!("export '{}' is not to be had: {error}", uri.export);
     BadInput::new(place(uri), At::File, what, "see whether the server runs, and what `nbdinfo --list` shows of it")
 }
@@ -132,7 +132,10 @@ fn ask(
     }
     let account = remains.account;
     let disks = account.map(|all| Disk::of(all.span(), all.busy, all.background, all.parts.name_parts()));
-    let notes = notes.into_iter().chain(more).collect();
+    let believed = "arm_seconds: the sums are measured, what they went to is believed";
+    let believed = meter.bills().map(|_| believed.to_owned());
+    let bound = load::share_note(&experiment.scheduler.rules, &meter);
+    let notes = notes.into_iter().chain(more).chain(believed).chain(bound).collect();
     let run = Run::of(case.labels.clone(), &meter, disks.into_iter().collect(), notes);
     Ok(Benched { run, lateness: remains.lateness, unfinished: remains.outstanding })
 }

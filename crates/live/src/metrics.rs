@@ -12,6 +12,7 @@ use crate::bell::Caller;
 use crate::front::{EngineMessage, VolumeReport};
 use crate::socket::{SocketName, private};
 use block::Span;
+use load::PART_NAMES;
 use load::experiment::Exposed;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use sched::Pulse;
@@ -80,6 +81,8 @@ pub struct ServiceMetrics {
     pub late: Buckets,
 }
 
+const ARM_SECONDS: &str = "halfturn_arm_seconds_total";
+
 /// A family of metrics: its name, its type, what it is.
 struct Family(&'static str, &'static str, &'static str);
 
@@ -136,7 +139,7 @@ impl ServiceMetrics {
 
     fn volumes(&self, out: &mut String) {
         type Of = fn(&VolumeReport) -> Vec<(&'static str, f64)>;
-        let families: [(Family, Of); 8] = [
+        let families: [(Family, Of); 9] = [
             (Family("halfturn_requests_total", "counter", "Requests that were done."), |volume| {
                 let counts = &volume.counts;
                 let each = [
@@ -170,13 +173,25 @@ impl ServiceMetrics {
                 ),
                 |volume| vec![("", f64::from(u8::from(volume.flush_failed)))],
             ),
+            (
+                Family(
+                    ARM_SECONDS,
+                    "counter",
+                    "Time of the device by what it went to: the sums are measured; seek and rotation are believed, and part of transfer where nothing is known of the drive.",
+                ),
+                |volume| PART_NAMES.into_iter().zip(volume.arm.map(Span::as_secs)).collect(),
+            ),
             (Family("halfturn_volume_bytes", "gauge", "The size of a volume."), |volume| {
                 vec![("", volume.bytes as f64)]
             }),
         ];
         for (family, of) in families {
             family.head(out);
-            let label = if family.0 == "halfturn_errors_total" { "reason" } else { "op" };
+            let label = match family.0 {
+                "halfturn_errors_total" => "reason",
+                ARM_SECONDS => "part",
+                _ => "op",
+            };
             for volume in &self.volumes {
                 for (which, value) in of(volume) {
                     let more = if which.is_empty() { String::new() } else { format!(",{label}=\"{which}\"") };

@@ -3,8 +3,8 @@
 use crate::memory::Slice;
 use crate::world::{Hands, RequestSource};
 use block::{BadInput, Ending, Extent, RequestId, Span, Time};
-use load::{Load, Mix, Served};
-use sched::{Found, Input};
+use load::{Bills, Load, Mix, Served, divide_believed};
+use sched::{Bill, Found, Input};
 
 /// How far a run is, as a share of it.
 pub type ProgressFn<'a> = &'a dyn Fn(f64);
@@ -24,6 +24,8 @@ pub struct Mixed<'a> {
     given_up: bool,
     watch: ProgressFn<'a>,
     told: f64,
+    /// What of the device's time each class caused, where the core says who pays.
+    bills: Option<Bills>,
 }
 
 impl<'a> Mixed<'a> {
@@ -33,7 +35,7 @@ impl<'a> Mixed<'a> {
     pub fn new(mix: Mix, end: Option<Time>, requests: Option<u64>, patience: Span, watch: ProgressFn<'a>) -> Mixed<'a> {
         let end = end.unwrap_or(Time::NEVER);
         let (last, failed, given_up, told) = (Time::ZERO, None, false, 0.0);
-        Mixed { mix, end, requests, last, failed, patience, given_up, watch, told }
+        Mixed { mix, end, requests, last, failed, patience, given_up, watch, told, bills: None }
     }
 
     /// What was measured, up to the end.
@@ -46,6 +48,9 @@ impl<'a> Mixed<'a> {
         }
         let end = if self.requests.is_some() || self.end == Time::NEVER { self.last } else { self.end };
         self.mix.meter_mut().close(end);
+        if let Some(bills) = self.bills.take() {
+            self.mix.meter_mut().set_bills(bills);
+        }
         Ok(self.mix.finish())
     }
 
@@ -107,6 +112,15 @@ impl RequestSource for Mixed<'_> {
 
     fn command(&mut self, issued: Time, ended: Time) {
         self.mix.meter_mut().command(issued, ended);
+    }
+
+    fn on_arm_time(&mut self, _: Option<RequestId>, bill: &Bill, (from, until): (Time, Time)) {
+        if from >= self.mix.meter().from() && self.counts(until) {
+            let bills = self.bills.get_or_insert_default();
+            divide_believed(bill, until.since(from))
+                .into_iter()
+                .for_each(|(class, part, span)| bills.add(class, part, span));
+        }
     }
 
     fn take_record(&mut self, now: Time, id: RequestId) -> Option<Served> {

@@ -46,7 +46,7 @@ pub struct Meter {
     late: i128,
     /// How full the write buffer of an array was.
     fill: Option<Fill>,
-    /// What of the arm's time each class caused, where that is asked for.
+    /// What of the arm's time each class caused, where that is known.
     bills: Option<Bills>,
 }
 
@@ -222,7 +222,20 @@ impl Meter {
         self.bills = Some(bills);
     }
 
-    /// What of the arm's time each class caused, where that was asked for.
+    /// How long each class kept the device without a command until its seek was due.
+    pub fn set_time_kept(&mut self, kept: &[Span]) {
+        if let Some(bills) = &mut self.bills {
+            bills.keep(kept);
+        }
+    }
+
+    /// Whether all requests are of one class.
+    #[must_use]
+    pub fn has_one_class(&self) -> bool {
+        self.classes.len() == 1
+    }
+
+    /// What of the arm's time each class caused, where that is known: where there is one, or bills were asked for.
     #[must_use]
     pub fn bills(&self) -> Option<&Bills> {
         self.bills.as_ref()

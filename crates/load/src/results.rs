@@ -392,7 +392,7 @@ pub struct Class {
     /// Where they were found, and what is left.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub free: Option<FreeWork>,
-    /// What of the arm's time it caused; not there where nobody asks for it.
+    /// What of the arm's time it caused; not there where there are several classes and nobody asks for bills.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arm_seconds: Option<ArmSeconds>,
 }
@@ -419,7 +419,8 @@ pub struct FreeWork {
 }
 
 /// What of the arm's time a class caused, by what it went to, in seconds; of an array, of all its arms. Those of all classes add
-/// up to the time with a command in service and that of the drive's write-back without one.
+/// up to the time with a command in service and that of the drive's write-back without one. A class that is alone has no detours and
+/// no slack: it has caused all there is; if it writes, what waits for the drive's own work counts for write-back.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ArmSeconds {
     /// Until the head was on the track: command overhead, seek, settling, switches of heads.
@@ -434,6 +435,14 @@ pub struct ArmSeconds {
     pub detour: f64,
     /// Commands in the slack before another's seek.
     pub slack: f64,
+    /// Where the arm is shared out: how long the device was kept without a command until a seek of the class was due. It counts for
+    /// the class's share, and is no part of the time with a command in service.
+    #[serde(skip_serializing_if = "is_no_time")]
+    pub kept: f64,
+}
+
+fn is_no_time(seconds: &f64) -> bool {
+    *seconds == 0.0
 }
 
 impl ArmSeconds {

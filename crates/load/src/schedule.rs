@@ -99,6 +99,7 @@ pub fn build<W: Abilities>(experiment: &Experiment, known: &Knowledge, world: W)
     let mut notes = Vec::new();
     let rules = rules(experiment, known, &world, &mut notes)?;
     notes.extend(warnings(&experiment.scheduler, predictor));
+    notes.extend(experiment.floors_against_promises());
     if let Believed::Drive(model) = &experiment.scheduler.profile {
         notes.push(format!("believes {model}, not the drive's own sheet"));
     }
@@ -123,7 +124,8 @@ fn asks_nothing(experiment: &Experiment) -> bool {
     let scheduler = &experiment.scheduler;
     let mut orders = scheduler.rules.classes.iter().filter_map(|class| class.order).chain([scheduler.policy]);
     let whole = scheduler.rules.plan.is_none() && scheduler.rules.preemption == Preemption::Never;
-    let whole = whole && scheduler.rules.shares.is_none();
+    let divides = scheduler.rules.bills && scheduler.rules.divides;
+    let whole = whole && scheduler.rules.shares.is_none() && !divides;
     let alone = scheduler.limits.is_none() && experiment.array.is_none() && experiment.scan().is_none();
     whole && alone && orders.all(|order| order.manual().needs == Needs::Nothing)
 }

@@ -42,7 +42,7 @@ impl PhaseClock {
         fraction(self.phase + fraction(turned))
     }
 
-    /// The period, ms.
+    /// The period of a revolution, in ms.
     #[must_use]
     pub fn period_ms(&self) -> f64 {
         self.period / NS_PER_MS
@@ -51,6 +51,7 @@ impl PhaseClock {
     /// The mean revolutions a minute since the beginning.
     #[must_use]
     pub fn mean_rpm(&self) -> f64 {
+        // Revolutions a minute are 60 times those a second.
         60.0 * NS_PER_S / self.mean_period()
     }
 

@@ -120,6 +120,7 @@ macro_rules! quick {
 }
 
 quick! {
+    freeblock: "freeblock",
     mimic_9lzx: "mimic.9lzx",
     mimic_fig2: "mimic.fig2",
     mimic_fig4: "mimic.fig4",

@@ -4,12 +4,13 @@ use published::{Basis, PublishedValue};
 use std::path::Path;
 
 /// The papers' texts by the beginning of a file's source; their names begin with these numbers.
-const PAPERS: [(&str, &str); 5] = [
+const PAPERS: [(&str, &str); 6] = [
     ("Virtual IO", "000"),
     ("Preemptive RAID", "001"),
     ("Disk Mimic", "002"),
     ("Semi-preemptible IO", "003"),
     ("The Process-Flow Model", "004"),
+    ("Freeblock scheduling", "freeblock"),
 ];
 
 /// The text of a paper, its white space made one blank each.

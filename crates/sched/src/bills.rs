@@ -104,7 +104,8 @@ impl<P: Predictor> Board<P> {
             (Errand::Seek, Place::Request(request, _)) => self.jobs.find(request),
             _ => None,
         };
-        let moves = (self.rules.shares.is_some() && command.verb.transfers())
+        let divides = self.rules.shares.is_some() || self.rules.divides;
+        let moves = (divides && command.verb.transfers())
             .then(|| self.belief.approach(now, command.at, spot, command.verb.direction()));
         let believed = moves.flatten().map(|way| (way.travel, way.wait));
         let job = id.and_then(|id| self.jobs.get_mut(id));

@@ -381,7 +381,7 @@ impl<P: Predictor> Board<P> {
     #[inline(always)]
     fn launch(&mut self, now: Time, errand: Errand, command: Command, spot: P::Spot, out: &mut Vec<Action>) {
         let Some(tag) = self.flying.iter().position(Option::is_none) else { return };
-        if self.rules.bills {
+        if self.rules.bills || self.rules.divides {
             self.tell_bill(now, errand, tag, &command, spot, out);
         }
         self.flying[tag] = Some((errand, command));

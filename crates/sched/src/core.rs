@@ -168,6 +168,7 @@ impl<P: Predictor> Core<P> {
 
     /// From now on things count for the tally.
     pub fn count_from(&mut self, from: Time) {
+        self.board.queue.turns.iter_mut().for_each(|turns| turns.count_from(from));
         if let Some(preemptible) = &mut self.preemptible {
             preemptible.short.from = from;
         }
@@ -206,6 +207,12 @@ impl<P: Predictor> Core<P> {
     #[must_use]
     pub fn floors(&self) -> u64 {
         self.board.queue.turns.as_ref().map_or(0, |turns| turns.outbids)
+    }
+
+    /// By class: how long it kept the device without a command until its seek was due; nothing where the arm is not shared out.
+    #[must_use]
+    pub fn time_kept(&self) -> &[Span] {
+        self.board.queue.turns.as_ref().map_or(&[], |turns| &turns.kept)
     }
 
     /// How many more requests it takes.

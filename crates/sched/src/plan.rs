@@ -216,6 +216,8 @@ pub struct Rules {
     pub shares: Option<ShareRules>,
     /// Whether the core says who pays for each command.
     pub bills: bool,
+    /// Whether it says with that what of a command's time the arm is believed to move and to wait for.
+    pub divides: bool,
     /// By class; a class past the end has the default.
     pub classes: Vec<ClassRule>,
 }
@@ -232,6 +234,7 @@ impl Default for Rules {
             tells: false,
             shares: None,
             bills: false,
+            divides: false,
             classes: Vec::new(),
         }
     }

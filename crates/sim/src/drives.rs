@@ -313,6 +313,7 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
         let mut accounts: Vec<Account> = self.drives.iter_mut().map(|drive| drive.take_account(end)).collect();
         self.close_bills(&accounts);
         self.probes.iter().zip(&mut accounts).for_each(|(probes, account)| probes.put_aside(account));
+        self.bill_only_class(&accounts);
         let probes = self.probes.iter().map(|probes| probes.count).sum();
         self.measures = Some(Measures { accounts, probes, end });
         self.load.meter_mut().close(end);

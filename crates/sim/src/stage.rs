@@ -246,6 +246,7 @@ impl<M: Machine> Scene<'_, M> {
             memory: core.memory(),
             lost: 0,
             floors: core.floors(),
+            kept: core.time_kept().to_vec(),
             limit: self.experiment.scheduler.queue,
         };
         if world.close() {

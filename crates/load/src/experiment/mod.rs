@@ -226,9 +226,9 @@ fn experiment(document: &Document, path: &Path, varied: &Varied) -> Result<Exper
     let mut scheduler = scheduler::read(&root, folder, &drive, &askers, varied)?;
     let (rules, names) = (&mut scheduler.rules, service::names(&askers));
     rules.shares = share::rules(&root, &rules.classes, &names, &volumes, &askers)?;
-    rules.bills |= rules.shares.is_some();
-    // What passes on the way to a request is known of one command after another.
     let scans = scheduler.free && workloads.iter().any(|workload| workload.kind.scan().is_some());
+    rules.bills |= rules.shares.is_some() || scans;
+    // What passes on the way to a request is known of one command after another.
     if drive.queue.is_none() && (scheduler.gives_one() || scans) {
         drive.queue = Some(1);
     }

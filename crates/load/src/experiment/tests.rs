@@ -73,6 +73,7 @@ fn the_example_of_the_design_reads_as_written() {
                 tells: false,
                 shares: None,
                 bills: false,
+                divides: false,
                 classes: [true, false].map(|preempts| ClassRule { preempts, ..ClassRule::USUAL }).into(),
             },
             free: true,

@@ -308,11 +308,13 @@ impl BufferTrial<'_, '_> {
         let scattered = |place: u64| self.scatter(place, waiting);
         let emptied = self.time_flush(eye, waiting, scattered)?;
         let mut behind = [Vec::new(), Vec::new()];
-        for _ in 0..3 {
+        // Three, so that one that the host was late with is outvoted.
+        const TRIES: u32 = 3;
+        for _ in 0..TRIES {
             behind[0].push(self.read_behind(eye, 0, scattered)?);
             behind[1].push(self.read_behind(eye, waiting, scattered)?);
         }
-        let [alone, behind] = behind.map(|times| times.iter().sum::<f64>() / 3.0);
+        let [alone, behind] = behind.map(|times| times.iter().sum::<f64>() / f64::from(TRIES));
         // A sector that has just passed comes again after a revolution.
         if emptied < 0.75 * eye.clock.period {
             return Ok(None);
@@ -360,6 +362,7 @@ impl BufferTrial<'_, '_> {
         let pieces = 2 * sectors.div_ceil(piece) + 16;
         if pieces * piece <= self.room() {
             let began = self.burst(eye, 2 * pieces, |i| (self.field.first + i % pieces * piece, piece))?;
+            // Bytes in a µs are MB in a second.
             buffer.mb_s = (512 << shift) as f64 * (pieces * piece) as f64 / (began.0 as f64 / 1e3).max(1.0);
         }
         let count = buffer.extents.max(1).into();

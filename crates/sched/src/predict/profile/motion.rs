@@ -70,9 +70,11 @@ impl Motion {
         ticks(span, self.period_ns)
     }
 
-    /// Whether a revolution of `period_ns` is so different that the ticks no longer hold: by 1/8192.
+    /// Whether a revolution of `period_ns` is so different that the ticks no longer hold: by an 8192nd, which moves a full stroke of
+    /// 20 ms by less than a sector.
     pub(super) fn is_stale(&self, period_ns: f64) -> bool {
-        (period_ns / self.period_ns - 1.0).abs() > 1.0 / 8192.0
+        const STALE: f64 = 1.0 / 8192.0;
+        (period_ns / self.period_ns - 1.0).abs() > STALE
     }
 }
 

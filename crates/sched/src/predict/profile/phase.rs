@@ -65,6 +65,7 @@ impl Phase {
     /// One revolution at the rate found, in ns.
     #[must_use]
     pub fn period_ns(&self) -> f64 {
+        // Angles wrap at 2^64.
         18_446_744_073_709_551_616.0 / self.rate as f64
     }
 
