@@ -115,7 +115,7 @@ fn uneven(draw: &mut ProbeDraw, first: u64, heads: u64) -> MapRegion {
 }
 
 /// A geometry of up to three regions.
-fn drawn(seed: u64) -> TrackGeometry {
+pub(crate) fn drawn(seed: u64) -> TrackGeometry {
     let mut draw = ProbeDraw::new(seed);
     let heads = 1 + draw.below(4);
     let arrangement =
@@ -155,7 +155,7 @@ fn slip(region: &mut MapRegion, draw: &mut ProbeDraw) {
 }
 
 /// Runs a law over maps, and says which of them broke it.
-fn of_each(law: impl Fn(u64) + std::panic::RefUnwindSafe) {
+pub(crate) fn of_each(law: impl Fn(u64) + std::panic::RefUnwindSafe) {
     let given = std::env::var("HALFTURN_SEED").ok().and_then(|seed| seed.parse().ok());
     let seeds = given.map_or(0..MAPS, |seed: u64| seed..seed + 1);
     for seed in seeds {
