@@ -2,7 +2,7 @@
 
 mod geometry;
 #[cfg(test)]
-mod laws;
+pub(crate) mod laws;
 mod region;
 
 pub use geometry::{Arrangement, TrackAddress, TrackGeometry};

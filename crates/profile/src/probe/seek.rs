@@ -236,3 +236,28 @@ impl SeekTimes {
         overhead + seek.max(switch)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distances_leave_no_gap_wider_than_their_share_of_a_doubling() {
+        for most in (1..40).chain([63, 64, 1000, 15_110, 400_000]) {
+            for each in [1, 3, 7] {
+                let all = distances(most, each);
+                assert_eq!((all.first(), all.last()), (Some(&1), Some(&most)), "{all:?}");
+                let step = libm::pow(2.0, 1.0 / f64::from(each));
+                for pair in all.windows(2) {
+                    let widest = (pair[0] as f64 + 1.0) * step;
+                    let last = if pair[1] == most { widest / LONGEST } else { widest };
+                    assert!(
+                        pair[0] < pair[1] && (pair[1] as f64) <= last.max(pair[0] as f64 + 1.0),
+                        "{pair:?} of {most}"
+                    );
+                }
+                assert!(all.iter().filter(|distance| **distance <= FIRST).count() as u64 == FIRST.min(most));
+            }
+        }
+    }
+}
