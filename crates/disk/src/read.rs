@@ -4,7 +4,7 @@ mod controller;
 mod geometry;
 mod seek;
 
-pub(crate) use geometry::sparings;
+pub(crate) use geometry::{Skew, sparings};
 
 use crate::other;
 use crate::published::Published;

@@ -194,7 +194,7 @@ fn list(list: &ListPlan) -> String {
         );
     }
     text += "]\n# cylinder, head, first sector, sectors: in ascending blocks\n";
-    let run = |it: &crate::Run| format!("[{}, {}, {}, {}]", it.cylinder, it.head, it.sector, it.count);
+    let run = |it: &crate::SectorRun| format!("[{}, {}, {}, {}]", it.cylinder, it.head, it.sector, it.count);
     text + &rows("runs", &list.runs.iter().map(run).collect::<Vec<_>>())
 }
 

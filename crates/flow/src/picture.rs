@@ -20,7 +20,7 @@ pub struct PictureScope {
 /// Something that went on for a while.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Activity<T> {
-    /// What was done.
+    /// What was done in that time.
     pub what: T,
     /// The time it began.
     pub from: Time,

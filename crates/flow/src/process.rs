@@ -65,7 +65,7 @@ pub enum ProcessStep {
     },
     /// Creates another process, which can run at once.
     Fork(Box<dyn Program>),
-    /// The process ends.
+    /// The process ends here; what waits for it goes on.
     Exit,
 }
 

@@ -58,7 +58,7 @@ impl<'a> Mixed<'a> {
     fn tell(&mut self, now: Time) {
         let share = |of: u64, all: u64| of as f64 / all.max(1) as f64;
         let done = match self.requests {
-            Some(most) => share(self.mix.meter().served(), most),
+            Some(most) => share(self.mix.meter().requests_served(), most),
             None => share(now.0, self.end.0),
         };
         if done >= self.told + STEP {
@@ -78,7 +78,7 @@ impl<'a> Mixed<'a> {
     }
 
     fn has_enough(&self) -> bool {
-        self.requests.is_some_and(|most| self.mix.meter().served() >= most)
+        self.requests.is_some_and(|most| self.mix.meter().requests_served() >= most)
     }
 }
 
@@ -102,7 +102,7 @@ impl RequestSource for Mixed<'_> {
     }
 
     fn on_start(&mut self, now: Time, id: RequestId) {
-        self.mix.began(now, id);
+        self.mix.begin_request(now, id);
     }
 
     fn command(&mut self, issued: Time, ended: Time) {
@@ -110,13 +110,13 @@ impl RequestSource for Mixed<'_> {
     }
 
     fn take_record(&mut self, now: Time, id: RequestId) -> Option<Served> {
-        if self.counts(now) { self.mix.served(now, id) } else { None }
+        if self.counts(now) { self.mix.take_served(now, id) } else { None }
     }
 
     fn on_end(&mut self, now: Time, id: RequestId, how: Ending, _: &mut Hands) {
         self.last = now;
         if self.counts(now) {
-            self.mix.ended(now, id, how);
+            self.mix.end_request(now, id, how);
             self.tell(now);
         }
     }

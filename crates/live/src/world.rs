@@ -256,8 +256,8 @@ impl<S: RequestSource, K: Kernel> LiveWorld<S, K> {
         let issued = std::mem::replace(&mut self.issued[done.tag.0 as usize], Time::NEVER);
         self.source.command(issued, done.happened);
         if let Some(ledger) = &mut self.ledger {
-            let parts = done.parts.map(|parts| requests::parts(parts.named()));
-            ledger.done(now, DiskId(0), done.tag, parts.unwrap_or_default());
+            let parts = done.parts.map(|parts| requests::parts(parts.name_parts()));
+            ledger.end_command(now, DiskId(0), done.tag, parts.unwrap_or_default());
         }
         if let Some((id, memory)) = self.reads[done.tag.0 as usize].take()
             && done.outcome == Outcome::Ok

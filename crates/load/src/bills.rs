@@ -48,7 +48,7 @@ impl Bills {
         self.classes.get(class).copied().unwrap_or([Span::ZERO; ARM_PARTS])
     }
 
-    /// All of it.
+    /// The sum of all parts.
     #[must_use]
     pub fn total(&self) -> Span {
         self.classes.iter().flatten().copied().sum()

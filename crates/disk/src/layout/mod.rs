@@ -15,7 +15,7 @@ mod zoned;
 use block::Lbn;
 use list::List;
 pub(crate) use list::RUNS;
-pub use list::{ListPlan, ListZone, Run};
+pub use list::{ListPlan, ListZone, SectorRun};
 pub use plan::{LayoutPlan, Order, Parity, Sparing, ZonePlan};
 use tree::Tree;
 pub use tree::{Child, Elsewhere, EntryPlan, TrackPlan, TreePlan};
@@ -26,9 +26,9 @@ use zoned::Zoned;
 pub struct Track {
     /// Index of the zone, or of the kind of track.
     pub zone: u32,
-    /// Cylinder, 0 outermost.
+    /// The cylinder, counted from the outermost as 0.
     pub cylinder: u32,
-    /// Head, from 0.
+    /// The head, that is the surface, counted from 0.
     pub head: u32,
 }
 

@@ -74,9 +74,19 @@ impl Words for TrackOrder {
 
 /// What skews are given in.
 #[derive(Clone, Copy, PartialEq)]
-enum Skew {
+pub(crate) enum Skew {
     Sectors,
     Revolutions,
+}
+
+impl Skew {
+    /// How many of it make a revolution of a track of so many sectors.
+    pub(crate) fn unit(self, sectors: u32) -> f64 {
+        match self {
+            Skew::Sectors => f64::from(sectors.max(1)),
+            Skew::Revolutions => 1.0,
+        }
+    }
 }
 
 impl Words for Skew {
@@ -137,11 +147,11 @@ pub(super) fn layout(section: &Section) -> Result<Layout, BadInput> {
         section.close()?;
         return Ok(layout);
     }
-    let in_revolutions = section.value(&SKEW)? == Skew::Revolutions;
+    let skew = section.value(&SKEW)?;
     let rows = section.need(ZONES.name(), section.get(&ZONES)?)?;
     let mut zones = Vec::with_capacity(rows.len());
     for row in rows {
-        zones.push(zone(&row, in_revolutions).map_err(|what| {
+        zones.push(zone(&row, skew).map_err(|what| {
             section.error(
                 "zones",
                 what,
@@ -152,13 +162,13 @@ pub(super) fn layout(section: &Section) -> Result<Layout, BadInput> {
     let (range, scheme) = (section.value(&RANGE)?, section.value(&SPARING)?);
     let sparing = sparings(range).into_iter().find(|(name, _)| *name == scheme).map_or(Sparing::Zone, |it| it.1);
     let mut plan = LayoutPlan { heads, order, sector_blocks, sparing, zones, blocks, ..LayoutPlan::default() };
-    defects(section, &mut plan, in_revolutions)?;
+    defects(section, &mut plan, skew)?;
     let layout = Layout::new(&plan).map_err(|what| section.error("zones", what, "correct the zone table"))?;
     section.close()?;
     Ok(layout)
 }
 
-fn zone(row: &[f64], in_revolutions: bool) -> Result<ZonePlan, String> {
+fn zone(row: &[f64], skew: Skew) -> Result<ZonePlan, String> {
     let whole = |i: usize, what: &str| -> Result<u32, String> {
         let value = row.get(i).copied().unwrap_or(0.0);
         if value < 0.0 || value.fract() != 0.0 || value > f64::from(u32::MAX) {
@@ -170,7 +180,7 @@ fn zone(row: &[f64], in_revolutions: bool) -> Result<ZonePlan, String> {
         return Err(format!("a zone has {} numbers", row.len()));
     }
     let sectors = whole(2, "sectors")?;
-    let unit = if in_revolutions { 1.0 } else { f64::from(sectors.max(1)) };
+    let unit = skew.unit(sectors);
     if row[3] < 0.0 || row[4] < 0.0 {
         return Err("a zone's skew is negative".into());
     }
@@ -203,7 +213,7 @@ pub(crate) const fn sparings(range: u32) -> [(&'static str, Sparing); 11] {
 }
 
 /// What moves data off its sectors, by zone.
-fn defects(section: &Section, plan: &mut LayoutPlan, in_revolutions: bool) -> Result<(), BadInput> {
+fn defects(section: &Section, plan: &mut LayoutPlan, skew: Skew) -> Result<(), BadInput> {
     for (declared, width) in [(&RESERVED, 2), (&OFFSET, 2), (&SLIPS, 2), (&REMAPS, 3)] {
         let key = declared.name();
         for row in section.get(declared)?.unwrap_or_default() {
@@ -224,7 +234,7 @@ fn defects(section: &Section, plan: &mut LayoutPlan, in_revolutions: bool) -> Re
             let zone = plan.zones.get_mut(row[0] as usize).ok_or_else(|| bad("there is no such zone"))?;
             match key {
                 "reserved" => zone.reserved = row[1] as u32,
-                "offset" => zone.offset = if in_revolutions { row[1] } else { row[1] / f64::from(zone.sectors.max(1)) },
+                "offset" => zone.offset = row[1] / skew.unit(zone.sectors),
                 "slips" => zone.slips.push(row[1] as u32),
                 _ => zone.remaps.push((row[1] as u32, row[2] as u32)),
             }

@@ -22,15 +22,14 @@ pub fn comparison(cases: &[Case], results: &Results) -> String {
     let mut order: Vec<usize> = (0..pairs.len()).collect();
     order.sort_by_key(|row| groups[*row]);
     pairs = order.into_iter().map(|row| pairs[row]).collect();
-    let single = pairs.iter().all(|(_, run)| run.classes.len() == 1);
     let mut text = setting::setting(cases);
     text.push('\n');
-    if let Some(picture) = picture(&pairs, single) {
+    if let Some(picture) = picture(&pairs) {
         text += &picture;
         text.push('\n');
     }
-    let mut tables = runs_table(&pairs, single);
-    if !single {
+    let mut tables = runs_table(&pairs);
+    if !are_single(&pairs) {
         tables += &format!("\n{}", classes_table(&pairs));
     }
     let more = [bills::table(&pairs), service::table(&pairs), system::table(&pairs), system::processes(&pairs)];
@@ -42,14 +41,19 @@ pub fn comparison(cases: &[Case], results: &Results) -> String {
     text + &notes::footer(&pairs, tables.contains(" *"))
 }
 
+/// Whether no run has more than one class, so that classes need not be told apart.
+fn are_single(pairs: &[CaseRun]) -> bool {
+    pairs.iter().all(|(_, run)| run.classes.len() == 1)
+}
+
 /// Mean response times as bars, if they are not too many.
-fn picture(pairs: &[CaseRun], single: bool) -> Option<String> {
+fn picture(pairs: &[CaseRun]) -> Option<String> {
     let (mut entries, keys) = (Vec::new(), keys(pairs));
     for (case, run) in pairs {
         for (name, class) in &run.classes {
             let label = label(case, &keys).join(" ");
-            let label = if single { label } else { format!("{label} {name}") };
-            if class.finished() > 0 {
+            let label = if are_single(pairs) { label } else { format!("{label} {name}") };
+            if class.requests_finished() > 0 {
                 entries.push((label.trim().to_owned(), class.response_ms.mean));
             }
         }
@@ -97,10 +101,10 @@ pub fn rivals(pairs: &[CaseRun]) -> Vec<usize> {
 }
 
 /// A row for each run.
-fn runs_table(pairs: &[CaseRun], single: bool) -> String {
+fn runs_table(pairs: &[CaseRun]) -> String {
     let of = |f: &dyn Fn(&Run) -> f64| pairs.iter().map(|(_, run)| f(run)).collect::<Vec<_>>();
     let mut columns = vec![FigureColumn::new("requests", Better::Neither, of(&|run| run.requests as f64)).decimals(0)];
-    if single {
+    if are_single(pairs) {
         let classes: Vec<&Class> = pairs.iter().filter_map(|(_, run)| run.classes.values().next()).collect();
         columns.extend(responses(&classes));
         columns.extend(losses(&classes));
@@ -161,9 +165,9 @@ fn classes_table(pairs: &[CaseRun]) -> String {
 fn responses(classes: &[&Class]) -> Vec<FigureColumn> {
     // What finished nothing has no response times.
     let of = |f: &dyn Fn(&Class) -> f64| {
-        classes.iter().map(|class| if class.finished() > 0 { f(class) } else { f64::NAN }).collect::<Vec<_>>()
+        classes.iter().map(|class| if class.requests_finished() > 0 { f(class) } else { f64::NAN }).collect::<Vec<_>>()
     };
-    let spread = |class: &&Class| class.response_ms.ci95.filter(|_| class.finished() > 0);
+    let spread = |class: &&Class| class.response_ms.ci95.filter(|_| class.requests_finished() > 0);
     let spreads: Vec<Option<f64>> = classes.iter().map(spread).collect();
     let sure = spreads.iter().any(Option::is_some);
     let head = if sure { "response ms\nmean ± 95 %" } else { "response\nmean ms" };

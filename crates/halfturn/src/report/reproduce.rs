@@ -349,7 +349,7 @@ fn cells(file: &str, outcome: &TargetOutcome) -> [String; 8] {
         match outcome.verdict {
             Verdict::Held => "held".into(),
             Verdict::Missed => "MISSED".into(),
-            Verdict::Undecided => format!("undecided: held {} of {}", outcome.held(), outcome.measured.len()),
+            Verdict::Undecided => format!("undecided: held {} of {}", outcome.seeds_held(), outcome.measured.len()),
             Verdict::Unmeasured => "not measured".into(),
         },
     ]
