@@ -218,7 +218,7 @@ fn geometry(layout: &LayoutPlan) -> String {
     if let Sparing::Range(range) = layout.sparing {
         text += &format!("range = {range}\n");
     }
-    let words = crate::read::sparings(match layout.sparing {
+    let words = crate::layout::sparings(match layout.sparing {
         Sparing::Range(range) => range,
         _ => 1,
     });

@@ -3,22 +3,12 @@
 use crate::cache::{Content, FrameRoom};
 use crate::events::ModelEventKind;
 use crate::picture::IssuedRequest;
-use crate::process::{Pid, ProcessState, ProcessStep};
+use crate::process::{Pid, ProcessState, ProcessStep, StepOutcome};
 use crate::requests::{Criticality, Purpose, RequestState, id};
 use crate::system::ProcessSystem;
 use block::{Change, Extent, Op, Request, Span, Time};
 use load::experiment::PAGE;
 use sched::Input;
-
-/// What came of a step.
-pub(crate) enum StepOutcome {
-    /// The process goes on at once.
-    Done,
-    /// The process computes for so long.
-    Takes(Span),
-    /// The process leaves its processor.
-    Leaves(ProcessState),
-}
 
 impl ProcessSystem {
     /// The next step of a process that has its processor.

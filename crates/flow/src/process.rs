@@ -211,3 +211,13 @@ impl ProcessEntry {
         times
     }
 }
+
+/// What came of a step.
+pub(crate) enum StepOutcome {
+    /// The process goes on at once.
+    Done,
+    /// The process computes for so long.
+    Takes(Span),
+    /// The process leaves its processor.
+    Leaves(ProcessState),
+}

@@ -3,7 +3,7 @@
 use super::list;
 use super::params::Params;
 use super::parse::{Block, ParamValue};
-use crate::read::Skew;
+use crate::layout::Skew;
 use crate::{Child, Drive, Elsewhere, EntryPlan, LayoutPlan, Order, Parity, Sparing, TrackPlan, TreePlan, ZonePlan};
 use block::BadInput;
 use std::path::Path;

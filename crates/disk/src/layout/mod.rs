@@ -10,6 +10,7 @@ mod list;
 mod plan;
 mod stretches;
 mod tree;
+mod words;
 mod zoned;
 
 use block::Lbn;
@@ -19,6 +20,7 @@ pub use list::{ListPlan, ListZone, SectorRun};
 pub use plan::{LayoutPlan, Order, Parity, Sparing, ZonePlan};
 use tree::Tree;
 pub use tree::{Child, Elsewhere, EntryPlan, TrackPlan, TreePlan};
+pub(crate) use words::{Skew, sparings};
 use zoned::Zoned;
 
 /// A track: its place on the drive.

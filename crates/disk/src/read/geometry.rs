@@ -3,6 +3,7 @@
 mod list;
 mod tree;
 
+use crate::layout::{Skew, sparings};
 use crate::{Layout, LayoutPlan, Order, Parity, Sparing, ZonePlan};
 use block::BadInput;
 use config::{Section, Word, Words};
@@ -70,23 +71,6 @@ impl Words for TrackOrder {
             "a band of cylinders under one head, and back under the next",
         ),
     ];
-}
-
-/// What skews are given in.
-#[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Skew {
-    Sectors,
-    Revolutions,
-}
-
-impl Skew {
-    /// How many of it make a revolution of a track of so many sectors.
-    pub(crate) fn unit(self, sectors: u32) -> f64 {
-        match self {
-            Skew::Sectors => f64::from(sectors.max(1)),
-            Skew::Revolutions => 1.0,
-        }
-    }
 }
 
 impl Words for Skew {
@@ -193,23 +177,6 @@ fn zone(row: &[f64], skew: Skew) -> Result<ZonePlan, String> {
         spares: whole(5, "spares")?,
         ..ZonePlan::default()
     })
-}
-
-/// Words for the schemes.
-pub(crate) const fn sparings(range: u32) -> [(&'static str, Sparing); 11] {
-    [
-        ("zone", Sparing::Zone),
-        ("zone-slipping", Sparing::ZoneSlipping),
-        ("none", Sparing::None),
-        ("tracks", Sparing::Tracks),
-        ("cylinder", Sparing::Cylinder),
-        ("cylinder-slipping", Sparing::CylinderSlipping),
-        ("cylinder-front", Sparing::CylinderFront),
-        ("cylinder-front-slipping", Sparing::CylinderFrontSlipping),
-        ("track", Sparing::Track),
-        ("end-of-disk", Sparing::EndOfDisk),
-        ("range", Sparing::Range(range)),
-    ]
 }
 
 /// What moves data off its sectors, by zone.

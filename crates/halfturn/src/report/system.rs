@@ -1,8 +1,8 @@
 //! What became of the machine around the disk: execution time and where the processors' time went.
 
-use super::compare::{CaseRun, assemble, keys, label, rivals};
 use super::figures::{Better, FigureColumn};
 use super::number;
+use super::rows::{CaseRun, assemble, keys, label, rivals};
 use load::results::{Process, SystemCounts};
 
 /// Processes shown in the table, at most; those that ran or waited most.
