@@ -21,6 +21,7 @@ pub mod control;
 mod direct;
 mod door;
 mod front;
+mod guest;
 mod kernel;
 mod lateness;
 pub mod log;
@@ -36,8 +37,13 @@ mod socket;
 mod sparse;
 mod store;
 mod threads;
+mod tls;
 pub mod unit;
 mod world;
+
+#[cfg(feature = "tls")]
+#[doc(hidden)]
+pub use tls::hostile::Doorstep;
 
 pub use bell::Caller;
 pub use bench::{Benched, bench, bench_far};

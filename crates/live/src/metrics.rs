@@ -16,6 +16,7 @@ use load::PART_NAMES;
 use load::experiment::Exposed;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use sched::Pulse;
+use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::io::{self, Read, Write};
 use std::net::TcpListener;
@@ -53,6 +54,12 @@ impl Buckets {
             None => self.above += 1,
         }
         self.sum += took;
+    }
+
+    /// How many lie in each bucket, those above all bounds last; and how long all took.
+    fn json(&self) -> Value {
+        let counts: Vec<u64> = self.counts.iter().copied().chain([self.above]).collect();
+        json!({ "counts": counts, "sum_ms": self.sum.0 as f64 / 1e6 })
     }
 
     fn write(&self, name: &str, labels: &str, out: &mut String) {
@@ -99,6 +106,24 @@ fn escape(value: &str) -> String {
 }
 
 impl ServiceMetrics {
+    /// As the control socket tells `halfturn top`: everything is counted since the service began.
+    #[must_use]
+    pub fn json(&self) -> Value {
+        let Pulse { waiting, preemptions, jit_seeks, late, gave_up } = self.pulse;
+        let volumes = self.volumes.iter().map(|volume| {
+            let mut told = volume.json();
+            told["reading"] = volume.reading.json();
+            told["writing"] = volume.writing.json();
+            told
+        });
+        json!({
+            "volumes": volumes.collect::<Vec<_>>(),
+            "bounds_ms": (0..BOUNDS).map(|bucket| bound(bucket) as f64 / 1e3).collect::<Vec<_>>(),
+            "waiting": waiting, "preemptions": preemptions, "jit_seeks": jit_seeks, "jit_late": late,
+            "jit_given_up": gave_up, "host_lateness": self.late.json(),
+        })
+    }
+
     /// In the text exposition format.
     #[must_use]
     pub fn text(&self) -> String {

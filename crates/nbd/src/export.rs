@@ -34,6 +34,8 @@ pub struct Export {
     pub block: BlockSize,
     /// What can be done with it.
     pub flags: Flags,
+    /// Whether it is to be had within TLS only.
+    pub secured: bool,
 }
 
 impl Export {

@@ -18,6 +18,8 @@ mod schema;
 #[cfg(feature = "linux")]
 mod serve;
 mod simulate;
+#[cfg(feature = "linux")]
+mod top;
 mod trace;
 #[cfg(feature = "linux")]
 mod volume;
@@ -40,6 +42,8 @@ pub enum VerbArgs {
     #[cfg(feature = "linux")]
     #[command(subcommand)]
     Volume(volume::VolumeArgs),
+    #[cfg(feature = "linux")]
+    Top(top::TopArgs),
     #[cfg(feature = "linux")]
     Replay(replay::ReplayArgs),
     #[command(subcommand)]
@@ -75,6 +79,8 @@ pub fn run(verb: VerbArgs, command: Command) -> Result<(), VerbFailure> {
         VerbArgs::Serve(arguments) => serve::run(&arguments),
         #[cfg(feature = "linux")]
         VerbArgs::Volume(verb) => volume::run(&verb),
+        #[cfg(feature = "linux")]
+        VerbArgs::Top(arguments) => top::run(&arguments),
         #[cfg(feature = "linux")]
         VerbArgs::Replay(arguments) => replay::run(&arguments),
         VerbArgs::Drive(verb) => drive::run(&verb),

@@ -121,7 +121,7 @@ pub fn run(verb: &VolumeArgs) -> Result<(), VerbFailure> {
     }
 }
 
-fn ask(control: &Path, question: &Value) -> Result<Value, VerbFailure> {
+pub(super) fn ask(control: &Path, question: &Value) -> Result<Value, VerbFailure> {
     let mend = "give the control socket of a service that runs";
     let bad = |told: String| {
         let (what, mend) = told.rsplit_once("; ").unwrap_or((&told, mend));

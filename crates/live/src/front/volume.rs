@@ -316,6 +316,7 @@ impl ServedVolume {
             size: self.bytes,
             block: BlockSize { minimum: 1, preferred: 4096, maximum },
             flags,
+            secured: !self.volume.clients.is_empty(),
         }
     }
 

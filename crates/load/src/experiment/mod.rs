@@ -34,7 +34,7 @@ pub use run::RunPlan;
 pub use sched::predict::Choice as Predictor;
 pub use sched::predict::mimic::Before;
 pub use scheduler::{Believed, Scheduler};
-pub use serve::{Exposed, IoBackend, LONGEST, ServePlan};
+pub use serve::{Exposed, IoBackend, LONGEST, ServePlan, TlsNeed, TlsPlan};
 pub use share::check as check_claim;
 pub use system::SystemPlan;
 pub use tables::{changeable, tables};
@@ -199,7 +199,9 @@ fn cases(mut document: Document, path: &Path, sets: &[String], seed: Option<u64>
 /// The keys whose lists are values, and no sweeps. A list of times is a sweep.
 fn lists() -> Vec<&'static str> {
     let keys = changeable().iter().flat_map(|table| &table.keys);
-    keys.filter(|about| matches!(about.takes, Takes::Numbers)).map(|about| about.name).collect()
+    let numbers = keys.filter(|about| matches!(about.takes, Takes::Numbers)).map(|about| about.name);
+    let keys = tables().into_iter().flat_map(|table| table.keys);
+    numbers.chain(keys.filter(|about| matches!(about.takes, Takes::Texts)).map(|about| about.name)).collect()
 }
 
 fn label(value: Scalar) -> Label {
@@ -238,7 +240,7 @@ fn experiment(document: &Document, path: &Path, varied: &Varied) -> Result<Exper
         scheduler,
         drive,
         array: array::read(&root, counted, &workloads, varied)?,
-        serve: serve::read(&root, folder)?,
+        serve: serve::read(&root, folder, &volumes)?,
         system: system::read(&root, &workloads)?,
         run: run::read(&root, &workloads)?,
         volumes,
