@@ -262,14 +262,8 @@ fn learn<D: Device>(
     let shift = sector::learn(&mut eye)?;
     let clock = eye.clock;
     bench.shift = shift;
-    watch.step(ProfileStep::Map);
     let mut eye = Eye::new(bench, clock);
-    let until = eye.bench.now() + effort.map_time(eye.bench.busy_time());
-    let mut survey = MapSurvey { eye: &mut eye, map: TrackMap::default(), until, regular_until: 0 };
-    survey.run(watch)?;
-    let map = survey.map;
-    eye.since = 0;
-    eye.bench.unknown = map.guessed;
+    let map = survey(&mut eye, effort, watch)?;
     watch.step(ProfileStep::Heads);
     let mut geometry = heads::learn(&mut eye, map.without_gaps())?;
     watch.step(ProfileStep::Cache);
@@ -324,6 +318,22 @@ fn learn<D: Device>(
         writes,
         validation,
     })))
+}
+
+/// Where tracks begin and end, as far as there is time for it.
+fn survey<D: Device>(
+    eye: &mut Eye<D>,
+    effort: Thoroughness,
+    watch: &mut dyn ProgressWatcher,
+) -> Result<TrackMap, BadInput> {
+    watch.step(ProfileStep::Map);
+    let until = eye.bench.now() + effort.map_time(eye.bench.busy_time());
+    let mut survey = MapSurvey { eye, map: TrackMap::default(), until, regular_until: 0 };
+    survey.run(watch)?;
+    let MapSurvey { eye, map, .. } = survey;
+    eye.since = 0;
+    eye.bench.unknown = map.guessed;
+    Ok(map)
 }
 
 /// What writing takes, where it may be tried; the bus takes so long for a block, unless the buffer shows otherwise.

@@ -190,7 +190,7 @@ mod tests {
             (FindingKind::Type, 2),
             (FindingKind::Bool, 4),
             (FindingKind::Participle, 4),
-            (FindingKind::Float, 0),
+            (FindingKind::Float, 7),
         ];
         assert_eq!((found, lines, comments), (wanted.to_vec(), 3, 1));
     }
