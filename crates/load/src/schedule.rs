@@ -11,7 +11,7 @@ use crate::experiment::{Before, Believed, Experiment, Predictor, ScanPlan, Sched
 use block::{At, BLOCK_BYTES, BadInput, Caps, Span};
 use disk::Sheet;
 use sched::array::{Array, Geometry, Level};
-use sched::plan::{Plan, Preemption, Rules, chunk_for};
+use sched::plan::{LastFua, Plan, Preemption, Rules, WriteChunk, chunk_for};
 use sched::planner::Wish;
 use sched::policy::{Beside, Chosen, Learn, Needs};
 use sched::predict::{self, Recipe, Taker, Tells};
@@ -209,6 +209,12 @@ fn rules(
         (Some(plan), None, sheet) if plan.chunk == 0 => {
             let unit = experiment.array.as_ref().map(|array| array.unit);
             plan.chunk = sheet.map_or(CHUNK, |sheet| chunk(sheet, unit));
+            let between = sheet.is_some_and(|sheet| {
+                sheet.cache.write_buffer > 0 && sheet.cache.drain == disk::Drain::Soonest && unit.is_none()
+            });
+            if between && plan.last_fua == LastFua::Auto && plan.write_chunk == WriteChunk::AsRead {
+                plan.write_chunk = WriteChunk::Turn;
+            }
             let kib = u64::from(plan.chunk) * BLOCK_BYTES / 1024;
             let from = match (sheet, unit == Some(plan.chunk)) {
                 (None, _) => "as nothing is known of the device",

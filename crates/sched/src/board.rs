@@ -2,6 +2,7 @@
 //! device. The parts (admission, arbiters, short commands, probing) know the board and not each other; the core knows all.
 
 use crate::admission::Admission;
+use crate::backlog::Backlog;
 use crate::bills::Bill;
 use crate::demand::Demands;
 use crate::event::{Action, Wait};
@@ -9,7 +10,7 @@ use crate::free::Free;
 use crate::job::JobState;
 use crate::leisure::Leisure;
 use crate::overlap::{self, Overlap};
-use crate::plan::Rules;
+use crate::plan::{LastFua, Rules};
 use crate::predict::Predictor;
 use crate::queue::{self, Queue};
 use crate::{Job, JobId, Jobs};
@@ -49,6 +50,8 @@ pub(crate) struct Board<P: Predictor> {
     in_flight: u32,
     /// How much the device is given, where that is bounded.
     pub(crate) admission: Option<Box<Admission>>,
+    /// What the device's buffer holds, where writes are held back by that.
+    pub(crate) backlog: Option<Box<Backlog>>,
     /// What classes ask for, where whole schedules are weighed.
     pub(crate) demands: Option<Box<Demands>>,
     /// Jobs queued since an arbiter last decided, where it asks.
@@ -78,13 +81,17 @@ impl<P: Predictor> Board<P> {
     pub(crate) fn new(caps: Caps, belief: P, rules: Rules, queue: Queue<P>, overlap: Overlap) -> Board<P> {
         Board {
             queue,
-            belief,
             jobs: Jobs::new(),
             overlap,
             flushes: VecDeque::new(),
             flying: vec![None; usize::from(caps.depth)],
             in_flight: 0,
             admission: None,
+            backlog: rules
+                .plan
+                .filter(|plan| plan.last_fua == LastFua::Auto)
+                .and_then(|_| belief.buffer())
+                .map(|buffer| Box::new(Backlog::new(buffer))),
             demands: rules.weighs_schedules().then(Box::default),
             newcomers: Vec::new(),
             keeps_newcomers: rules.plan.is_some() && rules.preemption.weighs(),
@@ -99,6 +106,7 @@ impl<P: Predictor> Board<P> {
             decisions: 0,
             caps,
             rules,
+            belief,
         }
     }
 
@@ -317,6 +325,9 @@ impl<P: Predictor> Board<P> {
             admission.learn(&mut self.belief, happened, tag, &command);
         }
         self.belief.note_completion(happened, &command, outcome);
+        if let Some(backlog) = &mut self.backlog {
+            backlog.land(&self.belief, happened, &command);
+        }
         if self.in_flight > 0
             && let Some(admission) = &mut self.admission
         {
@@ -374,7 +385,11 @@ impl<P: Predictor> Board<P> {
             _ => None,
         };
         let spot = known.unwrap_or_else(|| self.belief.spot(at));
-        self.launch(now, errand, Command { verb, at, place }, spot, out);
+        let command = Command { verb, at, place };
+        if let Some(backlog) = &mut self.backlog {
+            backlog.issue(&self.belief, now, &command, spot);
+        }
+        self.launch(now, errand, command, spot, out);
     }
 
     /// Puts a command in flight under the first free tag.

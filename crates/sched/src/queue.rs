@@ -224,6 +224,12 @@ impl<P: Predictor> Queue<P> {
         self.lines.iter().all(|line| line.rank <= this) && self.lines.iter().any(|line| line.rank < this)
     }
 
+    /// Whether requests have come that go before a job, whenever one comes again.
+    pub(crate) fn is_outranked<S>(&self, rules: &Rules, job: &Job<S>) -> bool {
+        let this = rank(rules, job);
+        self.lines.first().is_some_and(|line| line.rank > this)
+    }
+
     /// From now on a write is worth so many times what it is worth by its class.
     pub(crate) fn weigh_writes(&mut self, weight: f64) {
         self.weight = weight;

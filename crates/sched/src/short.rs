@@ -6,13 +6,14 @@
 
 mod ahead;
 mod hold;
+mod writes;
 
 use crate::arbiter::{Arbiter, Arbitration, Ongoing};
 use crate::board::{Board, Errand};
 use crate::event::{Action, Wait};
 use crate::frames::Frames;
 use crate::job::JobState;
-use crate::plan::{Plan, PreemptAt, Short, Split};
+use crate::plan::{LastFua, Plan, PreemptAt, Short, Split};
 use crate::predict::Predictor;
 use crate::punctual::Punctuality;
 use crate::tally::Tally;
@@ -96,6 +97,8 @@ pub(crate) struct ShortCommands {
     reads_for: u8,
     /// By class, where its last read ended.
     reads: Vec<Lbn>,
+    /// By class, where its last write ended.
+    writes: Vec<Lbn>,
     pub(crate) tally: Tally,
     /// From when on things count.
     pub(crate) from: Time,
@@ -120,6 +123,7 @@ impl ShortCommands {
             near: Vec::new(),
             reads_for: 0,
             reads: vec![Lbn(u64::MAX); 256],
+            writes: vec![Lbn(u64::MAX); 256],
             tally: Tally::default(),
             from: Time::ZERO,
         }
@@ -196,6 +200,10 @@ impl ShortCommands {
             self.target = None;
             return true;
         };
+        if let Some(until) = self.held_back(board, now, &job) {
+            self.wake = Some(until);
+            return false;
+        }
         match target.stage {
             ShortStage::Chosen => {
                 self.punctuality.next();
@@ -231,7 +239,7 @@ impl ShortCommands {
                 let place = Place::Request(job.request, job.done);
                 board.send(now, Errand::Job(target.id), Verb::Flush, Extent::default(), place, out);
             }
-            ShortStage::Moving => self.send_chunk(board, now, target.id, &job, self.plan.chunk, out),
+            ShortStage::Moving => self.send_chunk(board, now, target.id, &job, self.most(board, &job), out),
         }
         true
     }
@@ -414,7 +422,7 @@ impl ShortCommands {
         }
         self.stage(ShortStage::Moving);
         arbiter.begin(board, now, target.id);
-        self.send_chunk(board, now, target.id, job, self.plan.chunk, out);
+        self.send_chunk(board, now, target.id, job, self.most(board, job), out);
         self.expected = due.hit.and_then(|_| board.belief.completion_time());
         self.arrival = due.hit.filter(|_| due.parts == 1).map(|_| due.arrives + now.since(due.seek));
         if due.hit.is_some() {
@@ -442,7 +450,7 @@ impl ShortCommands {
             // Each of many commands on the medium would cost a revolution each: a flush at their end costs one, and forces the
             // last one too.
             Op::Write { fua: true } => Verb::Write { fua: at == job.at },
-            Op::Write { fua: false } => Verb::Write { fua: last && self.plan.last_fua },
+            Op::Write { fua: false } => Verb::Write { fua: last && self.plan.last_fua == LastFua::Always },
             Op::Discard(what) => Verb::Discard(what),
             Op::Flush => Verb::Flush,
         };

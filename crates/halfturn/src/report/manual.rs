@@ -271,6 +271,7 @@ fn takes(takes: Takes) -> String {
         Takes::Share => "a share from 0 to 1".into(),
         Takes::Size => "a size with its unit, such as 64KiB".into(),
         Takes::Time => "a time with its unit, such as 20ms".into(),
+        Takes::BoolOr(word) => format!("true, false or {word}"),
         Takes::TimeOr(word) => format!("a time with its unit, such as 20ms, or {word}"),
         Takes::Rate => "a rate with its unit, such as 10/s".into(),
         Takes::Word(_) => "one of its words".into(),

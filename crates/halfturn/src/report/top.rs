@@ -67,7 +67,7 @@ pub fn top(activity: &Value) -> String {
     let late = &activity["host_lateness_ms"];
     let late = match late["mean"].as_f64() {
         None => String::new(),
-        Some(mean) => format!("; the host is {mean:.3} ms late, p99 {}", bounded(&late["p99"])),
+        Some(mean) => format!("; the host is {mean:.3} ms late, p99 {}", show_percentile(&late["p99"])),
     };
     let timed = match activity["jit_given_up"] == true {
         true => "; too many just-in-time seeks were late: requests go at once".to_owned(),
@@ -89,7 +89,7 @@ pub fn top(activity: &Value) -> String {
 fn row(volume: &Value) -> Vec<String> {
     let number = |key: &str| volume[key].as_f64().unwrap_or(0.0);
     let mean = |key: &str| volume[key]["mean"].as_f64().map_or("-".into(), |mean| format!("{mean:.2}"));
-    let p99 = |key: &str| if volume[key].is_null() { "-".into() } else { bounded(&volume[key]["p99"]) };
+    let p99 = |key: &str| if volume[key].is_null() { "-".into() } else { show_percentile(&volume[key]["p99"]) };
     vec![
         volume["name"].as_str().unwrap_or_default().to_owned(),
         volume["class"].as_str().unwrap_or_default().to_owned() + &super::volumes::state(volume),
@@ -107,7 +107,7 @@ fn row(volume: &Value) -> Vec<String> {
 }
 
 /// A percentile that is known by a bound of its bucket.
-fn bounded(p99: &Value) -> String {
+fn show_percentile(p99: &Value) -> String {
     p99.as_f64().map_or("> 10000".into(), |bound| format!("<= {bound}"))
 }
 

@@ -37,7 +37,7 @@ impl TlsServer {
         let chain = chain(&folder.join("server-cert.pem")).map_err(|what| bad("server-cert.pem", what))?;
         let key = key(&folder.join("server-key.pem")).map_err(|what| bad("server-key.pem", what))?;
         let provider = Arc::new(ring::default_provider());
-        let revoked = revoked(folder).map_err(|what| bad(REVOKED, what))?;
+        let revoked = read_revocations(folder).map_err(|what| bad(REVOKED, what))?;
         let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider));
         let verifier = verifier.with_crls(revoked).only_check_end_entity_revocation().allow_unknown_revocation_status();
         // A certificate that is shown counts; without it, no volume that names its clients is opened.
@@ -170,7 +170,7 @@ fn key(path: &Path) -> Result<PrivateKeyDer<'static>, String> {
 }
 
 /// What was revoked; a file that is not there revokes nothing.
-fn revoked(folder: &Path) -> Result<Vec<CertificateRevocationListDer<'static>>, String> {
+fn read_revocations(folder: &Path) -> Result<Vec<CertificateRevocationListDer<'static>>, String> {
     let path = folder.join(REVOKED);
     if !path.exists() {
         return Ok(Vec::new());

@@ -3,7 +3,7 @@
 //!
 //! The certificate has been verified; all the same nothing here panics, whatever it holds.
 
-/// Tags of DER.
+/// Tags of DER (X.690, 8.1.2).
 const SEQUENCE: u8 = 0x30;
 const SET: u8 = 0x31;
 const OBJECT: u8 = 0x06;
@@ -15,7 +15,7 @@ const EXTENSIONS: u8 = 0xa3;
 const TEXTS: [u8; 3] = [0x0c, 0x13, 0x16];
 /// `rfc822Name`, `dNSName`, `uniformResourceIdentifier` of a `GeneralName`.
 const NAMES: [u8; 3] = [0x81, 0x82, 0x86];
-/// `id-at-commonName` and `id-ce-subjectAltName`.
+/// The object identifiers `id-at-commonName` and `id-ce-subjectAltName`.
 const COMMON_NAME: &[u8] = &[0x55, 0x04, 0x03];
 const ALTERNATIVE_NAMES: &[u8] = &[0x55, 0x1d, 0x11];
 

@@ -55,7 +55,7 @@ pub struct TlsPlan {
 /// Who must speak TLS.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TlsNeed {
-    /// Every client.
+    /// Every client, whatever it asks for.
     #[default]
     Required,
     /// Who asks for a volume that names its clients.

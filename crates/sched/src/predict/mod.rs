@@ -131,6 +131,17 @@ pub struct Goal<S> {
     pub is_roomy: bool,
 }
 
+/// The memory in which a device keeps writes that are not on the medium yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BufferBelief {
+    /// How much fits, in blocks.
+    pub blocks: u32,
+    /// How many writes fit at most.
+    pub extents: u32,
+    /// Whether all of it is written back before anything is read from the medium.
+    pub goes_first: bool,
+}
+
 /// What can be had of a track.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passing {
@@ -215,6 +226,16 @@ pub trait Predictor {
     /// What a write without FUA costs wherever it lies, while the device is believed to take it into its buffer at once.
     fn buffered_cost(&self) -> Option<u64> {
         None
+    }
+
+    /// What takes in writes; nothing where the device is not known to have such.
+    fn buffer(&self) -> Option<BufferBelief> {
+        None
+    }
+
+    /// Whether the last write into the buffer had to wait there for room.
+    fn has_waited(&self) -> bool {
+        false
     }
 
     /// Whether it knows what a request at `spot` costs, were it the next.

@@ -11,9 +11,9 @@
 //! The hot paths are `cost`, of each candidate, and `note_issue` with `note_completion`, of each command. A place is found once, when
 //! a request arrives. Where nobody asks what anything costs, no profile is kept ([`crate::policy::Needs::Nothing`]).
 
-use super::{Approach, Goal, Knowledge, Manual, Passing, Predictor, Recipe, Sieve, Tells};
+use super::{Approach, BufferBelief, Goal, Knowledge, Manual, Passing, Predictor, Recipe, Sieve, Tells};
 use block::{Command, Direction, Extent, Lbn, Outcome, Span, Time, Verb};
-use disk::{Cache, Mechanics, Overheads, Sheet, Spin, Spot, Track};
+use disk::{Cache, Drain, Mechanics, Overheads, Sheet, Spin, Spot, Track};
 use std::sync::Arc;
 
 mod ahead;
@@ -426,6 +426,16 @@ impl Predictor for Profile {
 
     fn buffered_cost(&self) -> Option<u64> {
         (self.buffers_writes && self.unhindered >= TRUST).then_some(self.motion.buffered[self.last as usize])
+    }
+
+    fn buffer(&self) -> Option<BufferBelief> {
+        let Cache { write_buffer: blocks, write_extents, drain, .. } = self.cache;
+        let extents = if write_extents == 0 { u32::MAX } else { write_extents };
+        (blocks > 0).then_some(BufferBelief { blocks, extents, goes_first: drain != Drain::Soonest })
+    }
+
+    fn has_waited(&self) -> bool {
+        self.buffers_writes && self.unhindered == 0
     }
 
     fn ticks(&self, span: Span) -> u64 {
