@@ -17,7 +17,7 @@ pub struct FrameId(pub u32);
 /// Where the bytes of a command are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// Moves no data.
+    /// Nowhere: the command moves no data, as a flush or a seek.
     Nowhere,
     /// In a request's own memory, so many blocks into it.
     Request(RequestId, u32),
@@ -45,7 +45,32 @@ pub enum Verb {
     Flush,
 }
 
+/// Which way data goes between the medium and the host. Heads settle more finely before they write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// From the medium to the host.
+    Read,
+    /// From the host to the medium.
+    Write,
+}
+
+impl Direction {
+    /// Whether it is to the medium.
+    #[must_use]
+    #[inline(always)]
+    pub const fn writes(self) -> bool {
+        matches!(self, Direction::Write)
+    }
+}
+
 impl Verb {
+    /// Which way its data goes. What transfers nothing positions the arm as a read does.
+    #[must_use]
+    #[inline(always)]
+    pub const fn direction(self) -> Direction {
+        if self.writes() { Direction::Write } else { Direction::Read }
+    }
+
     /// Whether it changes blocks.
     #[must_use]
     pub const fn writes(self) -> bool {

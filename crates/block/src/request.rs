@@ -1,6 +1,6 @@
 //! What a client asks for: requests (external I/O), their quality of service and how they end.
 
-use crate::{Extent, Time};
+use crate::{Direction, Extent, Time};
 
 /// A slot of the submitter's: dense, free again only after the request has ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -52,6 +52,13 @@ impl Op {
     #[must_use]
     pub const fn writes(self) -> bool {
         matches!(self, Op::Write { .. } | Op::Discard(_))
+    }
+
+    /// Which way its data goes.
+    #[must_use]
+    #[inline(always)]
+    pub const fn direction(self) -> Direction {
+        if self.writes() { Direction::Write } else { Direction::Read }
     }
 }
 

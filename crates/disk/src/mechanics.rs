@@ -6,7 +6,7 @@
 
 use crate::rotation::JUST_PASSED;
 use crate::{Delivery, Layout, Rotation, SeekTable, Spin, Spot, Track};
-use block::{Extent, Lbn, Span, Time};
+use block::{Direction, Extent, Lbn, Span, Time};
 
 /// Times of moves that are not seeks, and what writing adds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,8 +37,8 @@ pub struct Access {
 impl Access {
     /// Whether what is wanted from this sector of a track on may be taken from its middle.
     #[must_use]
-    pub fn on_arrival(self, write: bool, sector: u32) -> bool {
-        if write { self.writes } else { self.reads || (self.free && sector > 0) }
+    pub fn on_arrival(self, direction: Direction, sector: u32) -> bool {
+        if direction.writes() { self.writes } else { self.reads || (self.free && sector > 0) }
     }
 }
 
@@ -125,33 +125,34 @@ impl Mechanics {
     /// The move of the arm to a random access on another track.
     #[must_use]
     #[inline]
-    pub fn stroke(&self, from: Track, to: Track, write: bool) -> Stroke {
-        let seek = self.curve(write).time(from.cylinder.abs_diff(to.cylinder));
+    pub fn stroke(&self, from: Track, to: Track, direction: Direction) -> Stroke {
+        let seek = self.curve(direction).time(from.cylinder.abs_diff(to.cylinder));
         // A write that may begin before the head has settled as for a read follows a head switch sooner, too.
-        let head = if write { self.switches.head.min(self.switches.head_write) } else { self.switches.head };
+        let head =
+            if direction.writes() { self.switches.head.min(self.switches.head_write) } else { self.switches.head };
         let switch = if from.head == to.head { Span::ZERO } else { head.less(seek) };
         let moves = seek + switch > Span::ZERO;
-        let settle = if write && moves { self.switches.write_settle } else { Span::ZERO };
+        let settle = if direction.writes() && moves { self.switches.write_settle } else { Span::ZERO };
         Stroke { seek, switch, settle }
     }
 
     /// The seek times before a read or a random write.
     #[must_use]
     #[inline]
-    pub fn curve(&self, write: bool) -> &SeekTable {
-        self.seek_write.as_ref().filter(|_| write).unwrap_or(&self.seek)
+    pub fn curve(&self, direction: Direction) -> &SeekTable {
+        self.seek_write.as_ref().filter(|_| direction.writes()).unwrap_or(&self.seek)
     }
 
     /// The time to follow a sequential transfer from one track to the next.
     #[must_use]
     #[inline]
-    pub fn crossing(&self, from: Track, to: Track, write: bool) -> Span {
+    pub fn crossing(&self, from: Track, to: Track, direction: Direction) -> Span {
         let switches = &self.switches;
         match from.cylinder.abs_diff(to.cylinder) {
             0 if from.head == to.head => Span::ZERO,
-            0 if write => switches.head_write,
+            0 if direction.writes() => switches.head_write,
             0 => switches.head,
-            1 if write => switches.cylinder_write,
+            1 if direction.writes() => switches.cylinder_write,
             1 => switches.cylinder,
             distance => self.seek.time(distance),
         }
@@ -162,10 +163,10 @@ impl Mechanics {
     /// sectors pass. O(tracks touched).
     #[must_use]
     #[inline(always)]
-    pub fn pass(&self, spin: &impl Spin, now: Time, spot: Spot, at: Extent, write: bool) -> Passage {
-        match self.pass_at_once(spin, now, spot, at, write) {
+    pub fn pass(&self, spin: &impl Spin, now: Time, spot: Spot, at: Extent, direction: Direction) -> Passage {
+        match self.pass_at_once(spin, now, spot, at, direction) {
             Some((passage, _)) => passage,
-            None => self.pass_pieces(spin, now, spot, at, write, |_| {}),
+            None => self.pass_pieces(spin, now, spot, at, direction, |_| {}),
         }
     }
 
@@ -181,12 +182,12 @@ impl Mechanics {
         delivery: Delivery,
     ) -> (Passage, Delivery) {
         let shift = self.layout.sector_shift();
-        if let Some((passage, piece)) = self.pass_at_once(spin, now, spot, at, false) {
+        if let Some((passage, piece)) = self.pass_at_once(spin, now, spot, at, Direction::Read) {
             return (passage, delivery.with_piece(piece, shift));
         }
         let mut delivery = delivery;
-        let passage =
-            self.pass_pieces(spin, now, spot, at, false, |piece| delivery = delivery.with_piece(piece, shift));
+        let passage = self
+            .pass_pieces(spin, now, spot, at, Direction::Read, |piece| delivery = delivery.with_piece(piece, shift));
         (passage, delivery)
     }
 
@@ -199,14 +200,14 @@ impl Mechanics {
         now: Time,
         spot: Spot,
         at: Extent,
-        write: bool,
+        direction: Direction,
         mut each: impl FnMut(Piece),
     ) -> Passage {
-        if let Some((passage, piece)) = self.pass_at_once(spin, now, spot, at, write) {
+        if let Some((passage, piece)) = self.pass_at_once(spin, now, spot, at, direction) {
             each(piece);
             return passage;
         }
-        self.pass_pieces(spin, now, spot, at, write, each)
+        self.pass_pieces(spin, now, spot, at, direction, each)
     }
 
     /// The passage of blocks that follow one another on a track and are taken in their order, as most short ones are: the hot
@@ -218,11 +219,11 @@ impl Mechanics {
         now: Time,
         spot: Spot,
         at: Extent,
-        write: bool,
+        direction: Direction,
     ) -> Option<(Passage, Piece)> {
         let shift = self.layout.sector_shift();
         let sectors = ((at.end().0 - 1) >> shift) + 1 - (at.start.0 >> shift);
-        let on_arrival = self.access.on_arrival(write, spot.sector);
+        let on_arrival = self.access.on_arrival(direction, spot.sector);
         if sectors > u64::from(spot.left) || (on_arrival && self.lands_within(spin, now, &spot, sectors)) {
             return None;
         }
@@ -260,7 +261,7 @@ impl Mechanics {
         now: Time,
         spot: Spot,
         at: Extent,
-        write: bool,
+        direction: Direction,
         mut each: impl FnMut(Piece),
     ) -> Passage {
         let shift = self.layout.sector_shift();
@@ -281,7 +282,7 @@ impl Mechanics {
             let mut here = (end - next).min(u64::from(passage.after.left));
             if here > 0 {
                 let arrived = passage.end;
-                let on_arrival = self.access.on_arrival(write, passage.after.sector);
+                let on_arrival = self.access.on_arrival(direction, passage.after.sector);
                 let scattered = if on_arrival { self.next_piece(&passage.after, next + here, end) } else { None };
                 if let Some(all) =
                     scattered.filter(|all| self.pass_scattered(spin, &mut passage, (next, *all), &mut each))
@@ -305,7 +306,7 @@ impl Mechanics {
             if next >= end {
                 return passage;
             }
-            let Some(crossing) = self.cross(&mut passage.after, next, write) else { return passage };
+            let Some(crossing) = self.cross(&mut passage.after, next, direction) else { return passage };
             is_first &= (passage.after.track, passage.after.remapped) == (spot.track, spot.remapped);
             passage.crossing += crossing;
             passage.end += crossing;
@@ -456,15 +457,15 @@ impl Mechanics {
     /// How far a transfer that runs on and on has come that had reached block `from`, at `spot`, at `since`: it
     /// stops at the first sector boundary at or after `now`, or at block `limit`. O(tracks touched).
     #[must_use]
-    pub fn run_on(&self, spin: &impl Spin, since: Progress, limit: Lbn, now: Time, write: bool) -> Progress {
+    pub fn run_on(&self, spin: &impl Spin, since: Progress, limit: Lbn, now: Time, direction: Direction) -> Progress {
         let mut so_far = since;
-        self.go_on(spin, &mut so_far, limit, now, write);
+        self.go_on(spin, &mut so_far, limit, now, direction);
         so_far
     }
 
     /// The same, in place: the hot path of a drive that reads ahead, which most often stops on the track it is on.
     #[inline]
-    pub fn go_on(&self, spin: &impl Spin, so_far: &mut Progress, limit: Lbn, now: Time, write: bool) {
+    pub fn go_on(&self, spin: &impl Spin, so_far: &mut Progress, limit: Lbn, now: Time, direction: Direction) {
         let shift = self.layout.sector_shift();
         let limit = (limit.0.min(self.layout.blocks()) + (1 << shift) - 1) >> shift;
         loop {
@@ -479,7 +480,7 @@ impl Mechanics {
             if stopped || sector + passed >= limit {
                 return;
             }
-            let Some(crossing) = self.cross(&mut so_far.after, sector + passed, write) else { return };
+            let Some(crossing) = self.cross(&mut so_far.after, sector + passed, direction) else { return };
             so_far.at += crossing;
         }
     }
@@ -531,23 +532,23 @@ impl Mechanics {
     }
 
     /// On to where the data go on with sector `next`, if there is one; the time that takes.
-    fn cross(&self, spot: &mut Spot, next: u64, write: bool) -> Option<Span> {
+    fn cross(&self, spot: &mut Spot, next: u64, direction: Direction) -> Option<Span> {
         if next >= self.layout.sectors() {
             return None;
         }
         let there = self.layout.locate_sector(next);
-        let crossing = self.crossing_to(spot, &there, write);
+        let crossing = self.crossing_to(spot, &there, direction);
         *spot = there;
         Some(crossing)
     }
 
     /// From behind the last sector before `from` to where the data go on: a seek of its own to or from a spare sector.
     #[must_use]
-    pub fn crossing_to(&self, from: &Spot, there: &Spot, write: bool) -> Span {
+    pub fn crossing_to(&self, from: &Spot, there: &Spot, direction: Direction) -> Span {
         if there.remapped || from.remapped {
-            return self.stroke(from.track, there.track, write).total();
+            return self.stroke(from.track, there.track, direction).total();
         }
-        self.crossing(from.track, there.track, write)
+        self.crossing(from.track, there.track, direction)
     }
 }
 

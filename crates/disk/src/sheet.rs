@@ -1,7 +1,7 @@
 //! The sheet of a drive and the truth about it.
 
 use crate::{Layout, Mechanics, Passage, Spot};
-use block::{BLOCK_BYTES, Lbn, Span, Time};
+use block::{BLOCK_BYTES, Direction, Lbn, Span, Time};
 use std::sync::Arc;
 
 /// What can be known of a drive from outside.
@@ -51,8 +51,8 @@ impl After {
 
     /// The time after a write, or after a read.
     #[must_use]
-    pub const fn a(self, write: bool) -> Span {
-        if write { self.write } else { self.read }
+    pub const fn a(self, direction: Direction) -> Span {
+        if direction.writes() { self.write } else { self.read }
     }
 }
 
@@ -114,9 +114,9 @@ pub struct Large {
 impl Overheads {
     /// The rate of a command of so many blocks, as a share of the medium's.
     #[inline]
-    fn share(&self, blocks: u32, write: bool) -> f64 {
+    fn share(&self, blocks: u32, direction: Direction) -> f64 {
         match self.large {
-            Some(large) if blocks > large.above => [large.read, large.write][usize::from(write)],
+            Some(large) if blocks > large.above => [large.read, large.write][direction as usize],
             _ => 1.0,
         }
     }
@@ -124,8 +124,8 @@ impl Overheads {
     /// What the firmware loses over the passage of a command of so many blocks.
     #[must_use]
     #[inline]
-    pub fn stall(&self, blocks: u32, write: bool, passage: &Passage) -> Span {
-        match self.share(blocks, write) {
+    pub fn stall(&self, blocks: u32, direction: Direction, passage: &Passage) -> Span {
+        match self.share(blocks, direction) {
             1.0 => Span::ZERO,
             share => Span(((passage.transfer + passage.crossing).0 as f64 * (1.0 / share - 1.0)) as u64),
         }
@@ -134,7 +134,7 @@ impl Overheads {
     /// The least time the firmware takes to read so many blocks, `passed` of which came in this passage.
     #[must_use]
     pub fn pace(&self, blocks: u32, passed: u32, passage: &Passage) -> Span {
-        match self.share(blocks, false) {
+        match self.share(blocks, Direction::Read) {
             1.0 => Span::ZERO,
             share => {
                 let each = (passage.transfer + passage.crossing).0 as f64 / f64::from(passed.max(1));
@@ -168,14 +168,14 @@ pub struct Bus {
 impl Bus {
     /// The rate of a read or a write, 10^6 bytes/s; none means no limit.
     #[must_use]
-    pub fn rate(&self, write: bool) -> Option<f64> {
-        self.write_mb_s.filter(|_| write).or(self.mb_s)
+    pub fn rate(&self, direction: Direction) -> Option<f64> {
+        self.write_mb_s.filter(|_| direction.writes()).or(self.mb_s)
     }
 
     /// The time of a block of a read or a write, 2⁻¹⁶ ns: nothing where there is no limit.
     #[must_use]
-    pub fn block_time(&self, write: bool) -> u64 {
-        self.rate(write).map_or(0.0, |rate| BLOCK_BYTES as f64 * 1e3 / rate * 65536.0) as u64
+    pub fn block_time(&self, direction: Direction) -> u64 {
+        self.rate(direction).map_or(0.0, |rate| BLOCK_BYTES as f64 * 1e3 / rate * 65536.0) as u64
     }
 
     /// The share of a read of so many blocks that must be in the buffer, which has segments of `segment` blocks, before
@@ -367,7 +367,7 @@ impl Cache {
 
     /// The same with reading, writing or both switched off.
     #[must_use]
-    pub fn switched(self, read_cache: bool, write_buffer: bool) -> Cache {
+    pub fn switch_caches(self, read_cache: bool, write_buffer: bool) -> Cache {
         let read = if read_cache { self } else { Cache { segments: 0, segment: 0, read_ahead: 0, ..self } };
         Cache { write_buffer: if write_buffer { self.write_buffer } else { 0 }, ..read }
     }

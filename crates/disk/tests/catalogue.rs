@@ -1,6 +1,6 @@
 //! The drives of the catalogue are what their sources say: capacity, where zones begin and end, mean seek.
 
-use block::Lbn;
+use block::{Direction, Lbn};
 use disk::{Mechanics, Published, catalogue};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -116,7 +116,7 @@ fn streaming(mechanics: &Mechanics, zone: u32) -> f64 {
     let blocks = (last.0 - first.0 + 1).min(8 << 20);
     let at = block::Extent { start: first, blocks: blocks as u32 };
     let spot = mechanics.layout.locate(first);
-    let passage = mechanics.pass(&mechanics.rotation, block::Time(0), spot, at, false);
+    let passage = mechanics.pass(&mechanics.rotation, block::Time(0), spot, at, Direction::Read);
     at.bytes() as f64 / 1e6 / passage.end.since(passage.began).as_secs()
 }
 

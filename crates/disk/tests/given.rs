@@ -1,6 +1,6 @@
 //! What a file of a drive gives and what it leaves out: trees of DiskSim, habits that are not said, values at their bounds.
 
-use block::{Extent, Lbn, Span, Time};
+use block::{Direction, Extent, Lbn, Span, Time};
 use disk::{
     Cache, Child, Elsewhere, EntryPlan, Large, Layout, Model, Order, Overheads, Passage, SeekCurve, TrackPlan,
     TreePlan, catalogue, disksim, parse, write,
@@ -126,15 +126,15 @@ fn only_commands_above_the_bound_are_slowed_down_by_firmware() {
     let large = Some(Large { above: 64, read: 0.5, write: 0.25 });
     let overheads = Overheads { large, ..Overheads::default() };
     let passage = Passage { transfer: Span(1000), crossing: Span(200), ..passage() };
-    let stalls =
-        [(64, false), (65, false), (64, true), (65, true)].map(|(n, write)| overheads.stall(n, write, &passage));
+    let stalls = [(64, Direction::Read), (65, Direction::Read), (64, Direction::Write), (65, Direction::Write)]
+        .map(|(n, direction)| overheads.stall(n, direction, &passage));
     assert_eq!(stalls, [Span(0), Span(1200), Span(0), Span(3600)], "so much longer than the medium takes");
 }
 
 fn passage() -> Passage {
     let drive = catalogue::find("mimic-base").unwrap();
     let mechanics = &drive.sheet.mechanics;
-    mechanics.pass(&mechanics.rotation, Time::ZERO, mechanics.layout.locate(Lbn(0)), Extent::new(0, 1), false)
+    mechanics.pass(&mechanics.rotation, Time::ZERO, mechanics.layout.locate(Lbn(0)), Extent::new(0, 1), Direction::Read)
 }
 
 #[test]

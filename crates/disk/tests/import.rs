@@ -1,6 +1,6 @@
 //! DiskSim's parameter files: read, written as TOML and read back, damaged.
 
-use block::{At, Lbn};
+use block::{At, Direction, Lbn};
 use disk::disksim::{self, Import};
 use disk::{FreesAt, Mechanics, Turn, Whole, parse, write};
 use std::path::{Path, PathBuf};
@@ -182,17 +182,20 @@ fn a_write_may_settle_sooner_than_a_read() {
     for (to, read, write) in
         [(at(0, 1), 0.2, 0.05), (at(1, 0), 1.1, 0.95), (at(10, 1), 2.0, 1.85), (at(0, 0), 0.0, 0.0)]
     {
-        assert!((ms(to, false) - read).abs() < 1e-5 && (ms(to, true) - write).abs() < 1e-5, "{to:?}");
+        assert!(
+            (ms(to, Direction::Read) - read).abs() < 1e-5 && (ms(to, Direction::Write) - write).abs() < 1e-5,
+            "{to:?}"
+        );
     }
-    let crossings = [at(0, 1), at(1, 0)].map(|to| mechanics.crossing(at(0, 0), to, true).as_ms());
+    let crossings = [at(0, 1), at(1, 0)].map(|to| mechanics.crossing(at(0, 0), to, Direction::Write).as_ms());
     assert!((crossings[0] - 0.05).abs() < 1e-5 && (crossings[1] - 0.95).abs() < 1e-5, "{crossings:?}");
     assert_eq!(import.warnings.len(), 1, "{:?}", import.warnings);
     same(&import, &import.text());
     // No move takes less than no time.
     let import = with(&[("write settling delay = 0.5", "write settling delay = -0.5")]);
     let mechanics = &import.drive.sheet.mechanics;
-    assert!(mechanics.stroke(at(0, 0), at(0, 1), true).total().as_ms() < 1e-5);
-    assert!((mechanics.stroke(at(0, 0), at(1, 0), true).total().as_ms() - 0.9).abs() < 1e-5);
+    assert!(mechanics.stroke(at(0, 0), at(0, 1), Direction::Write).total().as_ms() < 1e-5);
+    assert!((mechanics.stroke(at(0, 0), at(1, 0), Direction::Write).total().as_ms() - 0.9).abs() < 1e-5);
     assert!(import.warnings.iter().any(|warning| warning.contains("the shortest move")), "{:?}", import.warnings);
     same(&import, &import.text());
 }
@@ -210,7 +213,7 @@ fn only_what_lies_between_host_and_drive_slows_its_bus() {
         let told: Vec<String> = arbitration.map(|it| it.value.clone()).collect();
         let rate = |write| import.drive.sheet.bus.rate(write).map(|rate| (rate * 1000.0).round());
         same(&import, &import.text());
-        ([rate(false), rate(true)], told)
+        ([rate(Direction::Read), rate(Direction::Write)], told)
     };
     assert_eq!(rate(topology), ([Some(5120.0), Some(2560.0)], vec!["0.3".to_owned()]));
     // Without a topology, all count.

@@ -3,7 +3,7 @@
 
 mod common;
 
-use block::{Extent, Lbn, Span, Time};
+use block::{Direction, Extent, Lbn, Span, Time};
 use common::{check, plans};
 use disk::{Access, Layout, LayoutPlan, Mechanics, Progress, Rotation, SeekCurve, SeekTable, Switches};
 use plans::Sector;
@@ -29,6 +29,11 @@ impl std::fmt::Debug for Small {
         let (one, far) = (self.mechanics.seek.time(1), self.mechanics.seek.time(60));
         write!(f, "{:?} {:?} {:?} seeks {one:?} {far:?}", self.plan, self.mechanics.switches, self.mechanics.rotation)
     }
+}
+
+/// Which way the data of a write goes, or of a read.
+fn direction_of(write: bool) -> Direction {
+    if write { Direction::Write } else { Direction::Read }
 }
 
 fn switches() -> impl Strategy<Value = Switches> {
@@ -156,7 +161,7 @@ fn a_passage_takes_what_a_walk_from_sector_to_sector_takes() {
     check(3000, values, |(drive, first, length, now, write)| {
         let (first, length, at) = drive.extent(first, length);
         let spot = drive.mechanics.layout.locate(at.start);
-        let got = drive.mechanics.pass(&drive.mechanics.rotation, Time(now), spot, at, write);
+        let got = drive.mechanics.pass(&drive.mechanics.rotation, Time(now), spot, at, direction_of(write));
         let walk = drive.walk(now as f64, &drive.list[first..first + length], write);
         prop_assert_eq!(got.rotation + got.transfer + got.crossing, got.end.since(Time(now)));
         let parts = |i: &usize| drive.parts(drive.list[i - 1], drive.list[*i]);
@@ -197,14 +202,14 @@ fn a_head_that_reads_on_arrival_takes_each_sector_the_first_time_it_comes_by() {
         let (first, length, at) = drive.extent(first, length);
         let spot = drive.mechanics.layout.locate(at.start);
         let sectors = &drive.list[first..first + length];
-        let got = drive.mechanics.pass(&drive.mechanics.rotation, Time(now), spot, at, false);
+        let got = drive.mechanics.pass(&drive.mechanics.rotation, Time(now), spot, at, Direction::Read);
         let expected = taken_as_they_come(&drive, now as f64, sectors, false);
         let rounding = ROUNDING + length as f64;
         close("end", got.end.0, expected, rounding)?;
         // Never later than one sector after the other, and a write is not taken so.
         let walk = drive.walk(now as f64, sectors, false);
         prop_assert!(got.end.0 as f64 <= walk.ends[length - 1] + rounding);
-        let written = drive.mechanics.pass(&drive.mechanics.rotation, Time(now), spot, at, true);
+        let written = drive.mechanics.pass(&drive.mechanics.rotation, Time(now), spot, at, Direction::Write);
         close("a write", written.end.0, *drive.walk(now as f64, sectors, true).ends.last().unwrap(), rounding)
     });
 }
@@ -216,7 +221,7 @@ fn cutting_a_passage_anywhere_gains_and_loses_no_revolution() {
     check(3000, values, |(drive, first, length, now, cuts, write)| {
         let (_, length, at) = drive.extent(first, length);
         let Mechanics { layout, rotation, .. } = &drive.mechanics;
-        let whole = drive.mechanics.pass(rotation, Time(now), layout.locate(at.start), at, write);
+        let whole = drive.mechanics.pass(rotation, Time(now), layout.locate(at.start), at, direction_of(write));
         let mut ends: Vec<u64> = cuts.iter().map(|cut| (cut * length as f64) as u64).filter(|n| *n > 0).collect();
         ends.push(length as u64);
         ends.sort_unstable();
@@ -224,7 +229,7 @@ fn cutting_a_passage_anywhere_gains_and_loses_no_revolution() {
         let (mut done, mut end, mut after) = (0, Time(now), layout.locate(at.start));
         for next in ends {
             let piece = Extent::new(at.start.0 + done * drive.per(), ((next - done) * drive.per()) as u32);
-            let passage = drive.mechanics.pass(rotation, end, after, piece, write);
+            let passage = drive.mechanics.pass(rotation, end, after, piece, direction_of(write));
             prop_assert_eq!(passage.rotation + passage.transfer + passage.crossing, passage.end.since(end));
             (done, end, after) = (next, passage.end, passage.after);
         }
@@ -246,7 +251,7 @@ fn part_of_a_physical_sector_passes_as_the_whole_of_it() {
         }
         let part = Extent::new(whole.start.0 + u64::from(head), whole.blocks - head - tail);
         let Mechanics { layout, rotation, .. } = &drive.mechanics;
-        let of = |at: Extent| drive.mechanics.pass(rotation, Time(now), layout.locate(at.start), at, false);
+        let of = |at: Extent| drive.mechanics.pass(rotation, Time(now), layout.locate(at.start), at, Direction::Read);
         prop_assert_eq!(of(part), of(whole));
         Ok(())
     });
@@ -261,7 +266,7 @@ fn running_on_stops_at_the_first_sector_boundary_at_or_after_the_instant_asked_f
         let whole = walk.ends[length - 1] - since as f64;
         let now = since + (whole * stop) as u64;
         let start = Progress { reached: at.start, at: Time(since), after: drive.mechanics.layout.locate(at.start) };
-        let got = drive.mechanics.run_on(&drive.mechanics.rotation, start, at.end(), Time(now), write);
+        let got = drive.mechanics.run_on(&drive.mechanics.rotation, start, at.end(), Time(now), direction_of(write));
         let passed = ((got.reached.0 - at.start.0) / drive.per()) as usize;
         prop_assert_eq!(got.reached.0 % drive.per(), 0);
         prop_assert!(passed <= length);
@@ -300,16 +305,17 @@ fn running_on_in_steps_comes_as_far_as_at_once_and_as_a_passage() {
         let (_, _, at) = drive.extent(first, length);
         let Mechanics { layout, rotation, .. } = &drive.mechanics;
         let spot = layout.locate(at.start);
-        let passage = drive.mechanics.pass(rotation, Time(since), spot, at, write);
+        let passage = drive.mechanics.pass(rotation, Time(since), spot, at, direction_of(write));
         let start = Progress { reached: at.start, at: Time(since), after: spot };
-        let finish = |from: Progress| drive.mechanics.run_on(rotation, from, at.end(), Time::NEVER, write);
+        let finish =
+            |from: Progress| drive.mechanics.run_on(rotation, from, at.end(), Time::NEVER, direction_of(write));
         let at_once = finish(start);
         prop_assert_eq!((at_once.reached, at_once.at, at_once.after), (at.end(), passage.end, passage.after));
         steps.sort_by(f64::total_cmp);
         let mut so_far = start;
         for step in steps {
             let now = since + (passage.end.since(Time(since)).0 as f64 * step) as u64;
-            let next = drive.mechanics.run_on(rotation, so_far, at.end(), Time(now), write);
+            let next = drive.mechanics.run_on(rotation, so_far, at.end(), Time(now), direction_of(write));
             prop_assert!(next.at >= so_far.at && next.reached >= so_far.reached);
             so_far = next;
         }
@@ -331,11 +337,11 @@ fn a_move_costs_its_seek_or_its_head_switch_and_settles_only_to_write_elsewhere(
         let distance = from.cylinder.abs_diff(to.cylinder) as usize;
         let seek = u64::from(drive.mechanics.seek.ns()[distance]);
         let head = if from.head == to.head { 0 } else { drive.mechanics.switches.head.0 };
-        let read = drive.mechanics.stroke(from, to, false);
+        let read = drive.mechanics.stroke(from, to, Direction::Read);
         prop_assert_eq!((read.seek.0, read.total().0), (seek, seek.max(head)));
         let before_write = seek.max(head.min(drive.mechanics.switches.head_write.0));
         let settle = if before_write > 0 { drive.mechanics.switches.write_settle.0 } else { 0 };
-        prop_assert_eq!(drive.mechanics.stroke(from, to, true).total().0, before_write + settle);
+        prop_assert_eq!(drive.mechanics.stroke(from, to, Direction::Write).total().0, before_write + settle);
         Ok(())
     });
 }

@@ -1,7 +1,7 @@
 //! What DiskSim's own disk library answers (4.0, unmodified), for the drives whose parameters are at hand: where blocks
 //! lie, how long seeks take, how long whole accesses take.
 
-use block::{Extent, Lbn, Span, Time};
+use block::{Direction, Extent, Lbn, Span, Time};
 use disk::disksim::{self, Import};
 use disk::{Access, Mechanics, Spin, Track};
 use std::path::{Path, PathBuf};
@@ -42,6 +42,11 @@ fn rows(kind: &str, mut each: impl FnMut(&str, &Import, &[&str])) {
     }
 }
 
+/// Which way the data of a write goes, or of a read.
+fn direction_of(write: bool) -> Direction {
+    if write { Direction::Write } else { Direction::Read }
+}
+
 fn number<T: std::str::FromStr>(word: &str) -> T {
     word.parse().unwrap_or_else(|_| panic!("{word} is no number"))
 }
@@ -73,9 +78,9 @@ fn every_seek_takes_as_long_as_disksims() {
         let distance: u32 = number(row[0]);
         let at = |cylinder, head| Track { zone: 0, cylinder, head };
         let times = [
-            mechanics.stroke(at(0, 0), at(distance, 0), false),
-            mechanics.stroke(at(0, 0), at(distance, 1), false),
-            mechanics.stroke(at(0, 0), at(distance, 0), true),
+            mechanics.stroke(at(0, 0), at(distance, 0), Direction::Read),
+            mechanics.stroke(at(0, 0), at(distance, 1), Direction::Read),
+            mechanics.stroke(at(0, 0), at(distance, 0), Direction::Write),
         ];
         for (stroke, word) in times.iter().zip(&row[1..4]) {
             let off = stroke.total().as_ms() - number::<f64>(word);
@@ -95,8 +100,8 @@ fn access_off(import: &Import, row: &[&str]) -> i64 {
     let spin = mechanics.rotation.with_origin(theta as u64);
     let from = Track { zone: 0, cylinder: number(row[4]), head: number(row[5]) };
     let spot = mechanics.layout.locate(at.start);
-    let stroke = mechanics.stroke(from, spot.track, write);
-    let passage = mechanics.pass(&spin, Time::ZERO + stroke.total(), spot, at, write);
+    let stroke = mechanics.stroke(from, spot.track, direction_of(write));
+    let passage = mechanics.pass(&spin, Time::ZERO + stroke.total(), spot, at, direction_of(write));
     passage.end.0 as i64 - Span::from_ms(number(row[7])).0 as i64
 }
 
@@ -130,7 +135,7 @@ fn doubled(import: &Import, row: &[&str]) -> (i64, bool) {
         let spot = mechanics.layout.locate(next);
         let end = mechanics.layout.track_bounds(next).1.min(at.end());
         let here = end.0 - next.0;
-        now += mechanics.stroke(track, spot.track, row[2] == "W").total();
+        now += mechanics.stroke(track, spot.track, direction_of(row[2] == "W")).total();
         let width = mechanics.layout.sector_angle(spot.track.zone);
         let into = spin.phase(now).wrapping_sub(spot.angle);
         if into > 0 && into < width.wrapping_mul(here - 1) {

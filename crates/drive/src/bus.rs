@@ -22,12 +22,12 @@ pub(crate) struct Connection {
 impl Drive {
     /// How long a command has the bus that then lets go of it.
     fn telling(&self, command: Command) -> Span {
-        let after = self.last_write.is_some();
+        let last = self.last_direction();
         let release = match command.verb {
             Verb::Write { .. } | Verb::Flush => self.overheads.release_write,
-            Verb::Read | Verb::Seek | Verb::Discard(_) => self.overheads.release_read.a(after),
+            Verb::Read | Verb::Seek | Verb::Discard(_) => self.overheads.release_read.a(last),
         };
-        self.class(command.verb).a(after) + release
+        self.class(command.verb).a(last) + release
     }
 
     /// Lets in what waits for the bus, as far as it is known when that will be.

@@ -17,7 +17,7 @@ use crate::noise::{SeekNoise, Spindle};
 use crate::reads::ReadAhead;
 use crate::writes::WriteBack;
 use block::errno::EINVAL;
-use block::{Caps, Command, Extent, Lbn, Outcome, Span, Tag, Time, Verb};
+use block::{Caps, Command, Direction, Extent, Lbn, Outcome, Span, Tag, Time, Verb};
 use disk::{After, Bus, Cache, FreesAt, Mechanics, Overheads, Passage, Queue, Sheet, Spot, Stroke, Track, Truth};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -120,8 +120,8 @@ impl Drive {
             cache,
             rules: sheet.queue,
             bus: sheet.bus,
-            read_block: sheet.bus.block_time(false),
-            write_block: sheet.bus.block_time(true),
+            read_block: sheet.bus.block_time(Direction::Read),
+            write_block: sheet.bus.block_time(Direction::Write),
             spindle: Spindle::new(sheet.mechanics.rotation, truth, seed),
             noise: SeekNoise::new(truth, seed),
             segments: Segments::new(cache.segments, cache.segment),
@@ -254,7 +254,7 @@ impl Drive {
 
     /// Blocks it has in its write buffer, and the time in its account that it wrote back while it had no command.
     #[must_use]
-    pub fn buffered(&self) -> (u64, Span) {
+    pub fn buffer_state(&self) -> (u64, Span) {
         (self.buffer.capacity() - self.buffer.free(), self.account.writing)
     }
 
@@ -268,11 +268,11 @@ impl Drive {
     /// The same, for a command that was issued before and may have waited behind others.
     pub(crate) fn foresee_from(&self, now: Time, issued: Time, command: Command, queued: bool) -> Span {
         let overheads = &self.overheads;
-        let after = self.last_write.is_some();
+        let last = self.last_direction();
         match command.verb {
             Verb::Flush | Verb::Seek | Verb::Discard(_) => return Span::ZERO,
-            Verb::Read if self.is_quick(command) => return overheads.hit.a(after),
-            Verb::Write { .. } if self.is_quick(command) => return overheads.buffered.a(after),
+            Verb::Read if self.is_quick(command) => return overheads.hit.a(last),
+            Verb::Write { .. } if self.is_quick(command) => return overheads.buffered.a(last),
             _ => {}
         }
         self.foresee_access(now, issued, command, queued)
@@ -289,9 +289,9 @@ impl Drive {
 
     /// When the arm would be there for a transfer that could begin to move it at `ready`, and the passage then.
     fn reach(&self, ready: Time, command: Command) -> (Time, Passage) {
-        let (free, track) = self.freed(ready);
+        let (free, track) = self.foresee_arm(ready);
         let start = free.max(ready);
-        let (stroke, passage) = self.access(start, track, command.at, command.verb.writes());
+        let (stroke, passage) = self.access(start, track, command.at, command.verb.direction());
         (start + stroke.total(), passage)
     }
 
@@ -422,7 +422,7 @@ impl Drive {
 
     /// The overhead before the arm moves.
     pub(crate) fn overhead(&self, class: After, queued: bool) -> Span {
-        self.overheads.queued.filter(|_| queued).unwrap_or(class.a(self.last_write.is_some()))
+        self.overheads.queued.filter(|_| queued).unwrap_or(class.a(self.last_direction()))
     }
 
     /// Begins a command that may have waited in the drive since it was issued.
@@ -443,11 +443,11 @@ impl Drive {
         let late = self.rules.frees_at != FreesAt::Medium;
         let from = match now == issued {
             _ if ALONE => now,
-            _ if self.bus.exclusive => self.overlapped(waiting.came, now, command),
+            _ if self.bus.exclusive => self.begin_of_overlap(waiting.came, now, command),
             true => now,
             false if at_its_turn() => now,
             // An arm that was let go late does not set out before that.
-            false if late => self.overlapped(issued, now, command),
+            false if late => self.begin_of_overlap(issued, now, command),
             false => issued,
         };
         let queued = !ALONE && if self.bus.exclusive { now > waiting.came } else { own };
@@ -473,7 +473,7 @@ impl Drive {
         self.waits_for_writes = false;
         let done = match command.verb {
             Verb::Flush => Span::ZERO,
-            verb => self.overheads.done.a(verb.writes()),
+            verb => self.overheads.done.a(verb.direction()),
         };
         let message = end.since(now + done);
         if !ALONE && self.cache.hits_wait && command.verb == Verb::Read {
@@ -510,7 +510,7 @@ impl Drive {
     }
 
     /// From when a command counts as begun whose overhead ran while others were served.
-    fn overlapped(&self, came: Time, now: Time, command: Command) -> Time {
+    fn begin_of_overlap(&self, came: Time, now: Time, command: Command) -> Time {
         if came >= now {
             return came;
         }
@@ -529,7 +529,7 @@ impl Drive {
             self.stop_read_ahead(now);
         }
         let start = self.take_arm(now + overhead);
-        let (stroke, spot) = self.move_arm(self.track, at, false, start);
+        let (stroke, spot) = self.move_arm(self.track, at, Direction::Read, start);
         self.hold_arm(start + stroke.total(), spot.track);
         let done = self.overheads.done.read;
         let external = start.since(now + overhead);
@@ -538,22 +538,28 @@ impl Drive {
     }
 
     /// The arm goes from `track` at `start` to `at` and lets it pass.
-    pub(crate) fn access(&self, start: Time, track: Track, at: Extent, write: bool) -> (Stroke, Passage) {
-        let (stroke, spot) = self.move_arm(track, at, write, start);
-        (stroke, self.mechanics.pass(&self.spindle, start + stroke.total(), spot, at, write))
+    pub(crate) fn access(&self, start: Time, track: Track, at: Extent, direction: Direction) -> (Stroke, Passage) {
+        let (stroke, spot) = self.move_arm(track, at, direction, start);
+        (stroke, self.mechanics.pass(&self.spindle, start + stroke.total(), spot, at, direction))
     }
 
     /// The move of the arm at `start` from `track` to `at`, as it really goes, and where that is.
     #[inline(always)]
-    pub(crate) fn move_arm(&self, track: Track, at: Extent, write: bool, start: Time) -> (Stroke, Spot) {
+    pub(crate) fn move_arm(&self, track: Track, at: Extent, direction: Direction, start: Time) -> (Stroke, Spot) {
         let spot = self.mechanics.layout.locate_command(at.start);
-        let random = write && at.start != self.written;
-        let mut stroke = self.mechanics.stroke(track, spot.track, random);
+        // A write that goes on where the last one ended does not settle anew.
+        let settles = if at.start == self.written { Direction::Read } else { direction };
+        let mut stroke = self.mechanics.stroke(track, spot.track, settles);
         stroke.seek = self.noise.apply(stroke.seek, start, self.ordinal);
-        if random {
+        if settles.writes() {
             stroke.settle += self.overheads.least_seek.less(stroke.total());
         }
         (stroke, spot)
+    }
+
+    /// Which way the data of the last transfer went.
+    pub(crate) fn last_direction(&self) -> Direction {
+        if self.last_write.is_some() { Direction::Write } else { Direction::Read }
     }
 
     pub(crate) fn write_bus_time(&self, blocks: u32) -> Span {

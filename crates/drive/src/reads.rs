@@ -3,7 +3,7 @@
 use crate::account::Parts;
 use crate::cache::Lookup;
 use crate::machine::{Drive, mechanical};
-use block::{Extent, Lbn, Span, Time};
+use block::{Direction, Extent, Lbn, Span, Time};
 use disk::{Delivery, Passage, Progress, Spin, Spot, Track};
 
 /// A read that runs on past what was asked for.
@@ -63,7 +63,7 @@ impl Drive {
                 self.segments.touch(i);
                 self.keep_ahead_of(cleared, i, at);
                 let hit = self.hit(cleared, at, queued);
-                self.given(i, at);
+                self.give_up(i, at);
                 let sent = Time(hit.0.0 - self.overheads.done.read.0);
                 self.hold_ahead(i, at, sent, sent);
                 hit
@@ -109,7 +109,7 @@ impl Drive {
 
     /// How much of its overhead a command had while it waited.
     fn told_in(&self, queued: bool) -> Span {
-        if queued && self.bus.exclusive { self.overheads.read.a(self.last_write.is_some()) } else { Span::ZERO }
+        if queued && self.bus.exclusive { self.overheads.read.a(self.last_direction()) } else { Span::ZERO }
     }
 
     /// Before data go over the bus that are in the buffer.
@@ -118,7 +118,7 @@ impl Drive {
             // It let go of the bus while it waited, and had its overhead then.
             return self.told_in(queued) + self.overheads.reselect;
         }
-        self.overheads.hit.a(self.last_write.is_some()) + self.overheads.prepare
+        self.overheads.hit.a(self.last_direction()) + self.overheads.prepare
     }
 
     /// Whether a segment holds all of `at`, not counting what a command with the arm is just reading into it.
@@ -131,7 +131,7 @@ impl Drive {
     }
 
     /// What was delivered from a segment may be given up.
-    fn given(&mut self, segment: usize, at: Extent) {
+    fn give_up(&mut self, segment: usize, at: Extent) {
         if self.cache.forgets {
             self.segments.forget_before(segment, at.end());
         }
@@ -150,7 +150,7 @@ impl Drive {
         self.filling = Some((ahead.segment, reached));
         self.segments.extend(ahead.segment, at.end());
         self.begin_read_ahead(ahead.began, at.end(), &passage, ahead.segment);
-        self.given(ahead.segment, at);
+        self.give_up(ahead.segment, at);
         let done = self.overheads.done.read;
         let paced = now + overhead + self.overheads.pace(at.blocks, rest.blocks, &passage);
         self.delivered = delivery.end().max(paced);
@@ -175,7 +175,7 @@ impl Drive {
             self.stop_read_ahead(now);
         }
         let start = self.take_arm(now + overhead);
-        let (stroke, spot) = self.move_arm(self.track, rest, false, start);
+        let (stroke, spot) = self.move_arm(self.track, rest, Direction::Read, start);
         let arrived = start + stroke.total();
         let there = at.blocks - rest.blocks;
         let from = match there {
@@ -184,7 +184,7 @@ impl Drive {
         };
         let delivery = self.delivery(rest, from, self.bus.holds_reading && there > 0);
         let (passage, delivery) = self.mechanics.pass_delivered(&self.spindle, arrived, spot, rest, delivery);
-        let stall = self.overheads.stall(at.blocks, false, &passage);
+        let stall = self.overheads.stall(at.blocks, Direction::Read, &passage);
         self.hold_arm(passage.end, passage.after.track);
         if !self.segments.is_none() {
             let (segment, from) = match segment {
@@ -202,7 +202,7 @@ impl Drive {
             };
             self.filling = Some((segment, from));
             self.begin_read_ahead(self.free, at.end(), &passage, segment);
-            self.given(segment, at);
+            self.give_up(segment, at);
         }
         let done = self.overheads.done.read;
         self.delivered = delivery.end() + stall;
@@ -331,7 +331,7 @@ impl Drive {
                 if reached < limit {
                     let began = self.free.max(now);
                     let at = Extent { start: reached, blocks: 1 };
-                    let (stroke, spot) = self.move_arm(self.track, at, false, began);
+                    let (stroke, spot) = self.move_arm(self.track, at, Direction::Read, began);
                     let so_far = Progress { reached, at: began + stroke.total(), after: spot };
                     self.track = spot.track;
                     self.read_ahead = Some(ReadAhead { began, so_far, limit, least, segment: i, sent: None });
@@ -370,7 +370,8 @@ impl Drive {
             Some(_) => {}
             None if self.write_back.is_none() => {
                 let began = self.free.max(now);
-                let (stroke, spot) = self.move_arm(self.track, Extent { start: reached, blocks: 1 }, false, began);
+                let (stroke, spot) =
+                    self.move_arm(self.track, Extent { start: reached, blocks: 1 }, Direction::Read, began);
                 let so_far = Progress { reached, at: began + stroke.total(), after: spot };
                 self.track = spot.track;
                 self.read_ahead = Some(ReadAhead { began, so_far, limit, least: at.end(), segment, sent: None });
@@ -398,7 +399,7 @@ impl Drive {
         let Some(ahead) = &mut self.read_ahead else { return self.free };
         let limit = ahead.limit;
         match ahead.sent {
-            None => self.mechanics.go_on(&self.spindle, &mut ahead.so_far, limit, now, false),
+            None => self.mechanics.go_on(&self.spindle, &mut ahead.so_far, limit, now, Direction::Read),
             Some(sent) => {
                 let mut so_far = ahead.so_far;
                 self.run_ahead_of(&sent, &mut so_far, limit, now);
@@ -421,7 +422,7 @@ impl Drive {
     /// overwrite what is still to be sent.
     fn run_ahead(&self, ahead: &ReadAhead, so_far: &mut Progress, limit: Lbn, until: Time) {
         match &ahead.sent {
-            None => self.mechanics.go_on(&self.spindle, so_far, limit, until, false),
+            None => self.mechanics.go_on(&self.spindle, so_far, limit, until, Direction::Read),
             Some(sent) => self.run_ahead_of(sent, so_far, limit, until),
         }
     }
@@ -432,7 +433,7 @@ impl Drive {
             let next = self.spindle.reach(so_far.at, so_far.after.angle).max(so_far.at);
             let bound = if next >= sent.until { limit } else { limit.min(self.room_after(sent, next)) };
             if so_far.reached < bound || bound >= limit {
-                self.mechanics.go_on(&self.spindle, so_far, bound, until, false);
+                self.mechanics.go_on(&self.spindle, so_far, bound, until, Direction::Read);
                 if so_far.reached < bound || so_far.reached >= limit || so_far.at >= until {
                     return;
                 }

@@ -3,7 +3,7 @@
 use crate::account::Parts;
 use crate::buffer::{Dirty, Feed};
 use crate::machine::{Drive, mechanical};
-use block::{Extent, Lbn, Span, Time};
+use block::{Direction, Extent, Lbn, Span, Time};
 use disk::{Disconnect, Drain, Passage, Progress, Spin, Spot, Track};
 
 /// A write-back under way. What has passed under the head is free in the buffer.
@@ -31,7 +31,7 @@ impl Drive {
     pub(crate) fn write(&mut self, now: Time, earliest: Time, at: Extent, fua: bool, queued: bool) -> (Time, Parts) {
         // What waits for room waits for a write-back, which needs the arm at once.
         let waits = !fua && u64::from(at.blocks) <= self.buffer.capacity() && !self.fits(at);
-        let ready = if waits { now } else { now + self.overheads.buffered.a(self.last_write.is_some()) };
+        let ready = if waits { now } else { now + self.overheads.buffered.a(self.last_direction()) };
         if self.cache.ends_at_command {
             self.stop_read_ahead(now);
         }
@@ -46,7 +46,7 @@ impl Drive {
             self.replace_held(ready, at);
             return self.write_through(now, at, queued);
         }
-        let overhead = self.overheads.buffered.a(self.last_write.is_some());
+        let overhead = self.overheads.buffered.a(self.last_direction());
         let mut room = (now + overhead).max(earliest);
         while !self.fits(at) {
             // The next write-back begins as soon as the arm is free, not when the overhead of this command has passed; where
@@ -116,13 +116,13 @@ impl Drive {
         let ready = now + command + seek;
         self.buffer.supersede(at);
         let start = self.take_arm(ready);
-        let (stroke, spot) = self.move_arm(self.track, at, true, start);
+        let (stroke, spot) = self.move_arm(self.track, at, Direction::Write, start);
         let arrived = start + stroke.total();
         let feed = Feed { from: now + command + data, each: self.write_block };
         let held = if sequential { 0.0 } else { self.bus.write_watermark };
         let (passage, waited) = self.pass_fed(arrived, spot, at, feed, held);
         self.connects(passage.end, self.overheads.done.write);
-        let stall = self.overheads.stall(at.blocks, true, &passage);
+        let stall = self.overheads.stall(at.blocks, Direction::Write, &passage);
         self.hold_arm(passage.end + stall, passage.after.track);
         self.written = at.end();
         let done = self.overheads.done.write;
@@ -148,7 +148,7 @@ impl Drive {
     /// A flush that came at `now` and whose turn it is at `turn`: it ends when all is on the medium, and after every
     /// command before it.
     pub(crate) fn flush(&mut self, now: Time, turn: Time) -> (Time, Parts) {
-        let overhead = self.overheads.write.a(self.last_write.is_some());
+        let overhead = self.overheads.write.a(self.last_direction());
         // A write too large for the buffer may be complete before all of it is on the medium.
         let mut end = (now + overhead).max(turn).max(self.held);
         while self.write_back.is_some() || self.buffer.first().is_some() {
@@ -200,7 +200,7 @@ impl Drive {
         };
         let Some(dirty) = taken else { return };
         let began = if self.runs_past(began, dirty) { began + self.sector_time(self.track.zone) } else { began };
-        let (stroke, spot) = self.move_arm(self.track, dirty.at, true, began);
+        let (stroke, spot) = self.move_arm(self.track, dirty.at, Direction::Write, began);
         let arrived = began + stroke.total();
         let mut back = WriteBack {
             began,
@@ -229,7 +229,7 @@ impl Drive {
             return arrived;
         }
         let first = arrived.max(feed.there(1 << self.mechanics.layout.sector_shift()));
-        let passage = self.mechanics.pass(&self.spindle, first, spot, at, true);
+        let passage = self.mechanics.pass(&self.spindle, first, spot, at, Direction::Write);
         let passing = passage.end.since(passage.began).less(self.sector_time(spot.track.zone));
         first.max(Time(all.0.saturating_sub(passing.0)))
     }
@@ -254,7 +254,7 @@ impl Drive {
         }
         let from = self.hold_back(arrived, spot, at, feed);
         let from = from + Span((all.since(from).0 as f64 * held) as u64);
-        let mut passage = self.mechanics.pass(&self.spindle, from, spot, at, true);
+        let mut passage = self.mechanics.pass(&self.spindle, from, spot, at, Direction::Write);
         passage.rotation += from.since(arrived);
         (passage, from.since(arrived))
     }
@@ -277,7 +277,7 @@ impl Drive {
         let mut next = at.start.0 >> shift;
         while next < all {
             let there = layout.locate(Lbn(next << shift));
-            let crossing = self.mechanics.crossing_to(&whole.after, &there, true);
+            let crossing = self.mechanics.crossing_to(&whole.after, &there, Direction::Write);
             whole.crossing += crossing;
             let came = |sector: u64| feed.there(((sector + 1) << shift).min(at.end().0) - at.start.0);
             let now = whole.end + crossing;
@@ -332,13 +332,14 @@ impl Drive {
     /// When the first block of `at` could be written by an arm that sets out from `track` at `began`.
     pub(crate) fn write_back_begins(&self, began: Time, track: Track, at: Extent) -> Time {
         let spot = self.mechanics.layout.locate(at.start);
-        let stroke = self.mechanics.stroke(track, spot.track, at.start != self.written);
+        let settles = if at.start == self.written { Direction::Read } else { Direction::Write };
+        let stroke = self.mechanics.stroke(track, spot.track, settles);
         self.spindle.reach(began + stroke.total(), spot.angle)
     }
 
     /// When the write-back under way is complete.
     pub(crate) fn write_back_end(&self, back: WriteBack) -> Time {
-        self.mechanics.run_on(&self.spindle, back.so_far, back.limit, Time::NEVER, true).at
+        self.mechanics.run_on(&self.spindle, back.so_far, back.limit, Time::NEVER, Direction::Write).at
     }
 
     /// When the write-back under way has made room for `at` or, if it does not make enough, is complete.
@@ -349,7 +350,7 @@ impl Drive {
         if wanted == 0 || back.whole > 0 || stop >= back.limit {
             return Some(self.write_back_end(back));
         }
-        Some(self.mechanics.run_on(&self.spindle, back.so_far, stop, Time::NEVER, true).at)
+        Some(self.mechanics.run_on(&self.spindle, back.so_far, stop, Time::NEVER, Direction::Write).at)
     }
 
     /// Lets the write-back under way proceed up to block `stop`, or up to `now`; it goes on with a waiting
@@ -359,7 +360,8 @@ impl Drive {
         let mut from = back.began;
         loop {
             let before = back.so_far.reached;
-            back.so_far = self.mechanics.run_on(&self.spindle, back.so_far, stop.min(back.limit), now, true);
+            back.so_far =
+                self.mechanics.run_on(&self.spindle, back.so_far, stop.min(back.limit), now, Direction::Write);
             self.buffer.remove((back.so_far.reached.min(back.limit).0 - before.min(back.limit).0) as u32);
             let at = back.so_far.at;
             if back.so_far.reached < back.limit || (back.whole > 0 && at > now) {
@@ -482,7 +484,7 @@ impl Drive {
     }
 
     /// What `take_arm` would give, and where the arm would then be.
-    pub(crate) fn freed(&self, ready: Time) -> (Time, Track) {
+    pub(crate) fn foresee_arm(&self, ready: Time) -> (Time, Track) {
         if self.cache.drain != Drain::Soonest && self.buffer.first().is_some() {
             let mut drive = self.clone();
             let free = drive.take_arm(ready);
@@ -490,7 +492,7 @@ impl Drive {
         }
         match (&self.read_ahead, self.write_back) {
             (_, Some(back)) => {
-                let done = self.mechanics.run_on(&self.spindle, back.so_far, back.limit, Time::NEVER, true);
+                let done = self.mechanics.run_on(&self.spindle, back.so_far, back.limit, Time::NEVER, Direction::Write);
                 (done.at, done.after.track)
             }
             (Some(ahead), None) => {

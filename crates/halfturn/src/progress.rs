@@ -144,7 +144,7 @@ impl Scanning {
     /// So far it has come. The bar's own estimate takes the rate for steady, which finds are not.
     pub fn at(&self, progress: &load::ScanProgress) {
         let all = self.0.length().unwrap_or(0);
-        let done = ((1.0 - progress.left()) * all as f64) as u64;
+        let done = ((1.0 - progress.share_left()) * all as f64) as u64;
         let told = done * 1000 / all.max(1) > self.0.position() * 1000 / all.max(1);
         self.0.set_position(done);
         if told && let Some(left) = progress.remaining() {

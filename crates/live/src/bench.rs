@@ -47,7 +47,7 @@ pub fn bench(
     let made = make::device(&experiment.drive, Use::Writes, experiment.scheduler.rules.plan.is_some(), seed)?;
     let Made { unit, mut notes, .. } = made;
     let core = make::core(experiment, unit.caps(), &mut notes)?;
-    let ledger = records.map(|out| requests::ledger(case, 0, requests::served(experiment), out));
+    let ledger = records.map(|out| requests::ledger(case, 0, requests::name_served_device(experiment), out));
     ask(case, unit, core, notes, (scale, watch), ledger)
 }
 
@@ -128,10 +128,10 @@ fn ask(
     let (mut meter, more) = remains.source.finish()?;
     remains.ledger.map_or(Ok(()), |ledger| ledger.close())?;
     if let Some(tally) = core.tally() {
-        meter.serviced(tally);
+        meter.set_service(tally);
     }
     let account = remains.account;
-    let disks = account.map(|all| Disk::of(all.elapsed(), all.busy, all.background, all.parts.named()));
+    let disks = account.map(|all| Disk::of(all.span(), all.busy, all.background, all.parts.name_parts()));
     let believed = "arm_seconds: the sums are measured, what they went to is believed";
     let believed = meter.bills().map(|_| believed.to_owned());
     let bound = load::share_note(&experiment.scheduler.rules, &meter);

@@ -3,6 +3,10 @@
 //! The engine counts; what it has counted is copied and written down by the thread that is asked. Who asks has a second to say
 //! what he wants and another to hear it.
 
+mod page;
+
+pub use page::reference;
+
 use crate::askers::attend;
 use crate::bell::Caller;
 use crate::front::{EngineMessage, VolumeReport};
@@ -67,7 +71,7 @@ impl Buckets {
 }
 
 /// What a service has counted.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct ServiceMetrics {
     /// One report for each volume.
     pub volumes: Vec<VolumeReport>,

@@ -49,7 +49,7 @@ impl<'a> Mixed<'a> {
         let end = if self.requests.is_some() || self.end == Time::NEVER { self.last } else { self.end };
         self.mix.meter_mut().close(end);
         if let Some(bills) = self.bills.take() {
-            self.mix.meter_mut().billed(bills);
+            self.mix.meter_mut().set_bills(bills);
         }
         Ok(self.mix.finish())
     }
@@ -63,7 +63,7 @@ impl<'a> Mixed<'a> {
     fn tell(&mut self, now: Time) {
         let share = |of: u64, all: u64| of as f64 / all.max(1) as f64;
         let done = match self.requests {
-            Some(most) => share(self.mix.meter().served(), most),
+            Some(most) => share(self.mix.meter().requests_served(), most),
             None => share(now.0, self.end.0),
         };
         if done >= self.told + STEP {
@@ -83,7 +83,7 @@ impl<'a> Mixed<'a> {
     }
 
     fn has_enough(&self) -> bool {
-        self.requests.is_some_and(|most| self.mix.meter().served() >= most)
+        self.requests.is_some_and(|most| self.mix.meter().requests_served() >= most)
     }
 }
 
@@ -107,7 +107,7 @@ impl RequestSource for Mixed<'_> {
     }
 
     fn on_start(&mut self, now: Time, id: RequestId) {
-        self.mix.began(now, id);
+        self.mix.begin_request(now, id);
     }
 
     fn command(&mut self, issued: Time, ended: Time) {
@@ -124,13 +124,13 @@ impl RequestSource for Mixed<'_> {
     }
 
     fn take_record(&mut self, now: Time, id: RequestId) -> Option<Served> {
-        if self.counts(now) { self.mix.served(now, id) } else { None }
+        if self.counts(now) { self.mix.take_served(now, id) } else { None }
     }
 
     fn on_end(&mut self, now: Time, id: RequestId, how: Ending, _: &mut Hands) {
         self.last = now;
         if self.counts(now) {
-            self.mix.ended(now, id, how);
+            self.mix.end_request(now, id, how);
             self.tell(now);
         }
     }

@@ -114,7 +114,8 @@ impl OpenScan {
         match scanner.failed {
             Some(error) => Err(ScanFailure::Sink(error)),
             None if !scanner.progress.is_done() => {
-                let what = format!("answers no more, with {:.1} % still to be read", 100.0 * scanner.progress.left());
+                let what =
+                    format!("answers no more, with {:.1} % still to be read", 100.0 * scanner.progress.share_left());
                 let mend = "look what the kernel says of the device, and read it again";
                 Err(ScanFailure::Device(BadInput::new(name, At::File, what, mend)))
             }

@@ -275,8 +275,8 @@ impl<S: RequestSource, K: Kernel> LiveWorld<S, K> {
             self.source.on_arm_time(request, &bill, (issued.max(since), done.happened));
         }
         if let Some(ledger) = &mut self.ledger {
-            let parts = done.parts.map(|parts| requests::parts(parts.named()));
-            ledger.done(now, DiskId(0), done.tag, parts.unwrap_or_default());
+            let parts = done.parts.map(|parts| requests::parts(parts.name_parts()));
+            ledger.end_command(now, DiskId(0), done.tag, parts.unwrap_or_default());
         }
         if let Some((id, memory)) = self.reads[done.tag.0 as usize].take()
             && done.outcome == Outcome::Ok

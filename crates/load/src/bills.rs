@@ -73,7 +73,7 @@ impl Bills {
         self.kept.get(class).copied().unwrap_or_default()
     }
 
-    /// All of it.
+    /// The sum of all parts.
     #[must_use]
     pub fn total(&self) -> Span {
         self.classes.iter().flatten().copied().sum()

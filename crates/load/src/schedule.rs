@@ -188,7 +188,7 @@ fn wanting(experiment: &Experiment, known: &Knowledge, scan: &ScanPlan, of: &Wor
     let retries = experiment.scheduler.rules.class(class).retries;
     // Half of what a drive is sure to stream in: who comes waits for less, and on the catalogue's drives none is slower by it.
     let chunk = known.believed.sheet.as_deref().map_or(CHUNK, chunk_for).div_ceil(2).max(scan.unit);
-    FreePlan { wanted: scan.wanted(blocks), chunk, patience: PATIENCE, class, retries }
+    FreePlan { wanted: scan.wanted_blocks(blocks), chunk, patience: PATIENCE, class, retries }
 }
 
 /// The rules of the core, with a plan whose chunk is given.

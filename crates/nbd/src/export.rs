@@ -78,7 +78,7 @@ pub enum Context {
 }
 
 impl Context {
-    /// All there are.
+    /// Every context that the server knows.
     pub const ALL: [Context; 2] = [Context::Allocation, Context::Rate];
 
     /// Its name: a namespace, a colon, and what it is there.
@@ -102,7 +102,7 @@ impl Context {
 pub struct Contexts(u8);
 
 impl Contexts {
-    /// These and that.
+    /// These contexts, and `context` besides.
     #[must_use]
     pub const fn with(self, context: Context) -> Contexts {
         Contexts(self.0 | 1 << context as u8)

@@ -25,7 +25,7 @@ impl DriveKnowledge {
     #[must_use]
     pub fn confidence(&self) -> Confidence {
         let moves = &self.moves;
-        let rpm = 60e9 / self.clock.mean_period();
+        let rpm = self.clock.mean_rpm();
         let round = self.geometry.map.regions.iter().map(|region| region.round).max().unwrap_or(1);
         let mut intervals = vec![
             ("rpm", about(rpm, rpm * self.clock.within())),

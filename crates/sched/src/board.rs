@@ -6,7 +6,7 @@ use crate::bills::Bill;
 use crate::demand::Demands;
 use crate::event::{Action, Wait};
 use crate::free::Free;
-use crate::job::State;
+use crate::job::JobState;
 use crate::leisure::Leisure;
 use crate::overlap::{self, Overlap};
 use crate::plan::Rules;
@@ -116,7 +116,7 @@ impl<P: Predictor> Board<P> {
 
     /// Decisions taken, and candidates examined for them.
     pub(crate) fn effort(&self) -> (u64, u64) {
-        (self.decisions, self.queue.examined())
+        (self.decisions, self.queue.candidates())
     }
 
     /// Keeps a new job, which has its turn when those before it that it overlaps have ended.
@@ -220,7 +220,7 @@ impl<P: Predictor> Board<P> {
         if self.deadlines.len() > 64 + 2 * self.jobs.len() as usize {
             let jobs = &self.jobs;
             self.deadlines.retain(|Reverse((_, sequence, id))| {
-                jobs.get(*id).is_some_and(|job| job.sequence == *sequence && job.state != State::Serving)
+                jobs.get(*id).is_some_and(|job| job.sequence == *sequence && job.state != JobState::Serving)
             });
         }
     }
@@ -235,7 +235,7 @@ impl<P: Predictor> Board<P> {
     #[inline(never)]
     pub(crate) fn drop_expired(&mut self, now: Time, out: &mut Vec<Action>) {
         while let Some(Reverse((deadline, sequence, id))) = self.deadlines.peek().copied() {
-            let waiting = self.jobs.get(id).filter(|job| job.sequence == sequence && job.state != State::Serving);
+            let waiting = self.jobs.get(id).filter(|job| job.sequence == sequence && job.state != JobState::Serving);
             let Some(job) = waiting.copied() else {
                 self.deadlines.pop();
                 continue;
@@ -255,10 +255,10 @@ impl<P: Predictor> Board<P> {
     /// Takes a waiting job from wherever it waits.
     pub(crate) fn withdraw(&mut self, id: JobId, job: &Job<P::Spot>) {
         match job.state {
-            State::Held(blocker) => overlap::let_go(id, blocker, job.next_held, &mut self.jobs),
-            State::Queued if job.op == Op::Flush => self.flushes.retain(|flush| *flush != id),
-            State::Queued => self.dequeue(id, job),
-            State::Serving => {}
+            JobState::Held(blocker) => overlap::let_go(id, blocker, job.next_held, &mut self.jobs),
+            JobState::Queued if job.op == Op::Flush => self.flushes.retain(|flush| *flush != id),
+            JobState::Queued => self.dequeue(id, job),
+            JobState::Serving => {}
         }
     }
 
@@ -274,10 +274,10 @@ impl<P: Predictor> Board<P> {
         let Some(job) = self.jobs.get(id) else { return };
         let (request, held) = (job.request, job.first_held);
         if let Some(turns) = &mut self.queue.turns
-            && job.state == State::Serving
+            && job.state == JobState::Serving
             && job.op != Op::Flush
         {
-            turns.left(job.qos.class);
+            turns.end_turn(job.qos.class);
         }
         self.overlap.remove(job);
         if self.demands.is_some() {
@@ -316,7 +316,7 @@ impl<P: Predictor> Board<P> {
         if let Some(admission) = &mut self.admission {
             admission.learn(&mut self.belief, happened, tag, &command);
         }
-        self.belief.observed(happened, &command, outcome);
+        self.belief.note_completion(happened, &command, outcome);
         if self.in_flight > 0
             && let Some(admission) = &mut self.admission
         {
@@ -335,7 +335,7 @@ impl<P: Predictor> Board<P> {
             debug_assert!(false, "a policy gave a job it did not hold");
             return;
         };
-        job.state = State::Serving;
+        job.state = JobState::Serving;
         let verb = match job.op {
             Op::Read | Op::Repair => Verb::Read,
             Op::Write { fua } => Verb::Write { fua },
@@ -390,7 +390,7 @@ impl<P: Predictor> Board<P> {
         match &mut self.admission {
             // No arm moves for it, and no transfer tells how long it takes.
             _ if matches!(command.verb, Verb::Discard(_)) => {}
-            None => self.belief.issued(now, &command, spot),
+            None => self.belief.note_issue(now, &command, spot),
             Some(admission) => {
                 let job = if let Errand::Job(id) = errand { self.jobs.get(id) } else { None };
                 let rank = job.map_or(0, |job| queue::rank(&self.rules, job));

@@ -9,7 +9,7 @@
 
 use crate::plan::{Plan, Split, chunk_for};
 use crate::predict::profile::{ReadAhead, Way, go_on};
-use block::{Extent, Span, Time};
+use block::{Direction, Extent, Span, Time};
 use disk::{Sheet, Spin};
 
 /// What is wanted of a plan.
@@ -32,7 +32,7 @@ impl Wish {
 
     /// The same wish for so much of the time.
     #[must_use]
-    pub fn scaled(self, share: f64) -> Wish {
+    pub fn scale(self, share: f64) -> Wish {
         let span = Span((self.span().0 as f64 * share) as u64);
         match self {
             Wish::Expected(_) => Wish::Expected(span),
@@ -133,7 +133,7 @@ impl<'a> Model<'a> {
             while done < blocks {
                 let at = command(done);
                 let drive = (&**mechanics, &mechanics.rotation);
-                let (span, behind) = go_on(&ahead, drive, (&self.way, cache, overheads), (now, false), at);
+                let (span, behind) = go_on(&ahead, drive, (&self.way, cache, overheads), (now, Direction::Read), at);
                 rest.commands(1.0, span.as_ms());
                 (now, ahead, done) = (now + span, behind, done + at.blocks);
             }

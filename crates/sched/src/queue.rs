@@ -199,7 +199,7 @@ impl<P: Predictor> Queue<P> {
         {
             self.remove_elsewhere(rules, id, job, belief);
             if let Some(turns) = &mut self.turns {
-                turns.taken(job.qos.class);
+                turns.begin_turn(job.qos.class);
             }
         }
         Some(id)
@@ -232,11 +232,11 @@ impl<P: Predictor> Queue<P> {
     }
 
     /// Jobs held of a rank.
-    pub(crate) fn held(&self, rank: u8) -> u32 {
+    pub(crate) fn jobs_held(&self, rank: u8) -> u32 {
         self.lines.iter().filter(|line| line.rank == rank).map(|line| line.held).sum()
     }
 
-    pub(crate) fn examined(&self) -> u64 {
-        self.lines.iter().map(|line| line.policy.examined()).sum()
+    pub(crate) fn candidates(&self) -> u64 {
+        self.lines.iter().map(|line| line.policy.candidates()).sum()
     }
 }

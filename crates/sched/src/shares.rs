@@ -71,7 +71,7 @@ struct Node {
     waiting: u32,
 }
 
-/// The tree.
+/// The tree of who shares the arm, and how far each has come.
 #[derive(Clone, Debug)]
 pub struct Shares {
     nodes: Vec<Node>,
@@ -193,7 +193,7 @@ impl Shares {
 
     /// The leaf that is next by weight in the node that has been behind its floor for longest; none if none is. The virtual
     /// times stay: this is out of turn.
-    pub fn owed(&mut self, now: Time) -> Option<NodeId> {
+    pub fn pick_owed(&mut self, now: Time) -> Option<NodeId> {
         if self.floors.first().is_none_or(|(from, _)| *from > now) {
             return None;
         }
@@ -439,7 +439,7 @@ mod tests {
             let scrub = shares.add(Shares::ROOT, Claim { floor, ..Claim::default() });
             let leaves = [(urgent, Span(other * MS)), (scrub, Span(own * MS))];
             leaves.iter().for_each(|(id, _)| shares.start(*id, Time::ZERO, true));
-            let pick = |shares: &mut Shares, now| shares.owed(now).or(Some(urgent));
+            let pick = |shares: &mut Shares, now| shares.pick_owed(now).or(Some(urgent));
             let had = serve(&mut shares, Time::ZERO, Time(100_000 * MS), &leaves, pick);
             let part = had[1].0 as f64 / (had[0].0 + had[1].0) as f64;
             let command = (own + other) as f64 / 100_000.0;
@@ -471,7 +471,7 @@ mod tests {
         shares.start(busy, Time::ZERO, true);
         serve(&mut shares, Time::ZERO, Time(50_000 * MS), &leaves, Shares::next);
         shares.start(late, Time(50_000 * MS), true);
-        let either = |shares: &mut Shares, now| shares.owed(now).or_else(|| shares.next(now));
+        let either = |shares: &mut Shares, now| shares.pick_owed(now).or_else(|| shares.next(now));
         let had = serve(&mut shares, Time(50_000 * MS), Time(51_000 * MS), &leaves, either);
         assert!(had[0].0.abs_diff(had[1].0) <= 20 * MS, "{had:?}");
         // And again after a pause of its own.

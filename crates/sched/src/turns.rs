@@ -104,7 +104,7 @@ pub(crate) struct Turns {
     leaves: Vec<NodeId>,
     /// A tree as it is at first.
     blank: Shares,
-    /// The highest first.
+    /// The ranks that share out turns, the highest first.
     ranks: Vec<Rank>,
     classes: Vec<Class>,
     /// By class, ns: what was billed for writes in the device's buffer, and what was billed too much.
@@ -186,7 +186,7 @@ impl Turns {
     }
 
     /// Nobody came by the time until which was waited.
-    pub(crate) fn woke(&mut self) {
+    pub(crate) fn end_wait(&mut self) {
         if let Some((class, _)) = self.awaited.take_if(|(_, until)| *until <= self.now) {
             self.classes[usize::from(class)].missed = true;
         }
@@ -237,7 +237,7 @@ impl Turns {
         if let Some(turn) = self.turn.filter(|turn| turn.owed && self.lasts(turn)) {
             return self.go_on(turn, top);
         }
-        let owed = self.ranks.iter_mut().enumerate().find_map(|(at, rank)| Some((at, rank.shares.owed(now)?)));
+        let owed = self.ranks.iter_mut().enumerate().find_map(|(at, rank)| Some((at, rank.shares.pick_owed(now)?)));
         if let Some((at, leaf)) = owed {
             return Some(self.give(at, leaf, top, true));
         }
@@ -337,12 +337,12 @@ impl Turns {
     }
 
     /// A request of a class has its turn.
-    pub(crate) fn taken(&mut self, class: u8) {
+    pub(crate) fn begin_turn(&mut self, class: u8) {
         self.classes[usize::from(class)].inside += 1;
     }
 
     /// A request of a class has had its turn: it has ended, or waits again.
-    pub(crate) fn left(&mut self, class: u8) {
+    pub(crate) fn end_turn(&mut self, class: u8) {
         let now = self.now;
         let state = &mut self.classes[usize::from(class)];
         state.inside = state.inside.saturating_sub(1);
@@ -484,10 +484,10 @@ mod tests {
         for _ in 0..commands {
             let (rank, class) = turns.next().expect("both wait");
             turns.remove(rank, class);
-            turns.taken(class);
+            turns.begin_turn(class);
             turns.pass(turns.now + COMMAND);
             turns.bill(class, COMMAND);
-            turns.left(class);
+            turns.end_turn(class);
             turns.add(rank, class);
             counts[usize::from(class)] += 1;
         }

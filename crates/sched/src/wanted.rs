@@ -18,7 +18,7 @@ enum Group {
     Some(Box<[u64; WORDS]>),
 }
 
-/// The set.
+/// Blocks of a device that are wanted in any order, in units.
 #[derive(Clone, Debug)]
 pub struct Wanted {
     /// Blocks of the device, and of a unit.
@@ -49,7 +49,7 @@ impl Wanted {
 
     /// Units that are wanted.
     #[must_use]
-    pub fn left(&self) -> u64 {
+    pub fn units_left(&self) -> u64 {
         self.left
     }
 
@@ -79,7 +79,7 @@ impl Wanted {
     }
 
     /// What of an extent was read is wanted no more: the units that lie in it whole.
-    pub fn got(&mut self, at: Extent) {
+    pub fn remove_read(&mut self, at: Extent) {
         let (first, end) = self.whole(at.start.0, at.end().0);
         self.set(first, end, false);
     }
@@ -153,7 +153,7 @@ impl Wanted {
         }
     }
 
-    /// Within one group.
+    /// Sets the units of one group from `from` up to `until`.
     fn set_in(&mut self, group: usize, from: u64, until: u64, wanted: bool) {
         let size = self.size(group);
         let before = u64::from(self.counts[group]);
@@ -329,7 +329,7 @@ mod tests {
                             .for_each(|i| plain[i as usize] = true);
                     }
                     Step::Got(from, blocks) => {
-                        wanted.got(Extent { start: Lbn(from), blocks });
+                        wanted.remove_read(Extent { start: Lbn(from), blocks });
                         (0..units).filter(|i| bounds(*i).0 >= from && bounds(*i).1 <= from + u64::from(blocks))
                             .for_each(|i| plain[i as usize] = false);
                     }
@@ -349,13 +349,13 @@ mod tests {
                         prop_assert_eq!(wanted.last_in(Lbn(from), Lbn(until)), last.map(|last| Lbn(bounds(last).0)));
                     }
                 }
-                prop_assert_eq!(wanted.left(), plain.iter().filter(|it| **it).count() as u64);
+                prop_assert_eq!(wanted.units_left(), plain.iter().filter(|it| **it).count() as u64);
             }
             // A checkpoint holds all of it.
             let mut again = Wanted::nothing(blocks, unit);
             wanted.runs().for_each(|(from, until)| again.want(from, until));
             prop_assert_eq!(&again.groups, &wanted.groups);
-            prop_assert_eq!(again.left(), wanted.left());
+            prop_assert_eq!(again.units_left(), wanted.units_left());
         }
     }
 
@@ -386,7 +386,7 @@ mod tests {
         let mut wanted = Wanted::nothing(39_063_650_304, 8);
         wanted.want(Lbn(0), Lbn(39_063_650_304));
         assert!(wanted.groups.iter().all(|group| *group == Group::All));
-        wanted.got(Extent { start: Lbn(8 * GROUP), blocks: 16 });
+        wanted.remove_read(Extent { start: Lbn(8 * GROUP), blocks: 16 });
         let run = wanted.first_in(Lbn(8 * GROUP), Lbn(9 * 8 * GROUP), 64);
         assert_eq!(run, Some(Extent { start: Lbn(8 * GROUP + 16), blocks: 64 }));
         assert_eq!(wanted.groups.iter().filter(|group| matches!(group, Group::Some(_))).count(), 1);

@@ -64,7 +64,7 @@ pub trait Scheduler {
     }
 
     /// Requests that failed because no disk holds any more what they asked for.
-    fn lost(&self) -> u64 {
+    fn requests_lost(&self) -> u64 {
         0
     }
 

@@ -1,7 +1,7 @@
 //! Requests simulated a second: a whole experiment of 20,000 requests on the Atlas 10K, by policy and depth; and what a
 //! block's place, a passage, a command of the drive and what is believed of it cost.
 
-use block::{Command, Extent, Lbn, Outcome, Place, Tag, Time, Verb};
+use block::{Command, Direction, Extent, Lbn, Outcome, Place, Tag, Time, Verb};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use sched::predict::{Predictor, Profile};
 use std::hint::black_box;
@@ -67,7 +67,7 @@ fn arithmetic(criterion: &mut Criterion) {
                 bencher.iter(|| {
                     let at = Extent { start: next(), blocks: length };
                     let spot = mechanics.layout.locate(at.start);
-                    mechanics.pass(&mechanics.rotation, Time(black_box(12_345_678)), spot, at, false)
+                    mechanics.pass(&mechanics.rotation, Time(black_box(12_345_678)), spot, at, Direction::Read)
                 });
             });
         }
@@ -97,17 +97,17 @@ fn commands(criterion: &mut Criterion) {
         group.bench_function(BenchmarkId::new("drive and belief", name), |bencher| {
             bencher.iter(|| {
                 let command = black_box(next());
-                belief.issued(now, &command, belief.spot(command.at));
+                belief.note_issue(now, &command, belief.spot(command.at));
                 drive.issue(now, Tag(0), command);
                 now = drive.complete().0;
-                belief.observed(now, &command, Outcome::Ok);
+                belief.note_completion(now, &command, Outcome::Ok);
             });
         });
         let (head, _) = belief.head(now);
         let spots: Vec<_> = (0..1024).map(|_| belief.spot(next().at)).collect();
         let keys: Vec<_> = spots.iter().map(|spot| (belief.key(*spot), belief.mark(*spot))).collect();
         group.bench_function(BenchmarkId::new("cost of 1,024", name), |bencher| {
-            bencher.iter(|| keys.iter().map(|(key, mark)| belief.cost(&head, *key, *mark, false)).min());
+            bencher.iter(|| keys.iter().map(|(key, mark)| belief.cost(&head, *key, *mark, Direction::Read)).min());
         });
     }
     group.finish();

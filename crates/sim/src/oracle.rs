@@ -2,7 +2,7 @@
 //! knows phase, rpm and noise, so no real scheduler can do as well greedily. For bounds only; results that rest
 //! on it say so.
 
-use block::{Command, Extent, Lbn, Outcome, Place, Span, Tag, Time, Verb};
+use block::{Command, Direction, Extent, Lbn, Outcome, Place, Span, Tag, Time, Verb};
 use drive::Drive;
 use sched::predict::{Approach, Predictor};
 use std::cell::RefCell;
@@ -31,8 +31,8 @@ impl Oracle {
 }
 
 /// A command that is only thought of.
-fn thought(at: Extent, write: bool) -> Command {
-    let verb = if write { Verb::Write { fua: false } } else { Verb::Read };
+fn imagine_command(at: Extent, direction: Direction) -> Command {
+    let verb = if direction.writes() { Verb::Write { fua: false } } else { Verb::Read };
     Command { verb, at, place: Place::Nowhere }
 }
 
@@ -63,21 +63,21 @@ impl Predictor for Oracle {
         (OracleHead { now, future: None }, self.arm.0)
     }
 
-    fn cost(&self, head: &OracleHead, _: u64, at: Extent, write: bool) -> u64 {
-        let command = thought(at, write);
+    fn cost(&self, head: &OracleHead, _: u64, at: Extent, direction: Direction) -> u64 {
+        let command = imagine_command(at, direction);
         match head.future {
             None => self.shadow.borrow().foresee(head.now, command).0,
             Some(i) => self.futures.borrow()[i].foresee(head.now, command).0,
         }
     }
 
-    fn after(&self, head: &OracleHead, at: Extent, _: Extent, write: bool) -> (OracleHead, u64) {
+    fn after(&self, head: &OracleHead, at: Extent, _: Extent, direction: Direction) -> (OracleHead, u64) {
         let mut futures = self.futures.borrow_mut();
         let mut drive = head.future.map_or_else(|| self.shadow.borrow().clone(), |i| futures[i].clone());
         if drive.next().is_some() {
             drive.complete();
         }
-        drive.issue(head.now, Tag(0), thought(at, write));
+        drive.issue(head.now, Tag(0), imagine_command(at, direction));
         let (now, ..) = drive.complete();
         drive.advance(now);
         futures.push(drive);
@@ -85,7 +85,7 @@ impl Predictor for Oracle {
     }
 
     /// A cached answer may come from anywhere on the drive, at once.
-    fn least(&self, _: &OracleHead, _: u64, _: u64, _: bool) -> u64 {
+    fn least(&self, _: &OracleHead, _: u64, _: u64, _: Direction) -> u64 {
         0
     }
 
@@ -97,8 +97,8 @@ impl Predictor for Oracle {
         self.arm
     }
 
-    fn approach(&self, now: Time, at: Extent, _: Extent, write: bool) -> Option<Approach> {
-        let verb = if write { Verb::Write { fua: true } } else { Verb::Read };
+    fn approach(&self, now: Time, at: Extent, _: Extent, direction: Direction) -> Option<Approach> {
+        let verb = if direction.writes() { Verb::Write { fua: true } } else { Verb::Read };
         let mut shadow = self.shadow.borrow_mut();
         shadow.advance(now);
         let (travel, wait) = shadow.approach(now, Command { verb, at, place: Place::Nowhere })?;
@@ -123,7 +123,7 @@ impl Predictor for Oracle {
         shadow.next().map_or(Span::ZERO, |end| end.since(now))
     }
 
-    fn expected(&self) -> Option<Time> {
+    fn completion_time(&self) -> Option<Time> {
         self.shadow.borrow().next()
     }
 
@@ -131,7 +131,7 @@ impl Predictor for Oracle {
         self.shadow.borrow().mechanics().rotation.period()
     }
 
-    fn issued(&mut self, now: Time, command: &Command, _: Extent) {
+    fn note_issue(&mut self, now: Time, command: &Command, _: Extent) {
         if command.verb.transfers() {
             self.arm = command.at.end();
         }
@@ -142,7 +142,7 @@ impl Predictor for Oracle {
         shadow.issue(now, Tag(0), *command);
     }
 
-    fn observed(&mut self, _: Time, _: &Command, _: Outcome) {
+    fn note_completion(&mut self, _: Time, _: &Command, _: Outcome) {
         let mut shadow = self.shadow.borrow_mut();
         if shadow.next().is_some() {
             shadow.complete();
@@ -164,19 +164,20 @@ mod tests {
             let at = |i: u64| Extent::new(i.wrapping_mul(7_919_777_777) % 30_000_000, 1 + (i % 50) as u32);
             let mut now = Time(0);
             for i in 0..300 {
-                let writes = [i % 3 == 0, i % 5 == 0];
+                let way = |writes| if writes { Direction::Write } else { Direction::Read };
+                let directions = [way(i % 3 == 0), way(i % 5 == 0)];
                 let (head, _) = oracle.head(now);
-                let (head, _) = oracle.after(&head, at(i), at(i), writes[0]);
-                let (head, _) = oracle.after(&head, at(i + 1), at(i + 1), writes[1]);
-                let foreseen = oracle.cost(&head, 0, at(i + 2), false);
-                for (i, write) in (i..).zip(writes) {
-                    let command = thought(at(i), write);
-                    oracle.issued(now, &command, at(i));
-                    now = oracle.expected().unwrap();
-                    oracle.observed(now, &command, Outcome::Ok);
+                let (head, _) = oracle.after(&head, at(i), at(i), directions[0]);
+                let (head, _) = oracle.after(&head, at(i + 1), at(i + 1), directions[1]);
+                let foreseen = oracle.cost(&head, 0, at(i + 2), Direction::Read);
+                for (i, direction) in (i..).zip(directions) {
+                    let command = imagine_command(at(i), direction);
+                    oracle.note_issue(now, &command, at(i));
+                    now = oracle.completion_time().unwrap();
+                    oracle.note_completion(now, &command, Outcome::Ok);
                 }
                 let (head, _) = oracle.head(now);
-                assert_eq!(oracle.cost(&head, 0, at(i + 2), false), foreseen, "{model}, {i}");
+                assert_eq!(oracle.cost(&head, 0, at(i + 2), Direction::Read), foreseen, "{model}, {i}");
             }
         }
     }

@@ -31,7 +31,7 @@ pub struct Replication {
     /// What the scheduler knows of the device at the end, where it learns.
     pub learned: Option<results::Learned>,
     /// What a system of processes came to.
-    pub system: Option<results::System>,
+    pub system: Option<results::SystemCounts>,
     /// Requests that never ended.
     pub unfinished: u64,
     /// Whether anything was written.
@@ -76,10 +76,10 @@ impl ArrivalCounts {
             if tally.given_up > 0 {
                 notes.push("too many just-in-time seeks came too late: for a while requests went at once".into());
             }
-            meter.serviced(tally);
+            meter.set_service(tally);
         }
         if let Some(fill) = fill {
-            meter.filled(fill);
+            meter.set_fill(fill);
         }
         if remains.crowded {
             notes.push(format!(

@@ -1,7 +1,7 @@
 //! Streams: sequential commands run at the rate of the medium, with pauses and without.
 
 use crate::rig::{Dice, Features, Rig, WRITE};
-use block::{Extent, Lbn, Span, Time, Verb};
+use block::{Direction, Extent, Lbn, Span, Time, Verb};
 use disk::{Truth, catalogue};
 
 /// Blocks of a command: 128 KiB.
@@ -106,7 +106,8 @@ fn without_a_write_buffer_each_sequential_write_loses_a_revolution() {
 fn medium(rig: &Rig, from: u64, blocks: u64) -> Span {
     let mechanics = &rig.sheet.mechanics;
     let spot = mechanics.layout.locate(Lbn(from));
-    let passage = mechanics.pass(&mechanics.rotation, Time::ZERO, spot, Extent::new(from, blocks as u32), false);
+    let passage =
+        mechanics.pass(&mechanics.rotation, Time::ZERO, spot, Extent::new(from, blocks as u32), Direction::Read);
     passage.end.since(passage.began)
 }
 

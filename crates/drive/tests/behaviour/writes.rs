@@ -1,7 +1,7 @@
 //! Buffered writes: reported early while there is room, at the pace of the medium after; FUA and flush wait for it.
 
 use crate::rig::{Dice, FUA, Rig};
-use block::{Extent, Outcome, Span};
+use block::{Direction, Extent, Outcome, Span};
 use disk::catalogue;
 use std::sync::mpsc;
 use std::time::Duration;
@@ -93,7 +93,7 @@ fn a_write_with_fua_completes_on_the_medium() {
         let move_ = mechanics.stroke(
             mechanics.layout.locate(block::Lbn(0)).track,
             mechanics.layout.locate(block::Lbn(far)).track,
-            true,
+            Direction::Write,
         );
         assert_eq!((done.parts.seek, done.parts.settle), (move_.seek, move_.settle), "{name}");
         assert!(done.parts.transfer > Span::ZERO, "{name}");

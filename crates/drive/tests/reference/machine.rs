@@ -197,7 +197,7 @@ impl Machine {
     }
 
     pub fn overhead(&self, class: After) -> u64 {
-        class.a(self.last_write.is_some()).0
+        if self.last_write.is_some() { class.write.0 } else { class.read.0 }
     }
 
     /// The same before the arm moves, for a command that may have waited behind others.

@@ -1,7 +1,7 @@
 //! What of the arm's time each class caused.
 
-use super::compare::{CaseRun, assemble, keys, label};
 use super::figures::{Better, FigureColumn};
+use super::rows::{CaseRun, assemble, keys, label};
 use load::results::ArmSeconds;
 
 /// A row for each class of each run; nothing where that is not known.

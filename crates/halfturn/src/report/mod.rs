@@ -24,6 +24,7 @@ mod recorded;
 #[cfg(feature = "linux")]
 mod replay_report;
 mod reproduce;
+mod rows;
 mod schema;
 mod service;
 mod setting;

@@ -1,6 +1,6 @@
 //! Transfer rates of a zone, by turning the platter.
 
-use block::{BLOCK_BYTES, Extent, Lbn, Time};
+use block::{BLOCK_BYTES, Direction, Extent, Lbn, Time};
 use disk::Mechanics;
 
 /// Tracks a rate is taken over, at most: several bands of a band-serpentine drive.
@@ -27,7 +27,7 @@ pub fn rates(mechanics: &Mechanics, zone: u32) -> Rates {
     let blocks = tracks * track;
     let came = |from: Time, at: Lbn, blocks: u64| {
         let extent = Extent { start: at, blocks: blocks as u32 };
-        mechanics.pass(&mechanics.rotation, from, layout.locate(at), extent, false)
+        mechanics.pass(&mechanics.rotation, from, layout.locate(at), extent, Direction::Read)
     };
     if blocks == 0 {
         return Rates { media, sustained: media };

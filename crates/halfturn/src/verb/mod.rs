@@ -61,9 +61,9 @@ pub enum VerbArgs {
 /// How results are printed.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum OutputFormat {
-    /// Tables for people.
+    /// Tables, for people to read.
     Table,
-    /// JSON, for programs.
+    /// JSON, for programs to read.
     Json,
 }
 

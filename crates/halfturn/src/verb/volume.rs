@@ -54,7 +54,7 @@ pub enum VolumeArgs {
     /// flushed and answers nothing more; `back` ends all of it. After `cut`, commands that were under way fail, and a flush among
     /// them has to be seen to (`volume resume`).
     Fault {
-        /// The volume
+        /// The volume, by its name
         #[arg(value_name = "VOLUME")]
         volume: String,
         /// What is wrong with it from now on

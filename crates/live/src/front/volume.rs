@@ -62,7 +62,7 @@ pub struct VolumeCounts {
 }
 
 /// How a volume fares.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct VolumeReport {
     /// The name by which clients ask for the export.
     pub name: String,

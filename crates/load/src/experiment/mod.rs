@@ -25,8 +25,8 @@ mod volume;
 mod workload;
 
 pub use crate::workload::{
-    Arrivals, Bound, ClosedPlan, CompressionPlan, Fit, Kind, Like, MadeUpPlan, OpenPlan, PAGE, Pace, Pattern,
-    Placement, ProcessPlan, RecordedPlan, Region, RepairPlan, Replay, ScanPlan, Times, TraceChoice,
+    AddressPattern, Arrivals, Bound, ClosedPlan, CompressionPlan, Fit, Kind, Like, MadeUpPlan, OpenPlan, PAGE, Pace,
+    Pattern, ProcessPlan, RecordedPlan, Region, RepairPlan, ReplayTiming, ScanPlan, Times, TraceChoice,
 };
 pub use array::{ArrayChoice, Failure};
 pub use drive::{DriveChoice, Held, Live};

@@ -26,7 +26,7 @@ pub struct ServePlan {
     pub metrics: Option<Exposed>,
     /// Whether volumes may be told to be slow, sick or cut off.
     pub faults: bool,
-    /// Who does I/O.
+    /// Whether io_uring or threads do I/O.
     pub io: IoBackend,
     /// Requests of one client in flight.
     pub requests: u32,
@@ -42,7 +42,7 @@ pub enum IoBackend {
     /// io_uring, or threads where that is not to be had.
     #[default]
     Auto,
-    /// io_uring.
+    /// By io_uring, in the engine's own thread.
     Uring,
     /// Threads for files, and polling for sockets.
     Threads,

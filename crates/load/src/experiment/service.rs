@@ -194,7 +194,7 @@ pub(super) fn read(
     ))
 }
 
-/// Reads `[scheduler.budget]`.
+/// Reads `[scheduler.budget]`: how long a decision may take.
 fn budget(section: &Section) -> Result<Budget, BadInput> {
     let budget = Budget { idle: section.value(&IDLE)?, free: section.value(&FREE)? };
     section.close()?;

@@ -28,7 +28,7 @@ use crate::policy::pace;
 use crate::predict::Predictor;
 use crate::value::Worth;
 use block::{Extent, Op, Qos, Span, Time};
-use lateness::Lateness;
+use lateness::LatenessSpread;
 
 mod lateness;
 
@@ -100,7 +100,7 @@ struct Serving {
 pub(super) struct Schedules<P: Predictor> {
     serving: Option<Serving>,
     /// Of reads and of writes.
-    late: [Lateness; 2],
+    late: [LatenessSpread; 2],
     few: Vec<JobId>,
     set: Vec<Candidate<P>>,
     schedules: Vec<Schedule<P::Head>>,
@@ -111,7 +111,7 @@ impl<P: Predictor> Default for Schedules<P> {
     fn default() -> Schedules<P> {
         Schedules {
             serving: None,
-            late: [Lateness::default(); 2],
+            late: [LatenessSpread::default(); 2],
             few: Vec::new(),
             set: Vec::new(),
             schedules: Vec::new(),
@@ -137,7 +137,7 @@ struct Scene<'a, P: Predictor> {
 impl<P: Predictor> Scene<'_, P> {
     /// What a request is worth that is to end so long from now, but for what comes before, give or take.
     fn worth(&self, of: &Candidate<P>, ends: f64, variance: f64) -> f64 {
-        let left = |ends: f64| of.worth.left(&of.qos, of.arrived, self.now + Span(ends as u64));
+        let left = |ends: f64| of.worth.worth_at(&of.qos, of.arrived, self.now + Span(ends as u64));
         let (mean, more) = of.before.delays(ends);
         let off = (variance + more).sqrt();
         of.fresh * (left(mean - off) + left(mean + off)) / 2.0
@@ -147,7 +147,7 @@ impl<P: Predictor> Scene<'_, P> {
     fn after(&self, schedule: &Schedule<P::Head>) -> P::Head {
         let it = &self.set[schedule.last];
         match schedule.serves {
-            true => self.belief.after(&schedule.head, it.rest, it.spot, it.op.writes()).0,
+            true => self.belief.after(&schedule.head, it.rest, it.spot, it.op.direction()).0,
             false => schedule.head,
         }
     }
@@ -156,10 +156,10 @@ impl<P: Predictor> Scene<'_, P> {
     fn then(&self, schedule: &Schedule<P::Head>, head: P::Head, next: usize) -> Schedule<P::Head> {
         let it = &self.set[next];
         let begins = schedule.taken == 0;
-        let writes = it.op.writes();
+        let direction = it.op.direction();
         let there = match begins && next == 0 && self.moving {
             true => 0.0,
-            false => self.belief.cost(&head, it.key, it.mark, writes) as f64 / self.pace,
+            false => self.belief.cost(&head, it.key, it.mark, direction) as f64 / self.pace,
         };
         let moves = if next == 0 { schedule.left } else { it.transfer };
         let ends = schedule.ends + there + it.times * moves;
@@ -172,7 +172,7 @@ impl<P: Predictor> Scene<'_, P> {
         if serves {
             (longer.ends, longer.variance, longer.earned) = (ends, variance, schedule.earned + earns);
             if begins && next != 0 && self.goes_on {
-                let way = self.belief.approach(self.now, it.rest, it.spot, writes);
+                let way = self.belief.approach(self.now, it.rest, it.spot, direction);
                 longer.left -= way.map_or(0.0, |way| way.wait.0 as f64).min(longer.left);
             }
         }
@@ -252,7 +252,7 @@ impl<P: Predictor> Schedules<P> {
     }
 }
 
-fn candidate<P: Predictor>(board: &Board<P>, id: JobId, late: &[Lateness; 2]) -> Option<Candidate<P>> {
+fn candidate<P: Predictor>(board: &Board<P>, id: JobId, late: &[LatenessSpread; 2]) -> Option<Candidate<P>> {
     let job = board.jobs.get(id)?;
     let rule = board.rules.class(job.qos.class);
     let weight = if job.op.writes() { board.weight } else { 1.0 };
@@ -298,7 +298,7 @@ impl<P: Predictor> Arbiter<P> for Schedules<P> {
         let Some(job) = board.jobs.get(id) else { return };
         let (head, _) = board.belief.head(now);
         let (key, mark) = (board.belief.key(job.spot), board.belief.mark(job.spot));
-        let there = board.belief.cost(&head, key, mark, job.op.writes()) as f64 / pace(&board.belief);
+        let there = board.belief.cost(&head, key, mark, job.op.direction()) as f64 / pace(&board.belief);
         self.serving = Some(Serving { id, from: now, rest: job.rest(), there });
     }
 

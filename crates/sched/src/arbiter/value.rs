@@ -36,7 +36,7 @@ fn per(worth: f64, takes: Span) -> f64 {
 /// How long a request and a newcomer take; nothing where the phase is not known.
 pub(super) fn way<P: Predictor>(board: &Board<P>, now: Time, first: &Job<P::Spot>, job: &Job<P::Spot>) -> Option<Way> {
     let belief = &board.belief;
-    let way = belief.approach(now, job.rest(), job.spot, job.op.writes())?;
+    let way = belief.approach(now, job.rest(), job.spot, job.op.direction())?;
     let half = Span(way.turn.0 / 2);
     let transfer = belief.transfer(job.rest(), job.spot);
     let rest = belief.transfer(first.rest(), first.spot);

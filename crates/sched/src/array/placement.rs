@@ -3,7 +3,7 @@
 use super::Array;
 use crate::core::Core;
 use crate::predict::Predictor;
-use block::{DiskId, Extent, Lbn, Span, Time};
+use block::{Direction, DiskId, Extent, Lbn, Span, Time};
 use config::{Word, Words};
 
 /// Places that are looked at to find what positioning takes on average.
@@ -40,7 +40,7 @@ pub(super) fn positioning<P: Predictor>(disk: &Core<P>) -> Span {
     let each = disk.blocks() / SAMPLES;
     let ways = (0..SAMPLES).filter_map(|i| {
         let at = Extent { start: Lbn(i * each), blocks: 1 };
-        let way = disk.belief().approach(Time::ZERO, at, disk.belief().spot(at), false)?;
+        let way = disk.belief().approach(Time::ZERO, at, disk.belief().spot(at), Direction::Read)?;
         Some(way.travel.0 + way.turn.0 / 2)
     });
     let (sum, count) = ways.fold((0, 0), |(sum, count), way| (sum + way, count + 1));
@@ -70,14 +70,14 @@ impl<P: Predictor> Array<P> {
                         .min_by_key(|disk| self.away(*disk, at)),
                 }
             }
-            (Placement::Nearest, _) => copies.iter().min_by_key(|disk| self.reached(**disk, at)).copied(),
+            (Placement::Nearest, _) => copies.iter().min_by_key(|disk| self.arm_reaches(**disk, at)).copied(),
         }
     }
 
     /// When a disk's arm is thought to reach a place, once all that waits at it is done; in the predictor's ticks.
     ///
     /// Distance alone would send ever more to the disk that is at work nearby, and diverge while the other copy lies idle.
-    fn reached(&self, disk: DiskId, at: Extent) -> u64 {
+    fn arm_reaches(&self, disk: DiskId, at: Extent) -> u64 {
         let ticks = self.disks[usize::from(disk.0)].belief().ticks(self.loads[usize::from(disk.0)]);
         ticks.saturating_add(self.away(disk, at))
     }
@@ -87,6 +87,6 @@ impl<P: Predictor> Array<P> {
         let belief = self.disks[usize::from(disk.0)].belief();
         let (head, _) = belief.head(self.now);
         let spot = belief.spot(at);
-        belief.cost(&head, belief.key(spot), belief.mark(spot), false)
+        belief.cost(&head, belief.key(spot), belief.mark(spot), Direction::Read)
     }
 }

@@ -20,7 +20,7 @@ use super::walk::{self, Walk};
 use crate::predict::{Predictor, Sieve};
 use crate::sorted::{Entry, Sorted};
 use crate::{Job, JobId, Jobs};
-use block::{BadInput, Op, Span, Time};
+use block::{BadInput, Direction, Op, Span, Time};
 use config::{Key, Section};
 
 /// What has waited too long goes first, in every policy that has the key.
@@ -46,20 +46,20 @@ pub(super) trait View<P: Predictor> {
     /// Where the head is, and the key of that place.
     fn head(belief: &P, now: Time) -> (Self::Head, u64);
     /// What it costs to go there.
-    fn cost(belief: &P, head: &Self::Head, key: u64, item: Self::Item, write: bool) -> u64;
+    fn cost(belief: &P, head: &Self::Head, key: u64, item: Self::Item, direction: Direction) -> u64;
     /// What keys of a range, of which none costs less than `least`, tell of their costs.
     fn sieve(belief: &P, head: &Self::Head, least: u64, range: (u64, u64)) -> Sieve;
     /// What every write but FUA costs, where that does not depend on where it lies.
     fn flat(belief: &P) -> Option<u64>;
     /// Nothing with a key in `from..=to` costs less.
-    fn least(belief: &P, head: &Self::Head, from: u64, to: u64, write: bool) -> u64;
+    fn least(belief: &P, head: &Self::Head, from: u64, to: u64, direction: Direction) -> u64;
     /// The same of all keys from `from` on, and of all up to `to`.
-    fn least_above(belief: &P, head: &Self::Head, from: u64, write: bool) -> u64 {
-        Self::least(belief, head, from, u64::MAX, write)
+    fn least_above(belief: &P, head: &Self::Head, from: u64, direction: Direction) -> u64 {
+        Self::least(belief, head, from, u64::MAX, direction)
     }
-    /// See `least_above`.
-    fn least_below(belief: &P, head: &Self::Head, to: u64, write: bool) -> u64 {
-        Self::least(belief, head, 0, to, write)
+    /// The same of all keys up to `to`.
+    fn least_below(belief: &P, head: &Self::Head, to: u64, direction: Direction) -> u64 {
+        Self::least(belief, head, 0, to, direction)
     }
     /// Whether that may be more than of all keys from `from`, or up to `to`, on the side away from the head.
     fn is_told_closer(belief: &P, from: u64, to: u64) -> bool;
@@ -86,7 +86,7 @@ impl Ageing {
     }
 
     /// The same, in order of arrival where age outweighs all else.
-    fn bounded(self) -> Ageing {
+    fn bound(self) -> Ageing {
         if self.weight < OUTWEIGHS { self } else { Ageing { weight: 0.0, limit: Some(Span::ZERO) } }
     }
 
@@ -110,6 +110,12 @@ pub(super) struct Greedy<P: Predictor, V: View<P>> {
 /// Kinds of requests that are searched apart.
 const KINDS: usize = 3;
 const READS: usize = 0;
+
+/// Which way the data of a kind goes.
+const fn direction_of(kind: usize) -> Direction {
+    if kind == READS { Direction::Read } else { Direction::Write }
+}
+
 /// Writes that a buffer may take.
 const WRITES: usize = 1;
 /// Writes that complete on the medium.
@@ -135,7 +141,7 @@ pub(super) struct Oldest {
 
 /// The best request so far, and its cost.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Found {
+pub(super) struct Candidate {
     pub(super) score: u64,
     pub(super) sequence: u64,
     pub(super) id: JobId,
@@ -145,31 +151,31 @@ pub(super) struct Found {
 }
 
 /// What a search keeps of the candidates it meets.
-pub(super) trait Keep {
+pub(super) trait KeepCandidates {
     /// Only what scores no more than this may still be kept.
     fn bar(&self) -> u64;
     /// A candidate that scores no more than the bar.
-    fn offer(&mut self, found: Found);
+    fn offer(&mut self, found: Candidate);
 }
 
 /// The best candidate so far.
-struct Best(Found);
+struct Cheapest(Candidate);
 
-impl Best {
+impl Cheapest {
     /// None yet, and none that scores as much as `ceiling`.
-    fn under(ceiling: u64) -> Best {
-        Best(Found { score: ceiling, sequence: u64::MAX, ..Found::default() })
+    fn under(ceiling: u64) -> Cheapest {
+        Cheapest(Candidate { score: ceiling, sequence: u64::MAX, ..Candidate::default() })
     }
 }
 
-impl Keep for Best {
+impl KeepCandidates for Cheapest {
     #[inline]
     fn bar(&self) -> u64 {
         self.0.score
     }
 
     #[inline]
-    fn offer(&mut self, found: Found) {
+    fn offer(&mut self, found: Candidate) {
         if (found.score, found.sequence) < (self.0.score, self.0.sequence) {
             self.0 = found;
         }
@@ -178,7 +184,7 @@ impl Keep for Best {
 
 impl<P: Predictor, V: View<P>> Greedy<P, V> {
     pub(super) fn new(ageing: Ageing) -> Greedy<P, V> {
-        let ageing = ageing.bounded();
+        let ageing = ageing.bound();
         Greedy {
             waiting: std::array::from_fn(|_| if ageing.weight > 0.0 { Sorted::by_bias() } else { Sorted::new() }),
             ageing,
@@ -199,7 +205,14 @@ impl<P: Predictor, V: View<P>> Greedy<P, V> {
     }
 
     /// Offers what is worth it of a kind.
-    fn search<const KIND: usize>(&mut self, head: &V::Head, key: u64, floor: u64, belief: &P, kept: &mut impl Keep) {
+    fn search<const KIND: usize>(
+        &mut self,
+        head: &V::Head,
+        key: u64,
+        floor: u64,
+        belief: &P,
+        kept: &mut impl KeepCandidates,
+    ) {
         let sorted = &self.waiting[KIND];
         let directory = sorted.directory();
         if directory.is_empty() {
@@ -208,9 +221,9 @@ impl<P: Predictor, V: View<P>> Greedy<P, V> {
         // Walks ask for bounds of all that lies beyond a leaf.
         let bound = |from, to| {
             let least = match (from, to) {
-                (from, u64::MAX) => V::least_above(belief, head, from, KIND != READS),
-                (0, to) => V::least_below(belief, head, to, KIND != READS),
-                (from, to) => V::least(belief, head, from, to, KIND != READS),
+                (from, u64::MAX) => V::least_above(belief, head, from, direction_of(KIND)),
+                (0, to) => V::least_below(belief, head, to, direction_of(KIND)),
+                (from, to) => V::least(belief, head, from, to, direction_of(KIND)),
             };
             least + floor
         };
@@ -229,7 +242,7 @@ impl<P: Predictor, V: View<P>> Greedy<P, V> {
             }
             let (from, to) = (walk::low(sorted, slot), walk::low(sorted, slot + 1));
             if V::is_told_closer(belief, from, to) {
-                least = V::least(belief, head, from, to, KIND != READS);
+                least = V::least(belief, head, from, to, direction_of(KIND));
                 if least + bias > kept.bar() {
                     continue;
                 }
@@ -241,13 +254,20 @@ impl<P: Predictor, V: View<P>> Greedy<P, V> {
     /// The job of the least score, where age does not count and no write costs the same everywhere; it is kept.
     pub(super) fn least(&mut self, now: Time, belief: &P) -> Option<JobId> {
         let (head, key) = V::head(belief, now);
-        let mut best = Best::under(u64::MAX);
+        let mut best = Cheapest::under(u64::MAX);
         self.offer_all(&head, key, 0, belief, &mut best);
         (best.0.score < u64::MAX).then_some(best.0.id)
     }
 
     /// Offers what scores least from a head at `key`; no bias is less than `floor`.
-    pub(super) fn offer_all(&mut self, head: &V::Head, key: u64, floor: u64, belief: &P, kept: &mut impl Keep) {
+    pub(super) fn offer_all(
+        &mut self,
+        head: &V::Head,
+        key: u64,
+        floor: u64,
+        belief: &P,
+        kept: &mut impl KeepCandidates,
+    ) {
         self.search::<READS>(head, key, floor, belief, kept);
         self.search::<FUA_WRITES>(head, key, floor, belief, kept);
         self.search::<WRITES>(head, key, floor, belief, kept);
@@ -264,7 +284,7 @@ impl<P: Predictor, V: View<P>> Greedy<P, V> {
             return Some(id);
         }
         let (head, key) = V::head(belief, now);
-        let mut best = Best::under(ceiling);
+        let mut best = Cheapest::under(ceiling);
         self.search::<READS>(&head, key, oldest.floor, belief, &mut best);
         self.search::<FUA_WRITES>(&head, key, oldest.floor, belief, &mut best);
         if let Some(cost) = V::flat(belief) {
@@ -279,7 +299,7 @@ impl<P: Predictor, V: View<P>> Greedy<P, V> {
         } else {
             self.search::<WRITES>(&head, key, oldest.floor, belief, &mut best);
         }
-        let Best(best) = best;
+        let Cheapest(best) = best;
         (best.score < ceiling).then(|| self.waiting[best.kind].remove_at(best.slot, best.place).id)
     }
 
@@ -310,7 +330,7 @@ fn examine<P: Predictor, V: View<P>, const KIND: usize>(
     (slot, range): (usize, (u64, u64)),
     (head, least): (&V::Head, u64),
     belief: &P,
-    kept: &mut impl Keep,
+    kept: &mut impl KeepCandidates,
 ) -> u64 {
     let (leaf, by_bias) = (sorted.leaf(slot), sorted.is_by_bias());
     let (keys, rest) = (leaf.keys(), leaf.rest());
@@ -325,9 +345,9 @@ fn examine<P: Predictor, V: View<P>, const KIND: usize>(
         if sieve.beyond(*key) + bias > room {
             continue;
         }
-        let score = V::cost(belief, head, *key, its.item, KIND != READS) + bias;
+        let score = V::cost(belief, head, *key, its.item, direction_of(KIND)) + bias;
         if score <= kept.bar() {
-            kept.offer(Found { score, sequence: its.sequence, id: its.id, kind: KIND, slot, place });
+            kept.offer(Candidate { score, sequence: its.sequence, id: its.id, kind: KIND, slot, place });
             room = kept.bar().saturating_sub(least);
         }
     }
@@ -356,7 +376,7 @@ impl<P: Predictor, V: View<P>> Policy<P> for Greedy<P, V> {
         self.take_below(u64::MAX, now, jobs, belief)
     }
 
-    fn examined(&self) -> u64 {
+    fn candidates(&self) -> u64 {
         self.examined
     }
 }

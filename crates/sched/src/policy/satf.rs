@@ -4,7 +4,7 @@ use super::{Beside, Kind, Manual, Needs, Policy};
 use super::greedy::{Ageing, Greedy, View};
 use crate::Job;
 use crate::predict::{Predictor, Sieve};
-use block::Time;
+use block::{Direction, Time};
 use block::BadInput;
 use config::Section;
 
@@ -50,8 +50,8 @@ impl<P: Predictor> View<P> for AccessTime {
     }
 
     #[inline(always)]
-    fn cost(belief: &P, head: &P::Head, key: u64, mark: P::Mark, write: bool) -> u64 {
-        belief.cost(head, key, mark, write)
+    fn cost(belief: &P, head: &P::Head, key: u64, mark: P::Mark, direction: Direction) -> u64 {
+        belief.cost(head, key, mark, direction)
     }
 
     #[inline(always)]
@@ -60,22 +60,22 @@ impl<P: Predictor> View<P> for AccessTime {
     }
 
     fn flat(belief: &P) -> Option<u64> {
-        belief.absorbed()
+        belief.buffered_cost()
     }
 
     #[inline(always)]
-    fn least(belief: &P, head: &P::Head, from: u64, to: u64, write: bool) -> u64 {
-        belief.least(head, from, to, write)
+    fn least(belief: &P, head: &P::Head, from: u64, to: u64, direction: Direction) -> u64 {
+        belief.least(head, from, to, direction)
     }
 
     #[inline(always)]
-    fn least_above(belief: &P, head: &P::Head, from: u64, write: bool) -> u64 {
-        belief.least_above(head, from, write)
+    fn least_above(belief: &P, head: &P::Head, from: u64, direction: Direction) -> u64 {
+        belief.least_above(head, from, direction)
     }
 
     #[inline(always)]
-    fn least_below(belief: &P, head: &P::Head, to: u64, write: bool) -> u64 {
-        belief.least_below(head, to, write)
+    fn least_below(belief: &P, head: &P::Head, to: u64, direction: Direction) -> u64 {
+        belief.least_below(head, to, direction)
     }
 
     fn is_told_closer(belief: &P, from: u64, to: u64) -> bool {

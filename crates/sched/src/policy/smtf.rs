@@ -103,13 +103,13 @@ impl<P: Predictor> Policy<P> for Smtf<P> {
         if self.learn == Learn::Set {
             let id = self.base.choice(now, belief)?;
             let its = jobs.get(id)?;
-            let write = its.op.writes();
-            if !belief.knows(its.spot, write) {
+            let direction = its.op.direction();
+            if !belief.knows(its.spot, direction) {
                 self.remove(id, its, belief);
                 return Some(id);
             }
             if self.margin > 0.0 {
-                let cost = belief.cost(&belief.head(now).0, belief.key(its.spot), belief.mark(its.spot), write);
+                let cost = belief.cost(&belief.head(now).0, belief.key(its.spot), belief.mark(its.spot), direction);
                 ceiling = (cost as f64 * (1.0 - self.margin)) as u64;
             }
             by_base = Some(id);
@@ -123,7 +123,7 @@ impl<P: Predictor> Policy<P> for Smtf<P> {
         Some(id)
     }
 
-    fn examined(&self) -> u64 {
-        self.mimic.examined()
+    fn candidates(&self) -> u64 {
+        self.mimic.candidates()
     }
 }

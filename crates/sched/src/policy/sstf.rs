@@ -6,7 +6,7 @@ use super::smtf::Base;
 use crate::Job;
 use crate::JobId;
 use crate::predict::{Predictor, Sieve};
-use block::Time;
+use block::{Direction, Time};
 use block::BadInput;
 use config::Section;
 
@@ -52,7 +52,7 @@ impl<P: Predictor> View<P> for Nearness {
     }
 
     #[inline(always)]
-    fn cost(_: &P, arm: &u64, start: u64, (): (), _: bool) -> u64 {
+    fn cost(_: &P, arm: &u64, start: u64, (): (), _: Direction) -> u64 {
         arm.abs_diff(start)
     }
 
@@ -65,7 +65,7 @@ impl<P: Predictor> View<P> for Nearness {
     }
 
     #[inline(always)]
-    fn least(_: &P, arm: &u64, from: u64, to: u64, _: bool) -> u64 {
+    fn least(_: &P, arm: &u64, from: u64, to: u64, _: Direction) -> u64 {
         arm.abs_diff((*arm).clamp(from, to))
     }
 

@@ -9,7 +9,7 @@ use crate::predict::Predictor;
 use crate::sorted::{Entry, Rest, Sorted};
 use crate::value::Worth;
 use crate::{Job, JobId, Jobs};
-use block::{BadInput, Qos, Span, Time};
+use block::{BadInput, Direction, Qos, Span, Time};
 use config::{Key, Section};
 
 const AGE_DOUBLING: Key<Span> = Key::<Span>::span("age_doubling")
@@ -72,54 +72,54 @@ impl<M: Copy> Class<M> {
 
 /// The best request so far, and its yield.
 #[derive(Clone, Copy)]
-struct Found {
+struct Offer {
     /// Its worth by nanosecond of the arm.
     average: f64,
     deadline: Time,
     sequence: u64,
     id: JobId,
     class: usize,
-    write: usize,
+    direction: Direction,
     slot: usize,
     place: usize,
 }
 
-impl Found {
-    const NONE: Found = Found {
+impl Offer {
+    const NONE: Offer = Offer {
         average: 0.0,
         deadline: Time::NEVER,
         sequence: u64::MAX,
         id: JobId(u32::MAX),
         class: usize::MAX,
-        write: 0,
+        direction: Direction::Read,
         slot: 0,
         place: 0,
     };
 
-    fn is_before(&self, other: &Found) -> bool {
+    fn is_before(&self, other: &Offer) -> bool {
         let sooner = (self.deadline, self.sequence) < (other.deadline, other.sequence);
         self.average > other.average || (self.average == other.average && sooner)
     }
 }
 
 /// What a search keeps of the candidates it meets.
-trait Keep {
+trait KeepOffers {
     /// Only what averages as much may still be kept.
     fn bar(&self) -> f64;
-    fn offer(&mut self, found: Found);
+    fn offer(&mut self, found: Offer);
 }
 
 /// The best so far.
-struct Best(Found);
+struct BestOffer(Offer);
 
-impl Keep for Best {
+impl KeepOffers for BestOffer {
     #[inline]
     fn bar(&self) -> f64 {
         self.0.average
     }
 
     #[inline]
-    fn offer(&mut self, found: Found) {
+    fn offer(&mut self, found: Offer) {
         if found.is_before(&self.0) {
             self.0 = found;
         }
@@ -128,17 +128,17 @@ impl Keep for Best {
 
 /// The best few, best first.
 #[derive(Default)]
-struct Few {
-    found: Vec<Found>,
+struct BestOffers {
+    found: Vec<Offer>,
     most: usize,
 }
 
-impl Keep for Few {
+impl KeepOffers for BestOffers {
     fn bar(&self) -> f64 {
         if self.found.len() < self.most { 0.0 } else { self.found[self.most - 1].average }
     }
 
-    fn offer(&mut self, found: Found) {
+    fn offer(&mut self, found: Offer) {
         let at = self.found.partition_point(|kept| kept.is_before(&found));
         if at < self.most {
             self.found.truncate(self.most - 1);
@@ -158,7 +158,7 @@ pub(crate) struct Yield<P: Predictor> {
     doubling: Option<Span>,
     /// By how much what a write is worth counts.
     weight: f64,
-    few: Few,
+    few: BestOffers,
     examined: u64,
 }
 
@@ -171,7 +171,7 @@ pub(crate) fn yielding<P: Predictor>(worths: Vec<Worth>, limit: Option<Span>, do
         limit,
         doubling,
         weight: 1.0,
-        few: Few::default(),
+        few: BestOffers::default(),
         examined: 0,
     }
 }
@@ -190,24 +190,24 @@ struct Scene<'b, P: Predictor> {
 
 impl<P: Predictor> Scene<'_, P> {
     /// By how much having waited since `arrived` counts.
-    fn aged(&self, arrived: Time) -> f64 {
+    fn age_factor(&self, arrived: Time) -> f64 {
         self.doubling.map_or(1.0, |doubling| 1.0 + self.now.since(arrived).0 as f64 / doubling.0.max(1) as f64)
     }
 
     /// The average yield of a job (Eq. 4), aged.
-    fn average(&self, worth: &Worth, key: u64, item: &Item<P::Mark>, write: bool) -> f64 {
-        let there = self.belief.cost(&self.head, key, item.mark, write) as f64 / self.pace;
+    fn average(&self, worth: &Worth, key: u64, item: &Item<P::Mark>, direction: Direction) -> f64 {
+        let there = self.belief.cost(&self.head, key, item.mark, direction) as f64 / self.pace;
         let takes = (there + item.transfer).max(1.0);
         let end = self.now + Span(takes as u64);
-        let weight = if write { self.weight } else { 1.0 };
-        weight * item.fresh * worth.left(&item.qos, item.arrived, end) * self.aged(item.arrived) / takes
+        let weight = if direction.writes() { self.weight } else { 1.0 };
+        weight * item.fresh * worth.worth_at(&item.qos, item.arrived, end) * self.age_factor(item.arrived) / takes
     }
 
     /// No job with a key in `from..=to` of a class whose jobs have waited no longer than `oldest` has a higher one.
-    fn most(&self, class: &Class<P::Mark>, oldest: f64, from: u64, to: u64, write: bool) -> f64 {
-        let there = self.belief.least(&self.head, from, to, write) as f64 / self.pace;
+    fn most(&self, class: &Class<P::Mark>, oldest: f64, from: u64, to: u64, direction: Direction) -> f64 {
+        let there = self.belief.least(&self.head, from, to, direction) as f64 / self.pace;
         // Rounding may not make a bound of what is no longer one.
-        let weight = if write { self.weight } else { 1.0 };
+        let weight = if direction.writes() { self.weight } else { 1.0 };
         1.000_001 * weight * oldest / (there / class.most + class.densest).max(1.0 / class.most)
     }
 }
@@ -229,7 +229,7 @@ impl<P: Predictor> Yield<P> {
         for (index, class) in self.classes.iter_mut().enumerate() {
             let waiting = &class.waiting;
             let held =
-                |job: &Job<P::Spot>| waiting[usize::from(job.op.writes())].holds(belief.key(job.spot), job.sequence);
+                |job: &Job<P::Spot>| waiting[job.op.direction() as usize].holds(belief.key(job.spot), job.sequence);
             let Some(id) = class.oldest.front(jobs, held) else { continue };
             let Some(job) = jobs.get(id) else { continue };
             if longest.is_none_or(|(sequence, _)| job.sequence < sequence) {
@@ -243,14 +243,14 @@ impl<P: Predictor> Yield<P> {
     }
 
     /// Offers what is worth it of a class.
-    fn search(&mut self, index: usize, write: usize, oldest: f64, scene: &Scene<P>, kept: &mut impl Keep) {
+    fn search(&mut self, index: usize, direction: Direction, oldest: f64, scene: &Scene<P>, kept: &mut impl KeepOffers) {
         let class = &self.classes[index];
-        let sorted = &class.waiting[write];
+        let sorted = &class.waiting[direction as usize];
         if sorted.is_empty() {
             return;
         }
         // Less is better on a walk, and what is worth nothing is not looked for.
-        let bound = |from, to| -scene.most(class, oldest, from, to, write == 1);
+        let bound = |from, to| -scene.most(class, oldest, from, to, direction);
         let mut walk = Walk::new(sorted, scene.key, 0.0, bound);
         while let Some((slot, _)) = walk.next(sorted, -kept.bar(), bound, |_, _| true) {
             if -bound(walk::low(sorted, slot), walk::low(sorted, slot + 1)) < kept.bar() {
@@ -260,20 +260,20 @@ impl<P: Predictor> Yield<P> {
             self.examined += leaf.keys().len() as u64;
             for (place, (key, rest)) in leaf.keys().iter().zip(leaf.rest()).enumerate() {
                 let Rest { sequence, id, item, .. } = *rest;
-                let average = scene.average(&class.worth, *key, &item, write == 1);
+                let average = scene.average(&class.worth, *key, &item, direction);
                 if average >= kept.bar() {
                     let deadline = item.qos.deadline.unwrap_or(Time::NEVER);
-                    kept.offer(Found { average, deadline, sequence, id, class: index, write, slot, place });
+                    kept.offer(Offer { average, deadline, sequence, id, class: index, direction, slot, place });
                 }
             }
         }
     }
 
     /// Offers what is worth it of all: the most valuable classes first, since what they find bounds the others.
-    fn search_all(&mut self, aged: f64, scene: &Scene<P>, kept: &mut impl Keep) {
+    fn search_all(&mut self, aged: f64, scene: &Scene<P>, kept: &mut impl KeepOffers) {
         for place in 0..self.order.len() {
-            for write in 0..2 {
-                self.search(self.order[place], write, aged, scene, kept);
+            for direction in [Direction::Read, Direction::Write] {
+                self.search(self.order[place], direction, aged, scene, kept);
             }
         }
     }
@@ -291,7 +291,7 @@ impl<P: Predictor> Yield<P> {
         let mut few = std::mem::take(&mut self.few);
         few.found.clear();
         few.most = most;
-        self.search_all(scene.aged(oldest.arrived), &scene, &mut few);
+        self.search_all(scene.age_factor(oldest.arrived), &scene, &mut few);
         into.extend(few.found.iter().map(|found| found.id));
         self.few = few;
     }
@@ -315,12 +315,12 @@ impl<P: Predictor> Policy<P> for Yield<P> {
         class.densest = class.densest.min(transfer / fresh.max(f64::MIN_POSITIVE));
         let item = Item { mark: belief.mark(job.spot), transfer, fresh, qos: job.qos, arrived: job.arrived };
         let entry = Entry { key: belief.key(job.spot), sequence: job.sequence, bias: 0, id, item };
-        class.waiting[usize::from(job.op.writes())].add(entry);
+        class.waiting[job.op.direction() as usize].add(entry);
         class.oldest.push(id, job);
     }
 
     fn remove(&mut self, _: JobId, job: &Job<P::Spot>, belief: &P) {
-        let waiting = &mut self.class(job.qos.class).waiting[usize::from(job.op.writes())];
+        let waiting = &mut self.class(job.qos.class).waiting[job.op.direction() as usize];
         waiting.remove(belief.key(job.spot), job.sequence);
     }
 
@@ -332,22 +332,22 @@ impl<P: Predictor> Policy<P> for Yield<P> {
             return Some(oldest);
         }
         let scene = self.scene(now, belief);
-        let mut best = Best(Found::NONE);
-        self.search_all(scene.aged(first.arrived), &scene, &mut best);
-        let Best(found) = best;
+        let mut best = BestOffer(Offer::NONE);
+        self.search_all(scene.age_factor(first.arrived), &scene, &mut best);
+        let BestOffer(found) = best;
         if found.class == usize::MAX {
             // Nothing is worth anything any more: in order of arrival.
             self.remove(oldest, first, belief);
             return Some(oldest);
         }
-        Some(self.classes[found.class].waiting[found.write].remove_at(found.slot, found.place).id)
+        Some(self.classes[found.class].waiting[found.direction as usize].remove_at(found.slot, found.place).id)
     }
 
     fn weigh_writes(&mut self, weight: f64) {
         self.weight = weight;
     }
 
-    fn examined(&self) -> u64 {
+    fn candidates(&self) -> u64 {
         self.examined
     }
 }

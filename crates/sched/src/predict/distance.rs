@@ -1,7 +1,7 @@
 //! Plain distance: a request costs as many ticks as its first block is away from the last one commanded.
 
 use super::{Knowledge, Manual, Predictor, Recipe, Tells};
-use block::{Command, Extent, Lbn, Outcome, Span, Time};
+use block::{Command, Direction, Extent, Lbn, Outcome, Span, Time};
 
 /// Knows nothing but block numbers.
 #[derive(Clone, Copy, Debug, Default)]
@@ -43,11 +43,11 @@ impl Predictor for Distance {
         (self.arm, self.arm.0)
     }
 
-    fn cost(&self, head: &Lbn, key: u64, (): (), _: bool) -> u64 {
+    fn cost(&self, head: &Lbn, key: u64, (): (), _: Direction) -> u64 {
         head.0.abs_diff(key)
     }
 
-    fn least(&self, head: &Lbn, from: u64, to: u64, _: bool) -> u64 {
+    fn least(&self, head: &Lbn, from: u64, to: u64, _: Direction) -> u64 {
         head.0.abs_diff(head.0.clamp(from, to))
     }
 
@@ -55,7 +55,7 @@ impl Predictor for Distance {
         false
     }
 
-    fn after(&self, _: &Lbn, at: Extent, _: Lbn, _: bool) -> (Lbn, u64) {
+    fn after(&self, _: &Lbn, at: Extent, _: Lbn, _: Direction) -> (Lbn, u64) {
         (at.end(), at.end().0)
     }
 
@@ -68,11 +68,11 @@ impl Predictor for Distance {
         self.arm
     }
 
-    fn issued(&mut self, _: Time, command: &Command, _: Lbn) {
+    fn note_issue(&mut self, _: Time, command: &Command, _: Lbn) {
         if command.verb.transfers() {
             self.arm = command.at.end();
         }
     }
 
-    fn observed(&mut self, _: Time, _: &Command, _: Outcome) {}
+    fn note_completion(&mut self, _: Time, _: &Command, _: Outcome) {}
 }

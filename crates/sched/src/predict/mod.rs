@@ -20,7 +20,7 @@ pub use kind::{Knowledge, Manual, Recipe, Taker, Tells};
 pub use mimic::Mimic;
 pub use profile::{PROFILE, Profile};
 
-use block::{Command, Extent, Lbn, Outcome, Span, Time, Verb};
+use block::{Command, Direction, Extent, Lbn, Outcome, Span, Time, Verb};
 use config::{Word, Words};
 
 /// Makes of the files of predictors one type, [`Choice`], and the list of all: first those made of what is known of a device,
@@ -100,7 +100,7 @@ pub struct Sieve {
 }
 
 impl Sieve {
-    /// Tells nothing.
+    /// Lets every key through.
     pub const OPEN: Sieve = Sieve { origin: 0, bits: 0 };
 
     /// How much more than the least a key costs at least.
@@ -113,12 +113,12 @@ impl Sieve {
 /// A command chosen, and by when the arm has to be on its track so that it comes back as if it were given at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Goal<S> {
-    /// Its blocks.
+    /// The blocks it is about to transfer.
     pub at: Extent,
-    /// Where they lie.
+    /// Where the first of them lies.
     pub spot: S,
-    /// Whether it writes.
-    pub write: bool,
+    /// Which way its data goes.
+    pub direction: Direction,
     /// When the arm has to be there at the latest, after a move.
     pub by: Time,
     /// The same where it need not move.
@@ -174,7 +174,7 @@ pub trait Predictor {
     fn head(&self, now: Time) -> (Self::Head, u64);
 
     /// The cost of going there, to read or to write.
-    fn cost(&self, head: &Self::Head, key: u64, mark: Self::Mark, write: bool) -> u64;
+    fn cost(&self, head: &Self::Head, key: u64, mark: Self::Mark, direction: Direction) -> u64;
 
     /// What keys of a range, of which none costs less than `least`, tell of their costs without a look at what lies there.
     fn sieve(&self, head: &Self::Head, least: u64, range: (u64, u64)) -> Sieve {
@@ -183,16 +183,16 @@ pub trait Predictor {
     }
 
     /// A lower bound: nothing with a key in `from..=to` costs less. It makes pruning sound.
-    fn least(&self, head: &Self::Head, from: u64, to: u64, write: bool) -> u64;
+    fn least(&self, head: &Self::Head, from: u64, to: u64, direction: Direction) -> u64;
 
     /// [`Predictor::least`] of all keys from `from` on: what a search asks at each of its steps.
-    fn least_above(&self, head: &Self::Head, from: u64, write: bool) -> u64 {
-        self.least(head, from, u64::MAX, write)
+    fn least_above(&self, head: &Self::Head, from: u64, direction: Direction) -> u64 {
+        self.least(head, from, u64::MAX, direction)
     }
 
     /// [`Predictor::least`] of all keys up to `to`.
-    fn least_below(&self, head: &Self::Head, to: u64, write: bool) -> u64 {
-        self.least(head, 0, to, write)
+    fn least_below(&self, head: &Self::Head, to: u64, direction: Direction) -> u64 {
+        self.least(head, 0, to, direction)
     }
 
     /// Whether [`Predictor::least`] may say more of these keys than of all that lie beyond them, as seen from the head.
@@ -203,7 +203,7 @@ pub trait Predictor {
 
     /// Where a head at `head` is when it has served what lies at `spot`, and the key of that place; of use until the next
     /// `head`.
-    fn after(&self, head: &Self::Head, at: Extent, spot: Self::Spot, write: bool) -> (Self::Head, u64);
+    fn after(&self, head: &Self::Head, at: Extent, spot: Self::Spot, direction: Direction) -> (Self::Head, u64);
 
     /// How long the transfer of blocks that begin at `spot` takes, from when the first is under the head; nothing where costs
     /// hold it already, or it is not known.
@@ -213,13 +213,13 @@ pub trait Predictor {
     }
 
     /// What a write without FUA costs wherever it lies, while the device is believed to take it into its buffer at once.
-    fn absorbed(&self) -> Option<u64> {
+    fn buffered_cost(&self) -> Option<u64> {
         None
     }
 
     /// Whether it knows what a request at `spot` costs, were it the next.
-    fn knows(&self, spot: Self::Spot, write: bool) -> bool {
-        let _ = (spot, write);
+    fn knows(&self, spot: Self::Spot, direction: Direction) -> bool {
+        let _ = (spot, direction);
         true
     }
 
@@ -236,8 +236,8 @@ pub trait Predictor {
 
     /// The way to a request that lies at `spot`; nothing where the phase is not known, or the request only goes on
     /// where the last command ended, so that there is nothing to wait for.
-    fn approach(&self, now: Time, at: Extent, spot: Self::Spot, write: bool) -> Option<Approach> {
-        let _ = (now, at, spot, write);
+    fn approach(&self, now: Time, at: Extent, spot: Self::Spot, direction: Direction) -> Option<Approach> {
+        let _ = (now, at, spot, direction);
         None
     }
 
@@ -292,7 +292,7 @@ pub trait Predictor {
     }
 
     /// When the command in flight should come back, where that is known.
-    fn expected(&self) -> Option<Time> {
+    fn completion_time(&self) -> Option<Time> {
         None
     }
 
@@ -313,11 +313,11 @@ pub trait Predictor {
     }
 
     /// A command was issued for a request, or part of one, that lies at `spot`.
-    fn issued(&mut self, now: Time, command: &Command, spot: Self::Spot);
+    fn note_issue(&mut self, now: Time, command: &Command, spot: Self::Spot);
 
     /// What was issued just now may be in the drive's cache: when it comes back says nothing of where the platter is.
     fn distrust(&mut self) {}
 
     /// A command came back.
-    fn observed(&mut self, happened: Time, command: &Command, outcome: Outcome);
+    fn note_completion(&mut self, happened: Time, command: &Command, outcome: Outcome);
 }

@@ -8,11 +8,11 @@
 //! (shortest access first among the oldest 64) is not modelled by belief: under mixed load with the buffer on, SATF
 //! reaches 80 to 87 % of the oracle, which knows it.
 //!
-//! The hot paths are `cost`, of each candidate, and `issued` with `observed`, of each command. A place is found once, when
+//! The hot paths are `cost`, of each candidate, and `note_issue` with `note_completion`, of each command. A place is found once, when
 //! a request arrives. Where nobody asks what anything costs, no profile is kept ([`crate::policy::Needs::Nothing`]).
 
 use super::{Approach, Goal, Knowledge, Manual, Passing, Predictor, Recipe, Sieve, Tells};
-use block::{Command, Extent, Lbn, Outcome, Span, Time, Verb};
+use block::{Command, Direction, Extent, Lbn, Outcome, Span, Time, Verb};
 use disk::{Cache, Mechanics, Overheads, Sheet, Spin, Spot, Track};
 use std::sync::Arc;
 
@@ -96,8 +96,8 @@ pub struct Profile {
     /// Writes into the buffer that found room at once since one did not, or since the drive had a pause.
     unhindered: u32,
     reads_ahead: bool,
-    /// Whether the last command was a write.
-    wrote: bool,
+    /// Which way the data of the last command went: overheads depend on it.
+    last: Direction,
     /// Whether the buffer may hold something to write back, and commands since the drive may have been at it.
     dirty: bool,
     undisturbed: u32,
@@ -142,7 +142,7 @@ impl Profile {
             buffers_writes: sheet.cache.write_buffer > 0,
             unhindered: TRUST,
             reads_ahead: sheet.cache.segments > 0 && sheet.cache.read_ahead > 0,
-            wrote: false,
+            last: Direction::Read,
             dirty: false,
             undisturbed: WRITE_BACK,
             idle_since: Time::ZERO,
@@ -177,21 +177,21 @@ impl Profile {
 
     /// Ticks until the arm is there, overhead included.
     #[inline]
-    fn travel(&self, head: &Head, cylinder: u32, surface: u16, write: bool) -> u64 {
+    fn travel(&self, head: &Head, cylinder: u32, surface: u16, direction: Direction) -> u64 {
         // Products, not branches: which candidates switch heads cannot be foreseen.
         let distance = head.cylinder.abs_diff(cylinder) as usize;
         let switch = u64::from(head.surface != surface) * self.motion.head_switch;
         let moved = u64::from(self.motion.seek[distance.min(self.motion.seek.len() - 1)]).max(switch);
-        let settle = u64::from(write && moved > 0) * self.motion.write_settle;
-        moved + settle + head.leaves[usize::from(write)]
+        let settle = u64::from(direction.writes() && moved > 0) * self.motion.write_settle;
+        moved + settle + head.leaves[direction as usize]
     }
 
     /// Ticks until the arm is at any cylinder at such a distance or farther.
     #[inline(always)]
-    fn least_travel(&self, head: &Head, distance: u32, write: bool) -> u64 {
+    fn least_travel(&self, head: &Head, distance: u32, direction: Direction) -> u64 {
         let floor = u64::from(self.motion.floor[(distance as usize).min(self.motion.floor.len() - 1)]);
-        let settle = u64::from(write && floor > 0) * self.motion.write_settle;
-        floor + settle + head.leaves[usize::from(write)]
+        let settle = u64::from(direction.writes() && floor > 0) * self.motion.write_settle;
+        floor + settle + head.leaves[direction as usize]
     }
 
     /// Whether a command completes in the drive's buffer.
@@ -200,35 +200,35 @@ impl Profile {
     }
 
     /// Whether a transfer goes on where the last one ended, so that the drive is at it or has it already.
-    fn follows(&self, at: Extent, write: bool) -> bool {
+    fn follows(&self, at: Extent, direction: Direction) -> bool {
         let Left { next, reading, transferred, .. } = self.left;
-        transferred && at.start == next && write != reading && (write || self.reads_ahead)
+        transferred && at.start == next && direction.writes() != reading && (direction.writes() || self.reads_ahead)
     }
 
     /// When the arm is at `spot` and a write may begin, if it leaves for it now.
     #[inline(always)]
-    fn arrival(&self, now: Time, at: Extent, spot: Spot, write: bool) -> Time {
+    fn arrival(&self, now: Time, at: Extent, spot: Spot, direction: Direction) -> Time {
         let track = self.left.track;
-        let stroke = self.mechanics.stroke(track, spot.track, write).total();
-        let overhead = if write { self.overheads.write } else { self.overheads.read };
-        let ready = now + overhead.a(self.wrote);
+        let stroke = self.mechanics.stroke(track, spot.track, direction).total();
+        let overhead = if direction.writes() { self.overheads.write } else { self.overheads.read };
+        let ready = now + overhead.a(self.last);
         let stay = |(phase, ahead_of)| self.phase.turning(self.stay(track.zone, ahead_of, phase));
         let stay = self.phase.at(ready).zip(self.ahead_of()).map_or(Span::ZERO, stay);
         let arrived = ready + stay + stroke;
-        if !write {
+        if !direction.writes() {
             return arrived;
         }
         let sector = self.mechanics.sector_time(spot.track.zone);
-        let continues = self.wrote && at.start == self.left.next;
-        arrived.max(self.way.write_from(now, overhead.a(self.wrote), sector, at, continues))
+        let continues = self.last.writes() && at.start == self.left.next;
+        arrived.max(self.way.write_from(now, overhead.a(self.last), sector, at, continues))
     }
 
     /// A read given now that goes on where the last one ended: how long it takes, and what is then read ahead; nothing if it
     /// does not.
     fn go_on(&self, now: Time, at: Extent) -> Option<(Span, ReadAhead)> {
-        let ahead = self.left.ahead.filter(|_| self.follows(at, false))?;
+        let ahead = self.left.ahead.filter(|_| self.follows(at, Direction::Read))?;
         let (drive, sheet) = ((&*self.mechanics, &self.phase), (&self.way, &self.cache, &self.overheads));
-        Some(go_on(&ahead, drive, sheet, (now, self.wrote), at))
+        Some(go_on(&ahead, drive, sheet, (now, self.last), at))
     }
 
     /// The angle behind which the drive is reading ahead, if it is.
@@ -249,7 +249,7 @@ impl Profile {
             Some(ahead) if ahead.so_far.reached == next && ahead.so_far.after.left > 0 => ahead.so_far.after,
             _ => layout.locate(next),
         };
-        (self.key(spot), self.mark(spot), self.motion.hit[usize::from(self.wrote)])
+        (self.key(spot), self.mark(spot), self.motion.hit[self.last as usize])
     }
 
     /// The angle from `phase` to the end of the sector in a zone that is being read behind the angle `ahead_of`.
@@ -261,8 +261,8 @@ impl Profile {
     /// The head on a track at an angle, after a write or not, where the drive reads ahead behind another angle or not;
     /// and its key.
     #[inline]
-    fn head_on(&self, track: Track, phase: Option<u64>, wrote: bool, ahead_of: Option<u64>) -> (Head, u64) {
-        let overhead = self.motion.overhead[usize::from(wrote)];
+    fn head_on(&self, track: Track, phase: Option<u64>, last: Direction, ahead_of: Option<u64>) -> (Head, u64) {
+        let overhead = self.motion.overhead[last as usize];
         let ready = phase.map(|phase| phase.wrapping_add(overhead[0] << (64 - TURN_BITS)));
         let stay = ready.zip(ahead_of).map_or(0, |(ready, ahead_of)| self.stay(track.zone, ahead_of, ready));
         let head = Head {
@@ -330,16 +330,16 @@ impl Predictor for Profile {
 
     #[inline]
     fn head(&self, now: Time) -> (Head, u64) {
-        let (head, key) = self.head_on(self.left.track, self.phase.at(now), self.wrote, self.ahead_of());
+        let (head, key) = self.head_on(self.left.track, self.phase.at(now), self.last, self.ahead_of());
         (Head { ahead: self.going_on(), ..head }, key)
     }
 
     #[inline]
-    fn cost(&self, head: &Head, key: u64, surface: u16, write: bool) -> u64 {
-        if (key, surface) == (head.ahead.0, head.ahead.1) && !write {
+    fn cost(&self, head: &Head, key: u64, surface: u16, direction: Direction) -> u64 {
+        if (key, surface) == (head.ahead.0, head.ahead.1) && !direction.writes() {
             return head.ahead.2;
         }
-        let travel = self.travel(head, (key >> 32) as u32, surface, write);
+        let travel = self.travel(head, (key >> 32) as u32, surface, direction);
         if !head.locked {
             return travel + TURN / 2;
         }
@@ -356,10 +356,10 @@ impl Predictor for Profile {
     }
 
     #[inline]
-    fn least(&self, head: &Head, from: u64, to: u64, write: bool) -> u64 {
-        let hit = if (from..=to).contains(&head.ahead.0) && !write { head.ahead.2 } else { u64::MAX };
+    fn least(&self, head: &Head, from: u64, to: u64, direction: Direction) -> u64 {
+        let hit = if (from..=to).contains(&head.ahead.0) && !direction.writes() { head.ahead.2 } else { u64::MAX };
         let (first, last) = ((from >> 32) as u32, (to >> 32) as u32);
-        let travel = self.least_travel(head, head.cylinder.abs_diff(head.cylinder.clamp(first, last)), write);
+        let travel = self.least_travel(head, head.cylinder.abs_diff(head.cylinder.clamp(first, last)), direction);
         if !head.locked || first != last {
             return travel.min(hit);
         }
@@ -371,19 +371,19 @@ impl Predictor for Profile {
     }
 
     #[inline(always)]
-    fn least_above(&self, head: &Head, from: u64, write: bool) -> u64 {
-        let hit = if head.ahead.0 >= from && !write { head.ahead.2 } else { u64::MAX };
-        self.least_travel(head, ((from >> 32) as u32).saturating_sub(head.cylinder), write).min(hit)
+    fn least_above(&self, head: &Head, from: u64, direction: Direction) -> u64 {
+        let hit = if head.ahead.0 >= from && !direction.writes() { head.ahead.2 } else { u64::MAX };
+        self.least_travel(head, ((from >> 32) as u32).saturating_sub(head.cylinder), direction).min(hit)
     }
 
     #[inline(always)]
-    fn least_below(&self, head: &Head, to: u64, write: bool) -> u64 {
+    fn least_below(&self, head: &Head, to: u64, direction: Direction) -> u64 {
         // On the one cylinder that is left, angles count.
         if to >> 32 == 0 {
-            return self.least(head, 0, to, write);
+            return self.least(head, 0, to, direction);
         }
-        let hit = if head.ahead.0 <= to && !write { head.ahead.2 } else { u64::MAX };
-        self.least_travel(head, head.cylinder.saturating_sub((to >> 32) as u32), write).min(hit)
+        let hit = if head.ahead.0 <= to && !direction.writes() { head.ahead.2 } else { u64::MAX };
+        self.least_travel(head, head.cylinder.saturating_sub((to >> 32) as u32), direction).min(hit)
     }
 
     /// On one cylinder, by their angles.
@@ -401,7 +401,7 @@ impl Predictor for Profile {
         Span((turns * (period + self.mechanics.switches.head.0 as f64)) as u64)
     }
 
-    fn after(&self, head: &Head, at: Extent, spot: Spot, write: bool) -> (Head, u64) {
+    fn after(&self, head: &Head, at: Extent, spot: Spot, direction: Direction) -> (Head, u64) {
         let layout = &self.mechanics.layout;
         let width = layout.sector_angle(spot.track.zone);
         let shift = layout.sector_shift();
@@ -419,13 +419,13 @@ impl Predictor for Profile {
             let begins = self.phase.reach(Time::ZERO, spot.angle);
             self.way.read(&self.mechanics, &self.phase, begins, spot, at, begins).1
         };
-        let (bus, ahead) = if write { (0, None) } else { (self.ticks(lag()), Some(angle)) };
+        let (bus, ahead) = if direction.writes() { (0, None) } else { (self.ticks(lag()), Some(angle)) };
         let phase = head.locked.then(|| angle.wrapping_add(bus << (64 - TURN_BITS)));
-        self.head_on(track, phase, write, ahead.filter(|_| self.reads_ahead))
+        self.head_on(track, phase, direction, ahead.filter(|_| self.reads_ahead))
     }
 
-    fn absorbed(&self) -> Option<u64> {
-        (self.buffers_writes && self.unhindered >= TRUST).then_some(self.motion.buffered[usize::from(self.wrote)])
+    fn buffered_cost(&self) -> Option<u64> {
+        (self.buffers_writes && self.unhindered >= TRUST).then_some(self.motion.buffered[self.last as usize])
     }
 
     fn ticks(&self, span: Span) -> u64 {
@@ -436,12 +436,12 @@ impl Predictor for Profile {
         self.arm
     }
 
-    fn approach(&self, now: Time, at: Extent, spot: Spot, write: bool) -> Option<Approach> {
-        if self.follows(at, write) {
+    fn approach(&self, now: Time, at: Extent, spot: Spot, direction: Direction) -> Option<Approach> {
+        if self.follows(at, direction) {
             return None;
         }
         self.phase.at(now)?;
-        let arrived = self.arrival(now, at, spot, write);
+        let arrived = self.arrival(now, at, spot, direction);
         let turn = Span(self.phase.period_ns() as u64);
         let wait = self.phase.reach(arrived, spot.angle).since(arrived);
         let (distance, cylinders) =
@@ -454,7 +454,7 @@ impl Predictor for Profile {
     }
 
     fn seek_time(&self, distance: u32) -> Span {
-        self.overheads.read.a(self.wrote) + self.mechanics.seek.time(distance)
+        self.overheads.read.a(self.last) + self.mechanics.seek.time(distance)
     }
 
     fn midway(&self, spot: Spot, parts: u32) -> Option<Lbn> {
@@ -468,7 +468,7 @@ impl Predictor for Profile {
     }
 
     fn goal(&self, now: Time, verb: Verb, at: Extent, spot: Spot, still: Span) -> Option<Goal<Spot>> {
-        if self.is_buffered(verb) { None } else { self.find_goal(now, at, spot, verb.writes(), still) }
+        if self.is_buffered(verb) { None } else { self.find_goal(now, at, spot, verb.direction(), still) }
     }
 
     fn track_blocks(&self, spot: Spot) -> u64 {
@@ -484,7 +484,7 @@ impl Predictor for Profile {
         self.find_end(now, at, goal)
     }
 
-    fn expected(&self) -> Option<Time> {
+    fn completion_time(&self) -> Option<Time> {
         self.expected.map(|(passed, _)| passed + self.lag)
     }
 
@@ -493,7 +493,7 @@ impl Predictor for Profile {
     }
 
     #[inline]
-    fn issued(&mut self, now: Time, command: &Command, spot: Spot) {
+    fn note_issue(&mut self, now: Time, command: &Command, spot: Spot) {
         self.issued = now;
         self.in_flight += 1;
         self.before = (self.in_flight == 1 && command.verb == Verb::Read).then_some(self.left);
@@ -505,7 +505,7 @@ impl Predictor for Profile {
             }
             return;
         }
-        if command.verb == Verb::Read && !self.follows(command.at, false) {
+        if command.verb == Verb::Read && !self.follows(command.at, Direction::Read) {
             self.issued_transfer::<true>(now, command, spot);
         } else {
             self.issued_any(now, command, spot);
@@ -516,15 +516,17 @@ impl Predictor for Profile {
         self.tells_phase = false;
     }
 
-    fn observed(&mut self, happened: Time, command: &Command, outcome: Outcome) {
+    fn note_completion(&mut self, happened: Time, command: &Command, outcome: Outcome) {
         self.idle_since = happened;
         self.in_flight = self.in_flight.saturating_sub(1);
         let before = self.before.take();
-        let wrote = self.wrote;
-        self.wrote = command.verb.writes() || (self.wrote && command.verb != Verb::Read);
+        let last = self.last;
+        if command.verb.transfers() || command.verb.writes() {
+            self.last = command.verb.direction();
+        }
         self.dirty &= command.verb != Verb::Flush;
         if self.is_buffered(command.verb) {
-            let least = self.overheads.buffered.a(wrote) + self.way.write_time(command.at.blocks);
+            let least = self.overheads.buffered.a(last) + self.way.write_time(command.at.blocks);
             let waited = happened.since(self.issued).less(least) > Span(self.mechanics.rotation.period().0 / 8);
             self.unhindered = if waited { 0 } else { self.unhindered.saturating_add(1) };
         }
@@ -541,12 +543,12 @@ impl Predictor for Profile {
             }
             return;
         }
-        if self.phase.observed(passed, self.angle)
+        if self.phase.add_passage(passed, self.angle)
             && self.undisturbed > WRITE_BACK
             && let Some((expected, wait)) = self.expected
         {
             let late = passed.since(expected) > Span(self.mechanics.rotation.period().0 / 2);
-            self.lateness.observed(wait, late);
+            self.lateness.add_arrival(wait, late);
         }
         self.reviewed += 1;
         if self.reviewed >= REVIEW {
@@ -554,7 +556,7 @@ impl Predictor for Profile {
             let period = self.phase.period_ns();
             if self.motion.is_stale(period) {
                 let Mechanics { seek, switches, .. } = &*self.mechanics;
-                self.motion = std::mem::take(&mut self.motion).retimed(seek.ns(), switches, &self.overheads, period);
+                self.motion = std::mem::take(&mut self.motion).retime(seek.ns(), switches, &self.overheads, period);
             }
         }
     }

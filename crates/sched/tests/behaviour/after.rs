@@ -1,7 +1,7 @@
 //! Where a predictor takes the head to be after requests it only thought of is where it is once they were served.
 
 use crate::toy::{Dice, ToyDrive};
-use block::{Command, Extent, Outcome, Place, Span, Time, Verb};
+use block::{Command, Direction, Extent, Outcome, Place, Span, Time, Verb};
 use disk::{After, Bus, Sheet, catalogue};
 use sched::predict::mimic::Learning;
 use sched::predict::{Distance, Mimic, Predictor, Profile};
@@ -17,9 +17,9 @@ fn farthest<P: Predictor>(sheet: &Sheet, mut belief: P) -> f64 {
     for i in 0..400u32 {
         let mut serve = |belief: &mut P, verb: Verb, at: Extent| {
             let command = Command { verb, at, place: Place::Nowhere };
-            belief.issued(now, &command, belief.spot(at));
+            belief.note_issue(now, &command, belief.spot(at));
             now = drive.serve(now, &command, false);
-            belief.observed(now, &command, Outcome::Ok);
+            belief.note_completion(now, &command, Outcome::Ok);
             now
         };
         // Near one another at times, and across tracks.
@@ -33,11 +33,11 @@ fn farthest<P: Predictor>(sheet: &Sheet, mut belief: P) -> f64 {
         let started = serve(&mut belief, verbs[0], ats[0]);
         let (mut head, _) = belief.head(started);
         for (verb, at) in verbs.iter().zip(ats).skip(1) {
-            (head, _) = belief.after(&head, at, belief.spot(at), verb.writes());
+            (head, _) = belief.after(&head, at, belief.spot(at), verb.direction());
         }
         let then = (1..3).fold(started, |_, i| serve(&mut belief, verbs[i], ats[i]));
         let spot = belief.spot(ats[3]);
-        let cost = |head: &P::Head| belief.cost(head, belief.key(spot), belief.mark(spot), false);
+        let cost = |head: &P::Head| belief.cost(head, belief.key(spot), belief.mark(spot), Direction::Read);
         let (foreseen, found) = (cost(&head), cost(&belief.head(then).0));
         // A sector just missed comes by a revolution later.
         let off = foreseen.abs_diff(found);

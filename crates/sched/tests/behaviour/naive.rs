@@ -150,7 +150,7 @@ impl Naive {
         let a_second = belief.ticks(Span(1_000_000_000)) as f64;
         let average = |job: &Waiting| {
             let spot = belief.spot(job.at);
-            let there = belief.cost(&head, belief.key(spot), belief.mark(spot), job.op.writes());
+            let there = belief.cost(&head, belief.key(spot), belief.mark(spot), job.op.direction());
             let takes = (there as f64 / a_second * 1e9 + belief.transfer(job.at, spot).0 as f64).max(1.0);
             let worth = self.knobs.beside.worths.get(usize::from(job.qos.class)).unwrap_or(&Worth::USUAL);
             let aged =
@@ -171,7 +171,7 @@ impl Naive {
             BaseOrder::CLook => "c-look",
         };
         let by_base = Naive { name: base, ..Naive::new("", self.knobs.clone()) }.choose(now, belief, waiting);
-        let knows = |job: &Waiting| belief.knows(belief.spot(Extent::new(job.start, 1)), job.op.writes());
+        let knows = |job: &Waiting| belief.knows(belief.spot(Extent::new(job.start, 1)), job.op.direction());
         let base = waiting.iter().find(|job| by_base.contains(&job.sequence));
         let (head, _) = belief.head(now);
         let known = waiting.iter().filter(|job| knows(job)).min_by_key(|job| (cost(belief, &head, job), job.sequence));
@@ -191,7 +191,7 @@ impl Naive {
 
     /// The first requests of the best plans, where few enough wait to try them all; any, where more do.
     fn planned<P: Predictor>(&self, now: Time, belief: &P, waiting: &[Waiting]) -> Vec<u64> {
-        let buffered = |job: &Waiting| job.op == Op::Write { fua: false } && belief.absorbed().is_some();
+        let buffered = |job: &Waiting| job.op == Op::Write { fua: false } && belief.buffered_cost().is_some();
         let overdue = |job: &Waiting| self.knobs.age_limit.is_some_and(|limit| now.since(job.arrived) > limit);
         let horizon = self.knobs.horizon.min(waiting.len() as u32);
         if horizon <= 1 || waiting.iter().any(|job| buffered(job) || overdue(job)) {
@@ -226,7 +226,7 @@ impl Naive {
         if plan.len() as u32 == horizon {
             return counted;
         }
-        let (head, _) = belief.after(head, job.at, belief.spot(job.at), job.op.writes());
+        let (head, _) = belief.after(head, job.at, belief.spot(job.at), job.op.direction());
         let others = (0..waiting.len()).filter(|other| !plan.contains(other));
         let best = others.map(|other| {
             let longer = [plan, &[other]].concat();
@@ -253,11 +253,11 @@ impl Naive {
 
 /// A write that goes into the buffer costs the same wherever it lies; one with FUA does not go there.
 fn cost<P: Predictor>(belief: &P, head: &P::Head, job: &Waiting) -> u64 {
-    if let (Op::Write { fua: false }, Some(flat)) = (job.op, belief.absorbed()) {
+    if let (Op::Write { fua: false }, Some(flat)) = (job.op, belief.buffered_cost()) {
         return flat;
     }
     let spot = belief.spot(Extent::new(job.start, 1));
-    belief.cost(head, belief.key(spot), belief.mark(spot), job.op.writes())
+    belief.cost(head, belief.key(spot), belief.mark(spot), job.op.direction())
 }
 
 /// A policy under watch: whatever it takes must be what its plain form would.

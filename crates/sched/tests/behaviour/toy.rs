@@ -1,7 +1,7 @@
 //! A device that takes as long as its sheet says, by the arithmetic of `disk` alone: no cache, no noise; after a read it reads
 //! on. Its write buffer is never full, but sometimes slow.
 
-use block::{Command, Lbn, Span, Time, Verb};
+use block::{Command, Direction, Lbn, Span, Time, Verb};
 use disk::{Rotation, Sheet, Spot, Track};
 use std::sync::Arc;
 
@@ -40,15 +40,15 @@ impl ToyDrive {
             Verb::Discard(_) => return now,
             Verb::Seek => {
                 let track = self.mechanics.layout.locate(command.at.start).track;
-                let stroke = self.mechanics.stroke(std::mem::replace(&mut self.track, track), track, false);
+                let stroke = self.mechanics.stroke(std::mem::replace(&mut self.track, track), track, Direction::Read);
                 return now + overheads.read.read + stroke.total();
             }
         };
         let spot = self.mechanics.layout.locate(command.at.start);
-        let arrived = now + overhead + self.mechanics.stroke(self.track, spot.track, write).total();
+        let arrived = now + overhead + self.mechanics.stroke(self.track, spot.track, command.verb.direction()).total();
         let on = reads_on.filter(|(next, ..)| !write && *next == command.at.start);
         let (from, spot) = on.map_or((arrived, spot), |(_, spot, since)| (since, spot));
-        let passage = self.mechanics.pass(&self.rotation, from, spot, command.at, write);
+        let passage = self.mechanics.pass(&self.rotation, from, spot, command.at, command.verb.direction());
         self.track = passage.after.track;
         self.reads_on = (!write).then_some((command.at.end(), passage.after, passage.end));
         let sent = if on.is_some() { now + overheads.hit.read + Span::from_ms(bus(command.at.blocks)) } else { now };

@@ -26,7 +26,7 @@ struct Billed {
     buffers: Option<Extent>,
 }
 
-/// One arm.
+/// What one arm is doing, and who pays for it.
 #[derive(Clone, Debug, Default)]
 struct Arm {
     /// Until when its time is billed.
@@ -137,21 +137,21 @@ impl Billing {
     }
 
     /// Who pays for the command issued next.
-    pub(crate) fn told(&mut self, bill: Bill) {
+    pub(crate) fn set_bill(&mut self, bill: Bill) {
         self.next = Some(bill);
     }
 
     /// A command was given to a drive.
-    pub(crate) fn issued(&mut self, disk: usize, tag: Tag, command: &Command, drive: &mut impl Machine) {
+    pub(crate) fn begin_command(&mut self, disk: usize, tag: Tag, command: &Command, drive: &mut impl Machine) {
         let buffers = Some(command.at).filter(|_| command.verb == Verb::Write { fua: false });
         self.inside[disk * self.depth + tag.0 as usize] = self.next.take().map(|bill| Billed { bill, buffers });
         let arm = &mut self.arms[disk];
         arm.see_writes(drive);
-        arm.settle(drive.buffered());
+        arm.settle(drive.buffer_state());
     }
 
     /// A command came back.
-    pub(crate) fn done(
+    pub(crate) fn end_command(
         &mut self,
         disk: usize,
         tag: Tag,
@@ -171,7 +171,7 @@ impl Billing {
             arm.recent.push_front((at, bill.class));
             arm.recent.truncate(REMEMBERED);
         }
-        arm.settle(drive.buffered());
+        arm.settle(drive.buffer_state());
     }
 
     /// The measured time is over, with these accounts of the arms: what each class caused.
@@ -203,7 +203,7 @@ impl<M: Machine, L: Measured> Drives<'_, M, L> {
     /// The measured time is over, with these accounts of the arms.
     pub(super) fn close_bills(&mut self, accounts: &[Account]) {
         if let Some(billing) = &mut self.billing {
-            self.load.meter_mut().billed(billing.close(accounts));
+            self.load.meter_mut().set_bills(billing.close(accounts));
         }
     }
 
@@ -215,7 +215,7 @@ impl<M: Machine, L: Measured> Drives<'_, M, L> {
                 all.merge(&bills);
                 all
             });
-            self.load.meter_mut().billed(all);
+            self.load.meter_mut().set_bills(all);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What writing takes, and the write buffer, held against the truth; and that nothing is written but in the scratch.
 
 use crate::names;
-use block::{Caps, Command, Device, Extent, Outcome, Tag, Time, Verb};
+use block::{Caps, Command, Device, Direction, Extent, Outcome, Tag, Time, Verb};
 use disk::{Drain, Sheet};
 use drive::Drive;
 use profile::bench::ProbeBench;
@@ -42,7 +42,7 @@ struct Line {
 /// What a write of a sector takes before its sector may pass, as a sheet has it, ms; all that is constant included.
 fn moves(sheet: &Sheet, distance: u32) -> f64 {
     let settle = sheet.mechanics.switches.write_settle;
-    let seek = sheet.mechanics.curve(true).time(distance) + settle;
+    let seek = sheet.mechanics.curve(Direction::Write).time(distance) + settle;
     (sheet.overheads.write.read + seek.max(sheet.overheads.least_seek) + sheet.overheads.done.read).as_ms()
 }
 

@@ -2,7 +2,7 @@
 
 use super::play::command;
 use super::{WRITE, drives};
-use block::{Command, Extent, Lbn, Place, Span, Tag, Time, Verb};
+use block::{Command, Direction, Extent, Lbn, Place, Span, Tag, Time, Verb};
 use disk::{Progress, Sheet, Truth};
 use drive::Drive;
 
@@ -30,10 +30,10 @@ fn stream(sheet: &Sheet, verb: Verb, (from, size, count): (u64, u32, u64), depth
 }
 
 /// The time the same blocks take to pass without a stop.
-fn medium(sheet: &Sheet, write: bool, from: u64, blocks: u64) -> Span {
+fn medium(sheet: &Sheet, direction: Direction, from: u64, blocks: u64) -> Span {
     let mechanics = &sheet.mechanics;
     let start = Progress { reached: Lbn(from), at: Time::ZERO, after: mechanics.layout.locate(Lbn(from)) };
-    let end = mechanics.run_on(&mechanics.rotation, start, Lbn(from + blocks), Time::NEVER, write);
+    let end = mechanics.run_on(&mechanics.rotation, start, Lbn(from + blocks), Time::NEVER, direction);
     end.at.since(Time::ZERO)
 }
 
@@ -75,7 +75,7 @@ fn a_stream_of_reads_loses_no_turn_that_overheads_do_not_explain() {
                 continue;
             }
             let took = stream(&sheet, Verb::Read, (from, size as u32, count), 1);
-            let passes = medium(&sheet, false, from, count * size);
+            let passes = medium(&sheet, Direction::Read, from, count * size);
             let overheads = sheet.overheads;
             let each = overheads.hit.read + overheads.done.read + overheads.reselect;
             let bus = sheet.bus.mb_s.map_or(0.0, |rate| (count * size) as f64 * 512.0 / rate * 1e3) as u64;

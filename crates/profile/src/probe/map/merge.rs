@@ -1,6 +1,6 @@
 //! Regions that repeat each other become one, with a further period.
 
-use super::{MapSurvey, cycle};
+use super::{GOES_ON, MapSurvey, cycle};
 use crate::estimate::{fraction, signed_fraction};
 use crate::map::{MapRegion, PatternLevel, TrackMap};
 use block::{BadInput, Device};
@@ -11,8 +11,8 @@ const FIRST: u64 = 16;
 const LONGER: u64 = 64;
 
 impl<D: Device> MapSurvey<'_, '_, '_, D> {
-    /// The region just begun at a sector and an angle joins the two before it if all three repeat each other.
-    pub(super) fn merge(&mut self, _first: u64, _angle: f64) {
+    /// The region just begun joins the two before it if all three repeat each other.
+    pub(super) fn merge(&mut self) {
         while join_alike(&mut self.map) || cycle::join_sequence(&mut self.map) {}
     }
 
@@ -59,7 +59,7 @@ pub(super) fn absorb(map: &mut TrackMap) {
             continue;
         };
         let angle = fraction(b.angle - (whole / a.track) as f64 * b.turn);
-        if signed_fraction(angle - a.angle).abs() < 0.2 / f64::from(a.round) {
+        if signed_fraction(angle - a.angle).abs() < GOES_ON / f64::from(a.round) {
             let (first, sectors) = (a.first, a.sectors + b.sectors);
             map.regions[i] = MapRegion { first, sectors, skip: 0, angle, ..b.clone() };
             map.regions.remove(i - 1);
@@ -81,7 +81,7 @@ fn join_alike(map: &mut TrackMap) -> bool {
         && length(a) == length(b);
     let turn = signed_fraction(b.angle - a.angle);
     let sector = 1.0 / f64::from(a.round);
-    if !even || signed_fraction(c.angle - b.angle - turn).abs() > 0.2 * sector || a.place(a.end() - 1).left != 1 {
+    if !even || signed_fraction(c.angle - b.angle - turn).abs() > GOES_ON * sector || a.place(a.end() - 1).left != 1 {
         return false;
     }
     let mut whole = a.clone();
@@ -112,7 +112,7 @@ fn join_alike(map: &mut TrackMap) -> bool {
             slips.extend(whole.slips.iter().map(|(from, shift)| (*from, shift + shifted)));
             let angle = fraction(whole.angle - whole.outermost().turn);
             let longer = MapRegion { first, skip, angle, slips, ..whole.clone() };
-            if signed_fraction(longer.place(first).angle - before.place(first).angle).abs() < 0.2 * sector {
+            if signed_fraction(longer.place(first).angle - before.place(first).angle).abs() < GOES_ON * sector {
                 map.regions.pop();
                 whole = longer;
             }

@@ -21,9 +21,9 @@ fn belief(dice: &mut Dice) -> (Profile, u64, Time) {
     let mut belief = Profile::new(&sheet);
     let at = Extent::new(dice.below(blocks - 8), 8);
     let command = Command { verb: Verb::Read, at, place: Place::Nowhere };
-    belief.issued(Time::ZERO, &command, belief.spot(at));
+    belief.note_issue(Time::ZERO, &command, belief.spot(at));
     let now = Time(20_000_000 + dice.below(6_000_000));
-    belief.observed(now, &command, Outcome::Ok);
+    belief.note_completion(now, &command, Outcome::Ok);
     (belief, blocks, now)
 }
 
@@ -65,11 +65,11 @@ fn plainly(scene: &Scene<Profile>, order: &[usize]) -> f64 {
     let (mut ends, mut variance, mut sum, mut left) = (0.0, 0.0, 0.0, scene.set[0].transfer);
     for (place, i) in order.iter().enumerate() {
         let it = &scene.set[*i];
-        let there = scene.belief.cost(&head, it.key, it.mark, it.op.writes()) as f64 / scene.pace;
+        let there = scene.belief.cost(&head, it.key, it.mark, it.op.direction()) as f64 / scene.pace;
         let there = if place == 0 && *i == 0 && scene.moving { 0.0 } else { there };
         let moves = if *i == 0 { left } else { it.transfer };
         let takes = there + it.times * moves;
-        let at = |ends: f64| it.worth.left(&it.qos, it.arrived, scene.now + Span(ends as u64));
+        let at = |ends: f64| it.worth.worth_at(&it.qos, it.arrived, scene.now + Span(ends as u64));
         let off_by = variance + it.variance * moves * moves;
         let (mean, more) = it.before.delays(ends + takes);
         let off = (off_by + more).sqrt();
@@ -79,10 +79,11 @@ fn plainly(scene: &Scene<Profile>, order: &[usize]) -> f64 {
         }
         (ends, variance, sum) = (ends + takes, off_by, sum + worth);
         if place == 0 && *i > 0 && scene.goes_on {
-            let way = scene.belief.approach(scene.now, it.rest, it.spot, it.op.writes()).expect("the phase is known");
+            let way =
+                scene.belief.approach(scene.now, it.rest, it.spot, it.op.direction()).expect("the phase is known");
             left = f64::max(0.0, left - way.wait.0 as f64);
         }
-        head = scene.belief.after(&head, it.rest, it.spot, it.op.writes()).0;
+        head = scene.belief.after(&head, it.rest, it.spot, it.op.direction()).0;
     }
     sum - scene.price * ends
 }

@@ -2,7 +2,7 @@
 //! stopped, only when the next block has come round again.
 
 use super::way::Way;
-use block::{Extent, Lbn, Span, Time};
+use block::{Direction, Extent, Lbn, Span, Time};
 use disk::{Cache, Layout, Mechanics, Overheads, Passage, Progress, Spin};
 
 /// A read-ahead, as far as it was worked out.
@@ -25,7 +25,7 @@ impl ReadAhead {
 
     /// How far it has come when something else is to be done, as soon as it can stop.
     pub(crate) fn stop(&self, mechanics: &Mechanics, spin: &impl Spin, now: Time) -> Progress {
-        mechanics.run_on(spin, self.so_far, self.limit, now, false)
+        mechanics.run_on(spin, self.so_far, self.limit, now, Direction::Read)
     }
 }
 
@@ -34,12 +34,12 @@ pub(crate) fn go_on(
     ahead: &ReadAhead,
     (mechanics, spin): (&Mechanics, &impl Spin),
     (way, cache, overheads): (&Way, &Cache, &Overheads),
-    (now, wrote): (Time, bool),
+    (now, last): (Time, Direction),
     at: Extent,
 ) -> (Span, ReadAhead) {
-    let so_far = mechanics.run_on(spin, ahead.so_far, ahead.limit, now, false);
+    let so_far = mechanics.run_on(spin, ahead.so_far, ahead.limit, now, Direction::Read);
     let stopped = so_far.reached >= ahead.limit;
-    let hit = now + overheads.hit.a(wrote);
+    let hit = now + overheads.hit.a(last);
     let all_there = hit + way.time(at.blocks) + overheads.done.read;
     if so_far.reached >= at.end() {
         let limit = if stopped {
@@ -50,7 +50,7 @@ pub(crate) fn go_on(
         return (all_there.since(now), ReadAhead { so_far, limit });
     }
     let rest = Extent { start: so_far.reached, blocks: (at.end().0 - so_far.reached.0) as u32 };
-    let begins = if stopped { (now + overheads.read.a(wrote)).max(so_far.at) } else { so_far.at };
+    let begins = if stopped { (now + overheads.read.a(last)).max(so_far.at) } else { so_far.at };
     let (passage, lag) = way.read(mechanics, spin, begins, so_far.after, rest, hit + way.time(at.blocks - rest.blocks));
     ((passage.end + lag).max(all_there).since(now), ReadAhead::behind(cache, &mechanics.layout, at, &passage))
 }

@@ -2,18 +2,18 @@
 //! worked out in one place, without what only others need.
 
 use super::{Left, Profile, ReadAhead, TRUST};
-use block::{Command, Extent, Span, Time};
+use block::{Command, Direction, Extent, Span, Time};
 use disk::{Passage, Spot};
 
 impl Profile {
     /// What a transfer given now comes to: from when on its first block may pass, how its blocks pass, and by how much it comes
     /// back later.
     #[inline(always)]
-    pub(super) fn foresee(&self, now: Time, at: Extent, spot: Spot, write: bool) -> (Time, Passage, Span) {
-        let arrived = self.arrival(now, at, spot, write);
-        if write {
-            let passage = self.mechanics.pass(&self.phase, arrived, spot, at, true);
-            let lag = self.way.written(at.blocks, &passage);
+    pub(super) fn foresee(&self, now: Time, at: Extent, spot: Spot, direction: Direction) -> (Time, Passage, Span) {
+        let arrived = self.arrival(now, at, spot, direction);
+        if direction.writes() {
+            let passage = self.mechanics.pass(&self.phase, arrived, spot, at, Direction::Write);
+            let lag = self.way.write_lag(at.blocks, &passage);
             return (arrived, passage, lag);
         }
         let (passage, lag) = self.way.read(&self.mechanics, &self.phase, arrived, spot, at, now);
@@ -23,10 +23,10 @@ impl Profile {
     /// A transfer was issued; `PLAIN` says that it is a read that goes on nowhere, as most are that a scheduler chooses.
     #[inline(always)]
     pub(super) fn issued_transfer<const PLAIN: bool>(&mut self, now: Time, command: &Command, spot: Spot) {
-        let write = !PLAIN && command.verb.writes();
-        let follows = !PLAIN && self.follows(command.at, write);
+        let direction = if PLAIN { Direction::Read } else { command.verb.direction() };
+        let follows = !PLAIN && self.follows(command.at, direction);
         let buffered = !PLAIN && self.is_buffered(command.verb);
-        let (arrived, passage, lag) = self.foresee(now, command.at, spot, write);
+        let (arrived, passage, lag) = self.foresee(now, command.at, spot, direction);
         let paused = now.since(self.idle_since) > Span(self.mechanics.rotation.period().0 / 64);
         self.dirty |= buffered;
         if paused {
@@ -40,13 +40,13 @@ impl Profile {
         let tells = self.phase.is_known() && !follows && !buffered;
         self.expected = tells.then(|| (passage.end, self.motion.ticks(passage.began.since(arrived))));
         let behind = || ReadAhead::behind(&self.cache, &self.mechanics.layout, command.at, &passage);
-        let going_on = if PLAIN || write { None } else { self.go_on(now, command.at) };
-        let ahead = (!write).then(|| going_on.map_or_else(behind, |(_, ahead)| ahead));
+        let going_on = if PLAIN || direction.writes() { None } else { self.go_on(now, command.at) };
+        let ahead = (!direction.writes()).then(|| going_on.map_or_else(behind, |(_, ahead)| ahead));
         let Spot { track, angle, .. } = ahead.as_ref().map_or(passage.after, |ahead| ahead.so_far.after);
         let next = command.at.end();
-        self.left = Left { track, angle, next, reading: !write, transferred: true, ahead };
+        self.left = Left { track, angle, next, reading: !direction.writes(), transferred: true, ahead };
         (self.angle, self.lag, self.arm) = (passage.angle, lag, next);
-        self.tells_phase = !follows || write || self.way.keeps_up();
+        self.tells_phase = !follows || direction.writes() || self.way.keeps_up();
     }
 
     #[inline(never)]

@@ -1,6 +1,6 @@
 //! The times of the arm's moves in ticks: fractions of a revolution as the drive really turns.
 
-use block::Span;
+use block::{Direction, Span};
 use disk::{Overheads, Switches};
 
 /// Ticks in a revolution: 2²⁸.
@@ -29,15 +29,15 @@ impl Motion {
     /// The moves of a drive whose revolution takes `period_ns`.
     pub(super) fn new(seek_ns: &[u32], switches: &Switches, overheads: &Overheads, period_ns: f64) -> Motion {
         let room = || Vec::with_capacity(seek_ns.len());
-        Motion::filled(seek_ns, switches, overheads, period_ns, [room(), room()])
+        Motion::fill(seek_ns, switches, overheads, period_ns, [room(), room()])
     }
 
     /// The same moves where a revolution takes `period_ns`; in the memory of the old ones.
-    pub(super) fn retimed(self, seek_ns: &[u32], switches: &Switches, overheads: &Overheads, period_ns: f64) -> Motion {
-        Motion::filled(seek_ns, switches, overheads, period_ns, [self.seek, self.floor])
+    pub(super) fn retime(self, seek_ns: &[u32], switches: &Switches, overheads: &Overheads, period_ns: f64) -> Motion {
+        Motion::fill(seek_ns, switches, overheads, period_ns, [self.seek, self.floor])
     }
 
-    fn filled(
+    fn fill(
         seek_ns: &[u32],
         switches: &Switches,
         overheads: &Overheads,
@@ -58,9 +58,10 @@ impl Motion {
             floor,
             head_switch: ticks(switches.head),
             write_settle: ticks(switches.write_settle),
-            overhead: [false, true].map(|wrote| [overheads.read, overheads.write].map(|after| ticks(after.a(wrote)))),
-            hit: [false, true].map(|wrote| ticks(overheads.hit.a(wrote))),
-            buffered: [false, true].map(|wrote| ticks(overheads.buffered.a(wrote))),
+            overhead: [Direction::Read, Direction::Write]
+                .map(|last| [overheads.read, overheads.write].map(|after| ticks(after.a(last)))),
+            hit: [Direction::Read, Direction::Write].map(|last| ticks(overheads.hit.a(last))),
+            buffered: [Direction::Read, Direction::Write].map(|last| ticks(overheads.buffered.a(last))),
         }
     }
 

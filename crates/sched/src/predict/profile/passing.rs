@@ -4,29 +4,36 @@
 
 use super::{Profile, ReadAhead};
 use crate::predict::{Goal, Passing, Predictor};
-use block::{Extent, Lbn, Span, Time};
+use block::{Direction, Extent, Lbn, Span, Time};
 use disk::{Passage, Spin, Spot, Track};
 
 impl Profile {
     /// What a command that is given now comes to, if there is time before it to read something else: while it waits for its first
     /// block. Of its wait as much is left as arrivals are found to be late by.
-    pub(super) fn find_goal(&self, now: Time, at: Extent, spot: Spot, write: bool, still: Span) -> Option<Goal<Spot>> {
-        if self.follows(at, write) || self.undisturbed <= super::WRITE_BACK {
+    pub(super) fn find_goal(
+        &self,
+        now: Time,
+        at: Extent,
+        spot: Spot,
+        direction: Direction,
+        still: Span,
+    ) -> Option<Goal<Spot>> {
+        if self.follows(at, direction) || self.undisturbed <= super::WRITE_BACK {
             return None;
         }
         self.phase.at(now)?;
-        let (arrived, passage, lag) = self.foresee(now, at, spot, write);
+        let (arrived, passage, lag) = self.foresee(now, at, spot, direction);
         let before = |margin: Span| Time(passage.began.0.saturating_sub(margin.0));
         let (by, by_still) = (before(self.moving()), before(still));
         if by_still <= arrived {
             return None;
         }
         // What is taken on arrival, wherever that is, ends when it likes.
-        let later = self.pass_from(by_still, at, spot, write);
+        let later = self.pass_from(by_still, at, spot, direction);
         let end = passage.end + lag;
         let leaves = self.leaves(now);
-        let is_roomy = by > leaves.0 + self.moving() + self.overheads.read.a(false);
-        let goal = Goal { at, spot, write, by, by_still, end, leaves, is_roomy };
+        let is_roomy = by > leaves.0 + self.moving() + self.overheads.read.a(Direction::Read);
+        let goal = Goal { at, spot, direction, by, by_still, end, leaves, is_roomy };
         (later.0.end + later.1 == end).then_some(goal)
     }
 
@@ -37,10 +44,10 @@ impl Profile {
     }
 
     /// A transfer under a head that is there at a time, and by how much it comes back later.
-    fn pass_from(&self, from: Time, at: Extent, spot: Spot, write: bool) -> (Passage, Span) {
-        if write {
-            let passage = self.mechanics.pass(&self.phase, from, spot, at, true);
-            return (passage, self.way.written(at.blocks, &passage));
+    fn pass_from(&self, from: Time, at: Extent, spot: Spot, direction: Direction) -> (Passage, Span) {
+        if direction.writes() {
+            let passage = self.mechanics.pass(&self.phase, from, spot, at, Direction::Write);
+            return (passage, self.way.write_lag(at.blocks, &passage));
         }
         self.way.read(&self.mechanics, &self.phase, from, spot, at, from)
     }
@@ -48,8 +55,8 @@ impl Profile {
     /// How long a command for the goal takes from when it is given, after a read that ended on this track, until the arm is there
     /// and may begin; what is left of the sector that the drive reads on apart.
     fn leave(&self, track: Track, goal: &Goal<Spot>) -> Span {
-        let overhead = if goal.write { self.overheads.write } else { self.overheads.read };
-        overhead.a(false) + self.mechanics.stroke(track, goal.spot.track, goal.write).total()
+        let overhead = if goal.direction.writes() { self.overheads.write } else { self.overheads.read };
+        overhead.a(Direction::Read) + self.mechanics.stroke(track, goal.spot.track, goal.direction).total()
     }
 
     /// The blocks of the track of a block that pass while the arm can be there.
@@ -103,7 +110,7 @@ impl Profile {
 
     /// The same for a read given now.
     fn leaves(&self, now: Time) -> (Time, Spot) {
-        let overhead = self.overheads.read.a(self.wrote);
+        let overhead = self.overheads.read.a(self.last);
         match self.left.ahead.as_ref().filter(|_| self.left.reading) {
             Some(ahead) => self.departure(ahead, now, overhead),
             None => (now + overhead, Spot { track: self.left.track, ..Spot::default() }),
@@ -112,7 +119,7 @@ impl Profile {
 
     /// When an arm that may leave then is on a track, and whether it need not move.
     fn arrive(&self, (leaves, from): (Time, Spot), track: Track) -> (Time, bool) {
-        let stroke = self.mechanics.stroke(from.track, track, false).total();
+        let stroke = self.mechanics.stroke(from.track, track, Direction::Read).total();
         (leaves + stroke, stroke == Span::ZERO)
     }
 
@@ -130,11 +137,12 @@ impl Profile {
             }
         };
         let Some(goal) = goal else { return Some(end) };
-        let overhead = if goal.write { self.overheads.write } else { self.overheads.read }.a(false);
+        let overhead =
+            if goal.direction.writes() { self.overheads.write } else { self.overheads.read }.a(Direction::Read);
         let (leaves, from) = self.departure(&ahead, end, overhead);
-        let stroke = self.mechanics.stroke(from.track, goal.spot.track, goal.write).total();
+        let stroke = self.mechanics.stroke(from.track, goal.spot.track, goal.direction).total();
         let mut there = leaves + stroke;
-        if goal.write {
+        if goal.direction.writes() {
             let sector = self.mechanics.sector_time(goal.spot.track.zone);
             there = there.max(self.way.write_from(end, overhead, sector, goal.at, false));
         }

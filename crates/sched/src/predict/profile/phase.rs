@@ -70,7 +70,7 @@ impl Phase {
 
     /// At `passed`, the angle `angle` was under the head. Says whether that is believed.
     #[inline]
-    pub(super) fn observed(&mut self, passed: Time, angle: u64) -> bool {
+    pub(super) fn add_passage(&mut self, passed: Time, angle: u64) -> bool {
         let error = angle.wrapping_sub(self.phase(passed)) as i64;
         let elapsed = passed.since(self.since).0;
         let window = self.spread.saturating_mul(TRUST).clamp(NARROWEST, WIDEST);

@@ -1,7 +1,7 @@
 //! The way between medium and host: by how much a command comes back later than the medium is done with it, where the bus is
 //! slower than the medium, waits for a share of the blocks or reports completion late; and when a write has its data.
 
-use block::{Extent, Span, Time};
+use block::{Direction, Extent, Span, Time};
 use disk::{Bus, Delivery, Mechanics, Overheads, Passage, Sheet, Spin, Spot};
 
 /// What a sheet says of the way.
@@ -23,14 +23,14 @@ impl Way {
     pub(crate) fn new(sheet: &Sheet) -> Way {
         let layout = &sheet.mechanics.layout;
         let bus = sheet.bus;
-        let read_block = bus.block_time(false);
+        let read_block = bus.block_time(Direction::Read);
         let fastest = layout.longest_track() << layout.sector_shift();
         let pace = sheet.mechanics.rotation.period_ns() * 65536.0 / f64::from(fastest.max(1));
         let keeps_up = read_block as f64 <= pace && bus.watermark == 0.0 && sheet.overheads.reselect == Span::ZERO;
         Way {
             bus,
             read_block,
-            write_block: bus.block_time(true),
+            write_block: bus.block_time(Direction::Write),
             segment: sheet.cache.segment,
             overheads: sheet.overheads,
             shift: layout.sector_shift(),
@@ -73,8 +73,8 @@ impl Way {
     ) -> (Passage, Span) {
         let done = self.overheads.done.read;
         if self.keeps_up {
-            let passage = mechanics.pass(spin, arrived, spot, at, false);
-            let stall = self.overheads.stall(at.blocks, false, &passage);
+            let passage = mechanics.pass(spin, arrived, spot, at, Direction::Read);
+            let stall = self.overheads.stall(at.blocks, Direction::Read, &passage);
             return (passage, self.last(at) + stall + done);
         }
         self.read_behind(mechanics, spin, arrived, spot, at, from)
@@ -96,7 +96,7 @@ impl Way {
         let wanted = (lead, u64::from(at.blocks));
         let delivery = Delivery::new(self.read_block, wanted, watermark, from, self.overheads.reselect);
         let (passage, delivery) = mechanics.pass_delivered(spin, arrived, spot, at, delivery);
-        let stall = self.overheads.stall(at.blocks, false, &passage);
+        let stall = self.overheads.stall(at.blocks, Direction::Read, &passage);
         (passage, delivery.end().since(passage.end) + stall + self.overheads.done.read)
     }
 
@@ -111,7 +111,7 @@ impl Way {
     }
 
     /// From when the medium is done with a write until it comes back.
-    pub(crate) fn written(&self, blocks: u32, passage: &Passage) -> Span {
-        self.overheads.stall(blocks, true, passage) + self.overheads.done.write
+    pub(crate) fn write_lag(&self, blocks: u32, passage: &Passage) -> Span {
+        self.overheads.stall(blocks, Direction::Write, passage) + self.overheads.done.write
     }
 }
