@@ -14,6 +14,8 @@ mod profile;
 mod replay;
 mod reproduce;
 mod requests;
+#[cfg(feature = "linux")]
+mod scan;
 mod schema;
 #[cfg(feature = "linux")]
 mod serve;
@@ -37,6 +39,8 @@ pub enum VerbArgs {
     Profile(profile::ProfileArgs),
     #[cfg(feature = "linux")]
     Bench(bench::BenchArgs),
+    #[cfg(feature = "linux")]
+    Scan(scan::ScanArgs),
     #[cfg(feature = "linux")]
     Serve(serve::Serve),
     #[cfg(feature = "linux")]
@@ -75,6 +79,8 @@ pub fn run(verb: VerbArgs, command: Command) -> Result<(), VerbFailure> {
         VerbArgs::Profile(arguments) => profile::run(&arguments),
         #[cfg(feature = "linux")]
         VerbArgs::Bench(arguments) => bench::run(&arguments),
+        #[cfg(feature = "linux")]
+        VerbArgs::Scan(arguments) => scan::run(&arguments),
         #[cfg(feature = "linux")]
         VerbArgs::Serve(arguments) => serve::run(&arguments),
         #[cfg(feature = "linux")]

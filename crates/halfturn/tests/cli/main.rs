@@ -14,6 +14,7 @@ mod readme;
 mod reference;
 mod reproduce;
 mod requests;
+mod scan;
 mod settings;
 mod steady;
 mod worlds;
