@@ -17,7 +17,7 @@ pub struct FrameId(pub u32);
 /// Where the bytes of a command are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// Moves no data.
+    /// Nowhere: the command moves no data, as a flush or a seek.
     Nowhere,
     /// In a request's own memory, so many blocks into it.
     Request(RequestId, u32),
@@ -48,9 +48,9 @@ pub enum Verb {
 /// Which way data goes between the medium and the host. Heads settle more finely before they write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// From the medium.
+    /// From the medium to the host.
     Read,
-    /// To the medium.
+    /// From the host to the medium.
     Write,
 }
 

@@ -18,4 +18,4 @@ pub use command::{Caps, Command, Direction, DiskId, FrameId, Outcome, Place, Tag
 pub use device::Device;
 pub use extent::{BLOCK_BYTES, Extent, Lbn};
 pub use request::{Change, Discarded, Ending, Op, Qos, Request, RequestId};
-pub use time::{Span, Time};
+pub use time::{NS_PER_MS, Span, Time};

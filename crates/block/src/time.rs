@@ -2,6 +2,9 @@
 
 use std::ops::{Add, AddAssign, Sub, SubAssign};
 
+/// Nanoseconds in a millisecond, the unit of what people are shown.
+pub const NS_PER_MS: f64 = 1e6;
+
 /// An instant: nanoseconds since the run began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(pub u64);
@@ -36,13 +39,13 @@ impl Span {
     /// The nearest whole nanosecond to `ms` milliseconds; negative values become zero.
     #[must_use]
     pub fn from_ms(ms: f64) -> Span {
-        Span((ms * 1e6 + 0.5) as u64)
+        Span((ms * NS_PER_MS + 0.5) as u64)
     }
 
     /// The whole span in milliseconds.
     #[must_use]
     pub fn as_ms(self) -> f64 {
-        self.0 as f64 / 1e6
+        self.0 as f64 / NS_PER_MS
     }
 
     /// The whole span in seconds.

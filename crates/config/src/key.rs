@@ -36,6 +36,8 @@ pub enum Takes {
     Name,
     /// A boolean: `true` or `false`.
     Bool,
+    /// `true`, `false` or a word.
+    BoolOr(&'static str),
     /// A whole number from the first to the second.
     Whole(u64, u64),
     /// A number from the first to the second.
@@ -121,6 +123,8 @@ kinds! {
     texts() -> Vec<String> = Takes::Texts, |section, about| section.strings(about.name);
     /// `true` or `false`.
     bool() -> bool = Takes::Bool, |section, about| section.bool(about.name);
+    /// `true` or `false`, or the word, which stands for neither.
+    bool_or(word: &'static str) -> Option<bool> = Takes::BoolOr(word), bool_or;
     /// A whole number.
     whole(least: u64, most: u64) -> u64 = Takes::Whole(least, most), whole;
     /// A whole number.
@@ -276,6 +280,11 @@ fn blocks(section: &Section, about: &About) -> Result<Option<u32>, BadInput> {
         Ok(blocks) => Ok(Some(blocks)),
         Err(_) => bad("2 TiB or more", "give a smaller one"),
     }
+}
+
+fn bool_or(section: &Section, about: &About) -> Result<Option<Option<bool>>, BadInput> {
+    let Takes::BoolOr(word) = about.takes else { return Ok(None) };
+    section.bool_or(about.name, word)
 }
 
 fn span_or(section: &Section, about: &About) -> Result<Option<Option<Span>>, BadInput> {

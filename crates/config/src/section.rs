@@ -130,6 +130,21 @@ impl<'a> Section<'a> {
         })
     }
 
+    /// `true` or `false`, or a word that stands for neither.
+    ///
+    /// # Errors
+    /// When it is something else.
+    pub fn bool_or(&self, key: &str, word: &str) -> ReadResult<Option<bool>> {
+        self.read(key, |node| match &node.item {
+            TreeItem::Scalar(Scalar::Boolean(truth)) => Ok(Some(*truth)),
+            TreeItem::Scalar(Scalar::Text(text)) if text == word => Ok(None),
+            _ => {
+                let takes = format!("true, false or \"{word}\"");
+                Err(self.type_error(key, node, &takes, &format!("write {takes}")))
+            }
+        })
+    }
+
     /// A whole number, zero or more.
     ///
     /// # Errors

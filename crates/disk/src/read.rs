@@ -4,8 +4,6 @@ mod controller;
 mod geometry;
 mod seek;
 
-pub(crate) use geometry::sparings;
-
 use crate::other;
 use crate::published::Published;
 use crate::{Mechanics, Other, Rotation, SeekTable, Sheet, Switches, Truth};

@@ -367,7 +367,7 @@ impl Cache {
 
     /// The same with reading, writing or both switched off.
     #[must_use]
-    pub fn switched(self, read_cache: bool, write_buffer: bool) -> Cache {
+    pub fn switch_caches(self, read_cache: bool, write_buffer: bool) -> Cache {
         let read = if read_cache { self } else { Cache { segments: 0, segment: 0, read_ahead: 0, ..self } };
         Cache { write_buffer: if write_buffer { self.write_buffer } else { 0 }, ..read }
     }

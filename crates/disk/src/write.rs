@@ -194,7 +194,7 @@ fn list(list: &ListPlan) -> String {
         );
     }
     text += "]\n# cylinder, head, first sector, sectors: in ascending blocks\n";
-    let run = |it: &crate::Run| format!("[{}, {}, {}, {}]", it.cylinder, it.head, it.sector, it.count);
+    let run = |it: &crate::SectorRun| format!("[{}, {}, {}, {}]", it.cylinder, it.head, it.sector, it.count);
     text + &rows("runs", &list.runs.iter().map(run).collect::<Vec<_>>())
 }
 
@@ -218,7 +218,7 @@ fn geometry(layout: &LayoutPlan) -> String {
     if let Sparing::Range(range) = layout.sparing {
         text += &format!("range = {range}\n");
     }
-    let words = crate::read::sparings(match layout.sparing {
+    let words = crate::layout::sparings(match layout.sparing {
         Sparing::Range(range) => range,
         _ => 1,
     });

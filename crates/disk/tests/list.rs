@@ -1,7 +1,7 @@
 //! Layouts given as a list of runs: `locate` agrees with the runs written out block by block.
 
 use block::Lbn;
-use disk::{Layout, LayoutPlan, ListPlan, ListZone, Run, disksim, parse, write};
+use disk::{Layout, LayoutPlan, ListPlan, ListZone, SectorRun, disksim, parse, write};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed, TestCaseError, TestRunner};
 use std::path::{Path, PathBuf};
@@ -68,13 +68,14 @@ fn made(tracks: &Tracks, descends: bool, sectors: [u32; 2]) -> (ListPlan, Vec<Pl
             }
         }
     }
-    let mut runs: Vec<Run> = Vec::new();
+    let mut runs: Vec<SectorRun> = Vec::new();
     for (i, (_, cylinder, head, sector, ..)) in places.iter().enumerate() {
-        let goes_on = |run: &&mut Run| (run.cylinder, run.head, run.sector + run.count) == (*cylinder, *head, *sector);
+        let goes_on =
+            |run: &&mut SectorRun| (run.cylinder, run.head, run.sector + run.count) == (*cylinder, *head, *sector);
         // Every now and then one run is given as two.
         match runs.last_mut().filter(goes_on).filter(|_| i % 17 > 0) {
             Some(run) => run.count += 1,
-            None => runs.push(Run { cylinder: *cylinder, head: *head, sector: *sector, count: 1 }),
+            None => runs.push(SectorRun { cylinder: *cylinder, head: *head, sector: *sector, count: 1 }),
         }
     }
     (ListPlan { zones, runs }, places)
@@ -165,7 +166,7 @@ fn a_map_file_is_read_and_what_is_written_of_it_is_the_same_drive() {
 fn a_list_that_is_no_layout_is_refused_in_words() {
     let zone = ListZone { last_cylinder: 1, sectors: 9, ..ListZone::default() };
     let second = ListZone { first_cylinder: 2, last_cylinder: 3, first: 9, ..zone };
-    let run = |cylinder, head, sector, count| Run { cylinder, head, sector, count };
+    let run = |cylinder, head, sector, count| SectorRun { cylinder, head, sector, count };
     let whole = run(0, 0, 0, 9);
     for (zones, runs, told) in [
         (vec![], vec![whole], "a list needs zones"),

@@ -29,7 +29,7 @@ pub struct Parts {
 impl Parts {
     /// Each part with its name.
     #[must_use]
-    pub fn named(&self) -> [(&'static str, Span); 9] {
+    pub fn name_parts(&self) -> [(&'static str, Span); 9] {
         [
             ("queued", self.queued),
             ("overhead", self.overhead),
@@ -46,7 +46,7 @@ impl Parts {
     /// The sum of all parts.
     #[must_use]
     pub fn total(&self) -> Span {
-        self.named().iter().map(|(_, span)| *span).sum()
+        self.name_parts().iter().map(|(_, span)| *span).sum()
     }
 
     /// What is left of them after the first `span`, in which other commands were served.
@@ -60,7 +60,7 @@ impl Parts {
         self
     }
 
-    /// Each part, as in `named`.
+    /// Each part, as in `name_parts`.
     fn each(&mut self) -> [&mut Span; 9] {
         [
             &mut self.queued,
@@ -79,7 +79,7 @@ impl Parts {
 impl SubAssign for Parts {
     /// Takes some of the commands out again.
     fn sub_assign(&mut self, other: Parts) {
-        for (part, (_, other)) in self.each().into_iter().zip(other.named()) {
+        for (part, (_, other)) in self.each().into_iter().zip(other.name_parts()) {
             *part -= other;
         }
     }
@@ -143,13 +143,13 @@ impl Account {
 
     /// The length of the time accounted for.
     #[must_use]
-    pub fn elapsed(&self) -> Span {
+    pub fn span(&self) -> Span {
         self.until.since(self.since)
     }
 
     /// Time in which the arm did nothing.
     #[must_use]
     pub fn idle(&self) -> Span {
-        self.elapsed() - self.busy - self.background
+        self.span() - self.busy - self.background
     }
 }

@@ -38,7 +38,7 @@ pub trait Machine {
     }
 
     /// Blocks it has in a write buffer, and the time in its account that it wrote back while it had no command.
-    fn buffered(&self) -> (u64, Span) {
+    fn buffer_state(&self) -> (u64, Span) {
         (0, Span::ZERO)
     }
 }
@@ -82,8 +82,8 @@ impl Machine for Drive {
         Drive::take_writes(self).for_each(|(last, took)| each(last, took));
     }
 
-    fn buffered(&self) -> (u64, Span) {
-        Drive::buffered(self)
+    fn buffer_state(&self) -> (u64, Span) {
+        Drive::buffer_state(self)
     }
 }
 
@@ -120,7 +120,7 @@ impl<M: Machine + ?Sized> Machine for Box<M> {
         (**self).take_writes(each);
     }
 
-    fn buffered(&self) -> (u64, Span) {
-        (**self).buffered()
+    fn buffer_state(&self) -> (u64, Span) {
+        (**self).buffer_state()
     }
 }

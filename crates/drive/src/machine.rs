@@ -259,7 +259,7 @@ impl Drive {
 
     /// Blocks it has in its write buffer, and the time in its account that it wrote back while it had no command.
     #[must_use]
-    pub fn buffered(&self) -> (u64, Span) {
+    pub fn buffer_state(&self) -> (u64, Span) {
         (self.buffer.capacity() - self.buffer.free(), self.account.writing)
     }
 
@@ -294,7 +294,7 @@ impl Drive {
 
     /// When the arm would be there for a transfer that could begin to move it at `ready`, and the passage then.
     fn reach(&self, ready: Time, command: Command) -> (Time, Passage) {
-        let (free, track) = self.freed(ready);
+        let (free, track) = self.foresee_arm(ready);
         let start = free.max(ready);
         let (stroke, passage) = self.access(start, track, command.at, command.verb.direction());
         (start + stroke.total(), passage)
@@ -448,11 +448,11 @@ impl Drive {
         let late = self.rules.frees_at != FreesAt::Medium;
         let from = match now == issued {
             _ if ALONE => now,
-            _ if self.bus.exclusive => self.overlapped(waiting.came, now, command),
+            _ if self.bus.exclusive => self.begin_of_overlap(waiting.came, now, command),
             true => now,
             false if at_its_turn() => now,
             // An arm that was let go late does not set out before that.
-            false if late => self.overlapped(issued, now, command),
+            false if late => self.begin_of_overlap(issued, now, command),
             false => issued,
         };
         let queued = !ALONE && if self.bus.exclusive { now > waiting.came } else { own };
@@ -526,7 +526,7 @@ impl Drive {
     }
 
     /// From when a command counts as begun whose overhead ran while others were served.
-    fn overlapped(&self, came: Time, now: Time, command: Command) -> Time {
+    fn begin_of_overlap(&self, came: Time, now: Time, command: Command) -> Time {
         if came >= now {
             return came;
         }

@@ -265,7 +265,7 @@ impl Drive {
         if self.goes_on(now) {
             return Span::ZERO;
         }
-        let (free, track) = self.freed(now);
+        let (free, track) = self.foresee_arm(now);
         let begins = |at| self.write_back_begins(free.max(now), track, at);
         self.buffer.soonest(free.max(now), begins).map_or(Span::ZERO, |(_, begins)| begins.since(now))
     }

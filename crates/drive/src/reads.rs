@@ -75,7 +75,7 @@ impl Drive {
                 self.segments.touch(i);
                 self.keep_ahead_of(cleared, i, at);
                 let hit = self.hit(cleared, at, queued);
-                self.given(i, at);
+                self.give_up(i, at);
                 let sent = Time(hit.0.0 - self.overheads.done.read.0);
                 self.hold_ahead(i, at, sent, sent);
                 hit
@@ -143,7 +143,7 @@ impl Drive {
     }
 
     /// What was delivered from a segment may be given up.
-    fn given(&mut self, segment: usize, at: Extent) {
+    fn give_up(&mut self, segment: usize, at: Extent) {
         if self.cache.forgets {
             self.segments.forget_before(segment, at.end());
         }
@@ -162,7 +162,7 @@ impl Drive {
         self.filling = Some((ahead.segment, reached));
         self.segments.extend(ahead.segment, at.end());
         self.begin_read_ahead(ahead.began, at.end(), &passage, ahead.segment);
-        self.given(ahead.segment, at);
+        self.give_up(ahead.segment, at);
         let done = self.overheads.done.read;
         let paced = now + overhead + self.overheads.pace(at.blocks, rest.blocks, &passage);
         self.delivered = delivery.end().max(paced);
@@ -245,7 +245,7 @@ impl Drive {
             };
             self.filling = Some((segment, from));
             self.begin_read_ahead(self.free, at.end(), passage, segment);
-            self.given(segment, at);
+            self.give_up(segment, at);
         }
         let done = self.overheads.done.read;
         self.delivered = delivery.end() + stall;

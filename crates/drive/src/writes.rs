@@ -484,7 +484,7 @@ impl Drive {
     }
 
     /// What `take_arm` would give, and where the arm would then be.
-    pub(crate) fn freed(&self, ready: Time) -> (Time, Track) {
+    pub(crate) fn foresee_arm(&self, ready: Time) -> (Time, Track) {
         if self.cache.drain != Drain::Soonest && self.buffer.first().is_some() {
             let mut drive = self.clone();
             let free = drive.take_arm(ready);

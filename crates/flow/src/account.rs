@@ -58,9 +58,9 @@ impl SystemAccount {
 
     /// As it is printed; what only the device knows is added by others.
     #[must_use]
-    pub fn result(&self, end: Time) -> results::System {
+    pub fn result(&self, end: Time) -> results::SystemCounts {
         let share = |part: u64, of: u64| if of == 0 { 0.0 } else { part as f64 / of as f64 };
-        results::System {
+        results::SystemCounts {
             execution_ms: Span(self.ended.unwrap_or(end).0).as_ms(),
             computing_ms: self.computing.as_ms(),
             switching_ms: self.switching.as_ms(),
@@ -79,7 +79,7 @@ impl SystemAccount {
             useless_read_ahead: self.useless as f64,
             last_io_ms: Span(self.last_io.0).as_ms(),
             processes: self.processes.iter().map(process).collect(),
-            ..results::System::default()
+            ..results::SystemCounts::default()
         }
     }
 }

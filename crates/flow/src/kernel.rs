@@ -3,22 +3,12 @@
 use crate::cache::{Content, FrameRoom};
 use crate::events::ModelEventKind;
 use crate::picture::IssuedRequest;
-use crate::process::{Pid, ProcessState, ProcessStep};
+use crate::process::{Pid, ProcessState, ProcessStep, StepOutcome};
 use crate::requests::{Criticality, Purpose, RequestState, id};
 use crate::system::ProcessSystem;
 use block::{Change, Extent, Op, Request, Span, Time};
 use load::experiment::PAGE;
 use sched::Input;
-
-/// What came of a step.
-pub(crate) enum StepOutcome {
-    /// The process goes on at once.
-    Done,
-    /// The process computes for so long.
-    Takes(Span),
-    /// The process leaves its processor.
-    Leaves(ProcessState),
-}
 
 impl ProcessSystem {
     /// The next step of a process that has its processor.
@@ -121,7 +111,9 @@ impl ProcessSystem {
     fn read_ahead(&mut self, ahead: Option<u64>, now: Time) {
         let Some(page) = ahead.filter(|page| self.cache.find(*page).is_none()) else { return };
         let FrameRoom::Frame(frame, useless) = self.cache.room() else { return };
-        self.given_up(useless);
+        if useless {
+            self.count_useless();
+        }
         let slot = self.ask(Op::Read, extent(page), Criticality::Limited, Purpose::Frame(frame), now);
         self.cache.assign(frame, page, Content::Reading(slot));
         self.cache.frame(frame).ahead = Some(now);
@@ -152,7 +144,9 @@ impl ProcessSystem {
     fn find_room(&mut self, now: Time) -> Result<u32, Option<u32>> {
         match self.cache.room() {
             FrameRoom::Frame(frame, useless) => {
-                self.given_up(useless);
+                if useless {
+                    self.count_useless();
+                }
                 Ok(frame)
             }
             FrameRoom::Writing(slot) => Err(Some(slot)),
@@ -162,11 +156,9 @@ impl ProcessSystem {
     }
 
     /// A page that was read ahead for nothing also cost an interrupt.
-    fn given_up(&mut self, useless: bool) {
-        if useless {
-            self.account.useless += 1;
-            self.account.false_computation += self.scale(self.plan.io_interrupt);
-        }
+    fn count_useless(&mut self) {
+        self.account.useless += 1;
+        self.account.false_computation += self.scale(self.plan.io_interrupt);
     }
 
     fn write_out(&mut self, frame: u32, criticality: Criticality, now: Time) -> u32 {

@@ -65,7 +65,7 @@ pub enum ProcessStep {
     },
     /// Creates another process, which can run at once.
     Fork(Box<dyn Program>),
-    /// The process ends.
+    /// The process ends here; what waits for it goes on.
     Exit,
 }
 
@@ -210,4 +210,14 @@ impl ProcessEntry {
         *part += now.since(self.since);
         times
     }
+}
+
+/// What came of a step.
+pub(crate) enum StepOutcome {
+    /// The process goes on at once.
+    Done,
+    /// The process computes for so long.
+    Takes(Span),
+    /// The process leaves its processor.
+    Leaves(ProcessState),
 }

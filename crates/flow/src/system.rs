@@ -11,11 +11,10 @@ use crate::account::SystemAccount;
 use crate::cache::{BufferCache, Content};
 use crate::cpu::{Handler, Processor, ProcessorState};
 use crate::events::{ModelEvent, ModelEventKind};
-use crate::kernel::StepOutcome;
 use crate::picture::PictureRecorder;
-use crate::process::{Pid, ProcessEntry, ProcessState, Program};
-use crate::program::MachineSetup;
+use crate::process::{Pid, ProcessEntry, ProcessState, Program, StepOutcome};
 use crate::requests::{Classes, Purpose, RequestTable, id};
+use crate::setup::MachineSetup;
 use block::{BadInput, Ending, RequestId, Span, Time};
 use load::experiment::{Experiment, SystemPlan};
 use load::{Draw, Load, Meter, Served};
@@ -546,7 +545,7 @@ impl Load for ProcessSystem {
         Ok(self.outbox.pop_front())
     }
 
-    fn began(&mut self, now: Time, id: RequestId) {
+    fn begin_request(&mut self, now: Time, id: RequestId) {
         let Some(asked) = self.requests.get(id.0) else { return };
         if asked.began == Time::NEVER {
             asked.began = now;
@@ -555,13 +554,13 @@ impl Load for ProcessSystem {
         }
     }
 
-    fn waited(&mut self, id: RequestId, external: Span) {
+    fn add_wait(&mut self, id: RequestId, external: Span) {
         if let Some(asked) = self.requests.get(id.0) {
             asked.external += external.0;
         }
     }
 
-    fn served(&mut self, now: Time, id: RequestId) -> Option<Served> {
+    fn take_served(&mut self, now: Time, id: RequestId) -> Option<Served> {
         let asked = *self.requests.get(id.0)?;
         let qos = self.classes.qos(asked.issued_as);
         let external = Span(asked.external);
@@ -570,9 +569,9 @@ impl Load for ProcessSystem {
         Some(Served { at: asked.at, arrived, began, ended: now, external, counts, qos })
     }
 
-    fn ended(&mut self, now: Time, id: RequestId, how: Ending) {
+    fn end_request(&mut self, now: Time, id: RequestId, how: Ending) {
         self.charge(now);
-        let Some(served) = self.served(now, id) else { return };
+        let Some(served) = self.take_served(now, id) else { return };
         if let Some(asked) = self.requests.get(id.0) {
             asked.ended = true;
         }
@@ -580,7 +579,7 @@ impl Load for ProcessSystem {
             made.ended = Some(now);
         }
         self.account.last_io = now;
-        self.meter.ended(&served, how);
+        self.meter.add_ended(&served, how);
         self.interrupt(Handler::Completion(id.0));
     }
 

@@ -1,6 +1,6 @@
 //! Progress on stderr, and only if that is a terminal.
 
-use indicatif::{HumanCount, ProgressBar, ProgressState, ProgressStyle};
+use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressState, ProgressStyle};
 use load::experiment::Case;
 use std::fmt::Write;
 use std::sync::Arc;
@@ -118,6 +118,38 @@ impl Profiling {
     /// So much is done, of 1.
     pub fn share(&self, done: f64) {
         self.0.set_position((done * 1000.0) as u64);
+    }
+
+    /// Removes the bar from the screen.
+    pub fn finish(self) {
+        self.0.finish_and_clear();
+    }
+}
+
+/// Follows a scan: what of the device was read, and when the rest will have been.
+#[cfg(feature = "linux")]
+pub struct Scanning(ProgressBar);
+
+#[cfg(feature = "linux")]
+impl Scanning {
+    /// Before the first command, of so many bytes.
+    pub fn new(bytes: u64) -> Scanning {
+        let bar = ProgressBar::new(bytes);
+        let style = ProgressStyle::with_template("{bar:30} {percent:>3} %  {bytes} of {total_bytes}  {msg}");
+        bar.set_style(style.expect("the template is valid"));
+        bar.enable_steady_tick(REFRESH);
+        Scanning(bar)
+    }
+
+    /// So far it has come. The bar's own estimate takes the rate for steady, which finds are not.
+    pub fn at(&self, progress: &load::ScanProgress) {
+        let all = self.0.length().unwrap_or(0);
+        let done = ((1.0 - progress.share_left()) * all as f64) as u64;
+        let told = done * 1000 / all.max(1) > self.0.position() * 1000 / all.max(1);
+        self.0.set_position(done);
+        if told && let Some(left) = progress.remaining() {
+            self.0.set_message(format!("{} to go", HumanDuration(Duration::from_nanos(left.0))));
+        }
     }
 
     /// Removes the bar from the screen.

@@ -47,7 +47,7 @@ pub fn bench(
     let made = make::device(&experiment.drive, Use::Writes, experiment.scheduler.rules.plan.is_some(), seed)?;
     let Made { unit, mut notes, .. } = made;
     let core = make::core(experiment, unit.caps(), &mut notes)?;
-    let ledger = records.map(|out| requests::ledger(case, 0, requests::served(experiment), out));
+    let ledger = records.map(|out| requests::ledger(case, 0, requests::name_served_device(experiment), out));
     ask(case, unit, core, notes, (scale, watch), ledger)
 }
 
@@ -96,7 +96,7 @@ fn place(uri: &Uri) -> String {
     }
 }
 
-fn unreachable_server(uri: &Uri, error: &std::io::Error) -> BadInput {
+pub(crate) fn unreachable_server(uri: &Uri, error: &std::io::Error) -> BadInput {
     let what = format!("export '{}' is not to be had: {error}", uri.export);
     BadInput::new(place(uri), At::File, what, "see whether the server runs, and what `nbdinfo --list` shows of it")
 }
@@ -128,11 +128,14 @@ fn ask(
     let (mut meter, more) = remains.source.finish()?;
     remains.ledger.map_or(Ok(()), |ledger| ledger.close())?;
     if let Some(tally) = core.tally() {
-        meter.serviced(tally);
+        meter.set_service(tally);
     }
     let account = remains.account;
-    let disks = account.map(|all| Disk::of(all.elapsed(), all.busy, all.background, all.parts.named()));
-    let notes = notes.into_iter().chain(more).collect();
+    let disks = account.map(|all| Disk::of(all.span(), all.busy, all.background, all.parts.name_parts()));
+    let believed = "arm_seconds: the sums are measured, what they went to is believed";
+    let believed = meter.bills().map(|_| believed.to_owned());
+    let bound = load::share_note(&experiment.scheduler.rules, &meter);
+    let notes = notes.into_iter().chain(more).chain(believed).chain(bound).collect();
     let run = Run::of(case.labels.clone(), &meter, disks.into_iter().collect(), notes);
     Ok(Benched { run, lateness: remains.lateness, unfinished: remains.outstanding })
 }

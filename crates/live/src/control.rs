@@ -43,6 +43,10 @@ fn reply(question: &Value, caller: &Caller<EngineMessage>) -> Result<Value, Stri
             let reports = caller.ask(EngineMessage::Volumes, PATIENCE).ok_or_else(gone)?;
             Ok(json!({ "volumes": reports.iter().map(VolumeReport::json).collect::<Vec<_>>() }))
         }
+        Some("metrics") => {
+            let metrics = caller.ask(EngineMessage::Metrics, PATIENCE).ok_or_else(gone)?;
+            Ok(metrics.json())
+        }
         Some("set") => {
             let setting = Setting::parse(question)?;
             caller.ask(|sender| EngineMessage::Set(setting, sender), PATIENCE).ok_or_else(gone)??;
@@ -58,7 +62,7 @@ fn reply(question: &Value, caller: &Caller<EngineMessage>) -> Result<Value, Stri
             caller.ask(|sender| EngineMessage::Resume(volume, sender), PATIENCE).ok_or_else(gone)??;
             Ok(json!({}))
         }
-        _ => Err("`verb` is none of \"list\", \"set\", \"fault\" and \"resume\"".into()),
+        _ => Err("`verb` is none of \"list\", \"metrics\", \"set\", \"fault\" and \"resume\"".into()),
     }
 }
 

@@ -4,13 +4,14 @@
 
 use crate::bell::Caller;
 use crate::front::EngineMessage;
+use crate::guest::{Became, Guard, Guest};
 use crate::socket::{KNOCKING, SocketName, private};
-use nbd::{Export, Handshake, HandshakeStep};
+use nbd::TlsPolicy;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::{Errno, ioctl_fionbio, read};
-use rustix::net::{SendFlags, SocketFlags, send};
+use rustix::io::ioctl_fionbio;
+use rustix::net::SocketFlags;
 use std::io::{self, ErrorKind};
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
@@ -22,10 +23,11 @@ use std::time::{Duration, Instant};
 /// Clients in their handshake at once; who comes then waits until one of them is through. Where there are as many clients as there
 /// may be, whoever chooses an export is told so.
 const HANDSHAKES: usize = 128;
-/// Bytes that are read at once.
-const CHUNK: usize = 4096;
-/// Answers that a client who does not read them may have waiting.
-const UNSENT: usize = 1 << 20;
+/// So many refusals are told of within so long.
+const MOST_TOLD: u32 = 10;
+const A_WHILE: Duration = Duration::from_secs(60);
+const SLOW: &str = "its handshake took too long";
+
 /// A socket that NBD clients connect to.
 #[derive(Debug)]
 pub struct Listener {
@@ -43,14 +45,14 @@ impl Listener {
         private(path).map(|(socket, place)| (Listener::from(socket), place))
     }
 
-    /// A TCP port, on loopback only.
+    /// A TCP port: of loopback, unless whoever comes must speak TLS.
     ///
     /// # Errors
-    /// When it is taken, or not on loopback.
-    pub fn tcp(address: &str) -> io::Result<Listener> {
+    /// When it is taken, or others could come to it without TLS.
+    pub fn tcp(address: &str, policy: TlsPolicy) -> io::Result<Listener> {
         let listener = TcpListener::bind(address)?;
-        if !listener.local_addr()?.ip().is_loopback() {
-            return Err(io::Error::new(ErrorKind::InvalidInput, "without encryption only loopback is served"));
+        if !listener.local_addr()?.ip().is_loopback() && policy != TlsPolicy::Required {
+            return Err(io::Error::new(ErrorKind::InvalidInput, "without TLS only loopback is served"));
         }
         // Bound, it listens already, but to few at once.
         rustix::net::listen(&listener, KNOCKING)?;
@@ -73,25 +75,11 @@ impl From<UnixListener> for Listener {
     }
 }
 
-/// Someone in the handshake.
-struct Guest {
-    socket: OwnedFd,
-    handshake: Handshake<Arc<[Export]>>,
-    unsent: Vec<u8>,
-    until: Instant,
-}
-
-/// What became of a guest.
-enum Became {
-    Waits,
-    Gone,
-    Client(nbd::Session, Vec<u8>),
-}
-
 /// The door of a service.
 pub struct Door {
     listeners: Vec<Listener>,
-    exports: Arc<[Export]>,
+    guard: Guard,
+    refusals: Refusals,
     caller: Caller<EngineMessage>,
     patience: Duration,
     guests: Vec<Guest>,
@@ -107,14 +95,15 @@ impl Door {
     #[must_use]
     pub fn new(
         listeners: Vec<Listener>,
-        exports: Arc<[Export]>,
+        guard: Guard,
         caller: Caller<EngineMessage>,
         patience: Duration,
         most: u32,
         inside: Arc<AtomicU32>,
         closing: OwnedFd,
     ) -> Door {
-        Door { listeners, exports, caller, patience, guests: Vec::new(), inside, most, closing }
+        let refusals = Refusals::default();
+        Door { listeners, guard, refusals, caller, patience, guests: Vec::new(), inside, most, closing }
     }
 
     /// Opens it, in a thread of its own.
@@ -165,12 +154,7 @@ impl Door {
 
     fn let_in(&mut self, listener: usize) {
         let Ok(socket) = self.listeners[listener].accept() else { return };
-        let mut unsent = Vec::new();
-        let handshake = Handshake::new(Arc::clone(&self.exports), &mut unsent);
-        let mut guest = Guest { socket, handshake, unsent, until: Instant::now() + self.patience };
-        if guest.send() {
-            self.guests.push(guest);
-        }
+        self.guests.extend(Guest::greet(socket, &self.guard, Instant::now() + self.patience));
     }
 
     /// Hears a guest out.
@@ -179,77 +163,62 @@ impl Door {
         let guest = &mut self.guests[number];
         guest.handshake.set_full(full);
         let became = match ready {
-            true => guest.go_on(),
-            false if Instant::now() >= guest.until => Became::Gone,
+            true => guest.go_on(&self.guard),
+            false if Instant::now() >= guest.until => Became::Gone((!guest.is_refused()).then(|| SLOW.into())),
             false => Became::Waits,
         };
         match became {
             Became::Waits => {}
-            Became::Gone => drop(self.guests.swap_remove(number)),
+            Became::Refused(why) => self.refusals.tell(&guest.socket, &why),
+            Became::Gone(why) => {
+                let guest = self.guests.swap_remove(number);
+                let known = || guest.handshake.refusal().filter(|_| !guest.is_refused()).map(Into::into);
+                let why = why.or_else(known);
+                why.into_iter().for_each(|why| self.refusals.tell(&guest.socket, &why));
+            }
             Became::Client(session, early) => {
                 let guest = self.guests.swap_remove(number);
-                if ioctl_fionbio(&guest.socket, false).is_ok() {
+                if let Ok((socket, early)) = guest.hand_over(early, &self.guard) {
                     self.inside.fetch_add(1, Ordering::Relaxed);
-                    self.caller.tell(EngineMessage::Client(guest.socket, session, early));
+                    self.caller.tell(EngineMessage::Client(socket, session, early));
                 }
             }
         }
     }
 }
 
-impl Guest {
-    /// Sends what can be sent; whether the guest is still there.
-    fn send(&mut self) -> bool {
-        while !self.unsent.is_empty() {
-            match send(&self.socket, &self.unsent, SendFlags::NOSIGNAL) {
-                Ok(0) => return false,
-                Ok(count) => drop(self.unsent.drain(..count)),
-                Err(Errno::WOULDBLOCK) => return self.unsent.len() <= UNSENT,
-                Err(Errno::INTR) => {}
-                Err(_) => return false,
-            }
-        }
-        true
-    }
+/// Tells the log whom the door did not let in, and why; of a crowd, a few.
+#[derive(Default)]
+struct Refusals {
+    since: Option<Instant>,
+    told: u32,
+    untold: u32,
+}
 
-    fn go_on(&mut self) -> Became {
-        if !self.send() {
-            return Became::Gone;
-        }
-        if !self.unsent.is_empty() {
-            return Became::Waits;
-        }
-        let mut bytes = [0; CHUNK];
-        let count = match read(&self.socket, &mut bytes) {
-            Ok(0) => return Became::Gone,
-            Ok(count) => count,
-            Err(Errno::WOULDBLOCK | Errno::INTR) => return Became::Waits,
-            Err(_) => return Became::Gone,
-        };
-        let mut left = &bytes[..count];
-        loop {
-            let step = self.handshake.feed(&mut left, &mut self.unsent);
-            match step {
-                HandshakeStep::Ready(session) => {
-                    return match self.send_all() {
-                        true => Became::Client(session, left.to_vec()),
-                        false => Became::Gone,
-                    };
-                }
-                HandshakeStep::Closed(_) => {
-                    self.send();
-                    return Became::Gone;
-                }
-                HandshakeStep::More if left.is_empty() => break,
-                HandshakeStep::More if self.unsent.len() > UNSENT => return Became::Gone,
-                HandshakeStep::More => {}
+impl Refusals {
+    fn tell(&mut self, socket: &OwnedFd, why: &str) {
+        if self.since.is_none_or(|since| since.elapsed() >= A_WHILE) {
+            if self.untold > 0 {
+                eprintln!("{} more clients were refused", self.untold);
             }
+            *self = Refusals { since: Some(Instant::now()), ..Refusals::default() };
         }
-        if self.send() { Became::Waits } else { Became::Gone }
+        if self.told < MOST_TOLD {
+            self.told += 1;
+            eprintln!("a client {} was refused: {why}", whence(socket));
+        } else {
+            self.untold += 1;
+        }
     }
+}
 
-    /// Sends the last answer: a few hundred bytes, for which there is room unless the guest never read.
-    fn send_all(&mut self) -> bool {
-        self.send() && self.unsent.is_empty()
+/// Where a client is, for people.
+fn whence(socket: &OwnedFd) -> String {
+    if let Ok(Some(Ok(address))) = rustix::net::getpeername(socket).map(|name| name.map(SocketAddr::try_from)) {
+        return format!("at {address}");
+    }
+    match rustix::net::sockopt::socket_peercred(socket) {
+        Ok(peer) => format!("of user {}, process {},", peer.uid.as_raw(), peer.pid.as_raw_nonzero()),
+        Err(_) => "of this machine".into(),
     }
 }

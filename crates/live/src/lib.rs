@@ -21,6 +21,7 @@ pub mod control;
 mod direct;
 mod door;
 mod front;
+mod guest;
 mod kernel;
 mod lateness;
 pub mod log;
@@ -31,13 +32,19 @@ mod mixed;
 mod recorder;
 mod remote;
 mod ring;
+mod scan;
 mod serve;
 mod socket;
 mod sparse;
 mod store;
 mod threads;
+mod tls;
 pub mod unit;
 mod world;
+
+#[cfg(feature = "tls")]
+#[doc(hidden)]
+pub use tls::hostile::Doorstep;
 
 pub use bell::Caller;
 pub use bench::{Benched, bench, bench_far};
@@ -51,6 +58,7 @@ pub use lateness::Lateness;
 pub use mixed::{Mixed, ProgressFn};
 pub use recorder::{Difference, ReplayReport, RunRecorder, replay};
 pub use remote::{Answer, Remote};
+pub use scan::{BlockSink, OpenScan, ScanFailure};
 pub use serve::{NbdService, ServiceReport};
 pub use socket::{SocketName, private};
 pub use store::Unwritten;

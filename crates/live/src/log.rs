@@ -256,7 +256,7 @@ pub struct LogReader<'a> {
 struct Cut;
 
 /// What a number of a log says of discarded blocks.
-fn discarded(number: u64) -> Result<Discarded, Cut> {
+fn read_discarded(number: u64) -> Result<Discarded, Cut> {
     let all = [Discarded::Anything, Discarded::Zeros, Discarded::KeptZeros];
     all.into_iter().find(|what| *what as u64 == number).ok_or(Cut)
 }
@@ -352,7 +352,7 @@ impl<'a> LogReader<'a> {
                     2 => Op::Write { fua: true },
                     3 => Op::Flush,
                     4 => Op::Repair,
-                    what => Op::Discard(discarded(what - 5)?),
+                    what => Op::Discard(read_discarded(what - 5)?),
                 };
                 Input::Submit(Request { id, op, at: self.extent()?, qos: self.qos()? })
             }
@@ -385,7 +385,7 @@ impl<'a> LogReader<'a> {
                     2 => Verb::Write { fua: true },
                     3 => Verb::Seek,
                     4 => Verb::Flush,
-                    what => Verb::Discard(discarded(what - 5)?),
+                    what => Verb::Discard(read_discarded(what - 5)?),
                 };
                 Action::Issue(disk, tag, Command { verb, at: self.extent()?, place: self.place()? })
             }

@@ -40,7 +40,7 @@ pub fn device(choice: &DriveChoice, how: Use, short: bool, seed: u64) -> Result<
     let mut notes = Vec::new();
     Ok(match live {
         Live::Emulated(held) => {
-            let (machine, rotational): (Box<dyn Machine>, _) = match choice.made()? {
+            let (machine, rotational): (Box<dyn Machine>, _) = match choice.make_model()? {
                 Model::Disk(drive) => (Box::new(Drive::new(&drive.sheet, &drive.truth, seed)), true),
                 Model::Other(other) => (drive::other::machine(&other, seed), false),
             };
@@ -121,7 +121,10 @@ pub fn check(experiment: &Experiment) -> Result<(), BadInput> {
 /// Where what the file asks for is not to be had.
 pub fn core(experiment: &Experiment, caps: Caps, notes: &mut Vec<String>) -> Result<Box<dyn Scheduler>, BadInput> {
     let known = Knowledge::of_file(experiment, Device::of(&experiment.drive)?, caps.blocks)?;
-    let (core, told) = schedule::build(experiment, &known, Real(caps))?;
+    // Nobody but the core can say what the time of a real drive's command went to.
+    let mut experiment = experiment.clone();
+    experiment.scheduler.rules.divides = true;
+    let (core, told) = schedule::build(&experiment, &known, Real(caps))?;
     notes.extend(told);
     Ok(core)
 }

@@ -3,14 +3,20 @@
 //! The engine counts; what it has counted is copied and written down by the thread that is asked. Who asks has a second to say
 //! what he wants and another to hear it.
 
+mod page;
+
+pub use page::reference;
+
 use crate::askers::attend;
 use crate::bell::Caller;
 use crate::front::{EngineMessage, VolumeReport};
 use crate::socket::{SocketName, private};
 use block::Span;
+use load::PART_NAMES;
 use load::experiment::Exposed;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use sched::Pulse;
+use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::io::{self, Read, Write};
 use std::net::TcpListener;
@@ -50,6 +56,12 @@ impl Buckets {
         self.sum += took;
     }
 
+    /// How many lie in each bucket, those above all bounds last; and how long all took.
+    fn json(&self) -> Value {
+        let counts: Vec<u64> = self.counts.iter().copied().chain([self.above]).collect();
+        json!({ "counts": counts, "sum_ms": self.sum.0 as f64 / 1e6 })
+    }
+
     fn write(&self, name: &str, labels: &str, out: &mut String) {
         let comma = if labels.is_empty() { "" } else { "," };
         let mut count = 0;
@@ -66,7 +78,7 @@ impl Buckets {
 }
 
 /// What a service has counted.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct ServiceMetrics {
     /// One report for each volume.
     pub volumes: Vec<VolumeReport>,
@@ -75,6 +87,8 @@ pub struct ServiceMetrics {
     /// How late the host noticed what an emulated drive had done.
     pub late: Buckets,
 }
+
+const ARM_SECONDS: &str = "halfturn_arm_seconds_total";
 
 /// A family of metrics: its name, its type, what it is.
 struct Family(&'static str, &'static str, &'static str);
@@ -92,6 +106,24 @@ fn escape(value: &str) -> String {
 }
 
 impl ServiceMetrics {
+    /// As the control socket tells `halfturn top`: everything is counted since the service began.
+    #[must_use]
+    pub fn json(&self) -> Value {
+        let Pulse { waiting, preemptions, jit_seeks, late, gave_up } = self.pulse;
+        let volumes = self.volumes.iter().map(|volume| {
+            let mut told = volume.json();
+            told["reading"] = volume.reading.json();
+            told["writing"] = volume.writing.json();
+            told
+        });
+        json!({
+            "volumes": volumes.collect::<Vec<_>>(),
+            "bounds_ms": (0..BOUNDS).map(|bucket| bound(bucket) as f64 / 1e3).collect::<Vec<_>>(),
+            "waiting": waiting, "preemptions": preemptions, "jit_seeks": jit_seeks, "jit_late": late,
+            "jit_given_up": gave_up, "host_lateness": self.late.json(),
+        })
+    }
+
     /// In the text exposition format.
     #[must_use]
     pub fn text(&self) -> String {
@@ -132,7 +164,7 @@ impl ServiceMetrics {
 
     fn volumes(&self, out: &mut String) {
         type Of = fn(&VolumeReport) -> Vec<(&'static str, f64)>;
-        let families: [(Family, Of); 8] = [
+        let families: [(Family, Of); 9] = [
             (Family("halfturn_requests_total", "counter", "Requests that were done."), |volume| {
                 let counts = &volume.counts;
                 let each = [
@@ -166,13 +198,25 @@ impl ServiceMetrics {
                 ),
                 |volume| vec![("", f64::from(u8::from(volume.flush_failed)))],
             ),
+            (
+                Family(
+                    ARM_SECONDS,
+                    "counter",
+                    "Time of the device by what it went to: the sums are measured; seek and rotation are believed, and part of transfer where nothing is known of the drive.",
+                ),
+                |volume| PART_NAMES.into_iter().zip(volume.arm.map(Span::as_secs)).collect(),
+            ),
             (Family("halfturn_volume_bytes", "gauge", "The size of a volume."), |volume| {
                 vec![("", volume.bytes as f64)]
             }),
         ];
         for (family, of) in families {
             family.head(out);
-            let label = if family.0 == "halfturn_errors_total" { "reason" } else { "op" };
+            let label = match family.0 {
+                "halfturn_errors_total" => "reason",
+                ARM_SECONDS => "part",
+                _ => "op",
+            };
             for volume in &self.volumes {
                 for (which, value) in of(volume) {
                     let more = if which.is_empty() { String::new() } else { format!(",{label}=\"{which}\"") };

@@ -3,8 +3,8 @@
 use crate::memory::Slice;
 use crate::world::{Hands, RequestSource};
 use block::{BadInput, Ending, Extent, RequestId, Span, Time};
-use load::{Load, Mix, Served};
-use sched::{Found, Input};
+use load::{Bills, Load, Mix, Served, divide_believed};
+use sched::{Bill, Found, Input};
 
 /// How far a run is, as a share of it.
 pub type ProgressFn<'a> = &'a dyn Fn(f64);
@@ -24,6 +24,8 @@ pub struct Mixed<'a> {
     given_up: bool,
     watch: ProgressFn<'a>,
     told: f64,
+    /// What of the device's time each class caused, where the core says who pays.
+    bills: Option<Bills>,
 }
 
 impl<'a> Mixed<'a> {
@@ -33,7 +35,7 @@ impl<'a> Mixed<'a> {
     pub fn new(mix: Mix, end: Option<Time>, requests: Option<u64>, patience: Span, watch: ProgressFn<'a>) -> Mixed<'a> {
         let end = end.unwrap_or(Time::NEVER);
         let (last, failed, given_up, told) = (Time::ZERO, None, false, 0.0);
-        Mixed { mix, end, requests, last, failed, patience, given_up, watch, told }
+        Mixed { mix, end, requests, last, failed, patience, given_up, watch, told, bills: None }
     }
 
     /// What was measured, up to the end.
@@ -46,6 +48,9 @@ impl<'a> Mixed<'a> {
         }
         let end = if self.requests.is_some() || self.end == Time::NEVER { self.last } else { self.end };
         self.mix.meter_mut().close(end);
+        if let Some(bills) = self.bills.take() {
+            self.mix.meter_mut().set_bills(bills);
+        }
         Ok(self.mix.finish())
     }
 
@@ -58,7 +63,7 @@ impl<'a> Mixed<'a> {
     fn tell(&mut self, now: Time) {
         let share = |of: u64, all: u64| of as f64 / all.max(1) as f64;
         let done = match self.requests {
-            Some(most) => share(self.mix.meter().served(), most),
+            Some(most) => share(self.mix.meter().requests_served(), most),
             None => share(now.0, self.end.0),
         };
         if done >= self.told + STEP {
@@ -78,7 +83,7 @@ impl<'a> Mixed<'a> {
     }
 
     fn has_enough(&self) -> bool {
-        self.requests.is_some_and(|most| self.mix.meter().served() >= most)
+        self.requests.is_some_and(|most| self.mix.meter().requests_served() >= most)
     }
 }
 
@@ -102,21 +107,30 @@ impl RequestSource for Mixed<'_> {
     }
 
     fn on_start(&mut self, now: Time, id: RequestId) {
-        self.mix.began(now, id);
+        self.mix.begin_request(now, id);
     }
 
     fn command(&mut self, issued: Time, ended: Time) {
         self.mix.meter_mut().command(issued, ended);
     }
 
+    fn on_arm_time(&mut self, _: Option<RequestId>, bill: &Bill, (from, until): (Time, Time)) {
+        if from >= self.mix.meter().from() && self.counts(until) {
+            let bills = self.bills.get_or_insert_default();
+            divide_believed(bill, until.since(from))
+                .into_iter()
+                .for_each(|(class, part, span)| bills.add(class, part, span));
+        }
+    }
+
     fn take_record(&mut self, now: Time, id: RequestId) -> Option<Served> {
-        if self.counts(now) { self.mix.served(now, id) } else { None }
+        if self.counts(now) { self.mix.take_served(now, id) } else { None }
     }
 
     fn on_end(&mut self, now: Time, id: RequestId, how: Ending, _: &mut Hands) {
         self.last = now;
         if self.counts(now) {
-            self.mix.ended(now, id, how);
+            self.mix.end_request(now, id, how);
             self.tell(now);
         }
     }

@@ -1,5 +1,6 @@
 //! An NBD server as its clients see it.
 
+use crate::tls::Carriers;
 use nbd::client::{self, Body, ClientGoal, ClientHandshake, ClientStep};
 use nbd::reply::Chunk;
 use nbd::{Address, ClientRequest, Errno, RequestType, Session, Uri};
@@ -36,6 +37,15 @@ enum Socket {
     Tcp(TcpStream),
 }
 
+impl From<Socket> for OwnedFd {
+    fn from(socket: Socket) -> OwnedFd {
+        match socket {
+            Socket::Unix(socket) => socket.into(),
+            Socket::Tcp(socket) => socket.into(),
+        }
+    }
+}
+
 /// What came of a request: the bytes of a read.
 pub type Answer = (ClientRequest, Result<Vec<u8>, Errno>);
 
@@ -53,7 +63,8 @@ impl Remote {
                 Socket::Tcp(socket)
             }
         };
-        let mut handshake = ClientHandshake::new(ClientGoal::Go(uri.export.clone()));
+        let handshake = ClientHandshake::new(ClientGoal::Go(uri.export.clone()));
+        let mut handshake = if uri.tls.is_some() { handshake.with_tls() } else { handshake };
         let (mut input, mut out) = (Vec::new(), Vec::new());
         let session = loop {
             let mut left = &input[..];
@@ -62,6 +73,16 @@ impl Remote {
             input.drain(..taken);
             socket.write(&std::mem::take(&mut out))?;
             match step {
+                ClientStep::StartTls => {
+                    // What came behind the answer was said by nobody who is known yet.
+                    if !input.is_empty() {
+                        return Err(protocol_error(&client::Broken::Unexpected("more than the answer, before TLS")));
+                    }
+                    socket = socket.secure(uri)?;
+                    handshake.secure(&mut out);
+                    socket.write(&std::mem::take(&mut out))?;
+                    socket.receive(&mut input)?;
+                }
                 ClientStep::Ready(session) => break session,
                 ClientStep::Listed(_) => {
                     return Err(Error::new(ErrorKind::InvalidData, "a list that nobody asked for"));
@@ -86,11 +107,7 @@ impl Remote {
 
     /// What it is made of, where nothing was asked yet.
     pub(crate) fn into_parts(self) -> (OwnedFd, Session) {
-        let socket = match self.socket {
-            Socket::Unix(socket) => socket.into(),
-            Socket::Tcp(socket) => socket.into(),
-        };
-        (socket, self.session)
+        (self.socket.into(), self.session)
     }
 
     /// Waits for the next request to be answered.
@@ -164,6 +181,29 @@ fn protocol_error(broken: &client::Broken) -> Error {
 }
 
 impl Socket {
+    /// The same in TLS, once both sides have shown who they are.
+    fn secure(self, uri: &Uri) -> io::Result<Socket> {
+        let mut session = crate::tls::connect(uri)?;
+        let (mut socket, mut out, mut early) = (self, Vec::new(), Vec::new());
+        session.say(&[], &mut out);
+        while !session.is_private() {
+            socket.write(&std::mem::take(&mut out))?;
+            let mut bytes = Vec::new();
+            socket.receive(&mut bytes)?;
+            let received = session.receive(&bytes, &mut early);
+            session.say(&[], &mut out);
+            if let Err(why) = received {
+                // The server is told, if it listens.
+                let _ = socket.write(&out);
+                return Err(Error::new(ErrorKind::InvalidData, format!("TLS: {why}")));
+            }
+        }
+        socket.write(&out)?;
+        // The process may end before all is sent, as it may without TLS.
+        let socket = session.carry(socket.into(), &early, &Carriers::default())?;
+        Ok(Socket::Unix(socket.into()))
+    }
+
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         match self {
             Socket::Unix(socket) => socket.write_all(bytes),

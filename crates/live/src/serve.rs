@@ -4,14 +4,16 @@ use crate::bell::{Caller, mailbox};
 use crate::claim::Use;
 use crate::door::{Door, Listener};
 use crate::front::{EngineMessage, Front, ServedVolume, Undone, VolumeReport};
+use crate::guest::Guard;
 use crate::log::LogHead;
 use crate::make::{self, Made};
 use crate::recorder::RunRecorder;
+use crate::tls::{Carriers, TlsServer};
 use crate::unit::{Faulty, LiveDevice};
 use crate::{Clock, Host, Lateness, LiveWorld};
 use block::{At, BadInput, Caps, Span};
-use load::experiment::{Experiment, ServePlan};
-use nbd::Export;
+use load::experiment::{Experiment, ServePlan, TlsNeed};
+use nbd::{Export, TlsPolicy};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use sched::{Scheduler, run_told};
 use std::fs::File;
@@ -41,6 +43,7 @@ pub struct NbdService {
     core: Box<dyn Scheduler>,
     world: LiveWorld<Front>,
     door: Door,
+    carriers: Carriers,
     /// The other end of what closes the door.
     closing: UnixStream,
     /// Leaves messages for the engine and wakes it.
@@ -96,8 +99,10 @@ impl NbdService {
         let host = Host::new(clock, experiment.serve.io).map_err(stopped)?;
         notes.extend(host.note());
         let world = LiveWorld::new(host, unit, front, timeout);
-        let door = Door::new(listeners, exports, caller.clone(), patience, most, inside, closed.into());
-        Ok(NbdService { title, caps, core, world, door, closing, caller, notes })
+        let carriers = Carriers::default();
+        let guard = guard(experiment, exports, carriers.clone())?;
+        let door = Door::new(listeners, guard, caller.clone(), patience, most, inside, closed.into());
+        Ok(NbdService { title, caps, core, world, door, carriers, closing, caller, notes })
     }
 
     /// Serves until it is told to stop and all that was asked is done; where that is wanted, it is recorded in a file.
@@ -105,7 +110,7 @@ impl NbdService {
     /// # Errors
     /// When the kernel does not go on.
     pub fn run(self, record: Option<(&LogHead, File)>) -> Result<ServiceReport, BadInput> {
-        let NbdService { title, mut core, mut world, door, closing, .. } = self;
+        let NbdService { title, mut core, mut world, door, carriers, closing, .. } = self;
         let stopped = |error: io::Error| kernel_error(&title, &error);
         let door = door.open().map_err(stopped)?;
         world.begin(Front::listen);
@@ -131,9 +136,25 @@ impl NbdService {
         // A door that fell has let nobody in.
         let _ = door.join();
         let remains = world.finish().map_err(stopped)?;
+        carriers.wait(LAST_ANSWERS);
         let (reports, undone) = (remains.source.reports(), remains.source.undone());
         Ok(ServiceReport { reports, lateness: remains.lateness, undone, unrecorded: recorded.err() })
     }
+}
+
+/// How long the last answers may take to those who speak TLS.
+const LAST_ANSWERS: Duration = Duration::from_secs(5);
+
+/// Whom the door lets in to what.
+fn guard(experiment: &Experiment, exports: Arc<[Export]>, carriers: Carriers) -> Result<Guard, BadInput> {
+    let plan = experiment.serve.tls.as_ref();
+    let policy = match plan.map(|plan| plan.needs) {
+        None => TlsPolicy::Absent,
+        Some(TlsNeed::Offered) => TlsPolicy::Offered,
+        Some(TlsNeed::Required) => TlsPolicy::Required,
+    };
+    let clients = experiment.volumes.iter().map(|volume| volume.clients.clone()).collect();
+    Ok(Guard { exports, clients, policy, tls: plan.map(TlsServer::load).transpose()?, carriers })
 }
 
 /// What is said when seeks are no longer timed, and when they are again.
@@ -261,7 +282,7 @@ mod tests {
 
     fn connect(socket: &Path, export: &str) -> Remote {
         let address = Address::Unix(socket.display().to_string());
-        let mut remote = Remote::connect(&Uri { address, export: export.into() }).expect("a connection");
+        let mut remote = Remote::connect(&Uri { address, export: export.into(), tls: None }).expect("a connection");
         remote.patience(Some(Duration::from_secs(20))).expect("a limit");
         remote
     }

@@ -8,7 +8,7 @@ use crate::unit::{Done, LiveDevice};
 use block::{BLOCK_BYTES, Command, DiskId, Ending, Extent, Outcome, Place, RequestId, Span, Tag, Time, Verb};
 use load::Served;
 use load::requests::{self, Ledger};
-use sched::{Action, Found, Input, Wait, World};
+use sched::{Action, Bill, Found, Input, Wait, World};
 use std::io;
 use std::rc::Rc;
 
@@ -33,6 +33,9 @@ pub trait RequestSource {
 
     /// A command was issued and came back.
     fn command(&mut self, _issued: Time, _ended: Time) {}
+
+    /// A command for a request, or for none, has kept the device from a time to another; who pays for it, as the core says.
+    fn on_arm_time(&mut self, _: Option<RequestId>, _: &Bill, _: (Time, Time)) {}
 
     /// What a record tells of a request that ends now, if there is to be one.
     fn take_record(&mut self, _: Time, _: RequestId) -> Option<Served> {
@@ -132,6 +135,10 @@ pub struct LiveWorld<S, K = Host> {
     reads: Vec<Option<(RequestId, Slice)>>,
     /// By tag: whether it is to have something on the medium.
     flushes: Vec<bool>,
+    /// By tag: for which request it is, and who pays; the bill of the command issued next; when one was done last.
+    payers: Vec<(Option<RequestId>, Option<Bill>)>,
+    bill: Option<Bill>,
+    done: Time,
     /// When a command came back last, or a request was asked of an idle device.
     last: Time,
     /// A command that takes longer hangs.
@@ -162,6 +169,9 @@ impl<S: RequestSource, K: Kernel> LiveWorld<S, K> {
             issued: vec![Time::NEVER; depth],
             reads: vec![None; depth],
             flushes: vec![false; depth],
+            payers: vec![(None, None); depth],
+            bill: None,
+            done: Time::ZERO,
             last: Time::ZERO,
             patience,
             hangs: false,
@@ -231,6 +241,8 @@ impl<S: RequestSource, K: Kernel> LiveWorld<S, K> {
             false => None,
         };
         self.issued[tag.0 as usize] = now;
+        let request = if let Place::Request(id, _) = command.place { Some(id) } else { None };
+        self.payers[tag.0 as usize] = (request, self.bill.take());
         self.flushes[tag.0 as usize] = matches!(command.verb, Verb::Flush | Verb::Write { fua: true });
         self.reads[tag.0 as usize] = match (command.place, &memory) {
             (Place::Request(id, _), Some(memory)) if command.verb == Verb::Read => Some((id, memory.clone())),
@@ -255,9 +267,16 @@ impl<S: RequestSource, K: Kernel> LiveWorld<S, K> {
         }
         let issued = std::mem::replace(&mut self.issued[done.tag.0 as usize], Time::NEVER);
         self.source.command(issued, done.happened);
+        // Of several in the device each counts from when the one before it was done.
+        let since = self.done;
+        self.done = since.max(done.happened);
+        let (request, bill) = std::mem::take(&mut self.payers[done.tag.0 as usize]);
+        if let Some(bill) = bill {
+            self.source.on_arm_time(request, &bill, (issued.max(since), done.happened));
+        }
         if let Some(ledger) = &mut self.ledger {
-            let parts = done.parts.map(|parts| requests::parts(parts.named()));
-            ledger.done(now, DiskId(0), done.tag, parts.unwrap_or_default());
+            let parts = done.parts.map(|parts| requests::parts(parts.name_parts()));
+            ledger.end_command(now, DiskId(0), done.tag, parts.unwrap_or_default());
         }
         if let Some((id, memory)) = self.reads[done.tag.0 as usize].take()
             && done.outcome == Outcome::Ok
@@ -369,7 +388,8 @@ impl<S: RequestSource, K: Kernel> World for LiveWorld<S, K> {
                 self.source.on_found(now, at, found, read.as_ref());
             }
             // A lone disk's commands say whose they are.
-            Action::Credit(_) | Action::Bill(_) => {}
+            Action::Credit(_) => {}
+            Action::Bill(bill) => self.bill = Some(bill),
             Action::Finish(id, how) => {
                 self.outstanding -= 1;
                 if let Some(ledger) = &mut self.ledger

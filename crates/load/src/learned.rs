@@ -9,7 +9,7 @@ use std::path::Path;
 /// As the text of a file that [`read`] reads.
 #[must_use]
 pub fn write(learned: &Learned, device: &str) -> String {
-    let known: Vec<Known> = learned.known().collect();
+    let known: Vec<Known> = learned.distances().collect();
     let effort = learned.effort;
     let mut text = format!(
         "# What the Disk Mimic learned of {device}: [scheduler.mimic] table = \"this file\"\n\
@@ -131,7 +131,7 @@ mod tests {
             Learned::of(100_000, 2, known.into_iter(), ProbeEffort { commands: 80, ..ProbeEffort::default() });
         let text = write(&learned, "a test");
         let again = parse("table.toml", &text).unwrap();
-        assert_eq!(again.known().collect::<Vec<_>>(), learned.known().collect::<Vec<_>>());
+        assert_eq!(again.distances().collect::<Vec<_>>(), learned.distances().collect::<Vec<_>>());
         assert_eq!(again.effort, learned.effort);
     }
 

@@ -18,7 +18,7 @@ mod tally;
 mod wait;
 pub mod workload;
 
-pub use bills::{ARM_PARTS, ArmPart, Bills, PART_NAMES, divide};
+pub use bills::{ARM_PARTS, ArmPart, Bills, PART_NAMES, divide, divide_believed, share_bound, share_note};
 pub use draw::Draw;
 pub use fit::{Fitting, Footprint};
 pub use meter::{Meter, Served};

@@ -48,7 +48,7 @@ pub struct Named {
 
 /// Every policy, predictor, rule of preemption and kind of workload, in the order in which they are explained.
 #[must_use]
-pub fn named() -> Vec<Named> {
+pub fn list_all() -> Vec<Named> {
     let policies = policy::ALL.iter().map(|manual| Named {
         what: "policy",
         place: ("[scheduler]", "policy"),
@@ -122,7 +122,7 @@ fn in_drive() -> impl Iterator<Item = Declared> {
 /// Every key, table by table; behind those of a table the keys of the words that it may hold.
 #[must_use]
 pub fn keys() -> Vec<Declared> {
-    let named = named();
+    let named = list_all();
     let tables = tables();
     let mut keys = Vec::new();
     for (i, table) in tables.iter().enumerate() {

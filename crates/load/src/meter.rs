@@ -4,12 +4,16 @@ use crate::bills::Bills;
 use crate::results::{ArmError, Buffer, Class, Commands, Distribution, PredictionError, Service};
 use crate::scan::ScanProgress;
 use crate::slices::Slices;
-use crate::tally::Tally;
+use crate::tally::{P1, P99, Tally};
 use crate::wait::half_square;
-use block::{BLOCK_BYTES, Ending, Extent, Qos, Span, Time};
+use block::{BLOCK_BYTES, Ending, Extent, NS_PER_MS, Qos, Span, Time};
 use sched::array::Fill;
 use sched::value::Worth;
 use sched::{Found, Tally as Came};
+
+/// Bytes in a megabyte, in which throughput is told, and in a mebibyte, in which memory is.
+const MB: f64 = 1e6;
+const MIB: f64 = 1_048_576.0;
 
 /// Counts commands that were issued in the measured time, bytes that came in it (in a closed loop as many come of requests from
 /// before as are outstanding at the end), and a sample of the requests that arrived in it. Each of the sample counts, however
@@ -42,7 +46,7 @@ pub struct Meter {
     late: i128,
     /// How full the write buffer of an array was.
     fill: Option<Fill>,
-    /// What of the arm's time each class caused, where that is asked for.
+    /// What of the arm's time each class caused, where that is known.
     bills: Option<Bills>,
 }
 
@@ -93,7 +97,7 @@ impl ClassMeter {
         if self.response.is_merged() || !self.slices.is_told() {
             return times;
         }
-        Distribution { ci95: self.slices.ci95_ns().map(|ns| ns / 1e6), ..times }
+        Distribution { ci95: self.slices.ci95_ns().map(|ns| ns / NS_PER_MS), ..times }
     }
 
     #[inline]
@@ -180,7 +184,7 @@ impl Meter {
     /// Requests that arrived since it counts and have ended.
     #[must_use]
     #[inline]
-    pub fn served(&self) -> u64 {
+    pub fn requests_served(&self) -> u64 {
         self.served
     }
 
@@ -192,33 +196,46 @@ impl Meter {
 
     /// Time measured, all replications together.
     #[must_use]
-    pub fn measured(&self) -> Span {
+    pub fn time_measured(&self) -> Span {
         self.measured
     }
 
     /// A request of a class arrived at `now`, with so much left of the command in progress.
-    pub fn found(&mut self, class: u8, now: Time, left: Span) {
+    pub fn add_arrival(&mut self, class: u8, now: Time, left: Span) {
         if now >= self.from && !self.closed {
             self.classes[usize::from(class)].found.add(left);
         }
     }
 
     /// What serving in short commands came to.
-    pub fn serviced(&mut self, came: Came) {
+    pub fn set_service(&mut self, came: Came) {
         self.service = Some(came);
     }
 
     /// How full the write buffer of an array was.
-    pub fn filled(&mut self, fill: Fill) {
+    pub fn set_fill(&mut self, fill: Fill) {
         self.fill = Some(fill);
     }
 
     /// What of the arm's time each class caused.
-    pub fn billed(&mut self, bills: Bills) {
+    pub fn set_bills(&mut self, bills: Bills) {
         self.bills = Some(bills);
     }
 
-    /// What of the arm's time each class caused, where that was asked for.
+    /// How long each class kept the device without a command until its seek was due.
+    pub fn set_time_kept(&mut self, kept: &[Span]) {
+        if let Some(bills) = &mut self.bills {
+            bills.keep(kept);
+        }
+    }
+
+    /// Whether all requests are of one class.
+    #[must_use]
+    pub fn has_one_class(&self) -> bool {
+        self.classes.len() == 1
+    }
+
+    /// What of the arm's time each class caused, where that is known: where there is one, or bills were asked for.
     #[must_use]
     pub fn bills(&self) -> Option<&Bills> {
         self.bills.as_ref()
@@ -236,7 +253,7 @@ impl Meter {
     }
 
     /// Blocks of the scan were read. Says whether it is over.
-    pub fn scanned(&mut self, now: Time, at: Extent, found: Found) -> bool {
+    pub fn add_scanned(&mut self, now: Time, at: Extent, found: Found) -> bool {
         let counts = now >= self.from && !self.closed;
         let Some(class) = self.classes.iter_mut().find(|class| class.scan.is_some()) else { return true };
         if counts && found != Found::Unreadable {
@@ -272,7 +289,7 @@ impl Meter {
 
     /// A request of a class has ended.
     #[inline]
-    pub fn ended(&mut self, it: &Served, how: Ending) {
+    pub fn add_ended(&mut self, it: &Served, how: Ending) {
         let class = &mut self.classes[usize::from(it.qos.class)];
         self.last = match how {
             Ending::Finished => class.worth.at(it.at.blocks, &it.qos, it.arrived, it.ended),
@@ -377,7 +394,7 @@ impl Meter {
     pub fn expected_wait_ms(&self) -> f64 {
         let slack = self.service.as_ref().map_or(0, |service| service.slack.0) as f64;
         let sum = self.commands.mean_ns() * self.commands.count() as f64 + slack;
-        half_square(self.squares as f64, sum) / 1e6
+        half_square(self.squares as f64, sum) / NS_PER_MS
     }
 
     /// How long commands took.
@@ -385,8 +402,8 @@ impl Meter {
     pub fn commands(&self) -> Commands {
         Commands {
             count: self.commands.count(),
-            mean_ms: self.commands.mean_ns() / 1e6,
-            p99_ms: self.commands.quantile_ms(0.99),
+            mean_ms: self.commands.mean_ns() / NS_PER_MS,
+            p99_ms: self.commands.quantile_ms(P99),
             max_ms: self.commands.max_ms(),
             histogram: self.commands.histogram_ms(),
         }
@@ -408,15 +425,15 @@ impl Meter {
             prefetched_used_mb_s: self.rate(came.prefetched_used * BLOCK_BYTES),
             arm_error_ms: (self.arms.count() > 0).then(|| ArmError {
                 count: self.arms.count(),
-                mean: self.late as f64 / self.arms.count() as f64 / 1e6,
+                mean: self.late as f64 / self.arms.count() as f64 / NS_PER_MS,
                 p50: self.arms.quantile_ms(0.5),
-                p99: self.arms.quantile_ms(0.99),
+                p99: self.arms.quantile_ms(P99),
             }),
             prediction_error_ms: PredictionError {
                 mean: came.errors.mean_ms(),
-                p1: came.errors.quantile_ms(0.01),
+                p1: came.errors.quantile_ms(P1),
                 p50: came.errors.quantile_ms(0.5),
-                p99: came.errors.quantile_ms(0.99),
+                p99: came.errors.quantile_ms(P99),
             },
         })
     }
@@ -425,10 +442,10 @@ impl Meter {
     #[must_use]
     pub fn buffer(&self) -> Option<Buffer> {
         let fill = self.fill.as_ref()?;
-        let mib = |blocks: u64| (blocks * BLOCK_BYTES) as f64 / 1_048_576.0;
+        let mib = |blocks: u64| (blocks * BLOCK_BYTES) as f64 / MIB;
         Some(Buffer {
             most_mib: mib(fill.most),
-            p99_mib: mib(fill.quantile(0.99).min(fill.most)),
+            p99_mib: mib(fill.quantile(P99).min(fill.most)),
             p50_mib: mib(fill.quantile(0.5).min(fill.most)),
             full_fraction: fill.full.0 as f64 / self.measured.0.max(1) as f64,
             blocked: fill.blocked,
@@ -460,7 +477,7 @@ impl Meter {
     }
 
     fn rate(&self, bytes: u64) -> f64 {
-        if self.measured == Span::ZERO { 0.0 } else { bytes as f64 / 1e6 / self.measured.as_secs() }
+        if self.measured == Span::ZERO { 0.0 } else { bytes as f64 / MB / self.measured.as_secs() }
     }
 }
 
@@ -492,18 +509,18 @@ mod tests {
         let all = times.map(|one| served(&mut meter, one));
         assert_eq!(all.map(|one| one.counts), [false, true, true, true, false]);
         assert!(meter.awaits(None));
-        all[..2].iter().for_each(|one| meter.ended(one, Ending::Finished));
-        assert_eq!((meter.served(), meter.requests()), (1, 1));
+        all[..2].iter().for_each(|one| meter.add_ended(one, Ending::Finished));
+        assert_eq!((meter.requests_served(), meter.requests()), (1, 1));
         meter.close(Time(200 * MS));
-        all[2..].iter().for_each(|one| meter.ended(one, Ending::Finished));
+        all[2..].iter().for_each(|one| meter.add_ended(one, Ending::Finished));
         assert!(!meter.awaits(Some(Time(201 * MS))) && meter.awaits(Some(Time(200 * MS))));
         let (_, class) = meter.classes().next().unwrap();
-        assert_eq!((class.requests, class.finished(), class.missed_deadlines), (3, 3, 2));
+        assert_eq!((class.requests, class.requests_finished(), class.missed_deadlines), (3, 3, 2));
         assert!((class.response_ms.mean - (50.0 + 60.0 + 60.0) / 3.0).abs() < 1e-9);
         assert!((class.waiting_ms.mean - (10.0 + 0.0 + 30.0) / 3.0).abs() < 1e-9);
         assert!((class.external_ms - 2.0).abs() < 1e-9);
-        assert_eq!(meter.measured(), Span(100 * MS));
-        assert!((meter.throughput_mb_s() - 2.0 * 5120.0 / 1e6 / 0.1).abs() < 1e-9, "two ended in it");
+        assert_eq!(meter.time_measured(), Span(100 * MS));
+        assert!((meter.throughput_mb_s() - 2.0 * 5120.0 / NS_PER_MS / 0.1).abs() < 1e-9, "two ended in it");
     }
 
     #[test]
@@ -512,10 +529,10 @@ mod tests {
         meter.begin(Time::ZERO, Some(2), None);
         let all = [[1, 1, 9], [2, 2, 5], [3, 3, 4]].map(|one| served(&mut meter, one));
         assert_eq!(all.map(|one| one.counts), [true, true, false]);
-        meter.ended(&all[2], Ending::Finished);
-        meter.ended(&all[1], Ending::Finished);
-        assert_eq!((meter.served(), meter.requests(), meter.awaits(None)), (2, 1, true));
-        meter.ended(&all[0], Ending::Finished);
+        meter.add_ended(&all[2], Ending::Finished);
+        meter.add_ended(&all[1], Ending::Finished);
+        assert_eq!((meter.requests_served(), meter.requests(), meter.awaits(None)), (2, 1, true));
+        meter.add_ended(&all[0], Ending::Finished);
         assert_eq!((meter.requests(), meter.awaits(None)), (2, false));
     }
 
@@ -523,13 +540,13 @@ mod tests {
     fn what_did_not_end_well_has_no_response_time() {
         let mut meter = meter(0);
         let all = [[0, 1, 10], [0, 1, 20], [0, 1, 30], [0, 1, 60]].map(|one| served(&mut meter, one));
-        meter.ended(&all[0], Ending::Finished);
-        meter.ended(&all[1], Ending::Dropped);
-        meter.ended(&all[2], Ending::Failed(errno::EIO));
+        meter.add_ended(&all[0], Ending::Finished);
+        meter.add_ended(&all[1], Ending::Dropped);
+        meter.add_ended(&all[2], Ending::Failed(errno::EIO));
         meter.give_up(&all[3]);
         let (_, class) = meter.classes().next().unwrap();
         let lost = (class.dropped, class.failed, class.still_waiting, class.missed_deadlines);
-        assert_eq!((class.requests, class.finished(), lost), (4, 1, (1, 1, 1, 2)));
+        assert_eq!((class.requests, class.requests_finished(), lost), (4, 1, (1, 1, 1, 2)));
         assert!((class.response_ms.mean - 35.0).abs() < 1e-9, "10 ms, and 60 at least");
         assert!(meter.note().unwrap().starts_with("a: some requests still waited"));
     }
@@ -541,8 +558,8 @@ mod tests {
         // 4 and 2 ms: (16 + 4) / 2 / 6.
         assert!((meter.expected_wait_ms() - 10.0 / 6.0).abs() < 1e-9);
         assert_eq!((meter.commands().count, meter.commands().mean_ms, meter.commands().max_ms), (2, 3.0, 4.0));
-        meter.found(0, Time(9 * MS), Span(7 * MS));
-        [3, 5].iter().for_each(|left| meter.found(0, Time(10 * MS), Span(left * MS)));
+        meter.add_arrival(0, Time(9 * MS), Span(7 * MS));
+        [3, 5].iter().for_each(|left| meter.add_arrival(0, Time(10 * MS), Span(left * MS)));
         assert_eq!(meter.classes().next().unwrap().1.arrival_wait_ms.mean, 4.0);
     }
 }

@@ -20,16 +20,16 @@ pub trait Load {
     fn fire(&mut self, now: Time, left: Span) -> Result<Option<Input>, BadInput>;
 
     /// The first command of a request was issued.
-    fn began(&mut self, now: Time, id: RequestId);
+    fn begin_request(&mut self, now: Time, id: RequestId);
 
     /// A command of a request waited so long for the drive's own work.
-    fn waited(&mut self, id: RequestId, external: Span);
+    fn add_wait(&mut self, id: RequestId, external: Span);
 
     /// What is to be counted of a request that ends now.
-    fn served(&mut self, now: Time, id: RequestId) -> Option<Served>;
+    fn take_served(&mut self, now: Time, id: RequestId) -> Option<Served>;
 
     /// A request has ended.
-    fn ended(&mut self, now: Time, id: RequestId, how: Ending);
+    fn end_request(&mut self, now: Time, id: RequestId, how: Ending);
 
     /// Blocks that are wanted in any order were read.
     fn handed_on(&mut self, now: Time, at: Extent, found: Found) {
@@ -164,7 +164,7 @@ impl Load for Mix {
         let (draft, due_next) = source.workload.make_due()?;
         source.due = due_next;
         if !source.closed {
-            self.meter.found(source.class, due, left);
+            self.meter.add_arrival(source.class, due, left);
         }
         let deadline = source.deadline.map(|within| draft.arrives + within);
         let qos = Qos { class: source.class, priority: source.priority, deadline };
@@ -193,24 +193,24 @@ impl Load for Mix {
     }
 
     #[inline(always)]
-    fn began(&mut self, now: Time, id: RequestId) {
+    fn begin_request(&mut self, now: Time, id: RequestId) {
         let began = &mut self.slots[id.0 as usize].served.began;
         *began = now.min(*began);
     }
 
-    fn waited(&mut self, id: RequestId, external: Span) {
+    fn add_wait(&mut self, id: RequestId, external: Span) {
         self.slots[id.0 as usize].served.external += external;
     }
 
-    fn served(&mut self, now: Time, id: RequestId) -> Option<Served> {
+    fn take_served(&mut self, now: Time, id: RequestId) -> Option<Served> {
         self.slots.get(id.0 as usize).map(|slot| Served { ended: now, ..slot.served })
     }
 
     #[inline(always)]
-    fn ended(&mut self, now: Time, id: RequestId, how: Ending) {
+    fn end_request(&mut self, now: Time, id: RequestId, how: Ending) {
         let slot = &mut self.slots[id.0 as usize];
         slot.served.ended = now;
-        self.meter.ended(&slot.served, how);
+        self.meter.add_ended(&slot.served, how);
         slot.served.counts = false;
         let source = &mut self.sources[usize::from(slot.source)];
         source.due = source.workload.ended_due(now, slot.served.at);
@@ -219,7 +219,7 @@ impl Load for Mix {
     }
 
     fn handed_on(&mut self, now: Time, at: Extent, found: Found) {
-        self.scans &= !self.meter.scanned(now, at, found);
+        self.scans &= !self.meter.add_scanned(now, at, found);
     }
 
     #[inline]

@@ -57,7 +57,7 @@ pub struct Record<'a> {
 
 /// What stands in a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Value<'a> {
+pub enum ColumnValue<'a> {
     /// A number without fraction.
     Number(u64),
     /// A word without commas or quotes.
@@ -71,50 +71,58 @@ pub struct Column {
     /// What it says, in a line.
     pub about: &'static str,
     /// What stands in it.
-    pub value: for<'a> fn(&'a Record<'a>) -> Value<'a>,
+    pub value: for<'a> fn(&'a Record<'a>) -> ColumnValue<'a>,
 }
 
-const fn column(name: &'static str, about: &'static str, value: for<'a> fn(&'a Record<'a>) -> Value<'a>) -> Column {
+const fn column(
+    name: &'static str,
+    about: &'static str,
+    value: for<'a> fn(&'a Record<'a>) -> ColumnValue<'a>,
+) -> Column {
     Column { name, about, value }
 }
 
 /// All columns, in their order.
 pub const COLUMNS: [Column; 29] = [
-    column("case", "the values of what was varied, `key=value` with `; ` between", |it| Value::Word(it.case)),
-    column("replication", "which replication, from 1", |it| Value::Number(it.replication.into())),
-    column("request", "its number in the order of submission, from 1", |it| Value::Number(it.request)),
-    column("device", "the device as the user sees it: the drive, or the array as a whole", |it| Value::Word(it.device)),
-    column("class", "its service class", |it| Value::Word(it.class)),
-    column("op", "`read`, `write`, `write-fua` (on the medium), `flush` or `repair`", |it| Value::Word(op(it.op))),
-    column("block", "its first block, of 512 bytes", |it| Value::Number(it.at.start.0)),
-    column("blocks", "how many blocks", |it| Value::Number(it.at.blocks.into())),
+    column("case", "the values of what was varied, `key=value` with `; ` between", |it| ColumnValue::Word(it.case)),
+    column("replication", "which replication, from 1", |it| ColumnValue::Number(it.replication.into())),
+    column("request", "its number in the order of submission, from 1", |it| ColumnValue::Number(it.request)),
+    column("device", "the device as the user sees it: the drive, or the array as a whole", |it| {
+        ColumnValue::Word(it.device)
+    }),
+    column("class", "its service class", |it| ColumnValue::Word(it.class)),
+    column("op", "`read`, `write`, `write-fua` (on the medium), `flush` or `repair`", |it| {
+        ColumnValue::Word(op(it.op))
+    }),
+    column("block", "its first block, of 512 bytes", |it| ColumnValue::Number(it.at.start.0)),
+    column("blocks", "how many blocks", |it| ColumnValue::Number(it.at.blocks.into())),
     column(
         "ending",
         "`finished`, `failed`, `dropped` (at its deadline), or `outstanding` (when the run was given up)",
-        |it| Value::Word(ending(it.ending)),
+        |it| ColumnValue::Word(ending(it.ending)),
     ),
     column(
         "counted",
         "1 if the results count it, 0 if not: it came in the warm-up, or after the last that counts",
-        |it| Value::Number(it.counted.into()),
+        |it| ColumnValue::Number(it.counted.into()),
     ),
-    column("arrival_ns", "when it arrived", |it| Value::Number(it.arrival.0)),
+    column("arrival_ns", "when it arrived", |it| ColumnValue::Number(it.arrival.0)),
     column(
         "start_ns",
         "when its turn came: its first command, but for the slack before; its end if it had none",
-        |it| Value::Number(it.start.0),
+        |it| ColumnValue::Number(it.start.0),
     ),
-    column("end_ns", "when it ended", |it| Value::Number(it.end.0)),
-    column("commands", "drive commands issued for it", |it| Value::Number(it.commands)),
+    column("end_ns", "when it ended", |it| ColumnValue::Number(it.end.0)),
+    column("commands", "drive commands issued for it", |it| ColumnValue::Number(it.commands)),
     column("wait_admission_ns", "waiting for room in the scheduler's bounded queue or an array's write buffer", |it| {
-        waited(it, Wait::Admission)
+        wait_value(it, Wait::Admission)
     }),
     column("wait_overlap_ns", "held until an earlier request that it overlaps had ended", |it| {
-        waited(it, Wait::Overlap)
+        wait_value(it, Wait::Overlap)
     }),
-    column("wait_queue_ns", "waiting in the scheduler's queue", |it| waited(it, Wait::Queue)),
-    column("wait_slack_ns", "its turn had come, its just-in-time seek was put off", |it| waited(it, Wait::Slack)),
-    column("wait_preempted_ns", "interrupted by another request", |it| waited(it, Wait::Preempted)),
+    column("wait_queue_ns", "waiting in the scheduler's queue", |it| wait_value(it, Wait::Queue)),
+    column("wait_slack_ns", "its turn had come, its just-in-time seek was put off", |it| wait_value(it, Wait::Slack)),
+    column("wait_preempted_ns", "interrupted by another request", |it| wait_value(it, Wait::Preempted)),
     column("queued_ns", "in the drive's own queue", |it| part(it, 0)),
     column("overhead_ns", "command overhead", |it| part(it, 1)),
     column("external_ns", "waiting for the arm while it did the drive's own work: read-ahead, write-back", |it| {
@@ -139,12 +147,12 @@ pub fn parts(told: impl IntoIterator<Item = (&'static str, Span)>) -> [Span; PAR
     all
 }
 
-fn waited(it: &Record, wait: Wait) -> Value<'static> {
-    Value::Number(it.waits[wait as usize].0)
+fn wait_value(it: &Record, wait: Wait) -> ColumnValue<'static> {
+    ColumnValue::Number(it.waits[wait as usize].0)
 }
 
-fn part(it: &Record, part: usize) -> Value<'static> {
-    Value::Number(it.parts[part].0)
+fn part(it: &Record, part: usize) -> ColumnValue<'static> {
+    ColumnValue::Number(it.parts[part].0)
 }
 
 fn op(op: Op) -> &'static str {
@@ -201,11 +209,11 @@ pub fn write_csv(record: &Record, out: &mut impl Write) -> io::Result<()> {
             out.write_all(b",")?;
         }
         match (column.value)(record) {
-            Value::Number(number) => write!(out, "{number}")?,
-            Value::Word(word) if word.contains([',', '"', '\n', '\r']) => {
+            ColumnValue::Number(number) => write!(out, "{number}")?,
+            ColumnValue::Word(word) if word.contains([',', '"', '\n', '\r']) => {
                 write!(out, "\"{}\"", word.replace('"', "\"\""))?;
             }
-            Value::Word(word) => out.write_all(word.as_bytes())?,
+            ColumnValue::Word(word) => out.write_all(word.as_bytes())?,
         }
     }
     out.write_all(b"\n")
@@ -226,7 +234,7 @@ fn case(case: &Case) -> String {
 
 /// The device of an experiment in virtual time as its users see it: the drive, or the array of such drives.
 #[must_use]
-pub fn simulated(experiment: &Experiment) -> String {
+pub fn name_simulated_device(experiment: &Experiment) -> String {
     // A file is known by its name, wherever it lies.
     let stem = Path::new(&experiment.drive.model).file_stem();
     let drive = stem.map_or(String::new(), |stem| stem.to_string_lossy().into_owned());
@@ -241,11 +249,11 @@ pub fn simulated(experiment: &Experiment) -> String {
 
 /// The same in real time, where a file or memory may stand for a drive.
 #[must_use]
-pub fn served(experiment: &Experiment) -> String {
+pub fn name_served_device(experiment: &Experiment) -> String {
     match &experiment.drive.live {
         Some(Live::File(path)) => path.display().to_string(),
         Some(Live::Ram(_)) => "ram".into(),
-        Some(Live::Emulated(_)) | None => simulated(experiment),
+        Some(Live::Emulated(_)) | None => name_simulated_device(experiment),
     }
 }
 
@@ -288,7 +296,7 @@ mod tests {
         let spans = record.waits.iter_mut().chain(&mut record.parts);
         spans.zip(1..).for_each(|(span, ns)| *span = Span(ns));
         let shown = COLUMNS.iter().skip(14).map(|column| (column.value)(&record));
-        let wanted = (1..).map(Value::Number).take(Wait::KINDS + PARTS);
+        let wanted = (1..).map(ColumnValue::Number).take(Wait::KINDS + PARTS);
         assert_eq!(shown.collect::<Vec<_>>(), wanted.collect::<Vec<_>>());
     }
 
@@ -308,7 +316,7 @@ mod tests {
                 "{drive}\n[scheduler]\npolicy = \"fcfs\"\n[[workload]]\nname = \"a\"\nkind = \"closed\"\ndepth = 1\n\
                  size = \"4KiB\"\n[run]\nrequests = 9\n"
             );
-            served(&experiment::parse("a.toml", &text, &[], None).expect("an experiment")[0].experiment)
+            name_served_device(&experiment::parse("a.toml", &text, &[], None).expect("an experiment")[0].experiment)
         };
         assert_eq!(of("drive = { model = \"atlas10k\" }"), "atlas10k");
         assert_eq!(of("drive = { model = \"../disk/catalogue/nl20.toml\" }"), "nl20");

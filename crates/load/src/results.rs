@@ -53,7 +53,7 @@ pub struct Run {
     pub learned: Option<Learned>,
     /// What the machine around the disk came to; not there where requests come by themselves.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub system: Option<System>,
+    pub system: Option<SystemCounts>,
     /// Results of each service class, by name.
     pub classes: BTreeMap<String, Class>,
     /// Results of each disk, in order.
@@ -73,8 +73,8 @@ impl Run {
             requests: meter.requests(),
             unfinished: 0,
             bound: None,
-            simulated_seconds: meter.measured().as_secs(),
-            busy_seconds: meter.measured().as_secs() * busy,
+            simulated_seconds: meter.time_measured().as_secs(),
+            busy_seconds: meter.time_measured().as_secs() * busy,
             throughput_mb_s: meter.throughput_mb_s(),
             idle_fraction: idle,
             expected_wait_ms: meter.expected_wait_ms(),
@@ -127,7 +127,7 @@ impl std::fmt::Display for Label {
 pub struct Commands {
     /// How many commands were counted.
     pub count: u64,
-    /// Mean duration, ms.
+    /// Their mean duration in ms.
     pub mean_ms: f64,
     /// 99th percentile of the durations, ms.
     pub p99_ms: f64,
@@ -220,7 +220,7 @@ pub struct Learned {
 /// What a system of processes came to, the mean over replications; times are of all processors together, until the last
 /// process has ended.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct System {
+pub struct SystemCounts {
     /// Until the last process has ended; where the run ends before, until then.
     pub execution_ms: f64,
     /// Half width of its 95 % confidence interval over replications; absent where there is one.
@@ -284,7 +284,7 @@ pub struct Process {
     pub ended_ms: Option<f64>,
 }
 
-impl System {
+impl SystemCounts {
     fn figures(&mut self) -> [&mut f64; 20] {
         [
             &mut self.execution_ms,
@@ -312,9 +312,9 @@ impl System {
 
     /// The mean of several; of none, nothing.
     #[must_use]
-    pub fn mean(of: &[System]) -> Option<System> {
+    pub fn mean(of: &[SystemCounts]) -> Option<SystemCounts> {
         let executions: Vec<f64> = of.iter().map(|one| one.execution_ms).collect();
-        let mut mean = System { execution_ci95_ms: tally::interval(&executions), ..System::default() };
+        let mut mean = SystemCounts { execution_ci95_ms: tally::interval(&executions), ..SystemCounts::default() };
         for mut one in of.iter().cloned() {
             for (sum, figure) in mean.figures().into_iter().zip(one.figures()) {
                 *sum += *figure / of.len() as f64;
@@ -348,11 +348,11 @@ impl Process {
 /// A distribution of errors in milliseconds.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct PredictionError {
-    /// Mean error, ms.
+    /// The mean of the errors in ms.
     pub mean: f64,
     /// 1st percentile of the error, ms.
     pub p1: f64,
-    /// Median error, ms.
+    /// The median of the errors in ms.
     pub p50: f64,
     /// 99th percentile of the error, ms.
     pub p99: f64,
@@ -392,7 +392,7 @@ pub struct Class {
     /// Where they were found, and what is left.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub free: Option<FreeWork>,
-    /// What of the arm's time it caused; not there where nobody asks for it.
+    /// What of the arm's time it caused; not there where there are several classes and nobody asks for bills.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arm_seconds: Option<ArmSeconds>,
 }
@@ -419,7 +419,8 @@ pub struct FreeWork {
 }
 
 /// What of the arm's time a class caused, by what it went to, in seconds; of an array, of all its arms. Those of all classes add
-/// up to the time with a command in service and that of the drive's write-back without one.
+/// up to the time with a command in service and that of the drive's write-back without one. A class that is alone has no detours and
+/// no slack: it has caused all there is; if it writes, what waits for the drive's own work counts for write-back.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ArmSeconds {
     /// Until the head was on the track: command overhead, seek, settling, switches of heads.
@@ -434,10 +435,18 @@ pub struct ArmSeconds {
     pub detour: f64,
     /// Commands in the slack before another's seek.
     pub slack: f64,
+    /// Where the arm is shared out: how long the device was kept without a command until a seek of the class was due. It counts for
+    /// the class's share, and is no part of the time with a command in service.
+    #[serde(skip_serializing_if = "is_no_time")]
+    pub kept: f64,
+}
+
+fn is_no_time(seconds: &f64) -> bool {
+    *seconds == 0.0
 }
 
 impl ArmSeconds {
-    /// All of it.
+    /// The sum of all parts.
     #[must_use]
     pub fn total(&self) -> f64 {
         self.seek + self.rotation + self.transfer + self.write_back + self.detour + self.slack
@@ -447,7 +456,7 @@ impl ArmSeconds {
 impl Class {
     /// Requests that came to a good end.
     #[must_use]
-    pub fn finished(&self) -> u64 {
+    pub fn requests_finished(&self) -> u64 {
         self.requests - self.dropped - self.failed - self.still_waiting
     }
 }
@@ -459,20 +468,20 @@ fn is_none(count: &u64) -> bool {
 /// A distribution of times in milliseconds.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Distribution {
-    /// The arithmetic mean.
+    /// The arithmetic mean, exact.
     pub mean: f64,
     /// Half width of the 95 % confidence interval of the mean: over replications, or over 20 batches of a
     /// single run; absent where there are too few to say.
     pub ci95: Option<f64>,
     /// The median, exact to 0.1 %.
     pub p50: f64,
-    /// 95th percentile.
+    /// What 95 % do not exceed.
     pub p95: f64,
-    /// 99th percentile.
+    /// What 99 % do not exceed.
     pub p99: f64,
-    /// 99.9th percentile.
+    /// What 99.9 % do not exceed.
     pub p999: f64,
-    /// The largest.
+    /// The largest of all, exact.
     pub max: f64,
 }
 
@@ -493,7 +502,7 @@ pub struct Disk {
 mod tests {
     use super::*;
 
-    fn system(figure: impl Fn(usize) -> f64, processes: &[(&str, f64, Option<f64>)]) -> System {
+    fn system(figure: impl Fn(usize) -> f64, processes: &[(&str, f64, Option<f64>)]) -> SystemCounts {
         let process = |&(name, time, ended_ms): &(&str, f64, Option<f64>)| Process {
             name: name.into(),
             running_ms: time,
@@ -502,7 +511,7 @@ mod tests {
             waits: 4.0 * time,
             ended_ms,
         };
-        let mut system = System { processes: processes.iter().map(process).collect(), ..System::default() };
+        let mut system = SystemCounts { processes: processes.iter().map(process).collect(), ..SystemCounts::default() };
         system.figures().into_iter().enumerate().for_each(|(n, it)| *it = figure(n));
         system
     }
@@ -511,12 +520,12 @@ mod tests {
     fn a_mean_of_systems_is_that_of_each_figure_and_of_each_process() {
         let one = system(|n| n as f64, &[("a", 2.0, Some(10.0)), ("b", 1.0, Some(5.0))]);
         let other = system(|n| 3.0 * n as f64 + 2.0, &[("b", 3.0, None), ("a", 6.0, Some(30.0))]);
-        let mut mean = System::mean(&[one, other]).expect("there are two");
+        let mut mean = SystemCounts::mean(&[one, other]).expect("there are two");
         let figures: Vec<f64> = mean.figures().into_iter().map(|it| *it).collect();
         assert_eq!(figures, (0..20).map(|n| f64::from(2 * n + 1)).collect::<Vec<_>>());
         // One that did not end once has no mean end.
         let expected = system(|_| 0.0, &[("a", 4.0, Some(20.0)), ("b", 2.0, None)]);
         assert_eq!(mean.processes, expected.processes);
-        assert!(System::mean(&[]).is_none());
+        assert!(SystemCounts::mean(&[]).is_none());
     }
 }

@@ -70,7 +70,7 @@ impl ScanProgress {
 
     /// The share of it that is left.
     #[must_use]
-    pub fn left(&self) -> f64 {
+    pub fn share_left(&self) -> f64 {
         self.left as f64 / self.all.max(1) as f64
     }
 
@@ -116,7 +116,7 @@ impl ScanProgress {
         let (first, last) = (recent.first()?.1 as f64 / all, recent.last()?.1 as f64 / all);
         let b = if first - last > APART && square > 0.0 { (product / square).clamp(0.0, y / x) } else { 0.0 };
         let a = (y - b * x).max(0.0);
-        let left = self.left();
+        let left = self.share_left();
         let end = (self.least as f64 / all).min(left);
         Some(Span(((a * left + b * (libm::log(left / end) + 1.0)) * 1e9) as u64))
     }
@@ -139,7 +139,7 @@ impl ScanProgress {
             destination_mb_s: rate(Found::Destination),
             slack_mb_s: rate(Found::Slack),
             idle_mb_s: rate(Found::Idle),
-            left_fraction: self.left(),
+            left_fraction: self.share_left(),
             unreadable_blocks: self.unreadable,
             eta_seconds: self.remaining().map(Span::as_secs),
         }
@@ -162,9 +162,9 @@ impl ScanProgress {
         let left = match (self.is_done(), self.remaining()) {
             (true, _) => format!("all of it was read after {:.1} s", self.last.since(self.began).as_secs()),
             (false, Some(span)) => {
-                format!("{:.1} % is left, which would take {:.0} s more", 100.0 * self.left(), span.as_secs())
+                format!("{:.1} % is left, which would take {:.0} s more", 100.0 * self.share_left(), span.as_secs())
             }
-            (false, None) => format!("{:.1} % is left", 100.0 * self.left()),
+            (false, None) => format!("{:.1} % is left", 100.0 * self.share_left()),
         };
         let unreadable = match self.unreadable * BLOCK_BYTES {
             0 => String::new(),

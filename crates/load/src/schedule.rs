@@ -11,7 +11,7 @@ use crate::experiment::{Before, Believed, Experiment, Predictor, ScanPlan, Sched
 use block::{At, BLOCK_BYTES, BadInput, Caps, Span};
 use disk::Sheet;
 use sched::array::{Array, Geometry, Level};
-use sched::plan::{Plan, Preemption, Rules, chunk_for};
+use sched::plan::{LastFua, Plan, Preemption, Rules, WriteChunk, chunk_for};
 use sched::planner::Wish;
 use sched::policy::{Beside, Chosen, Learn, Needs};
 use sched::predict::{self, Recipe, Taker, Tells};
@@ -99,6 +99,7 @@ pub fn build<W: Abilities>(experiment: &Experiment, known: &Knowledge, world: W)
     let mut notes = Vec::new();
     let rules = rules(experiment, known, &world, &mut notes)?;
     notes.extend(warnings(&experiment.scheduler, predictor));
+    notes.extend(experiment.floors_against_promises());
     if let Believed::Drive(model) = &experiment.scheduler.profile {
         notes.push(format!("believes {model}, not the drive's own sheet"));
     }
@@ -123,7 +124,8 @@ fn asks_nothing(experiment: &Experiment) -> bool {
     let scheduler = &experiment.scheduler;
     let mut orders = scheduler.rules.classes.iter().filter_map(|class| class.order).chain([scheduler.policy]);
     let whole = scheduler.rules.plan.is_none() && scheduler.rules.preemption == Preemption::Never;
-    let whole = whole && scheduler.rules.shares.is_none();
+    let divides = scheduler.rules.bills && scheduler.rules.divides;
+    let whole = whole && scheduler.rules.shares.is_none() && !divides;
     let alone = scheduler.limits.is_none() && experiment.array.is_none() && experiment.scan().is_none();
     whole && alone && orders.all(|order| order.manual().needs == Needs::Nothing)
 }
@@ -186,7 +188,7 @@ fn wanting(experiment: &Experiment, known: &Knowledge, scan: &ScanPlan, of: &Wor
     let retries = experiment.scheduler.rules.class(class).retries;
     // Half of what a drive is sure to stream in: who comes waits for less, and on the catalogue's drives none is slower by it.
     let chunk = known.believed.sheet.as_deref().map_or(CHUNK, chunk_for).div_ceil(2).max(scan.unit);
-    FreePlan { wanted: scan.wanted(blocks), chunk, patience: PATIENCE, class, retries }
+    FreePlan { wanted: scan.wanted_blocks(blocks), chunk, patience: PATIENCE, class, retries }
 }
 
 /// The rules of the core, with a plan whose chunk is given.
@@ -207,6 +209,12 @@ fn rules(
         (Some(plan), None, sheet) if plan.chunk == 0 => {
             let unit = experiment.array.as_ref().map(|array| array.unit);
             plan.chunk = sheet.map_or(CHUNK, |sheet| chunk(sheet, unit));
+            let between = sheet.is_some_and(|sheet| {
+                sheet.cache.write_buffer > 0 && sheet.cache.drain == disk::Drain::Soonest && unit.is_none()
+            });
+            if between && plan.last_fua == LastFua::Auto && plan.write_chunk == WriteChunk::AsRead {
+                plan.write_chunk = WriteChunk::Turn;
+            }
             let kib = u64::from(plan.chunk) * BLOCK_BYTES / 1024;
             let from = match (sheet, unit == Some(plan.chunk)) {
                 (None, _) => "as nothing is known of the device",

@@ -5,8 +5,14 @@
 //! is asked for.
 
 use crate::results::Distribution;
-use block::Span;
+use block::{NS_PER_MS, Span};
 use hdrhistogram::Histogram;
+
+/// The percentiles that results show.
+pub(crate) const P1: f64 = 0.01;
+pub(crate) const P95: f64 = 0.95;
+pub(crate) const P99: f64 = 0.99;
+pub(crate) const P99_9: f64 = 0.999;
 
 /// Batches a single run is cut into at most; when they are full, neighbours join.
 const BATCHES: usize = 40;
@@ -70,7 +76,7 @@ impl Default for Tally {
 }
 
 impl Tally {
-    /// Counts one duration.
+    /// Counts one duration, in its class and in its batch.
     #[inline]
     pub fn add(&mut self, span: Span) {
         if span == Span::ZERO {
@@ -149,7 +155,7 @@ impl Tally {
         }
         let histogram = self.histogram();
         let quantile = above / histogram.len().max(1) as f64;
-        (histogram.value_at_quantile(quantile).min(self.max)) as f64 / 1e6
+        (histogram.value_at_quantile(quantile).min(self.max)) as f64 / NS_PER_MS
     }
 
     /// How many times lie up to each of ascending bounds in ms and above the one before: bounds are 0.1 ms apart up to
@@ -172,25 +178,25 @@ impl Tally {
                 _ => bars.push((bound, bar.count_since_last_iteration())),
             }
         }
-        bars.into_iter().map(|(bound, count)| (bound as f64 / 1e6, count)).collect()
+        bars.into_iter().map(|(bound, count)| (bound as f64 / NS_PER_MS, count)).collect()
     }
 
     /// The largest, in ms.
     #[must_use]
     pub fn max_ms(&self) -> f64 {
-        self.max as f64 / 1e6
+        self.max as f64 / NS_PER_MS
     }
 
     /// The distribution in ms.
     #[must_use]
     pub fn distribution(&self) -> Distribution {
         Distribution {
-            mean: self.mean_ns() / 1e6,
-            ci95: self.ci95_ns().map(|ns| ns / 1e6),
+            mean: self.mean_ns() / NS_PER_MS,
+            ci95: self.ci95_ns().map(|ns| ns / NS_PER_MS),
             p50: self.quantile_ms(0.5),
-            p95: self.quantile_ms(0.95),
-            p99: self.quantile_ms(0.99),
-            p999: self.quantile_ms(0.999),
+            p95: self.quantile_ms(P95),
+            p99: self.quantile_ms(P99),
+            p999: self.quantile_ms(P99_9),
             max: self.max_ms(),
         }
     }
@@ -300,7 +306,7 @@ mod tests {
             times.iter().rev().for_each(|time| tally.add(Span(*time)));
             for share in [0.01, 0.25, 0.5, 0.9, 0.95, 0.99, 1.0] {
                 let rank = (share * times.len() as f64).ceil().max(1.0) as usize;
-                let (found, exact) = (tally.quantile_ms(share), times[rank - 1] as f64 / 1e6);
+                let (found, exact) = (tally.quantile_ms(share), times[rank - 1] as f64 / NS_PER_MS);
                 assert!(
                     (found - exact).abs() <= exact / 1000.0,
                     "{share} of {zeros} zeros and {others}: {found}, {exact}"

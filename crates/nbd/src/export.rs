@@ -34,6 +34,8 @@ pub struct Export {
     pub block: BlockSize,
     /// What can be done with it.
     pub flags: Flags,
+    /// Whether it is to be had within TLS only.
+    pub secured: bool,
 }
 
 impl Export {
@@ -78,7 +80,7 @@ pub enum Context {
 }
 
 impl Context {
-    /// All there are.
+    /// Every context that the server knows.
     pub const ALL: [Context; 2] = [Context::Allocation, Context::Rate];
 
     /// Its name: a namespace, a colon, and what it is there.
@@ -102,7 +104,7 @@ impl Context {
 pub struct Contexts(u8);
 
 impl Contexts {
-    /// These and that.
+    /// These contexts, and `context` besides.
     #[must_use]
     pub const fn with(self, context: Context) -> Contexts {
         Contexts(self.0 | 1 << context as u8)

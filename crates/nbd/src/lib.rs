@@ -5,7 +5,7 @@
 //! Whatever a peer sends is answered or ends the connection with a reason, in memory bounded by the constants of
 //! [`limits`].
 //!
-//! Fixed newstyle negotiation without TLS, simple and structured replies, extended headers, block status. Names are those of the
+//! Fixed newstyle negotiation, TLS within it as far as it is NBD's (`NBD_OPT_STARTTLS`), simple and structured replies, extended headers, block status. Names are those of the
 //! protocol: <https://github.com/NetworkBlockDevice/nbd/blob/master/doc/proto.md>. Numbers are big-endian; offsets and
 //! lengths are bytes.
 //!
@@ -28,6 +28,6 @@ mod wire;
 pub use errno::Errno;
 pub use export::{BlockSize, Context, Contexts, Export, Session};
 pub use flags::{CommandFlags, Flags, State};
-pub use handshake::{CloseReason, Handshake, HandshakeStep};
+pub use handshake::{CloseReason, Handshake, HandshakeStep, TlsPolicy};
 pub use request::{ClientRequest, Refused, RequestType};
-pub use uri::{Address, BadUri, Uri};
+pub use uri::{Address, BadUri, Uri, UriTls};

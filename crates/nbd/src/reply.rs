@@ -56,7 +56,7 @@ impl ReplyHead {
     }
 
     /// The same of an extended reply, to a request from an offset on.
-    fn extended(to: (u64, u64), kind: u16, length: u64, chunk: Chunk, start: &[u8]) -> ReplyHead {
+    fn extended_head(to: (u64, u64), kind: u16, length: u64, chunk: Chunk, start: &[u8]) -> ReplyHead {
         let ((cookie, offset), flags) = (to, if chunk == Chunk::Last { DONE } else { 0 });
         ReplyHead::of(&[
             &EXTENDED_REPLY_MAGIC.to_be_bytes(),
@@ -141,7 +141,7 @@ impl Session {
     /// A chunk of a structured reply with so much payload, to a request known by its cookie and its offset.
     fn chunk(&self, to: (u64, u64), kind: u16, length: u64, chunk: Chunk, start: &[u8]) -> ReplyHead {
         match self.extended {
-            true => ReplyHead::extended(to, kind, length, chunk, start),
+            true => ReplyHead::extended_head(to, kind, length, chunk, start),
             false => ReplyHead::chunk(to.0, kind, length as u32, chunk, start),
         }
     }

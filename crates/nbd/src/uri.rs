@@ -1,4 +1,4 @@
-//! NBD URIs: `nbd://HOST:PORT/EXPORT` and `nbd+unix:///EXPORT?socket=PATH`, without TLS.
+//! NBD URIs: `nbd://HOST:PORT/EXPORT` and `nbd+unix:///EXPORT?socket=PATH`; with TLS, `nbds` in place of `nbd`.
 //!
 //! The form is that of <https://github.com/NetworkBlockDevice/nbd/blob/master/doc/uri.md>.
 
@@ -29,6 +29,15 @@ pub struct Uri {
     pub address: Address,
     /// The name of the export; the default one if it is empty.
     pub export: String,
+    /// Whether, and how, TLS is spoken.
+    pub tls: Option<UriTls>,
+}
+
+/// What a URI says of TLS.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UriTls {
+    /// The folder of the client's certificates; libnbd's parameter `tls-certificates`.
+    pub certificates: Option<String>,
 }
 
 /// What is wrong with a URI, and the mend.
@@ -40,7 +49,7 @@ pub struct BadUri {
     pub mend: &'static str,
 }
 
-const FORM: &str = "write nbd://HOST:PORT/EXPORT or nbd+unix:///EXPORT?socket=PATH";
+const FORM: &str = "write nbd://HOST:PORT/EXPORT or nbd+unix:///EXPORT?socket=PATH; nbds and nbds+unix for TLS";
 
 fn bad(what: impl Into<String>, mend: &'static str) -> BadUri {
     BadUri { what: what.into(), mend }
@@ -63,29 +72,35 @@ impl FromStr for Uri {
         let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
         let (authority, path) = place.split_once('/').unwrap_or((place, ""));
         let export = decode(path)?;
-        let socket = socket(query)?;
-        let address = match (scheme, socket) {
-            ("nbd", None) => tcp(authority)?,
-            ("nbd", Some(_)) => return Err(bad("a socket's path with nbd://", "write nbd+unix:///EXPORT?socket=PATH")),
-            ("nbd+unix", Some(path)) if authority.is_empty() && !path.is_empty() => Address::Unix(path),
-            ("nbd+unix", Some(_)) if !authority.is_empty() => {
+        let Parameters { socket, certificates } = Parameters::read(query)?;
+        let (plain, tls) = match scheme.strip_prefix("nbds") {
+            Some(rest) => (rest, Some(UriTls { certificates: certificates.clone() })),
+            None => (scheme.strip_prefix("nbd").unwrap_or("no scheme"), None),
+        };
+        if tls.is_none() && certificates.is_some() {
+            return Err(bad("certificates without TLS", "write nbds:// or nbds+unix://"));
+        }
+        let address = match (plain, socket) {
+            ("", None) => tcp(authority)?,
+            ("", Some(_)) => return Err(bad("a socket's path with nbd://", "write nbd+unix:///EXPORT?socket=PATH")),
+            ("+unix", Some(path)) if authority.is_empty() && !path.is_empty() => Address::Unix(path),
+            ("+unix", Some(_)) if !authority.is_empty() => {
                 return Err(bad(
                     format!("a host '{authority}' with a UNIX socket"),
                     "write three slashes: nbd+unix:///",
                 ));
             }
-            ("nbd+unix", _) => return Err(bad("no socket's path", "add ?socket=PATH")),
-            ("nbds" | "nbds+unix", _) => return Err(bad("TLS is not spoken here", "write nbd:// or nbd+unix://")),
+            ("+unix", _) => return Err(bad("no socket's path", "add ?socket=PATH")),
             _ => return Err(bad(format!("'{scheme}' is no scheme of NBD"), FORM)),
         };
-        Ok(Uri { address, export })
+        Ok(Uri { address, export, tls })
     }
 }
 
 /// `HOST`, `HOST:PORT`, `[IPv6]:PORT`; without a host, this machine.
 fn tcp(authority: &str) -> Result<Address, BadUri> {
     if authority.contains('@') {
-        return Err(bad("a user's name, which only TLS uses", "take it out, with its @"));
+        return Err(bad("a user's name, which only keys that are shared beforehand use", "take it out, with its @"));
     }
     let (host, port, letters) = match authority.strip_prefix('[') {
         Some(bracketed) => {
@@ -113,19 +128,35 @@ fn tcp(authority: &str) -> Result<Address, BadUri> {
     Ok(Address::Tcp { host: host.into(), port })
 }
 
-/// The path of the socket among the parameters.
-fn socket(query: &str) -> Result<Option<String>, BadUri> {
-    let mut found = None;
-    for parameter in query.split('&').filter(|parameter| !parameter.is_empty()) {
-        let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
-        if name != "socket" {
-            return Err(bad(format!("an unknown parameter '{name}'"), "take it out; only socket=PATH is known"));
+/// What stands behind the question mark.
+#[derive(Default)]
+struct Parameters {
+    socket: Option<String>,
+    certificates: Option<String>,
+}
+
+impl Parameters {
+    fn read(query: &str) -> Result<Parameters, BadUri> {
+        let mut found = Parameters::default();
+        for parameter in query.split('&').filter(|parameter| !parameter.is_empty()) {
+            let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
+            let place = match name {
+                "socket" => &mut found.socket,
+                "tls-certificates" => &mut found.certificates,
+                "tls-psk-file" => {
+                    return Err(bad("keys that are shared beforehand are not known", "give tls-certificates=FOLDER"));
+                }
+                _ => {
+                    let mend = "take it out; socket=PATH and tls-certificates=FOLDER are known";
+                    return Err(bad(format!("an unknown parameter '{name}'"), mend));
+                }
+            };
+            if place.replace(decode(value)?).is_some() {
+                return Err(bad(format!("two of '{name}'"), "name one"));
+            }
         }
-        if found.replace(decode(value)?).is_some() {
-            return Err(bad("two sockets", "name one"));
-        }
+        Ok(found)
     }
-    Ok(found)
 }
 
 /// Text without its `%XX`.
@@ -156,15 +187,22 @@ fn encode(text: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 
 impl fmt::Display for Uri {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let s = if self.tls.is_some() { "s" } else { "" };
         match &self.address {
-            Address::Tcp { host, port } if host.contains(':') => write!(f, "nbd://[{host}]:{port}/")?,
-            Address::Tcp { host, port } => write!(f, "nbd://{host}:{port}/")?,
-            Address::Unix(_) => write!(f, "nbd+unix:///")?,
+            Address::Tcp { host, port } if host.contains(':') => write!(f, "nbd{s}://[{host}]:{port}/")?,
+            Address::Tcp { host, port } => write!(f, "nbd{s}://{host}:{port}/")?,
+            Address::Unix(_) => write!(f, "nbd{s}+unix:///")?,
         }
         encode(&self.export, f)?;
+        let mut before = '?';
         if let Address::Unix(path) = &self.address {
             write!(f, "?socket=")?;
             encode(path, f)?;
+            before = '&';
+        }
+        if let Some(UriTls { certificates: Some(folder) }) = &self.tls {
+            write!(f, "{before}tls-certificates=")?;
+            encode(folder, f)?;
         }
         Ok(())
     }
@@ -179,7 +217,7 @@ mod tests {
     }
 
     fn tcp(host: &str, port: u16, export: &str) -> Result<Uri, String> {
-        Ok(Uri { address: Address::Tcp { host: host.into(), port }, export: export.into() })
+        Ok(Uri { address: Address::Tcp { host: host.into(), port }, export: export.into(), tls: None })
     }
 
     #[test]
@@ -189,13 +227,20 @@ mod tests {
         assert_eq!(read("nbd://example.com//disk"), tcp("example.com", 10809, "/disk"));
         assert_eq!(read("nbd://[::1]:1234/hello%20world"), tcp("::1", 1234, "hello world"));
         assert_eq!(read("nbd:///x"), tcp("localhost", 10809, "x"));
-        let unix = Uri { address: Address::Unix("/tmp/a b".into()), export: "disk".into() };
+        let unix = Uri { address: Address::Unix("/tmp/a b".into()), export: "disk".into(), tls: None };
         assert_eq!(read("nbd+unix:///disk?socket=/tmp/a%20b"), Ok(unix));
     }
 
     #[test]
     fn what_is_written_is_read_again() {
-        for text in ["nbd://h:1/a%25%3F%26b", "nbd://[::1]:10809/", "nbd+unix:///v%C3%BC?socket=/run/a%20%23.sock"] {
+        for text in [
+            "nbd://h:1/a%25%3F%26b",
+            "nbd://[::1]:10809/",
+            "nbd+unix:///v%C3%BC?socket=/run/a%20%23.sock",
+            "nbds://h:1/a",
+            "nbds://h:1/?tls-certificates=/pki",
+            "nbds+unix:///a?socket=/s&tls-certificates=/a%20b",
+        ] {
             assert_eq!(read(text).unwrap().to_string(), text);
         }
     }
@@ -205,13 +250,15 @@ mod tests {
         for (text, part) in [
             ("disk", "no NBD URI"),
             ("http://x/", "no scheme"),
-            ("nbds://x/", "TLS"),
+            ("nbds://x/?tls-psk-file=/p", "shared beforehand"),
+            ("nbd://x/?tls-certificates=/p", "certificates without TLS"),
+            ("nbdx://x/", "no scheme"),
             ("nbd+unix:///x", "no socket"),
             ("nbd+unix:///x?socket=", "no socket"),
             ("nbd+unix://h/x?socket=/s", "a host 'h'"),
             ("nbd://x/?socket=/s", "a socket's path"),
             ("nbd://x/?tls-type=x509", "unknown parameter 'tls-type'"),
-            ("nbd+unix:///?socket=/a&socket=/b", "two sockets"),
+            ("nbd+unix:///?socket=/a&socket=/b", "two of 'socket'"),
             ("nbd://x:99999/", "no port"),
             ("nbd://x:+1/", "no port"),
             ("nbd://[::1/", "bracket"),

@@ -44,6 +44,7 @@ pub(crate) mod answer {
     pub(crate) const ERR_UNSUP: u32 = ERROR + 1;
     pub(crate) const ERR_POLICY: u32 = ERROR + 2;
     pub(crate) const ERR_INVALID: u32 = ERROR + 3;
+    pub(crate) const ERR_TLS_REQD: u32 = ERROR + 5;
     pub(crate) const ERR_UNKNOWN: u32 = ERROR + 6;
     pub(crate) const ERR_TOO_BIG: u32 = ERROR + 9;
     pub(crate) const ERR_EXTENDED: u32 = ERROR + 10;

@@ -363,6 +363,7 @@ impl<'d, D: Device> ProbeBench<'d, D> {
 mod tests {
     use super::*;
     use block::Caps;
+    use std::collections::VecDeque;
 
     /// A device that takes half a minute for anything.
     struct Slow {
@@ -398,5 +399,71 @@ mod tests {
             (0..1000).find_map(|block| bench.command(Verb::Read, Extent::new(block, 1)).err()).expect("it ends");
         assert!(error.what.contains("three hours"), "{error}");
         assert_eq!(device.asked, 361);
+    }
+
+    /// A device that keeps what it read last of so many places, and counts what it is asked.
+    struct Keeps {
+        now: Time,
+        kept: VecDeque<u64>,
+        most: usize,
+        asked: [u64; 2],
+        flying: Option<(Tag, Span)>,
+    }
+
+    const HIT: Span = Span(100_000);
+    const MISS: Span = Span(5_000_000);
+
+    impl Device for Keeps {
+        fn caps(&self) -> Caps {
+            Caps { blocks: 1 << 24, depth: 1, seek: true }
+        }
+
+        fn now(&self) -> Time {
+            self.now
+        }
+
+        fn issue(&mut self, tag: Tag, command: Command) -> Time {
+            self.asked[usize::from(command.verb.writes())] += 1;
+            let place = command.at.start.0;
+            let known = self.kept.iter().position(|kept| *kept == place);
+            known.map(|at| self.kept.remove(at));
+            self.kept.push_back(place);
+            if self.kept.len() > self.most {
+                self.kept.pop_front();
+            }
+            self.flying = Some((tag, if known.is_some() { HIT } else { MISS }));
+            self.now
+        }
+
+        fn next(&mut self, _: Time) -> Option<(Time, Tag, Outcome)> {
+            let (tag, took) = self.flying.take()?;
+            self.now += took;
+            Some((self.now, tag, Outcome::Ok))
+        }
+    }
+
+    #[test]
+    fn what_is_forgotten_is_gone_and_whatever_was_asked_is_counted() {
+        for most in [1usize, 2, 7, 31, 32, 60] {
+            let mut device = Keeps { now: Time(0), kept: VecDeque::new(), most, asked: [0; 2], flying: None };
+            let scratch = Some(Scratch { first: 100, blocks: 50 });
+            let mut bench = ProbeBench::new("keeps", &mut device, 3, scratch);
+            bench.memory = Memory { hit: Some((Span(0), HIT)), forgotten_after: most as u32 };
+            for sector in [0, 9, 1 << 15, (1 << 24) - 1] {
+                let took = |reply: Option<TimedCommand>| reply.map(TimedCommand::response);
+                bench.read(sector).expect("it answers");
+                assert_eq!(took(bench.read(sector).expect("it answers")), Some(HIT), "{sector} of {most}");
+                bench.forget(sector).expect("it answers");
+                assert_eq!(took(bench.read(sector).expect("it answers")), Some(MISS), "{sector} of {most}");
+                assert_eq!(took(bench.read_medium(sector).expect("it answers")), Some(MISS), "{sector} of {most}");
+            }
+            assert!(bench.write(Verb::Write { fua: true }, 120, 30).expect("it answers").is_some());
+            assert!(bench.write(Verb::Write { fua: true }, 121, 30).expect("it answers").is_none(), "not all inside");
+            let error = bench.command(Verb::Write { fua: true }, Extent::new(99, 2)).expect_err("it is outside");
+            assert!(error.to_string().starts_with("keeps"), "{error}");
+            assert!(error.what.contains("was not given") && !error.mend.is_empty(), "{error}");
+            let counted = [bench.commands - bench.writes, bench.writes];
+            assert_eq!((counted, counted[1]), (device.asked, 1));
+        }
     }
 }

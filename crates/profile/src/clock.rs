@@ -1,7 +1,14 @@
 //! The platter as a clock: what its phase is at any time, as far as it has been followed.
 
-use crate::estimate::{fraction, signed_fraction};
+use crate::estimate::{NS_PER_MS, NS_PER_S, fraction, signed_fraction};
 use block::Time;
+
+/// What an anchor is off by less than so many times its blur is chance, and hardly corrects the line.
+const CHANCE: f64 = 4.0;
+/// How much of what an anchor is off the phase takes on, and the period: where it is chance, so that a first error is forgotten
+/// within some ten anchors; where it is not, the phase all and the period half, since it may have been a jump.
+const BY_CHANCE: (f64, f64) = (0.2, 0.02);
+const BY_DRIFT: (f64, f64) = (1.0, 0.5);
 
 /// The phase as a function of time: a straight line, corrected at each anchor.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,12 +42,25 @@ impl PhaseClock {
         fraction(self.phase + fraction(turned))
     }
 
+    /// The period of a revolution, in ms.
+    #[must_use]
+    pub fn period_ms(&self) -> f64 {
+        self.period / NS_PER_MS
+    }
+
+    /// The mean revolutions a minute since the beginning.
+    #[must_use]
+    pub fn mean_rpm(&self) -> f64 {
+        // Revolutions a minute are 60 times those a second.
+        60.0 * NS_PER_S / self.mean_period()
+    }
+
     /// What is at `phase` at `now` was found to be `off` revolutions further.
     pub fn anchor(&mut self, now: Time, off: f64) {
         let off = signed_fraction(off);
         let passed = now.since(self.since).0 as f64;
-        let chance = off.abs() <= 4.0 * self.blur;
-        let (gain, follow) = if chance { (0.2, 0.02) } else { (1.0, 0.5) };
+        let chance = off.abs() <= CHANCE * self.blur;
+        let (gain, follow) = if chance { BY_CHANCE } else { BY_DRIFT };
         self.phase = fraction(self.phase(now) + gain * off);
         self.since = now;
         let revolutions = passed / self.period;
@@ -49,7 +69,7 @@ impl PhaseClock {
             self.period /= 1.0 + follow * off / revolutions;
         }
         if revolutions > 1.0 && !chance {
-            self.wander = off.abs() / (passed / 1e9);
+            self.wander = off.abs() / (passed / NS_PER_S);
         } else {
             self.wander *= 0.5;
         }

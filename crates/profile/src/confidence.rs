@@ -16,6 +16,7 @@ fn about(value: f64, within: f64) -> [f64; 2] {
 fn share(share: f64, trials: usize) -> [f64; 2] {
     let (n, z) = (trials.max(1) as f64, SIGMAS * SIGMAS);
     let middle = (share + z / (2.0 * n)) / (1.0 + z / n);
+    // The 4 is that of Wilson's formula.
     let within = SIGMAS / (1.0 + z / n) * libm::sqrt(share * (1.0 - share) / n + z / (4.0 * n * n));
     [(middle - within).max(0.0), (middle + within).min(1.0)]
 }
@@ -25,7 +26,7 @@ impl DriveKnowledge {
     #[must_use]
     pub fn confidence(&self) -> Confidence {
         let moves = &self.moves;
-        let rpm = 60e9 / self.clock.mean_period();
+        let rpm = self.clock.mean_rpm();
         let round = self.geometry.map.regions.iter().map(|region| region.round).max().unwrap_or(1);
         let mut intervals = vec![
             ("rpm", about(rpm, rpm * self.clock.within())),

@@ -3,6 +3,9 @@
 use rand_core::Rng;
 use rand_pcg::Pcg64;
 
+/// Draws of a unit are multiples of this: as fine as a double has them just below 1 (2⁻⁵³).
+const FINE: f64 = 1.0 / (1u64 << 53) as f64;
+
 /// A stream of draws.
 #[derive(Clone, Debug)]
 pub struct ProbeDraw(Pcg64);
@@ -21,6 +24,6 @@ impl ProbeDraw {
 
     /// A number in [0, 1).
     pub fn unit(&mut self) -> f64 {
-        (self.0.next_u64() >> 11) as f64 / 9_007_199_254_740_992.0
+        (self.0.next_u64() >> 11) as f64 * FINE
     }
 }

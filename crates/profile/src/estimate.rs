@@ -2,6 +2,13 @@
 
 use std::cmp::Ordering;
 
+/// Nanoseconds of a millisecond.
+pub const NS_PER_MS: f64 = 1e6;
+/// Nanoseconds of a second.
+pub const NS_PER_S: f64 = 1e9;
+/// The standard deviation of a normal distribution, of its median absolute deviation: 1 / Φ⁻¹(3/4).
+const SIGMA_OF_DEVIATION: f64 = 1.4826;
+
 fn order(a: &f64, b: &f64) -> Ordering {
     a.total_cmp(b)
 }
@@ -21,11 +28,17 @@ pub fn median(values: &[f64]) -> f64 {
     quantile(values, 0.5)
 }
 
-/// The standard deviation of a normal distribution with this median absolute deviation (× 1.4826).
+/// The standard deviation of a normal distribution with this median absolute deviation.
 #[must_use]
 pub fn spread(values: &[f64]) -> f64 {
     let middle = median(values);
-    1.4826 * median(&values.iter().map(|value| (value - middle).abs()).collect::<Vec<_>>())
+    SIGMA_OF_DEVIATION * median(&values.iter().map(|value| (value - middle).abs()).collect::<Vec<_>>())
+}
+
+/// Milliseconds, to the nanosecond.
+#[must_use]
+pub fn round_ns(ms: f64) -> f64 {
+    libm::round(ms * NS_PER_MS) / NS_PER_MS
 }
 
 /// An angle in revolutions, as a fraction in [0, 1).

@@ -30,11 +30,29 @@ struct Seen {
     at: u64,
 }
 
+/// A reply as late as this, revolutions, is on time: a quarter of a sector where a track has some four thousand.
+pub(crate) const ON_TIME: f64 = 6e-5;
+/// What a single look is off by chance, in standard deviations of a completion.
+const BY_CHANCE: f64 = 3.0;
+/// An angle that is nearer to where a sector may be than this share of its width, an eighth, needs no further look.
+const THERE: f64 = 0.12;
+/// A read round memory is from the medium if it takes more than this share of a revolution, and is no look at another place
+/// if it is off by less than so many standard deviations.
+const ROUND: f64 = 0.6;
+const FAR_OFF: f64 = 12.0;
+/// Reads round memory that ended alike, within so many standard deviations and a third of what is on time, ended with the
+/// same sector.
+const SAME: f64 = 4.0;
+const SAME_AT_LEAST: f64 = ON_TIME / 3.0;
+/// The clock is off by more than chance from so many times its blur on; two acquaintances then agree if they are apart by no
+/// more than that and a share of what both say.
+const QUIET: f64 = 6.0;
+const AGREE: f64 = 0.2;
+
 /// How often an angle must be looked at where replies are late by so many revolutions on the mean, for the least late of
 /// them to be on time by a quarter of a narrow sector; no oftener than can be borne.
 fn looks(noise: f64) -> usize {
-    let fine = 6e-5;
-    if noise < fine { 1 } else { (libm::ceil(noise / fine) as usize).clamp(3, 64) }
+    if noise < ON_TIME { 1 } else { (libm::ceil(noise / ON_TIME) as usize).clamp(3, 64) }
 }
 
 /// A device on the bench, and its platter as a clock.
@@ -63,7 +81,7 @@ impl<'b, 'd, D: Device> Eye<'b, 'd, D> {
     pub fn new(bench: &'b mut ProbeBench<'d, D>, clock: PhaseClock) -> Eye<'b, 'd, D> {
         let looked = bench.now();
         let mut clock = clock;
-        clock.blur = 3.0 * clock.noise / looks(clock.noise).max(3) as f64;
+        clock.blur = BY_CHANCE * clock.noise / looks(clock.noise).max(3) as f64;
         Eye {
             bench,
             clock,
@@ -126,14 +144,14 @@ impl<'b, 'd, D: Device> Eye<'b, 'd, D> {
         let Some(first) = self.glance(sector, at)? else { return Ok(None) };
         let mut least = 0.0f64;
         for count in 1..looks(self.clock.noise) as u64 {
-            if at.is_some_and(|(angle, width)| signed_fraction(first + least - angle).abs() < 0.12 * width) {
+            if at.is_some_and(|(angle, width)| signed_fraction(first + least - angle).abs() < THERE * width) {
                 break;
             }
             // What begins one sector sooner each time is not in memory.
             let began = self.bench.now();
             let run_up = self.run_up(sector, count)?.map(|again| signed_fraction(again - first));
             let turned = self.bench.now().since(began).0 as f64 / self.clock.period;
-            match run_up.filter(|off| turned > 0.6 && off.abs() < 12.0 * self.clock.noise) {
+            match run_up.filter(|off| turned > ROUND && off.abs() < FAR_OFF * self.clock.noise) {
                 Some(off) => least = least.min(off),
                 None => {
                     self.bench.forget(sector)?;
@@ -171,14 +189,15 @@ impl<'b, 'd, D: Device> Eye<'b, 'd, D> {
         let most = sector.saturating_sub(self.since);
         for before in run_ups {
             let a = self.run_up(sector, *before)?;
-            if a.is_some_and(|a| at.is_some_and(|(angle, width)| signed_fraction(a - angle).abs() < 0.12 * width)) {
+            if a.is_some_and(|a| at.is_some_and(|(angle, width)| signed_fraction(a - angle).abs() < THERE * width)) {
                 return Ok(a);
             }
             if before + 3 > most && most >= BEGINS {
                 continue;
             }
             let (b, c) = (self.run_up(sector, before + 1)?, self.run_up(sector, before + 3)?);
-            let same = |other: f64| a.is_some_and(|a| signed_fraction(a - other).abs() < 2e-5 + 4.0 * self.clock.noise);
+            let alike = SAME_AT_LEAST + SAME * self.clock.noise;
+            let same = |other: f64| a.is_some_and(|a| signed_fraction(a - other).abs() < alike);
             // All ended with the sector, unless one was answered from memory or began in its middle.
             if b.is_some_and(same) && c.is_some_and(same) {
                 return Ok(a);
@@ -202,10 +221,10 @@ impl<'b, 'd, D: Device> Eye<'b, 'd, D> {
             return Ok(());
         }
         let Some(mut off) = self.off()? else { return Ok(()) };
-        let quiet = 6.0 * self.clock.blur;
+        let quiet = QUIET * self.clock.blur;
         if off.abs() > quiet {
             match self.off()? {
-                Some(again) if signed_fraction(again - off).abs() < quiet + 0.2 * off.abs() => off = again,
+                Some(again) if signed_fraction(again - off).abs() < quiet + AGREE * off.abs() => off = again,
                 _ => return Ok(()),
             }
         }

@@ -1,7 +1,7 @@
 //! A geometry as a drive file has it: a tree of runs (see [`disk::TreePlan`]).
 
-use crate::estimate::fraction;
-use crate::map::{Arrangement, MapRegion, TrackGeometry};
+use crate::estimate::{fraction, signed_fraction};
+use crate::map::{ALIKE, Arrangement, MapRegion, TrackGeometry};
 use disk::{Child, Elsewhere, EntryPlan, Layout, LayoutPlan, TrackPlan, TreePlan};
 use std::collections::BTreeMap;
 
@@ -119,8 +119,7 @@ impl PlanTree<'_> {
             return;
         }
         let width = (to - at).div_ceil(region.track).div_ceil(geometry.heads);
-        let bent = region.bends.last().is_some_and(|(from, _)| *from > at);
-        let last = if bent || !region.runs.is_empty() { None } else { self.unit(index, Some(width)) };
+        let last = if evenly_turned(region, at, to) { self.unit(index, Some(width)) } else { None };
         let Some(last) = last else { return self.tracks(index, (at, to), place(at)) };
         self.root.push(EntryPlan {
             first: place(at),
@@ -138,7 +137,8 @@ impl PlanTree<'_> {
     /// Where a last, narrower band begins; the end, if there is none.
     fn narrow(&self, region: &MapRegion, unit: &RepeatUnit, to: u64) -> u64 {
         let left = to % unit.sectors;
-        let fits = left > 0 && left.is_multiple_of(region.track * self.geometry.heads);
+        // Its last track may end before it is full, as the drive does.
+        let fits = left > 0 && left.div_ceil(region.track).is_multiple_of(self.geometry.heads);
         if self.geometry.arrangement != Arrangement::Heads && fits { to - left } else { to }
     }
 
@@ -273,6 +273,19 @@ impl PlanTree<'_> {
         let list = self.list(entries);
         Some(RepeatUnit { sectors: level.sectors, cylinders: tracks / heads, turn: level.turn, list })
     }
+}
+
+/// Whether each track from one place in the pattern to another is turned as much as the next, so that runs of another width say
+/// the same.
+fn evenly_turned(region: &MapRegion, from: u64, to: u64) -> bool {
+    let begins = region.place_at(from).angle;
+    let mut tracks = (from..to).step_by(region.track as usize).zip(0u64..);
+    region.runs.is_empty()
+        && tracks.all(|(at, track)| {
+            let place = region.place_at(at);
+            let even = begins + fraction(track as f64 * region.turn);
+            place.sector == 0 && signed_fraction(place.angle - even).abs() < ALIKE * place.width()
+        })
 }
 
 /// An entry that ascends.

@@ -13,11 +13,12 @@
 
 use crate::bench::ProbeBench;
 use crate::clock::PhaseClock;
+use crate::estimate::NS_PER_MS;
 use crate::eye::Eye;
 use crate::map::{TrackGeometry, TrackMap};
 use crate::plan;
 use crate::probe::buffer::BufferHabits;
-use crate::probe::cache::ReadCache;
+use crate::probe::cache::{BLOCK_NS_AT_1_MB_S, ReadCache};
 use crate::probe::chunk::{self, Chunks};
 use crate::probe::field::Field;
 use crate::probe::large::{self, LargeCommands};
@@ -34,6 +35,11 @@ use block::units::show_blocks;
 use block::{BadInput, Caps, Device, Span, Verb};
 use disk::{Access, After, Bus, DrivePlan, Overheads, SeekCurve, Switches, Truth};
 use std::fmt;
+
+/// What crosses to a track in time takes no more than this share of the skew, and what does not, no less than this: so far from
+/// all of it that rounding decides nothing.
+const WITHIN: f64 = 0.98;
+const BEYOND: f64 = 1.05;
 
 /// What is asked of a profile.
 #[derive(Clone, Debug)]
@@ -256,14 +262,8 @@ fn learn<D: Device>(
     let shift = sector::learn(&mut eye)?;
     let clock = eye.clock;
     bench.shift = shift;
-    watch.step(ProfileStep::Map);
     let mut eye = Eye::new(bench, clock);
-    let until = eye.bench.now() + effort.map_time(eye.bench.busy_time());
-    let mut survey = MapSurvey { eye: &mut eye, map: TrackMap::default(), until, regular_until: 0 };
-    survey.run(watch)?;
-    let map = survey.map;
-    eye.since = 0;
-    eye.bench.unknown = map.guessed;
+    let map = survey(&mut eye, effort, watch)?;
     watch.step(ProfileStep::Heads);
     let mut geometry = heads::learn(&mut eye, map.without_gaps())?;
     watch.step(ProfileStep::Cache);
@@ -279,8 +279,8 @@ fn learn<D: Device>(
     watch.step(ProfileStep::Transfer);
     let transfer = transfer::learn(&mut eye, &geometry)?;
     let block = cache.mb_s.map(|_| cache.block_ns());
-    let delivery = delivery::learn(&mut eye, &geometry, block)?;
-    cache.mb_s = (delivery.block > 0.0).then(|| 512e3 / delivery.block);
+    let mut delivery = delivery::learn(&mut eye, &geometry, block)?;
+    cache.mb_s = (delivery.block > 0.0).then(|| BLOCK_NS_AT_1_MB_S / delivery.block);
     let queue = queue::learn(&mut eye, &geometry, &moves)?;
     let all = (0, eye.bench.mapped_sectors());
     let chunks = chunk::learn(&mut eye, &geometry, Verb::Read, all, effort)?;
@@ -289,8 +289,15 @@ fn learn<D: Device>(
         true => None,
         false => large::learn(&mut eye, &geometry, Verb::Read, all)?,
     };
+    let looked_at = geometry.clone();
     let geometry = geometry.over(map);
     let writes = learn_writes(&mut eye, &geometry, &moves, cache.block_ns(), effort, watch)?;
+    // Where nothing is read from memory, what is written into it may show the bus.
+    let shown = writes.as_ref().and_then(|(_, buffer, _)| buffer.block).filter(|block| *block > cache::NO_BUS);
+    if let Some(block) = shown.filter(|_| cache.mb_s.is_none()) {
+        delivery = delivery::learn(&mut eye, &looked_at, Some(block))?;
+        cache.mb_s = Some(BLOCK_NS_AT_1_MB_S / delivery.block);
+    }
     watch.step(ProfileStep::Validation);
     let validation = validate(&mut eye, &geometry, &moves)?;
     let clock = eye.clock;
@@ -313,6 +320,22 @@ fn learn<D: Device>(
     })))
 }
 
+/// Where tracks begin and end, as far as there is time for it.
+fn survey<D: Device>(
+    eye: &mut Eye<D>,
+    effort: Thoroughness,
+    watch: &mut dyn ProgressWatcher,
+) -> Result<TrackMap, BadInput> {
+    watch.step(ProfileStep::Map);
+    let until = eye.bench.now() + effort.map_time(eye.bench.busy_time());
+    let mut survey = MapSurvey { eye, map: TrackMap::default(), until, regular_until: 0 };
+    survey.run(watch)?;
+    let MapSurvey { eye, map, .. } = survey;
+    eye.since = 0;
+    eye.bench.unknown = map.guessed;
+    Ok(map)
+}
+
 /// What writing takes, where it may be tried; the bus takes so long for a block, unless the buffer shows otherwise.
 fn learn_writes<D: Device>(
     eye: &mut Eye<D>,
@@ -326,7 +349,7 @@ fn learn_writes<D: Device>(
     watch.step(ProfileStep::Writes);
     let field = Field { geometry, first, end };
     let buffer = buffer::learn(eye, &field)?;
-    let bus = buffer.block.unwrap_or(block) * f64::from(1u32 << eye.bench.shift) / 1e6;
+    let bus = buffer.block.unwrap_or(block) * f64::from(1u32 << eye.bench.shift) / NS_PER_MS;
     let writes = write::learn(eye, &field, moves, bus)?;
     let chunks = chunk::learn(eye, geometry, Verb::Write { fua: false }, (first, end), effort)?;
     Ok(Some((writes, buffer, chunks)))
@@ -356,7 +379,7 @@ impl DriveKnowledge {
         let DriveKnowledge { geometry, moves, cache, transfer, .. } = self;
         let overhead = moves.overhead();
         let head = self.head_switch();
-        let bus = cache.mb_s.map_or(0.0, |mb_s| 512.0 / mb_s / 1e3);
+        let bus = cache.block_ns() / NS_PER_MS;
         // Where memory answers nothing, what comes from it would take a read's.
         let hit = if cache.segments > 0 { cache.hit } else { overhead - bus };
         let lost = [transfer.lost_at_head, transfer.lost_at_cylinder];
@@ -369,7 +392,7 @@ impl DriveKnowledge {
             title: format!("Profile of {name}"),
             sources: self.sources(name),
             assumed: self.assumptions(),
-            rpm: 60e9 / self.clock.mean_period(),
+            rpm: self.clock.mean_rpm(),
             layout: plan::layout(geometry, blocks, self.shift),
             seek: SeekCurve::Table(curve),
             seek_write: None,
@@ -426,7 +449,7 @@ impl DriveKnowledge {
     /// What going on to the next head, and to the next cylinder, takes, ms: no more than the skew, unless that loses a
     /// revolution.
     pub(crate) fn crossings(&self, head: f64, [lost_at_head, lost_at_cylinder]: [bool; 2]) -> (f64, f64) {
-        let period = self.clock.period / 1e6;
+        let period = self.clock.period_ms();
         let Some(region) = self.geometry.map.regions.first() else { return (0.0, 0.0) };
         let gap = |track: u64| {
             let last = region.track_pattern(track + 1) - 1;
@@ -435,8 +458,8 @@ impl DriveKnowledge {
         };
         let first_seek = self.moves.curve().first().map_or(0.0, |(_, ms)| *ms);
         let crossing = |skew: f64, move_ms: f64, lost: bool| match lost {
-            true => move_ms.max(1.05 * skew),
-            false => move_ms.min(0.98 * skew),
+            true => move_ms.max(BEYOND * skew),
+            false => move_ms.min(WITHIN * skew),
         };
         let at_head = crossing(gap(0), head, lost_at_head);
         let at_cylinder = crossing(gap(self.geometry.heads - 1), first_seek.max(head), lost_at_cylinder);

@@ -9,6 +9,9 @@ use block::{BadInput, Device};
 /// Requests asked, in two halves a pair.
 const REQUESTS: usize = 500;
 
+/// A difference of this share of a revolution or more is one of whole revolutions.
+const LATE: f64 = 0.25;
+
 /// Predicted against observed response times of single-block reads at random.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Validation {
@@ -31,7 +34,7 @@ pub fn validate<D: Device>(
     geometry: &TrackGeometry,
     moves: &SeekTimes,
 ) -> Result<Validation, BadInput> {
-    let period = eye.clock.period / 1e6;
+    let period = eye.clock.period_ms();
     let all = eye.bench.sectors();
     let mut pairs = Vec::with_capacity(REQUESTS);
     let mut last = eye.bench.draw.below(all);
@@ -58,7 +61,7 @@ pub fn validate<D: Device>(
         let sum: f64 = pairs.iter().map(|(predicted, observed)| (predicted - observed) * (predicted - observed)).sum();
         libm::sqrt(sum / pairs.len().max(1) as f64)
     };
-    let on_time: Vec<(f64, f64)> = pairs.iter().copied().filter(|(a, b)| (a - b).abs() < period / 4.0).collect();
+    let on_time: Vec<(f64, f64)> = pairs.iter().copied().filter(|(a, b)| (a - b).abs() < LATE * period).collect();
     let late = 1.0 - on_time.len() as f64 / pairs.len().max(1) as f64;
     Ok(Validation { rms_ms: rms(&pairs), rms_on_time_ms: rms(&on_time), late, pairs })
 }

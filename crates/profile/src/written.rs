@@ -1,5 +1,6 @@
 //! What was learned by writing, put into the drive file that reads alone would give.
 
+use crate::estimate::NS_PER_MS;
 use crate::probe::buffer::BufferHabits;
 use crate::probe::write::Writes;
 use crate::profile::{DriveKnowledge, ms};
@@ -12,7 +13,7 @@ impl DriveKnowledge {
     /// The plan of a drive, with what is known of its writes.
     pub(crate) fn add_writes(&self, mut plan: DrivePlan) -> DrivePlan {
         let Some((writes, buffer, _)) = self.writes.as_ref().filter(|(writes, ..)| writes.done) else { return plan };
-        let block = self.cache.block_ns() / 1e6;
+        let block = self.cache.block_ns() / NS_PER_MS;
         let sector = block * f64::from(1u32 << self.shift);
         // A completion later than a read's is the drive's; an earlier one makes the read's late.
         let later = writes.lag + block;

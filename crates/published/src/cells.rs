@@ -44,7 +44,7 @@ pub(crate) fn read(section: &Section, file: &str) -> Result<Vec<PublishedTarget>
             measure,
             expected,
         };
-        let target = target::shared(section, file, row)?;
+        let target = target::read_target(section, file, row)?;
         let basis = target.basis.with(|how| fill_labels(how, labels));
         targets.push(PublishedTarget { basis, ..target });
     }

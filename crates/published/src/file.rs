@@ -45,18 +45,27 @@ pub(crate) struct FileExperiment {
     pub cases: Vec<Case>,
 }
 
+/// How long the runs of a file are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunLength {
+    /// As the experiments say: long enough to try the figures.
+    Quick,
+    /// With what `[full]` of the file changes in them.
+    Full,
+}
+
 impl TargetFile {
-    /// Reads the text of `reproduce/ID.toml`; `full` with its longer runs.
+    /// Reads the text of `reproduce/ID.toml`.
     ///
     /// # Errors
     /// Bad input with file, line and mend.
-    pub fn parse(id: &str, text: &str, full: bool) -> Result<TargetFile, BadInput> {
+    pub fn parse(id: &str, text: &str, length: RunLength) -> Result<TargetFile, BadInput> {
         let name = format!("reproduce/{id}.toml");
         let document = Document::parse(&name, text)?;
         let root = document.root();
         let title = root.need("title", root.string("title")?)?;
         let source = root.need("source", root.string("source")?)?;
-        let experiments = experiments(&root, &name, full)?;
+        let experiments = experiments(&root, &name, length)?;
         let timelines = root.sections("timeline")?;
         let timelines =
             timelines.iter().map(|section| timeline::read(section, &experiments)).collect::<Result<_, _>>()?;
@@ -110,14 +119,14 @@ impl TargetFile {
     }
 }
 
-fn experiments(root: &Section, file: &str, full: bool) -> Result<Vec<FileExperiment>, BadInput> {
+fn experiments(root: &Section, file: &str, length: RunLength) -> Result<Vec<FileExperiment>, BadInput> {
     let Some(section) = root.section("experiment")? else { return Ok(Vec::new()) };
     let longer = root.section("full")?;
     let mut experiments = Vec::new();
     for name in section.keys() {
         let Some(document) = section.document(name)? else { continue };
         let sets = longer.as_ref().map_or(Ok(None), |longer| longer.strings(name))?.unwrap_or_default();
-        let cases = experiment::of(document, file, if full { &sets } else { &[] })?;
+        let cases = experiment::of(document, file, if length == RunLength::Full { &sets } else { &[] })?;
         experiments.push(FileExperiment { name: name.into(), cases });
     }
     if let Some(longer) = longer {

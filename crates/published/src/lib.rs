@@ -28,7 +28,7 @@ mod tolerance;
 pub use basis::{BASES, Basis};
 pub use choice::choose;
 pub use figure::{PublishedCurve, PublishedFigure};
-pub use file::TargetFile;
+pub use file::{RunLength, TargetFile};
 pub use measure::MeasuredValue;
 pub use outcome::{Near, TargetOutcome, Verdict};
 pub use plan::{Drawn, MeasuredCurve, TargetPlan};

@@ -77,7 +77,7 @@ impl<'a> TargetOutcome<'a> {
 
     /// Under how many seeds it holds.
     #[must_use]
-    pub fn held(&self) -> usize {
+    pub fn seeds_held(&self) -> usize {
         let holds = |measured: &&MeasuredValue| self.target.tolerance.holds(&self.target.published, measured);
         self.measured.iter().filter(holds).count()
     }

@@ -22,7 +22,7 @@ impl Seeds {
 
     /// These cases with their own seed and `seed` more.
     #[must_use]
-    pub fn reseeded(cases: &[Case], seed: u32) -> Vec<Case> {
+    pub fn reseed_cases(cases: &[Case], seed: u32) -> Vec<Case> {
         let reseed = |case: &Case| {
             let mut case = case.clone();
             case.experiment.run.seed = case.experiment.run.seed.wrapping_add(u64::from(seed));

@@ -1,6 +1,6 @@
 //! The published results that ship with the project: the files under `reproduce/`.
 
-use crate::file::TargetFile;
+use crate::file::{RunLength, TargetFile};
 use block::BadInput;
 
 /// The id and text of every file, by name.
@@ -11,10 +11,10 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     FILES.iter().map(|(id, _)| *id)
 }
 
-/// Every published result; `full` with the longer runs their files give.
+/// Every published result, with runs of this length.
 ///
 /// # Errors
 /// A file that is wrong, with line and mend.
-pub fn all(full: bool) -> Result<Vec<TargetFile>, BadInput> {
-    FILES.iter().map(|(id, text)| TargetFile::parse(id, text, full)).collect()
+pub fn all(length: RunLength) -> Result<Vec<TargetFile>, BadInput> {
+    FILES.iter().map(|(id, text)| TargetFile::parse(id, text, length)).collect()
 }

@@ -37,7 +37,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Counts the outcomes.
+    /// Counts the outcomes by verdict and by basis.
     #[must_use]
     pub fn of(outcomes: &[TargetOutcome]) -> Summary {
         let count = |of: &dyn Fn(&TargetOutcome) -> bool| counts(outcomes.iter().filter(|outcome| of(outcome)));

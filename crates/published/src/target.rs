@@ -131,7 +131,7 @@ pub(crate) fn read(section: &Section, file: &str) -> Result<PublishedTarget, Bad
         return Err(section.error("expect", "a known miss that is expected to hold", "take one of them out"));
     }
     let expected = expected.unwrap_or(if section.has("known_miss") { Expected::Missed } else { Expected::Held });
-    let target = shared(section, file, Row { id, claim, published, measure, expected })?;
+    let target = read_target(section, file, Row { id, claim, published, measure, expected })?;
     section.close()?;
     Ok(target)
 }
@@ -151,7 +151,7 @@ pub(crate) fn measure(text: &str) -> Result<Option<Measure>, String> {
 }
 
 /// A target of a row and of the keys that all rows of a section share.
-pub(crate) fn shared(section: &Section, file: &str, row: Row) -> Result<PublishedTarget, BadInput> {
+pub(crate) fn read_target(section: &Section, file: &str, row: Row) -> Result<PublishedTarget, BadInput> {
     let id = row.id;
     if !id.strip_prefix(file).is_some_and(|rest| rest.starts_with('.')) {
         let mend = format!("begin it with `{file}.`");

@@ -1,7 +1,7 @@
 //! The files under `reproduce/`: all shipped, all readable, and the quick targets as they say.
 
 use load::results::{Results, Run};
-use published::{Basis, Expected, Seeds, TargetPlan, Verdict};
+use published::{Basis, Expected, RunLength, Seeds, TargetPlan, Verdict};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -14,8 +14,8 @@ fn every_file_is_shipped_and_read_with_its_longer_runs_too() {
         .collect();
     let shipped: BTreeSet<String> = published::names().map(|id| format!("{id}.toml")).collect();
     assert_eq!(there, shipped, "name each file of reproduce/ in crates/published/src/shipped.rs");
-    for full in [false, true] {
-        if let Err(error) = published::all(full) {
+    for length in [RunLength::Quick, RunLength::Full] {
+        if let Err(error) = published::all(length) {
             panic!("{error}");
         }
     }
@@ -23,7 +23,7 @@ fn every_file_is_shipped_and_read_with_its_longer_runs_too() {
 
 #[test]
 fn ids_are_unique_and_claims_say_something() {
-    let files = published::all(false).expect("they are read");
+    let files = published::all(RunLength::Quick).expect("they are read");
     let targets: Vec<_> = files.iter().flat_map(|file| &file.targets).collect();
     let ids: BTreeSet<&str> = targets.iter().map(|target| target.id.as_str()).collect();
     assert_eq!(ids.len(), targets.len());
@@ -36,7 +36,7 @@ fn ids_are_unique_and_claims_say_something() {
 
 #[test]
 fn what_repeats_another_target_names_one_that_does_not() {
-    let files = published::all(false).expect("they are read");
+    let files = published::all(RunLength::Quick).expect("they are read");
     let targets: Vec<_> = files.iter().flat_map(|file| &file.targets).collect();
     for target in &targets {
         let Basis::Repeat(of) = &target.basis else { continue };
@@ -51,7 +51,7 @@ fn what_repeats_another_target_names_one_that_does_not() {
 
 #[test]
 fn words_choose_targets_up_to_a_dot() {
-    let files = published::all(false).expect("they are read");
+    let files = published::all(RunLength::Quick).expect("they are read");
     let chosen = |word: &str| published::choose(&files, &[word.into()]).map(|chosen| chosen.len());
     assert_eq!(chosen("vio.eq1.seek"), Ok(1));
     assert!(chosen("vio").expect("many") > chosen("vio.table2").expect("some"));
@@ -72,7 +72,7 @@ impl sim::Watch for Nobody {
 /// Runs the quick targets of one file.
 #[track_caller]
 fn quick_targets_hold(id: &str) {
-    let mut files = published::all(false).expect("they are read");
+    let mut files = published::all(RunLength::Quick).expect("they are read");
     for file in &mut files {
         file.targets.retain(|target| target.fast);
     }
@@ -120,6 +120,7 @@ macro_rules! quick {
 }
 
 quick! {
+    freeblock: "freeblock",
     mimic_9lzx: "mimic.9lzx",
     mimic_fig2: "mimic.fig2",
     mimic_fig4: "mimic.fig4",
@@ -172,9 +173,9 @@ quick! {
 fn an_id_that_stands_twice_is_refused_at_the_second() {
     let target = "[[target]]\nid = \"a.c\"\nclaim = \"c\"\npublished = \"p\"\nmeasure = \"1\"\ntolerance = \"> 0\"\nquote = \"p\"\nbasis = \"published\"\n";
     let text = format!("title = \"t\"\nsource = \"s\"\n{target}{target}");
-    let error = published::TargetFile::parse("a", &text, false).expect_err("twice").to_string();
+    let error = published::TargetFile::parse("a", &text, RunLength::Quick).expect_err("twice").to_string();
     assert!(error.starts_with("reproduce/a.toml:12: ") && error.contains("a second target 'a.c'"), "{error}");
-    assert!(published::TargetFile::parse("a", &text.replacen("a.c", "a.d", 1), false).is_ok());
+    assert!(published::TargetFile::parse("a", &text.replacen("a.c", "a.d", 1), RunLength::Quick).is_ok());
 }
 
 #[test]
@@ -194,7 +195,7 @@ fn verdict(published: &str, tolerance: &str, more: &str) -> Verdict {
         "title = \"t\"\nsource = \"s\"\n[[target]]\nid = \"a.b\"\nclaim = \"c\"\npublished = {published}\n\
          measure = \"expected_wait(0, 122, 1)\"\ntolerance = \"{tolerance}\"\n{basis}{more}"
     );
-    let files = [published::TargetFile::parse("a", &text, false).expect("a file")];
+    let files = [published::TargetFile::parse("a", &text, RunLength::Quick).expect("a file")];
     let plan = TargetPlan::new(&files, vec![(0, 0)], true);
     let results = Results { schema: 1, runs: Vec::<Run>::new() };
     plan.judge(&once(&results)).expect("arithmetic")[0].verdict
@@ -219,7 +220,7 @@ fn what_is_wrong_in_a_file_is_told_with_its_line() {
              workload = {{ name = \"low\", kind = \"closed\", depth = [1, 2], size = \"4KiB\" }}\nrun = {{ requests = 10 }}\n\
              [[target]]\n{target}"
         );
-        published::TargetFile::parse("a", &text, false).expect_err(target).to_string()
+        published::TargetFile::parse("a", &text, RunLength::Quick).expect_err(target).to_string()
     };
     let target = |id: &str, measure: &str, tolerance: &str| {
         told(&format!(

@@ -7,7 +7,7 @@ fn told(lines: &str) -> Option<String> {
     let text = format!(
         "title = \"t\"\nsource = \"s\"\n[[target]]\nid = \"a.b\"\nclaim = \"c\"\nmeasure = \"expected_wait(0, 122, 1)\"\n{lines}"
     );
-    TargetFile::parse("a", &text, false).err().map(|error| error.to_string())
+    TargetFile::parse("a", &text, published::RunLength::Quick).err().map(|error| error.to_string())
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn cells(lines: &str) -> Result<TargetFile, String> {
         "title = \"t\"\nsource = \"s\"\n[[cells]]\nid = \"a.at\"\nclaim = \"$2 of $1\"\nmeasure = \"expected_wait(0, $1, 1)\"\n\
          tolerance = \"10 %\"\nbasis = \"derived\"\nhow = \"from $1\"\n{lines}"
     );
-    TargetFile::parse("a", &text, false).map_err(|error| error.to_string())
+    TargetFile::parse("a", &text, published::RunLength::Quick).map_err(|error| error.to_string())
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn what_is_not_measured_says_why() {
             "title = \"t\"\nsource = \"s\"\n[[target]]\nid = \"a.b\"\nclaim = \"c\"\nmeasure = \"none\"\npublished = 1\n\
              tolerance = \"0\"\nbasis = \"published\"\n{more}"
         );
-        TargetFile::parse("a", &text, false).err().map(|error| error.to_string())
+        TargetFile::parse("a", &text, published::RunLength::Quick).err().map(|error| error.to_string())
     };
     assert_eq!(
         target("").expect("refused"),

@@ -12,7 +12,7 @@ fn file(published: &str, tolerance: &str, more: &str) -> TargetFile {
         "title = \"t\"\nsource = \"s\"\n[[target]]\nid = \"a.b\"\nclaim = \"c\"\npublished = \"{published}\"\n\
          measure = \"1\"\ntolerance = \"{tolerance}\"\n{more}"
     );
-    TargetFile::parse("a", &text, false).expect("a file")
+    TargetFile::parse("a", &text, published::RunLength::Quick).expect("a file")
 }
 
 fn outcome<'a>(file: &'a TargetFile, figures: &[f64]) -> TargetOutcome<'a> {
@@ -95,12 +95,12 @@ fn what_the_second_seed_leaves_as_it_was_is_not_run_again() {
         workload = { name = \"low\", kind = \"closed\", depth = [1, 2], size = \"4KiB\" }\nrun = { requests = 50, seed = 7 }\n\
         [[target]]\nid = \"a.b\"\nclaim = \"c\"\npublished = \"p\"\nmeasure = \"rising(e.throughput_mb_s)\"\ntolerance = \
         \"order\"\nbasis = \"own\"\n";
-    let files = [TargetFile::parse("a", text, false).expect("a file")];
+    let files = [TargetFile::parse("a", text, published::RunLength::Quick).expect("a file")];
     let plan = TargetPlan::new(&files, vec![(0, 0)], false);
-    let run = |seed| sim::simulate(&Seeds::reseeded(plan.cases(), seed), &Nobody).expect("they run");
+    let run = |seed| sim::simulate(&Seeds::reseed_cases(plan.cases(), seed), &Nobody).expect("they run");
     let (first, second, third) = (run(0), run(1), run(2));
     assert_eq!(plan.cases()[0].experiment.run.seed, 7);
-    assert_eq!(Seeds::reseeded(plan.cases(), 3)[1].experiment.run.seed, 10);
+    assert_eq!(Seeds::reseed_cases(plan.cases(), 3)[1].experiment.run.seed, 10);
     // Under the second seed the first run is another, the second as it was.
     let half = Results { schema: 1, runs: vec![second.runs[0].clone(), first.runs[1].clone()] };
     let mut seeds = Seeds::default();

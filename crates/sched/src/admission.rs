@@ -165,7 +165,7 @@ impl Admission {
 
     /// When the next command handed down is thought to have the arm: when the one in service is done.
     pub(crate) fn arm_free<P: Predictor>(&self, belief: &P, now: Time) -> Time {
-        self.told.and_then(|_| belief.expected()).map_or(now, |end| end.max(now))
+        self.told.and_then(|_| belief.completion_time()).map_or(now, |end| end.max(now))
     }
 
     /// A command for a request of a rank goes to the device. Of several in it the belief is told when they come back, and it is
@@ -187,7 +187,7 @@ impl Admission {
         self.inside[tag.0 as usize] = Some(Inside { rank, issued: now, transfer });
         if alone {
             self.told = Some(tag);
-            belief.issued(now, command, spot);
+            belief.note_issue(now, command, spot);
         }
     }
 
@@ -201,7 +201,7 @@ impl Admission {
         let began = inside.issued.max(self.since);
         if self.told != Some(tag) {
             let spot = belief.spot(command.at);
-            belief.issued(began, command, spot);
+            belief.note_issue(began, command, spot);
         }
         (self.told, self.since) = (None, now);
         if matches!(command.verb, Verb::Read | Verb::Write { .. }) {
@@ -229,7 +229,7 @@ impl Admission {
         });
         let Some((_, tag, command, spot)) = costs.min_by_key(|(cost, tag, ..)| (*cost, tag.0)) else { return };
         self.told = Some(tag);
-        belief.issued(now, &command, spot);
+        belief.note_issue(now, &command, spot);
     }
 }
 

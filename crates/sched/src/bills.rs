@@ -24,9 +24,9 @@ pub enum Cause {
 /// Who pays for a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bill {
-    /// The class.
+    /// The class that pays.
     pub class: u8,
-    /// Why.
+    /// Why the time is spent.
     pub cause: Cause,
     /// How long the arm is believed to take to get there, and the blocks then to come round; nothing where that is not known.
     pub believed: Option<(Span, Span)>,
@@ -90,7 +90,7 @@ impl<P: Predictor> Board<P> {
         match command.verb {
             Verb::Write { fua: false } => turns.bill_buffered(&bill, took, on_medium),
             Verb::Read => {
-                let late = belief.expected().map_or(Span::ZERO, |expected| happened.since(expected));
+                let late = belief.completion_time().map_or(Span::ZERO, |expected| happened.since(expected));
                 turns.bill_late(&bill, (took, transfer), late);
             }
             _ => turns.bill_late(&bill, (took, transfer), took.less(on_medium)),
@@ -104,7 +104,8 @@ impl<P: Predictor> Board<P> {
             (Errand::Seek, Place::Request(request, _)) => self.jobs.find(request),
             _ => None,
         };
-        let moves = (self.rules.shares.is_some() && command.verb.transfers())
+        let divides = self.rules.shares.is_some() || self.rules.divides;
+        let moves = (divides && command.verb.transfers())
             .then(|| self.belief.approach(now, command.at, spot, command.verb.direction()));
         let believed = moves.flatten().map(|way| (way.travel, way.wait));
         let job = id.and_then(|id| self.jobs.get_mut(id));

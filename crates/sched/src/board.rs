@@ -2,14 +2,15 @@
 //! device. The parts (admission, arbiters, short commands, probing) know the board and not each other; the core knows all.
 
 use crate::admission::Admission;
+use crate::backlog::Backlog;
 use crate::bills::Bill;
 use crate::demand::Demands;
 use crate::event::{Action, Out, Wait};
 use crate::free::Free;
-use crate::job::State;
+use crate::job::JobState;
 use crate::leisure::Leisure;
 use crate::overlap::{self, Overlap};
-use crate::plan::Rules;
+use crate::plan::{LastFua, Rules};
 use crate::predict::Predictor;
 use crate::queue::{self, Queue};
 use crate::{Job, JobId, Jobs};
@@ -49,6 +50,8 @@ pub(crate) struct Board<P: Predictor> {
     in_flight: u32,
     /// How much the device is given, where that is bounded.
     pub(crate) admission: Option<Box<Admission>>,
+    /// What the device's buffer holds, where writes are held back by that.
+    pub(crate) backlog: Option<Box<Backlog>>,
     /// What classes ask for, where whole schedules are weighed.
     pub(crate) demands: Option<Box<Demands>>,
     /// Jobs queued since an arbiter last decided, where it asks.
@@ -78,13 +81,17 @@ impl<P: Predictor> Board<P> {
     pub(crate) fn new(caps: Caps, belief: P, rules: Rules, queue: Queue<P>, overlap: Overlap) -> Board<P> {
         Board {
             queue,
-            belief,
             jobs: Jobs::new(),
             overlap,
             flushes: VecDeque::new(),
             flying: vec![None; usize::from(caps.depth)],
             in_flight: 0,
             admission: None,
+            backlog: rules
+                .plan
+                .filter(|plan| plan.last_fua == LastFua::Auto)
+                .and_then(|_| belief.buffer())
+                .map(|buffer| Box::new(Backlog::new(buffer))),
             demands: rules.weighs_schedules().then(Box::default),
             newcomers: Vec::new(),
             keeps_newcomers: rules.plan.is_some() && rules.preemption.weighs(),
@@ -99,13 +106,19 @@ impl<P: Predictor> Board<P> {
             decisions: 0,
             caps,
             rules,
+            belief,
         }
     }
 
     /// Whether none of its parts is there that only some cores have: then the hot path is `PLAIN`.
     pub(crate) fn is_plain(&self) -> bool {
-        let bounded = self.admission.is_some() || self.free.is_some() || self.demands.is_some();
-        let told = self.rules.tells || self.rules.bills || self.keeps_newcomers || !self.paying.is_empty();
+        let bounded =
+            self.admission.is_some() || self.backlog.is_some() || self.free.is_some() || self.demands.is_some();
+        let told = self.rules.tells
+            || self.rules.bills
+            || self.rules.divides
+            || self.keeps_newcomers
+            || !self.paying.is_empty();
         !bounded && !told && self.queue.is_plain(&self.rules)
     }
 
@@ -123,7 +136,7 @@ impl<P: Predictor> Board<P> {
 
     /// Decisions taken, and candidates examined for them.
     pub(crate) fn effort(&self) -> (u64, u64) {
-        (self.decisions, self.queue.examined())
+        (self.decisions, self.queue.candidates())
     }
 
     /// Keeps a new job, which has its turn when those before it that it overlaps have ended.
@@ -227,7 +240,7 @@ impl<P: Predictor> Board<P> {
         if self.deadlines.len() > 64 + 2 * self.jobs.len() as usize {
             let jobs = &self.jobs;
             self.deadlines.retain(|Reverse((_, sequence, id))| {
-                jobs.get(*id).is_some_and(|job| job.sequence == *sequence && job.state != State::Serving)
+                jobs.get(*id).is_some_and(|job| job.sequence == *sequence && job.state != JobState::Serving)
             });
         }
     }
@@ -242,7 +255,7 @@ impl<P: Predictor> Board<P> {
     #[inline(never)]
     pub(crate) fn drop_expired(&mut self, now: Time, out: &mut Vec<Action>) {
         while let Some(Reverse((deadline, sequence, id))) = self.deadlines.peek().copied() {
-            let waiting = self.jobs.get(id).filter(|job| job.sequence == sequence && job.state != State::Serving);
+            let waiting = self.jobs.get(id).filter(|job| job.sequence == sequence && job.state != JobState::Serving);
             let Some(job) = waiting.copied() else {
                 self.deadlines.pop();
                 continue;
@@ -262,10 +275,10 @@ impl<P: Predictor> Board<P> {
     /// Takes a waiting job from wherever it waits.
     pub(crate) fn withdraw(&mut self, id: JobId, job: &Job<P::Spot>) {
         match job.state {
-            State::Held(blocker) => overlap::let_go(id, blocker, job.next_held, &mut self.jobs),
-            State::Queued if job.op == Op::Flush => self.flushes.retain(|flush| *flush != id),
-            State::Queued => self.dequeue(id, job),
-            State::Serving => {}
+            JobState::Held(blocker) => overlap::let_go(id, blocker, job.next_held, &mut self.jobs),
+            JobState::Queued if job.op == Op::Flush => self.flushes.retain(|flush| *flush != id),
+            JobState::Queued => self.dequeue(id, job),
+            JobState::Serving => {}
         }
     }
 
@@ -282,10 +295,10 @@ impl<P: Predictor> Board<P> {
         let (request, held) = (job.request, job.first_held);
         if !PLAIN
             && let Some(turns) = &mut self.queue.turns
-            && job.state == State::Serving
+            && job.state == JobState::Serving
             && job.op != Op::Flush
         {
-            turns.left(job.qos.class);
+            turns.end_turn(job.qos.class);
         }
         self.overlap.remove(job);
         if !PLAIN && self.demands.is_some() {
@@ -324,7 +337,7 @@ impl<P: Predictor> Board<P> {
         self.in_flight -= 1;
         if PLAIN {
             if !matches!(command.verb, Verb::Discard(_)) {
-                self.belief.observed(happened, &command, outcome);
+                self.belief.note_completion(happened, &command, outcome);
             }
             return Some((errand, command));
         }
@@ -338,7 +351,10 @@ impl<P: Predictor> Board<P> {
         if let Some(admission) = &mut self.admission {
             admission.learn(&mut self.belief, happened, tag, &command);
         }
-        self.belief.observed(happened, &command, outcome);
+        self.belief.note_completion(happened, &command, outcome);
+        if let Some(backlog) = &mut self.backlog {
+            backlog.land(&self.belief, happened, &command);
+        }
         if self.in_flight > 0
             && let Some(admission) = &mut self.admission
         {
@@ -356,7 +372,7 @@ impl<P: Predictor> Board<P> {
             debug_assert!(false, "a policy gave a job it did not hold");
             return;
         };
-        job.state = State::Serving;
+        job.state = JobState::Serving;
         // What of it was written by halves is written again where one command serves it, since one command can be forced to the
         // medium whole.
         if job.done > 0 && job.op == (Op::Write { fua: true }) {
@@ -390,7 +406,11 @@ impl<P: Predictor> Board<P> {
             _ => None,
         };
         let spot = known.unwrap_or_else(|| self.belief.spot(at));
-        self.launch::<false>(now, errand, Command { verb, at, place }, spot, out);
+        let command = Command { verb, at, place };
+        if let Some(backlog) = &mut self.backlog {
+            backlog.issue(&self.belief, now, &command, spot);
+        }
+        self.launch::<false>(now, errand, command, spot, out);
     }
 
     /// Puts a command in flight under the first free tag.
@@ -404,7 +424,7 @@ impl<P: Predictor> Board<P> {
         out: &mut impl Out,
     ) {
         let Some(tag) = self.flying.iter().position(Option::is_none) else { return };
-        if !PLAIN && self.rules.bills {
+        if !PLAIN && (self.rules.bills || self.rules.divides) {
             out.gather(|out| self.tell_bill(now, errand, tag, &command, spot, out));
         }
         self.flying[tag] = Some((errand, command));
@@ -413,7 +433,7 @@ impl<P: Predictor> Board<P> {
         match self.admission.as_mut().filter(|_| !PLAIN) {
             // No arm moves for it, and no transfer tells how long it takes.
             _ if matches!(command.verb, Verb::Discard(_)) => {}
-            None => self.belief.issued(now, &command, spot),
+            None => self.belief.note_issue(now, &command, spot),
             Some(admission) => {
                 let job = if let Errand::Job(id) = errand { self.jobs.get(id) } else { None };
                 let rank = job.map_or(0, |job| queue::rank(&self.rules, job));

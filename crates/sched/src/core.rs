@@ -19,7 +19,7 @@ use crate::board::{Board, Errand};
 use crate::event::{Action, Input, Out};
 use crate::free::{Free, FreePlan};
 use crate::idle::Probing;
-use crate::job::State;
+use crate::job::JobState;
 use crate::overlap::Overlap;
 use crate::plan::{Prefetch, Rules};
 use crate::predict::Predictor;
@@ -108,8 +108,8 @@ impl<P: Predictor> Core<P> {
 
     /// What is still wanted in any order.
     #[must_use]
-    pub fn wanted(&self) -> Option<&Wanted> {
-        self.board.free.as_ref().map(|free| free.wanted())
+    pub fn wanted_blocks(&self) -> Option<&Wanted> {
+        self.board.free.as_ref().map(|free| free.wanted_blocks())
     }
 
     /// Takes an input and appends what follows from it. `now` never goes back.
@@ -123,7 +123,7 @@ impl<P: Predictor> Core<P> {
             Input::Submit(request) => self.submit::<false>(now, &request, out),
             Input::Amend(request, change) => self.amend(request, change, out),
             // A disk that fails says so by each command.
-            Input::Wake => self.board.queue.turns.iter_mut().for_each(|turns| turns.woke()),
+            Input::Wake => self.board.queue.turns.iter_mut().for_each(|turns| turns.end_wait()),
             Input::Disk(..) => {}
             Input::Claim(class, claim) => self.set_claim(class, claim),
         }
@@ -207,6 +207,7 @@ impl<P: Predictor> Core<P> {
 
     /// From now on things count for the tally.
     pub fn count_from(&mut self, from: Time) {
+        self.board.queue.turns.iter_mut().for_each(|turns| turns.count_from(from));
         if let Some(preemptible) = &mut self.preemptible {
             preemptible.short.from = from;
         }
@@ -245,6 +246,12 @@ impl<P: Predictor> Core<P> {
     #[must_use]
     pub fn floors(&self) -> u64 {
         self.board.queue.turns.as_ref().map_or(0, |turns| turns.outbids)
+    }
+
+    /// By class: how long it kept the device without a command until its seek was due; nothing where the arm is not shared out.
+    #[must_use]
+    pub fn time_kept(&self) -> &[Span] {
+        self.board.queue.turns.as_ref().map_or(&[], |turns| &turns.kept)
     }
 
     /// How many more requests it takes.
@@ -296,14 +303,14 @@ impl<P: Predictor> Core<P> {
     /// The request that was interrupted since this was last asked.
     pub(crate) fn take_interrupted(&mut self) -> Option<RequestId> {
         let id = self.preemptible.as_mut()?.short.interrupted_job.take()?;
-        self.board.jobs.get(id).filter(|job| job.state == State::Queued).map(|job| job.request)
+        self.board.jobs.get(id).filter(|job| job.state == JobState::Queued).map(|job| job.request)
     }
 
     /// Gives up a waiting request, which then does not end here; how many blocks of it are done.
     pub(crate) fn give_up(&mut self, request: RequestId) -> Option<u32> {
         let id = self.board.jobs.find(request)?;
         let job = *self.board.jobs.get(id)?;
-        if job.state != State::Queued || job.first_held.is_some() {
+        if job.state != JobState::Queued || job.first_held.is_some() {
             return None;
         }
         self.board.dequeue(id, &job);
@@ -444,12 +451,12 @@ impl<P: Predictor> Core<P> {
         if self.preemptible.as_mut().is_some_and(|preemptible| preemptible.short.tries_again(id)) {
             return true;
         }
-        job.state = State::Queued;
+        job.state = JobState::Queued;
         let job = *job;
         board.await_deadline(id);
         board.enqueue(id, &job);
         if let Some(turns) = &mut board.queue.turns {
-            turns.left(job.qos.class);
+            turns.end_turn(job.qos.class);
         }
         true
     }
@@ -460,13 +467,13 @@ impl<P: Predictor> Core<P> {
         let found = board.jobs.find(request).and_then(|id| Some((id, *board.jobs.get(id)?)));
         let Some((id, mut job)) = found else { return };
         match change {
-            Change::Cancel if job.state != State::Serving => {
+            Change::Cancel if job.state != JobState::Serving => {
                 board.withdraw(id, &job);
                 board.end(id, Ending::Failed(ECANCELED), out);
             }
             Change::Cancel => {}
             Change::Qos(qos) => {
-                let queued = job.state == State::Queued && job.op != Op::Flush;
+                let queued = job.state == JobState::Queued && job.op != Op::Flush;
                 if queued {
                     board.dequeue(id, &job);
                 }

@@ -6,7 +6,7 @@ use block::{Extent, FrameId, Lbn};
 pub(crate) const FRAMES: u32 = 64;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum FrameState {
     Free,
     /// Being read; of no use if a write met it meanwhile.
     Loading {
@@ -18,7 +18,7 @@ enum State {
 #[derive(Clone, Copy, Debug)]
 struct Frame {
     at: Extent,
-    state: State,
+    state: FrameState,
 }
 
 /// The frames of a core.
@@ -34,14 +34,14 @@ pub(crate) struct Frames {
 impl Frames {
     /// A frame to read `at` into: a free one, else the oldest.
     pub(crate) fn take(&mut self, at: Extent) -> FrameId {
-        let frame = Frame { at, state: State::Loading { stale: false } };
+        let frame = Frame { at, state: FrameState::Loading { stale: false } };
         if self.frames.len() < FRAMES as usize {
             self.frames.push(frame);
             return FrameId(self.frames.len() as u32 - 1);
         }
-        let free = self.frames.iter().position(|frame| frame.state == State::Free);
+        let free = self.frames.iter().position(|frame| frame.state == FrameState::Free);
         self.last = free.unwrap_or((self.last + 1) % self.frames.len());
-        self.loaded -= u32::from(self.frames[self.last].state == State::Loaded);
+        self.loaded -= u32::from(self.frames[self.last].state == FrameState::Loaded);
         self.frames[self.last] = frame;
         FrameId(self.last as u32)
     }
@@ -49,8 +49,8 @@ impl Frames {
     /// Notes that a frame's blocks were read, or not. Says whether they are of use.
     pub(crate) fn complete(&mut self, id: FrameId, well: bool) -> bool {
         let frame = &mut self.frames[id.0 as usize];
-        let good = well && frame.state == State::Loading { stale: false };
-        frame.state = if good { State::Loaded } else { State::Free };
+        let good = well && frame.state == FrameState::Loading { stale: false };
+        frame.state = if good { FrameState::Loaded } else { FrameState::Free };
         self.loaded += u32::from(good);
         good
     }
@@ -60,12 +60,12 @@ impl Frames {
         for frame in &mut self.frames {
             if frame.at.start < at.end() && at.start < frame.at.end() {
                 match frame.state {
-                    State::Loaded => {
-                        frame.state = State::Free;
+                    FrameState::Loaded => {
+                        frame.state = FrameState::Free;
                         self.loaded -= 1;
                     }
-                    State::Loading { .. } => frame.state = State::Loading { stale: true },
-                    State::Free => {}
+                    FrameState::Loading { .. } => frame.state = FrameState::Loading { stale: true },
+                    FrameState::Free => {}
                 }
             }
         }
@@ -76,7 +76,7 @@ impl Frames {
         if self.loaded == 0 {
             return None;
         }
-        let held = |frame: &Frame| frame.state == State::Loaded && frame.at.start <= from && from < frame.at.end();
+        let held = |frame: &Frame| frame.state == FrameState::Loaded && frame.at.start <= from && from < frame.at.end();
         let at = self.frames.iter().position(held)?;
         let frame = self.frames[at].at;
         let into = (from.0 - frame.start.0) as u32;

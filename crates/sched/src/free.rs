@@ -10,7 +10,7 @@
 use crate::bills::Cause;
 use crate::board::{Board, Errand};
 use crate::event::{Action, Found};
-use crate::job::State;
+use crate::job::JobState;
 use crate::predict::{Goal, Predictor};
 use crate::punctual::Punctuality;
 use crate::wanted::Wanted;
@@ -37,13 +37,13 @@ const STILL_MOST: u64 = 8;
 /// What is wanted, and how it may be read.
 #[derive(Clone, Debug)]
 pub struct FreePlan {
-    /// The blocks.
+    /// The blocks that nobody has read yet.
     pub wanted: Wanted,
     /// Blocks of a command in idle time.
     pub chunk: u32,
     /// How long there has to be no request before time counts as idle.
     pub patience: Span,
-    /// Whose it is.
+    /// The class that pays for what is not free.
     pub class: u8,
     /// How often a command is given again to a device that did not do it.
     pub retries: u8,
@@ -90,7 +90,7 @@ impl Free {
     }
 
     /// What is still wanted.
-    pub(crate) fn wanted(&self) -> &Wanted {
+    pub(crate) fn wanted_blocks(&self) -> &Wanted {
         &self.plan.wanted
     }
 
@@ -270,7 +270,7 @@ impl Free {
         if let Some((expected, _)) = self.expected {
             let early = expected.since(now) > Span(turn.0 / 32);
             let late = self.note_late(now, turn);
-            self.punctuality.observed(late || early);
+            self.punctuality.add_arrival(late || early);
         }
     }
 
@@ -293,7 +293,7 @@ impl Free {
             Outcome::Failed(_) if self.gives_up(at) => Found::Unreadable,
             Outcome::Failed(_) => return,
         };
-        self.plan.wanted.got(at);
+        self.plan.wanted.remove_read(at);
         out.push(Action::HandOn(at, found));
         let wanted = &self.plan.wanted;
         self.failed.retain(|(unit, _)| *unit != at.start);
@@ -391,7 +391,7 @@ impl<P: Predictor> Board<P> {
             return false;
         }
         if let (Some(free), Some(job)) = (&mut self.free, self.jobs.get_mut(id)) {
-            job.state = State::Serving;
+            job.state = JobState::Serving;
             out.push(Action::Begin(job.request));
             free.held = Some(id);
         }

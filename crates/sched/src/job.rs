@@ -9,7 +9,7 @@ pub struct JobId(pub u32);
 
 /// Where a job stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum State {
+pub(crate) enum JobState {
     /// Waiting for this earlier job, which overlaps it.
     Held(JobId),
     /// It waits in the policy's queue.
@@ -41,7 +41,7 @@ pub struct Job<S> {
     pub sequence: u64,
     /// Where the predictor found what is left of it to lie.
     pub spot: S,
-    pub(crate) state: State,
+    pub(crate) state: JobState,
     /// The first of the jobs held because of this one, and the next held because of the same one as this.
     pub(crate) first_held: Option<JobId>,
     pub(crate) next_held: Option<JobId>,
@@ -61,7 +61,7 @@ impl<S> Job<S> {
             arrived: now,
             sequence,
             spot,
-            state: State::Queued,
+            state: JobState::Queued,
             first_held: None,
             next_held: None,
         }
@@ -113,7 +113,7 @@ impl<S: Copy> Jobs<S> {
     /// Whether the slot still holds the job with this sequence number, waiting with the policy.
     #[must_use]
     pub fn is_queued(&self, id: JobId, sequence: u64) -> bool {
-        self.get(id).is_some_and(|job| job.sequence == sequence && job.state == State::Queued)
+        self.get(id).is_some_and(|job| job.sequence == sequence && job.state == JobState::Queued)
     }
 
     pub(crate) fn get_mut(&mut self, id: JobId) -> Option<&mut Job<S>> {

@@ -8,6 +8,7 @@
 mod admission;
 mod arbiter;
 pub mod array;
+mod backlog;
 mod beam;
 mod bills;
 mod board;

@@ -6,7 +6,7 @@
 //! **Overlap order and deadlines belong to the core**, or simulation and service would differ. A flush has no place
 //! on the medium and goes ahead of the queue.
 
-use crate::job::State;
+use crate::job::JobState;
 use crate::sorted::{Entry, Sorted};
 use crate::{Job, JobId, Jobs};
 use block::{Extent, Op};
@@ -126,7 +126,7 @@ impl Overlap {
 
     /// The same, but it waits for those that are served already, too, though they came after it.
     pub(crate) fn hold_for_served<S: Copy>(&self, id: JobId, job: &Job<S>, jobs: &mut Jobs<S>) -> bool {
-        let is_served = |other: JobId| jobs.get(other).is_some_and(|job| job.state == State::Serving);
+        let is_served = |other: JobId| jobs.get(other).is_some_and(|job| job.state == JobState::Serving);
         let (start, end) = (job.at.start.0, job.at.end().0);
         let near =
             self.classes.iter().flat_map(|class| class.outstanding.within(start.saturating_sub(class.longest), end));
@@ -137,12 +137,12 @@ impl Overlap {
 
     #[inline]
     fn hold_for<S: Copy>(&self, blocker: Option<JobId>, id: JobId, job: &Job<S>, jobs: &mut Jobs<S>) -> bool {
-        if blocker.is_none() && job.state == State::Queued {
+        if blocker.is_none() && job.state == JobState::Queued {
             return false;
         }
         let next = blocker.and_then(|blocker| jobs.get_mut(blocker)?.first_held.replace(id));
         if let Some(job) = jobs.get_mut(id) {
-            (job.state, job.next_held) = (blocker.map_or(State::Queued, State::Held), next);
+            (job.state, job.next_held) = (blocker.map_or(JobState::Queued, JobState::Held), next);
         }
         blocker.is_some()
     }

@@ -35,9 +35,35 @@ pub struct Plan {
     pub prefetch_most: u32,
     /// How long before the seek reading on must have ended.
     pub prefetch_margin: Span,
+    /// Most blocks of a command that writes.
+    pub write_chunk: WriteChunk,
     /// Whether the last command of a write completes on the medium (force unit access), so that none waits later for
     /// the drive to write back.
-    pub last_fua: bool,
+    pub last_fua: LastFua,
+}
+
+/// Where the last command of a write completes that need not be on the medium.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LastFua {
+    /// In the device's buffer, however full that is.
+    Never,
+    /// On the medium, always.
+    Always,
+    /// In the device's buffer, which holds no more than pays where someone urgent may come.
+    #[default]
+    Auto,
+}
+
+/// The most that a command writes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WriteChunk {
+    /// What any command transfers.
+    #[default]
+    AsRead,
+    /// At most so many blocks.
+    Blocks(u32),
+    /// Equal parts of what passes in most of a revolution, or in less where a write goes on behind the one before.
+    Turn,
 }
 
 /// What to do where the wait for the sector is shorter than the offset.
@@ -118,7 +144,8 @@ impl Plan {
         prefetch: Prefetch::Never,
         prefetch_most: 4,
         prefetch_margin: Span(1_000_000),
-        last_fua: true,
+        write_chunk: WriteChunk::AsRead,
+        last_fua: LastFua::Always,
     };
 
     /// The same ideas for use: nothing that costs throughput without need. A last command on the medium costs a write a
@@ -126,7 +153,7 @@ impl Plan {
     #[must_use]
     pub const fn of_chunk(chunk: u32) -> Plan {
         let plan = Plan { chunk, offset: None, short: Short::AtOnce, ..Plan::VIRTUAL_IO_2002 };
-        Plan { split: Split::Masked, last_fua: false, ..plan }
+        Plan { split: Split::Masked, last_fua: LastFua::Auto, ..plan }
     }
 }
 
@@ -216,6 +243,8 @@ pub struct Rules {
     pub shares: Option<ShareRules>,
     /// Whether the core says who pays for each command.
     pub bills: bool,
+    /// Whether it says with that what of a command's time the arm is believed to move and to wait for.
+    pub divides: bool,
     /// By class; a class past the end has the default.
     pub classes: Vec<ClassRule>,
 }
@@ -232,6 +261,7 @@ impl Default for Rules {
             tells: false,
             shares: None,
             bills: false,
+            divides: false,
             classes: Vec::new(),
         }
     }

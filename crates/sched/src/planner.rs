@@ -32,7 +32,7 @@ impl Wish {
 
     /// The same wish for so much of the time.
     #[must_use]
-    pub fn scaled(self, share: f64) -> Wish {
+    pub fn scale(self, share: f64) -> Wish {
         let span = Span((self.span().0 as f64 * share) as u64);
         match self {
             Wish::Expected(_) => Wish::Expected(span),

@@ -32,7 +32,7 @@ impl Punctuality {
     }
 
     /// A timed seek was in time, or late; whether that was one too many.
-    pub(crate) fn observed(&mut self, late: bool) -> bool {
+    pub(crate) fn add_arrival(&mut self, late: bool) -> bool {
         self.late = self.late - self.late / LAST + if late { (1 << 16) / LAST } else { 0 };
         let too_many = self.late > TOO_MANY && self.holds();
         if too_many {
@@ -49,7 +49,7 @@ mod tests {
     #[test]
     fn what_is_rarely_late_is_never_given_up() {
         let mut punctuality = Punctuality::default();
-        assert!((0..10_000).all(|n| !punctuality.observed(n % 8 == 0)), "one in eight");
+        assert!((0..10_000).all(|n| !punctuality.add_arrival(n % 8 == 0)), "one in eight");
     }
 
     #[test]
@@ -60,12 +60,12 @@ mod tests {
             punctuality.next();
             if punctuality.holds() {
                 timed += 1;
-                punctuality.observed(n % 2 == 0);
+                punctuality.add_arrival(n % 2 == 0);
             }
         }
         assert!((300..1500).contains(&timed), "{timed} of 10,000 were tried");
         (0..REST).for_each(|_| punctuality.next());
         assert!(punctuality.holds());
-        assert!((0..10_000).all(|_| !punctuality.observed(false)), "it holds once it is in time again");
+        assert!((0..10_000).all(|_| !punctuality.add_arrival(false)), "it holds once it is in time again");
     }
 }

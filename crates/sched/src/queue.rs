@@ -221,7 +221,7 @@ impl<P: Predictor> Queue<P> {
         {
             self.remove_elsewhere(rules, id, job, belief);
             if let Some(turns) = &mut self.turns {
-                turns.taken(job.qos.class);
+                turns.begin_turn(job.qos.class);
             }
         }
         Some(id)
@@ -246,6 +246,12 @@ impl<P: Predictor> Queue<P> {
         self.lines.iter().all(|line| line.rank <= this) && self.lines.iter().any(|line| line.rank < this)
     }
 
+    /// Whether requests have come that go before a job, whenever one comes again.
+    pub(crate) fn is_outranked<S>(&self, rules: &Rules, job: &Job<S>) -> bool {
+        let this = rank(rules, job);
+        self.lines.first().is_some_and(|line| line.rank > this)
+    }
+
     /// From now on a write is worth so many times what it is worth by its class.
     pub(crate) fn weigh_writes(&mut self, weight: f64) {
         self.weight = weight;
@@ -254,11 +260,11 @@ impl<P: Predictor> Queue<P> {
     }
 
     /// Jobs held of a rank.
-    pub(crate) fn held(&self, rank: u8) -> u32 {
+    pub(crate) fn jobs_held(&self, rank: u8) -> u32 {
         self.lines.iter().filter(|line| line.rank == rank).map(|line| line.held).sum()
     }
 
-    pub(crate) fn examined(&self) -> u64 {
-        self.lines.iter().map(|line| line.policy.examined()).sum()
+    pub(crate) fn candidates(&self) -> u64 {
+        self.lines.iter().map(|line| line.policy.candidates()).sum()
     }
 }

@@ -6,13 +6,14 @@
 
 mod ahead;
 mod hold;
+mod writes;
 
 use crate::arbiter::{Arbiter, Arbitration, Ongoing};
 use crate::board::{Board, Errand};
 use crate::event::{Action, Wait};
 use crate::frames::Frames;
-use crate::job::State;
-use crate::plan::{Plan, PreemptAt, Short, Split};
+use crate::job::JobState;
+use crate::plan::{LastFua, Plan, PreemptAt, Short, Split};
 use crate::predict::Predictor;
 use crate::punctual::Punctuality;
 use crate::tally::Tally;
@@ -24,7 +25,7 @@ const LEAST_FILLER: u32 = 8;
 
 /// How far the request being served has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
+enum ShortStage {
     /// The job was chosen and nothing is issued yet.
     Chosen,
     /// Its seek is awaited.
@@ -53,7 +54,7 @@ struct Due {
 #[derive(Clone, Copy, Debug)]
 struct Target {
     id: JobId,
-    stage: Stage,
+    stage: ShortStage,
     /// How many requests it interrupted, one the other.
     depth: u32,
 }
@@ -96,6 +97,8 @@ pub(crate) struct ShortCommands {
     reads_for: u8,
     /// By class, where its last read ended.
     reads: Vec<Lbn>,
+    /// By class, where its last write ended.
+    writes: Vec<Lbn>,
     pub(crate) tally: Tally,
     /// From when on things count.
     pub(crate) from: Time,
@@ -120,6 +123,7 @@ impl ShortCommands {
             near: Vec::new(),
             reads_for: 0,
             reads: vec![Lbn(u64::MAX); 256],
+            writes: vec![Lbn(u64::MAX); 256],
             tally: Tally::default(),
             from: Time::ZERO,
         }
@@ -135,12 +139,13 @@ impl ShortCommands {
 
     /// The job whose blocks come.
     pub(crate) fn moving(&self) -> Option<JobId> {
-        self.target.filter(|target| target.stage == Stage::Moving).map(|target| target.id)
+        self.target.filter(|target| target.stage == ShortStage::Moving).map(|target| target.id)
     }
 
     /// Whether a job is the one chosen, of which nothing is commanded yet in its turn.
     fn awaits(&self, id: JobId) -> bool {
-        let awaited = |target: Target| matches!(target.stage, Stage::Chosen | Stage::Awaited(_)) && target.id == id;
+        let awaited =
+            |target: Target| matches!(target.stage, ShortStage::Chosen | ShortStage::Awaited(_)) && target.id == id;
         self.target.is_some_and(awaited)
     }
 
@@ -150,7 +155,7 @@ impl ShortCommands {
         }
     }
 
-    fn stage(&mut self, stage: Stage) {
+    fn stage(&mut self, stage: ShortStage) {
         if let Some(target) = &mut self.target {
             target.stage = stage;
         }
@@ -179,11 +184,11 @@ impl ShortCommands {
         out: &mut Vec<Action>,
     ) -> bool {
         self.interrupt(board, arbiter, now, out);
-        if self.target.is_none_or(|target| target.stage == Stage::Chosen)
+        if self.target.is_none_or(|target| target.stage == ShortStage::Chosen)
             && let Some(flush) = board.flushes.pop_front()
         {
             if let Some(job) = board.jobs.get_mut(flush) {
-                job.state = State::Serving;
+                job.state = JobState::Serving;
                 let (at, place) = (job.at, Place::Request(job.request, 0));
                 board.send(now, Errand::Job(flush), Verb::Flush, at, place, out);
             }
@@ -195,22 +200,26 @@ impl ShortCommands {
             self.target = None;
             return true;
         };
+        if let Some(until) = self.held_back(board, now, &job) {
+            self.wake = Some(until);
+            return false;
+        }
         match target.stage {
-            Stage::Chosen => {
+            ShortStage::Chosen => {
                 self.punctuality.next();
                 let due = self.plan_seek(board, now, &job, None);
-                self.stage(Stage::Awaited(due));
+                self.stage(ShortStage::Awaited(due));
             }
-            Stage::Awaited(Due { hit: Some(hit), moved: true, .. }) => {
+            ShortStage::Awaited(Due { hit: Some(hit), moved: true, .. }) => {
                 let due = self.plan_seek(board, now, &job, Some(hit));
-                self.stage(Stage::Awaited(due));
+                self.stage(ShortStage::Awaited(due));
             }
-            Stage::Awaited(due) if self.read_for_free(board, now, target.id, due, out) => {
-                self.stage(Stage::Awaited(Due { moved: true, ..due }));
+            ShortStage::Awaited(due) if self.read_for_free(board, now, target.id, due, out) => {
+                self.stage(ShortStage::Awaited(Due { moved: true, ..due }));
             }
-            Stage::Awaited(due) if now < due.seek => {
+            ShortStage::Awaited(due) if now < due.seek => {
                 if self.fill(board, now, due.seek, out) {
-                    self.stage(Stage::Awaited(Due { moved: true, ..due }));
+                    self.stage(ShortStage::Awaited(Due { moved: true, ..due }));
                     return true;
                 }
                 if self.drop_filler(board) {
@@ -219,18 +228,18 @@ impl ShortCommands {
                 (self.resting, self.wake) = (Some(now), Some(due.seek));
                 return false;
             }
-            Stage::Awaited(due) => {
+            ShortStage::Awaited(due) => {
                 if !self.drop_filler(board) {
                     self.approach(board, arbiter, now, &job, 0, due, out);
                 }
             }
-            Stage::Splitting { done, due } => self.approach(board, arbiter, now, &job, done, due, out),
+            ShortStage::Splitting { done, due } => self.approach(board, arbiter, now, &job, done, due, out),
             // All of it is written; what is asked for is that it is on the medium.
-            Stage::Moving if job.rest().blocks == 0 => {
+            ShortStage::Moving if job.rest().blocks == 0 => {
                 let place = Place::Request(job.request, job.done);
                 board.send(now, Errand::Job(target.id), Verb::Flush, Extent::default(), place, out);
             }
-            Stage::Moving => self.send_chunk(board, now, target.id, &job, self.plan.chunk, out),
+            ShortStage::Moving => self.send_chunk(board, now, target.id, &job, self.most(board, &job), out),
         }
         true
     }
@@ -251,7 +260,7 @@ impl ShortCommands {
         if board.queue.turns.as_ref().is_some_and(|turns| turns.shields(job.qos.class)) {
             return;
         }
-        let begun = !matches!(target.stage, Stage::Chosen | Stage::Awaited(_));
+        let begun = !matches!(target.stage, ShortStage::Chosen | ShortStage::Awaited(_));
         let Arbitration::Interrupts(next) = arbiter.judge(board, now, &Ongoing { id: target.id, job, begun }) else {
             return;
         };
@@ -270,7 +279,8 @@ impl ShortCommands {
                 tally.cascades += u64::from(target.depth > 0);
             });
         }
-        let goes_on = board.rules.preempt_at == PreemptAt::Jit && target.stage == Stage::Moving && job.op == Op::Read;
+        let goes_on =
+            board.rules.preempt_at == PreemptAt::Jit && target.stage == ShortStage::Moving && job.op == Op::Read;
         if goes_on {
             self.filler = Some(Filler::Job(target.id));
         } else {
@@ -288,7 +298,7 @@ impl ShortCommands {
     ) -> bool {
         // Who interrupted it may be gone by now: while a flush was under way, say.
         let successor = self.successor.take().and_then(|id| Some((id, *board.jobs.get(id)?)));
-        let successor = successor.filter(|(_, job)| job.state == State::Queued);
+        let successor = successor.filter(|(_, job)| job.state == JobState::Queued);
         if let Some(Filler::Job(id)) = self.filler
             && successor.is_none()
             && !board.jobs.get(id).is_some_and(|job| board.queue.interrupts(&board.rules, job))
@@ -299,7 +309,7 @@ impl ShortCommands {
             Some((id, job)) => {
                 board.dequeue(id, &job);
                 if let Some(turns) = &mut board.queue.turns {
-                    turns.taken(job.qos.class);
+                    turns.begin_turn(job.qos.class);
                 }
                 id
             }
@@ -309,7 +319,7 @@ impl ShortCommands {
             },
         };
         let Some(job) = board.jobs.get_mut(id) else { return false };
-        job.state = State::Serving;
+        job.state = JobState::Serving;
         let class = job.qos.class;
         out.push(Action::Begin(job.request));
         if let Some(cut) = self.cut.take().filter(|cut| *cut != id).and_then(|cut| board.jobs.get_mut(cut)) {
@@ -318,7 +328,7 @@ impl ShortCommands {
         let depth = std::mem::take(&mut self.interrupted);
         // Those that came before it was chosen have lost to it already.
         board.newcomers.clear();
-        self.target = Some(Target { id, stage: Stage::Chosen, depth });
+        self.target = Some(Target { id, stage: ShortStage::Chosen, depth });
         true
     }
 
@@ -326,13 +336,13 @@ impl ShortCommands {
     fn put_back<P: Predictor>(&mut self, board: &mut Board<P>, id: JobId) {
         self.interrupted_job = Some(id);
         let Some(job) = board.jobs.get_mut(id) else { return };
-        job.state = State::Queued;
+        job.state = JobState::Queued;
         job.spot = board.belief.spot(job.rest());
         let job = *job;
         board.await_deadline(id);
         board.enqueue(id, &job);
         if let Some(turns) = &mut board.queue.turns {
-            turns.left(job.qos.class);
+            turns.end_turn(job.qos.class);
         }
     }
 
@@ -404,16 +414,16 @@ impl ShortCommands {
         if done + 1 < due.parts
             && let Some(at) = board.belief.midway(job.spot, due.parts - done)
         {
-            self.stage(Stage::Splitting { done: done + 1, due });
+            self.stage(ShortStage::Splitting { done: done + 1, due });
             self.count(now, |tally| tally.sub_seeks += 1);
             let place = Place::Request(job.request, job.done);
             board.send(now, Errand::Seek, Verb::Seek, Extent { start: at, blocks: 1 }, place, out);
             return;
         }
-        self.stage(Stage::Moving);
+        self.stage(ShortStage::Moving);
         arbiter.begin(board, now, target.id);
-        self.send_chunk(board, now, target.id, job, self.plan.chunk, out);
-        self.expected = due.hit.and_then(|_| board.belief.expected());
+        self.send_chunk(board, now, target.id, job, self.most(board, job), out);
+        self.expected = due.hit.and_then(|_| board.belief.completion_time());
         self.arrival = due.hit.filter(|_| due.parts == 1).map(|_| due.arrives + now.since(due.seek));
         if due.hit.is_some() {
             self.count(now, |tally| tally.jit_seeks += 1);
@@ -440,7 +450,7 @@ impl ShortCommands {
             // Each of many commands on the medium would cost a revolution each: a flush at their end costs one, and forces the
             // last one too.
             Op::Write { fua: true } => Verb::Write { fua: at == job.at },
-            Op::Write { fua: false } => Verb::Write { fua: last && self.plan.last_fua },
+            Op::Write { fua: false } => Verb::Write { fua: last && self.plan.last_fua == LastFua::Always },
             Op::Discard(what) => Verb::Discard(what),
             Op::Flush => Verb::Flush,
         };
@@ -520,7 +530,7 @@ impl ShortCommands {
             let turn = board.belief.turn();
             let (late, early) = (now.since(expected) > Span(turn.0 / 2), expected.since(now) > Span(turn.0 / 32));
             // Who sets the margin decides what may be late.
-            let given_up = !early && self.plan.offset.is_none() && self.punctuality.observed(late);
+            let given_up = !early && self.plan.offset.is_none() && self.punctuality.add_arrival(late);
             self.count(now, |tally| match early {
                 true => tally.cached += 1,
                 false => {

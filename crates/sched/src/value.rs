@@ -137,13 +137,13 @@ impl Worth {
     #[must_use]
     #[inline]
     pub fn at(&self, blocks: u32, qos: &Qos, arrived: Time, end: Time) -> f64 {
-        self.fresh(blocks) * self.left(qos, arrived, end)
+        self.fresh(blocks) * self.worth_at(qos, arrived, end)
     }
 
     /// What is left of its worth at `end`.
     #[must_use]
     #[inline]
-    pub fn left(&self, qos: &Qos, arrived: Time, end: Time) -> f64 {
+    pub fn worth_at(&self, qos: &Qos, arrived: Time, end: Time) -> f64 {
         let Some(deadline) = qos.deadline else { return self.curve.fresh() };
         let (given, taken) = (deadline.since(arrived).0, end.since(arrived).0);
         // Not by a division that rounding could carry past the deadline.

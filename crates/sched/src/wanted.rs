@@ -18,7 +18,7 @@ enum Group {
     Some(Box<[u64; WORDS]>),
 }
 
-/// The set.
+/// Blocks of a device that are wanted in any order, in units.
 #[derive(Clone, Debug)]
 pub struct Wanted {
     /// Blocks of the device, and of a unit.
@@ -49,7 +49,7 @@ impl Wanted {
 
     /// Units that are wanted.
     #[must_use]
-    pub fn left(&self) -> u64 {
+    pub fn units_left(&self) -> u64 {
         self.left
     }
 
@@ -79,7 +79,7 @@ impl Wanted {
     }
 
     /// What of an extent was read is wanted no more: the units that lie in it whole.
-    pub fn got(&mut self, at: Extent) {
+    pub fn remove_read(&mut self, at: Extent) {
         let (first, end) = self.whole(at.start.0, at.end().0);
         self.set(first, end, false);
     }
@@ -105,7 +105,10 @@ impl Wanted {
             let base = group as u64 * GROUP;
             let low = first.saturating_sub(base);
             let found = match &self.groups[group] {
-                Group::Nothing => None,
+                Group::Nothing => {
+                    end = (self.group_before(group, (first / GROUP) as usize)? as u64 + 1) * GROUP;
+                    continue;
+                }
                 Group::All => Some(end - 1 - base),
                 Group::Some(bits) => last_bit(bits, low, end - base),
             };
@@ -150,7 +153,7 @@ impl Wanted {
         }
     }
 
-    /// Within one group.
+    /// Sets the units of one group from `from` up to `until`.
     fn set_in(&mut self, group: usize, from: u64, until: u64, wanted: bool) {
         let size = self.size(group);
         let before = u64::from(self.counts[group]);
@@ -196,7 +199,7 @@ impl Wanted {
             let until = (end - base).min(self.size(group));
             let found = match &self.groups[group] {
                 Group::Nothing if wanted => {
-                    at = self.next_group(group)? as u64 * GROUP;
+                    at = self.next_group(group, end.div_ceil(GROUP) as usize)? as u64 * GROUP;
                     continue;
                 }
                 Group::Nothing => Some(at - base),
@@ -213,16 +216,27 @@ impl Wanted {
 }
 
 impl Wanted {
-    /// The first group after one of which anything is wanted.
-    fn next_group(&self, group: usize) -> Option<usize> {
+    /// The first group after one, and before another, of which anything is wanted. One after that may be found as well.
+    fn next_group(&self, group: usize, until: usize) -> Option<usize> {
         let first = (group + 1) / 64;
         let here = self.some.get(first)? & (u64::MAX << ((group + 1) % 64));
         let word = |word: usize, bits: u64| word * 64 + bits.trailing_zeros() as usize;
         if here != 0 {
             return Some(word(first, here));
         }
-        let rest = self.some.iter().enumerate().skip(first + 1);
-        rest.into_iter().find(|(_, bits)| **bits != 0).map(|(at, bits)| word(at, *bits))
+        let last = until.div_ceil(64).min(self.some.len());
+        (first + 1..last).find(|at| self.some[*at] != 0).map(|at| word(at, self.some[at]))
+    }
+
+    /// The last group before one, and from another on, of which anything is wanted. One before that may be found as well.
+    fn group_before(&self, group: usize, from: usize) -> Option<usize> {
+        let word = |word: usize, bits: u64| word * 64 + 63 - bits.leading_zeros() as usize;
+        let first = group / 64;
+        let here = self.some[first] & !(u64::MAX << (group % 64));
+        if here != 0 {
+            return Some(word(first, here));
+        }
+        (from / 64..first).rev().find(|at| self.some[*at] != 0).map(|at| word(at, self.some[at]))
     }
 }
 
@@ -315,7 +329,7 @@ mod tests {
                             .for_each(|i| plain[i as usize] = true);
                     }
                     Step::Got(from, blocks) => {
-                        wanted.got(Extent { start: Lbn(from), blocks });
+                        wanted.remove_read(Extent { start: Lbn(from), blocks });
                         (0..units).filter(|i| bounds(*i).0 >= from && bounds(*i).1 <= from + u64::from(blocks))
                             .for_each(|i| plain[i as usize] = false);
                     }
@@ -335,14 +349,36 @@ mod tests {
                         prop_assert_eq!(wanted.last_in(Lbn(from), Lbn(until)), last.map(|last| Lbn(bounds(last).0)));
                     }
                 }
-                prop_assert_eq!(wanted.left(), plain.iter().filter(|it| **it).count() as u64);
+                prop_assert_eq!(wanted.units_left(), plain.iter().filter(|it| **it).count() as u64);
             }
             // A checkpoint holds all of it.
             let mut again = Wanted::nothing(blocks, unit);
             wanted.runs().for_each(|(from, until)| again.want(from, until));
             prop_assert_eq!(&again.groups, &wanted.groups);
-            prop_assert_eq!(again.left(), wanted.left());
+            prop_assert_eq!(again.units_left(), wanted.units_left());
         }
+    }
+
+    #[test]
+    fn what_lies_far_apart_is_found_from_below_and_from_above() {
+        // Groups of 2^18 blocks, 64 of which share a word.
+        let group = 8 * GROUP;
+        let mut wanted = Wanted::nothing(1000 * group, 8);
+        let places: Vec<u64> = [0, 63, 64, 65, 127, 128, 300, 640, 998, 999].map(|at| at * group + 24).into();
+        places.iter().for_each(|at| wanted.want(Lbn(*at), Lbn(at + 8)));
+        for from in (0..1000).map(|at| at * group) {
+            for until in [from + 1, from + group, from + 2 * group, from + 64 * group, from + 200 * group, 1000 * group]
+            {
+                let until = until.min(1000 * group);
+                let inside = || places.iter().filter(|at| (from..until.saturating_sub(7)).contains(at));
+                let first = wanted.first_in(Lbn(from), Lbn(until), 8).map(|run| run.start.0);
+                let last = wanted.last_in(Lbn(from), Lbn(until)).map(|last| last.0);
+                assert_eq!((first, last), (inside().next().copied(), inside().last().copied()), "{from}..{until}");
+            }
+        }
+        assert_eq!(wanted.runs().map(|(from, _)| from.0).collect::<Vec<_>>(), places);
+        places.iter().for_each(|at| wanted.remove_read(Extent::new(*at, 8)));
+        assert!(wanted.is_empty() && wanted.first_in(Lbn(0), Lbn(1000 * group), 8).is_none());
     }
 
     #[test]
@@ -350,7 +386,7 @@ mod tests {
         let mut wanted = Wanted::nothing(39_063_650_304, 8);
         wanted.want(Lbn(0), Lbn(39_063_650_304));
         assert!(wanted.groups.iter().all(|group| *group == Group::All));
-        wanted.got(Extent { start: Lbn(8 * GROUP), blocks: 16 });
+        wanted.remove_read(Extent { start: Lbn(8 * GROUP), blocks: 16 });
         let run = wanted.first_in(Lbn(8 * GROUP), Lbn(9 * 8 * GROUP), 64);
         assert_eq!(run, Some(Extent { start: Lbn(8 * GROUP + 16), blocks: 64 }));
         assert_eq!(wanted.groups.iter().filter(|group| matches!(group, Group::Some(_))).count(), 1);

@@ -3,7 +3,7 @@
 use crate::array::Fill;
 use crate::predict::Predictor;
 use crate::{Action, Core, Input, Out, Pulse, Tally};
-use block::Time;
+use block::{Span, Time};
 
 /// Everything outside a core: devices, clients and the clock.
 pub trait World {
@@ -86,13 +86,18 @@ pub trait Scheduler {
         0
     }
 
+    /// By class: how long it kept a device without a command until its seek was due; nothing where the arm is not shared out.
+    fn time_kept(&self) -> &[Span] {
+        &[]
+    }
+
     /// How full the write buffer was; nothing where there is none.
     fn fill(&self) -> Option<Fill> {
         None
     }
 
     /// Requests that failed because no disk holds any more what they asked for.
-    fn lost(&self) -> u64 {
+    fn requests_lost(&self) -> u64 {
         0
     }
 
@@ -152,6 +157,10 @@ impl<P: Predictor> Scheduler for Core<P> {
 
     fn floors(&self) -> u64 {
         Core::floors(self)
+    }
+
+    fn time_kept(&self) -> &[Span] {
+        Core::time_kept(self)
     }
 
     fn effort(&self) -> (u64, u64) {

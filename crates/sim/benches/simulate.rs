@@ -97,10 +97,10 @@ fn commands(criterion: &mut Criterion) {
         group.bench_function(BenchmarkId::new("drive and belief", name), |bencher| {
             bencher.iter(|| {
                 let command = black_box(next());
-                belief.issued(now, &command, belief.spot(command.at));
+                belief.note_issue(now, &command, belief.spot(command.at));
                 drive.issue(now, Tag(0), command);
                 now = drive.complete().0;
-                belief.observed(now, &command, Outcome::Ok);
+                belief.note_completion(now, &command, Outcome::Ok);
             });
         });
         let (head, _) = belief.head(now);

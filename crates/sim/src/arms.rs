@@ -22,12 +22,12 @@ impl Arms {
     }
 
     /// Where the core tells what it believes.
-    pub(crate) fn told(&self) -> Rc<Cell<Option<Time>>> {
+    pub(crate) fn share_belief(&self) -> Rc<Cell<Option<Time>>> {
         Rc::clone(&self.told)
     }
 
     /// A command is issued. One that goes on to another track is left out: its parts do not tell where the arm went first.
-    pub(crate) fn issued(&mut self, now: Time, command: &Command) {
+    pub(crate) fn begin_command(&mut self, now: Time, command: &Command) {
         self.flying = self.told.take().map(|arrival| (now, arrival)).filter(|_| {
             let layout = &self.mechanics.layout;
             let (at, shift) = (command.at, layout.sector_shift());
@@ -37,7 +37,7 @@ impl Arms {
     }
 
     /// It came back: by how many ns the arm was later than believed. What came from memory moved no arm.
-    pub(crate) fn done(&mut self, parts: &Parts) -> Option<i64> {
+    pub(crate) fn end_command(&mut self, parts: &Parts) -> Option<i64> {
         let (issued, believed) = self.flying.take().filter(|_| parts.seek > Span::ZERO)?;
         let there = issued + parts.queued + parts.overhead + parts.external + parts.seek + parts.switch + parts.settle;
         Some(there.0 as i64 - believed.0 as i64)

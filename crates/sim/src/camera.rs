@@ -26,19 +26,19 @@ impl Camera {
 
     /// A request was submitted.
     #[cold]
-    pub(crate) fn submitted(&mut self, now: Time, request: &Request) {
+    pub(crate) fn note_request(&mut self, now: Time, request: &Request) {
         match self {
             Camera::Film(_) => {}
-            Camera::Reel(reel) => reel.submitted(request.id),
+            Camera::Reel(reel) => reel.note_request(request.id),
             Camera::Ledger(ledger) => ledger.submit(now, request),
         }
     }
 
     /// The core says something of a request that no device need know.
     #[cold]
-    pub(crate) fn told(&mut self, now: Time, action: Action) {
+    pub(crate) fn note_action(&mut self, now: Time, action: Action) {
         match (self, action) {
-            (Camera::Film(film), Action::Begin(id)) => film.begun(now, id),
+            (Camera::Film(film), Action::Begin(id)) => film.begin_request(now, id),
             (Camera::Ledger(ledger), Action::Begin(id)) => ledger.wait(now, id, sched::Wait::Slack),
             (Camera::Ledger(ledger), Action::Wait(id, wait)) => ledger.wait(now, id, wait),
             (Camera::Ledger(ledger), Action::Credit(id)) => ledger.credit(id),
@@ -48,11 +48,11 @@ impl Camera {
 
     /// A command is about to be issued to a drive that was at work of its own until `own_until`.
     #[cold]
-    pub(crate) fn issued(&mut self, now: Time, disk: usize, tag: Tag, command: Command, own_until: Time) {
+    pub(crate) fn begin_command(&mut self, now: Time, disk: usize, tag: Tag, command: Command, own_until: Time) {
         match self {
-            Camera::Film(film) if film.is_of(disk) => film.issued(now, tag, command, own_until),
+            Camera::Film(film) if film.is_of(disk) => film.begin_command(now, tag, command, own_until),
             Camera::Film(_) => {}
-            Camera::Reel(reel) => reel.issued(now, disk, tag, command, own_until),
+            Camera::Reel(reel) => reel.begin_command(now, disk, tag, command, own_until),
             Camera::Ledger(ledger) => {
                 let of = if let Place::Request(id, _) = command.place { Some(id) } else { None };
                 ledger.issue(now, DiskId(disk as u16), tag, of);
@@ -62,20 +62,22 @@ impl Camera {
 
     /// A command has ended.
     #[cold]
-    pub(crate) fn done(&mut self, now: Time, disk: usize, tag: Tag, parts: Parts) {
+    pub(crate) fn end_command(&mut self, now: Time, disk: usize, tag: Tag, parts: Parts) {
         match self {
-            Camera::Film(film) if film.is_of(disk) => film.done(now, tag, parts),
+            Camera::Film(film) if film.is_of(disk) => film.end_command(now, tag, parts),
             Camera::Film(_) => {}
-            Camera::Reel(reel) => reel.done(now, disk, tag, parts),
-            Camera::Ledger(ledger) => ledger.done(now, DiskId(disk as u16), tag, requests::parts(parts.named())),
+            Camera::Reel(reel) => reel.end_command(now, disk, tag, parts),
+            Camera::Ledger(ledger) => {
+                ledger.end_command(now, DiskId(disk as u16), tag, requests::parts(parts.name_parts()))
+            }
         }
     }
 
     /// A request has ended, the last of so many, and was worth so much.
     #[cold]
-    pub(crate) fn ended(&mut self, now: Time, id: RequestId, worth: f64, requests: u64) {
+    pub(crate) fn end_request(&mut self, now: Time, id: RequestId, worth: f64, requests: u64) {
         if let Camera::Film(film) = self {
-            film.ended(now, id, worth, requests);
+            film.end_request(now, id, worth, requests);
         }
     }
 
@@ -100,7 +102,7 @@ mod tests {
     fn a_record_names_the_parts_as_a_drive_does() {
         let first = COLUMNS.len() - PARTS;
         let columns = COLUMNS.iter().skip(first).map(|column| column.name.to_owned());
-        let named = Parts::default().named().map(|(name, _)| format!("{name}_ns"));
+        let named = Parts::default().name_parts().map(|(name, _)| format!("{name}_ns"));
         assert_eq!(columns.take(DEVICE).collect::<Vec<_>>(), named);
         assert_eq!(COLUMNS[first - Wait::KINDS].name, "wait_admission_ns");
     }

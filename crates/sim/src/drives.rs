@@ -48,7 +48,7 @@ pub(crate) trait Measured: Load {
 
     /// The same, where what goes on in it is to be kept.
     #[must_use]
-    fn pictured(self, _: PictureScope) -> Self
+    fn with_pictures(self, _: PictureScope) -> Self
     where
         Self: Sized,
     {
@@ -87,7 +87,7 @@ impl Measured for flow::ProcessSystem {
         (meter, notes, Some(account))
     }
 
-    fn pictured(self, scope: PictureScope) -> flow::ProcessSystem {
+    fn with_pictures(self, scope: PictureScope) -> flow::ProcessSystem {
         flow::ProcessSystem::keep_picture(self, scope)
     }
 
@@ -315,6 +315,7 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
         let mut accounts: Vec<Account> = self.drives.iter_mut().map(|drive| drive.take_account(end)).collect();
         self.close_bills(&accounts);
         self.probes.iter().zip(&mut accounts).for_each(|(probes, account)| probes.put_aside(account));
+        self.bill_only_class(&accounts);
         let probes = self.probes.iter().map(|probes| probes.count).sum();
         self.measures = Some(Measures { accounts, probes, end });
         self.load.meter_mut().close(end);
@@ -331,7 +332,7 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
             return Err(error);
         }
         (self.tell)(self.ended % TELL_EVERY);
-        let unfinished = self.unfinished();
+        let unfinished = self.count_unfinished();
         let timeless = unfinished > 0 && self.drives.iter().any(|drive| drive.next() == Some(Time::NEVER));
         if !self.is_brief() {
             self.give_up();
@@ -344,7 +345,7 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
 
     /// Requests that never end: all that are outstanding where nothing happens any more; else those whose command was given to a
     /// drive before the measured time was over, and never came back from it while others did.
-    fn unfinished(&self) -> u64 {
+    fn count_unfinished(&self) -> u64 {
         if self.dry {
             return u64::from(self.outstanding);
         }
@@ -410,9 +411,9 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
         let slot = &mut self.issued[disk * self.depth + tag.0 as usize];
         let issued = *slot;
         slot.flies = false;
-        self.probes[disk].done(issued.at, now, &parts, issued.probe);
+        self.probes[disk].end_command(issued.at, now, &parts, issued.probe);
         if !PLAIN && let Some(billing) = &mut self.billing {
-            billing.done(disk, tag, (issued.at, now), parts, &mut self.drives[disk]);
+            billing.end_command(disk, tag, (issued.at, now), parts, &mut self.drives[disk]);
         }
         if !PLAIN && self.watched {
             self.show_done(now, disk, tag, issued.at, parts);
@@ -423,7 +424,7 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
         if parts.external > Span::ZERO
             && let Some(id) = issued.request
         {
-            self.load.waited(id, parts.external);
+            self.load.add_wait(id, parts.external);
         }
         Some(Input::Done(DiskId(disk as u16), tag, now, outcome))
     }
@@ -433,7 +434,7 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
         let disk = if PLAIN { 0 } else { usize::from(disk.0) };
         let request = if let Place::Request(id, _) = command.place { Some(id) } else { None };
         if let Some(id) = request {
-            self.load.began(now, id);
+            self.load.begin_request(now, id);
         }
         self.issued[disk * self.depth + tag.0 as usize] =
             Issued { at: now, request, probe: is_probe(&command), flies: true };
@@ -442,19 +443,19 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
         }
         self.drives[disk].issue(now, tag, command);
         if !PLAIN && let Some(billing) = &mut self.billing {
-            billing.issued(disk, tag, &command, &mut self.drives[disk]);
+            billing.begin_command(disk, tag, &command, &mut self.drives[disk]);
         }
         self.expect::<PLAIN>(disk);
     }
 
     #[inline(always)]
-    fn ended<const PLAIN: bool>(&mut self, now: Time, id: RequestId, how: Ending) {
+    fn end_request<const PLAIN: bool>(&mut self, now: Time, id: RequestId, how: Ending) {
         self.outstanding -= 1;
         self.ended += 1;
         if !PLAIN && self.camera.is_some() {
             self.end_and_show(now, id, how);
         } else {
-            self.load.ended(now, id, how);
+            self.load.end_request(now, id, how);
         }
         self.over = self.is_over();
         if self.ended.is_multiple_of(TELL_EVERY) {
@@ -473,14 +474,14 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
 
     /// What the load has to say, if that concerns the core.
     #[inline(always)]
-    fn said(&mut self, now: Time) -> Option<Input> {
+    fn ask_load(&mut self, now: Time) -> Option<Input> {
         let left = self.in_progress();
         match self.load.fire(now, left) {
             Ok(Some(Input::Submit(request))) => {
                 self.outstanding += 1;
                 self.wrote |= request.op.writes();
                 if let Some(camera) = &mut self.camera {
-                    camera.submitted(now, &request);
+                    camera.note_request(now, &request);
                 }
                 Some(Input::Submit(request))
             }
@@ -497,7 +498,7 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
     fn is_over(&self) -> bool {
         match self.stage {
             Stage::Settling(most) => self.ended >= most,
-            Stage::Measuring(_) => self.stop.requests.is_some_and(|most| self.load.meter().served() >= most),
+            Stage::Measuring(_) => self.stop.requests.is_some_and(|most| self.load.meter().requests_served() >= most),
             Stage::Following(most) => self.outstanding > most || !self.load.meter().awaits(self.load.due()),
         }
     }
@@ -524,7 +525,7 @@ impl<M: Machine, L: Measured> World for Drives<'_, M, L> {
     #[inline(always)]
     fn next(&mut self, wake: Option<Time>, room: u32) -> Option<(Time, Input)> {
         if let Some(Camera::Film(film)) = &mut self.camera {
-            film.weighed(self.now, self.weight.get());
+            film.set_weight(self.now, self.weight.get());
         }
         if matches!(self.stage, Stage::Following(..)) {
             self.over = self.is_over();
@@ -559,7 +560,7 @@ impl<M: Machine, L: Measured> World for Drives<'_, M, L> {
             if due > next {
                 return Some((next, Input::Wake));
             }
-            match self.said(next) {
+            match self.ask_load(next) {
                 Some(input) => return Some((next, input)),
                 None if self.failed.is_some() => return None,
                 None => {}
@@ -574,15 +575,17 @@ impl<M: Machine, L: Measured> World for Drives<'_, M, L> {
             Action::Issue(disk, tag, command) => self.issue::<false>(now, disk, tag, command),
             Action::Begin(id) => {
                 if let Some(camera) = &mut self.camera {
-                    camera.told(now, action);
+                    camera.note_action(now, action);
                 }
-                self.load.began(now, id);
+                self.load.begin_request(now, id);
             }
             Action::Copy { .. } | Action::Xor { .. } => {}
             Action::HandOn(at, found) => self.load.handed_on(now, at, found),
-            Action::Bill(bill) => self.billing.iter_mut().for_each(|billing| billing.told(bill)),
-            Action::Wait(..) | Action::Credit(_) => self.camera.iter_mut().for_each(|camera| camera.told(now, action)),
-            Action::Finish(id, how) => self.ended::<false>(now, id, how),
+            Action::Bill(bill) => self.billing.iter_mut().for_each(|billing| billing.set_bill(bill)),
+            Action::Wait(..) | Action::Credit(_) => {
+                self.camera.iter_mut().for_each(|camera| camera.note_action(now, action))
+            }
+            Action::Finish(id, how) => self.end_request::<false>(now, id, how),
         }
     }
 }

@@ -54,13 +54,20 @@ impl Steps {
         self.0.len()
     }
 
-    pub(crate) fn issued(&mut self, now: Time, tag: Tag, command: Command, own_until: Time, request: Option<u32>) {
+    pub(crate) fn begin_command(
+        &mut self,
+        now: Time,
+        tag: Tag,
+        command: Command,
+        own_until: Time,
+        request: Option<u32>,
+    ) {
         let (ended, parts) = (Time::NEVER, Parts::default());
         self.0.push((tag, Step { request, command, issued: now, ended, parts, own_until }));
     }
 
     /// A command has ended; whether it is one of these.
-    pub(crate) fn done(&mut self, now: Time, tag: Tag, parts: Parts) -> bool {
+    pub(crate) fn end_command(&mut self, now: Time, tag: Tag, parts: Parts) -> bool {
         let under_way = |(other, step): &&mut (Tag, Step)| *other == tag && step.ended == Time::NEVER;
         let step = self.0.iter_mut().rev().find(under_way);
         if let Some((_, step)) = step {
@@ -78,7 +85,7 @@ impl Steps {
     }
 
     /// Those that have ended.
-    pub(crate) fn ended(self) -> Vec<Step> {
+    pub(crate) fn ended_steps(self) -> Vec<Step> {
         self.0.into_iter().map(|(_, step)| step).filter(|step| step.ended != Time::NEVER).collect()
     }
 }
@@ -113,7 +120,7 @@ impl Film {
 
     /// A command is about to be issued to a drive that was at work of its own until `own_until`.
     #[cold]
-    pub(crate) fn issued(&mut self, now: Time, tag: Tag, command: Command, own_until: Time) {
+    pub(crate) fn begin_command(&mut self, now: Time, tag: Tag, command: Command, own_until: Time) {
         if self.from.is_none() {
             return;
         }
@@ -121,18 +128,18 @@ impl Film {
             (self.own_until, self.over) = (own_until, true);
             return;
         }
-        self.steps.issued(now, tag, command, own_until, None);
+        self.steps.begin_command(now, tag, command, own_until, None);
     }
 
     /// A command has ended.
     #[cold]
-    pub(crate) fn done(&mut self, now: Time, tag: Tag, parts: Parts) {
-        self.steps.done(now, tag, parts);
+    pub(crate) fn end_command(&mut self, now: Time, tag: Tag, parts: Parts) {
+        self.steps.end_command(now, tag, parts);
     }
 
     /// From now on what a write is worth counts by so much.
     #[cold]
-    pub(crate) fn weighed(&mut self, now: Time, weight: f64) {
+    pub(crate) fn set_weight(&mut self, now: Time, weight: f64) {
         if self.weights.last().is_some_and(|(_, last)| *last == weight) {
             return;
         }
@@ -145,7 +152,7 @@ impl Film {
 
     /// A request's turn has come.
     #[cold]
-    pub(crate) fn begun(&mut self, now: Time, request: RequestId) {
+    pub(crate) fn begin_request(&mut self, now: Time, request: RequestId) {
         if self.from.is_some() {
             self.begins.push((now, request));
         }
@@ -153,7 +160,7 @@ impl Film {
 
     /// A request has ended, the last of so many.
     #[cold]
-    pub(crate) fn ended(&mut self, now: Time, request: RequestId, worth: f64, requests: u64) {
+    pub(crate) fn end_request(&mut self, now: Time, request: RequestId, worth: f64, requests: u64) {
         if self.from.is_some() {
             self.ends.push(Ended { request, at: now, worth });
         }

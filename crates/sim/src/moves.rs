@@ -3,7 +3,7 @@
 use block::{Command, Lbn, Span, Tag, Verb};
 use disk::Layout;
 use drive::Parts;
-use load::results::System;
+use load::results::SystemCounts;
 use std::sync::Arc;
 
 /// Counts moves on the disk of a layout.
@@ -35,7 +35,7 @@ impl Moves {
         }
     }
 
-    pub(crate) fn issued(&mut self, tag: Tag, command: Command) {
+    pub(crate) fn begin_command(&mut self, tag: Tag, command: Command) {
         let tag = tag.0 as usize;
         if self.flying.len() <= tag {
             self.flying.resize(tag + 1, None);
@@ -43,7 +43,7 @@ impl Moves {
         self.flying[tag] = Some(command).filter(|command| command.verb.transfers());
     }
 
-    pub(crate) fn done(&mut self, tag: Tag, parts: Parts) {
+    pub(crate) fn end_command(&mut self, tag: Tag, parts: Parts) {
         let Some(command) = self.flying.get_mut(tag.0 as usize).and_then(Option::take) else { return };
         self.commands += 1;
         let still = parts.seek == Span::ZERO && parts.rotation == Span::ZERO;
@@ -60,7 +60,7 @@ impl Moves {
     }
 
     /// Adds what it counted to a system's account.
-    pub(crate) fn tell(&self, system: &mut System) {
+    pub(crate) fn tell(&self, system: &mut SystemCounts) {
         let commands = self.commands.max(1) as f64;
         system.buffer_hits = self.hits as f64;
         system.seek_distance = self.crossed as f64 / commands;

@@ -31,7 +31,7 @@ impl Oracle {
 }
 
 /// A command that is only thought of.
-fn thought(at: Extent, direction: Direction) -> Command {
+fn imagine_command(at: Extent, direction: Direction) -> Command {
     let verb = if direction.writes() { Verb::Write { fua: false } } else { Verb::Read };
     Command { verb, at, place: Place::Nowhere }
 }
@@ -64,7 +64,7 @@ impl Predictor for Oracle {
     }
 
     fn cost(&self, head: &OracleHead, _: u64, at: Extent, direction: Direction) -> u64 {
-        let command = thought(at, direction);
+        let command = imagine_command(at, direction);
         match head.future {
             None => self.shadow.borrow().foresee(head.now, command).0,
             Some(i) => self.futures.borrow()[i].foresee(head.now, command).0,
@@ -77,7 +77,7 @@ impl Predictor for Oracle {
         if drive.next().is_some() {
             drive.complete();
         }
-        drive.issue(head.now, Tag(0), thought(at, direction));
+        drive.issue(head.now, Tag(0), imagine_command(at, direction));
         let (now, ..) = drive.complete();
         drive.advance(now);
         futures.push(drive);
@@ -123,7 +123,7 @@ impl Predictor for Oracle {
         shadow.next().map_or(Span::ZERO, |end| end.since(now))
     }
 
-    fn expected(&self) -> Option<Time> {
+    fn completion_time(&self) -> Option<Time> {
         self.shadow.borrow().next()
     }
 
@@ -131,7 +131,7 @@ impl Predictor for Oracle {
         self.shadow.borrow().mechanics().rotation.period()
     }
 
-    fn issued(&mut self, now: Time, command: &Command, _: Extent) {
+    fn note_issue(&mut self, now: Time, command: &Command, _: Extent) {
         if command.verb.transfers() {
             self.arm = command.at.end();
         }
@@ -142,7 +142,7 @@ impl Predictor for Oracle {
         shadow.issue(now, Tag(0), *command);
     }
 
-    fn observed(&mut self, _: Time, _: &Command, _: Outcome) {
+    fn note_completion(&mut self, _: Time, _: &Command, _: Outcome) {
         let mut shadow = self.shadow.borrow_mut();
         if shadow.next().is_some() {
             shadow.complete();
@@ -171,10 +171,10 @@ mod tests {
                 let (head, _) = oracle.after(&head, at(i + 1), at(i + 1), directions[1]);
                 let foreseen = oracle.cost(&head, 0, at(i + 2), Direction::Read);
                 for (i, direction) in (i..).zip(directions) {
-                    let command = thought(at(i), direction);
-                    oracle.issued(now, &command, at(i));
-                    now = oracle.expected().unwrap();
-                    oracle.observed(now, &command, Outcome::Ok);
+                    let command = imagine_command(at(i), direction);
+                    oracle.note_issue(now, &command, at(i));
+                    now = oracle.completion_time().unwrap();
+                    oracle.note_completion(now, &command, Outcome::Ok);
                 }
                 let (head, _) = oracle.head(now);
                 assert_eq!(oracle.cost(&head, 0, at(i + 2), Direction::Read), foreseen, "{model}, {i}");

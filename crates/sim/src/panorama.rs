@@ -38,7 +38,7 @@ pub fn panorama(experiment: &Experiment, scope: PictureScope) -> Result<Panorama
     let to = machine.as_ref().map_or(Time::NEVER, |machine| machine.to).min(reel.scope.to).min(end);
     let cut = machine.as_ref().is_some_and(|machine| machine.cut) || reel.cut;
     let disks = reel.disks.into_iter().map(|steps| {
-        let mut steps = steps.ended();
+        let mut steps = steps.ended_steps();
         steps.retain(|step| step.issued < to);
         let (begins, ends, weights) = (Vec::new(), Vec::new(), Vec::new());
         Timeline { from: scope.from, steps, own_until: to, begins, ends, weights }

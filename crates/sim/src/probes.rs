@@ -26,7 +26,7 @@ impl Probes {
 
     /// A command has come back. Where several are in service, each moment counts for one of them, as in the account.
     #[inline]
-    pub(crate) fn done(&mut self, issued: Time, now: Time, parts: &Parts, probe: bool) {
+    pub(crate) fn end_command(&mut self, issued: Time, now: Time, parts: &Parts, probe: bool) {
         if probe {
             let before = self.until.since(issued);
             self.count += 1;

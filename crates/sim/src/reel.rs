@@ -27,14 +27,14 @@ impl Reel {
         Reel { scope, cut: false, disks: Vec::new(), kept: 0, under_way: 0, numbers: Vec::new(), submitted: 0 }
     }
 
-    pub(crate) fn submitted(&mut self, id: RequestId) {
+    pub(crate) fn note_request(&mut self, id: RequestId) {
         let slot = id.0 as usize;
         self.numbers.resize(self.numbers.len().max(slot + 1), 0);
         self.submitted += 1;
         self.numbers[slot] = self.submitted;
     }
 
-    pub(crate) fn issued(&mut self, now: Time, disk: usize, tag: Tag, command: Command, own_until: Time) {
+    pub(crate) fn begin_command(&mut self, now: Time, disk: usize, tag: Tag, command: Command, own_until: Time) {
         if now >= self.scope.to {
             return;
         }
@@ -47,13 +47,13 @@ impl Reel {
             Place::Nowhere | Place::Frame(..) | Place::Scan => None,
         };
         self.disks.resize(self.disks.len().max(disk + 1), Steps::default());
-        self.disks[disk].issued(now, tag, command, own_until, request);
+        self.disks[disk].begin_command(now, tag, command, own_until, request);
         (self.kept, self.under_way) = (self.kept + 1, self.under_way + 1);
     }
 
-    pub(crate) fn done(&mut self, now: Time, disk: usize, tag: Tag, parts: Parts) {
+    pub(crate) fn end_command(&mut self, now: Time, disk: usize, tag: Tag, parts: Parts) {
         let Some(steps) = self.disks.get_mut(disk) else { return };
-        if steps.done(now, tag, parts) {
+        if steps.end_command(now, tag, parts) {
             self.under_way -= 1;
             // What was over before it begins is not shown.
             if now <= self.scope.from {

@@ -2,7 +2,7 @@
 
 use crate::camera::Camera;
 use crate::drives::{Measured, Remains};
-use block::Time;
+use block::{Span, Time};
 use drive::Account;
 use flow::Picture;
 use load::Meter;
@@ -31,7 +31,7 @@ pub struct Replication {
     /// What the scheduler knows of the device at the end, where it learns.
     pub learned: Option<results::Learned>,
     /// What a system of processes came to.
-    pub system: Option<results::System>,
+    pub system: Option<results::SystemCounts>,
     /// Requests that never ended.
     pub unfinished: u64,
     /// Whether anything was written.
@@ -55,6 +55,8 @@ pub(crate) struct ArrivalCounts {
     pub(crate) lost: u64,
     /// How often a floor that was owed went before a higher priority.
     pub(crate) floors: u64,
+    /// By class: how long it kept a device without a command until its seek was due.
+    pub(crate) kept: Vec<Span>,
     /// Requests it takes at once.
     pub(crate) limit: u32,
 }
@@ -62,21 +64,22 @@ pub(crate) struct ArrivalCounts {
 impl ArrivalCounts {
     /// With what the world counted, and what is to be said before.
     pub(crate) fn join<L: Measured>(self, remains: Remains<L>, story: Vec<String>) -> Replication {
-        let ArrivalCounts { tally, fill, effort, memory, lost, floors, limit } = self;
+        let ArrivalCounts { tally, fill, effort, memory, lost, floors, kept, limit } = self;
         let end = remains.end;
         let (mut meter, mut notes, account) = remains.load.finish(end);
         let mut system = account.map(|account| account.result(end));
         if let (Some(system), Some(moves)) = (&mut system, &remains.moves) {
             moves.tell(system);
         }
+        meter.set_time_kept(&kept);
         if let Some(tally) = tally {
             if tally.given_up > 0 {
                 notes.push("too many just-in-time seeks came too late: for a while requests went at once".into());
             }
-            meter.serviced(tally);
+            meter.set_service(tally);
         }
         if let Some(fill) = fill {
-            meter.filled(fill);
+            meter.set_fill(fill);
         }
         if remains.crowded {
             notes.push(format!(

@@ -49,7 +49,7 @@ fn run_all(cases: &[Case], watch: &dyn Watch, opens: Option<Opens>) -> Result<Re
     let done: Vec<Result<Replication, BadInput>> = jobs
         .par_iter()
         .map(|(i, replication)| {
-            let device = |i: usize| requests::simulated(&cases[i].experiment);
+            let device = |i: usize| requests::name_simulated_device(&cases[i].experiment);
             let records = opens.map(|opens| opens(*i, *replication)).transpose()?;
             let ledger = records.map(|out| Camera::Ledger(requests::ledger(&cases[*i], *replication, device(*i), out)));
             let tell = |count| watch.requests(count);
@@ -79,7 +79,7 @@ fn join(case: &Case, replications: Vec<Replication>) -> Run {
     let mut learned = None;
     let unfinished = replications.iter().map(|one| one.unfinished).sum();
     let bound = replications.iter().filter_map(|one| one.bound).reduce(|all, one| all && one);
-    let systems: Vec<results::System> = replications.iter().filter_map(|one| one.system.clone()).collect();
+    let systems: Vec<results::SystemCounts> = replications.iter().filter_map(|one| one.system.clone()).collect();
     for replication in replications {
         learned = learned.or(replication.learned);
         arms.resize_with(replication.accounts.len(), ArmTime::default);
@@ -95,7 +95,8 @@ fn join(case: &Case, replications: Vec<Replication>) -> Run {
         }
     }
     let meter = meter.expect("an experiment has at least one replication");
+    notes.extend(load::share_note(&case.experiment.scheduler.rules, &meter));
     let disks: Vec<results::Disk> = arms.iter().map(ArmTime::shares).collect();
     let run = Run::of(case.labels.clone(), &meter, disks, notes);
-    Run { unfinished, bound, learned, system: results::System::mean(&systems), ..run }
+    Run { unfinished, bound, learned, system: results::SystemCounts::mean(&systems), ..run }
 }

@@ -207,13 +207,13 @@ impl<M: Machine> Scene<'_, M> {
         let stop = if filmed { Stop::default() } else { whole };
         let moves = self.sheet.filter(|_| self.experiment.has_processes()).map(|sheet| Moves::new(&sheet.mechanics));
         let load = match &self.camera {
-            Some(Camera::Reel(reel)) => load.pictured(reel.scope),
+            Some(Camera::Reel(reel)) => load.with_pictures(reel.scope),
             _ => load,
         };
         let timed = self.experiment.scheduler.rules.plan.is_some_and(|plan| plan.jit);
         let arms = self.sheet.filter(|_| timed && self.drives.len() == 1 && !self.is_brief());
         let arms = arms.map(|sheet| Arms::new(&sheet.mechanics));
-        let told = arms.as_ref().map(Arms::told);
+        let told = arms.as_ref().map(Arms::share_belief);
         let mut world = Drives::new(self.drives, load, stop, self.tell, self.camera).following(moves, arms);
         if self.experiment.scheduler.rules.bills {
             world = world.billing();
@@ -246,12 +246,13 @@ impl<M: Machine> Scene<'_, M> {
             memory: core.memory(),
             lost: 0,
             floors: core.floors(),
+            kept: core.time_kept().to_vec(),
             limit: self.experiment.scheduler.queue,
         };
         if world.close() {
             go_on(&mut core, &mut world);
         }
-        counts.lost = core.lost();
+        counts.lost = core.requests_lost();
         Ok(counts.join(world.finish()?, story))
     }
 }

@@ -34,5 +34,5 @@ pub fn timeline(experiment: &Experiment, window: Window) -> Result<Timeline, Bad
         unreachable!("it was put in")
     };
     let Film { from, steps, begins, ends, weights, own_until, .. } = film;
-    Ok(Timeline { from: from.unwrap_or(Time::ZERO), steps: steps.ended(), own_until, begins, ends, weights })
+    Ok(Timeline { from: from.unwrap_or(Time::ZERO), steps: steps.ended_steps(), own_until, begins, ends, weights })
 }

@@ -3,7 +3,7 @@
 use block::{BadInput, Span};
 use disk::Sheet;
 use load::Meter;
-use load::experiment::{ClosedPlan, Experiment, Kind, Pattern, Placement, Region, RunPlan, Workload};
+use load::experiment::{AddressPattern, ClosedPlan, Experiment, Kind, Pattern, Region, RunPlan, Workload};
 use sched::plan::{Plan, Rules, Split};
 use sched::planner::{Pick, Wish, pick as by_sheet};
 
@@ -27,7 +27,7 @@ pub(crate) fn pick(
     let whole = try_plan(experiment, None, blocks, measure)?.mb_s;
     let (mut best, mut used): (Option<(Pick, f64)>, f64) = (None, 1.0);
     for _ in 0..TRIALS {
-        let mut pick = by_sheet(sheet, base, blocks, wish.scaled(used));
+        let mut pick = by_sheet(sheet, base, blocks, wish.scale(used));
         let tried = try_plan(experiment, Some(pick.plan), blocks, measure)?;
         pick.loss = 1.0 - tried.mb_s / whole;
         let measured = match wish {
@@ -57,7 +57,7 @@ struct Tried {
 
 /// A stream served by this plan, or in single commands, measured.
 fn try_plan(experiment: &Experiment, plan: Option<Plan>, blocks: u32, measure: Measure) -> Result<Tried, BadInput> {
-    let pattern = Pattern { blocks, read: 1.0, at: Placement::Random, region: Region::WHOLE, align: 1 };
+    let pattern = Pattern { blocks, read: 1.0, at: AddressPattern::Random, region: Region::WHOLE, align: 1 };
     let stream = Workload {
         name: "trial".into(),
         class: "trial".into(),

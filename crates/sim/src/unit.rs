@@ -19,7 +19,7 @@ pub(crate) enum Unit {
 /// # Errors
 /// When there is none of this name, or it cannot be had like that.
 pub(crate) fn unit(choice: &DriveChoice, seed: u64) -> Result<Unit, BadInput> {
-    Ok(match choice.made()? {
+    Ok(match choice.make_model()? {
         Model::Disk(drive) => {
             let disk::Drive { sheet, truth } = *drive;
             let drive = Drive::new(&sheet, &truth, seed);

@@ -8,7 +8,7 @@ use crate::reader::{Fault, FormatReader, ReadLedger, TraceRecord};
 /// What a line turned out to be.
 #[derive(Debug, PartialEq)]
 pub(crate) enum ParsedLine {
-    /// A complete request.
+    /// A line that is a complete request.
     Request(TraceRecord),
     /// A record that makes no request; the parser has counted why.
     Skipped,

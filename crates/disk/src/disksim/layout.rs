@@ -2,7 +2,8 @@
 
 use super::list;
 use super::params::Params;
-use super::parse::{Block, Value};
+use super::parse::{Block, ParamValue};
+use crate::layout::Skew;
 use crate::{Child, Drive, Elsewhere, EntryPlan, LayoutPlan, Order, Parity, Sparing, TrackPlan, TreePlan, ZonePlan};
 use block::BadInput;
 use std::path::Path;
@@ -33,7 +34,7 @@ pub(super) fn plan(model: &Params, path: &Path, warnings: &mut Vec<String>) -> R
 struct MappingRow<'a> {
     params: &'a Params<'a>,
     name: &'static str,
-    values: std::slice::Iter<'a, Value>,
+    values: std::slice::Iter<'a, ParamValue>,
 }
 
 impl<'a> MappingRow<'a> {
@@ -43,7 +44,7 @@ impl<'a> MappingRow<'a> {
 
     fn number(&mut self) -> Result<f64, BadInput> {
         match self.values.next() {
-            Some(Value::Number(number)) => Ok(*number),
+            Some(ParamValue::Number(number)) => Ok(*number),
             _ => Err(self.error("what is no number, or too few")),
         }
     }
@@ -76,7 +77,7 @@ fn tree(layout: &Params, heads: u32, said: f64) -> Result<LayoutPlan, BadInput> 
         plan.tracks.push(TrackPlan { low: low as u32, high: high as u32, sectors: sectors as u32 });
     }
     for list in layout.list("IDX")? {
-        let Value::List(list) = list else {
+        let ParamValue::List(list) = list else {
             return Err(layout.error("IDX", "`IDX` holds what is no list", "write [ [entries], … ]"));
         };
         let mut values = MappingRow { params: layout, name: "IDX", values: list.iter() };
@@ -112,10 +113,10 @@ fn entry(values: &mut MappingRow) -> Result<EntryPlan, BadInput> {
     let (each, cylinders, turn) = (values.whole(BLOCKS)?, values.whole(MOST)? as u32, values.number()?);
     let (blocks, run) = (values.whole(BLOCKS)?, values.number()?);
     let child = match values.values.next() {
-        Some(Value::Word(word)) if word == "TRACK" => {
+        Some(ParamValue::Word(word)) if word == "TRACK" => {
             Child::Track(values.whole(MOST)? as u32, values.whole(MOST)? as u32)
         }
-        Some(Value::Word(word)) if word == "IDX" => Child::List(values.whole(MOST)? as u32),
+        Some(ParamValue::Word(word)) if word == "IDX" => Child::List(values.whole(MOST)? as u32),
         _ => return Err(values.error("what is neither TRACK nor IDX where one of them should be")),
     };
     Ok(EntryPlan { first, cylinder, offset, each, cylinders, turn, blocks, descends: run < 0.0, child })
@@ -163,19 +164,20 @@ fn zoned_layout(layout: &Params, heads: u32, warnings: &mut Vec<String>) -> Resu
             return Err(layout.error("Sparing scheme used", what, "schemes are 0 to 10"));
         }
     };
-    let in_revolutions = match layout.find("Skew units").map(|param| &param.value) {
-        None => false,
-        Some(Value::Number(unit)) => *unit != 0.0,
-        Some(Value::Word(word)) => word.starts_with("rev"),
+    let skew = match layout.find("Skew units").map(|param| &param.value) {
+        None => Skew::Sectors,
+        Some(ParamValue::Number(unit)) if *unit != 0.0 => Skew::Revolutions,
+        Some(ParamValue::Word(word)) if word.starts_with("rev") => Skew::Revolutions,
+        Some(ParamValue::Number(_) | ParamValue::Word(_)) => Skew::Sectors,
         Some(_) => return Err(layout.error("Skew units", "no unit of skew", "give sectors or revolutions")),
     };
     let (mut zones, mut unknown) = (Vec::new(), Vec::new());
     for value in layout.list("Zones")? {
-        let Value::Block(block) = value else {
+        let ParamValue::Block(block) = value else {
             return Err(layout.error("Zones", "a zone is no block", "write dm_layout_g1_zone { … }"));
         };
         let block = layout.inner(block);
-        zones.push(zone(&block, in_revolutions)?);
+        zones.push(zone(&block, skew)?);
         unknown.extend(block.rest(&[]));
     }
     // The sectors of a cylinder that slips push over its end go on in the next one, so slips of tracks ascend.
@@ -192,9 +194,9 @@ fn zoned_layout(layout: &Params, heads: u32, warnings: &mut Vec<String>) -> Resu
     Ok(LayoutPlan { heads, order, sector_blocks: 1, sparing, zones, ..LayoutPlan::default() })
 }
 
-fn zone(zone: &Params, in_revolutions: bool) -> Result<ZonePlan, BadInput> {
+fn zone(zone: &Params, skew: Skew) -> Result<ZonePlan, BadInput> {
     let sectors = zone.whole("Blocks per track", MOST)? as u32;
-    let unit = if in_revolutions { 1.0 } else { f64::from(sectors.max(1)) };
+    let unit = skew.unit(sectors);
     let skew = |name: &'static str| -> Result<f64, BadInput> {
         let value = zone.or_zero(name)?;
         if (0.0..=1e9).contains(&value) {

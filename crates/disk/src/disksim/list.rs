@@ -9,9 +9,9 @@
 
 use super::files;
 use super::params::Params;
-use super::parse::Value;
+use super::parse::ParamValue;
 use crate::layout::RUNS;
-use crate::{LayoutPlan, ListPlan, ListZone, Run};
+use crate::{LayoutPlan, ListPlan, ListZone, SectorRun};
 use block::{At, BadInput};
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -35,7 +35,7 @@ pub(super) fn plan(
     let mut zones = Vec::new();
     let mut next = 0;
     for value in layout.list("Zones")? {
-        let Value::Block(block) = value else {
+        let ParamValue::Block(block) = value else {
             return Err(layout.error("Zones", "a zone is no block", "write dm_layout_g2_zone { … }"));
         };
         let zone = layout.inner(block);
@@ -89,7 +89,7 @@ fn zone(zone: &Params) -> Result<ListZone, BadInput> {
 }
 
 /// The runs of a map shown as `file` in errors.
-pub(super) fn runs(file: &str, text: impl BufRead, heads: u32) -> Result<Vec<Run>, BadInput> {
+pub(super) fn runs(file: &str, text: impl BufRead, heads: u32) -> Result<Vec<SectorRun>, BadInput> {
     MapFile { file: file.into(), line: 0, text, heads }.runs()
 }
 
@@ -127,7 +127,7 @@ impl<R: BufRead> MapFile<R> {
     }
 
     /// The runs, in ascending blocks. Blocks lie around bad sectors already, so nothing is done about these.
-    fn runs(mut self) -> Result<Vec<Run>, BadInput> {
+    fn runs(mut self) -> Result<Vec<SectorRun>, BadInput> {
         let (_, _) = (self.next()?, self.next()?);
         let head = self.next()?.unwrap_or_default();
         let [_, _, heads] = numbers(&head, ["", "cylinders,", "rot,"], "heads").ok_or_else(|| {
@@ -160,12 +160,16 @@ impl<R: BufRead> MapFile<R> {
 }
 
 /// The first block of a line, and the run it begins.
-fn run(line: &str) -> Option<(u64, Run)> {
+fn run(line: &str) -> Option<(u64, SectorRun)> {
     let (lead, more) = if line.contains("seqcnt") { (", seqcnt", 1) } else { (", count", 0) };
     let [first, cylinder, head, sector, count] = numbers(line, ["lbn", "--> cyl", ", head", ", sect", lead], "")?;
     let whole = |number: u64| u32::try_from(number).ok();
-    let run =
-        Run { cylinder: whole(cylinder)?, head: whole(head)?, sector: whole(sector)?, count: whole(count + more)? };
+    let run = SectorRun {
+        cylinder: whole(cylinder)?,
+        head: whole(head)?,
+        sector: whole(sector)?,
+        count: whole(count + more)?,
+    };
     Some((first, run))
 }
 

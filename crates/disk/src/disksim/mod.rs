@@ -11,7 +11,7 @@ mod params;
 mod parse;
 mod path;
 
-use crate::{Access, Bus, Cache, Confidence, Drive, DrivePlan, Layout, Overheads, Queue, Run, SeekCurve, Truth};
+use crate::{Access, Bus, Cache, Confidence, Drive, DrivePlan, Layout, Overheads, Queue, SectorRun, SeekCurve, Truth};
 use block::{At, BadInput, nearest};
 use lexer::Lexer;
 pub use params::Ignored;
@@ -85,7 +85,7 @@ pub fn seeks(file: &str, text: &[u8]) -> Result<(SeekCurve, Option<SeekCurve>), 
 ///
 /// # Errors
 /// Bad input with file, line and mend.
-pub fn runs(file: &str, text: &[u8], heads: u32) -> Result<Vec<Run>, BadInput> {
+pub fn runs(file: &str, text: &[u8], heads: u32) -> Result<Vec<SectorRun>, BadInput> {
     list::runs(file, text, heads)
 }
 

@@ -1,6 +1,6 @@
 //! The parameters of a block, read by name and type; what nobody asked for is told at the end.
 
-use super::parse::{Block, Param, Value};
+use super::parse::{Block, Param, ParamValue};
 use block::{At, BadInput};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -47,7 +47,7 @@ impl<'a> Params<'a> {
     pub(crate) fn number(&self, name: &'static str) -> Result<Option<f64>, BadInput> {
         match self.find(name) {
             None => Ok(None),
-            Some(Param { value: Value::Number(number), .. }) => Ok(Some(*number)),
+            Some(Param { value: ParamValue::Number(number), .. }) => Ok(Some(*number)),
             Some(param) => Err(self.type_error(param, "a number")),
         }
     }
@@ -85,7 +85,7 @@ impl<'a> Params<'a> {
     pub(crate) fn word(&self, name: &'static str) -> Result<Option<&'a str>, BadInput> {
         match self.find(name) {
             None => Ok(None),
-            Some(Param { value: Value::Word(word), .. }) => Ok(Some(word)),
+            Some(Param { value: ParamValue::Word(word), .. }) => Ok(Some(word)),
             Some(param) => Err(self.type_error(param, "a word")),
         }
     }
@@ -94,24 +94,24 @@ impl<'a> Params<'a> {
     pub(crate) fn block(&self, name: &'static str) -> Result<Option<&'a Block>, BadInput> {
         match self.find(name) {
             None => Ok(None),
-            Some(Param { value: Value::Block(block), .. }) => Ok(Some(block)),
+            Some(Param { value: ParamValue::Block(block), .. }) => Ok(Some(block)),
             Some(param) => Err(self.type_error(param, "a block")),
         }
     }
 
     /// A list, or an empty one.
-    pub(crate) fn list(&self, name: &'static str) -> Result<&'a [Value], BadInput> {
+    pub(crate) fn list(&self, name: &'static str) -> Result<&'a [ParamValue], BadInput> {
         match self.find(name) {
             None => Ok(&[]),
-            Some(Param { value: Value::List(list), .. }) => Ok(list),
+            Some(Param { value: ParamValue::List(list), .. }) => Ok(list),
             Some(param) => Err(self.type_error(param, "a list")),
         }
     }
 
     /// A list of numbers, or an empty one.
     pub(crate) fn numbers(&self, name: &'static str) -> Result<Vec<f64>, BadInput> {
-        let number = |value: &Value| match value {
-            Value::Number(number) => Ok(*number),
+        let number = |value: &ParamValue| match value {
+            ParamValue::Number(number) => Ok(*number),
             _ => Err(self.error(name, format!("`{name}` holds what is no number"), "give numbers, separated by ','")),
         };
         self.list(name)?.iter().map(number).collect()
@@ -136,7 +136,7 @@ impl<'a> Params<'a> {
 
     fn type_error(&self, param: &Param, wanted: &str) -> BadInput {
         let mend = match &param.value {
-            Value::Word(word) if word.parse::<f64>().is_ok_and(f64::is_finite) => {
+            ParamValue::Word(word) if word.parse::<f64>().is_ok_and(f64::is_finite) => {
                 "write a number as 5, 0.5 or 5.0e+6: digits on both sides of the point, a sign in the exponent".into()
             }
             _ => format!("give {wanted}"),
@@ -167,14 +167,14 @@ impl<'a> Params<'a> {
     /// A parameter as one that is not modelled.
     pub(crate) fn ignored_param(&self, param: &Param) -> Ignored {
         let value = match &param.value {
-            Value::Number(number) => number.to_string(),
-            Value::Word(word) => word.clone(),
-            Value::List(list) => format!("a list of {}", list.len()),
-            Value::Block(block) => format!("a block {}", block.kind),
-            Value::Component(component) => format!("a component {}", component.name),
+            ParamValue::Number(number) => number.to_string(),
+            ParamValue::Word(word) => word.clone(),
+            ParamValue::List(list) => format!("a list of {}", list.len()),
+            ParamValue::Block(block) => format!("a block {}", block.kind),
+            ParamValue::Component(component) => format!("a component {}", component.name),
         };
         let file = self.files.get(param.place.file as usize).cloned().unwrap_or_default();
-        let neutral = param.value == Value::Number(0.0);
+        let neutral = param.value == ParamValue::Number(0.0);
         Ignored { parameter: param.name.clone(), value, file, line: param.place.line, neutral }
     }
 }

@@ -15,19 +15,19 @@ use std::collections::BTreeMap;
 const DEPTH: usize = 64;
 /// Values in all, at most; names and words count as one more for every [`WORD`] bytes.
 const VALUES: usize = 1 << 22;
-/// See [`VALUES`].
+/// Bytes of a name or word that count as one value; see [`VALUES`].
 const WORD: usize = 32;
 
 /// What a parameter is set to.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Value {
+pub(crate) enum ParamValue {
     /// A number, an integer or not.
     Number(f64),
     /// A word that is no number.
     Word(String),
     /// Values in brackets, in their order.
-    List(Vec<Value>),
-    /// Parameters in braces.
+    List(Vec<ParamValue>),
+    /// Parameters in braces, behind the word that says of what kind.
     Block(Block),
     /// A component of the topology.
     Component(Component),
@@ -37,14 +37,14 @@ pub(crate) enum Value {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Component {
     pub(crate) name: String,
-    pub(crate) below: Vec<Value>,
+    pub(crate) below: Vec<ParamValue>,
 }
 
 /// A parameter with its value and the place it stands at.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Param {
     pub(crate) name: String,
-    pub(crate) value: Value,
+    pub(crate) value: ParamValue,
     pub(crate) place: Place,
 }
 
@@ -143,7 +143,7 @@ impl Parser {
         }
         let of = self.word("the name of a block")?;
         for name in names {
-            let Value::Word(name) = name else {
+            let ParamValue::Word(name) = name else {
                 let what = "an instance has no name";
                 return Err(self.lexer.error(self.lexer.place(), what, "write instantiate [ names ] as BLOCK"));
             };
@@ -216,7 +216,7 @@ impl Parser {
         let value = self.value(depth)?;
         let weight = self.values - before;
         for name in names {
-            let Value::Word(name) = name else {
+            let ParamValue::Word(name) = name else {
                 let what = "a value is given to what is no name";
                 return Err(self.lexer.error(place, what, "write [ names ] = value"));
             };
@@ -241,20 +241,20 @@ impl Parser {
         Err(self.lexer.error(self.lexer.place(), what, "name the file of one drive"))
     }
 
-    fn value(&mut self, depth: usize) -> Result<Value, BadInput> {
+    fn value(&mut self, depth: usize) -> Result<ParamValue, BadInput> {
         self.more(1)?;
         if depth >= DEPTH {
             let what = format!("more than {DEPTH} blocks and lists within one another");
             return Err(self.lexer.error(self.lexer.place(), what, "see whether a '}' or ']' is missing"));
         }
         match self.lexer.next()? {
-            Token::Sign(b'[') => Ok(Value::List(self.list(depth + 1)?)),
+            Token::Sign(b'[') => Ok(ParamValue::List(self.list(depth + 1)?)),
             Token::Word(word) => match self.lexer.peek()? {
-                Token::Sign(b'{') => Ok(Value::Block(self.block(word, depth + 1)?)),
+                Token::Sign(b'{') => Ok(ParamValue::Block(self.block(word, depth + 1)?)),
                 Token::Word(_) => self.named_block(word, depth + 1),
                 _ => {
                     self.cost(word.len())?;
-                    Ok(number(&word).map_or(Value::Word(word), Value::Number))
+                    Ok(number(&word).map_or(ParamValue::Word(word), ParamValue::Number))
                 }
             },
             other => Err(self.unexpected_token(&other, "a value")),
@@ -262,18 +262,18 @@ impl Parser {
     }
 
     /// A block or a component that has a name.
-    fn named_block(&mut self, kind: String, depth: usize) -> Result<Value, BadInput> {
+    fn named_block(&mut self, kind: String, depth: usize) -> Result<ParamValue, BadInput> {
         let place = self.lexer.place();
         let name = self.word("a name")?;
         match self.lexer.peek()? {
             Token::Sign(b'{') => {
                 let block = self.block(kind, depth)?;
-                Ok(Value::Block(Block { name: Some(name), place, ..block }))
+                Ok(ParamValue::Block(Block { name: Some(name), place, ..block }))
             }
             Token::Sign(b'[') => {
                 self.lexer.next()?;
                 self.cost(name.len())?;
-                Ok(Value::Component(Component { name, below: self.list(depth)? }))
+                Ok(ParamValue::Component(Component { name, below: self.list(depth)? }))
             }
             _ => Err(self.lexer.error(
                 place,
@@ -284,7 +284,7 @@ impl Parser {
     }
 
     /// A list after its '['.
-    fn list(&mut self, depth: usize) -> Result<Vec<Value>, BadInput> {
+    fn list(&mut self, depth: usize) -> Result<Vec<ParamValue>, BadInput> {
         let place = self.lexer.place();
         let mut values = Vec::new();
         loop {
@@ -304,11 +304,11 @@ impl Parser {
     }
 
     /// The words from the last of the list to the one after '..': a1 .. a3 is a1, a2, a3.
-    fn range(&mut self, values: &mut Vec<Value>) -> Result<(), BadInput> {
+    fn range(&mut self, values: &mut Vec<ParamValue>) -> Result<(), BadInput> {
         self.lexer.next()?;
         let last = self.word("the end of a range")?;
         let bounds = match values.pop() {
-            Some(Value::Word(first)) => split_number(&first).zip(split_number(&last)),
+            Some(ParamValue::Word(first)) => split_number(&first).zip(split_number(&last)),
             _ => None,
         };
         let Some(((name, from), (_, to))) = bounds.filter(|(first, last)| first.0 == last.0 && first.1 <= last.1)
@@ -322,7 +322,7 @@ impl Parser {
         };
         let number = to.abs_diff(from).saturating_add(1).min(VALUES as u64 + 1) as usize;
         self.more(number.saturating_mul(1 + name.len() / WORD))?;
-        values.extend((from..=to).map(|i| Value::Word(format!("{name}{i}"))));
+        values.extend((from..=to).map(|i| ParamValue::Word(format!("{name}{i}"))));
         Ok(())
     }
 
@@ -407,10 +407,15 @@ mod tests {
         let parsed = parsed("disk A { Max queue length = 1, Sizes = [ 1, 0x10, -2.5, x ] } # c\nA B { Max queue length = 8, Q = queue { a = b } }\ninstantiate [ d0 .. d2 ] as B\ntopology driver x [ bus y [] ]\n").unwrap();
         let [_, b] = &parsed.blocks[..] else { panic!("{parsed:?}") };
         assert_eq!((b.kind.as_str(), b.name.as_deref()), ("disk", Some("B")));
-        assert_eq!(b.find("Max queue length").unwrap().value, Value::Number(8.0));
-        let sizes = vec![Value::Number(1.0), Value::Number(16.0), Value::Number(-2.5), Value::Word("x".into())];
-        assert_eq!(b.find("Sizes").unwrap().value, Value::List(sizes));
-        assert!(matches!(&b.find("Q").unwrap().value, Value::Block(block) if block.kind == "queue"));
+        assert_eq!(b.find("Max queue length").unwrap().value, ParamValue::Number(8.0));
+        let sizes = vec![
+            ParamValue::Number(1.0),
+            ParamValue::Number(16.0),
+            ParamValue::Number(-2.5),
+            ParamValue::Word("x".into()),
+        ];
+        assert_eq!(b.find("Sizes").unwrap().value, ParamValue::List(sizes));
+        assert!(matches!(&b.find("Q").unwrap().value, ParamValue::Block(block) if block.kind == "queue"));
         let instances: BTreeMap<String, String> = (0..3).map(|i| (format!("d{i}"), "B".to_owned())).collect();
         assert_eq!((b.find("Q").unwrap().place.line, parsed.instances), (2, instances));
     }
@@ -434,9 +439,9 @@ mod tests {
         let parsed = parsed.unwrap();
         let names: Vec<&str> = parsed.blocks[0].params.iter().map(|param| param.name.as_str()).collect();
         assert_eq!(names, ["x", "y1", "y2", "y3", "z"]);
-        let list = ["d9", "d10", "d11"].map(|word| Value::Word(word.into())).to_vec();
-        assert_eq!(parsed.blocks[0].find("y2").unwrap().value, Value::List(list));
-        let Value::Component(bus) = &parsed.topology[0].below[0] else { panic!("{parsed:?}") };
+        let list = ["d9", "d10", "d11"].map(|word| ParamValue::Word(word.into())).to_vec();
+        assert_eq!(parsed.blocks[0].find("y2").unwrap().value, ParamValue::List(list));
+        let ParamValue::Component(bus) = &parsed.topology[0].below[0] else { panic!("{parsed:?}") };
         assert_eq!((parsed.topology[0].name.as_str(), bus.name.as_str(), bus.below.len()), ("t", "b", 1));
     }
 

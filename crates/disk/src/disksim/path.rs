@@ -1,7 +1,7 @@
 //! The way from the host to a drive: what of the topology lies on it, and its pace.
 
 use super::params::{Ignored, Params};
-use super::parse::{Block, Component, Parsed, Value};
+use super::parse::{Block, Component, ParamValue, Parsed};
 use block::BadInput;
 
 /// Parameters that bear on no time, or choose among others waiting where nobody waits.
@@ -32,7 +32,7 @@ fn leads<'a>(at: &'a Component, parsed: &'a Parsed, disk: Option<&str>, names: &
     let block = parsed.instances.get(&at.name).unwrap_or(&at.name);
     let below = || {
         at.below.iter().filter_map(|value| match value {
-            Value::Component(component) => Some(component),
+            ParamValue::Component(component) => Some(component),
             _ => None,
         })
     };

@@ -28,10 +28,10 @@ pub struct ListZone {
 
 /// Sectors of a track that hold blocks which follow one another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Run {
-    /// Cylinder, 0 outermost.
+pub struct SectorRun {
+    /// The cylinder, counted from the outermost as 0.
     pub cylinder: u32,
-    /// Head, from 0.
+    /// The head, that is the surface, counted from 0.
     pub head: u32,
     /// First physical sector on the track.
     pub sector: u32,
@@ -45,7 +45,7 @@ pub struct ListPlan {
     /// Zones in ascending cylinders and blocks.
     pub zones: Vec<ListZone>,
     /// Runs in ascending blocks, from block 0 on without a gap.
-    pub runs: Vec<Run>,
+    pub runs: Vec<SectorRun>,
 }
 
 /// A run worked out.
@@ -100,7 +100,7 @@ impl List {
     }
 
     /// Adds a run; one that goes on where the last one ended is the same run.
-    fn add(&mut self, i: usize, run: &Run, zones: &[ListZone], heads: u32) -> Result<(), String> {
+    fn add(&mut self, i: usize, run: &SectorRun, zones: &[ListZone], heads: u32) -> Result<(), String> {
         let bad = |what: &str| Err(format!("run {i} {what}"));
         let z = zones.partition_point(|zone| zone.last_cylinder < run.cylinder);
         let Some(zone) = zones.get(z).filter(|zone| zone.first_cylinder <= run.cylinder) else {

@@ -10,15 +10,17 @@ mod list;
 mod plan;
 mod stretches;
 mod tree;
+mod words;
 mod zoned;
 
 use block::Lbn;
 use list::List;
 pub(crate) use list::RUNS;
-pub use list::{ListPlan, ListZone, Run};
+pub use list::{ListPlan, ListZone, SectorRun};
 pub use plan::{LayoutPlan, Order, Parity, Sparing, ZonePlan};
 use tree::Tree;
 pub use tree::{Child, Elsewhere, EntryPlan, TrackPlan, TreePlan};
+pub(crate) use words::{Skew, sparings};
 use zoned::Zoned;
 
 /// A track: its place on the drive.
@@ -26,9 +28,9 @@ use zoned::Zoned;
 pub struct Track {
     /// Index of the zone, or of the kind of track.
     pub zone: u32,
-    /// Cylinder, 0 outermost.
+    /// The cylinder, counted from the outermost as 0.
     pub cylinder: u32,
-    /// Head, from 0.
+    /// The head, that is the surface, counted from 0.
     pub head: u32,
 }
 

@@ -144,11 +144,11 @@ impl Other {
         self
     }
 
-    /// The same with the caches of the disks in it switched off, as [`crate::Cache::switched`] does.
+    /// The same with the caches of the disks in it switched off, as [`crate::Cache::switch_caches`] does.
     #[must_use]
-    pub fn switched(mut self, read_cache: bool, write_buffer: bool) -> Other {
+    pub fn switch_caches(mut self, read_cache: bool, write_buffer: bool) -> Other {
         if let Kind::Mirror(drive) = &mut self.kind {
-            drive.sheet.cache = drive.sheet.cache.switched(read_cache, write_buffer);
+            drive.sheet.cache = drive.sheet.cache.switch_caches(read_cache, write_buffer);
         }
         self
     }

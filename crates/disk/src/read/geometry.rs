@@ -3,6 +3,7 @@
 mod list;
 mod tree;
 
+use crate::layout::{Skew, sparings};
 use crate::{Layout, LayoutPlan, Order, Parity, Sparing, ZonePlan};
 use block::BadInput;
 use config::{Section, Word, Words};
@@ -72,13 +73,6 @@ impl Words for TrackOrder {
     ];
 }
 
-/// What skews are given in.
-#[derive(Clone, Copy, PartialEq)]
-enum Skew {
-    Sectors,
-    Revolutions,
-}
-
 impl Words for Skew {
     const WORDS: &'static [Word<Skew>] = &[
         Word::new("sectors", Skew::Sectors, "sectors of the zone"),
@@ -137,11 +131,11 @@ pub(super) fn layout(section: &Section) -> Result<Layout, BadInput> {
         section.close()?;
         return Ok(layout);
     }
-    let in_revolutions = section.value(&SKEW)? == Skew::Revolutions;
+    let skew = section.value(&SKEW)?;
     let rows = section.need(ZONES.name(), section.get(&ZONES)?)?;
     let mut zones = Vec::with_capacity(rows.len());
     for row in rows {
-        zones.push(zone(&row, in_revolutions).map_err(|what| {
+        zones.push(zone(&row, skew).map_err(|what| {
             section.error(
                 "zones",
                 what,
@@ -152,13 +146,13 @@ pub(super) fn layout(section: &Section) -> Result<Layout, BadInput> {
     let (range, scheme) = (section.value(&RANGE)?, section.value(&SPARING)?);
     let sparing = sparings(range).into_iter().find(|(name, _)| *name == scheme).map_or(Sparing::Zone, |it| it.1);
     let mut plan = LayoutPlan { heads, order, sector_blocks, sparing, zones, blocks, ..LayoutPlan::default() };
-    defects(section, &mut plan, in_revolutions)?;
+    defects(section, &mut plan, skew)?;
     let layout = Layout::new(&plan).map_err(|what| section.error("zones", what, "correct the zone table"))?;
     section.close()?;
     Ok(layout)
 }
 
-fn zone(row: &[f64], in_revolutions: bool) -> Result<ZonePlan, String> {
+fn zone(row: &[f64], skew: Skew) -> Result<ZonePlan, String> {
     let whole = |i: usize, what: &str| -> Result<u32, String> {
         let value = row.get(i).copied().unwrap_or(0.0);
         if value < 0.0 || value.fract() != 0.0 || value > f64::from(u32::MAX) {
@@ -170,7 +164,7 @@ fn zone(row: &[f64], in_revolutions: bool) -> Result<ZonePlan, String> {
         return Err(format!("a zone has {} numbers", row.len()));
     }
     let sectors = whole(2, "sectors")?;
-    let unit = if in_revolutions { 1.0 } else { f64::from(sectors.max(1)) };
+    let unit = skew.unit(sectors);
     if row[3] < 0.0 || row[4] < 0.0 {
         return Err("a zone's skew is negative".into());
     }
@@ -185,25 +179,8 @@ fn zone(row: &[f64], in_revolutions: bool) -> Result<ZonePlan, String> {
     })
 }
 
-/// Words for the schemes.
-pub(crate) const fn sparings(range: u32) -> [(&'static str, Sparing); 11] {
-    [
-        ("zone", Sparing::Zone),
-        ("zone-slipping", Sparing::ZoneSlipping),
-        ("none", Sparing::None),
-        ("tracks", Sparing::Tracks),
-        ("cylinder", Sparing::Cylinder),
-        ("cylinder-slipping", Sparing::CylinderSlipping),
-        ("cylinder-front", Sparing::CylinderFront),
-        ("cylinder-front-slipping", Sparing::CylinderFrontSlipping),
-        ("track", Sparing::Track),
-        ("end-of-disk", Sparing::EndOfDisk),
-        ("range", Sparing::Range(range)),
-    ]
-}
-
 /// What moves data off its sectors, by zone.
-fn defects(section: &Section, plan: &mut LayoutPlan, in_revolutions: bool) -> Result<(), BadInput> {
+fn defects(section: &Section, plan: &mut LayoutPlan, skew: Skew) -> Result<(), BadInput> {
     for (declared, width) in [(&RESERVED, 2), (&OFFSET, 2), (&SLIPS, 2), (&REMAPS, 3)] {
         let key = declared.name();
         for row in section.get(declared)?.unwrap_or_default() {
@@ -224,7 +201,7 @@ fn defects(section: &Section, plan: &mut LayoutPlan, in_revolutions: bool) -> Re
             let zone = plan.zones.get_mut(row[0] as usize).ok_or_else(|| bad("there is no such zone"))?;
             match key {
                 "reserved" => zone.reserved = row[1] as u32,
-                "offset" => zone.offset = if in_revolutions { row[1] } else { row[1] / f64::from(zone.sectors.max(1)) },
+                "offset" => zone.offset = row[1] / skew.unit(zone.sectors),
                 "slips" => zone.slips.push(row[1] as u32),
                 _ => zone.remaps.push((row[1] as u32, row[2] as u32)),
             }

@@ -21,14 +21,14 @@ use disk::other::Kind;
 pub fn machine(other: &Other, seed: u64) -> Box<dyn Machine> {
     let caps = Caps { blocks: other.blocks(), depth: other.depth, seek: false };
     match &other.kind {
-        Kind::Mirror(drive) => boxed(caps, mirror::Mirror::new(drive, seed)),
-        Kind::Flash(flash) => boxed(caps, flash::Flash::new(flash)),
-        Kind::Store(store) => boxed(caps, store::Store::new(store, seed)),
-        Kind::Tape(tape) => boxed(caps, tape::Tape::new(tape)),
+        Kind::Mirror(drive) => box_device(caps, mirror::Mirror::new(drive, seed)),
+        Kind::Flash(flash) => box_device(caps, flash::Flash::new(flash)),
+        Kind::Store(store) => box_device(caps, store::Store::new(store, seed)),
+        Kind::Tape(tape) => box_device(caps, tape::Tape::new(tape)),
     }
 }
 
-fn boxed(caps: Caps, timing: impl Timing + 'static) -> Box<dyn Machine> {
+fn box_device(caps: Caps, timing: impl Timing + 'static) -> Box<dyn Machine> {
     let flying = Vec::with_capacity(usize::from(caps.depth));
     Box::new(Timed { caps, timing, flying, account: Account::default() })
 }

@@ -71,8 +71,8 @@ impl Ledger {
         prop_assert_eq!((account.busy, account.parts), (self.busy, self.parts));
         prop_assert_eq!(account.parts.total(), account.busy);
         // Subtracting would wrap.
-        prop_assert!(account.busy.0 + account.background.0 <= account.elapsed().0, "{account:?}");
-        prop_assert_eq!(account.busy + account.background + account.idle(), account.elapsed());
+        prop_assert!(account.busy.0 + account.background.0 <= account.span().0, "{account:?}");
+        prop_assert_eq!(account.busy + account.background + account.idle(), account.span());
         *self = Ledger { since: now, ..Ledger::default() };
         Ok(())
     }

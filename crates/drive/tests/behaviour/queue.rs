@@ -10,7 +10,7 @@ use proptest::prelude::*;
 /// A drive that takes `depth` commands.
 fn queueing(name: &str, features: Features, depth: u16, truth: &Truth) -> (Drive, Sheet) {
     let sheet = catalogue::find(name).unwrap().sheet;
-    let cache = sheet.cache.switched(features.read_cache, features.write_buffer);
+    let cache = sheet.cache.switch_caches(features.read_cache, features.write_buffer);
     let sheet = Sheet { cache, queue: Queue { depth, ..sheet.queue }, ..sheet };
     (Drive::new(&sheet, truth, 1), sheet)
 }
@@ -97,7 +97,7 @@ fn whatever_is_queued_completes_once_and_every_moment_is_accounted_for_once() {
         prop_assert_eq!((total, free.len()), (steps.len(), usize::from(depth)));
         let account = drive.take_account(now);
         prop_assert_eq!(account.parts.total(), account.busy);
-        prop_assert!(account.busy.0 + account.background.0 <= account.elapsed().0, "{:?}", account);
+        prop_assert!(account.busy.0 + account.background.0 <= account.span().0, "{:?}", account);
         Ok(())
     });
 }

@@ -40,7 +40,7 @@ impl Rig {
 
     pub fn new(name: &str, truth: Truth, features: Features, seed: u64) -> Rig {
         let sheet = catalogue::find(name).unwrap().sheet;
-        let cache = sheet.cache.switched(features.read_cache, features.write_buffer);
+        let cache = sheet.cache.switch_caches(features.read_cache, features.write_buffer);
         let queue = disk::Queue { depth: 1, ..sheet.queue };
         let drive = Drive::new(&Sheet { cache, queue, ..sheet.clone() }, &truth, seed);
         Rig { drive, sheet, now: Time::ZERO }

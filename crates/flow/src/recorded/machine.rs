@@ -2,7 +2,7 @@
 
 use super::LoadedRecording;
 use super::programs::{Programs, making};
-use crate::program::MachineSetup;
+use crate::setup::MachineSetup;
 use block::{At, BadInput};
 use load::experiment::{RecordedPlan, SystemPlan};
 use load::{Fitting, Footprint};

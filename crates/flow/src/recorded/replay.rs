@@ -49,7 +49,7 @@ pub fn replay(tape: &LoadedRecording, device: (u32, u32)) -> ReplayOutcome {
         now = due.min(done);
         if done <= due {
             let Some(Reverse((_, _, id))) = flying.pop() else { break };
-            system.ended(now, id, Ending::Finished);
+            system.end_request(now, id, Ending::Finished);
         } else if let Ok(Some(Input::Submit(request))) = system.fire(now, Span::ZERO) {
             let place = (request.at.start.0, request.at.blocks, super::kind(request.op));
             let Some(i) = turns.get_mut(&place).and_then(VecDeque::pop_front) else { continue };

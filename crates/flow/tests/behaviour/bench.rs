@@ -94,7 +94,7 @@ fn run(system: ProcessSystem, takes: Span) -> Run {
         }
         now = due.min(done);
         if let Some((_, id)) = busy.filter(|_| done <= due) {
-            system.ended(now, id, Ending::Finished);
+            system.end_request(now, id, Ending::Finished);
             busy = None;
         } else {
             match system.fire(now, Span::ZERO).expect("nothing is read from a file") {
@@ -109,7 +109,7 @@ fn run(system: ProcessSystem, takes: Span) -> Run {
         if busy.is_none()
             && let Some(id) = queue.pop_front()
         {
-            system.began(now, id);
+            system.begin_request(now, id);
             busy = Some((now + takes, id));
         }
         let open = queue.len() + usize::from(busy.is_some());

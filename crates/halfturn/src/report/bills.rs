@@ -1,17 +1,18 @@
 //! What of the arm's time each class caused.
 
-use super::compare::{CaseRun, assemble, keys, label};
 use super::figures::{Better, FigureColumn};
+use super::rows::{CaseRun, assemble, keys, label};
 use load::results::ArmSeconds;
 
-/// A row for each class of each run; nothing where nobody asked for it.
+/// A row for each class of each run; nothing where that is not known.
 pub fn table(pairs: &[CaseRun]) -> Option<String> {
     let mut keys = keys(pairs);
     let (mut labels, mut shares, mut billed) = (Vec::new(), Vec::new(), Vec::new());
     for (case, run) in pairs {
         let arm = |class: &load::results::Class| class.arm_seconds.as_ref().map_or(0.0, ArmSeconds::total);
         let all: f64 = run.classes.values().map(arm).sum();
-        for (name, class) in &run.classes {
+        // Of a class that is alone the table above says it all.
+        for (name, class) in run.classes.iter().filter(|_| run.classes.len() > 1) {
             let Some(seconds) = &class.arm_seconds else { continue };
             let mut row = label(case, &keys);
             row.push(name.clone());

@@ -1,19 +1,14 @@
 //! The comparison that `simulate` prints: what was asked of what, a picture, the table, what to know of it.
 
 use super::figures::{Better, FigureColumn};
-use super::table::{Edge, table};
+use super::rows::{CaseRun, assemble, keys, label, rivals, shown_parts};
 use super::{bars, bills, notes, service, setting, system};
-use load::experiment::{Case, Predictor};
+use load::experiment::Case;
 use load::results::{Class, Disk, Results, Run};
 
 /// Lines a picture may have.
 const MOST_BARS: usize = 10;
 const BAR_WIDTH: usize = 48;
-/// A part of the busy time that is worth a column.
-const LARGE: f64 = 0.1;
-
-/// Cases and their runs, side by side.
-pub type CaseRun<'a> = (&'a Case, &'a Run);
 
 /// The page that compares runs: table, bars and notes.
 pub fn comparison(cases: &[Case], results: &Results) -> String {
@@ -22,15 +17,14 @@ pub fn comparison(cases: &[Case], results: &Results) -> String {
     let mut order: Vec<usize> = (0..pairs.len()).collect();
     order.sort_by_key(|row| groups[*row]);
     pairs = order.into_iter().map(|row| pairs[row]).collect();
-    let single = pairs.iter().all(|(_, run)| run.classes.len() == 1);
     let mut text = setting::setting(cases);
     text.push('\n');
-    if let Some(picture) = picture(&pairs, single) {
+    if let Some(picture) = picture(&pairs) {
         text += &picture;
         text.push('\n');
     }
-    let mut tables = runs_table(&pairs, single);
-    if !single {
+    let mut tables = runs_table(&pairs);
+    if !are_single(&pairs) {
         tables += &format!("\n{}", classes_table(&pairs));
     }
     let more = [bills::table(&pairs), service::table(&pairs), system::table(&pairs), system::processes(&pairs)];
@@ -39,17 +33,22 @@ pub fn comparison(cases: &[Case], results: &Results) -> String {
     }
     text += &tables;
     text.push('\n');
-    text + &notes::footer(&pairs, tables.contains(" *"))
+    text + &notes::footer(&pairs, &tables)
+}
+
+/// Whether no run has more than one class, so that classes need not be told apart.
+fn are_single(pairs: &[CaseRun]) -> bool {
+    pairs.iter().all(|(_, run)| run.classes.len() == 1)
 }
 
 /// Mean response times as bars, if they are not too many.
-fn picture(pairs: &[CaseRun], single: bool) -> Option<String> {
+fn picture(pairs: &[CaseRun]) -> Option<String> {
     let (mut entries, keys) = (Vec::new(), keys(pairs));
     for (case, run) in pairs {
         for (name, class) in &run.classes {
             let label = label(case, &keys).join(" ");
-            let label = if single { label } else { format!("{label} {name}") };
-            if class.finished() > 0 {
+            let label = if are_single(pairs) { label } else { format!("{label} {name}") };
+            if class.requests_finished() > 0 {
                 entries.push((label.trim().to_owned(), class.response_ms.mean));
             }
         }
@@ -58,49 +57,11 @@ fn picture(pairs: &[CaseRun], single: bool) -> Option<String> {
     worth.then(|| format!(" mean response time, ms\n{}", bars::bars(&entries, BAR_WIDTH)))
 }
 
-/// What was varied, what all rivals share first; `policy` where nothing was.
-pub fn keys<'a>(pairs: &[CaseRun<'a>]) -> Vec<&'a str> {
-    let groups = rivals(pairs);
-    let mut keys: Vec<&str> =
-        pairs.first().map_or_else(Vec::new, |(case, _)| case.labels.keys().map(String::as_str).collect());
-    let differs = |key: &str| {
-        pairs.iter().zip(&groups).any(|((case, _), group)| case.labels.get(key) != pairs[*group].0.labels.get(key))
-    };
-    keys.sort_by_key(|key| differs(key));
-    if keys.is_empty() { vec!["policy"] } else { keys }
-}
-
-/// What a row is called: its values of what was varied.
-pub fn label(case: &Case, keys: &[&str]) -> Vec<String> {
-    let value = |key: &&str| {
-        case.labels
-            .get(*key)
-            .map_or_else(|| case.experiment.scheduler.policy.manual().name.to_owned(), ToString::to_string)
-    };
-    let mut label: Vec<String> = keys.iter().map(value).collect();
-    let oracle =
-        case.experiment.scheduler.predictor == Some(Predictor::Oracle) && !case.labels.contains_key("predictor");
-    if let Some(last) = label.last_mut().filter(|_| oracle) {
-        last.push_str(" (oracle)");
-    }
-    label
-}
-
-/// For each run the first that it may be compared with: those asked for the same. A bound is no rival of a scheduler.
-pub fn rivals(pairs: &[CaseRun]) -> Vec<usize> {
-    let bound = |case: &Case| case.experiment.scheduler.predictor == Some(Predictor::Oracle);
-    let same = |a: &Case, b: &Case| {
-        let (x, y) = (&a.experiment, &b.experiment);
-        x.workloads == y.workloads && x.run == y.run && bound(a) == bound(b)
-    };
-    pairs.iter().map(|(case, _)| pairs.iter().position(|(first, _)| same(first, case)).unwrap_or(0)).collect()
-}
-
 /// A row for each run.
-fn runs_table(pairs: &[CaseRun], single: bool) -> String {
+fn runs_table(pairs: &[CaseRun]) -> String {
     let of = |f: &dyn Fn(&Run) -> f64| pairs.iter().map(|(_, run)| f(run)).collect::<Vec<_>>();
     let mut columns = vec![FigureColumn::new("requests", Better::Neither, of(&|run| run.requests as f64)).decimals(0)];
-    if single {
+    if are_single(pairs) {
         let classes: Vec<&Class> = pairs.iter().filter_map(|(_, run)| run.classes.values().next()).collect();
         columns.extend(responses(&classes));
         columns.extend(losses(&classes));
@@ -117,19 +78,6 @@ fn runs_table(pairs: &[CaseRun], single: bool) -> String {
     let keys = keys(pairs);
     let labels: Vec<Vec<String>> = pairs.iter().map(|(case, _)| label(case, &keys)).collect();
     assemble(&keys, labels, &columns, &rivals(pairs))
-}
-
-/// The parts of an arm's time that have a column: the three everyone knows, and what takes a tenth somewhere.
-pub fn shown_parts<'a>(pairs: &[CaseRun<'a>]) -> Vec<&'a str> {
-    let mut shown = vec!["seek", "rotation", "transfer"];
-    let disks = pairs.iter().flat_map(|(_, run)| run.disks.iter());
-    let large = disks.flat_map(|disk| disk.parts.iter().filter(|(_, part)| **part >= disk.busy * LARGE));
-    for (name, _) in large {
-        if !shown.contains(&name.as_str()) {
-            shown.push(name);
-        }
-    }
-    shown
 }
 
 /// A row for each class of each run.
@@ -161,9 +109,9 @@ fn classes_table(pairs: &[CaseRun]) -> String {
 fn responses(classes: &[&Class]) -> Vec<FigureColumn> {
     // What finished nothing has no response times.
     let of = |f: &dyn Fn(&Class) -> f64| {
-        classes.iter().map(|class| if class.finished() > 0 { f(class) } else { f64::NAN }).collect::<Vec<_>>()
+        classes.iter().map(|class| if class.requests_finished() > 0 { f(class) } else { f64::NAN }).collect::<Vec<_>>()
     };
-    let spread = |class: &&Class| class.response_ms.ci95.filter(|_| class.finished() > 0);
+    let spread = |class: &&Class| class.response_ms.ci95.filter(|_| class.requests_finished() > 0);
     let spreads: Vec<Option<f64>> = classes.iter().map(spread).collect();
     let sure = spreads.iter().any(Option::is_some);
     let head = if sure { "response ms\nmean ± 95 %" } else { "response\nmean ms" };
@@ -202,21 +150,4 @@ fn share(run: &Run, wanted: &dyn Fn(&str) -> bool) -> f64 {
 
 fn mean(run: &Run, of: &dyn Fn(&Disk) -> f64) -> f64 {
     run.disks.iter().map(of).sum::<f64>() / run.disks.len().max(1) as f64
-}
-
-/// Labels and figures as one table. A label is not repeated from row to row.
-pub fn assemble(keys: &[&str], labels: Vec<Vec<String>>, columns: &[FigureColumn], groups: &[usize]) -> String {
-    let mut heads: Vec<(String, Edge)> = keys.iter().map(|key| ((*key).to_owned(), Edge::Left)).collect();
-    let mut rows = labels.clone();
-    for (pair, row) in labels.windows(2).zip(rows.iter_mut().skip(1)) {
-        let same = pair[0].iter().zip(&pair[1]).take_while(|(above, here)| above == here).count();
-        row.iter_mut().take(same.min(keys.len() - 1)).for_each(String::clear);
-    }
-    for column in columns {
-        heads.push((column.head.clone(), Edge::Right));
-        for (row, cell) in rows.iter_mut().zip(column.cells(groups)) {
-            row.push(cell);
-        }
-    }
-    table(&heads, &rows)
 }

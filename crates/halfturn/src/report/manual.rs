@@ -1,7 +1,7 @@
 //! What help and the reference pages say of the keys of an experiment file.
 
 use config::{About, Missing, Takes};
-use load::manual::{Declared, Named, Whose, drive_keys, keys, named};
+use load::manual::{Declared, Named, Whose, drive_keys, keys, list_all};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
@@ -56,7 +56,7 @@ fn entry(key: &Declared) -> Value {
 
 /// What is to be said of a topic: a key, a table, a word that a key takes; nothing where there is none of the name.
 pub fn explain(topic: &str) -> Option<String> {
-    let (keys, named) = (all(), named());
+    let (keys, named) = (all(), list_all());
     let mut parts: Vec<String> = named.iter().filter(|word| word.name == topic).map(explain_word).collect();
     parts.extend(keys.iter().filter(|key| key.about.name == topic).map(explain_key));
     let bare = |heading: &str| heading.trim_matches(['[', ']']).to_string();
@@ -89,7 +89,7 @@ fn is_named(named: &[Named], key: &Declared, word: &str) -> bool {
 /// All that can be explained.
 pub fn topics() -> Vec<String> {
     let keys = all();
-    let mut topics: Vec<String> = named().iter().map(|word| word.name.to_string()).collect();
+    let mut topics: Vec<String> = list_all().iter().map(|word| word.name.to_string()).collect();
     topics.extend(keys.iter().map(|key| key.about.name.to_string()));
     topics.extend(keys.iter().map(|key| key.heading.trim_matches(['[', ']']).to_string()).filter(|it| !it.is_empty()));
     topics.extend(keys.iter().flat_map(|key| words(key.about.takes)).map(|(word, _)| word.to_string()));
@@ -157,7 +157,7 @@ pub fn keys_page() -> String {
          `[drive]` may change what the drive's file says: a key of a table of \
          [that file](drive-files.md), as `segments` in `[drive.cache]`, or a key that one table alone has, as `rpm`.\n",
     );
-    let (keys, named) = (keys(), named());
+    let (keys, named) = (keys(), list_all());
     let mut heading = None;
     for key in &keys {
         if heading != Some(key.heading) {
@@ -167,6 +167,9 @@ pub fn keys_page() -> String {
         }
         let of = key.of.map(|(_, word)| format!("Of `{word}`. ")).unwrap_or_default();
         let mut value = format!("{of}{}", key.about.text);
+        if !matches!(key.about.takes, Takes::Word(_)) {
+            let _ = write!(value, " Takes {}.", takes(key.about.takes));
+        }
         for (word, text) in words(key.about.takes) {
             // A policy, a kind of workload and the like have a section below.
             let text = if is_named(&named, key, word) { String::new() } else { format!(": {text}") };
@@ -268,6 +271,7 @@ fn takes(takes: Takes) -> String {
         Takes::Share => "a share from 0 to 1".into(),
         Takes::Size => "a size with its unit, such as 64KiB".into(),
         Takes::Time => "a time with its unit, such as 20ms".into(),
+        Takes::BoolOr(word) => format!("true, false or {word}"),
         Takes::TimeOr(word) => format!("a time with its unit, such as 20ms, or {word}"),
         Takes::Rate => "a rate with its unit, such as 10/s".into(),
         Takes::Word(_) => "one of its words".into(),

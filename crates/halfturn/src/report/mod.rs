@@ -24,6 +24,7 @@ mod recorded;
 #[cfg(feature = "linux")]
 mod replay_report;
 mod reproduce;
+mod rows;
 mod schema;
 mod service;
 mod setting;
@@ -33,6 +34,8 @@ mod sustained;
 mod system;
 mod table;
 mod timeline;
+#[cfg(feature = "linux")]
+mod top;
 mod turns;
 mod validate;
 #[cfg(feature = "linux")]
@@ -56,6 +59,8 @@ pub use schema::schema;
 pub use sheet::data_sheet;
 pub use survey::TraceReport;
 pub use timeline::Diagram;
+#[cfg(feature = "linux")]
+pub use top::{activity, top};
 pub use validate::ValidationReport;
 #[cfg(feature = "linux")]
 pub use volumes::{listed_volumes, volumes};

@@ -1,6 +1,6 @@
 //! What must be known to believe a comparison: the foot of its table.
 
-use super::compare::{CaseRun, shown_parts};
+use super::rows::{CaseRun, shown_parts};
 use load::results::{ArmError, Buffer};
 use std::collections::BTreeSet;
 
@@ -18,10 +18,10 @@ const MEANINGS: [(&str, &str); 5] = [
     ("bus", "waiting for the host's bus"),
 ];
 
-/// The lines under the table.
-pub fn footer(pairs: &[CaseRun], marks: bool) -> String {
+/// The lines under tables, with what they use to mark the best.
+pub fn footer(pairs: &[CaseRun], tables: &str) -> String {
     let mut lines = Vec::new();
-    if marks {
+    if tables.contains(" *") {
         lines.push("* best of its column among runs asked for the same; less than ± apart may be chance".into());
     }
     lines.push("busy: share of time with a command in service; seek to other: what the arm spent that time on".into());

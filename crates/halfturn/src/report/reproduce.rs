@@ -135,11 +135,15 @@ impl<'a> Verdicts<'a> {
         let mut text = String::new();
         let numbers = &self.summary.published_numbers;
         if numbers.targets > 0 {
-            text += &wrap(&format!("Of {} published numbers: {}", numbers.targets, shares(numbers, true)));
+            text += &wrap(&format!(
+                "Of {} published numbers: {}",
+                numbers.targets,
+                shares(numbers, "as near as the paper's words ask")
+            ));
         }
         let claims = &self.summary.published_claims;
         if claims.targets > 0 {
-            text += &wrap(&format!("Of {} published orders and bounds: {}", claims.targets, shares(claims, false)));
+            text += &wrap(&format!("Of {} published orders and bounds: {}", claims.targets, shares(claims, "held")));
         }
         let undecided = self.outcomes.iter().filter(|outcome| outcome.verdict == Verdict::Undecided);
         let undecided: Vec<&str> = undecided.map(|outcome| outcome.target.id.as_str()).collect();
@@ -174,14 +178,13 @@ impl<'a> Verdicts<'a> {
     }
 }
 
-/// Counts in words, those that are not nought.
-fn shares(counts: &Counts, numbers: bool) -> String {
-    let words = if numbers { "as near as the paper's words ask" } else { "held" };
+/// Counts in words, those that are not nought; `by_words` is what those are called that hold by a bound.
+fn shares(counts: &Counts, by_words: &str) -> String {
     let parts = [
         (counts.within_precision, "within the paper's own precision"),
         (counts.within_10_percent, "within 10 %"),
         (counts.within_30_percent, "within 30 %"),
-        (counts.held_by_words, words),
+        (counts.held_by_words, by_words),
         (counts.missed, "missed"),
         (counts.undecided, "undecided"),
         (counts.unmeasured, "not measured"),
@@ -349,7 +352,7 @@ fn cells(file: &str, outcome: &TargetOutcome) -> [String; 8] {
         match outcome.verdict {
             Verdict::Held => "held".into(),
             Verdict::Missed => "MISSED".into(),
-            Verdict::Undecided => format!("undecided: held {} of {}", outcome.held(), outcome.measured.len()),
+            Verdict::Undecided => format!("undecided: held {} of {}", outcome.seeds_held(), outcome.measured.len()),
             Verdict::Unmeasured => "not measured".into(),
         },
     ]

@@ -125,6 +125,7 @@ fn kind(takes: Takes) -> Value {
         Takes::Share => json!({ "type": "number", "minimum": 0, "maximum": 1 }),
         Takes::Size => json!({ "type": "string", "pattern": r"^\s*[0-9.]+\s*[A-Za-z]+\s*$" }),
         Takes::Time => json!({ "type": "string", "pattern": TIME }),
+        Takes::BoolOr(word) => json!({ "enum": [true, false, word] }),
         Takes::TimeOr(word) => json!({ "type": "string", "pattern": format!("{TIME}|^{word}$") }),
         Takes::Rate => json!({ "type": "string", "pattern": r"^\s*[0-9.]+\s*/\s*[a-z]+\s*$" }),
         Takes::Word(_) => {

@@ -1,7 +1,7 @@
 //! What serving requests in short commands came to, a row for each run.
 
-use super::compare::{CaseRun, assemble, keys, label};
 use super::figures::{Better, FigureColumn};
+use super::rows::{CaseRun, assemble, keys, label, rivals};
 use load::results::{Run, Service};
 
 /// The table; nothing where every request was served whole.
@@ -37,7 +37,7 @@ pub fn table(pairs: &[CaseRun]) -> Option<String> {
     }
     let keys = keys(pairs);
     let labels: Vec<Vec<String>> = pairs.iter().map(|(case, _)| label(case, &keys)).collect();
-    Some(assemble(&keys, labels, &columns, &super::compare::rivals(pairs)))
+    Some(assemble(&keys, labels, &columns, &rivals(pairs)))
 }
 
 /// What the columns mean.

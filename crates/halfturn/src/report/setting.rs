@@ -3,8 +3,8 @@
 use super::number;
 use block::{Span, Time, units};
 use load::experiment::{
-    ArrayChoice, Arrivals, Believed, Bound, Case, ClosedPlan, Experiment, Fit, Kind, Like, MadeUpPlan, OpenPlan, PAGE,
-    Pace, Pattern, Placement, Predictor, Region, RepairPlan, Replay, ScanPlan, TraceChoice, Workload,
+    AddressPattern, ArrayChoice, Arrivals, Believed, Bound, Case, ClosedPlan, Experiment, Fit, Kind, Like, MadeUpPlan,
+    OpenPlan, PAGE, Pace, Pattern, Predictor, Region, RepairPlan, ReplayTiming, ScanPlan, TraceChoice, Workload,
 };
 use sched::array::Level;
 use sched::plan::Preemption;
@@ -220,9 +220,9 @@ fn describe_fit(fit: Fit) -> Option<String> {
 fn describe_pace(pace: &Pace) -> Vec<String> {
     let mut words = Vec::new();
     match pace.replay {
-        Replay::Open => words.push("each request at its recorded time".into()),
-        Replay::Hold => words.push("each request at its recorded time, repeated ones held".into()),
-        Replay::Closed => {
+        ReplayTiming::Open => words.push("each request at its recorded time".into()),
+        ReplayTiming::Hold => words.push("each request at its recorded time, repeated ones held".into()),
+        ReplayTiming::Closed => {
             words.push("in recorded order, its times left out".into());
             words.push(outstanding(pace.depth));
         }
@@ -238,7 +238,7 @@ fn outstanding(depth: u32) -> String {
 }
 
 fn describe_pattern(pattern: &Pattern) -> Vec<String> {
-    let place = if pattern.at == Placement::Random { "random" } else { "sequential" };
+    let place = if pattern.at == AddressPattern::Random { "random" } else { "sequential" };
     let what = match pattern.read {
         1.0 => "reads".to_owned(),
         0.0 => "writes".to_owned(),

@@ -1,20 +1,20 @@
 //! What became of the machine around the disk: execution time and where the processors' time went.
 
-use super::compare::{CaseRun, assemble, keys, label, rivals};
 use super::figures::{Better, FigureColumn};
 use super::number;
-use load::results::{Process, System};
+use super::rows::{CaseRun, assemble, keys, label, rivals};
+use load::results::{Process, SystemCounts};
 
 /// Processes shown in the table, at most; those that ran or waited most.
 const PROCESSES: usize = 12;
 
 /// A row for each run; nothing where no processes ran.
 pub fn table(pairs: &[CaseRun]) -> Option<String> {
-    let systems: Vec<&System> = pairs.iter().filter_map(|(_, run)| run.system.as_ref()).collect();
+    let systems: Vec<&SystemCounts> = pairs.iter().filter_map(|(_, run)| run.system.as_ref()).collect();
     if systems.len() < pairs.len() || systems.is_empty() {
         return None;
     }
-    let of = |f: &dyn Fn(&System) -> f64| systems.iter().map(|system| f(system)).collect::<Vec<_>>();
+    let of = |f: &dyn Fn(&SystemCounts) -> f64| systems.iter().map(|system| f(system)).collect::<Vec<_>>();
     let spreads: Vec<Option<f64>> = systems.iter().map(|it| it.execution_ci95_ms.map(|ms| ms / 1e3)).collect();
     let sure = spreads.iter().any(Option::is_some);
     let head = if sure { "execution s\nmean ± 95 %" } else { "execution\ns" };

@@ -22,7 +22,7 @@ pub fn listed_volumes(answer: &Value) -> String {
 }
 
 /// What is wrong with a volume.
-fn state(volume: &Value) -> String {
+pub(super) fn state(volume: &Value) -> String {
     let fault = volume["fault"].as_str().map(|fault| format!("fault: {fault}"));
     let known = [("flush_failed", "a flush failed"), ("hangs", "device hangs")];
     let known = known.into_iter().filter(|(key, _)| volume[*key] == true).map(|(_, what)| what.to_owned());

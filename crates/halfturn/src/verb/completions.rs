@@ -1,4 +1,4 @@
-//! `halfturn completions`.
+//! `halfturn completions`: what a shell needs to complete verbs, options and their words.
 
 use crate::failure::{VerbFailure, print};
 use clap::{Args, Command};

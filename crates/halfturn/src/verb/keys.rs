@@ -25,7 +25,7 @@ pub struct Keys {
 enum KeysFormat {
     /// A table for people.
     Table,
-    /// JSON, for programs.
+    /// JSON, for programs to read.
     Json,
     /// The reference page, with everything.
     Markdown,

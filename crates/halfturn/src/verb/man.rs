@@ -1,4 +1,4 @@
-//! `halfturn man`.
+//! `halfturn man`: the manual pages, one for each verb.
 
 use crate::failure::VerbFailure;
 use block::{At, BadInput};

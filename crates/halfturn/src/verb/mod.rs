@@ -14,10 +14,14 @@ mod profile;
 mod replay;
 mod reproduce;
 mod requests;
+#[cfg(feature = "linux")]
+mod scan;
 mod schema;
 #[cfg(feature = "linux")]
 mod serve;
 mod simulate;
+#[cfg(feature = "linux")]
+mod top;
 mod trace;
 #[cfg(feature = "linux")]
 mod volume;
@@ -36,10 +40,14 @@ pub enum VerbArgs {
     #[cfg(feature = "linux")]
     Bench(bench::BenchArgs),
     #[cfg(feature = "linux")]
+    Scan(scan::ScanArgs),
+    #[cfg(feature = "linux")]
     Serve(serve::Serve),
     #[cfg(feature = "linux")]
     #[command(subcommand)]
     Volume(volume::VolumeArgs),
+    #[cfg(feature = "linux")]
+    Top(top::TopArgs),
     #[cfg(feature = "linux")]
     Replay(replay::ReplayArgs),
     #[command(subcommand)]
@@ -57,9 +65,9 @@ pub enum VerbArgs {
 /// How results are printed.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum OutputFormat {
-    /// Tables for people.
+    /// Tables, for people to read.
     Table,
-    /// JSON, for programs.
+    /// JSON, for programs to read.
     Json,
 }
 
@@ -72,9 +80,13 @@ pub fn run(verb: VerbArgs, command: Command) -> Result<(), VerbFailure> {
         #[cfg(feature = "linux")]
         VerbArgs::Bench(arguments) => bench::run(&arguments),
         #[cfg(feature = "linux")]
+        VerbArgs::Scan(arguments) => scan::run(&arguments),
+        #[cfg(feature = "linux")]
         VerbArgs::Serve(arguments) => serve::run(&arguments),
         #[cfg(feature = "linux")]
         VerbArgs::Volume(verb) => volume::run(&verb),
+        #[cfg(feature = "linux")]
+        VerbArgs::Top(arguments) => top::run(&arguments),
         #[cfg(feature = "linux")]
         VerbArgs::Replay(arguments) => replay::run(&arguments),
         VerbArgs::Drive(verb) => drive::run(&verb),

@@ -9,7 +9,7 @@ use block::BadInput;
 use clap::Args;
 use load::experiment::Case;
 use load::results::Results;
-use published::{PublishedTimeline, Seeds, TargetFile, TargetPlan, TimelineRow};
+use published::{PublishedTimeline, RunLength, Seeds, TargetFile, TargetPlan, TimelineRow};
 use std::path::PathBuf;
 
 /// The seeds of `--full`.
@@ -50,7 +50,8 @@ pub struct Reproduce {
 }
 
 pub fn run(arguments: &Reproduce) -> Result<(), VerbFailure> {
-    let files = published::all(arguments.full)?;
+    let length = if arguments.full { RunLength::Full } else { RunLength::Quick };
+    let files = published::all(length)?;
     let chosen = published::choose(&files, &arguments.ids)?;
     if arguments.list {
         let targets = chosen.iter().map(|(file, target)| &files[*file].targets[*target]);
@@ -81,14 +82,14 @@ fn simulate_under_seeds(plan: &TargetPlan, count: u32) -> Result<(Seeds, Result<
     let mut seeds = Seeds::default();
     let mut whole = Ok(());
     for seed in 0..count.min(2) {
-        let results = simulate(&Seeds::reseeded(plan.cases(), seed))?;
+        let results = simulate(&Seeds::reseed_cases(plan.cases(), seed))?;
         whole = whole.and(VerbFailure::unless_whole("reproduce", &results));
         seeds.add(&results);
     }
     if count > 2 {
         let random = seeds.random();
         let cases: Vec<Case> = random.iter().map(|place| plan.cases()[*place].clone()).collect();
-        let all: Vec<Case> = (2..count).flat_map(|seed| Seeds::reseeded(&cases, seed)).collect();
+        let all: Vec<Case> = (2..count).flat_map(|seed| Seeds::reseed_cases(&cases, seed)).collect();
         let results = simulate(&all)?;
         whole = whole.and(VerbFailure::unless_whole("reproduce", &results));
         seeds.add_random(&random, count - 2, &results);

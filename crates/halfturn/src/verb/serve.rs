@@ -10,7 +10,8 @@ use clap::Args;
 use listenfd::ListenFd;
 use live::log::LogHead;
 use live::{Caller, EngineMessage, Listener, NbdService, SocketName, Undone};
-use load::experiment::{self, Experiment, Exposed};
+use load::experiment::{self, Experiment, Exposed, TlsNeed};
+use nbd::TlsPolicy;
 use reload::Reloader;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -76,12 +77,7 @@ pub fn run(arguments: &Serve) -> Result<(), VerbFailure> {
         // The socket goes first, then its folder.
         socket = Some((place, folder));
     }
-    if let Some(address) = &arguments.insecure_tcp {
-        let unbound = |error: std::io::Error| {
-            BadInput::new(address.clone(), At::File, error.to_string(), "give one like 127.0.0.1:10809")
-        };
-        listeners.push(Listener::tcp(address).map_err(unbound)?);
-    }
+    listeners.extend(tcp_listeners(arguments, &experiment)?);
     let service = NbdService::new(&experiment, listeners, arguments.time_scale)?;
     let control = control(&experiment, &service.caller)?;
     let metrics = metrics(&experiment, &service.caller)?;
@@ -145,6 +141,33 @@ fn undone_error(title: &str, undone: &Undone) -> Option<BadInput> {
 fn handed_over() -> Vec<Listener> {
     let mut handed = ListenFd::from_env();
     (0..handed.len()).filter_map(|number| handed.take_unix_listener(number).ok()?).map(Listener::from).collect()
+}
+
+/// The TCP ports, of the command line and of the file.
+fn tcp_listeners(arguments: &Serve, experiment: &Experiment) -> Result<Vec<Listener>, BadInput> {
+    let mut listeners = Vec::new();
+    if let Some(address) = &arguments.insecure_tcp {
+        let unbound = |error: std::io::Error| {
+            let mend = "give one like 127.0.0.1:10809; for other machines, `tcp` and `certificates` in [serve]";
+            BadInput::new(address.clone(), At::File, error.to_string(), mend)
+        };
+        listeners.push(Listener::tcp(address, TlsPolicy::Absent).map_err(unbound)?);
+    }
+    if let Some(address) = experiment.serve.tcp {
+        let required = experiment.serve.tls.as_ref().is_some_and(|tls| tls.needs == TlsNeed::Required);
+        let policy = if required { TlsPolicy::Required } else { TlsPolicy::Absent };
+        let unbound = |error: std::io::Error| {
+            let what = format!("{address} cannot be listened on: {error}");
+            BadInput::new(
+                experiment.file.clone(),
+                At::File,
+                what,
+                "give `tcp` in [serve] an address and port that are free",
+            )
+        };
+        listeners.push(Listener::tcp(&address.to_string(), policy).map_err(unbound)?);
+    }
+    Ok(listeners)
 }
 
 /// The service file: its name and its text.

@@ -54,7 +54,7 @@ pub enum VolumeArgs {
     /// flushed and answers nothing more; `back` ends all of it. After `cut`, commands that were under way fail, and a flush among
     /// them has to be seen to (`volume resume`).
     Fault {
-        /// The volume
+        /// The volume, by its name
         #[arg(value_name = "VOLUME")]
         volume: String,
         /// What is wrong with it from now on
@@ -121,7 +121,7 @@ pub fn run(verb: &VolumeArgs) -> Result<(), VerbFailure> {
     }
 }
 
-fn ask(control: &Path, question: &Value) -> Result<Value, VerbFailure> {
+pub(super) fn ask(control: &Path, question: &Value) -> Result<Value, VerbFailure> {
     let mend = "give the control socket of a service that runs";
     let bad = |told: String| {
         let (what, mend) = told.rsplit_once("; ").unwrap_or((&told, mend));

@@ -1,6 +1,8 @@
 //! The command line as its users meet it: the real program, its output, its exit codes.
 
 mod bad;
+#[cfg(feature = "linux")]
+mod board;
 mod carried;
 mod convert;
 mod guide;
@@ -12,6 +14,7 @@ mod readme;
 mod reference;
 mod reproduce;
 mod requests;
+mod scan;
 mod settings;
 mod steady;
 mod worlds;

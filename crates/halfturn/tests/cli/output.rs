@@ -7,34 +7,6 @@ use std::process::{Command, Stdio};
 const TRACE: &str = "examples/traces/fio-mixed.blkparse.txt.gz";
 
 #[test]
-fn help_of_every_verb() {
-    let verbs = [
-        &[][..],
-        &["simulate"],
-        &["reproduce"],
-        &["profile"],
-        &["drive"],
-        &["drive", "list"],
-        &["drive", "show"],
-        &["trace"],
-        &["trace", "info"],
-        &["trace", "convert"],
-        &["trace", "capture"],
-        &["bench"],
-        &["serve"],
-        &["volume"],
-        &["volume", "set"],
-    ];
-    for verb in verbs {
-        let arguments: Vec<&str> = verb.iter().copied().chain(["--help"]).collect();
-        insta::assert_snapshot!(
-            format!("help {}", verb.join(" ")).trim().replace(' ', "_"),
-            said(&arguments).replace(trace::help().trim_end(), "(the trace formats)")
-        );
-    }
-}
-
-#[test]
 fn simulate_compares_runs() {
     insta::assert_snapshot!(said(&["simulate", &data("small.toml")]));
 }

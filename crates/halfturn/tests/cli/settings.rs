@@ -42,7 +42,7 @@ fn foot(text: &str) -> String {
 #[test]
 fn every_kind_of_workload_is_said_in_words() {
     let mut shown = String::new();
-    for named in load::manual::named().into_iter().filter(|named| named.what == "kind of workload") {
+    for named in load::manual::list_all().into_iter().filter(|named| named.what == "kind of workload") {
         // What rebuilds needs an array that lost a disk.
         let array = "[[disk]]\nmodel = \"atlas10k\"\ncount = 4\n[array]\nlevel = \"5\"\n\
             [[array.fails]]\ndisk = 1\nat = \"100ms\"\nreplaced = true\n";
@@ -58,7 +58,7 @@ fn every_kind_of_workload_is_said_in_words() {
 
 #[test]
 fn every_policy_runs_its_own_example() {
-    for named in load::manual::named().into_iter().filter(|named| named.what == "policy") {
+    for named in load::manual::list_all().into_iter().filter(|named| named.what == "policy") {
         let table = if named.example.contains("policy =") {
             format!("[scheduler]\n{}\n", named.example)
         } else {

@@ -39,3 +39,16 @@ fn loopback_is_served_and_nothing_else() {
     let _ = server.wait();
     assert_eq!(String::from_utf8_lossy(&size.stdout).trim(), (64 << 20).to_string());
 }
+
+#[cfg(not(feature = "tls"))]
+#[test]
+fn without_tls_whoever_asks_for_it_is_told_how_to_get_it() {
+    let folder = Folder::new();
+    let service = "drive = { path = \"ram:1MiB\" }\nscheduler = { policy = \"fcfs\" }\nvolume = [{ name = \"a\" }]\n\
+                   serve = { socket = \"nbd.sock\", certificates = \".\" }\n";
+    std::fs::write(folder.0.join("service.toml"), service).expect("a file");
+    let refused = output(&folder.0, HALFTURN, &["serve", "service.toml"]);
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(2), "{said}");
+    assert!(said.contains("built without TLS") && said.contains("--features tls"), "{said}");
+}

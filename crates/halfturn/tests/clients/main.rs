@@ -8,6 +8,8 @@
 
 mod attended;
 mod capture;
+#[cfg(feature = "tls")]
+mod certificates;
 mod checker;
 mod copies;
 mod crowd;
@@ -18,5 +20,7 @@ mod hostile;
 mod mounted;
 mod offered;
 mod reloaded;
+#[cfg(feature = "tls")]
+mod secured;
 mod server;
 mod tool;

@@ -99,3 +99,44 @@ fn shares_are_refused_where_the_arm_is_not_shared_out() {
     assert!(told.contains("not shared out") && told.contains("mend: give a volume or class a `share`"), "{told}");
     server.end();
 }
+
+/// What `halfturn top` tells of a service, in JSON.
+fn top(server: &Server, more: &[&str]) -> Vec<Value> {
+    let control = server.folder().join("control.sock");
+    let control = control.to_str().expect("UTF-8");
+    let arguments = [&["top", "--control", control, "--format", "json", "--interval", "500ms"], more].concat();
+    let told = run(server.folder(), env!("CARGO_BIN_EXE_halfturn"), &arguments);
+    told.lines().map(|line| serde_json::from_str(line).expect("JSON, an object a line")).collect()
+}
+
+#[test]
+fn top_tells_what_is_done_now_and_ends_with_the_service() {
+    if !have(&[("fio", "fio")]) {
+        return;
+    }
+    let server = Server::with(16 << 20, CONTROL);
+    let quiet = top(&server, &["--once"]);
+    assert_eq!(quiet.len(), 1);
+    let disk = &quiet[0]["volumes"][0];
+    assert_eq!((&disk["name"], &disk["reads_per_s"], &disk["reading_ms"]), (&"disk".into(), &0.0.into(), &Value::Null));
+    let uri = format!("--uri={}", server.uri("disk"));
+    let reads = ["--name=reads", "--ioengine=nbd", &uri, "--rw=randread", "--bs=4k", "--size=16m", "--time_based"];
+    let asked = Command::new("fio").args(reads).args(["--runtime=3"]).stdout(std::process::Stdio::null()).spawn();
+    let mut asked = asked.expect("fio starts");
+    patient("nothing is read", || top(&server, &["--once"])[0]["volumes"][0]["reads_per_s"].as_f64() > Some(1.0));
+    let busy = &top(&server, &["--once"])[0]["volumes"][0];
+    let told = |key: &str| busy[key].as_f64().expect("a number");
+    assert!((told("read_mb_per_s") / (told("reads_per_s") * 4096e-6) - 1.0).abs() < 1e-9, "{busy}");
+    assert!(busy["reading_ms"]["mean"].as_f64() > Some(0.0), "{busy}");
+    asked.wait().expect("fio ends");
+    let control = server.folder().join("control.sock").display().to_string();
+    let mut watcher = Command::new(env!("CARGO_BIN_EXE_halfturn"));
+    watcher.args(["top", "--interval", "100ms", "--control", &control]).stdout(std::process::Stdio::piped());
+    let watcher = watcher.spawn().expect("it starts");
+    std::thread::sleep(Duration::from_secs(1));
+    server.end();
+    let output = watcher.wait_with_output().expect("it ends");
+    let shown = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success() && shown.matches("preemptions/s").count() > 1, "{shown}");
+    assert!(!shown.contains('\x1b'), "this is no terminal");
+}

@@ -85,7 +85,9 @@ impl Server {
         patient("the server does not listen", || {
             let ended = server.child.try_wait().expect("a child can be asked");
             assert!(ended.is_none(), "the server ends at once: {ended:?}");
-            UnixStream::connect(server.socket()).is_ok()
+            // The control socket is there a little later.
+            let control = server.folder.0.join("control.sock");
+            UnixStream::connect(server.socket()).is_ok() && (!lines.contains("control.sock") || control.exists())
         });
         server
     }

@@ -50,7 +50,7 @@ impl Server {
     }
 
     fn connect(&self) -> Remote {
-        let uri = Uri { address: Address::Unix(self.socket.display().to_string()), export: "a".into() };
+        let uri = Uri { address: Address::Unix(self.socket.display().to_string()), export: "a".into(), tls: None };
         let patience = Instant::now() + Duration::from_secs(20);
         loop {
             match Remote::connect(&uri) {

@@ -26,7 +26,7 @@ pub use fault::FaultSetting;
 use load::experiment::ServePlan;
 use nbd::reply::Chunk;
 use nbd::{CommandFlags, Errno, Refused, RequestType, Session};
-use sched::{Input, Pulse};
+use sched::{Bill, Input, Pulse};
 pub use status::Rates;
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -502,6 +502,12 @@ impl RequestSource for Front {
         if let Some(data) = work.data {
             hands.pool.give(data.buffer);
         }
+    }
+
+    fn on_arm_time(&mut self, id: Option<RequestId>, bill: &Bill, (from, until): (Time, Time)) {
+        let client =
+            id.and_then(|id| self.works.get(id.0)).and_then(|work| self.clients[work.client as usize].as_ref());
+        volume::bill(&mut self.volumes, client.map(|client| client.volume), bill, until.since(from));
     }
 
     fn on_start(&mut self, now: Time, id: RequestId) {

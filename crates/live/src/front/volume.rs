@@ -5,9 +5,10 @@ use block::errno::{EOPNOTSUPP, ETIMEDOUT};
 use block::{BLOCK_BYTES, Ending, Qos, Span, Time};
 use hdrhistogram::Histogram;
 use load::experiment::{Experiment, Volume, check_claim};
+use load::{ARM_PARTS, divide_believed};
 use nbd::{BlockSize, Export, Flags, RequestType};
 use sched::value::Worth;
-use sched::{Claim, Input, ShareRules};
+use sched::{Bill, Claim, Input, ShareRules};
 use serde_json::{Value, json};
 
 /// A volume in service.
@@ -36,6 +37,7 @@ pub struct ServedVolume {
     reading: Buckets,
     writing: Buckets,
     response: Histogram<u64>,
+    arm: [Span; ARM_PARTS],
 }
 
 /// What was done for the clients of a volume.
@@ -60,7 +62,7 @@ pub struct VolumeCounts {
 }
 
 /// How a volume fares.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct VolumeReport {
     /// The name by which clients ask for the export.
     pub name: String,
@@ -94,6 +96,8 @@ pub struct VolumeReport {
     pub writing: Buckets,
     /// Response times: mean, median and 99th percentile.
     pub response: [Span; 3],
+    /// The device's time that it caused, by what it is believed to have gone to, as `load::PART_NAMES` has it.
+    pub arm: [Span; ARM_PARTS],
 }
 
 /// What of a volume is to be otherwise from now on.
@@ -109,6 +113,18 @@ pub struct Setting {
     pub deadline: Option<Option<Span>>,
     /// Its weight, the least and the greatest part of the arm's time, each if it changes.
     pub shares: [Option<f64>; 3],
+}
+
+/// A command, of a request of this volume if it is known, has kept the device for so long. Who interrupted is known by class; and a
+/// request may have ended before its command.
+pub(super) fn bill(volumes: &mut [ServedVolume], own: Option<usize>, bill: &Bill, took: Span) {
+    for (class, part, span) in divide_believed(bill, took) {
+        let own = own.filter(|own| volumes[*own].class == class);
+        let volume = own.or_else(|| volumes.iter().position(|volume| volume.class == class));
+        if let Some(volume) = volume {
+            volumes[volume].arm[part as usize] += span;
+        }
+    }
 }
 
 impl VolumeReport {
@@ -250,6 +266,7 @@ impl ServedVolume {
             writing: Buckets::default(),
             counts: VolumeCounts::default(),
             response: Histogram::new_with_bounds(1, 3_600_000_000_000, 2).expect("the bounds are in order"),
+            arm: [Span::ZERO; ARM_PARTS],
             volume: volume.clone(),
         })
     }
@@ -299,6 +316,7 @@ impl ServedVolume {
             size: self.bytes,
             block: BlockSize { minimum: 1, preferred: 4096, maximum },
             flags,
+            secured: !self.volume.clients.is_empty(),
         }
     }
 
@@ -353,6 +371,7 @@ impl ServedVolume {
             reading: self.reading,
             writing: self.writing,
             response: [Span(self.response.mean() as u64), quantile(0.5), quantile(0.99)],
+            arm: self.arm,
         }
     }
 }

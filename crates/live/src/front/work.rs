@@ -548,6 +548,38 @@ mod tests {
         assert_eq!(works.let_go(&mut pool).map(|asked| asked.id.0), Some(later));
     }
 
+    /// A piece may turn out to be several, or a flush may follow: nothing that came later slips in between.
+    #[test]
+    fn what_is_given_up_in_one_piece_goes_alone_too() {
+        let both = Zeroes { holes: true, kept: true };
+        for (command, flags) in [
+            (RequestType::WriteZeroes, CommandFlags::default()),
+            (RequestType::WriteZeroes, CommandFlags::NO_HOLE),
+            (RequestType::Trim, CommandFlags::FUA),
+        ] {
+            let (mut works, mut pool) = (Works::new(), Pool::default());
+            let first = nbd::ClientRequest { flags, ..request(command, 0, 8 << 20) };
+            let first = works.take(0, first, (0, both), Time::ZERO, &mut pool);
+            let later = works.take(0, request(RequestType::Write, 4 << 20, 512), (0, both), Time::ZERO, &mut pool);
+            let apart = works.take(0, request(RequestType::Write, 8 << 20, 512), (0, both), Time::ZERO, &mut pool);
+            let asked = works.start(first, &mut pool);
+            assert!(asked.is_some_and(|asked| matches!(asked.op, Op::Discard(_)) && asked.at.blocks == 16 << 10));
+            assert!(works.start(later, &mut pool).is_none(), "it meets what is given up");
+            assert!(works.start(apart, &mut pool).is_some());
+            if command == RequestType::WriteZeroes {
+                assert!(works.write_instead(first, &mut pool).is_some());
+            }
+            while works.go_on(first, Time::ZERO, &mut pool).is_some() {
+                assert!(works.let_go(&mut pool).is_none(), "there is more of it");
+            }
+            works.release(first);
+            assert_eq!(works.let_go(&mut pool).map(|asked| asked.id.0), Some(later));
+            works.release(later);
+            works.release(apart);
+            assert_eq!(works.alone, 0);
+        }
+    }
+
     #[test]
     fn zeros_that_a_device_does_not_make_are_written() {
         let (mut works, mut pool) = (Works::new(), Pool::default());

@@ -29,6 +29,9 @@ pub struct Far {
     blocks: u64,
     /// By tag: what was asked, of which connection.
     flying: Vec<Option<(usize, ClientRequest)>>,
+    /// By tag, where content is wanted: where a read goes, and how many bytes of it are still to come.
+    reads: Vec<Option<(Slice, u64)>>,
+    keeps: bool,
     done: VecDeque<Done>,
 }
 
@@ -49,6 +52,8 @@ struct ServerLink {
     received: Vec<u8>,
     /// Bytes of a read that are passed over, and what then ends.
     content: usize,
+    /// Where they go, if anyone wants them.
+    into: Option<Slice>,
     ends: Option<u64>,
     gone: bool,
 }
@@ -78,16 +83,45 @@ impl Far {
                 receiving: false,
                 received: Vec::new(),
                 content: 0,
+                into: None,
                 ends: None,
                 gone: false,
             });
         }
         let blocks = links.iter().map(|link| link.end).max().unwrap_or(0);
-        Ok(Far { links, blocks, flying: vec![None; usize::from(DEPTH)], done: VecDeque::new() })
+        let (flying, reads) = (vec![None; usize::from(DEPTH)], vec![None; usize::from(DEPTH)]);
+        Ok(Far { links, blocks, flying, reads, keeps: false, done: VecDeque::new() })
+    }
+
+    /// Keeps what is read: else the bytes are passed over, as who measures does not look at them.
+    pub fn keeping(self) -> Far {
+        Far { keeps: true, ..self }
+    }
+
+    /// So many bytes of a read are to come, from this one of the export on, or are zeros: where they go. False if they were not
+    /// asked for.
+    fn expect(&mut self, number: usize, request: &ClientRequest, (offset, length): (u64, u32), zeros: bool) -> bool {
+        self.links[number].into = None;
+        let Some((memory, missing)) = &mut self.reads[request.cookie as usize] else { return true };
+        let end = request.offset + memory.bytes as u64;
+        if offset < request.offset || offset.saturating_add(length.into()) > end || u64::from(length) > *missing {
+            return false;
+        }
+        *missing -= u64::from(length);
+        let part = memory.after((offset - request.offset) as usize);
+        if zeros {
+            part.buffer.clear(part.from, length as usize);
+        } else {
+            self.links[number].into = Some(Slice { bytes: length as usize, ..part });
+        }
+        true
     }
 
     fn end(&mut self, now: Time, tag: u32, outcome: Outcome) {
         if self.flying.get_mut(tag as usize).and_then(Option::take).is_some() {
+            // What a server leaves out was not read.
+            let missing = self.reads[tag as usize].take().map_or(0, |(_, missing)| missing);
+            let outcome = if missing > 0 && outcome == Outcome::Ok { Outcome::Failed(EIO) } else { outcome };
             self.done.push_back(Done::now(now, Tag(tag), outcome));
         }
     }
@@ -107,6 +141,10 @@ impl Far {
         loop {
             let link = &mut self.links[number];
             let some = link.content.min(link.received.len());
+            link.into = link.into.take().map(|into| {
+                into.buffer.put(into.from, &link.received[..some]);
+                into.after(some)
+            });
             link.received.drain(..some);
             link.content -= some;
             if link.content > 0 {
@@ -124,6 +162,17 @@ impl Far {
             let asked = self.flying.get(reply.cookie as usize).copied().flatten();
             let Some((_, request)) = asked.filter(|(of, _)| *of == number) else { return false };
             let last = (reply.chunk == Chunk::Last).then_some(reply.cookie);
+            let (part, zeros) = match reply.body {
+                Body::Done if request.command == nbd::RequestType::Read => {
+                    (Some((request.offset, request.length as u32)), false)
+                }
+                Body::Data { offset, length } => (Some((offset, length)), false),
+                Body::Hole { offset, length } => (Some((offset, length)), true),
+                Body::Done | Body::None | Body::Failed { .. } => (None, false),
+            };
+            if part.is_some_and(|part| !self.expect(number, &request, part, zeros)) {
+                return false;
+            }
             let content = match reply.body {
                 Body::Failed { error, .. } => {
                     self.end(now, reply.cookie as u32, Outcome::Failed(error.code() as i32));
@@ -205,6 +254,8 @@ impl LiveDevice for Far {
         let flags = if fua { CommandFlags::FUA } else { CommandFlags::default() };
         let request = ClientRequest { command: asks, flags, cookie: tag.0.into(), offset, length };
         self.flying[tag.0 as usize] = Some((number, request));
+        let read = memory.as_ref().filter(|_| self.keeps && asks == nbd::RequestType::Read);
+        self.reads[tag.0 as usize] = read.map(|memory| (memory.clone(), length));
         link.unsent.push_back((request.encode(), memory.filter(|_| asks == nbd::RequestType::Write)));
         link.go_on(number, kernel)
     }
@@ -230,6 +281,10 @@ impl LiveDevice for Far {
                 // Content that nobody looks at need not be carried.
                 let over = if from == 0 { link.content.min(count) } else { 0 };
                 link.content -= over;
+                link.into = link.into.take().map(|into| {
+                    into.buffer.copy(into.from, &link.input.buffer, 0, over);
+                    into.after(over)
+                });
                 link.received.resize(from + count - over, 0);
                 link.input.buffer.get(over, &mut link.received[from..]);
                 self.hear(now, number)

@@ -54,7 +54,7 @@ struct Passed {
 pub struct Faulty {
     inner: Box<dyn LiveDevice>,
     parts: Vec<FaultyPart>,
-    /// By tag.
+    /// What was let pass to the device inside, by tag.
     passed: Vec<Option<Passed>>,
     /// What comes back later, and what has.
     late: Vec<Done>,

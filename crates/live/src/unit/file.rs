@@ -121,7 +121,7 @@ impl ServedFile {
 impl ServedFile {
     /// What a command comes to that failed. What cannot be given up stays, if it was a hint; what cannot be made zeros is not
     /// tried again.
-    fn failed(&mut self, verb: Verb, errno: i32) -> Outcome {
+    fn judge_failure(&mut self, verb: Verb, errno: i32) -> Outcome {
         // Kernels before 5.6 know of no such command, and refuse it as any other they do not know.
         let unable = matches!(errno, EOPNOTSUPP | EINVAL);
         match verb {
@@ -191,7 +191,7 @@ impl LiveDevice for ServedFile {
         let moved = usize::try_from(result).unwrap_or(0);
         let left = command.memory.as_ref().filter(|slice| moved < slice.bytes).map(|slice| slice.after(moved));
         let outcome = match (result, left) {
-            (error, _) if error < 0 => self.failed(command.verb, -error),
+            (error, _) if error < 0 => self.judge_failure(command.verb, -error),
             (_, None) => Outcome::Ok,
             (0, Some(_)) => Outcome::Failed(EIO),
             (_, memory) => {

@@ -179,7 +179,7 @@ fn whoever_knocks_and_says_nothing_keeps_no_one_out() {
 fn one_client_too_many_is_told_so() {
     let service = Running::new(&format!("{RAM}\n[serve]\nconnections = 2\n"), 1.0);
     let first = [service.connect("a"), service.connect("b")];
-    let uri = Uri { address: Address::Unix(service.socket().display().to_string()), export: "a".into() };
+    let uri = Uri { address: Address::Unix(service.socket().display().to_string()), export: "a".into(), tls: None };
     let told = Remote::connect(&uri).err().map(|error| error.to_string());
     assert!(told.as_deref().is_some_and(|told| told.contains("as many clients are connected")), "{told:?}");
     drop(first);

@@ -44,15 +44,16 @@ fn each_workload_asks_the_export_of_its_volume() {
     let address = Address::Unix(service.socket().display().to_string());
     let cases = experiment::parse("far.toml", &format!("{SERVICE}{ASKED}"), &[], None).expect("an experiment");
     let share = Cell::new(0.0);
-    let uri = Uri { address: address.clone(), export: String::new() };
+    let uri = Uri { address: address.clone(), export: String::new(), tls: None };
     let benched = bench_far(&cases[0], &uri, &|done| share.set(done), None).expect("it runs");
     assert_eq!(benched.run.requests, 2000);
     assert!(share.get() > 0.99, "{}", share.get());
     let [reader, stream] = ["a", "b"].map(|class| benched.run.classes[class].clone());
     assert!(reader.requests > 0 && stream.requests > 0 && reader.failed + stream.failed == 0, "{reader:?} {stream:?}");
     // One export takes all of what would else go to several; what does not fit it is said.
-    let one =
-        |export: &str| bench_far(&cases[0], &Uri { address: address.clone(), export: export.into() }, &|_| {}, None);
+    let one = |export: &str| {
+        bench_far(&cases[0], &Uri { address: address.clone(), export: export.into(), tls: None }, &|_| {}, None)
+    };
     assert!(one("a").is_err(), "volume b lies past the end of export a");
     assert!(one("elsewhere").is_err());
     let ended = service.stop();
@@ -65,7 +66,7 @@ fn each_workload_asks_the_export_of_its_volume() {
 #[test]
 fn a_server_that_goes_fails_what_it_was_asked() {
     let service = Running::new(&SERVICE.replace("ram:64MiB", "emulated:st318437lw"), 1.0);
-    let uri = Uri { address: Address::Unix(service.socket().display().to_string()), export: "b".into() };
+    let uri = Uri { address: Address::Unix(service.socket().display().to_string()), export: "b".into(), tls: None };
     let text = format!("{SERVICE}{ASKED}").replace("volume = \"a\"\n", "").replace("volume = \"b\"\n", "");
     let text = text.replace("requests = 2000", "duration = \"1500ms\"");
     let cases = experiment::parse("far.toml", &text, &[], None).expect("an experiment");

@@ -160,6 +160,13 @@ fn what_is_scraped_is_in_the_format_and_true() {
     assert_eq!(value("halfturn_clients", &[("volume", "b")]), 1.0);
     assert_eq!(value("halfturn_in_flight_requests", &[("volume", "b")]), 0.0);
     assert!((value("halfturn_yield_total", &[("volume", "b")]) - 3.0 / 256.0).abs() < 1e-12);
+    // Three commands of an emulated drive at its pace; nobody asked the other volume anything.
+    let arm = |volume: &str| {
+        let parts = ["seek", "rotation", "transfer", "write_back", "detour", "slack"];
+        parts.map(|part| value("halfturn_arm_seconds_total", &[("volume", volume), ("part", part)]))
+    };
+    assert!((0.001..0.2).contains(&arm("b").iter().sum::<f64>()), "{:?}", arm("b"));
+    assert_eq!(arm("a \"quoted\\one"), [0.0; 6]);
     assert_eq!(value("halfturn_device_up", &[]), 1.0);
     assert_eq!(value("halfturn_scheduler_requests", &[]), 0.0);
     assert!(value("halfturn_host_lateness_seconds_count", &[]) >= 3.0);

@@ -38,7 +38,7 @@ impl Running {
 
     pub fn connect(&self, export: &str) -> Remote {
         let address = Address::Unix(self.folder.join("nbd").display().to_string());
-        Remote::connect(&Uri { address, export: export.into() }).expect("a connection")
+        Remote::connect(&Uri { address, export: export.into(), tls: None }).expect("a connection")
     }
 
     pub fn caller(&self) -> Caller<EngineMessage> {

@@ -165,7 +165,7 @@ pub(super) fn read(
     Ok(Some(ArrayChoice { level, disks, unit, plan, fails }))
 }
 
-/// Reads one `[[array.fails]]`.
+/// Reads one `[[array.fails]]`: which disk fails, and when.
 fn failure(section: &Section, disks: u16) -> Result<Failure, BadInput> {
     let disk = section.value(&DISK)?;
     if disk >= u32::from(disks) {

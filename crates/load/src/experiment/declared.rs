@@ -88,6 +88,7 @@ fn names(list: &str) -> BTreeSet<String> {
 fn is_taken(about: &About, value: &str) -> bool {
     match about.takes {
         Takes::Text | Takes::Name | Takes::Texts | Takes::Numbers | Takes::Rows | Takes::Form(_) => true,
+        Takes::BoolOr(word) => value == word || value.parse::<bool>().is_ok(),
         Takes::Bool => value.parse::<bool>().is_ok(),
         Takes::Whole(least, most) => value.parse().is_ok_and(|number: u64| (least..=most).contains(&number)),
         Takes::Number(least, most) => value.parse().is_ok_and(|number: f64| (least..=most).contains(&number)),

@@ -155,7 +155,7 @@ impl DriveChoice {
             let mend = "give a profile of this drive: `halfturn profile DEVICE -o FILE`";
             return Err(BadInput::new(name, At::File, what, mend));
         }
-        sheet.cache = sheet.cache.switched(self.read_cache, self.write_buffer);
+        sheet.cache = sheet.cache.switch_caches(self.read_cache, self.write_buffer);
         Ok(sheet)
     }
 
@@ -163,7 +163,7 @@ impl DriveChoice {
     ///
     /// # Errors
     /// When there is none of this name, or it cannot be had like that.
-    pub fn made(&self) -> Result<Model, BadInput> {
+    pub fn make_model(&self) -> Result<Model, BadInput> {
         if self.model.is_empty() {
             let place = match &self.live {
                 Some(Live::File(path)) => path.display().to_string(),
@@ -193,7 +193,7 @@ impl DriveChoice {
         Ok(match model {
             Model::Disk(drive) => {
                 let disk::Drive { mut sheet, truth } = *drive;
-                sheet.cache = sheet.cache.switched(self.read_cache, self.write_buffer);
+                sheet.cache = sheet.cache.switch_caches(self.read_cache, self.write_buffer);
                 sheet.queue.depth = depth;
                 let truth = if self.noise { truth } else { Truth::default() };
                 let seek_noise = self.seek_noise.unwrap_or(truth.seek_noise);
@@ -205,7 +205,7 @@ impl DriveChoice {
                 return bad("only the seeks of a disk drift or vary".into(), mend);
             }
             Model::Other(other) => {
-                let other = other.switched(self.read_cache, self.write_buffer);
+                let other = other.switch_caches(self.read_cache, self.write_buffer);
                 let other = if self.noise { other } else { other.quiet() };
                 Model::Other(Box::new(Other { depth, ..other }))
             }
@@ -361,7 +361,7 @@ pub(super) fn beside(folder: &Path, name: &str) -> String {
     if beside.is_file() { beside.to_string_lossy().into_owned() } else { name.into() }
 }
 
-/// Reads `[drive.drift]`.
+/// Reads `[drive.drift]`: when the drive becomes another, and how.
 fn read_drift(section: &Section) -> Result<Drift, BadInput> {
     let drift = Drift { at: Time::ZERO + section.value(&AT)?, seek: section.value(&SEEK)? };
     section.close()?;

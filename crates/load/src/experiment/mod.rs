@@ -25,8 +25,8 @@ mod volume;
 mod workload;
 
 pub use crate::workload::{
-    Arrivals, Bound, ClosedPlan, CompressionPlan, Fit, Kind, Like, MadeUpPlan, OpenPlan, PAGE, Pace, Pattern,
-    Placement, ProcessPlan, RecordedPlan, Region, RepairPlan, Replay, ScanPlan, Times, TraceChoice,
+    AddressPattern, Arrivals, Bound, ClosedPlan, CompressionPlan, Fit, Kind, Like, MadeUpPlan, OpenPlan, PAGE, Pace,
+    Pattern, ProcessPlan, RecordedPlan, Region, RepairPlan, ReplayTiming, ScanPlan, Times, TraceChoice,
 };
 pub use array::{ArrayChoice, Failure};
 pub use drive::{DriveChoice, Held, Live};
@@ -34,7 +34,7 @@ pub use run::RunPlan;
 pub use sched::predict::Choice as Predictor;
 pub use sched::predict::mimic::Before;
 pub use scheduler::{Believed, Scheduler};
-pub use serve::{Exposed, IoBackend, LONGEST, ServePlan};
+pub use serve::{Exposed, IoBackend, LONGEST, ServePlan, TlsNeed, TlsPlan};
 pub use share::check as check_claim;
 pub use system::SystemPlan;
 pub use tables::{changeable, tables};
@@ -199,7 +199,9 @@ fn cases(mut document: Document, path: &Path, sets: &[String], seed: Option<u64>
 /// The keys whose lists are values, and no sweeps. A list of times is a sweep.
 fn lists() -> Vec<&'static str> {
     let keys = changeable().iter().flat_map(|table| &table.keys);
-    keys.filter(|about| matches!(about.takes, Takes::Numbers)).map(|about| about.name).collect()
+    let numbers = keys.filter(|about| matches!(about.takes, Takes::Numbers)).map(|about| about.name);
+    let keys = tables().into_iter().flat_map(|table| table.keys);
+    numbers.chain(keys.filter(|about| matches!(about.takes, Takes::Texts)).map(|about| about.name)).collect()
 }
 
 fn label(value: Scalar) -> Label {
@@ -226,9 +228,9 @@ fn experiment(document: &Document, path: &Path, varied: &Varied) -> Result<Exper
     let mut scheduler = scheduler::read(&root, folder, &drive, &askers, varied)?;
     let (rules, names) = (&mut scheduler.rules, service::names(&askers));
     rules.shares = share::rules(&root, &rules.classes, &names, &volumes, &askers)?;
-    rules.bills |= rules.shares.is_some();
-    // What passes on the way to a request is known of one command after another.
     let scans = scheduler.free && workloads.iter().any(|workload| workload.kind.scan().is_some());
+    rules.bills |= rules.shares.is_some() || scans;
+    // What passes on the way to a request is known of one command after another.
     if drive.queue.is_none() && (scheduler.gives_one() || scans) {
         drive.queue = Some(1);
     }
@@ -238,7 +240,7 @@ fn experiment(document: &Document, path: &Path, varied: &Varied) -> Result<Exper
         scheduler,
         drive,
         array: array::read(&root, counted, &workloads, varied)?,
-        serve: serve::read(&root, folder)?,
+        serve: serve::read(&root, folder, &volumes)?,
         system: system::read(&root, &workloads)?,
         run: run::read(&root, &workloads)?,
         volumes,

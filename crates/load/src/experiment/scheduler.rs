@@ -6,7 +6,7 @@ use super::{DriveChoice, Predictor, drive, service};
 use block::{BadInput, Span};
 use config::Section;
 use sched::Limits;
-use sched::plan::Rules;
+use sched::plan::{LastFua, Rules};
 use sched::planner::Wish;
 use sched::policy::{self, Chosen, Manual, Needs};
 use sched::predict::{PROFILE, Tells, mimic};
@@ -130,7 +130,7 @@ pub(super) fn read(
     let (mut rules, wish) = service::read(&section, drive, limits.as_ref(), askers, varied)?;
     if let Some(plan) = rules.plan.as_mut().filter(|_| root.has("array") && !says_where_writes_end(&section)) {
         // Each stripe unit would end in a turn of waiting; what has to be on the medium is told so by itself.
-        plan.last_fua = false;
+        plan.last_fua = LastFua::Never;
     }
     if limits.is_some_and(|limits| limits.latency.is_some()) && !rules.preemption.ranks() {
         let mend = "add preemption = \"priority\", \"always\" or \"slo\", or take `latency` out";

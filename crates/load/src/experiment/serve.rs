@@ -1,5 +1,6 @@
 //! `[serve]`: where clients find the volumes, and how much of everything they get.
 
+use super::{Volume, volume};
 use block::{BLOCK_BYTES, BadInput, Span};
 use config::{Document, Key, Section, Word, Words};
 use std::net::SocketAddr;
@@ -12,6 +13,10 @@ pub struct ServePlan {
     pub socket: Option<PathBuf>,
     /// The UNIX socket of `halfturn volume`.
     pub control: Option<PathBuf>,
+    /// A TCP address on which clients connect, too.
+    pub tcp: Option<SocketAddr>,
+    /// How TLS is spoken, where it is.
+    pub tls: Option<TlsPlan>,
     /// Clients at once, those in their handshake apart.
     pub connections: u32,
     /// How long a handshake may take.
@@ -26,7 +31,7 @@ pub struct ServePlan {
     pub metrics: Option<Exposed>,
     /// Whether volumes may be told to be slow, sick or cut off.
     pub faults: bool,
-    /// Who does I/O.
+    /// Whether io_uring or threads do I/O.
     pub io: IoBackend,
     /// Requests of one client in flight.
     pub requests: u32,
@@ -36,13 +41,41 @@ pub struct ServePlan {
     pub total: u64,
 }
 
+/// How a service speaks TLS.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TlsPlan {
+    /// The folder of `ca-cert.pem`, `server-cert.pem`, `server-key.pem` and, where some were revoked, `ca-crl.pem`.
+    pub certificates: PathBuf,
+    /// Who must speak it.
+    pub needs: TlsNeed,
+    /// Whether clients must show a certificate.
+    pub verify_clients: bool,
+}
+
+/// Who must speak TLS.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TlsNeed {
+    /// Every client, whatever it asks for.
+    #[default]
+    Required,
+    /// Who asks for a volume that names its clients.
+    Offered,
+}
+
+impl Words for TlsNeed {
+    const WORDS: &'static [Word<TlsNeed>] = &[
+        Word::new("required", TlsNeed::Required, "every client must, whatever it asks for (FORCEDTLS)"),
+        Word::new("offered", TlsNeed::Offered, "clients may; for a volume that has `clients` they must (SELECTIVETLS)"),
+    ];
+}
+
 /// Who does the I/O of a service.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum IoBackend {
     /// io_uring, or threads where that is not to be had.
     #[default]
     Auto,
-    /// io_uring.
+    /// By io_uring, in the engine's own thread.
     Uring,
     /// Threads for files, and polling for sockets.
     Threads,
@@ -87,6 +120,15 @@ config::keys! {
     SOCKET: String = text("socket").else_told("what `--socket` says");
     /// The UNIX socket on which `halfturn volume` talks to the service.
     CONTROL: String = text("control").else_told("none");
+    /// A TCP address on which NBD clients connect, too: of loopback, or any where TLS is required.
+    TCP: String = form("tcp", "`ADDRESS:PORT`", place).else_told("none");
+    /// The folder of the service's certificates, by the names that nbdkit, QEMU and libnbd use: `ca-cert.pem`, `server-cert.pem`,
+    /// `server-key.pem` and, if there is one, `ca-crl.pem`. With it the service speaks TLS 1.3.
+    CERTIFICATES: String = text("certificates").else_told("none: TLS is not spoken");
+    /// Who must speak TLS, where there are `certificates`.
+    TLS: TlsNeed = word("tls").usually("required");
+    /// Whether a client must show a certificate that is signed by `ca-cert.pem`.
+    VERIFY_CLIENTS: bool = bool("verify_clients").usually("true");
     /// Clients connected at once. Those in their handshake are counted apart.
     CONNECTIONS: u32 = within("connections", 1, 10_000).usually("64");
     /// How long a handshake may take.
@@ -118,8 +160,19 @@ fn place(section: &Section, about: &config::About) -> Result<Option<String>, Bad
     section.string(about.name)
 }
 
-pub(super) fn read(root: &Section, folder: &Path) -> Result<ServePlan, BadInput> {
-    root.section(serve().name())?.map_or_else(|| Ok(ServePlan::default()), |section| plan(&section, folder))
+pub(super) fn read(root: &Section, folder: &Path, volumes: &[Volume]) -> Result<ServePlan, BadInput> {
+    let section = root.section(serve().name())?;
+    let plan = section.map_or_else(|| Ok(ServePlan::default()), |section| plan(&section, folder))?;
+    match volumes.iter().position(|volume| !volume.clients.is_empty()) {
+        Some(number) if plan.tls.is_none() => {
+            let what =
+                format!("volume '{}' is for some clients, and without TLS none has a name", volumes[number].name);
+            let sections = root.sections(volume::volume().name())?;
+            let mend = "give `certificates` in [serve], or take `clients` out";
+            Err(sections[number].error(volume::CLIENTS.name(), what, mend))
+        }
+        _ => Ok(plan),
+    }
 }
 
 fn plan(section: &Section, folder: &Path) -> Result<ServePlan, BadInput> {
@@ -132,9 +185,12 @@ fn plan(section: &Section, folder: &Path) -> Result<ServePlan, BadInput> {
         }
         Ok(bytes)
     };
+    let tls = tls(section, folder)?;
     let plan = ServePlan {
         socket: path(&SOCKET)?,
         control: path(&CONTROL)?,
+        tcp: tcp(section, tls.as_ref())?,
+        tls,
         connections: section.value(&CONNECTIONS)?,
         handshake: section.value(&HANDSHAKE)?,
         timeout: section.value(&TIMEOUT)?,
@@ -149,6 +205,36 @@ fn plan(section: &Section, folder: &Path) -> Result<ServePlan, BadInput> {
     };
     section.close()?;
     Ok(plan)
+}
+
+fn tls(section: &Section, folder: &Path) -> Result<Option<TlsPlan>, BadInput> {
+    let Some(certificates) = section.get(&CERTIFICATES)? else {
+        for name in [TLS.name(), VERIFY_CLIENTS.name()] {
+            if section.has(name) {
+                let what = format!("`{name}` without `certificates`: TLS is not spoken");
+                return Err(section.error(name, what, "give `certificates`, or take it out"));
+            }
+        }
+        return Ok(None);
+    };
+    let (needs, verify_clients) = (section.value(&TLS)?, section.value(&VERIFY_CLIENTS)?);
+    Ok(Some(TlsPlan { certificates: folder.join(certificates), needs, verify_clients }))
+}
+
+/// Whoever is not on this machine speaks TLS.
+fn tcp(section: &Section, tls: Option<&TlsPlan>) -> Result<Option<SocketAddr>, BadInput> {
+    let Some(place) = section.get(&TCP)? else { return Ok(None) };
+    let Ok(address) = place.parse::<SocketAddr>() else {
+        let what = format!("'{place}' is no address and port");
+        return Err(section.error(TCP.name(), what, "give one like 127.0.0.1:10809 or [::]:10809"));
+    };
+    let private = tls.is_some_and(|tls| tls.needs == TlsNeed::Required);
+    if !address.ip().is_loopback() && !private {
+        let what = format!("at {place} clients of other machines could connect without TLS");
+        let mend = "give `certificates` and leave `tls` at \"required\", or give an address of loopback";
+        return Err(section.error(TCP.name(), what, mend));
+    }
+    Ok(Some(address))
 }
 
 fn unheard(section: &Section) -> Result<Span, BadInput> {

@@ -6,9 +6,9 @@ use super::varied::{Scope, Varied};
 use super::workload::CRITICALITIES;
 use super::{DriveChoice, share, value};
 use block::{BadInput, Span};
-use config::{Section, Word, Words};
+use config::{Key, Section, Word, Words};
 use sched::Limits;
-use sched::plan::{Budget, ClassRule, Plan, PreemptAt, Preemption, Prefetch, Rules, Short, Split};
+use sched::plan::{Budget, ClassRule, LastFua, Plan, PreemptAt, Preemption, Prefetch, Rules, Short, Split, WriteChunk};
 use sched::planner::Wish;
 use sched::policy::{self, Chosen, Manual, Needs};
 use sched::preemption::{self as rules, HYSTERESIS};
@@ -53,8 +53,9 @@ config::keys! {
     PREEMPTION: Preemption = word("preemption").usually("never");
     /// When the request that steps in takes the drive over.
     PREEMPT_AT: PreemptAt = word("preempt_at").usually("jit");
-    /// Whether the results say what of the arm's time each class caused.
-    BILLS: bool = bool("bills").else_told("where a class or a volume has a `share`, a `floor` or a `limit`");
+    /// Whether the results say what of the arm's time each class caused. Of a class that is alone they always do.
+    /// With several it makes a simulation take a sixth longer.
+    BILLS: bool = bool("bills").else_told("where a class or a volume has a `share`, a `floor` or a `limit`, or something is scanned");
 }
 
 config::keys! {
@@ -100,10 +101,14 @@ config::keys! {
     PREFETCH_MOST: u32 = within("prefetch_most", 1, 64).else_told("4");
     /// The time that must be left before the seek when reading ahead ends.
     PREFETCH_MARGIN: Span = span("prefetch_margin").else_told("1ms");
+    /// The most one command writes.
+    WRITE_CHUNK: u64 = size("write_chunk").else_told("`chunk`; of a drive that reads between two write-backs, where neither that nor `last_chunk_fua` is given, equal parts of what passes in 7/8 of a revolution, or in 1/16 where a write goes on behind the one before");
     /// Whether the last command of a write completes on the medium (force unit access), so that no later request waits for the
-    /// drive's buffer. It costs each write a revolution. Of the catalogue's drives only `st318437lw`, which writes everything
-    /// back before it reads, then answers sooner. A write that itself asks for force unit access ends with a flush in any case.
-    LAST_CHUNK_FUA: bool = bool("last_chunk_fua").else_told("false; true of `virtual-io-2002`");
+    /// drive's buffer. It costs each write a revolution. `auto`: it never does, and where someone of a higher rank has come, a
+    /// write follows only when it is thought to find room in the buffer at once; a drive that writes everything back before it
+    /// reads is given only as much as keeps it writing. A write that itself asks for force unit access ends with a flush in any
+    /// case.
+    LAST_CHUNK_FUA: Option<bool> = bool_or("last_chunk_fua", "auto").else_told("auto; true of `virtual-io-2002`; false in an array");
 }
 
 config::keys! {
@@ -193,7 +198,7 @@ pub(super) fn read(
     ))
 }
 
-/// Reads `[scheduler.budget]`.
+/// Reads `[scheduler.budget]`: how long a decision may take.
 fn budget(section: &Section) -> Result<Budget, BadInput> {
     let budget = Budget { idle: section.value(&IDLE)?, free: section.value(&FREE)? };
     section.close()?;
@@ -207,7 +212,8 @@ fn plan(section: Option<&Section>) -> Result<(Option<Plan>, Option<Wish>), BadIn
         Preset::Plain => Plan::of_chunk(0),
     };
     let plan = Plan {
-        chunk: chunk(section)?.unwrap_or(preset.chunk),
+        chunk: chunk(section, &CHUNK)?.unwrap_or(preset.chunk),
+        write_chunk: chunk(section, &WRITE_CHUNK)?.map_or(preset.write_chunk, WriteChunk::Blocks),
         jit: section.get(&JIT)?.unwrap_or(preset.jit),
         offset: section.get(&OFFSET)?.unwrap_or(preset.offset),
         short: section.get(&SHORT_SLACK)?.unwrap_or(preset.short),
@@ -217,7 +223,7 @@ fn plan(section: Option<&Section>) -> Result<(Option<Plan>, Option<Wish>), BadIn
         prefetch: section.get(&PREFETCH)?.unwrap_or(preset.prefetch),
         prefetch_most: section.get(&PREFETCH_MOST)?.unwrap_or(preset.prefetch_most),
         prefetch_margin: section.get(&PREFETCH_MARGIN)?.unwrap_or(preset.prefetch_margin),
-        last_fua: section.get(&LAST_CHUNK_FUA)?.unwrap_or(preset.last_fua),
+        last_fua: section.get(&LAST_CHUNK_FUA)?.map_or(preset.last_fua, last_fua),
     };
     let wish = match (section.get(&TARGET_WAIT)?, section.get(&MAX_WAIT)?) {
         (Some(_), Some(_)) => {
@@ -237,12 +243,21 @@ fn plan(section: Option<&Section>) -> Result<(Option<Plan>, Option<Wish>), BadIn
     Ok((Some(plan), wish))
 }
 
+/// Where the last command of a write completes: on the medium or not, or wherever it pays.
+fn last_fua(said: Option<bool>) -> LastFua {
+    match said {
+        None => LastFua::Auto,
+        Some(true) => LastFua::Always,
+        Some(false) => LastFua::Never,
+    }
+}
+
 /// Most blocks of a command, where the file says.
-fn chunk(section: &Section) -> Result<Option<u32>, BadInput> {
-    let Some(blocks) = section.get(&CHUNK)? else { return Ok(None) };
+fn chunk(section: &Section, key: &Key<u64>) -> Result<Option<u32>, BadInput> {
+    let Some(blocks) = section.get(key)? else { return Ok(None) };
     if blocks == 0 || blocks > LONGEST_CHUNK {
         let what = format!("a chunk of {blocks} blocks");
-        return Err(section.error("chunk", what, "give from one block up to 64 MiB"));
+        return Err(section.error(key.name(), what, "give from one block up to 64 MiB"));
     }
     Ok(Some(blocks as u32))
 }

@@ -48,7 +48,7 @@ fn one(sets: &[&str]) -> Experiment {
 
 #[test]
 fn the_example_of_the_design_reads_as_written() {
-    let random = |blocks| Pattern { blocks, read: 1.0, at: Placement::Random, region: Region::WHOLE, align: 8 };
+    let random = |blocks| Pattern { blocks, read: 1.0, at: AddressPattern::Random, region: Region::WHOLE, align: 8 };
     let expected = Experiment {
         file: "dir/f.toml".into(),
         array: None,
@@ -73,6 +73,7 @@ fn the_example_of_the_design_reads_as_written() {
                 tells: false,
                 shares: None,
                 bills: false,
+                divides: false,
                 classes: [true, false].map(|preempts| ClassRule { preempts, ..ClassRule::USUAL }).into(),
             },
             free: true,
@@ -113,7 +114,7 @@ fn a_trace_ends_by_itself_and_lies_beside_the_experiment() {
     let experiment = parse("dir/f.toml", text, &[], None).unwrap().remove(0).experiment;
     let Kind::Trace(trace) = &experiment.workloads[0].kind else { panic!("not a trace") };
     assert_eq!(trace.file, Path::new("dir/a.gz"));
-    assert_eq!((trace.pace.replay, trace.pace.time_scale, trace.fit), (Replay::Open, 1.0, Fit::Error));
+    assert_eq!((trace.pace.replay, trace.pace.time_scale, trace.fit), (ReplayTiming::Open, 1.0, Fit::Error));
     assert_eq!((experiment.title.as_str(), experiment.run.seed, experiment.run.replications), ("f", 1, 1));
 }
 
@@ -135,7 +136,7 @@ fn a_knob_of_one_swept_replay_or_kind_is_fine_beside_the_others() {
         Kind::Trace(trace) => (trace.pace.replay, trace.pace.depth, trace.pace.time_scale),
         _ => panic!("not a trace"),
     });
-    assert_eq!(replays.collect::<Vec<_>>(), [(Replay::Hold, 1, 20.0), (Replay::Closed, 4, 1.0)]);
+    assert_eq!(replays.collect::<Vec<_>>(), [(ReplayTiming::Hold, 1, 20.0), (ReplayTiming::Closed, 4, 1.0)]);
     assert_eq!(with(&["workload.stream.kind=[open, closed]", "workload.stream.rate=5/s"]).unwrap().len(), 2);
 }
 
@@ -151,7 +152,7 @@ fn sweeps_are_labelled_by_what_varies() {
 
 #[test]
 fn seeks_vary_as_the_drives_file_says_or_as_the_experiment_does() {
-    let noise = |sets: &[&str]| match with(sets).unwrap()[0].experiment.drive.made() {
+    let noise = |sets: &[&str]| match with(sets).unwrap()[0].experiment.drive.make_model() {
         Ok(Model::Disk(drive)) => drive.truth.seek_noise,
         other => panic!("{other:?}"),
     };
@@ -159,7 +160,7 @@ fn seeks_vary_as_the_drives_file_says_or_as_the_experiment_does() {
     assert!(own > Span::ZERO && noise(&["drive.model=nl20", "drive.noise=false"]) == Span::ZERO);
     assert_eq!(noise(&["drive.model=nl20", "drive.seek_noise=0.2ms"]), Span(200_000));
     assert_eq!(noise(&["drive.noise=false", "drive.seek_noise=0.2ms"]), Span(200_000));
-    let store = with(&["drive.model=store-block", "drive.seek_noise=0.2ms"]).unwrap()[0].experiment.drive.made();
+    let store = with(&["drive.model=store-block", "drive.seek_noise=0.2ms"]).unwrap()[0].experiment.drive.make_model();
     assert!(store.unwrap_err().to_string().contains("only the seeks of a disk drift or vary"));
 }
 
@@ -275,7 +276,7 @@ fn mutated_experiments_never_panic() {
 
 #[test]
 fn what_the_file_of_a_drive_says_is_changed_and_swept_as_any_key() {
-    let rpm = |case: &Case| match case.experiment.drive.made() {
+    let rpm = |case: &Case| match case.experiment.drive.make_model() {
         Ok(disk::Model::Disk(drive)) => (60e9 / drive.sheet.mechanics.rotation.period_ns()).round(),
         other => panic!("no disk: {other:?}"),
     };

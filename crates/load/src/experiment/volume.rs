@@ -23,6 +23,9 @@ config::keys! {
     DEADLINE: Span = span("deadline").else_told("none");
     /// Whether writes are refused. Volumes that all are `read_only` may share blocks, and so may services of them.
     READ_ONLY: bool = bool("read_only").usually("false");
+    /// The clients that may have it, by a name in the certificate that they show: its common name, or an alternative name of it
+    /// that is a DNS name, a mail address or a URI. They must speak TLS.
+    CLIENTS: Vec<String> = texts("clients").else_told("all that are let in");
 }
 
 /// The most volumes that one service may have.
@@ -47,6 +50,8 @@ pub struct Volume {
     pub deadline: Option<Span>,
     /// Whether nobody may write it.
     pub read_only: bool,
+    /// Names of certificates that open it; none where it is open to all.
+    pub clients: Vec<String>,
     /// What its clients may have of the arm's time, where the file says.
     pub claim: Option<Claim>,
 }
@@ -125,8 +130,18 @@ fn read(section: &Section, before: &[Volume]) -> Result<Volume, BadInput> {
         priority,
         deadline,
         read_only,
+        clients: clients(section)?,
         claim: share::of_volume(section)?,
     };
     section.close()?;
     Ok(volume)
+}
+
+fn clients(section: &Section) -> Result<Vec<String>, BadInput> {
+    let clients = section.get(&CLIENTS)?;
+    if clients.as_ref().is_some_and(|names| names.is_empty() || names.iter().any(String::is_empty)) {
+        let mend = "name some as their certificates do, or take it out for all";
+        return Err(section.error(CLIENTS.name(), "a volume that nobody may have", mend));
+    }
+    Ok(clients.unwrap_or_default())
 }

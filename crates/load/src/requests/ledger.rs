@@ -36,7 +36,7 @@ struct Life {
 
 impl Life {
     /// What it waits for ends, or becomes something else.
-    fn waited(&mut self, now: Time) {
+    fn end_wait(&mut self, now: Time) {
         if self.flying == 0 {
             self.waits[self.waiting as usize] += now.since(self.until);
             self.until = now;
@@ -44,7 +44,7 @@ impl Life {
     }
 
     /// None of its commands is in flight any more: backwards from the last that came back, each counts from when it was issued.
-    fn landed(&mut self, now: Time) {
+    fn land_commands(&mut self, now: Time) {
         let mut to = now;
         for leg in self.legs.drain(..).rev().filter(|leg| leg.issued < now) {
             if leg.issued >= to {
@@ -135,7 +135,7 @@ impl Ledger {
     /// From now on a request waits for this, whenever no command of it is in flight.
     pub fn wait(&mut self, now: Time, id: RequestId, wait: Wait) {
         if let Some(life) = self.life(id) {
-            life.waited(now);
+            life.end_wait(now);
             life.waiting = wait;
         }
     }
@@ -149,7 +149,7 @@ impl Ledger {
     pub fn issue(&mut self, now: Time, disk: DiskId, tag: Tag, of: Option<RequestId>) {
         let Some(slot) = self.credit.take().or(of) else { return };
         let Some(life) = self.life(slot) else { return };
-        life.waited(now);
+        life.end_wait(now);
         life.flying += 1;
         life.commands += 1;
         let number = life.number;
@@ -157,7 +157,7 @@ impl Ledger {
     }
 
     /// A command came back, which spent its time on these parts.
-    pub fn done(&mut self, now: Time, disk: DiskId, tag: Tag, parts: [Span; PARTS]) {
+    pub fn end_command(&mut self, now: Time, disk: DiskId, tag: Tag, parts: [Span; PARTS]) {
         let Some(at) = self.flying.iter().position(|it| (it.disk, it.tag) == (disk, tag)) else { return };
         let Flying { slot, number, issued, .. } = self.flying.swap_remove(at);
         // A command may outlive its request, whose slot may be another's by then.
@@ -165,7 +165,7 @@ impl Ledger {
         life.legs.push(Leg { issued, ended: now, parts });
         life.flying -= 1;
         if life.flying == 0 {
-            life.landed(now);
+            life.land_commands(now);
         }
     }
 
@@ -173,9 +173,9 @@ impl Ledger {
     pub fn end(&mut self, id: RequestId, served: &Served, ending: Option<Ending>) {
         let Some(mut life) = self.lives.get_mut(id.0 as usize).and_then(Option::take) else { return };
         let end = served.ended;
-        life.waited(end);
+        life.end_wait(end);
         if life.flying > 0 {
-            life.landed(end);
+            life.land_commands(end);
         }
         life.waits[Wait::Admission as usize] += life.submitted.since(served.arrived);
         let record = Record {
@@ -271,10 +271,10 @@ mod tests {
             it.wait(Time(26), ID, Wait::Queue);
             it.wait(Time(33), ID, Wait::Slack);
             it.issue(Time(40), DiskId(0), Tag(0), Some(ID));
-            it.done(Time(60), DiskId(0), Tag(0), parts(0, 20));
+            it.end_command(Time(60), DiskId(0), Tag(0), parts(0, 20));
             it.wait(Time(60), ID, Wait::Preempted);
             it.issue(Time(90), DiskId(0), Tag(0), Some(ID));
-            it.done(Time(100), DiskId(0), Tag(0), parts(4, 6));
+            it.end_command(Time(100), DiskId(0), Tag(0), parts(4, 6));
         });
         assert_eq!(waits, [5, 6, 5 + 7, 7, 30]);
         assert_eq!(parts, [4, 0, 0, 26, 0, 0, 0, 0, 0, 0]);
@@ -286,9 +286,9 @@ mod tests {
             it.issue(Time(20), DiskId(0), Tag(0), Some(ID));
             it.issue(Time(30), DiskId(1), Tag(0), Some(ID));
             it.issue(Time(32), DiskId(2), Tag(0), None);
-            it.done(Time(35), DiskId(2), Tag(0), parts(0, 3));
-            it.done(Time(45), DiskId(0), Tag(0), parts(8, 17));
-            it.done(Time(60), DiskId(1), Tag(0), parts(1, 29));
+            it.end_command(Time(35), DiskId(2), Tag(0), parts(0, 3));
+            it.end_command(Time(45), DiskId(0), Tag(0), parts(8, 17));
+            it.end_command(Time(60), DiskId(1), Tag(0), parts(1, 29));
         });
         // The first counts up to 30, when the one was issued that came back last.
         assert_eq!((waits[2], &parts[..4]), (5, &[8 + 1, 0, 0, 2 + 29][..]));
@@ -300,7 +300,7 @@ mod tests {
             it.credit(ID);
             it.issue(Time(20), DiskId(0), Tag(0), None);
             it.issue(Time(21), DiskId(1), Tag(0), None);
-            it.done(Time(50), DiskId(0), Tag(0), parts(0, 30));
+            it.end_command(Time(50), DiskId(0), Tag(0), parts(0, 30));
         });
         assert_eq!((waits[2], parts[3]), (5 + 10, 30));
     }
@@ -312,8 +312,8 @@ mod tests {
             let qos = Qos::default();
             it.submit(Time(30), &Request { id: ID, op: Op::Read, at: Extent::new(64, 8), qos });
             it.issue(Time(30), DiskId(0), Tag(1), Some(ID));
-            it.done(Time(50), DiskId(0), Tag(0), parts(0, 35));
-            it.done(Time(90), DiskId(0), Tag(1), parts(20, 40));
+            it.end_command(Time(50), DiskId(0), Tag(0), parts(0, 35));
+            it.end_command(Time(90), DiskId(0), Tag(1), parts(20, 40));
         });
         assert_eq!((parts[0], parts[3]), (20, 40));
     }
@@ -322,7 +322,7 @@ mod tests {
     fn what_a_device_does_not_tell_apart_is_the_devices() {
         let (_, parts) = of(60, |it| {
             it.issue(Time(15), DiskId(0), Tag(0), Some(ID));
-            it.done(Time(40), DiskId(0), Tag(0), parts(0, 5));
+            it.end_command(Time(40), DiskId(0), Tag(0), parts(0, 5));
             it.issue(Time(40), DiskId(0), Tag(1), Some(ID));
         });
         assert_eq!((parts[3], parts[DEVICE]), (5, 20 + 20));

@@ -28,7 +28,7 @@ impl Device {
         if choice.model.is_empty() {
             return Ok(Device::Unknown);
         }
-        Ok(match choice.made()? {
+        Ok(match choice.make_model()? {
             Model::Disk(drive) => Device::Disk(Arc::new(drive.sheet)),
             Model::Other(other) => Device::Other(other.name),
         })

@@ -101,7 +101,7 @@ impl Workload for Closed {
         Ok(Draft { arrives, op, at })
     }
 
-    fn ended(&mut self, now: Time, _: Extent) {
+    fn end_request(&mut self, now: Time, _: Extent) {
         self.ready.push_back(now + self.think);
     }
 }

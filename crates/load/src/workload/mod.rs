@@ -13,8 +13,8 @@ pub use compression::CompressionPlan;
 pub use kind::{Manual, Only, Recipe};
 pub use made_up::{Like, MadeUpPlan};
 pub use open::{Arrivals, OpenPlan};
-pub use pace::{Pace, Replay};
-pub use pattern::{Addresses, Bound, PAGE, Pattern, Placement, Region};
+pub use pace::{Pace, ReplayTiming};
+pub use pattern::{AddressPattern, Addresses, Bound, PAGE, Pattern, Region};
 pub use process_flow::RecordedPlan;
 pub use processes::ProcessPlan;
 pub use scan::ScanPlan;
@@ -136,7 +136,7 @@ pub trait Workload {
     fn make(&mut self) -> Result<Draft, BadInput>;
 
     /// A request it made has ended.
-    fn ended(&mut self, now: Time, at: Extent);
+    fn end_request(&mut self, now: Time, at: Extent);
 
     /// The request that is due, and when the next one arrives: one call where each costs a look-up of the kind.
     ///
@@ -149,7 +149,7 @@ pub trait Workload {
 
     /// A request it made has ended; when its next one arrives from now on.
     fn ended_due(&mut self, now: Time, at: Extent) -> Option<Time> {
-        self.ended(now, at);
+        self.end_request(now, at);
         self.due()
     }
 

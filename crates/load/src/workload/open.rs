@@ -35,7 +35,7 @@ pub enum Arrivals {
     /// Independently of one another.
     #[default]
     Poisson,
-    /// At even intervals.
+    /// At even intervals, as a recording stream asks.
     Constant,
 }
 
@@ -145,7 +145,7 @@ impl Workload for Open {
         Ok(Draft { arrives, op, at })
     }
 
-    fn ended(&mut self, _: Time, _: Extent) {}
+    fn end_request(&mut self, _: Time, _: Extent) {}
 
     fn notes(&self) -> Vec<String> {
         if self.asked {
@@ -159,10 +159,10 @@ impl Workload for Open {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pattern::Placement;
+    use pattern::AddressPattern;
 
     fn open(rate: f64, arrivals: Arrivals, seed: u64) -> Open {
-        let pattern = Pattern { blocks: 8, read: 1.0, at: Placement::Random, region: Region::WHOLE, align: 1 };
+        let pattern = Pattern { blocks: 8, read: 1.0, at: AddressPattern::Random, region: Region::WHOLE, align: 1 };
         let addresses = Addresses::new("a", &pattern, 1 << 20, Draw::new(seed, 0)).unwrap();
         Open::new(rate, arrivals, addresses)
     }

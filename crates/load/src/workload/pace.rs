@@ -6,7 +6,7 @@ use config::{Section, Word, Words};
 
 config::keys! {
     /// When the recorded requests arrive.
-    pub(crate) REPLAY: Replay = word("replay").usually("open");
+    pub(crate) REPLAY: ReplayTiming = word("replay").usually("open");
     /// Requests outstanding at once, with `replay = "closed"`.
     pub(super) DEPTH: u32 = within("depth", 1, MOST_AT_ONCE).usually("1");
     /// How many times faster than recorded the requests arrive: 20 is twenty times faster.
@@ -23,7 +23,7 @@ pub(super) const ONLY: &[Only] = &[
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pace {
     /// What decides when a request arrives.
-    pub replay: Replay,
+    pub replay: ReplayTiming,
     /// Of a closed replay: how many are in flight at once; 1 for the others.
     pub depth: u32,
     /// So many times faster than recorded; above 0, and 1 for a closed replay.
@@ -32,7 +32,7 @@ pub struct Pace {
 
 /// What decides when a recorded request arrives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Replay {
+pub enum ReplayTiming {
     /// At the times of the recording.
     #[default]
     Open,
@@ -42,17 +42,17 @@ pub enum Replay {
     Closed,
 }
 
-impl Words for Replay {
-    const WORDS: &'static [Word<Replay>] = &[
-        Word::new("open", Replay::Open, "at their recorded times"),
+impl Words for ReplayTiming {
+    const WORDS: &'static [Word<ReplayTiming>] = &[
+        Word::new("open", ReplayTiming::Open, "at their recorded times"),
         Word::new(
             "hold",
-            Replay::Hold,
+            ReplayTiming::Hold,
             "at their recorded times, but a repeated request waits until the earlier one for the same blocks has ended",
         ),
         Word::new(
             "closed",
-            Replay::Closed,
+            ReplayTiming::Closed,
             "in recorded order, `depth` outstanding, each as soon as another has ended",
         ),
     ];
@@ -65,13 +65,13 @@ impl Pace {
         let time_scale = section.value(&TIME_SCALE)?;
         // In a sweep over `replay` the keys of the other values are there too.
         Ok(match replay {
-            Replay::Closed => Pace { replay, depth, time_scale: 1.0 },
-            Replay::Open | Replay::Hold => Pace { replay, depth: 1, time_scale },
+            ReplayTiming::Closed => Pace { replay, depth, time_scale: 1.0 },
+            ReplayTiming::Open | ReplayTiming::Hold => Pace { replay, depth: 1, time_scale },
         })
     }
 
     /// Whether requests arrive no matter how many are outstanding.
     pub(super) fn is_open(&self) -> bool {
-        self.replay != Replay::Closed
+        self.replay != ReplayTiming::Closed
     }
 }

@@ -14,7 +14,7 @@ config::keys! {
     /// Share of the requests that are reads. The others are writes.
     pub(super) READ: f64 = share("read").usually("1.0");
     /// Where the next request goes.
-    pub(super) AT: Placement = word("at").usually("random");
+    pub(super) AT: AddressPattern = word("at").usually("random");
     /// The part of the drive that requests go to.
     pub(crate) REGION: Region = form("region", RANGE, range).else_told("all of the drive");
     /// Requests start at multiples of this.
@@ -40,7 +40,7 @@ pub struct Pattern {
     /// Share of reads, 0 to 1; the others are writes.
     pub read: f64,
     /// How the next place is chosen.
-    pub at: Placement,
+    pub at: AddressPattern,
     /// Where on the drive.
     pub region: Region,
     /// Requests start at multiples of so many blocks; at least 1.
@@ -49,7 +49,7 @@ pub struct Pattern {
 
 /// How the place of the next request is chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Placement {
+pub enum AddressPattern {
     /// Anywhere in the region, evenly.
     #[default]
     Random,
@@ -57,12 +57,12 @@ pub enum Placement {
     Sequential,
 }
 
-impl Words for Placement {
-    const WORDS: &'static [Word<Placement>] = &[
-        Word::new("random", Placement::Random, "anywhere in the region, each place with the same chance"),
+impl Words for AddressPattern {
+    const WORDS: &'static [Word<AddressPattern>] = &[
+        Word::new("random", AddressPattern::Random, "anywhere in the region, each place with the same chance"),
         Word::new(
             "sequential",
-            Placement::Sequential,
+            AddressPattern::Sequential,
             "where the last request ended, and at the end of the region from its start again",
         ),
     ];
@@ -158,7 +158,7 @@ pub struct Addresses {
     align: u64,
     blocks: u32,
     read: f64,
-    placement: Placement,
+    placement: AddressPattern,
     draw: Draw,
 }
 
@@ -192,8 +192,8 @@ impl Addresses {
     /// What is asked for next.
     pub fn draft(&mut self) -> (Op, Extent) {
         let start = match self.placement {
-            Placement::Random => self.first + self.align * self.draw.below(self.starts),
-            Placement::Sequential => {
+            AddressPattern::Random => self.first + self.align * self.draw.below(self.starts),
+            AddressPattern::Sequential => {
                 let start = if self.next + u64::from(self.blocks) > self.end { self.first } else { self.next };
                 self.next = start + u64::from(self.blocks);
                 start

@@ -4,13 +4,13 @@
 //! **Recorded is recorded.** A trace and the days of `cello-like` and `hplajw-like` are all `Records`, one after the
 //! other; `Replay` plays them: it alone knows of held repeats, time scales and closed loops.
 
-use super::pace::{Pace, Replay as How};
+use super::pace::{Pace, ReplayTiming as How};
 use super::{Draft, Workload};
 use block::{BadInput, Extent, Span, Time};
 use std::collections::BTreeMap;
 
 /// Where recorded requests come from, one after the other.
-pub(super) trait Records {
+pub(super) trait RecordSource {
     /// The next request, which arrives at its recorded time, from whatever origin that counts.
     ///
     /// # Errors
@@ -47,7 +47,7 @@ pub(super) struct Replay<R> {
     out_of_order: u64,
 }
 
-impl<R: Records> Replay<R> {
+impl<R: RecordSource> Replay<R> {
     /// The first record is read.
     ///
     /// # Errors
@@ -108,7 +108,7 @@ impl<R: Records> Replay<R> {
     }
 }
 
-impl<R: Records> Workload for Replay<R> {
+impl<R: RecordSource> Workload for Replay<R> {
     fn due(&self) -> Option<Time> {
         let Some(next) = self.next else { return self.failed.is_some().then_some(self.released) };
         match self.how {
@@ -129,7 +129,7 @@ impl<R: Records> Workload for Replay<R> {
         Ok(Draft { arrives, ..next })
     }
 
-    fn ended(&mut self, now: Time, at: Extent) {
+    fn end_request(&mut self, now: Time, at: Extent) {
         self.outstanding -= 1;
         match self.how {
             How::Open => {}

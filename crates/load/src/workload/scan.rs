@@ -22,14 +22,14 @@ config::keys! {
 pub struct ScanPlan {
     /// Blocks of a unit; at least 1.
     pub unit: u32,
-    /// What is read.
+    /// The part of the drive that is read.
     pub region: Region,
 }
 
 impl ScanPlan {
     /// The blocks it wants, on a drive of so many.
     #[must_use]
-    pub fn wanted(&self, blocks: u64) -> Wanted {
+    pub fn wanted_blocks(&self, blocks: u64) -> Wanted {
         let mut wanted = Wanted::nothing(blocks, self.unit);
         let (from, until) = self.region.on(blocks);
         wanted.want(Lbn(from), Lbn(until.min(blocks)));
@@ -79,7 +79,7 @@ impl Recipe for ScanPlan {
     }
 }
 
-/// It never asks.
+/// Asks for nothing itself: the core reads for it.
 struct Scan;
 
 impl Workload for Scan {
@@ -91,5 +91,5 @@ impl Workload for Scan {
         unreachable!("a scan has no requests")
     }
 
-    fn ended(&mut self, _: Time, _: Extent) {}
+    fn end_request(&mut self, _: Time, _: Extent) {}
 }

@@ -141,7 +141,7 @@ impl Workload for Sweep {
         Ok(Draft { arrives, op: Op::Repair, at })
     }
 
-    fn ended(&mut self, now: Time, _: Extent) {
+    fn end_request(&mut self, now: Time, _: Extent) {
         self.ready.push_back(now);
         self.outstanding -= 1;
         if self.next == self.all && self.outstanding == 0 {

@@ -16,7 +16,7 @@ pub struct Times {
 }
 
 impl Times {
-    /// Draws one duration.
+    /// Draws the next duration, independent of those before.
     pub fn draw(&self, draw: &mut Draw) -> Span {
         let times = match self.spread {
             Some(0.0) => return self.mean,

@@ -2,7 +2,7 @@
 
 use super::kind::{Manual, Recipe};
 use super::pace::{self, Pace};
-use super::replay::{self, Records};
+use super::replay::{self, RecordSource};
 use super::{Draft, Workload};
 use crate::draw::Draw;
 use crate::fit::{Fitting, Footprint};
@@ -226,7 +226,7 @@ fn reopen(choice: &TraceChoice) -> Result<TraceReader, BadInput> {
     trace::open(&choice.file, choice.format)
 }
 
-impl Records for Recorded {
+impl RecordSource for Recorded {
     fn next(&mut self) -> Result<Option<Draft>, BadInput> {
         self.read()?.map(|record| self.draft(record)).transpose()
     }

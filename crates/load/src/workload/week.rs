@@ -10,7 +10,7 @@ mod systems;
 use super::Draft;
 use super::made_up::Like;
 use super::pattern::Region;
-use super::replay::Records;
+use super::replay::RecordSource;
 use crate::draw::Draw;
 use block::{At, BadInput, Extent, Op, Span, Time, units};
 use std::cmp::Reverse;
@@ -210,7 +210,7 @@ impl Week {
     }
 }
 
-impl Records for Week {
+impl RecordSource for Week {
     fn next(&mut self) -> Result<Option<Draft>, BadInput> {
         while let Some(Reverse((now, _, event))) = self.events.pop() {
             if let Some(draft) = self.happens(now, event) {

@@ -32,6 +32,8 @@ pub struct ListedExport {
 pub enum ClientStep {
     /// More bytes are needed.
     More,
+    /// What follows is TLS: what comes out of it goes on here after [`ClientHandshake::secure`].
+    StartTls,
     /// Requests may be sent.
     Ready(Session),
     /// What there is; the server has been told that the client goes.
@@ -42,6 +44,8 @@ pub enum ClientStep {
 #[derive(Debug)]
 pub struct ClientHandshake {
     wish: ClientGoal,
+    /// Whether the server is to speak TLS first.
+    tls: bool,
     awaits: ReplyAwaited,
     gathered: Gathered,
     session: Session,
@@ -69,7 +73,18 @@ impl ClientHandshake {
             contexts: Contexts::default(),
         };
         let (awaits, gathered) = (ReplyAwaited::Greeting, Gathered::default());
-        ClientHandshake { wish, awaits, gathered, session, listed: Vec::new() }
+        ClientHandshake { wish, tls: false, awaits, gathered, session, listed: Vec::new() }
+    }
+
+    /// The same, which tells nothing but within TLS.
+    #[must_use]
+    pub fn with_tls(self) -> ClientHandshake {
+        ClientHandshake { tls: true, ..self }
+    }
+
+    /// The connection is private from here on: `out` gets what is to be sent within.
+    pub fn secure(&mut self, out: &mut Vec<u8>) {
+        self.begin(out);
     }
 
     /// Takes bytes of the server and appends what is to be sent. Of what follows the handshake it takes nothing.
@@ -105,11 +120,19 @@ impl ClientHandshake {
             return Err(Broken::NotNbd);
         }
         out.extend(u32::from(flags & (FIXED_NEWSTYLE | NO_ZEROES)).to_be_bytes());
+        if self.tls {
+            self.ask(option::STARTTLS, &[], out);
+        } else {
+            self.begin(out);
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, out: &mut Vec<u8>) {
         match self.wish {
             ClientGoal::Go(_) => self.ask(option::STRUCTURED_REPLY, &[], out),
             ClientGoal::List => self.ask(option::LIST, &[], out),
         }
-        Ok(())
     }
 
     fn ask(&mut self, option: u32, data: &[u8], out: &mut Vec<u8>) {
@@ -123,6 +146,8 @@ impl ClientHandshake {
     /// An answer: what was asked next depends on it.
     fn take(&mut self, option: u32, kind: u32, data: &[u8], out: &mut Vec<u8>) -> Result<Option<ClientStep>, Broken> {
         match (option, kind) {
+            (option::STARTTLS, answer::ACK) => Ok(Some(ClientStep::StartTls)),
+            (option::STRUCTURED_REPLY, answer::ERR_TLS_REQD) => Err(refusal(kind, data)),
             (option::STRUCTURED_REPLY, _) => {
                 self.session.structured = kind == answer::ACK;
                 self.go(out);
@@ -201,6 +226,7 @@ fn refusal(kind: u32, data: &[u8]) -> Broken {
     let known = match kind {
         answer::ERR_UNSUP => "it does not know the option",
         answer::ERR_UNKNOWN => "it has no such export",
+        answer::ERR_TLS_REQD => "it wants TLS",
         _ => "it says no",
     };
     let said = String::from_utf8_lossy(data);

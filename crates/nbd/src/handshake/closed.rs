@@ -26,6 +26,8 @@ pub enum CloseReason {
     Full,
     /// No such export, where only closing can say so.
     NoSuchExport,
+    /// An export is to be had within TLS only, where only closing can say so.
+    NeedsTls,
     /// A write with more payload than is passed over.
     TooMuchPayload(u64),
     /// It has been closed, or is in transmission.
@@ -45,6 +47,7 @@ impl fmt::Display for CloseReason {
             CloseReason::TooManyOptions => write!(f, "the client sent too many options"),
             CloseReason::Full => write!(f, "there are as many clients as there may be"),
             CloseReason::NoSuchExport => write!(f, "the client asked for an export that is not there"),
+            CloseReason::NeedsTls => write!(f, "the client does not speak TLS, which it must"),
             CloseReason::TooMuchPayload(length) => write!(f, "the client sent a write of {length} bytes"),
             CloseReason::Over => write!(f, "the handshake is over"),
         }
@@ -68,6 +71,7 @@ mod tests {
             (CloseReason::TooManyOptions, "the client sent too many options"),
             (CloseReason::Full, "there are as many clients as there may be"),
             (CloseReason::NoSuchExport, "the client asked for an export that is not there"),
+            (CloseReason::NeedsTls, "the client does not speak TLS, which it must"),
             (CloseReason::TooMuchPayload(5), "the client sent a write of 5 bytes"),
             (CloseReason::Over, "the handshake is over"),
         ] {

@@ -2,21 +2,27 @@
 
 mod closed;
 mod options;
+mod security;
 #[cfg(test)]
 mod tests;
 
 pub use closed::CloseReason;
+pub use security::TlsPolicy;
 
 use crate::export::{Contexts, Export, Session};
 use crate::limits::{MAX_OPTION_BYTES, MAX_OPTIONS, MAX_SKIPPED_BYTES, MAX_STRING};
 use crate::wire::{FIXED_NEWSTYLE, Gathered, MessageFields, NBD_MAGIC, NO_ZEROES, OPTION_MAGIC, answer, option};
 use options::Refusal;
+use security::Security;
 
 /// How far a handshake is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HandshakeStep {
     /// It goes on: with what is left of the bytes, or with more of them.
     More,
+    /// What follows is TLS, once what was said is sent: what is left of the bytes belongs to it, and what comes out of it goes on
+    /// here after [`Handshake::secure`].
+    StartTls,
     /// What follows are requests.
     Ready(Session),
     /// The connection is to be closed, once what was said is sent.
@@ -27,6 +33,7 @@ pub enum HandshakeStep {
 #[derive(Debug)]
 pub struct Handshake<E> {
     exports: E,
+    security: Security,
     awaits: Awaits,
     gathered: Gathered,
     options: u32,
@@ -34,6 +41,8 @@ pub struct Handshake<E> {
     structured: bool,
     extended: bool,
     full: bool,
+    /// What the client was last refused for who it is.
+    refused: Option<&'static str>,
     /// The export whose contexts the client chose, and which.
     contexts: Option<(usize, Contexts)>,
 }
@@ -55,6 +64,7 @@ impl<E: AsRef<[Export]>> Handshake<E> {
         out.extend((FIXED_NEWSTYLE | NO_ZEROES).to_be_bytes());
         Handshake {
             exports,
+            security: Security::Plain(TlsPolicy::Absent),
             awaits: Awaits::Flags,
             gathered: Gathered::default(),
             options: 0,
@@ -62,6 +72,7 @@ impl<E: AsRef<[Export]>> Handshake<E> {
             structured: false,
             extended: false,
             full: false,
+            refused: None,
             contexts: None,
         }
     }
@@ -71,11 +82,18 @@ impl<E: AsRef<[Export]>> Handshake<E> {
         self.full = full;
     }
 
+    /// What the client was last refused for who it is, or that there are too many; for a log.
+    #[must_use]
+    pub fn refusal(&self) -> Option<&'static str> {
+        self.refused
+    }
+
     /// Takes bytes of the client and appends what is to be sent. It stops after each option, so that its answer can be
     /// sent before the next is looked at: call again while `bytes` holds some. Of what follows the handshake it takes
     /// nothing.
     pub fn feed(&mut self, bytes: &mut &[u8], out: &mut Vec<u8>) -> HandshakeStep {
         let step = match self.advance(bytes, out) {
+            Ok(None) if self.awaits_tls() => HandshakeStep::StartTls,
             Ok(None) => return HandshakeStep::More,
             Ok(Some(session)) => HandshakeStep::Ready(session),
             Err(closed) => HandshakeStep::Closed(closed),
@@ -148,6 +166,7 @@ impl<E: AsRef<[Export]>> Handshake<E> {
     /// Answers an option. None of the answers to one client is longer than the table of exports.
     fn answer(&mut self, option: u32, data: &[u8], out: &mut Vec<u8>) -> Result<Option<Session>, CloseReason> {
         let answered = match option {
+            _ if self.needs_tls(option)? => Err(options::NEEDS_TLS),
             option::EXPORT_NAME if self.full => return Err(CloseReason::Full),
             option::GO if self.full => Err(options::FULL),
             option::EXPORT_NAME => return self.export_name(data, out).map(Some),
@@ -162,12 +181,17 @@ impl<E: AsRef<[Export]>> Handshake<E> {
             option::EXTENDED_HEADERS => self.extended_headers(data).map(|()| None),
             option::LIST_META_CONTEXT => self.list_meta_context(data, out).map(|()| None),
             option::SET_META_CONTEXT => self.set_meta_context(data, out).map(|()| None),
-            option::STARTTLS => Err(options::NO_TLS),
+            option::STARTTLS => self.start_tls(data).map(|()| None),
             _ => Err(options::UNSUPPORTED),
         };
         let (kind, message, session) = match answered {
             Ok(session) => (answer::ACK, "", session),
-            Err(Refusal(kind, message)) => (kind, message, None),
+            Err(Refusal(kind, message)) => {
+                if matches!(kind, answer::ERR_POLICY | answer::ERR_TLS_REQD) {
+                    self.refused = Some(message);
+                }
+                (kind, message, None)
+            }
         };
         options::reply(option, kind, message.as_bytes(), out);
         Ok(session)

@@ -12,6 +12,10 @@ pub(super) const UNSUPPORTED: Refusal = Refusal(answer::ERR_UNSUP, "this server 
 pub(super) const FULL: Refusal =
     Refusal(answer::ERR_POLICY, "as many clients are connected as the server lets in; try again");
 pub(super) const NO_TLS: Refusal = Refusal(answer::ERR_UNSUP, "this server does not speak TLS");
+pub(super) const NEEDS_TLS: Refusal = Refusal(answer::ERR_TLS_REQD, "this needs TLS: send NBD_OPT_STARTTLS first");
+pub(super) const TLS_TWICE: Refusal = Refusal(answer::ERR_INVALID, "TLS is spoken already");
+pub(super) const NOT_OPENED: Refusal =
+    Refusal(answer::ERR_POLICY, "no name in the client's certificate opens this export");
 const DATA: Refusal = Refusal(answer::ERR_INVALID, "the option has no data");
 const MALFORMED: Refusal = Refusal(answer::ERR_INVALID, "the option's data are not what their lengths say");
 const UNSTRUCTURED: Refusal = Refusal(answer::ERR_INVALID, "structured replies must be chosen first");
@@ -29,7 +33,7 @@ pub(super) fn reply(option: u32, kind: u32, data: &[u8], out: &mut Vec<u8>) {
     out.extend(data);
 }
 
-fn no_data(data: &[u8]) -> Result<(), Refusal> {
+pub(super) fn no_data(data: &[u8]) -> Result<(), Refusal> {
     if data.is_empty() { Ok(()) } else { Err(DATA) }
 }
 
@@ -63,10 +67,12 @@ impl<'a> Queries<'a> {
 }
 
 impl<E: AsRef<[Export]>> Handshake<E> {
-    /// Number and export of a name; without a name, the default.
-    fn find(&self, name: &[u8]) -> Option<(usize, &Export)> {
+    /// Number and export of a name that the client may have; without a name, the default.
+    fn find(&self, name: &[u8]) -> Result<(usize, &Export), Refusal> {
         let mut exports = self.exports.as_ref().iter().enumerate();
-        exports.find(|(_, export)| name.is_empty() || export.name.as_bytes() == name)
+        let found = exports.find(|(_, export)| name.is_empty() || export.name.as_bytes() == name);
+        let (number, export) = found.ok_or(UNKNOWN)?;
+        self.check_access(number, export).map(|()| (number, export))
     }
 
     fn session(&self, number: usize, export: &Export) -> Session {
@@ -75,7 +81,10 @@ impl<E: AsRef<[Export]>> Handshake<E> {
     }
 
     pub(super) fn export_name(&self, name: &[u8], out: &mut Vec<u8>) -> Result<Session, CloseReason> {
-        let (number, export) = self.find(name).ok_or(CloseReason::NoSuchExport)?;
+        let (number, export) = self.find(name).map_err(|refusal| match refusal.0 {
+            answer::ERR_TLS_REQD => CloseReason::NeedsTls,
+            _ => CloseReason::NoSuchExport,
+        })?;
         let session = self.session(number, export);
         out.extend(session.size.to_be_bytes());
         out.extend(session.flags.0.to_be_bytes());
@@ -87,7 +96,8 @@ impl<E: AsRef<[Export]>> Handshake<E> {
 
     pub(super) fn list(&self, data: &[u8], out: &mut Vec<u8>) -> Result<(), Refusal> {
         no_data(data)?;
-        for export in self.exports.as_ref() {
+        let exports = self.exports.as_ref().iter().enumerate();
+        for (_, export) in exports.filter(|(number, export)| self.check_access(*number, export).is_ok()) {
             let length = (export.name.len() as u32).to_be_bytes();
             let server = [&length[..], export.name.as_bytes(), export.description.as_bytes()].concat();
             reply(option::LIST, answer::SERVER, &server, out);
@@ -124,7 +134,7 @@ impl<E: AsRef<[Export]>> Handshake<E> {
         if name.len() > MAX_STRING {
             return Err(LONG_NAME);
         }
-        let (number, export) = self.find(name).ok_or(UNKNOWN)?;
+        let (number, export) = self.find(name)?;
         let session = self.session(number, export);
         let mut tell = |kind: u16, about: &[&[u8]]| {
             reply(option, answer::INFO, &[&kind.to_be_bytes(), &about.concat()[..]].concat(), out);
@@ -173,7 +183,7 @@ impl<E: AsRef<[Export]>> Handshake<E> {
             return Err(UNSTRUCTURED);
         }
         let queries = Queries::read(data)?;
-        let (number, _) = self.find(queries.export).ok_or(UNKNOWN)?;
+        let (number, _) = self.find(queries.export)?;
         Ok((queries, number))
     }
 }

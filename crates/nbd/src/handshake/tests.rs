@@ -12,7 +12,8 @@ const REPLY: &[u8] = b"\0\x03\xe8\x89\x04\x55\x65\xa9";
 fn exports() -> Vec<Export> {
     let block = BlockSize { minimum: 512, preferred: 4096, maximum: 1 << 25 };
     let flags = Flags::SEND_FLUSH.with(Flags::SEND_FUA).with(Flags::SEND_DF).with(Flags::ROTATIONAL);
-    let bulk = Export { name: "bulk".into(), description: "recordings".into(), size: 1 << 30, block, flags };
+    let bulk =
+        Export { name: "bulk".into(), description: "recordings".into(), size: 1 << 30, block, flags, secured: false };
     vec![bulk, Export { name: "db".into(), size: 512, flags: Flags::READ_ONLY, ..Export::default() }]
 }
 
@@ -267,4 +268,107 @@ fn what_comes_after_the_end_is_not_heard() {
     let bytes = [FIXED, &option(2, b"")].concat();
     assert_eq!(server.feed(&mut &bytes[..], &mut out), HandshakeStep::Closed(CloseReason::Aborted));
     assert_eq!(server.feed(&mut &bytes[..], &mut out), HandshakeStep::Closed(CloseReason::Over));
+}
+
+/// Numbers of the errors that the protocol answers with.
+const TLS_REQUIRED: u32 = ERR + 5;
+const POLICY: u32 = ERR + 2;
+const INVALID: u32 = ERR + 3;
+
+/// A server of two exports, the second within TLS only, told one option after another; within TLS it opens the second alone.
+struct Told(Handshake<Vec<Export>>);
+
+impl Told {
+    fn new(policy: TlsPolicy) -> Told {
+        let mut exports = exports();
+        exports[1].secured = true;
+        let mut server = Handshake::new(exports, &mut Vec::new()).with_tls(policy);
+        let mut flags = NO_ZEROES;
+        assert_eq!(server.feed(&mut flags, &mut Vec::new()), HandshakeStep::More);
+        Told(server)
+    }
+
+    /// The kinds of answers to an option, and the step.
+    fn tell(&mut self, number: u8, data: &[u8]) -> (Vec<u32>, HandshakeStep) {
+        let mut out = Vec::new();
+        let step = self.0.feed(&mut &option(number, data)[..], &mut out);
+        let mut fields = MessageFields(&out);
+        let mut kinds = Vec::new();
+        while let Some(_magic) = fields.u64() {
+            let _of = fields.u32();
+            kinds.extend(fields.u32());
+            fields.string().unwrap();
+        }
+        (kinds, step)
+    }
+
+    fn secured(policy: TlsPolicy) -> Told {
+        let mut told = Told::new(policy);
+        assert_eq!(told.tell(5, b""), (vec![1], HandshakeStep::StartTls));
+        told.0.secure(|number| number == 1);
+        told
+    }
+}
+
+fn go(name: &[u8]) -> Vec<u8> {
+    [&string(name)[..], b"\0\0"].concat()
+}
+
+#[test]
+fn where_tls_is_required_nothing_is_told_without_it() {
+    for number in [3, 6, 7, 8, 9, 10, 11, 99] {
+        let (kinds, step) = Told::new(TlsPolicy::Required).tell(number, &go(b"bulk"));
+        assert_eq!((kinds, step), (vec![TLS_REQUIRED], HandshakeStep::More), "option {number}");
+    }
+    let (kinds, step) = Told::new(TlsPolicy::Required).tell(1, b"bulk");
+    assert_eq!((kinds, step), (vec![], HandshakeStep::Closed(CloseReason::NeedsTls)));
+    let (kinds, step) = Told::new(TlsPolicy::Required).tell(2, b"");
+    assert_eq!((kinds, step), (vec![1], HandshakeStep::Closed(CloseReason::Aborted)));
+}
+
+#[test]
+fn where_tls_is_offered_it_is_needed_for_what_is_secured_alone() {
+    let mut plain = Told::new(TlsPolicy::Offered);
+    assert_eq!(plain.tell(3, b"").0, [2, 1], "one export is listed");
+    assert_eq!(plain.tell(7, &go(b"db")).0, [TLS_REQUIRED]);
+    assert_eq!(plain.tell(6, &go(b"db")).0, [TLS_REQUIRED]);
+    assert_eq!(Told::new(TlsPolicy::Offered).tell(1, b"db").1, HandshakeStep::Closed(CloseReason::NeedsTls));
+    assert!(matches!(plain.tell(7, &go(b"bulk")).1, HandshakeStep::Ready(_)));
+}
+
+#[test]
+fn within_tls_a_client_has_what_its_certificate_opens() {
+    let mut told = Told::secured(TlsPolicy::Required);
+    assert_eq!(told.tell(3, b"").0, [2, 1]);
+    assert_eq!(told.tell(7, &go(b"bulk")).0, [POLICY]);
+    assert_eq!(told.tell(7, &go(b"")).0, [POLICY], "the default export is the first");
+    assert_eq!(told.tell(7, &go(b"none")).0, [ERR + 6]);
+    assert_eq!(told.tell(5, b"").0, [INVALID], "TLS within TLS");
+    let HandshakeStep::Ready(session) = told.tell(7, &go(b"db")).1 else { panic!("it is not let in") };
+    assert_eq!(session.export, 1);
+    let closed = Told::secured(TlsPolicy::Required).tell(1, b"bulk").1;
+    assert_eq!(closed, HandshakeStep::Closed(CloseReason::NoSuchExport));
+}
+
+/// What was said before the connection was private may have been said by anybody.
+#[test]
+fn nothing_that_was_agreed_on_before_tls_holds_within() {
+    let mut told = Told::new(TlsPolicy::Offered);
+    assert_eq!(told.tell(8, b"").0, [1]);
+    assert_eq!(told.tell(5, b"data").0, [INVALID]);
+    assert_eq!(told.tell(5, b"").1, HandshakeStep::StartTls);
+    told.0.secure(|_| true);
+    let HandshakeStep::Ready(session) = told.tell(7, &go(b"db")).1 else { panic!("it is not let in") };
+    assert!(!session.structured);
+}
+
+#[test]
+fn what_comes_behind_the_wish_for_tls_is_left_to_it() {
+    let mut told = Told::new(TlsPolicy::Offered);
+    let bytes = [option(5, b""), option(7, &go(b"bulk"))].concat();
+    let mut left = &bytes[..];
+    assert_eq!(told.0.feed(&mut left, &mut Vec::new()), HandshakeStep::StartTls);
+    assert_eq!(left, option(7, &go(b"bulk")));
+    let closed = told.0.feed(&mut left, &mut Vec::new());
+    assert_eq!(closed, HandshakeStep::Closed(CloseReason::Over), "it is not heard without");
 }

@@ -2,26 +2,40 @@
 
 use crate::random::check;
 use nbd::client::{self, Body, Broken, ClientGoal};
-use nbd::{ClientRequest, CommandFlags, Handshake, HandshakeStep, RequestType, Session};
+use nbd::{ClientRequest, CommandFlags, Handshake, HandshakeStep, RequestType, Session, TlsPolicy};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
 /// The last step of either side; the server then has what the client sent last, and nothing is under way.
 fn meet(wish: ClientGoal, piece: usize) -> (Result<client::ClientStep, Broken>, HandshakeStep) {
+    meet_by(client::ClientHandshake::new(wish), TlsPolicy::Absent, piece)
+}
+
+/// The same of a client and a server that may want TLS, which here changes no byte.
+fn meet_by(
+    mut client: client::ClientHandshake,
+    policy: TlsPolicy,
+    piece: usize,
+) -> (Result<client::ClientStep, Broken>, HandshakeStep) {
     let exports = crate::exports();
     let mut to_client = Vec::new();
-    let mut server = Handshake::new(&exports[..], &mut to_client);
-    let mut client = client::ClientHandshake::new(wish);
+    let mut server = Handshake::new(&exports[..], &mut to_client).with_tls(policy);
     let (mut ours, mut theirs) = (Ok(client::ClientStep::More), HandshakeStep::More);
     while !to_client.is_empty() {
         let mut to_server = Vec::new();
         for mut bytes in std::mem::take(&mut to_client).chunks(piece) {
             ours = client.feed(&mut bytes, &mut to_server);
             assert!(bytes.is_empty(), "{ours:?}");
+            if ours == Ok(client::ClientStep::StartTls) {
+                client.secure(&mut to_server);
+            }
         }
         let mut bytes = &to_server[..];
         while !bytes.is_empty() {
             theirs = server.feed(&mut bytes, &mut to_client);
+            if theirs == HandshakeStep::StartTls {
+                server.secure(|_| true);
+            }
         }
         if theirs == HandshakeStep::Closed(nbd::CloseReason::Aborted) {
             break;
@@ -46,6 +60,18 @@ fn both_agree_on_an_export() {
         assert_eq!(ours, Session { export: 0, ..theirs });
         assert_eq!(ours.size, crate::exports()[number].size);
     }
+}
+
+#[test]
+fn both_agree_on_tls_before_all_else() {
+    let client = || client::ClientHandshake::new(ClientGoal::Go("db".into()));
+    for policy in [TlsPolicy::Offered, TlsPolicy::Required] {
+        let met = meet_by(client().with_tls(), policy, 5);
+        assert!(matches!(met, (Ok(client::ClientStep::Ready(_)), HandshakeStep::Ready(_))), "{met:?}");
+    }
+    let refused = |met: (Result<_, Broken>, _)| met.0.expect_err("it is refused").to_string();
+    assert!(refused(meet_by(client().with_tls(), TlsPolicy::Absent, 5)).contains("does not speak TLS"));
+    assert!(refused(meet_by(client(), TlsPolicy::Required, 5)).contains("needs TLS"));
 }
 
 #[test]

@@ -162,11 +162,16 @@ impl TrackGeometry {
     /// How many cylinders all regions have together.
     #[must_use]
     pub fn all_cylinders(&self) -> u64 {
-        let last = self.map.regions.last().map_or(0, |region| region.end() - 1);
-        let address = self.address_of(last);
+        let Some(region) = self.map.regions.last() else { return 0 };
+        let (index, base) = (self.map.regions.len() - 1, self.cylinders.last().copied().unwrap_or(0));
+        let last = region.place(region.end() - 1).track;
         match self.arrangement {
-            Arrangement::Heads => address.cylinder + 1,
-            Arrangement::Bands(width) => address.cylinder + width,
+            Arrangement::Heads => base + last / self.heads + 1,
+            Arrangement::Bands(width) => {
+                // A band that ends on its first head is as wide as it got there.
+                let (band, within) = (last / (width * self.heads), last % (width * self.heads));
+                base + band * width + self.width(index, last, width).min(within + 1)
+            }
         }
     }
 }

@@ -1,9 +1,12 @@
 //! The map of a drive, as angles: where on its track each sector begins and where tracks end.
 
 mod geometry;
+#[cfg(test)]
+pub(crate) mod laws;
 mod region;
 
 pub use geometry::{Arrangement, TrackAddress, TrackGeometry};
+pub(crate) use region::ALIKE;
 pub use region::{MapRegion, PatternLevel, SectorPlace, TrackRun};
 
 /// A drive's map: regions in ascending sectors without a gap between them, and sectors that lie elsewhere.

@@ -3,6 +3,9 @@
 
 use crate::estimate::fraction;
 
+/// Angles that differ by less than this share of a sector are one: what they are off by chance is much less.
+pub(crate) const ALIKE: f64 = 0.1;
+
 /// A period: what repeats.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PatternLevel {
@@ -260,7 +263,7 @@ impl MapRegion {
     /// Whether the two follow the same pattern.
     #[must_use]
     pub fn like(&self, other: &MapRegion) -> bool {
-        let alike = |a: f64, b: f64| crate::estimate::signed_fraction(a - b).abs() < 0.1 / f64::from(self.round);
+        let alike = |a: f64, b: f64| crate::estimate::signed_fraction(a - b).abs() < ALIKE / f64::from(self.round);
         self.round == other.round
             && self.track == other.track
             && alike(self.turn, other.turn)

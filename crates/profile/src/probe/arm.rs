@@ -22,6 +22,26 @@ const FINER: u32 = 40;
 const ALIKE: f64 = 0.05;
 /// The least that trials differ by, and what is not known of a reach, as shares of a revolution: where nothing varies.
 const NARROW: f64 = 1.0 / 5000.0;
+/// The bisection ends with a gap of this share of a revolution; trials then begin so far to either side of its middle, and never
+/// go further than a third of a revolution: half of one is what tells a catch from a miss.
+const ROUGH: f64 = 1.0 / 60.0;
+const BEGINS: f64 = 1.0 / 40.0;
+const WIDEST: f64 = 1.0 / 3.0;
+/// Trials tell most within so many spreads of the mean.
+const TELLING: f64 = 2.5;
+/// Where the spread is less than this share of a revolution, nothing varies.
+const STEADY: f64 = 1.0 / 300.0;
+/// Completions are as late as this by chance, in standard deviations.
+const BY_CHANCE: f64 = 6.0;
+/// Each spread that is tried is so many times the one before: neighbours are as likely as one another.
+const COARSE: f64 = 1.12;
+/// How likely a catch is that nothing explains, and the least that any trial is likely, whose logarithm is taken.
+const BY_MISHAP: f64 = 0.002;
+const UNLIKELY: f64 = 1e-9;
+/// Half the quantile of χ² of one degree at 95 %: by how much a logarithm of likelihood may fall short of the most.
+const REJECTED: f64 = 1.92;
+/// The variance of a uniform draw from an interval of length one is a twelfth.
+const UNIFORM: f64 = 1.0 / 12.0;
 /// Trials of an estimate: at least, and at most.
 const TRIALS: (usize, usize) = (20, 72);
 
@@ -59,7 +79,8 @@ pub fn common_spread(found: &[ReachTrials]) -> f64 {
         return 0.0;
     }
     let spread = fit(&trials).spread;
-    let even = trials.iter().map(|trial| trial.called_off * trial.called_off / 12.0).sum::<f64>() / trials.len() as f64;
+    let even =
+        trials.iter().map(|trial| trial.called_off * trial.called_off * UNIFORM).sum::<f64>() / trials.len() as f64;
     libm::sqrt((spread * spread - even).max(0.0))
 }
 
@@ -141,7 +162,7 @@ pub fn reach<'r, D: Device>(
     verb: Verb,
     mut pick: impl FnMut(&mut Eye<D>) -> TrialPath<'r>,
 ) -> Result<Option<ReachTrials>, BadInput> {
-    let period = eye.clock.period / 1e6;
+    let period = eye.clock.period_ms();
     // Any response is the first pass after the reach.
     let mut high = f64::MAX;
     for _ in 0..4 {
@@ -156,7 +177,7 @@ pub fn reach<'r, D: Device>(
     }
     let mut low = high - period;
     let mut asked = 0;
-    while high - low > period / 60.0 && asked < MISHAPS {
+    while high - low > ROUGH * period && asked < MISHAPS {
         asked += 1;
         let middle = low + (high - low) / 2.0;
         let way = pick(eye);
@@ -164,7 +185,7 @@ pub fn reach<'r, D: Device>(
         if caught { high = at.min(high) } else { low = at.max(low) }
     }
     let mut trials: Vec<Trial> = Vec::new();
-    let (mut centre, mut half) = ((low + high) / 2.0, period / 40.0);
+    let (mut centre, mut half) = ((low + high) / 2.0, BEGINS * period);
     let mut mishaps = 0;
     while trials.len() < TRIALS.1 && mishaps < MISHAPS {
         let wanted = centre + (2.0 * eye.bench.draw.unit() - 1.0) * half;
@@ -180,9 +201,10 @@ pub fn reach<'r, D: Device>(
             let lopsided = caught.min(trials.len() - caught) < trials.len() / 6;
             // Where to look next: about the middle, as wide as the spread asks for, wider where one side is missing.
             let gap = gap(&trials, fit.mean);
-            half = if lopsided { 2.0 * half } else { (2.5 * fit.spread).max(gap) }.clamp(NARROW * period, period / 3.0);
+            half = if lopsided { 2.0 * half } else { (TELLING * fit.spread).max(gap) };
+            half = half.clamp(NARROW * period, WIDEST * period);
             centre = fit.mean;
-            if trials.len() >= TRIALS.0 && fit.spread < period / 300.0 && gap < NARROW * period && !lopsided {
+            if trials.len() >= TRIALS.0 && fit.spread < STEADY * period && gap < NARROW * period && !lopsided {
                 break;
             }
         }
@@ -207,7 +229,7 @@ fn trial<D: Device>(
     TrialPath { via, from, to, written }: TrialPath,
     wanted: f64,
 ) -> Result<Option<(Trial, f64)>, BadInput> {
-    let period = eye.clock.period / 1e6;
+    let period = eye.clock.period_ms();
     let track = from.begins();
     let width = period * track.width();
     let same = std::ptr::eq(from.region, to.region) && from.number == to.number;
@@ -249,7 +271,7 @@ fn trial<D: Device>(
     let response = reply.response().as_ms() - if verb.writes() { eye.write_lag } else { 0.0 };
     // What came at another angle came from memory, or was held up.
     let off = signed_fraction((response - at) / period).abs();
-    let known = off < 0.5 * there.width() + 6.0 * eye.clock.noise;
+    let known = off < 0.5 * there.width() + BY_CHANCE * eye.clock.noise;
     let caught = response < at + period / 2.0;
     Ok(known.then_some((Trial { at: at - passes, caught, called_off }, response - passes)))
 }
@@ -272,7 +294,7 @@ fn gap(trials: &[Trial], mean: f64) -> f64 {
 
 /// The normal distribution most likely to give these trials.
 fn fit(trials: &[Trial]) -> ArmReach {
-    let spreads = std::iter::successors(Some(SPREADS.0), |spread| Some(spread * 1.12));
+    let spreads = std::iter::successors(Some(SPREADS.0), |spread| Some(spread * COARSE));
     fit_to(trials, &spreads.take_while(|spread| *spread < SPREADS.1).collect::<Vec<_>>())
 }
 
@@ -297,8 +319,8 @@ fn fit_to(trials: &[Trial], spreads: &[f64]) -> ArmReach {
     let (_, spread, likeliest) = best(&tried);
     let finer = means(middle(&tried) - step, 2.0 * step / f64::from(FINER), FINER);
     let mean = middle(&finer.map(|mean| (mean, spread, likelihood(trials, mean, spread))).collect::<Vec<_>>());
-    // Means that no likelihood test rejects (χ² of one degree, 95 %), and half a step.
-    let off = |(at, _, sum): &(f64, f64, f64)| if *sum > likeliest - 1.92 { (at - mean).abs() } else { 0.0 };
+    // Means that no likelihood test rejects, and half a step.
+    let off = |(at, _, sum): &(f64, f64, f64)| if *sum > likeliest - REJECTED { (at - mean).abs() } else { 0.0 };
     let within = tried.iter().map(off).fold(0.0, f64::max) + step / 2.0;
     ArmReach { mean, spread, within, trials: trials.len() }
 }
@@ -307,8 +329,8 @@ fn fit_to(trials: &[Trial], spreads: &[f64]) -> ArmReach {
 fn likelihood(trials: &[Trial], mean: f64, spread: f64) -> f64 {
     let of = |trial: &Trial| {
         let caught = (1.0 - LAPSE) * 0.5 * libm::erfc((mean - trial.at) / (spread * std::f64::consts::SQRT_2));
-        let likely = if trial.caught { caught + 0.002 } else { 1.0 - caught };
-        libm::log(likely.max(1e-9))
+        let likely = if trial.caught { caught + BY_MISHAP } else { 1.0 - caught };
+        libm::log(likely.max(UNLIKELY))
     };
     trials.iter().map(of).sum()
 }

@@ -11,6 +11,10 @@ use block::{BadInput, Device, Verb};
 const MOST: usize = 96;
 /// Cylinders to either side of a border that are used, at most.
 const NEAR: u64 = 3;
+/// What a reach may differ from the curve: so many standard errors, a share of a sector, and ms.
+const BY_CHANCE: f64 = 6.0;
+const SECTOR_OFF: f64 = 0.15;
+const CURVE_OFF: f64 = 0.01;
 /// Cylinders without data, at most.
 const HIDDEN: u64 = 256;
 
@@ -68,9 +72,9 @@ fn across<D: Device>(
     })?;
     let Some(found) = found else { return Ok(0) };
     let width = 0.5 * (1.0 / f64::from(before.round) + 1.0 / f64::from(after.round));
-    let sector = width * eye.clock.period / 1e6;
+    let sector = width * eye.clock.period_ms();
     let mean = found.reach.mean;
-    let error = 6.0 * moves.spread / libm::sqrt(found.reach.trials as f64) + 0.15 * sector + 0.01;
+    let error = BY_CHANCE * moves.spread / libm::sqrt(found.reach.trials as f64) + SECTOR_OFF * sector + CURVE_OFF;
     let curve = |distance: u64| moves.reach(distance, false);
     if (mean - curve(distance)).abs() < error {
         return Ok(0);

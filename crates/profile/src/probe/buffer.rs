@@ -4,7 +4,7 @@
 use super::field::Field;
 use super::write::THROUGH;
 use crate::bench::{ProbeBench, TimedCommand};
-use crate::estimate::{median, spread};
+use crate::estimate::{NS_PER_MS, median, spread};
 use crate::eye::Eye;
 use block::{BadInput, Device, Extent, Span, Verb};
 use disk::Drain;
@@ -18,6 +18,19 @@ const MOST_WRITES: u64 = 1200;
 const MOST_BLOCKS: u64 = 1 << 17;
 /// What comes from memory varies by less than this, ns.
 const STEADY: f64 = 120_000.0;
+/// A write that does not wait may take longer than another by so many standard deviations, a share of a revolution, and a
+/// share of what it takes on its way to the drive.
+const BY_CHANCE: f64 = 6.0;
+const REVOLUTION_OFF: f64 = 1.0 / 60.0;
+const WAY_OFF: f64 = 0.02;
+/// A flush that takes longer than an answer by this share of a revolution has written.
+const WRITES: f64 = 1.0 / 8.0;
+/// Writes backwards on a track take so much of what they should take longer, or they were put in order.
+const IN_ORDER: f64 = 0.6;
+/// A read that waits for this share of what emptying the buffer takes has waited for all of it.
+const ALL: f64 = 0.7;
+/// No burst takes less, s: a rate is finite.
+const SHORTEST: f64 = 1e-9;
 /// Trials of each question about draining.
 const TRIALS: usize = 7;
 /// Of fewer writes nobody sees the order.
@@ -81,10 +94,13 @@ pub fn learn<D: Device>(eye: &mut Eye<D>, field: &Field) -> Result<BufferHabits,
         return Ok(BufferHabits::default());
     }
     let second = median(&again);
-    let margin = (median(&plain) - second).abs() + 6.0 * spread(&plain) + eye.clock.period / 60.0;
+    let margin = (median(&plain) - second).abs() + BY_CHANCE * spread(&plain) + REVOLUTION_OFF * eye.clock.period;
     let asked = BufferTrial { field, one: second, margin };
-    let mut buffer =
-        BufferHabits { response: [median(&plain) / 1e6, second / 1e6], joins: true, ..BufferHabits::default() };
+    let mut buffer = BufferHabits {
+        response: [median(&plain) / NS_PER_MS, second / NS_PER_MS],
+        joins: true,
+        ..BufferHabits::default()
+    };
     let writes = asked.writes(eye)?;
     let joins = asked.continuing(eye, writes + 4)?;
     let room = match (writes, joins) {
@@ -144,7 +160,7 @@ impl BufferTrial<'_, '_> {
 
     /// Whether a write that takes so many ns on its way came back at once.
     fn at_once(&self, reply: Option<TimedCommand>, way: f64) -> bool {
-        reply.is_some_and(|reply| (reply.response().0 as f64) < 1.02 * way + self.margin)
+        reply.is_some_and(|reply| (reply.response().0 as f64) < (1.0 + WAY_OFF) * way + self.margin)
     }
 
     /// How many writes of a sector, none beside another, come back at once: the fewest of three trials.
@@ -214,7 +230,7 @@ impl BufferTrial<'_, '_> {
             if room == WriteRoom::One && fit {
                 // Where the bus is no faster than the medium: whether anything is left to be written.
                 let flush = eye.bench.command(Verb::Flush, Extent::new(0, 0))?;
-                fit = flush.response().0 as f64 > self.one + eye.clock.period / 8.0;
+                fit = flush.response().0 as f64 > self.one + WRITES * eye.clock.period;
             }
             if fit { fits += 1 } else { waits += 1 }
         }
@@ -270,7 +286,7 @@ impl BufferTrial<'_, '_> {
         let after = self.time_flush(eye, waiting, |place| start + place * step)?;
         let before = self.time_flush(eye, waiting, |place| start + (waiting - 1 - place) * step)?;
         let longer = (waiting - 1) as f64 * (1.0 - 2.0 / parts as f64) * eye.clock.period;
-        if before - after > 0.6 * longer {
+        if before - after > IN_ORDER * longer {
             return Ok(Some(Drain::InOrder));
         }
         let scattered = |place: u64| self.scatter(place, waiting);
@@ -280,7 +296,7 @@ impl BufferTrial<'_, '_> {
         if emptied < 1.5 * eye.clock.period {
             return Ok(None);
         }
-        Ok(Some(if behind - alone > 0.7 * emptied { Drain::AllSoonest } else { Drain::Soonest }))
+        Ok(Some(if behind - alone > ALL * emptied { Drain::AllSoonest } else { Drain::Soonest }))
     }
 
     /// Whether a read waits until so many writes are on the medium, that are too few to show an order: those that go first
@@ -292,11 +308,13 @@ impl BufferTrial<'_, '_> {
         let scattered = |place: u64| self.scatter(place, waiting);
         let emptied = self.time_flush(eye, waiting, scattered)?;
         let mut behind = [Vec::new(), Vec::new()];
-        for _ in 0..3 {
+        // Three, so that one that the host was late with is outvoted.
+        const TRIES: u32 = 3;
+        for _ in 0..TRIES {
             behind[0].push(self.read_behind(eye, 0, scattered)?);
             behind[1].push(self.read_behind(eye, waiting, scattered)?);
         }
-        let [alone, behind] = behind.map(|times| times.iter().sum::<f64>() / 3.0);
+        let [alone, behind] = behind.map(|times| times.iter().sum::<f64>() / f64::from(TRIES));
         // A sector that has just passed comes again after a revolution.
         if emptied < 0.75 * eye.clock.period {
             return Ok(None);
@@ -344,6 +362,7 @@ impl BufferTrial<'_, '_> {
         let pieces = 2 * sectors.div_ceil(piece) + 16;
         if pieces * piece <= self.room() {
             let began = self.burst(eye, 2 * pieces, |i| (self.field.first + i % pieces * piece, piece))?;
+            // Bytes in a µs are MB in a second.
             buffer.mb_s = (512 << shift) as f64 * (pieces * piece) as f64 / (began.0 as f64 / 1e3).max(1.0);
         }
         let count = buffer.extents.max(1).into();
@@ -351,7 +370,7 @@ impl BufferTrial<'_, '_> {
         if 2 * fill < self.room() {
             let writes = (fill + 32).min(self.room() / 2);
             let took = self.burst(eye, 2 * writes, |i| (self.scatter(i, writes), 1))?;
-            buffer.per_second = writes as f64 / took.as_secs().max(1e-9);
+            buffer.per_second = writes as f64 / took.as_secs().max(SHORTEST);
         }
         Ok(())
     }

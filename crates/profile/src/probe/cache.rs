@@ -2,7 +2,7 @@
 //! much a segment holds, and what an answer from it costs.
 
 use crate::bench::ProbeBench;
-use crate::estimate::median;
+use crate::estimate::{NS_PER_MS, median};
 use crate::map::TrackGeometry;
 use block::{BadInput, Device, Extent, Span, Verb};
 use disk::Ahead;
@@ -15,6 +15,12 @@ const TRIALS: u32 = 7;
 /// What a block takes is alike within this share, and so many ns by chance.
 const ALIKE: f64 = 1.1;
 const ROUGH: f64 = 2_000.0;
+/// What a block takes at a rate of 10^6 bytes a second, ns.
+pub(crate) const BLOCK_NS_AT_1_MB_S: f64 = 512e3;
+/// A block that takes less than this, ns, comes at 25 GB/s or more: no bus, but what times are off.
+pub(crate) const NO_BUS: f64 = 20.0;
+/// What is just being read on comes at once where it takes less than this share of a revolution.
+const AT_ONCE: f64 = 0.7;
 /// Blocks read on, at most.
 const MOST: u64 = 1 << 17;
 
@@ -45,7 +51,7 @@ impl ReadCache {
     /// What a block takes on the bus, ns.
     #[must_use]
     pub fn block_ns(&self) -> f64 {
-        self.mb_s.map_or(0.0, |mb_s| 512e3 / mb_s)
+        self.mb_s.map_or(0.0, |mb_s| BLOCK_NS_AT_1_MB_S / mb_s)
     }
 }
 
@@ -176,7 +182,7 @@ fn almost_hits<D: Device>(bench: &mut ProbeBench<D>, least: Span, period: f64) -
         }
     }
     let time = median(&times);
-    Ok(time >= least.0 as f64 && time < 0.7 * period)
+    Ok(time >= least.0 as f64 && time < AT_ONCE * period)
 }
 
 /// Reads some blocks, lets the drive read on, and asks for another block: whether it is in memory.
@@ -325,8 +331,8 @@ fn costs<D: Device>(bench: &mut ProbeBench<D>, single: f64, segment: u64) -> Res
         }
         (many, each) = (many / 2, half);
     }
-    let mb_s = (each > 20.0).then_some(512e3 / each);
-    Ok(((single - each) / 1e6, mb_s))
+    let mb_s = (each > NO_BUS).then_some(BLOCK_NS_AT_1_MB_S / each);
+    Ok(((single - each) / NS_PER_MS, mb_s))
 }
 
 /// What each further block of a read of so many takes when it is asked for again, ns.

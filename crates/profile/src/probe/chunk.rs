@@ -21,6 +21,10 @@ const ALIKE: f64 = 0.97;
 /// A run: tracks, and chunks, at least.
 const TRACKS: u64 = 48;
 const CHUNKS: u64 = 12;
+/// Bytes of a block, in 10^6.
+const BLOCK_MB: f64 = 512e-6;
+/// No run takes less, s: a rate is finite.
+const SHORTEST: f64 = 1e-9;
 /// And commands, at most.
 const COMMANDS: u64 = 1000;
 /// A run that has taken so long is long enough, ns, if it had so many commands, or has taken so many times that.
@@ -94,7 +98,7 @@ pub fn learn<D: Device>(
             let long = run(eye, verb, (start, want), chunk, 1)?;
             if let (Some(short), Some(long)) = (short, long) {
                 let (sectors, took) = (long.0.saturating_sub(short.0), long.1.less(short.1));
-                rates.push((sectors << shift) as f64 * 512.0 / 1e6 / took.as_secs().max(1e-9));
+                rates.push((sectors << shift) as f64 * BLOCK_MB / took.as_secs().max(SHORTEST));
             }
         }
         // What a device does not take, it does not take larger.

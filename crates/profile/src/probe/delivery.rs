@@ -12,6 +12,10 @@ const TRIALS: usize = 9;
 const LONGEST: f64 = 0.4;
 /// Ending so much later than it passes, as a share of what it takes to pass, a read waits for the bus.
 const WAITS: f64 = 0.02;
+/// Beyond the mean of the trials a read is later than it passes by more than so many standard errors.
+const BY_CHANCE: f64 = 3.0;
+/// What an end may be early by, revolutions, for it to be told from late: no trial is off by a quarter of a revolution.
+const EARLY: f64 = 0.25;
 /// What a share of a read may be off to be none, or all.
 const UNSURE: f64 = 0.04;
 
@@ -49,7 +53,7 @@ pub fn learn<D: Device>(
         (sectors, later) = (2 * sectors, expected + turns * eye.clock.period);
     }
     let passing = sectors as f64 * sector;
-    let chance = 3.0 * eye.clock.noise * eye.clock.period / libm::sqrt(TRIALS as f64);
+    let chance = BY_CHANCE * eye.clock.noise * eye.clock.period / libm::sqrt(TRIALS as f64);
     if later < WAITS * passing + chance + plain.block {
         return Ok(plain);
     }
@@ -90,7 +94,7 @@ fn passes_after<D: Device>(
         let reply = eye.bench.command(Verb::Read, Extent::new((start + 1) << eye.bench.shift, blocks))?;
         let end = place.angle + sectors as f64 * place.width();
         if reply.done {
-            angles.push(fraction(eye.clock.phase(reply.end) - end + 0.25));
+            angles.push(fraction(eye.clock.phase(reply.end) - end + EARLY));
         }
         if angles.len() == TRIALS {
             break;

@@ -18,6 +18,11 @@ const ASKED: usize = 20;
 /// Reaches that differ by less are alike, ms.
 const ALIKE: f64 = 0.12;
 
+/// A track is near whose reach is longer than the nearest by less than this share of what the farthest is, and by less than so
+/// many ms where that is very far.
+const NEAR: f64 = 0.3;
+const NEAR_MS: f64 = 0.6;
+
 /// Finds heads and cylinders.
 ///
 /// # Errors
@@ -62,7 +67,7 @@ fn by_period<D: Device>(eye: &mut Eye<D>, region: &MapRegion, tracks: u64) -> Re
         // Where bands of two kinds take turns, these are several.
         return if tracks > MOST_HEADS { by_search(eye, region) } else { Ok((tracks, Arrangement::Heads)) };
     }
-    let heads = heads_of_bands(eye, region, tracks, back + (0.3 * (within - back)).min(0.6))?;
+    let heads = heads_of_bands(eye, region, tracks, back + (NEAR * (within - back)).min(NEAR_MS))?;
     Ok((heads, Arrangement::Bands(tracks)))
 }
 
@@ -92,7 +97,7 @@ fn by_search<D: Device>(eye: &mut Eye<D>, region: &MapRegion) -> Result<(u64, Ar
     if far - near < 2.0 * ALIKE {
         return Ok((1, Arrangement::Heads));
     }
-    let limit = near + (0.3 * (far - near)).min(0.6);
+    let limit = near + (NEAR * (far - near)).min(NEAR_MS);
     let mut run = 1;
     while run < FAR.min(last / 2) && is_near(eye, region, run, limit)? {
         run += 1;

@@ -94,7 +94,7 @@ fn trial<D: Device>(
         return Ok(None);
     }
     let reply = eye.bench.command(verb, at)?;
-    let lag = if verb.writes() { eye.write_lag * 1e6 / eye.clock.period } else { 0.0 };
+    let lag = if verb.writes() { eye.write_lag / eye.clock.period_ms() } else { 0.0 };
     let passes = passage(region, start, sectors);
     let longer = eye.clock.phase(reply.end) - lag - region.place(start).angle - passes;
     let longer = fraction(longer + UNSURE) - UNSURE;

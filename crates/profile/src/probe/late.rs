@@ -15,6 +15,12 @@ const STEPS: usize = 6;
 /// A smaller share is stalls and mishaps.
 const LEAST: f64 = 0.01;
 
+/// A moment is well after the arm should have arrived: so many spreads, and a share of a revolution that a mean may be off.
+const SPREADS: f64 = 3.0;
+const MEAN_OFF: f64 = 0.03;
+/// The latest a sector is asked for, in revolutions: what comes by later could be caught a revolution before.
+const LATEST: f64 = 0.9;
+
 /// Seeks that took longer than their time, as some drives' do now and then.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Late {
@@ -33,11 +39,11 @@ pub fn learn<D: Device>(eye: &mut Eye<D>, geometry: &TrackGeometry, moves: &Seek
     if cylinders < 16 || moves.points.is_empty() {
         return Ok(Late::default());
     }
-    let period = eye.clock.period / 1e6;
+    let period = eye.clock.period_ms();
     let rounds = geometry.map.regions.iter().map(|region| region.round).min();
     let width = period / f64::from(rounds.unwrap_or(1));
     // Past the spread, a sector that is read on, and what a mean may be off.
-    let soonest = 3.0 * moves.spread + width + 0.03 * period;
+    let soonest = SPREADS * moves.spread + width + MEAN_OFF * period;
     let mut missed = |after: f64, trials: usize| -> Result<f64, BadInput> {
         let (mut missed, mut asked) = (0, 0);
         for _ in 0..trials {
@@ -56,7 +62,7 @@ pub fn learn<D: Device>(eye: &mut Eye<D>, geometry: &TrackGeometry, moves: &Seek
     if share < LEAST {
         return Ok(Late::default());
     }
-    let (mut low, mut high) = (soonest, 0.9 * period);
+    let (mut low, mut high) = (soonest, LATEST * period);
     for _ in 0..STEPS {
         let middle = f64::midpoint(low, high);
         if missed(middle, TRIALS.1)? > share / 2.0 { low = middle } else { high = middle }

@@ -14,6 +14,9 @@ const BATCH: usize = 8;
 /// quarter or so.
 const SURE: f64 = 0.6;
 
+/// A queue that orders lets a later command go before more than this share of the others; a share of so much is mishaps.
+const OVERTAKES: f64 = 0.1;
+
 /// What a device does with several commands at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct QueueHabits {
@@ -29,7 +32,7 @@ impl QueueHabits {
     /// Whether it orders what is in it by position.
     #[must_use]
     pub fn reorders(&self) -> bool {
-        self.overtaken > 0.1 && self.soonest > SURE
+        self.overtaken > OVERTAKES && self.soonest > SURE
     }
 }
 
@@ -67,7 +70,7 @@ pub fn learn<D: Device>(
             let here = geometry.address_of(from);
             let reached = |i: &usize| {
                 let to = geometry.address_of(sectors[*i]);
-                let period = eye.clock.period / 1e6;
+                let period = eye.clock.period_ms();
                 let begins = moves.reach(here.cylinder.abs_diff(to.cylinder), here.head != to.head) / period;
                 let angle = geometry.map.place(sectors[*i]).angle;
                 begins + fraction(angle - eye.clock.phase(now) - begins)

@@ -4,7 +4,8 @@
 use crate::Thoroughness;
 use crate::bench::ProbeBench;
 use crate::clock::PhaseClock;
-use crate::estimate::{median, signed_fraction, spread};
+use crate::estimate::{NS_PER_S, median, signed_fraction, spread};
+use crate::eye::ON_TIME;
 use block::{BadInput, Device, Span, Time};
 use std::f64::consts::TAU;
 
@@ -20,7 +21,21 @@ const SAMPLED: usize = 24;
 /// The baseline of the first guess, ns, at most.
 const SHORT: u64 = 3_000_000_000;
 /// Completions that scatter more, in revolutions, are late.
-const SCATTER: f64 = 6e-5;
+const SCATTER: f64 = ON_TIME;
+/// The grid of frequencies, and by how much a period may err for the next baseline, as a share of the revolutions over the
+/// baseline: so far from half a revolution that whole ones are told apart.
+const FINE: f64 = 0.1;
+/// A baseline is no shorter than this, s, and the error of a period no less, revolutions: neither is divided by zero.
+const SHORTEST: f64 = 1e-3;
+const EXACT: f64 = 1e-12;
+/// How much longer the next baseline is, at most.
+const LONGER: f64 = 3.0;
+/// A place on the grid may be less coherent than the peak beside it by so much.
+const BESIDE: f64 = 0.1;
+/// Peaks are as high as one another that lack no more than twice as much of 1, and some rounding.
+const ROUNDING: f64 = 1e-6;
+/// A period is refined until the slope that is left is no more than this share of the noise.
+const LEFT: f64 = 1e-9;
 /// The baseline the period is refined over, ns; it is followed from there on.
 fn baseline(effort: Thoroughness) -> u64 {
     match effort {
@@ -125,8 +140,8 @@ pub fn learn<D: Device>(bench: &mut ProbeBench<D>, effort: Thoroughness) -> Resu
         }
         // The next baseline may be so long that the period's error does not reach half a revolution by far.
         let error = noise / (passed as f64 / period);
-        let safe = (0.1 / error.max(1e-12)) * period;
-        let next = (passed as f64 * 3.0).min(safe).min(long as f64) as u64;
+        let safe = (FINE / error.max(EXACT)) * period;
+        let next = (passed as f64 * LONGER).min(safe).min(long as f64) as u64;
         bench.idle(Span(next.saturating_sub(passed)));
         ring.turn(bench)?;
     }
@@ -144,30 +159,30 @@ pub fn learn<D: Device>(bench: &mut ProbeBench<D>, effort: Thoroughness) -> Resu
 /// The longest period that explains the completions, and whether no other does but its fractions: of the peaks of coherence
 /// on a grid as fine as the baseline asks for, each climbed to its top, the first that is as high as any.
 fn coarse(ring: &SectorRing, baseline: Span) -> Option<(f64, bool)> {
-    let step = 0.1 / baseline.as_secs().max(1e-3);
+    let step = FINE / baseline.as_secs().max(SHORTEST);
     let mut peaks: Vec<(f64, f64)> = Vec::new();
-    let (mut before, mut here) = (0.0, ring.coherence(LOW / 1e9));
+    let (mut before, mut here) = (0.0, ring.coherence(LOW / NS_PER_S));
     for i in 0..((HIGH - LOW) / step) as u64 {
         let frequency = LOW + i as f64 * step;
-        let after = ring.coherence((frequency + step) / 1e9);
-        if here > COHERENT - 0.1 && here >= before && here > after {
+        let after = ring.coherence((frequency + step) / NS_PER_S);
+        if here > COHERENT - BESIDE && here >= before && here > after {
             peaks.push(climb(ring, frequency, step / 2.0));
         }
         (before, here) = (here, after);
     }
     let most = peaks.iter().map(|(_, coherence)| *coherence).fold(COHERENT, f64::max);
-    let mut high = peaks.iter().filter(|(_, coherence)| 1.0 - coherence < 2.0 * (1.0 - most) + 1e-6);
+    let mut high = peaks.iter().filter(|(_, coherence)| 1.0 - coherence < 2.0 * (1.0 - most) + ROUNDING);
     let (frequency, _) = *high.next()?;
     let whole = |other: f64| (other / frequency - libm::round(other / frequency)).abs() * frequency < step;
-    Some((1e9 / frequency, high.all(|(other, _)| whole(*other))))
+    Some((NS_PER_S / frequency, high.all(|(other, _)| whole(*other))))
 }
 
 /// The frequency of the top of a peak, and its coherence.
 fn climb(ring: &SectorRing, mut frequency: f64, mut step: f64) -> (f64, f64) {
-    let mut most = ring.coherence(frequency / 1e9);
+    let mut most = ring.coherence(frequency / NS_PER_S);
     for _ in 0..12 {
         for next in [frequency - step, frequency + step] {
-            let coherence = ring.coherence(next / 1e9);
+            let coherence = ring.coherence(next / NS_PER_S);
             if coherence > most {
                 (frequency, most) = (next, coherence);
             }
@@ -204,7 +219,7 @@ fn refine(ring: &SectorRing, mut period: f64, noise: f64) -> f64 {
         }
         let slope = median(&slopes);
         period *= 1.0 + slope;
-        if slope.abs() < 1e-3 * noise / 1e6 {
+        if slope.abs() < LEFT * noise {
             break;
         }
     }

@@ -5,6 +5,7 @@
 
 use super::arm::{ArmReach, PatternTrack, ReachTrials, TrialPath, common_spread, reach};
 use crate::Thoroughness;
+use crate::estimate::round_ns;
 use crate::eye::Eye;
 use crate::map::{TrackAddress, TrackGeometry};
 use block::{BadInput, Device, Span, Verb};
@@ -15,6 +16,17 @@ const FIRST: u64 = 8;
 /// Distances measured besides where the curve is uneven, at most; and by how much it must be, ms.
 const BETWEEN: usize = 64;
 const UNEVEN: f64 = 0.08;
+
+/// A distance nearer to the longest than this share of it is left to that one.
+const LONGEST: f64 = 0.97;
+/// The first read of a trial without a move comes by so long after the arm is there, in revolutions, that it does not wait.
+const SOON: f64 = 1.0 / 30.0;
+/// Reaches that spread by less need no help from the others, ms.
+const STEADY: f64 = 0.02;
+/// What a mean may be off by chance, in standard errors.
+const BY_CHANCE: f64 = 4.0;
+/// What a mean may be off where nothing varies, ms.
+const MEAN_OFF: f64 = 0.01;
 
 /// A distance in cylinders and what it takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -46,7 +58,7 @@ fn distances(most: u64, each: u32) -> Vec<u64> {
     let (mut next, step) = (FIRST as f64, libm::pow(2.0, 1.0 / f64::from(each)));
     loop {
         next *= step;
-        if next >= most as f64 * 0.97 {
+        if next >= most as f64 * LONGEST {
             break;
         }
         all.push(next as u64);
@@ -76,7 +88,7 @@ pub fn learn<D: Device>(
     moves.switch = near.map(|found| found.reach);
     let still = reach(eye, verb, |eye| {
         let TrialPath { from, to, .. } = apart(eye, geometry, cylinders, (0, 1));
-        let soon = moves.switch.map(|near| (from, near.mean + eye.clock.period / 3e7));
+        let soon = moves.switch.map(|near| (from, near.mean + SOON * eye.clock.period_ms()));
         TrialPath { via: soon, ..TrialPath::new(to, to) }
     })?;
     moves.overhead_within = still.as_ref().map_or(0.0, |found| found.reach.within);
@@ -86,7 +98,7 @@ pub fn learn<D: Device>(
     let found: Vec<ReachTrials> = found.into_iter().map(|(_, one)| one).collect();
     moves.spread = common_spread(&found);
     // What hardly spreads needs no help from the others.
-    for (point, found) in moves.points.iter_mut().zip(&found).filter(|_| moves.spread > 0.02) {
+    for (point, found) in moves.points.iter_mut().zip(&found).filter(|_| moves.spread > STEADY) {
         point.reach.mean += found.spread_by(moves.spread).mean - found.reach.mean;
     }
     Ok(moves)
@@ -134,7 +146,7 @@ fn uneven(found: &[(u64, ReachTrials)]) -> Option<(usize, u64)> {
     for i in 1..found.len().saturating_sub(1) {
         let share = (log(i) - log(i - 1)) / (log(i + 1) - log(i - 1));
         let off = (mean(i) - mean(i - 1) - share * (mean(i + 1) - mean(i - 1))).abs();
-        let chance = 4.0 * found[i].1.reach.spread / libm::sqrt(found[i].1.reach.trials as f64);
+        let chance = BY_CHANCE * found[i].1.reach.spread / libm::sqrt(found[i].1.reach.trials as f64);
         for at in [i, i + 1] {
             let weight = off * (log(at) - log(at - 1));
             let split = found[at].0 - found[at - 1].0 > 1;
@@ -200,7 +212,7 @@ impl SeekTimes {
     #[must_use]
     pub fn curve(&self) -> Vec<(u32, f64)> {
         let overhead = self.overhead();
-        let chance = 0.01 + self.spread / 2.0;
+        let chance = MEAN_OFF + self.spread / 2.0;
         // Means of neighbours that are out of order by chance, and how many each stands for.
         let mut pools: Vec<(f64, usize)> = Vec::new();
         for point in &self.points {
@@ -211,7 +223,7 @@ impl SeekTimes {
             }
             pools.push(last);
         }
-        let seeks = pools.iter().flat_map(|(mean, count)| std::iter::repeat_n(libm::round(mean * 1e6) / 1e6, *count));
+        let seeks = pools.iter().flat_map(|(mean, count)| std::iter::repeat_n(round_ns(*mean), *count));
         self.points.iter().map(|point| point.distance as u32).zip(seeks).collect()
     }
 
@@ -222,5 +234,30 @@ impl SeekTimes {
         let seek = disk::SeekCurve::Table(self.curve()).ms(distance as u32);
         let switch = self.switch.filter(|_| heads_differ).map_or(0.0, |switch| switch.mean - overhead);
         overhead + seek.max(switch)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distances_leave_no_gap_wider_than_their_share_of_a_doubling() {
+        for most in (1..40).chain([63, 64, 1000, 15_110, 400_000]) {
+            for each in [1, 3, 7] {
+                let all = distances(most, each);
+                assert_eq!((all.first(), all.last()), (Some(&1), Some(&most)), "{all:?}");
+                let step = libm::pow(2.0, 1.0 / f64::from(each));
+                for pair in all.windows(2) {
+                    let widest = (pair[0] as f64 + 1.0) * step;
+                    let last = if pair[1] == most { widest / LONGEST } else { widest };
+                    assert!(
+                        pair[0] < pair[1] && (pair[1] as f64) <= last.max(pair[0] as f64 + 1.0),
+                        "{pair:?} of {most}"
+                    );
+                }
+                assert!(all.iter().filter(|distance| **distance <= FIRST).count() as u64 == FIRST.min(most));
+            }
+        }
     }
 }

@@ -5,6 +5,8 @@ use crate::estimate::median;
 use crate::eye::Eye;
 use block::{BadInput, Device, Extent, Span, Verb};
 
+/// What was driven out comes later than what was kept by more than this share of a revolution: half of one on the mean.
+const LATER: f64 = 0.25;
 /// Trials in each direction.
 const TRIALS: usize = 5;
 /// Revolutions after which a drive that reads on has done so.
@@ -22,7 +24,7 @@ pub fn learn<D: Device>(eye: &mut Eye<D>, field: &Field) -> Result<bool, BadInpu
         return Ok(false);
     }
     let (few, many) = (again(eye, field, 1)?, again(eye, field, count)?);
-    Ok(many > few + eye.clock.period / 4.0)
+    Ok(many > few + LATER * eye.clock.period)
 }
 
 /// What a read takes, ns, of what was kept before so many sectors were written.

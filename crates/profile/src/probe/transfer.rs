@@ -1,11 +1,15 @@
 //! Transfers over more than one sector: whether they begin wherever the head lands, and whether crossing to the next
 //! track takes longer than the skew allows for. By reads, or by writes where that is allowed.
 
-use crate::estimate::median;
+use crate::estimate::{median, signed_fraction};
 use crate::eye::Eye;
 use crate::map::{TrackAddress, TrackGeometry};
 use block::{BadInput, Device, Extent, Verb};
 
+/// Completions within this share of a revolution of their median are at one angle; where a quarter of them are not, the angle
+/// is not that of the track's end. Evenly round the track a tenth of them would be; half, where the bus takes four fifths of a
+/// revolution for it.
+const ALIKE: f64 = 0.05;
 /// Trials of each question.
 const TRIALS: usize = 12;
 
@@ -42,8 +46,8 @@ pub fn learn<D: Device>(eye: &mut Eye<D>, geometry: &TrackGeometry) -> Result<Tr
 /// Draws a track, as its region and number.
 pub(super) type Draws<'p, 'b, 'd, D> = &'p mut dyn FnMut(&mut Eye<'b, 'd, D>) -> Option<(usize, u64)>;
 
-/// Whether a transfer of a whole track may begin anywhere: it then takes, from one nearby, hardly more than a revolution
-/// and a move at the longest; up to two, if not.
+/// Whether a transfer of a whole track may begin anywhere: the angle at which it completes then follows that at which the arm
+/// arrives, if less where much is left for the bus to bring; else it is always that of the track's end.
 pub(super) fn on_arrival<'b, 'd, D: Device>(
     eye: &mut Eye<'b, 'd, D>,
     geometry: &TrackGeometry,
@@ -51,14 +55,14 @@ pub(super) fn on_arrival<'b, 'd, D: Device>(
     pick: Draws<'_, 'b, 'd, D>,
 ) -> Result<Option<bool>, BadInput> {
     let shift = eye.bench.shift;
-    let period = eye.clock.period;
-    let mut revolutions = Vec::new();
+    let mut angles = Vec::new();
     for trial in 0..TRIALS {
         let Some((region, track)) = pick(eye) else { continue };
         let region = &geometry.map.regions[region];
         let first = region.sector_at(region.track_pattern(track));
-        let left = region.place(first).left.min(u64::from(u32::MAX >> shift));
-        // From a sector half a revolution off to three quarters.
+        let place = region.place(first);
+        let left = place.left.min(u64::from(u32::MAX >> shift));
+        // From all round the track after it, so that the arm arrives anywhere.
         if !eye.visit(first + region.track + (trial as u64 * region.track) / TRIALS as u64)? {
             continue;
         }
@@ -67,15 +71,15 @@ pub(super) fn on_arrival<'b, 'd, D: Device>(
             continue;
         }
         let reply = eye.bench.command(verb, whole)?;
-        if !reply.done {
-            continue;
+        if reply.done {
+            angles.push(eye.clock.phase(reply.end) - place.angle);
         }
-        revolutions.push(reply.response().0 as f64 / period);
     }
-    // Within one revolution and what overhead and move take, which spread evenly otherwise.
-    let least = revolutions.iter().copied().fold(f64::MAX, f64::min);
-    let most = revolutions.iter().copied().fold(0.0, f64::max);
-    Ok((revolutions.len() > TRIALS / 2).then_some(most - least < 0.35))
+    let first = angles.first().copied().unwrap_or(0.0);
+    let offs: Vec<f64> = angles.iter().map(|angle| signed_fraction(angle - first)).collect();
+    let middle = median(&offs);
+    let alike = offs.iter().filter(|off| signed_fraction(**off - middle).abs() < ALIKE).count();
+    Ok((angles.len() > TRIALS / 2).then_some(4 * alike < 3 * angles.len()))
 }
 
 /// Whether the first sector of a track, asked for with the last of the one before, comes a revolution later than skewed.

@@ -9,7 +9,7 @@ use super::field::Field;
 use super::large::{self, LargeCommands};
 use super::seek::{SeekPoint, SeekTimes};
 use super::{shared, transfer};
-use crate::estimate::{median, signed_fraction, spread};
+use crate::estimate::{NS_PER_MS, median, round_ns, signed_fraction, spread};
 use crate::eye::Eye;
 use block::{BadInput, Device, Span, Verb};
 
@@ -27,6 +27,12 @@ const BEGUN: u64 = 500_000;
 /// Long writes, at different moments of a revolution, and what of a track they have.
 const LONG: u64 = 24;
 const LONGEST: f64 = 0.8;
+/// A read that takes longer by this share of a revolution has waited for the arm.
+const WAITED: f64 = 1.0 / 8.0;
+/// What the mean of some twenty trials at each end may be off: ms, and of what they spread; and what what a write adds may vary
+/// by for all that.
+const MEAN_OFF: (f64, f64) = (0.05, 0.7);
+const VARIES: f64 = 1.5;
 /// What a share of a write may be off to be none, or all.
 const UNSURE: f64 = 0.12;
 
@@ -124,7 +130,7 @@ fn lag<D: Device>(eye: &mut Eye<D>, field: &Field) -> Result<Option<f64>, BadInp
             break;
         }
     }
-    Ok((offs.len() > PAIRS / 2).then(|| median(&offs) * eye.clock.period / 1e6))
+    Ok((offs.len() > PAIRS / 2).then(|| median(&offs) * eye.clock.period_ms()))
 }
 
 /// The response of a read from memory that follows a write, ms, and what it varies by, ns. Nothing without a memory. A
@@ -139,7 +145,7 @@ fn hit<D: Device>(eye: &mut Eye<D>, field: &Field, verb: Verb) -> Result<Option<
         times.extend(eye.bench.read(kept)?.map(|reply| reply.response().0 as f64));
     }
     let known = eye.bench.memory.hit.is_some() && times.len() > HITS / 2;
-    Ok(known.then(|| (median(&times) / 1e6, spread(&times))))
+    Ok(known.then(|| (median(&times) / NS_PER_MS, spread(&times))))
 }
 
 /// Whether a read from memory waits while a write in the buffer goes to the medium, as the arm is sent far to do; one after
@@ -147,13 +153,13 @@ fn hit<D: Device>(eye: &mut Eye<D>, field: &Field, verb: Verb) -> Result<Option<
 fn hits_wait<D: Device>(eye: &mut Eye<D>, field: &Field, hit_after: Option<f64>) -> Result<bool, BadInput> {
     let Some(alone) = hit_after else { return Ok(false) };
     let behind = hit(eye, field, Verb::Write { fua: false })?;
-    Ok(behind.is_some_and(|(ms, _)| ms > alone + eye.clock.period / 8e6))
+    Ok(behind.is_some_and(|(ms, _)| ms > alone + WAITED * eye.clock.period_ms()))
 }
 
 /// How much of a write must have come before it begins: where the bus is no faster than the medium by far, the soonest
 /// that a long one begins after a read shows it, the overhead and a sector on the bus being known, ms.
 fn watermark<D: Device>(eye: &mut Eye<D>, field: &Field, (overhead, bus): (f64, f64)) -> Result<f64, BadInput> {
-    let period = eye.clock.period / 1e6;
+    let period = eye.clock.period_ms();
     let Some((index, number)) = field.track(eye) else { return Ok(0.0) };
     let region = &field.geometry.map.regions[index];
     let start = region.sector_at(region.track_pattern(number));
@@ -220,11 +226,10 @@ fn settle(writes: &mut Writes, moves: &SeekTimes, noise: f64) {
     let added: Vec<f64> = writes.points.iter().filter_map(added).collect();
     let at_switch =
         writes.switch.zip(moves.switch).map(|(write, read)| write.mean - overhead - read.mean + moves.overhead());
-    // The mean of some twenty trials at each end.
-    let sure = 0.05 + 0.7 * noise;
+    let sure = MEAN_OFF.0 + MEAN_OFF.1 * noise;
     let third = added.len().div_ceil(3);
     let ends = median(&added[..third]) - median(&added[added.len() - third..]);
-    writes.own_curve = ends.abs() > sure || spread(&added) > 1.5 * sure;
+    writes.own_curve = ends.abs() > sure || spread(&added) > VARIES * sure;
     writes.settle = match (writes.own_curve, at_switch) {
         (true, switch) => switch.unwrap_or(0.0),
         (false, Some(switch)) if added.is_empty() => switch,
@@ -263,7 +268,7 @@ impl Writes {
         let mut least = 0.0f64;
         let point = |(distance, ms): (u32, f64)| {
             least = least.max(ms);
-            (distance, libm::round(least * 1e6) / 1e6)
+            (distance, round_ns(least))
         };
         measured.chain(beyond).map(point).collect()
     }

@@ -48,8 +48,8 @@ impl Measure {
                 [one] => Ok(MeasuredValue::Number(one.value)),
                 several => Err(format!("it is of {} runs; name one with {{label=value}}", several.len())),
             },
-            Measure::Rising(expression) => Ok(monotone(&values(expression, source)?, false)),
-            Measure::Falling(expression) => Ok(monotone(&values(expression, source)?, true)),
+            Measure::Rising(expression) => Ok(order(&values(expression, source)?, |before, after| before < after)),
+            Measure::Falling(expression) => Ok(order(&values(expression, source)?, |before, after| after < before)),
             Measure::Order(expressions) => {
                 let all: Vec<Vec<f64>> =
                     expressions.iter().map(|expression| values(expression, source)).collect::<Evaluated<_>>()?;
@@ -67,8 +67,9 @@ fn values(expression: &Expression, source: &dyn ResultSource) -> Evaluated<Vec<f
     Ok(expression.points(source)?.into_iter().map(|point| point.value).collect())
 }
 
-fn monotone(figures: &[f64], falls: bool) -> MeasuredValue {
-    let holds = figures.windows(2).all(|pair| if falls { pair[1] < pair[0] } else { pair[0] < pair[1] });
+/// Whether each of several figures stands to the next as it should.
+fn order(figures: &[f64], stands: fn(f64, f64) -> bool) -> MeasuredValue {
+    let holds = figures.windows(2).all(|pair| stands(pair[0], pair[1]));
     MeasuredValue::Order { holds: holds && figures.len() > 1, figures: figures.to_vec() }
 }
 

@@ -6,7 +6,7 @@ mod schedules;
 mod value;
 
 use crate::board::Board;
-use crate::job::State;
+use crate::job::JobState;
 use crate::plan::{Preemption, Rules};
 use crate::predict::Predictor;
 use crate::{Job, JobId};
@@ -95,7 +95,7 @@ fn best_newcomer<P: Predictor>(
     }
     let mut best: Option<(f64, JobId)> = None;
     for id in &board.newcomers {
-        let Some(job) = board.jobs.get(*id).filter(|job| job.state == State::Queued && job.op != Op::Flush) else {
+        let Some(job) = board.jobs.get(*id).filter(|job| job.state == JobState::Queued && job.op != Op::Flush) else {
             continue;
         };
         if board.rules.class(job.qos.class).preempts

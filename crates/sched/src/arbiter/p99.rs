@@ -61,7 +61,7 @@ impl P99 {
         let Way { rest, both, .. } = way;
         let promised = |job: &Job<P::Spot>| board.rules.class(job.qos.class).p99;
         // Those of its kind that wait go first, each as far away.
-        let before = u64::from(board.queue.held(1).saturating_sub(1)) * (both.0 - rest.0);
+        let before = u64::from(board.queue.jobs_held(1).saturating_sub(1)) * (both.0 - rest.0);
         let response = now.since(job.arrived) + both + Span(before);
         let ends = promised(job).is_some_and(|p99| self.patience.ends(job.qos.class, p99, response));
         (promised(first).is_none() && ends).then(|| way.newcomer(board, now, job))

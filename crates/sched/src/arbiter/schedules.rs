@@ -28,7 +28,7 @@ use crate::policy::pace;
 use crate::predict::Predictor;
 use crate::value::Worth;
 use block::{Extent, Op, Qos, Span, Time};
-use lateness::Lateness;
+use lateness::LatenessSpread;
 
 mod lateness;
 
@@ -100,7 +100,7 @@ struct Serving {
 pub(super) struct Schedules<P: Predictor> {
     serving: Option<Serving>,
     /// Of reads and of writes.
-    late: [Lateness; 2],
+    late: [LatenessSpread; 2],
     few: Vec<JobId>,
     set: Vec<Candidate<P>>,
     schedules: Vec<Schedule<P::Head>>,
@@ -111,7 +111,7 @@ impl<P: Predictor> Default for Schedules<P> {
     fn default() -> Schedules<P> {
         Schedules {
             serving: None,
-            late: [Lateness::default(); 2],
+            late: [LatenessSpread::default(); 2],
             few: Vec::new(),
             set: Vec::new(),
             schedules: Vec::new(),
@@ -137,7 +137,7 @@ struct Scene<'a, P: Predictor> {
 impl<P: Predictor> Scene<'_, P> {
     /// What a request is worth that is to end so long from now, but for what comes before, give or take.
     fn worth(&self, of: &Candidate<P>, ends: f64, variance: f64) -> f64 {
-        let left = |ends: f64| of.worth.left(&of.qos, of.arrived, self.now + Span(ends as u64));
+        let left = |ends: f64| of.worth.worth_at(&of.qos, of.arrived, self.now + Span(ends as u64));
         let (mean, more) = of.before.delays(ends);
         let off = (variance + more).sqrt();
         of.fresh * (left(mean - off) + left(mean + off)) / 2.0
@@ -252,7 +252,7 @@ impl<P: Predictor> Schedules<P> {
     }
 }
 
-fn candidate<P: Predictor>(board: &Board<P>, id: JobId, late: &[Lateness; 2]) -> Option<Candidate<P>> {
+fn candidate<P: Predictor>(board: &Board<P>, id: JobId, late: &[LatenessSpread; 2]) -> Option<Candidate<P>> {
     let job = board.jobs.get(id)?;
     let rule = board.rules.class(job.qos.class);
     let weight = if job.op.writes() { board.weight } else { 1.0 };

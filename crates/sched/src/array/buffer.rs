@@ -45,7 +45,7 @@ impl Fill {
         (octave * PER_OCTAVE) as usize + part as usize
     }
 
-    fn lasted(&mut self, blocks: u64, span: Span) {
+    fn add_span(&mut self, blocks: u64, span: Span) {
         self.classes[Fill::class(blocks).min(CLASSES - 1)] += span.0;
     }
 
@@ -127,7 +127,7 @@ impl Buffer {
     /// How full it is changes by now.
     fn pass(&mut self, now: Time) {
         let span = now.since(self.since.max(self.from));
-        self.fill.lasted(self.used, span);
+        self.fill.add_span(self.used, span);
         if !self.waiting.is_empty() {
             self.fill.full += span;
         }
@@ -208,7 +208,7 @@ impl<P: Predictor> Array<P> {
     }
 
     /// A write that was buffered is on the disks, or lost because none takes it: there is room for others.
-    pub(super) fn drained(&mut self, frame: u32, blocks: u32, lost: bool, out: &mut Vec<Action>) {
+    pub(super) fn free_frame(&mut self, frame: u32, blocks: u32, lost: bool, out: &mut Vec<Action>) {
         let Some(buffer) = &mut self.buffer else { return };
         buffer.fill.lost += u64::from(lost);
         buffer.give_back(self.now, frame, blocks);
@@ -296,9 +296,9 @@ mod tests {
     #[test]
     fn fill_is_told_by_share_of_the_time() {
         let mut fill = Fill::default();
-        fill.lasted(0, Span(90));
-        fill.lasted(1000, Span(9));
-        fill.lasted(100_000, Span(1));
+        fill.add_span(0, Span(90));
+        fill.add_span(1000, Span(9));
+        fill.add_span(100_000, Span(1));
         assert_eq!(fill.quantile(0.5), 0);
         assert!((1000..1150).contains(&fill.quantile(0.95)), "{}", fill.quantile(0.95));
         assert!((100_000..115_000).contains(&fill.quantile(0.999)), "{}", fill.quantile(0.999));

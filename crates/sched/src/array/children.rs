@@ -17,7 +17,7 @@ pub(super) enum Owner {
 
 /// What a member disk is asked on behalf of a request.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Child {
+pub(super) struct ChildRequest {
     pub(super) task: JobId,
     pub(super) owner: Owner,
     pub(super) disk: DiskId,
@@ -55,13 +55,23 @@ impl<P: Predictor> Array<P> {
         place: Place,
         tried: u16,
     ) {
-        let child =
-            self.child(Child { task, owner, disk, op, at, place, tried, takes: Span::ZERO, generation: 0, number: 0 });
+        let child = self.child(ChildRequest {
+            task,
+            owner,
+            disk,
+            op,
+            at,
+            place,
+            tried,
+            takes: Span::ZERO,
+            generation: 0,
+            number: 0,
+        });
         self.posts.push_back(Post::Submit(child));
     }
 
     /// Registers a child and gives it a number.
-    pub(super) fn child(&mut self, child: Child) -> u32 {
+    pub(super) fn child(&mut self, child: ChildRequest) -> u32 {
         let takes = self.positioning + self.disks[usize::from(child.disk.0)].transfer(child.at);
         self.loads[usize::from(child.disk.0)] += takes;
         if let Some(left) = self.left_of(&child) {
@@ -69,11 +79,11 @@ impl<P: Predictor> Array<P> {
         }
         self.born += 1;
         let generation = self.standings.generation(child.disk);
-        self.children.insert(Child { takes, generation, number: self.born, ..child })
+        self.children.insert(ChildRequest { takes, generation, number: self.born, ..child })
     }
 
     /// How many children whose a child is waits for.
-    pub(super) fn left_of(&mut self, child: &Child) -> Option<&mut u32> {
+    pub(super) fn left_of(&mut self, child: &ChildRequest) -> Option<&mut u32> {
         match child.owner {
             Owner::Task => self.tasks.get_mut(child.task).map(|job| &mut job.spot.left),
             Owner::Update(update) => self.updates.get_mut(update).map(|update| &mut update.left),
@@ -81,7 +91,7 @@ impl<P: Predictor> Array<P> {
     }
 
     /// A child's disk no longer has its load.
-    pub(super) fn unload(&mut self, child: &Child) {
+    pub(super) fn unload(&mut self, child: &ChildRequest) {
         let load = &mut self.loads[usize::from(child.disk.0)];
         *load = load.less(child.takes);
     }
@@ -137,7 +147,7 @@ impl<P: Predictor> Array<P> {
                     }
                     out.push(Action::Issue(disk, tag, Command { place, ..command }));
                 }
-                Action::Begin(child) => self.began(child, out),
+                Action::Begin(child) => self.begin_child(child, out),
                 Action::Copy { from, to, blocks } => {
                     let (from, to) = (self.in_array(disk, from), self.in_array(disk, to));
                     out.push(Action::Copy { from, to, blocks });
@@ -156,7 +166,7 @@ impl<P: Predictor> Array<P> {
             }
         }
         self.told = told;
-        self.interrupted(disk);
+        self.migrate_rest(disk);
     }
 
     /// Where a disk's bytes are, as the array has it.
@@ -180,7 +190,7 @@ impl<P: Predictor> Array<P> {
         FrameId(u32::from(self.geometry.disks()) * FRAMES + 2 * slot + 1)
     }
 
-    fn began(&mut self, child: RequestId, out: &mut Vec<Action>) {
+    fn begin_child(&mut self, child: RequestId, out: &mut Vec<Action>) {
         let Some(child) = self.children.get(child.0) else { return };
         let Some(job) = self.tasks.get_mut(child.task) else { return };
         if !std::mem::replace(&mut job.spot.begun, true) && job.spot.buffered.is_none() {
@@ -240,7 +250,7 @@ impl<P: Predictor> Array<P> {
     }
 
     /// Whether no sound disk holds what a child of a failed one was to hold.
-    fn loses(&self, child: &Child) -> bool {
+    fn loses(&self, child: &ChildRequest) -> bool {
         if child.op == Op::Flush {
             return !self.redundant();
         }
@@ -249,7 +259,7 @@ impl<P: Predictor> Array<P> {
     }
 
     /// What a read did not bring is had another way.
-    fn read_again(&mut self, child: &Child, job: &Job<Task>, out: &mut Vec<Action>) {
+    fn read_again(&mut self, child: &ChildRequest, job: &Job<Task>, out: &mut Vec<Action>) {
         let Some(mut piece) = self.geometry.piece_on(child.disk, child.at) else { return };
         let first = self.geometry.block(piece.row, piece.column, piece.within);
         piece.into = (first.0 - job.at.start.0) as u32;

@@ -206,7 +206,7 @@ impl Geometry {
     /// What a request on `at` must not meet with one that writes: with parity, the rows of the units it touches, as blocks of
     /// a disk, since who writes one column changes what another is read by when it is missing; else its blocks.
     #[must_use]
-    pub fn guarded(&self, at: Extent) -> Extent {
+    pub fn guarded_extent(&self, at: Extent) -> Extent {
         if self.level != Level::Parity || at.blocks == 0 {
             return at;
         }
@@ -292,7 +292,7 @@ mod tests {
             for start in 0..it.blocks().min(40) {
                 for blocks in 1..20.min(it.blocks() - start) as u32 {
                     let at = Extent::new(start, blocks);
-                    let guarded = it.guarded(at);
+                    let guarded = it.guarded_extent(at);
                     let (low, high) = (guarded.start.0, guarded.end().0);
                     assert!(rows(at).iter().all(|block| (low..high).contains(block)), "{it:?} {at:?} {guarded:?}");
                 }

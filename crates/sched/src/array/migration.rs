@@ -1,7 +1,7 @@
 //! Reads that go on at another copy (Preemptive RAID scheduling, Sections 2.3 and 2.4).
 
 use super::Array;
-use super::children::{Child, Post, offset};
+use super::children::{ChildRequest, Post, offset};
 use crate::predict::Predictor;
 use block::{Direction, DiskId, Extent, Lbn, Op, Span};
 use config::{Word, Words};
@@ -45,7 +45,7 @@ impl Words for Migration {
 
 impl<P: Predictor> Array<P> {
     /// What is left of a read that was interrupted on a disk goes where it is thought to be done first.
-    pub(super) fn interrupted(&mut self, disk: DiskId) {
+    pub(super) fn migrate_rest(&mut self, disk: DiskId) {
         let Some(request) = self.disks[usize::from(disk.0)].take_interrupted() else { return };
         let Some(child) = self.children.get(request.0).copied() else { return };
         let (Migration::Remainder | Migration::Jit, Op::Read) = (self.plan.migration, child.op) else { return };
@@ -65,18 +65,18 @@ impl<P: Predictor> Array<P> {
     }
 
     /// The sound disks with another copy of what a child reads.
-    fn others(&self, child: &Child) -> Vec<DiskId> {
+    fn others(&self, child: &ChildRequest) -> Vec<DiskId> {
         let Some(piece) = self.geometry.piece_on(child.disk, child.at) else { return Vec::new() };
         let copies = self.geometry.copies_of(piece.row, piece.column);
         copies.filter(|disk| *disk != child.disk && self.standings.holds(*disk, child.at)).collect()
     }
 
     /// Another disk goes on with a child, from `from` on for so many blocks.
-    fn go_on(&mut self, child: &Child, from: u32, blocks: u32, to: DiskId) {
+    fn go_on(&mut self, child: &ChildRequest, from: u32, blocks: u32, to: DiskId) {
         let at = Extent { start: Lbn(child.at.start.0 + u64::from(from)), blocks };
         self.moved += 1;
         // There it has been tried nowhere yet.
-        let id = self.child(Child { disk: to, at, place: offset(child.place, from), tried: 0, ..*child });
+        let id = self.child(ChildRequest { disk: to, at, place: offset(child.place, from), tried: 0, ..*child });
         match self.plan.delay {
             Span::ZERO => self.posts.push_back(Post::Submit(id)),
             delay => self.later.push(Reverse((self.now + delay, id))),

@@ -28,7 +28,7 @@ pub use placement::Placement;
 
 use crate::core::Core;
 use crate::event::{Action, Health, Input, Wait};
-use crate::job::State;
+use crate::job::JobState;
 use crate::overlap::{self, Overlap};
 use crate::plan::Rules;
 use crate::predict::Predictor;
@@ -39,7 +39,7 @@ use crate::{Job, JobId, Jobs};
 use block::errno::{ECANCELED, EINVAL, EIO};
 use block::{Change, DiskId, Ending, Extent, Op, Place, Request, RequestId, Span, Time};
 use buffer::Buffer;
-use children::{Child, Owner, Post, offset};
+use children::{ChildRequest, Owner, Post, offset};
 use parity::Update;
 use standing::Standings;
 use std::cmp::Reverse;
@@ -112,7 +112,7 @@ pub struct Array<P: Predictor> {
     /// With parity: tasks that write, repair, or read what is missing, by the rows they touch, as blocks of a disk.
     rows: Overlap,
     sequence: u64,
-    children: Slab<Child>,
+    children: Slab<ChildRequest>,
     /// How many there have been.
     born: u64,
     updates: Slab<Update>,
@@ -167,7 +167,7 @@ impl<P: Predictor> Array<P> {
 
     /// Reads that went on at another disk.
     #[must_use]
-    pub fn moved(&self) -> u64 {
+    pub fn reads_moved(&self) -> u64 {
         self.moved
     }
 
@@ -249,7 +249,7 @@ impl<P: Predictor> Array<P> {
 
     /// A task, with its rows in place of its blocks.
     fn of_rows(&self, job: &Job<Task>) -> Job<Task> {
-        Job { at: self.geometry.guarded(job.at), ..*job }
+        Job { at: self.geometry.guarded_extent(job.at), ..*job }
     }
 
     /// Whether a disk with parity beside it does not hold what a task reads.
@@ -266,7 +266,7 @@ impl<P: Predictor> Array<P> {
     /// Says what a task needs of the disks.
     fn start(&mut self, id: JobId, job: &Job<Task>, out: &mut Vec<Action>) {
         if let Some(job) = self.tasks.get_mut(id) {
-            job.state = State::Serving;
+            job.state = JobState::Serving;
             job.spot.left = 1;
         }
         self.say_wait(id, Wait::Queue, out);
@@ -301,7 +301,7 @@ impl<P: Predictor> Array<P> {
     }
 
     /// Reads a piece from one of its copies, or from several; after a read that failed, from the next.
-    fn read(&mut self, id: JobId, job: &Job<Task>, piece: &Piece, after: Option<&Child>, out: &mut Vec<Action>) {
+    fn read(&mut self, id: JobId, job: &Job<Task>, piece: &Piece, after: Option<&ChildRequest>, out: &mut Vec<Action>) {
         let at = self.geometry.on_disk(piece.row, piece.within, piece.blocks);
         let place = offset(job.spot.base, piece.into);
         if self.geometry.level() == Level::Parity {
@@ -326,7 +326,7 @@ impl<P: Predictor> Array<P> {
         id: JobId,
         job: &Job<Task>,
         (piece, at, place): (&Piece, Extent, Place),
-        after: Option<&Child>,
+        after: Option<&ChildRequest>,
         copies: &[DiskId],
     ) {
         if let Some(child) = after {
@@ -394,7 +394,7 @@ impl<P: Predictor> Array<P> {
         }
         if std::mem::take(&mut job.spot.again) && job.spot.trouble.is_none() {
             // From the beginning, in order with those that write in its rows.
-            job.state = State::Queued;
+            job.state = JobState::Queued;
             self.by_rows(id);
             return self.start_or_hold(id, out);
         }
@@ -421,7 +421,7 @@ impl<P: Predictor> Array<P> {
         match job.spot.buffered {
             Some(frame) => {
                 let lost = ending != Ending::Finished;
-                self.drained(frame, job.at.blocks, lost, out);
+                self.free_frame(frame, job.at.blocks, lost, out);
             }
             None => out.push(Action::Finish(job.request, ending)),
         }
@@ -441,7 +441,7 @@ impl<P: Predictor> Array<P> {
         }
         let job = *job;
         if change == Change::Cancel {
-            if let State::Held(blocker) = job.state {
+            if let JobState::Held(blocker) = job.state {
                 overlap::let_go(id, blocker, job.next_held, &mut self.tasks);
                 return self.end(id, Ending::Failed(ECANCELED), out);
             }
@@ -524,7 +524,7 @@ impl<P: Predictor> Scheduler for Array<P> {
         }
     }
 
-    fn lost(&self) -> u64 {
+    fn requests_lost(&self) -> u64 {
         self.lost
     }
 

@@ -4,7 +4,7 @@
 //! The work on a part of a row is an update: it reads what it needs into a frame, sums, and writes. Each part is wide as the
 //! row's columns are written alike in it: of a column all or nothing, so that one rule tells what has to be read.
 
-use super::children::{Child, Owner, offset};
+use super::children::{ChildRequest, Owner, offset};
 use super::{Array, Level, Piece, Task};
 use crate::event::Action;
 use crate::predict::Predictor;
@@ -41,7 +41,7 @@ enum Method {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
+enum UpdateStage {
     Reading,
     Writing,
 }
@@ -57,7 +57,7 @@ pub(super) struct Update {
     method: Method,
     /// What is read, without parity.
     read: Columns,
-    stage: Stage,
+    stage: UpdateStage,
     /// Children that have not ended.
     pub(super) left: u32,
     /// A disk that did not bring what it was asked for.
@@ -125,7 +125,7 @@ impl<P: Predictor> Array<P> {
         lost: Option<DiskId>,
         out: &mut Vec<Action>,
     ) {
-        let (method, stage) = (Method::Reconstruct, Stage::Reading);
+        let (method, stage) = (Method::Reconstruct, UpdateStage::Reading);
         let update =
             Update { task, row, within, blocks, aim, method, read: 0, stage, left: 0, lost, broken: false, tries: 0 };
         if let Some(job) = self.tasks.get_mut(task) {
@@ -166,7 +166,7 @@ impl<P: Predictor> Array<P> {
         }
         let there: Vec<DiskId> = disks.into_iter().filter(|disk| !gone(disk)).collect();
         if let Some(update) = self.updates.get_mut(id) {
-            (update.stage, update.broken, update.read) = (Stage::Reading, false, all(there.len() as u16));
+            (update.stage, update.broken, update.read) = (UpdateStage::Reading, false, all(there.len() as u16));
         }
         for (slot, disk) in (0..).zip(there) {
             self.post(it.task, Owner::Update(id), disk, Op::Read, at, self.read_into(id, it, slot), 0);
@@ -219,7 +219,7 @@ impl<P: Predictor> Array<P> {
             return self.give_up(id, out);
         }
         if let Some(update) = self.updates.get_mut(id) {
-            (update.method, update.read, update.stage, update.broken) = (method, read, Stage::Reading, false);
+            (update.method, update.read, update.stage, update.broken) = (method, read, UpdateStage::Reading, false);
         }
         for column in each(read) {
             let disk = self.geometry.disk(it.row, column, 0);
@@ -233,10 +233,10 @@ impl<P: Predictor> Array<P> {
     }
 
     /// A child of an update has ended.
-    pub(super) fn update_went_on(&mut self, id: u32, child: &Child, ending: Ending, out: &mut Vec<Action>) {
+    pub(super) fn update_went_on(&mut self, id: u32, child: &ChildRequest, ending: Ending, out: &mut Vec<Action>) {
         let Some(it) = self.updates.get_mut(id) else { return };
         it.left -= 1;
-        if ending != Ending::Finished && it.stage == Stage::Reading {
+        if ending != Ending::Finished && it.stage == UpdateStage::Reading {
             it.broken = true;
             it.lost = it.lost.or(Some(child.disk));
         }
@@ -248,9 +248,9 @@ impl<P: Predictor> Array<P> {
             return;
         }
         match it.stage {
-            Stage::Reading if it.broken => self.begin_again(id, out),
-            Stage::Reading => self.write_all(id, out),
-            Stage::Writing => self.wrote(id, out),
+            UpdateStage::Reading if it.broken => self.begin_again(id, out),
+            UpdateStage::Reading => self.write_all(id, out),
+            UpdateStage::Writing => self.end_writes(id, out),
         }
     }
 
@@ -266,7 +266,7 @@ impl<P: Predictor> Array<P> {
     /// What was needed is there: sums it, and writes.
     fn write_all(&mut self, id: u32, out: &mut Vec<Action>) {
         let Some(it) = self.updates.get_mut(id) else { return };
-        it.stage = Stage::Writing;
+        it.stage = UpdateStage::Writing;
         let it = *it;
         if let Some(job) = self.tasks.get_mut(it.task).filter(|job| job.spot.buffered.is_some()) {
             // What is summed must not change any more.
@@ -279,7 +279,7 @@ impl<P: Predictor> Array<P> {
         let sum = self.sum(id);
         let written = match it.aim {
             Aim::Read(column) => {
-                let to = self.given(&it, column);
+                let to = self.task_place(&it, column);
                 out.push(add(true, sum, to));
                 out.extend(each(it.read).map(|column| add(false, self.read_into(id, &it, column), to)));
                 return self.close(id, out);
@@ -289,7 +289,7 @@ impl<P: Predictor> Array<P> {
         };
         if it.method != Method::Without {
             let read = each(it.read).map(|column| self.read_into(id, &it, column));
-            let given = each(written).map(|column| self.given(&it, column));
+            let given = each(written).map(|column| self.task_place(&it, column));
             // Parity as it was is there already, or nothing.
             let fresh = it.method == Method::Reconstruct;
             out.extend(read.chain(given).enumerate().map(|(i, from)| add(fresh && i == 0, from, sum)));
@@ -299,7 +299,7 @@ impl<P: Predictor> Array<P> {
         for column in each(written) {
             let disk = self.geometry.disk(it.row, column, 0);
             if self.standings.works(disk) {
-                self.post(it.task, Owner::Update(id), disk, op, at, self.given(&it, column), 0);
+                self.post(it.task, Owner::Update(id), disk, op, at, self.task_place(&it, column), 0);
             }
         }
         let parity = self.geometry.parity(it.row);
@@ -307,17 +307,17 @@ impl<P: Predictor> Array<P> {
             self.post(it.task, Owner::Update(id), parity, op, at, sum, 0);
         }
         if self.updates.get(id).is_some_and(|it| it.left == 0) {
-            self.wrote(id, out);
+            self.end_writes(id, out);
         }
     }
 
     /// All that could be written is.
-    fn wrote(&mut self, id: u32, out: &mut Vec<Action>) {
+    fn end_writes(&mut self, id: u32, out: &mut Vec<Action>) {
         let Some(it) = self.updates.get(id).copied() else { return };
         let at = self.geometry.on_disk(it.row, it.within, it.blocks);
         if let Aim::Repair(column) = it.aim {
             for disk in self.alike(it.row, column) {
-                self.standings.filled(disk, at);
+                self.standings.note_filled(disk, at);
             }
             return self.close(id, out);
         }
@@ -354,7 +354,7 @@ impl<P: Predictor> Array<P> {
     }
 
     /// Where the task's bytes of a column are.
-    fn given(&self, it: &Update, column: u16) -> Place {
+    fn task_place(&self, it: &Update, column: u16) -> Place {
         let Some(job) = self.tasks.get(it.task) else { return Place::Nowhere };
         let into = self.geometry.block(it.row, column, it.within).0 - job.at.start.0;
         offset(job.spot.base, into as u32)

@@ -70,14 +70,14 @@ impl<P: Predictor> Array<P> {
                         .min_by_key(|disk| self.away(*disk, at)),
                 }
             }
-            (Placement::Nearest, _) => copies.iter().min_by_key(|disk| self.reached(**disk, at)).copied(),
+            (Placement::Nearest, _) => copies.iter().min_by_key(|disk| self.arm_reaches(**disk, at)).copied(),
         }
     }
 
     /// When a disk's arm is thought to reach a place, once all that waits at it is done; in the predictor's ticks.
     ///
     /// Distance alone would send ever more to the disk that is at work nearby, and diverge while the other copy lies idle.
-    fn reached(&self, disk: DiskId, at: Extent) -> u64 {
+    fn arm_reaches(&self, disk: DiskId, at: Extent) -> u64 {
         let ticks = self.disks[usize::from(disk.0)].belief().ticks(self.loads[usize::from(disk.0)]);
         ticks.saturating_add(self.away(disk, at))
     }

@@ -68,7 +68,7 @@ impl Standings {
     }
 
     /// A disk now holds what it should there.
-    pub(super) fn filled(&mut self, disk: DiskId, at: Extent) {
+    pub(super) fn note_filled(&mut self, disk: DiskId, at: Extent) {
         let standing = &mut self.disks[usize::from(disk.0)];
         let Standing::Filling { until, beyond } = standing else { return };
         beyond.insert(at.start.0, at.end().0);
@@ -95,11 +95,11 @@ mod tests {
         assert!(standings.fail(disk) && !standings.fail(disk) && !standings.works(disk));
         standings.replace(disk);
         assert!(standings.works(disk) && !standings.holds(disk, at(0, 1)) && !standings.all_sound());
-        standings.filled(disk, at(50, 50));
+        standings.note_filled(disk, at(50, 50));
         assert!(!standings.holds(disk, at(50, 50)), "only what lies before all that is missing counts");
-        standings.filled(disk, at(0, 20));
+        standings.note_filled(disk, at(0, 20));
         assert!(standings.holds(disk, at(0, 20)) && !standings.holds(disk, at(10, 11)));
-        standings.filled(disk, at(20, 30));
+        standings.note_filled(disk, at(20, 30));
         assert!(standings.holds(disk, at(0, 100)) && standings.all_sound(), "it is sound");
         assert!(standings.holds(DiskId(0), at(0, 100)));
     }

@@ -17,7 +17,7 @@ pub(super) enum Sweep {
 }
 
 impl Sweep {
-    pub(super) fn turned(self) -> Sweep {
+    pub(super) fn reverse(self) -> Sweep {
         if self == Sweep::Up { Sweep::Down } else { Sweep::Up }
     }
 }
@@ -115,7 +115,7 @@ impl Look {
         }
         let ahead = self.waiting.ahead(self.sweep, from);
         let cylinder = ahead.or_else(|| {
-            self.sweep = self.sweep.turned();
+            self.sweep = self.sweep.reverse();
             self.waiting.ahead(self.sweep, from)
         })?;
         Some((self.waiting.take(cylinder)?, cylinder))

@@ -57,7 +57,7 @@ pub(super) trait View<P: Predictor> {
     fn least_above(belief: &P, head: &Self::Head, from: u64, direction: Direction) -> u64 {
         Self::least(belief, head, from, u64::MAX, direction)
     }
-    /// See `least_above`.
+    /// The same of all keys up to `to`.
     fn least_below(belief: &P, head: &Self::Head, to: u64, direction: Direction) -> u64 {
         Self::least(belief, head, 0, to, direction)
     }
@@ -86,7 +86,7 @@ impl Ageing {
     }
 
     /// The same, in order of arrival where age outweighs all else.
-    fn bounded(self) -> Ageing {
+    fn bound(self) -> Ageing {
         if self.weight < OUTWEIGHS { self } else { Ageing { weight: 0.0, limit: Some(Span::ZERO) } }
     }
 
@@ -141,7 +141,7 @@ pub(super) struct Oldest {
 
 /// The best request so far, and its cost.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Found {
+pub(super) struct Candidate {
     pub(super) score: u64,
     pub(super) sequence: u64,
     pub(super) id: JobId,
@@ -151,31 +151,31 @@ pub(super) struct Found {
 }
 
 /// What a search keeps of the candidates it meets.
-pub(super) trait Keep {
+pub(super) trait KeepCandidates {
     /// Only what scores no more than this may still be kept.
     fn bar(&self) -> u64;
     /// A candidate that scores no more than the bar.
-    fn offer(&mut self, found: Found);
+    fn offer(&mut self, found: Candidate);
 }
 
 /// The best candidate so far.
-struct Best(Found);
+struct Cheapest(Candidate);
 
-impl Best {
+impl Cheapest {
     /// None yet, and none that scores as much as `ceiling`.
-    fn under(ceiling: u64) -> Best {
-        Best(Found { score: ceiling, sequence: u64::MAX, ..Found::default() })
+    fn under(ceiling: u64) -> Cheapest {
+        Cheapest(Candidate { score: ceiling, sequence: u64::MAX, ..Candidate::default() })
     }
 }
 
-impl Keep for Best {
+impl KeepCandidates for Cheapest {
     #[inline]
     fn bar(&self) -> u64 {
         self.0.score
     }
 
     #[inline]
-    fn offer(&mut self, found: Found) {
+    fn offer(&mut self, found: Candidate) {
         if (found.score, found.sequence) < (self.0.score, self.0.sequence) {
             self.0 = found;
         }
@@ -184,7 +184,7 @@ impl Keep for Best {
 
 impl<P: Predictor, V: View<P>> Greedy<P, V> {
     pub(super) fn new(ageing: Ageing) -> Greedy<P, V> {
-        let ageing = ageing.bounded();
+        let ageing = ageing.bound();
         Greedy {
             waiting: std::array::from_fn(|_| if ageing.weight > 0.0 { Sorted::by_bias() } else { Sorted::new() }),
             ageing,
@@ -205,7 +205,14 @@ impl<P: Predictor, V: View<P>> Greedy<P, V> {
     }
 
     /// Offers what is worth it of a kind.
-    fn search<const KIND: usize>(&mut self, head: &V::Head, key: u64, floor: u64, belief: &P, kept: &mut impl Keep) {
+    fn search<const KIND: usize>(
+        &mut self,
+        head: &V::Head,
+        key: u64,
+        floor: u64,
+        belief: &P,
+        kept: &mut impl KeepCandidates,
+    ) {
         let sorted = &self.waiting[KIND];
         let directory = sorted.directory();
         if directory.is_empty() {
@@ -247,13 +254,20 @@ impl<P: Predictor, V: View<P>> Greedy<P, V> {
     /// The job of the least score, where age does not count and no write costs the same everywhere; it is kept.
     pub(super) fn least(&mut self, now: Time, belief: &P) -> Option<JobId> {
         let (head, key) = V::head(belief, now);
-        let mut best = Best::under(u64::MAX);
+        let mut best = Cheapest::under(u64::MAX);
         self.offer_all(&head, key, 0, belief, &mut best);
         (best.0.score < u64::MAX).then_some(best.0.id)
     }
 
     /// Offers what scores least from a head at `key`; no bias is less than `floor`.
-    pub(super) fn offer_all(&mut self, head: &V::Head, key: u64, floor: u64, belief: &P, kept: &mut impl Keep) {
+    pub(super) fn offer_all(
+        &mut self,
+        head: &V::Head,
+        key: u64,
+        floor: u64,
+        belief: &P,
+        kept: &mut impl KeepCandidates,
+    ) {
         self.search::<READS>(head, key, floor, belief, kept);
         self.search::<FUA_WRITES>(head, key, floor, belief, kept);
         self.search::<WRITES>(head, key, floor, belief, kept);
@@ -270,7 +284,7 @@ impl<P: Predictor, V: View<P>> Greedy<P, V> {
             return Some(id);
         }
         let (head, key) = V::head(belief, now);
-        let mut best = Best::under(ceiling);
+        let mut best = Cheapest::under(ceiling);
         self.search::<READS>(&head, key, oldest.floor, belief, &mut best);
         self.search::<FUA_WRITES>(&head, key, oldest.floor, belief, &mut best);
         if let Some(cost) = V::flat(belief) {
@@ -285,7 +299,7 @@ impl<P: Predictor, V: View<P>> Greedy<P, V> {
         } else {
             self.search::<WRITES>(&head, key, oldest.floor, belief, &mut best);
         }
-        let Best(best) = best;
+        let Cheapest(best) = best;
         (best.score < ceiling).then(|| self.waiting[best.kind].remove_at(best.slot, best.place).id)
     }
 
@@ -316,7 +330,7 @@ fn examine<P: Predictor, V: View<P>, const KIND: usize>(
     (slot, range): (usize, (u64, u64)),
     (head, least): (&V::Head, u64),
     belief: &P,
-    kept: &mut impl Keep,
+    kept: &mut impl KeepCandidates,
 ) -> u64 {
     let (leaf, by_bias) = (sorted.leaf(slot), sorted.is_by_bias());
     let (keys, rest) = (leaf.keys(), leaf.rest());
@@ -333,7 +347,7 @@ fn examine<P: Predictor, V: View<P>, const KIND: usize>(
         }
         let score = V::cost(belief, head, *key, its.item, direction_of(KIND)) + bias;
         if score <= kept.bar() {
-            kept.offer(Found { score, sequence: its.sequence, id: its.id, kind: KIND, slot, place });
+            kept.offer(Candidate { score, sequence: its.sequence, id: its.id, kind: KIND, slot, place });
             room = kept.bar().saturating_sub(least);
         }
     }
@@ -362,7 +376,7 @@ impl<P: Predictor, V: View<P>> Policy<P> for Greedy<P, V> {
         self.take_below(u64::MAX, now, jobs, belief)
     }
 
-    fn examined(&self) -> u64 {
+    fn candidates(&self) -> u64 {
         self.examined
     }
 }

@@ -31,19 +31,19 @@ impl Kind for Settings {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Sweep {
+enum ArmDirection {
     Up,
     Down,
 }
 
 pub(super) struct Look {
     waiting: Sorted<()>,
-    sweep: Sweep,
+    sweep: ArmDirection,
 }
 
 impl Look {
     pub(super) fn new() -> Look {
-        Look { waiting: Sorted::new(), sweep: Sweep::Up }
+        Look { waiting: Sorted::new(), sweep: ArmDirection::Up }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -61,13 +61,13 @@ impl Look {
     /// The next one from block `arm` on, in the direction of the sweep.
     pub(super) fn next(&mut self, arm: u64) -> Option<JobId> {
         let ahead = |sweep| match sweep {
-            Sweep::Up => self.waiting.at_or_after(arm),
-            Sweep::Down => self.waiting.before(arm.saturating_add(1)),
+            ArmDirection::Up => self.waiting.at_or_after(arm),
+            ArmDirection::Down => self.waiting.before(arm.saturating_add(1)),
         };
         let (slot, i) = match ahead(self.sweep) {
             Some(found) => found,
             None => {
-                self.sweep = if self.sweep == Sweep::Up { Sweep::Down } else { Sweep::Up };
+                self.sweep = if self.sweep == ArmDirection::Up { ArmDirection::Down } else { ArmDirection::Up };
                 ahead(self.sweep)?
             }
         };

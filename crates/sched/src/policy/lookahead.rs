@@ -14,7 +14,7 @@
 //! count less: a narrow beam with that discount gains as much as a wide one without, since of a plan only its first
 //! request comes true.
 
-use super::greedy::{AGE_LIMIT, Ageing, Found, Greedy, Keep, age_weight};
+use super::greedy::{AGE_LIMIT, Ageing, Candidate, Greedy, KeepCandidates, age_weight};
 use super::satf::AccessTime;
 use super::{Beside, Kind, Manual, Needs, Policy};
 use crate::beam;
@@ -70,19 +70,19 @@ pub(super) struct Lookahead<P: Predictor> {
     beam: usize,
     horizon: usize,
     /// Plans of one length, and those of one more.
-    plans: Vec<Plan<P::Head>>,
-    longer: Vec<Plan<P::Head>>,
+    plans: Vec<ServingOrder<P::Head>>,
+    longer: Vec<ServingOrder<P::Head>>,
     few: Few,
 }
 
 /// Requests in the order in which they would be served.
 #[derive(Clone, Copy)]
-struct Plan<H> {
+struct ServingOrder<H> {
     /// What its requests wait to be reached, in ticks, less what they have waited: each counted for what it is worth.
     cost: u64,
     /// Where the head is before the last request.
     head: H,
-    first: Found,
+    first: Candidate,
     last: JobId,
     taken: Taken,
 }
@@ -112,7 +112,7 @@ impl Taken {
 
 /// The best few candidates to continue a plan with, best first.
 struct Few {
-    found: Vec<Found>,
+    found: Vec<Candidate>,
     most: usize,
     /// None that costs more is of use.
     ceiling: u64,
@@ -126,17 +126,17 @@ impl Few {
     }
 }
 
-impl Keep for Few {
+impl KeepCandidates for Few {
     #[inline]
     fn bar(&self) -> u64 {
         if self.found.len() < self.most { self.ceiling } else { self.found[self.most - 1].score.min(self.ceiling) }
     }
 
-    fn offer(&mut self, found: Found) {
+    fn offer(&mut self, found: Candidate) {
         if self.taken.holds(found.id) {
             return;
         }
-        let order = |found: &Found| (found.score, found.sequence);
+        let order = |found: &Candidate| (found.score, found.sequence);
         let at = self.found.partition_point(|kept| order(kept) < order(&found));
         if at < self.most {
             self.found.truncate(self.most - 1);
@@ -169,9 +169,9 @@ impl<P: Predictor> Lookahead<P> {
         few.begin(branch(1), u64::MAX, Taken::default());
         greedy.offer_all(&head, key, floor, belief, few);
         plans.clear();
-        let one = |found: &Found| {
+        let one = |found: &Candidate| {
             let taken = Taken::default().with(found.id);
-            Plan { cost: counted(found.score - floor, 1), head, first: *found, last: found.id, taken }
+            ServingOrder { cost: discount(found.score - floor, 1), head, first: *found, last: found.id, taken }
         };
         plans.extend(few.found.iter().map(one));
         for len in 2..=*horizon {
@@ -184,9 +184,9 @@ impl<P: Predictor> Lookahead<P> {
                 few.begin(branch(len), ceiling, plan.taken);
                 greedy.offer_all(&head, key, floor, belief, few);
                 for found in &few.found {
-                    let cost = plan.cost.saturating_add(counted(found.score - floor, len));
+                    let cost = plan.cost.saturating_add(discount(found.score - floor, len));
                     let taken = plan.taken.with(found.id);
-                    keep(longer, kept(len), Plan { cost, head, first: plan.first, last: found.id, taken });
+                    keep(longer, kept(len), ServingOrder { cost, head, first: plan.first, last: found.id, taken });
                 }
             }
             if longer.is_empty() {
@@ -199,7 +199,7 @@ impl<P: Predictor> Lookahead<P> {
 }
 
 /// What the `nth` request of a plan counts: by then others will have come, and what seems best now will not be.
-fn counted(score: u64, nth: usize) -> u64 {
+fn discount(score: u64, nth: usize) -> u64 {
     let parts = STEPS + 1 - nth as u64;
     score / STEPS * parts + score % STEPS * parts / STEPS
 }
@@ -211,9 +211,9 @@ fn ceiling(counted: u64, nth: usize) -> u64 {
 
 /// Keeps a plan if it is one of the best so many. Of those of the same requests that end with the same one, the best is enough:
 /// what comes after costs the same.
-fn keep<H>(plans: &mut Vec<Plan<H>>, most: usize, plan: Plan<H>) {
-    let order = |plan: &Plan<H>| (plan.cost, plan.first.sequence);
-    let same = |kept: &Plan<H>, new: &Plan<H>| kept.last == new.last && kept.taken.mark == new.taken.mark;
+fn keep<H>(plans: &mut Vec<ServingOrder<H>>, most: usize, plan: ServingOrder<H>) {
+    let order = |plan: &ServingOrder<H>| (plan.cost, plan.first.sequence);
+    let same = |kept: &ServingOrder<H>, new: &ServingOrder<H>| kept.last == new.last && kept.taken.mark == new.taken.mark;
     beam::keep(plans, most, plan, same, |kept, new| order(kept) <= order(new));
 }
 
@@ -229,7 +229,7 @@ impl<P: Predictor> Policy<P> for Lookahead<P> {
     fn take(&mut self, now: Time, jobs: &Jobs<P::Spot>, belief: &P) -> Option<JobId> {
         let oldest = self.greedy.oldest(now, jobs, belief);
         // What a buffer takes at once leaves the arm where it is.
-        if oldest.overdue.is_some() || (oldest.write.is_some() && belief.absorbed().is_some()) {
+        if oldest.overdue.is_some() || (oldest.write.is_some() && belief.buffered_cost().is_some()) {
             return self.greedy.take(now, jobs, belief);
         }
         let id = self.choose(now, oldest.floor, jobs, belief)?;
@@ -237,7 +237,7 @@ impl<P: Predictor> Policy<P> for Lookahead<P> {
         Some(id)
     }
 
-    fn examined(&self) -> u64 {
-        self.greedy.examined()
+    fn candidates(&self) -> u64 {
+        self.greedy.candidates()
     }
 }

@@ -67,7 +67,7 @@ policies! {
 ///
 /// # Errors
 /// When there is none of the name, or the lines are none.
-pub fn written(name: &str, lines: &str) -> Result<Chosen, BadInput> {
+pub fn choose(name: &str, lines: &str) -> Result<Chosen, BadInput> {
     let document = Document::parse("[scheduler]", lines)?;
     let root = document.root();
     let mend = format!("there are {}", names().collect::<Vec<_>>().join(", "));
@@ -82,7 +82,7 @@ pub fn written(name: &str, lines: &str) -> Result<Chosen, BadInput> {
 /// When there is none of the name.
 #[must_use]
 pub fn usual(name: &str) -> Chosen {
-    written(name, "").unwrap_or_else(|error| panic!("{error}"))
+    choose(name, "").unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// The policy of this name, with those of the values, as a file has them, that it has keys for.
@@ -95,7 +95,7 @@ pub fn with(name: &str, values: &[(&str, String)]) -> Chosen {
     let has = |key: &str| manual.keys.iter().any(|its| its.name == key);
     let lines: Vec<String> =
         values.iter().filter(|(key, _)| has(key)).map(|(key, value)| format!("{key} = {value}")).collect();
-    written(name, &lines.join("\n")).unwrap_or_else(|error| panic!("{error}"))
+    choose(name, &lines.join("\n")).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// The names of all policies.
@@ -121,7 +121,7 @@ pub trait Policy<P: Predictor> {
     }
 
     /// Candidates examined so far, where the policy weighs candidates.
-    fn examined(&self) -> u64 {
+    fn candidates(&self) -> u64 {
         0
     }
 }

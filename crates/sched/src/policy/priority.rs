@@ -14,7 +14,8 @@ use block::{Span, Time};
 use config::Key;
 
 pub(super) const TIMEOUT: Key<Option<Span>> = Key::<Option<Span>>::span_or("timeout", "never").usually("never").about(
-    "What has waited so long among the others goes among the first; of `3q`, what has waited half so long in the queue between.",
+    "What has waited so long among the less urgent goes among the urgent; where there is a queue between the two (`3q`), what has \
+     waited half so long goes there.",
 );
 
 /// Where the sweep of the low queue goes on after requests of the high one.

@@ -60,7 +60,7 @@ impl<P: Predictor> View<P> for AccessTime {
     }
 
     fn flat(belief: &P) -> Option<u64> {
-        belief.absorbed()
+        belief.buffered_cost()
     }
 
     #[inline(always)]

@@ -123,7 +123,7 @@ impl<P: Predictor> Policy<P> for Smtf<P> {
         Some(id)
     }
 
-    fn examined(&self) -> u64 {
-        self.mimic.examined()
+    fn candidates(&self) -> u64 {
+        self.mimic.candidates()
     }
 }

@@ -72,7 +72,7 @@ impl<M: Copy> Class<M> {
 
 /// The best request so far, and its yield.
 #[derive(Clone, Copy)]
-struct Found {
+struct Offer {
     /// Its worth by nanosecond of the arm.
     average: f64,
     deadline: Time,
@@ -84,8 +84,8 @@ struct Found {
     place: usize,
 }
 
-impl Found {
-    const NONE: Found = Found {
+impl Offer {
+    const NONE: Offer = Offer {
         average: 0.0,
         deadline: Time::NEVER,
         sequence: u64::MAX,
@@ -96,30 +96,30 @@ impl Found {
         place: 0,
     };
 
-    fn is_before(&self, other: &Found) -> bool {
+    fn is_before(&self, other: &Offer) -> bool {
         let sooner = (self.deadline, self.sequence) < (other.deadline, other.sequence);
         self.average > other.average || (self.average == other.average && sooner)
     }
 }
 
 /// What a search keeps of the candidates it meets.
-trait Keep {
+trait KeepOffers {
     /// Only what averages as much may still be kept.
     fn bar(&self) -> f64;
-    fn offer(&mut self, found: Found);
+    fn offer(&mut self, found: Offer);
 }
 
 /// The best so far.
-struct Best(Found);
+struct BestOffer(Offer);
 
-impl Keep for Best {
+impl KeepOffers for BestOffer {
     #[inline]
     fn bar(&self) -> f64 {
         self.0.average
     }
 
     #[inline]
-    fn offer(&mut self, found: Found) {
+    fn offer(&mut self, found: Offer) {
         if found.is_before(&self.0) {
             self.0 = found;
         }
@@ -128,17 +128,17 @@ impl Keep for Best {
 
 /// The best few, best first.
 #[derive(Default)]
-struct Few {
-    found: Vec<Found>,
+struct BestOffers {
+    found: Vec<Offer>,
     most: usize,
 }
 
-impl Keep for Few {
+impl KeepOffers for BestOffers {
     fn bar(&self) -> f64 {
         if self.found.len() < self.most { 0.0 } else { self.found[self.most - 1].average }
     }
 
-    fn offer(&mut self, found: Found) {
+    fn offer(&mut self, found: Offer) {
         let at = self.found.partition_point(|kept| kept.is_before(&found));
         if at < self.most {
             self.found.truncate(self.most - 1);
@@ -158,7 +158,7 @@ pub(crate) struct Yield<P: Predictor> {
     doubling: Option<Span>,
     /// By how much what a write is worth counts.
     weight: f64,
-    few: Few,
+    few: BestOffers,
     examined: u64,
 }
 
@@ -171,7 +171,7 @@ pub(crate) fn yielding<P: Predictor>(worths: Vec<Worth>, limit: Option<Span>, do
         limit,
         doubling,
         weight: 1.0,
-        few: Few::default(),
+        few: BestOffers::default(),
         examined: 0,
     }
 }
@@ -190,7 +190,7 @@ struct Scene<'b, P: Predictor> {
 
 impl<P: Predictor> Scene<'_, P> {
     /// By how much having waited since `arrived` counts.
-    fn aged(&self, arrived: Time) -> f64 {
+    fn age_factor(&self, arrived: Time) -> f64 {
         self.doubling.map_or(1.0, |doubling| 1.0 + self.now.since(arrived).0 as f64 / doubling.0.max(1) as f64)
     }
 
@@ -200,7 +200,7 @@ impl<P: Predictor> Scene<'_, P> {
         let takes = (there + item.transfer).max(1.0);
         let end = self.now + Span(takes as u64);
         let weight = if direction.writes() { self.weight } else { 1.0 };
-        weight * item.fresh * worth.left(&item.qos, item.arrived, end) * self.aged(item.arrived) / takes
+        weight * item.fresh * worth.worth_at(&item.qos, item.arrived, end) * self.age_factor(item.arrived) / takes
     }
 
     /// No job with a key in `from..=to` of a class whose jobs have waited no longer than `oldest` has a higher one.
@@ -243,7 +243,7 @@ impl<P: Predictor> Yield<P> {
     }
 
     /// Offers what is worth it of a class.
-    fn search(&mut self, index: usize, direction: Direction, oldest: f64, scene: &Scene<P>, kept: &mut impl Keep) {
+    fn search(&mut self, index: usize, direction: Direction, oldest: f64, scene: &Scene<P>, kept: &mut impl KeepOffers) {
         let class = &self.classes[index];
         let sorted = &class.waiting[direction as usize];
         if sorted.is_empty() {
@@ -263,14 +263,14 @@ impl<P: Predictor> Yield<P> {
                 let average = scene.average(&class.worth, *key, &item, direction);
                 if average >= kept.bar() {
                     let deadline = item.qos.deadline.unwrap_or(Time::NEVER);
-                    kept.offer(Found { average, deadline, sequence, id, class: index, direction, slot, place });
+                    kept.offer(Offer { average, deadline, sequence, id, class: index, direction, slot, place });
                 }
             }
         }
     }
 
     /// Offers what is worth it of all: the most valuable classes first, since what they find bounds the others.
-    fn search_all(&mut self, aged: f64, scene: &Scene<P>, kept: &mut impl Keep) {
+    fn search_all(&mut self, aged: f64, scene: &Scene<P>, kept: &mut impl KeepOffers) {
         for place in 0..self.order.len() {
             for direction in [Direction::Read, Direction::Write] {
                 self.search(self.order[place], direction, aged, scene, kept);
@@ -291,7 +291,7 @@ impl<P: Predictor> Yield<P> {
         let mut few = std::mem::take(&mut self.few);
         few.found.clear();
         few.most = most;
-        self.search_all(scene.aged(oldest.arrived), &scene, &mut few);
+        self.search_all(scene.age_factor(oldest.arrived), &scene, &mut few);
         into.extend(few.found.iter().map(|found| found.id));
         self.few = few;
     }
@@ -332,9 +332,9 @@ impl<P: Predictor> Policy<P> for Yield<P> {
             return Some(oldest);
         }
         let scene = self.scene(now, belief);
-        let mut best = Best(Found::NONE);
-        self.search_all(scene.aged(first.arrived), &scene, &mut best);
-        let Best(found) = best;
+        let mut best = BestOffer(Offer::NONE);
+        self.search_all(scene.age_factor(first.arrived), &scene, &mut best);
+        let BestOffer(found) = best;
         if found.class == usize::MAX {
             // Nothing is worth anything any more: in order of arrival.
             self.remove(oldest, first, belief);
@@ -347,7 +347,7 @@ impl<P: Predictor> Policy<P> for Yield<P> {
         self.weight = weight;
     }
 
-    fn examined(&self) -> u64 {
+    fn candidates(&self) -> u64 {
         self.examined
     }
 }

@@ -68,11 +68,11 @@ impl Predictor for Distance {
         self.arm
     }
 
-    fn issued(&mut self, _: Time, command: &Command, _: Lbn) {
+    fn note_issue(&mut self, _: Time, command: &Command, _: Lbn) {
         if command.verb.transfers() {
             self.arm = command.at.end();
         }
     }
 
-    fn observed(&mut self, _: Time, _: &Command, _: Outcome) {}
+    fn note_completion(&mut self, _: Time, _: &Command, _: Outcome) {}
 }

@@ -100,7 +100,7 @@ pub struct Sieve {
 }
 
 impl Sieve {
-    /// Tells nothing.
+    /// Lets every key through.
     pub const OPEN: Sieve = Sieve { origin: 0, bits: 0 };
 
     /// How much more than the least a key costs at least.
@@ -113,9 +113,9 @@ impl Sieve {
 /// A command chosen, and by when the arm has to be on its track so that it comes back as if it were given at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Goal<S> {
-    /// Its blocks.
+    /// The blocks it is about to transfer.
     pub at: Extent,
-    /// Where they lie.
+    /// Where the first of them lies.
     pub spot: S,
     /// Which way its data goes.
     pub direction: Direction,
@@ -129,6 +129,17 @@ pub struct Goal<S> {
     pub leaves: (Time, S),
     /// Whether there is time to go elsewhere before.
     pub is_roomy: bool,
+}
+
+/// The memory in which a device keeps writes that are not on the medium yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BufferBelief {
+    /// How much fits, in blocks.
+    pub blocks: u32,
+    /// How many writes fit at most.
+    pub extents: u32,
+    /// Whether all of it is written back before anything is read from the medium.
+    pub goes_first: bool,
 }
 
 /// What can be had of a track.
@@ -213,8 +224,18 @@ pub trait Predictor {
     }
 
     /// What a write without FUA costs wherever it lies, while the device is believed to take it into its buffer at once.
-    fn absorbed(&self) -> Option<u64> {
+    fn buffered_cost(&self) -> Option<u64> {
         None
+    }
+
+    /// What takes in writes; nothing where the device is not known to have such.
+    fn buffer(&self) -> Option<BufferBelief> {
+        None
+    }
+
+    /// Whether the last write into the buffer had to wait there for room.
+    fn has_waited(&self) -> bool {
+        false
     }
 
     /// Whether it knows what a request at `spot` costs, were it the next.
@@ -292,7 +313,7 @@ pub trait Predictor {
     }
 
     /// When the command in flight should come back, where that is known.
-    fn expected(&self) -> Option<Time> {
+    fn completion_time(&self) -> Option<Time> {
         None
     }
 
@@ -313,11 +334,11 @@ pub trait Predictor {
     }
 
     /// A command was issued for a request, or part of one, that lies at `spot`.
-    fn issued(&mut self, now: Time, command: &Command, spot: Self::Spot);
+    fn note_issue(&mut self, now: Time, command: &Command, spot: Self::Spot);
 
     /// What was issued just now may be in the drive's cache: when it comes back says nothing of where the platter is.
     fn distrust(&mut self) {}
 
     /// A command came back.
-    fn observed(&mut self, happened: Time, command: &Command, outcome: Outcome);
+    fn note_completion(&mut self, happened: Time, command: &Command, outcome: Outcome);
 }

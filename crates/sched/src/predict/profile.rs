@@ -8,12 +8,12 @@
 //! (shortest access first among the oldest 64) is not modelled by belief: under mixed load with the buffer on, SATF
 //! reaches 80 to 87 % of the oracle, which knows it.
 //!
-//! The hot paths are `cost`, of each candidate, and `issued` with `observed`, of each command. A place is found once, when
+//! The hot paths are `cost`, of each candidate, and `note_issue` with `note_completion`, of each command. A place is found once, when
 //! a request arrives. Where nobody asks what anything costs, no profile is kept ([`crate::policy::Needs::Nothing`]).
 
-use super::{Approach, Goal, Knowledge, Manual, Passing, Predictor, Recipe, Sieve, Tells};
+use super::{Approach, BufferBelief, Goal, Knowledge, Manual, Passing, Predictor, Recipe, Sieve, Tells};
 use block::{Command, Direction, Extent, Lbn, Outcome, Span, Time, Verb};
-use disk::{Cache, Mechanics, Overheads, Progress, Sheet, Spin, Spot, Track};
+use disk::{Cache, Drain, Mechanics, Overheads, Progress, Sheet, Spin, Spot, Track};
 use std::sync::Arc;
 
 mod ahead;
@@ -432,8 +432,18 @@ impl Predictor for Profile {
         self.head_on(track, phase, direction, ahead.filter(|_| self.reads_ahead))
     }
 
-    fn absorbed(&self) -> Option<u64> {
+    fn buffered_cost(&self) -> Option<u64> {
         (self.buffers_writes && self.unhindered >= TRUST).then_some(self.motion.buffered[self.last as usize])
+    }
+
+    fn buffer(&self) -> Option<BufferBelief> {
+        let Cache { write_buffer: blocks, write_extents, drain, .. } = self.cache;
+        let extents = if write_extents == 0 { u32::MAX } else { write_extents };
+        (blocks > 0).then_some(BufferBelief { blocks, extents, goes_first: drain != Drain::Soonest })
+    }
+
+    fn has_waited(&self) -> bool {
+        self.buffers_writes && self.unhindered == 0
     }
 
     fn ticks(&self, span: Span) -> u64 {
@@ -492,7 +502,7 @@ impl Predictor for Profile {
         self.find_end(now, at, goal)
     }
 
-    fn expected(&self) -> Option<Time> {
+    fn completion_time(&self) -> Option<Time> {
         self.expected.map(|(passed, _)| passed + self.lag)
     }
 
@@ -501,7 +511,7 @@ impl Predictor for Profile {
     }
 
     #[inline]
-    fn issued(&mut self, now: Time, command: &Command, spot: Spot) {
+    fn note_issue(&mut self, now: Time, command: &Command, spot: Spot) {
         self.issued = now;
         self.in_flight += 1;
         self.before = (self.in_flight == 1 && command.verb == Verb::Read).then_some(self.left);
@@ -524,7 +534,7 @@ impl Predictor for Profile {
         self.tells_phase = false;
     }
 
-    fn observed(&mut self, happened: Time, command: &Command, outcome: Outcome) {
+    fn note_completion(&mut self, happened: Time, command: &Command, outcome: Outcome) {
         self.idle_since = happened;
         self.in_flight = self.in_flight.saturating_sub(1);
         let before = self.before.take();
@@ -551,12 +561,12 @@ impl Predictor for Profile {
             }
             return;
         }
-        if self.phase.observed(passed, self.angle)
+        if self.phase.add_passage(passed, self.angle)
             && self.undisturbed > WRITE_BACK
             && let Some((expected, wait)) = self.expected
         {
             let late = passed.since(expected) > Span(self.mechanics.rotation.period().0 / 2);
-            self.lateness.observed(wait, late);
+            self.lateness.add_arrival(wait, late);
         }
         self.reviewed += 1;
         if self.reviewed >= REVIEW {
@@ -564,7 +574,7 @@ impl Predictor for Profile {
             let period = self.phase.period_ns();
             if self.motion.is_stale(period) {
                 let Mechanics { seek, switches, .. } = &*self.mechanics;
-                self.motion = std::mem::take(&mut self.motion).retimed(seek.ns(), switches, &self.overheads, period);
+                self.motion = std::mem::take(&mut self.motion).retime(seek.ns(), switches, &self.overheads, period);
             }
         }
     }

@@ -1,11 +1,11 @@
 //! What was read ahead, and whom it serves: requests that come later, and those that wait already.
 
-use super::{ShortCommands, Stage};
+use super::{ShortCommands, ShortStage};
 use crate::Job;
 use crate::arbiter::Arbiter;
 use crate::board::{Board, Errand};
 use crate::event::Action;
-use crate::job::State;
+use crate::job::JobState;
 use crate::predict::Predictor;
 use block::{Command, Ending, Extent, Op, Outcome, Place, Time};
 
@@ -76,7 +76,7 @@ impl ShortCommands {
             let awaited = self.awaits(id);
             let next = before.rest().start;
             if before.op != Op::Read
-                || !(awaited || before.state == State::Queued)
+                || !(awaited || before.state == JobState::Queued)
                 || !(read.start..read.end()).contains(&next)
             {
                 continue;
@@ -102,7 +102,7 @@ impl ShortCommands {
                 *kept = job;
             }
             if awaited {
-                self.stage(Stage::Chosen);
+                self.stage(ShortStage::Chosen);
             } else {
                 board.enqueue(id, &job);
             }

@@ -30,6 +30,9 @@ impl ShortCommands {
     /// Notes that all of a request is done. Where the drive has read to, it may read on; not after one that stepped in.
     pub(super) fn finish<S>(&mut self, id: JobId, job: &Job<S>, urgent: bool) {
         self.let_go(id);
+        if job.op.writes() {
+            self.writes[usize::from(job.qos.class)] = job.at.end();
+        }
         if job.op != Op::Read {
             self.filler = match self.filler {
                 Some(Filler::Ahead(..)) => None,

@@ -17,9 +17,9 @@ fn farthest<P: Predictor>(sheet: &Sheet, mut belief: P) -> f64 {
     for i in 0..400u32 {
         let mut serve = |belief: &mut P, verb: Verb, at: Extent| {
             let command = Command { verb, at, place: Place::Nowhere };
-            belief.issued(now, &command, belief.spot(at));
+            belief.note_issue(now, &command, belief.spot(at));
             now = drive.serve(now, &command, false);
-            belief.observed(now, &command, Outcome::Ok);
+            belief.note_completion(now, &command, Outcome::Ok);
             now
         };
         // Near one another at times, and across tracks.

@@ -4,7 +4,7 @@
 use crate::toy::Dice;
 use block::{Caps, Command, DiskId, Extent, Op, Outcome, Qos, Request, RequestId, Span, Tag, Time, Verb};
 use sched::array::{Array, ArrayPlan, Geometry, Level};
-use sched::plan::{Plan, Rules};
+use sched::plan::{LastFua, Plan, Rules};
 use sched::policy::{Beside, usual};
 use sched::predict::Distance;
 use sched::{Action, Core, Input, Scheduler};
@@ -97,7 +97,7 @@ fn lost(level: Level, plan: Option<Plan>, trusting: bool, seed: u64) -> u64 {
 #[test]
 fn what_the_buffer_gives_up_is_on_the_medium() {
     for level in [Level::Striped, Level::Mirrored { copies: 2 }, Level::Parity] {
-        for plan in [None, Some(Plan::of_chunk(3)), Some(Plan { last_fua: false, ..Plan::of_chunk(3) })] {
+        for plan in [None, Some(Plan::of_chunk(3)), Some(Plan { last_fua: LastFua::Never, ..Plan::of_chunk(3) })] {
             for seed in 0..20 {
                 assert_eq!(lost(level, plan, false, seed), 0, "{level:?}, {plan:?}, seed {seed}");
             }

@@ -5,7 +5,8 @@ use crate::random::check;
 use crate::toy::Dice;
 use block::errno::{ECANCELED, EINVAL, EIO};
 use block::{
-    Caps, Change, Command, DiskId, Ending, Extent, Op, Outcome, Place, Qos, Request, RequestId, Tag, Time, Verb,
+    Caps, Change, Command, Discarded, DiskId, Ending, Extent, Op, Outcome, Place, Qos, Request, RequestId, Tag, Time,
+    Verb,
 };
 use proptest::prelude::*;
 use sched::plan::Rules;
@@ -108,6 +109,7 @@ impl Chaos {
             2 => (Op::Read, Extent::new(start, 0)),
             3 => (Op::Read, Extent::new(u64::MAX - 3, blocks)),
             4..10 => (Op::Write { fua: false }, Extent::new(start, blocks)),
+            10 => (Op::Discard(Discarded::Anything), Extent::new(start, blocks)),
             _ => (Op::Read, Extent::new(start, blocks)),
         };
         Request { id, op, at, qos: self.qos() }

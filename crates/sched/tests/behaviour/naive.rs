@@ -191,7 +191,7 @@ impl Naive {
 
     /// The first requests of the best plans, where few enough wait to try them all; any, where more do.
     fn planned<P: Predictor>(&self, now: Time, belief: &P, waiting: &[Waiting]) -> Vec<u64> {
-        let buffered = |job: &Waiting| job.op == Op::Write { fua: false } && belief.absorbed().is_some();
+        let buffered = |job: &Waiting| job.op == Op::Write { fua: false } && belief.buffered_cost().is_some();
         let overdue = |job: &Waiting| self.knobs.age_limit.is_some_and(|limit| now.since(job.arrived) > limit);
         let horizon = self.knobs.horizon.min(waiting.len() as u32);
         if horizon <= 1 || waiting.iter().any(|job| buffered(job) || overdue(job)) {
@@ -253,7 +253,7 @@ impl Naive {
 
 /// A write that goes into the buffer costs the same wherever it lies; one with FUA does not go there.
 fn cost<P: Predictor>(belief: &P, head: &P::Head, job: &Waiting) -> u64 {
-    if let (Op::Write { fua: false }, Some(flat)) = (job.op, belief.absorbed()) {
+    if let (Op::Write { fua: false }, Some(flat)) = (job.op, belief.buffered_cost()) {
         return flat;
     }
     let spot = belief.spot(Extent::new(job.start, 1));

@@ -2,7 +2,7 @@
 
 use block::errno::EIO;
 use block::{Caps, Command, DiskId, Ending, Extent, Op, Outcome, Qos, Request, RequestId, Span, Tag, Time, Verb};
-use sched::plan::{ClassRule, Plan, Rules};
+use sched::plan::{ClassRule, LastFua, Plan, Rules};
 use sched::policy::{self, Beside};
 use sched::predict::Distance;
 use sched::{Action, Core, Input};
@@ -55,7 +55,7 @@ fn a_request_is_tried_as_often_as_its_class_allows() {
 
 #[test]
 fn a_short_command_is_tried_by_itself() {
-    let plan = Some(Plan { last_fua: false, ..Plan::of_chunk(8) });
+    let plan = Some(Plan { last_fua: LastFua::Never, ..Plan::of_chunk(8) });
     let [first, second, last] =
         [(10, 8), (18, 8), (26, 4)].map(|(from, blocks)| (Verb::Read, Extent::new(from, blocks)));
     let (issued, how) = ends(plan, 1, Op::Read, &[false, false, true, false, false, true]);

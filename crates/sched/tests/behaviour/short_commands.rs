@@ -10,7 +10,7 @@ use block::{
 };
 use disk::{Sheet, catalogue};
 use proptest::prelude::*;
-use sched::plan::{ClassRule, Plan, PreemptAt, Preemption, Prefetch, Rules, Short, Split};
+use sched::plan::{ClassRule, LastFua, Plan, PreemptAt, Preemption, Prefetch, Rules, Short, Split, WriteChunk};
 use sched::policy::{self, Beside};
 use sched::predict::{Distance, Predictor, Profile};
 use sched::{Action, Core, Input, Tally, World, run};
@@ -42,21 +42,33 @@ fn plans() -> impl Strategy<Value = Plan> {
     let split = prop::sample::select(vec![Split::Never, Split::Always, Split::Masked]);
     let prefetch = prop::sample::select(vec![Prefetch::Never, Prefetch::Streams, Prefetch::Always]);
     let splitting = (split, prop::sample::select(vec![0.0, 0.2, 0.5]), 2..5u32);
-    (chunk, any::<bool>(), offset, short, splitting, (prefetch, 1..6u32), any::<bool>()).prop_map(
-        |(chunk, jit, offset, short, (split, split_beyond, split_parts), (prefetch, prefetch_most), last_fua)| Plan {
-            chunk,
-            jit,
-            offset,
-            short,
-            split,
-            split_beyond,
-            split_parts,
-            prefetch,
-            prefetch_most,
-            prefetch_margin: Span(500_000),
-            last_fua,
-        },
+    (
+        chunk,
+        any::<bool>(),
+        offset,
+        short,
+        splitting,
+        (prefetch, 1..6u32),
+        prop_oneof![Just(LastFua::Never), Just(LastFua::Always), Just(LastFua::Auto)],
     )
+        .prop_map(
+            |(chunk, jit, offset, short, (split, split_beyond, split_parts), (prefetch, prefetch_most), last_fua)| {
+                Plan {
+                    chunk,
+                    write_chunk: WriteChunk::AsRead,
+                    jit,
+                    offset,
+                    short,
+                    split,
+                    split_beyond,
+                    split_parts,
+                    prefetch,
+                    prefetch_most,
+                    prefetch_margin: Span(500_000),
+                    last_fua,
+                }
+            },
+        )
 }
 
 fn rules() -> impl Strategy<Value = Rules> {
@@ -354,9 +366,12 @@ impl Chaos {
             let free = self.ready().next();
             assert!(free.is_none(), "nothing is in flight and {free:?} waits");
         } else {
-            let turns = Span(40_000_000);
+            // A write waits for room in the buffer.
+            let writes = |id| self.jobs().any(|job| Some(job.request.id) == id && job.request.op.writes());
+            let held = self.plan.last_fua == LastFua::Auto && writes(self.target);
+            let turns = Span(if held { 100_000_000 } else { 40_000_000 });
             assert!(wake.is_some_and(|wake| wake <= self.now + turns), "at {:?} a turn waits for {wake:?}", self.now);
-            assert!(self.plan.jit, "slack without JIT seeks");
+            assert!(self.plan.jit || held, "slack without JIT seeks");
         }
     }
 
@@ -430,7 +445,7 @@ impl Chaos {
         assert!(job.begun && at.blocks > 0, "{job:?}: {at:?}");
         assert_eq!((into, at.start.0), (job.done, whole.start.0 + u64::from(job.done)), "{job:?}");
         assert!(at.end() <= whole.end(), "{job:?}: {at:?}");
-        let last = at.end() == whole.end() && self.plan.last_fua;
+        let last = at.end() == whole.end() && self.plan.last_fua == LastFua::Always;
         match op {
             Op::Read | Op::Repair => assert_eq!(verb, Verb::Read),
             Op::Write { fua } => {

@@ -14,7 +14,7 @@ pub(crate) struct ArmTime {
 
 impl ArmTime {
     pub(crate) fn add(&mut self, account: &Account) {
-        self.elapsed += account.elapsed();
+        self.elapsed += account.span();
         self.busy += account.busy;
         self.background += account.background;
         self.parts += account.parts;
@@ -22,6 +22,6 @@ impl ArmTime {
 
     /// As shares of the elapsed time.
     pub(crate) fn shares(&self) -> load::results::Disk {
-        load::results::Disk::of(self.elapsed, self.busy, self.background, self.parts.named())
+        load::results::Disk::of(self.elapsed, self.busy, self.background, self.parts.name_parts())
     }
 }

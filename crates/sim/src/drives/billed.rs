@@ -5,6 +5,8 @@
 //! the command before, in proportion to how long each took; where none was completed, to those whose writes are buffered, by
 //! blocks. So all bills together are the time with a command in service, that of probes apart, and the time of write-back
 //! without one. Reading ahead without a command is nobody's: the drive gives it up at once.
+//!
+//! A class that is alone caused all of it: the accounts of the arms say what that was, and no command is billed.
 
 use super::{Drives, Measured};
 use block::{Command, Extent, Span, Tag, Time, Verb};
@@ -24,7 +26,7 @@ struct Billed {
     buffers: Option<Extent>,
 }
 
-/// One arm.
+/// What one arm is doing, and who pays for it.
 #[derive(Clone, Debug, Default)]
 struct Arm {
     /// Until when its time is billed.
@@ -135,21 +137,21 @@ impl Billing {
     }
 
     /// Who pays for the command issued next.
-    pub(crate) fn told(&mut self, bill: Bill) {
+    pub(crate) fn set_bill(&mut self, bill: Bill) {
         self.next = Some(bill);
     }
 
     /// A command was given to a drive.
-    pub(crate) fn issued(&mut self, disk: usize, tag: Tag, command: &Command, drive: &mut impl Machine) {
+    pub(crate) fn begin_command(&mut self, disk: usize, tag: Tag, command: &Command, drive: &mut impl Machine) {
         let buffers = Some(command.at).filter(|_| command.verb == Verb::Write { fua: false });
         self.inside[disk * self.depth + tag.0 as usize] = self.next.take().map(|bill| Billed { bill, buffers });
         let arm = &mut self.arms[disk];
         arm.see_writes(drive);
-        arm.settle(drive.buffered());
+        arm.settle(drive.buffer_state());
     }
 
     /// A command came back.
-    pub(crate) fn done(
+    pub(crate) fn end_command(
         &mut self,
         disk: usize,
         tag: Tag,
@@ -169,7 +171,7 @@ impl Billing {
             arm.recent.push_front((at, bill.class));
             arm.recent.truncate(REMEMBERED);
         }
-        arm.settle(drive.buffered());
+        arm.settle(drive.buffer_state());
     }
 
     /// The measured time is over, with these accounts of the arms: what each class caused.
@@ -183,6 +185,14 @@ impl Billing {
     }
 }
 
+/// What a class that is alone caused at an arm. What its commands waited for was write-back, if it wrote at all.
+fn of_one(account: &Account, wrote: bool) -> Bills {
+    let Parts { queued, overhead, external, seek, switch, settle, rotation, transfer, bus } = account.parts;
+    let (turns, write_back) = if wrote { (Span::ZERO, external) } else { (external, Span::ZERO) };
+    let moves = queued + overhead + seek + switch + settle;
+    Bills::of_one([moves, rotation + turns, transfer + bus, account.writing + write_back])
+}
+
 impl<M: Machine, L: Measured> Drives<'_, M, L> {
     /// Has it said who pays for the arms' time.
     pub(crate) fn billing(mut self) -> Self {
@@ -193,7 +203,19 @@ impl<M: Machine, L: Measured> Drives<'_, M, L> {
     /// The measured time is over, with these accounts of the arms.
     pub(super) fn close_bills(&mut self, accounts: &[Account]) {
         if let Some(billing) = &mut self.billing {
-            self.load.meter_mut().billed(billing.close(accounts));
+            self.load.meter_mut().set_bills(billing.close(accounts));
+        }
+    }
+
+    /// The same, the time of probes apart: a class that is alone caused all of it.
+    pub(super) fn bill_only_class(&mut self, accounts: &[Account]) {
+        if self.billing.is_none() && self.load.meter().has_one_class() {
+            let bills = accounts.iter().map(|account| of_one(account, self.wrote));
+            let all = bills.fold(Bills::default(), |mut all, bills| {
+                all.merge(&bills);
+                all
+            });
+            self.load.meter_mut().set_bills(all);
         }
     }
 }

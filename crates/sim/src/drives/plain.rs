@@ -18,7 +18,7 @@ impl<M: Machine, L: Measured> Out for AtOnce<'_, Drives<'_, M, L>> {
     fn push(&mut self, action: Action) {
         match action {
             Action::Issue(disk, tag, command) => self.world.issue::<true>(self.now, disk, tag, command),
-            Action::Finish(id, how) => self.world.ended::<true>(self.now, id, how),
+            Action::Finish(id, how) => self.world.end_request::<true>(self.now, id, how),
             other => self.world.act(self.now, other),
         }
     }

@@ -21,27 +21,27 @@ impl<M: Machine, L: Measured> Drives<'_, M, L> {
     #[cold]
     pub(super) fn show_issue(&mut self, now: Time, disk: usize, tag: Tag, command: Command) {
         if let Some(moves) = self.moves.as_mut().filter(|_| disk == 0) {
-            moves.issued(tag, command);
+            moves.begin_command(tag, command);
         }
         if let Some(arms) = &mut self.arms {
-            arms.issued(now, &command);
+            arms.begin_command(now, &command);
         }
         let Some(camera) = &mut self.camera else { return };
         // Who looks at requests need not have the drive worked out.
         let own_until = if camera.is_brief() { self.drives[disk].own_until(now) } else { Time::ZERO };
-        camera.issued(now, disk, tag, command, own_until);
+        camera.begin_command(now, disk, tag, command, own_until);
     }
 
     /// A command that was issued then has come back.
     #[cold]
     pub(super) fn show_done(&mut self, now: Time, disk: usize, tag: Tag, issued: Time, parts: Parts) {
         if let Some(moves) = self.moves.as_mut().filter(|_| disk == 0) {
-            moves.done(tag, parts);
+            moves.end_command(tag, parts);
         }
         if let Some(camera) = &mut self.camera {
-            camera.done(now, disk, tag, parts);
+            camera.end_command(now, disk, tag, parts);
         }
-        if let Some(error) = self.arms.as_mut().and_then(|arms| arms.done(&parts)) {
+        if let Some(error) = self.arms.as_mut().and_then(|arms| arms.end_command(&parts)) {
             self.load.meter_mut().arm(issued, error);
         }
     }
@@ -50,13 +50,13 @@ impl<M: Machine, L: Measured> Drives<'_, M, L> {
     #[cold]
     pub(super) fn end_and_show(&mut self, now: Time, id: RequestId, how: Ending) {
         if let Some(Camera::Ledger(ledger)) = &mut self.camera
-            && let Some(served) = self.load.served(now, id)
+            && let Some(served) = self.load.take_served(now, id)
         {
             ledger.end(id, &served, Some(how));
         }
-        self.load.ended(now, id, how);
+        self.load.end_request(now, id, how);
         if let Some(camera) = &mut self.camera {
-            camera.ended(now, id, self.load.meter().last_worth(), self.ended);
+            camera.end_request(now, id, self.load.meter().last_worth(), self.ended);
         }
     }
 

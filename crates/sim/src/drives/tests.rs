@@ -34,15 +34,15 @@ impl Load for Given {
         Ok(Some(Input::Submit(Request { id, op: Op::Read, at: Extent { start: Lbn(0), blocks }, qos: Qos::default() })))
     }
 
-    fn began(&mut self, _: Time, _: RequestId) {}
+    fn begin_request(&mut self, _: Time, _: RequestId) {}
 
-    fn waited(&mut self, _: RequestId, _: Span) {}
+    fn add_wait(&mut self, _: RequestId, _: Span) {}
 
-    fn served(&mut self, _: Time, _: RequestId) -> Option<Served> {
+    fn take_served(&mut self, _: Time, _: RequestId) -> Option<Served> {
         None
     }
 
-    fn ended(&mut self, _: Time, _: RequestId, _: Ending) {}
+    fn end_request(&mut self, _: Time, _: RequestId, _: Ending) {}
 
     fn meter(&self) -> &Meter {
         &self.meter

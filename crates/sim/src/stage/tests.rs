@@ -48,7 +48,7 @@ fn the_sample_is_as_many_as_were_asked_for_or_all_that_arrive_in_the_time() {
     assert_eq!(counted("requests = 7").requests(), 7);
     // One arrives at each completion: at 60, 70, …, 160 ms; what ended at 50 ms came before.
     let timed = counted("duration = \"105ms\"\nwarmup = \"55ms\"");
-    assert_eq!((timed.requests(), timed.measured()), (11, Span(105_000_000)));
+    assert_eq!((timed.requests(), timed.time_measured()), (11, Span(105_000_000)));
     // Completions are counted in the measured time, whenever what completes came.
     assert!((timed.throughput_mb_s() - 11.0 * 5120.0 / 1e6 / 0.105).abs() < 1e-9);
     assert_eq!(timed.commands().count, 10, "issued in it and back before its end");
@@ -59,7 +59,7 @@ fn measured_time_is_what_was_asked_for_even_if_nothing_happens_at_its_end() {
     let rare = "[scheduler]\npolicy = \"fcfs\"\n[[workload]]\nname = \"a\"\nkind = \"open\"\narrivals = \"constant\"\n\
                 rate = \"1/s\"\nsize = \"5KiB\"\n[run]\nduration = \"9500ms\"\n";
     let it = play(rare, vec![Made::new(1)]);
-    assert_eq!(it.meter.measured(), Span(9_500_000_000));
+    assert_eq!(it.meter.time_measured(), Span(9_500_000_000));
     assert!((9..=10).contains(&it.meter.requests()));
     let until = it.accounts[0].until;
     assert_eq!(until, Time(9_500_000_000), "an arm's time ends with it");
@@ -108,7 +108,7 @@ fn who_is_never_served_is_given_up_and_said_to_wait() {
     let it = play(loads, vec![Made::new(1)]);
     let classes: Vec<_> = it.meter.classes().collect();
     let (first, second) = (&classes[0].1, &classes[1].1);
-    assert_eq!((first.still_waiting, second.still_waiting, second.finished(), it.unfinished), (0, 1, 0, 0));
+    assert_eq!((first.still_waiting, second.still_waiting, second.requests_finished(), it.unfinished), (0, 1, 0, 0));
     assert!(second.response_ms.mean >= 69_990.0, "it waited for 10 s and then for 60 more");
     assert!(it.notes.iter().any(|note| note.starts_with("b: some requests still waited")), "{:?}", it.notes);
 }

@@ -85,7 +85,7 @@ fn play<P: Predictor + 'static>(seed: u64, requests: u32, scale: u32, belief: im
     let mut world = Faults::new(geometry, caps, script);
     run(&mut array, &mut world);
     assert_eq!(array.room(), together, "seed {seed}: something is left");
-    Tale { moved: array.moved(), ..world.finish() }
+    Tale { moved: array.reads_moved(), ..world.finish() }
 }
 
 /// Random scenes in the test; HALFTURN_SCENES asks for another number, HALFTURN_SEED for one of them.

@@ -48,6 +48,36 @@ fn bills_add_up_to_what_the_arms_did_for_requests_and_change_nothing_else() {
     }
 }
 
+#[test]
+fn a_class_that_is_alone_is_billed_without_being_asked_for_as_if_it_were() {
+    for (drive, load, cache) in [
+        ("nl20", "kind = \"closed\"\ndepth = 4\nsize = \"64KiB\"", ""),
+        ("st318437lw", "kind = \"open\"\nrate = \"60/s\"\nsize = \"8KiB\"\nread = 0.3", "write"),
+    ] {
+        let text = |more: &str| {
+            format!(
+                "drive = {{ model = \"{drive}\" }}\n[scheduler]\npolicy = \"satf\"\n{more}[[workload]]\nname = \"a\"\n{load}\n\
+                 [run]\nduration = \"30s\"\nwarmup = \"2s\"\nseed = 8\n"
+            )
+        };
+        let (usual, told) = (once(&text("")), once(&text("bills = true\n")));
+        let ((bills, all), asked) = (sums(&usual), ms(&told, 0));
+        assert_eq!(bills, all, "{drive}");
+        let mut got = ms(&usual, 0);
+        let mut asked = asked;
+        assert_eq!(got[3] > 0.0, cache == "write", "{drive}: {got:?}");
+        if cache == "write" {
+            // Of one who writes, what waits for the drive's own work counts for write-back, be that reading ahead.
+            for it in [&mut got, &mut asked] {
+                it[1] += std::mem::take(&mut it[3]);
+            }
+        }
+        for (part, name) in PART_NAMES.iter().enumerate() {
+            assert!((got[part] - asked[part]).abs() < 1e-3, "{drive}: {name} {} for {}", got[part], asked[part]);
+        }
+    }
+}
+
 /// A long read beside short ones that interrupt it.
 const INTERRUPTED: &str = r#"
 drive = { model = "nl20" }

@@ -30,7 +30,7 @@ pub fn results(text: &str) -> Results {
 
 /// Requests a second of a replication.
 pub fn per_second(replication: &Replication) -> f64 {
-    replication.meter.requests() as f64 / replication.meter.measured().as_secs()
+    replication.meter.requests() as f64 / replication.meter.time_measured().as_secs()
 }
 
 /// A folder that goes with the test.

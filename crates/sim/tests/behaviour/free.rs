@@ -186,7 +186,7 @@ fn play(case: &Case, patience: Option<Span>) -> (Office, Option<Wanted>) {
 /// The same, on a drive of which a block that is wanted may be bad.
 fn play_on(case: &Case, patience: Option<Span>, bad: bool) -> (Office, Option<Wanted>) {
     let disk::Drive { sheet, .. } = catalogue::find(case.model).expect("it is in the catalogue");
-    let cache = sheet.cache.switched(case.cached, false);
+    let cache = sheet.cache.switch_caches(case.cached, false);
     let sheet = Sheet { queue: Queue { depth: 1, ..sheet.queue }, cache, ..sheet };
     let drive = Drive::new(&sheet, &Truth::default(), case.seed);
     let caps @ Caps { blocks, .. } = drive.caps();
@@ -217,7 +217,7 @@ fn play_on(case: &Case, patience: Option<Span>, bad: bool) -> (Office, Option<Wa
         bad: bad.then(|| wanted(case, blocks)).map(|(from, until)| Lbn(from.0.midpoint(until.0))),
     };
     run(&mut core, &mut office);
-    let left = core.wanted().cloned();
+    let left = core.wanted_blocks().cloned();
     (office, left)
 }
 
@@ -262,7 +262,7 @@ fn nothing_is_missed_or_read_twice() {
         let (office, left) = play(&case, Some(Span(1_000_000)));
         let left = left.expect("something was wanted");
         prop_assert!(office.ended.iter().all(Option::is_some));
-        prop_assert!(left.is_empty(), "{} units are left, with all the time to read them", left.left());
+        prop_assert!(left.is_empty(), "{} units are left, with all the time to read them", left.units_left());
         assert_whole(&case, &office, &left)?;
         // One that fails once is read when it is tried again.
         prop_assert!(office.found.iter().all(|(_, found)| *found != Found::Unreadable));

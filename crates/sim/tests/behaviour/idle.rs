@@ -74,6 +74,6 @@ fn a_run_ends_with_its_last_request() {
         )
     };
     let [plain, probing] =
-        ["", "mimic = { probe_after = \"1s\" }"].map(|mimic| once(&text(mimic)).meter.measured().as_secs());
+        ["", "mimic = { probe_after = \"1s\" }"].map(|mimic| once(&text(mimic)).meter.time_measured().as_secs());
     assert!((plain - probing).abs() < 2.0, "{plain} s, with probes {probing} s");
 }

@@ -32,3 +32,4 @@ mod shares;
 mod short_commands;
 mod told;
 mod worth;
+mod writes;

@@ -2,7 +2,7 @@
 
 use block::{Command, Device, Direction, Extent, Outcome, Place, Span, Tag, Time, Verb};
 use load::experiment::DriveChoice;
-use sched::predict::mimic::{Learned, Learning, Probing, Summary};
+use sched::predict::mimic::{DistanceSummary, Learned, Learning, Probing};
 use sched::predict::{Mimic, Predictor};
 
 fn device(model: &str) -> Box<dyn Device> {
@@ -76,7 +76,7 @@ fn demerit(mut one: Vec<f64>, mut other: Vec<f64>) -> f64 {
 
 /// Serves random requests, the least mimicked time of four first: the demerit of the times foretold, and the mean time, ms.
 /// What is drawn is drawn once to choose and once to foretell.
-fn schedule(summary: Summary) -> (f64, f64) {
+fn schedule(summary: DistanceSummary) -> (f64, f64) {
     let how = Probing { summary, reach: 2 << 15, grain: 8, interpolate: false, smooth: false, ..Probing::default() };
     let learned = Learned::by_probing(&mut *device("mimic-base"), &how, &mut |_| ());
     let learning = Learning { on: false, smooth: false, ..Learning::default() };
@@ -92,9 +92,9 @@ fn schedule(summary: Summary) -> (f64, f64) {
         let at = std::mem::replace(&mut queue[next], draw());
         foretold.push(Span(cost(&at)).as_ms());
         let command = Command { verb: Verb::Read, at, place: Place::Nowhere };
-        mimic.issued(now, &command, at.start);
+        mimic.note_issue(now, &command, at.start);
         let then = read(&mut *device, at);
-        mimic.observed(then, &command, Outcome::Ok);
+        mimic.note_completion(then, &command, Outcome::Ok);
         taken.push(then.since(now).as_ms());
     }
     let mean = taken.iter().sum::<f64>() / taken.len() as f64;
@@ -103,11 +103,13 @@ fn schedule(summary: Summary) -> (f64, f64) {
 
 #[test]
 fn figure_3_what_foretells_best_does_not_schedule_best() {
-    let all = [Summary::Mean, Summary::Maximum, Summary::Minimum, Summary::Probabilistic].map(|summary| {
-        let (demerit, mean) = schedule(summary);
-        println!("{summary:?}: demerit {demerit:.2} ms, {mean:.2} ms a request");
-        (demerit, mean)
-    });
+    let all =
+        [DistanceSummary::Mean, DistanceSummary::Maximum, DistanceSummary::Minimum, DistanceSummary::Probabilistic]
+            .map(|summary| {
+                let (demerit, mean) = schedule(summary);
+                println!("{summary:?}: demerit {demerit:.2} ms, {mean:.2} ms a request");
+                (demerit, mean)
+            });
     let [mean, maximum, minimum, probabilistic] = all;
     assert!(probabilistic.0 < mean.0 && probabilistic.0 < maximum.0 && probabilistic.0 < minimum.0);
     // The paper's maximum foretells as badly as its minimum; ours does not: of four, the least maximum is one of little spread.

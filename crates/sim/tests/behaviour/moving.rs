@@ -45,7 +45,7 @@ fn play(migration: Migration, preemption: Preemption, delay: Span, requests: Vec
     let plan = ArrayPlan { migration, delay, placement: Placement::RoundRobin, ..ArrayPlan::default() };
     let mut array = Array::new(geometry, plan, rules.clone(), 16, vec![core(), core()]);
     let script = Script::play(&mut array, &sheet, 2, requests);
-    Played { ended: script.ended(), asked: script.asked, moved: array.moved() }
+    Played { ended: script.ended(), asked: script.asked, moved: array.reads_moved() }
 }
 
 fn read(id: u32, at_ms: u64, start: u64, blocks: u32, class: u8) -> (When, Request) {

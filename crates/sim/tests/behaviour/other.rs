@@ -59,7 +59,7 @@ fn every_policy_serves_every_device_whole_and_in_short_commands_or_lacks_what_it
                     };
                     ran += 1;
                     let account = run.accounts[0];
-                    assert!(account.busy + account.background <= account.elapsed(), "{what}: {account:?}");
+                    assert!(account.busy + account.background <= account.span(), "{what}: {account:?}");
                     assert_eq!(account.parts.total(), account.busy, "{what}");
                     assert!(run.meter.requests() >= 300, "{what}");
                 }

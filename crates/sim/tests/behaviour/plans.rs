@@ -116,7 +116,7 @@ fn every_belief_serves_every_drive_in_short_commands() {
                 "#
             ));
             let account = run.accounts[0];
-            assert!(account.busy + account.background <= account.elapsed(), "{model}, {predictor}: {account:?}");
+            assert!(account.busy + account.background <= account.span(), "{model}, {predictor}: {account:?}");
             assert!(run.meter.requests() >= 300, "{model}, {predictor}");
         }
     }

@@ -80,9 +80,9 @@ fn a_held_replay_keeps_a_repeated_extent_and_all_behind_it_until_the_first_has_e
     let second = make(&mut *workload);
     // The third repeats the first, which is outstanding: it waits, and the fourth with it.
     assert_eq!(workload.due(), None);
-    workload.ended(ms(15.0), second.at);
+    workload.end_request(ms(15.0), second.at);
     assert_eq!(workload.due(), None);
-    workload.ended(ms(55.0), first.at);
+    workload.end_request(ms(55.0), first.at);
     let third = make(&mut *workload);
     assert_eq!((third.arrives, third.at.start.0), (ms(55.0), 1000));
     // Recorded at 30, it stood behind one that came at 55.
@@ -102,7 +102,7 @@ fn a_held_replay_does_not_hold_another_extent_or_one_that_has_ended() {
     let first = make(&mut *workload);
     assert_eq!((make(&mut *workload).arrives, make(&mut *workload).arrives), (ms(1.0), ms(2.0)));
     assert_eq!(workload.due(), None);
-    workload.ended(ms(2.5), first.at);
+    workload.end_request(ms(2.5), first.at);
     assert_eq!(workload.due(), Some(ms(3.0)));
 }
 
@@ -114,7 +114,7 @@ fn a_closed_replay_keeps_its_depth_whatever_the_recorded_times() {
     let first = make(&mut *workload);
     assert_eq!((first.arrives, make(&mut *workload).arrives), (Time::ZERO, Time::ZERO));
     assert_eq!(workload.due(), None);
-    workload.ended(ms(3.0), first.at);
+    workload.end_request(ms(3.0), first.at);
     assert_eq!(make(&mut *workload).arrives, ms(3.0));
     assert_eq!(workload.due(), None);
 }
@@ -125,12 +125,12 @@ fn a_whole_trace_is_simulated_and_then_the_run_ends() {
     let file = folder.file("a.trace", TRACE);
     let open = once(&experiment(&file, ""));
     assert_eq!(open.meter.requests(), 5);
-    assert!((0.040..0.060).contains(&open.meter.measured().as_secs()), "{:?}", open.meter.measured());
+    assert!((0.040..0.060).contains(&open.meter.time_measured().as_secs()), "{:?}", open.meter.time_measured());
     let slow = once(&experiment(&file, "time_scale = 0.1"));
-    assert!((0.400..0.420).contains(&slow.meter.measured().as_secs()), "{:?}", slow.meter.measured());
+    assert!((0.400..0.420).contains(&slow.meter.time_measured().as_secs()), "{:?}", slow.meter.time_measured());
     let closed = once(&experiment(&file, "replay = \"closed\"\ndepth = 1"));
     assert_eq!(closed.meter.requests(), 5);
-    assert!(closed.meter.measured().as_secs() < 0.040, "{:?}", closed.meter.measured());
+    assert!(closed.meter.time_measured().as_secs() < 0.040, "{:?}", closed.meter.time_measured());
 }
 
 #[test]
@@ -202,7 +202,7 @@ fn like_cello(days: u32, policy: &str, time_scale: f64) -> String {
 fn made_up_days_are_held_and_compressed_as_a_trace_is() {
     let plain = once(&like_cello(1, "c-look", 1.0));
     let fast = once(&like_cello(1, "c-look", 20.0));
-    let (day, squeezed) = (plain.meter.measured().as_secs(), fast.meter.measured().as_secs());
+    let (day, squeezed) = (plain.meter.time_measured().as_secs(), fast.meter.time_measured().as_secs());
     println!("{} requests in {day:.0} s and in {squeezed:.0} s; {:?}", plain.meter.requests(), fast.notes);
     assert_eq!(plain.meter.requests(), fast.meter.requests());
     assert!((day - 86_400.0).abs() < 60.0 && (4317.0..8640.0).contains(&squeezed));

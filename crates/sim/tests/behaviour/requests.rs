@@ -250,7 +250,7 @@ fn commands(case: &Case) -> (BTreeMap<u64, (u64, Vec<u64>)>, Time) {
         let Some(request) = step.request else { continue };
         let (count, parts) = sums.entry(request.into()).or_insert((0, vec![0; PARTS]));
         *count += 1;
-        parts.iter_mut().zip(step.parts.named()).for_each(|(sum, (_, span))| *sum += span.0);
+        parts.iter_mut().zip(step.parts.name_parts()).for_each(|(sum, (_, span))| *sum += span.0);
     }
     (sums, seen.to)
 }

@@ -3,22 +3,17 @@
 
 use crate::writes::middle;
 use block::Span;
-use disk::{Ahead, Cache, Drain, Sheet};
+use disk::{Access, Ahead, Cache, Drain, Sheet};
 use drive::Drive;
 use profile::{ProfileOptions, ProfileOutcome, Thoroughness};
 
-/// A drive of one zone with this memory, that takes what passes or not, and the sheet that a quick profile writes of it. Its
-/// arm goes so long after a read was given, if not as long as it does.
-fn found(cache: impl Fn(&mut Cache), free: bool, read: Option<Span>) -> (Sheet, Sheet) {
+/// A drive of one zone, changed, and the sheet that a quick profile writes of it.
+fn found(change: impl Fn(&mut Sheet)) -> (Sheet, Sheet) {
     let disk::Drive { mut sheet, truth } = crate::drive("mimic-base");
-    cache(&mut sheet.cache);
-    let mut mechanics = (*sheet.mechanics).clone();
-    mechanics.access.free = free;
-    sheet.mechanics = mechanics.into();
-    sheet.overheads.read = read.map_or(sheet.overheads.read, disk::After::either);
     sheet.overheads.buffered = disk::After::either(Span(100_000));
     // An answer from memory takes longer after a write.
     sheet.overheads.hit = disk::After { read: Span(100_000), write: Span(150_000) };
+    change(&mut sheet);
     let mut device = sim::Bench::new(Drive::new(&sheet, &truth, 7));
     let scratch = Some(middle(&sheet, 1 << 20));
     let options = ProfileOptions { name: "it".into(), seed: 1, effort: Thoroughness::Quick, scratch };
@@ -28,6 +23,13 @@ fn found(cache: impl Fn(&mut Cache), free: bool, read: Option<Span>) -> (Sheet, 
     (disk::parse("it", "it.toml", &text).expect("the drive file is one").sheet, sheet)
 }
 
+/// Another way to take what passes under the head.
+fn accesses(sheet: &mut Sheet, change: impl Fn(&mut Access)) {
+    let mut mechanics = (*sheet.mechanics).clone();
+    change(&mut mechanics.access);
+    sheet.mechanics = mechanics.into();
+}
+
 #[track_caller]
 fn is_known(cache: impl Fn(&mut Cache), free: bool) {
     is_known_where(cache, free, None);
@@ -35,7 +37,12 @@ fn is_known(cache: impl Fn(&mut Cache), free: bool) {
 
 #[track_caller]
 fn is_known_where(cache: impl Fn(&mut Cache), free: bool, read: Option<Span>) {
-    let (ours, theirs) = found(cache, free, read);
+    let (ours, theirs) = found(|sheet| {
+        cache(&mut sheet.cache);
+        accesses(sheet, |access| access.free = free);
+        // The arm goes so long after a read was given, if not as long as it does.
+        sheet.overheads.read = read.map_or(sheet.overheads.read, disk::After::either);
+    });
     let habits = |sheet: &Sheet| {
         let Cache { shared, resumes, ahead, almost_hits, drain, write_buffer, hits_wait, written_hits, .. } =
             sheet.cache;
@@ -108,4 +115,27 @@ fn whether_what_is_just_being_read_on_counts_as_found_is_known_also_where_the_ar
             is_known_where(|cache| (cache.read_ahead, cache.almost_hits) = (64, almost), false, read);
         }
     }
+}
+
+#[test]
+fn reads_that_begin_wherever_the_head_lands_are_told_apart_without_a_memory_and_over_a_slow_bus() {
+    for anywhere in [false, true] {
+        let (ours, theirs) = found(|sheet| {
+            let layout = &sheet.mechanics.layout;
+            let medium = f64::from(layout.track_sectors(0)) * 512e3 / sheet.mechanics.rotation.period_ns();
+            (sheet.cache.segments, sheet.bus.mb_s) = (0, Some(2.0 * medium));
+            accesses(sheet, |access| (access.reads, access.writes) = (anywhere, anywhere));
+        });
+        let of = |sheet: &Sheet| (sheet.mechanics.access.reads, sheet.mechanics.access.writes);
+        assert_eq!(of(&ours), of(&theirs));
+    }
+}
+
+#[test]
+fn the_bus_is_known_by_what_is_written_where_nothing_is_read_from_memory() {
+    let (ours, theirs) = found(|sheet| {
+        (sheet.cache.segments, sheet.cache.write_buffer, sheet.bus.mb_s) = (0, 400, Some(60.0));
+    });
+    let mb_s = [&ours, &theirs].map(|sheet| sheet.bus.mb_s.unwrap_or(f64::MAX));
+    assert!((mb_s[0] / mb_s[1] - 1.0).abs() < 0.01, "{mb_s:?}");
 }

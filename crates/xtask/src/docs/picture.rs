@@ -20,7 +20,7 @@ const WIDTH: f64 = 330.0;
 const TOP: f64 = 40.0;
 const HEIGHT: f64 = 220.0;
 
-/// Draws README's picture.
+/// Draws the picture of README, as an SVG.
 pub fn draw(program: &Program) -> Result<String, String> {
     let json = program.json(COMMAND)?;
     let runs = json["runs"].as_array().ok_or("no runs")?;

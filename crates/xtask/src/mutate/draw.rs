@@ -38,6 +38,18 @@ pub fn order(seed: u64, sites: Vec<Site>) -> Vec<Site> {
     ordered.into_iter().map(|(.., site)| site).collect()
 }
 
+/// Of sites that read the same, by their lines: which each is, counted from 1 in the order of the source.
+pub fn places(sites: &[Site]) -> BTreeMap<(String, usize), usize> {
+    let mut lines: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    sites.iter().for_each(|site| lines.entry(site.key()).or_default().push(site.line));
+    let mut places = BTreeMap::new();
+    for (key, mut lines) in lines {
+        lines.sort_unstable();
+        places.extend(lines.into_iter().zip(1..).map(|(line, place)| ((key.clone(), line), place)));
+    }
+    places
+}
+
 /// How many each crate gives of so many in all: at least `least`, the rest by lines of code.
 pub fn shares(total: usize, least: usize, lines: &[usize]) -> Vec<usize> {
     let all: usize = lines.iter().sum();
@@ -74,6 +86,16 @@ mod tests {
         let of = |offset| lines.iter().enumerate().map(|(n, text)| site(n + offset, text)).collect();
         assert_eq!(drawn(7, of(1)), drawn(7, of(100)));
         assert_ne!(drawn(7, of(1)), drawn(8, of(1)));
+    }
+
+    #[test]
+    fn of_lines_that_read_the_same_each_has_its_place_wherever_they_stand() {
+        let of = |offset: usize| {
+            let sites: Vec<Site> = [7, 3, 5].map(|line| site(line + offset, if line == 5 { "b" } else { "a" })).into();
+            [3, 5, 7].map(|line| places(&sites)[&(site(0, if line == 5 { "b" } else { "a" }).key(), line + offset)])
+        };
+        assert_eq!(of(0), [1, 1, 2]);
+        assert_eq!(of(0), of(100), "an edit elsewhere moves no place");
     }
 
     #[test]

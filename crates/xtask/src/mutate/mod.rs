@@ -89,7 +89,7 @@ pub fn run(options: &Options) -> Result<bool, String> {
         eprintln!("  {}: {error}; everything is built anew", built.display());
     }
     let (binaries, left_out) = workshop.build(&draw.planted, &tested)?;
-    remember(options, left_out.iter().map(|number| &draw.planted[number]))?;
+    remember(options, left_out.iter().map(|number| &*draw.names[number]))?;
     let mutants = draw.keep_drawn(&left_out, options.reserve);
     println!(
         "built {} mutants in {:.0} s, of which {} do not compile",
@@ -122,10 +122,10 @@ pub fn run(options: &Options) -> Result<bool, String> {
 }
 
 /// Adds those that do not compile to the list of such.
-fn remember<'a>(options: &Options, left_out: impl Iterator<Item = &'a Site>) -> Result<(), String> {
+fn remember<'a>(options: &Options, left_out: impl Iterator<Item = &'a str>) -> Result<(), String> {
     let file = options.out.join(REFUSED);
     let known = std::fs::read_to_string(&file).unwrap_or_default();
-    let text: String = left_out.map(|site| site.key() + "\n").collect();
+    let text: String = left_out.map(|name| format!("{name}\n")).collect();
     std::fs::write(&file, known + &text).map_err(|error| format!("{}: {error}", file.display()))
 }
 
@@ -141,6 +141,8 @@ fn choose(options: &Options, gate: &Gate) -> Vec<String> {
 /// What was drawn: planted by number, and of each crate the numbers in their order and how many are wanted.
 struct MutantDraw {
     planted: BTreeMap<u32, Site>,
+    /// What names each, for the list of those that do not compile.
+    names: BTreeMap<u32, String>,
     wanted: Vec<(Vec<u32>, usize)>,
 }
 
@@ -171,20 +173,24 @@ fn draw_all(options: &Options, gate: &Gate, chosen: &[String]) -> Result<MutantD
     let refused: BTreeSet<&str> = refused.lines().collect();
     let lines: Vec<usize> = found.iter().map(|found| found.lines).collect();
     let shares = draw::shares(gate.mutants, gate.least, &lines);
-    let mut draw = MutantDraw { planted: BTreeMap::new(), wanted: Vec::new() };
+    let mut draw = MutantDraw { planted: BTreeMap::new(), names: BTreeMap::new(), wanted: Vec::new() };
     let mut last = 0;
     for ((name, found), share) in gate.crates.iter().zip(found).zip(shares) {
         if !chosen.contains(name) {
             continue;
         }
         let all = found.sites.len();
+        let places = draw::places(&found.sites);
         let mut numbers = Vec::new();
         // Some do not compile: more are planted than are wanted. Those known not to compile keep their numbers, so that what
         // is planted the second time is what was built the first.
         for site in draw::order(seed, found.sites).into_iter().take(share + share / 2 + 10) {
             last += 1;
-            if !refused.contains(&*site.key()) {
+            // Of two that read the same one may compile, and the other not.
+            let name = format!("{}\t{}", site.key(), places[&(site.key(), site.line)]);
+            if !refused.contains(&*name) {
                 numbers.push(last);
+                draw.names.insert(last, name);
                 draw.planted.insert(last, site);
             }
         }

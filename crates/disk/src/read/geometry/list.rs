@@ -1,7 +1,7 @@
 //! `[geometry.list]` of a drive file.
 
 use super::tree::rows;
-use crate::{ListPlan, ListZone, Run};
+use crate::{ListPlan, ListZone, SectorRun};
 use block::BadInput;
 use config::Section;
 
@@ -26,7 +26,7 @@ pub(super) fn read(section: &Section) -> Result<ListPlan, BadInput> {
         head_skew: row[5],
         cylinder_skew: row[6],
     };
-    let run = |row: Vec<f64>| Run {
+    let run = |row: Vec<f64>| SectorRun {
         cylinder: row[0] as u32,
         head: row[1] as u32,
         sector: row[2] as u32,

@@ -101,9 +101,9 @@ fn the_time_of_each_command_and_of_the_arm_adds_up_and_so_does_littles_law() {
         assert_eq!(run.backwards, 0, "{name}: completions that go back in time");
         let account = run.account;
         assert_eq!(account.parts.total(), account.busy, "{name}: {account:?}");
-        assert_eq!(account.busy + account.background + account.idle(), account.elapsed(), "{name}");
+        assert_eq!(account.busy + account.background + account.idle(), account.span(), "{name}");
         // Always some command is in the drive, so that it is busy all the time; and as many as there are take their time.
-        assert_eq!(account.busy, account.elapsed(), "{name}: {account:?}");
+        assert_eq!(account.busy, account.span(), "{name}: {account:?}");
         let inside = run.inside as f64;
         let responses = run.responses.0 as f64;
         assert!((inside / responses - 1.0).abs() < 1e-9, "{name}: {inside} in the drive, {responses} of responses");

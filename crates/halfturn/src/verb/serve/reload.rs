@@ -35,7 +35,7 @@ impl Reloader {
 
     /// Serves as a file wants it, as far as that is possible.
     fn follow(&mut self, name: &str, wanted: &Experiment, caller: &Caller<EngineMessage>) -> Vec<String> {
-        let mut told: Vec<String> = fixed(&self.served, wanted)
+        let mut told: Vec<String> = list_fixed(&self.served, wanted)
             .into_iter()
             .map(|what| format!("{name}: {what}: restart the service"))
             .collect();
@@ -72,7 +72,7 @@ fn setting(old: &Volume, new: &Volume) -> Option<Setting> {
 }
 
 /// What differs that a running service cannot follow.
-fn fixed(old: &Experiment, new: &Experiment) -> Vec<String> {
+fn list_fixed(old: &Experiment, new: &Experiment) -> Vec<String> {
     let tables = [
         (old.drive != new.drive, "[drive]"),
         (old.scheduler != new.scheduler, "[scheduler]"),
@@ -111,9 +111,9 @@ mod tests {
             volume = [{ name = \"a\", size = \"512KiB\" }, { name = \"b\" }]";
         let after = BEFORE.replace("fcfs", "sstf").replace("512KiB", "256KiB").replace("\"b\"", "\"c\", priority = 3");
         let (before, after) = (service(BEFORE), service(&after));
-        assert_eq!(fixed(&before, &before), [""; 0]);
+        assert_eq!(list_fixed(&before, &before), [""; 0]);
         assert_eq!(
-            fixed(&before, &after),
+            list_fixed(&before, &after),
             [
                 "[scheduler] is not changed while it serves",
                 "volume 'a' lies, and is written, as before",

@@ -79,12 +79,12 @@ fn observe(instance: &Instance, command: &[String]) -> Result<(u32, ExitStatus),
         BadInput::new(command[0].clone(), At::File, format!("cannot be run: {error}"), mend)
     };
     let signals = Signals::new([SIGINT, SIGTERM]).map_err(cannot)?;
-    instance.record(true)?;
+    instance.start()?;
     let ended = Command::new(&command[0]).args(&command[1..]).spawn().and_then(|mut child| {
         let pid = child.id();
         child.wait().map(|status| (pid, status))
     });
-    instance.record(false)?;
+    instance.stop()?;
     signals.handle().close();
     Ok(ended.map_err(cannot)?)
 }

@@ -107,9 +107,14 @@ impl Instance {
         })
     }
 
-    /// Begins to record, or ends it.
-    pub fn record(&self, on: bool) -> Result<(), BadInput> {
-        self.set("tracing_on", if on { "1" } else { "0" })
+    /// Begins to record what the kernel tells.
+    pub fn start(&self) -> Result<(), BadInput> {
+        self.set("tracing_on", "1")
+    }
+
+    /// Ends the recording; what is there stays to be read.
+    pub fn stop(&self) -> Result<(), BadInput> {
+        self.set("tracing_on", "0")
     }
 
     /// What was recorded, as text.

@@ -2,7 +2,8 @@
 
 use nbd::limits::{MAX_DRAINED_BYTES, MAX_LISTED, MAX_OPTION_BYTES, MAX_QUERY_BYTES};
 use nbd::{
-    Context, Contexts, Errno, Export, Flags, Handshake, HandshakeStep, Refused, RequestType, Session, Uri, client,
+    Context, Contexts, Errno, Export, Flags, Handshake, HandshakeStep, Refused, RequestType, Session, TlsPolicy, Uri,
+    client,
 };
 
 /// What one message may be answered with, where exports are few.
@@ -10,10 +11,13 @@ const MOST_AT_ONCE: usize = 4096;
 
 /// Gives the bytes to whoever reads bytes of a peer: nobody panics, and nobody asks for more than they should.
 pub fn meet(exports: &[Export], bytes: &[u8], piece: usize) {
-    server(exports, bytes, piece.max(1));
+    for policy in [TlsPolicy::Absent, TlsPolicy::Offered, TlsPolicy::Required] {
+        server(exports, policy, bytes, piece.max(1));
+    }
     read_requests(sessions(exports), bytes);
     for wish in [client::ClientGoal::List, client::ClientGoal::Go("x".into())] {
-        lead(wish, bytes, piece.max(1));
+        lead(client::ClientHandshake::new(wish.clone()), bytes, piece.max(1));
+        lead(client::ClientHandshake::new(wish).with_tls(), bytes, piece.max(1));
     }
     read_replies(bytes);
     let text = String::from_utf8_lossy(bytes);
@@ -23,21 +27,30 @@ pub fn meet(exports: &[Export], bytes: &[u8], piece: usize) {
 }
 
 /// A handshake, and the requests that may follow it.
-fn server(exports: &[Export], bytes: &[u8], piece: usize) {
+fn server(exports: &[Export], policy: TlsPolicy, bytes: &[u8], piece: usize) {
     let mut out = Vec::new();
-    let mut server = Handshake::new(exports, &mut out);
+    let mut server = Handshake::new(exports, &mut out).with_tls(policy);
+    let mut is_private = false;
     let mut after = Vec::new();
     let mut last = HandshakeStep::More;
     for mut piece in bytes.chunks(piece) {
         while !piece.is_empty() && last == HandshakeStep::More {
             out.clear();
             last = server.feed(&mut piece, &mut out);
+            if last == HandshakeStep::StartTls {
+                assert!(!is_private && policy != TlsPolicy::Absent, "TLS where there is none, or twice");
+                server.secure(|number| number > 0);
+                (is_private, last) = (true, HandshakeStep::More);
+            }
             assert!(out.len() <= MOST_AT_ONCE, "{} bytes for one option", out.len());
         }
         after.extend(piece);
     }
     if let HandshakeStep::Ready(session) = last {
         assert!(session.export < exports.len());
+        let needs = policy == TlsPolicy::Required || exports[session.export].secured;
+        assert!(!needs || is_private, "in the clear");
+        assert!(!is_private || session.export > 0, "what was not opened");
         read_requests([session], &after);
     }
 }
@@ -101,13 +114,13 @@ fn answered(session: &Session, cookie: u64, offset: u64) {
     assert_eq!((read.cookie, matches!(read.body, client::Body::Failed { error: Errno::Io, .. })), (cookie, true));
 }
 
-fn lead(wish: client::ClientGoal, bytes: &[u8], piece: usize) {
-    let mut client = client::ClientHandshake::new(wish);
+fn lead(mut client: client::ClientHandshake, bytes: &[u8], piece: usize) {
     let mut out = Vec::new();
     for mut piece in bytes.chunks(piece) {
         out.clear();
         match client.feed(&mut piece, &mut out) {
             Ok(client::ClientStep::More) => assert!(piece.is_empty()),
+            Ok(client::ClientStep::StartTls) => client.secure(&mut out),
             Ok(client::ClientStep::Listed(found)) => return assert!(found.len() <= MAX_LISTED),
             Ok(client::ClientStep::Ready(session)) => return read_requests([session], bytes),
             Err(broken) => return assert!(!broken.to_string().is_empty()),

@@ -2,10 +2,16 @@
 //! (a cylinder whose heads hold more or fewer sectors; a band of such heads).
 
 use crate::estimate::{fraction, signed_fraction};
-use crate::map::{MapRegion, PatternLevel, TrackMap, TrackRun};
+use crate::map::{ALIKE, MapRegion, PatternLevel, TrackMap, TrackRun};
 
 /// Runs of a period, at most.
 const RUNS: usize = 128;
+
+/// A sequence goes round where the angles of its pieces are as they were, within this share of a sector: less than half of one,
+/// and more than what a few leaps leave uncertain.
+const GOES_ROUND: f64 = 0.3;
+/// Tracks turn evenly where their turns differ by less than this share of a sector: a skew may be rounded to whole ones.
+const EVENLY: f64 = 0.7;
 
 /// Tracks alike in a row: a region, or what repeats in one.
 #[derive(Clone, Copy, Debug)]
@@ -25,12 +31,12 @@ impl TrackGroup {
     fn like(&self, other: &TrackGroup) -> bool {
         // Of a single track the turn to the next is no matter of its kind.
         (self.sectors, self.round, self.track) == (other.sectors, other.round, other.track)
-            && (self.sectors <= self.track || self.near(self.turn - other.turn, 0.1))
+            && (self.sectors <= self.track || self.near(self.turn - other.turn, ALIKE))
     }
 
     /// Whether another is the same, a period and its turn later.
     fn goes_round(&self, other: &TrackGroup, turn: f64) -> bool {
-        self.like(other) && self.near(other.angle - self.angle - turn, 0.3)
+        self.like(other) && self.near(other.angle - self.angle - turn, GOES_ROUND)
     }
 
     /// Whether an angle is nothing but error, of so many sectors.
@@ -90,7 +96,7 @@ fn repeats(pieces: &[TrackGroup], under_way: &MapRegion) -> bool {
         && b[0].opens
         && !evenly_turned(a)
         && (under_way.round, under_way.track, under_way.skip) == (a[0].round, a[0].track, 0)
-        && a[0].near(under_way.angle - b[0].angle - turn, 0.3)
+        && a[0].near(under_way.angle - b[0].angle - turn, GOES_ROUND)
         && a.iter().zip(b).all(|(a, b)| a.goes_round(b, turn))
 }
 
@@ -100,7 +106,7 @@ fn evenly_turned(pieces: &[TrackGroup]) -> bool {
     let turn = second.angle - first.angle;
     let one = |pair: &[TrackGroup]| {
         let [before, after] = pair else { return false };
-        before.sectors <= before.track && before.like(after) && after.near(after.angle - before.angle - turn, 0.7)
+        before.sectors <= before.track && before.like(after) && after.near(after.angle - before.angle - turn, EVENLY)
     };
     pieces.windows(2).all(one)
 }

@@ -1,6 +1,6 @@
 //! The first sector that is not where its region has it, and what that means.
 
-use super::{ELSEWHERE, MapSurvey, SLIPPED, SMALL};
+use super::{ELSEWHERE, HERE, MapSurvey, SLIPPED, SMALL};
 use crate::estimate::{fraction, signed_fraction};
 use crate::map::MapRegion;
 use block::{BadInput, Device};
@@ -47,13 +47,13 @@ impl Off {
 
     /// Whether the sector is as good as there.
     pub(super) fn agrees(self) -> bool {
-        self.sectors.abs() < 0.35
+        self.sectors.abs() < HERE
     }
 
     /// So many sectors, if it is a whole number of them.
     pub(super) fn whole(self) -> Option<i64> {
         let count = libm::round(self.sectors);
-        ((self.sectors - count).abs() < 0.35).then_some(count as i64)
+        ((self.sectors - count).abs() < HERE).then_some(count as i64)
     }
 }
 
@@ -198,7 +198,7 @@ impl<D: Device> MapSurvey<'_, '_, '_, D> {
         // The next sector is on another track: no other way round, and no further on this one.
         let Some(seen) = self.eye.recall(after - slipped as u64, None)? else { return Ok(false) };
         let along = place.angle + off.angle + (place.left + 1) as f64 * place.width();
-        Ok(signed_fraction(seen - along).abs() > 0.35 * place.width())
+        Ok(signed_fraction(seen - along).abs() > HERE * place.width())
     }
 
     pub(super) fn all_agree(&mut self, region: &MapRegion, sectors: &[u64]) -> Result<bool, BadInput> {

@@ -1,15 +1,18 @@
 //! The first tracks of a region: sectors all round, sectors of data on a track, and the turn to the next.
 
+use super::HERE;
 use crate::bench::ProbeBench;
 use crate::estimate::{fraction, median, signed_fraction};
 use crate::eye::Eye;
-use crate::map::MapRegion;
+use crate::map::{ALIKE, MapRegion};
 use block::{BadInput, Device};
 
 /// Sectors between the first four looks; no track is so short that two of the three steps cross its end.
 const STEP: u64 = 14;
 /// Sectors to the one by which a width met before is known again.
 const FAMILIAR: u64 = 160;
+/// And at most so far round the track: what follows a read is read ahead while a command is taken in.
+const FAMILIAR_ROUND: f64 = 0.4;
 /// Sectors on a track, at most.
 const MOST: u64 = 1 << 15;
 /// Slips on a track, at most.
@@ -75,7 +78,7 @@ fn track<D: Device>(eye: &mut Eye<D>, end: u64, (round, angle): (u32, f64), firs
             return Ok(whole);
         }
         let far = near(eye, last)?;
-        if signed_fraction(far - angle - (last - begin) as f64 * width).abs() < 0.35 * width {
+        if signed_fraction(far - angle - (last - begin) as f64 * width).abs() < HERE * width {
             return Ok(whole);
         }
         let SectorLine { end: next, per_sector, slipped } = line(eye, (begin, angle), width, all)?;
@@ -126,7 +129,7 @@ fn line<D: Device>(eye: &mut Eye<D>, from: (u64, f64), rough: f64, all: u64) -> 
         let whole = libm::round(places);
         let round = (1.0 / width + 0.5) as u64;
         let beyond = end - first + slipped + whole.max(0.0) as u64 >= round;
-        if beyond || whole < 1.0 || whole * width > SLIP || (places - whole).abs() > 0.35 {
+        if beyond || whole < 1.0 || whole * width > SLIP || (places - whole).abs() > HERE {
             return Ok(line);
         }
         slipped += whole as u64;
@@ -153,16 +156,15 @@ fn plain(first: u64, round: u32, track: u64, turn: f64, angle: f64) -> MapRegion
 
 /// Of some widths the one that sectors from one on have, if any.
 fn familiar<D: Device>(eye: &mut Eye<D>, (first, angle): (u64, f64), widths: &[f64]) -> Result<Option<f64>, BadInput> {
-    // Beyond what is read ahead while a command is taken in.
     let narrowest = widths.iter().copied().fold(1.0, f64::min);
-    let steps = ((0.4 / narrowest) as u64).min(FAMILIAR);
+    let steps = ((FAMILIAR_ROUND / narrowest) as u64).min(FAMILIAR);
     let there = first + steps;
     if steps < STEP || widths.is_empty() || there >= eye.bench.sectors() {
         return Ok(None);
     }
     let turned = near(eye, there)? - angle;
     let off = |width: f64| signed_fraction(turned - steps as f64 * width).abs() / width;
-    Ok(widths.iter().copied().min_by(|a, b| off(*a).total_cmp(&off(*b))).filter(|width| off(*width) < 0.1))
+    Ok(widths.iter().copied().min_by(|a, b| off(*a).total_cmp(&off(*b))).filter(|width| off(*width) < ALIKE))
 }
 
 /// Turn of one sector, about: the median of three steps, looked at backwards, since what follows a read is in memory.
@@ -188,7 +190,7 @@ fn track_end<D: Device>(eye: &mut Eye<D>, from: (u64, f64), rough: f64, all: u64
     let linear = |angle_there: f64, distance: u64, per_sector: f64| {
         let expected = distance as f64 * per_sector;
         let by = signed_fraction(angle_there - angle - expected);
-        (by.abs() < 0.35 * per_sector && expected < 1.0 - per_sector / 2.0).then_some((expected + by) / distance as f64)
+        (by.abs() < HERE * per_sector && expected < 1.0 - per_sector / 2.0).then_some((expected + by) / distance as f64)
     };
     // Where a whole track would end is the likeliest place, if sectors are as wide as thought.
     let whole = |per_sector: f64| first + (1.0 / per_sector + 0.5) as u64;

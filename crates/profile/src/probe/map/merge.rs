@@ -1,6 +1,6 @@
 //! Regions that repeat each other become one, with a further period.
 
-use super::{MapSurvey, cycle};
+use super::{GOES_ON, MapSurvey, cycle};
 use crate::estimate::{fraction, signed_fraction};
 use crate::map::{MapRegion, PatternLevel, TrackMap};
 use block::{BadInput, Device};
@@ -11,8 +11,8 @@ const FIRST: u64 = 16;
 const LONGER: u64 = 64;
 
 impl<D: Device> MapSurvey<'_, '_, '_, D> {
-    /// The region just begun at a sector and an angle joins the two before it if all three repeat each other.
-    pub(super) fn merge(&mut self, _first: u64, _angle: f64) {
+    /// The region just begun joins the two before it if all three repeat each other.
+    pub(super) fn merge(&mut self) {
         while join_alike(&mut self.map) || cycle::join_sequence(&mut self.map) {}
     }
 
@@ -59,7 +59,7 @@ pub(super) fn absorb(map: &mut TrackMap) {
             continue;
         };
         let angle = fraction(b.angle - (whole / a.track) as f64 * b.turn);
-        if signed_fraction(angle - a.angle).abs() < 0.2 / f64::from(a.round) {
+        if signed_fraction(angle - a.angle).abs() < GOES_ON / f64::from(a.round) {
             let (first, sectors) = (a.first, a.sectors + b.sectors);
             map.regions[i] = MapRegion { first, sectors, skip: 0, angle, ..b.clone() };
             map.regions.remove(i - 1);
@@ -81,7 +81,7 @@ fn join_alike(map: &mut TrackMap) -> bool {
         && length(a) == length(b);
     let turn = signed_fraction(b.angle - a.angle);
     let sector = 1.0 / f64::from(a.round);
-    if !even || signed_fraction(c.angle - b.angle - turn).abs() > 0.2 * sector || a.place(a.end() - 1).left != 1 {
+    if !even || signed_fraction(c.angle - b.angle - turn).abs() > GOES_ON * sector || a.place(a.end() - 1).left != 1 {
         return false;
     }
     let mut whole = a.clone();
@@ -112,7 +112,7 @@ fn join_alike(map: &mut TrackMap) -> bool {
             slips.extend(whole.slips.iter().map(|(from, shift)| (*from, shift + shifted)));
             let angle = fraction(whole.angle - whole.outermost().turn);
             let longer = MapRegion { first, skip, angle, slips, ..whole.clone() };
-            if signed_fraction(longer.place(first).angle - before.place(first).angle).abs() < 0.2 * sector {
+            if signed_fraction(longer.place(first).angle - before.place(first).angle).abs() < GOES_ON * sector {
                 map.regions.pop();
                 whole = longer;
             }
@@ -120,4 +120,91 @@ fn join_alike(map: &mut TrackMap) -> bool {
     }
     map.regions.push(whole);
     true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::map::laws::{drawn, of_each};
+
+    /// So many pieces of a region, each of so many sectors and as if nothing were known of what comes before it; the last has
+    /// just begun.
+    fn pieces(whole: &MapRegion, lengths: impl Iterator<Item = u64>) -> TrackMap {
+        let mut map = TrackMap::default();
+        let mut first = whole.first;
+        for sectors in lengths {
+            let place = whole.place(first);
+            let (round, track) = (place.round, place.data);
+            let next = whole.place(first + track.min(sectors));
+            let turn = if sectors > track { fraction(next.angle - place.angle) } else { 0.25 };
+            let inner = whole.levels.len().saturating_sub(1);
+            let levels = if whole.runs.is_empty() { whole.levels[..inner].to_vec() } else { Vec::new() };
+            let plain = MapRegion { first, sectors, skip: 0, angle: place.angle, levels, ..whole.clone() };
+            let turn = if whole.runs.is_empty() { whole.turn } else { turn };
+            map.regions.push(MapRegion { round, track, turn, runs: Vec::new(), ..plain });
+            first += sectors;
+        }
+        map
+    }
+
+    /// Whether a map of one region has every sector of some where another has it.
+    #[track_caller]
+    fn is_as(map: &TrackMap, whole: &MapRegion, end: u64) {
+        assert_eq!(map.regions.len(), 1, "{:?}", map.regions);
+        for sector in whole.first..end {
+            let (ours, theirs) = (map.place(sector), whole.place(sector));
+            assert!(signed_fraction(ours.angle - theirs.angle).abs() < 1e-9, "{sector}: {ours:?} {theirs:?}");
+            assert_eq!((ours.sector, ours.left, ours.round), (theirs.sector, theirs.left, theirs.round), "{sector}");
+        }
+    }
+
+    #[test]
+    fn periods_found_one_by_one_become_the_region_they_are_of() {
+        of_each(|seed| {
+            for whole in drawn(seed).map.regions.iter().filter(|region| region.runs.is_empty()) {
+                let period = whole.outermost().sectors;
+                let mut map = pieces(whole, [period; 3].into_iter());
+                // What ends inside a track, as its own rule has it, is no period.
+                let ends = &map.regions[0];
+                if whole.sectors < 3 * period || ends.place(ends.end() - 1).left != 1 {
+                    continue;
+                }
+                assert!(join_alike(&mut map), "{whole:?}");
+                is_as(&map, whole, whole.first + 3 * period);
+                // Another turn to the third, by half a sector, is another rule.
+                let mut other = pieces(whole, [period; 3].into_iter());
+                other.regions[2].angle += 0.5 / f64::from(whole.round);
+                assert!(!join_alike(&mut other) && other.regions.len() == 3);
+            }
+        });
+    }
+
+    #[test]
+    fn heads_found_one_by_one_become_the_cylinder_they_make() {
+        of_each(|seed| {
+            for whole in drawn(seed).map.regions.iter().filter(|region| region.runs.len() > 1) {
+                let period = whole.outermost().sectors;
+                let rounds: Vec<u32> = whole.runs.iter().map(|run| run.round).collect();
+                // A cycle that is a shorter one several times over is found as that.
+                if whole.sectors < 3 * period || (1..rounds.len()).any(|n| rounds.rotate_eq(n)) {
+                    continue;
+                }
+                let lengths = whole.runs.iter().map(|run| run.track).cycle().take(2 * rounds.len() + 1);
+                let mut map = pieces(whole, lengths);
+                assert!(cycle::join_sequence(&mut map), "{whole:?}");
+                is_as(&map, whole, whole.first + 2 * period);
+            }
+        });
+    }
+
+    trait RotateEq {
+        fn rotate_eq(&self, by: usize) -> bool;
+    }
+
+    impl RotateEq for Vec<u32> {
+        /// Whether it is the same turned by so many.
+        fn rotate_eq(&self, by: usize) -> bool {
+            self.iter().cycle().skip(by).zip(self).all(|(a, b)| a == b)
+        }
+    }
 }

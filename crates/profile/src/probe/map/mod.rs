@@ -33,6 +33,14 @@ const LEAST_ROUND: u32 = 64;
 /// Sectors slipped at once, at most.
 const SLIPPED: i64 = 64;
 
+/// An angle is a sector's if it is off by less than this share of its width: half of one would tell it from its neighbours, and
+/// the rest is left to what a reply, or a slope, may be off.
+const HERE: f64 = 0.35;
+/// Bends are alike that differ by less than this share of a sector.
+const BENT_ALIKE: f64 = 0.3;
+/// Regions go on as one another where the angles they begin at are off by less than this share of a sector: the first tracks of
+/// one tell its turn least well.
+const GOES_ON: f64 = 0.2;
 /// Sectors slipped at once that cannot be mistaken for a skew, at most.
 const SMALL: i64 = 8;
 
@@ -68,7 +76,7 @@ impl<D: Device> MapSurvey<'_, '_, '_, D> {
             let angle = self.readable_angle(known)?;
             let region = self.begin(known, angle)?;
             self.map.regions.push(region);
-            self.merge(known, angle);
+            self.merge();
             let region = self.current();
             known = match region.is_fragment() {
                 true => (known + region.track - region.skip.min(region.track - 1)).min(all),
@@ -343,7 +351,7 @@ fn evenly_bent(region: &mut MapRegion) -> Option<u64> {
     let like = |i: usize, period: usize| {
         let step = |i: usize| (region.bends[i].0 - region.bends[i - 1].0, region.bends[i].1 - region.bends[i - 1].1);
         let (a, b) = (step(i), step(i - period));
-        a.0 == b.0 && (a.1 - b.1).abs() < 0.3 * width
+        a.0 == b.0 && (a.1 - b.1).abs() < BENT_ALIKE * width
     };
     let count = region.bends.len();
     let begin = (1..=count / 2).find_map(|period| {
@@ -363,7 +371,7 @@ fn since_its_track(before: &mut MapRegion, region: MapRegion) -> MapRegion {
         return region;
     }
     let off = crate::estimate::signed_fraction(before.place(first).angle - region.angle);
-    if off.abs() > 0.35 / f64::from(region.round) {
+    if off.abs() > HERE / f64::from(region.round) {
         return region;
     }
     before.close(first);

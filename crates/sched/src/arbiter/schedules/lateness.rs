@@ -6,14 +6,14 @@ const REMEMBERED: f64 = 64.0;
 /// How much longer than foretold transfers take, as sums over the last of them, ns: what the predictor does not know of a
 /// device, such as its write buffer.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Lateness {
+pub(super) struct LatenessSpread {
     foretold: f64,
     took: f64,
     foretold_square: f64,
     off_square: f64,
 }
 
-impl Lateness {
+impl LatenessSpread {
     pub(super) fn learn(&mut self, foretold: f64, took: f64) {
         let off = took - self.times() * foretold;
         let learn = |sum: &mut f64, more: f64| *sum += more - *sum / REMEMBERED;
@@ -40,7 +40,7 @@ mod tests {
 
     #[test]
     fn what_transfers_take_is_learned_with_its_spread() {
-        let mut late = Lateness::default();
+        let mut late = LatenessSpread::default();
         assert_eq!((late.times(), late.variance()), (1.0, 0.0), "nothing is known");
         // Half of them take as long as foretold, half twice as long.
         for i in 0..1000 {

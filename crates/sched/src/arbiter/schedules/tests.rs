@@ -21,9 +21,9 @@ fn belief(dice: &mut Dice) -> (Profile, u64, Time) {
     let mut belief = Profile::new(&sheet);
     let at = Extent::new(dice.below(blocks - 8), 8);
     let command = Command { verb: Verb::Read, at, place: Place::Nowhere };
-    belief.issued(Time::ZERO, &command, belief.spot(at));
+    belief.note_issue(Time::ZERO, &command, belief.spot(at));
     let now = Time(20_000_000 + dice.below(6_000_000));
-    belief.observed(now, &command, Outcome::Ok);
+    belief.note_completion(now, &command, Outcome::Ok);
     (belief, blocks, now)
 }
 
@@ -69,7 +69,7 @@ fn plainly(scene: &Scene<Profile>, order: &[usize]) -> f64 {
         let there = if place == 0 && *i == 0 && scene.moving { 0.0 } else { there };
         let moves = if *i == 0 { left } else { it.transfer };
         let takes = there + it.times * moves;
-        let at = |ends: f64| it.worth.left(&it.qos, it.arrived, scene.now + Span(ends as u64));
+        let at = |ends: f64| it.worth.worth_at(&it.qos, it.arrived, scene.now + Span(ends as u64));
         let off_by = variance + it.variance * moves * moves;
         let (mean, more) = it.before.delays(ends + takes);
         let off = (off_by + more).sqrt();

@@ -50,7 +50,7 @@ impl Curiosity {
     }
 
     /// A request goes to the device.
-    pub(super) fn asked(&mut self, at: Extent) {
+    pub(super) fn note_request(&mut self, at: Extent) {
         self.range = (self.range.0.min(at.start.0), self.range.1.max(at.end().0));
         if self.late.len() < LATE {
             self.late.push(at);

@@ -79,7 +79,7 @@ impl Learned {
     }
 
     /// What is known, in ascending order of distance.
-    pub fn known(&self) -> impl Iterator<Item = Known> {
+    pub fn distances(&self) -> impl Iterator<Item = Known> {
         let grain = self.grain;
         self.table.points().map(move |point| Known {
             distance: grain.blocks(point.distance),

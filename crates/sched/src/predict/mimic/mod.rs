@@ -49,7 +49,7 @@ use table::Table;
 
 /// What stands for the times of one distance (002 §5.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Summary {
+pub enum DistanceSummary {
     /// The mean of the samples.
     #[default]
     Mean,
@@ -63,25 +63,25 @@ pub enum Summary {
     Probabilistic,
 }
 
-impl Words for Summary {
-    const WORDS: &'static [Word<Summary>] = &[
-        Word::new("mean", Summary::Mean, "their mean"),
-        Word::new("median", Summary::Median, "their median"),
-        Word::new("maximum", Summary::Maximum, "the longest"),
-        Word::new("minimum", Summary::Minimum, "the shortest"),
-        Word::new("probabilistic", Summary::Probabilistic, "one of them, drawn anew each time it is asked for"),
+impl Words for DistanceSummary {
+    const WORDS: &'static [Word<DistanceSummary>] = &[
+        Word::new("mean", DistanceSummary::Mean, "their mean"),
+        Word::new("median", DistanceSummary::Median, "their median"),
+        Word::new("maximum", DistanceSummary::Maximum, "the longest"),
+        Word::new("minimum", DistanceSummary::Minimum, "the shortest"),
+        Word::new("probabilistic", DistanceSummary::Probabilistic, "one of them, drawn anew each time it is asked for"),
     ];
 }
 
-impl Summary {
+impl DistanceSummary {
     /// Of times in ascending order; infinite where there are none. What is drawn is bounded by the shortest.
     fn of(self, times: &[f32]) -> f32 {
         let Some(last) = times.len().checked_sub(1) else { return f32::MAX };
         match self {
-            Summary::Mean => times.iter().sum::<f32>() / times.len() as f32,
-            Summary::Median => (times[last / 2] + times[last.div_ceil(2)]) / 2.0,
-            Summary::Maximum => times[last],
-            Summary::Minimum | Summary::Probabilistic => times[0],
+            DistanceSummary::Mean => times.iter().sum::<f32>() / times.len() as f32,
+            DistanceSummary::Median => (times[last / 2] + times[last.div_ceil(2)]) / 2.0,
+            DistanceSummary::Maximum => times[last],
+            DistanceSummary::Minimum | DistanceSummary::Probabilistic => times[0],
         }
     }
 }
@@ -210,7 +210,7 @@ pub struct Mimic {
     /// When the last command came back.
     quiet_since: Time,
     flying: Vec<Flying>,
-    watch: Watch,
+    watch: ChangeDetector,
     curiosity: Option<Curiosity>,
     draws: Cell<u64>,
 }
@@ -250,7 +250,7 @@ impl Mimic {
             arm: Lbn(0),
             quiet_since: Time::ZERO,
             flying: Vec::new(),
-            watch: Watch::default(),
+            watch: ChangeDetector::default(),
             curiosity: learning.idle.filter(|_| learning.on).map(Curiosity::new),
             draws: Cell::new(0),
         }
@@ -270,14 +270,14 @@ impl Mimic {
     }
 
     /// The same, as it is hoped.
-    fn hoped(&self, distance: i32, table: usize) -> Option<f32> {
-        self.tables[table].hoped(distance, self.learning.fewest)
+    fn hope_for(&self, distance: i32, table: usize) -> Option<f32> {
+        self.tables[table].hope_for(distance, self.learning.fewest)
     }
 
     fn learn(&mut self, distance: i32, time: f32, table: usize) {
         let (of, smooth) = (&mut self.tables[table], &mut self.smooth[table]);
         if self.learning.smooth {
-            smooth.see(distance, time, of.curve_at(distance), of.known(distance));
+            smooth.see(distance, time, of.curve_at(distance), of.mean_at(distance));
             self.seen[table] += 1;
             let seen = self.seen[table];
             if seen.is_multiple_of(DRAWN) || (seen < DRAWN && seen.is_power_of_two()) {
@@ -291,7 +291,7 @@ impl Mimic {
     }
 
     /// One of the times a distance was seen to take.
-    fn drawn(&self, distance: i32) -> Option<f32> {
+    fn draw_time(&self, distance: i32) -> Option<f32> {
         let (_, times) = self.spread.range(..=distance).next_back()?;
         let mut draws = self.draws.get();
         let drawn = draw(&mut draws);
@@ -339,8 +339,8 @@ impl Predictor for Mimic {
 
     fn cost(&self, head: &Lbn, key: u64, (): (), direction: Direction) -> u64 {
         let distance = self.distance(head.0, key);
-        let drawn = if self.spread.is_empty() { None } else { self.drawn(distance) };
-        drawn.or_else(|| self.hoped(distance, self.table(direction))).map_or(UNKNOWN, |time| time as u64)
+        let drawn = if self.spread.is_empty() { None } else { self.draw_time(distance) };
+        drawn.or_else(|| self.hope_for(distance, self.table(direction))).map_or(UNKNOWN, |time| time as u64)
     }
 
     fn least(&self, head: &Lbn, from: u64, to: u64, direction: Direction) -> u64 {
@@ -372,7 +372,7 @@ impl Predictor for Mimic {
         Some(tables.fold((0, 0), |(len, bytes), table| (len + table.len(), bytes + table.bytes())))
     }
 
-    fn issued(&mut self, now: Time, command: &Command, _: Lbn) {
+    fn note_issue(&mut self, now: Time, command: &Command, _: Lbn) {
         if !command.verb.transfers() {
             return;
         }
@@ -382,7 +382,7 @@ impl Predictor for Mimic {
             self.flying.push(Flying { at: command.at, issued: now, distance, table });
         }
         if let Some(curiosity) = self.curiosity.as_mut().filter(|_| command.place != Place::Nowhere) {
-            curiosity.asked(command.at);
+            curiosity.note_request(command.at);
         }
         self.arm = command.at.end();
     }
@@ -397,7 +397,7 @@ impl Predictor for Mimic {
         self.curiosity.as_mut()?.probe(self.arm, follows, self.grain, known)
     }
 
-    fn observed(&mut self, happened: Time, command: &Command, outcome: Outcome) {
+    fn note_completion(&mut self, happened: Time, command: &Command, outcome: Outcome) {
         // Where the device has several commands, one begins when another ends.
         let free = std::mem::replace(&mut self.quiet_since, happened);
         let Some(i) = self.flying.iter().position(|flying| flying.at == command.at) else { return };
@@ -407,7 +407,7 @@ impl Predictor for Mimic {
         }
         let time = happened.since(issued.max(free)).0 as f32;
         if let Some(expected) = self.time(distance, table)
-            && self.hoped(distance, table).is_some_and(|hoped| hoped > SURE * expected)
+            && self.hope_for(distance, table).is_some_and(|hoped| hoped > SURE * expected)
             && self.watch.is_new(time / expected.max(1.0))
         {
             self.tables.iter_mut().for_each(Table::forget);
@@ -420,20 +420,20 @@ impl Predictor for Mimic {
 
 /// Looks out for a device that is no longer what it was.
 #[derive(Clone, Copy, Debug)]
-struct Watch {
+struct ChangeDetector {
     /// Seen over expected: its mean lately, and over a longer time.
     lately: f32,
     long: f32,
     seen: u32,
 }
 
-impl Default for Watch {
-    fn default() -> Watch {
-        Watch { lately: 1.0, long: 1.0, seen: 0 }
+impl Default for ChangeDetector {
+    fn default() -> ChangeDetector {
+        ChangeDetector { lately: 1.0, long: 1.0, seen: 0 }
     }
 }
 
-impl Watch {
+impl ChangeDetector {
     const LATELY: f32 = 1.0 / 256.0;
     const LONG: f32 = 1.0 / 4096.0;
     /// By how much the two differ when something has changed: several times what chance does.
@@ -441,9 +441,13 @@ impl Watch {
     /// After a change, or at first, so many are only looked at.
     const SETTLED: u32 = 8192;
 
+    /// A command that met the drive's own work may take any time: what took longer than this many times what was expected counts
+    /// as that, so that one such command is not a change.
+    const OUTLIER: f32 = 4.0;
+
     /// Takes a ratio of time seen to time expected; whether the device is another than before.
     fn is_new(&mut self, ratio: f32) -> bool {
-        let ratio = ratio.min(4.0);
+        let ratio = ratio.min(Self::OUTLIER);
         self.seen += 1;
         let long = if self.seen < Self::SETTLED / 2 { (2.0 / (self.seen + 1) as f32).min(1.0) } else { Self::LONG };
         self.lately += (ratio - self.lately) * Self::LATELY.max(long);
@@ -451,7 +455,7 @@ impl Watch {
         if self.seen < Self::SETTLED || (self.lately - self.long).abs() < Self::CHANGED {
             return false;
         }
-        *self = Watch::default();
+        *self = ChangeDetector::default();
         true
     }
 }

@@ -1,9 +1,9 @@
 //! Learning a device before it is used: each distance is tried from random places.
 
 use super::point::Point;
-use super::smooth::{Smooth, sampled};
+use super::smooth::{Smooth, sample_distances};
 use super::table::{ALLOWED, LOOSEST, Table, between};
-use super::{Grain, Summary};
+use super::{DistanceSummary, Grain};
 use block::{Command, Device, Extent, Lbn, Outcome, Place, Span, Tag, Time, Verb};
 use rand_core::Rng;
 use rand_pcg::Pcg64;
@@ -16,7 +16,7 @@ pub struct Probing {
     /// Times each distance is tried (002 §5.2).
     pub samples: u32,
     /// What stands for them.
-    pub summary: Summary,
+    pub summary: DistanceSummary,
     /// Whether distances are interpolated where a line tells them, else each one is tried.
     pub interpolate: bool,
     /// Whether means are drawn to what distances like theirs take, and a line is one where chance explains what is off it;
@@ -39,7 +39,7 @@ impl Default for Probing {
     fn default() -> Probing {
         Probing {
             samples: 10,
-            summary: Summary::Mean,
+            summary: DistanceSummary::Mean,
             interpolate: true,
             smooth: true,
             reach: 0,
@@ -86,7 +86,7 @@ pub(super) const SPREAD: usize = 16;
 
 /// A distance as it was tried.
 #[derive(Clone, Copy)]
-struct Tried {
+struct TriedProbe {
     distance: i32,
     time: f32,
     /// The variance of its samples.
@@ -120,7 +120,7 @@ impl<'a> Prober<'a> {
         let reach = self.grain.of(if self.how.reach == 0 { room } else { self.how.reach.min(room) } as i64);
         if self.how.smooth {
             let dice = &mut self.dice;
-            let distances = sampled(reach, CURVE, &mut |below| (dice.next_u64() % u64::from(below)) as u32);
+            let distances = sample_distances(reach, CURVE, &mut |below| (dice.next_u64() % u64::from(below)) as u32);
             for distance in distances {
                 self.attempt(distance);
             }
@@ -145,9 +145,9 @@ impl<'a> Prober<'a> {
     /// where they are. Near distances come first, and of those within an octave the widest parts, so that where memory
     /// ends, it ends for the farthest.
     fn by_lines(&mut self, reach: i32, tell: &mut dyn FnMut(f64)) -> Table {
-        let mut all: Vec<Tried> = octaves(reach).map(|distance| self.attempt(distance)).collect();
+        let mut all: Vec<TriedProbe> = octaves(reach).map(|distance| self.attempt(distance)).collect();
         let mut parts = BinaryHeap::new();
-        let part = |left: usize, right: usize, all: &[Tried]| {
+        let part = |left: usize, right: usize, all: &[TriedProbe]| {
             let (left_at, right_at) = (i64::from(all[left].distance), i64::from(all[right].distance));
             let near = left_at.abs().min(right_at.abs()).max(1).ilog2();
             (right_at - left_at > 1).then_some((Reverse(near), right_at - left_at, Reverse(left), right))
@@ -185,9 +185,9 @@ impl<'a> Prober<'a> {
 
     /// Tries distances between two until a line is seen to tell them or not to; what was tried, in order, and whether
     /// it does.
-    fn check(&mut self, left: Tried, right: Tried) -> (Vec<Tried>, bool) {
+    fn check(&mut self, left: TriedProbe, right: TriedProbe) -> (Vec<TriedProbe>, bool) {
         let inside = i64::from(right.distance) - i64::from(left.distance) - 1;
-        let mut checked: Vec<Tried> = Vec::new();
+        let mut checked: Vec<TriedProbe> = Vec::new();
         for (count, allowed) in ALLOWED {
             let count = count.min(inside as usize);
             while checked.len() < count {
@@ -197,7 +197,7 @@ impl<'a> Prober<'a> {
                     checked.push(self.attempt(distance));
                 }
             }
-            let off = |tried: &Tried| tried.time - between(left.end(), right.end(), tried.distance);
+            let off = |tried: &TriedProbe| tried.time - between(left.end(), right.end(), tried.distance);
             let last = count == inside as usize || count == LOOSEST.0;
             let told = if self.how.smooth {
                 by_chance(&checked, &off, last)
@@ -214,23 +214,28 @@ impl<'a> Prober<'a> {
         (checked, false)
     }
 
-    /// Samples one distance.
-    fn attempt(&mut self, distance: i32) -> Tried {
+    /// Takes samples of one distance until their mean is known well enough.
+    fn attempt(&mut self, distance: i32) -> TriedProbe {
         let mut times = std::mem::take(&mut self.times);
         times.clear();
         for _ in 0..self.how.samples {
             times.extend(self.sample(distance).map(|time| time.0 as f32));
         }
         times.sort_unstable_by(f32::total_cmp);
-        if self.how.summary == Summary::Probabilistic && !times.is_empty() {
+        if self.how.summary == DistanceSummary::Probabilistic && !times.is_empty() {
             let quantile = |i: usize| times[i * (times.len() - 1) / (SPREAD - 1)];
             self.spread.insert(distance, std::array::from_fn(quantile));
         }
-        let mean = Summary::Mean.of(&times);
+        let mean = DistanceSummary::Mean.of(&times);
         let variance =
             times.iter().map(|time| (time - mean) * (time - mean)).sum::<f32>() / (times.len().max(2) - 1) as f32;
-        let tried =
-            Tried { distance, time: self.how.summary.of(&times), variance, samples: times.len() as u32, line: false };
+        let tried = TriedProbe {
+            distance,
+            time: self.how.summary.of(&times),
+            variance,
+            samples: times.len() as u32,
+            line: false,
+        };
         self.smooth.see_all(distance, tried.time, variance, times.len());
         self.times = times;
         tried
@@ -263,8 +268,8 @@ pub(super) fn place(blocks: i64, length: i64, step: i64, draw: &mut dyn FnMut(u6
 }
 
 /// What is kept of what was tried.
-fn table(tried: &[Tried]) -> Table {
-    let point = |tried: &Tried| {
+fn table(tried: &[TriedProbe]) -> Table {
+    let point = |tried: &TriedProbe| {
         let mut point = tried.end();
         point.lead(tried.line);
         point
@@ -272,23 +277,31 @@ fn table(tried: &[Tried]) -> Table {
     Table::of(&tried.iter().map(point).collect::<Vec<_>>())
 }
 
-impl Tried {
+impl TriedProbe {
     fn end(self) -> Point {
         Point::new(self.distance, self.time, self.samples)
     }
 }
 
+/// How far beyond their own noise those that were checked may lie off a line that is believed, at the end of a check: squares that
+/// chance alone would make 1. Between 1 and the 2 of a bend as large as the noise itself.
+const LINE_FITS: f32 = 1.6;
+
+/// After how many standard errors (of a mean of so many squares, each about 3 by itself) a line is given up while it is still being
+/// checked: three, since it is asked again after each sample.
+const CERTAINTY: f32 = 9.0;
+
 /// Whether chance explains how far from a line these lie, or nothing yet.
-fn by_chance(checked: &[Tried], off: &dyn Fn(&Tried) -> f32, last: bool) -> Option<bool> {
+fn by_chance(checked: &[TriedProbe], off: &dyn Fn(&TriedProbe) -> f32, last: bool) -> Option<bool> {
     let count = checked.len() as f32;
     let noise: f32 = checked.iter().map(|tried| tried.variance / tried.samples.max(1) as f32).sum::<f32>() / count;
     // The ends of the line are as uncertain as what is between: that adds two thirds. A hundredth is near enough.
-    let square = |tried: &Tried| off(tried).powi(2) / (noise * 5.0 / 3.0 + (0.01 * tried.time).powi(2));
+    let square = |tried: &TriedProbe| off(tried).powi(2) / (noise * 5.0 / 3.0 + (0.01 * tried.time).powi(2));
     let excess = checked.iter().map(square).sum::<f32>() / count;
     if last {
-        return Some(excess <= 1.6);
+        return Some(excess <= LINE_FITS);
     }
-    (excess > 1.0 + 9.0 / count.sqrt()).then_some(false)
+    (excess > 1.0 + CERTAINTY / count.sqrt()).then_some(false)
 }
 
 /// Powers of two up to `reach`, either way, and zero: in order.
@@ -304,8 +317,8 @@ mod tests {
     use super::*;
 
     /// So many distances that took 10 ms with a variance of 1 over 4 samples.
-    fn checked(count: usize) -> Vec<Tried> {
-        let tried = |n| Tried { distance: n as i32, time: 10.0, variance: 1.0, samples: 4, line: false };
+    fn checked(count: usize) -> Vec<TriedProbe> {
+        let tried = |n| TriedProbe { distance: n as i32, time: 10.0, variance: 1.0, samples: 4, line: false };
         (0..count).map(tried).collect()
     }
 

@@ -1,6 +1,6 @@
 //! `[scheduler.mimic]`: how the Disk Mimic learns the device.
 
-use super::{Idle, Learning, Probing, Summary, points};
+use super::{DistanceSummary, Idle, Learning, Probing, points};
 use crate::policy::{BaseOrder, Learn};
 use block::{BLOCK_BYTES, BadInput, Span};
 use config::{Section, Word, Words};
@@ -68,7 +68,7 @@ config::keys! {
     /// Whether a line between two distances stands for those in between.
     INTERPOLATE: bool = bool("interpolate").usually("true");
     /// What stands for the probed times of one distance.
-    SUMMARY: Summary = word("summary").usually("mean");
+    SUMMARY: DistanceSummary = word("summary").usually("mean");
     /// How often each distance is probed.
     SAMPLES: u32 = within("samples", 1, 100_000).usually("10");
     /// What a probe reads.
@@ -115,7 +115,7 @@ pub struct Settings {
 /// What is known of a device before it is used.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Before {
-    /// It knows nothing.
+    /// It knows nothing of the device before the first request.
     Nothing,
     /// What is learned from probes of another device of the same make.
     Probed(Probing),

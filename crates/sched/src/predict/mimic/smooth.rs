@@ -37,7 +37,7 @@ impl Cell {
     /// Samples the curve counts for against those of a distance.
     fn weight(&self) -> f32 {
         let between = self.between();
-        let least = self.variance * 1e-3;
+        let least = self.variance / MOST_WEIGHT;
         if between <= least { MOST_WEIGHT } else { ((self.variance - between) / between).clamp(0.0, MOST_WEIGHT) }
     }
 
@@ -85,7 +85,7 @@ fn centre(cell: usize) -> f32 {
 
 /// So many random distances of each cell up to `reach`, by `draw`, which draws a number below another; all there are where
 /// a cell has no more.
-pub(super) fn sampled(reach: i32, count: u32, draw: &mut dyn FnMut(u32) -> u32) -> Vec<i32> {
+pub(super) fn sample_distances(reach: i32, count: u32, draw: &mut dyn FnMut(u32) -> u32) -> Vec<i32> {
     let mut distances = vec![0];
     for octave in 0..reach.max(1).ilog2() + 1 {
         for part in 0..CELLS as u32 {
@@ -103,16 +103,16 @@ pub(super) fn sampled(reach: i32, count: u32, draw: &mut dyn FnMut(u32) -> u32) 
 
 /// The curve as it was last drawn.
 #[derive(Clone, Debug)]
-pub(super) struct Curve {
+pub(super) struct SmoothCurve {
     /// The lines, one to a cell.
-    strokes: Vec<Stroke>,
+    strokes: Vec<CellTime>,
     /// Nothing on it in a cell takes less, as it is hoped; infinite where it is not known.
     least: Vec<f32>,
 }
 
 /// The curve in one cell.
 #[derive(Clone, Copy, Debug)]
-struct Stroke {
+struct CellTime {
     /// In its middle; where that is not known, what the nearest known one takes, and infinite where there is none.
     time: f32,
     middle: f32,
@@ -125,7 +125,7 @@ struct Stroke {
     hope: f32,
 }
 
-impl Curve {
+impl SmoothCurve {
     /// What distances like this one take; nothing before a few were seen.
     pub(super) fn time(&self, distance: i32) -> Option<f32> {
         let cell = cell(distance);
@@ -133,7 +133,7 @@ impl Curve {
     }
 
     /// The same, as it is hoped.
-    pub(super) fn hoped(&self, distance: i32) -> Option<f32> {
+    pub(super) fn hope_for(&self, distance: i32) -> Option<f32> {
         let hope = self.strokes[cell(distance)].hope;
         self.time(distance).map(|time| (time - hope).max(0.0))
     }
@@ -164,7 +164,7 @@ impl Curve {
     }
 }
 
-impl Stroke {
+impl CellTime {
     fn at(&self, distance: i32) -> f32 {
         let off = distance as f32 - self.middle;
         self.time + off * if off < 0.0 { self.before } else { self.after }
@@ -186,14 +186,14 @@ impl Smooth {
     }
 
     /// Draws the curve; distances may be hoped to take less by so many standard deviations of what is not known of them.
-    pub(super) fn curve(&self, hope: f32) -> Curve {
+    pub(super) fn curve(&self, hope: f32) -> SmoothCurve {
         let hope = hope * self.differ();
         let told = |at: usize| self.cells.get(at).filter(|cell| cell.samples >= FEWEST).map(|cell| cell.mean);
         let rise = |at: usize, to: Option<usize>| {
             let to = to?;
             Some((told(to)? - told(at)?) / (centre(to) - centre(at)))
         };
-        let stroke = |at: usize| Stroke {
+        let stroke = |at: usize| CellTime {
             time: told(at).unwrap_or(f32::INFINITY),
             middle: centre(at),
             before: rise(at, at.checked_sub(1)).unwrap_or(0.0),
@@ -201,12 +201,12 @@ impl Smooth {
             weight: self.cells[at].weight(),
             hope: hope * self.cells[at].variance.sqrt(),
         };
-        let mut strokes: Vec<Stroke> = (0..self.cells.len()).map(stroke).collect();
+        let mut strokes: Vec<CellTime> = (0..self.cells.len()).map(stroke).collect();
         // A mean of few samples is no surer where few others are known: it is drawn to what the next nearer takes.
         for at in (SIDE + 1..strokes.len()).chain((0..SIDE).rev()) {
             let nearer = if at > SIDE { at - 1 } else { at + 1 };
             if !strokes[at].time.is_finite() {
-                let Stroke { time, weight, hope, .. } = strokes[nearer];
+                let CellTime { time, weight, hope, .. } = strokes[nearer];
                 (strokes[at].time, strokes[at].weight, strokes[at].hope) = (time, weight, hope);
             }
         }
@@ -217,7 +217,7 @@ impl Smooth {
             if known { (near - strokes[at].hope).max(0.0) } else { f32::INFINITY }
         };
         let least = (0..strokes.len()).map(low).collect();
-        Curve { strokes, least }
+        SmoothCurve { strokes, least }
     }
 
     /// The device is no longer what it was: what comes now weighs more.
@@ -332,7 +332,7 @@ mod tests {
         smooth.see_all(100, 6.0, 4.0, 1);
         smooth.see_all(200, 10.0, 4.0, FEWEST as usize);
         let curve = smooth.curve(0.0);
-        assert_eq!((curve.time(200), curve.time(400), curve.hoped(200)), (Some(10.0), None, Some(10.0)));
+        assert_eq!((curve.time(200), curve.time(400), curve.hope_for(200)), (Some(10.0), None, Some(10.0)));
         assert_eq!(curve.least(100, 200), curve.least(100, 100).min(10.0), "the least of all that lies between");
         let few = curve.worth(Point::new(200, 20.0, 1));
         let many = curve.worth(Point::new(200, 20.0, 1000));

@@ -1,7 +1,7 @@
 //! Distances and their times: points in order, between some of which times are interpolated.
 
 use super::point::Point;
-use super::smooth::Curve;
+use super::smooth::SmoothCurve;
 
 /// Points in a leaf at most.
 const LEAF: usize = 64;
@@ -31,7 +31,7 @@ pub(super) struct Table {
     groups: Vec<f32>,
     count: usize,
     /// What distances like one another take, to which the means of points are drawn.
-    curve: Option<Curve>,
+    curve: Option<SmoothCurve>,
     /// Points are forgotten when it changes.
     epoch: u8,
 }
@@ -87,7 +87,7 @@ impl Table {
     }
 
     /// The mean time of this very distance in nanoseconds, if it is kept.
-    pub(super) fn known(&self, distance: i32) -> Option<f32> {
+    pub(super) fn mean_at(&self, distance: i32) -> Option<f32> {
         let (leaf, at) = self.at_or_before(distance)?;
         let point = self.leaves[leaf][at];
         (point.distance == distance).then(|| point.time())
@@ -95,13 +95,13 @@ impl Table {
 
     /// The time of a distance in nanoseconds: of a point of at least `fewest` samples, from a line, or else from the curve.
     pub(super) fn time(&self, distance: i32, fewest: u8) -> Option<f32> {
-        self.told(distance, fewest, |point| self.worth(point)).or_else(|| self.curve_at(distance))
+        self.told_at(distance, fewest, |point| self.worth(point)).or_else(|| self.curve_at(distance))
     }
 
     /// The same, as it is hoped, so that what is not known well is tried now and then.
-    pub(super) fn hoped(&self, distance: i32, fewest: u8) -> Option<f32> {
-        let told = self.told(distance, fewest, |point| self.hope(point));
-        told.or_else(|| self.curve.as_ref()?.hoped(distance))
+    pub(super) fn hope_for(&self, distance: i32, fewest: u8) -> Option<f32> {
+        let told = self.told_at(distance, fewest, |point| self.hope(point));
+        told.or_else(|| self.curve.as_ref()?.hope_for(distance))
     }
 
     /// Samples of a distance, or the fewest of the ends of its line.
@@ -115,7 +115,7 @@ impl Table {
         next.map_or(0, |next| point.samples().min(next.samples()))
     }
 
-    fn told(&self, distance: i32, fewest: u8, worth: impl Fn(Point) -> f32) -> Option<f32> {
+    fn told_at(&self, distance: i32, fewest: u8, worth: impl Fn(Point) -> f32) -> Option<f32> {
         let (leaf, at) = self.at_or_before(distance)?;
         let point = self.leaves[leaf][at];
         if point.distance == distance {
@@ -134,7 +134,7 @@ impl Table {
     }
 
     /// From now on means are drawn to this curve, or count whole.
-    pub(super) fn draw(&mut self, curve: Option<Curve>) {
+    pub(super) fn draw(&mut self, curve: Option<SmoothCurve>) {
         self.curve = curve;
         for leaf in 0..self.leaves.len() {
             self.least[leaf] = self.least_of(leaf);

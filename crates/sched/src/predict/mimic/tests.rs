@@ -3,7 +3,7 @@
 use super::point::Point;
 use super::smooth::Smooth;
 use super::table::Table;
-use super::{Known, Learned, Learning, Mimic, Probing, Summary};
+use super::{DistanceSummary, Known, Learned, Learning, Mimic, Probing};
 use crate::predict::{Predictor, UNKNOWN};
 use block::{Caps, Command, Device, Direction, Extent, Lbn, Outcome, Place, Tag, Time, Verb};
 use proptest::prelude::*;
@@ -42,7 +42,7 @@ proptest! {
         let mut table = Table::default();
         let mut smooth = Smooth::default();
         for (i, (distance, time)) in seen.iter().enumerate() {
-            smooth.see(*distance, *time as f32, table.curve_at(*distance), table.known(*distance));
+            smooth.see(*distance, *time as f32, table.curve_at(*distance), table.mean_at(*distance));
             if i % 100 == 99 {
                 table.draw(Some(smooth.curve(hope)));
             }
@@ -52,7 +52,7 @@ proptest! {
         let least = table.least(from, to);
         let inside = seen.iter().map(|(distance, _)| *distance).filter(|it| (from..=to).contains(it));
         for distance in inside.chain([from, to, from + width / 2]) {
-            let (time, hoped) = (table.time(distance, 1), table.hoped(distance, 1));
+            let (time, hoped) = (table.time(distance, 1), table.hope_for(distance, 1));
             prop_assert_eq!(time.is_some(), hoped.is_some());
             if let (Some(time), Some(hoped)) = (time, hoped) {
                 prop_assert!(least <= hoped * 1.0001 && hoped <= time, "{distance}: {hoped} < {least}, or not below {time}");
@@ -99,7 +99,7 @@ fn few_samples_count_for_little_where_distances_differ_by_chance() {
     // A hundred times of nine tenths of a revolution's spread, in no relation to the distance.
     for i in 0..4000i32 {
         let (distance, time) = (10_000 + i % 500, 3e6 + (i * 7919 % 6000) as f32 * 1e3);
-        smooth.see(distance, time, table.curve_at(distance), table.known(distance));
+        smooth.see(distance, time, table.curve_at(distance), table.mean_at(distance));
         table.observe(distance, time, None);
         if i % 500 == 499 {
             table.draw(Some(smooth.curve(0.0)));
@@ -161,10 +161,10 @@ fn probes_find_what_a_distance_takes_and_where_lines_are() {
 #[test]
 fn every_summary_is_one_of_the_times() {
     let times = [1.0, 2.0, 3.0, 10.0];
-    let of = |summary: Summary| summary.of(&times);
-    assert_eq!(of(Summary::Mean), 4.0);
-    assert_eq!(of(Summary::Median), 2.5);
-    assert_eq!((of(Summary::Minimum), of(Summary::Maximum)), (1.0, 10.0));
+    let of = |summary: DistanceSummary| summary.of(&times);
+    assert_eq!(of(DistanceSummary::Mean), 4.0);
+    assert_eq!(of(DistanceSummary::Median), 2.5);
+    assert_eq!((of(DistanceSummary::Minimum), of(DistanceSummary::Maximum)), (1.0, 10.0));
 }
 
 /// Feeds a Mimic what a device answers; the mean error of its last thousand expectations, as a share.
@@ -180,9 +180,9 @@ fn follow(mimic: &mut Mimic, device: &mut Ruler, requests: u64) -> f64 {
         let expected = mimic.cost(&head, mimic.key(mimic.spot(at)), (), Direction::Read);
         let began = device.now();
         device.issue(Tag(0), command);
-        mimic.issued(began, &command, at.start);
+        mimic.note_issue(began, &command, at.start);
         let (end, ..) = device.next(Time::NEVER).unwrap();
-        mimic.observed(end, &command, Outcome::Ok);
+        mimic.note_completion(end, &command, Outcome::Ok);
         if i + 1000 >= requests && expected < UNKNOWN {
             error += (expected as f64 / end.since(began).0 as f64 - 1.0).abs();
             counted += 1;
@@ -205,9 +205,9 @@ fn what_changes_is_learned_anew() {
 #[test]
 fn what_is_kept_is_the_same_after_it_was_told() {
     let learned = Learned::by_probing(&mut ruler(1), &Probing::default(), &mut |_| ());
-    let known: Vec<Known> = learned.known().collect();
+    let known: Vec<Known> = learned.distances().collect();
     let again = Learned::of(learned.blocks(), learned.grain(), known.iter().copied(), learned.effort);
-    assert_eq!(again.known().collect::<Vec<_>>(), known);
+    assert_eq!(again.distances().collect::<Vec<_>>(), known);
 }
 
 #[test]

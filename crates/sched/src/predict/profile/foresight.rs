@@ -13,7 +13,7 @@ impl Profile {
         let arrived = self.arrival(now, at, spot, direction);
         if direction.writes() {
             let passage = self.mechanics.pass(&self.phase, arrived, spot, at, Direction::Write);
-            let lag = self.way.written(at.blocks, &passage);
+            let lag = self.way.write_lag(at.blocks, &passage);
             return (arrived, passage, lag);
         }
         let (passage, lag) = self.way.read(&self.mechanics, &self.phase, arrived, spot, at, now);

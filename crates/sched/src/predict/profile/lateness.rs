@@ -71,7 +71,7 @@ impl Lateness {
     }
 
     /// An arrival that should have left `wait` ticks came in time or late.
-    pub(super) fn observed(&mut self, wait: u64, late: bool) {
+    pub(super) fn add_arrival(&mut self, wait: u64, late: bool) {
         let class = (wait >> CLASS_SHIFT) as usize % CLASSES;
         self.seen[class] += 1;
         self.late[class] += u32::from(late);
@@ -99,7 +99,7 @@ mod tests {
 
     fn after(arrivals: impl IntoIterator<Item = bool>) -> Lateness {
         let mut lateness = Lateness::new();
-        arrivals.into_iter().for_each(|late| lateness.observed(WAIT, late));
+        arrivals.into_iter().for_each(|late| lateness.add_arrival(WAIT, late));
         lateness
     }
 
@@ -134,7 +134,7 @@ mod tests {
         for n in 0..u64::from(CAUTIOUS as u32 * 2 * ENOUGH) {
             let class = n % CAUTIOUS as u64;
             // Waits of less than ten classes are late half the time.
-            lateness.observed(class << CLASS_SHIFT, class < 10 && (n / CAUTIOUS as u64).is_multiple_of(2));
+            lateness.add_arrival(class << CLASS_SHIFT, class < 10 && (n / CAUTIOUS as u64).is_multiple_of(2));
         }
         assert!((9..=10 + WINDOW).contains(&lateness.aim), "{}", lateness.aim);
     }

@@ -29,15 +29,15 @@ impl Motion {
     /// The moves of a drive whose revolution takes `period_ns`.
     pub(super) fn new(seek_ns: &[u32], switches: &Switches, overheads: &Overheads, period_ns: f64) -> Motion {
         let room = || Vec::with_capacity(seek_ns.len());
-        Motion::filled(seek_ns, switches, overheads, period_ns, [room(), room()])
+        Motion::fill(seek_ns, switches, overheads, period_ns, [room(), room()])
     }
 
     /// The same moves where a revolution takes `period_ns`; in the memory of the old ones.
-    pub(super) fn retimed(self, seek_ns: &[u32], switches: &Switches, overheads: &Overheads, period_ns: f64) -> Motion {
-        Motion::filled(seek_ns, switches, overheads, period_ns, [self.seek, self.floor])
+    pub(super) fn retime(self, seek_ns: &[u32], switches: &Switches, overheads: &Overheads, period_ns: f64) -> Motion {
+        Motion::fill(seek_ns, switches, overheads, period_ns, [self.seek, self.floor])
     }
 
-    fn filled(
+    fn fill(
         seek_ns: &[u32],
         switches: &Switches,
         overheads: &Overheads,
@@ -70,9 +70,11 @@ impl Motion {
         ticks(span, self.period_ns)
     }
 
-    /// Whether a revolution of `period_ns` is so different that the ticks no longer hold: by 1/8192.
+    /// Whether a revolution of `period_ns` is so different that the ticks no longer hold: by an 8192nd, which moves a full stroke of
+    /// 20 ms by less than a sector.
     pub(super) fn is_stale(&self, period_ns: f64) -> bool {
-        (period_ns / self.period_ns - 1.0).abs() > 1.0 / 8192.0
+        const STALE: f64 = 1.0 / 8192.0;
+        (period_ns / self.period_ns - 1.0).abs() > STALE
     }
 }
 

@@ -47,7 +47,7 @@ impl Profile {
     fn pass_from(&self, from: Time, at: Extent, spot: Spot, direction: Direction) -> (Passage, Span) {
         if direction.writes() {
             let passage = self.mechanics.pass(&self.phase, from, spot, at, Direction::Write);
-            return (passage, self.way.written(at.blocks, &passage));
+            return (passage, self.way.write_lag(at.blocks, &passage));
         }
         self.way.read(&self.mechanics, &self.phase, from, spot, at, from)
     }

@@ -65,12 +65,13 @@ impl Phase {
     /// One revolution at the rate found, in ns.
     #[must_use]
     pub fn period_ns(&self) -> f64 {
+        // Angles wrap at 2^64.
         18_446_744_073_709_551_616.0 / self.rate as f64
     }
 
     /// At `passed`, the angle `angle` was under the head. Says whether that is believed.
     #[inline]
-    pub(super) fn observed(&mut self, passed: Time, angle: u64) -> bool {
+    pub(super) fn add_passage(&mut self, passed: Time, angle: u64) -> bool {
         let error = angle.wrapping_sub(self.phase(passed)) as i64;
         let elapsed = passed.since(self.since).0;
         let window = self.spread.saturating_mul(TRUST).clamp(NARROWEST, WIDEST);

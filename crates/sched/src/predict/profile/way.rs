@@ -25,6 +25,7 @@ impl Way {
         let bus = sheet.bus;
         let read_block = bus.block_time(Direction::Read);
         let fastest = layout.longest_track() << layout.sector_shift();
+        // In 65536ths of a ns, as `block_time` has it.
         let pace = sheet.mechanics.rotation.period_ns() * 65536.0 / f64::from(fastest.max(1));
         let keeps_up = read_block as f64 <= pace && bus.watermark == 0.0 && sheet.overheads.reselect == Span::ZERO;
         Way {
@@ -111,7 +112,7 @@ impl Way {
     }
 
     /// From when the medium is done with a write until it comes back.
-    pub(crate) fn written(&self, blocks: u32, passage: &Passage) -> Span {
+    pub(crate) fn write_lag(&self, blocks: u32, passage: &Passage) -> Span {
         self.overheads.stall(blocks, Direction::Write, passage) + self.overheads.done.write
     }
 }

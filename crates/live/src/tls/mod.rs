@@ -1,0 +1,61 @@
+//! TLS between a client and the engine: certificates, the handshake, and who carries bytes afterwards.
+//!
+//! **The engine never sees TLS.** Encrypting 1 MiB takes as long as a hundred small requests, and the engine's one thread has the arm
+//! to schedule. So each connection has a thread that carries its bytes: between the client's socket, in TLS, and a socket pair,
+//! in the clear, whose other end the engine has.
+//!
+//! It is a feature, `tls`: without it, whoever asks for TLS is told how to get it.
+
+#[cfg(not(feature = "tls"))]
+mod absent;
+#[cfg(feature = "tls")]
+mod carrier;
+#[cfg(feature = "tls")]
+mod certificates;
+#[cfg(feature = "tls")]
+pub mod hostile;
+#[cfg(feature = "tls")]
+mod names;
+#[cfg(feature = "tls")]
+mod session;
+
+#[cfg(not(feature = "tls"))]
+pub(crate) use absent::{TlsServer, TlsSession, connect};
+#[cfg(feature = "tls")]
+pub(crate) use certificates::{TlsServer, connect};
+#[cfg(feature = "tls")]
+pub(crate) use session::TlsSession;
+
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+/// Connections whose bytes are being carried: a service ends when the last answers are with its clients.
+#[derive(Clone, Default)]
+pub(crate) struct Carriers(Arc<(Mutex<usize>, Condvar)>);
+
+/// One of them; it is gone when this is.
+pub(crate) struct Carried(Carriers);
+
+impl Carriers {
+    #[cfg_attr(not(feature = "tls"), expect(dead_code))]
+    fn begin(&self) -> Carried {
+        *self.0.0.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        Carried(self.clone())
+    }
+
+    /// Waits until all have ended, for so long at most.
+    pub(crate) fn wait(&self, most: Duration) {
+        let (count, ended) = &*self.0;
+        let count = count.lock().unwrap_or_else(PoisonError::into_inner);
+        // Who is still there then does not hear.
+        drop(ended.wait_timeout_while(count, most, |count| *count > 0));
+    }
+}
+
+impl Drop for Carried {
+    fn drop(&mut self) {
+        let (count, ended) = &*self.0.0;
+        *count.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
+        ended.notify_all();
+    }
+}

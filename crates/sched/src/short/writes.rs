@@ -1,0 +1,57 @@
+//! Into what commands a write is cut, and when they follow one another.
+
+use super::{ShortCommands, ShortStage};
+use crate::Job;
+use crate::board::Board;
+use crate::plan::WriteChunk;
+use crate::predict::Predictor;
+use block::{Op, Time};
+
+/// A write that goes on behind the one before is cut into such parts of a revolution.
+const STREAM: u64 = 16;
+
+impl ShortCommands {
+    /// The most blocks of a command of a request.
+    pub(super) fn most<P: Predictor>(&self, board: &Board<P>, job: &Job<P::Spot>) -> u32 {
+        let blocks = match self.plan.write_chunk {
+            _ if !job.op.writes() => self.plan.chunk,
+            WriteChunk::AsRead => self.plan.chunk,
+            WriteChunk::Blocks(blocks) => blocks,
+            // A drive that chooses among parts of a write is as likely to begin with the last of them as with the first, and pays
+            // for the way to each; parts of one length are the fewest that a reader gains by. Where the first goes on behind what
+            // was written before, the drive begins with that.
+            WriteChunk::Turn => {
+                let turn = board.belief.track_blocks(job.spot);
+                let goes_on = self.writes[usize::from(job.qos.class)] == job.at.start;
+                let most = if goes_on { turn / STREAM } else { turn - turn / 8 };
+                let parts = u64::from(job.at.blocks).div_ceil(most.max(1)).max(1) as u32;
+                job.at.blocks.div_ceil(parts).next_multiple_of(8).max(self.plan.chunk)
+            }
+        };
+        blocks.max(1)
+    }
+
+    /// Whether the next command of a request ends in the device's buffer.
+    fn is_buffered<P: Predictor>(&self, board: &Board<P>, job: &Job<P::Spot>) -> bool {
+        match job.op {
+            Op::Write { fua } => !fua || job.at.blocks > self.most(board, job),
+            _ => false,
+        }
+    }
+
+    /// Until when the next command of a write is not to follow, since it, and with it who comes meanwhile, would wait for
+    /// what the device has to write back.
+    pub(super) fn held_back<P: Predictor>(&self, board: &Board<P>, now: Time, job: &Job<P::Spot>) -> Option<Time> {
+        let backlog = board.backlog.as_ref()?;
+        let begins = match self.target?.stage {
+            ShortStage::Chosen => true,
+            ShortStage::Moving => false,
+            _ => return None,
+        };
+        let rest = job.rest();
+        if rest.blocks == 0 || !self.is_buffered(board, job) || !board.queue.is_outranked(&board.rules, job) {
+            return None;
+        }
+        backlog.holds(&board.belief, now, rest, self.most(board, job), begins)
+    }
+}
