@@ -126,9 +126,9 @@ config::keys! {
     /// `server-key.pem` and, if there is one, `ca-crl.pem`. With it the service speaks TLS 1.3.
     CERTIFICATES: String = text("certificates").else_told("none: TLS is not spoken");
     /// Who must speak TLS, where there are `certificates`.
-    TLS: TlsNeed = word("tls").usually("required");
+    TLS: TlsNeed = word("tls").else_told("required, where there are `certificates`");
     /// Whether a client must show a certificate that is signed by `ca-cert.pem`.
-    VERIFY_CLIENTS: bool = bool("verify_clients").usually("true");
+    VERIFY_CLIENTS: bool = bool("verify_clients").else_told("true, where there are `certificates`");
     /// Clients connected at once. Those in their handshake are counted apart.
     CONNECTIONS: u32 = within("connections", 1, 10_000).usually("64");
     /// How long a handshake may take.
@@ -217,7 +217,8 @@ fn tls(section: &Section, folder: &Path) -> Result<Option<TlsPlan>, BadInput> {
         }
         return Ok(None);
     };
-    let (needs, verify_clients) = (section.value(&TLS)?, section.value(&VERIFY_CLIENTS)?);
+    let needs = section.get(&TLS)?.unwrap_or_default();
+    let verify_clients = section.get(&VERIFY_CLIENTS)?.unwrap_or(true);
     Ok(Some(TlsPlan { certificates: folder.join(certificates), needs, verify_clients }))
 }
 
