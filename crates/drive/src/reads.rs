@@ -34,7 +34,7 @@ struct Sent {
 /// How the arm goes to what of a read is not in a segment: given when, with its overhead over when, from when on, how; and from
 /// when on its data may go to the host.
 #[derive(Clone, Copy, Debug)]
-struct Reach {
+struct ReadApproach {
     rest: Extent,
     now: Time,
     ready: Time,
@@ -194,7 +194,7 @@ impl Drive {
             0 => now,
             _ => now + self.connecting(queued) + self.bus_time(there),
         };
-        let reach = Reach { rest, now, ready: now + overhead, start, stroke, from };
+        let reach = ReadApproach { rest, now, ready: now + overhead, start, stroke, from };
         match self.mechanics.pass_at_once(&self.spindle, arrived, spot, rest, Direction::Read) {
             Some((passage, piece)) => {
                 let delivery = self.delivery(rest, from, self.bus.holds_reading && there > 0);
@@ -207,7 +207,7 @@ impl Drive {
 
     /// The same of blocks that do not follow one another.
     #[inline(never)]
-    fn read_pieces(&mut self, at: Extent, segment: Option<usize>, queued: bool, reach: &Reach) -> (Time, Parts) {
+    fn read_pieces(&mut self, at: Extent, segment: Option<usize>, queued: bool, reach: &ReadApproach) -> (Time, Parts) {
         let (rest, arrived) = (reach.rest, reach.start + reach.stroke.total());
         let spot = self.mechanics.layout.locate(rest.start);
         let delivery = self.delivery(rest, reach.from, self.bus.holds_reading && rest.blocks < at.blocks);
@@ -222,11 +222,11 @@ impl Drive {
         at: Extent,
         segment: Option<usize>,
         queued: bool,
-        reach: &Reach,
+        reach: &ReadApproach,
         spot: &Spot,
         (passage, delivery): (&Passage, &Delivery),
     ) -> (Time, Parts) {
-        let Reach { rest, now, ready, start, stroke, from } = *reach;
+        let ReadApproach { rest, now, ready, start, stroke, from } = *reach;
         let stall = self.overheads.stall(at.blocks, Direction::Read, passage);
         self.hold_arm(passage.end, passage.after.track);
         if !self.segments.is_none() {

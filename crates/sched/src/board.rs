@@ -5,7 +5,7 @@ use crate::admission::Admission;
 use crate::backlog::Backlog;
 use crate::bills::Bill;
 use crate::demand::Demands;
-use crate::event::{Action, Out, Wait};
+use crate::event::{Action, ActionSink, Wait};
 use crate::free::Free;
 use crate::job::JobState;
 use crate::leisure::Leisure;
@@ -141,7 +141,7 @@ impl<P: Predictor> Board<P> {
 
     /// Keeps a new job, which has its turn when those before it that it overlaps have ended.
     #[inline(always)]
-    pub(crate) fn keep<const PLAIN: bool>(&mut self, id: JobId, out: &mut impl Out) {
+    pub(crate) fn keep<const PLAIN: bool>(&mut self, id: JobId, out: &mut impl ActionSink) {
         let Some(job) = self.jobs.get(id) else { return };
         if PLAIN && !self.overlap.watches(job.op) {
             return self.queue.add::<true>(&self.rules, id, job, &self.belief);
@@ -290,7 +290,7 @@ impl<P: Predictor> Board<P> {
 
     /// Ends a job. Those held because of it are released before the world is told, which may then use its request anew.
     #[inline(always)]
-    pub(crate) fn end_inline<const PLAIN: bool>(&mut self, id: JobId, ending: Ending, out: &mut impl Out) {
+    pub(crate) fn end_inline<const PLAIN: bool>(&mut self, id: JobId, ending: Ending, out: &mut impl ActionSink) {
         let Some(job) = self.jobs.get(id) else { return };
         let (request, held) = (job.request, job.first_held);
         if !PLAIN
@@ -367,7 +367,7 @@ impl<P: Predictor> Board<P> {
 
     /// Gives the device a request whole, as the caller guarantees there is room for.
     #[inline(always)]
-    pub(crate) fn issue_whole<const PLAIN: bool>(&mut self, now: Time, id: JobId, out: &mut impl Out) {
+    pub(crate) fn issue_whole<const PLAIN: bool>(&mut self, now: Time, id: JobId, out: &mut impl ActionSink) {
         let Some(job) = self.jobs.get_mut(id) else {
             debug_assert!(false, "a policy gave a job it did not hold");
             return;
@@ -421,7 +421,7 @@ impl<P: Predictor> Board<P> {
         errand: Errand,
         command: Command,
         spot: P::Spot,
-        out: &mut impl Out,
+        out: &mut impl ActionSink,
     ) {
         let Some(tag) = self.flying.iter().position(Option::is_none) else { return };
         if !PLAIN && (self.rules.bills || self.rules.divides) {

@@ -16,7 +16,7 @@
 use crate::admission::{Admission, Limits};
 use crate::arbiter::{self, Arbiter};
 use crate::board::{Board, Errand};
-use crate::event::{Action, Input, Out};
+use crate::event::{Action, ActionSink, Input};
 use crate::free::{Free, FreePlan};
 use crate::idle::Probing;
 use crate::job::JobState;
@@ -73,7 +73,7 @@ impl<P: Predictor + 'static> Core<P> {
             plain: false,
             sequence: 0,
         };
-        core.settled()
+        core.settle()
     }
 }
 
@@ -82,14 +82,14 @@ impl<P: Predictor> Core<P> {
     #[must_use]
     pub fn ordering(mut self, class: u8, make: Maker<P>) -> Core<P> {
         self.board.queue.order(class, make);
-        self.settled()
+        self.settle()
     }
 
     /// The same core, which gives its device no more than these limits allow. It has been given no request yet.
     #[must_use]
     pub fn admitting(mut self, limits: Limits) -> Core<P> {
         self.board.admission = Some(Box::new(Admission::new(limits, self.board.caps.depth)));
-        self.settled()
+        self.settle()
     }
 
     /// The same core, which reads what is wanted in any order where that costs its requests nothing. It has been given no request
@@ -98,11 +98,11 @@ impl<P: Predictor> Core<P> {
     pub fn wanting(mut self, plan: FreePlan) -> Core<P> {
         self.board.free = Some(Box::new(Free::new(plan)));
         self.timeless = false;
-        self.settled()
+        self.settle()
     }
 
     /// The same core, of which it is settled whether it is plain.
-    fn settled(self) -> Core<P> {
+    fn settle(self) -> Core<P> {
         Core { plain: self.timeless && self.preemptible.is_none() && self.board.is_plain(), ..self }
     }
 
@@ -147,7 +147,7 @@ impl<P: Predictor> Core<P> {
 
     /// The same as `handle`, where it is plain.
     #[inline(always)]
-    pub(crate) fn handle_plain(&mut self, now: Time, input: Input, out: &mut impl Out) {
+    pub(crate) fn handle_plain(&mut self, now: Time, input: Input, out: &mut impl ActionSink) {
         match input {
             Input::Done(_, tag, happened, outcome) => self.finish_command::<true>(tag, happened, outcome, out),
             Input::Submit(request) => self.submit::<true>(now, &request, out),
@@ -162,7 +162,7 @@ impl<P: Predictor> Core<P> {
 
     /// Has the device read something to learn from, where nobody else needs it and there is anything to learn.
     #[inline(always)]
-    fn probe_idle(&mut self, now: Time, out: &mut impl Out) {
+    fn probe_idle(&mut self, now: Time, out: &mut impl ActionSink) {
         if let Some(patience) = self.board.belief.patience() {
             out.gather(|out| self.probing.probe(&mut self.board, now, patience, out));
         }
@@ -338,7 +338,7 @@ impl<P: Predictor> Core<P> {
     }
 
     #[inline(always)]
-    fn submit<const PLAIN: bool>(&mut self, now: Time, request: &Request, out: &mut impl Out) {
+    fn submit<const PLAIN: bool>(&mut self, now: Time, request: &Request, out: &mut impl ActionSink) {
         debug_assert!(self.room() > 0, "a request was submitted without room");
         let board = &mut self.board;
         let flush = request.op == Op::Flush;
@@ -376,7 +376,13 @@ impl<P: Predictor> Core<P> {
     }
 
     #[inline(always)]
-    fn finish_command<const PLAIN: bool>(&mut self, tag: Tag, happened: Time, outcome: Outcome, out: &mut impl Out) {
+    fn finish_command<const PLAIN: bool>(
+        &mut self,
+        tag: Tag,
+        happened: Time,
+        outcome: Outcome,
+        out: &mut impl ActionSink,
+    ) {
         let Some((errand, command)) = self.board.land::<PLAIN>(tag, happened, outcome) else {
             debug_assert!(false, "{tag:?} was not in flight");
             return;
@@ -511,7 +517,7 @@ impl<P: Predictor> Core<P> {
 
     /// Gives the device what it has room for, each request whole.
     #[inline(always)]
-    fn dispatch<const PLAIN: bool>(&mut self, now: Time, out: &mut impl Out) {
+    fn dispatch<const PLAIN: bool>(&mut self, now: Time, out: &mut impl ActionSink) {
         let beside = !PLAIN && self.board.free.is_some();
         if beside && out.gather(|out| self.go_on_beside(now, out)) {
             return;

@@ -61,15 +61,15 @@ pub enum Action {
 }
 
 /// Takes what a core decides, in order: memory, or a world that carries it out at once.
-pub trait Out {
-    /// Takes an action.
+pub trait ActionSink {
+    /// Takes an action, after all those before it.
     fn push(&mut self, action: Action);
 
     /// Takes what is decided where memory is at hand for it: off the hot path.
     fn gather<T>(&mut self, decide: impl FnOnce(&mut Vec<Action>) -> T) -> T;
 }
 
-impl Out for Vec<Action> {
+impl ActionSink for Vec<Action> {
     #[inline(always)]
     fn push(&mut self, action: Action) {
         Vec::push(self, action);

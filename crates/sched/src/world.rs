@@ -2,7 +2,7 @@
 
 use crate::array::Fill;
 use crate::predict::Predictor;
-use crate::{Action, Core, Input, Out, Pulse, Tally};
+use crate::{Action, ActionSink, Core, Input, Pulse, Tally};
 use block::{Span, Time};
 
 /// Everything outside a core: devices, clients and the clock.
@@ -47,7 +47,7 @@ pub trait Scheduler {
     }
 
     /// The same as `handle`, of one that is plain.
-    fn handle_plain(&mut self, now: Time, input: Input, out: &mut impl Out)
+    fn handle_plain(&mut self, now: Time, input: Input, out: &mut impl ActionSink)
     where
         Self: Sized,
     {
@@ -125,7 +125,7 @@ impl<P: Predictor> Scheduler for Core<P> {
     }
 
     #[inline(always)]
-    fn handle_plain(&mut self, now: Time, input: Input, out: &mut impl Out) {
+    fn handle_plain(&mut self, now: Time, input: Input, out: &mut impl ActionSink) {
         Core::handle_plain(self, now, input, out);
     }
 

@@ -7,6 +7,7 @@ mod buffered;
 mod by_cylinder;
 mod cancelled;
 mod choices;
+mod drawn_rules;
 mod endings;
 mod handing_down;
 mod idle;

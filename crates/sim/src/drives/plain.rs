@@ -4,7 +4,7 @@
 use super::{Drives, Measured, Stage};
 use block::{BadInput, Time};
 use drive::Machine;
-use sched::{Action, Input, Out, Scheduler, World};
+use sched::{Action, ActionSink, Input, Scheduler, World};
 
 /// A plain world that carries out at once what is decided; what is not gathered is of one disk.
 struct AtOnce<'w, W> {
@@ -13,7 +13,7 @@ struct AtOnce<'w, W> {
     rest: &'w mut Vec<Action>,
 }
 
-impl<M: Machine, L: Measured> Out for AtOnce<'_, Drives<'_, M, L>> {
+impl<M: Machine, L: Measured> ActionSink for AtOnce<'_, Drives<'_, M, L>> {
     #[inline(always)]
     fn push(&mut self, action: Action) {
         match action {
@@ -32,7 +32,7 @@ impl<M: Machine, L: Measured> Out for AtOnce<'_, Drives<'_, M, L>> {
 }
 
 impl<M: Machine, L: Measured> Drives<'_, M, L> {
-    /// See [`World::step`].
+    /// The next thing that happens, as [`World::step`] has it.
     #[inline(always)]
     pub(super) fn step_plain(&mut self, core: &mut impl Scheduler, rest: &mut Vec<Action>) -> bool {
         // Until the measured time is over nothing but the end of a request ends a stage.
