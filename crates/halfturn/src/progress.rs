@@ -1,6 +1,6 @@
 //! Progress on stderr, and only if that is a terminal.
 
-use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressState, ProgressStyle};
+use indicatif::{HumanCount, ProgressBar, ProgressState, ProgressStyle};
 use load::experiment::Case;
 use std::fmt::Write;
 use std::sync::Arc;
@@ -148,7 +148,7 @@ impl Scanning {
         let told = done * 1000 / all.max(1) > self.0.position() * 1000 / all.max(1);
         self.0.set_position(done);
         if told && let Some(left) = progress.remaining() {
-            self.0.set_message(format!("{} to go", HumanDuration(Duration::from_nanos(left.0))));
+            self.0.set_message(format!("{} to go", indicatif::HumanDuration(Duration::from_nanos(left.0))));
         }
     }
 

@@ -373,7 +373,7 @@ mod tests {
                 let inside = || places.iter().filter(|at| (from..until.saturating_sub(7)).contains(at));
                 let first = wanted.first_in(Lbn(from), Lbn(until), 8).map(|run| run.start.0);
                 let last = wanted.last_in(Lbn(from), Lbn(until)).map(|last| last.0);
-                assert_eq!((first, last), (inside().next().copied(), inside().last().copied()), "{from}..{until}");
+                assert_eq!((first, last), (inside().next().copied(), inside().next_back().copied()), "{from}..{until}");
             }
         }
         assert_eq!(wanted.runs().map(|(from, _)| from.0).collect::<Vec<_>>(), places);
