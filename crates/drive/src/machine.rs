@@ -563,8 +563,7 @@ impl Drive {
     #[inline(always)]
     pub(crate) fn move_arm(&self, track: Track, at: Extent, direction: Direction, start: Time) -> (Stroke, Spot) {
         let spot = self.mechanics.layout.locate_command(at.start);
-        // A write that goes on where the last one ended does not settle anew.
-        let settles = if at.start == self.written { Direction::Read } else { direction };
+        let settles = self.settles_as(at, direction);
         let mut stroke = self.mechanics.stroke(track, spot.track, settles);
         stroke.seek = self.noise.apply(stroke.seek, start, self.ordinal);
         if settles.writes() {

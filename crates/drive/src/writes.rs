@@ -329,11 +329,16 @@ impl Drive {
         self.spindle.turning(self.mechanics.layout.sector_angle(zone))
     }
 
+    /// As for what the arm settles before `at`: a write that goes on where the last one ended does not settle anew.
+    #[inline(always)]
+    pub(crate) fn settles_as(&self, at: Extent, direction: Direction) -> Direction {
+        if at.start == self.written { Direction::Read } else { direction }
+    }
+
     /// When the first block of `at` could be written by an arm that sets out from `track` at `began`.
     pub(crate) fn write_back_begins(&self, began: Time, track: Track, at: Extent) -> Time {
         let spot = self.mechanics.layout.locate(at.start);
-        let settles = if at.start == self.written { Direction::Read } else { Direction::Write };
-        let stroke = self.mechanics.stroke(track, spot.track, settles);
+        let stroke = self.mechanics.stroke(track, spot.track, self.settles_as(at, Direction::Write));
         self.spindle.reach(began + stroke.total(), spot.angle)
     }
 

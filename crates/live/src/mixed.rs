@@ -138,7 +138,7 @@ impl RequestSource for Mixed<'_> {
     fn on_found(&mut self, now: Time, at: Extent, found: Found, _: Option<&Slice>) {
         self.last = now;
         if self.counts(now) {
-            self.mix.handed_on(now, at, found);
+            self.mix.hand_on(now, at, found);
             self.tell(now);
         }
     }

@@ -136,7 +136,7 @@ pub fn share_bound(rules: &ShareRules, longest: Span) -> Span {
 #[must_use]
 pub fn share_note(rules: &Rules, meter: &Meter) -> Option<String> {
     let shares = rules.shares.as_ref().filter(|_| !meter.has_one_class())?;
-    let bound = share_bound(shares, Span((meter.commands().max_ms * 1e6) as u64)).as_secs();
+    let bound = share_bound(shares, Span::from_ms(meter.commands().max_ms)).as_secs();
     Some(format!(
         "shares: who always has something waiting is off its share of the arm by {bound:.2} s at most, however long the run"
     ))

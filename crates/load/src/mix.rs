@@ -32,7 +32,7 @@ pub trait Load {
     fn end_request(&mut self, now: Time, id: RequestId, how: Ending);
 
     /// Blocks that are wanted in any order were read.
-    fn handed_on(&mut self, now: Time, at: Extent, found: Found) {
+    fn hand_on(&mut self, now: Time, at: Extent, found: Found) {
         let _ = (now, at, found);
     }
 
@@ -218,7 +218,7 @@ impl Load for Mix {
         self.find_first();
     }
 
-    fn handed_on(&mut self, now: Time, at: Extent, found: Found) {
+    fn hand_on(&mut self, now: Time, at: Extent, found: Found) {
         self.scans &= !self.meter.add_scanned(now, at, found);
     }
 

@@ -200,7 +200,7 @@ impl ShortCommands {
             self.target = None;
             return true;
         };
-        if let Some(until) = self.held_back(board, now, &job) {
+        if let Some(until) = self.hold_until(board, now, &job) {
             self.wake = Some(until);
             return false;
         }

@@ -71,7 +71,7 @@ impl Predictor for Oracle {
         }
     }
 
-    fn after(&self, head: &OracleHead, at: Extent, _: Extent, direction: Direction) -> (OracleHead, u64) {
+    fn head_after(&self, head: &OracleHead, at: Extent, _: Extent, direction: Direction) -> (OracleHead, u64) {
         let mut futures = self.futures.borrow_mut();
         let mut drive = head.future.map_or_else(|| self.shadow.borrow().clone(), |i| futures[i].clone());
         if drive.next().is_some() {
@@ -167,8 +167,8 @@ mod tests {
                 let way = |writes| if writes { Direction::Write } else { Direction::Read };
                 let directions = [way(i % 3 == 0), way(i % 5 == 0)];
                 let (head, _) = oracle.head(now);
-                let (head, _) = oracle.after(&head, at(i), at(i), directions[0]);
-                let (head, _) = oracle.after(&head, at(i + 1), at(i + 1), directions[1]);
+                let (head, _) = oracle.head_after(&head, at(i), at(i), directions[0]);
+                let (head, _) = oracle.head_after(&head, at(i + 1), at(i + 1), directions[1]);
                 let foreseen = oracle.cost(&head, 0, at(i + 2), Direction::Read);
                 for (i, direction) in (i..).zip(directions) {
                     let command = imagine_command(at(i), direction);

@@ -43,7 +43,7 @@ impl Drop for Scene {
     }
 }
 
-fn said(output: &Output) -> String {
+fn stderr_of(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
@@ -51,7 +51,7 @@ fn said(output: &Output) -> String {
 fn an_image_is_the_file_whose_end_is_not_whole_and_its_hashes_are_those_of_each_mib() {
     let scene = Scene::new("image", (3 << 20) + 777);
     let done = scene.run(&["disk", "--out", "image", "--hashes", "list"]);
-    assert!(done.status.success(), "{}", said(&done));
+    assert!(done.status.success(), "{}", stderr_of(&done));
     assert!(fs::read(scene.at("image")).expect("an image") == scene.1, "the image is another");
     let list = fs::read_to_string(scene.at("list")).expect("a list");
     let mut lines: Vec<Vec<&str>> = list.lines().map(|line| line.split(' ').collect()).collect();
@@ -69,7 +69,7 @@ fn an_image_is_the_file_whose_end_is_not_whole_and_its_hashes_are_those_of_each_
 fn records_on_standard_output_make_up_the_device() {
     let scene = Scene::new("stream", (2 << 20) + 5 * 4096);
     let done = scene.run(&["disk", "--out", "-"]);
-    assert!(done.status.success(), "{}", said(&done));
+    assert!(done.status.success(), "{}", stderr_of(&done));
     let (magic, mut rest) = done.stdout.split_at(8);
     assert_eq!(magic, b"HTSCAN1\n");
     let mut number = || {
@@ -112,8 +112,8 @@ fn it_does_not_write_over_what_it_reads_nor_goes_on_without_an_output() {
         (&["nbd+unix:///a?socket=nothing", "--out", "x"], "export 'a' is not to be had"),
     ] {
         let done = scene.run(arguments);
-        assert_eq!(done.status.code(), Some(2), "{arguments:?}: {}", said(&done));
-        assert!(said(&done).contains(told), "{arguments:?}: {}", said(&done));
+        assert_eq!(done.status.code(), Some(2), "{arguments:?}: {}", stderr_of(&done));
+        assert!(stderr_of(&done).contains(told), "{arguments:?}: {}", stderr_of(&done));
     }
     assert!(fs::read(scene.at("disk")).expect("it is there") == scene.1 && !scene.at("x").exists());
 }
@@ -125,7 +125,7 @@ fn an_export_is_read_like_a_file() {
     fs::write(scene.at("service.toml"), service).expect("a file");
     let inside = format!("{} scan $uri --out image", env!("CARGO_BIN_EXE_halfturn"));
     let done = run_in(&scene.0, &["serve", "service.toml", "--run", &inside]);
-    assert!(done.status.success(), "{}", said(&done));
+    assert!(done.status.success(), "{}", stderr_of(&done));
     assert!(fs::read(scene.at("image")).expect("an image") == scene.1, "the image is another");
     assert!(Path::new(&scene.at("image")).is_file());
 }

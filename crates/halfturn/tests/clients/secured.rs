@@ -77,7 +77,7 @@ impl Secured {
     }
 
     /// Holds that the log tells of a refusal.
-    fn told(&self, why: &str) {
+    fn expect_refusal(&self, why: &str) {
         patient(&format!("the log does not say '{why}': {}", self.log()), || {
             self.log().lines().any(|line| line.contains("was refused") && line.contains(why))
         });
@@ -126,7 +126,7 @@ fn a_client_has_what_a_name_in_its_certificate_opens() {
     }
     let listed = run(&server.folder, "nbdinfo", &["--list", "--json", &server.uri("", &alice)]);
     assert!(listed.contains("\"alice\"") && !listed.contains("\"bob\""), "{listed}");
-    server.told("no name in the client's certificate opens this export");
+    server.expect_refusal("no name in the client's certificate opens this export");
     server.end();
 }
 
@@ -189,14 +189,14 @@ fn whoever_is_not_who_they_must_be_is_refused_and_the_log_says_why() {
     {
         let refused = server.size(&server.uri("all", client)).expect_err("it is refused");
         assert!(!refused.is_empty());
-        server.told(why);
+        server.expect_refusal(why);
     }
     // libnbd shows no certificate of an authority that the server does not name; ours shows what it has.
     output(&server.folder, HALFTURN, &["bench", &server.uri("all", &unknown)]);
-    server.told("UnknownIssuer");
+    server.expect_refusal("UnknownIssuer");
     let plain = server.size(&format!("nbd+unix:///all?socket={}", server.socket())).expect_err("it is refused");
     assert!(plain.contains("TLS") || plain.contains("policy"), "{plain}");
-    server.told("this needs TLS");
+    server.expect_refusal("this needs TLS");
     for (what, why) in [(&b"not a record of TLS, however long it is"[..], "TLS"), (&b""[..], "in the middle")] {
         let mut client = in_the_middle(server.port);
         client.write_all(what).expect("sent");
@@ -207,7 +207,7 @@ fn whoever_is_not_who_they_must_be_is_refused_and_the_log_says_why() {
             let _ = client.read_to_end(&mut rest);
             assert_eq!(rest.first(), Some(&21), "an alert of TLS");
         }
-        server.told(why);
+        server.expect_refusal(why);
     }
     // One who says a byte a while is not waited for, and nobody waits for one.
     let mut slow = in_the_middle(server.port);

@@ -115,7 +115,7 @@ fn uneven(draw: &mut ProbeDraw, first: u64, heads: u64) -> MapRegion {
 }
 
 /// A geometry of up to three regions.
-pub(crate) fn drawn(seed: u64) -> TrackGeometry {
+pub(crate) fn draw_geometry(seed: u64) -> TrackGeometry {
     let mut draw = ProbeDraw::new(seed);
     let heads = 1 + draw.below(4);
     let arrangement =
@@ -170,7 +170,7 @@ pub(crate) fn of_each(law: impl Fn(u64) + std::panic::RefUnwindSafe) {
 fn every_sector_lies_where_its_track_does_slips_included() {
     of_each(|seed| {
         let mut draw = ProbeDraw::new(seed + 1_000_000);
-        let geometry = drawn(seed);
+        let geometry = draw_geometry(seed);
         for plain in &geometry.map.regions {
             let mut region = plain.clone();
             slip(&mut region, &mut draw);
@@ -212,7 +212,7 @@ fn every_sector_lies_where_its_track_does_slips_included() {
 #[test]
 fn tracks_follow_one_another_over_heads_and_cylinders_without_a_gap() {
     of_each(|seed| {
-        let geometry = drawn(seed);
+        let geometry = draw_geometry(seed);
         let mut seen = BTreeSet::new();
         let mut last: Option<TrackAddress> = None;
         let mut sector = 0;
@@ -256,7 +256,7 @@ fn tracks_follow_one_another_over_heads_and_cylinders_without_a_gap() {
 fn a_drive_file_of_a_map_has_every_sector_where_the_map_has_it() {
     of_each(|seed| {
         let mut draw = ProbeDraw::new(seed + 2_000_000);
-        let mut geometry = drawn(seed);
+        let mut geometry = draw_geometry(seed);
         for region in &mut geometry.map.regions {
             slip(region, &mut draw);
             // What is slipped is past the last cylinder: the region holds so many sectors less.
@@ -296,7 +296,7 @@ fn a_drive_file_of_a_map_has_every_sector_where_the_map_has_it() {
 fn a_region_that_is_cut_short_or_begun_anew_keeps_its_rule() {
     of_each(|seed| {
         let mut draw = ProbeDraw::new(seed + 3_000_000);
-        let geometry = drawn(seed);
+        let geometry = draw_geometry(seed);
         for region in &geometry.map.regions {
             let mut whole = region.clone();
             slip(&mut whole, &mut draw);
@@ -322,7 +322,7 @@ fn a_region_that_is_cut_short_or_begun_anew_keeps_its_rule() {
 fn what_is_found_further_on_turns_the_longest_period_and_nothing_inside_the_first() {
     of_each(|seed| {
         let mut draw = ProbeDraw::new(seed + 4_000_000);
-        for region in &drawn(seed).map.regions {
+        for region in &draw_geometry(seed).map.regions {
             let first = region.levels.last().map_or(region.track, |level| level.sectors);
             if region.sectors <= first {
                 continue;

@@ -144,10 +144,10 @@ impl<P: Predictor> Scene<'_, P> {
     }
 
     /// Where the head is after a schedule.
-    fn after(&self, schedule: &Schedule<P::Head>) -> P::Head {
+    fn head_after(&self, schedule: &Schedule<P::Head>) -> P::Head {
         let it = &self.set[schedule.last];
         match schedule.serves {
-            true => self.belief.after(&schedule.head, it.rest, it.spot, it.op.direction()).0,
+            true => self.belief.head_after(&schedule.head, it.rest, it.spot, it.op.direction()).0,
             false => schedule.head,
         }
     }
@@ -209,7 +209,7 @@ impl<P: Predictor> Scene<'_, P> {
         for _ in 1..self.set.len() {
             longer.clear();
             for schedule in now.iter() {
-                let head = self.after(schedule);
+                let head = self.head_after(schedule);
                 for next in (0..self.set.len()).filter(|i| schedule.taken & 1 << i == 0) {
                     keep_promising(longer, self.then(schedule, head, next));
                 }

@@ -178,7 +178,7 @@ impl<P: Predictor> Lookahead<P> {
             longer.clear();
             for plan in plans.iter() {
                 let Some(job) = jobs.get(plan.last) else { continue };
-                let (head, key) = belief.after(&plan.head, job.rest(), job.spot, job.op.direction());
+                let (head, key) = belief.head_after(&plan.head, job.rest(), job.spot, job.op.direction());
                 let left = longer.get(kept(len) - 1).map(|worst| worst.cost.saturating_sub(plan.cost));
                 let ceiling = left.map_or(u64::MAX, |left| ceiling(left, len).saturating_add(floor));
                 few.begin(branch(len), ceiling, plan.taken);

@@ -55,7 +55,7 @@ impl Predictor for Distance {
         false
     }
 
-    fn after(&self, _: &Lbn, at: Extent, _: Lbn, _: Direction) -> (Lbn, u64) {
+    fn head_after(&self, _: &Lbn, at: Extent, _: Lbn, _: Direction) -> (Lbn, u64) {
         (at.end(), at.end().0)
     }
 

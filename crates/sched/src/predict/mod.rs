@@ -214,7 +214,7 @@ pub trait Predictor {
 
     /// Where a head at `head` is when it has served what lies at `spot`, and the key of that place; of use until the next
     /// `head`.
-    fn after(&self, head: &Self::Head, at: Extent, spot: Self::Spot, direction: Direction) -> (Self::Head, u64);
+    fn head_after(&self, head: &Self::Head, at: Extent, spot: Self::Spot, direction: Direction) -> (Self::Head, u64);
 
     /// How long the transfer of blocks that begin at `spot` takes, from when the first is under the head; nothing where costs
     /// hold it already, or it is not known.

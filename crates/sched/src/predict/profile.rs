@@ -409,7 +409,7 @@ impl Predictor for Profile {
         Span((turns * (period + self.mechanics.switches.head.0 as f64)) as u64)
     }
 
-    fn after(&self, head: &Head, at: Extent, spot: Spot, direction: Direction) -> (Head, u64) {
+    fn head_after(&self, head: &Head, at: Extent, spot: Spot, direction: Direction) -> (Head, u64) {
         let layout = &self.mechanics.layout;
         let width = layout.sector_angle(spot.track.zone);
         let shift = layout.sector_shift();

@@ -9,6 +9,10 @@ use block::{Op, Time};
 
 /// A write that goes on behind the one before is cut into such parts of a revolution.
 const STREAM: u64 = 16;
+/// Of a revolution, what a part of any other write leaves for the way to it.
+const LEFT_FOR_WAY: u64 = 8;
+/// Blocks of a page: parts are cut where pages end.
+const PAGE: u32 = 8;
 
 impl ShortCommands {
     /// The most blocks of a command of a request.
@@ -23,9 +27,9 @@ impl ShortCommands {
             WriteChunk::Turn => {
                 let turn = board.belief.track_blocks(job.spot);
                 let goes_on = self.writes[usize::from(job.qos.class)] == job.at.start;
-                let most = if goes_on { turn / STREAM } else { turn - turn / 8 };
+                let most = if goes_on { turn / STREAM } else { turn - turn / LEFT_FOR_WAY };
                 let parts = u64::from(job.at.blocks).div_ceil(most.max(1)).max(1) as u32;
-                job.at.blocks.div_ceil(parts).next_multiple_of(8).max(self.plan.chunk)
+                job.at.blocks.div_ceil(parts).next_multiple_of(PAGE).max(self.plan.chunk)
             }
         };
         blocks.max(1)
@@ -41,7 +45,7 @@ impl ShortCommands {
 
     /// Until when the next command of a write is not to follow, since it, and with it who comes meanwhile, would wait for
     /// what the device has to write back.
-    pub(super) fn held_back<P: Predictor>(&self, board: &Board<P>, now: Time, job: &Job<P::Spot>) -> Option<Time> {
+    pub(super) fn hold_until<P: Predictor>(&self, board: &Board<P>, now: Time, job: &Job<P::Spot>) -> Option<Time> {
         let backlog = board.backlog.as_ref()?;
         let begins = match self.target?.stage {
             ShortStage::Chosen => true,

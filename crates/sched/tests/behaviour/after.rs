@@ -33,7 +33,7 @@ fn farthest<P: Predictor>(sheet: &Sheet, mut belief: P) -> f64 {
         let started = serve(&mut belief, verbs[0], ats[0]);
         let (mut head, _) = belief.head(started);
         for (verb, at) in verbs.iter().zip(ats).skip(1) {
-            (head, _) = belief.after(&head, at, belief.spot(at), verb.direction());
+            (head, _) = belief.head_after(&head, at, belief.spot(at), verb.direction());
         }
         let then = (1..3).fold(started, |_, i| serve(&mut belief, verbs[i], ats[i]));
         let spot = belief.spot(ats[3]);

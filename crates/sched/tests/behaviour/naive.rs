@@ -226,7 +226,7 @@ impl Naive {
         if plan.len() as u32 == horizon {
             return counted;
         }
-        let (head, _) = belief.after(head, job.at, belief.spot(job.at), job.op.direction());
+        let (head, _) = belief.head_after(head, job.at, belief.spot(job.at), job.op.direction());
         let others = (0..waiting.len()).filter(|other| !plan.contains(other));
         let best = others.map(|other| {
             let longer = [plan, &[other]].concat();

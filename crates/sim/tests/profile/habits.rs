@@ -8,7 +8,7 @@ use drive::Drive;
 use profile::{ProfileOptions, ProfileOutcome, Thoroughness};
 
 /// A drive of one zone, changed, and the sheet that a quick profile writes of it.
-fn found(change: impl Fn(&mut Sheet)) -> (Sheet, Sheet) {
+fn profile_changed_drive(change: impl Fn(&mut Sheet)) -> (Sheet, Sheet) {
     let disk::Drive { mut sheet, truth } = crate::drive("mimic-base");
     sheet.overheads.buffered = disk::After::either(Span(100_000));
     // An answer from memory takes longer after a write.
@@ -37,7 +37,7 @@ fn is_known(cache: impl Fn(&mut Cache), free: bool) {
 
 #[track_caller]
 fn is_known_where(cache: impl Fn(&mut Cache), free: bool, read: Option<Span>) {
-    let (ours, theirs) = found(|sheet| {
+    let (ours, theirs) = profile_changed_drive(|sheet| {
         cache(&mut sheet.cache);
         accesses(sheet, |access| access.free = free);
         // The arm goes so long after a read was given, if not as long as it does.
@@ -120,7 +120,7 @@ fn whether_what_is_just_being_read_on_counts_as_found_is_known_also_where_the_ar
 #[test]
 fn reads_that_begin_wherever_the_head_lands_are_told_apart_without_a_memory_and_over_a_slow_bus() {
     for anywhere in [false, true] {
-        let (ours, theirs) = found(|sheet| {
+        let (ours, theirs) = profile_changed_drive(|sheet| {
             let layout = &sheet.mechanics.layout;
             let medium = f64::from(layout.track_sectors(0)) * 512e3 / sheet.mechanics.rotation.period_ns();
             (sheet.cache.segments, sheet.bus.mb_s) = (0, Some(2.0 * medium));
@@ -133,7 +133,7 @@ fn reads_that_begin_wherever_the_head_lands_are_told_apart_without_a_memory_and_
 
 #[test]
 fn the_bus_is_known_by_what_is_written_where_nothing_is_read_from_memory() {
-    let (ours, theirs) = found(|sheet| {
+    let (ours, theirs) = profile_changed_drive(|sheet| {
         (sheet.cache.segments, sheet.cache.write_buffer, sheet.bus.mb_s) = (0, 400, Some(60.0));
     });
     let mb_s = [&ours, &theirs].map(|sheet| sheet.bus.mb_s.unwrap_or(f64::MAX));

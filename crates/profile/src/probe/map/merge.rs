@@ -125,7 +125,7 @@ fn join_alike(map: &mut TrackMap) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::map::laws::{drawn, of_each};
+    use crate::map::laws::{draw_geometry, of_each};
 
     /// So many pieces of a region, each of so many sectors and as if nothing were known of what comes before it; the last has
     /// just begun.
@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn periods_found_one_by_one_become_the_region_they_are_of() {
         of_each(|seed| {
-            for whole in drawn(seed).map.regions.iter().filter(|region| region.runs.is_empty()) {
+            for whole in draw_geometry(seed).map.regions.iter().filter(|region| region.runs.is_empty()) {
                 let period = whole.outermost().sectors;
                 let mut map = pieces(whole, [period; 3].into_iter());
                 // What ends inside a track, as its own rule has it, is no period.
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn heads_found_one_by_one_become_the_cylinder_they_make() {
         of_each(|seed| {
-            for whole in drawn(seed).map.regions.iter().filter(|region| region.runs.len() > 1) {
+            for whole in draw_geometry(seed).map.regions.iter().filter(|region| region.runs.len() > 1) {
                 let period = whole.outermost().sectors;
                 let rounds: Vec<u32> = whole.runs.iter().map(|run| run.round).collect();
                 // A cycle that is a shorter one several times over is found as that.

@@ -83,7 +83,7 @@ fn plainly(scene: &Scene<Profile>, order: &[usize]) -> f64 {
                 scene.belief.approach(scene.now, it.rest, it.spot, it.op.direction()).expect("the phase is known");
             left = f64::max(0.0, left - way.wait.0 as f64);
         }
-        head = scene.belief.after(&head, it.rest, it.spot, it.op.direction()).0;
+        head = scene.belief.head_after(&head, it.rest, it.spot, it.op.direction()).0;
     }
     sum - scene.price * ends
 }

@@ -350,7 +350,7 @@ impl Predictor for Mimic {
         if least.is_finite() { least as u64 } else { UNKNOWN }
     }
 
-    fn after(&self, _: &Lbn, at: Extent, _: Lbn, _: Direction) -> (Lbn, u64) {
+    fn head_after(&self, _: &Lbn, at: Extent, _: Lbn, _: Direction) -> (Lbn, u64) {
         (at.end(), at.end().0)
     }
 
