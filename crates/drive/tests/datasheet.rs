@@ -1,6 +1,7 @@
 //! A drive made of a data sheet does what the sheet prints.
 
 use block::units;
+use disk::catalogue;
 use disk::datasheet::{DataSheet, blocks_sold_as};
 use drive::Drive;
 use drive::figures::{Load, random_s, stream_mb_s};
@@ -22,7 +23,7 @@ fn hold(sheet: &DataSheet) -> Result<(), String> {
     let inner = stream_mb_s(&mut drive(), (layout.blocks() - stream.length()) / 8 * 8, stream);
     let random = random_s(&mut drive(), 3, Load::RANDOM);
     let inner_printed = sheet.inner_mb_s.unwrap_or(sheet.outer_mb_s / 2.0);
-    let seek_ms = sheet.seek_ms.unwrap_or(8.5 * 7200.0 / sheet.rpm);
+    let seek_ms = sheet.seek_ms.unwrap_or(sheet.seek_of_class());
     let printed_ms = seek_ms + 30e3 / sheet.rpm + 4.096 / ((sheet.outer_mb_s + inner_printed) / 2.0) + 0.2;
     println!(
         "{}: {outer:.1} to {inner:.1} MB/s, {random:.1} reads/s; the sheet {} to {inner_printed}, {:.1}",
@@ -97,6 +98,22 @@ fn sheets_of_four_decades_are_met() {
 }
 
 #[test]
+fn random_reads_of_the_catalogue_are_those_that_sheets_print() {
+    let mut drives = 0;
+    for name in catalogue::names() {
+        let drive = catalogue::find(name).unwrap_or_else(|error| panic!("{error}"));
+        for (depth, printed) in catalogue::read_published(name).expect("it is read").random_reads_s {
+            drives += 1;
+            let load = Load { depth, ..Load::RANDOM };
+            let got = random_s(&mut Drive::new(&drive.sheet, &drive.truth, 7), 3, load);
+            println!("{name}: {got:.1} reads/s with {depth} in the drive, printed {printed}");
+            assert!((got / printed - 1.0).abs() < 0.1, "{name}: {got:.1} with {depth} in the drive, printed {printed}");
+        }
+    }
+    assert!(drives >= 4, "{drives} are left");
+}
+
+#[test]
 fn blocks_are_those_that_makers_agreed_on() {
     for (sold, blocks) in
         [("2TB", 3_907_029_168), ("16TB", 31_251_759_104), ("20TB", 39_063_650_304), ("78165360 blocks", 78_165_360)]
@@ -156,6 +173,7 @@ fn sheets() -> impl Strategy<Value = DataSheet> {
                 cache: cache.map(|cache| cache.exp2() as u64 * 16),
                 heads,
                 bus_mb_s: bus.map(|bus| bus * outer_mb_s),
+                random_reads_s: None,
             }
         },
     )

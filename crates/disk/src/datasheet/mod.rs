@@ -45,6 +45,9 @@ pub struct DataSheet {
     pub heads: Option<u32>,
     /// Rate of the interface, 10^6 bytes/s.
     pub bus_mb_s: Option<f64>,
+    /// Random reads of 4 KiB: commands in the drive at once, reads a second. Nothing follows from them; they are what the drive is
+    /// held against.
+    pub random_reads_s: Option<(u32, f64)>,
 }
 
 /// A number that the sheet does not print.
@@ -109,12 +112,17 @@ impl DataSheet {
         within("--heads", self.heads.map(f64::from), 1.0, 64.0, " heads")?;
         within("--cache", self.cache.map(|blocks| blocks as f64 / 2.0), 16.0, 4_194_304.0, " KiB")?;
         let bus_least = self.outer_mb_s * LEAST_BUS;
-        within("--interface", self.bus_mb_s, bus_least, 1e5, " MB/s")
+        within("--interface", self.bus_mb_s, bus_least, 1e5, " MB/s")?;
+        within("--random-reads", self.random_reads_s.map(|(_, rate)| rate), 1.0, 10_000.0, " reads/s")?;
+        within("--random-reads", self.random_reads_s.map(|(depth, _)| f64::from(depth)), 1.0, 32.0, " commands at once")
     }
 
-    /// The average seek of drives that turn as fast, ms: 8.5 at 7,200 rpm, 6.1 at 10,000, 4.1 at 15,000.
-    fn seek_of_class(&self) -> f64 {
-        8.5 * 7_200.0 / self.rpm
+    /// The average seek of drives that turn as fast, ms: at 7,200 rpm 8.5, and 7.5 of those for data centres, of 8 TB and more; 6.1 at
+    /// 10,000, 4.1 at 15,000.
+    #[must_use]
+    pub fn seek_of_class(&self) -> f64 {
+        let nearline = self.blocks > 15_600_000_000;
+        (if nearline { 7.5 } else { 8.5 }) * 7_200.0 / self.rpm
     }
 
     /// Everything a drive file needs, with what was assumed for it.
@@ -153,7 +161,13 @@ impl DataSheet {
     fn seeks(&self, assumed: &mut Assumptions) -> Result<Seeks, BadInput> {
         let average = self.seek_ms.unwrap_or_else(|| {
             let class = self.seek_of_class();
-            assumed.take("average seek", class, (class * 0.85, class * 1.15), "ms", "drives of that spindle speed")
+            assumed.take(
+                "average seek",
+                class,
+                (class * 0.85, class * 1.15),
+                "ms",
+                "drives of that capacity and spindle speed",
+            )
         });
         let dense = tracks::is_dense(self.outer_mb_s * self.revolution_ms());
         let track = self.track_ms.unwrap_or_else(|| {

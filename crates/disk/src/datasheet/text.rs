@@ -33,6 +33,9 @@ fn printed(sheet: &DataSheet, numbers: &Numbers) -> String {
     for (key, value) in [("mean_seek_ms", sheet.seek_ms), ("full_stroke_ms", sheet.full_stroke_ms)] {
         text += &value.map_or_else(String::new, |value| format!("{key} = {value:?}\n"));
     }
+    if let Some((depth, rate)) = sheet.random_reads_s {
+        text += &format!("random_reads_s = [[{depth}, {rate:?}]]\n");
+    }
     match sheet.inner_mb_s {
         Some(inner) => text + &format!("sustained_mb_s = [{:?}, {inner:?}]\n", sheet.outer_mb_s),
         None => text + &format!("outer_mb_s = {:?}\n", sheet.outer_mb_s),

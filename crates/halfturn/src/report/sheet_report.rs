@@ -16,7 +16,8 @@ pub fn sheet_report(sheet: &DataSheet, made: &SheetDrive, written: &str) -> Stri
     let rows: Vec<Vec<String>> =
         made.assumed.iter().map(|it| vec![it.what.into(), it.value.clone(), it.range.clone()]).collect();
     let mut text = format!("{}\n", table(&heads, &rows));
-    let heads = [("simulated, one command at a time", Edge::Left), ("sheet", Edge::Right), ("drive", Edge::Right)];
+    let heads =
+        [("simulated, one command at a time in the drive", Edge::Left), ("sheet", Edge::Right), ("drive", Edge::Right)];
     let heads = heads.map(|(head, edge)| (head.to_owned(), edge));
     text += &table(&heads, &figures(sheet, made));
     text + &format!("\n Written to {written}\n")
@@ -32,9 +33,15 @@ fn figures(sheet: &DataSheet, made: &SheetDrive) -> Vec<Vec<String>> {
     let printed = |value: Option<f64>| value.map_or("–".into(), |value| value.to_string());
     let by_seek = sheet.seek_ms.map(|seek| (1e4 / (seek + 30e3 / sheet.rpm)).round() / 10.0);
     let row = |what: &str, sheet: Option<f64>, drive: f64| vec![what.into(), printed(sheet), format!("{drive:.1}")];
-    vec![
+    let mut rows = vec![
         row("sequential reads, outermost, MB/s", Some(sheet.outer_mb_s), outer),
         row("sequential reads, innermost, MB/s", sheet.inner_mb_s, inner),
         row("random reads of 4 KiB a second (sheet: seek and half a turn)", by_seek, random),
-    ]
+    ];
+    if let Some((depth, rate)) = sheet.random_reads_s {
+        let load = Load { depth, ..Load::RANDOM };
+        let got = random_s(&mut drive(), SEED, load);
+        rows.push(row(&format!("the same, {depth} commands in the drive"), Some(rate), got));
+    }
+    rows
 }

@@ -58,6 +58,9 @@ pub struct NewArgs {
     /// Rate of the interface: 550 of SATA at 6 Gbit/s, 1200 of SAS at 12 Gbit/s
     #[arg(long, value_name = "MB/s")]
     interface: Option<f64>,
+    /// Random reads of 4 KiB a second with so many commands in the drive, e.g. 170@16: the drive is held against it
+    #[arg(long, value_name = "N@COMMANDS", value_parser = rate_at_depth)]
+    random_reads: Option<(u32, f64)>,
     /// What it is, in words
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
@@ -93,8 +96,15 @@ impl NewArgs {
             cache: self.cache.as_deref().map(|text| size("--cache", text)).transpose()?,
             heads: self.heads.or(self.platters.map(|platters| platters.saturating_mul(2))),
             bus_mb_s: self.interface,
+            random_reads_s: self.random_reads,
         })
     }
+}
+
+/// `170@16`: commands at once, reads a second.
+fn rate_at_depth(text: &str) -> Result<(u32, f64), String> {
+    let parts = text.split_once('@').and_then(|(rate, depth)| Some((depth.parse().ok()?, rate.parse().ok()?)));
+    parts.ok_or_else(|| "write reads a second and commands at once, e.g. 170@16".into())
 }
 
 pub fn run(arguments: &NewArgs) -> Result<(), VerbFailure> {
