@@ -68,7 +68,7 @@ fn run_all(cases: &[Case], watch: &dyn Watch, opens: Option<Opens>) -> Result<Re
         let replications: Result<Vec<_>, _> = done.by_ref().take(case.experiment.run.replications as usize).collect();
         runs.push(join(case, replications?));
     }
-    Ok(Results { schema: 1, runs })
+    Ok(Results::new(runs))
 }
 
 /// The replications of a run as one result.

@@ -30,6 +30,7 @@ mod window;
 use crate::failure::VerbFailure;
 use block::{At, BadInput};
 use clap::{Command, Subcommand, ValueEnum};
+use load::json;
 
 /// A verb with its arguments.
 #[derive(Subcommand)]
@@ -73,6 +74,9 @@ pub enum OutputFormat {
 
 /// Runs a verb. `command` is the whole command line, for help.
 pub fn run(verb: VerbArgs, command: Command) -> Result<(), VerbFailure> {
+    if !heeds_signals(&verb) {
+        outputs::clear_on_interrupt()?;
+    }
     match verb {
         VerbArgs::Simulate(arguments) => simulate::run(&arguments),
         VerbArgs::Reproduce(arguments) => reproduce::run(&arguments),
@@ -100,16 +104,20 @@ pub fn run(verb: VerbArgs, command: Command) -> Result<(), VerbFailure> {
     }
 }
 
+/// Whether it ends by itself when it is told to.
+fn heeds_signals(verb: &VerbArgs) -> bool {
+    match verb {
+        #[cfg(feature = "linux")]
+        VerbArgs::Serve(_) => true,
+        VerbArgs::Trace(_) => true,
+        _ => false,
+    }
+}
+
 /// The format with this word.
 fn trace_format(word: &str) -> Result<::trace::Format, VerbFailure> {
     let bad = |what| BadInput::new("--trace-format", At::File, what, "or leave it out: the content shows the format");
     word.parse().map_err(|what| bad(what).into())
-}
-
-/// A value as the pretty JSON that `--format json` prints, with a newline at its end.
-fn json(value: &impl serde::Serialize) -> String {
-    let text = serde_json::to_string_pretty(value).expect("results are plain data");
-    text + "\n"
 }
 
 /// How many times as fast a clock runs.

@@ -46,7 +46,7 @@ fn fnv(bytes: &[u8]) -> u64 {
 }
 
 fn json(results: &Results) -> String {
-    serde_json::to_string(results).unwrap()
+    serde_json::to_string(&results.runs).unwrap()
 }
 
 fn on_threads(threads: usize) -> String {
@@ -63,7 +63,7 @@ fn the_same_experiment_and_seed_give_the_same_bytes_on_one_thread_and_on_two() {
 
 /// What the experiment above gave when this was written. If it moves, every recorded result may have: find out why,
 /// and say so in the changelog.
-const GOLDEN: u64 = 0x6846_b757_6ce2_ba57;
+const GOLDEN: u64 = 0xee8a_201d_e3bb_5c7d;
 
 #[test]
 fn results_are_pinned() {
