@@ -365,11 +365,16 @@ impl Cache {
         }
     }
 
-    /// The same with reading, writing or both switched off.
+    /// The same with the read cache switched off.
     #[must_use]
-    pub fn switch_caches(self, read_cache: bool, write_buffer: bool) -> Cache {
-        let read = if read_cache { self } else { Cache { segments: 0, segment: 0, read_ahead: 0, ..self } };
-        Cache { write_buffer: if write_buffer { self.write_buffer } else { 0 }, ..read }
+    pub fn without_read_cache(self) -> Cache {
+        Cache { segments: 0, segment: 0, read_ahead: 0, ..self }
+    }
+
+    /// The same with the write buffer switched off.
+    #[must_use]
+    pub fn without_write_buffer(self) -> Cache {
+        Cache { write_buffer: 0, ..self }
     }
 }
 

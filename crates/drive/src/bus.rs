@@ -1,23 +1,8 @@
 //! A bus that commands, data and completions share one at a time: what comes while data are on their way is let in when
 //! they are with the host, and data wait until a command has been told.
 
-use crate::machine::{Drive, Waiting};
+use crate::state::{Connection, Drive, Waiting};
 use block::{Command, Span, Tag, Time, Verb};
-
-/// The bus in use for data and completion of a command.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Connection {
-    /// The command whose data are moved.
-    tag: Tag,
-    /// The time from which the bus is held.
-    pub(crate) from: Time,
-    /// Until when, completion included.
-    until: Time,
-    /// How long it takes at least, once all data are there.
-    pub(crate) least: Span,
-    /// From when until when what was in the cache goes before that, where the bus is let go of in between.
-    cached: Option<(Time, Time)>,
-}
 
 impl Drive {
     /// How long a command has the bus that then lets go of it.

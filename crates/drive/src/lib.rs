@@ -15,8 +15,9 @@ mod noise;
 pub mod other;
 mod queue;
 mod reads;
+mod state;
 mod writes;
 
 pub use account::{Account, Parts};
 pub use device::Machine;
-pub use machine::Drive;
+pub use state::Drive;

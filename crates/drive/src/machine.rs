@@ -10,151 +10,13 @@
 //! rest stays in registers.
 
 use crate::account::{Account, Parts};
-use crate::buffer::WriteBuffer;
-use crate::bus::Connection;
-use crate::cache::{Lookup, Segments};
-use crate::noise::{SeekNoise, Spindle};
-use crate::reads::ReadAhead;
-use crate::writes::WriteBack;
+use crate::cache::Lookup;
+use crate::state::{CommandOrigin, Drive, Flying, Waiting, WriteBack};
 use block::errno::EINVAL;
 use block::{Caps, Command, Direction, Extent, Lbn, Outcome, Span, Tag, Time, Verb};
-use disk::{After, Bus, Cache, FreesAt, Mechanics, Overheads, Passage, Queue, Sheet, Spot, Stroke, Track, Truth};
-use std::collections::VecDeque;
-use std::sync::Arc;
-
-/// A command whose completion is known.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Flying {
-    pub(crate) tag: Tag,
-    issued: Time,
-    pub(crate) end: Time,
-    outcome: Outcome,
-    pub(crate) parts: Parts,
-}
-
-/// A command that waits in the drive: for the arm, or for room in the write buffer.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Waiting {
-    pub(crate) tag: Tag,
-    pub(crate) issued: Time,
-    pub(crate) command: Command,
-    /// When the drive took it in: where its bus is one for all, not while data went over it.
-    pub(crate) came: Time,
-    /// Commands begun before it came.
-    pub(crate) ordinal: u64,
-    /// Whether the arm was at another command when it came.
-    pub(crate) behind: bool,
-    /// Whether something was to be written back when it came.
-    pub(crate) writing: bool,
-}
-
-/// A disk drive: arm, spindle, buffer, bus and queue.
-#[derive(Clone, Debug)]
-pub struct Drive {
-    pub(crate) mechanics: Arc<Mechanics>,
-    pub(crate) overheads: Overheads,
-    pub(crate) cache: Cache,
-    pub(crate) rules: Queue,
-    pub(crate) bus: Bus,
-    /// Time of a block on the bus, in 2⁻¹⁶ ns, of a read and of a write.
-    pub(crate) read_block: u64,
-    pub(crate) write_block: u64,
-    pub(crate) spindle: Spindle,
-    noise: SeekNoise,
-    pub(crate) segments: Segments,
-    pub(crate) buffer: WriteBuffer,
-    /// Where the arm is, once its work is done.
-    pub(crate) track: Track,
-    /// When the arm's own work is done; a read-ahead may be stopped earlier.
-    pub(crate) free: Time,
-    /// The block after the last one written to the medium.
-    pub(crate) written: Lbn,
-    /// The block after the last command, if that was a write.
-    pub(crate) last_write: Option<Lbn>,
-    pub(crate) read_ahead: Option<ReadAhead>,
-    pub(crate) write_back: Option<WriteBack>,
-    /// The last write-back that was completed.
-    pub(crate) completed: Option<WriteBack>,
-    /// What was written back, where that is kept.
-    pub(crate) wrote: Option<Vec<(Lbn, Span)>>,
-    /// Until when a command holds the arm: until its access has ended, while its data may still be on the bus.
-    pub(crate) held: Time,
-    /// What the arm was last given to.
-    pub(crate) served: Extent,
-    /// Whether it went upwards to that.
-    pub(crate) ascends: bool,
-    /// The segment that the command with the arm reads into, and from which block on what is in it has not come yet.
-    pub(crate) filling: Option<(usize, Lbn)>,
-    /// When the last read from the medium has left the bus, and when the last hit or buffered write has.
-    pub(crate) delivered: Time,
-    pub(crate) exchanged: Time,
-    /// When the bus is in use for data.
-    pub(crate) connection: Connection,
-    /// From when until when the last command was told to the drive, which then let go of the bus.
-    pub(crate) telling_from: Time,
-    pub(crate) told: Time,
-    pub(crate) flying: Vec<Flying>,
-    pub(crate) waiting: VecDeque<Waiting>,
-    /// Room for those that a look ahead in the queue passes over, and their places.
-    pub(crate) passed: Vec<(usize, Waiting)>,
-    /// When it decides next what has the arm, if nothing comes before.
-    pub(crate) decision: Option<Time>,
-    /// Whether the command that is being begun waited for the drive's own writes alone.
-    pub(crate) waits_for_writes: bool,
-    /// Up to when the write buffer was drained ahead of time, for a command that has the arm.
-    pub(crate) drained: Time,
-    pub(crate) ordinal: u64,
-    /// When the command that was begun last was.
-    pub(crate) turn: Time,
-    account: Account,
-}
+use disk::{After, FreesAt, Mechanics, Passage, Spot, Stroke, Track};
 
 impl Drive {
-    /// A drive at rest on cylinder 0, its phase given by the seed.
-    #[must_use]
-    pub fn new(sheet: &Sheet, truth: &Truth, seed: u64) -> Drive {
-        let cache = sheet.cache;
-        Drive {
-            mechanics: Arc::clone(&sheet.mechanics),
-            overheads: sheet.overheads,
-            cache,
-            rules: sheet.queue,
-            bus: sheet.bus,
-            read_block: sheet.bus.block_time(Direction::Read),
-            write_block: sheet.bus.block_time(Direction::Write),
-            spindle: Spindle::new(sheet.mechanics.rotation, truth, seed),
-            noise: SeekNoise::new(truth, seed),
-            segments: Segments::new(cache.segments, cache.segment),
-            buffer: WriteBuffer::new(cache.write_buffer, cache.write_extents, cache.joins_writes),
-            track: sheet.mechanics.layout.locate(Lbn(0)).track,
-            free: Time::ZERO,
-            written: Lbn(u64::MAX),
-            last_write: None,
-            read_ahead: None,
-            write_back: None,
-            completed: None,
-            wrote: None,
-            held: Time::ZERO,
-            served: Extent { start: Lbn(0), blocks: 0 },
-            ascends: true,
-            filling: None,
-            delivered: Time::ZERO,
-            exchanged: Time::ZERO,
-            connection: Connection::default(),
-            telling_from: Time::ZERO,
-            told: Time::ZERO,
-            decision: None,
-            waits_for_writes: false,
-            drained: Time::ZERO,
-            flying: Vec::with_capacity(usize::from(sheet.queue.depth)),
-            waiting: VecDeque::with_capacity(usize::from(sheet.queue.depth)),
-            passed: Vec::with_capacity(usize::from(sheet.queue.depth)),
-            ordinal: 0,
-            turn: Time::ZERO,
-            account: Account::default(),
-        }
-    }
-
     /// What it can do.
     #[must_use]
     pub fn caps(&self) -> Caps {
@@ -267,11 +129,11 @@ impl Drive {
     /// The caller guarantees that it brought the drive to `now` with `advance`.
     #[must_use]
     pub fn foresee(&self, now: Time, command: Command) -> Span {
-        self.foresee_from(now, now, command, false)
+        self.foresee_from(now, now, command, CommandOrigin::Host)
     }
 
     /// The same, for a command that was issued before and may have waited behind others.
-    pub(crate) fn foresee_from(&self, now: Time, issued: Time, command: Command, queued: bool) -> Span {
+    pub(crate) fn foresee_from(&self, now: Time, issued: Time, command: Command, origin: CommandOrigin) -> Span {
         let overheads = &self.overheads;
         let last = self.last_direction();
         match command.verb {
@@ -280,14 +142,14 @@ impl Drive {
             Verb::Write { .. } if self.is_quick(command) => return overheads.buffered.a(last),
             _ => {}
         }
-        self.foresee_access(now, issued, command, queued)
+        self.foresee_access(now, issued, command, origin)
     }
 
     /// The same, for a command that takes the arm whether or not its blocks are in memory.
-    pub(crate) fn foresee_access(&self, now: Time, issued: Time, command: Command, queued: bool) -> Span {
+    pub(crate) fn foresee_access(&self, now: Time, issued: Time, command: Command, origin: CommandOrigin) -> Span {
         let class = self.class(command.verb);
-        let from = if queued { now } else { issued };
-        let ready = (from + self.overhead(class, queued)).max(now);
+        let from = if origin == CommandOrigin::Queue { now } else { issued };
+        let ready = (from + self.overhead(class, origin)).max(now);
         let (arrived, passage) = self.reach(ready, command);
         arrived.since(now) + passage.latency
     }
@@ -309,7 +171,7 @@ impl Drive {
             return None;
         }
         let class = if command.verb.writes() { self.overheads.write } else { self.overheads.read };
-        let (arrived, passage) = self.reach(now + self.overhead(class, false), command);
+        let (arrived, passage) = self.reach(now + self.overhead(class, CommandOrigin::Host), command);
         Some((arrived.since(now), passage.began.since(arrived)))
     }
 
@@ -426,8 +288,8 @@ impl Drive {
     }
 
     /// The overhead before the arm moves.
-    pub(crate) fn overhead(&self, class: After, queued: bool) -> Span {
-        self.overheads.queued.filter(|_| queued).unwrap_or(class.a(self.last_direction()))
+    pub(crate) fn overhead(&self, class: After, origin: CommandOrigin) -> Span {
+        self.overheads.queued.filter(|_| origin == CommandOrigin::Queue).unwrap_or(class.a(self.last_direction()))
     }
 
     /// Begins a command that may have waited in the drive since it was issued.
@@ -455,7 +317,8 @@ impl Drive {
             false if late => self.begin_of_overlap(issued, now, command),
             false => issued,
         };
-        let queued = !ALONE && if self.bus.exclusive { now > waiting.came } else { own };
+        let waited = !ALONE && if self.bus.exclusive { now > waiting.came } else { own };
+        let origin = if waited { CommandOrigin::Queue } else { CommandOrigin::Host };
         self.ascends = command.at.start > self.served.start || (self.ascends && command.at.start == self.served.start);
         self.served = command.at;
         let held = self.held;
@@ -465,9 +328,9 @@ impl Drive {
         let (end, mut parts) = match Some(command.verb).filter(|_| sane) {
             None | Some(Verb::Discard(_)) => (from, Parts::default()),
             Some(Verb::Flush) => self.flush(from, now),
-            Some(Verb::Seek) => self.seek(from, command.at, queued),
-            Some(Verb::Read) => self.read(from, command.at, queued),
-            Some(Verb::Write { fua }) => self.write(from, now, command.at, fua, queued),
+            Some(Verb::Seek) => self.seek(from, command.at, origin),
+            Some(Verb::Read) => self.read(from, command.at, origin),
+            Some(Verb::Write { fua }) => self.write(from, now, command.at, fua, origin),
         };
         match command.verb {
             Verb::Read => self.last_write = None,
@@ -530,7 +393,7 @@ impl Drive {
         if came >= now {
             return came;
         }
-        came.max(Time(now.0.saturating_sub(self.overhead(self.class(command.verb), false).0)))
+        came.max(Time(now.0.saturating_sub(self.overhead(self.class(command.verb), CommandOrigin::Host).0)))
     }
 
     /// When the last command whose completion is known completes.
@@ -539,8 +402,8 @@ impl Drive {
     }
 
     /// The arm moves to where `at` begins, and stays there. What it was at ends first.
-    fn seek(&mut self, now: Time, at: Extent, queued: bool) -> (Time, Parts) {
-        let overhead = self.overhead(self.overheads.read, queued);
+    fn seek(&mut self, now: Time, at: Extent, origin: CommandOrigin) -> (Time, Parts) {
+        let overhead = self.overhead(self.overheads.read, origin);
         if self.cache.ends_at_command {
             self.stop_read_ahead(now);
         }
@@ -583,17 +446,5 @@ impl Drive {
 
     pub(crate) fn bus_time(&self, blocks: u32) -> Span {
         Span((self.read_block * u64::from(blocks)) >> 16)
-    }
-}
-
-/// The parts the mechanics give.
-pub(crate) fn mechanical(stroke: Stroke, passage: &Passage) -> Parts {
-    Parts {
-        seek: stroke.seek,
-        switch: stroke.switch + passage.crossing,
-        settle: stroke.settle,
-        rotation: passage.rotation,
-        transfer: passage.transfer,
-        ..Parts::default()
     }
 }

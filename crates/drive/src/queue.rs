@@ -10,7 +10,7 @@
 //! A part of a command's time, `queued`, says how long others went first.
 
 use crate::cache::Lookup;
-use crate::machine::{Drive, Waiting};
+use crate::state::{CommandOrigin, Drive, Waiting};
 use block::{Command, Lbn, Span, Time, Verb};
 use disk::{Drain, Turn};
 
@@ -222,6 +222,7 @@ impl Drive {
             let cost = match self.rules.order {
                 Turn::Soonest => {
                     let queued = self.overheads.queued.is_some() && self.is_behind(waiting);
+                    let origin = if queued { CommandOrigin::Queue } else { CommandOrigin::Host };
                     let needs_arm = match waiting.command.verb {
                         Verb::Read => self.bus.exclusive && self.cache.hits_wait,
                         _ => !self.cache.accepts_busy,
@@ -229,8 +230,8 @@ impl Drive {
                     match needs_arm {
                         // The arm is on its way there already; the overhead passes meanwhile.
                         false if self.is_quick(waiting.command) => 0,
-                        true => self.foresee_access(now, waiting.issued, waiting.command, queued).0,
-                        false => self.foresee_from(now, waiting.issued, waiting.command, queued).0,
+                        true => self.foresee_access(now, waiting.issued, waiting.command, origin).0,
+                        false => self.foresee_from(now, waiting.issued, waiting.command, origin).0,
                     }
                 }
                 order => self.distance(order, waiting.command.at.start),

@@ -2,34 +2,9 @@
 
 use crate::account::Parts;
 use crate::cache::Lookup;
-use crate::machine::{Drive, mechanical};
+use crate::state::{CommandOrigin, Drive, ReadAhead, Sent, mechanical};
 use block::{Direction, Extent, Lbn, Span, Time};
 use disk::{Delivery, Passage, Progress, Spin, Spot, Stroke, Track};
-
-/// A read that runs on past what was asked for.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ReadAhead {
-    /// When reading ahead began.
-    pub(crate) began: Time,
-    /// How far it had come when that was last worked out.
-    so_far: Progress,
-    /// The first block that is not read ahead.
-    limit: Lbn,
-    /// The block it must have reached before the arm may go.
-    least: Lbn,
-    /// The segment it fills.
-    pub(crate) segment: usize,
-    /// The command whose data the segment holds while they are sent, if they may not be overwritten.
-    sent: Option<Sent>,
-}
-
-/// Blocks on their way to the host.
-#[derive(Clone, Copy, Debug)]
-struct Sent {
-    at: Extent,
-    from: Time,
-    until: Time,
-}
 
 /// How the arm goes to what of a read is not in a segment: given when, with its overhead over when, from when on, how; and from
 /// when on its data may go to the host.
@@ -46,16 +21,9 @@ struct ReadApproach {
 /// Twice the angle within which what has just passed can still be caught.
 const MARGIN: u64 = 1 << (64 - 17);
 
-impl ReadAhead {
-    /// Whether a write to `at` concerns what it will still read.
-    pub(crate) fn meets(&self, at: Extent) -> bool {
-        at.start < self.limit
-    }
-}
-
 impl Drive {
     #[inline(always)]
-    pub(crate) fn read(&mut self, now: Time, at: Extent, queued: bool) -> (Time, Parts) {
+    pub(crate) fn read(&mut self, now: Time, at: Extent, origin: CommandOrigin) -> (Time, Parts) {
         let from_buffer = self.holds_written(at);
         let cleared = if from_buffer { now } else { self.clear(now, at) };
         let found = if from_buffer { None } else { Some(self.segments.look(at)) };
@@ -66,7 +34,7 @@ impl Drive {
                 if self.cache.ends_at_command {
                     self.stop_read_ahead(now);
                 }
-                self.hit(cleared, at, queued)
+                self.hit(cleared, at, origin)
             }
             Some(Lookup::Hit(i)) => {
                 if self.cache.ends_at_command && ahead.is_some_and(|segment| segment != i) {
@@ -74,7 +42,7 @@ impl Drive {
                 }
                 self.segments.touch(i);
                 self.keep_ahead_of(cleared, i, at);
-                let hit = self.hit(cleared, at, queued);
+                let hit = self.hit(cleared, at, origin);
                 self.give_up(i, at);
                 let sent = Time(hit.0.0 - self.overheads.done.read.0);
                 self.hold_ahead(i, at, sent, sent);
@@ -82,15 +50,15 @@ impl Drive {
             }
             Some(Lookup::Partial(i)) => match self.read_ahead.filter(|ahead| ahead.segment == i) {
                 Some(ahead) if self.cache.almost_hits || at.start < self.segments.end_of(i) => {
-                    self.read_on(cleared, at, ahead, queued)
+                    self.read_on(cleared, at, ahead, origin)
                 }
                 None if self.cache.almost_hits || at.start < self.segments.end_of(i) => {
-                    return self.read_medium(now, at, Some(i), queued);
+                    return self.read_medium(now, at, Some(i), origin);
                 }
                 // Its overhead passes while the arm clears the way.
-                _ => return self.read_medium(now, at, None, queued),
+                _ => return self.read_medium(now, at, None, origin),
             },
-            Some(Lookup::Miss) => return self.read_medium(now, at, None, queued),
+            Some(Lookup::Miss) => return self.read_medium(now, at, None, origin),
         };
         parts.external += cleared.since(now);
         (end, parts)
@@ -98,8 +66,8 @@ impl Drive {
 
     /// All of it is in the buffer.
     #[inline(never)]
-    fn hit(&mut self, now: Time, at: Extent, queued: bool) -> (Time, Parts) {
-        let told = self.told_in(queued);
+    fn hit(&mut self, now: Time, at: Extent, origin: CommandOrigin) -> (Time, Parts) {
+        let told = self.told_in(origin);
         // What a command had of its overhead while it waited is over when its turn comes.
         let from = match self.cache.hits_wait {
             true => now + self.settle_write_back().max(self.held).since(now + told),
@@ -109,7 +77,7 @@ impl Drive {
             self.held = from;
         }
         let bus = self.bus_time(at.blocks);
-        let overhead = self.connecting(queued);
+        let overhead = self.connecting(origin);
         let done = self.overheads.done.read;
         let end = (from + overhead).max(self.exchanged) + bus;
         self.connects(from + told, overhead.less(told) + bus + done);
@@ -120,15 +88,19 @@ impl Drive {
     }
 
     /// How much of its overhead a command had while it waited.
-    fn told_in(&self, queued: bool) -> Span {
-        if queued && self.bus.exclusive { self.overheads.read.a(self.last_direction()) } else { Span::ZERO }
+    fn told_in(&self, origin: CommandOrigin) -> Span {
+        if origin == CommandOrigin::Queue && self.bus.exclusive {
+            self.overheads.read.a(self.last_direction())
+        } else {
+            Span::ZERO
+        }
     }
 
     /// Before data go over the bus that are in the buffer.
-    fn connecting(&self, queued: bool) -> Span {
-        if queued && self.bus.exclusive {
+    fn connecting(&self, origin: CommandOrigin) -> Span {
+        if origin == CommandOrigin::Queue && self.bus.exclusive {
             // It let go of the bus while it waited, and had its overhead then.
-            return self.told_in(queued) + self.overheads.reselect;
+            return self.told_in(origin) + self.overheads.reselect;
         }
         self.overheads.hit.a(self.last_direction()) + self.overheads.prepare
     }
@@ -151,9 +123,9 @@ impl Drive {
 
     /// The read-ahead under way will bring it, or has brought its beginning already.
     #[inline(never)]
-    fn read_on(&mut self, now: Time, at: Extent, ahead: ReadAhead, queued: bool) -> (Time, Parts) {
+    fn read_on(&mut self, now: Time, at: Extent, ahead: ReadAhead, origin: CommandOrigin) -> (Time, Parts) {
         let Progress { reached, at: since, after } = ahead.so_far;
-        let overhead = self.connecting(queued);
+        let overhead = self.connecting(origin);
         let rest = Extent { start: reached, blocks: (at.end().0 - reached.0) as u32 };
         let there = self.bus_time(at.blocks - rest.blocks);
         let delivery = self.delivery(rest, now + overhead + there, self.bus.holds_reading);
@@ -169,7 +141,7 @@ impl Drive {
         let end = self.delivered + done;
         let sent = Time(self.delivered.0.saturating_sub(self.bus_time(at.blocks).0));
         self.hold_ahead(ahead.segment, at, sent, self.delivered);
-        let first = now + self.told_in(queued);
+        let first = now + self.told_in(origin);
         self.connects_for(first, now + overhead + there, &delivery, end, there > Span::ZERO);
         let overhead = overhead + done;
         let bus = self.bus_time(at.blocks).min(end.since(now) - overhead);
@@ -179,8 +151,8 @@ impl Drive {
 
     /// It must come from the medium, or what follows its beginning in `segment`, which goes on with it.
     #[inline(always)]
-    fn read_medium(&mut self, now: Time, at: Extent, segment: Option<usize>, queued: bool) -> (Time, Parts) {
-        let overhead = self.overhead(self.overheads.read, queued);
+    fn read_medium(&mut self, now: Time, at: Extent, segment: Option<usize>, origin: CommandOrigin) -> (Time, Parts) {
+        let overhead = self.overhead(self.overheads.read, origin);
         let held = segment.map_or(at.start, |i| self.segments.end_of(i));
         let rest = Extent { start: held, blocks: (at.end().0 - held.0) as u32 };
         if self.cache.ends_at_command {
@@ -192,27 +164,33 @@ impl Drive {
         let there = at.blocks - rest.blocks;
         let from = match there {
             0 => now,
-            _ => now + self.connecting(queued) + self.bus_time(there),
+            _ => now + self.connecting(origin) + self.bus_time(there),
         };
         let reach = ReadApproach { rest, now, ready: now + overhead, start, stroke, from };
         match self.mechanics.pass_at_once(&self.spindle, arrived, spot, rest, Direction::Read) {
             Some((passage, piece)) => {
                 let delivery = self.delivery(rest, from, self.bus.holds_reading && there > 0);
                 let delivery = delivery.with_piece(piece, self.mechanics.layout.sector_shift());
-                self.end_read(at, segment, queued, &reach, &spot, (&passage, &delivery))
+                self.end_read(at, segment, origin, &reach, &spot, (&passage, &delivery))
             }
-            None => self.read_pieces(at, segment, queued, &reach),
+            None => self.read_pieces(at, segment, origin, &reach),
         }
     }
 
     /// The same of blocks that do not follow one another.
     #[inline(never)]
-    fn read_pieces(&mut self, at: Extent, segment: Option<usize>, queued: bool, reach: &ReadApproach) -> (Time, Parts) {
+    fn read_pieces(
+        &mut self,
+        at: Extent,
+        segment: Option<usize>,
+        origin: CommandOrigin,
+        reach: &ReadApproach,
+    ) -> (Time, Parts) {
         let (rest, arrived) = (reach.rest, reach.start + reach.stroke.total());
         let spot = self.mechanics.layout.locate(rest.start);
         let delivery = self.delivery(rest, reach.from, self.bus.holds_reading && rest.blocks < at.blocks);
         let (passage, delivery) = self.mechanics.pass_delivered(&self.spindle, arrived, spot, rest, delivery);
-        self.end_read(at, segment, queued, reach, &spot, (&passage, &delivery))
+        self.end_read(at, segment, origin, reach, &spot, (&passage, &delivery))
     }
 
     /// What follows from how a read passed, and went to the host.
@@ -221,7 +199,7 @@ impl Drive {
         &mut self,
         at: Extent,
         segment: Option<usize>,
-        queued: bool,
+        origin: CommandOrigin,
         reach: &ReadApproach,
         spot: &Spot,
         (passage, delivery): (&Passage, &Delivery),
@@ -254,7 +232,7 @@ impl Drive {
             let sent = Time(self.delivered.0.saturating_sub(self.bus_time(at.blocks).0));
             self.hold_ahead(segment, at, sent, self.delivered);
         }
-        self.connects_for(now + self.told_in(queued), from, delivery, end, rest.blocks < at.blocks);
+        self.connects_for(now + self.told_in(origin), from, delivery, end, rest.blocks < at.blocks);
         let mut parts = mechanical(stroke, passage);
         parts.overhead = ready.since(now) + stall + done;
         parts.external = start.since(ready);

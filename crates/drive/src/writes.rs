@@ -2,33 +2,20 @@
 
 use crate::account::Parts;
 use crate::buffer::{Dirty, Feed};
-use crate::machine::{Drive, mechanical};
+use crate::state::{CommandOrigin, Drive, WriteBack, mechanical};
 use block::{Direction, Extent, Lbn, Span, Time};
 use disk::{Disconnect, Drain, Passage, Progress, Spin, Spot, Track};
 
-/// A write-back under way. What has passed under the head is free in the buffer.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct WriteBack {
-    /// When the arm set out.
-    pub(crate) began: Time,
-    /// How far it had come when that was last worked out.
-    so_far: Progress,
-    /// The block it stops before.
-    limit: Lbn,
-    /// Blocks taken out of order: free in the buffer only when it is complete.
-    whole: u32,
-}
-
-impl WriteBack {
-    /// The first block that is not on the medium yet, or not known to be.
-    fn first(&self) -> Lbn {
-        if self.whole > 0 { Lbn(self.limit.0 - u64::from(self.whole)) } else { self.so_far.reached }
-    }
-}
-
 impl Drive {
     /// A write that came, or has the arm, from `now` on, and that has no room in the buffer before `earliest`.
-    pub(crate) fn write(&mut self, now: Time, earliest: Time, at: Extent, fua: bool, queued: bool) -> (Time, Parts) {
+    pub(crate) fn write(
+        &mut self,
+        now: Time,
+        earliest: Time,
+        at: Extent,
+        fua: bool,
+        origin: CommandOrigin,
+    ) -> (Time, Parts) {
         // What waits for room waits for a write-back, which needs the arm at once.
         let waits = !fua && u64::from(at.blocks) <= self.buffer.capacity() && !self.fits(at);
         let ready = if waits { now } else { now + self.overheads.buffered.a(self.last_direction()) };
@@ -40,11 +27,11 @@ impl Drive {
         }
         if fua || self.buffer.capacity() == 0 {
             self.replace_held(ready, at);
-            return self.write_medium(now, at, queued);
+            return self.write_medium(now, at, origin);
         }
         if u64::from(at.blocks) > self.buffer.capacity() {
             self.replace_held(ready, at);
-            return self.write_through(now, at, queued);
+            return self.write_through(now, at, origin);
         }
         let overhead = self.overheads.buffered.a(self.last_direction());
         let mut room = (now + overhead).max(earliest);
@@ -57,7 +44,7 @@ impl Drive {
             });
         }
         self.replace_held(ready, at);
-        let waited = (queued || room > now + overhead) && !self.cache.accepts_busy;
+        let waited = (origin == CommandOrigin::Queue || room > now + overhead) && !self.cache.accepts_busy;
         let connect = if waited { self.overheads.reselect } else { self.overheads.prepare };
         let feed = Feed { from: (room + connect).max(self.exchanged), each: self.write_block };
         let there = feed.there(u64::from(at.blocks));
@@ -107,10 +94,10 @@ impl Drive {
     }
 
     /// It completes when it is on the medium.
-    fn write_medium(&mut self, now: Time, at: Extent, queued: bool) -> (Time, Parts) {
+    fn write_medium(&mut self, now: Time, at: Extent, origin: CommandOrigin) -> (Time, Parts) {
         let sequential = self.last_write == Some(at.start);
         let again = self.overheads.disconnect.filter(|_| self.last_write.is_some() && !sequential);
-        let plain = self.overhead(self.overheads.write, queued);
+        let plain = self.overhead(self.overheads.write, origin);
         let Disconnect { command, seek, data, .. } =
             again.unwrap_or(Disconnect { command: plain, data: self.overheads.prepare, ..Disconnect::default() });
         let ready = now + command + seek;
@@ -135,8 +122,8 @@ impl Drive {
     }
 
     /// It is larger than the buffer: it completes when what does not fit is on the medium.
-    fn write_through(&mut self, now: Time, at: Extent, queued: bool) -> (Time, Parts) {
-        let (complete, mut parts) = self.write_medium(now, at, queued);
+    fn write_through(&mut self, now: Time, at: Extent, origin: CommandOrigin) -> (Time, Parts) {
+        let (complete, mut parts) = self.write_medium(now, at, origin);
         let early = parts.transfer.0 / u64::from(at.blocks) * self.buffer.capacity();
         let bus = self.bus_time(at.blocks) + parts.overhead;
         let end = Time(complete.0 - early).max(now + bus).min(complete);

@@ -57,7 +57,7 @@ pub(crate) fn open(path: &Path, how: Use, more: OFlags) -> io::Result<Claimed> {
         Err(Errno::BUSY) => return Err(busy(path)),
         opened => opened?,
     };
-    match patiently(Errno::AGAIN, || lock(&file, how == Use::Writes)) {
+    match patiently(Errno::AGAIN, || lock(&file, how)) {
         Err(Errno::AGAIN | Errno::ACCESS) => Err(busy(path)),
         locked => Ok(Claimed { file, locked: locked.is_ok() }),
     }
@@ -75,10 +75,10 @@ fn patiently<T>(wrong: Errno, mut tried: impl FnMut() -> rustix::io::Result<T>) 
 }
 
 /// Locks the whole of a file, until the last descriptor of this opening is gone.
-fn lock(file: &OwnedFd, writes: bool) -> rustix::io::Result<()> {
+fn lock(file: &OwnedFd, how: Use) -> rustix::io::Result<()> {
     // SAFETY: a lock of zeros is one of no process, from the beginning of the file to wherever it ends.
     let mut whole: libc::flock = unsafe { std::mem::zeroed() };
-    whole.l_type = if writes { libc::F_WRLCK } else { libc::F_RDLCK } as libc::c_short;
+    whole.l_type = if how == Use::Writes { libc::F_WRLCK } else { libc::F_RDLCK } as libc::c_short;
     whole.l_whence = libc::SEEK_SET as libc::c_short;
     // SAFETY: the descriptor is open, and the lock is there until this returns.
     match unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &raw const whole) } {

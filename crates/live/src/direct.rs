@@ -34,17 +34,16 @@ pub fn emulate(choice: &DriveChoice, seed: u64, scale: f64) -> Result<Direct, Ba
     Direct::new(Clock::of_the_machine(scale), made.unit).map_err(|error| kernel_error(&choice.model, &error))
 }
 
-/// A file or a block device on its own; written to only where that is wanted.
+/// A file or a block device on its own, to look at its times, or to write to it, too.
 ///
 /// # Errors
 /// When it cannot be opened, or is in use: somebody else's commands would be taken for its own slowness.
-pub fn open(path: &Path, writes: bool) -> Result<Direct, BadInput> {
+pub fn open(path: &Path, how: Use) -> Result<Direct, BadInput> {
     let name = path.display().to_string();
     if let Some(place) = mount_point(path) {
         let what = format!("is mounted on {place}");
         return Err(BadInput::new(name, At::File, what, "unmount it first"));
     }
-    let how = if writes { Use::Writes } else { Use::Times };
     let file = ServedFile::open(path, 1, how).map_err(|error| make::open_error(path, how, &error))?;
     Direct::new(Clock::of_the_machine(1.0), Box::new(file)).map_err(|error| kernel_error(&name, &error))
 }

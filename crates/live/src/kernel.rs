@@ -70,9 +70,15 @@ impl Habit {
         self.short && self.asleep == 0
     }
 
-    fn note_watch(&mut self, came: bool) {
-        self.in_vain = if came { 0 } else { (self.in_vain + 1).min(Habit::MOST) };
-        self.asleep = if came { 0 } else { 1 << self.in_vain };
+    /// What it watched for came.
+    fn note_catch(&mut self) {
+        (self.in_vain, self.asleep) = (0, 0);
+    }
+
+    /// It watched in vain.
+    fn note_miss(&mut self) {
+        self.in_vain = (self.in_vain + 1).min(Habit::MOST);
+        self.asleep = 1 << self.in_vain;
     }
 
     fn note_sleep(&mut self, time: Duration) {
@@ -128,7 +134,11 @@ impl Host {
                 std::hint::spin_loop();
                 came = self.ring.has_come();
             }
-            self.habit.note_watch(came);
+            if came {
+                self.habit.note_catch()
+            } else {
+                self.habit.note_miss()
+            }
             if came {
                 return Ok(());
             }
@@ -184,7 +194,7 @@ mod tests {
         let mut habit = Habit::default();
         assert!(!habit.watches(), "nothing is known");
         habit.note_sleep(SHORT / 2);
-        habit.note_watch(true);
+        habit.note_catch();
         assert!(habit.watches());
         habit.note_sleep(2 * SHORT);
         assert!(!habit.watches(), "whoever takes his time is not watched for");
@@ -193,13 +203,13 @@ mod tests {
             habit.note_sleep(SHORT / 2);
             if habit.watches() {
                 watched += 1;
-                habit.note_watch(false);
+                habit.note_miss();
             }
         }
         assert!((10..30).contains(&watched), "{watched} of 10,000 in vain");
         (0..1 << Habit::MOST).for_each(|_| habit.note_sleep(SHORT / 2));
         assert!(habit.watches(), "it is tried again");
-        habit.note_watch(true);
+        habit.note_catch();
         habit.note_sleep(SHORT / 2);
         assert!(habit.watches());
     }

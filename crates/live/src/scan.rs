@@ -162,7 +162,8 @@ impl RequestSource for Scanner<'_> {
     fn on_end(&mut self, _: Time, _: RequestId, _: Ending, _: &mut Hands) {}
 
     fn on_found(&mut self, now: Time, at: Extent, found: Found, read: Option<&Slice>) {
-        self.progress.add(now, at, found, true);
+        self.progress.count(at, found);
+        self.progress.add(now, at, found);
         self.lost = if read.is_some() { 0 } else { self.lost + 1 };
         self.ends |= self.lost >= UNREADABLE;
         if let Err(error) = self.hand_on(at, read) {
@@ -171,8 +172,8 @@ impl RequestSource for Scanner<'_> {
         self.sink.tell(&self.progress);
     }
 
-    fn hangs(&mut self, _: Time, hangs: bool) {
-        self.ends |= hangs;
+    fn hang(&mut self, _: Time) {
+        self.ends = true;
     }
 
     fn is_over(&self) -> bool {

@@ -54,8 +54,11 @@ pub trait RequestSource {
     /// What an emulated drive had done was noticed so late.
     fn note_lateness(&mut self, _late: Span) {}
 
-    /// The device does not answer, or does again.
-    fn hangs(&mut self, _: Time, _: bool) {}
+    /// The device does not answer.
+    fn hang(&mut self, _now: Time) {}
+
+    /// The device answers again.
+    fn recover(&mut self) {}
 
     /// A flush has failed, or a write that was to reach the medium. Whatever was written before may be lost, and a later flush would
     /// not say so: the kernel tells of such an error once, and takes what it could not write for clean from then on.
@@ -288,7 +291,7 @@ impl<S: RequestSource, K: Kernel> LiveWorld<S, K> {
         }
         self.last = now;
         if std::mem::take(&mut self.hangs) {
-            self.source.hangs(now, false);
+            self.source.recover();
         }
         (now, Input::Done(DiskId(0), done.tag, done.happened, done.outcome))
     }
@@ -353,7 +356,7 @@ impl<S: RequestSource, K: Kernel> World for LiveWorld<S, K> {
             let hangs = oldest.map(|issued| *issued + self.patience);
             if hangs.is_some_and(|from| from <= now) && self.unit.due().is_none() {
                 self.hangs = true;
-                self.source.hangs(now, true);
+                self.source.hang(now);
                 continue;
             }
             // What is due will come back.

@@ -260,7 +260,10 @@ impl Meter {
             class.bytes += at.bytes();
         }
         let Some(scan) = &mut class.scan else { return true };
-        scan.add(now, at, found, counts);
+        if counts {
+            scan.count(at, found);
+        }
+        scan.add(now, at, found);
         scan.is_done()
     }
 
@@ -298,7 +301,10 @@ impl Meter {
         if how == Ending::Finished && it.ended >= self.from && !self.closed {
             class.bytes += it.at.bytes();
         }
-        class.slices.remove(it.arrived, it.ended, it.ended >= self.from && !self.closed);
+        match it.ended >= self.from && !self.closed {
+            true => class.slices.remove(it.arrived, it.ended),
+            false => _ = class.slices.remove_uncounted(it.arrived),
+        }
         self.served += u64::from(it.arrived >= self.from);
         if !it.counts {
             return;

@@ -47,14 +47,19 @@ impl ScanProgress {
         }
     }
 
+    /// Counts what was found in the time that counts.
+    pub fn count(&mut self, at: Extent, found: Found) {
+        if found != Found::Unreadable {
+            self.found[found as usize] += at.bytes();
+        }
+    }
+
     /// Blocks were read at `now`, or found unreadable.
-    pub fn add(&mut self, now: Time, at: Extent, found: Found, counts: bool) {
+    pub fn add(&mut self, now: Time, at: Extent, found: Found) {
         self.left = self.left.saturating_sub(u64::from(at.blocks));
         self.last = now;
         if found == Found::Unreadable {
             self.unreadable += u64::from(at.blocks);
-        } else if counts {
-            self.found[found as usize] += at.bytes();
         }
         let before = self.seen.last().map_or(self.all, |(_, left)| *left);
         if (before - self.left) as f64 >= self.all as f64 / PARTS || self.left == 0 {
@@ -187,7 +192,8 @@ mod tests {
             let share = 8.0 / all as f64;
             now += share * (a + b / (left as f64 / all as f64));
             left -= 8;
-            scan.add(Time((now * 1e9) as u64), Extent::new(left, 8), Found::Destination, true);
+            scan.count(Extent::new(left, 8), Found::Destination);
+            scan.add(Time((now * 1e9) as u64), Extent::new(left, 8), Found::Destination);
         }
         (scan, now)
     }
@@ -204,19 +210,24 @@ mod tests {
         }
     }
 
+    fn add(scan: &mut ScanProgress, now: Time, at: Extent, found: Found) {
+        scan.count(at, found);
+        scan.add(now, at, found);
+    }
+
     #[test]
     fn what_was_read_is_told_by_where_it_was_found() {
         let mut scan = ScanProgress::new(100, 1);
         assert!(scan.remaining().is_none());
         let second = |n: u64| Time(n * 1_000_000_000);
-        scan.add(second(1), Extent::new(0, 10), Found::Source, false);
-        scan.add(second(2), Extent::new(10, 30), Found::Source, true);
-        scan.add(second(3), Extent::new(40, 10), Found::Idle, true);
-        scan.add(second(4), Extent::new(50, 25), Found::Unreadable, true);
+        scan.add(second(1), Extent::new(0, 10), Found::Source);
+        add(&mut scan, second(2), Extent::new(10, 30), Found::Source);
+        add(&mut scan, second(3), Extent::new(40, 10), Found::Idle);
+        add(&mut scan, second(4), Extent::new(50, 25), Found::Unreadable);
         let told = scan.results(Span(2_000_000_000));
         assert_eq!((told.source_mb_s, told.idle_mb_s), (30.0 * 512.0 / 2e6, 10.0 * 512.0 / 2e6));
         assert_eq!((told.left_fraction, told.unreadable_blocks), (0.25, 25));
-        scan.add(second(9), Extent::new(75, 25), Found::Idle, true);
+        add(&mut scan, second(9), Extent::new(75, 25), Found::Idle);
         assert!(scan.is_done() && scan.note("s").contains("all of it was read after 9.0 s"), "{}", scan.note("s"));
     }
 }

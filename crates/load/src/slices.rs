@@ -46,15 +46,21 @@ impl Slices {
         self.arrivals += u128::from(arrived.0);
     }
 
-    /// A request ended, in the measured time or not. Where arrivals are not told there are no slices.
+    /// A request ended that does not count. Where arrivals are not told there are no slices; says whether there are.
     #[inline]
-    pub(crate) fn remove(&mut self, arrived: Time, now: Time, measured: bool) {
+    pub(crate) fn remove_uncounted(&mut self, arrived: Time) -> bool {
         if self.outstanding == 0 {
-            return;
+            return false;
         }
         self.outstanding -= 1;
         self.arrivals -= u128::from(arrived.0);
-        if !measured {
+        true
+    }
+
+    /// A request ended in the measured time.
+    #[inline]
+    pub(crate) fn remove(&mut self, arrived: Time, now: Time) {
+        if !self.remove_uncounted(arrived) {
             return;
         }
         let Some(before) = self.before else {
@@ -124,7 +130,7 @@ mod tests {
         for i in 0..count {
             now += takes[i % takes.len()];
             let arrived = waiting.pop_front().unwrap();
-            slices.remove(Time(arrived), Time(now), true);
+            slices.remove(Time(arrived), Time(now));
             slices.add(Time(now));
             waiting.push_back(now);
         }
@@ -157,7 +163,7 @@ mod tests {
     #[test]
     fn what_was_not_told_to_arrive_makes_no_slices() {
         let mut slices = Slices::default();
-        (0..10_000).for_each(|i| slices.remove(Time(i), Time(i + 5), true));
+        (0..10_000).for_each(|i| slices.remove(Time(i), Time(i + 5)));
         assert_eq!(slices.ci95_ns(), None);
     }
 }

@@ -17,6 +17,13 @@
 use crate::predict::{BufferBelief, Predictor};
 use block::{Command, Direction, Extent, Span, Time, Verb};
 
+/// Where a command stands among those of a request's turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum InTurn {
+    First,
+    Later,
+}
+
 /// This part of the buffer is left free, so that what is learned of its pace may be off.
 const SPARE: u32 = 16;
 /// A write that finds room tells that the buffer drains faster by this part than was believed, if it does.
@@ -125,27 +132,27 @@ impl Backlog {
         Span(each.0 * u64::from(fit))
     }
 
-    /// When the next command of a write may follow, if not now: of so many blocks at most, the first of its turn or not.
+    /// When the next command of a write may follow, if not now: of so many blocks at most.
     pub(crate) fn holds<P: Predictor>(
         &self,
         belief: &P,
         now: Time,
         rest: Extent,
         most: u32,
-        begins: bool,
+        place: InTurn,
     ) -> Option<Time> {
-        let due = self.due(belief, now, rest, most, begins)?.min(self.since + LONGEST);
+        let due = self.due(belief, now, rest, most, place)?.min(self.since + LONGEST);
         Some(due).filter(|due| *due > now)
     }
 
-    fn due<P: Predictor>(&self, belief: &P, now: Time, rest: Extent, most: u32, begins: bool) -> Option<Time> {
+    fn due<P: Predictor>(&self, belief: &P, now: Time, rest: Extent, most: u32, place: InTurn) -> Option<Time> {
         if self.buffer.goes_first {
             let at = Extent { blocks: rest.blocks.min(most), ..rest };
             let each = belief.transfer(at, belief.spot(at));
             return Some(Time(self.drained.0.saturating_sub(each.0 * WAITING)));
         }
         // The others of a turn are to be there when the arm has come so far: room for all of them was waited for.
-        let pace = self.pace.filter(|_| begins)?;
+        let pace = self.pace.filter(|_| place == InTurn::First)?;
         let spare = self.buffer.blocks / SPARE;
         let wanted = f64::from(rest.blocks.min(self.buffer.blocks - 2 * spare) + spare);
         let room = self.room + pace * now.since(self.since).0 as f64;

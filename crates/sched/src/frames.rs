@@ -1,6 +1,6 @@
 //! What was read ahead in slack: a bounded number of frames, each a chunk long.
 
-use block::{Extent, FrameId, Lbn};
+use block::{Extent, FrameId, Lbn, Outcome};
 
 /// Frames of a disk at most.
 pub(crate) const FRAMES: u32 = 64;
@@ -47,9 +47,9 @@ impl Frames {
     }
 
     /// Notes that a frame's blocks were read, or not. Says whether they are of use.
-    pub(crate) fn complete(&mut self, id: FrameId, well: bool) -> bool {
+    pub(crate) fn complete(&mut self, id: FrameId, outcome: Outcome) -> bool {
         let frame = &mut self.frames[id.0 as usize];
-        let good = well && frame.state == FrameState::Loading { stale: false };
+        let good = outcome == Outcome::Ok && frame.state == FrameState::Loading { stale: false };
         frame.state = if good { FrameState::Loaded } else { FrameState::Free };
         self.loaded += u32::from(good);
         good
@@ -93,18 +93,18 @@ mod tests {
         let mut frames = Frames::default();
         let id = frames.take(Extent::new(100, 50));
         assert_eq!(frames.holds(Lbn(100), 8), None);
-        frames.complete(id, true);
+        frames.complete(id, Outcome::Ok);
         assert_eq!(frames.holds(Lbn(120), 50), Some((id, 20, 30)));
         assert_eq!(frames.holds(Lbn(150), 1), None);
         frames.invalidate(Extent::new(149, 1));
         assert_eq!(frames.holds(Lbn(120), 50), None);
         let id = frames.take(Extent::new(200, 50));
         frames.invalidate(Extent::new(200, 1));
-        frames.complete(id, true);
+        frames.complete(id, Outcome::Ok);
         assert_eq!(frames.holds(Lbn(200), 8), None);
         for i in 0..2 * u64::from(FRAMES) {
             let id = frames.take(Extent::new(1000 + 50 * i, 50));
-            frames.complete(id, true);
+            frames.complete(id, Outcome::Ok);
         }
         assert_eq!(frames.holds(Lbn(1000), 1), None);
         assert!(frames.holds(Lbn(1000 + 50 * 127), 1).is_some());

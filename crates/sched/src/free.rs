@@ -12,7 +12,7 @@ use crate::board::{Board, Errand};
 use crate::event::{Action, Found};
 use crate::job::JobState;
 use crate::predict::{Goal, Predictor};
-use crate::punctual::Punctuality;
+use crate::punctual::{Arrival, Punctuality};
 use crate::wanted::Wanted;
 use crate::{Job, JobId};
 use block::{Command, Extent, Lbn, Op, Outcome, Place, Span, Time, Verb};
@@ -99,15 +99,20 @@ impl Free {
         self.idle_from
     }
 
-    /// Where something is wanted and a request waits for its sector: what is read before, and in whose time. `put_off` says whether
-    /// its seek is put off anyway.
+    /// What was found to be read fits in the time by which a seek is put off anyway.
+    pub(crate) fn fill_slack(&mut self) {
+        if self.flying == Found::Source {
+            self.flying = Found::Slack;
+        }
+    }
+
+    /// Where something is wanted and a request waits for its sector: what is read before, and in whose time.
     pub(crate) fn find_before<P: Predictor>(
         &mut self,
         belief: &P,
         now: Time,
         job: &Job<P::Spot>,
         most: u32,
-        put_off: bool,
     ) -> Option<Extent> {
         let verb = match job.op {
             Op::Read => Verb::Read,
@@ -124,7 +129,7 @@ impl Free {
         let goal = belief.goal(now, verb, first, job.spot, self.still)?;
         let (at, end, found) = self.best_before(belief, now, &goal, most)?;
         self.expected = Some((end, found == Found::Source));
-        self.flying = if put_off && found == Found::Source { Found::Slack } else { found };
+        self.flying = found;
         Some(at)
     }
 
@@ -270,7 +275,7 @@ impl Free {
         if let Some((expected, _)) = self.expected {
             let early = expected.since(now) > Span(turn.0 / 32);
             let late = self.note_late(now, turn);
-            self.punctuality.add_arrival(late || early);
+            self.punctuality.add_arrival(if late || early { Arrival::Late } else { Arrival::InTime });
         }
     }
 
@@ -376,9 +381,9 @@ impl<P: Predictor> Board<P> {
     }
 
     /// Where something is wanted: the read that comes before a job whose turn has come.
-    pub(crate) fn find_free(&mut self, now: Time, id: JobId, most: u32, put_off: bool) -> Option<Extent> {
+    pub(crate) fn find_free(&mut self, now: Time, id: JobId, most: u32) -> Option<Extent> {
         let (free, job) = (self.free.as_mut()?, self.jobs.get(id)?);
-        free.find_before(&self.belief, now, job, most, put_off)
+        free.find_before(&self.belief, now, job, most)
     }
 
     /// A job whose turn has come is held while something else is read in its rotational delay. Says whether it is.
@@ -400,7 +405,7 @@ impl<P: Predictor> Board<P> {
 
     /// Reads something in the rotational delay of a job whose turn has come, if there is anything. Says whether it does.
     pub(crate) fn read_before(&mut self, now: Time, id: JobId, out: &mut Vec<Action>) -> bool {
-        let Some(at) = self.find_free(now, id, u32::MAX, false) else { return false };
+        let Some(at) = self.find_free(now, id, u32::MAX) else { return false };
         self.read_for_free(now, at, out);
         true
     }

@@ -12,6 +12,14 @@ const DOUBT: u32 = 1 << 13;
 /// So many requests go at once before it is.
 const REST: u32 = 256;
 
+/// How a head came to its sector.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Arrival {
+    InTime,
+    /// A revolution was lost.
+    Late,
+}
+
 /// How punctual arrivals were of late.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Punctuality {
@@ -31,9 +39,9 @@ impl Punctuality {
         self.rest = self.rest.saturating_sub(1);
     }
 
-    /// A timed seek was in time, or late; whether that was one too many.
-    pub(crate) fn add_arrival(&mut self, late: bool) -> bool {
-        self.late = self.late - self.late / LAST + if late { (1 << 16) / LAST } else { 0 };
+    /// A timed seek has come to its sector; whether that was one too many that were late.
+    pub(crate) fn add_arrival(&mut self, arrival: Arrival) -> bool {
+        self.late = self.late - self.late / LAST + if arrival == Arrival::Late { (1 << 16) / LAST } else { 0 };
         let too_many = self.late > TOO_MANY && self.holds();
         if too_many {
             (self.late, self.rest) = (DOUBT, REST);
@@ -46,10 +54,14 @@ impl Punctuality {
 mod tests {
     use super::*;
 
+    fn one_late_in(all: u32, n: u32) -> Arrival {
+        if n.is_multiple_of(all) { Arrival::Late } else { Arrival::InTime }
+    }
+
     #[test]
     fn what_is_rarely_late_is_never_given_up() {
         let mut punctuality = Punctuality::default();
-        assert!((0..10_000).all(|n| !punctuality.add_arrival(n % 8 == 0)), "one in eight");
+        assert!((0..10_000).all(|n| !punctuality.add_arrival(one_late_in(8, n))), "one in eight");
     }
 
     #[test]
@@ -60,12 +72,12 @@ mod tests {
             punctuality.next();
             if punctuality.holds() {
                 timed += 1;
-                punctuality.add_arrival(n % 2 == 0);
+                punctuality.add_arrival(one_late_in(2, n));
             }
         }
         assert!((300..1500).contains(&timed), "{timed} of 10,000 were tried");
         (0..REST).for_each(|_| punctuality.next());
         assert!(punctuality.holds());
-        assert!((0..10_000).all(|_| !punctuality.add_arrival(false)), "it holds once it is in time again");
+        assert!((0..10_000).all(|_| !punctuality.add_arrival(Arrival::InTime)), "it holds once it is in time again");
     }
 }

@@ -15,7 +15,7 @@ use crate::frames::Frames;
 use crate::job::JobState;
 use crate::plan::{LastFua, Plan, PreemptAt, Short, Split};
 use crate::predict::Predictor;
-use crate::punctual::Punctuality;
+use crate::punctual::{Arrival, Punctuality};
 use crate::tally::Tally;
 use crate::{Job, JobId};
 use block::{Extent, Lbn, Op, Place, Span, Time, Verb};
@@ -507,7 +507,10 @@ impl ShortCommands {
         if board.free.is_none() || board.caps.depth > 1 || self.filler.is_some() {
             return false;
         }
-        let Some(at) = board.find_free(now, id, self.plan.chunk, now < due.seek) else { return false };
+        let Some(at) = board.find_free(now, id, self.plan.chunk) else { return false };
+        if let Some(free) = board.free.as_mut().filter(|_| now < due.seek) {
+            free.fill_slack();
+        }
         board.read_for_free(now, at, out);
         true
     }
@@ -530,7 +533,9 @@ impl ShortCommands {
             let turn = board.belief.turn();
             let (late, early) = (now.since(expected) > Span(turn.0 / 2), expected.since(now) > Span(turn.0 / 32));
             // Who sets the margin decides what may be late.
-            let given_up = !early && self.plan.offset.is_none() && self.punctuality.add_arrival(late);
+            let given_up = !early
+                && self.plan.offset.is_none()
+                && self.punctuality.add_arrival(if late { Arrival::Late } else { Arrival::InTime });
             self.count(now, |tally| match early {
                 true => tally.cached += 1,
                 false => {

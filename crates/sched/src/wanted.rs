@@ -11,6 +11,14 @@ const GROUP: u64 = 1 << 15;
 /// Words in the bitmap of a group.
 const WORDS: usize = (GROUP / 64) as usize;
 
+/// How a unit stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum UnitState {
+    Wanted,
+    /// It was read, or never wanted.
+    Read,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Group {
     Nothing,
@@ -75,22 +83,22 @@ impl Wanted {
     /// Wants each unit of which a block lies in the extent. The caller guarantees that it lies on the device.
     pub fn want(&mut self, from: Lbn, until: Lbn) {
         let unit = u64::from(self.unit);
-        self.set(from.0 / unit, until.0.div_ceil(unit), true);
+        self.set(from.0 / unit, until.0.div_ceil(unit), UnitState::Wanted);
     }
 
     /// What of an extent was read is wanted no more: the units that lie in it whole.
     pub fn remove_read(&mut self, at: Extent) {
         let (first, end) = self.whole(at.start.0, at.end().0);
-        self.set(first, end, false);
+        self.set(first, end, UnitState::Read);
     }
 
     /// The first run of wanted units that lie whole in `from..until`, of at most so many blocks or one unit.
     #[must_use]
     pub fn first_in(&self, from: Lbn, until: Lbn, most: u32) -> Option<Extent> {
         let (first, end) = self.whole(from.0, until.0);
-        let begin = self.find(first, end, true)?;
+        let begin = self.find(first, end, UnitState::Wanted)?;
         let most = begin + u64::from((most / self.unit).max(1));
-        let end = self.find(begin, end.min(most), false).unwrap_or(end.min(most));
+        let end = self.find(begin, end.min(most), UnitState::Read).unwrap_or(end.min(most));
         let start = begin * u64::from(self.unit);
         let blocks = (end * u64::from(self.unit)).min(self.blocks) - start;
         Some(Extent { start: Lbn(start), blocks: blocks as u32 })
@@ -125,8 +133,8 @@ impl Wanted {
         let (all, unit) = (self.blocks.div_ceil(u64::from(self.unit)), u64::from(self.unit));
         let mut at = 0;
         std::iter::from_fn(move || {
-            let begin = self.find(at, all, true)?;
-            at = self.find(begin, all, false).unwrap_or(all);
+            let begin = self.find(at, all, UnitState::Wanted)?;
+            at = self.find(begin, all, UnitState::Read).unwrap_or(all);
             Some((Lbn(begin * unit), Lbn((at * unit).min(self.blocks))))
         })
     }
@@ -143,18 +151,19 @@ impl Wanted {
         (self.blocks.div_ceil(u64::from(self.unit)) - group as u64 * GROUP).min(GROUP)
     }
 
-    fn set(&mut self, first: u64, end: u64, wanted: bool) {
+    fn set(&mut self, first: u64, end: u64, to: UnitState) {
         let mut at = first;
         while at < end {
             let group = (at / GROUP) as usize;
             let (from, until) = (at % GROUP, (end - group as u64 * GROUP).min(self.size(group)));
-            self.set_in(group, from, until, wanted);
+            self.set_in(group, from, until, to);
             at = (group as u64 + 1) * GROUP;
         }
     }
 
     /// Sets the units of one group from `from` up to `until`.
-    fn set_in(&mut self, group: usize, from: u64, until: u64, wanted: bool) {
+    fn set_in(&mut self, group: usize, from: u64, until: u64, to: UnitState) {
+        let wanted = to == UnitState::Wanted;
         let size = self.size(group);
         let before = u64::from(self.counts[group]);
         let (none, full) = (Group::Nothing, Group::All);
@@ -167,12 +176,12 @@ impl Wanted {
                 Group::Nothing if !wanted => return,
                 Group::Some(bits) => bits,
                 other => {
-                    *other = Group::Some(full_or_not(*other == Group::All, size));
+                    *other = Group::Some(if *other == Group::All { all_of(size) } else { Box::new([0; WORDS]) });
                     let Group::Some(bits) = other else { unreachable!("it was just made one") };
                     bits
                 }
             };
-            let changed = write(bits, from, until, wanted);
+            let changed = write(bits, from, until, to);
             let now = if wanted { before + changed } else { before - changed };
             if now == 0 || now == size {
                 self.groups[group] = if now == 0 { none } else { full };
@@ -190,21 +199,21 @@ impl Wanted {
         self.left = self.left + now - before;
     }
 
-    /// The first unit in `from..end` that is wanted, or not.
-    fn find(&self, from: u64, end: u64, wanted: bool) -> Option<u64> {
+    /// The first unit in `from..end` that is so.
+    fn find(&self, from: u64, end: u64, so: UnitState) -> Option<u64> {
         let mut at = from;
         while at < end {
             let group = (at / GROUP) as usize;
             let base = group as u64 * GROUP;
             let until = (end - base).min(self.size(group));
             let found = match &self.groups[group] {
-                Group::Nothing if wanted => {
+                Group::Nothing if so == UnitState::Wanted => {
                     at = self.next_group(group, end.div_ceil(GROUP) as usize)? as u64 * GROUP;
                     continue;
                 }
                 Group::Nothing => Some(at - base),
-                Group::All => wanted.then_some(at - base),
-                Group::Some(bits) => find_bit(bits, at - base, until, wanted),
+                Group::All => (so == UnitState::Wanted).then_some(at - base),
+                Group::Some(bits) => find_bit(bits, at - base, until, so),
             };
             if let Some(found) = found {
                 return Some(base + found);
@@ -240,12 +249,10 @@ impl Wanted {
     }
 }
 
-/// The bitmap of a group of so many units that is wanted whole, or not at all.
-fn full_or_not(full: bool, size: u64) -> Box<[u64; WORDS]> {
+/// The bitmap of a group of so many units that is wanted whole.
+fn all_of(size: u64) -> Box<[u64; WORDS]> {
     let mut bits = Box::new([0; WORDS]);
-    if full {
-        write(&mut bits, 0, size, true);
-    }
+    write(&mut bits, 0, size, UnitState::Wanted);
     bits
 }
 
@@ -256,23 +263,23 @@ fn mask(word: u64, from: u64, until: u64) -> u64 {
 }
 
 /// Sets bits or clears them; how many changed.
-fn write(bits: &mut [u64; WORDS], from: u64, until: u64, to: bool) -> u64 {
+fn write(bits: &mut [u64; WORDS], from: u64, until: u64, to: UnitState) -> u64 {
     let mut changed = 0;
     for word in from / 64..until.div_ceil(64) {
         let mask = mask(word, from, until);
         let bits = &mut bits[word as usize];
-        let new = if to { *bits | mask } else { *bits & !mask };
+        let new = if to == UnitState::Wanted { *bits | mask } else { *bits & !mask };
         changed += u64::from((new ^ *bits).count_ones());
         *bits = new;
     }
     changed
 }
 
-/// The first bit in `from..until` that is set, or not.
-fn find_bit(bits: &[u64; WORDS], from: u64, until: u64, set: bool) -> Option<u64> {
+/// The first bit in `from..until` that says so.
+fn find_bit(bits: &[u64; WORDS], from: u64, until: u64, so: UnitState) -> Option<u64> {
     let words = from / 64..until.div_ceil(64);
     words.into_iter().find_map(|word| {
-        let here = if set { bits[word as usize] } else { !bits[word as usize] };
+        let here = if so == UnitState::Wanted { bits[word as usize] } else { !bits[word as usize] };
         let here = here & mask(word, from, until);
         (here != 0).then(|| word * 64 + u64::from(here.trailing_zeros()))
     })

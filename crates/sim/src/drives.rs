@@ -411,7 +411,10 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
         let slot = &mut self.issued[disk * self.depth + tag.0 as usize];
         let issued = *slot;
         slot.flies = false;
-        self.probes[disk].end_command(issued.at, now, &parts, issued.probe);
+        match issued.probe {
+            true => self.probes[disk].end_probe(issued.at, now, &parts),
+            false => self.probes[disk].end_command(now),
+        }
         if !PLAIN && let Some(billing) = &mut self.billing {
             billing.end_command(disk, tag, (issued.at, now), parts, &mut self.drives[disk]);
         }

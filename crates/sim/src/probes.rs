@@ -26,14 +26,18 @@ impl Probes {
 
     /// A command has come back. Where several are in service, each moment counts for one of them, as in the account.
     #[inline]
-    pub(crate) fn end_command(&mut self, issued: Time, now: Time, parts: &Parts, probe: bool) {
-        if probe {
-            let before = self.until.since(issued);
-            self.count += 1;
-            self.busy += now.since(issued).less(before);
-            self.parts += parts.after(before);
-        }
+    pub(crate) fn end_command(&mut self, now: Time) {
         self.until = self.until.max(now);
+    }
+
+    /// A probe has come back: its time is set apart.
+    #[inline]
+    pub(crate) fn end_probe(&mut self, issued: Time, now: Time, parts: &Parts) {
+        let before = self.until.since(issued);
+        self.count += 1;
+        self.busy += now.since(issued).less(before);
+        self.parts += parts.after(before);
+        self.end_command(now);
     }
 
     /// Has an account count them as background.

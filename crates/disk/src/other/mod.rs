@@ -144,11 +144,11 @@ impl Other {
         self
     }
 
-    /// The same with the caches of the disks in it switched off, as [`crate::Cache::switch_caches`] does.
+    /// The same with what `switched` makes of the caches of the disks in it.
     #[must_use]
-    pub fn switch_caches(mut self, read_cache: bool, write_buffer: bool) -> Other {
+    pub fn with_caches(mut self, switched: impl Fn(crate::Cache) -> crate::Cache) -> Other {
         if let Kind::Mirror(drive) = &mut self.kind {
-            drive.sheet.cache = drive.sheet.cache.switch_caches(read_cache, write_buffer);
+            drive.sheet.cache = switched(drive.sheet.cache);
         }
         self
     }

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 /// A drive that takes `depth` commands.
 fn queueing(name: &str, features: Features, depth: u16, truth: &Truth) -> (Drive, Sheet) {
     let sheet = catalogue::find(name).unwrap().sheet;
-    let cache = sheet.cache.switch_caches(features.read_cache, features.write_buffer);
+    let cache = features.switch_caches(sheet.cache);
     let sheet = Sheet { cache, queue: Queue { depth, ..sheet.queue }, ..sheet };
     (Drive::new(&sheet, truth, 1), sheet)
 }

@@ -11,6 +11,13 @@ pub struct Features {
     pub write_buffer: bool,
 }
 
+impl Features {
+    pub fn switch_caches(self, cache: disk::Cache) -> disk::Cache {
+        let read = if self.read_cache { cache } else { cache.without_read_cache() };
+        if self.write_buffer { read } else { read.without_write_buffer() }
+    }
+}
+
 pub const ALL_ON: Features = Features { read_cache: true, write_buffer: true };
 pub const WRITE: Verb = Verb::Write { fua: false };
 pub const FUA: Verb = Verb::Write { fua: true };
@@ -40,7 +47,7 @@ impl Rig {
 
     pub fn new(name: &str, truth: Truth, features: Features, seed: u64) -> Rig {
         let sheet = catalogue::find(name).unwrap().sheet;
-        let cache = sheet.cache.switch_caches(features.read_cache, features.write_buffer);
+        let cache = features.switch_caches(sheet.cache);
         let queue = disk::Queue { depth: 1, ..sheet.queue };
         let drive = Drive::new(&Sheet { cache, queue, ..sheet.clone() }, &truth, seed);
         Rig { drive, sheet, now: Time::ZERO }

@@ -118,7 +118,9 @@ fn in_real_time(arguments: &ProfileArgs) -> Result<Box<dyn Device>, BadInput> {
     let name = arguments.device.as_str();
     Ok(Box::new(match name.strip_prefix("emulated:") {
         Some(name) => live::emulate(&choice(name, arguments)?, arguments.seed, arguments.time_scale)?,
-        None => live::open(Path::new(name), arguments.scratch.is_some())?,
+        None => {
+            live::open(Path::new(name), if arguments.scratch.is_some() { live::Use::Writes } else { live::Use::Times })?
+        }
     }))
 }
 

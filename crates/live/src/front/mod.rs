@@ -559,12 +559,15 @@ impl RequestSource for Front {
         self.late.add(late);
     }
 
-    fn hangs(&mut self, now: Time, hangs: bool) {
-        self.hangs = hangs;
-        self.volumes.iter_mut().for_each(|volume| volume.hangs = hangs);
-        if hangs {
-            self.fail_all(now);
-        }
+    fn hang(&mut self, now: Time) {
+        self.hangs = true;
+        self.volumes.iter_mut().for_each(|volume| volume.hangs = true);
+        self.fail_all(now);
+    }
+
+    fn recover(&mut self) {
+        self.hangs = false;
+        self.volumes.iter_mut().for_each(|volume| volume.hangs = false);
     }
 
     fn flush_failed(&mut self) {

@@ -144,6 +144,12 @@ impl DriveChoice {
         }
     }
 
+    /// What it has of these caches.
+    fn switch_caches(&self, cache: disk::Cache) -> disk::Cache {
+        let read = if self.read_cache { cache } else { cache.without_read_cache() };
+        if self.write_buffer { read } else { read.without_write_buffer() }
+    }
+
     /// What can be known of it by the word of a drive file or of another drive of the catalogue, which is to have as many blocks.
     ///
     /// # Errors
@@ -156,7 +162,7 @@ impl DriveChoice {
             let mend = "give a profile of this drive: `halfturn profile DEVICE -o FILE`";
             return Err(BadInput::new(name, At::File, what, mend));
         }
-        sheet.cache = sheet.cache.switch_caches(self.read_cache, self.write_buffer);
+        sheet.cache = self.switch_caches(sheet.cache);
         Ok(sheet)
     }
 
@@ -194,7 +200,7 @@ impl DriveChoice {
         Ok(match model {
             Model::Disk(drive) => {
                 let disk::Drive { mut sheet, truth } = *drive;
-                sheet.cache = sheet.cache.switch_caches(self.read_cache, self.write_buffer);
+                sheet.cache = self.switch_caches(sheet.cache);
                 sheet.queue.depth = depth;
                 let truth = if self.noise { truth } else { Truth::default() };
                 let seek_noise = self.seek_noise.unwrap_or(truth.seek_noise);
@@ -206,7 +212,7 @@ impl DriveChoice {
                 return bad("only the seeks of a disk drift or vary".into(), mend);
             }
             Model::Other(other) => {
-                let other = other.switch_caches(self.read_cache, self.write_buffer);
+                let other = other.with_caches(|cache| self.switch_caches(cache));
                 let other = if self.noise { other } else { other.quiet() };
                 Model::Other(Box::new(Other { depth, ..other }))
             }

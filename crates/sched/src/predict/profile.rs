@@ -12,6 +12,7 @@
 //! a request arrives. Where nobody asks what anything costs, no profile is kept ([`crate::policy::Needs::Nothing`]).
 
 use super::{Approach, BufferBelief, Goal, Knowledge, Manual, Passing, Predictor, Recipe, Sieve, Tells};
+use crate::punctual::Arrival;
 use block::{Command, Direction, Extent, Lbn, Outcome, Span, Time, Verb};
 use disk::{Cache, Drain, Mechanics, Overheads, Progress, Sheet, Spin, Spot, Track};
 use std::sync::Arc;
@@ -566,7 +567,7 @@ impl Predictor for Profile {
             && let Some((expected, wait)) = self.expected
         {
             let late = passed.since(expected) > Span(self.mechanics.rotation.period().0 / 2);
-            self.lateness.add_arrival(wait, late);
+            self.lateness.add_arrival(wait, if late { Arrival::Late } else { Arrival::InTime });
         }
         self.reviewed += 1;
         if self.reviewed >= REVIEW {

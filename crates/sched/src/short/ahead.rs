@@ -51,7 +51,7 @@ impl ShortCommands {
         out: &mut Vec<Action>,
     ) {
         let Errand::Frame(frame) = errand else { return };
-        let good = self.frames.complete(frame, outcome == Outcome::Ok);
+        let good = self.frames.complete(frame, outcome);
         self.count(now, |tally| tally.prefetched += u64::from(command.at.blocks));
         if good {
             self.serve_waiting_from_frames(board, arbiter, now, command.at, out);

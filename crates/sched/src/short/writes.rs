@@ -2,6 +2,7 @@
 
 use super::{ShortCommands, ShortStage};
 use crate::Job;
+use crate::backlog::InTurn;
 use crate::board::Board;
 use crate::plan::WriteChunk;
 use crate::predict::Predictor;
@@ -47,15 +48,15 @@ impl ShortCommands {
     /// what the device has to write back.
     pub(super) fn hold_until<P: Predictor>(&self, board: &Board<P>, now: Time, job: &Job<P::Spot>) -> Option<Time> {
         let backlog = board.backlog.as_ref()?;
-        let begins = match self.target?.stage {
-            ShortStage::Chosen => true,
-            ShortStage::Moving => false,
+        let place = match self.target?.stage {
+            ShortStage::Chosen => InTurn::First,
+            ShortStage::Moving => InTurn::Later,
             _ => return None,
         };
         let rest = job.rest();
         if rest.blocks == 0 || !self.is_buffered(board, job) || !board.queue.is_outranked(&board.rules, job) {
             return None;
         }
-        backlog.holds(&board.belief, now, rest, self.most(board, job), begins)
+        backlog.holds(&board.belief, now, rest, self.most(board, job), place)
     }
 }

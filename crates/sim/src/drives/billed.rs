@@ -9,7 +9,7 @@
 //! A class that is alone caused all of it: the accounts of the arms say what that was, and no command is billed.
 
 use super::{Drives, Measured};
-use block::{Command, Extent, Span, Tag, Time, Verb};
+use block::{Command, Direction, Extent, Span, Tag, Time, Verb};
 use drive::{Account, Machine, Parts};
 use load::{ArmPart, Bills, divide};
 use sched::{Bill, Cause};
@@ -185,10 +185,14 @@ impl Billing {
     }
 }
 
-/// What a class that is alone caused at an arm. What its commands waited for was write-back, if it wrote at all.
-fn of_one(account: &Account, wrote: bool) -> Bills {
+/// What a class that is alone caused at an arm.
+fn of_one(account: &Account, direction: Direction) -> Bills {
     let Parts { queued, overhead, external, seek, switch, settle, rotation, transfer, bus } = account.parts;
-    let (turns, write_back) = if wrote { (Span::ZERO, external) } else { (external, Span::ZERO) };
+    let (turns, write_back) = match direction {
+        // What a command waited for was write-back.
+        Direction::Write => (Span::ZERO, external),
+        Direction::Read => (external, Span::ZERO),
+    };
     let moves = queued + overhead + seek + switch + settle;
     Bills::of_one([moves, rotation + turns, transfer + bus, account.writing + write_back])
 }
@@ -210,7 +214,8 @@ impl<M: Machine, L: Measured> Drives<'_, M, L> {
     /// The same, the time of probes apart: a class that is alone caused all of it.
     pub(super) fn bill_only_class(&mut self, accounts: &[Account]) {
         if self.billing.is_none() && self.load.meter().has_one_class() {
-            let bills = accounts.iter().map(|account| of_one(account, self.wrote));
+            let direction = if self.wrote { Direction::Write } else { Direction::Read };
+            let bills = accounts.iter().map(|account| of_one(account, direction));
             let all = bills.fold(Bills::default(), |mut all, bills| {
                 all.merge(&bills);
                 all

@@ -186,7 +186,7 @@ fn play(case: &Case, patience: Option<Span>) -> (Office, Option<Wanted>) {
 /// The same, on a drive of which a block that is wanted may be bad.
 fn play_on(case: &Case, patience: Option<Span>, bad: bool) -> (Office, Option<Wanted>) {
     let disk::Drive { sheet, .. } = catalogue::find(case.model).expect("it is in the catalogue");
-    let cache = sheet.cache.switch_caches(case.cached, false);
+    let cache = if case.cached { sheet.cache } else { sheet.cache.without_read_cache() }.without_write_buffer();
     let sheet = Sheet { queue: Queue { depth: 1, ..sheet.queue }, cache, ..sheet };
     let drive = Drive::new(&sheet, &Truth::default(), case.seed);
     let caps @ Caps { blocks, .. } = drive.caps();

@@ -7,6 +7,7 @@ mod participle;
 use count::{Finding, FindingKind};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 pub const HELP: &str = "\
@@ -53,9 +54,10 @@ fn show(counted: &WordCounts, kind: FindingKind, within: &str) {
         places.retain(|place| shared.contains(&*place.name));
         places.sort_by(|a, b| (&a.name, &a.path).cmp(&(&b.name, &b.path)));
     }
-    for place in places.into_iter().filter(|place| place.path.contains(within)) {
-        println!("{}:{}: {}", place.path, place.line, place.name);
-    }
+    let shown = places.into_iter().filter(|place| place.path.contains(within));
+    let lines: String = shown.map(|place| format!("{}:{}: {}\n", place.path, place.line, place.name)).collect();
+    // Who reads only the first of them is no failure.
+    _ = io::stdout().write_all(lines.as_bytes());
 }
 
 fn table(counted: &WordCounts) {
@@ -163,7 +165,7 @@ mod tests {
     /// The most there may be of each kind: lower it whenever fewer are left, never raise it.
     const MOST: [(FindingKind, usize); 5] = [
         (FindingKind::Type, 54),
-        (FindingKind::Bool, 74),
+        (FindingKind::Bool, 37),
         (FindingKind::Participle, 0),
         (FindingKind::Doc, 0),
         (FindingKind::Float, 0),

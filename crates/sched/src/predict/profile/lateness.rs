@@ -4,6 +4,8 @@
 //! late. Counted by the wait that was left, this gives each candidate the revolution it is likely to cost; on a
 //! drive that does as its sheet says, it gives none.
 
+use crate::punctual::Arrival;
+
 /// Classes of waits: 1/128 revolution each.
 const CLASSES: usize = 128;
 const CLASS_SHIFT: u32 = 28 - 7;
@@ -70,11 +72,11 @@ impl Lateness {
         self.aim = aim;
     }
 
-    /// An arrival that should have left `wait` ticks came in time or late.
-    pub(super) fn add_arrival(&mut self, wait: u64, late: bool) {
+    /// The head has come to its sector; `wait` ticks should have been left then.
+    pub(super) fn add_arrival(&mut self, wait: u64, arrival: Arrival) {
         let class = (wait >> CLASS_SHIFT) as usize % CLASSES;
         self.seen[class] += 1;
-        self.late[class] += u32::from(late);
+        self.late[class] += u32::from(arrival == Arrival::Late);
         if self.seen[class] >= MEMORY {
             self.seen[class] /= 2;
             self.late[class] /= 2;
@@ -97,9 +99,13 @@ mod tests {
     const TURN: u64 = 1 << 28;
     const WAIT: u64 = 5 << CLASS_SHIFT;
 
+    fn came(late: bool) -> Arrival {
+        if late { Arrival::Late } else { Arrival::InTime }
+    }
+
     fn after(arrivals: impl IntoIterator<Item = bool>) -> Lateness {
         let mut lateness = Lateness::new();
-        arrivals.into_iter().for_each(|late| lateness.add_arrival(WAIT, late));
+        arrivals.into_iter().for_each(|late| lateness.add_arrival(WAIT, came(late)));
         lateness
     }
 
@@ -134,7 +140,8 @@ mod tests {
         for n in 0..u64::from(CAUTIOUS as u32 * 2 * ENOUGH) {
             let class = n % CAUTIOUS as u64;
             // Waits of less than ten classes are late half the time.
-            lateness.add_arrival(class << CLASS_SHIFT, class < 10 && (n / CAUTIOUS as u64).is_multiple_of(2));
+            let late = class < 10 && (n / CAUTIOUS as u64).is_multiple_of(2);
+            lateness.add_arrival(class << CLASS_SHIFT, came(late));
         }
         assert!((9..=10 + WINDOW).contains(&lateness.aim), "{}", lateness.aim);
     }
