@@ -15,6 +15,14 @@ impl Document {
         text
     }
 
+    /// The document as JSON, on one line.
+    #[must_use]
+    pub fn write_json(&self) -> String {
+        let mut text = String::new();
+        write_json(&mut text, &self.root);
+        text
+    }
+
     /// Puts another text in the place of each that stands under a key, or in a list under it, wherever that key is; `change` gets key
     /// and text, and gives nothing where it is to stay.
     pub fn change_texts(&mut self, change: &dyn Fn(&str, &str) -> Option<String>) {
@@ -90,7 +98,34 @@ fn write_value(node: &Node) -> String {
     }
 }
 
-/// A text in quotes, as TOML has it.
+fn write_json(text: &mut String, node: &Node) {
+    let mut separator = "";
+    match &node.item {
+        TreeItem::Table(table) => {
+            text.push('{');
+            for (key, node) in table {
+                let _ = write!(text, "{separator}{}:", quote(key));
+                write_json(text, node);
+                separator = ",";
+            }
+            text.push('}');
+        }
+        TreeItem::List(list) => {
+            text.push('[');
+            for node in list {
+                text.push_str(separator);
+                write_json(text, node);
+                separator = ",";
+            }
+            text.push(']');
+        }
+        // JSON has no such numbers.
+        TreeItem::Scalar(Scalar::Float(number)) if !number.is_finite() => *text += &quote(&number.to_string()),
+        TreeItem::Scalar(_) => *text += &write_value(node),
+    }
+}
+
+/// A text in quotes, as TOML and JSON have it.
 #[must_use]
 pub fn quote(text: &str) -> String {
     let mut quoted = String::from("\"");

@@ -11,6 +11,7 @@ pub mod manual;
 mod meter;
 mod mix;
 pub mod origin;
+pub mod points;
 pub mod requests;
 pub mod results;
 mod scan;

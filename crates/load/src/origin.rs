@@ -1,12 +1,13 @@
 //! What results rest on: the program, and the contents of the files that an experiment names; and the experiment as a file that says the
 //! same wherever it is moved.
 
-use crate::experiment::{Case, changeable, tables};
+use crate::experiment::{self, Case, Held, Live, changeable, tables};
 use crate::workload::manuals;
 use block::BadInput;
 use config::{About, Document, Names};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -41,37 +42,49 @@ pub struct Origin {
     pub path: Option<PathBuf>,
 }
 
-/// All that these cases read, each once, in the order in which they name it. What is no ordinary file, and what cannot be read, is
-/// left for the run to complain of.
+/// All that these cases read, each once, in the order in which they name it.
 #[must_use]
 pub fn origins(cases: &[Case]) -> Vec<Origin> {
-    let mut known: Vec<PathBuf> = Vec::new();
-    let mut origins: Vec<Origin> = Vec::new();
-    for case in cases {
-        let model = &case.experiment.drive.model;
-        if let Some((name, text)) = disk::catalogue::shipped(model) {
-            let origin =
-                Origin { path: None, ..digest(name.into(), &mut text.as_bytes()).expect("memory can be read") };
-            if !origins.contains(&origin) {
-                origins.push(origin);
-            }
-        }
-        for path in case.experiment.files() {
-            // What is asked in real time is no input, and may be written while it is read.
-            if known.contains(&path) || !path.is_file() || Some(&path) == served(case) {
-                continue;
-            }
-            let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-            let found = File::open(&path).and_then(|mut file| digest(name, &mut file));
-            origins.extend(found.ok().map(|origin| Origin { path: Some(absolute(&path)), ..origin }));
-            known.push(path);
+    let (mut reader, mut all) = (OriginReader::default(), Vec::new());
+    for origin in cases.iter().flat_map(|case| reader.read(case)) {
+        if !all.contains(&origin) {
+            all.push(origin);
         }
     }
-    origins
+    all
+}
+
+/// Reads what cases name; a file that several name once.
+#[derive(Default)]
+pub struct OriginReader(BTreeMap<PathBuf, Option<Origin>>);
+
+impl OriginReader {
+    /// What this case reads. What is no ordinary file, and what cannot be read, is left for the run to complain of.
+    pub fn read(&mut self, case: &Case) -> Vec<Origin> {
+        let shipped = disk::catalogue::shipped(&case.experiment.drive.model);
+        let shipped =
+            shipped.map(|(name, text)| digest(name.into(), &mut text.as_bytes()).expect("memory can be read"));
+        // What is asked in real time is no input, and may be written while it is read.
+        let files = case.experiment.files().into_iter().filter(|path| Some(path) != served(case));
+        let mut all: Vec<Origin> = shipped.into_iter().collect();
+        for path in files {
+            let origin = self.0.entry(path).or_insert_with_key(|path| read_file(path)).clone();
+            all.extend(origin.filter(|origin| !all.contains(origin)));
+        }
+        all
+    }
+}
+
+fn read_file(path: &Path) -> Option<Origin> {
+    if !path.is_file() {
+        return None;
+    }
+    let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let origin = File::open(path).and_then(|mut file| digest(name, &mut file)).ok()?;
+    Some(Origin { path: Some(absolute(path)), ..origin })
 }
 
 fn served(case: &Case) -> Option<&PathBuf> {
-    use crate::experiment::{Held, Live};
     match case.experiment.drive.live.as_ref()? {
         Live::File(path) | Live::Emulated(Held::Sparse(path)) => Some(path),
         Live::Ram(_) | Live::Emulated(Held::Memory(_) | Held::Pattern) => None,
@@ -108,34 +121,37 @@ fn hexadecimal(bytes: &[u8]) -> String {
 /// # Errors
 /// When it cannot be read.
 pub fn portable(path: &Path, sets: &[String], seed: Option<u64>) -> Result<String, BadInput> {
-    let document = portable_document(Document::load(path)?, path, sets, seed)?;
-    Ok(document.write())
+    make_portable(Document::load(path)?, path, sets, seed)
 }
 
-pub(crate) fn portable_document(
-    mut document: Document,
-    path: &Path,
-    sets: &[String],
-    seed: Option<u64>,
-) -> Result<Document, BadInput> {
-    for set in sets {
-        document.set(set)?;
-    }
-    if let Some(seed) = seed {
-        document.set(&format!("run.seed={seed}"))?;
-    }
+/// The same of a text, as if it were that of a file of this path.
+///
+/// # Errors
+/// When it is not that of an experiment.
+pub fn portable_text(path: &Path, text: &str, sets: &[String], seed: Option<u64>) -> Result<String, BadInput> {
+    make_portable(Document::parse(&path.display().to_string(), text)?, path, sets, seed)
+}
+
+fn make_portable(mut document: Document, path: &Path, sets: &[String], seed: Option<u64>) -> Result<String, BadInput> {
+    experiment::change(&mut document, sets, seed)?;
     let folder = path.parent().unwrap_or(Path::new(""));
-    let keys = keys();
-    document.change_texts(&|key, text| {
-        let (_, names) = keys.iter().find(|(name, _)| *name == key)?;
-        whole(folder, text, *names)
-    });
+    change_paths(&mut document, folder, &|path| absolute(path).to_string_lossy().into_owned());
     // Its heading is not to become that of the new file's name.
     if document.root().string("title").is_ok_and(|title| title.is_none()) {
         let title = path.file_stem().unwrap_or_default().to_string_lossy();
         document.set(&format!("title={}", config::quote(&title)))?;
     }
-    Ok(document)
+    Ok(document.write())
+}
+
+/// Puts what `show` makes of it in the place of every path in a document that is of this folder.
+pub(crate) fn change_paths(document: &mut Document, folder: &Path, show: &dyn Fn(&Path) -> String) {
+    let keys = keys();
+    document.change_texts(&|key, text| {
+        let (_, names) = keys.iter().find(|(name, _)| *name == key)?;
+        let (kind, path) = named(folder, text, *names)?;
+        Some(format!("{kind}{}", show(&path)))
+    });
 }
 
 /// The keys whose texts may be paths.
@@ -147,12 +163,11 @@ fn keys() -> Vec<(&'static str, Names)> {
     all.chain(kinds).filter(|(_, names)| *names != Names::Nothing).collect()
 }
 
-/// The whole path of what a text names, where it names a file.
-fn whole(folder: &Path, text: &str, names: Names) -> Option<String> {
-    let shown = |path: PathBuf| Some(absolute(&path).to_string_lossy().into_owned());
+/// The file that a text names, if it names one, and what stands before its name.
+fn named(folder: &Path, text: &str, names: Names) -> Option<(&'static str, PathBuf)> {
     match names {
         Names::Nothing => None,
-        Names::File => shown(folder.join(text)),
+        Names::File => Some(("", folder.join(text))),
         Names::FileOrKnown => {
             let (kind, name) = match text.split_once(':') {
                 Some(("emulated", name)) => ("emulated:", name),
@@ -161,8 +176,8 @@ fn whole(folder: &Path, text: &str, names: Names) -> Option<String> {
             let beside = Some(folder.join(name)).filter(|path| path.is_file());
             // A name of the catalogue goes before a file in the folder of whoever asks.
             let here = || disk::catalogue::shipped(name).is_none().then(|| PathBuf::from(name));
-            let found = beside.or_else(here).filter(|path| path.exists() && !path.is_dir())?;
-            shown(found).map(|path| format!("{kind}{path}"))
+            let path = beside.or_else(here).filter(|path| path.exists() && !path.is_dir())?;
+            Some((kind, path))
         }
     }
 }

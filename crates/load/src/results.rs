@@ -28,6 +28,12 @@ impl Results {
     pub fn new(runs: Vec<Run>) -> Results {
         Results { schema: 1, program: Program::default(), inputs: Vec::new(), runs }
     }
+
+    /// The same, with what they rest on.
+    #[must_use]
+    pub fn resting_on(self, inputs: Vec<Origin>) -> Results {
+        Results { inputs, ..self }
+    }
 }
 
 /// One combination of what was varied, over all its replications.

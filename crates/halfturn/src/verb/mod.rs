@@ -8,6 +8,7 @@ mod example;
 mod help;
 mod keys;
 mod man;
+mod merge;
 mod outputs;
 mod profile;
 #[cfg(feature = "linux")]
@@ -20,6 +21,7 @@ mod schema;
 #[cfg(feature = "linux")]
 mod serve;
 mod simulate;
+mod sweep;
 #[cfg(feature = "linux")]
 mod top;
 mod trace;
@@ -36,6 +38,8 @@ use load::json;
 #[derive(Subcommand)]
 pub enum VerbArgs {
     Simulate(simulate::Simulate),
+    Sweep(sweep::Sweep),
+    Merge(merge::Merge),
     Reproduce(reproduce::Reproduce),
     Profile(profile::ProfileArgs),
     #[cfg(feature = "linux")]
@@ -79,6 +83,8 @@ pub fn run(verb: VerbArgs, command: Command) -> Result<(), VerbFailure> {
     }
     match verb {
         VerbArgs::Simulate(arguments) => simulate::run(&arguments),
+        VerbArgs::Sweep(arguments) => sweep::run(&arguments),
+        VerbArgs::Merge(arguments) => merge::run(&arguments),
         VerbArgs::Reproduce(arguments) => reproduce::run(&arguments),
         VerbArgs::Profile(arguments) => profile::run(&arguments),
         #[cfg(feature = "linux")]
@@ -112,6 +118,14 @@ fn heeds_signals(verb: &VerbArgs) -> bool {
         VerbArgs::Trace(_) => true,
         _ => false,
     }
+}
+
+/// So many threads to compute with, or one for each core.
+fn threads(count: Option<u16>) -> Result<rayon::ThreadPool, VerbFailure> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(count.map_or(0, usize::from)).build();
+    Ok(pool.map_err(|error| {
+        BadInput::new("--threads", At::File, format!("the threads cannot be started: {error}"), "ask for fewer")
+    })?)
 }
 
 /// The format with this word.

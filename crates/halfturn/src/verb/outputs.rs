@@ -5,7 +5,7 @@ use crate::failure::VerbFailure;
 use block::{At, BadInput};
 use load::experiment::Case;
 use std::fs::{self, File, OpenOptions, Permissions};
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, BufWriter, ErrorKind, Read, Write};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -128,6 +128,20 @@ impl OutputFile {
         } else {
             self.begin().and_then(|draft| (&draft.file).write_all(bytes.as_ref()).and_then(|()| draft.keep()))
         };
+        written.map_err(|error| self.unwritable(&error))
+    }
+
+    /// Writes it bit by bit.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn write_with(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), VerbFailure> {
+        let written = self.begin().and_then(|draft| {
+            let mut out = BufWriter::new(&draft.file);
+            write(&mut out).and_then(|()| out.flush())?;
+            drop(out);
+            draft.keep()
+        });
         written.map_err(|error| self.unwritable(&error))
     }
 

@@ -7,7 +7,6 @@ use super::{OutputFormat, json};
 use crate::failure::{VerbFailure, print};
 use crate::progress::Simulating;
 use crate::report;
-use block::{At, BadInput};
 use clap::Args;
 use load::experiment::{self, Case, Kind};
 use load::origin::{self, Program};
@@ -83,12 +82,8 @@ pub fn run(arguments: &Simulate) -> Result<(), VerbFailure> {
     let origins = if told { origin::origins(&cases) } else { Vec::new() };
     let portable = files.as_ref().map(|_| origin::portable(file, &sets, *seed)).transpose()?;
     let progress = Simulating::new(&cases);
-    let threads = arguments.threads.map_or(0, usize::from);
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-    let pool = pool.map_err(|error| {
-        BadInput::new("--threads", At::File, format!("the threads cannot be started: {error}"), "ask for fewer")
-    })?;
-    let mut results = pool.install(|| match &requests {
+    let pool = super::threads(arguments.threads)?;
+    let results = pool.install(|| match &requests {
         None => sim::simulate(&cases, &progress),
         Some(requests) => {
             sim::simulate_and_record(&cases, &progress, &|case, replication| requests.open(case, replication))
@@ -97,7 +92,7 @@ pub fn run(arguments: &Simulate) -> Result<(), VerbFailure> {
     requests.map_or(Ok(()), RecordsFile::keep)?;
     let panoramas = pool.install(|| sim::panoramas(&cases[..shown], scope))?;
     progress.finish();
-    results.inputs = origins;
+    let results = results.resting_on(origins);
     let (table, json) = (report::comparison(&cases, &results), json(&results));
     if let (Some(files), Some(experiment)) = (files, portable) {
         let texts = [&json, &table, &again(file, &sets, &cases, &results), &experiment];
