@@ -197,7 +197,7 @@ fn verdict(published: &str, tolerance: &str, more: &str) -> Verdict {
     );
     let files = [published::TargetFile::parse("a", &text, RunLength::Quick).expect("a file")];
     let plan = TargetPlan::new(&files, vec![(0, 0)], true);
-    let results = Results { schema: 1, runs: Vec::<Run>::new() };
+    let results = Results::new(Vec::new());
     plan.judge(&once(&results)).expect("arithmetic")[0].verdict
 }
 
