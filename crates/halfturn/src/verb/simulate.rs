@@ -37,6 +37,9 @@ pub struct Simulate {
     /// from 0. May be given several times
     #[arg(long = "set", value_name = "KEY=VALUE")]
     sets: Vec<String>,
+    /// The drive, in place of the file's: a name that `halfturn drive list` shows, or a drive file
+    #[arg(long, value_name = "NAME|FILE")]
+    drive: Option<String>,
     /// The seed of all random numbers, in place of `seed` in `[run]`
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
@@ -63,6 +66,7 @@ pub struct Simulate {
 pub fn run(arguments: &Simulate) -> Result<(), VerbFailure> {
     let Simulate { file, seed, page, .. } = arguments;
     let mut sets = arguments.sets.clone();
+    sets.extend(arguments.drive.as_deref().map(set_drive));
     let mut cases = experiment::load(file, &sets, *seed)?;
     if let Some(word) = &arguments.trace_format {
         sets.extend(formats(&cases, super::trace_format(word)?));
@@ -106,6 +110,13 @@ pub fn run(arguments: &Simulate) -> Result<(), VerbFailure> {
     written.map_or(Ok(()), |page| page.write(&file.display().to_string(), &text, &pictures))?;
     print(if arguments.format == OutputFormat::Json { &json } else { &table })?;
     VerbFailure::unless_whole(&file.display().to_string(), &results)
+}
+
+/// The `--set` for a drive. A file is meant as the user sees it, not as the experiment's folder does.
+fn set_drive(drive: &str) -> String {
+    let path = Path::new(drive);
+    let file = if path.is_file() { path.canonicalize().ok() } else { None };
+    format!("drive.model={:?}", file.as_deref().unwrap_or(path).display().to_string())
 }
 
 /// What `--output` writes. The experiment is left where that is the very file that is read.

@@ -7,6 +7,7 @@ mod carried;
 mod convert;
 mod guide;
 mod kept;
+mod made;
 mod manual;
 mod output;
 mod pages;

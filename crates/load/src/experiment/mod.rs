@@ -8,6 +8,7 @@ mod array;
 mod asker;
 #[cfg(test)]
 mod declared;
+mod dmclock;
 mod drive;
 mod inputs;
 mod run;

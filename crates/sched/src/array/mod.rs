@@ -15,10 +15,13 @@
 mod buffer;
 mod children;
 mod claims;
+mod code;
+pub mod field;
 mod geometry;
 mod migration;
 mod parity;
 mod placement;
+mod repair;
 mod standing;
 
 pub use buffer::Fill;
@@ -237,7 +240,7 @@ impl<P: Predictor> Array<P> {
     /// With parity, from now on a task keeps its order with others of its rows: who writes a column changes what another is
     /// read by when it is missing.
     fn by_rows(&mut self, id: JobId) {
-        if self.geometry.level() != Level::Parity {
+        if !self.geometry.has_parity() {
             return;
         }
         let Some(job) = self.tasks.get_mut(id).filter(|job| !job.spot.by_rows) else { return };
@@ -258,9 +261,7 @@ impl<P: Predictor> Array<P> {
             let at = self.geometry.on_disk(piece.row, piece.within, piece.blocks);
             self.standings.holds(self.geometry.disk(piece.row, piece.column, 0), at)
         };
-        self.geometry.level() == Level::Parity
-            && job.op == Op::Read
-            && !self.geometry.pieces(job.at).all(|piece| there(&piece))
+        self.geometry.has_parity() && job.op == Op::Read && !self.geometry.pieces(job.at).all(|piece| there(&piece))
     }
 
     /// Says what a task needs of the disks.
@@ -290,7 +291,7 @@ impl<P: Predictor> Array<P> {
                     self.read(id, job, &piece, None, out);
                 }
             }
-            Op::Write { .. } if geometry.level() == Level::Parity => self.write_rows(id, job, out),
+            Op::Write { .. } if geometry.has_parity() => self.write_rows(id, job, out),
             Op::Write { .. } => {
                 for piece in geometry.pieces(job.at) {
                     self.write(id, job, &piece);
@@ -304,7 +305,7 @@ impl<P: Predictor> Array<P> {
     fn read(&mut self, id: JobId, job: &Job<Task>, piece: &Piece, after: Option<&ChildRequest>, out: &mut Vec<Action>) {
         let at = self.geometry.on_disk(piece.row, piece.within, piece.blocks);
         let place = offset(job.spot.base, piece.into);
-        if self.geometry.level() == Level::Parity {
+        if self.geometry.has_parity() {
             let disk = self.geometry.disk(piece.row, piece.column, 0);
             return match self.standings.holds(disk, at) && after.is_none() {
                 true => self.post(id, Owner::Task, disk, Op::Read, at, place, 0),

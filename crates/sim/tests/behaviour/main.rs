@@ -30,6 +30,7 @@ mod schedules;
 mod script;
 mod shares;
 mod short_commands;
+mod sums;
 mod told;
 mod worth;
 mod writes;
