@@ -120,6 +120,11 @@ pub trait Policy<P: Predictor> {
         let _ = weight;
     }
 
+    /// Whether what requests are worth has a say in the order.
+    fn goes_by_worth(&self) -> bool {
+        false
+    }
+
     /// Candidates examined so far, where the policy weighs candidates.
     fn candidates(&self) -> u64 {
         0
