@@ -35,6 +35,25 @@ fn number_and_unit(text: &str) -> Option<(f64, &str)> {
 /// # Errors
 /// When there is no number or no known unit, it is negative, or it is not a whole number of blocks.
 pub fn blocks(text: &str) -> Result<u64, String> {
+    let blocks = parts_of_blocks(text)?;
+    if blocks.fract() != 0.0 {
+        return Err(format!(
+            "'{text}' is {} bytes, not a whole number of 512-byte sectors; KiB is 2^10 bytes, kB is 10^3",
+            blocks * BLOCK_BYTES as f64
+        ));
+    }
+    Ok(blocks as u64)
+}
+
+/// The same of a size that people round, such as the capacity of a drive: as many whole blocks as it holds.
+///
+/// # Errors
+/// When there is no number or no known unit, or it is negative.
+pub fn blocks_in(text: &str) -> Result<u64, String> {
+    Ok(parts_of_blocks(text)? as u64)
+}
+
+fn parts_of_blocks(text: &str) -> Result<f64, String> {
     let (number, unit) =
         number_and_unit(text).ok_or_else(|| format!("'{text}' is not a size; write one like 4KiB or 100 blocks"))?;
     if number < 0.0 {
@@ -46,17 +65,8 @@ pub fn blocks(text: &str) -> Result<u64, String> {
     let Some(scale) = SIZES.iter().find(|(name, _)| *name == unit).map(|(_, scale)| *scale) else {
         return Err(format!("'{unit}' is not a unit of size; use B, kB, MB, GB, TB, KiB, MiB, GiB, TiB or blocks"));
     };
-    let bytes = number * scale as f64;
-    let blocks = bytes / BLOCK_BYTES as f64;
-    if blocks > 2f64.powi(53) {
-        return Err(format!("'{text}' is larger than any drive"));
-    }
-    if blocks.fract() != 0.0 {
-        return Err(format!(
-            "'{text}' is {bytes} bytes, not a whole number of 512-byte sectors; KiB is 2^10 bytes, kB is 10^3"
-        ));
-    }
-    Ok(blocks as u64)
+    let blocks = number * scale as f64 / BLOCK_BYTES as f64;
+    if blocks > 2f64.powi(53) { Err(format!("'{text}' is larger than any drive")) } else { Ok(blocks) }
 }
 
 /// A duration, e.g. `1.5ms`, `600s`.
@@ -134,6 +144,7 @@ mod tests {
         assert_eq!(blocks("100 blocks"), Ok(100));
         assert_eq!(blocks("0.5KiB"), Ok(1));
         assert_eq!(blocks("64kB"), Ok(125));
+        assert_eq!(blocks_in("535MB"), Ok(1_044_921));
         for bad in ["4096", "50kB", "-4KiB", "4 KB", "KiB", "1e400 TB", ""] {
             assert!(blocks(bad).is_err(), "{bad}");
         }

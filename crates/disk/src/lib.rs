@@ -6,6 +6,7 @@
 
 pub mod catalogue;
 pub mod change;
+pub mod datasheet;
 mod delivery;
 pub mod disksim;
 mod divide;

@@ -24,6 +24,10 @@ config::keys! {
     MEDIA: Vec<f64> = numbers("media_mb_s");
     /// The same over many tracks, with all crossings.
     SUSTAINED: Vec<f64> = numbers("sustained_mb_s");
+    /// The same of the outermost zone alone.
+    OUTER: f64 = number("outer_mb_s", 0.0, f64::MAX);
+    /// Random reads of 4 KiB a second: rows of [commands in the drive at once, reads a second].
+    RANDOM: Vec<Vec<f64>> = rows("random_reads_s");
 }
 
 /// Figures a source prints, or that follow from what it prints.
@@ -43,6 +47,10 @@ pub struct Published {
     pub media_mb_s: Option<[f64; 2]>,
     /// The same over many tracks, with all crossings.
     pub sustained_mb_s: Option<[f64; 2]>,
+    /// The same of the outermost zone alone.
+    pub outer_mb_s: Option<f64>,
+    /// Random reads of 4 KiB: commands in the drive at once, reads a second.
+    pub random_reads_s: Vec<(u32, f64)>,
 }
 
 impl Published {
@@ -59,11 +67,18 @@ impl Published {
         let published = Published {
             blocks: section.get(&BLOCKS)?,
             mean_seek_ms: section.get(&MEAN_SEEK)?,
-            seeks_ms: seeks(&section)?,
+            seeks_ms: pairs(&section, &SEEKS, "a row is no seek", "write rows of [cylinders, milliseconds]")?,
             full_stroke_ms: section.get(&FULL_STROKE)?,
             seek_joint_us: section.get(&SEEK_JOINT)?,
             media_mb_s: rates(&section, &MEDIA)?,
             sustained_mb_s: rates(&section, &SUSTAINED)?,
+            outer_mb_s: section.get(&OUTER)?,
+            random_reads_s: pairs(
+                &section,
+                &RANDOM,
+                "a row is no rate",
+                "write rows of [commands at once, reads a second]",
+            )?,
         };
         section.close()?;
         Ok(published)
@@ -82,15 +97,21 @@ impl Published {
         all.extend(self.full_stroke_ms.map(|ms| format!("full stroke {ms} ms")));
         all.extend(self.media_mb_s.map(|[outer, inner]| format!("{outer} to {inner} MB/s within a track")));
         all.extend(self.sustained_mb_s.map(|[outer, inner]| format!("{outer} to {inner} MB/s sustained")));
+        all.extend(self.outer_mb_s.map(|outer| format!("{outer} MB/s sustained in the outermost zone")));
+        all.extend(self.random_reads_s.iter().map(|(depth, rate)| {
+            let noun = if *depth == 1 { "command" } else { "commands" };
+            format!("{rate} random reads of 4 KiB a second with {depth} {noun} in the drive")
+        }));
         all
     }
 }
 
-fn seeks(section: &Section) -> Result<Vec<(u32, f64)>, BadInput> {
-    let rows = section.get(&SEEKS)?.unwrap_or_default();
+/// Rows of a whole number and another.
+fn pairs(section: &Section, key: &Key<Vec<Vec<f64>>>, what: &str, mend: &str) -> Result<Vec<(u32, f64)>, BadInput> {
+    let rows = section.get(key)?.unwrap_or_default();
     let pair = |row: &Vec<f64>| match **row {
-        [cylinders, ms] if (1.0..=f64::from(u32::MAX)).contains(&cylinders) => Ok((cylinders as u32, ms)),
-        _ => Err(section.error("seeks_ms", "a row is no seek", "write rows of [cylinders, milliseconds]")),
+        [whole, value] if (1.0..=f64::from(u32::MAX)).contains(&whole) => Ok((whole as u32, value)),
+        _ => Err(section.error(key.name(), what, mend)),
     };
     rows.iter().map(pair).collect()
 }

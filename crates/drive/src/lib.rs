@@ -10,6 +10,7 @@ mod buffer;
 mod bus;
 mod cache;
 mod device;
+pub mod figures;
 mod machine;
 mod noise;
 pub mod other;

@@ -317,6 +317,9 @@ impl<P: Predictor> Board<P> {
         {
             turns.end_turn(job.qos.class);
         }
+        if !PLAIN && self.queue.follows && job.op != Op::Flush {
+            self.queue.end(&self.rules, job);
+        }
         self.overlap.remove(job);
         if !PLAIN && self.demands.is_some() {
             let job = *job;

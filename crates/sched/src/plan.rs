@@ -187,6 +187,24 @@ impl Words for PreemptAt {
     ];
 }
 
+/// What a class may have by number of requests, each a second: what it is sure of, its weight for the rest, and what it may have at
+/// most; 0: nothing reserved, and no limit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct IopsClaim {
+    /// What it is sure of.
+    pub reservation: f64,
+    /// Its weight for what is not reserved.
+    pub weight: f64,
+    /// What it may have at most.
+    pub limit: f64,
+}
+
+impl Default for IopsClaim {
+    fn default() -> IopsClaim {
+        IopsClaim { reservation: 0.0, weight: 1.0, limit: 0.0 }
+    }
+}
+
 /// What differs by class.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClassRule {
@@ -204,6 +222,8 @@ pub struct ClassRule {
     pub p99: Option<Span>,
     /// What it may have of the arm's time, where that is said.
     pub claim: Option<Claim>,
+    /// The same by number of requests, to policies that count those.
+    pub iops: Option<IopsClaim>,
     /// What its requests are worth.
     pub worth: Worth,
 }
@@ -218,6 +238,7 @@ impl ClassRule {
         retries: 0,
         p99: None,
         claim: None,
+        iops: None,
         worth: Worth::USUAL,
     };
 }

@@ -37,6 +37,8 @@ pub(crate) struct Queue<P: Predictor> {
     weight: f64,
     /// The highest rank first.
     lines: Vec<Line<P>>,
+    /// Whether a policy is to be told of each job that ends.
+    pub(crate) follows: bool,
     /// Whose turn it is, where classes have shares: then each has a line of its own.
     pub(crate) turns: Option<Box<Turns>>,
     /// All of them by what they yield, where whole schedules are weighed.
@@ -64,16 +66,18 @@ impl<P: Predictor> Queue<P> {
         let by_yield = || Box::new(yielding(worths(), None, None));
         let by_yield = (rules.preemption == Preemption::Lookahead).then(by_yield);
         let turns = rules.shares.clone().map(|shares| Box::new(Turns::new(shares)));
-        Queue { make, own: Vec::new(), weight: 1.0, lines: Vec::new(), turns, by_yield }
+        let follows = make().follows_service();
+        Queue { make, follows, own: Vec::new(), weight: 1.0, lines: Vec::new(), turns, by_yield }
     }
 
     /// Whether all jobs wait in one line, and none interrupts another.
     pub(crate) fn is_plain(&self, rules: &Rules) -> bool {
-        rules.preemption == Preemption::Never && self.own.is_empty() && !self.is_kept_twice()
+        rules.preemption == Preemption::Never && self.own.is_empty() && !self.is_kept_twice() && !self.follows
     }
 
     /// The jobs of a class are ordered by a policy of their own.
     pub(crate) fn order(&mut self, class: u8, make: Maker<P>) {
+        self.follows |= make().follows_service();
         self.own.push((class, make));
     }
 
@@ -162,6 +166,11 @@ impl<P: Predictor> Queue<P> {
         if self.is_kept_twice() {
             self.remove_elsewhere(rules, id, job, belief);
         }
+    }
+
+    /// A job that a policy gave up has ended.
+    pub(crate) fn end(&mut self, rules: &Rules, job: &Job<P::Spot>) {
+        self.line(rules, job).policy.end(job);
     }
 
     /// The line whose turn it is.

@@ -29,6 +29,7 @@ mod schema;
 mod service;
 mod setting;
 mod sheet;
+mod sheet_report;
 mod survey;
 mod sustained;
 mod system;
@@ -57,6 +58,7 @@ pub use replay_report::{replay_report, replayed_json};
 pub use reproduce::{Verdicts, list, list_targets};
 pub use schema::schema;
 pub use sheet::data_sheet;
+pub use sheet_report::sheet_report;
 pub use survey::TraceReport;
 pub use timeline::Diagram;
 #[cfg(feature = "linux")]

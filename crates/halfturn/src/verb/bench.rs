@@ -112,7 +112,7 @@ pub fn run(arguments: &BenchArgs) -> Result<(), VerbFailure> {
     }
     progress.finish();
     requests.map_or(Ok(()), RecordsFile::keep)?;
-    let results = Results { schema: 1, runs };
+    let results = Results::new(runs);
     match arguments.format {
         OutputFormat::Json if unfinished.iter().all(|left| *left == 0) => print(&json(&results))?,
         OutputFormat::Json => print(&json(&with_unfinished(&results, &unfinished)))?,

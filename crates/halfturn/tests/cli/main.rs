@@ -7,6 +7,7 @@ mod carried;
 mod convert;
 mod guide;
 mod kept;
+mod made;
 mod manual;
 mod output;
 mod pages;
@@ -17,6 +18,7 @@ mod requests;
 mod scan;
 mod settings;
 mod steady;
+mod sweep;
 mod worlds;
 
 use std::path::{Path, PathBuf};

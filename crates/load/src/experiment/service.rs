@@ -4,7 +4,7 @@
 use super::asker::Asker;
 use super::varied::{Scope, Varied};
 use super::workload::CRITICALITIES;
-use super::{DriveChoice, share, value};
+use super::{DriveChoice, dmclock, share, value};
 use block::{BadInput, Span};
 use config::{Key, Section, Word, Words};
 use sched::Limits;
@@ -285,6 +285,7 @@ fn classes(
         rule.retries = class.value(&RETRIES)? as u8;
         rule.splits = class.value(&SPLIT_READS)?;
         rule.claim = share::of_class(&class)?;
+        rule.iops = dmclock::read(&class, varied)?;
         rule.worth = value::read(&class, name, askers)?;
         class.close()?;
     }

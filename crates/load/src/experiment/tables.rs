@@ -1,6 +1,6 @@
 //! Every table of an experiment file, with its keys: what help, reference pages and the schema are written from.
 
-use super::{array, drive, run, scheduler, serve, service, share, system, value, volume, workload};
+use super::{array, dmclock, drive, run, scheduler, serve, service, share, system, value, volume, workload};
 use config::Table;
 use sched::predict;
 use std::sync::LazyLock;
@@ -32,6 +32,7 @@ pub fn tables() -> Vec<Table> {
         service::budget_keys(),
         service::class_keys(),
         share::of_class::keys(),
+        dmclock::keys(),
         value::worth_keys(),
     ];
     tables.extend(predict::ALL.iter().filter_map(|manual| Some(manual.table?())));

@@ -54,6 +54,11 @@ impl Fcfs {
         self.queue.insert(at, (id, job.sequence));
     }
 
+    /// Takes out what is in front.
+    pub(super) fn pop(&mut self) {
+        self.queue.pop_front();
+    }
+
     /// The first that is still `held` of those that wait.
     pub(crate) fn front<S: Copy>(&mut self, jobs: &Jobs<S>, held: impl Fn(&Job<S>) -> bool) -> Option<JobId> {
         let held = |id, sequence| jobs.is_queued(id, sequence) && jobs.get(id).is_some_and(&held);

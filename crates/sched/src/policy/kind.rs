@@ -1,6 +1,7 @@
 //! What a policy says of itself: its name, its keys, and how it is made.
 
 use super::{Learn, Policy, smtf::BaseOrder};
+use crate::plan::IopsClaim;
 use crate::predict::Predictor;
 use crate::value::Worth;
 use block::BadInput;
@@ -55,6 +56,8 @@ pub enum Needs {
 pub struct Beside {
     /// What requests are worth, by class; a class past the end has the usual.
     pub worths: Vec<Worth>,
+    /// What each may have by number of requests, by class; a class past the end has the usual.
+    pub claims: Vec<IopsClaim>,
     /// What is done about requests whose time the Disk Mimic does not know.
     pub learn: Learn,
     /// The policy under which it learns.

@@ -2,6 +2,7 @@
 
 mod cylinders;
 mod greedy;
+mod in_service;
 mod kind;
 mod priority;
 mod walk;
@@ -60,7 +61,7 @@ macro_rules! policies {
 
 policies! {
     fcfs look c_look sstf satf asatf smtf lookahead yielding batch_look look_cyl c_look_cyl sstf_cyl priority_1 priority_2
-    three_queues
+    three_queues mq_deadline dmclock zfs
 }
 
 /// The policy of this name, as lines of `[scheduler]` have it.
@@ -111,8 +112,8 @@ pub trait Policy<P: Predictor> {
     /// Gives a job up. The caller guarantees that it is held.
     fn remove(&mut self, id: JobId, job: &Job<P::Spot>, belief: &P);
 
-    /// Chooses the job to serve now and gives it up; nothing only when it holds none. Ties go to the job
-    /// submitted first.
+    /// Chooses the job to serve now and gives it up; nothing only when it holds none, or follows what is in the device and waits
+    /// for that. Ties go to the job submitted first.
     fn take(&mut self, now: Time, jobs: &Jobs<P::Spot>, belief: &P) -> Option<JobId>;
 
     /// From now on a write is worth so many times what it is worth by its class; of use to those that go by worth.
@@ -123,6 +124,16 @@ pub trait Policy<P: Predictor> {
     /// Whether what requests are worth has a say in the order.
     fn goes_by_worth(&self) -> bool {
         false
+    }
+
+    /// Whether it goes by what is in the device, and is to be told of its end; then it may hold jobs back until something ends.
+    fn follows_service(&self) -> bool {
+        false
+    }
+
+    /// A job that it gave up has ended.
+    fn end(&mut self, job: &Job<P::Spot>) {
+        let _ = job;
     }
 
     /// Candidates examined so far, where the policy weighs candidates.

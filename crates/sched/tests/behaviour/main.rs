@@ -13,6 +13,7 @@ mod handing_down;
 mod idle;
 mod lines;
 mod naive;
+mod peers;
 mod random;
 mod retries;
 mod short_commands;

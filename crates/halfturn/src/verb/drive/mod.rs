@@ -2,17 +2,19 @@
 
 mod import;
 mod list;
+mod new;
 mod show;
 mod validate;
 
 use crate::failure::VerbFailure;
 use clap::Subcommand;
 
-/// Show, import and validate drive models.
+/// Show, make, import and validate drive models.
 #[derive(Subcommand)]
 pub enum DriveArgs {
     List(list::ListArgs),
     Show(show::Show),
+    New(Box<new::NewArgs>),
     Import(import::ImportArgs),
     Validate(validate::Validate),
 }
@@ -21,6 +23,7 @@ pub fn run(verb: &DriveArgs) -> Result<(), VerbFailure> {
     match verb {
         DriveArgs::List(arguments) => list::run(arguments),
         DriveArgs::Show(arguments) => show::run(arguments),
+        DriveArgs::New(arguments) => new::run(arguments),
         DriveArgs::Import(arguments) => import::run(arguments),
         DriveArgs::Validate(arguments) => validate::run(arguments),
     }
