@@ -251,8 +251,12 @@ fn experiment(document: &Document, path: &Path, varied: &Varied) -> Result<Exper
     let (mut drive, counted) = drive::read(&root, folder)?;
     let askers = askers(&workloads, &volumes);
     let mut scheduler = scheduler::read(&root, folder, &drive, &askers, varied)?;
-    let (rules, names) = (&mut scheduler.rules, service::names(&askers));
-    rules.shares = share::rules(&root, &rules.classes, &names, &volumes, &askers)?;
+    let usual = || !root.has("array") && share::is_usual(&scheduler, &drive, &volumes);
+    let fair = || scheduler.fair.unwrap_or_else(usual);
+    let names = service::names(&askers);
+    let shares = share::rules(&root, &scheduler.rules.classes, &names, &volumes, &askers, fair)?;
+    let rules = &mut scheduler.rules;
+    rules.shares = shares;
     let scans = scheduler.free && workloads.iter().any(|workload| workload.kind.scan().is_some());
     rules.bills |= rules.shares.is_some() || scans;
     // What passes on the way to a request is known of one command after another.
