@@ -1,6 +1,6 @@
 //! The files under `reproduce/`: all shipped, all readable, and the quick targets as they say.
 
-use load::results::{Results, Run};
+use load::results::Results;
 use published::{Basis, Expected, RunLength, Seeds, TargetPlan, Verdict};
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -20,6 +20,7 @@ pub mod field;
 mod geometry;
 mod migration;
 mod parity;
+mod parts;
 mod placement;
 mod repair;
 mod standing;
@@ -44,6 +45,7 @@ use block::{Change, DiskId, Ending, Extent, Op, Place, Request, RequestId, Span,
 use buffer::Buffer;
 use children::{ChildRequest, Owner, Post, offset};
 use parity::Update;
+use parts::Parts;
 use standing::Standings;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -120,6 +122,8 @@ pub struct Array<P: Predictor> {
     born: u64,
     updates: Slab<Update>,
     buffer: Option<Buffer>,
+    /// What remains of each task, where something goes by what children are worth.
+    parts: Option<Parts>,
     posts: VecDeque<Post>,
     /// Children whose disks are told of them later, and when.
     later: BinaryHeap<Reverse<(Time, u32)>>,
@@ -147,6 +151,7 @@ impl<P: Predictor> Array<P> {
             positioning: disks.first().map_or(Span::ZERO, placement::positioning),
             wakes: vec![Time::NEVER; disks.len()],
             wake: Time::NEVER,
+            parts: disks.first().is_some_and(Core::goes_by_worth).then(Parts::default),
             disks,
             turn: 0,
             limit,
@@ -457,6 +462,7 @@ impl<P: Predictor> Array<P> {
         }
         if change != Change::Cancel {
             self.claims_anew(id);
+            self.weigh_siblings(id);
         }
         let children = self.children.iter().filter(|(_, child)| child.task == id);
         self.posts.extend(children.map(|(id, child)| Post::Amend(id, child.number, change)));

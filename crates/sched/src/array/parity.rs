@@ -89,6 +89,14 @@ pub(super) struct Update {
     pub(super) replacements: u32,
 }
 
+impl Update {
+    /// How much of its task it does, in blocks.
+    fn does(&self) -> u64 {
+        let columns = if let Aim::Write(written) = self.aim { written.count_ones() } else { 1 };
+        u64::from(columns) * u64::from(self.blocks)
+    }
+}
+
 /// What is read to write these columns, and how the parities in `sums` come about; `gone` cannot be read. Nothing where too much
 /// is gone.
 fn method(code: Code, written: Slots, sums: Slots, gone: Slots) -> Option<(Method, Slots)> {
@@ -206,6 +214,9 @@ impl<P: Predictor> Array<P> {
         }
         if let Some(job) = self.tasks.get_mut(task) {
             job.spot.left += 1;
+        }
+        if let Some(parts) = &mut self.parts {
+            parts.grow(task, update.does());
         }
         let id = self.updates.insert(update);
         self.begin(id, out);
@@ -387,6 +398,7 @@ impl<P: Predictor> Array<P> {
 
     pub(super) fn close(&mut self, id: u32, out: &mut Vec<Action>) {
         let Some(it) = self.updates.remove(id) else { return };
+        self.end_part(it.task, it.does());
         self.done_one(it.task, out);
     }
 

@@ -4,6 +4,7 @@ use super::*;
 use crate::made::Made;
 use block::{Extent, Lbn, Op, Qos, Request, Verb};
 use load::Meter;
+use std::ops::ControlFlow;
 
 /// Requests at given times, of so many blocks.
 struct Given {

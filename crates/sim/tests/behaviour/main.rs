@@ -21,6 +21,7 @@ mod moving;
 mod other;
 mod pairs;
 mod panorama;
+mod parts;
 mod plans;
 mod prefetching;
 mod promise;
