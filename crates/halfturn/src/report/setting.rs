@@ -68,7 +68,12 @@ fn array(array: &ArrayChoice) -> Vec<String> {
         Level::DoubleParity => "RAID 6".into(),
     };
     let unit = units::show_blocks(u64::from(array.unit));
-    let mut words = vec![format!("{} of it as a {level} in units of {unit}", array.disks)];
+    let others: Vec<&str> = array.members.chunk_by(|a, b| a.model == b.model).map(|disks| &*disks[0].model).collect();
+    let disks = match others.is_empty() {
+        true => format!("{} of it", array.disks),
+        false => format!("{} disks ({})", array.disks, others.join(", ")),
+    };
+    let mut words = vec![format!("{disks} as a {level} in units of {unit}")];
     words.extend(
         (array.plan.buffer > 0).then(|| format!("a write buffer of {}", units::show_blocks(array.plan.buffer))),
     );
