@@ -117,11 +117,11 @@ impl DataSheet {
         within("--random-reads", self.random_reads_s.map(|(depth, _)| f64::from(depth)), 1.0, 32.0, " commands at once")
     }
 
-    /// The average seek of drives that turn as fast, ms: at 7,200 rpm 8.5, and 7.5 of those for data centres, of 8 TB and more; 6.1 at
-    /// 10,000, 4.1 at 15,000.
+    /// The average seek of drives that turn as fast, ms: at 7,200 rpm 8.5, and 7.5 of those for data centres, of 8 TB or 240 MB/s and
+    /// more; 6.1 at 10,000, 4.1 at 15,000.
     #[must_use]
     pub fn seek_of_class(&self) -> f64 {
-        let nearline = self.blocks > 15_600_000_000;
+        let nearline = self.blocks > 15_600_000_000 || self.outer_mb_s >= 240.0;
         (if nearline { 7.5 } else { 8.5 }) * 7_200.0 / self.rpm
     }
 

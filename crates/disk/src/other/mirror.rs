@@ -1,7 +1,6 @@
 //! A mirrored pair, as its file describes it.
 
 use super::{Form, Kind};
-use crate::catalogue;
 use block::BadInput;
 use config::Section;
 use std::path::Path;
@@ -26,9 +25,5 @@ of = \"atlas10k\"",
 
 /// Reads the drive of which it has two.
 fn read(root: &Section, folder: &Path) -> Result<Kind, BadInput> {
-    let of = root.value(&OF)?;
-    let beside = folder.join(&of);
-    let of = if beside.is_file() { beside.to_string_lossy().into_owned() } else { of };
-    catalogue::check(&of).map_err(|error| root.error("of", error.what, error.mend))?;
-    Ok(Kind::Mirror(Box::new(catalogue::find(&of)?)))
+    Ok(Kind::Mirror(Box::new(super::inner(root, &OF, folder)?)))
 }

@@ -3,24 +3,28 @@
 //! They have no sheet of mechanics, so that what schedules them knows addresses and past times alone. What they do in
 //! time is in the crate `drive`.
 //!
-//! **What is not a disk is a timing.** A mirrored pair, flash, a network store and a tape know what a command will
-//! take when it comes (`drive::other::Timing`); `Timed` makes a machine of that, with the same account. Only a disk
+//! **What is not a disk is a timing.** A mirrored pair, shingled tracks, flash, a network store and a tape know what a
+//! command will take when it comes (`drive::other::Timing`); `Timed` makes a machine of that, with the same account. Two
+//! actuators are two disks, each with its queue. Only a disk
 //! is monomorphic in the loop, the others are boxed. There is no sheet of them, so that nothing but distance and
 //! learning can schedule them.
 
+mod dual;
 mod flash;
 mod keys;
 mod mirror;
+mod smr;
 mod store;
 mod tape;
 
-use crate::Drive;
 use crate::read::{ASSUMED, KIND, SOURCES, TITLE};
+use crate::{Drive, catalogue};
 use block::{BadInput, Span};
-use config::{About, Section};
+use config::{About, Key, Section};
 use std::path::Path;
 
 pub use flash::Flash;
+pub use smr::Smr;
 pub use store::Store;
 pub use tape::Tape;
 
@@ -46,6 +50,10 @@ pub struct Other {
 pub enum Kind {
     /// Two drives that hold the same.
     Mirror(Box<Drive>),
+    /// Two arms on one spindle: the drive of each half.
+    Dual(Box<Drive>),
+    /// Shingled tracks, managed by the drive.
+    Smr(Box<Smr>),
     /// Flash memory: no arm, several channels.
     Flash(Flash),
     /// A store behind a network.
@@ -78,7 +86,7 @@ pub struct Form {
 }
 
 /// Every kind, in the order of the documentation.
-pub static FORMS: [&Form; 4] = [&mirror::FORM, &flash::FORM, &store::FORM, &tape::FORM];
+pub static FORMS: [&Form; 6] = [&mirror::FORM, &dual::FORM, &smr::FORM, &flash::FORM, &store::FORM, &tape::FORM];
 
 /// The words of `kind`.
 pub(crate) fn words() -> Vec<(&'static str, &'static str)> {
@@ -108,12 +116,32 @@ pub(crate) fn read(name: &str, root: &Section, form: &Form, folder: &Path) -> Re
     Ok(Other { name: name.into(), title, sources, assumed, depth, kind })
 }
 
+/// The disk that a kind is made of, which its file names by `key`.
+fn inner(root: &Section, key: &Key<String>, folder: &Path) -> Result<Drive, BadInput> {
+    let name = root.value(key)?;
+    let beside = folder.join(&name);
+    let name = if beside.is_file() { beside.to_string_lossy().into_owned() } else { name };
+    catalogue::check(&name).map_err(|error| root.error(key.name(), error.what, error.mend))?;
+    catalogue::find(&name)
+}
+
 impl Kind {
+    /// The disk, or each of the two disks, that it is made of.
+    fn drive(&mut self) -> Option<&mut Drive> {
+        match self {
+            Kind::Mirror(drive) | Kind::Dual(drive) => Some(drive),
+            Kind::Smr(smr) => Some(&mut smr.drive),
+            Kind::Flash(_) | Kind::Store(_) | Kind::Tape(_) => None,
+        }
+    }
+
     /// What is known of the kind.
     #[must_use]
     pub fn form(&self) -> &'static Form {
         match self {
             Kind::Mirror(_) => &mirror::FORM,
+            Kind::Dual(_) => &dual::FORM,
+            Kind::Smr(_) => &smr::FORM,
             Kind::Flash(_) => &flash::FORM,
             Kind::Store(_) => &store::FORM,
             Kind::Tape(_) => &tape::FORM,
@@ -127,6 +155,8 @@ impl Other {
     pub fn blocks(&self) -> u64 {
         match &self.kind {
             Kind::Mirror(drive) => drive.sheet.mechanics.layout.blocks(),
+            Kind::Dual(half) => 2 * half.sheet.mechanics.layout.blocks(),
+            Kind::Smr(smr) => smr.blocks(),
             Kind::Flash(flash) => flash.blocks,
             Kind::Store(store) => store.blocks,
             Kind::Tape(tape) => tape.blocks,
@@ -136,10 +166,11 @@ impl Other {
     /// The same without what varies.
     #[must_use]
     pub fn quiet(mut self) -> Other {
-        match &mut self.kind {
-            Kind::Mirror(drive) => drive.truth = crate::Truth::default(),
-            Kind::Store(store) => (store.jitter, store.tail_share) = (Span::ZERO, 0.0),
-            Kind::Flash(_) | Kind::Tape(_) => {}
+        if let Kind::Store(store) = &mut self.kind {
+            (store.jitter, store.tail_share) = (Span::ZERO, 0.0);
+        }
+        if let Some(drive) = self.kind.drive() {
+            drive.truth = crate::Truth::default();
         }
         self
     }
@@ -147,7 +178,7 @@ impl Other {
     /// The same with what `switched` makes of the caches of the disks in it.
     #[must_use]
     pub fn with_caches(mut self, switched: impl Fn(crate::Cache) -> crate::Cache) -> Other {
-        if let Kind::Mirror(drive) = &mut self.kind {
+        if let Some(drive) = self.kind.drive() {
             drive.sheet.cache = switched(drive.sheet.cache);
         }
         self

@@ -5,10 +5,9 @@
 //! what it was given in that order. What the drives do on their own account shows in their commands alone: while none is
 //! in the pair, it counts as idle.
 
-use super::Timing;
+use super::{Timing, seeded};
 use crate::Drive;
 use crate::account::Parts;
-use crate::noise::hash;
 use block::{Command, Lbn, Tag, Time, Verb};
 use disk::{Queue, Sheet};
 
@@ -22,7 +21,7 @@ pub(super) struct Mirror {
 impl Mirror {
     pub(super) fn new(drive: &disk::Drive, seed: u64) -> Mirror {
         let sheet = Sheet { queue: Queue { depth: 1, ..drive.sheet.queue }, ..drive.sheet.clone() };
-        let drives = [seed, hash(seed, 4)].map(|seed| Drive::new(&sheet, &drive.truth, seed));
+        let drives = seeded(seed).map(|seed| Drive::new(&sheet, &drive.truth, seed));
         Mirror { drives, free: [Time::ZERO; 2] }
     }
 

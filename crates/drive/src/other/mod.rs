@@ -1,16 +1,19 @@
 //! Devices that are not a disk. One file each.
 //!
-//! None of them changes its mind: what a command will take is known when it comes, and depends on nothing that comes
-//! later. A `Timing` says what; `Timed` makes a machine of it, with its account.
+//! None of them but that with two actuators changes its mind: what a command will take is known when it comes, and depends on nothing
+//! that comes later. A `Timing` says what; `Timed` makes a machine of it, with its account.
 
+mod dual;
 mod flash;
 mod link;
 mod mirror;
+mod smr;
 mod store;
 mod tape;
 
 use crate::Machine;
 use crate::account::{Account, Parts};
+use crate::noise::hash;
 use block::errno::EINVAL;
 use block::{Caps, Command, Outcome, Tag, Time, Verb};
 use disk::Other;
@@ -21,6 +24,8 @@ use disk::other::Kind;
 pub fn machine(other: &Other, seed: u64) -> Box<dyn Machine> {
     let caps = Caps { blocks: other.blocks(), depth: other.depth, seek: false };
     match &other.kind {
+        Kind::Dual(half) => Box::new(dual::Dual::new(caps, half, seed)),
+        Kind::Smr(smr) => box_device(caps, smr::Smr::new(smr, seed)),
         Kind::Mirror(drive) => box_device(caps, mirror::Mirror::new(drive, seed)),
         Kind::Flash(flash) => box_device(caps, flash::Flash::new(flash)),
         Kind::Store(store) => box_device(caps, store::Store::new(store, seed)),
@@ -31,6 +36,11 @@ pub fn machine(other: &Other, seed: u64) -> Box<dyn Machine> {
 fn box_device(caps: Caps, timing: impl Timing + 'static) -> Box<dyn Machine> {
     let flying = Vec::with_capacity(usize::from(caps.depth));
     Box::new(Timed { caps, timing, flying, account: Account::default() })
+}
+
+/// The seeds of two disks in one device.
+fn seeded(seed: u64) -> [u64; 2] {
+    [seed, hash(seed, 4)]
 }
 
 /// What commands take in a device.

@@ -2,6 +2,7 @@
 //! reported early while there is room and no longer, noise is the same for everyone.
 
 mod accounts;
+mod arms;
 mod figures;
 mod habits;
 mod noise;
@@ -9,5 +10,6 @@ mod other;
 mod queue;
 mod random;
 mod rig;
+mod shingles;
 mod streams;
 mod writes;

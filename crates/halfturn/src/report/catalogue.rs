@@ -42,10 +42,19 @@ fn disk(name: &str, title: &str, drive: &Drive) -> Vec<String> {
     ]
 }
 
+/// The row of a device of disks that holds as much as it says, and not what one of them does.
+fn with_capacity(other: &Other, drive: &Drive) -> Vec<String> {
+    let mut row = disk(&other.name, &other.title, drive);
+    row[1] = units::show_blocks(other.blocks());
+    row
+}
+
 /// A row of a device that does not turn: one rate everywhere.
 fn apart(other: &Other) -> Vec<String> {
     let mb_s = match &other.kind {
         Kind::Mirror(drive) => return disk(&other.name, &other.title, drive),
+        Kind::Dual(drive) => return with_capacity(other, drive),
+        Kind::Smr(smr) => return with_capacity(other, &smr.drive),
         Kind::Flash(flash) => flash.mb_s,
         Kind::Store(store) => store.mb_s,
         Kind::Tape(tape) => tape.mb_s,

@@ -4,7 +4,7 @@ use super::number;
 use super::sheet::{SheetRow, list_lines};
 use block::{Span, units};
 use disk::Other;
-use disk::other::{Flash, Kind, Store, Tape};
+use disk::other::{Flash, Kind, Smr, Store, Tape};
 
 /// What `drive show` prints of it.
 pub fn device(other: &Other) -> String {
@@ -15,6 +15,8 @@ pub fn device(other: &Other) -> String {
     ];
     match &other.kind {
         Kind::Mirror(drive) => lines.push(("two of", format!("{}: {}", drive.sheet.name, drive.sheet.title))),
+        Kind::Dual(half) => lines.push(("each arm has", format!("{}: {}", half.sheet.name, half.sheet.title))),
+        Kind::Smr(smr) => lines.extend(shingles(smr)),
         Kind::Flash(flash) => lines.extend(memory(flash)),
         Kind::Store(store) => lines.extend(network(store)),
         Kind::Tape(tape) => lines.extend(reels(tape)),
@@ -22,6 +24,20 @@ pub fn device(other: &Other) -> String {
     let lines: String = lines.iter().map(|(name, value)| format!(" {name:<18}  {value}\n")).collect();
     let title = format!(" {}\n\n{lines}\n", other.title);
     title + &list_lines("sources", &other.sources) + &list_lines("assumed: no source prints these", &other.assumed)
+}
+
+fn shingles(smr: &Smr) -> Vec<SheetRow> {
+    let band = units::show_blocks(smr.band);
+    let cache = units::show_blocks(smr.media_cache);
+    let extents = number::count(u64::from(smr.extents));
+    vec![
+        ("on", format!("{}: {}", smr.drive.sheet.name, smr.drive.sheet.title)),
+        (
+            "media cache",
+            format!("{cache} at the outer edge, up to {extents} extents, {} a write at least", time(smr.append)),
+        ),
+        ("bands", format!("{band} each, cleaned when nothing came for {}", time(smr.cleans_after))),
+    ]
 }
 
 fn memory(flash: &Flash) -> Vec<SheetRow> {
