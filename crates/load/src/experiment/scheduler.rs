@@ -125,6 +125,13 @@ pub enum Believed {
     Drive(String),
 }
 
+impl Scheduler {
+    /// Whether it believes of each disk what the sheet of that says, and knows nothing else before the run.
+    pub(super) fn believes_each_sheet(&self) -> bool {
+        self.profile == Believed::Sheet && self.mimic.before == mimic::Before::Nothing && self.wish.is_none()
+    }
+}
+
 pub(super) fn read(
     root: &Section,
     folder: &Path,

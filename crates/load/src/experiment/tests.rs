@@ -48,7 +48,14 @@ fn one(sets: &[&str]) -> Experiment {
 
 #[test]
 fn the_example_of_the_design_reads_as_written() {
-    let random = |blocks| Pattern { blocks, read: 1.0, at: AddressPattern::Random, region: Region::WHOLE, align: 8 };
+    let random = |blocks| Pattern {
+        blocks,
+        sizes: Sizes::Fixed,
+        read: 1.0,
+        at: AddressPattern::Random,
+        region: Region::WHOLE,
+        align: 8,
+    };
     let expected = Experiment {
         file: "dir/f.toml".into(),
         array: None,
