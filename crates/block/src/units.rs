@@ -122,6 +122,19 @@ pub fn show_blocks(blocks: u64) -> String {
     show_bytes(bytes as f64)
 }
 
+/// A time as people plan by it: `42.0 s`, `21.4 min`, `30.5 h`, `4.2 days`.
+#[must_use]
+pub fn show_long(span: Span) -> String {
+    let seconds = span.as_secs();
+    for (name, scale) in [("days", 86_400.0), ("h", 3600.0), ("min", 60.0)] {
+        // Two of a unit at least: 90 minutes, not 1.5 h.
+        if seconds >= 2.0 * scale {
+            return format!("{:.1} {name}", seconds / scale);
+        }
+    }
+    format!("{seconds:.1} s")
+}
+
 /// A number of bytes in powers of 10^3: `18.4 GB`.
 #[must_use]
 pub fn show_bytes(bytes: f64) -> String {

@@ -163,6 +163,13 @@ impl Document {
         }
     }
 
+    /// Takes a key out of what stands at the top.
+    pub fn take_out_of_root(&mut self, key: &str) {
+        if let TreeItem::Table(top) = &mut self.root.item {
+            top.retain(|(name, _)| name != key);
+        }
+    }
+
     /// Puts a value that stands at the top into the table at the end of a path of names, where it then stands under its own name.
     ///
     /// # Errors

@@ -23,6 +23,19 @@ pub struct About {
     pub missing: Missing,
     /// What it is for: plain sentences, Markdown for code.
     pub text: &'static str,
+    /// Whether its text may be the path of a file.
+    pub names: Names,
+}
+
+/// What the text of a key is the name of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Names {
+    /// Nothing on the disk.
+    Nothing,
+    /// A file; a relative path is relative to the folder of the file that has the key.
+    File,
+    /// A file, if there is one of that path, or something that is known by its name.
+    FileOrKnown,
 }
 
 /// What may stand behind a key.
@@ -108,7 +121,7 @@ macro_rules! kinds {
             $(#[$doc])*
             #[must_use]
             pub const fn $make(name: &'static str, $($given: $type),*) -> Key<$value> {
-                Key { about: About { name, takes: $takes, missing: Missing::Nothing, text: "" }, read: $read }
+                Key { about: About { name, takes: $takes, missing: Missing::Nothing, text: "", names: Names::Nothing }, read: $read }
             }
         })*
     };
@@ -158,7 +171,7 @@ impl<T: Words> Key<T> {
     #[must_use]
     pub const fn word(name: &'static str) -> Key<T> {
         let takes = Takes::Word(|| T::WORDS.iter().map(|word| (word.name, word.text)).collect());
-        Key { about: About { name, takes, missing: Missing::Nothing, text: "" }, read: word }
+        Key { about: About { name, takes, missing: Missing::Nothing, text: "", names: Names::Nothing }, read: word }
     }
 }
 
@@ -170,7 +183,10 @@ impl<T> Key<T> {
         form: &'static str,
         read: fn(&Section, &About) -> Result<Option<T>, BadInput>,
     ) -> Key<T> {
-        Key { about: About { name, takes: Takes::Form(form), missing: Missing::Nothing, text: "" }, read }
+        Key {
+            about: About { name, takes: Takes::Form(form), missing: Missing::Nothing, text: "", names: Names::Nothing },
+            read,
+        }
     }
 
     /// It must be given.
@@ -191,6 +207,13 @@ impl<T> Key<T> {
     #[must_use]
     pub const fn else_told(mut self, words: &'static str) -> Key<T> {
         self.about.missing = Missing::Told(words);
+        self
+    }
+
+    /// Its text may be the path of a file.
+    #[must_use]
+    pub const fn naming(mut self, names: Names) -> Key<T> {
+        self.about.names = names;
         self
     }
 

@@ -10,10 +10,12 @@ mod section;
 mod sweep;
 mod table;
 mod tree;
+mod written;
 
 pub use document::Document;
-pub use key::{About, Key, Missing, Takes, Word, Words};
+pub use key::{About, Key, Missing, Names, Takes, Word, Words};
 pub use section::Section;
 pub use sweep::Swept;
 pub use table::{Table, trim_doc};
 pub use tree::Scalar;
+pub use written::quote;

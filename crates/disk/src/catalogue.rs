@@ -109,6 +109,15 @@ pub fn check(name: &str) -> Result<(), BadInput> {
     source(name).map(|_| ())
 }
 
+/// The name and the text of the drive file that ships under this name, in whatever spelling; nothing of a file of one's own.
+#[must_use]
+pub fn shipped(name: &str) -> Option<(&'static str, &'static str)> {
+    match source(name) {
+        Ok(Source::Shipped(entry)) => Some((entry.name, entry.text)),
+        Ok(Source::File(_)) | Err(_) => None,
+    }
+}
+
 fn source(name: &str) -> Result<Source<'_>, BadInput> {
     let plain = |name: &str| name.to_lowercase().replace(['-', '_', ' '], "");
     if let Some(entry) = ALL.iter().find(|entry| plain(entry.name) == plain(name)) {

@@ -13,6 +13,7 @@ use block::{
     At, BadInput, Caps, Change, Command, Discarded, DiskId, Ending, Extent, FrameId, Lbn, Op, Outcome, Place, Qos,
     Request, RequestId, Span, Tag, Time, Verb,
 };
+use sched::array::field::Factor;
 use sched::{Action, Claim, Health, Input};
 use std::path::Path;
 
@@ -196,7 +197,10 @@ impl LogWriter {
                 self.place(place);
             }
             Action::Copy { from, to, blocks } => self.blocks(kind::COPY, from, to, blocks),
-            Action::Xor { from, into, blocks } => self.blocks(kind::XOR, from, into, blocks),
+            Action::Xor { from, into, blocks, times } => {
+                self.blocks(kind::XOR, from, into, blocks);
+                self.put(times.0.into());
+            }
             // Not one that `keeps` keeps.
             Action::Wait(..) | Action::Credit(_) | Action::HandOn(..) | Action::Bill(_) => {}
             Action::Finish(id, how) => {
@@ -390,7 +394,10 @@ impl<'a> LogReader<'a> {
                 Action::Issue(disk, tag, Command { verb, at: self.extent()?, place: self.place()? })
             }
             kind::COPY => Action::Copy { from: self.place()?, to: self.place()?, blocks: self.small()? },
-            kind::XOR => Action::Xor { from: self.place()?, into: self.place()?, blocks: self.small()? },
+            kind::XOR => {
+                let (from, into, blocks) = (self.place()?, self.place()?, self.small()?);
+                Action::Xor { from, into, blocks, times: Factor(self.small()?) }
+            }
             kind::FINISH => {
                 let id = RequestId(self.small()?);
                 let how = match self.get()? {
@@ -481,7 +488,7 @@ mod tests {
         let actions = [
             Action::Begin(RequestId(1)),
             Action::Copy { from: frame, to: place, blocks: 77 },
-            Action::Xor { from: place, into: Place::Nowhere, blocks: 0 },
+            Action::Xor { from: place, into: Place::Nowhere, blocks: 0, times: Factor(7) },
             Action::Finish(RequestId(8), Ending::Finished),
             Action::Finish(RequestId(8), Ending::Dropped),
             Action::Finish(RequestId(8), Ending::Failed(125)),

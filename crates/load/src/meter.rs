@@ -472,6 +472,8 @@ impl Meter {
                 missed_deadlines: class.missed,
                 response_ms: class.response_ms(),
                 waiting_ms: class.waiting.distribution(),
+                response_histogram_ms: class.response.buckets(),
+                waiting_histogram_ms: class.waiting.buckets(),
                 arrival_wait_ms: class.found.distribution(),
                 external_ms: class.external.as_ms() / class.response.count().max(1) as f64,
                 free_mb_s: class.scan.as_ref().map(|scan| self.rate(scan.bytes())),

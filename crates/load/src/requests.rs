@@ -243,6 +243,7 @@ pub fn name_simulated_device(experiment: &Experiment) -> String {
         Level::Striped => "0",
         Level::Mirrored { .. } => "0/1",
         Level::Parity => "5",
+        Level::DoubleParity => "6",
     };
     format!("RAID {level} of {} x {drive}", array.disks)
 }

@@ -2,6 +2,7 @@
 //!
 //! Units are in the names: `_ms` milliseconds, `_mb_s` 10^6 bytes a second, `_fraction` 0 to 1.
 
+use crate::origin::{Origin, Program};
 use crate::{Meter, tally};
 use block::Span;
 use serde::Serialize;
@@ -12,8 +13,27 @@ use std::collections::BTreeMap;
 pub struct Results {
     /// The version of this form, 1.
     pub schema: u32,
+    /// What computed them.
+    pub program: Program,
+    /// The drive files and traces that they rest on; not there where nobody looked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub inputs: Vec<Origin>,
     /// In the order of the sweep.
     pub runs: Vec<Run>,
+}
+
+impl Results {
+    /// These runs, computed by this program.
+    #[must_use]
+    pub fn new(runs: Vec<Run>) -> Results {
+        Results { schema: 1, program: Program::default(), inputs: Vec::new(), runs }
+    }
+
+    /// The same, with what they rest on.
+    #[must_use]
+    pub fn resting_on(self, inputs: Vec<Origin>) -> Results {
+        Results { inputs, ..self }
+    }
 }
 
 /// One combination of what was varied, over all its replications.
@@ -382,6 +402,10 @@ pub struct Class {
     pub response_ms: Distribution,
     /// From arrival to when its turn came: to the first drive command, but for the slack before its own seek.
     pub waiting_ms: Distribution,
+    /// How many responses are of each bucket; buckets are the same in every run, so that histograms may be added.
+    pub response_histogram_ms: Vec<Bucket>,
+    /// The same of `waiting_ms`.
+    pub waiting_histogram_ms: Vec<Bucket>,
     /// What arrivals found left of the drive command in progress; none of a closed workload, whose arrivals are not random.
     pub arrival_wait_ms: Distribution,
     /// Mean time a request's commands waited for the drive's own work: its external waiting time.
@@ -484,6 +508,11 @@ pub struct Distribution {
     /// The largest of all, exact.
     pub max: f64,
 }
+
+/// So many times below a bound in ms, and not below that of the bucket before: 64 buckets for each doubling, but none narrower than
+/// 512 ns. Those with none are left out. Times of nothing have a bucket of their own, whose bound is 0.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Bucket(pub f64, pub u64);
 
 /// Where the time of one disk's arm went; the three shares add up to 1.
 #[derive(Clone, Debug, Default, Serialize)]

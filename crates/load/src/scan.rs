@@ -5,7 +5,7 @@
 //! `a + b / left`: `a` where time, `b` where wanted blocks are what is scarce; both are fitted to what was seen.
 
 use crate::results::FreeWork;
-use block::{BLOCK_BYTES, Extent, Span, Time};
+use block::{BLOCK_BYTES, Extent, Span, Time, units};
 use sched::Found;
 
 /// The set is followed in so many parts, and of these the last so many say how it goes on.
@@ -150,6 +150,11 @@ impl ScanProgress {
         }
     }
 
+    fn show_pace(&self) -> String {
+        let seconds = self.last.since(self.began).as_secs();
+        format!("{:.1} MB/s", self.bytes() as f64 / 1e6 / seconds.max(1e-9))
+    }
+
     /// What a reader of the results is told of the scan of this name.
     #[must_use]
     pub fn note(&self, name: &str) -> String {
@@ -165,9 +170,13 @@ impl ScanProgress {
         let told = kinds.into_iter().filter(|(_, found)| of(*found) > 0.0);
         let told: Vec<String> = told.map(|(what, found)| format!("{:.0} % from {what}", of(found))).collect();
         let left = match (self.is_done(), self.remaining()) {
-            (true, _) => format!("all of it was read after {:.1} s", self.last.since(self.began).as_secs()),
+            (true, _) => {
+                let took = self.last.since(self.began);
+                format!("all of it was read after {:.1} s, at {}", took.as_secs(), self.show_pace())
+            }
             (false, Some(span)) => {
-                format!("{:.1} % is left, which would take {:.0} s more", 100.0 * self.share_left(), span.as_secs())
+                let (left, more) = (100.0 * self.share_left(), units::show_long(span));
+                format!("{left:.1} % is left, which would take {more} more at this load")
             }
             (false, None) => format!("{:.1} % is left", 100.0 * self.share_left()),
         };

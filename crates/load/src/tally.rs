@@ -4,7 +4,7 @@
 //! Adding a time is on the hot path, four times a request: it counts one number up. Everything else is worked out when it
 //! is asked for.
 
-use crate::results::Distribution;
+use crate::results::{Bucket, Distribution};
 use block::{NS_PER_MS, Span};
 use hdrhistogram::Histogram;
 
@@ -40,6 +40,15 @@ fn class_of(ns: u64) -> usize {
 fn least_of(class: usize) -> u64 {
     let doublings = (class >> HALF_SHIFT).saturating_sub(1) as u32;
     (class as u64 - (u64::from(doublings) << HALF_SHIFT)) << (doublings + UNIT_SHIFT)
+}
+
+/// Buckets of the histograms in results for each doubling of the time, as a power of two.
+const BUCKETS_SHIFT: u32 = 6;
+
+/// Where the bucket of a time ends: a 64th of a doubling, and no less than a class.
+fn bound_of(ns: u64) -> u64 {
+    let width = UNIT_SHIFT.max((ns | 1).ilog2().saturating_sub(BUCKETS_SHIFT));
+    ((ns >> width) + 1) << width
 }
 
 /// A distribution of times. Merged across replications, never averaged.
@@ -179,6 +188,23 @@ impl Tally {
             }
         }
         bars.into_iter().map(|(bound, count)| (bound as f64 / NS_PER_MS, count)).collect()
+    }
+
+    /// How many times are of each bucket, as [`Bucket`] has them; those with none are left out.
+    #[must_use]
+    pub fn buckets(&self) -> Vec<Bucket> {
+        let mut buckets: Vec<Bucket> = Vec::new();
+        if self.zeros > 0 {
+            buckets.push(Bucket(0.0, self.zeros));
+        }
+        for (class, count) in self.classes.iter().enumerate().filter(|(_, count)| **count > 0) {
+            let below = bound_of(least_of(class)) as f64 / NS_PER_MS;
+            match buckets.last_mut() {
+                Some(Bucket(last, sum)) if *last == below => *sum += count,
+                _ => buckets.push(Bucket(below, *count)),
+            }
+        }
+        buckets
     }
 
     /// The largest, in ms.
@@ -326,6 +352,36 @@ mod tests {
             assert_eq!(class_of(histogram.highest_equivalent(ns)), class, "{ns}");
         }
         assert_eq!((class_of(u64::MAX), class_of(MOST)), (CLASSES - 1, class_of(MOST)));
+    }
+
+    #[test]
+    fn buckets_are_the_same_in_every_run_and_hold_what_is_below_their_bound() {
+        let times = (0..50).map(|power| 1u64 << power).flat_map(|ns| [ns - 1, ns, ns + 1, ns + ns / 3, ns + ns / 1023]);
+        let times: Vec<u64> = times.filter(|ns| *ns < MOST).collect();
+        for ns in &times {
+            let bound = bound_of(least_of(class_of(*ns)));
+            let width = (bound >> (BUCKETS_SHIFT + 1)).max(1 << UNIT_SHIFT);
+            assert!(*ns < bound && bound - ns <= 2 * width, "{ns} below {bound}");
+            assert!(bound == bound_of(bound - 1) && bound < bound_of(bound), "{bound}");
+        }
+        let tally = |of: &[u64]| {
+            let mut tally = Tally::default();
+            of.iter().for_each(|ns| tally.add(Span(*ns)));
+            tally
+        };
+        let (some, others) = times.split_at(times.len() / 3);
+        let mut apart = tally(some).buckets();
+        for Bucket(bound, count) in tally(others).buckets() {
+            match apart.iter_mut().find(|bucket| bucket.0 == bound) {
+                Some(bucket) => bucket.1 += count,
+                None => apart.push(Bucket(bound, count)),
+            }
+        }
+        apart.sort_by(|one, other| one.0.total_cmp(&other.0));
+        let whole = tally(&times).buckets();
+        assert_eq!(apart, whole, "histograms of runs add up to that of all");
+        assert_eq!(whole.iter().map(|bucket| bucket.1).sum::<u64>(), times.len() as u64);
+        assert_eq!(whole[0], Bucket(0.0, 1), "a time of nothing is below no other bound");
     }
 
     #[test]

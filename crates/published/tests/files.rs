@@ -1,6 +1,6 @@
 //! The files under `reproduce/`: all shipped, all readable, and the quick targets as they say.
 
-use load::results::{Results, Run};
+use load::results::Results;
 use published::{Basis, Expected, RunLength, Seeds, TargetPlan, Verdict};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -197,7 +197,7 @@ fn verdict(published: &str, tolerance: &str, more: &str) -> Verdict {
     );
     let files = [published::TargetFile::parse("a", &text, RunLength::Quick).expect("a file")];
     let plan = TargetPlan::new(&files, vec![(0, 0)], true);
-    let results = Results { schema: 1, runs: Vec::<Run>::new() };
+    let results = Results::new(Vec::new());
     plan.judge(&once(&results)).expect("arithmetic")[0].verdict
 }
 

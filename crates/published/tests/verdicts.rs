@@ -102,13 +102,13 @@ fn what_the_second_seed_leaves_as_it_was_is_not_run_again() {
     assert_eq!(plan.cases()[0].experiment.run.seed, 7);
     assert_eq!(Seeds::reseed_cases(plan.cases(), 3)[1].experiment.run.seed, 10);
     // Under the second seed the first run is another, the second as it was.
-    let half = Results { schema: 1, runs: vec![second.runs[0].clone(), first.runs[1].clone()] };
+    let half = Results::new(vec![second.runs[0].clone(), first.runs[1].clone()]);
     let mut seeds = Seeds::default();
     seeds.add(&first);
     assert_eq!(seeds.random(), Vec::<usize>::new());
     seeds.add(&half);
     assert_eq!(seeds.random(), [0]);
-    seeds.add_random(&[0], 1, &Results { schema: 1, runs: vec![third.runs[0].clone()] });
+    seeds.add_random(&[0], 1, &Results::new(vec![third.runs[0].clone()]));
     let outcome = &plan.judge(&seeds).expect("the measure fits")[0];
     let MeasuredValue::Order { figures, .. } = &outcome.measured[2] else { panic!("an order") };
     assert_eq!(*figures, [third.runs[0].throughput_mb_s, first.runs[1].throughput_mb_s]);

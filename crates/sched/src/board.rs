@@ -14,7 +14,7 @@ use crate::plan::{LastFua, Rules};
 use crate::predict::Predictor;
 use crate::queue::{self, Queue};
 use crate::{Job, JobId, Jobs};
-use block::{Caps, Command, DiskId, Ending, Extent, FrameId, Op, Outcome, Place, Tag, Time, Verb};
+use block::{Caps, Command, DiskId, Ending, Extent, FrameId, Op, Outcome, Place, RequestId, Tag, Time, Verb};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -177,6 +177,23 @@ impl<P: Predictor> Board<P> {
     /// Takes a waiting job from the policy, out of turn.
     pub(crate) fn dequeue(&mut self, id: JobId, job: &Job<P::Spot>) {
         self.queue.remove(&self.rules, id, job, &self.belief);
+    }
+
+    /// From now on a job counts for so many times what its class says that it is worth.
+    pub(crate) fn weigh_part(&mut self, request: RequestId, part: f32) {
+        let found = self.jobs.find(request).and_then(|id| Some((id, *self.jobs.get(id)?)));
+        let Some((id, mut job)) = found.filter(|(_, job)| job.part != part && job.op != Op::Flush) else { return };
+        let queued = job.state == JobState::Queued;
+        if queued {
+            self.dequeue(id, &job);
+        }
+        job.part = part;
+        if let Some(kept) = self.jobs.get_mut(id) {
+            *kept = job;
+        }
+        if queued {
+            self.enqueue(id, &job);
+        }
     }
 
     /// The next job by rank and policy, which is no longer held.

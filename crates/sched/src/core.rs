@@ -49,6 +49,8 @@ pub struct Core<P: Predictor> {
     /// Whether none of the parts is there that only some cores have.
     plain: bool,
     sequence: u64,
+    /// By how much what comes counts of what its class says that it is worth.
+    part: f32,
 }
 
 impl<P: Predictor + 'static> Core<P> {
@@ -72,6 +74,7 @@ impl<P: Predictor + 'static> Core<P> {
             limit,
             plain: false,
             sequence: 0,
+            part: 1.0,
         };
         core.settle()
     }
@@ -326,6 +329,21 @@ impl<P: Predictor> Core<P> {
         self.board.queue.weigh_writes(weight);
     }
 
+    /// Whether what requests are worth has a say in whose turn comes when.
+    pub(crate) fn goes_by_worth(&self) -> bool {
+        self.board.queue.goes_by_worth(&self.board.rules)
+    }
+
+    /// What comes from now on counts for so many times what its class says that it is worth.
+    pub(crate) fn set_part(&mut self, part: f32) {
+        self.part = part;
+    }
+
+    /// From now on a request counts for so many times what its class says that it is worth.
+    pub(crate) fn weigh_part(&mut self, request: RequestId, part: f32) {
+        self.board.weigh_part(request, part);
+    }
+
     /// By how much what a write is worth counts.
     pub(crate) fn write_weight(&self) -> f64 {
         self.board.weight
@@ -348,6 +366,7 @@ impl<P: Predictor> Core<P> {
         }
         self.sequence += 1;
         let mut job = Job::new(request, now, self.sequence, board.belief.spot(request.at));
+        job.part = self.part;
         if !PLAIN {
             if let Some(preemptible) = &mut self.preemptible
                 && !flush

@@ -1,5 +1,6 @@
 //! What happens to a core and what it decides.
 
+use crate::array::field::Factor;
 use crate::bills::Bill;
 use crate::shares::Claim;
 use block::{Change, Command, DiskId, Ending, Extent, Outcome, Place, Request, RequestId, Tag, Time};
@@ -37,7 +38,8 @@ pub enum Action {
         /// How many blocks to copy.
         blocks: u32,
     },
-    /// Add blocks in memory to others, bit by bit without carry: the sum of parity.
+    /// Add blocks in memory to others, each byte multiplied first, in the field of 256 elements: the sum of parity. Multiplied by
+    /// one, that is bit by bit without carry.
     Xor {
         /// The place of the operands.
         from: Place,
@@ -45,6 +47,8 @@ pub enum Action {
         into: Place,
         /// How many blocks to combine.
         blocks: u32,
+        /// What each byte is multiplied by.
+        times: Factor,
     },
     /// A request has ended; its slot is free.
     Finish(RequestId, Ending),

@@ -35,6 +35,8 @@ pub struct Job<S> {
     pub(crate) detour: Option<u8>,
     /// What it is worth.
     pub qos: Qos,
+    /// By how much that counts, of a part of a larger request (Preemptive RAID scheduling, Eqs. 2 and 3).
+    pub(crate) part: f32,
     /// When it was submitted.
     pub arrived: Time,
     /// In which order it was submitted: the last word in every tie.
@@ -58,6 +60,7 @@ impl<S> Job<S> {
             failed: 0,
             detour: None,
             qos: request.qos,
+            part: 1.0,
             arrived: now,
             sequence,
             spot,

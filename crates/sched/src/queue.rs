@@ -268,6 +268,13 @@ impl<P: Predictor> Queue<P> {
         self.lines.iter_mut().for_each(|line| line.policy.weigh_writes(weight));
     }
 
+    /// Whether what requests are worth has a say in whose turn comes when.
+    pub(crate) fn goes_by_worth(&self, rules: &Rules) -> bool {
+        let mut makers = self.own.iter().map(|(_, make)| make).chain([&self.make]);
+        makers.any(|make| make().goes_by_worth())
+            || matches!(rules.preemption, Preemption::Conservative | Preemption::Aggressive | Preemption::Lookahead)
+    }
+
     /// Jobs held of a rank.
     pub(crate) fn jobs_held(&self, rank: u8) -> u32 {
         self.lines.iter().filter(|line| line.rank == rank).map(|line| line.held).sum()

@@ -18,8 +18,9 @@ use crate::arms::Arms;
 use crate::camera::Camera;
 use crate::moves::Moves;
 use crate::probes::{Probes, is_probe};
+use crate::simulate::Tell;
 use block::errno::EIO;
-use block::{BadInput, Command, DiskId, Ending, Outcome, Place, RequestId, Span, Tag, Time};
+use block::{At, BadInput, Command, DiskId, Ending, Outcome, Place, RequestId, Span, Tag, Time};
 use drive::{Account, Machine};
 use flow::{Picture, PictureScope};
 use load::{Load, Meter, Served};
@@ -180,7 +181,7 @@ pub(crate) struct Drives<'a, M, L: Measured> {
     wrote: bool,
     /// Requests ended, for the watcher.
     ended: u64,
-    tell: &'a (dyn Fn(u64) + Sync),
+    tell: Tell<'a>,
     camera: Option<Camera>,
     /// By how much what a write is worth counts, as far as a film is told.
     weight: Rc<Cell<f64>>,
@@ -225,13 +226,7 @@ pub(crate) struct Remains<L> {
 
 impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
     /// The world of these drives, and what looks on.
-    pub(crate) fn new(
-        drives: Vec<M>,
-        load: L,
-        stop: Stop,
-        tell: &'a (dyn Fn(u64) + Sync),
-        camera: Option<Camera>,
-    ) -> Drives<'a, M, L> {
+    pub(crate) fn new(drives: Vec<M>, load: L, stop: Stop, tell: Tell<'a>, camera: Option<Camera>) -> Drives<'a, M, L> {
         let depth = drives.first().map_or(1, |drive| usize::from(drive.caps().depth));
         let from = load.meter().from();
         let settles = if camera.as_ref().is_some_and(Camera::is_brief) { 0 } else { load.settles() };
@@ -331,7 +326,8 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
         if let Some(error) = self.failed {
             return Err(error);
         }
-        (self.tell)(self.ended % TELL_EVERY);
+        // It has ended: there is nothing to stop.
+        let _ = (self.tell)(self.ended % TELL_EVERY);
         let unfinished = self.count_unfinished();
         let timeless = unfinished > 0 && self.drives.iter().any(|drive| drive.next() == Some(Time::NEVER));
         if !self.is_brief() {
@@ -461,9 +457,16 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
             self.load.end_request(now, id, how);
         }
         self.over = self.is_over();
-        if self.ended.is_multiple_of(TELL_EVERY) {
-            (self.tell)(TELL_EVERY);
+        if self.ended.is_multiple_of(TELL_EVERY) && (self.tell)(TELL_EVERY).is_break() {
+            self.stop();
         }
+    }
+
+    /// Whoever is told has had enough: nothing happens any more.
+    #[cold]
+    fn stop(&mut self) {
+        self.failed = Some(BadInput::new("the run", At::File, "was stopped before its end", "run it again"));
+        self.over = true;
     }
 
     /// What is left of the command in progress, on average over the drives.
@@ -531,7 +534,7 @@ impl<M: Machine, L: Measured> World for Drives<'_, M, L> {
             film.set_weight(self.now, self.weight.get());
         }
         if matches!(self.stage, Stage::Following(..)) {
-            self.over = self.is_over();
+            self.over = self.failed.is_some() || self.is_over();
         }
         while !(self.over || self.watched && self.has_seen_all()) {
             let done = self.ends[self.first];

@@ -9,6 +9,7 @@ use block::{BadInput, Time};
 use flow::{Picture, PictureScope};
 use load::experiment::{Case, Experiment};
 use rayon::prelude::*;
+use std::ops::ControlFlow;
 
 /// A while of a run.
 #[derive(Clone, Debug)]
@@ -31,7 +32,7 @@ pub struct Panorama {
 /// As [`crate::replicate`].
 pub fn panorama(experiment: &Experiment, scope: PictureScope) -> Result<Panorama, BadInput> {
     let camera = Camera::Reel(Reel::new(scope));
-    let stage = stage(experiment, &before(experiment)?, 0, &|_| (), Some(camera))?;
+    let stage = stage(experiment, &before(experiment)?, 0, &|_| ControlFlow::Continue(()), Some(camera))?;
     let (Some(Camera::Reel(reel)), machine, end) = (stage.camera, stage.picture, stage.end) else {
         unreachable!("it was put in")
     };

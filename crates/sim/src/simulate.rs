@@ -8,14 +8,26 @@ use crate::stage::stage;
 use block::BadInput;
 use load::Meter;
 use load::experiment::Case;
+use load::points::{Journal, Points};
 use load::requests::{self, Records};
 use load::results::{self, Results, Run};
 use rayon::prelude::*;
+use std::collections::BTreeSet;
+use std::mem;
+use std::ops::ControlFlow;
+use std::sync::{Mutex, PoisonError};
+
+/// Who is told how many more requests have ended, and says whether to go on.
+pub(crate) type Tell<'a> = &'a (dyn Fn(u64) -> ControlFlow<()> + Sync);
 
 /// Someone who follows the progress of an experiment.
 pub trait Watch: Sync {
     /// So many more requests have ended.
     fn requests(&self, count: u64);
+    /// Whether to go on; where not, what runs ends soon with an error.
+    fn goes_on(&self) -> bool {
+        true
+    }
     /// One more replication of one run has ended.
     fn replication(&self);
 }
@@ -40,35 +52,88 @@ pub fn simulate_and_record(cases: &[Case], watch: &dyn Watch, opens: Opens) -> R
 }
 
 fn run_all(cases: &[Case], watch: &dyn Watch, opens: Option<Opens>) -> Result<Results, BadInput> {
-    let jobs: Vec<(usize, u32)> = cases
-        .iter()
-        .enumerate()
-        .flat_map(|(i, case)| (0..case.experiment.run.replications).map(move |replication| (i, replication)))
-        .collect();
+    let runs: Mutex<Vec<Option<Run>>> = Mutex::new(vec![None; cases.len()]);
+    let keep = |case: usize, run| {
+        runs.lock().unwrap_or_else(PoisonError::into_inner)[case] = Some(run);
+        Ok(())
+    };
+    simulate_each(cases, watch, opens, &keep)?;
+    let runs = runs.into_inner().unwrap_or_else(PoisonError::into_inner);
+    Ok(Results::new(runs.into_iter().flatten().collect()))
+}
+
+/// What is done with the run of a case, by its number, as soon as it has ended: several at once, in the order in which they end.
+pub type TakesRun<'a> = &'a (dyn Fn(usize, Run) -> Result<(), BadInput> + Sync);
+
+/// Simulates all cases, and lets go of the run of each once that was taken, so that memory does not grow with their number.
+///
+/// # Errors
+/// The same, or when a run cannot be taken.
+pub fn simulate_each(cases: &[Case], watch: &dyn Watch, opens: Option<Opens>, take: TakesRun) -> Result<(), BadInput> {
+    let replications = |case: &Case| case.experiment.run.replications;
+    let jobs: Vec<(usize, u32)> =
+        cases.iter().enumerate().flat_map(|(i, case)| (0..replications(case)).map(move |one| (i, one))).collect();
     let known = before_all(cases)?;
-    let done: Vec<Result<Replication, BadInput>> = jobs
-        .par_iter()
-        .map(|(i, replication)| {
-            let device = |i: usize| requests::name_simulated_device(&cases[i].experiment);
-            let records = opens.map(|opens| opens(*i, *replication)).transpose()?;
-            let ledger = records.map(|out| Camera::Ledger(requests::ledger(&cases[*i], *replication, device(*i), out)));
-            let tell = |count| watch.requests(count);
-            let result = stage(&cases[*i].experiment, &known[*i], *replication, &tell, ledger);
-            watch.replication();
-            let mut done = result?;
-            if let Some(Camera::Ledger(ledger)) = done.camera.take() {
-                ledger.close()?;
+    let ended: Vec<Mutex<Vec<(u32, Replication)>>> = cases.iter().map(|_| Mutex::default()).collect();
+    let run_one = |(i, number): &(usize, u32)| {
+        let case = &cases[*i];
+        let records = opens.map(|opens| opens(*i, *number)).transpose()?;
+        let device = requests::name_simulated_device(&case.experiment);
+        let ledger = records.map(|out| Camera::Ledger(requests::ledger(case, *number, device, out)));
+        let tell = |count| {
+            watch.requests(count);
+            if watch.goes_on() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        };
+        let result = stage(&case.experiment, &known[*i], *number, &tell, ledger);
+        watch.replication();
+        let mut replication = result?;
+        if let Some(Camera::Ledger(ledger)) = replication.camera.take() {
+            ledger.close()?;
+        }
+        let mut all = ended[*i].lock().unwrap_or_else(PoisonError::into_inner);
+        all.push((*number, replication));
+        if all.len() < replications(case) as usize {
+            return Ok(());
+        }
+        // They are joined in their order, whichever ended first.
+        let mut all = mem::take(&mut *all);
+        all.sort_by_key(|(number, _)| *number);
+        take(*i, join(case, all.into_iter().map(|(_, replication)| replication).collect()))
+    };
+    let ended: Vec<Result<(), BadInput>> = jobs.par_iter().map(run_one).collect();
+    ended.into_iter().collect()
+}
+
+/// Simulates those points of a sweep that a journal has not got, and keeps each there as it ends.
+///
+/// # Errors
+/// The first bad input met, or when a run cannot be kept; what ended before and beside it is kept.
+pub fn sweep(unfinished: &Unfinished, journal: &Journal, watch: &dyn Watch) -> Result<(), BadInput> {
+    let Unfinished { hashes, cases } = unfinished;
+    simulate_each(cases, watch, None, &|case, run| journal.keep(hashes[case], &run))
+}
+
+/// The points that a journal has not got.
+pub struct Unfinished<'a> {
+    hashes: Vec<&'a str>,
+    /// Their cases.
+    pub cases: Vec<Case>,
+}
+
+impl Unfinished<'_> {
+    /// Those of these points; of several that are decided by the same, one.
+    #[must_use]
+    pub fn of<'a>(points: &'a Points, journal: &Journal) -> Unfinished<'a> {
+        let mut unfinished = Unfinished { hashes: Vec::new(), cases: Vec::new() };
+        let mut known = BTreeSet::new();
+        for point in points.points.iter().filter(|point| !journal.has(&point.hash)) {
+            if known.insert(&point.hash) {
+                unfinished.hashes.push(&point.hash);
+                unfinished.cases.push(point.case.clone());
             }
-            Ok(done)
-        })
-        .collect();
-    let mut done = done.into_iter();
-    let mut runs = Vec::with_capacity(cases.len());
-    for case in cases {
-        let replications: Result<Vec<_>, _> = done.by_ref().take(case.experiment.run.replications as usize).collect();
-        runs.push(join(case, replications?));
+        }
+        unfinished
     }
-    Ok(Results { schema: 1, runs })
 }
 
 /// The replications of a run as one result.

@@ -8,6 +8,7 @@ use crate::learned::{self, Before};
 use crate::moves::Moves;
 use crate::oracle::Oracle;
 use crate::replication::{ArrivalCounts, Replication};
+use crate::simulate::Tell;
 use crate::trial;
 use crate::unit::{Unit, unit};
 use block::{BadInput, Caps, Time};
@@ -20,6 +21,7 @@ use sched::plan::Plan;
 use sched::planner::Wish;
 use sched::predict::{Distance, Predictor};
 use sched::{Scheduler, play};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// What is said of results that the oracle had a part in.
@@ -47,7 +49,11 @@ pub fn replicate(
     replication: u32,
     tell: &(dyn Fn(u64) + Sync),
 ) -> Result<Replication, BadInput> {
-    stage(experiment, &learned::before(experiment)?, replication, tell, None)
+    let tell = |count| {
+        tell(count);
+        ControlFlow::Continue(())
+    };
+    stage(experiment, &learned::before(experiment)?, replication, &tell, None)
 }
 
 /// The same, with what was learned before; with a camera, only as far as that looks.
@@ -55,7 +61,7 @@ pub(crate) fn stage(
     experiment: &Experiment,
     before: &Before,
     replication: u32,
-    tell: &(dyn Fn(u64) + Sync),
+    tell: Tell,
     camera: Option<Camera>,
 ) -> Result<Replication, BadInput> {
     if experiment.drive.model.is_empty() {
@@ -90,7 +96,7 @@ struct Play<'a> {
     experiment: &'a Experiment,
     before: &'a Before,
     seed: u64,
-    tell: &'a (dyn Fn(u64) + Sync),
+    tell: Tell<'a>,
 }
 
 impl Play<'_> {
@@ -146,7 +152,7 @@ struct Scene<'a, M> {
     /// The drive, or those of the array.
     drives: Vec<M>,
     seed: u64,
-    tell: &'a (dyn Fn(u64) + Sync),
+    tell: Tell<'a>,
     camera: Option<Camera>,
 }
 
@@ -164,7 +170,8 @@ impl<M: Shadowed> Abilities for Scene<'_, M> {
     }
 
     fn pick(&self, sheet: &Sheet, base: Plan, wish: Wish) -> Result<(Plan, String), BadInput> {
-        let measure = |trial: &Experiment| Ok(stage(trial, self.before, 0, &|_| (), None)?.meter);
+        let measure =
+            |trial: &Experiment| Ok(stage(trial, self.before, 0, &|_| ControlFlow::Continue(()), None)?.meter);
         trial::pick(self.experiment, sheet, base, wish, &measure)
     }
 

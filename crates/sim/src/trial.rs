@@ -59,6 +59,7 @@ struct Tried {
 fn try_plan(experiment: &Experiment, plan: Option<Plan>, blocks: u32, measure: Measure) -> Result<Tried, BadInput> {
     let pattern = Pattern { blocks, read: 1.0, at: AddressPattern::Random, region: Region::WHOLE, align: 1 };
     let stream = Workload {
+        volume: None,
         name: "trial".into(),
         class: "trial".into(),
         priority: 0,

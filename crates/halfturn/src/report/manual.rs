@@ -152,8 +152,8 @@ const WIDTH: usize = 96;
 pub fn keys_page() -> String {
     let mut page = String::from(
         "# Keys of an experiment file\n\nWritten by `cargo test` from the declarations that files are read by; \
-         `halfturn help KEY` says the same. A list in place of a value makes a run of each of its values. Sizes and times have \
-         units (`64KiB`, `20ms`), rates too (`10/s`). Paths are relative to the file. \
+         `halfturn help KEY` says the same. A list in place of a value makes a run of each of its values. Sizes have units \
+         (`64KiB`; B, kB, MB, GB, TB, KiB, MiB, GiB, TiB), times (`20ms`; ns, us, ms, s, min, h, d), rates too (`10/s`). Paths are relative to the file. \
          `[drive]` may change what the drive's file says: a key of a table of \
          [that file](drive-files.md), as `segments` in `[drive.cache]`, or a key that one table alone has, as `rpm`.\n",
     );

@@ -65,6 +65,7 @@ fn array(array: &ArrayChoice) -> Vec<String> {
         Level::Striped => "RAID 0".into(),
         Level::Mirrored { copies } => format!("RAID 0/1 of {copies} copies"),
         Level::Parity => "RAID 5".into(),
+        Level::DoubleParity => "RAID 6".into(),
     };
     let unit = units::show_blocks(u64::from(array.unit));
     let mut words = vec![format!("{} of it as a {level} in units of {unit}", array.disks)];

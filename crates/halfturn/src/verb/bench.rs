@@ -39,8 +39,8 @@ duration = \"10s\"
 /// says.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  halfturn bench examples/beside-a-stream.toml --set run.duration=10s
-  halfturn bench examples/beside-a-stream.toml --time-scale 10
+  halfturn bench examples/vm-disks.toml --set run.duration=10s
+  halfturn bench examples/vm-disks.toml --time-scale 10
   halfturn bench 'nbd+unix:///?socket=/tmp/vm.sock' examples/vm-disks.toml
   halfturn bench nbd://localhost/desktop")]
 pub struct BenchArgs {
@@ -112,7 +112,7 @@ pub fn run(arguments: &BenchArgs) -> Result<(), VerbFailure> {
     }
     progress.finish();
     requests.map_or(Ok(()), RecordsFile::keep)?;
-    let results = Results { schema: 1, runs };
+    let results = Results::new(runs);
     match arguments.format {
         OutputFormat::Json if unfinished.iter().all(|left| *left == 0) => print(&json(&results))?,
         OutputFormat::Json => print(&json(&with_unfinished(&results, &unfinished)))?,

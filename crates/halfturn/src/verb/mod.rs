@@ -8,6 +8,7 @@ mod example;
 mod help;
 mod keys;
 mod man;
+mod merge;
 mod outputs;
 mod profile;
 #[cfg(feature = "linux")]
@@ -20,6 +21,7 @@ mod schema;
 #[cfg(feature = "linux")]
 mod serve;
 mod simulate;
+mod sweep;
 #[cfg(feature = "linux")]
 mod top;
 mod trace;
@@ -30,11 +32,14 @@ mod window;
 use crate::failure::VerbFailure;
 use block::{At, BadInput};
 use clap::{Command, Subcommand, ValueEnum};
+use load::json;
 
 /// A verb with its arguments.
 #[derive(Subcommand)]
 pub enum VerbArgs {
     Simulate(simulate::Simulate),
+    Sweep(sweep::Sweep),
+    Merge(merge::Merge),
     Reproduce(reproduce::Reproduce),
     Profile(profile::ProfileArgs),
     #[cfg(feature = "linux")]
@@ -73,8 +78,13 @@ pub enum OutputFormat {
 
 /// Runs a verb. `command` is the whole command line, for help.
 pub fn run(verb: VerbArgs, command: Command) -> Result<(), VerbFailure> {
+    if !heeds_signals(&verb) {
+        outputs::clear_on_interrupt()?;
+    }
     match verb {
         VerbArgs::Simulate(arguments) => simulate::run(&arguments),
+        VerbArgs::Sweep(arguments) => sweep::run(&arguments),
+        VerbArgs::Merge(arguments) => merge::run(&arguments),
         VerbArgs::Reproduce(arguments) => reproduce::run(&arguments),
         VerbArgs::Profile(arguments) => profile::run(&arguments),
         #[cfg(feature = "linux")]
@@ -100,16 +110,28 @@ pub fn run(verb: VerbArgs, command: Command) -> Result<(), VerbFailure> {
     }
 }
 
+/// Whether it ends by itself when it is told to.
+fn heeds_signals(verb: &VerbArgs) -> bool {
+    match verb {
+        #[cfg(feature = "linux")]
+        VerbArgs::Serve(_) => true,
+        VerbArgs::Trace(_) => true,
+        _ => false,
+    }
+}
+
+/// So many threads to compute with, or one for each core.
+fn threads(count: Option<u16>) -> Result<rayon::ThreadPool, VerbFailure> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(count.map_or(0, usize::from)).build();
+    Ok(pool.map_err(|error| {
+        BadInput::new("--threads", At::File, format!("the threads cannot be started: {error}"), "ask for fewer")
+    })?)
+}
+
 /// The format with this word.
 fn trace_format(word: &str) -> Result<::trace::Format, VerbFailure> {
     let bad = |what| BadInput::new("--trace-format", At::File, what, "or leave it out: the content shows the format");
     word.parse().map_err(|what| bad(what).into())
-}
-
-/// A value as the pretty JSON that `--format json` prints, with a newline at its end.
-fn json(value: &impl serde::Serialize) -> String {
-    let text = serde_json::to_string_pretty(value).expect("results are plain data");
-    text + "\n"
 }
 
 /// How many times as fast a clock runs.

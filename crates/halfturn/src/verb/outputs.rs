@@ -5,9 +5,10 @@ use crate::failure::VerbFailure;
 use block::{At, BadInput};
 use load::experiment::Case;
 use std::fs::{self, File, OpenOptions, Permissions};
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, BufWriter, ErrorKind, Read, Write};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Files that name others are looked through up to this length, and so deep.
 const LONGEST: u64 = 4 << 20;
@@ -130,6 +131,20 @@ impl OutputFile {
         written.map_err(|error| self.unwritable(&error))
     }
 
+    /// Writes it bit by bit.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn write_with(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), VerbFailure> {
+        let written = self.begin().and_then(|draft| {
+            let mut out = BufWriter::new(&draft.file);
+            write(&mut out).and_then(|()| out.flush())?;
+            drop(out);
+            draft.keep()
+        });
+        written.map_err(|error| self.unwritable(&error))
+    }
+
     /// Begins to write it, bit by bit.
     pub fn draft(&self) -> Result<PendingFile, VerbFailure> {
         if self.stream {
@@ -143,7 +158,9 @@ impl OutputFile {
         let mut draft = self.path.clone().into_os_string();
         draft.push(format!(".part{}", std::process::id()));
         let draft = PathBuf::from(draft);
-        Ok(PendingFile { file: File::create_new(&draft)?, draft, path: self.path.clone(), kept: false })
+        let file = File::create_new(&draft)?;
+        drafts().push(draft.clone());
+        Ok(PendingFile { file, draft, path: self.path.clone(), kept: false })
     }
 
     /// It cannot be written.
@@ -186,7 +203,9 @@ impl PendingFile {
     pub fn beside(&self, number: usize) -> PathBuf {
         let mut part = self.draft.clone().into_os_string();
         part.push(format!(".{number}"));
-        part.into()
+        let part = PathBuf::from(part);
+        drafts().push(part.clone());
+        part
     }
 
     /// Gives it its name, once all of it is on the disk, and the permissions of what was there.
@@ -199,7 +218,10 @@ impl PendingFile {
             // There are file systems without.
             _ => {}
         }
+        // Whoever clears drafts away waits until it has its name.
+        let mut drafts = drafts();
         fs::rename(&self.draft, &self.path)?;
+        drafts.retain(|draft| *draft != self.draft);
         self.kept = true;
         Ok(())
     }
@@ -210,6 +232,58 @@ impl Drop for PendingFile {
         if !self.kept {
             // Nothing more can be done about it.
             let _ = fs::remove_file(&self.draft);
+            drafts().retain(|draft| *draft != self.draft);
         }
     }
+}
+
+/// Makes a folder for what a command writes, unless it is there.
+///
+/// # Errors
+/// When it cannot be made.
+pub fn make_folder(folder: &Path) -> Result<(), VerbFailure> {
+    if !folder.is_dir() {
+        drafts().push(folder.to_owned());
+        fs::create_dir_all(folder).map_err(|error| VerbFailure::unwritable(folder, &error))?;
+    }
+    Ok(())
+}
+
+/// What is being written, and folders that were made for it, to be cleared away when the user has had enough.
+static DRAFTS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+fn drafts() -> MutexGuard<'static, Vec<PathBuf>> {
+    DRAFTS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// From now on an interrupt (Ctrl-C) ends the program as it does otherwise, but clears away what is not written whole. It is for verbs
+/// that do not end by themselves on an interrupt.
+///
+/// # Errors
+/// When the signal cannot be waited for.
+#[cfg(feature = "linux")]
+pub fn clear_on_interrupt() -> Result<(), VerbFailure> {
+    use signal_hook::consts::{SIGINT, SIGTERM};
+    let bad =
+        |error: io::Error| BadInput::new("Ctrl-C", At::File, format!("cannot be waited for: {error}"), "try again");
+    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM]).map_err(bad)?;
+    std::thread::spawn(move || {
+        for signal in signals.forever() {
+            let drafts = drafts();
+            for draft in drafts.iter() {
+                // Of folders those that are empty. Nothing more can be done about it.
+                let _ = fs::remove_file(draft).or_else(|_| fs::remove_dir(draft));
+            }
+            // It ends the program while the list is held, so that no other draft is begun.
+            let _ = signal_hook::low_level::emulate_default_handler(signal);
+        }
+    });
+    Ok(())
+}
+
+/// Elsewhere drafts stay when the program is interrupted.
+#[cfg(not(feature = "linux"))]
+#[expect(clippy::unnecessary_wraps, reason = "it can fail where there are signals")]
+pub fn clear_on_interrupt() -> Result<(), VerbFailure> {
+    Ok(())
 }

@@ -1,16 +1,17 @@
 //! `halfturn simulate`: an experiment file, or a sweep of them, in virtual time.
 
-use super::outputs::{Inputs, OutputFile};
+use super::outputs::{self, Inputs, OutputFile};
 use super::requests::RecordsFile;
 use super::window::PageArgs;
 use super::{OutputFormat, json};
 use crate::failure::{VerbFailure, print};
 use crate::progress::Simulating;
 use crate::report;
-use block::{At, BadInput};
 use clap::Args;
 use load::experiment::{self, Case, Kind};
-use std::fs;
+use load::origin::{self, Program};
+use load::results::Results;
+use std::env;
 use std::path::{Path, PathBuf};
 use trace::Format;
 
@@ -72,20 +73,20 @@ pub fn run(arguments: &Simulate) -> Result<(), VerbFailure> {
         cases = experiment::load(file, &sets, *seed)?;
     }
     if let Some(folder) = &arguments.output {
-        fs::create_dir_all(folder).map_err(|error| VerbFailure::unwritable(folder, &error))?;
+        outputs::make_folder(folder)?;
     }
     let mut inputs = Inputs::of_cases(file, &cases);
-    let files = arguments.output.as_deref().map(|folder| outputs(folder, file, &mut inputs)).transpose()?;
+    let files = arguments.output.as_deref().map(|folder| output_files(folder, file, &mut inputs)).transpose()?;
     let written = page.output(&mut inputs)?;
     let requests = RecordsFile::of_cases(arguments.requests.as_ref(), &mut inputs, &cases)?;
     let shown = if page.is_wanted() { cases.len().min(MOST_SHOWN) } else { 0 };
     let scope = page.scope(shown)?;
+    let told = arguments.format == OutputFormat::Json || files.is_some();
+    // Before the run, which reads them, too.
+    let origins = if told { origin::origins(&cases) } else { Vec::new() };
+    let portable = files.as_ref().map(|_| origin::portable(file, &sets, *seed)).transpose()?;
     let progress = Simulating::new(&cases);
-    let threads = arguments.threads.map_or(0, usize::from);
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-    let pool = pool.map_err(|error| {
-        BadInput::new("--threads", At::File, format!("the threads cannot be started: {error}"), "ask for fewer")
-    })?;
+    let pool = super::threads(arguments.threads)?;
     let results = pool.install(|| match &requests {
         None => sim::simulate(&cases, &progress),
         Some(requests) => {
@@ -95,10 +96,10 @@ pub fn run(arguments: &Simulate) -> Result<(), VerbFailure> {
     requests.map_or(Ok(()), RecordsFile::keep)?;
     let panoramas = pool.install(|| sim::panoramas(&cases[..shown], scope))?;
     progress.finish();
+    let results = results.resting_on(origins);
     let (table, json) = (report::comparison(&cases, &results), json(&results));
-    if let Some(files) = files {
-        let experiment = fs::read_to_string(file).unwrap_or_default();
-        let texts = [&json, &table, &again(file, &sets, &cases), &experiment];
+    if let (Some(files), Some(experiment)) = (files, portable) {
+        let texts = [&json, &table, &again(file, &sets, &cases, &results), &experiment];
         files.iter().zip(texts).try_for_each(|(output, text)| output.write(text))?;
     }
     let pictures: Vec<_> = cases.iter().zip(&panoramas).map(|(case, it)| report::panorama(case, it)).collect();
@@ -119,7 +120,7 @@ fn set_drive(drive: &str) -> String {
 }
 
 /// What `--output` writes. The experiment is left where that is the very file that is read.
-fn outputs(folder: &Path, file: &Path, inputs: &mut Inputs) -> Result<Vec<OutputFile>, VerbFailure> {
+fn output_files(folder: &Path, file: &Path, inputs: &mut Inputs) -> Result<Vec<OutputFile>, VerbFailure> {
     let mut names = vec!["results.json", "table.txt", "again.txt"];
     let copy = folder.join("experiment.toml");
     if copy.canonicalize().ok().is_none_or(|copy| file.canonicalize().ok() != Some(copy)) {
@@ -137,15 +138,23 @@ fn formats(cases: &[Case], format: Format) -> Vec<String> {
 }
 
 /// What is needed to get these results again.
-fn again(file: &Path, sets: &[String], cases: &[Case]) -> String {
+fn again(file: &Path, sets: &[String], cases: &[Case], results: &Results) -> String {
     let seed = cases.first().map_or(0, |case| case.experiment.run.seed);
-    let mut text =
-        format!("halfturn {}\n\nhalfturn simulate {}", env!("CARGO_PKG_VERSION"), quote(&file.display().to_string()));
+    let Program { version, commit } = results.program;
+    let commit = commit.map_or(String::new(), |commit| format!(", commit {commit}"));
+    let mut text = format!("halfturn {version}{commit}\n\nhalfturn simulate {}", quote(&file.display().to_string()));
     for set in sets {
         text += &format!(" --set {}", quote(set));
     }
-    text += &format!(" --seed {seed}\n\nexperiment.toml is that file as it was read");
-    text += "; the files it names are relative to the folder it was in.\n\nRuns, in the order of results.json:\n";
+    let folder = env::current_dir().map_or_else(|_| "unknown".into(), |folder| folder.display().to_string());
+    text += &format!(" --seed {seed}\n\nThe folder it was run in: {folder}\n\nexperiment.toml says the same ");
+    text += "wherever this folder is: what was set is in it, and its files by their whole paths.\n";
+    text += "Results are the same where these files are (SHA-256):\n";
+    for origin in &results.inputs {
+        let place = origin.path.as_ref().map_or_else(|| "of the catalogue".into(), |path| path.display().to_string());
+        text += &format!("- {} {}, {} bytes, {place}\n", origin.sha256, origin.name, origin.bytes);
+    }
+    text += "\nRuns, in the order of results.json:\n";
     for case in cases {
         let labels: Vec<String> = case.labels.iter().map(|(key, value)| format!("{key} = {value}")).collect();
         let labels = if labels.is_empty() { "as the file says".into() } else { labels.join(", ") };

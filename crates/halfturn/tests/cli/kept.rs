@@ -106,6 +106,64 @@ fn what_was_there_stays_when_the_disk_is_full() {
     assert!(fs::read(folder.join("old.html")).expect("it is there").len() > 10_000);
 }
 
+#[test]
+fn what_was_there_stays_when_the_user_has_had_enough() {
+    let folder = folder("interrupted");
+    let endless = EXPERIMENT.replace("\"trace\"\nfile = \"trace.csv\"", "\"closed\"\ndepth = 4\nsize = \"4KiB\"");
+    fs::write(folder.join("long.toml"), format!("{endless}\n[run]\nrequests = 4000000000\n")).expect("a file");
+    fs::write(folder.join("old.csv"), "precious").expect("a file");
+    let before = contents(&folder);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_halfturn"));
+    command.args(["simulate", "long.toml", "--output", "out", "--requests", "old.csv", "--set", "run.replications=2"]);
+    let mut running = command.current_dir(&folder).spawn().expect("it starts");
+    let draft = folder.join(format!("old.csv.part{}", running.id()));
+    let began = std::time::Instant::now();
+    while !draft.metadata().is_ok_and(|about| about.len() > 10_000) {
+        assert!(began.elapsed().as_secs() < 60, "it never began to write");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    let kill = Command::new("kill").args(["-INT", &running.id().to_string()]).status().expect("kill");
+    assert!(kill.success());
+    let ended = running.wait().expect("it ends");
+    assert_eq!(std::os::unix::process::ExitStatusExt::signal(&ended), Some(2), "as it ends otherwise: {ended}");
+    assert!(contents(&folder) == before, "{:?}", contents(&folder).iter().map(|(name, _)| name).collect::<Vec<_>>());
+}
+
+/// The experiment of a folder of results names what it reads by whole paths.
+#[test]
+fn a_folder_of_results_is_run_again_wherever_it_is_moved() {
+    let folder = folder("moved");
+    let elsewhere = folder.join("elsewhere");
+    fs::create_dir(&elsewhere).expect("a folder");
+    fs::create_dir(folder.join("run-here")).expect("a folder");
+    let run = |at: &Path, arguments: &[&str]| {
+        let output = run_in(at, &[&["simulate"], arguments].concat());
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    };
+    let sets = ["--set", "scheduler.policy=[satf,c-look]", "--set", "drive.noise=false", "--seed", "5"];
+    run(&folder.join("run-here"), &[&["../a.toml", "--output", "../out"], &sets[..]].concat());
+    fs::rename(folder.join("out"), elsewhere.join("moved")).expect("it is there");
+    run(&elsewhere, &["moved/experiment.toml", "--output", "again"]);
+    let results = |name: &str| -> serde_json::Value {
+        let text = fs::read_to_string(elsewhere.join(name).join("results.json")).expect("results");
+        // Notes name the trace by its path.
+        let lines = text.lines().filter(|line| !line.contains("trace.csv") || line.contains("\"name\""));
+        serde_json::from_str(&lines.collect::<Vec<_>>().join("\n")).expect("JSON")
+    };
+    let (first, again) = (results("moved"), results("again"));
+    assert_eq!(first, again);
+    assert_eq!(first["runs"].as_array().map(Vec::len), Some(2));
+    let names: Vec<_> = first["inputs"].as_array().expect("inputs").iter().map(|input| &input["name"]).collect();
+    assert_eq!(names, ["drive.toml", "trace.csv"]);
+    let text = fs::read_to_string(elsewhere.join("moved/again.txt")).expect("how it was run");
+    let sum = Command::new("sha256sum").arg("trace.csv").current_dir(&folder).output().expect("sha256sum").stdout;
+    let sum = String::from_utf8(sum).expect("ASCII");
+    let (sum, whole) = (&sum[..64], folder.join("trace.csv").canonicalize().expect("is there"));
+    assert!(text.contains(&format!("- {sum} trace.csv, {} bytes, {}\n", TRACE.len(), whole.display())), "{text}");
+    assert!(text.contains(&format!("The folder it was run in: {}", folder.join("run-here").display())), "{text}");
+    assert_eq!(first["inputs"][1]["sha256"], sum);
+}
+
 fn service(folder: &Path, drive: &str) {
     let text = format!("[drive]\n{drive}\n[scheduler]\npolicy = \"fcfs\"\n[[volume]]\nname = \"a\"\n");
     fs::write(folder.join("service.toml"), text).expect("a file");

@@ -18,6 +18,7 @@ mod requests;
 mod scan;
 mod settings;
 mod steady;
+mod sweep;
 mod worlds;
 
 use std::path::{Path, PathBuf};

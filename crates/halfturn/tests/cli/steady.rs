@@ -46,7 +46,8 @@ fn output_holds_what_was_printed_and_what_is_needed_to_do_it_again() {
     assert_eq!(read("table.txt"), table);
     let json = said(&["simulate", &small, "--seed", "7", "--set", "run.requests=500", "--format", "json"]);
     assert_eq!(read("results.json"), json);
-    assert_eq!(read("experiment.toml"), std::fs::read_to_string(root().join(&small)).expect("the experiment"));
+    let moved = said(&["simulate", &format!("{shown}/experiment.toml"), "--format", "json"]);
+    assert_eq!(moved, json, "what was set is in it");
     let again = read("again.txt");
     assert!(again.contains(&format!("simulate '{small}' --set 'run.requests=500' --seed 7\n")), "{again}");
     assert!(again.contains("- policy = satf; seed 7\n"), "{again}");

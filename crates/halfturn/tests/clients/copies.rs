@@ -33,6 +33,25 @@ fn nbdcopy_brings_an_image_there_and_back() {
 }
 
 #[test]
+fn a_volume_that_shows_another_holds_what_was_written_there_and_cannot_be_written() {
+    if !have(&[NBDCOPY]) || !have(&QEMU) {
+        return;
+    }
+    let server = Server::start(16 << 20);
+    let (folder, uri, view) = (server.folder(), server.uri("disk"), server.uri("view"));
+    for seed in [6, 7] {
+        std::fs::write(folder.join("in"), image(server.bytes(), seed)).unwrap();
+        run(folder, "nbdcopy", &["in", &uri]);
+        run(folder, "nbdcopy", &[&view, "out"]);
+        same(folder, "in", "out");
+    }
+    let refused =
+        std::process::Command::new("nbdcopy").args(["in", &view]).current_dir(folder).output().expect("it runs");
+    assert!(!refused.status.success(), "what is shown was written");
+    server.end();
+}
+
+#[test]
 fn long_reads_that_are_answered_in_parts_are_whole() {
     if !have(&[NBDCOPY]) || !have(&QEMU) {
         return;

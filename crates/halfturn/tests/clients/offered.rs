@@ -16,8 +16,8 @@ fn nbdinfo_sees_every_volume_and_what_can_be_done_with_it() {
     let list: Value = serde_json::from_str(&list).expect("nbdinfo writes JSON");
     let names: Vec<&str> =
         list["exports"].as_array().unwrap().iter().filter_map(|one| one["export-name"].as_str()).collect();
-    assert_eq!(names, ["disk", "fixed"]);
-    for (name, read_only) in [("disk", false), ("", false), ("fixed", true)] {
+    assert_eq!(names, ["disk", "fixed", "view"]);
+    for (name, read_only) in [("disk", false), ("", false), ("fixed", true), ("view", true)] {
         let told = run(server.folder(), "nbdinfo", &["--json", &server.uri(name)]);
         let told: Value = serde_json::from_str(&told).expect("nbdinfo writes JSON");
         assert_eq!(

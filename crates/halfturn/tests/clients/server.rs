@@ -151,6 +151,9 @@ fn serve(folder: &Path, bytes: usize, lines: &str, more: &[&str]) -> Child {
         [[volume]]
         name = "fixed"
         read_only = true
+        [[volume]]
+        name = "view"
+        of = "disk"
         "#,
         bytes + FIXED_BYTES
     );

@@ -12,7 +12,7 @@ config::keys! {
 
     /// How the array lays out its data.
     LEVEL: ArrayLayout = word("level").required();
-    /// How many disks there are, where `[drive]` stands for each of them. With parity from 3 to 64.
+    /// How many disks there are, where `[drive]` stands for each of them. With parity from 3 to 64, with two from 4.
     DISKS: u32 = within("disks", 1, MOST_DISKS as u32).else_told("as many as `[[disk]]` counts");
     /// Copies of each stripe, with mirroring.
     COPIES: u32 = within("copies", 2, MOST_DISKS as u32).usually("2");
@@ -48,6 +48,7 @@ pub(super) enum ArrayLayout {
     Striped,
     Mirrored,
     Parity,
+    DoubleParity,
 }
 
 impl Words for ArrayLayout {
@@ -56,12 +57,13 @@ impl Words for ArrayLayout {
         Word::new("0/1", ArrayLayout::Mirrored, "RAID 0/1: mirrored stripes"),
         Word::new("1", ArrayLayout::Mirrored, "the same as `0/1`"),
         Word::new("10", ArrayLayout::Mirrored, "the same as `0/1`"),
-        Word::new("5", ArrayLayout::Parity, "RAID 5: striped, with rotated parity"),
+        Word::new("5", ArrayLayout::Parity, "RAID 5: striped, with rotated parity; any one disk may fail"),
+        Word::new("6", ArrayLayout::DoubleParity, "RAID 6: striped, with two rotated parities; any two disks may fail"),
     ];
 }
 
 /// Levels there will be, and what they come with.
-const LATER: [(&str, &str); 2] = [("4", "parity on one disk"), ("6", "double parity")];
+const LATER: [(&str, &str); 1] = [("4", "parity on one disk")];
 
 /// Until when what was written stays in the buffer.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -137,6 +139,7 @@ pub(super) fn read(
     let level = match level {
         ArrayLayout::Striped => Level::Striped,
         ArrayLayout::Parity => Level::Parity,
+        ArrayLayout::DoubleParity => Level::DoubleParity,
         ArrayLayout::Mirrored => Level::Mirrored { copies: copies as u16 },
     };
     let unit = section.value(&STRIPE)?;

@@ -10,6 +10,8 @@ pub(super) struct Asker<'a> {
     pub(super) what: &'static str,
     pub(super) name: &'a str,
     pub(super) class: &'a str,
+    /// The volume it is a client of, or is.
+    pub(super) volume: Option<&'a str>,
     pub(super) priority: u8,
     pub(super) deadline: Option<Span>,
     /// The length of its requests in bytes; where that may be any, the greatest.
@@ -34,6 +36,7 @@ pub(super) fn askers<'a>(workloads: &'a [Workload], volumes: &'a [Volume]) -> Ve
         what: "workload",
         name: &workload.name,
         class: &workload.class,
+        volume: workload.volume.as_deref(),
         priority: workload.priority,
         deadline: workload.deadline,
         length: workload.kind.length().map_or(u64::MAX, |blocks| u64::from(blocks) * BLOCK_BYTES),
@@ -43,6 +46,7 @@ pub(super) fn askers<'a>(workloads: &'a [Workload], volumes: &'a [Volume]) -> Ve
         what: "volume",
         name: &volume.name,
         class: &volume.class,
+        volume: Some(&volume.name),
         priority: volume.priority,
         deadline: volume.deadline,
         length: u64::MAX,

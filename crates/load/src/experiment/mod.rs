@@ -137,16 +137,28 @@ pub struct Case {
 /// # Errors
 /// Bad input with file, line and mend.
 pub fn load(path: &Path, sets: &[String], seed: Option<u64>) -> Result<Vec<Case>, BadInput> {
-    asking(cases(Document::load(path)?, path, sets, seed)?, path)
+    let cases = cases(Document::load(path)?, path, sets, seed)?;
+    check_asking(cases.iter(), path)?;
+    Ok(cases)
+}
+
+/// The same of a text, as if it were that of a file of this path.
+///
+/// # Errors
+/// Bad input with file, line and mend.
+pub fn read(path: &Path, text: &str, sets: &[String], seed: Option<u64>) -> Result<Vec<Case>, BadInput> {
+    let cases = cases(Document::parse(&path.display().to_string(), text)?, path, sets, seed)?;
+    check_asking(cases.iter(), path)?;
+    Ok(cases)
 }
 
 /// A service file asks nothing.
-fn asking(cases: Vec<Case>, path: &Path) -> Result<Vec<Case>, BadInput> {
-    if cases.iter().any(|case| case.experiment.workloads.is_empty()) {
+fn check_asking<'a>(mut cases: impl Iterator<Item = &'a Case>, path: &Path) -> Result<(), BadInput> {
+    if cases.any(|case| case.experiment.workloads.is_empty()) {
         let what = "no [[workload]]: nothing is asked of the drive";
         return Err(BadInput::new(path.display().to_string(), At::File, what, "add one"));
     }
-    Ok(cases)
+    Ok(())
 }
 
 /// Reads the text of a service file, shown as `name` in errors: an experiment in which nothing need be asked, and nothing
@@ -182,17 +194,29 @@ pub fn of(document: Document, name: &str, sets: &[String]) -> Result<Vec<Case>, 
 }
 
 fn cases(mut document: Document, path: &Path, sets: &[String], seed: Option<u64>) -> Result<Vec<Case>, BadInput> {
-    for set in sets {
-        document.set(set)?;
-    }
-    if let Some(seed) = seed {
-        document.set(&format!("run.seed={seed}"))?;
-    }
+    change(&mut document, sets, seed)?;
+    Ok(expand(&document, path)?.into_iter().map(|(case, _)| case).collect())
+}
+
+/// The cases of a document that was read so, each with the document of its values.
+pub(crate) fn expand_asking(document: &Document, path: &Path) -> Result<Vec<(Case, Document)>, BadInput> {
+    let all = expand(document, path)?;
+    check_asking(all.iter().map(|(case, _)| case), path)?;
+    Ok(all)
+}
+
+/// Puts these `sets`, and then the seed, into a document.
+pub(crate) fn change(document: &mut Document, sets: &[String], seed: Option<u64>) -> Result<(), BadInput> {
+    let seed = seed.map(|seed| format!("run.seed={seed}"));
+    sets.iter().chain(&seed).try_for_each(|set| document.set(set))
+}
+
+fn expand(document: &Document, path: &Path) -> Result<Vec<(Case, Document)>, BadInput> {
     let runs = document.sweep(&lists())?;
     let varied = Varied::of(runs.iter().map(|(_, document)| document));
     let case = |(labels, document): (Vec<(String, Scalar)>, Document)| {
         let labels = labels.into_iter().map(|(key, value)| (key, label(value))).collect();
-        Ok(Case { labels, experiment: experiment(&document, path, &varied)? })
+        Ok((Case { labels, experiment: experiment(&document, path, &varied)? }, document))
     };
     runs.into_iter().map(case).collect()
 }

@@ -158,8 +158,9 @@ pub(super) fn rules(
     let mut homes = vec![None; names.len()];
     for volume in volumes {
         let Some(claim) = volume.claim else { continue };
-        let others = askers.iter().filter(|asker| asker.class == volume.class).count();
-        if others > 1 {
+        // Its workloads stand for its clients.
+        let is_other = |asker: &Asker| asker.class == volume.class && asker.volume != Some(&volume.name);
+        if askers.iter().any(is_other) {
             let what = format!(
                 "volume '{}' has a share, a floor or a limit, and others have its class '{}'",
                 volume.name, volume.class

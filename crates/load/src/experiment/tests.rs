@@ -81,6 +81,7 @@ fn the_example_of_the_design_reads_as_written() {
         },
         workloads: vec![
             Workload {
+                volume: None,
                 name: "interactive".into(),
                 class: "readers".into(),
                 priority: 0,
@@ -88,6 +89,7 @@ fn the_example_of_the_design_reads_as_written() {
                 kind: Kind::Open(OpenPlan { rate: 10.0, arrivals: Arrivals::Poisson, pattern: random(8) }),
             },
             Workload {
+                volume: None,
                 name: "stream".into(),
                 class: "stream".into(),
                 priority: 0,

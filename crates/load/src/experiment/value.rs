@@ -63,7 +63,8 @@ config::keys! {
     CURVE: Vec<Vec<f64>> = rows("curve");
     /// What it is worth.
     VALUE: f64 = number("value", 0.0, f64::MAX).else_told("1; 0.01 of `background`");
-    /// What `value` is given for.
+    /// What `value` is given for. In an array a part of a request counts for its share of what remains of the request, so that what is
+    /// nearly complete goes first.
     VALUE_PER: Per = word("value_per").usually("MiB");
 }
 

@@ -21,8 +21,11 @@ config::keys! {
     PRIORITY: u32 = within("priority", 0, 255).usually("0");
     /// Deadline of its clients' requests, from their arrival. A request that is still waiting then fails.
     DEADLINE: Span = span("deadline").else_told("none");
+    /// The volume, earlier in the file, whose blocks this one shows: to be read only, with a class, a priority and a share of its
+    /// own. So a disk in use is backed up, or checked, behind those who use it.
+    OF: String = text("of");
     /// Whether writes are refused. Volumes that all are `read_only` may share blocks, and so may services of them.
-    READ_ONLY: bool = bool("read_only").usually("false");
+    READ_ONLY: bool = bool("read_only").else_told("false; true of what has `of`");
     /// The clients that may have it, by a name in the certificate that they show: its common name, or an alternative name of it
     /// that is a DNS name, a mail address or a URI. They must speak TLS.
     CLIENTS: Vec<String> = texts("clients").else_told("all that are let in");
@@ -88,6 +91,56 @@ fn read(section: &Section, before: &[Volume]) -> Result<Volume, BadInput> {
         let what = format!("a volume before this one is named '{name}' too");
         return Err(section.error(NAME.name(), what, "give each a name of its own; they may share a `class`"));
     }
+    let place = match shown(section, before)? {
+        Some(place) => place,
+        None => place(section, before, &name)?,
+    };
+    let (priority, deadline) = (section.value(&PRIORITY)? as u8, asker::deadline(section, &DEADLINE)?);
+    let volume = Volume {
+        class: section.get(&CLASS)?.filter(|class| !class.is_empty()).unwrap_or_else(|| match name.as_str() {
+            "" => "volume".into(),
+            name => name.into(),
+        }),
+        name,
+        from: place.from,
+        blocks: place.blocks,
+        priority,
+        deadline,
+        read_only: place.read_only,
+        clients: clients(section)?,
+        claim: share::of_volume(section)?,
+    };
+    section.close()?;
+    Ok(volume)
+}
+
+/// Where a volume lies, and whether nobody may write it.
+struct VolumePlace {
+    from: u64,
+    blocks: Option<u64>,
+    read_only: bool,
+}
+
+/// The place of the volume that this one shows, if it shows one.
+fn shown(section: &Section, before: &[Volume]) -> Result<Option<VolumePlace>, BadInput> {
+    let Some(name) = section.get(&OF)? else { return Ok(None) };
+    let Some(of) = before.iter().find(|other| other.name == name) else {
+        let what = format!("no volume before this one is named '{name}'");
+        return Err(section.error(OF.name(), what, "name one that stands earlier in the file"));
+    };
+    if let Some(key) = [OFFSET.name(), SIZE.name()].into_iter().find(|key| section.has(key)) {
+        let what = format!("`{key}` of a volume that shows all of '{name}'");
+        return Err(section.error(key, what, "take it out"));
+    }
+    if section.get(&READ_ONLY)? == Some(false) {
+        let what = format!("a volume that shows '{name}' may only be read");
+        return Err(section.error(READ_ONLY.name(), what, "take it out, and have writers use that volume"));
+    }
+    Ok(Some(VolumePlace { from: of.from, blocks: of.blocks, read_only: true }))
+}
+
+/// The place of a volume of its own.
+fn place(section: &Section, before: &[Volume], name: &str) -> Result<VolumePlace, BadInput> {
     let from = match (section.get(&OFFSET)?, before.last()) {
         (Some(from), _) => from,
         (None, None) => 0,
@@ -109,32 +162,20 @@ fn read(section: &Section, before: &[Volume]) -> Result<Volume, BadInput> {
     }
     let end = blocks.map_or(u64::MAX, |blocks| from.saturating_add(blocks));
     let ends = |other: &Volume| other.blocks.map_or(u64::MAX, |blocks| other.from.saturating_add(blocks));
-    let read_only = section.value(&READ_ONLY)?;
+    let read_only = section.get(&READ_ONLY)?.unwrap_or(false);
     let shares = |other: &&Volume| from < ends(other) && other.from < end;
     // What nobody writes, any number of volumes may show.
     let mut others = before.iter().filter(|other| !(read_only && other.read_only));
     if let Some(other) = others.find(shares) {
         let what = format!("volume '{name}' shares blocks with volume '{}'", other.name);
-        let mend = "let it begin later, or leave `offset` out; only `read_only` volumes may share blocks";
+        let mend = if read_only {
+            "let it begin later, or leave `offset` out; to show what that volume holds give `of` in place of `offset` and `size`"
+        } else {
+            "let it begin later, or leave `offset` out; only `read_only` volumes may share blocks"
+        };
         return Err(section.error(OFFSET.name(), what, mend));
     }
-    let (priority, deadline) = (section.value(&PRIORITY)? as u8, asker::deadline(section, &DEADLINE)?);
-    let volume = Volume {
-        class: section.get(&CLASS)?.filter(|class| !class.is_empty()).unwrap_or_else(|| match name.as_str() {
-            "" => "volume".into(),
-            name => name.into(),
-        }),
-        name,
-        from,
-        blocks,
-        priority,
-        deadline,
-        read_only,
-        clients: clients(section)?,
-        claim: share::of_volume(section)?,
-    };
-    section.close()?;
-    Ok(volume)
+    Ok(VolumePlace { from, blocks, read_only })
 }
 
 fn clients(section: &Section) -> Result<Vec<String>, BadInput> {

@@ -40,6 +40,8 @@ pub struct Workload {
     pub priority: u8,
     /// A hard deadline, from arrival: a request still waiting then is dropped.
     pub deadline: Option<Span>,
+    /// The volume whose client it is, if it is one's.
+    pub volume: Option<String>,
     /// What it asks, and when.
     pub kind: Kind,
 }
@@ -119,7 +121,8 @@ fn read(
     if let Some(volume) = volume {
         kind.confine(volume.region());
     }
-    Ok(Workload { name, class, priority, deadline, kind })
+    let volume = volume.map(|volume| volume.name.clone());
+    Ok(Workload { name, class, priority, deadline, volume, kind })
 }
 
 /// `kind`, and its keys. A key of a kind that another run of the sweep uses is known, too.

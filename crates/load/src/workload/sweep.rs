@@ -6,7 +6,7 @@
 use super::kind::{MOST_AT_ONCE, Manual, Recipe};
 use super::{Draft, Workload, open};
 use crate::draw::Draw;
-use block::{BadInput, Extent, Op, Span, Time};
+use block::{BLOCK_BYTES, BadInput, Extent, Op, Span, Time, units};
 use config::{About, Section};
 use std::collections::VecDeque;
 use std::path::Path;
@@ -102,6 +102,10 @@ struct Sweep {
     last: Option<Time>,
     ended: Option<Time>,
     outstanding: u32,
+    /// When it began, and what has been repaired since, up to the last end of a request.
+    began: Time,
+    repaired: u64,
+    until: Time,
 }
 
 impl Sweep {
@@ -117,8 +121,33 @@ impl Sweep {
             last: None,
             ended: None,
             outstanding: 0,
+            began: Time::ZERO + plan.start,
+            repaired: 0,
+            until: Time::ZERO + plan.start,
         }
     }
+
+    /// Blocks repaired in a second so far.
+    fn pace(&self) -> f64 {
+        self.repaired as f64 / self.until.since(self.began).as_secs().max(1e-9)
+    }
+
+    /// How long all of it takes at the pace so far.
+    fn whole(&self) -> String {
+        units::show_long(Span((self.all as f64 / self.pace() * 1e9) as u64))
+    }
+
+    fn show_pace(&self) -> String {
+        let mb_s = self.pace() * BLOCK_BYTES as f64 / 1e6;
+        if mb_s < 10.0 { format!("{mb_s:.2} MB/s") } else { format!("{mb_s:.1} MB/s") }
+    }
+}
+
+/// A share in per cent, to two digits at least: of a large array little is repaired in a short run.
+fn show_share(share: f64) -> String {
+    let percent = 100.0 * share;
+    let digits = (1..6).find(|digits| percent * 10f64.powi(*digits) >= 10.0).unwrap_or(6);
+    format!("{percent:.*} %", digits as usize)
 }
 
 impl Workload for Sweep {
@@ -141,8 +170,10 @@ impl Workload for Sweep {
         Ok(Draft { arrives, op: Op::Repair, at })
     }
 
-    fn end_request(&mut self, now: Time, _: Extent) {
+    fn end_request(&mut self, now: Time, at: Extent) {
         self.ready.push_back(now);
+        self.repaired += u64::from(at.blocks);
+        self.until = now;
         self.outstanding -= 1;
         if self.next == self.all && self.outstanding == 0 {
             self.ended = Some(now);
@@ -150,12 +181,54 @@ impl Workload for Sweep {
     }
 
     fn notes(&self) -> Vec<String> {
-        if self.again {
-            return Vec::new();
+        if self.repaired == 0 {
+            return if self.again { Vec::new() } else { vec!["nothing of it was repaired".into()] };
         }
+        let pace = self.show_pace();
         vec![match self.ended {
-            Some(end) => format!("all of it was repaired after {:.1} s", end.as_secs()),
-            None => format!("{:.1} % was repaired", 100.0 * self.next as f64 / self.all.max(1) as f64),
+            _ if self.again => format!("scrubbed at {pace}: at this load all of it takes {}", self.whole()),
+            Some(end) => {
+                let took = end.since(self.began);
+                let (seconds, long) = (took.as_secs(), units::show_long(took));
+                let long = if long.ends_with(" s") { String::new() } else { format!(" ({long})") };
+                format!("all of it was repaired after {seconds:.1} s{long}, at {pace}")
+            }
+            None => {
+                let share = show_share(self.repaired as f64 / self.all.max(1) as f64);
+                format!("{share} was repaired, at {pace}: at this load all of it takes {}", self.whole())
+            }
         }]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    /// What is said after so many requests of a plan, each of which took a second and began when the one before had ended.
+    fn note(all: u64, requests: u64, again: bool, start: u64) -> Vec<String> {
+        let plan = RepairPlan { blocks: 2000, depth: 1, start: Span(start * SECOND), again, rate: None };
+        let mut sweep = Sweep::new(&plan, all);
+        for _ in 0..requests {
+            let draft = sweep.make().expect("it is to be repaired");
+            sweep.end_request(draft.arrives + Span(SECOND), draft.at);
+        }
+        sweep.notes()
+    }
+
+    #[test]
+    fn what_is_left_is_told_by_the_pace_so_far() {
+        let long = 2000 * 3600 * 30;
+        assert_eq!(note(long, 3600, false, 50), ["3.3 % was repaired, at 1.02 MB/s: at this load all of it takes 30.0 h"]);
+        assert_eq!(note(long, 30, false, 0), ["0.028 % was repaired, at 1.02 MB/s: at this load all of it takes 30.0 h"]);
+        assert_eq!(note(2000 * 100, 3, true, 0), ["scrubbed at 1.02 MB/s: at this load all of it takes 100.0 s"]);
+        // Scrubbing goes round.
+        assert_eq!(note(2000 * 100, 250, true, 9), ["scrubbed at 1.02 MB/s: at this load all of it takes 100.0 s"]);
+        assert_eq!(note(2000 * 7, 7, false, 0), ["all of it was repaired after 7.0 s, at 1.02 MB/s"]);
+        let after = "all of it was repaired after 900.0 s (15.0 min), at 1.02 MB/s";
+        assert_eq!(note(2000 * 900, 900, false, 60), [after]);
+        assert_eq!((note(2000, 0, false, 0), note(2000, 0, true, 0)), (vec!["nothing of it was repaired".into()], vec![]));
     }
 }

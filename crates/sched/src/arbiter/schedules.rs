@@ -255,7 +255,7 @@ impl<P: Predictor> Schedules<P> {
 fn candidate<P: Predictor>(board: &Board<P>, id: JobId, late: &[LatenessSpread; 2]) -> Option<Candidate<P>> {
     let job = board.jobs.get(id)?;
     let rule = board.rules.class(job.qos.class);
-    let weight = if job.op.writes() { board.weight } else { 1.0 };
+    let weight = f64::from(job.part) * if job.op.writes() { board.weight } else { 1.0 };
     let demands = board.demands.as_ref()?.by_class();
     let others = demands.iter().enumerate().filter(|(class, _)| *class != usize::from(job.qos.class));
     let others = price(others.map(|(_, demand)| demand), board.weight);

@@ -22,9 +22,10 @@ pub(super) struct Way {
     resumed: Span,
 }
 
-/// What a request is worth if it is done after so long (Eq. 2; a request on one disk is all of its parent).
+/// What a request is worth if it is done after so long (Eq. 2).
 fn worth_after<P: Predictor>(board: &Board<P>, job: &Job<P::Spot>, now: Time, takes: Span) -> f64 {
     let worth = board.rules.class(job.qos.class).worth.at(job.at.blocks, &job.qos, job.arrived, now + takes);
+    let worth = worth * f64::from(job.part);
     if job.op.writes() { board.weight * worth } else { worth }
 }
 

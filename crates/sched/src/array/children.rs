@@ -34,6 +34,13 @@ pub(super) struct ChildRequest {
     pub(super) number: u64,
 }
 
+impl ChildRequest {
+    /// Whether its task itself waits for it, not an update.
+    pub(super) fn is_of_task(&self) -> bool {
+        self.owner == Owner::Task
+    }
+}
+
 /// What is to be told to disks.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Post {
@@ -79,7 +86,11 @@ impl<P: Predictor> Array<P> {
         }
         self.born += 1;
         let generation = self.standings.generation(child.disk);
-        self.children.insert(ChildRequest { takes, generation, number: self.born, ..child })
+        let id = self.children.insert(ChildRequest { takes, generation, number: self.born, ..child });
+        if self.parts.is_some() {
+            self.add_part(id, &child);
+        }
+        id
     }
 
     /// How many children whose a child is waits for.
@@ -111,6 +122,10 @@ impl<P: Predictor> Array<P> {
                 Post::Submit(_) => {
                     self.make_way(child.disk);
                     let qos = self.tasks.get(child.task).map_or(Qos::default(), |job| job.qos);
+                    if self.parts.is_some() {
+                        let part = self.part(&child);
+                        self.disks[usize::from(child.disk.0)].set_part(part);
+                    }
                     Input::Submit(Request { id: RequestId(id), op: child.op, at: child.at, qos })
                 }
             };
@@ -215,6 +230,9 @@ impl<P: Predictor> Array<P> {
             return;
         };
         self.unload(&child);
+        if self.parts.is_some() {
+            self.remove_part(id, &child);
+        }
         let meant = child.generation == self.standings.generation(child.disk);
         // What was begun on a disk that is gone may have gone on, on the empty one in its place.
         let ending =

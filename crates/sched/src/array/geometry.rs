@@ -1,7 +1,8 @@
 //! Where an array's blocks lie: striping, mirrored stripes, rotated parity (Preemptive RAID scheduling, Section 3.2).
 //!
 //! A *row* is one stripe unit of every disk; a *column* of a row, one of its units of data. Parity is left-symmetric: in row
-//! r of N disks on disk N − 1 − (r mod N), with the columns on the disks after it.
+//! r of N disks on disk N − 1 − (r mod N), a second one on the disk after it, with the columns on the disks after these, as
+//! Linux' md has it. Columns, then parities, are the *slots* of a row.
 
 use block::{DiskId, Extent, Lbn};
 
@@ -22,6 +23,29 @@ pub enum Level {
     },
     /// RAID 5: with the parity of each row.
     Parity,
+    /// RAID 6: with two parities of each row.
+    DoubleParity,
+}
+
+impl Level {
+    /// Parities of a row.
+    #[must_use]
+    pub const fn parities(self) -> u16 {
+        match self {
+            Level::Striped | Level::Mirrored { .. } => 0,
+            Level::Parity => 1,
+            Level::DoubleParity => 2,
+        }
+    }
+
+    /// How many disks may fail, whichever they are.
+    #[must_use]
+    pub const fn redundancy(self) -> u16 {
+        match self {
+            Level::Mirrored { copies } => copies.saturating_sub(1),
+            Level::Striped | Level::Parity | Level::DoubleParity => self.parities(),
+        }
+    }
 }
 
 /// The arithmetic of an array.
@@ -72,7 +96,10 @@ impl Geometry {
             Level::Parity if !(3..=MOST_WITH_PARITY).contains(&disks) => {
                 return fault(format!("RAID 5 of {disks} disks"), "give from 3 to 64 disks, or another level");
             }
-            Level::Mirrored { .. } | Level::Parity => {}
+            Level::DoubleParity if !(4..=MOST_WITH_PARITY).contains(&disks) => {
+                return fault(format!("RAID 6 of {disks} disks"), "give from 4 to 64 disks, or another level");
+            }
+            Level::Mirrored { .. } | Level::Parity | Level::DoubleParity => {}
         }
         if unit == 0 {
             return fault("a stripe of no blocks".into(), "give a size such as 64KiB");
@@ -115,13 +142,25 @@ impl Geometry {
         if let Level::Mirrored { copies } = self.level { copies } else { 1 }
     }
 
+    /// Parities of a row.
+    #[must_use]
+    pub fn parities(&self) -> u16 {
+        self.level.parities()
+    }
+
+    /// Whether rows have parity.
+    #[must_use]
+    pub fn has_parity(&self) -> bool {
+        self.parities() > 0
+    }
+
     /// Units of data in a row.
     #[must_use]
     pub fn columns(&self) -> u16 {
         match self.level {
             Level::Striped => self.disks,
             Level::Mirrored { copies } => self.disks / copies,
-            Level::Parity => self.disks - 1,
+            Level::Parity | Level::DoubleParity => self.disks - self.parities(),
         }
     }
 
@@ -136,8 +175,25 @@ impl Geometry {
     pub fn disk(&self, row: u64, column: u16, copy: u16) -> DiskId {
         DiskId(match self.level {
             Level::Striped | Level::Mirrored { .. } => column + copy * self.columns(),
-            Level::Parity => (self.parity(row).0 + 1 + column) % self.disks,
+            Level::Parity | Level::DoubleParity => (self.parity(row).0 + self.parities() + column) % self.disks,
         })
+    }
+
+    /// With parity, the disk with a slot of a row.
+    #[must_use]
+    pub fn disk_of_slot(&self, row: u64, slot: u16) -> DiskId {
+        match slot.checked_sub(self.columns()) {
+            Some(parity) => DiskId((self.parity(row).0 + parity) % self.disks),
+            None => self.disk(row, slot, 0),
+        }
+    }
+
+    /// With parity, the slot of a row that lies on a disk.
+    #[must_use]
+    pub fn slot(&self, row: u64, disk: DiskId) -> u16 {
+        // Columns come after the parities, which are the last slots.
+        let after = (disk.0 + self.disks - self.parity(row).0) % self.disks;
+        (after + self.columns()) % self.disks
     }
 
     /// The disks with the copies of a column; with parity, the one that it is on.
@@ -154,7 +210,7 @@ impl Geometry {
         Some(Piece { row, column: self.column(row, disk)?, within, blocks: at.blocks, into: 0 })
     }
 
-    /// The disk with the parity of a row.
+    /// The disk with the parity of a row, the first of two.
     #[must_use]
     pub fn parity(&self, row: u64) -> DiskId {
         DiskId(self.disks - 1 - (row % u64::from(self.disks)) as u16)
@@ -165,9 +221,7 @@ impl Geometry {
     pub fn column(&self, row: u64, disk: DiskId) -> Option<u16> {
         match self.level {
             Level::Striped | Level::Mirrored { .. } => Some(disk.0 % self.columns()),
-            Level::Parity => (disk.0 + self.disks - self.parity(row).0 - 1 + self.disks)
-                .checked_rem(self.disks)
-                .filter(|column| *column < self.columns()),
+            Level::Parity | Level::DoubleParity => Some(self.slot(row, disk)).filter(|slot| *slot < self.columns()),
         }
     }
 
@@ -207,7 +261,7 @@ impl Geometry {
     /// a disk, since who writes one column changes what another is read by when it is missing; else its blocks.
     #[must_use]
     pub fn guarded_extent(&self, at: Extent) -> Extent {
-        if self.level != Level::Parity || at.blocks == 0 {
+        if !self.has_parity() || at.blocks == 0 {
             return at;
         }
         let first = self.pieces(at).next().map_or(0, |piece| piece.row);
@@ -231,9 +285,8 @@ mod tests {
         let mut all = Vec::new();
         for disks in 1..=9 {
             for unit in [1, 3, 8] {
-                for level in
-                    [Level::Striped, Level::Mirrored { copies: 2 }, Level::Mirrored { copies: 3 }, Level::Parity]
-                {
+                let mirrored = [2, 3].map(|copies| Level::Mirrored { copies });
+                for level in [Level::Striped, mirrored[0], mirrored[1], Level::Parity, Level::DoubleParity] {
                     all.extend(Geometry::new(level, disks, unit, 40).ok());
                 }
             }
@@ -256,9 +309,10 @@ mod tests {
                     assert_eq!(it.piece_on(disk, at), Some(Piece { into: 0, ..piece }), "{it:?}");
                     assert!(taken.insert((disk, at.start)), "{it:?}: {block} lies on another");
                 }
-                if it.level() == Level::Parity {
-                    assert_eq!(it.column(piece.row, it.parity(piece.row)), None);
-                    taken.insert((it.parity(piece.row), at.start));
+                for parity in it.columns()..it.columns() + it.parities() {
+                    let disk = it.disk_of_slot(piece.row, parity);
+                    assert_eq!((it.column(piece.row, disk), it.slot(piece.row, disk)), (None, parity), "{it:?}");
+                    taken.insert((disk, at.start));
                 }
             }
             assert_eq!(taken.len() as u64, u64::from(it.disks()) * it.rows() * u64::from(it.unit()));
@@ -284,7 +338,7 @@ mod tests {
 
     #[test]
     fn what_is_guarded_meets_where_a_row_s_columns_meet() {
-        for it in geometries().into_iter().filter(|it| it.level() == Level::Parity) {
+        for it in geometries().into_iter().filter(Geometry::has_parity) {
             let rows = |at: Extent| -> BTreeSet<u64> {
                 let blocks = (at.start.0..at.end().0).map(|block| it.pieces(Extent::new(block, 1)).next().unwrap());
                 blocks.map(|piece| it.on_disk(piece.row, piece.within, 1).start.0).collect()
@@ -307,6 +361,7 @@ mod tests {
             (Level::Mirrored { copies: 1 }, 4, 8, 100, "copies = 1"),
             (Level::Mirrored { copies: 3 }, 4, 8, 100, "do not divide"),
             (Level::Parity, 2, 8, 100, "RAID 5 of 2"),
+            (Level::DoubleParity, 3, 8, 100, "RAID 6 of 3"),
             (Level::Striped, 2, 0, 100, "no blocks"),
             (Level::Striped, 2, 101, 100, "101 blocks on disks of 100"),
         ] {

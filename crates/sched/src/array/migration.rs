@@ -59,6 +59,7 @@ impl<P: Predictor> Array<P> {
         self.go_on(&child, done, child.at.blocks - done, to);
         self.children.remove(request.0);
         self.unload(&child);
+        self.remove_part(request.0, &child);
         if let Some(left) = self.left_of(&child) {
             *left -= 1;
         }
@@ -101,6 +102,9 @@ impl<P: Predictor> Array<P> {
         self.disks[usize::from(disk.0)].cut(request, done + kept);
         if let Some(child) = self.children.get_mut(request.0) {
             child.at.blocks = done + kept;
+        }
+        if let (Some(parts), true) = (&mut self.parts, child.is_of_task()) {
+            parts.shrink(child.task, (rest.blocks - kept).into());
         }
         self.go_on(&child, done + kept, rest.blocks - kept, to);
     }

@@ -15,10 +15,14 @@
 mod buffer;
 mod children;
 mod claims;
+mod code;
+pub mod field;
 mod geometry;
 mod migration;
 mod parity;
+mod parts;
 mod placement;
+mod repair;
 mod standing;
 
 pub use buffer::Fill;
@@ -41,6 +45,7 @@ use block::{Change, DiskId, Ending, Extent, Op, Place, Request, RequestId, Span,
 use buffer::Buffer;
 use children::{ChildRequest, Owner, Post, offset};
 use parity::Update;
+use parts::Parts;
 use standing::Standings;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -117,6 +122,8 @@ pub struct Array<P: Predictor> {
     born: u64,
     updates: Slab<Update>,
     buffer: Option<Buffer>,
+    /// What remains of each task, where something goes by what children are worth.
+    parts: Option<Parts>,
     posts: VecDeque<Post>,
     /// Children whose disks are told of them later, and when.
     later: BinaryHeap<Reverse<(Time, u32)>>,
@@ -144,6 +151,7 @@ impl<P: Predictor> Array<P> {
             positioning: disks.first().map_or(Span::ZERO, placement::positioning),
             wakes: vec![Time::NEVER; disks.len()],
             wake: Time::NEVER,
+            parts: disks.first().is_some_and(Core::goes_by_worth).then(Parts::default),
             disks,
             turn: 0,
             limit,
@@ -237,7 +245,7 @@ impl<P: Predictor> Array<P> {
     /// With parity, from now on a task keeps its order with others of its rows: who writes a column changes what another is
     /// read by when it is missing.
     fn by_rows(&mut self, id: JobId) {
-        if self.geometry.level() != Level::Parity {
+        if !self.geometry.has_parity() {
             return;
         }
         let Some(job) = self.tasks.get_mut(id).filter(|job| !job.spot.by_rows) else { return };
@@ -258,9 +266,7 @@ impl<P: Predictor> Array<P> {
             let at = self.geometry.on_disk(piece.row, piece.within, piece.blocks);
             self.standings.holds(self.geometry.disk(piece.row, piece.column, 0), at)
         };
-        self.geometry.level() == Level::Parity
-            && job.op == Op::Read
-            && !self.geometry.pieces(job.at).all(|piece| there(&piece))
+        self.geometry.has_parity() && job.op == Op::Read && !self.geometry.pieces(job.at).all(|piece| there(&piece))
     }
 
     /// Says what a task needs of the disks.
@@ -290,7 +296,7 @@ impl<P: Predictor> Array<P> {
                     self.read(id, job, &piece, None, out);
                 }
             }
-            Op::Write { .. } if geometry.level() == Level::Parity => self.write_rows(id, job, out),
+            Op::Write { .. } if geometry.has_parity() => self.write_rows(id, job, out),
             Op::Write { .. } => {
                 for piece in geometry.pieces(job.at) {
                     self.write(id, job, &piece);
@@ -304,7 +310,7 @@ impl<P: Predictor> Array<P> {
     fn read(&mut self, id: JobId, job: &Job<Task>, piece: &Piece, after: Option<&ChildRequest>, out: &mut Vec<Action>) {
         let at = self.geometry.on_disk(piece.row, piece.within, piece.blocks);
         let place = offset(job.spot.base, piece.into);
-        if self.geometry.level() == Level::Parity {
+        if self.geometry.has_parity() {
             let disk = self.geometry.disk(piece.row, piece.column, 0);
             return match self.standings.holds(disk, at) && after.is_none() {
                 true => self.post(id, Owner::Task, disk, Op::Read, at, place, 0),
@@ -456,6 +462,7 @@ impl<P: Predictor> Array<P> {
         }
         if change != Change::Cancel {
             self.claims_anew(id);
+            self.weigh_siblings(id);
         }
         let children = self.children.iter().filter(|(_, child)| child.task == id);
         self.posts.extend(children.map(|(id, child)| Post::Amend(id, child.number, change)));

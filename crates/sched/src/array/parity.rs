@@ -1,11 +1,15 @@
-//! Rows with parity: full-row, read-modify and reconstruct writes, and reading what a missing disk held (RAID 5); and
-//! repairing, with parity or copies.
+//! Rows with parity: full-row, read-modify and reconstruct writes, and reading what a missing disk held (RAID 5 and 6).
 //!
 //! The work on a part of a row is an update: it reads what it needs into a frame, sums, and writes. Each part is wide as the
 //! row's columns are written alike in it: of a column all or nothing, so that one rule tells what has to be read.
+//!
+//! In the frame of an update lies, slot after slot, what was read of the row, and each parity in its own; behind them parities
+//! that are summed while what they were is still needed.
 
 use super::children::{ChildRequest, Owner, offset};
-use super::{Array, Level, Piece, Task};
+use super::code::{Code, Slots, bit, each};
+use super::field::Factor;
+use super::{Array, Piece, Task};
 use crate::event::Action;
 use crate::predict::Predictor;
 use crate::{Job, JobId};
@@ -15,77 +19,141 @@ use block::{DiskId, Ending, Op, Place};
 /// Times an update begins anew because a disk did not bring what it was asked for.
 const MOST_TRIES: u8 = 3;
 
-/// Columns of a row: bit c is column c.
-type Columns = u64;
-
 /// What an update does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Aim {
+pub(super) enum Aim {
     /// Writes these columns from where the task's bytes are.
-    Write(Columns),
+    Write(Slots),
     /// Reads a column that its disk does not bring to where the task wants it.
     Read(u16),
     /// Reads all there is of a column or a row, and writes what is missing.
     Repair(u16),
 }
 
-/// How parity comes about.
+/// How the parities of a write come about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Method {
-    /// From itself, what the written columns held and what they will.
+    /// Each from itself, what the written columns held and what they will.
     Modify,
-    /// The parity is computed from all columns.
+    /// From all columns.
     Reconstruct,
-    /// It does not: its disk is missing.
-    Without,
+    /// From all columns, of which one is missing that is not written: it follows from all else there is.
+    Recover,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum UpdateStage {
+pub(super) enum UpdateStage {
     Reading,
     Writing,
+}
+
+/// Disks that did not bring what they were asked for: as many as can be done without.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Lost([Option<DiskId>; 2]);
+
+impl Lost {
+    pub(super) fn has(&self, disk: DiskId) -> bool {
+        self.0.contains(&Some(disk))
+    }
+
+    /// Notes a disk, unless so many are noted.
+    fn note(&mut self, disk: DiskId, most: u16) {
+        let free = self.0.iter_mut().take(most.into()).find(|lost| lost.is_none_or(|lost| lost == disk));
+        if let Some(free) = free {
+            *free = Some(disk);
+        }
+    }
 }
 
 /// The work on a part of a row.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Update {
-    task: JobId,
-    row: u64,
-    within: u32,
-    blocks: u32,
+    pub(super) task: JobId,
+    pub(super) row: u64,
+    pub(super) within: u32,
+    pub(super) blocks: u32,
     aim: Aim,
     method: Method,
-    /// What is read, without parity.
-    read: Columns,
-    stage: UpdateStage,
+    /// What is read.
+    pub(super) read: Slots,
+    /// Of a write, the parities that are summed.
+    sums: Slots,
+    pub(super) stage: UpdateStage,
     /// Children that have not ended.
     pub(super) left: u32,
-    /// A disk that did not bring what it was asked for.
-    lost: Option<DiskId>,
-    broken: bool,
+    pub(super) lost: Lost,
+    /// Whether a child did not end well.
+    pub(super) broken: bool,
     tries: u8,
+    /// Of a repair, how many disks had been replaced when it wrote.
+    pub(super) replacements: u32,
 }
 
-/// What is read to write these columns, and how parity comes about; `missing` is a column that cannot be read or written.
-fn method(columns: u16, written: Columns, missing: Option<u16>) -> (Method, Columns) {
-    let others = all(columns) & !written;
-    let modify = match missing {
-        Some(column) => written & bit(column) == 0,
-        None => written.count_ones() + 1 < others.count_ones(),
-    };
-    if modify { (Method::Modify, written) } else { (Method::Reconstruct, others) }
+impl Update {
+    /// How much of its task it does, in blocks.
+    fn does(&self) -> u64 {
+        let columns = if let Aim::Write(written) = self.aim { written.count_ones() } else { 1 };
+        u64::from(columns) * u64::from(self.blocks)
+    }
 }
 
-fn bit(column: u16) -> Columns {
-    1 << column
+/// What is read to write these columns, and how the parities in `sums` come about; `gone` cannot be read. Nothing where too much
+/// is gone.
+fn method(code: Code, written: Slots, sums: Slots, gone: Slots) -> Option<(Method, Slots)> {
+    let others = code.columns() & !written;
+    if gone.count_ones() > code.parities.into() {
+        return None;
+    }
+    if sums == 0 {
+        return Some((Method::Reconstruct, 0));
+    }
+    let modify = gone & (written | sums) == 0;
+    let reconstruct = gone & others == 0;
+    match (modify, reconstruct) {
+        (true, true) if written.count_ones() + sums.count_ones() < others.count_ones() => {
+            Some((Method::Modify, written | sums))
+        }
+        (_, true) => Some((Method::Reconstruct, others)),
+        (true, false) => Some((Method::Modify, written | sums)),
+        (false, false) => {
+            let missing = (gone & others).trailing_zeros() as u16;
+            let equation = code.solve(missing, gone)?;
+            Some((Method::Recover, (others | equation.terms()) & !gone))
+        }
+    }
 }
 
-fn all(columns: u16) -> Columns {
-    Columns::MAX.checked_shr(Columns::BITS.saturating_sub(columns.into())).unwrap_or(0)
+/// How often each slot that was read, and each written column anew, counts in a parity.
+fn terms(code: Code, it: &Update, written: Slots, parity: u16) -> impl Iterator<Item = (Term, Factor)> {
+    let slot = code.columns + parity;
+    let others = code.columns() & !written;
+    let unread = code.slots() & !it.read;
+    let recovered = each(others & unread).next().filter(|_| it.method == Method::Recover);
+    let equation = recovered.and_then(|missing| code.solve(missing, unread));
+    let method = it.method;
+    let read = each(it.read).map(move |read| {
+        let own = code.factor(parity, read);
+        let factor = match method {
+            // The parity as it was is there already.
+            Method::Modify if read == slot => Factor::ZERO,
+            Method::Modify => own,
+            _ => {
+                let own = if others & bit(read) == 0 { Factor::ZERO } else { own };
+                let through = equation.map_or(Factor::ZERO, |equation| equation.factor(read));
+                own + through * recovered.map_or(Factor::ZERO, |missing| code.factor(parity, missing))
+            }
+        };
+        (Term::Read(read), factor)
+    });
+    let given = each(written).map(move |column| (Term::Given(column), code.factor(parity, column)));
+    read.chain(given).filter(|(_, factor)| *factor != Factor::ZERO)
 }
 
-fn each(columns: Columns) -> impl Iterator<Item = u16> {
-    (0..64).filter(move |column| columns & bit(*column) != 0)
+/// A term of a sum: what was read of a slot, or what is written of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Term {
+    Read(u16),
+    Given(u16),
 }
 
 impl<P: Predictor> Array<P> {
@@ -115,7 +183,7 @@ impl<P: Predictor> Array<P> {
     }
 
     #[expect(clippy::too_many_arguments, reason = "it is the one place where an update is made")]
-    fn update(
+    pub(super) fn update(
         &mut self,
         task: JobId,
         row: u64,
@@ -125,74 +193,51 @@ impl<P: Predictor> Array<P> {
         lost: Option<DiskId>,
         out: &mut Vec<Action>,
     ) {
-        let (method, stage) = (Method::Reconstruct, UpdateStage::Reading);
-        let update =
-            Update { task, row, within, blocks, aim, method, read: 0, stage, left: 0, lost, broken: false, tries: 0 };
+        let mut update = Update {
+            task,
+            row,
+            within,
+            blocks,
+            aim,
+            method: Method::Reconstruct,
+            read: 0,
+            sums: 0,
+            stage: UpdateStage::Reading,
+            left: 0,
+            lost: Lost::default(),
+            broken: false,
+            tries: 0,
+            replacements: 0,
+        };
+        if let Some(disk) = lost {
+            update.lost.note(disk, 1);
+        }
         if let Some(job) = self.tasks.get_mut(task) {
             job.spot.left += 1;
+        }
+        if let Some(parts) = &mut self.parts {
+            parts.grow(task, update.does());
         }
         let id = self.updates.insert(update);
         self.begin(id, out);
     }
 
-    /// Repairs a piece. With parity the first column stands for all.
-    pub(super) fn repair(&mut self, id: JobId, piece: &Piece, out: &mut Vec<Action>) {
-        if self.redundant() && (self.geometry.level() != Level::Parity || piece.column == 0) {
-            self.update(id, piece.row, piece.within, piece.blocks, Aim::Repair(piece.column), None, out);
-        }
+    /// The equations of its rows.
+    pub(super) fn code(&self) -> Code {
+        Code { columns: self.geometry.columns(), parities: self.geometry.parities() }
     }
 
-    /// The disks with what tells what a column of a row holds, itself among them: its copies, or all of the row.
-    fn alike(&self, row: u64, column: u16) -> Vec<DiskId> {
-        match self.geometry.level() {
-            Level::Parity => (0..self.geometry.disks()).map(DiskId).collect(),
-            _ => self.geometry.copies_of(row, column).collect(),
+    /// The slots of a row that cannot be read where an update is.
+    pub(super) fn gone(&self, it: &Update) -> Slots {
+        if self.standings.all_sound() && it.lost == Lost::default() {
+            return 0;
         }
-    }
-
-    /// Has a repair read all there is.
-    fn begin_repair(&mut self, id: u32, it: &Update, column: u16, out: &mut Vec<Action>) {
         let at = self.geometry.on_disk(it.row, it.within, it.blocks);
-        let disks = self.alike(it.row, column);
-        let gone = |disk: &DiskId| !self.standings.holds(*disk, at) || it.lost == Some(*disk);
-        let missing = disks.iter().filter(|disk| gone(disk)).count();
-        let enough = if self.geometry.level() == Level::Parity { missing <= 1 } else { missing < disks.len() };
-        if !enough {
-            return self.give_up(id, out);
-        }
-        if missing == 0 && !self.standings.all_sound() {
-            // First what is missing elsewhere; what is not is looked through when nothing is.
-            return self.close(id, out);
-        }
-        let there: Vec<DiskId> = disks.into_iter().filter(|disk| !gone(disk)).collect();
-        if let Some(update) = self.updates.get_mut(id) {
-            (update.stage, update.broken, update.read) = (UpdateStage::Reading, false, all(there.len() as u16));
-        }
-        for (slot, disk) in (0..).zip(there) {
-            self.post(it.task, Owner::Update(id), disk, Op::Read, at, self.read_into(id, it, slot), 0);
-        }
-    }
-
-    /// All there is was read: what is missing is summed, or copied, and written.
-    fn write_repaired(&mut self, id: u32, it: &Update, column: u16, out: &mut Vec<Action>) {
-        let at = self.geometry.on_disk(it.row, it.within, it.blocks);
-        let disks = self.alike(it.row, column);
-        let missing = |disk: &DiskId| !self.standings.holds(*disk, at) || it.lost == Some(*disk);
-        let to: Vec<DiskId> = disks.into_iter().filter(missing).filter(|disk| self.standings.works(*disk)).collect();
-        if to.is_empty() {
-            return self.close(id, out);
-        }
-        let terms = if self.geometry.level() == Level::Parity { it.read } else { 1 };
-        for slot in each(terms) {
-            let from = self.read_into(id, it, slot);
-            out.push(match slot {
-                0 => Action::Copy { from, to: self.sum(id), blocks: it.blocks },
-                _ => Action::Xor { from, into: self.sum(id), blocks: it.blocks },
-            });
-        }
-        for disk in to {
-            self.post(it.task, Owner::Update(id), disk, Op::Write { fua: false }, at, self.sum(id), 0);
-        }
+        let gone = |slot: &u16| {
+            let disk = self.geometry.disk_of_slot(it.row, *slot);
+            !self.standings.holds(disk, at) || it.lost.has(disk)
+        };
+        each(self.code().slots()).filter(gone).map(bit).sum()
     }
 
     /// Has an update read what it needs, or write at once where it needs nothing.
@@ -201,44 +246,43 @@ impl<P: Predictor> Array<P> {
         if let Aim::Repair(column) = it.aim {
             return self.begin_repair(id, &it, column, out);
         }
-        let at = self.geometry.on_disk(it.row, it.within, it.blocks);
-        let gone = |disk: DiskId| !self.standings.holds(disk, at) || it.lost == Some(disk);
-        let (parity, columns) = (self.geometry.parity(it.row), self.geometry.columns());
-        let missing: Columns =
-            each(all(columns)).filter(|column| gone(self.geometry.disk(it.row, *column, 0))).map(bit).sum();
-        let (method, read) = match it.aim {
-            Aim::Read(column) => (Method::Reconstruct, all(columns) & !bit(column)),
-            Aim::Write(_) if !self.standings.works(parity) => (Method::Without, 0),
-            // It can be written if not read.
-            Aim::Write(written) if gone(parity) => (Method::Reconstruct, all(columns) & !written),
-            Aim::Write(written) => method(columns, written, each(missing).next()),
+        let code = self.code();
+        let gone = self.gone(&it);
+        let works = |parity: &u16| self.standings.works(self.geometry.disk_of_slot(it.row, *parity));
+        let sums: Slots = each(code.slots() & !code.columns()).filter(works).map(bit).sum();
+        let (method, read, sums) = match it.aim {
+            Aim::Read(column) => match code.solve(column, gone | bit(column)) {
+                Some(equation) => (Method::Reconstruct, equation.terms() & !bit(column), 0),
+                None => return self.give_up(id, out),
+            },
+            Aim::Write(written) => match method(code, written, sums, gone) {
+                Some((method, read)) => (method, read, sums),
+                None => return self.give_up(id, out),
+            },
             Aim::Repair(_) => return,
         };
-        let reads_parity = method == Method::Modify || matches!(it.aim, Aim::Read(_));
-        if missing.count_ones() + u32::from(gone(parity)) > 1 || (reads_parity && gone(parity)) || missing & read != 0 {
-            return self.give_up(id, out);
-        }
         if let Some(update) = self.updates.get_mut(id) {
-            (update.method, update.read, update.stage, update.broken) = (method, read, UpdateStage::Reading, false);
+            (update.method, update.read, update.sums) = (method, read, sums);
+            (update.stage, update.broken) = (UpdateStage::Reading, false);
         }
-        for column in each(read) {
-            let disk = self.geometry.disk(it.row, column, 0);
-            self.post(it.task, Owner::Update(id), disk, Op::Read, at, self.read_into(id, &it, column), 0);
+        let at = self.geometry.on_disk(it.row, it.within, it.blocks);
+        for slot in each(read) {
+            let disk = self.geometry.disk_of_slot(it.row, slot);
+            self.post(it.task, Owner::Update(id), disk, Op::Read, at, self.slot_place(id, it.blocks, slot), 0);
         }
-        if reads_parity {
-            self.post(it.task, Owner::Update(id), parity, Op::Read, at, self.sum(id), 0);
-        } else if read == 0 {
+        if read == 0 {
             self.write_all(id, out);
         }
     }
 
     /// A child of an update has ended.
     pub(super) fn update_went_on(&mut self, id: u32, child: &ChildRequest, ending: Ending, out: &mut Vec<Action>) {
+        let most = self.geometry.parities().max(1);
         let Some(it) = self.updates.get_mut(id) else { return };
         it.left -= 1;
+        it.broken |= ending != Ending::Finished;
         if ending != Ending::Finished && it.stage == UpdateStage::Reading {
-            it.broken = true;
-            it.lost = it.lost.or(Some(child.disk));
+            it.lost.note(child.disk, most);
         }
         let it = *it;
         if ending == Ending::Dropped {
@@ -255,7 +299,7 @@ impl<P: Predictor> Array<P> {
     }
 
     /// A disk did not bring what was asked of it.
-    fn begin_again(&mut self, id: u32, out: &mut Vec<Action>) {
+    pub(super) fn begin_again(&mut self, id: u32, out: &mut Vec<Action>) {
         let Some(it) = self.updates.get_mut(id) else { return };
         it.tries += 1;
         let (task, tries) = (it.task, it.tries);
@@ -266,91 +310,101 @@ impl<P: Predictor> Array<P> {
     /// What was needed is there: sums it, and writes.
     fn write_all(&mut self, id: u32, out: &mut Vec<Action>) {
         let Some(it) = self.updates.get_mut(id) else { return };
-        it.stage = UpdateStage::Writing;
+        (it.stage, it.broken) = (UpdateStage::Writing, false);
         let it = *it;
         if let Some(job) = self.tasks.get_mut(it.task).filter(|job| job.spot.buffered.is_some()) {
             // What is summed must not change any more.
             job.spot.begun = true;
         }
-        let add = |first: bool, from: Place, into: Place| match first {
-            true => Action::Copy { from, to: into, blocks: it.blocks },
-            false => Action::Xor { from, into, blocks: it.blocks },
-        };
-        let sum = self.sum(id);
-        let written = match it.aim {
+        match it.aim {
             Aim::Read(column) => {
-                let to = self.task_place(&it, column);
-                out.push(add(true, sum, to));
-                out.extend(each(it.read).map(|column| add(false, self.read_into(id, &it, column), to)));
-                return self.close(id, out);
+                self.sum_read(id, &it, column, out);
+                self.close(id, out);
             }
-            Aim::Repair(column) => return self.write_repaired(id, &it, column, out),
-            Aim::Write(written) => written,
+            Aim::Repair(column) => self.write_repaired(id, &it, column, out),
+            Aim::Write(written) => self.write_columns(id, &it, written, out),
+        }
+    }
+
+    /// What is read of the rest of a row is summed to what its disk did not bring of a column.
+    fn sum_read(&self, id: u32, it: &Update, column: u16, out: &mut Vec<Action>) {
+        let code = self.code();
+        let Some(equation) = code.solve(column, code.slots() & !it.read) else {
+            return debug_assert!(false, "a column that does not follow from what was read");
         };
-        if it.method != Method::Without {
-            let read = each(it.read).map(|column| self.read_into(id, &it, column));
-            let given = each(written).map(|column| self.task_place(&it, column));
-            // Parity as it was is there already, or nothing.
-            let fresh = it.method == Method::Reconstruct;
-            out.extend(read.chain(given).enumerate().map(|(i, from)| add(fresh && i == 0, from, sum)));
+        let terms = each(it.read).map(|slot| (self.slot_place(id, it.blocks, slot), equation.factor(slot)));
+        sum_up(terms, self.task_place(it, column), it.blocks, out);
+    }
+
+    /// The parities are summed, and written with the columns.
+    fn write_columns(&mut self, id: u32, it: &Update, written: Slots, out: &mut Vec<Action>) {
+        let code = self.code();
+        for parity in each(it.sums) {
+            let terms = terms(code, it, written, parity - code.columns).map(|(term, factor)| match term {
+                Term::Read(slot) => (self.slot_place(id, it.blocks, slot), factor),
+                Term::Given(column) => (self.task_place(it, column), factor),
+            });
+            let sum = self.summed(id, it, parity);
+            match it.method {
+                Method::Modify => out.extend(terms.map(|(from, times)| add(from, sum, it.blocks, times))),
+                Method::Reconstruct | Method::Recover => sum_up(terms, sum, it.blocks, out),
+            }
         }
         let at = self.geometry.on_disk(it.row, it.within, it.blocks);
         let op = self.tasks.get(it.task).map_or(Op::Write { fua: false }, |job| job.op);
-        for column in each(written) {
-            let disk = self.geometry.disk(it.row, column, 0);
+        for slot in each(written | it.sums) {
+            let disk = self.geometry.disk_of_slot(it.row, slot);
+            let from = if slot < code.columns { self.task_place(it, slot) } else { self.summed(id, it, slot) };
             if self.standings.works(disk) {
-                self.post(it.task, Owner::Update(id), disk, op, at, self.task_place(&it, column), 0);
+                self.post(it.task, Owner::Update(id), disk, op, at, from, 0);
             }
-        }
-        let parity = self.geometry.parity(it.row);
-        if it.method != Method::Without && self.standings.works(parity) {
-            self.post(it.task, Owner::Update(id), parity, op, at, sum, 0);
         }
         if self.updates.get(id).is_some_and(|it| it.left == 0) {
             self.end_writes(id, out);
         }
     }
 
+    /// Where a parity is summed: where it was read to, unless what it was is needed until the end.
+    fn summed(&self, id: u32, it: &Update, parity: u16) -> Place {
+        let beyond = if it.method == Method::Recover { self.geometry.parities() } else { 0 };
+        self.slot_place(id, it.blocks, parity + beyond)
+    }
+
     /// All that could be written is.
     fn end_writes(&mut self, id: u32, out: &mut Vec<Action>) {
         let Some(it) = self.updates.get(id).copied() else { return };
+        let written = match it.aim {
+            Aim::Repair(column) => return self.end_repair(id, &it, column, out),
+            Aim::Write(written) => written,
+            Aim::Read(_) => return,
+        };
         let at = self.geometry.on_disk(it.row, it.within, it.blocks);
-        if let Aim::Repair(column) = it.aim {
-            for disk in self.alike(it.row, column) {
-                self.standings.note_filled(disk, at);
-            }
-            return self.close(id, out);
-        }
-        let sound = |disk: DiskId| self.standings.holds(disk, at);
-        let Aim::Write(written) = it.aim else { return };
-        let missing = each(written).filter(|column| !sound(self.geometry.disk(it.row, *column, 0))).count();
-        let parity = it.method != Method::Without && sound(self.geometry.parity(it.row));
-        if missing > usize::from(parity) {
+        let sound = |slot: &u16| self.standings.holds(self.geometry.disk_of_slot(it.row, *slot), at);
+        let missing = |columns: Slots| each(columns).filter(|column| !sound(column)).count();
+        // What was not written to its own disk follows from the rest of its row, or is lost.
+        let lost = missing(written) > 0 && missing(self.code().columns()) > each(it.sums).filter(sound).count();
+        if lost {
             return self.give_up(id, out);
         }
         self.close(id, out);
     }
 
-    fn give_up(&mut self, id: u32, out: &mut Vec<Action>) {
+    pub(super) fn give_up(&mut self, id: u32, out: &mut Vec<Action>) {
         if let Some(it) = self.updates.get(id) {
             self.trouble(it.task, Ending::Failed(EIO));
         }
         self.close(id, out);
     }
 
-    fn close(&mut self, id: u32, out: &mut Vec<Action>) {
+    pub(super) fn close(&mut self, id: u32, out: &mut Vec<Action>) {
         let Some(it) = self.updates.remove(id) else { return };
+        self.end_part(it.task, it.does());
         self.done_one(it.task, out);
     }
 
-    /// Where an update sums.
-    fn sum(&self, id: u32) -> Place {
-        Place::Frame(self.update_frame(id), 0)
-    }
-
-    /// Where an update reads a column into.
-    fn read_into(&self, id: u32, it: &Update, column: u16) -> Place {
-        offset(self.sum(id), (u32::from(column) + 1) * it.blocks)
+    /// Where an update has a slot of its row.
+    pub(super) fn slot_place(&self, id: u32, blocks: u32, slot: u16) -> Place {
+        offset(Place::Frame(self.update_frame(id), 0), u32::from(slot) * blocks)
     }
 
     /// Where the task's bytes of a column are.
@@ -361,24 +415,59 @@ impl<P: Predictor> Array<P> {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// Adds a multiple of what is in one place to what is in another.
+fn add(from: Place, into: Place, blocks: u32, times: Factor) -> Action {
+    Action::Xor { from, into, blocks, times }
+}
 
-    #[test]
-    fn as_many_columns_as_there_may_be_disks_have_a_bit_each() {
-        for disks in [1, 2, 63, 64] {
-            assert_eq!(each(all(disks)).collect::<Vec<_>>(), (0..disks).collect::<Vec<_>>());
+/// Sums multiples of what is in several places, in a place of which nothing is kept.
+pub(super) fn sum_up(terms: impl Iterator<Item = (Place, Factor)>, into: Place, blocks: u32, out: &mut Vec<Action>) {
+    for (i, (from, times)) in terms.filter(|(_, times)| *times != Factor::ZERO).enumerate() {
+        match i {
+            0 => {
+                out.push(Action::Copy { from, to: into, blocks });
+                // Once is there already.
+                out.extend((times != Factor::ONE).then(|| add(from, into, blocks, times + Factor::ONE)));
+            }
+            _ => out.push(add(from, into, blocks, times)),
         }
     }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::code::first;
+    use super::*;
 
     #[test]
     fn what_is_read_less_of_is_read_but_never_what_is_missing() {
         // Of eight columns, so many written: what they held and parity, or the others.
-        assert_eq!(method(8, all(1), None), (Method::Modify, all(1)));
-        assert_eq!(method(8, all(4), None), (Method::Reconstruct, all(8) & !all(4)));
-        assert_eq!(method(8, all(8), None), (Method::Reconstruct, 0));
-        assert_eq!(method(8, all(1), Some(0)), (Method::Reconstruct, all(8) & !all(1)));
-        assert_eq!(method(8, all(7), Some(7)), (Method::Modify, all(7)));
+        let code = Code { columns: 8, parities: 1 };
+        let (all, parity) = (code.columns(), bit(8));
+        let of = |written, sums, gone| method(code, first(written), sums, gone);
+        assert_eq!(of(1, parity, 0), Some((Method::Modify, first(1) | parity)));
+        assert_eq!(of(4, parity, 0), Some((Method::Reconstruct, all & !first(4))));
+        assert_eq!(of(8, parity, 0), Some((Method::Reconstruct, 0)));
+        assert_eq!(of(1, parity, bit(0)), Some((Method::Reconstruct, all & !first(1))));
+        assert_eq!(of(7, parity, bit(7)), Some((Method::Modify, first(7) | parity)));
+        // Parity cannot be read, or not even be written.
+        assert_eq!(of(1, parity, parity), Some((Method::Reconstruct, all & !first(1))));
+        assert_eq!(of(1, 0, parity), Some((Method::Reconstruct, 0)));
+        assert_eq!(of(1, parity, bit(0) | bit(5)), None);
+    }
+
+    #[test]
+    fn with_two_parities_a_column_that_is_neither_there_nor_written_is_had_from_the_rest() {
+        let code = Code { columns: 8, parities: 2 };
+        let (p, q) = (bit(8), bit(9));
+        let of = |written, sums, gone| method(code, first(written), sums, gone);
+        assert_eq!(of(2, p | q, 0), Some((Method::Modify, first(2) | p | q)));
+        assert_eq!(of(3, p | q, 0), Some((Method::Reconstruct, code.columns() & !first(3))));
+        assert_eq!(of(3, p | q, bit(6) | bit(7)), Some((Method::Modify, first(3) | p | q)));
+        assert_eq!(of(1, p | q, bit(0) | bit(7)), Some((Method::Recover, code.slots() & !bit(0) & !bit(7))));
+        // P is to be filled anew: the column follows from Q.
+        assert_eq!(of(1, p | q, p | bit(7)), Some((Method::Recover, code.slots() & !p & !bit(7))));
+        assert_eq!(of(1, q, p | bit(7)), Some((Method::Modify, bit(0) | q)));
+        assert_eq!(of(1, p | q, p | bit(6) | bit(7)), None);
     }
 }

@@ -51,6 +51,11 @@ impl Standings {
         self.generations[usize::from(disk.0)]
     }
 
+    /// How many disks were replaced so far.
+    pub(super) fn replacements(&self) -> u32 {
+        self.generations.iter().sum()
+    }
+
     /// Whether all disks hold all that they should.
     pub(super) fn all_sound(&self) -> bool {
         self.disks.iter().all(|disk| *disk == Standing::Sound)

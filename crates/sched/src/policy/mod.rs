@@ -121,6 +121,11 @@ pub trait Policy<P: Predictor> {
         let _ = weight;
     }
 
+    /// Whether what requests are worth has a say in the order.
+    fn goes_by_worth(&self) -> bool {
+        false
+    }
+
     /// Whether it goes by what is in the device, and is to be told of its end; then it may hold jobs back until something ends.
     fn follows_service(&self) -> bool {
         false

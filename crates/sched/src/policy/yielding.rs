@@ -307,7 +307,7 @@ impl<P: Predictor> Policy<P> for Yield<P> {
     fn add(&mut self, id: JobId, job: &Job<P::Spot>, belief: &P) {
         let transfer = belief.transfer(job.rest(), job.spot).0 as f64;
         let class = self.class(job.qos.class);
-        let fresh = class.worth.fresh(job.at.blocks);
+        let fresh = class.worth.fresh(job.at.blocks) * f64::from(job.part);
         if class.waiting.iter().all(Sorted::is_empty) {
             (class.most, class.densest) = (f64::MIN_POSITIVE, f64::INFINITY);
         }
@@ -345,6 +345,10 @@ impl<P: Predictor> Policy<P> for Yield<P> {
 
     fn weigh_writes(&mut self, weight: f64) {
         self.weight = weight;
+    }
+
+    fn goes_by_worth(&self) -> bool {
+        true
     }
 
     fn candidates(&self) -> u64 {

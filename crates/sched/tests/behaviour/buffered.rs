@@ -96,7 +96,7 @@ fn lost(level: Level, plan: Option<Plan>, trusting: bool, seed: u64) -> u64 {
 
 #[test]
 fn what_the_buffer_gives_up_is_on_the_medium() {
-    for level in [Level::Striped, Level::Mirrored { copies: 2 }, Level::Parity] {
+    for level in [Level::Striped, Level::Mirrored { copies: 2 }, Level::Parity, Level::DoubleParity] {
         for plan in [None, Some(Plan::of_chunk(3)), Some(Plan { last_fua: LastFua::Never, ..Plan::of_chunk(3) })] {
             for seed in 0..20 {
                 assert_eq!(lost(level, plan, false, seed), 0, "{level:?}, {plan:?}, seed {seed}");

@@ -15,7 +15,7 @@ fn experiment(text: &str) -> Experiment {
 fn play(text: &str, drives: Vec<Made>) -> Replication {
     let experiment = experiment(text);
     let known = Knowledge { device: Device::Unknown, believed: sched::predict::Knowledge::default() };
-    let (before, seed, tell) = (Before::default(), experiment.run.seed, |_| ());
+    let (before, seed, tell) = (Before::default(), experiment.run.seed, |_| ControlFlow::Continue(()));
     let scene =
         Scene { experiment: &experiment, before: &before, sheet: None, drives, seed, tell: &tell, camera: None };
     schedule::build(&experiment, &known, scene).unwrap_or_else(|error| panic!("{error}"))

@@ -1,6 +1,6 @@
 //! Arrays in the world of faults.
 
-use crate::faults::{Faults, Script, Tale};
+use crate::faults::{Fails, Faults, Script, Tale};
 use block::{Caps, DiskId, Span, Time};
 use disk::catalogue;
 use rayon::prelude::*;
@@ -15,23 +15,64 @@ fn of(seed: u64, n: u64, limit: u64) -> u64 {
     load::Draw::new(seed, 1000 + n).below(limit)
 }
 
-/// A random array, policy and script; runs it to its end. Some have blocks enough that requests are split and moved, and
-/// believe in a drive, though not the one they have.
-fn tale(seed: u64, requests: u32) -> Tale {
-    if of(seed, 21, 4) > 0 {
-        return play(seed, requests, 1, Distance::default);
-    }
-    let disk::Drive { sheet, .. } = catalogue::find("mimic-base").unwrap();
-    play(seed, requests, 40, || Profile::new(&sheet))
+/// How many disks fail at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Failing {
+    One,
+    /// Two, where the level bears it; else one of them twice.
+    Two,
 }
 
-fn play<P: Predictor + 'static>(seed: u64, requests: u32, scale: u32, belief: impl Fn() -> P) -> Tale {
-    let levels = [Level::Striped, Level::Mirrored { copies: 2 }, Level::Mirrored { copies: 3 }, Level::Parity];
-    let level = levels[of(seed, 0, 4) as usize];
+/// A random array, policy and script; runs it to its end. Some have blocks enough that requests are split and moved, and
+/// believe in a drive, though not the one they have.
+fn tale(seed: u64, requests: u32, failing: Failing) -> Tale {
+    if of(seed, 21, 4) > 0 {
+        return play(seed, requests, failing, 1, Distance::default);
+    }
+    let disk::Drive { sheet, .. } = catalogue::find("mimic-base").unwrap();
+    play(seed, requests, failing, 40, || Profile::new(&sheet))
+}
+
+/// A random level.
+fn level(seed: u64, failing: Failing) -> Level {
+    let mirrored = [2, 3].map(|copies| Level::Mirrored { copies });
+    match (failing, of(seed, 0, 4)) {
+        (Failing::Two, 0 | 1) => Level::DoubleParity,
+        (_, 0) => Level::Striped,
+        (_, 1) => mirrored[0],
+        (_, 2) => mirrored[1],
+        _ => Level::Parity,
+    }
+}
+
+/// The disks that fail in a random scene.
+fn fails(seed: u64, failing: Failing, level: Level, disks: u16) -> [Option<Fails>; 2] {
+    let one = |n: u64, replaced: u64| Fails {
+        disk: DiskId(of(seed, n, disks.into()) as u16),
+        at: Time(of(seed, n + 1, 30_000)),
+        replaced: level != Level::Striped && of(seed, replaced, 2) == 0,
+    };
+    let first = (of(seed, 11, 3) > 0).then(|| one(12, 23));
+    let second = first.filter(|_| failing == Failing::Two && of(seed, 50, 4) > 0).map(|first| {
+        let second = one(51, 53);
+        if level.redundancy() > 1 { second } else { Fails { disk: first.disk, at: first.at.max(second.at), ..second } }
+    });
+    [first, second]
+}
+
+fn play<P: Predictor + 'static>(
+    seed: u64,
+    requests: u32,
+    failing: Failing,
+    scale: u32,
+    belief: impl Fn() -> P,
+) -> Tale {
+    let level = level(seed, failing);
     let disks = match level {
         Level::Striped => 1 + of(seed, 1, 5),
         Level::Mirrored { copies } => u64::from(copies) * (1 + of(seed, 1, 3)),
         Level::Parity => 3 + of(seed, 1, 4),
+        Level::DoubleParity => 4 + of(seed, 1, 4),
     } as u16;
     let short = of(seed, 5, 2) == 0;
     let limited = of(seed, 40, 4) == 0 && of(seed, 4, 4) % 2 == 1;
@@ -75,9 +116,8 @@ fn play<P: Predictor + 'static>(seed: u64, requests: u32, scale: u32, belief: im
         requests,
         together,
         longest: scale * (1 + of(seed, 10, 40) as u32),
-        fails: (of(seed, 11, 3) > 0).then(|| (DiskId(of(seed, 12, disks.into()) as u16), Time(of(seed, 13, 30_000)))),
+        fails: fails(seed, failing, level, disks),
         told: of(seed, 14, 2) == 0,
-        replaced: level != Level::Striped && of(seed, 23, 2) == 0,
         misread: if of(seed, 15, 4) == 0 { 20 * u64::from(scale * scale) } else { 0 },
         amended: if of(seed, 16, 2) == 0 { 9 } else { 0 },
     };
@@ -93,19 +133,20 @@ const SCENES: u64 = 10_000;
 /// Besides, those that once failed: what was buffered was given up though a disk could still have taken it.
 const FOUND: [u64; 2] = [223_018, 828_851];
 
-#[test]
-fn what_was_written_is_read_and_every_request_ends_once() {
-    let scenes = std::env::var("HALFTURN_SCENES").map_or(SCENES, |scenes| scenes.parse().expect("a number"));
+/// Plays so many random scenes, or the one that is asked for.
+fn play_all(usual: u64, found: &[u64], failing: Failing) -> Option<(Tale, u64)> {
+    let scenes = std::env::var("HALFTURN_SCENES").map_or(usual, |scenes| scenes.parse().expect("a number"));
     let one = |seed| {
-        let tale = tale(seed, 60);
+        let tale = tale(seed, 60, failing);
         assert!(tale.finished + tale.failed + tale.dropped >= 60, "seed {seed}");
         tale
     };
     if let Ok(seed) = std::env::var("HALFTURN_SEED") {
-        return println!("{:?}", one(seed.parse().expect("a number")));
+        println!("{:?}", one(seed.parse().expect("a number")));
+        return None;
     }
-    for seed in FOUND {
-        one(seed);
+    for seed in found {
+        one(*seed);
     }
     let sum = (0..scenes).into_par_iter().map(one).reduce(Tale::default, |a, b| Tale {
         finished: a.finished + b.finished,
@@ -116,10 +157,22 @@ fn what_was_written_is_read_and_every_request_ends_once() {
         moved: a.moved + b.moved,
     });
     println!("{sum:?}");
+    Some((sum, scenes))
+}
+
+#[test]
+fn what_was_written_is_read_and_every_request_ends_once() {
+    let Some((sum, scenes)) = play_all(SCENES, &FOUND, Failing::One) else { return };
     let enough = |count: u64, each_thousand: u64| count > scenes / 1000 * each_thousand;
     assert!(
         enough(sum.checked, 50_000) && enough(sum.failed.into(), 500) && enough(sum.dropped.into(), 250),
         "{sum:?}"
     );
     assert!(enough(sum.moved, 10), "{sum:?}");
+}
+
+#[test]
+fn with_two_parities_or_three_copies_two_disks_may_fail() {
+    let Some((sum, scenes)) = play_all(SCENES / 2, &[], Failing::Two) else { return };
+    assert!(sum.checked > scenes / 1000 * 50_000, "{sum:?}");
 }

@@ -8,6 +8,7 @@
 //! a block, copies and sums as told, and has disks die at any instant; every read is compared with what was last
 //! written.
 
+use crate::sums;
 use block::errno::{ECANCELED, EIO};
 use block::{Caps, Command, DiskId, Ending, Extent, Op, Outcome, Place, Qos, Request, RequestId, Tag, Time, Verb};
 use load::Draw;
@@ -26,16 +27,34 @@ pub struct Script {
     pub together: u32,
     /// Blocks of a request at most.
     pub longest: u32,
-    /// The disk that fails, and when.
-    pub fails: Option<(DiskId, Time)>,
+    /// The disks that fail.
+    pub fails: [Option<Fails>; 2],
     /// Whether the core is told, or finds out.
     pub told: bool,
-    /// Whether an empty disk takes its place, and all of the array is repaired.
-    pub replaced: bool,
     /// One of so many reads from a disk fails; 0: none.
     pub misread: u64,
     /// One of so many requests is cancelled, or its QoS changed.
     pub amended: u64,
+}
+
+/// A disk that fails.
+#[derive(Clone, Copy, Debug)]
+pub struct Fails {
+    /// Which.
+    pub disk: DiskId,
+    /// When.
+    pub at: Time,
+    /// Whether an empty disk takes its place, and all of the array is repaired.
+    pub replaced: bool,
+}
+
+/// How far a disk's failing has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Fate {
+    #[default]
+    Ahead,
+    Failed,
+    Replaced,
 }
 
 /// What came about.
@@ -88,8 +107,7 @@ pub struct Faults {
     writers: Vec<u32>,
     /// Writes that did not end well: what they leave is not known.
     unsure: BTreeSet<u32>,
-    announced: bool,
-    replaced: bool,
+    fates: [Fate; 2],
     /// Up to where repairs were asked for.
     repaired: u64,
     failed_repairs: u32,
@@ -120,8 +138,7 @@ impl Faults {
             submitted: 0,
             writers: vec![0; geometry.blocks() as usize],
             unsure: BTreeSet::new(),
-            announced: false,
-            replaced: false,
+            fates: [Fate::Ahead; 2],
             repaired: 0,
             failed_repairs: 0,
             to_amend: None,
@@ -135,8 +152,11 @@ impl Faults {
     /// When a block is not what was last written, or parity or a copy does not agree.
     #[must_use]
     pub fn finish(mut self) -> Tale {
-        if let Some((disk, _)) = self.script.fails.filter(|_| self.replaced && self.failed_repairs > 0) {
-            self.disks[usize::from(disk.0)].dead = true;
+        if self.failed_repairs > 0 {
+            // Then it is not known what is on what was to be filled.
+            for (fails, _) in self.fated().filter(|(_, fate)| *fate == Fate::Replaced).collect::<Vec<_>>() {
+                self.disks[usize::from(fails.disk.0)].dead = true;
+            }
         }
         let left = self.outstanding.iter().flatten().next();
         assert!(left.is_none(), "seed {}: {left:?} never ended", self.script.seed);
@@ -159,21 +179,17 @@ impl Faults {
         let of =
             |disk: DiskId| (!self.disks[usize::from(disk.0)].dead).then(|| self.disks[usize::from(disk.0)].holds[at]);
         let held = self.geometry.copies_of(piece.row, piece.column).find_map(of);
-        if self.geometry.level() != Level::Parity || held.is_some() {
+        if !self.geometry.has_parity() || held.is_some() {
             return held;
         }
-        let missing = self.geometry.disk(piece.row, piece.column, 0);
-        (0..self.geometry.disks())
-            .map(DiskId)
-            .filter(|disk| *disk != missing)
-            .try_fold(0, |sum, disk| Some(sum ^ of(disk)?))
+        let slots = self.geometry.columns() + self.geometry.parities();
+        let slots: Vec<_> = (0..slots).map(|slot| of(self.geometry.disk_of_slot(piece.row, slot))).collect();
+        sums::recover(&slots, usize::from(self.geometry.columns()), usize::from(piece.column))
     }
 
-    /// With all disks there, copies and parity agree wherever it is known who wrote last.
+    /// Copies and parities that are there agree wherever it is known who wrote last.
     fn agree(&self) {
-        if self.disks.iter().any(|disk| disk.dead) {
-            return;
-        }
+        let seed = self.script.seed;
         for row in 0..self.geometry.rows() {
             for within in 0..self.geometry.unit() {
                 let blocks = (0..self.geometry.columns()).map(|column| self.geometry.block(row, column, within));
@@ -182,24 +198,39 @@ impl Faults {
                     continue;
                 }
                 let at = self.geometry.on_disk(row, within, 1).start.0 as usize;
-                let of = |disk: DiskId| self.disks[usize::from(disk.0)].holds[at];
-                if self.geometry.level() == Level::Parity {
-                    let sum = self.disks.iter().fold(0, |sum, disk| sum ^ disk.holds[at]);
-                    assert_eq!(sum, 0, "seed {}: parity of row {row}, block {within}", self.script.seed);
+                let there = |disk: DiskId| Some(&self.disks[usize::from(disk.0)]).filter(|disk| !disk.dead);
+                let wrote: Vec<u64> = blocks.map(|block| content(self.writers[block.0 as usize], block.0)).collect();
+                for (column, wrote) in (0..).zip(&wrote) {
+                    for disk in self.geometry.copies_of(row, column).filter_map(there) {
+                        assert_eq!(disk.holds[at], *wrote, "seed {seed}: column {column} of row {row}, {within}");
+                    }
                 }
-                for (column, block) in (0..).zip(blocks) {
-                    for copy in 0..self.geometry.copies() {
-                        let (held, wrote) = (of(self.geometry.disk(row, column, copy)), self.writers[block.0 as usize]);
-                        assert_eq!(
-                            held,
-                            content(wrote, block.0),
-                            "seed {}: copy {copy} of {block:?}",
-                            self.script.seed
-                        );
+                for parity in 0..self.geometry.parities() {
+                    let disk = self.geometry.disk_of_slot(row, self.geometry.columns() + parity);
+                    if let Some(disk) = there(disk) {
+                        let sum = sums::parity(&wrote, parity);
+                        assert_eq!(disk.holds[at], sum, "seed {seed}: parity {parity} of row {row}, {within}");
                     }
                 }
             }
         }
+    }
+
+    /// The disks that fail, and how far that has come.
+    fn fated(&self) -> impl Iterator<Item = (Fails, Fate)> {
+        self.script.fails.iter().zip(&self.fates).filter_map(|(fails, fate)| Some(((*fails)?, *fate)))
+    }
+
+    /// The failing that goes on next, and when.
+    fn next_fate(&self) -> Option<(Time, usize)> {
+        let goes_on = |fails: &Fails, fate| fate == Fate::Ahead || (fate == Fate::Failed && fails.replaced);
+        let fates = self.script.fails.iter().zip(&self.fates).enumerate();
+        fates
+            .filter_map(|(i, (fails, fate))| {
+                let fails = fails.filter(|fails| goes_on(fails, *fate))?;
+                Some((fails.at.max(self.now), i))
+            })
+            .min()
     }
 
     fn submission(&mut self) -> Option<Input> {
@@ -250,22 +281,24 @@ impl Faults {
 
     /// Whether there is more to repair.
     fn to_repair(&self) -> bool {
-        self.replaced && self.repaired < self.geometry.blocks()
+        self.fates.contains(&Fate::Replaced) && self.repaired < self.geometry.blocks()
     }
 
     /// A disk dies, or an empty one takes its place.
-    fn fate(&mut self, disk: DiskId) -> Input {
+    fn fate(&mut self, which: usize) -> Input {
+        let Some(Fails { disk, .. }) = self.script.fails[which] else { panic!("nothing fails") };
         let it = &mut self.disks[usize::from(disk.0)];
-        if !self.announced {
-            self.announced = true;
+        it.flying.iter_mut().flatten().for_each(|(.., counts)| *counts = false);
+        if self.fates[which] == Fate::Ahead {
+            self.fates[which] = Fate::Failed;
             it.dead = true;
-            it.flying.iter_mut().flatten().for_each(|(.., counts)| *counts = false);
             return if self.script.told { Input::Disk(disk, Health::Failed) } else { Input::Wake };
         }
-        self.replaced = true;
+        self.fates[which] = Fate::Replaced;
         it.dead = false;
         it.holds.fill(u64::MAX);
-        it.flying.iter_mut().flatten().for_each(|(.., counts)| *counts = false);
+        // Of a row that was looked at before, this disk lacks its part.
+        self.repaired = 0;
         Input::Disk(disk, Health::Replaced)
     }
 
@@ -296,9 +329,10 @@ impl Faults {
         // What a dying disk has done of it nobody knows.
         let done = if dead { self.draw.below(u64::from(all) + 1) as u32 } else { all };
         let at = command.at.start.0 as usize..command.at.start.0 as usize + done as usize;
+        let replaced = self.fated().any(|(fails, fate)| fails.disk == disk && fate == Fate::Replaced);
         match command.verb {
             // What was meant for a disk that is gone does nothing to the one in its place.
-            _ if dead && self.replaced => {}
+            _ if dead && replaced => {}
             Verb::Read if !misread => {
                 let held = self.disks[number].holds[at].to_vec();
                 self.memory(command.place, done).copy_from_slice(&held);
@@ -315,11 +349,8 @@ impl Faults {
 
     /// Whether more may be lost than the array can bear.
     fn may_lose(&self) -> bool {
-        let dead = self.announced;
-        match self.geometry.level() {
-            Level::Striped => dead || self.script.misread > 0,
-            Level::Mirrored { .. } | Level::Parity => self.script.misread > 0,
-        }
+        let dead = self.fated().any(|(_, fate)| fate != Fate::Ahead);
+        self.script.misread > 0 || (dead && self.geometry.level() == Level::Striped)
     }
 
     fn ended(&mut self, id: RequestId, how: Ending) {
@@ -371,13 +402,12 @@ impl World for Faults {
         let more = self.submitted < self.script.requests || self.to_repair();
         let submission = (free && more).then_some(self.due.max(self.now));
         let busy = self.submitted < self.script.requests;
-        let fated = !self.announced || (self.script.replaced && !self.replaced);
-        let death = self.script.fails.filter(|_| fated && busy).map(|(disk, at)| (at.max(self.now), disk));
+        let death = self.next_fate().filter(|_| busy);
         let wake = wake.map(|wake| wake.max(self.now));
         let times = [done.map(|(at, ..)| at), death.map(|(at, _)| at), submission, wake];
         self.now = times.into_iter().flatten().min()?;
-        if let Some((_, disk)) = death.filter(|(at, _)| *at == self.now) {
-            let input = self.fate(disk);
+        if let Some((_, which)) = death.filter(|(at, _)| *at == self.now) {
+            let input = self.fate(which);
             return Some((self.now, input));
         }
         let input = match done {
@@ -402,10 +432,13 @@ impl World for Faults {
                 let given = self.memory(from, blocks).to_vec();
                 self.memory(to, blocks).copy_from_slice(&given);
             }
-            Action::Xor { from, into, blocks } => {
+            Action::Xor { from, into, blocks, times } => {
                 let given = self.memory(from, blocks).to_vec();
-                let sums = self.memory(into, blocks);
-                sums.iter_mut().zip(given).for_each(|(sum, given)| *sum ^= given);
+                for (sum, given) in self.memory(into, blocks).iter_mut().zip(given) {
+                    let mut bytes = sum.to_le_bytes();
+                    times.add_multiple(&given.to_le_bytes(), &mut bytes);
+                    *sum = u64::from_le_bytes(bytes);
+                }
             }
             Action::Finish(id, how) => self.ended(id, how),
             Action::Wait(..) | Action::Credit(_) | Action::HandOn(..) | Action::Bill(_) => {}

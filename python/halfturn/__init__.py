@@ -1,0 +1,31 @@
+"""Hard-disk I/O that can be preempted, predicted and scheduled: the simulator of Halfturn.
+
+    import halfturn
+
+    results = halfturn.simulate("examples/first-look.toml", scheduler={"policy": ["fcfs", "satf"]})
+    results.to_pandas()
+
+Experiments, keys and figures are those of the command line, and so are the bytes of `Results.json` and the words of errors.
+"""
+
+from halfturn._experiment import Experiment, Value
+from halfturn._halfturn import COMMIT, VERSION, BadInputError
+from halfturn._drive import Drive
+from halfturn._results import Results, Run
+from halfturn._run import simulate, sweep
+from halfturn._sweep import SweepResults
+
+__version__ = VERSION
+__all__ = [
+    "COMMIT",
+    "BadInputError",
+    "Drive",
+    "Experiment",
+    "Results",
+    "Run",
+    "SweepResults",
+    "Value",
+    "__version__",
+    "simulate",
+    "sweep",
+]

@@ -1,0 +1,206 @@
+//! Halfturn for Python: the functions that `python/halfturn` wraps. Each takes plain values and gives text; whatever is wrong
+//! with them is said in the words of the command line. The interpreter is free while something runs, and an interrupt ends it.
+
+use block::{At, BadInput};
+use disk::Model;
+use load::experiment::{self, Case};
+use load::origin::{self, Program};
+use load::points::{Journal, Points, write_csv};
+use pyo3::create_exception;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use sim::{Unfinished, Watch};
+use std::fs::File;
+use std::io::{BufReader, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+create_exception!(halfturn, BadInputError, PyValueError, "What was given cannot be used; it says where, why, and what to do.");
+
+/// How often the interpreter is asked for an interrupt.
+const ASK_EVERY: Duration = Duration::from_millis(50);
+
+/// Follows runs from another thread, and ends them when told.
+#[derive(Default)]
+struct Following {
+    requests: AtomicU64,
+    replications: AtomicU64,
+    stopped: AtomicBool,
+}
+
+impl Watch for Following {
+    fn requests(&self, count: u64) {
+        self.requests.fetch_add(count, Relaxed);
+    }
+
+    fn goes_on(&self) -> bool {
+        !self.stopped.load(Relaxed)
+    }
+
+    fn replication(&self) {
+        self.replications.fetch_add(1, Relaxed);
+    }
+}
+
+fn refuse(py: Python, error: BadInput) -> PyErr {
+    let raised = BadInputError::new_err(error.to_string());
+    let line = match error.at {
+        At::File => None,
+        At::Line(number) | At::Record(number) => Some(number),
+    };
+    let value = raised.value(py);
+    let told = value
+        .setattr("file", error.file)
+        .and_then(|()| value.setattr("line", line))
+        .and_then(|()| value.setattr("what", error.what))
+        .and_then(|()| value.setattr("mend", error.mend));
+    told.err().unwrap_or(raised)
+}
+
+/// Does some work on so many threads (0: one for each core) while the interpreter is free, until it is interrupted.
+/// `progress` is called with how many replications have ended, whenever that changes.
+fn work<T: Send>(
+    py: Python,
+    threads: usize,
+    progress: Option<&Bound<PyAny>>,
+    job: impl FnOnce(&Following) -> Result<T, BadInput> + Send,
+) -> PyResult<T> {
+    let following = Following::default();
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    let pool = pool.map_err(|error| PyRuntimeError::new_err(format!("the threads cannot be started: {error}")))?;
+    let mut interrupted = Ok(());
+    let done = std::thread::scope(|scope| {
+        let running = scope.spawn(|| pool.install(|| job(&following)));
+        let mut told = 0;
+        while !running.is_finished() {
+            py.detach(|| std::thread::park_timeout(ASK_EVERY));
+            let ended = following.replications.load(Relaxed);
+            let tell = progress.filter(|_| ended > told).map_or(Ok(()), |call| call.call1((ended,)).map(|_| ()));
+            told = ended;
+            if let Err(error) = py.check_signals().and(tell) {
+                following.stopped.store(true, Relaxed);
+                interrupted = Err(error);
+                break;
+            }
+        }
+        py.detach(|| running.join())
+    });
+    interrupted?;
+    let done = done.map_err(|_| PyRuntimeError::new_err("halfturn failed; please report the experiment"))?;
+    done.map_err(|error| refuse(py, error))
+}
+
+/// The cases of a file, or of a text that is called so.
+fn read(path: &Path, text: Option<&str>, sets: &[String], seed: Option<u64>) -> Result<Vec<Case>, BadInput> {
+    match text {
+        Some(text) => experiment::read(path, text, sets, seed),
+        None => experiment::load(path, sets, seed),
+    }
+}
+
+/// What `halfturn simulate --format json` prints of an experiment.
+#[pyfunction]
+#[pyo3(signature = (path, text, sets, seed, threads, progress))]
+fn simulate(
+    py: Python,
+    path: PathBuf,
+    text: Option<&str>,
+    sets: Vec<String>,
+    seed: Option<u64>,
+    threads: usize,
+    progress: Option<&Bound<PyAny>>,
+) -> PyResult<String> {
+    let cases = read(&path, text, &sets, seed).map_err(|error| refuse(py, error))?;
+    work(py, threads, progress, |following| {
+        let inputs = origin::origins(&cases);
+        let results = sim::simulate(&cases, following)?;
+        Ok(load::json(&results.resting_on(inputs)))
+    })
+}
+
+/// Runs what a journal has not got of a sweep, and writes the rows and the table; how many rows, and how many ran now.
+#[pyfunction]
+#[pyo3(signature = (path, text, sets, seed, threads, shard, journal, rows, table, progress))]
+#[expect(clippy::too_many_arguments, reason = "Python gives them by name")]
+fn sweep(
+    py: Python,
+    path: PathBuf,
+    text: Option<&str>,
+    sets: Vec<String>,
+    seed: Option<u64>,
+    threads: usize,
+    shard: Option<&str>,
+    journal: PathBuf,
+    rows: PathBuf,
+    table: PathBuf,
+    progress: Option<&Bound<PyAny>>,
+) -> PyResult<(usize, usize)> {
+    let points = match text {
+        Some(text) => Points::parse(&path, text, &sets, seed),
+        None => Points::read(&path, &sets, seed),
+    };
+    let mut points = points.map_err(|error| refuse(py, error))?;
+    if let Some(shard) = shard {
+        points = points.shard(shard.parse().map_err(PyValueError::new_err)?);
+    }
+    let kept = Journal::open(&journal).map_err(|error| refuse(py, error))?;
+    let unfinished = Unfinished::of(&points, &kept);
+    let ran = unfinished.cases.len();
+    work(py, threads, progress, |following| sim::sweep(&unfinished, &kept, following))?;
+    let mut out = BufWriter::new(File::create(&rows)?);
+    points.write_rows(&kept, &mut out)?;
+    out.flush()?;
+    let mut out = BufWriter::new(File::create(table)?);
+    write_csv(&mut BufReader::new(File::open(rows)?), &mut out)?;
+    out.flush()?;
+    Ok((points.points.len(), ran))
+}
+
+/// The experiment as a text that says the same in any folder.
+#[pyfunction]
+#[pyo3(signature = (path, text, sets, seed))]
+fn portable(py: Python, path: PathBuf, text: Option<&str>, sets: Vec<String>, seed: Option<u64>) -> PyResult<String> {
+    let written = match text {
+        Some(text) => origin::portable_text(&path, text, &sets, seed),
+        None => origin::portable(&path, &sets, seed),
+    };
+    written.map_err(|error| refuse(py, error))
+}
+
+/// The names of all drives of the catalogue, disks first.
+#[pyfunction]
+fn drive_names() -> Vec<&'static str> {
+    disk::catalogue::names().chain(disk::catalogue::others()).collect()
+}
+
+/// A drive of the catalogue or of a file: what it is called, and what can be said of any.
+#[pyfunction]
+fn drive<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyDict>> {
+    let model = disk::catalogue::model(name).map_err(|error| refuse(py, error))?;
+    let about = PyDict::new(py);
+    about.set_item("title", model.title())?;
+    about.set_item("depth", model.depth())?;
+    about.set_item("file", disk::catalogue::shipped(name).map(|(_, text)| text))?;
+    let blocks = match &model {
+        Model::Disk(drive) => Some(drive.sheet.mechanics.layout.blocks()),
+        Model::Other(_) => None,
+    };
+    about.set_item("blocks", blocks)?;
+    Ok(about)
+}
+
+/// The functions, and what computes.
+#[pymodule]
+fn _halfturn(module: &Bound<PyModule>) -> PyResult<()> {
+    let Program { version, commit } = Program::default();
+    module.add("VERSION", version)?;
+    module.add("COMMIT", commit)?;
+    module.add("BadInputError", module.py().get_type::<BadInputError>())?;
+    module.add_function(wrap_pyfunction!(simulate, module)?)?;
+    module.add_function(wrap_pyfunction!(sweep, module)?)?;
+    module.add_function(wrap_pyfunction!(portable, module)?)?;
+    module.add_function(wrap_pyfunction!(drive_names, module)?)?;
+    module.add_function(wrap_pyfunction!(drive, module)?)
+}

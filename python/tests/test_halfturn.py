@@ -1,0 +1,226 @@
+"""The package beside the command line. `HALFTURN` names the binary to compare with; without it `target` is searched."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sized
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import halfturn
+from halfturn._experiment import document, toml
+
+ROOT = Path(__file__).resolve().parents[2]
+SMALL = ROOT / "crates/halfturn/tests/cli/data/small.toml"
+
+EXAMPLES: dict[str, list[str]] = {
+    "first-look": [],
+    "closed-depths": ["run.requests=400"],
+    "queue-in-the-drive": ["run.requests=400"],
+    "queue-trade": ["run.duration=10s"],
+    "two-compressions": ["workload.0.input=200KiB", "workload.0.output=100KiB", "run.replications=1"],
+    "rebuilding": ["run.duration=5s"],
+    "stepping-in": ["run.duration=10s"],
+    "interactive-beside-stream": ["run.duration=10s"],
+    "scan-of-a-busy-disk": ["run.duration=10s"],
+    "share-the-arm": ["run.duration=5s"],
+    "drifting-drive": ["run.requests=400"],
+    "learning-the-drive": ["run.requests=400"],
+}
+
+DICTIONARY: dict[str, halfturn.Value] = {
+    "drive": {"model": "st318437lw"},
+    "scheduler": {"policy": ["fcfs", "satf"]},
+    "workload": [{"name": "readers", "kind": "closed", "depth": 8, "size": "4KiB", "read": 0.5}],
+    "run": {"requests": 500, "warmup": "1s", "replications": 2},
+}
+
+
+def binary() -> str:
+    named = os.environ.get("HALFTURN")
+    found = [named] if named else [str(ROOT / "target" / kind / "halfturn") for kind in ("release", "debug")]
+    for path in found:
+        if Path(path).is_file():
+            return path
+    pytest.skip("SKIPPED: no halfturn to compare with; cargo build --release -p halfturn")
+
+
+def said(*arguments: str, ok: bool = True) -> str:
+    done = subprocess.run([binary(), *arguments], cwd=ROOT, capture_output=True, text=True)
+    assert (done.returncode == 0) == ok, done.stderr
+    return done.stdout if ok else done.stderr
+
+
+@pytest.fixture(autouse=True)
+def at_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_bytes_are_those_of_the_command_line(name: str) -> None:
+    path, sets = f"examples/{name}.toml", EXAMPLES[name]
+    arguments = [word for one in sets for word in ("--set", one)]
+    changes = dict(one.split("=", 1) for one in sets)
+    values = {key: int(value) if value.isdigit() else value for key, value in changes.items()}
+    ours = halfturn.simulate(path, set=values, seed=3)
+    assert ours.json == said("simulate", path, "--seed", "3", "--format", "json", *arguments)
+
+
+def test_a_dictionary_a_text_and_a_file_are_one_experiment(tmp_path: Path) -> None:
+    text = document(DICTIONARY)
+    file = tmp_path / "experiment"
+    file.write_text(text)
+    results = halfturn.simulate(DICTIONARY)
+    assert results.json == halfturn.simulate(text).json == halfturn.simulate(file).json
+    assert results.json == said("simulate", str(file), "--format", "json")
+    assert [run.labels for run in results] == [{"policy": "fcfs"}, {"policy": "satf"}]
+
+
+def test_overrides_change_single_keys() -> None:
+    plain = halfturn.simulate(DICTIONARY, scheduler={"policy": "c-look"}, set={"workload.readers.depth": [1, 2]})
+    assert [dict(run.labels) for run in plain] == [{"depth": 1}, {"depth": 2}]
+    assert plain[0]["requests"] == 1000
+    other = halfturn.simulate(DICTIONARY, run={"requests": 100}, seed=9, threads=1)
+    assert other.runs[0]["requests"] == 200
+
+
+def test_errors_have_the_words_of_the_command_line(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.toml"
+    bad.write_text(SMALL.read_text().replace('"satf"', '"satff"'))
+    with pytest.raises(halfturn.BadInputError) as raised:
+        halfturn.simulate(bad)
+    assert f"error: {raised.value}\n" == said("simulate", str(bad), ok=False)
+    assert raised.value.file == str(bad) and raised.value.line == 7
+    assert "satff" in raised.value.what and "satf" in raised.value.mend
+    with pytest.raises(halfturn.BadInputError, match="no \\[\\[workload\\]\\]"):
+        halfturn.simulate({**DICTIONARY, "workload": None})
+    with pytest.raises(halfturn.BadInputError, match="x.toml: cannot be read"):
+        halfturn.simulate("x.toml")
+
+
+def test_values_are_toml() -> None:
+    import tomllib
+
+    values: dict[str, halfturn.Value] = {
+        "text": 'a "b" \\ \n \x7f é', "truth": True, "whole": 2**63, "number": 1e300, "list": [1.5, [2]], "a b": {"c": "d"},
+        "path": Path("x/y"), "none": None,
+    }
+    read = tomllib.loads(document(values))
+    assert read == {**{key: value for key, value in values.items() if value is not None}, "path": "x/y"}
+    numpy = pytest.importorskip("numpy")
+    assert toml(numpy.arange(3)) == "[0, 1, 2]" and toml(numpy.float64(0.1)) == "0.1" and toml(numpy.int64(4)) == "4"
+
+
+def test_results_are_tables_dictionaries_and_pages() -> None:
+    pandas = pytest.importorskip("pandas")
+    results = halfturn.simulate(DICTIONARY)
+    frame = results.to_pandas()
+    assert isinstance(frame, pandas.DataFrame) and list(frame["policy"]) == ["fcfs", "satf"]
+    assert frame["response_ms.mean"][1] == results[1].classes["readers"]["response_ms"]["mean"]
+    histogram = results.histograms()
+    counts = histogram.groupby(["policy", "time"])["count"].sum()
+    assert (counts == 1000).all() and len(counts) == 4
+    assert results.to_dict() == json.loads(results.json) and results["schema"] == 1
+    page = results._repr_html_()
+    assert page.count("<tr>") == 3 and "<td>satf</td>" in page
+    assert results.inputs[0]["name"] == "st318437lw" and len(results.inputs[0]["sha256"]) == 64
+    assert repr(results) == "<Results: 2 runs, varied: policy>"
+
+
+def test_a_sweep_is_that_of_the_command_line_and_goes_on_where_it_was(tmp_path: Path) -> None:
+    lists: dict[str, halfturn.Value] = {"workload.0.depth": [1, 2, 4], "run.requests": 300}
+    ours = halfturn.sweep(SMALL, tmp_path / "ours", set=lists)
+    sets = ("--set", "workload.0.depth=[1,2,4]", "--set", "run.requests=300")
+    said("sweep", str(SMALL), "-o", str(tmp_path / "theirs"), *sets)
+    for name in ("rows.jsonl", "rows.csv", "experiment.toml"):
+        assert (tmp_path / "ours" / name).read_bytes() == (tmp_path / "theirs" / name).read_bytes(), name
+    assert (len(ours), ours.ran) == (6, 6)
+    assert halfturn.sweep(SMALL, tmp_path / "theirs", set=lists).ran == 0
+    first = halfturn.sweep(SMALL, tmp_path / "one", shard="1/2", set=lists)
+    assert [row["number"] for row in first] == [0, 2, 4] and sorted(os.listdir(first.folder)) == sorted(
+        ["experiment.toml", "points.jsonl", "rows.csv", "rows.jsonl"]
+    )
+    with pytest.raises(ValueError, match="write I/N"):
+        halfturn.sweep(SMALL, tmp_path / "bad", shard="3/2", set=lists)
+    pytest.importorskip("pandas")
+    assert list(ours.to_pandas()["run.labels.depth"]) == [row["run"]["labels"]["depth"] for row in ours]
+
+
+def test_drives_are_those_of_the_catalogue(tmp_path: Path) -> None:
+    drive = halfturn.Drive("ST318437LW")
+    assert drive.blocks is not None and drive.capacity_bytes == drive.blocks * 512
+    assert "st318437lw" in halfturn.Drive.names() and "title" in drive.text
+    mine = tmp_path / "mine.toml"
+    mine.write_text(drive.text)
+    assert halfturn.Drive(mine).parameters == drive.parameters
+    with pytest.raises(halfturn.BadInputError, match="st318437"):
+        halfturn.Drive("st318437lx")
+
+
+def test_the_interpreter_is_free_while_something_runs() -> None:
+    ticks, stop = [], threading.Event()
+
+    def tick() -> None:
+        while not stop.wait(0.005):
+            ticks.append(time.monotonic())
+
+    ticking = threading.Thread(target=tick)
+    ticking.start()
+    began = time.monotonic()
+    ended: list[int] = []
+    halfturn.simulate(DICTIONARY, run={"requests": 200_000}, progress=ended.append)
+    took = time.monotonic() - began
+    stop.set()
+    ticking.join()
+    assert took > 0.05 and len(ticks) > 0.2 * took / 0.005, (took, len(ticks))
+    assert ended == sorted(ended) and all(1 <= count <= 4 for count in ended)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_an_interrupt_ends_a_run_soon() -> None:
+    long = "import halfturn, sys; print('ready', flush=True); halfturn.simulate(sys.argv[1], run={'requests': 4 * 10**9})"
+    running = subprocess.Popen(
+        [sys.executable, "-c", long, str(SMALL)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert running.stdout is not None and running.stdout.readline() == "ready\n"
+    time.sleep(0.5)
+    began = time.monotonic()
+    running.send_signal(signal.SIGINT)
+    _, stderr = running.communicate(timeout=60)
+    assert stderr.rstrip().endswith("KeyboardInterrupt") and time.monotonic() - began < 10, stderr
+
+
+def test_the_code_of_the_guide_runs(tmp_path: Path) -> None:
+    pytest.importorskip("pandas")
+    guide = (ROOT / "docs/guide/python.md").read_text(encoding="utf-8")
+    blocks = [block.split("```")[0] for block in guide.split("```python\n")[1:]]
+    drawn: list[str] = []
+
+    class Pyplot:
+        """What of a library for plots the guide uses."""
+
+        @staticmethod
+        def semilogx(below: Sized, share: Sized, label: object) -> None:
+            drawn.append(f"{label}: {len(below) == len(share)}")
+
+    names: dict[str, Any] = {"pyplot": Pyplot}
+    for block in blocks:
+        exec(block.replace('"depths"', repr(str(tmp_path / "depths"))), names)
+    assert len(blocks) == 3 and drawn == ["1.0: True", "4.0: True", "16.0: True", "64.0: True"]
+    assert len(names["rows"]) == 10
+
+
+def test_types_are_strict() -> None:
+    pytest.importorskip("mypy")
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "halfturn", "tests"], cwd=ROOT / "python", capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
