@@ -271,6 +271,9 @@ pub struct Cache {
     pub accepts_busy: bool,
     /// Whether the arm sets out for a write while its data still come over the bus.
     pub seeks_early: bool,
+    /// Whether a write that begins or ends inside a sector reads the sector it begins in first, and writes when that comes round
+    /// again (512e).
+    pub merges_sectors: bool,
     /// Whether written data take up segments of reads.
     pub shared: bool,
     /// In what order the write buffer drains.
@@ -299,6 +302,7 @@ impl Default for Cache {
             streams_writes: true,
             accepts_busy: true,
             seeks_early: false,
+            merges_sectors: false,
             shared: false,
             drain: Drain::Soonest,
         }
@@ -389,6 +393,8 @@ pub struct Queue {
     pub age_limit: Span,
     /// When the arm goes on to the next command.
     pub frees_at: FreesAt,
+    /// How many of the oldest that wait are weighed against one another.
+    pub weighs: u16,
 }
 
 impl Queue {
@@ -398,7 +404,13 @@ impl Queue {
 
 impl Default for Queue {
     fn default() -> Queue {
-        Queue { depth: 1, order: Turn::Soonest, age_limit: Span(500_000_000), frees_at: FreesAt::Medium }
+        Queue {
+            depth: 1,
+            order: Turn::Soonest,
+            age_limit: Span(500_000_000),
+            frees_at: FreesAt::Medium,
+            weighs: u16::MAX,
+        }
     }
 }
 

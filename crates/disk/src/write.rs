@@ -84,6 +84,9 @@ fn queue(queue: &Queue) -> String {
     if queue.frees_at != plain.frees_at {
         text += &format!("frees_at = \"{}\"\n", word(queue.frees_at));
     }
+    if queue.weighs != plain.weighs {
+        text += &format!("weighs = {}\n", queue.weighs);
+    }
     text
 }
 
@@ -353,6 +356,7 @@ fn cache(cache: &Cache) -> String {
         ("streams_writes", cache.streams_writes, plain.streams_writes),
         ("accepts_busy", cache.accepts_busy, plain.accepts_busy),
         ("seeks_early", cache.seeks_early, plain.seeks_early),
+        ("merges_sectors", cache.merges_sectors, plain.merges_sectors),
     ] {
         if flag != plain {
             text += &format!("{key} = {flag}\n");

@@ -129,7 +129,7 @@ impl Drive {
     /// The caller guarantees that it brought the drive to `now` with `advance`.
     #[must_use]
     pub fn foresee(&self, now: Time, command: Command) -> Span {
-        self.foresee_from(now, now, command, CommandOrigin::Host)
+        self.foresee_from(now, now, command, CommandOrigin::Host) + self.merging(command)
     }
 
     /// The same, for a command that was issued before and may have waited behind others.
@@ -172,7 +172,7 @@ impl Drive {
         }
         let class = if command.verb.writes() { self.overheads.write } else { self.overheads.read };
         let (arrived, passage) = self.reach(now + self.overhead(class, CommandOrigin::Host), command);
-        Some((arrived.since(now), passage.began.since(arrived)))
+        Some((arrived.since(now), passage.began.since(arrived) + self.merging(command)))
     }
 
     /// The arm, spindle and layout.

@@ -212,13 +212,12 @@ impl Drive {
         let writer = ahead_of_flush().position(needs_room).filter(|_| wants_room && !soonest);
         // What the bus lets in just now is there for this decision only where nothing else is.
         let before = ahead_of_flush().any(|it| it.came < now);
-        for (i, waiting) in ahead_of_flush().enumerate() {
-            if self.wants_room(waiting.command) && writer != Some(i) {
-                continue;
-            }
-            if self.bus.exclusive && (waiting.came > now || (before && waiting.came == now)) {
-                continue;
-            }
+        let competes = |(i, waiting): &(usize, &Waiting)| {
+            let late = self.bus.exclusive && (waiting.came > now || (before && waiting.came == now));
+            !late && (!self.wants_room(waiting.command) || writer == Some(*i))
+        };
+        let weighed = ahead_of_flush().enumerate().filter(competes).take(usize::from(self.rules.weighs));
+        for (i, waiting) in weighed {
             let cost = match self.rules.order {
                 Turn::Soonest => {
                     let queued = self.overheads.queued.is_some() && self.is_behind(waiting);

@@ -3,7 +3,7 @@
 use crate::account::Parts;
 use crate::buffer::{Dirty, Feed};
 use crate::state::{CommandOrigin, Drive, WriteBack, mechanical};
-use block::{Direction, Extent, Lbn, Span, Time};
+use block::{Command, Direction, Extent, Lbn, Span, Time};
 use disk::{Disconnect, Drain, Passage, Progress, Spin, Spot, Track};
 
 impl Drive {
@@ -104,7 +104,8 @@ impl Drive {
         self.buffer.supersede(at);
         let start = self.take_arm(ready);
         let (stroke, spot) = self.move_arm(self.track, at, Direction::Write, start);
-        let arrived = start + stroke.total();
+        let reached = start + stroke.total();
+        let arrived = self.read_before(reached, &spot, at);
         let feed = Feed { from: now + command + data, each: self.write_block };
         let held = if sequential { 0.0 } else { self.bus.write_watermark };
         let (passage, waited) = self.pass_fed(arrived, spot, at, feed, held);
@@ -117,6 +118,7 @@ impl Drive {
         parts.overhead = command + seek + stall + done;
         parts.external = start.since(ready);
         parts.rotation -= waited;
+        parts.rotation += arrived.since(reached);
         parts.bus = waited;
         (self.free + done, parts)
     }
@@ -188,7 +190,7 @@ impl Drive {
         let Some(dirty) = taken else { return };
         let began = if self.runs_past(began, dirty) { began + self.sector_time(self.track.zone) } else { began };
         let (stroke, spot) = self.move_arm(self.track, dirty.at, Direction::Write, began);
-        let arrived = began + stroke.total();
+        let arrived = self.read_before(began + stroke.total(), &spot, dirty.at);
         let mut back = WriteBack {
             began,
             so_far: Progress { reached: dirty.at.start, at: arrived, after: spot },
@@ -206,6 +208,33 @@ impl Drive {
             back.so_far.at = self.hold_back(arrived, spot, dirty.at, dirty.feed);
         }
         self.write_back = Some(back);
+    }
+
+    /// From when a head that arrived there can write `at`, of which the first sector lies there: at once, or when that sector has
+    /// been read since part of one is kept.
+    #[inline]
+    pub(crate) fn read_before(&self, arrived: Time, spot: &Spot, at: Extent) -> Time {
+        if self.merges(at) { self.read_sector(arrived, spot) } else { arrived }
+    }
+
+    /// Whether part of a sector is kept when `at` is written, in a drive that must read it then.
+    fn merges(&self, at: Extent) -> bool {
+        let inside = (1 << self.mechanics.layout.sector_shift()) - 1;
+        self.cache.merges_sectors && (at.start.0 | at.end().0) & inside != 0
+    }
+
+    /// When a sector has passed under a head on its track.
+    #[inline(never)]
+    fn read_sector(&self, arrived: Time, spot: &Spot) -> Time {
+        let width = self.mechanics.layout.sector_angle(spot.track.zone);
+        let begins = self.spindle.reach(arrived, spot.angle);
+        self.spindle.correct(begins + self.spindle.turning(width), spot.angle.wrapping_add(width))
+    }
+
+    /// What a write given now would take longer for sectors of which it writes part, where it does not go to the buffer.
+    pub(crate) fn merging(&self, command: Command) -> Span {
+        let waits = command.verb.writes() && self.merges(command.at) && !self.is_quick(command);
+        if waits { self.spindle.turning(u64::MAX) } else { Span::ZERO }
     }
 
     /// From when, at or after `arrived`, blocks pass under a head that waits for no data: none comes under it before it

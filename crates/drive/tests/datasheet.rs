@@ -1,6 +1,6 @@
 //! A drive made of a data sheet does what the sheet prints.
 
-use block::units;
+use block::{Command, Extent, Place, Tag, Time, Verb, units};
 use disk::catalogue;
 use disk::datasheet::{DataSheet, blocks_sold_as};
 use drive::Drive;
@@ -195,4 +195,31 @@ fn any_sheet_is_met_or_refused_with_the_option_and_the_mend() {
         }
     }
     assert!(refused * 10 < SHEETS, "{refused} of {SHEETS} sheets are refused");
+}
+
+/// What a real ST2000DM006 did, as was published beside an emulator: random writes a second, and a flush after 8 and after 64 of them.
+#[test]
+fn the_drive_that_was_measured_writes_and_flushes_as_it_did() {
+    let disk::Drive { sheet, truth } = catalogue::find("st2000dm006").expect("a drive");
+    let load = Load { verb: Verb::Write { fua: false }, blocks: 8, depth: 1, commands: 60_000 };
+    let writes = random_s(&mut Drive::new(&sheet, &truth, 1), 3, load);
+    let flush_ms = |count: u64| {
+        let one = |seed: u64| {
+            let mut drive = Drive::new(&sheet, &truth, seed);
+            let mut ask = |now: Time, verb, start| {
+                drive.issue(now, Tag(0), Command { verb, at: Extent::new(start, 8), place: Place::Nowhere });
+                drive.complete().0
+            };
+            let place = |i: u64| ((i * 7919 + seed * 104_729) * 2_654_435_761) % 488_000_000 * 8;
+            let written = (0..count).fold(Time(1_000_000_000), |now, i| ask(now, Verb::Write { fua: false }, place(i)));
+            ask(written, Verb::Flush, 0).since(written).as_ms()
+        };
+        (1..=20).map(one).sum::<f64>() / 20.0
+    };
+    for (what, got, real) in
+        [("writes/s", writes, 124.0), ("flush after 8", flush_ms(8), 127.0), ("flush after 64", flush_ms(64), 630.0)]
+    {
+        println!("{what}: {got:.1}, of the real one {real}");
+        assert!((got / real - 1.0).abs() < 0.1, "{what}: {got:.1}, of the real one {real}");
+    }
 }

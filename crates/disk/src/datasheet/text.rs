@@ -76,11 +76,13 @@ fn arm(numbers: &Numbers) -> String {
 
 fn controller(numbers: &Numbers) -> String {
     let cache = &numbers.cache;
+    // Blocks of 512 bytes in larger sectors.
+    let merges = if numbers.geometry.sector > 1 { "merges_sectors = true\n" } else { "" };
     format!(
         "\n[overhead]\n# assumed: 0.1 to 0.3 ms a command, less for a hit and for one that waited\nread = \"{OVERHEAD_MS}ms\"\n\
          hit = \"0.05ms\"\nqueued = \"0.03ms\"\nbus_mb_s = {:?}\n\
          \n[cache]\n# how the memory is divided is assumed\nsegments = {}\nsegment = \"{} blocks\"\n\
-         write_buffer = \"{} blocks\"\n\
+         write_buffer = \"{} blocks\"\n{merges}\
          \n[queue]\n# assumed: by positioning time, none passed over for longer than 1 to 4 s\ndepth = 32\n\
          age_limit = \"{AGE_LIMIT_MS}ms\"\n\
          \n[truth]\n# assumed: 0.03 to 0.15 ms\nseek_noise = \"{NOISE_MS}ms\"\n",

@@ -99,7 +99,7 @@ fn queue(disk: &Params, ignored: &mut Vec<Ignored>, warnings: &mut Vec<String>) 
         let others = SCHEDULING.iter().filter_map(|name| Some(scheduler.ignored_param(scheduler.find(name)?)));
         ignored.extend(others.map(|it| Ignored { neutral: it.neutral || depth == 1, ..it }));
     }
-    Ok(Queue { depth, order, age_limit: Queue::AGELESS, frees_at })
+    Ok(Queue { depth, order, age_limit: Queue::AGELESS, frees_at, weighs: u16::MAX })
 }
 
 fn overheads(disk: &Params, fast: bool) -> Result<Overheads, BadInput> {
@@ -210,6 +210,7 @@ fn cache(disk: &Params, level: u64) -> Result<Cache, BadInput> {
         streams_writes: true,
         accepts_busy: prebuffers,
         seeks_early: true,
+        merges_sectors: false,
         shared: !dedicated && caches,
         drain: Drain::InOrder,
     };

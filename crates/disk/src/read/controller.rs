@@ -135,6 +135,9 @@ config::keys! {
     ACCEPTS_BUSY: bool = bool("accepts_busy").usually("true");
     /// Whether the arm sets out for a write while its data still come over the bus.
     SEEKS_EARLY: bool = bool("seeks_early").usually("false");
+    /// Whether a write that begins or ends inside a sector reads the sector it begins in first, and writes when that comes round
+    /// again: what drives of 4 KiB sectors addressed by 512 bytes (512e) must do. What is joined in the write buffer is one write.
+    MERGES_SECTORS: bool = bool("merges_sectors").usually("false");
     /// Whether written data take up segments of reads.
     SHARED: bool = bool("shared").usually("false");
     /// In what order buffered writes go to the medium.
@@ -153,6 +156,8 @@ config::keys! {
     AGE_LIMIT: Span = span("age_limit").else_told("none but for `soonest`");
     /// When the arm goes on to the next command.
     FREES: FreesAt = word("frees_at").usually("medium");
+    /// How many of the oldest that wait are weighed against one another.
+    WEIGHS: u32 = within("weighs", 1, 65_535).else_told("all of them");
 }
 
 config::keys! {
@@ -320,6 +325,7 @@ pub(super) fn cache(section: Option<Section>) -> Result<Cache, BadInput> {
         streams_writes: section.value(&STREAMS_WRITES)?,
         accepts_busy: section.value(&ACCEPTS_BUSY)?,
         seeks_early: section.value(&SEEKS_EARLY)?,
+        merges_sectors: section.value(&MERGES_SECTORS)?,
         shared: section.value(&SHARED)?,
         drain: section.value(&DRAIN)?,
     };
@@ -336,6 +342,7 @@ pub(super) fn queue(section: Option<Section>) -> Result<Queue, BadInput> {
         order,
         age_limit: section.get(&AGE_LIMIT)?.unwrap_or(order.age_limit()),
         frees_at: section.value(&FREES)?,
+        weighs: section.get(&WEIGHS)?.map_or(u16::MAX, |weighs| weighs as u16),
     };
     section.close()?;
     Ok(queue)

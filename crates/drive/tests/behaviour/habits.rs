@@ -1,7 +1,7 @@
 //! What a drive's controller does by habit: in which order it serves its queue, when it lets go of arm and bus, how it
 //! takes in writes. A drive of the catalogue is given one habit after the other.
 
-use crate::rig::WRITE;
+use crate::rig::{FUA, Rig, WRITE};
 use block::{Command, Extent, Place, Span, Tag, Time, Verb};
 use disk::{After, FreesAt, Sheet, Truth, Turn, catalogue};
 use drive::Drive;
@@ -155,4 +155,45 @@ fn writes_that_continue_one_another_lose_a_turn_where_the_drive_does_not_stream_
     let turn = catalogue::find("atlas10k").unwrap().sheet.mechanics.rotation.period();
     let lost = flushed(false).since(flushed(true));
     assert!(lost.0 > 2 * turn.0 && lost.0 < 4 * turn.0, "{lost:?}, a turn is {turn:?}");
+}
+
+/// A rig of a drive of 4 KiB sectors that reads what it writes only part of, or not.
+fn rig_of_512e(merges_sectors: bool) -> Rig {
+    let sheet = catalogue::find("nl20").expect("a drive").sheet;
+    let cache = disk::Cache { merges_sectors, ..sheet.cache };
+    let sheet = Sheet { cache, queue: disk::Queue { depth: 1, ..sheet.queue }, ..sheet };
+    Rig { drive: Drive::new(&sheet, &Truth::default(), 1), sheet, now: Time::ZERO }
+}
+
+#[test]
+fn a_write_of_part_of_a_sector_takes_a_turn_more_and_one_of_whole_sectors_does_not() {
+    for (start, blocks, turns) in
+        [(80_000, 8, 0), (80_000, 1, 1), (80_003, 2, 1), (80_004, 8, 1), (80_000, 2048, 0), (80_001, 4096, 1)]
+    {
+        let [plain, merging] = [false, true].map(|merges| {
+            let mut rig = rig_of_512e(merges);
+            rig.read(9_000_000_000, 8);
+            let done = rig.command(FUA, Extent::new(start, blocks));
+            assert_eq!(done.parts.total(), done.took);
+            (done.took, rig.revolution())
+        });
+        let more = merging.0.0 as i64 - plain.0.0 as i64;
+        assert!((more - turns * plain.1.0 as i64).abs() < 200, "{blocks} blocks at {start}: {more} ns more");
+    }
+}
+
+#[test]
+fn what_is_joined_in_the_buffer_is_read_once_at_most() {
+    let drained = |merges, apart: u64| {
+        let mut rig = rig_of_512e(merges);
+        for i in 0..64 {
+            rig.write(80_000 + i * apart, 1);
+        }
+        rig.flush().took.as_ms()
+    };
+    // 64 blocks in a row are eight sectors; 64 blocks far apart are so many turns more.
+    let rotation = 60e3 / 7200.0;
+    assert!(drained(true, 1) < drained(false, 1) + 1.5 * rotation, "{} and {}", drained(true, 1), drained(false, 1));
+    let far = drained(true, 50_000_000) - drained(false, 50_000_000);
+    assert!(far > 50.0 * rotation, "{far} ms more");
 }

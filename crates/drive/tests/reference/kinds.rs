@@ -42,7 +42,11 @@ fn after(dice: &mut Dice, least: u64, most: u64) -> After {
 
 /// A drive by chance.
 pub fn drive(dice: &mut Dice, level: Level) -> DrivePlan {
-    let plan = plain(dice, level);
+    let mut plan = plain(dice, level);
+    // By what was drawn, not by dice of their own: the scenes that stand by their number stay what they are.
+    let drawn = u64::from(plan.layout.heads) + plan.queue.age_limit.0 / 1000;
+    plan.cache.merges_sectors = plan.layout.sector_blocks > 1 && drawn.is_multiple_of(3);
+    plan.queue.weighs = if drawn.is_multiple_of(5) { 1 + (drawn / 5 % 6) as u16 } else { u16::MAX };
     if level >= Level::Imported { imported(dice, plan) } else { plan }
 }
 

@@ -243,10 +243,12 @@ impl Machine {
         let writer =
             self.waiting[..flush].iter().position(|it| self.is_buffered(it)).filter(|_| room_wanted && !soonest);
         let mut best = (room_wanted && soonest).then(|| (self.cost_of_write_back(now), Next::WriteBack));
+        let mut weighed = 0;
         for (i, it) in self.waiting[..flush].iter().enumerate() {
-            if self.is_buffered(it) && writer != Some(i) {
+            if (self.is_buffered(it) && writer != Some(i)) || weighed == self.rules.weighs {
                 continue;
             }
+            weighed += 1;
             let cost = match self.rules.order {
                 Turn::Soonest => self.cost(now, it),
                 order => self.distance(order, it.at.start.0),

@@ -139,7 +139,7 @@ impl Machine {
         let times = again.unwrap_or(plain);
         let data = now + times.command.0 + times.data.0;
         let free = self.take_arm(now + times.command.0 + times.seek.0);
-        let arrived = self.approach(&self.head, free, start, true);
+        let arrived = self.read_before(self.approach(&self.head, free, start, true), start, end);
         let held = if continues { 0.0 } else { self.write_watermark };
         let head = self.pass_coming(&arrived, (start, end), data, held);
         self.head = head;
@@ -149,6 +149,12 @@ impl Machine {
             self.on_medium.insert(block, self.version);
         }
         Answer { end: self.free() + self.overheads.done.write.0, from_memory: false }
+    }
+
+    /// A head that is to write part of a sector lets the first one pass before, to read it.
+    fn read_before(&self, arrived: Head, start: u64, end: u64) -> Head {
+        let whole = start.is_multiple_of(self.sector) && end.is_multiple_of(self.sector);
+        if whole || !self.cache.merges_sectors { arrived } else { self.medium.pass(&arrived, start / self.sector).1 }
     }
 
     /// A write passes whose data come over the bus from `data` on: no sector before it is there. In order, it begins so late
@@ -252,7 +258,7 @@ impl Machine {
             return;
         }
         let Some(dirty) = self.choose(&self.head, began).and_then(|(i, _)| self.dirty.remove(i)) else { return };
-        let head = self.approach(&self.head, began, dirty.start, true);
+        let head = self.read_before(self.approach(&self.head, began, dirty.start, true), dirty.start, dirty.end);
         let mut back = Back { head, reached: dirty.start, limit: dirty.end, at_once: None, parts: vec![dirty] };
         if self.medium.access.writes {
             let (first, last) = self.sectors(dirty.start, dirty.end);
