@@ -17,7 +17,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-create_exception!(halfturn, BadInputError, PyValueError, "What was given cannot be used; it says where, why, and what to do.");
+create_exception!(
+    halfturn,
+    BadInputError,
+    PyValueError,
+    "What was given cannot be used; it says where, why, and what to do."
+);
 
 /// How often the interpreter is asked for an interrupt.
 const ASK_EVERY: Duration = Duration::from_millis(50);

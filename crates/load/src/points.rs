@@ -3,12 +3,14 @@
 //! A point goes by the hash of what decides it: the program, the experiment without its folder and its title, and the contents of what
 //! it reads. So it is recognized in whatever sweep it stands, on whatever machine.
 
+mod folder;
 mod journal;
 mod merged;
 mod table;
 
+pub use folder::SweepFolder;
 pub use journal::Journal;
-pub use merged::{MergedRows, SweepFolder};
+pub use merged::MergedRows;
 pub use table::write_csv;
 
 use crate::experiment::{self, Case};

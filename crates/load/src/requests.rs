@@ -7,7 +7,7 @@ mod ledger;
 
 pub use ledger::Ledger;
 
-use crate::experiment::{Case, Experiment, Live};
+use crate::experiment::{Case, DriveChoice, Experiment, Live};
 use block::{BadInput, Ending, Extent, Op, Span, Time};
 use sched::Wait;
 use sched::array::Level;
@@ -236,8 +236,11 @@ fn case(case: &Case) -> String {
 #[must_use]
 pub fn name_simulated_device(experiment: &Experiment) -> String {
     // A file is known by its name, wherever it lies.
-    let stem = Path::new(&experiment.drive.model).file_stem();
-    let drive = stem.map_or(String::new(), |stem| stem.to_string_lossy().into_owned());
+    let name = |choice: &DriveChoice| {
+        let stem = Path::new(&choice.model).file_stem();
+        stem.map_or(String::new(), |stem| stem.to_string_lossy().into_owned())
+    };
+    let drive = name(&experiment.drive);
     let Some(array) = &experiment.array else { return drive };
     let level = match array.level {
         Level::Striped => "0",
@@ -245,7 +248,12 @@ pub fn name_simulated_device(experiment: &Experiment) -> String {
         Level::Parity => "5",
         Level::DoubleParity => "6",
     };
-    format!("RAID {level} of {} x {drive}", array.disks)
+    let alike = array.members.chunk_by(|a, b| a.model == b.model);
+    let runs: Vec<String> = alike.map(|disks| format!("{} x {}", disks.len(), name(&disks[0]))).collect();
+    match runs.is_empty() {
+        true => format!("RAID {level} of {} x {drive}", array.disks),
+        false => format!("RAID {level} of {}", runs.join(", ")),
+    }
 }
 
 /// The same in real time, where a file or memory may stand for a drive.

@@ -8,7 +8,7 @@ pub use ability::Ability;
 pub use check::{Device, check};
 
 use crate::experiment::{Before, Believed, Experiment, Predictor, ScanPlan, Scheduler, Workload};
-use block::{At, BLOCK_BYTES, BadInput, Caps, Span};
+use block::{At, BLOCK_BYTES, BadInput, Caps, Span, units};
 use disk::Sheet;
 use sched::array::{Array, Geometry, Level};
 use sched::plan::{LastFua, Plan, Preemption, Rules, WriteChunk, chunk_for};
@@ -28,6 +28,8 @@ pub struct Knowledge {
     pub device: Device,
     /// What is believed of it.
     pub believed: predict::Knowledge,
+    /// The same of each disk of an array, where they are not all alike.
+    pub members: Vec<predict::Knowledge>,
 }
 
 impl Knowledge {
@@ -47,7 +49,15 @@ impl Knowledge {
             _ => None,
         };
         let believed = predict::Knowledge { sheet, times, learning: scheduler.mimic.learning };
-        Ok(Knowledge { device, believed })
+        Ok(Knowledge { device, believed, members: Vec::new() })
+    }
+
+    /// Of disks unlike one another, each is believed to be what its own sheet says.
+    #[must_use]
+    pub fn of_each(self, sheets: Vec<Arc<Sheet>>) -> Knowledge {
+        let members =
+            sheets.into_iter().map(|sheet| predict::Knowledge { sheet: Some(sheet), ..self.believed.clone() });
+        Knowledge { members: members.collect(), ..self }
     }
 }
 
@@ -145,7 +155,7 @@ impl<W: Abilities> Taker for Making<'_, W> {
 
     fn take<P: Recipe>(self) -> Self::Output {
         let known = self.known;
-        self.put(|world, disk| P::make(&known.believed, world.caps(disk).blocks))
+        self.put(|world, disk| P::make(known.members.get(disk).unwrap_or(&known.believed), world.caps(disk).blocks))
     }
 }
 
@@ -155,7 +165,7 @@ impl<W: Abilities> Making<'_, W> {
         self,
         believe: impl Fn(&W, usize) -> Option<P>,
     ) -> Result<W::Output, BadInput> {
-        let Making { experiment, rules, beside, notes, world, .. } = self;
+        let Making { experiment, rules, beside, mut notes, world, .. } = self;
         let (scheduler, blocks) = (&experiment.scheduler, world.caps(0).blocks);
         let core = |disk, limit| {
             let belief =
@@ -170,7 +180,11 @@ impl<W: Abilities> Making<'_, W> {
             let core = core(0, scheduler.queue)?;
             return world.put(core, blocks, notes);
         };
-        let geometry = Geometry::new(choice.level, choice.disks, choice.unit, blocks)
+        let least = (0..usize::from(choice.disks)).map(|disk| world.caps(disk).blocks).min().unwrap_or(blocks);
+        if !choice.members.is_empty() {
+            notes.push(format!("{} of each disk are used, all that the smallest has", units::show_blocks(least)));
+        }
+        let geometry = Geometry::new(choice.level, choice.disks, choice.unit, least)
             .map_err(|(what, mend)| BadInput::new(experiment.drive.model.clone(), At::File, what, mend))?;
         // The array bounds what its disks are given.
         let cores: Result<Vec<_>, BadInput> = (0..usize::from(choice.disks)).map(|i| core(i, u32::MAX)).collect();

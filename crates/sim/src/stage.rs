@@ -11,7 +11,7 @@ use crate::replication::{ArrivalCounts, Replication};
 use crate::simulate::Tell;
 use crate::trial;
 use crate::unit::{Unit, unit};
-use block::{BadInput, Caps, Time};
+use block::{At, BadInput, Caps, Time};
 use disk::Sheet;
 use drive::{Drive, Machine};
 use load::Mix;
@@ -69,12 +69,14 @@ pub(crate) fn stage(
     }
     let seed = experiment.run.seed_of(replication);
     let (mut disks, mut others) = (Vec::new(), Vec::new());
-    let mut device = Device::Unknown;
-    for i in 0..u64::from(experiment.array.as_ref().map_or(1, |array| array.disks)) {
+    let (mut sheets, mut device) = (Vec::new(), Device::Unknown);
+    let array = experiment.array.as_ref();
+    for i in 0..array.map_or(1, |array| array.disks) {
+        let choice = array.map_or(&experiment.drive, |array| array.member(i.into(), &experiment.drive));
         // Each of an array has a phase and noise of its own.
-        match unit(&experiment.drive, seed.wrapping_add(i.wrapping_mul(APART)))? {
+        match unit(choice, seed.wrapping_add(u64::from(i).wrapping_mul(APART)))? {
             Unit::Disk(sheet, drive) => {
-                device = Device::Disk(Arc::new(*sheet));
+                sheets.push(Arc::new(*sheet));
                 disks.push(*drive);
             }
             Unit::Other(other, drive) => {
@@ -83,10 +85,18 @@ pub(crate) fn stage(
             }
         }
     }
+    if let (Some(sheet), true) = (sheets.first(), others.is_empty()) {
+        device = Device::Disk(Arc::clone(sheet));
+    }
+    if !disks.is_empty() && !others.is_empty() {
+        let mend = "make an array of disks alone, or of devices of another kind alone";
+        return Err(BadInput::new(&*experiment.file, At::File, "disks and other devices in one array", mend));
+    }
+    let sheets = if array.is_some_and(|array| !array.members.is_empty()) { sheets } else { Vec::new() };
     let play = Play { experiment, before, seed, tell };
     match disks.is_empty() {
-        true => play.on(others, device, camera),
-        false => play.on(disks, device, camera),
+        true => play.on(others, device, sheets, camera),
+        false => play.on(disks, device, sheets, camera),
     }
 }
 
@@ -100,11 +110,17 @@ struct Play<'a> {
 }
 
 impl Play<'_> {
-    /// Plays it on these drives.
-    fn on<M: Shadowed>(self, drives: Vec<M>, device: Device, camera: Option<Camera>) -> Result<Replication, BadInput> {
+    /// Plays it on these drives; of disks unlike one another each has its own sheet.
+    fn on<M: Shadowed>(
+        self,
+        drives: Vec<M>,
+        device: Device,
+        sheets: Vec<Arc<Sheet>>,
+        camera: Option<Camera>,
+    ) -> Result<Replication, BadInput> {
         let Play { experiment, before, seed, tell } = self;
         let blocks = drives.first().map_or(0, |drive| drive.caps().blocks);
-        let mut known = Knowledge::of_file(experiment, device, blocks)?;
+        let mut known = Knowledge::of_file(experiment, device, blocks)?.of_each(sheets);
         before.add_to(&mut known);
         let sheet = known.device.sheet().and(known.believed.sheet.as_deref());
         let scene = Scene { experiment, before, sheet, drives, seed, tell, camera };

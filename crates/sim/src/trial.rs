@@ -3,7 +3,7 @@
 use block::{BadInput, Span};
 use disk::Sheet;
 use load::Meter;
-use load::experiment::{AddressPattern, ClosedPlan, Experiment, Kind, Pattern, Region, RunPlan, Workload};
+use load::experiment::{AddressPattern, ClosedPlan, Experiment, Kind, Pattern, Region, RunPlan, Sizes, Workload};
 use sched::plan::{Plan, Rules, Split};
 use sched::planner::{Pick, Wish, pick as by_sheet};
 
@@ -57,7 +57,8 @@ struct Tried {
 
 /// A stream served by this plan, or in single commands, measured.
 fn try_plan(experiment: &Experiment, plan: Option<Plan>, blocks: u32, measure: Measure) -> Result<Tried, BadInput> {
-    let pattern = Pattern { blocks, read: 1.0, at: AddressPattern::Random, region: Region::WHOLE, align: 1 };
+    let pattern =
+        Pattern { blocks, sizes: Sizes::Fixed, read: 1.0, at: AddressPattern::Random, region: Region::WHOLE, align: 1 };
     let stream = Workload {
         volume: None,
         name: "trial".into(),

@@ -4,7 +4,7 @@ use super::number;
 use block::{Span, Time, units};
 use load::experiment::{
     AddressPattern, ArrayChoice, Arrivals, Believed, Bound, Case, ClosedPlan, Experiment, Fit, Kind, Like, MadeUpPlan,
-    OpenPlan, PAGE, Pace, Pattern, Predictor, Region, RepairPlan, ReplayTiming, ScanPlan, TraceChoice, Workload,
+    OpenPlan, PAGE, Pace, Pattern, Predictor, Region, RepairPlan, ReplayTiming, ScanPlan, Sizes, TraceChoice, Workload,
 };
 use sched::array::Level;
 use sched::plan::Preemption;
@@ -68,7 +68,12 @@ fn array(array: &ArrayChoice) -> Vec<String> {
         Level::DoubleParity => "RAID 6".into(),
     };
     let unit = units::show_blocks(u64::from(array.unit));
-    let mut words = vec![format!("{} of it as a {level} in units of {unit}", array.disks)];
+    let others: Vec<&str> = array.members.chunk_by(|a, b| a.model == b.model).map(|disks| &*disks[0].model).collect();
+    let disks = match others.is_empty() {
+        true => format!("{} of it", array.disks),
+        false => format!("{} disks ({})", array.disks, others.join(", ")),
+    };
+    let mut words = vec![format!("{disks} as a {level} in units of {unit}")];
     words.extend(
         (array.plan.buffer > 0).then(|| format!("a write buffer of {}", units::show_blocks(array.plan.buffer))),
     );
@@ -141,7 +146,11 @@ fn workload(workload: &Workload, named: bool) -> Vec<String> {
             words
         }
         Kind::Open(OpenPlan { rate, arrivals, pattern }) => {
-            let spacing = if *arrivals == Arrivals::Poisson { "Poisson" } else { "evenly spaced" };
+            let spacing = match arrivals {
+                Arrivals::Poisson => "Poisson",
+                Arrivals::Constant => "evenly spaced",
+                Arrivals::Uniform => "by uniform gaps",
+            };
             let mut words = vec![format!("{rate} requests/s"), spacing.to_owned()];
             words.extend(describe_pattern(pattern));
             words
@@ -245,7 +254,13 @@ fn describe_pattern(pattern: &Pattern) -> Vec<String> {
         0.0 => "writes".to_owned(),
         read => format!("requests ({} % reads)", (read * 1000.0).round() / 10.0),
     };
-    let mut words = vec![format!("{place} {what}"), format!("{} each", units::show_blocks(u64::from(pattern.blocks)))];
+    let spread = match pattern.sizes {
+        Sizes::Fixed => "each",
+        Sizes::Uniform => "on average, uniformly distributed",
+        Sizes::Exponential => "on average, exponentially distributed",
+    };
+    let mut words =
+        vec![format!("{place} {what}"), format!("{} {spread}", units::show_blocks(u64::from(pattern.blocks)))];
     if pattern.region != Region::WHOLE {
         words.push(within(pattern.region));
     }

@@ -1,7 +1,7 @@
-//! `[array]`: several disks of a kind as one.
+//! `[array]`: several disks as one.
 
-use super::Workload;
 use super::varied::{Scope, Varied, refuse_later};
+use super::{DriveChoice, Workload};
 use block::{BadInput, Span, units};
 use config::{Section, Word, Words};
 use sched::array::{ArrayPlan, Geometry, Level, MOST_DISKS, Migration, Placement};
@@ -14,6 +14,9 @@ config::keys! {
     LEVEL: ArrayLayout = word("level").required();
     /// How many disks there are, where `[drive]` stands for each of them. With parity from 3 to 64, with two from 4.
     DISKS: u32 = within("disks", 1, MOST_DISKS as u32).else_told("as many as `[[disk]]` counts");
+    /// Hot spares beside these. A disk that fails is replaced by one at once, while there are any; a workload of
+    /// `kind = "rebuild"` fills it.
+    SPARES: u32 = within("spares", 0, MOST_DISKS as u32).usually("0");
     /// Copies of each stripe, with mirroring.
     COPIES: u32 = within("copies", 2, MOST_DISKS as u32).usually("2");
     /// The stripe unit: how much lies on one disk before the next disk's turn.
@@ -38,7 +41,7 @@ config::keys! {
     DISK: u32 = within("disk", 0, MOST_DISKS as u32 - 1).required();
     /// When it fails.
     AT: Span = span("at").usually("0s");
-    /// Whether an empty disk takes its place at once.
+    /// Whether an empty disk takes its place at once, without a spare.
     REPLACED: bool = bool("replaced").usually("false");
 }
 
@@ -80,12 +83,14 @@ impl Words for Until {
 }
 
 /// The array of an experiment.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ArrayChoice {
     /// How it keeps its data.
     pub level: Level,
-    /// How many disks, spares included.
+    /// How many disks, without spares.
     pub disks: u16,
+    /// Each disk, where they are not all alike; else nothing, and each is the drive of the experiment.
+    pub members: Vec<DriveChoice>,
     /// Blocks of a stripe unit.
     pub unit: u32,
     /// What it does with requests.
@@ -105,10 +110,19 @@ pub struct Failure {
     pub replaced: bool,
 }
 
+impl ArrayChoice {
+    /// One of its disks, where the drive of the experiment is this one.
+    #[must_use]
+    pub fn member<'a>(&'a self, disk: usize, drive: &'a DriveChoice) -> &'a DriveChoice {
+        self.members.get(disk).unwrap_or(drive)
+    }
+}
+
 /// The array, if there is one: of the disks that [[disk]] counts, or of as many as its `disks` says.
 pub(super) fn read(
     root: &Section,
     counted: Option<u16>,
+    members: Vec<DriveChoice>,
     workloads: &[Workload],
     varied: &Varied,
 ) -> Result<Option<ArrayChoice>, BadInput> {
@@ -163,9 +177,28 @@ pub(super) fn read(
     let failing = section.sections(fails().name())?;
     let mut fails = failing.iter().map(|fails| failure(fails, disks)).collect::<Result<Vec<_>, _>>()?;
     fails.sort_by_key(|failure| failure.at);
+    let spares = section.value(&SPARES)?;
+    if spares > 0 {
+        check_spares(&section, level, workloads)?;
+    }
+    for failure in fails.iter_mut().filter(|failure| !failure.replaced).take(spares as usize) {
+        failure.replaced = true;
+    }
     section.close()?;
     let plan = ArrayPlan { placement, buffer, trusting, migration, delay };
-    Ok(Some(ArrayChoice { level, disks, unit, plan, fails }))
+    Ok(Some(ArrayChoice { level, disks, members, unit, plan, fails }))
+}
+
+/// Whether spares are of use: there must be something to fill them from, and someone who does.
+fn check_spares(section: &Section, level: Level, workloads: &[Workload]) -> Result<(), BadInput> {
+    let (what, mend) = if level.redundancy() == 0 {
+        ("nothing is left to fill a spare from", "choose another `level`, or take `spares` out")
+    } else if !workloads.iter().any(|workload| workload.kind.repairs()) {
+        ("nobody fills a spare", "add a [[workload]] with kind = \"rebuild\", or take `spares` out")
+    } else {
+        return Ok(());
+    };
+    Err(section.error(SPARES.name(), what, mend))
 }
 
 /// Reads one `[[array.fails]]`: which disk fails, and when.

@@ -37,7 +37,8 @@ config::keys! {
 }
 
 config::keys! {
-    /// The disks of an array, all alike, in place of `[drive]`. Each table has the keys of `[drive]`, and `count`.
+    /// The disks of an array, in their order, in place of `[drive]`. Each table has the keys of `[drive]`, and `count`. Of disks
+    /// unlike one another each is used as far as the smallest goes.
     fn counted() -> "[[disk]]";
 
     /// How many disks this table stands for.
@@ -220,30 +221,41 @@ impl DriveChoice {
     }
 }
 
+/// What `[drive]` or `[[disk]]` say.
+pub(super) struct DriveTables {
+    /// The drive, or the first disk.
+    pub(super) drive: DriveChoice,
+    /// How many disks there are, where `[[disk]]` counts them.
+    pub(super) counted: Option<u16>,
+    /// Each disk, where they are not all alike.
+    pub(super) members: Vec<DriveChoice>,
+}
+
 /// The drive, and how many of it there are where [[disk]] counts them.
-pub(super) fn read(root: &Section, folder: &Path) -> Result<(DriveChoice, Option<u16>), BadInput> {
+pub(super) fn read(root: &Section, folder: &Path) -> Result<DriveTables, BadInput> {
     let drive = root.section(drive().name())?;
     let disks = root.sections(disk().name())?;
     if let (Some(_), [disk, ..]) = (&drive, disks.as_slice()) {
         return Err(disk.here("both [drive] and [[disk]]", "keep one of them"));
     }
     if let Some(drive) = drive {
-        return Ok((read_one(&drive, folder)?, None));
+        return Ok(DriveTables { drive: read_one(&drive, folder)?, counted: None, members: Vec::new() });
     }
-    let mut found: Option<DriveChoice> = None;
-    let mut count = 0;
+    let mut members = Vec::new();
     for section in &disks {
-        count += section.value(&COUNT)?;
+        let count = section.value(&COUNT)? as usize;
         let choice = read_one(section, folder)?;
-        if found.as_ref().is_some_and(|first| *first != choice) {
-            let mend = "give all disks of an array the same model and settings";
-            return Err(section.here("a disk unlike the first", mend));
-        }
-        found = Some(choice);
+        // There are not so many in any array, which says so.
+        members.resize((members.len() + count).min(u16::MAX.into()), choice);
     }
-    let found =
-        found.ok_or_else(|| root.here("no drive: neither [drive] nor [[disk]]", "add [drive] with its `model`"))?;
-    Ok((found, Some(count.min(u16::MAX.into()) as u16)))
+    let counted = Some(members.len() as u16);
+    let Some(drive) = members.first().cloned() else {
+        return Err(root.here("no drive: neither [drive] nor [[disk]]", "add [drive] with its `model`"));
+    };
+    if members.iter().all(|member| *member == drive) {
+        members.clear();
+    }
+    Ok(DriveTables { drive, counted, members })
 }
 
 fn read_one(section: &Section, folder: &Path) -> Result<DriveChoice, BadInput> {

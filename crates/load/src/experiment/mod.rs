@@ -27,7 +27,7 @@ mod workload;
 
 pub use crate::workload::{
     AddressPattern, Arrivals, Bound, ClosedPlan, CompressionPlan, Fit, Kind, Like, MadeUpPlan, OpenPlan, PAGE, Pace,
-    Pattern, ProcessPlan, RecordedPlan, Region, RepairPlan, ReplayTiming, ScanPlan, Times, TraceChoice,
+    Pattern, ProcessPlan, RecordedPlan, Region, RepairPlan, ReplayTiming, ScanPlan, Sizes, Times, TraceChoice,
 };
 pub use array::{ArrayChoice, Failure};
 pub use drive::{DriveChoice, Held, Live};
@@ -248,23 +248,35 @@ fn experiment(document: &Document, path: &Path, varied: &Varied) -> Result<Exper
     let title = root.get(&tables::TITLE)?;
     let volumes = volume::read_all(&root)?;
     let workloads = workload::read_all(&root, folder, &volumes, varied)?;
-    let (mut drive, counted) = drive::read(&root, folder)?;
+    let drive::DriveTables { mut drive, counted, mut members } = drive::read(&root, folder)?;
     let askers = askers(&workloads, &volumes);
     let mut scheduler = scheduler::read(&root, folder, &drive, &askers, varied)?;
-    let (rules, names) = (&mut scheduler.rules, service::names(&askers));
-    rules.shares = share::rules(&root, &rules.classes, &names, &volumes, &askers)?;
+    let usual = || !root.has("array") && share::is_usual(&scheduler, &drive, &volumes);
+    let fair = || scheduler.fair.unwrap_or_else(usual);
+    let names = service::names(&askers);
+    let shares = share::rules(&root, &scheduler.rules.classes, &names, &volumes, &askers, fair)?;
+    let rules = &mut scheduler.rules;
+    rules.shares = shares;
     let scans = scheduler.free && workloads.iter().any(|workload| workload.kind.scan().is_some());
     rules.bills |= rules.shares.is_some() || scans;
     // What passes on the way to a request is known of one command after another.
-    if drive.queue.is_none() && (scheduler.gives_one() || scans) {
-        drive.queue = Some(1);
+    if scheduler.gives_one() || scans {
+        for drive in members.iter_mut().chain([&mut drive]) {
+            drive.queue = drive.queue.or(Some(1));
+        }
+    }
+    let array = array::read(&root, counted, members, &workloads, varied)?;
+    if array.as_ref().is_some_and(|array| !array.members.is_empty()) && !scheduler.believes_each_sheet() {
+        let what = "the disks of the array are unlike one another, and what is believed is of one of them";
+        let mend = "take `profile` and what is learned before the run out of [scheduler], or give all disks one model";
+        return Err(root.error("array", what, mend));
     }
     Ok(Experiment {
         file: path.display().to_string(),
         title: title.unwrap_or_else(|| path.file_stem().unwrap_or_default().to_string_lossy().into_owned()),
         scheduler,
         drive,
-        array: array::read(&root, counted, &workloads, varied)?,
+        array,
         serve: serve::read(&root, folder, &volumes)?,
         system: system::read(&root, &workloads)?,
         run: run::read(&root, &workloads)?,

@@ -6,7 +6,7 @@ use super::{DriveChoice, Predictor, drive, service};
 use block::{BadInput, Span};
 use config::Section;
 use sched::Limits;
-use sched::plan::{LastFua, Rules};
+use sched::plan::{LastFua, Preemption, Rules};
 use sched::planner::Wish;
 use sched::policy::{self, Chosen, Manual, Needs};
 use sched::predict::{PROFILE, Tells, mimic};
@@ -27,6 +27,9 @@ config::keys! {
     PREDICTOR: Predictor = word("predictor").else_told("`profile`; `distance` of what is not a disk; `mimic` with `smtf`");
     /// How many requests the scheduler sees at once; the others wait in order of arrival. Or a table, `[scheduler.queue]`.
     QUEUE: u32 = within("queue", 1, LONGEST_QUEUE).usually("65536");
+    /// Whether classes of one priority share out the arm's time evenly where none has a `share`, a `floor` or a `limit`. Else who keeps
+    /// more requests outstanding gets more, and with an order such as `satf` nearly all.
+    FAIR: bool = bool("fair").else_told("true where volumes of one priority and of different classes lie on a disk whose times are known, and `queue` of [drive], preemption by value and a policy by value do not say otherwise");
 }
 
 config::keys! {
@@ -72,6 +75,8 @@ pub struct Scheduler {
     pub limits: Option<Limits>,
     /// Whether in short commands, and who steps in between. A plan whose chunk is 0 leaves that to the drive's sheet.
     pub rules: Rules,
+    /// Whether classes share out the arm's time where none has a claim of its own, if the file says.
+    pub fair: Option<bool>,
     /// Whether what a scan wants is read.
     pub free: bool,
     /// The wait that the plan is to keep, where one is wanted: then chunk and split are picked.
@@ -87,6 +92,16 @@ impl Scheduler {
         // Of what is in the drive it is not told whose turn it is.
         let shared = self.rules.shares.is_some() && self.limits.is_none_or(|limits| limits.most.is_none());
         ((self.rules.plan.is_some() || shared) && !deep) || one_by_one
+    }
+
+    /// Whether it orders by what requests take of a disk or by where they lie, one command at a time, and classes by nothing else: so
+    /// that the arm's time may be shared out.
+    pub(super) fn may_share(&self) -> bool {
+        let needs = self.policy.manual().needs;
+        let ranks = [Preemption::Never, Preemption::Always, Preemption::Priority].contains(&self.rules.preemption);
+        let counts = self.policy.manual().name == "dmclock";
+        let known = self.predictor.is_none_or(|predictor| predictor == Predictor::Profile);
+        matches!(needs, Needs::Nothing | Needs::Any) && !counts && ranks && known && self.limits.is_none()
     }
 
     /// What of it must know how long requests take, if anything must.
@@ -108,6 +123,13 @@ pub enum Believed {
     Learned,
     /// That of a drive file, such as `halfturn profile` writes, or of another drive in the catalogue.
     Drive(String),
+}
+
+impl Scheduler {
+    /// Whether it believes of each disk what the sheet of that says, and knows nothing else before the run.
+    pub(super) fn believes_each_sheet(&self) -> bool {
+        self.profile == Believed::Sheet && self.mimic.before == mimic::Before::Nothing && self.wish.is_none()
+    }
 }
 
 pub(super) fn read(
@@ -144,7 +166,8 @@ pub(super) fn read(
         }
         None => true,
     };
-    let scheduler = Scheduler { policy, predictor, profile, mimic, queue, limits, rules, free, wish };
+    let fair = section.get(&FAIR)?;
+    let scheduler = Scheduler { policy, predictor, profile, mimic, queue, limits, rules, fair, free, wish };
     check_times(&section, &scheduler)?;
     section.close()?;
     Ok(scheduler)

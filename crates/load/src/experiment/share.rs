@@ -1,9 +1,10 @@
 //! What a class or a volume may have of the arm's time: `share`, `floor`, `limit` and `window`.
 
 use super::asker::Asker;
-use super::{Experiment, Volume};
+use super::{Believed, DriveChoice, Experiment, Scheduler, Volume};
 use block::{BadInput, Span};
 use config::{Key, Section};
+use disk::Model;
 use sched::plan::{ClassRule, Preemption};
 use sched::{Claim, ShareRules};
 
@@ -143,15 +144,28 @@ impl Experiment {
     }
 }
 
-/// What all of them may have; nothing where nobody says so.
+/// Whether volumes of one priority are to be served alike where nobody says so: those of a disk that is given one command at a time,
+/// each of a class of its own.
+pub(super) fn is_usual(scheduler: &Scheduler, drive: &DriveChoice, volumes: &[Volume]) -> bool {
+    let beside = |one: &Volume| volumes.iter().any(|it| it.priority == one.priority && it.class != one.class);
+    let described = matches!(scheduler.profile, Believed::Drive(_));
+    let turns = || described || matches!(drive.make_model(), Ok(Model::Disk(_)));
+    let alone = drive.queue.is_none_or(|queue| queue == 1);
+    volumes.iter().any(beside) && scheduler.may_share() && alone && turns()
+}
+
+/// What all of them may have; nothing where nobody says so, and it is not `fair`.
 pub(super) fn rules(
     root: &Section,
     classes: &[ClassRule],
     names: &[&str],
     volumes: &[Volume],
     askers: &[Asker],
+    fair: impl Fn() -> bool,
 ) -> Result<Option<ShareRules>, BadInput> {
-    if volumes.iter().all(|volume| volume.claim.is_none()) && classes.iter().all(|class| class.claim.is_none()) {
+    let claims =
+        volumes.iter().any(|volume| volume.claim.is_some()) || classes.iter().any(|class| class.claim.is_some());
+    if !claims && (!fair() || classes.len() < 2) {
         return Ok(None);
     }
     let mut rules = ShareRules::default();

@@ -48,7 +48,14 @@ fn one(sets: &[&str]) -> Experiment {
 
 #[test]
 fn the_example_of_the_design_reads_as_written() {
-    let random = |blocks| Pattern { blocks, read: 1.0, at: AddressPattern::Random, region: Region::WHOLE, align: 8 };
+    let random = |blocks| Pattern {
+        blocks,
+        sizes: Sizes::Fixed,
+        read: 1.0,
+        at: AddressPattern::Random,
+        region: Region::WHOLE,
+        align: 8,
+    };
     let expected = Experiment {
         file: "dir/f.toml".into(),
         array: None,
@@ -76,6 +83,7 @@ fn the_example_of_the_design_reads_as_written() {
                 divides: false,
                 classes: [true, false].map(|preempts| ClassRule { preempts, ..ClassRule::USUAL }).into(),
             },
+            fair: None,
             free: true,
             wish: None,
         },
@@ -300,4 +308,34 @@ fn what_the_file_of_a_drive_says_is_changed_and_swept_as_any_key() {
         let error = with(&[set]).expect_err("a bad value");
         assert!(error.starts_with(told) && error.contains("mend: "), "{error}");
     }
+}
+
+/// Whether the arm's time is shared out in a service of two volumes with these lines.
+fn shares(scheduler: &str, drive: &str, volumes: [&str; 2]) -> bool {
+    let [one, other] = volumes;
+    let text = format!(
+        "[drive]\n{drive}\n[scheduler]\n{scheduler}\n[[volume]]\nname = \"a\"\nsize = \"1GiB\"\n{one}\n[[volume]]\nname = \"b\"\n{other}\n"
+    );
+    let experiment = parse_service("f.toml", &text, &[]).expect(&text);
+    experiment.scheduler.rules.shares.is_some()
+}
+
+#[test]
+fn volumes_of_one_priority_share_out_the_arm_of_a_disk_unless_something_else_decides() {
+    let (satf, disk) = ("policy = \"satf\"", "path = \"emulated:st318437lw\"");
+    assert!(shares(satf, disk, ["", ""]));
+    assert!(shares("policy = \"fcfs\"", disk, ["priority = 3", "priority = 3"]));
+    for (scheduler, drive, volumes) in [
+        (satf, disk, ["priority = 1", ""]),
+        (satf, disk, ["class = \"both\"", "class = \"both\""]),
+        (satf, "path = \"ram:4GiB\"", ["", ""]),
+        (satf, "path = \"emulated:st318437lw\"\nqueue = 4", ["", ""]),
+        ("policy = \"satf\"\nfair = false", disk, ["", ""]),
+        ("policy = \"yield\"", disk, ["", ""]),
+        ("policy = \"satf\"\npredictor = \"mimic\"", disk, ["", ""]),
+    ] {
+        let scheduler = if drive.contains("ram") { "policy = \"fcfs\"" } else { scheduler };
+        assert!(!shares(scheduler, drive, volumes), "{scheduler} {drive} {volumes:?}");
+    }
+    assert!(shares("policy = \"satf\"\nfair = true", disk, ["priority = 1", ""]));
 }

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// What of a row says where it belongs.
 #[derive(Deserialize)]
@@ -101,31 +101,5 @@ impl MergedRows {
             out.write_all(&text)?;
         }
         Ok(())
-    }
-}
-
-/// The files of a folder of a sweep.
-pub struct SweepFolder {
-    /// The runs of finished points.
-    pub journal: PathBuf,
-    /// Rows as JSON, and as a table.
-    pub rows: PathBuf,
-    /// The rows as a table.
-    pub table: PathBuf,
-    /// The experiment.
-    pub experiment: PathBuf,
-}
-
-impl SweepFolder {
-    /// Those of this folder.
-    #[must_use]
-    pub fn of(folder: &Path) -> SweepFolder {
-        let file = |name| folder.join(name);
-        SweepFolder {
-            journal: file("points.jsonl"),
-            rows: file("rows.jsonl"),
-            table: file("rows.csv"),
-            experiment: file("experiment.toml"),
-        }
     }
 }

@@ -35,6 +35,7 @@ impl Recipe for ClosedPlan {
             DEPTH.about,
             THINK.about,
             pattern::SIZE.about,
+            pattern::SIZES.about,
             pattern::READ.about,
             pattern::AT.about,
             pattern::VOLUME.about,
@@ -48,7 +49,7 @@ impl Recipe for ClosedPlan {
 
     fn read(_: &str, section: &Section, _: &Path) -> Result<ClosedPlan, BadInput> {
         let (depth, think) = (section.value(&DEPTH)?, section.value(&THINK)?);
-        Ok(ClosedPlan { depth, think, pattern: Pattern::read(section)? })
+        Ok(ClosedPlan { depth, think, pattern: Pattern::read_varied(section)? })
     }
 
     fn build(&self, name: &str, blocks: u64, draw: Draw) -> Result<Box<dyn Workload>, BadInput> {
@@ -57,11 +58,11 @@ impl Recipe for ClosedPlan {
     }
 
     fn longest(&self) -> u32 {
-        self.pattern.blocks
+        self.pattern.longest()
     }
 
     fn length(&self) -> Option<u32> {
-        Some(self.pattern.blocks)
+        self.pattern.length()
     }
 
     fn is_endless(&self) -> bool {

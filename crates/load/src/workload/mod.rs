@@ -14,7 +14,7 @@ pub use kind::{Manual, Only, Recipe};
 pub use made_up::{Like, MadeUpPlan};
 pub use open::{Arrivals, OpenPlan};
 pub use pace::{Pace, ReplayTiming};
-pub use pattern::{AddressPattern, Addresses, Bound, PAGE, Pattern, Region};
+pub use pattern::{AddressPattern, Addresses, Bound, PAGE, Pattern, Region, Sizes};
 pub use process_flow::RecordedPlan;
 pub use processes::ProcessPlan;
 pub use scan::ScanPlan;

@@ -37,12 +37,15 @@ pub enum Arrivals {
     Poisson,
     /// At even intervals, as a recording stream asks.
     Constant,
+    /// At intervals from nothing to twice the mean, each with the same chance.
+    Uniform,
 }
 
 impl Words for Arrivals {
     const WORDS: &'static [Word<Arrivals>] = &[
         Word::new("poisson", Arrivals::Poisson, "independently of one another: the gaps are exponentially distributed"),
         Word::new("constant", Arrivals::Constant, "evenly"),
+        Word::new("uniform", Arrivals::Uniform, "by gaps from none to twice their mean, each with the same chance"),
     ];
 }
 
@@ -54,6 +57,7 @@ impl Recipe for OpenPlan {
             RATE.about,
             ARRIVALS.about,
             pattern::SIZE.about,
+            pattern::SIZES.about,
             pattern::READ.about,
             pattern::AT.about,
             pattern::VOLUME.about,
@@ -67,7 +71,7 @@ impl Recipe for OpenPlan {
 
     fn read(_: &str, section: &Section, _: &Path) -> Result<OpenPlan, BadInput> {
         let rate = section.need(RATE.name(), rate(section, &RATE)?)?;
-        Ok(OpenPlan { rate, arrivals: section.value(&ARRIVALS)?, pattern: Pattern::read(section)? })
+        Ok(OpenPlan { rate, arrivals: section.value(&ARRIVALS)?, pattern: Pattern::read_varied(section)? })
     }
 
     fn build(&self, name: &str, blocks: u64, draw: Draw) -> Result<Box<dyn Workload>, BadInput> {
@@ -76,11 +80,11 @@ impl Recipe for OpenPlan {
     }
 
     fn longest(&self) -> u32 {
-        self.pattern.blocks
+        self.pattern.longest()
     }
 
     fn length(&self) -> Option<u32> {
-        Some(self.pattern.blocks)
+        self.pattern.length()
     }
 
     fn is_endless(&self) -> bool {
@@ -123,6 +127,7 @@ impl Open {
         let first = match arrivals {
             Arrivals::Poisson => addresses.draw().exponential(),
             Arrivals::Constant => addresses.draw().unit(),
+            Arrivals::Uniform => 2.0 * addresses.draw().unit(),
         };
         Open { next: Time((first * interval_ns) as u64), rate, interval_ns, arrivals, asked: false, addresses }
     }
@@ -139,6 +144,7 @@ impl Workload for Open {
         let gap = match self.arrivals {
             Arrivals::Poisson => self.addresses.draw().exponential(),
             Arrivals::Constant => 1.0,
+            Arrivals::Uniform => 2.0 * self.addresses.draw().unit(),
         };
         self.next += Span((gap * self.interval_ns) as u64);
         let (op, at) = self.addresses.draft();
@@ -162,7 +168,7 @@ mod tests {
     use pattern::AddressPattern;
 
     fn open(rate: f64, arrivals: Arrivals, seed: u64) -> Open {
-        let pattern = Pattern { blocks: 8, read: 1.0, at: AddressPattern::Random, region: Region::WHOLE, align: 1 };
+        let pattern = Pattern { blocks: 8, sizes: pattern::Sizes::Fixed, read: 1.0, at: AddressPattern::Random, region: Region::WHOLE, align: 1 };
         let addresses = Addresses::new("a", &pattern, 1 << 20, Draw::new(seed, 0)).unwrap();
         Open::new(rate, arrivals, addresses)
     }
@@ -191,6 +197,16 @@ mod tests {
         assert!((mean - 1.0).abs() < 0.03 && (variance - 1.0).abs() < 0.08, "{mean}, {variance}");
         let firsts: f64 = (0..1000).map(|seed| arrivals(Arrivals::Poisson, seed, 1)[0]).sum();
         assert!((firsts / 1000.0 - 1.0).abs() < 0.15, "the first is a gap like any other: {}", firsts / 1000.0);
+    }
+
+    #[test]
+    fn uniform_arrivals_keep_their_rate_and_are_never_two_gaps_apart() {
+        let times = arrivals(Arrivals::Uniform, 5, 20_001);
+        let gaps: Vec<f64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        let mean = gaps.iter().sum::<f64>() / 20_000.0;
+        let variance = gaps.iter().map(|gap| (gap - mean) * (gap - mean)).sum::<f64>() / 20_000.0;
+        assert!((mean - 1.0).abs() < 0.02 && (variance - 1.0 / 3.0).abs() < 0.02, "{mean}, {variance}");
+        assert!(gaps.iter().all(|gap| *gap < 2.0));
     }
 
     #[test]

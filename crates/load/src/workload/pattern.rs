@@ -9,8 +9,10 @@ use config::{About, Section, Word, Words};
 pub const PAGE: u32 = 8;
 
 config::keys! {
-    /// Size of each request.
+    /// Size of each request; where `sizes` vary, on average.
     pub(super) SIZE: u32 = blocks("size").required();
+    /// How sizes are distributed about `size`, in steps of a page, or of a block where `size` is no whole number of pages.
+    pub(super) SIZES: Sizes = word("sizes").usually("fixed");
     /// Share of the requests that are reads. The others are writes.
     pub(super) READ: f64 = share("read").usually("1.0");
     /// Where the next request goes.
@@ -24,6 +26,11 @@ config::keys! {
     pub(crate) VOLUME: String = text("volume").else_told("none");
 }
 
+/// So many times the mean a request is at most, where sizes are exponential; more than that one in nine millions would be.
+const MOST_TIMES: u32 = 16;
+/// Blocks of requests that vary, on average at most: 1 GiB.
+const MOST_VARIED: u32 = 1 << 21;
+
 /// How a part of the drive is written.
 pub(super) const RANGE: &str = "`FROM..TO`, such as `0%..10%`, `1GB..2GB` or `50%..`";
 
@@ -35,8 +42,10 @@ pub(super) fn range(section: &Section, about: &About) -> Result<Option<Region>, 
 /// What the requests of a workload look like.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pattern {
-    /// Size of a request in blocks; at least 1.
+    /// Size of a request in blocks, on average; at least 1.
     pub blocks: u32,
+    /// How the sizes are distributed.
+    pub sizes: Sizes,
     /// Share of reads, 0 to 1; the others are writes.
     pub read: f64,
     /// How the next place is chosen.
@@ -45,6 +54,61 @@ pub struct Pattern {
     pub region: Region,
     /// Requests start at multiples of so many blocks; at least 1.
     pub align: u32,
+}
+
+/// How the sizes of requests are distributed about their mean.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sizes {
+    /// All are the mean.
+    #[default]
+    Fixed,
+    /// Each from a step to twice the mean, less a step, with the same chance.
+    Uniform,
+    /// Geometrically: the exponential distribution in steps.
+    Exponential,
+}
+
+impl Words for Sizes {
+    const WORDS: &'static [Word<Sizes>] = &[
+        Word::new("fixed", Sizes::Fixed, "all alike"),
+        Word::new("uniform", Sizes::Uniform, "from one step up to twice `size` less a step, each with the same chance"),
+        Word::new(
+            "exponential",
+            Sizes::Exponential,
+            "exponentially: many short ones, a few up to sixteen times `size`, which is the most",
+        ),
+    ];
+}
+
+impl Sizes {
+    /// The longest request, where they have this mean.
+    fn longest(self, mean: u32) -> u32 {
+        match self {
+            Sizes::Fixed => mean,
+            Sizes::Uniform => mean.saturating_mul(2) - step(mean),
+            Sizes::Exponential => mean.saturating_mul(MOST_TIMES),
+        }
+    }
+
+    /// The blocks of the next request.
+    fn next(self, mean: u32, draw: &mut Draw) -> u32 {
+        let step = step(mean);
+        let steps = mean / step;
+        match self {
+            Sizes::Fixed => mean,
+            Sizes::Uniform => step * (1 + draw.below(u64::from(2 * steps - 1)) as u32),
+            Sizes::Exponential if steps == 1 => mean,
+            Sizes::Exponential => {
+                let more = draw.exponential() / -libm::log(1.0 - 1.0 / f64::from(steps));
+                step * (1 + more as u32).min(steps * MOST_TIMES)
+            }
+        }
+    }
+}
+
+/// Steps in which sizes of this mean vary.
+fn step(mean: u32) -> u32 {
+    if mean.is_multiple_of(PAGE) { PAGE } else { 1 }
 }
 
 /// How the place of the next request is chosen.
@@ -138,11 +202,32 @@ impl Pattern {
         let blocks = section.value(&SIZE)?;
         Ok(Pattern {
             blocks,
+            sizes: Sizes::Fixed,
             read: section.value(&READ)?,
             at: section.value(&AT)?,
             region: section.get(&REGION)?.unwrap_or(Region::WHOLE),
-            align: section.get(&ALIGN)?.unwrap_or(if blocks.is_multiple_of(PAGE) { PAGE } else { 1 }),
+            align: section.get(&ALIGN)?.unwrap_or(step(blocks)),
         })
+    }
+
+    /// The same, of sizes that may vary.
+    pub(super) fn read_varied(section: &Section) -> Result<Pattern, BadInput> {
+        let pattern = Pattern { sizes: section.value(&SIZES)?, ..Pattern::read(section)? };
+        if pattern.sizes != Sizes::Fixed && pattern.blocks > MOST_VARIED {
+            let what = format!("requests of {} on average, and more", units::show_blocks(pattern.blocks.into()));
+            return Err(section.error(SIZES.name(), what, "give a shorter `size`, or sizes = \"fixed\""));
+        }
+        Ok(pattern)
+    }
+
+    /// Blocks of the longest request.
+    pub(super) fn longest(&self) -> u32 {
+        self.sizes.longest(self.blocks)
+    }
+
+    /// Blocks of each request, where all are alike.
+    pub(super) fn length(&self) -> Option<u32> {
+        (self.sizes == Sizes::Fixed).then_some(self.blocks)
     }
 }
 
@@ -157,6 +242,7 @@ pub struct Addresses {
     starts: u64,
     align: u64,
     blocks: u32,
+    sizes: Sizes,
     read: f64,
     placement: AddressPattern,
     draw: Draw,
@@ -171,7 +257,7 @@ impl Addresses {
         let (from, end) = pattern.region.on(drive_blocks);
         let align = u64::from(pattern.align.max(1));
         let first = from.next_multiple_of(align);
-        let size = u64::from(pattern.blocks);
+        let size = u64::from(pattern.longest());
         if end > drive_blocks || first + size > end {
             let what = format!(
                 "requests of {} do not fit the region, blocks {from} to {end} of the {drive_blocks} of the drive",
@@ -181,8 +267,8 @@ impl Addresses {
             return Err(BadInput::new(format!("workload '{name}'"), At::File, what, mend));
         }
         let starts = (end - first - size) / align + 1;
-        let Pattern { blocks, read, at: placement, .. } = *pattern;
-        Ok(Addresses { first, next: first, end, starts, align, blocks, read, placement, draw })
+        let Pattern { blocks, sizes, read, at: placement, .. } = *pattern;
+        Ok(Addresses { first, next: first, end, starts, align, blocks, sizes, read, placement, draw })
     }
 
     pub(super) fn draw(&mut self) -> &mut Draw {
@@ -191,16 +277,47 @@ impl Addresses {
 
     /// What is asked for next.
     pub fn draft(&mut self) -> (Op, Extent) {
+        let blocks = self.sizes.next(self.blocks, &mut self.draw);
         let start = match self.placement {
             AddressPattern::Random => self.first + self.align * self.draw.below(self.starts),
             AddressPattern::Sequential => {
-                let start = if self.next + u64::from(self.blocks) > self.end { self.first } else { self.next };
-                self.next = start + u64::from(self.blocks);
+                let start = if self.next + u64::from(blocks) > self.end { self.first } else { self.next };
+                self.next = start + u64::from(blocks);
                 start
             }
         };
         let reads = self.read >= 1.0 || (self.read > 0.0 && self.draw.unit() < self.read);
         let op = if reads { Op::Read } else { Op::Write { fua: false } };
-        (op, Extent::new(start, self.blocks))
+        (op, Extent::new(start, blocks))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sizes that were drawn, sorted.
+    fn drawn(sizes: Sizes, mean: u32) -> Vec<u32> {
+        let mut draw = Draw::new(7, 0);
+        let mut drawn: Vec<u32> = (0..100_000).map(|_| sizes.next(mean, &mut draw)).collect();
+        drawn.sort_unstable();
+        drawn
+    }
+
+    #[test]
+    fn sizes_have_their_mean_and_the_shape_of_their_distribution() {
+        for mean in [128, 40, 21, 8, 1] {
+            for sizes in [Sizes::Fixed, Sizes::Uniform, Sizes::Exponential] {
+                let drawn = drawn(sizes, mean);
+                let sum: u64 = drawn.iter().map(|blocks| u64::from(*blocks)).sum();
+                let found = sum as f64 / drawn.len() as f64 / f64::from(mean);
+                assert!((found - 1.0).abs() < 0.02, "{sizes:?}: {found} of {mean}");
+                assert!(drawn[0] >= step(mean) && drawn[drawn.len() - 1] <= sizes.longest(mean), "{sizes:?} of {mean}");
+                assert!(drawn.iter().all(|blocks| blocks.is_multiple_of(step(mean))));
+            }
+        }
+        let middle = |sizes| f64::from(drawn(sizes, 1280)[50_000]) / 1280.0;
+        assert!((middle(Sizes::Uniform) - 1.0).abs() < 0.02);
+        assert!((middle(Sizes::Exponential) - std::f64::consts::LN_2).abs() < 0.02);
     }
 }

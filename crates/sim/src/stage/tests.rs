@@ -14,7 +14,8 @@ fn experiment(text: &str) -> Experiment {
 /// Plays an experiment on devices in place of its drive.
 fn play(text: &str, drives: Vec<Made>) -> Replication {
     let experiment = experiment(text);
-    let known = Knowledge { device: Device::Unknown, believed: sched::predict::Knowledge::default() };
+    let known =
+        Knowledge { device: Device::Unknown, believed: sched::predict::Knowledge::default(), members: Vec::new() };
     let (before, seed, tell) = (Before::default(), experiment.run.seed, |_| ControlFlow::Continue(()));
     let scene =
         Scene { experiment: &experiment, before: &before, sheet: None, drives, seed, tell: &tell, camera: None };

@@ -16,6 +16,7 @@ mod free;
 mod idle;
 mod learning;
 mod lookahead;
+mod members;
 mod mimicry;
 mod moving;
 mod other;
