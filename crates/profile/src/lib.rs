@@ -18,6 +18,7 @@ pub mod probe;
 mod profile;
 mod scratch;
 mod validate;
+mod verdict;
 mod written;
 
 pub use profile::{
@@ -25,3 +26,4 @@ pub use profile::{
 };
 pub use scratch::Scratch;
 pub use validate::Validation;
+pub use verdict::Verdict;

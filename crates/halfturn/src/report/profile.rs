@@ -8,13 +8,13 @@ use block::units;
 use profile::probe::buffer::BufferHabits;
 use profile::probe::chunk::Chunks;
 use profile::probe::write::Writes;
-use profile::{DriveKnowledge, DriveProfile, ProfileOutcome};
+use profile::{DriveKnowledge, DriveProfile, ProfileOutcome, Verdict};
 
 /// The colour of what was measured.
 const COLOUR: &str = "#1f77b4";
 
 /// A profile as people read it.
-pub fn profile_report(name: &str, profile: &DriveProfile, written: Option<&str>) -> String {
+pub fn profile_report(name: &str, profile: &DriveProfile, verdict: &Verdict, written: Option<&str>) -> String {
     let mut text = match &profile.outcome {
         ProfileOutcome::Disk(known) => disk(name, profile, known),
         ProfileOutcome::NoRotation([least, middle, most]) => format!(
@@ -44,6 +44,13 @@ pub fn profile_report(name: &str, profile: &DriveProfile, written: Option<&str>)
     }
     if profile.stalls > 0 {
         text += &format!(" {} replies stalled and were asked again\n", number::count(profile.stalls));
+    }
+    if let ProfileOutcome::Disk(_) = &profile.outcome {
+        text += &match verdict {
+            Verdict::Good => " Good: it predicts what the drive does\n".to_owned(),
+            Verdict::Usable(why) => format!(" Usable, within the intervals it has: {why}\n"),
+            Verdict::Refused(why) => format!(" Refused: {why}\n"),
+        };
     }
     if let Some(file) = written {
         text += &format!(" Written to {file}\n");

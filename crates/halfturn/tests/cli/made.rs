@@ -1,6 +1,6 @@
 //! A drive made of a data sheet is written, told of, and simulated at once.
 
-use crate::said;
+use crate::{root, run_in, said};
 
 #[test]
 fn a_drive_of_a_data_sheet_is_simulated_at_once() {
@@ -17,5 +17,23 @@ fn a_drive_of_a_data_sheet_is_simulated_at_once() {
     assert_eq!(std::fs::read_to_string(&file).expect("the file"), text);
     let runs = said(&["simulate", "examples/chunk.toml", "--drive", &file, "--set", "run.replications=1"]);
     assert!(runs.contains("6.0 TB at 7200 rpm"), "{runs}");
+    std::fs::remove_dir_all(&folder).expect("the folder is there");
+}
+
+/// A profile is written only if it can be read back, and predicts the drive; else the exit code is 1.
+#[test]
+fn a_profile_that_cannot_be_believed_is_not_written() {
+    let folder = std::env::temp_dir().join(format!("halfturn-verdict-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let base = std::fs::read_to_string(root().join("crates/disk/catalogue/mimic-base.toml")).expect("a drive");
+    let wandering = format!("{base}\n[truth]\nrpm_wander = 0.0003\nwander_period = \"60s\"\n");
+    std::fs::write(folder.join("wandering.toml"), wandering).expect("it can be written");
+    for (device, why) in [("simulated:wandering.toml", "Refused: "), ("simulated:flash-x25m", "no rotation found")] {
+        let output = run_in(&folder, &["profile", device, "--quick", "-o", "found.toml"]);
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{device}: {text}");
+        assert!(text.contains(why) && !text.contains("Written"), "{text}");
+        assert!(!folder.join("found.toml").exists(), "{device}");
+    }
     std::fs::remove_dir_all(&folder).expect("the folder is there");
 }

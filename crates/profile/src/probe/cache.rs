@@ -159,7 +159,8 @@ fn free<D: Device>(bench: &mut ProbeBench<D>, geometry: &TrackGeometry, segment:
     for _ in 0..TRIALS {
         let (from, near) = (bench.draw.below(bench.mapped_sectors()), bench.draw.below(bench.mapped_sectors()));
         let start = geometry.map.track_start(near);
-        let track = geometry.map.next_track(near) - start;
+        // Where nothing holds still, the map may be none.
+        let track = geometry.map.next_track(near).saturating_sub(start);
         let before = (track / 8).min(segment >> bench.shift >> 1);
         let wanted = start + track * 3 / 4;
         bench.read_medium(from)?;
