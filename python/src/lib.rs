@@ -5,7 +5,7 @@ use block::{At, BadInput};
 use disk::Model;
 use load::experiment::{self, Case};
 use load::origin::{self, Program};
-use load::points::{Journal, Points, write_csv};
+use load::points::{PointJournal, Points, write_csv};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -150,7 +150,7 @@ fn sweep(
     if let Some(shard) = shard {
         points = points.shard(shard.parse().map_err(PyValueError::new_err)?);
     }
-    let kept = Journal::open(&journal).map_err(|error| refuse(py, error))?;
+    let kept = PointJournal::open(&journal).map_err(|error| refuse(py, error))?;
     let unfinished = Unfinished::of(&points, &kept);
     let ran = unfinished.cases.len();
     work(py, threads, progress, |following| sim::sweep(&unfinished, &kept, following))?;
@@ -187,7 +187,7 @@ fn drive<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyDict>> {
     let about = PyDict::new(py);
     about.set_item("title", model.title())?;
     about.set_item("depth", model.depth())?;
-    about.set_item("file", disk::catalogue::shipped(name).map(|(_, text)| text))?;
+    about.set_item("file", disk::catalogue::find_shipped(name).map(|(_, text)| text))?;
     let blocks = match &model {
         Model::Disk(drive) => Some(drive.sheet.mechanics.layout.blocks()),
         Model::Other(_) => None,

@@ -24,12 +24,12 @@ pub struct About {
     /// What it is for: plain sentences, Markdown for code.
     pub text: &'static str,
     /// Whether its text may be the path of a file.
-    pub names: Names,
+    pub names: NamedBy,
 }
 
 /// What the text of a key is the name of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Names {
+pub enum NamedBy {
     /// Nothing on the disk.
     Nothing,
     /// A file; a relative path is relative to the folder of the file that has the key.
@@ -121,7 +121,7 @@ macro_rules! kinds {
             $(#[$doc])*
             #[must_use]
             pub const fn $make(name: &'static str, $($given: $type),*) -> Key<$value> {
-                Key { about: About { name, takes: $takes, missing: Missing::Nothing, text: "", names: Names::Nothing }, read: $read }
+                Key { about: About { name, takes: $takes, missing: Missing::Nothing, text: "", names: NamedBy::Nothing }, read: $read }
             }
         })*
     };
@@ -171,7 +171,7 @@ impl<T: Words> Key<T> {
     #[must_use]
     pub const fn word(name: &'static str) -> Key<T> {
         let takes = Takes::Word(|| T::WORDS.iter().map(|word| (word.name, word.text)).collect());
-        Key { about: About { name, takes, missing: Missing::Nothing, text: "", names: Names::Nothing }, read: word }
+        Key { about: About { name, takes, missing: Missing::Nothing, text: "", names: NamedBy::Nothing }, read: word }
     }
 }
 
@@ -184,7 +184,13 @@ impl<T> Key<T> {
         read: fn(&Section, &About) -> Result<Option<T>, BadInput>,
     ) -> Key<T> {
         Key {
-            about: About { name, takes: Takes::Form(form), missing: Missing::Nothing, text: "", names: Names::Nothing },
+            about: About {
+                name,
+                takes: Takes::Form(form),
+                missing: Missing::Nothing,
+                text: "",
+                names: NamedBy::Nothing,
+            },
             read,
         }
     }
@@ -212,7 +218,7 @@ impl<T> Key<T> {
 
     /// Its text may be the path of a file.
     #[must_use]
-    pub const fn naming(mut self, names: Names) -> Key<T> {
+    pub const fn naming(mut self, names: NamedBy) -> Key<T> {
         self.about.names = names;
         self
     }

@@ -13,7 +13,7 @@ mod tree;
 mod written;
 
 pub use document::Document;
-pub use key::{About, Key, Missing, Names, Takes, Word, Words};
+pub use key::{About, Key, Missing, NamedBy, Takes, Word, Words};
 pub use section::Section;
 pub use sweep::Swept;
 pub use table::{Table, trim_doc};

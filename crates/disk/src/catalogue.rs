@@ -111,7 +111,7 @@ pub fn check(name: &str) -> Result<(), BadInput> {
 
 /// The name and the text of the drive file that ships under this name, in whatever spelling; nothing of a file of one's own.
 #[must_use]
-pub fn shipped(name: &str) -> Option<(&'static str, &'static str)> {
+pub fn find_shipped(name: &str) -> Option<(&'static str, &'static str)> {
     match source(name) {
         Ok(Source::Shipped(entry)) => Some((entry.name, entry.text)),
         Ok(Source::File(_)) | Err(_) => None,

@@ -10,10 +10,10 @@ const WARM_UP: u32 = 16;
 
 /// A load of equal commands without a pause.
 #[derive(Clone, Copy, Debug)]
-pub struct Load {
-    /// What they do.
+pub struct SteadyLoad {
+    /// What each command does.
     pub verb: Verb,
-    /// Blocks of each.
+    /// Blocks of each command.
     pub blocks: u32,
     /// How many are outstanding.
     pub depth: u32,
@@ -21,14 +21,14 @@ pub struct Load {
     pub commands: u32,
 }
 
-impl Load {
+impl SteadyLoad {
     /// Reads of 1 MiB, one at a time: what sheets call sustained. On a drive of less than 9.4 GB they are shorter, for all to lie within
     /// half a sixteenth of it.
     #[must_use]
-    pub fn stream(capacity: u64) -> Load {
+    pub fn stream(capacity: u64) -> SteadyLoad {
         let commands = 128;
         let blocks = (capacity / 32 / u64::from(commands + WARM_UP)).clamp(8, 2048) as u32 / 8 * 8;
-        Load { verb: Verb::Read, blocks, depth: 1, commands }
+        SteadyLoad { verb: Verb::Read, blocks, depth: 1, commands }
     }
 
     /// All the blocks of it, one behind the other.
@@ -38,24 +38,24 @@ impl Load {
     }
 
     /// Reads of 4 KiB, one at a time.
-    pub const RANDOM: Load = Load { verb: Verb::Read, blocks: 8, depth: 1, commands: 2_000 };
+    pub const RANDOM: SteadyLoad = SteadyLoad { verb: Verb::Read, blocks: 8, depth: 1, commands: 2_000 };
 }
 
 /// 10^6 bytes/s of commands one behind the other from block `start` on. The caller guarantees that they lie within the device.
-pub fn stream_mb_s(machine: &mut dyn Machine, start: u64, load: Load) -> f64 {
+pub fn stream_mb_s(machine: &mut dyn Machine, start: u64, load: SteadyLoad) -> f64 {
     let place = |i: u32| start + u64::from(i) * u64::from(load.blocks);
     rate(machine, load, place) * (f64::from(load.blocks) * BLOCK_BYTES as f64) / 1e6
 }
 
 /// Commands a second at random multiples of their size.
-pub fn random_s(machine: &mut dyn Machine, seed: u64, load: Load) -> f64 {
+pub fn random_s(machine: &mut dyn Machine, seed: u64, load: SteadyLoad) -> f64 {
     let places = machine.caps().blocks / u64::from(load.blocks);
     let below = |i: u32| ((u128::from(hash(seed, u64::from(i))) * u128::from(places)) >> 64) as u64;
     rate(machine, load, |i| below(i) * u64::from(load.blocks))
 }
 
 /// Commands a second of those after the warm-up.
-fn rate(machine: &mut dyn Machine, load: Load, place: impl Fn(u32) -> u64) -> f64 {
+fn rate(machine: &mut dyn Machine, load: SteadyLoad, place: impl Fn(u32) -> u64) -> f64 {
     let mut issued = 0;
     let mut issue = |machine: &mut dyn Machine, now: Time| {
         let command = Command { verb: load.verb, at: Extent::new(place(issued), load.blocks), place: Place::Nowhere };

@@ -4,7 +4,7 @@ use block::{Command, Extent, Place, Tag, Time, Verb, units};
 use disk::catalogue;
 use disk::datasheet::{DataSheet, blocks_sold_as};
 use drive::Drive;
-use drive::figures::{Load, random_s, stream_mb_s};
+use drive::figures::{SteadyLoad, random_s, stream_mb_s};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
@@ -18,10 +18,10 @@ fn hold(sheet: &DataSheet) -> Result<(), String> {
     let drive = || Drive::new(&made.drive.sheet, &made.drive.truth, 7);
     let layout = &made.drive.sheet.mechanics.layout;
     assert!(layout.blocks().abs_diff(sheet.blocks) < 8, "{} blocks of {}", layout.blocks(), sheet.blocks);
-    let stream = Load::stream(layout.blocks());
+    let stream = SteadyLoad::stream(layout.blocks());
     let outer = stream_mb_s(&mut drive(), 0, stream);
     let inner = stream_mb_s(&mut drive(), (layout.blocks() - stream.length()) / 8 * 8, stream);
-    let random = random_s(&mut drive(), 3, Load::RANDOM);
+    let random = random_s(&mut drive(), 3, SteadyLoad::RANDOM);
     let inner_printed = sheet.inner_mb_s.unwrap_or(sheet.outer_mb_s / 2.0);
     let seek_ms = sheet.seek_ms.unwrap_or(sheet.seek_of_class());
     let printed_ms = seek_ms + 30e3 / sheet.rpm + 4.096 / ((sheet.outer_mb_s + inner_printed) / 2.0) + 0.2;
@@ -104,7 +104,7 @@ fn random_reads_of_the_catalogue_are_those_that_sheets_print() {
         let drive = catalogue::find(name).unwrap_or_else(|error| panic!("{error}"));
         for (depth, printed) in catalogue::read_published(name).expect("it is read").random_reads_s {
             drives += 1;
-            let load = Load { depth, ..Load::RANDOM };
+            let load = SteadyLoad { depth, ..SteadyLoad::RANDOM };
             let got = random_s(&mut Drive::new(&drive.sheet, &drive.truth, 7), 3, load);
             println!("{name}: {got:.1} reads/s with {depth} in the drive, printed {printed}");
             assert!((got / printed - 1.0).abs() < 0.1, "{name}: {got:.1} with {depth} in the drive, printed {printed}");
@@ -201,7 +201,7 @@ fn any_sheet_is_met_or_refused_with_the_option_and_the_mend() {
 #[test]
 fn the_drive_that_was_measured_writes_and_flushes_as_it_did() {
     let disk::Drive { sheet, truth } = catalogue::find("st2000dm006").expect("a drive");
-    let load = Load { verb: Verb::Write { fua: false }, blocks: 8, depth: 1, commands: 60_000 };
+    let load = SteadyLoad { verb: Verb::Write { fua: false }, blocks: 8, depth: 1, commands: 60_000 };
     let writes = random_s(&mut Drive::new(&sheet, &truth, 1), 3, load);
     let flush_ms = |count: u64| {
         let one = |seed: u64| {

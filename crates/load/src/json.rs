@@ -28,10 +28,15 @@ struct Rows {
 }
 
 impl Rows {
-    fn open(&mut self, list: bool) {
-        let row = self.rows > 0 || (list && self.lists.last() == Some(&true));
+    fn open_list(&mut self) {
+        let row = self.rows > 0 || self.lists.last() == Some(&true);
         self.rows += usize::from(row);
-        self.lists.push(list);
+        self.lists.push(true);
+    }
+
+    fn open_object(&mut self) {
+        self.rows += usize::from(self.rows > 0);
+        self.lists.push(false);
     }
 
     /// Whether what is closed was on one line.
@@ -42,14 +47,13 @@ impl Rows {
         row
     }
 
-    fn separate<W: ?Sized + Write>(out: &mut W, first: bool) -> io::Result<()> {
-        if first { Ok(()) } else { out.write_all(b", ") }
-    }
+    /// What stands between two that are on one line.
+    const BETWEEN: [&'static [u8]; 2] = [b", ", b""];
 }
 
 impl Formatter for Rows {
     fn begin_array<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
-        self.open(true);
+        self.open_list();
         if self.rows > 0 { out.write_all(b"[") } else { self.pretty.begin_array(out) }
     }
 
@@ -58,7 +62,11 @@ impl Formatter for Rows {
     }
 
     fn begin_array_value<W: ?Sized + Write>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
-        if self.rows > 0 { Rows::separate(out, first) } else { self.pretty.begin_array_value(out, first) }
+        if self.rows > 0 {
+            out.write_all(Rows::BETWEEN[usize::from(first)])
+        } else {
+            self.pretty.begin_array_value(out, first)
+        }
     }
 
     fn end_array_value<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
@@ -66,7 +74,7 @@ impl Formatter for Rows {
     }
 
     fn begin_object<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
-        self.open(false);
+        self.open_object();
         if self.rows > 0 { out.write_all(b"{") } else { self.pretty.begin_object(out) }
     }
 
@@ -75,7 +83,11 @@ impl Formatter for Rows {
     }
 
     fn begin_object_key<W: ?Sized + Write>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
-        if self.rows > 0 { Rows::separate(out, first) } else { self.pretty.begin_object_key(out, first) }
+        if self.rows > 0 {
+            out.write_all(Rows::BETWEEN[usize::from(first)])
+        } else {
+            self.pretty.begin_object_key(out, first)
+        }
     }
 
     fn begin_object_value<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {

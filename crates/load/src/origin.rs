@@ -4,7 +4,7 @@
 use crate::experiment::{self, Case, Held, Live, changeable, tables};
 use crate::workload::manuals;
 use block::BadInput;
-use config::{About, Document, Names};
+use config::{About, Document, NamedBy};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -30,7 +30,7 @@ impl Default for Program {
 
 /// Something that was read: a drive file, a trace, a table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Origin {
+pub struct InputOrigin {
     /// The name of the file, without its folder; of a drive of the catalogue, its name there.
     pub name: String,
     /// How many bytes it has.
@@ -44,7 +44,7 @@ pub struct Origin {
 
 /// All that these cases read, each once, in the order in which they name it.
 #[must_use]
-pub fn origins(cases: &[Case]) -> Vec<Origin> {
+pub fn origins(cases: &[Case]) -> Vec<InputOrigin> {
     let (mut reader, mut all) = (OriginReader::default(), Vec::new());
     for origin in cases.iter().flat_map(|case| reader.read(case)) {
         if !all.contains(&origin) {
@@ -56,17 +56,17 @@ pub fn origins(cases: &[Case]) -> Vec<Origin> {
 
 /// Reads what cases name; a file that several name once.
 #[derive(Default)]
-pub struct OriginReader(BTreeMap<PathBuf, Option<Origin>>);
+pub struct OriginReader(BTreeMap<PathBuf, Option<InputOrigin>>);
 
 impl OriginReader {
     /// What this case reads. What is no ordinary file, and what cannot be read, is left for the run to complain of.
-    pub fn read(&mut self, case: &Case) -> Vec<Origin> {
-        let shipped = disk::catalogue::shipped(&case.experiment.drive.model);
+    pub fn read(&mut self, case: &Case) -> Vec<InputOrigin> {
+        let shipped = disk::catalogue::find_shipped(&case.experiment.drive.model);
         let shipped =
             shipped.map(|(name, text)| digest(name.into(), &mut text.as_bytes()).expect("memory can be read"));
         // What is asked in real time is no input, and may be written while it is read.
-        let files = case.experiment.files().into_iter().filter(|path| Some(path) != served(case));
-        let mut all: Vec<Origin> = shipped.into_iter().collect();
+        let files = case.experiment.files().into_iter().filter(|path| Some(path) != file_served(case));
+        let mut all: Vec<InputOrigin> = shipped.into_iter().collect();
         for path in files {
             let origin = self.0.entry(path).or_insert_with_key(|path| read_file(path)).clone();
             all.extend(origin.filter(|origin| !all.contains(origin)));
@@ -75,23 +75,23 @@ impl OriginReader {
     }
 }
 
-fn read_file(path: &Path) -> Option<Origin> {
+fn read_file(path: &Path) -> Option<InputOrigin> {
     if !path.is_file() {
         return None;
     }
     let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let origin = File::open(path).and_then(|mut file| digest(name, &mut file)).ok()?;
-    Some(Origin { path: Some(absolute(path)), ..origin })
+    Some(InputOrigin { path: Some(absolute(path)), ..origin })
 }
 
-fn served(case: &Case) -> Option<&PathBuf> {
+fn file_served(case: &Case) -> Option<&PathBuf> {
     match case.experiment.drive.live.as_ref()? {
         Live::File(path) | Live::Emulated(Held::Sparse(path)) => Some(path),
         Live::Ram(_) | Live::Emulated(Held::Memory(_) | Held::Pattern) => None,
     }
 }
 
-fn digest(name: String, from: &mut dyn io::Read) -> io::Result<Origin> {
+fn digest(name: String, from: &mut dyn io::Read) -> io::Result<InputOrigin> {
     let (mut hash, mut bytes) = (Sha256::new(), 0);
     let mut piece = vec![0; 1 << 18];
     loop {
@@ -102,7 +102,7 @@ fn digest(name: String, from: &mut dyn io::Read) -> io::Result<Origin> {
         hash.update(&piece[..count]);
         bytes += count as u64;
     }
-    Ok(Origin { name, bytes, sha256: hexadecimal(&hash.finalize()), path: None })
+    Ok(InputOrigin { name, bytes, sha256: hexadecimal(&hash.finalize()), path: None })
 }
 
 /// The SHA-256 of a text, in hexadecimal.
@@ -149,33 +149,33 @@ pub(crate) fn change_paths(document: &mut Document, folder: &Path, show: &dyn Fn
     let keys = keys();
     document.change_texts(&|key, text| {
         let (_, names) = keys.iter().find(|(name, _)| *name == key)?;
-        let (kind, path) = named(folder, text, *names)?;
+        let (kind, path) = file_named(folder, text, *names)?;
         Some(format!("{kind}{}", show(&path)))
     });
 }
 
 /// The keys whose texts may be paths.
-fn keys() -> Vec<(&'static str, Names)> {
+fn keys() -> Vec<(&'static str, NamedBy)> {
     let of = |about: &About| (about.name, about.names);
     let tables = tables();
     let all = tables.iter().chain(changeable()).flat_map(|table| table.keys.iter().map(of));
     let kinds = manuals().flat_map(|manual| manual.keys.iter().map(of));
-    all.chain(kinds).filter(|(_, names)| *names != Names::Nothing).collect()
+    all.chain(kinds).filter(|(_, names)| *names != NamedBy::Nothing).collect()
 }
 
 /// The file that a text names, if it names one, and what stands before its name.
-fn named(folder: &Path, text: &str, names: Names) -> Option<(&'static str, PathBuf)> {
+fn file_named(folder: &Path, text: &str, names: NamedBy) -> Option<(&'static str, PathBuf)> {
     match names {
-        Names::Nothing => None,
-        Names::File => Some(("", folder.join(text))),
-        Names::FileOrKnown => {
+        NamedBy::Nothing => None,
+        NamedBy::File => Some(("", folder.join(text))),
+        NamedBy::FileOrKnown => {
             let (kind, name) = match text.split_once(':') {
                 Some(("emulated", name)) => ("emulated:", name),
                 _ => ("", text),
             };
             let beside = Some(folder.join(name)).filter(|path| path.is_file());
             // A name of the catalogue goes before a file in the folder of whoever asks.
-            let here = || disk::catalogue::shipped(name).is_none().then(|| PathBuf::from(name));
+            let here = || disk::catalogue::find_shipped(name).is_none().then(|| PathBuf::from(name));
             let path = beside.or_else(here).filter(|path| path.exists() && !path.is_dir())?;
             Some((kind, path))
         }

@@ -9,7 +9,7 @@ mod merged;
 mod table;
 
 pub use folder::SweepFolder;
-pub use journal::Journal;
+pub use journal::PointJournal;
 pub use merged::MergedRows;
 pub use table::write_csv;
 
@@ -28,7 +28,7 @@ use std::str::FromStr;
 /// The points that a file asks for, or a shard of them.
 pub struct Points {
     /// In the order of the sweep.
-    pub points: Vec<Point>,
+    pub points: Vec<SweepPoint>,
     /// How many there are in the whole sweep.
     pub total: usize,
     /// The hash of all of them.
@@ -36,12 +36,12 @@ pub struct Points {
 }
 
 /// One combination of what a file varies.
-pub struct Point {
+pub struct SweepPoint {
     /// Its place in the sweep, from 0.
     pub number: usize,
     /// The hash of what decides it.
     pub hash: String,
-    /// What is run.
+    /// The experiment that is run.
     pub case: Case,
     /// What stands before its run in its row: program, inputs and experiment, as the fields of a JSON object.
     origin: String,
@@ -77,9 +77,9 @@ impl Points {
             let inputs = to_string(&reader.read(&case)).expect("plain data");
             let experiment = document.write_json();
             let origin = format!("\"program\":{program},\"inputs\":{inputs},\"experiment\":{experiment}");
-            Point { number, hash: fingerprint(&origin), case, origin }
+            SweepPoint { number, hash: fingerprint(&origin), case, origin }
         };
-        let points: Vec<Point> =
+        let points: Vec<SweepPoint> =
             experiment::expand_asking(&document, path)?.into_iter().enumerate().map(point).collect();
         let hashes: String = points.iter().map(|point| point.hash.as_str()).collect();
         Ok(Points { total: points.len(), sweep: fingerprint(&hashes), points })
@@ -96,9 +96,9 @@ impl Points {
     ///
     /// # Errors
     /// When a run is not in the journal, or the rows cannot be written.
-    pub fn write_rows(&self, journal: &Journal, out: &mut dyn Write) -> io::Result<()> {
+    pub fn write_rows(&self, journal: &PointJournal, out: &mut dyn Write) -> io::Result<()> {
         for point in &self.points {
-            let (Points { total, sweep, .. }, Point { number, hash, origin, .. }) = (self, point);
+            let (Points { total, sweep, .. }, SweepPoint { number, hash, origin, .. }) = (self, point);
             let labels = to_string(&point.case.labels)?;
             let run = journal.read(hash)?;
             writeln!(
@@ -124,7 +124,7 @@ const UNLABELLED: &str = "{\"labels\":{},";
 /// Which of several parts of a sweep: every so many points, from its number on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
-    /// From 1.
+    /// Its number, from 1.
     number: usize,
     count: usize,
 }

@@ -2,7 +2,7 @@
 //!
 //! Units are in the names: `_ms` milliseconds, `_mb_s` 10^6 bytes a second, `_fraction` 0 to 1.
 
-use crate::origin::{Origin, Program};
+use crate::origin::{InputOrigin, Program};
 use crate::{Meter, tally};
 use block::Span;
 use serde::Serialize;
@@ -13,11 +13,11 @@ use std::collections::BTreeMap;
 pub struct Results {
     /// The version of this form, 1.
     pub schema: u32,
-    /// What computed them.
+    /// The program that computed them.
     pub program: Program,
     /// The drive files and traces that they rest on; not there where nobody looked.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub inputs: Vec<Origin>,
+    pub inputs: Vec<InputOrigin>,
     /// In the order of the sweep.
     pub runs: Vec<Run>,
 }
@@ -31,7 +31,7 @@ impl Results {
 
     /// The same, with what they rest on.
     #[must_use]
-    pub fn resting_on(self, inputs: Vec<Origin>) -> Results {
+    pub fn resting_on(self, inputs: Vec<InputOrigin>) -> Results {
         Results { inputs, ..self }
     }
 }

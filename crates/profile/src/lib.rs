@@ -26,4 +26,4 @@ pub use profile::{
 };
 pub use scratch::Scratch;
 pub use validate::Validation;
-pub use verdict::Verdict;
+pub use verdict::Grade;

@@ -8,7 +8,7 @@ use crate::stage::stage;
 use block::BadInput;
 use load::Meter;
 use load::experiment::Case;
-use load::points::{Journal, Points};
+use load::points::{PointJournal, Points};
 use load::requests::{self, Records};
 use load::results::{self, Results, Run};
 use rayon::prelude::*;
@@ -108,7 +108,7 @@ pub fn simulate_each(cases: &[Case], watch: &dyn Watch, opens: Option<Opens>, ta
 ///
 /// # Errors
 /// The first bad input met, or when a run cannot be kept; what ended before and beside it is kept.
-pub fn sweep(unfinished: &Unfinished, journal: &Journal, watch: &dyn Watch) -> Result<(), BadInput> {
+pub fn sweep(unfinished: &Unfinished, journal: &PointJournal, watch: &dyn Watch) -> Result<(), BadInput> {
     let Unfinished { hashes, cases } = unfinished;
     simulate_each(cases, watch, None, &|case, run| journal.keep(hashes[case], &run))
 }
@@ -116,14 +116,14 @@ pub fn sweep(unfinished: &Unfinished, journal: &Journal, watch: &dyn Watch) -> R
 /// The points that a journal has not got.
 pub struct Unfinished<'a> {
     hashes: Vec<&'a str>,
-    /// Their cases.
+    /// The cases they are of.
     pub cases: Vec<Case>,
 }
 
 impl Unfinished<'_> {
     /// Those of these points; of several that are decided by the same, one.
     #[must_use]
-    pub fn of<'a>(points: &'a Points, journal: &Journal) -> Unfinished<'a> {
+    pub fn of<'a>(points: &'a Points, journal: &PointJournal) -> Unfinished<'a> {
         let mut unfinished = Unfinished { hashes: Vec::new(), cases: Vec::new() };
         let mut known = BTreeSet::new();
         for point in points.points.iter().filter(|point| !journal.has(&point.hash)) {

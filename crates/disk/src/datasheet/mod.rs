@@ -21,7 +21,7 @@ pub struct DataSheet {
     pub title: String,
     /// Where the numbers come from.
     pub sources: Vec<String>,
-    /// Revolutions a minute.
+    /// How fast the platters turn: revolutions a minute.
     pub rpm: f64,
     /// Capacity in blocks of 512 bytes.
     pub blocks: u64,
@@ -39,9 +39,9 @@ pub struct DataSheet {
     pub write_track_ms: Option<f64>,
     /// Seek over the whole stroke, ms.
     pub full_stroke_ms: Option<f64>,
-    /// Buffer memory, blocks.
+    /// Buffer memory in blocks, where the sheet tells it.
     pub cache: Option<u64>,
-    /// Surfaces in use.
+    /// Surfaces in use, where the sheet tells them.
     pub heads: Option<u32>,
     /// Rate of the interface, 10^6 bytes/s.
     pub bus_mb_s: Option<f64>,
@@ -147,7 +147,7 @@ impl DataSheet {
             assumed.take("buffer memory", mib, (mib / 2.0, mib * 2.0), "MiB", "drives of that capacity");
             blocks
         });
-        let cache = Memory::divide(cache);
+        let cache = DividedMemory::divide(cache);
         let mib = cache.write as f64 / 2_048.0;
         let queue_basis = "firmware as tried by openzfs #15270";
         assumed.take("write buffer, a fifth of the memory", mib, (mib / 3.0, mib * 4.0), "MiB", "no sheet tells");
@@ -263,27 +263,27 @@ const AGE_LIMIT_MS: f64 = 2_000.0;
 
 /// Everything that a drive file needs beyond the sheet.
 struct Numbers {
-    geometry: tracks::Geometry,
+    geometry: tracks::SheetGeometry,
     skew: f64,
     seeks: Seeks,
     curve: seek::Fitted,
     bus_mb_s: f64,
-    cache: Memory,
+    cache: DividedMemory,
 }
 
 /// Buffer memory, divided; blocks.
-struct Memory {
+struct DividedMemory {
     segments: u64,
     segment: u64,
     write: u64,
 }
 
-impl Memory {
+impl DividedMemory {
     /// A fifth for writes; the rest in segments of at most 2 MiB and a sixteenth of the whole.
-    fn divide(blocks: u64) -> Memory {
+    fn divide(blocks: u64) -> DividedMemory {
         let write = blocks / 5;
         let segment = 4_096.min(blocks / 16).max(1);
-        Memory { segments: ((blocks - write) / segment).clamp(1, 128), segment, write }
+        DividedMemory { segments: ((blocks - write) / segment).clamp(1, 128), segment, write }
     }
 }
 

@@ -20,7 +20,7 @@ pub(super) fn write(sheet: &DataSheet, numbers: &Numbers, assumed: &[Assumption]
         let lines: String = lines.iter().map(|line| format!("    {},\n", crate::write::quote(line))).collect();
         text += &format!("{key} = [\n{lines}]\n");
     }
-    text += &printed(sheet, numbers);
+    text += &write_printed(sheet, numbers);
     text += &format!("\n[rotation]\nrpm = {}\n", sheet.rpm);
     text += &geometry(numbers);
     text += &arm(numbers);
@@ -28,7 +28,7 @@ pub(super) fn write(sheet: &DataSheet, numbers: &Numbers, assumed: &[Assumption]
 }
 
 /// What the sheet prints and no parameter says: tests hold the drive against it.
-fn printed(sheet: &DataSheet, numbers: &Numbers) -> String {
+fn write_printed(sheet: &DataSheet, numbers: &Numbers) -> String {
     let mut text = format!("\n[published]\nblocks = {}\n", numbers.geometry.blocks);
     for (key, value) in [("mean_seek_ms", sheet.seek_ms), ("full_stroke_ms", sheet.full_stroke_ms)] {
         text += &value.map_or_else(String::new, |value| format!("{key} = {value:?}\n"));

@@ -13,12 +13,12 @@ const CYLINDERS: (f64, f64) = (200.0, 2_000_000.0);
 const TRACKS: [(f64, f64); 4] = [(0.171, 10_042.0), (0.384, 30_196.0), (1.5, 390_000.0), (2.61, 489_400.0)];
 
 /// The zones of a drive, before they are written down.
-pub(super) struct Geometry {
+pub(super) struct SheetGeometry {
     pub(super) heads: u32,
     pub(super) cylinders: u32,
     /// Size of a sector in blocks.
     pub(super) sector: u32,
-    /// Capacity in blocks.
+    /// The capacity that the zones add up to, in blocks.
     pub(super) blocks: u64,
     /// First cylinder, last cylinder, sectors a track.
     pub(super) zones: Vec<(u32, u32, u32)>,
@@ -44,7 +44,7 @@ pub(super) fn lay_out(
     inner_mb_s: f64,
     skew: f64,
     assumed: &mut Assumptions,
-) -> Result<Geometry, BadInput> {
+) -> Result<SheetGeometry, BadInput> {
     // Sustained is a track a turn and its skew.
     let track_bytes = |mb_s: f64| mb_s * 1e6 * 60.0 / sheet.rpm * (1.0 + skew);
     let outermost = track_bytes(sheet.outer_mb_s);
@@ -83,7 +83,7 @@ pub(super) fn lay_out(
     let cylinders = zones.last().map_or(0, |zone| zone.1 + 1);
     assumed.take("cylinders", f64::from(cylinders), bounds(cylinders), "", "what holds the capacity");
     assumed.take("zones of equal width", zones.len() as f64, (10.0, 60.0), "", "measured drives");
-    Ok(Geometry { heads, cylinders, sector, blocks, zones })
+    Ok(SheetGeometry { heads, cylinders, sector, blocks, zones })
 }
 
 /// How far the number of cylinders may be off: as far as the heads.

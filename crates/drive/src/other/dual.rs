@@ -4,7 +4,7 @@
 //! in both halves is two, and is complete when both are; a flush is, too. What the arms do on their own account shows in their commands
 //! alone: while none is in the device, it counts as idle.
 
-use super::seeded;
+use super::split_seed;
 use crate::account::{Account, Parts};
 use crate::{Drive, Machine};
 use block::errno::EINVAL;
@@ -36,7 +36,7 @@ impl Dual {
     pub(super) fn new(caps: Caps, half: &disk::Drive, seed: u64) -> Dual {
         // Whatever is in the device may be in one half.
         let sheet = Sheet { queue: Queue { depth: caps.depth, ..half.sheet.queue }, ..half.sheet.clone() };
-        let arms = seeded(seed).map(|seed| Drive::new(&sheet, &half.truth, seed));
+        let arms = split_seed(seed).map(|seed| Drive::new(&sheet, &half.truth, seed));
         Dual { caps, arms, pending: Vec::with_capacity(usize::from(caps.depth)), account: Account::default() }
     }
 

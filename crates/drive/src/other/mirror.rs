@@ -5,7 +5,7 @@
 //! what it was given in that order. What the drives do on their own account shows in their commands alone: while none is
 //! in the pair, it counts as idle.
 
-use super::{Timing, seeded};
+use super::{Timing, split_seed};
 use crate::Drive;
 use crate::account::Parts;
 use block::{Command, Lbn, Tag, Time, Verb};
@@ -21,7 +21,7 @@ pub(super) struct Mirror {
 impl Mirror {
     pub(super) fn new(drive: &disk::Drive, seed: u64) -> Mirror {
         let sheet = Sheet { queue: Queue { depth: 1, ..drive.sheet.queue }, ..drive.sheet.clone() };
-        let drives = seeded(seed).map(|seed| Drive::new(&sheet, &drive.truth, seed));
+        let drives = split_seed(seed).map(|seed| Drive::new(&sheet, &drive.truth, seed));
         Mirror { drives, free: [Time::ZERO; 2] }
     }
 

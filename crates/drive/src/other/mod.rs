@@ -25,7 +25,7 @@ pub fn machine(other: &Other, seed: u64) -> Box<dyn Machine> {
     let caps = Caps { blocks: other.blocks(), depth: other.depth, seek: false };
     match &other.kind {
         Kind::Dual(half) => Box::new(dual::Dual::new(caps, half, seed)),
-        Kind::Smr(smr) => box_device(caps, smr::Smr::new(smr, seed)),
+        Kind::Smr(smr) => box_device(caps, smr::Shingled::new(smr, seed)),
         Kind::Mirror(drive) => box_device(caps, mirror::Mirror::new(drive, seed)),
         Kind::Flash(flash) => box_device(caps, flash::Flash::new(flash)),
         Kind::Store(store) => box_device(caps, store::Store::new(store, seed)),
@@ -39,7 +39,7 @@ fn box_device(caps: Caps, timing: impl Timing + 'static) -> Box<dyn Machine> {
 }
 
 /// The seeds of two disks in one device.
-fn seeded(seed: u64) -> [u64; 2] {
+fn split_seed(seed: u64) -> [u64; 2] {
     [seed, hash(seed, 4)]
 }
 

@@ -31,7 +31,7 @@ struct Entry {
 }
 
 /// A drive of shingled tracks.
-pub(super) struct Smr {
+pub(super) struct Shingled {
     drive: Drive,
     smr: other::Smr,
     map: BTreeMap<u64, Piece>,
@@ -48,11 +48,11 @@ pub(super) struct Smr {
     free: Time,
 }
 
-impl Smr {
-    pub(super) fn new(smr: &other::Smr, seed: u64) -> Smr {
+impl Shingled {
+    pub(super) fn new(smr: &other::Smr, seed: u64) -> Shingled {
         let sheet = &smr.drive.sheet;
         let sheet = Sheet { queue: Queue { depth: 1, ..sheet.queue }, ..sheet.clone() };
-        Smr {
+        Shingled {
             drive: Drive::new(&sheet, &smr.drive.truth, seed),
             smr: smr.clone(),
             map: BTreeMap::new(),
@@ -206,7 +206,7 @@ impl Smr {
     }
 }
 
-impl Timing for Smr {
+impl Timing for Shingled {
     fn serve(&mut self, now: Time, Command { verb, at, .. }: Command) -> Parts {
         self.clean_when_idle(now);
         let others = self.served.since(now);
@@ -231,11 +231,11 @@ mod tests {
     use disk::{Model, catalogue};
 
     /// A drive whose log is that of two bands.
-    fn small() -> Smr {
+    fn small() -> Shingled {
         let Model::Other(other) = catalogue::model("archive-8tb").expect("a device") else { panic!("a disk") };
         let Kind::Smr(smr) = other.kind else { panic!("not shingled") };
         let smr = other::Smr { media_cache: 4096, band: 2048, extents: 40, ..*smr };
-        Smr::new(&smr, 1)
+        Shingled::new(&smr, 1)
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::rig::WRITE;
 use block::{Command, Extent, Outcome, Place, Span, Tag, Time, Verb};
 use disk::{Model, Other, catalogue};
-use drive::figures::{Load, random_s, stream_mb_s};
+use drive::figures::{SteadyLoad, random_s, stream_mb_s};
 use drive::{Drive, Machine};
 
 fn dual() -> Other {
@@ -14,7 +14,7 @@ fn dual() -> Other {
 }
 
 fn random(machine: &mut dyn Machine, depth: u32) -> f64 {
-    random_s(machine, 3, Load { depth, commands: 6000, ..Load::RANDOM })
+    random_s(machine, 3, SteadyLoad { depth, commands: 6000, ..SteadyLoad::RANDOM })
 }
 
 fn issue(machine: &mut dyn Machine, now: Time, tag: u32, verb: Verb, start: u64, blocks: u32) {
@@ -48,7 +48,7 @@ fn two_arms_serve_twice_the_random_reads_of_one_and_one_command_has_but_one() {
 
 #[test]
 fn two_streams_in_two_halves_run_at_once() {
-    let (other, load) = (dual(), Load::stream(1 << 30));
+    let (other, load) = (dual(), SteadyLoad::stream(1 << 30));
     let alone = stream_mb_s(&mut *drive::other::machine(&other, 1), 0, load);
     let mut machine = drive::other::machine(&other, 1);
     let half = machine.caps().blocks / 2;

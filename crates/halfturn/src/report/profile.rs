@@ -8,13 +8,13 @@ use block::units;
 use profile::probe::buffer::BufferHabits;
 use profile::probe::chunk::Chunks;
 use profile::probe::write::Writes;
-use profile::{DriveKnowledge, DriveProfile, ProfileOutcome, Verdict};
+use profile::{DriveKnowledge, DriveProfile, Grade, ProfileOutcome};
 
 /// The colour of what was measured.
 const COLOUR: &str = "#1f77b4";
 
 /// A profile as people read it.
-pub fn profile_report(name: &str, profile: &DriveProfile, verdict: &Verdict, written: Option<&str>) -> String {
+pub fn profile_report(name: &str, profile: &DriveProfile, verdict: &Grade, written: Option<&str>) -> String {
     let mut text = match &profile.outcome {
         ProfileOutcome::Disk(known) => disk(name, profile, known),
         ProfileOutcome::NoRotation([least, middle, most]) => format!(
@@ -47,9 +47,9 @@ pub fn profile_report(name: &str, profile: &DriveProfile, verdict: &Verdict, wri
     }
     if let ProfileOutcome::Disk(_) = &profile.outcome {
         text += &match verdict {
-            Verdict::Good => " Good: it predicts what the drive does\n".to_owned(),
-            Verdict::Usable(why) => format!(" Usable, within the intervals it has: {why}\n"),
-            Verdict::Refused(why) => format!(" Refused: {why}\n"),
+            Grade::Good => " Good: it predicts what the drive does\n".to_owned(),
+            Grade::Usable(why) => format!(" Usable, within the intervals it has: {why}\n"),
+            Grade::Refused(why) => format!(" Refused: {why}\n"),
         };
     }
     if let Some(file) = written {

@@ -3,7 +3,7 @@
 use super::table::{Edge, table};
 use disk::datasheet::{DataSheet, SheetDrive};
 use drive::Drive;
-use drive::figures::{Load, random_s, stream_mb_s};
+use drive::figures::{SteadyLoad, random_s, stream_mb_s};
 
 /// The seed of the phase and the noise of the drive that is simulated.
 const SEED: u64 = 1;
@@ -26,10 +26,10 @@ pub fn sheet_report(sheet: &DataSheet, made: &SheetDrive, written: &str) -> Stri
 fn figures(sheet: &DataSheet, made: &SheetDrive) -> Vec<Vec<String>> {
     let drive = || Drive::new(&made.drive.sheet, &made.drive.truth, SEED);
     let blocks = made.drive.sheet.mechanics.layout.blocks();
-    let stream = Load::stream(blocks);
+    let stream = SteadyLoad::stream(blocks);
     let outer = stream_mb_s(&mut drive(), 0, stream);
     let inner = stream_mb_s(&mut drive(), (blocks - stream.length()) / 8 * 8, stream);
-    let random = random_s(&mut drive(), SEED, Load::RANDOM);
+    let random = random_s(&mut drive(), SEED, SteadyLoad::RANDOM);
     let printed = |value: Option<f64>| value.map_or("–".into(), |value| value.to_string());
     let by_seek = sheet.seek_ms.map(|seek| (1e4 / (seek + 30e3 / sheet.rpm)).round() / 10.0);
     let row = |what: &str, sheet: Option<f64>, drive: f64| vec![what.into(), printed(sheet), format!("{drive:.1}")];
@@ -39,7 +39,7 @@ fn figures(sheet: &DataSheet, made: &SheetDrive) -> Vec<Vec<String>> {
         row("random reads of 4 KiB a second (sheet: seek and half a turn)", by_seek, random),
     ];
     if let Some((depth, rate)) = sheet.random_reads_s {
-        let load = Load { depth, ..Load::RANDOM };
+        let load = SteadyLoad { depth, ..SteadyLoad::RANDOM };
         let got = random_s(&mut drive(), SEED, load);
         rows.push(row(&format!("the same, {depth} commands in the drive"), Some(rate), got));
     }

@@ -4,7 +4,7 @@ use super::outputs::Inputs;
 use super::sweep::SweepFiles;
 use crate::failure::{VerbFailure, print};
 use clap::Args;
-use load::points::{Journal, MergedRows, SweepFolder};
+use load::points::{MergedRows, PointJournal, SweepFolder};
 use std::fs;
 use std::path::PathBuf;
 
@@ -31,9 +31,9 @@ pub fn run(arguments: &Merge) -> Result<(), VerbFailure> {
     let read = parts.iter().flat_map(|part| [&part.rows, &part.journal, &part.experiment, &part.table]);
     let mut inputs = Inputs::of(read);
     let files = SweepFiles::new(&arguments.output, experiment, &mut inputs)?;
-    let open = |part: &SweepFolder| part.journal.is_file().then(|| Journal::open(&part.journal)).transpose();
+    let open = |part: &SweepFolder| part.journal.is_file().then(|| PointJournal::open(&part.journal)).transpose();
     let journals = parts.iter().map(open).collect::<Result<Vec<_>, _>>()?;
-    let whole = Journal::open(&files.names.journal)?;
+    let whole = PointJournal::open(&files.names.journal)?;
     for (hash, part) in merged.hashes() {
         let kept = journals[part].as_ref().map_or(Ok(()), |journal| whole.keep_from(journal, hash));
         kept.map_err(|error| VerbFailure::unwritable(&files.names.journal, &error))?;
@@ -43,5 +43,5 @@ pub fn run(arguments: &Merge) -> Result<(), VerbFailure> {
     }
     files.rows.write_with(|out| merged.write(out))?;
     files.write_table()?;
-    print(&files.told(merged.count()))
+    print(&files.tell_rows(merged.count()))
 }

@@ -7,10 +7,10 @@ use crate::report;
 use block::{At, BadInput, Device};
 use clap::Args;
 use drive::Drive;
-use drive::figures::{Load, random_s};
+use drive::figures::{SteadyLoad, random_s};
 use load::experiment::DriveChoice;
 use profile::journal::{Journal, JournaledDevice, Past};
-use profile::{DriveProfile, ProfileOptions, ProfileOutcome, Scratch, Thoroughness, Verdict};
+use profile::{DriveProfile, Grade, ProfileOptions, ProfileOutcome, Scratch, Thoroughness};
 use sched::predict::mimic::{Learned, Probing};
 use std::fs;
 use std::io::ErrorKind;
@@ -89,7 +89,7 @@ pub fn run(arguments: &ProfileArgs) -> Result<(), VerbFailure> {
     if let Some(state) = state {
         state.remove()?;
     }
-    let is_written = matches!(verdict, Verdict::Good | Verdict::Usable(_));
+    let is_written = matches!(verdict, Grade::Good | Grade::Usable(_));
     let written = arguments.output.as_ref().filter(|_| is_written).map(|path| path.display().to_string());
     let text = report::profile_report(&options.name, &found, &verdict, written.as_deref());
     if let Some(page) = page {
@@ -97,11 +97,11 @@ pub fn run(arguments: &ProfileArgs) -> Result<(), VerbFailure> {
     }
     print(&text)?;
     match (verdict, found.outcome) {
-        (Verdict::Refused(why), ProfileOutcome::Disk(_)) => {
+        (Grade::Refused(why), ProfileOutcome::Disk(_)) => {
             let mend = "let nothing else use the device or the processor, and profile it again; nothing was written";
             Err(VerbFailure::Undone(BadInput::new(&options.name, At::File, why, mend)))
         }
-        (Verdict::Refused(why), ProfileOutcome::NoRotation(_)) if output.is_some() => {
+        (Grade::Refused(why), ProfileOutcome::NoRotation(_)) if output.is_some() => {
             let mend = "leave out -o, or learn the times of distances with --mimic";
             Err(VerbFailure::Undone(BadInput::new(&options.name, At::File, why, mend)))
         }
@@ -110,15 +110,15 @@ pub fn run(arguments: &ProfileArgs) -> Result<(), VerbFailure> {
 }
 
 /// Writes what was found, if it may be believed, once it was read back and has served a few commands.
-fn keep(found: &DriveProfile, name: &str, output: Option<&OutputFile>) -> Result<Verdict, VerbFailure> {
+fn keep(found: &DriveProfile, name: &str, output: Option<&OutputFile>) -> Result<Grade, VerbFailure> {
     let ProfileOutcome::Disk(known) = &found.outcome else {
-        return Ok(Verdict::Refused("nothing turns in it, so that there is no drive to write down".into()));
+        return Ok(Grade::Refused("nothing turns in it, so that there is no drive to write down".into()));
     };
     let text = disk::write(&known.plan(name, found.blocks));
     let read_back = disk::parse("profile", "the file of the profile", &text);
     let verdict = known.judge(&read_back);
-    if let (Verdict::Good | Verdict::Usable(_), Ok(drive), Some(output)) = (&verdict, read_back, output) {
-        random_s(&mut Drive::new(&drive.sheet, &drive.truth, 1), 1, Load { commands: 100, ..Load::RANDOM });
+    if let (Grade::Good | Grade::Usable(_), Ok(drive), Some(output)) = (&verdict, read_back, output) {
+        random_s(&mut Drive::new(&drive.sheet, &drive.truth, 1), 1, SteadyLoad { commands: 100, ..SteadyLoad::RANDOM });
         output.write(text)?;
     }
     Ok(verdict)

@@ -7,7 +7,7 @@ use block::{At, BadInput};
 use clap::Args;
 use load::experiment::Case;
 use load::origin;
-use load::points::{Journal, Points, Shard, SweepFolder, write_csv};
+use load::points::{PointJournal, Points, Shard, SweepFolder, write_csv};
 use sim::Unfinished;
 use std::fs::File;
 use std::io::{BufReader, IsTerminal};
@@ -58,7 +58,7 @@ pub fn run(arguments: &Sweep) -> Result<(), VerbFailure> {
     let portable = origin::portable(file, sets, *seed)?;
     let mut inputs = Inputs::of_cases(file, &cases);
     let files = SweepFiles::new(output, file, &mut inputs)?;
-    let journal = Journal::open(&files.names.journal)?;
+    let journal = PointJournal::open(&files.names.journal)?;
     if let Some(experiment) = &files.experiment {
         experiment.write(portable)?;
     }
@@ -69,7 +69,7 @@ pub fn run(arguments: &Sweep) -> Result<(), VerbFailure> {
     progress.finish();
     files.rows.write_with(|out| points.write_rows(&journal, out))?;
     files.write_table()?;
-    print(&files.told(points.points.len()))?;
+    print(&files.tell_rows(points.points.len()))?;
     unless_whole(file, &files.names.rows)
 }
 
@@ -97,7 +97,7 @@ fn unless_whole(file: &Path, rows: &Path) -> Result<(), VerbFailure> {
 
 /// What is written into the folder of a sweep.
 pub struct SweepFiles {
-    /// Their names.
+    /// The names of its files.
     pub names: SweepFolder,
     /// The rows of all points.
     pub rows: OutputFile,
@@ -130,7 +130,7 @@ impl SweepFiles {
     }
 
     /// What is said of so many rows.
-    pub fn told(&self, count: usize) -> String {
+    pub fn tell_rows(&self, count: usize) -> String {
         let runs = if count == 1 { "run" } else { "runs" };
         format!("{count} {runs}: {} {}\n", self.names.rows.display(), self.names.table.display())
     }

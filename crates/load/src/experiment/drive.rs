@@ -1,7 +1,7 @@
 //! `[drive]`, or `[[disk]]` as often as there are: which drive, and which of its parts are switched on.
 
 use block::{At, BLOCK_BYTES, BadInput, Span, Time, units};
-use config::{Document, Names, Section, Table, Word, Words};
+use config::{Document, NamedBy, Section, Table, Word, Words};
 use disk::{Drift, Model, Other, Sheet, Truth};
 use sched::array::MOST_DISKS;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ config::keys! {
     pub(super) fn drive() -> "[drive]";
 
     /// The drive: a name of the catalogue (`halfturn drive list` shows them) or the path of a drive file.
-    MODEL: String = text("model").naming(Names::FileOrKnown).else_told("must be given, unless `path` is there");
+    MODEL: String = text("model").naming(NamedBy::FileOrKnown).else_told("must be given, unless `path` is there");
     /// Whether seek times vary as the drive's file says.
     NOISE: bool = bool("noise").usually("true");
     /// Standard deviation of the seek time, in place of the one in the drive's file. Together with `replications` it shows how
@@ -27,13 +27,13 @@ config::keys! {
     /// The device that answers in real time: an emulated drive (in place of `model`), memory without any timing, or a file or a
     /// block device. `model` then tells what may be believed of that device.
     PATH: String = form("path", "`emulated:NAME`, `ram:SIZE`, or the path of a file or block device", text)
-        .naming(Names::FileOrKnown).else_told("none");
+        .naming(NamedBy::FileOrKnown).else_told("none");
     /// Where an emulated drive keeps its data.
     CONTENTS: Kept = word("contents").usually("memory");
     /// Most memory that an emulated drive takes for its data.
     MEMORY: u64 = size("memory").usually("4GiB");
     /// The file in which an emulated drive keeps its data, with `contents = "sparse"`. One that does not exist is created.
-    FILE: String = text("file").naming(Names::File).else_told("must be given with `contents = \"sparse\"`");
+    FILE: String = text("file").naming(NamedBy::File).else_told("must be given with `contents = \"sparse\"`");
 }
 
 config::keys! {

@@ -91,7 +91,7 @@ fn read(section: &Section, before: &[Volume]) -> Result<Volume, BadInput> {
         let what = format!("a volume before this one is named '{name}' too");
         return Err(section.error(NAME.name(), what, "give each a name of its own; they may share a `class`"));
     }
-    let place = match shown(section, before)? {
+    let place = match place_shown(section, before)? {
         Some(place) => place,
         None => place(section, before, &name)?,
     };
@@ -122,7 +122,7 @@ struct VolumePlace {
 }
 
 /// The place of the volume that this one shows, if it shows one.
-fn shown(section: &Section, before: &[Volume]) -> Result<Option<VolumePlace>, BadInput> {
+fn place_shown(section: &Section, before: &[Volume]) -> Result<Option<VolumePlace>, BadInput> {
     let Some(name) = section.get(&OF)? else { return Ok(None) };
     let Some(of) = before.iter().find(|other| other.name == name) else {
         let what = format!("no volume before this one is named '{name}'");

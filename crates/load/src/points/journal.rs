@@ -18,24 +18,24 @@ struct Place {
 }
 
 /// The points that have ended, by their hash.
-pub struct Journal {
+pub struct PointJournal {
     name: PathBuf,
     file: File,
-    kept: Mutex<Kept>,
+    kept: Mutex<KeptPoints>,
 }
 
 #[derive(Default)]
-struct Kept {
+struct KeptPoints {
     places: BTreeMap<String, Place>,
     end: u64,
 }
 
-impl Journal {
+impl PointJournal {
     /// The journal of this name; a new one, if there is none. What was being written when a machine stopped is cut off.
     ///
     /// # Errors
     /// When it is something else, or cannot be read and written.
-    pub fn open(name: &Path) -> Result<Journal, BadInput> {
+    pub fn open(name: &Path) -> Result<PointJournal, BadInput> {
         let unusable = |error: io::Error| {
             let what = format!("cannot be read and written: {error}");
             BadInput::new(name.display().to_string(), At::File, what, "name a folder you may write to")
@@ -43,17 +43,17 @@ impl Journal {
         let file = OpenOptions::new().read(true).append(true).create(true).open(name).map_err(unusable)?;
         let kept = read_places(name, &file)?;
         file.set_len(kept.end).map_err(unusable)?;
-        Ok(Journal { name: name.to_owned(), file, kept: Mutex::new(kept) })
+        Ok(PointJournal { name: name.to_owned(), file, kept: Mutex::new(kept) })
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
+    fn lock(&self) -> MutexGuard<'_, KeptPoints> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether this point has ended.
     #[must_use]
     pub fn has(&self, hash: &str) -> bool {
-        self.kept().places.contains_key(hash)
+        self.lock().places.contains_key(hash)
     }
 
     /// Keeps the run of a point that has ended.
@@ -69,14 +69,14 @@ impl Journal {
     }
 
     fn append(&self, hash: &str, run: &str) -> io::Result<()> {
-        let line = format!("{}{hash}{}{run}}}\n", Line::HEAD, Line::MIDDLE);
-        let mut kept = self.kept();
+        let line = format!("{}{hash}{}{run}}}\n", JournalLine::HEAD, JournalLine::MIDDLE);
+        let mut kept = self.lock();
         if let Err(error) = (&self.file).write_all(line.as_bytes()) {
             // What came after half a line would be lost with it.
             let _ = self.file.set_len(kept.end);
             return Err(error);
         }
-        let before = Line::HEAD.len() + hash.len() + Line::MIDDLE.len();
+        let before = JournalLine::HEAD.len() + hash.len() + JournalLine::MIDDLE.len();
         let place = Place { at: kept.end + before as u64, bytes: run.len() };
         kept.places.insert(hash.into(), place);
         kept.end += line.len() as u64;
@@ -85,7 +85,7 @@ impl Journal {
 
     /// The run of a point that has ended, but for its labels.
     pub(super) fn read(&self, hash: &str) -> io::Result<String> {
-        let place = self.kept().places.get(hash).copied();
+        let place = self.lock().places.get(hash).copied();
         let Some(Place { at, bytes }) = place else {
             return Err(io::Error::new(ErrorKind::NotFound, format!("point {hash} has not ended")));
         };
@@ -98,34 +98,34 @@ impl Journal {
     ///
     /// # Errors
     /// When that has not got it, or this cannot be written.
-    pub fn keep_from(&self, other: &Journal, hash: &str) -> io::Result<()> {
+    pub fn keep_from(&self, other: &PointJournal, hash: &str) -> io::Result<()> {
         if self.has(hash) { Ok(()) } else { self.append(hash, &other.read(hash)?) }
     }
 }
 
 /// A line of the file.
-struct Line<'a> {
+struct JournalLine<'a> {
     hash: &'a str,
     run: &'a str,
 }
 
-impl Line<'_> {
+impl JournalLine<'_> {
     const HEAD: &'static str = "{\"point\":\"";
     const MIDDLE: &'static str = "\",\"run\":{\"labels\":{},";
 
-    fn read(text: &str) -> Option<Line<'_>> {
-        let (hash, run) = text.strip_prefix(Line::HEAD)?.split_once(Line::MIDDLE)?;
+    fn read(text: &str) -> Option<JournalLine<'_>> {
+        let (hash, run) = text.strip_prefix(JournalLine::HEAD)?.split_once(JournalLine::MIDDLE)?;
         let run = run.strip_suffix("}\n")?;
         let whole = format!("{UNLABELLED}{run}");
         let is_hash = hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
         let is_json = serde_json::from_str::<serde::de::IgnoredAny>(&whole).is_ok();
-        (is_hash && is_json).then_some(Line { hash, run })
+        (is_hash && is_json).then_some(JournalLine { hash, run })
     }
 }
 
-fn read_places(name: &Path, file: &File) -> Result<Kept, BadInput> {
+fn read_places(name: &Path, file: &File) -> Result<KeptPoints, BadInput> {
     let shown = name.display().to_string();
-    let mut kept = Kept::default();
+    let mut kept = KeptPoints::default();
     let (mut reader, mut text, mut number) = (BufReader::new(file), String::new(), 0);
     loop {
         text.clear();
@@ -137,11 +137,11 @@ fn read_places(name: &Path, file: &File) -> Result<Kept, BadInput> {
         if !text.ends_with('\n') {
             return Ok(kept);
         }
-        let Some(line) = Line::read(&text) else {
+        let Some(line) = JournalLine::read(&text) else {
             let what = "is not the run of a point";
             return Err(BadInput::new(&shown, At::Line(number), what, "name another folder, or take the line out"));
         };
-        let before = Line::HEAD.len() + line.hash.len() + Line::MIDDLE.len();
+        let before = JournalLine::HEAD.len() + line.hash.len() + JournalLine::MIDDLE.len();
         let place = Place { at: kept.end + before as u64, bytes: line.run.len() };
         // What was kept first stays: rows that rest on it may have been written.
         kept.places.entry(line.hash.into()).or_insert(place);

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 /// What of a row says where it belongs.
 #[derive(Deserialize)]
-struct Head {
+struct RowHead {
     sweep: String,
     points: usize,
     number: usize,
@@ -51,7 +51,7 @@ impl MergedRows {
                 if bytes == 0 {
                     break;
                 }
-                let head: Head = serde_json::from_str(&text).map_err(|error| {
+                let head: RowHead = serde_json::from_str(&text).map_err(|error| {
                     bad(
                         At::Line(line),
                         format!("is not a row of a sweep: {error}"),

@@ -59,7 +59,7 @@ fn a_journal_keeps_what_was_written_whole_and_says_what_is_none() {
     let folder = folder("journal");
     let name = folder.join("points.jsonl");
     let [one, other] = ["one", "other"].map(fingerprint);
-    let journal = Journal::open(&name).unwrap();
+    let journal = PointJournal::open(&name).unwrap();
     journal.keep(&one, &run(1.5)).unwrap();
     journal.keep(&other, &run(0.1 + 0.2)).unwrap();
     let (whole, kept) = (fs::read(&name).unwrap(), journal.read(&other).unwrap());
@@ -68,14 +68,14 @@ fn a_journal_keeps_what_was_written_whole_and_says_what_is_none() {
     let first = whole.iter().position(|byte| *byte == b'\n').unwrap() + 1;
     for end in [first, first + 1, (first + whole.len()) / 2, whole.len() - 1] {
         fs::write(&name, &whole[..end]).unwrap();
-        let journal = Journal::open(&name).unwrap();
+        let journal = PointJournal::open(&name).unwrap();
         assert_eq!((journal.has(&one), journal.has(&other)), (true, false), "cut at {end}");
         journal.keep(&other, &run(0.1 + 0.2)).unwrap();
         assert_eq!(fs::read(&name).unwrap(), whole, "cut at {end}");
         assert_eq!(journal.read(&other).unwrap(), kept);
     }
     fs::write(&name, [&whole[..first], b"{\"point\":\"0\"}\n"].concat()).unwrap();
-    let error = Journal::open(&name).err().expect("it is none").to_string();
+    let error = PointJournal::open(&name).err().expect("it is none").to_string();
     assert!(error.contains("points.jsonl:2: is not the run of a point\n  mend: "), "{error}");
     fs::remove_dir_all(folder).unwrap();
 }
@@ -85,7 +85,7 @@ fn rows_of_shards_are_those_of_the_whole() {
     let folder = folder("shards");
     let read = || Points::read(&folder.join("a.toml"), &[], None).unwrap();
     let rows = |points: &Points, name: &str| -> Vec<u8> {
-        let journal = Journal::open(&folder.join(name)).unwrap();
+        let journal = PointJournal::open(&folder.join(name)).unwrap();
         for point in points.points.iter().rev() {
             journal.keep(&point.hash, &run(point.number as f64 / 7.0)).unwrap();
         }

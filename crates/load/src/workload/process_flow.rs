@@ -3,12 +3,12 @@
 use super::kind::{Manual, Recipe};
 use super::trace::{FIT, Fit, OFTEN};
 use block::BadInput;
-use config::{About, Names, Section};
+use config::{About, NamedBy, Section};
 use std::path::{Path, PathBuf};
 
 config::keys! {
     /// The recording of a machine, such as `halfturn trace capture` makes.
-    FILE: String = text("file").naming(Names::File).required();
+    FILE: String = text("file").naming(NamedBy::File).required();
     /// The device whose requests the drive serves, by its major and minor number.
     DEVICE: (u32, u32) = form("device", "`MAJOR,MINOR`, such as `8,0`", device).else_told("the one with the most requests");
 }

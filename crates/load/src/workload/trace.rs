@@ -7,13 +7,13 @@ use super::{Draft, Workload};
 use crate::draw::Draw;
 use crate::fit::{Fitting, Footprint};
 use block::{At, BadInput};
-use config::{Names, Section, Word, Words};
+use config::{NamedBy, Section, Word, Words};
 use std::path::{Path, PathBuf};
 use trace::{TraceDevice, TraceRecord, TraceReader};
 
 config::keys! {
     /// The trace: a file, plain or compressed.
-    FILE: String = text("file").naming(Names::File).required();
+    FILE: String = text("file").naming(NamedBy::File).required();
     /// The format of the trace.
     FORMAT: &'static str =
         one_of("format", || trace::formats().map(|format| (format.name(), format.title())).collect()).else_told("recognized by the content");

@@ -5,7 +5,7 @@ use std::ops::{Add, Div, Mul};
 
 /// What x⁸ is, less x⁸ itself.
 const REDUCTION: u8 = 0x1d;
-/// Elements but zero.
+/// How many elements there are beside zero.
 const ORDER: usize = 255;
 
 /// The powers of x, and the exponent of each element but zero.

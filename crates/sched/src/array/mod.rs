@@ -45,7 +45,7 @@ use block::{Change, DiskId, Ending, Extent, Op, Place, Request, RequestId, Span,
 use buffer::Buffer;
 use children::{ChildRequest, Owner, Post, offset};
 use parity::Update;
-use parts::Parts;
+use parts::TaskParts;
 use standing::Standings;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -123,7 +123,7 @@ pub struct Array<P: Predictor> {
     updates: Slab<Update>,
     buffer: Option<Buffer>,
     /// What remains of each task, where something goes by what children are worth.
-    parts: Option<Parts>,
+    parts: Option<TaskParts>,
     posts: VecDeque<Post>,
     /// Children whose disks are told of them later, and when.
     later: BinaryHeap<Reverse<(Time, u32)>>,
@@ -151,7 +151,7 @@ impl<P: Predictor> Array<P> {
             positioning: disks.first().map_or(Span::ZERO, placement::positioning),
             wakes: vec![Time::NEVER; disks.len()],
             wake: Time::NEVER,
-            parts: disks.first().is_some_and(Core::goes_by_worth).then(Parts::default),
+            parts: disks.first().is_some_and(Core::goes_by_worth).then(TaskParts::default),
             disks,
             turn: 0,
             limit,

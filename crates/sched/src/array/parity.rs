@@ -35,7 +35,7 @@ pub(super) enum Aim {
 enum Method {
     /// Each from itself, what the written columns held and what they will.
     Modify,
-    /// From all columns.
+    /// It is summed anew from all columns.
     Reconstruct,
     /// From all columns, of which one is missing that is not written: it follows from all else there is.
     Recover,
@@ -49,9 +49,9 @@ pub(super) enum UpdateStage {
 
 /// Disks that did not bring what they were asked for: as many as can be done without.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Lost([Option<DiskId>; 2]);
+pub(super) struct LostDisks([Option<DiskId>; 2]);
 
-impl Lost {
+impl LostDisks {
     pub(super) fn has(&self, disk: DiskId) -> bool {
         self.0.contains(&Some(disk))
     }
@@ -74,14 +74,14 @@ pub(super) struct Update {
     pub(super) blocks: u32,
     aim: Aim,
     method: Method,
-    /// What is read.
+    /// The slots that are read.
     pub(super) read: Slots,
     /// Of a write, the parities that are summed.
     sums: Slots,
     pub(super) stage: UpdateStage,
     /// Children that have not ended.
     pub(super) left: u32,
-    pub(super) lost: Lost,
+    pub(super) lost: LostDisks,
     /// Whether a child did not end well.
     pub(super) broken: bool,
     tries: u8,
@@ -204,7 +204,7 @@ impl<P: Predictor> Array<P> {
             sums: 0,
             stage: UpdateStage::Reading,
             left: 0,
-            lost: Lost::default(),
+            lost: LostDisks::default(),
             broken: false,
             tries: 0,
             replacements: 0,
@@ -228,8 +228,8 @@ impl<P: Predictor> Array<P> {
     }
 
     /// The slots of a row that cannot be read where an update is.
-    pub(super) fn gone(&self, it: &Update) -> Slots {
-        if self.standings.all_sound() && it.lost == Lost::default() {
+    pub(super) fn missing_slots(&self, it: &Update) -> Slots {
+        if self.standings.all_sound() && it.lost == LostDisks::default() {
             return 0;
         }
         let at = self.geometry.on_disk(it.row, it.within, it.blocks);
@@ -247,7 +247,7 @@ impl<P: Predictor> Array<P> {
             return self.begin_repair(id, &it, column, out);
         }
         let code = self.code();
-        let gone = self.gone(&it);
+        let gone = self.missing_slots(&it);
         let works = |parity: &u16| self.standings.works(self.geometry.disk_of_slot(it.row, *parity));
         let sums: Slots = each(code.slots() & !code.columns()).filter(works).map(bit).sum();
         let (method, read, sums) = match it.aim {
@@ -344,7 +344,7 @@ impl<P: Predictor> Array<P> {
                 Term::Read(slot) => (self.slot_place(id, it.blocks, slot), factor),
                 Term::Given(column) => (self.task_place(it, column), factor),
             });
-            let sum = self.summed(id, it, parity);
+            let sum = self.sum_place(id, it, parity);
             match it.method {
                 Method::Modify => out.extend(terms.map(|(from, times)| add(from, sum, it.blocks, times))),
                 Method::Reconstruct | Method::Recover => sum_up(terms, sum, it.blocks, out),
@@ -354,7 +354,7 @@ impl<P: Predictor> Array<P> {
         let op = self.tasks.get(it.task).map_or(Op::Write { fua: false }, |job| job.op);
         for slot in each(written | it.sums) {
             let disk = self.geometry.disk_of_slot(it.row, slot);
-            let from = if slot < code.columns { self.task_place(it, slot) } else { self.summed(id, it, slot) };
+            let from = if slot < code.columns { self.task_place(it, slot) } else { self.sum_place(id, it, slot) };
             if self.standings.works(disk) {
                 self.post(it.task, Owner::Update(id), disk, op, at, from, 0);
             }
@@ -365,7 +365,7 @@ impl<P: Predictor> Array<P> {
     }
 
     /// Where a parity is summed: where it was read to, unless what it was is needed until the end.
-    fn summed(&self, id: u32, it: &Update, parity: u16) -> Place {
+    fn sum_place(&self, id: u32, it: &Update, parity: u16) -> Place {
         let beyond = if it.method == Method::Recover { self.geometry.parities() } else { 0 };
         self.slot_place(id, it.blocks, parity + beyond)
     }

@@ -10,12 +10,12 @@ use crate::JobId;
 use crate::predict::Predictor;
 use block::RequestId;
 
-/// No child.
+/// In place of a child where there is none.
 const NONE: u32 = u32::MAX;
 
 /// What remains of a task, and the first of its children.
 #[derive(Clone, Copy, Debug)]
-struct Whole {
+struct TaskRest {
     remains: u64,
     first: u32,
 }
@@ -29,17 +29,17 @@ struct Siblings {
 
 /// What remains of each task, and its children: kept only where something goes by worth.
 #[derive(Debug, Default)]
-pub(super) struct Parts {
+pub(super) struct TaskParts {
     /// By the slot of a task, and by that of a child.
-    tasks: Vec<Whole>,
+    tasks: Vec<TaskRest>,
     children: Vec<Siblings>,
 }
 
-impl Parts {
-    fn whole(&mut self, task: JobId) -> &mut Whole {
+impl TaskParts {
+    fn whole(&mut self, task: JobId) -> &mut TaskRest {
         let slot = task.0 as usize;
         if self.tasks.len() <= slot {
-            self.tasks.resize(slot + 1, Whole { remains: 0, first: NONE });
+            self.tasks.resize(slot + 1, TaskRest { remains: 0, first: NONE });
         }
         &mut self.tasks[slot]
     }
@@ -151,8 +151,8 @@ mod tests {
 
     #[test]
     fn children_leave_in_any_order() {
-        let (mut parts, task) = (Parts::default(), JobId(3));
-        let there = |parts: &Parts| {
+        let (mut parts, task) = (TaskParts::default(), JobId(3));
+        let there = |parts: &TaskParts| {
             let mut children: Vec<u32> = std::iter::successors(parts.first(task), |child| parts.next(*child)).collect();
             children.sort_unstable();
             children

@@ -288,7 +288,7 @@ config::keys! {
     /// Whose word on the mechanics `predictor = "profile"` takes: `sheet`, the data sheet of the drive itself; `learned`, a
     /// profile of another drive of the same make, made before the run from the times of commands; or a drive file, such as
     /// `halfturn profile -o` writes.
-    pub PROFILE: String = text("profile").naming(config::Names::FileOrKnown).usually("sheet");
+    pub PROFILE: String = text("profile").naming(config::NamedBy::FileOrKnown).usually("sheet");
 }
 
 impl Recipe for Profile {

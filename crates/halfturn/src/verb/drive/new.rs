@@ -19,7 +19,7 @@ use std::path::PathBuf;
   halfturn drive new --rpm 7200 --capacity 6TB --outer 255 --seek 7.4 --write-seek 8.2 --track-to-track 0.23 --cache 256MiB --platters 4
   halfturn simulate examples/closed-depths.toml --drive mine.toml")]
 pub struct NewArgs {
-    /// Revolutions a minute
+    /// How fast the platters turn, in revolutions a minute
     #[arg(long, value_name = "N")]
     rpm: f64,
     /// Capacity as sold, e.g. 20TB
@@ -52,7 +52,7 @@ pub struct NewArgs {
     /// Platters, each with two heads
     #[arg(long, value_name = "N", conflicts_with = "heads")]
     platters: Option<u32>,
-    /// Heads
+    /// How many surfaces are in use
     #[arg(long, value_name = "N")]
     heads: Option<u32>,
     /// Rate of the interface: 550 of SATA at 6 Gbit/s, 1200 of SAS at 12 Gbit/s

@@ -3,7 +3,7 @@
 use super::{DistanceSummary, Idle, Learning, Probing, points};
 use crate::policy::{BaseOrder, Learn};
 use block::{BLOCK_BYTES, BadInput, Span};
-use config::{Names, Section, Word, Words};
+use config::{NamedBy, Section, Word, Words};
 use std::path::{Path, PathBuf};
 
 /// How the device is learned.
@@ -60,7 +60,7 @@ config::keys! {
     /// Of `online-set`: the share of its time by which another request must be better than the base's choice.
     MARGIN: f64 = share("margin").else_told("0.1; 0 where not `smooth`");
     /// What was learned before: a file of `halfturn profile --mimic`.
-    TABLE: String = text("table").naming(Names::File).else_told("none");
+    TABLE: String = text("table").naming(NamedBy::File).else_told("none");
     /// What is learned beside distance.
     SECOND_KEY: SecondKey = word("second_key").usually("none");
     /// Whether the mean of few samples is drawn towards what similar distances take; otherwise as in the paper.
