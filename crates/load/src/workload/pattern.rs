@@ -91,7 +91,14 @@ impl Sizes {
     }
 
     /// The blocks of the next request.
+    #[inline(always)]
     fn next(self, mean: u32, draw: &mut Draw) -> u32 {
+        if self == Sizes::Fixed { mean } else { self.draw(mean, draw) }
+    }
+
+    /// The same of sizes that vary.
+    #[inline(never)]
+    fn draw(self, mean: u32, draw: &mut Draw) -> u32 {
         let step = step(mean);
         let steps = mean / step;
         match self {
