@@ -231,4 +231,11 @@ mod tests {
         assert_eq!([204_799 - 1, 204_800].map(show_blocks), ["102399 KiB", "104.9 MB"], "binary up to 100 MiB");
         assert_eq!([999.0, 1e3, 1e6, 1e9, 1e12].map(show_bytes), ["999 B", "1.0 kB", "1.0 MB", "1.0 GB", "1.0 TB"]);
     }
+
+    #[test]
+    fn long_times_are_told_in_the_largest_unit_of_which_there_are_two() {
+        let told = |seconds: u64| show_long(Span(seconds * 1_000_000_000));
+        assert_eq!([42, 119, 120, 7199, 7200].map(told), ["42.0 s", "119.0 s", "2.0 min", "120.0 min", "2.0 h"]);
+        assert_eq!([172_799, 172_800, 864_000].map(told), ["48.0 h", "2.0 days", "10.0 days"]);
+    }
 }

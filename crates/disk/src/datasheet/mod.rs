@@ -320,3 +320,35 @@ fn show(value: f64) -> String {
         _ => format!("{value:.3}"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A drive of 20 TB, of which the sheet prints the seeks, ms.
+    fn sheet(seek: f64, write_seek: f64) -> DataSheet {
+        let (seek_ms, write_seek_ms) = (Some(seek), Some(write_seek));
+        let blocks = blocks_sold_as(20_000_000_000_000 / BLOCK_BYTES);
+        DataSheet { rpm: 7200.0, blocks, outer_mb_s: 285.0, seek_ms, write_seek_ms, ..DataSheet::default() }
+    }
+
+    #[test]
+    fn a_write_seeks_no_faster_than_a_read() {
+        let Err(refusal) = sheet(8.0, 7.5).make() else { panic!("a write seeks faster") };
+        assert!(refusal.to_string().contains("--write-seek"), "{refusal}");
+        assert!(sheet(8.0, 8.0).make().is_ok() && sheet(8.0, 9.0).make().is_ok());
+    }
+
+    #[test]
+    fn the_first_tracks_of_a_dense_drive_take_a_share_of_the_average_seek() {
+        let seeks = sheet(10.0, 11.0).seeks(&mut Assumptions::default()).expect("it is a sheet");
+        assert!(seeks.dense && (seeks.lead - 1.9).abs() < 1e-9, "{}", seeks.lead);
+    }
+
+    #[test]
+    fn memory_grows_with_the_class() {
+        let blocks = [19_999_999, 20_000_000, 399_999_999, 400_000_000, 7_999_999_999, 8_000_000_000];
+        let mib = |mib: u64| mib << 11;
+        assert_eq!(blocks.map(cache_of_class), [1 << 10, mib(2), mib(2), mib(16), mib(64), mib(256)]);
+    }
+}
