@@ -2,8 +2,9 @@
 //! with them is said in the words of the command line. The interpreter is free while something runs, and an interrupt ends it.
 
 use block::{At, BadInput};
+use config::Document;
 use disk::Model;
-use load::experiment::{self, Case};
+use load::experiment;
 use load::origin::{self, Program};
 use load::points::{PointJournal, Points, write_csv};
 use pyo3::create_exception;
@@ -97,12 +98,13 @@ fn work<T: Send>(
     done.map_err(|error| refuse(py, error))
 }
 
-/// The cases of a file, or of a text that is called so.
-fn read(path: &Path, text: Option<&str>, sets: &[String], seed: Option<u64>) -> Result<Vec<Case>, BadInput> {
-    match text {
-        Some(text) => experiment::read(path, text, sets, seed),
-        None => experiment::load(path, sets, seed),
-    }
+/// A file, or a text that is called so.
+fn document(py: Python, path: &Path, text: Option<&str>) -> PyResult<Document> {
+    let read = match text {
+        Some(text) => Document::parse(&path.display().to_string(), text),
+        None => Document::load(path),
+    };
+    read.map_err(|error| refuse(py, error))
 }
 
 /// What `halfturn simulate --format json` prints of an experiment.
@@ -117,7 +119,8 @@ fn simulate(
     threads: usize,
     progress: Option<&Bound<PyAny>>,
 ) -> PyResult<String> {
-    let cases = read(&path, text, &sets, seed).map_err(|error| refuse(py, error))?;
+    let document = document(py, &path, text)?;
+    let cases = experiment::read(document, &path, &sets, seed).map_err(|error| refuse(py, error))?;
     work(py, threads, progress, |following| {
         let inputs = origin::origins(&cases);
         let results = sim::simulate(&cases, following)?;
@@ -142,11 +145,8 @@ fn sweep(
     table: PathBuf,
     progress: Option<&Bound<PyAny>>,
 ) -> PyResult<(usize, usize)> {
-    let points = match text {
-        Some(text) => Points::parse(&path, text, &sets, seed),
-        None => Points::read(&path, &sets, seed),
-    };
-    let mut points = points.map_err(|error| refuse(py, error))?;
+    let document = document(py, &path, text)?;
+    let mut points = Points::of(document, &path, &sets, seed).map_err(|error| refuse(py, error))?;
     if let Some(shard) = shard {
         points = points.shard(shard.parse().map_err(PyValueError::new_err)?);
     }
@@ -167,11 +167,7 @@ fn sweep(
 #[pyfunction]
 #[pyo3(signature = (path, text, sets, seed))]
 fn portable(py: Python, path: PathBuf, text: Option<&str>, sets: Vec<String>, seed: Option<u64>) -> PyResult<String> {
-    let written = match text {
-        Some(text) => origin::portable_text(&path, text, &sets, seed),
-        None => origin::portable(&path, &sets, seed),
-    };
-    written.map_err(|error| refuse(py, error))
+    origin::portable(document(py, &path, text)?, &path, &sets, seed).map_err(|error| refuse(py, error))
 }
 
 /// The names of all drives of the catalogue, disks first.

@@ -141,6 +141,11 @@ impl Account {
         self.until = self.until.max(end);
     }
 
+    /// The account up to now; it begins anew at `now`.
+    pub(crate) fn take(&mut self, now: Time) -> Account {
+        std::mem::replace(self, Account { since: now, until: now, ..Account::default() })
+    }
+
     /// The length of the time accounted for.
     #[must_use]
     pub fn span(&self) -> Span {

@@ -104,9 +104,7 @@ impl Drive {
         if self.is_idle() {
             self.advance(now);
         }
-        let account = self.account;
-        self.account = Account { since: now, until: now, ..Account::default() };
-        account
+        self.account.take(now)
     }
 
     /// Keeps from now on what it writes back: of each extent the last block, and how long it took.

@@ -61,12 +61,13 @@ pub struct OriginReader(BTreeMap<PathBuf, Option<InputOrigin>>);
 impl OriginReader {
     /// What this case reads. What is no ordinary file, and what cannot be read, is left for the run to complain of.
     pub fn read(&mut self, case: &Case) -> Vec<InputOrigin> {
-        let shipped = disk::catalogue::find_shipped(&case.experiment.drive.model);
+        let shipped = case.experiment.disks().filter_map(|disk| disk::catalogue::find_shipped(&disk.model));
         let shipped =
             shipped.map(|(name, text)| digest(name.into(), &mut text.as_bytes()).expect("memory can be read"));
         // What is asked in real time is no input, and may be written while it is read.
         let files = case.experiment.files().into_iter().filter(|path| Some(path) != file_served(case));
-        let mut all: Vec<InputOrigin> = shipped.into_iter().collect();
+        let mut all: Vec<InputOrigin> = Vec::new();
+        shipped.for_each(|origin| all.extend(Some(origin).filter(|origin| !all.contains(origin))));
         for path in files {
             let origin = self.0.entry(path).or_insert_with_key(|path| read_file(path)).clone();
             all.extend(origin.filter(|origin| !all.contains(origin)));
@@ -115,24 +116,12 @@ fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The experiment of a file as the text of another, which says the same in any folder: with these `sets` and the seed in it, and the
-/// whole path of every file that it names.
+/// An experiment, as if it were that of a file of this path, as the text of another, which says the same in any folder: with these
+/// `sets` and the seed in it, and the whole path of every file that it names.
 ///
 /// # Errors
-/// When it cannot be read.
-pub fn portable(path: &Path, sets: &[String], seed: Option<u64>) -> Result<String, BadInput> {
-    make_portable(Document::load(path)?, path, sets, seed)
-}
-
-/// The same of a text, as if it were that of a file of this path.
-///
-/// # Errors
-/// When it is not that of an experiment.
-pub fn portable_text(path: &Path, text: &str, sets: &[String], seed: Option<u64>) -> Result<String, BadInput> {
-    make_portable(Document::parse(&path.display().to_string(), text)?, path, sets, seed)
-}
-
-fn make_portable(mut document: Document, path: &Path, sets: &[String], seed: Option<u64>) -> Result<String, BadInput> {
+/// When it is no experiment.
+pub fn portable(mut document: Document, path: &Path, sets: &[String], seed: Option<u64>) -> Result<String, BadInput> {
     experiment::change(&mut document, sets, seed)?;
     let folder = path.parent().unwrap_or(Path::new(""));
     change_paths(&mut document, folder, &|path| absolute(path).to_string_lossy().into_owned());

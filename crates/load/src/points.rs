@@ -48,23 +48,11 @@ pub struct SweepPoint {
 }
 
 impl Points {
-    /// Those of an experiment file with these `sets` and this seed.
+    /// Those of an experiment with these `sets` and this seed, as if it were that of a file of this path.
     ///
     /// # Errors
     /// Bad input with file, line and mend.
-    pub fn read(path: &Path, sets: &[String], seed: Option<u64>) -> Result<Points, BadInput> {
-        Points::of(Document::load(path)?, path, sets, seed)
-    }
-
-    /// The same of a text, as if it were that of a file of this path.
-    ///
-    /// # Errors
-    /// Bad input with file, line and mend.
-    pub fn parse(path: &Path, text: &str, sets: &[String], seed: Option<u64>) -> Result<Points, BadInput> {
-        Points::of(Document::parse(&path.display().to_string(), text)?, path, sets, seed)
-    }
-
-    fn of(mut document: Document, path: &Path, sets: &[String], seed: Option<u64>) -> Result<Points, BadInput> {
+    pub fn of(mut document: Document, path: &Path, sets: &[String], seed: Option<u64>) -> Result<Points, BadInput> {
         experiment::change(&mut document, sets, seed)?;
         let folder = path.parent().unwrap_or(Path::new(""));
         let program = to_string(&Program::default()).expect("plain data");
@@ -92,22 +80,24 @@ impl Points {
         Points { points, ..self }
     }
 
-    /// Writes a row of each point, in their order: a JSON object a line.
+    /// Writes a row of each point, in their order: a JSON object a line. Gives in how many runs some requests never ended.
     ///
     /// # Errors
     /// When a run is not in the journal, or the rows cannot be written.
-    pub fn write_rows(&self, journal: &PointJournal, out: &mut dyn Write) -> io::Result<()> {
+    pub fn write_rows(&self, journal: &PointJournal, out: &mut dyn Write) -> io::Result<usize> {
+        let mut broken = 0;
         for point in &self.points {
             let (Points { total, sweep, .. }, SweepPoint { number, hash, origin, .. }) = (self, point);
             let labels = to_string(&point.case.labels)?;
             let run = journal.read(hash)?;
+            broken += usize::from(!run.contains("\"unfinished\":0,"));
             writeln!(
                 out,
                 "{{\"sweep\":\"{sweep}\",\"points\":{total},\"number\":{number},\"point\":\"{hash}\",{origin},\
                  \"run\":{{\"labels\":{labels},{run}}}"
             )?;
         }
-        Ok(())
+        Ok(broken)
     }
 }
 

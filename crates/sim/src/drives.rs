@@ -18,7 +18,7 @@ use crate::arms::Arms;
 use crate::camera::Camera;
 use crate::moves::Moves;
 use crate::probes::{Probes, is_probe};
-use crate::simulate::Tell;
+use crate::tell::Tell;
 use block::errno::EIO;
 use block::{At, BadInput, Command, DiskId, Ending, Outcome, Place, RequestId, Span, Tag, Time};
 use drive::{Account, Machine};

@@ -20,6 +20,7 @@ mod reel;
 mod replication;
 mod simulate;
 mod stage;
+mod tell;
 mod timeline;
 mod trial;
 mod unit;

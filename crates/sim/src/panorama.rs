@@ -4,12 +4,12 @@ use crate::camera::Camera;
 use crate::learned::before;
 use crate::reel::Reel;
 use crate::stage::stage;
+use crate::tell::UNTOLD;
 use crate::timeline::Timeline;
 use block::{BadInput, Time};
 use flow::{Picture, PictureScope};
 use load::experiment::{Case, Experiment};
 use rayon::prelude::*;
-use std::ops::ControlFlow;
 
 /// A while of a run.
 #[derive(Clone, Debug)]
@@ -32,7 +32,7 @@ pub struct Panorama {
 /// As [`crate::replicate`].
 pub fn panorama(experiment: &Experiment, scope: PictureScope) -> Result<Panorama, BadInput> {
     let camera = Camera::Reel(Reel::new(scope));
-    let stage = stage(experiment, &before(experiment)?, 0, &|_| ControlFlow::Continue(()), Some(camera))?;
+    let stage = stage(experiment, &before(experiment)?, 0, UNTOLD, Some(camera))?;
     let (Some(Camera::Reel(reel)), machine, end) = (stage.camera, stage.picture, stage.end) else {
         unreachable!("it was put in")
     };

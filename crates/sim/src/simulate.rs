@@ -17,9 +17,6 @@ use std::mem;
 use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
 
-/// Who is told how many more requests have ended, and says whether to go on.
-pub(crate) type Tell<'a> = &'a (dyn Fn(u64) -> ControlFlow<()> + Sync);
-
 /// Someone who follows the progress of an experiment.
 pub trait Watch: Sync {
     /// So many more requests have ended.

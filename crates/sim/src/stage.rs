@@ -8,7 +8,7 @@ use crate::learned::{self, Before};
 use crate::moves::Moves;
 use crate::oracle::Oracle;
 use crate::replication::{ArrivalCounts, Replication};
-use crate::simulate::Tell;
+use crate::tell::{Tell, UNTOLD};
 use crate::trial;
 use crate::unit::{Unit, unit};
 use block::{At, BadInput, Caps, Time};
@@ -186,8 +186,7 @@ impl<M: Shadowed> Abilities for Scene<'_, M> {
     }
 
     fn pick(&self, sheet: &Sheet, base: Plan, wish: Wish) -> Result<(Plan, String), BadInput> {
-        let measure =
-            |trial: &Experiment| Ok(stage(trial, self.before, 0, &|_| ControlFlow::Continue(()), None)?.meter);
+        let measure = |trial: &Experiment| Ok(stage(trial, self.before, 0, UNTOLD, None)?.meter);
         trial::pick(self.experiment, sheet, base, wish, &measure)
     }
 

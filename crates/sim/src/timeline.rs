@@ -4,9 +4,9 @@ use crate::camera::Camera;
 use crate::film::{Ended, Film, Step, Window};
 use crate::learned::before;
 use crate::stage::stage;
+use crate::tell::UNTOLD;
 use block::{BadInput, RequestId, Time};
 use load::experiment::Experiment;
-use std::ops::ControlFlow;
 
 /// A piece of a run.
 #[derive(Clone, Debug)]
@@ -31,9 +31,7 @@ pub struct Timeline {
 /// As [`crate::replicate`].
 pub fn timeline(experiment: &Experiment, window: Window) -> Result<Timeline, BadInput> {
     let camera = Camera::Film(Film::new(window));
-    let Some(Camera::Film(film)) =
-        stage(experiment, &before(experiment)?, 0, &|_| ControlFlow::Continue(()), Some(camera))?.camera
-    else {
+    let Some(Camera::Film(film)) = stage(experiment, &before(experiment)?, 0, UNTOLD, Some(camera))?.camera else {
         unreachable!("it was put in")
     };
     let Film { from, steps, begins, ends, weights, own_until, .. } = film;

@@ -4,7 +4,7 @@
 //! in both halves is two, and is complete when both are; a flush is, too. What the arms do on their own account shows in their commands
 //! alone: while none is in the device, it counts as idle.
 
-use super::split_seed;
+use super::{is_sane, split_seed};
 use crate::account::{Account, Parts};
 use crate::{Drive, Machine};
 use block::errno::EINVAL;
@@ -85,8 +85,7 @@ impl Machine for Dual {
         if self.pending.is_empty() {
             self.account.until = now;
         }
-        let at = command.at;
-        let sane = command.verb == Verb::Flush || (at.blocks > 0 && at.end().0 <= self.caps.blocks);
+        let sane = is_sane(self.caps, command);
         let moves = sane && !matches!(command.verb, Verb::Seek | Verb::Discard(_));
         let divided = if moves { self.divide(command) } else { [None; 2] };
         let mut arms = 0;
@@ -123,7 +122,6 @@ impl Machine for Dual {
         if self.pending.is_empty() {
             self.account.until = now;
         }
-        let fresh = Account { since: now, until: now, ..Account::default() };
-        std::mem::replace(&mut self.account, fresh)
+        self.account.take(now)
     }
 }

@@ -43,6 +43,11 @@ fn split_seed(seed: u64) -> [u64; 2] {
     [seed, hash(seed, 4)]
 }
 
+/// Whether a command is of blocks that there are, if it is of any.
+fn is_sane(caps: Caps, Command { verb, at, .. }: Command) -> bool {
+    verb == Verb::Flush || (at.blocks > 0 && at.end().0 <= caps.blocks)
+}
+
 /// What commands take in a device.
 trait Timing {
     /// The parts of a command given now. The caller guarantees that `now` never goes back, and that a transfer is of at
@@ -79,8 +84,7 @@ impl<T: Timing> Machine for Timed<T> {
         if self.flying.is_empty() {
             self.account.until = now;
         }
-        let at = command.at;
-        let sane = command.verb == Verb::Flush || (at.blocks > 0 && at.end().0 <= self.caps.blocks);
+        let sane = is_sane(self.caps, command);
         let (mut parts, outcome) = match command.verb {
             _ if !sane => (Parts::default(), Outcome::Failed(EINVAL)),
             Verb::Seek | Verb::Discard(_) => (Parts::default(), Outcome::Ok),
@@ -108,7 +112,6 @@ impl<T: Timing> Machine for Timed<T> {
         if self.flying.is_empty() {
             self.account.until = now;
         }
-        let fresh = Account { since: now, until: now, ..Account::default() };
-        std::mem::replace(&mut self.account, fresh)
+        self.account.take(now)
     }
 }

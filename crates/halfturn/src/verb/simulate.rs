@@ -8,6 +8,7 @@ use crate::failure::{VerbFailure, print};
 use crate::progress::Simulating;
 use crate::report;
 use clap::Args;
+use config::Document;
 use load::experiment::{self, Case, Kind};
 use load::origin::{self, Program};
 use load::results::Results;
@@ -84,7 +85,7 @@ pub fn run(arguments: &Simulate) -> Result<(), VerbFailure> {
     let told = arguments.format == OutputFormat::Json || files.is_some();
     // Before the run, which reads them, too.
     let origins = if told { origin::origins(&cases) } else { Vec::new() };
-    let portable = files.as_ref().map(|_| origin::portable(file, &sets, *seed)).transpose()?;
+    let portable = files.as_ref().map(|_| origin::portable(Document::load(file)?, file, &sets, *seed)).transpose()?;
     let progress = Simulating::new(&cases);
     let pool = super::threads(arguments.threads)?;
     let results = pool.install(|| match &requests {
@@ -116,7 +117,7 @@ pub fn run(arguments: &Simulate) -> Result<(), VerbFailure> {
 fn set_drive(drive: &str) -> String {
     let path = Path::new(drive);
     let file = if path.is_file() { path.canonicalize().ok() } else { None };
-    format!("drive.model={:?}", file.as_deref().unwrap_or(path).display().to_string())
+    format!("drive.model={}", config::quote(&file.as_deref().unwrap_or(path).display().to_string()))
 }
 
 /// What `--output` writes. The experiment is left where that is the very file that is read.

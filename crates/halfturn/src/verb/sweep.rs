@@ -5,6 +5,7 @@ use crate::failure::{VerbFailure, print};
 use crate::progress::Simulating;
 use block::{At, BadInput};
 use clap::Args;
+use config::Document;
 use load::experiment::Case;
 use load::origin;
 use load::points::{PointJournal, Points, Shard, SweepFolder, write_csv};
@@ -49,13 +50,14 @@ pub struct Sweep {
 
 pub fn run(arguments: &Sweep) -> Result<(), VerbFailure> {
     let Sweep { file, output, sets, seed, shard, threads } = arguments;
-    let points = Points::read(file, sets, *seed)?;
+    let document = Document::load(file)?;
+    let points = Points::of(document.clone(), file, sets, *seed)?;
     let points = match shard {
         Some(shard) => points.shard(*shard),
         None => points,
     };
     let cases: Vec<Case> = points.points.iter().map(|point| point.case.clone()).collect();
-    let portable = origin::portable(file, sets, *seed)?;
+    let portable = origin::portable(document, file, sets, *seed)?;
     let mut inputs = Inputs::of_cases(file, &cases);
     let files = SweepFiles::new(output, file, &mut inputs)?;
     let journal = PointJournal::open(&files.names.journal)?;
@@ -67,10 +69,14 @@ pub fn run(arguments: &Sweep) -> Result<(), VerbFailure> {
     let progress = Simulating::new(&unfinished.cases);
     super::threads(*threads)?.install(|| sim::sweep(&unfinished, &journal, &progress))?;
     progress.finish();
-    files.rows.write_with(|out| points.write_rows(&journal, out))?;
+    let mut broken = 0;
+    files.rows.write_with(|out| {
+        broken = points.write_rows(&journal, out)?;
+        Ok(())
+    })?;
     files.write_table()?;
     print(&files.tell_rows(points.points.len()))?;
-    unless_whole(file, &files.names.rows)
+    unless_whole(file, broken)
 }
 
 /// On a terminal only: it is not the same every time.
@@ -80,13 +86,8 @@ fn tell_what_is_done(all: usize, left: usize) {
     }
 }
 
-/// An error where requests of a run never ended.
-fn unless_whole(file: &Path, rows: &Path) -> Result<(), VerbFailure> {
-    let unreadable = |error| VerbFailure::unwritable(rows, &error);
-    let mut broken = 0;
-    for line in std::io::BufRead::lines(BufReader::new(File::open(rows).map_err(unreadable)?)) {
-        broken += usize::from(!line.map_err(unreadable)?.contains("\"unfinished\":0,"));
-    }
+/// An error where requests of so many runs never ended.
+fn unless_whole(file: &Path, broken: usize) -> Result<(), VerbFailure> {
     if broken == 0 {
         return Ok(());
     }

@@ -8,7 +8,7 @@ impl Experiment {
     /// catalogue, only those of files that are there.
     #[must_use]
     pub fn files(&self) -> Vec<PathBuf> {
-        let mut files = self.drive.files();
+        let mut files: Vec<PathBuf> = self.disks().flat_map(DriveChoice::files).collect();
         if let Believed::Drive(name) = &self.scheduler.profile {
             files.extend(existing(name));
         }
@@ -17,6 +17,13 @@ impl Experiment {
         }
         files.extend(self.workloads.iter().flat_map(|workload| workload.kind.files()));
         files
+    }
+
+    /// The drive, or of an array of unlike disks each of them.
+    pub fn disks(&self) -> impl Iterator<Item = &DriveChoice> {
+        let members = self.array.as_ref().map_or(&[][..], |array| &array.members);
+        let alike = members.is_empty().then_some(&self.drive);
+        alike.into_iter().chain(members)
     }
 }
 

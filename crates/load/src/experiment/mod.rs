@@ -137,17 +137,15 @@ pub struct Case {
 /// # Errors
 /// Bad input with file, line and mend.
 pub fn load(path: &Path, sets: &[String], seed: Option<u64>) -> Result<Vec<Case>, BadInput> {
-    let cases = cases(Document::load(path)?, path, sets, seed)?;
-    check_asking(cases.iter(), path)?;
-    Ok(cases)
+    read(Document::load(path)?, path, sets, seed)
 }
 
-/// The same of a text, as if it were that of a file of this path.
+/// The same of a document, as if it were that of a file of this path.
 ///
 /// # Errors
 /// Bad input with file, line and mend.
-pub fn read(path: &Path, text: &str, sets: &[String], seed: Option<u64>) -> Result<Vec<Case>, BadInput> {
-    let cases = cases(Document::parse(&path.display().to_string(), text)?, path, sets, seed)?;
+pub fn read(document: Document, path: &Path, sets: &[String], seed: Option<u64>) -> Result<Vec<Case>, BadInput> {
+    let cases = cases(document, path, sets, seed)?;
     check_asking(cases.iter(), path)?;
     Ok(cases)
 }

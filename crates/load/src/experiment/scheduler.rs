@@ -99,9 +99,12 @@ impl Scheduler {
     pub(super) fn may_share(&self) -> bool {
         let needs = self.policy.manual().needs;
         let ranks = [Preemption::Never, Preemption::Always, Preemption::Priority].contains(&self.rules.preemption);
-        let counts = self.policy.manual().name == "dmclock";
         let known = self.predictor.is_none_or(|predictor| predictor == Predictor::Profile);
-        matches!(needs, Needs::Nothing | Needs::Any) && !counts && ranks && known && self.limits.is_none()
+        matches!(needs, Needs::Nothing | Needs::Any)
+            && !self.policy.shares_out()
+            && ranks
+            && known
+            && self.limits.is_none()
     }
 
     /// What of it must know how long requests take, if anything must.

@@ -28,6 +28,10 @@ fn folder(test: &str) -> PathBuf {
     folder
 }
 
+fn of_file(path: &Path, sets: &[String], seed: Option<u64>) -> Result<Points, BadInput> {
+    Points::of(Document::load(path)?, path, sets, seed)
+}
+
 fn run(seconds: f64) -> Run {
     let meter = Meter::new(std::iter::empty(), block::Time::ZERO);
     Run { simulated_seconds: seconds, ..Run::of(BTreeMap::new(), &meter, Vec::new(), vec!["a \"note\"".into()]) }
@@ -38,7 +42,7 @@ fn a_point_goes_by_what_decides_it_and_by_nothing_else() {
     let (here, there) = (folder("here"), folder("there"));
     let hashes = |folder: &Path, sets: &[&str]| -> Vec<String> {
         let sets: Vec<String> = sets.iter().map(|set| (*set).into()).collect();
-        let points = Points::read(&folder.join("a.toml"), &sets, None).unwrap();
+        let points = of_file(&folder.join("a.toml"), &sets, None).unwrap();
         points.points.into_iter().map(|point| point.hash).collect()
     };
     let first = hashes(&here, &[]);
@@ -52,6 +56,24 @@ fn a_point_goes_by_what_decides_it_and_by_nothing_else() {
     fs::write(there.join("trace.csv"), "time_ms,op,lbn,blocks\n0,r,1001,8\n").unwrap();
     assert!(hashes(&there, &[]).iter().all(|hash| !first.contains(hash)), "another trace of the same name");
     [here, there].iter().for_each(|folder| fs::remove_dir_all(folder).unwrap());
+}
+
+#[test]
+fn a_point_rests_on_each_disk_of_its_array() {
+    let folder = folder("disks");
+    let experiment = "[[disk]]\nmodel = 'one.toml'\n[[disk]]\nmodel = 'other.toml'\n[[disk]]\nmodel = 'atlas10k'\n\
+        [array]\nlevel = '0'\n[scheduler]\npolicy = 'fcfs'\n[[workload]]\nname = 'w'\nkind = 'closed'\ndepth = 1\n\
+        size = '4KiB'\n[run]\nrequests = 10\n";
+    fs::write(folder.join("a.toml"), experiment).unwrap();
+    let (_, drive) = disk::catalogue::find_shipped("atlas10k").unwrap();
+    ["one.toml", "other.toml"].iter().for_each(|name| fs::write(folder.join(name), drive).unwrap());
+    let point = || of_file(&folder.join("a.toml"), &[], None).unwrap().points.remove(0);
+    let first = point();
+    assert!(first.case.experiment.files() == ["one.toml", "other.toml"].map(|name| folder.join(name)));
+    assert!(first.origin.contains("\"inputs\":[{\"name\":\"atlas10k\""), "{}", first.origin);
+    fs::write(folder.join("other.toml"), format!("{drive}\n# another\n")).unwrap();
+    assert!(point().hash != first.hash, "a disk that is not the first has changed");
+    fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
@@ -83,7 +105,7 @@ fn a_journal_keeps_what_was_written_whole_and_says_what_is_none() {
 #[test]
 fn rows_of_shards_are_those_of_the_whole() {
     let folder = folder("shards");
-    let read = || Points::read(&folder.join("a.toml"), &[], None).unwrap();
+    let read = || of_file(&folder.join("a.toml"), &[], None).unwrap();
     let rows = |points: &Points, name: &str| -> Vec<u8> {
         let journal = PointJournal::open(&folder.join(name)).unwrap();
         for point in points.points.iter().rev() {
@@ -106,7 +128,7 @@ fn rows_of_shards_are_those_of_the_whole() {
     assert!(merged == whole && opened.count() == 4);
     let fewer = MergedRows::open(&names[..2]).err().expect("one is absent").to_string();
     assert!(fewer.starts_with("merge: 1 of 4 points are in none of the folders, the first number 2\n"), "{fewer}");
-    let other = Points::read(&folder.join("a.toml"), &["run.seed=9".into()], None).unwrap();
+    let other = of_file(&folder.join("a.toml"), &["run.seed=9".into()], None).unwrap();
     fs::write(&names[1], rows(&other, "other")).unwrap();
     let mixed = MergedRows::open(&names).err().expect("another sweep").to_string();
     assert!(mixed.contains("rows-2:1: is of another sweep than "), "{mixed}");

@@ -304,7 +304,7 @@ mod tests {
     use super::*;
 
     /// Sizes that were drawn, sorted.
-    fn drawn(sizes: Sizes, mean: u32) -> Vec<u32> {
+    fn draw_sizes(sizes: Sizes, mean: u32) -> Vec<u32> {
         let mut draw = Draw::new(7, 0);
         let mut drawn: Vec<u32> = (0..100_000).map(|_| sizes.next(mean, &mut draw)).collect();
         drawn.sort_unstable();
@@ -315,7 +315,7 @@ mod tests {
     fn sizes_have_their_mean_and_the_shape_of_their_distribution() {
         for mean in [128, 40, 21, 8, 1] {
             for sizes in [Sizes::Fixed, Sizes::Uniform, Sizes::Exponential] {
-                let drawn = drawn(sizes, mean);
+                let drawn = draw_sizes(sizes, mean);
                 let sum: u64 = drawn.iter().map(|blocks| u64::from(*blocks)).sum();
                 let found = sum as f64 / drawn.len() as f64 / f64::from(mean);
                 assert!((found - 1.0).abs() < 0.02, "{sizes:?}: {found} of {mean}");
@@ -323,7 +323,7 @@ mod tests {
                 assert!(drawn.iter().all(|blocks| blocks.is_multiple_of(step(mean))));
             }
         }
-        let middle = |sizes| f64::from(drawn(sizes, 1280)[50_000]) / 1280.0;
+        let middle = |sizes| f64::from(draw_sizes(sizes, 1280)[50_000]) / 1280.0;
         assert!((middle(Sizes::Uniform) - 1.0).abs() < 0.02);
         assert!((middle(Sizes::Exponential) - std::f64::consts::LN_2).abs() < 0.02);
     }

@@ -26,6 +26,8 @@ impl Kind for Settings {
         needs: Needs::Nothing,
     };
 
+    const SHARES_OUT: bool = true;
+
     fn read(_: &Section) -> Result<Settings, BadInput> {
         Ok(Settings)
     }
@@ -48,7 +50,7 @@ impl ClientTag {
     const NONE: ClientTag = ClientTag { reservation: 0.0, weight: 0.0, limit: 0.0 };
 
     /// That of a request that came at `now`, `before` being the one before it of its class.
-    fn after(before: &ClientTag, claim: &IopsClaim, now: f64) -> ClientTag {
+    fn of_next(before: &ClientTag, claim: &IopsClaim, now: f64) -> ClientTag {
         let due = |before: f64, rate: f64, none: f64| if rate > 0.0 { now.max(before + 1.0 / rate) } else { none };
         ClientTag {
             reservation: due(before.reservation, claim.reservation, f64::INFINITY),
@@ -132,7 +134,7 @@ impl<P: Predictor> Policy<P> for DmClock {
         let now = job.arrived.as_secs();
         let client = self.client(job.qos.class, now);
         if client.count == 0 {
-            (client.tag, client.ready) = (ClientTag::after(&client.tag, &client.claim, now), false);
+            (client.tag, client.ready) = (ClientTag::of_next(&client.tag, &client.claim, now), false);
         }
         client.waiting.push(id, job);
         client.count += 1;
@@ -152,7 +154,7 @@ impl<P: Predictor> Policy<P> for DmClock {
         if client.count > 0 {
             let arrived = client.waiting.front(jobs, here(client.class)).and_then(|id| jobs.get(id)).map(|job| job.arrived);
             let arrived = arrived.unwrap_or(now).as_secs();
-            (client.tag, client.ready) = (ClientTag::after(&client.tag, &client.claim, arrived), false);
+            (client.tag, client.ready) = (ClientTag::of_next(&client.tag, &client.claim, arrived), false);
         }
         if by_weight && client.claim.reservation > 0.0 {
             // It was none of those that were reserved.

@@ -12,6 +12,8 @@ use std::fmt::Debug;
 pub trait Kind: Copy + Debug + PartialEq + Sized {
     /// What users are told of it.
     const MANUAL: Manual;
+    /// Whether it shares out the device among classes by itself.
+    const SHARES_OUT: bool = false;
 
     /// Reads its keys from `[scheduler]`.
     ///

@@ -39,6 +39,12 @@ macro_rules! policies {
                 match self { $(Chosen::$file(_) => $file::Settings::MANUAL,)* }
             }
 
+            /// Whether it shares out the device among classes by itself.
+            #[must_use]
+            pub fn shares_out(&self) -> bool {
+                match self { $(Chosen::$file(_) => $file::Settings::SHARES_OUT,)* }
+            }
+
             /// The policy itself, which holds no requests yet.
             #[must_use]
             pub fn make<P: Predictor + 'static>(&self, beside: &Beside) -> Box<dyn Policy<P>> {

@@ -10,7 +10,7 @@ use super::{Beside, Kind, Manual, Needs, Policy, by_lbn};
 use crate::predict::Predictor;
 use crate::sorted::Sorted;
 use crate::{Job, JobId, Jobs};
-use block::{BadInput, Direction, Op, Span, Time};
+use block::{BadInput, Direction, Span, Time};
 use config::{Key, Section};
 
 const READ_EXPIRE: Key<Span> =
@@ -93,10 +93,6 @@ struct MqDeadline {
     starved: u32,
 }
 
-fn direction(op: Op) -> Direction {
-    if op == Op::Read { Direction::Read } else { Direction::Write }
-}
-
 impl OneWay {
     fn new() -> OneWay {
         OneWay { by_block: Sorted::new(), oldest: Fcfs::new(), last: 0 }
@@ -117,7 +113,7 @@ impl PriorityLevel {
     /// The one of a direction that came first.
     fn oldest<S: Copy>(&mut self, way: Direction, jobs: &Jobs<S>) -> Option<JobId> {
         let priority = self.priority;
-        let here = |job: &Job<S>| job.qos.priority == priority && direction(job.op) == way;
+        let here = |job: &Job<S>| job.qos.priority == priority && job.op.direction() == way;
         self.waiting[way as usize].oldest.front(jobs, here)
     }
 }
@@ -191,13 +187,13 @@ impl MqDeadline {
 impl<P: Predictor> Policy<P> for MqDeadline {
     fn add(&mut self, id: JobId, job: &Job<P::Spot>, _: &P) {
         self.in_service.remove(job.sequence);
-        let waiting = &mut self.level(job.qos.priority).waiting[direction(job.op) as usize];
+        let waiting = &mut self.level(job.qos.priority).waiting[job.op.direction() as usize];
         waiting.by_block.add(by_lbn(id, job));
         waiting.oldest.push(id, job);
     }
 
     fn remove(&mut self, _: JobId, job: &Job<P::Spot>, _: &P) {
-        let waiting = &mut self.level(job.qos.priority).waiting[direction(job.op) as usize];
+        let waiting = &mut self.level(job.qos.priority).waiting[job.op.direction() as usize];
         waiting.by_block.remove(job.rest().start.0, job.sequence);
     }
 

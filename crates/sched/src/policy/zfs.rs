@@ -11,7 +11,7 @@ use super::{Beside, Kind, Manual, Needs, Policy, by_lbn};
 use crate::predict::Predictor;
 use crate::sorted::Sorted;
 use crate::{Job, JobId, Jobs};
-use block::{BadInput, Op, Time};
+use block::{BadInput, Direction, Time};
 use config::{Key, Section};
 
 /// The kinds, the most urgent first; their places in the tables below.
@@ -129,11 +129,11 @@ struct Zfs {
 }
 
 fn kind<S>(job: &Job<S>) -> usize {
-    match (job.qos.priority, job.op) {
-        (SYNC.., Op::Read) => SYNC_READ,
-        (SYNC.., _) => SYNC_WRITE,
-        (ASYNC, Op::Read) => ASYNC_READ,
-        (ASYNC, _) => ASYNC_WRITE,
+    match (job.qos.priority, job.op.direction()) {
+        (SYNC.., Direction::Read) => SYNC_READ,
+        (SYNC.., Direction::Write) => SYNC_WRITE,
+        (ASYNC, Direction::Read) => ASYNC_READ,
+        (ASYNC, Direction::Write) => ASYNC_WRITE,
         _ => SCRUB,
     }
 }

@@ -253,10 +253,11 @@ impl World for Chaos {
 fn chaos(name: &str, seed: u64, depth: u16, limit: u32, requests: u32) -> Chaos {
     let caps = Caps { blocks: BLOCKS, depth, seek: true };
     let policy = policy::with(name, &[("age_limit", "'3us'".into()), ("batch", "4".into())]);
-    let make = move || policy.make(&Beside::default());
+    let make = move || policy.make::<Distance>(&Beside::default());
+    let holds_back = make().follows_service();
     let mut core = Core::new(caps, limit, Distance::default(), Rules::default(), Box::new(make));
     let mut world = Chaos::new(seed, depth, limit, requests);
-    world.holds_back = ["mq-deadline", "zfs"].contains(&name);
+    world.holds_back = holds_back;
     run(&mut core, &mut world);
     assert_eq!(core.room(), limit);
     assert_eq!(world.left, 0);

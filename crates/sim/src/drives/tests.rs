@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::made::Made;
+use crate::tell::UNTOLD;
 use block::{Extent, Lbn, Op, Qos, Request, Verb};
 use load::Meter;
-use std::ops::ControlFlow;
 
 /// Requests at given times, of so many blocks.
 struct Given {
@@ -62,7 +62,7 @@ impl Measured for Given {
 
 fn world(drives: usize, requests: &[(u64, u32)]) -> Drives<'static, Made, Given> {
     let drives = (0..drives).map(|_| Made::new(1)).collect();
-    Drives::new(drives, Given::new(requests), Stop::default(), &|_| ControlFlow::Continue(()), None)
+    Drives::new(drives, Given::new(requests), Stop::default(), UNTOLD, None)
 }
 
 fn read(blocks: u32) -> Command {

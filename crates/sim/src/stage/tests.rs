@@ -16,9 +16,9 @@ fn play(text: &str, drives: Vec<Made>) -> Replication {
     let experiment = experiment(text);
     let known =
         Knowledge { device: Device::Unknown, believed: sched::predict::Knowledge::default(), members: Vec::new() };
-    let (before, seed, tell) = (Before::default(), experiment.run.seed, |_| ControlFlow::Continue(()));
+    let (before, seed) = (Before::default(), experiment.run.seed);
     let scene =
-        Scene { experiment: &experiment, before: &before, sheet: None, drives, seed, tell: &tell, camera: None };
+        Scene { experiment: &experiment, before: &before, sheet: None, drives, seed, tell: UNTOLD, camera: None };
     schedule::build(&experiment, &known, scene).unwrap_or_else(|error| panic!("{error}"))
 }
 

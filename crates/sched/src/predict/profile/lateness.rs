@@ -99,13 +99,13 @@ mod tests {
     const TURN: u64 = 1 << 28;
     const WAIT: u64 = 5 << CLASS_SHIFT;
 
-    fn came(late: bool) -> Arrival {
+    fn arrival(late: bool) -> Arrival {
         if late { Arrival::Late } else { Arrival::InTime }
     }
 
     fn after(arrivals: impl IntoIterator<Item = bool>) -> Lateness {
         let mut lateness = Lateness::new();
-        arrivals.into_iter().for_each(|late| lateness.add_arrival(WAIT, came(late)));
+        arrivals.into_iter().for_each(|late| lateness.add_arrival(WAIT, arrival(late)));
         lateness
     }
 
@@ -141,7 +141,7 @@ mod tests {
             let class = n % CAUTIOUS as u64;
             // Waits of less than ten classes are late half the time.
             let late = class < 10 && (n / CAUTIOUS as u64).is_multiple_of(2);
-            lateness.add_arrival(class << CLASS_SHIFT, came(late));
+            lateness.add_arrival(class << CLASS_SHIFT, arrival(late));
         }
         assert!((9..=10 + WINDOW).contains(&lateness.aim), "{}", lateness.aim);
     }
