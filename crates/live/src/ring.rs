@@ -271,7 +271,7 @@ pub(crate) fn message(slices: &[Slice]) -> Box<MessageHeader> {
         *part = libc::iovec { iov_base: slice.pointer().cast(), iov_len: slice.bytes };
     }
     message.head.msg_iov = message.parts.as_mut_ptr();
-    message.head.msg_iovlen = slices.len().min(GATHERED);
+    message.head.msg_iovlen = slices.len().min(GATHERED) as _;
     message
 }
 
