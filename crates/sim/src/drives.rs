@@ -586,7 +586,7 @@ impl<M: Machine, L: Measured> World for Drives<'_, M, L> {
                 }
                 self.load.begin_request(now, id);
             }
-            Action::Copy { .. } | Action::Xor { .. } => {}
+            Action::Copy { .. } | Action::Xor { .. } | Action::GiveUp(_) | Action::Complete(_) => {}
             Action::HandOn(at, found) => self.load.hand_on(now, at, found),
             Action::Bill(bill) => self.billing.iter_mut().for_each(|billing| billing.set_bill(bill)),
             Action::Wait(..) | Action::Credit(_) => {
