@@ -51,6 +51,8 @@ pub enum Needs {
     Times,
     /// What the Disk Mimic has learned of them.
     Mimic,
+    /// Nothing beforehand: what it must know it learns in use, where no other predictor is given.
+    Learning,
 }
 
 /// What a policy is told that other tables than `[scheduler]` say.
