@@ -1,5 +1,6 @@
 //! What people read: tables, sketches and sheets, as text of fixed bytes. No colour, no clock, no terminal width.
 
+mod answer;
 mod bars;
 mod bills;
 mod catalogue;
@@ -30,6 +31,7 @@ mod service;
 mod setting;
 mod sheet;
 mod sheet_report;
+mod summary;
 mod survey;
 mod sustained;
 mod system;
@@ -59,6 +61,7 @@ pub use reproduce::{Verdicts, list, list_targets};
 pub use schema::schema;
 pub use sheet::data_sheet;
 pub use sheet_report::sheet_report;
+pub use summary::Summary;
 pub use survey::TraceReport;
 pub use timeline::Diagram;
 #[cfg(feature = "linux")]
