@@ -8,6 +8,7 @@ mod chart;
 mod compare;
 mod conversion;
 mod device;
+mod exported;
 mod figure;
 mod figures;
 mod import_report;
@@ -47,6 +48,7 @@ mod volumes;
 pub use catalogue::catalogue;
 pub use compare::comparison;
 pub use conversion::{conversion, recording};
+pub use exported::{MeasuredDrive, MeasuredRate, ScrubChoice, for_ceph, for_fio, for_iocost, for_zfs};
 pub use import_report::import_report;
 #[cfg(feature = "linux")]
 pub use lateness::lateness;
