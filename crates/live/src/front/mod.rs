@@ -14,13 +14,13 @@ mod volume;
 mod work;
 
 use crate::bell::Mailbox;
-use crate::memory::{PAGE, Slice};
+use crate::memory::{PAGE, Pool, Slice};
 use crate::metrics::{Buckets, ServiceMetrics};
 use crate::ring::{RingOp, RingToken};
 use crate::unit::Zeroes;
 use crate::world::{Hands, RequestSource};
 use block::errno::{EIO, EOPNOTSUPP, ETIME, ETIMEDOUT};
-use block::{BLOCK_BYTES, Change, Ending, Qos, Request, RequestId, Span, Time};
+use block::{BLOCK_BYTES, Change, DiskId, Ending, Qos, Request, RequestId, Span, Time};
 use client::{Client, Heard, PendingReply, ReceiveState, ReplyHeader};
 pub use fault::FaultSetting;
 use load::experiment::ServePlan;
@@ -467,6 +467,15 @@ impl RequestSource for Front {
 
     fn memory(&mut self, id: RequestId, from: usize, bytes: usize) -> Option<Slice> {
         self.works.memory(id.0, from, bytes)
+    }
+
+    fn renew_memory(&mut self, id: RequestId, pool: &mut Pool) {
+        self.works.renew_memory(id.0, pool);
+    }
+
+    fn on_give_up(&mut self, disk: DiskId, whole: bool) {
+        let so = if whole { "the array goes on without it" } else { "the array has lost data: no flush succeeds" };
+        eprintln!("disk {} is given up: {so}", disk.0);
     }
 
     fn on_end(&mut self, now: Time, id: RequestId, how: Ending, hands: &mut Hands) {

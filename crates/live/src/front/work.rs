@@ -373,6 +373,16 @@ impl Works {
         Some(Slice { buffer, from, bytes })
     }
 
+    /// What a request's bytes are read into is another buffer from now on, which holds the same.
+    pub(super) fn renew_memory(&mut self, id: u32, pool: &mut Pool) {
+        let Some(work) = self.get_mut(id) else { return };
+        if let Some(held) = work.whole.as_mut().or(work.data.as_mut()) {
+            let fresh = pool.take(held.buffer.bytes());
+            fresh.copy(0, &held.buffer, 0, held.buffer.bytes());
+            held.buffer = fresh;
+        }
+    }
+
     /// The request has ended.
     pub(super) fn release(&mut self, id: u32) -> Option<InFlightRequest> {
         let work = self.works.get_mut(id as usize)?.take()?;

@@ -202,6 +202,19 @@ impl Geometry {
         (0..it.copies()).map(move |copy| it.disk(row, column, copy))
     }
 
+    /// Whether every block is still to be had where these disks do not hold what they should.
+    #[must_use]
+    pub fn is_whole_without(&self, lacks: impl Fn(DiskId) -> bool) -> bool {
+        match self.level {
+            Level::Striped | Level::Mirrored { .. } => {
+                (0..self.columns()).all(|column| self.copies_of(0, column).any(|disk| !lacks(disk)))
+            }
+            Level::Parity | Level::DoubleParity => {
+                (0..self.disks).filter(|disk| lacks(DiskId(*disk))).count() <= usize::from(self.parities())
+            }
+        }
+    }
+
     /// What lies on a disk at an extent within one unit; of parity, nothing.
     #[must_use]
     pub fn piece_on(&self, disk: DiskId, at: Extent) -> Option<Piece> {
@@ -293,6 +306,20 @@ mod tests {
         }
         assert!(all.len() > 50);
         all
+    }
+
+    #[test]
+    fn an_array_is_whole_as_long_as_every_block_is_to_be_had() {
+        let whole = |level, disks, lacking: &[u16]| {
+            let it = Geometry::new(level, disks, 8, 64).expect("a geometry");
+            it.is_whole_without(|disk| lacking.contains(&disk.0))
+        };
+        let mirrored = Level::Mirrored { copies: 2 };
+        assert!(whole(Level::Striped, 3, &[]) && !whole(Level::Striped, 3, &[2]));
+        assert!(whole(mirrored, 6, &[0, 4, 2]), "one of each pair");
+        assert!(!whole(mirrored, 6, &[1, 4]), "both of a pair");
+        assert!(whole(Level::Parity, 5, &[4]) && !whole(Level::Parity, 5, &[0, 4]));
+        assert!(whole(Level::DoubleParity, 5, &[0, 4]) && !whole(Level::DoubleParity, 5, &[0, 1, 4]));
     }
 
     #[test]
