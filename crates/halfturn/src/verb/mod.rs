@@ -1,6 +1,8 @@
 //! The verbs: what each takes, and its help. What they print is written by `report`.
 
 #[cfg(feature = "linux")]
+mod array;
+#[cfg(feature = "linux")]
 mod bench;
 mod completions;
 mod drive;
@@ -52,6 +54,9 @@ pub enum VerbArgs {
     #[command(subcommand)]
     Volume(volume::VolumeArgs),
     #[cfg(feature = "linux")]
+    #[command(subcommand)]
+    Array(array::ArrayArgs),
+    #[cfg(feature = "linux")]
     Top(top::TopArgs),
     #[cfg(feature = "linux")]
     Replay(replay::ReplayArgs),
@@ -95,6 +100,8 @@ pub fn run(verb: VerbArgs, command: Command) -> Result<(), VerbFailure> {
         VerbArgs::Serve(arguments) => serve::run(&arguments),
         #[cfg(feature = "linux")]
         VerbArgs::Volume(verb) => volume::run(&verb),
+        #[cfg(feature = "linux")]
+        VerbArgs::Array(verb) => array::run(&verb),
         #[cfg(feature = "linux")]
         VerbArgs::Top(arguments) => top::run(&arguments),
         #[cfg(feature = "linux")]

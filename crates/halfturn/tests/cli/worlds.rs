@@ -199,7 +199,8 @@ fn what_is_checked_is_what_is_built() {
                     _ => 1 << 21,
                 };
                 let caps = block::Caps { blocks, depth: 1, seek: false };
-                let served = live::make::core(&experiment, caps, &mut Vec::new());
+                let disks = experiment.array.as_ref().map_or(1, |array| array.disks.into());
+                let served = live::make::core(&experiment, &vec![caps; disks], &mut Vec::new());
                 assert_eq!(served.as_ref().err(), live::make::check(&experiment).as_ref().err(), "{text}");
                 built[0] += u32::from(simulated.is_ok());
                 built[1] += u32::from(served.is_ok());

@@ -26,7 +26,8 @@ pub use fault::FaultSetting;
 use load::experiment::ServePlan;
 use nbd::reply::Chunk;
 use nbd::{CommandFlags, Errno, Refused, RequestType, Session};
-use sched::{Bill, Input, Pulse};
+use sched::{Bill, Health, Input, Pulse};
+use serde_json::{Value, json};
 pub use status::Rates;
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -58,6 +59,8 @@ pub enum EngineMessage {
     Set(Setting, Sender<Result<(), String>>),
     /// Something is wrong with a volume from now on, or nothing more; the answer says what was wrong with that.
     Fault(FaultSetting, Sender<Result<(), String>>),
+    /// Someone asks for the array, or has it go on without a disk; the answer is what it is then, or what was wrong.
+    Array(Option<DiskId>, Sender<Result<Value, String>>),
     /// A volume of which a flush has failed is to go on; the answer says what was wrong.
     Resume(String, Sender<Result<(), String>>),
     /// No more requests are taken; what was asked is done, and the device flushed.
@@ -180,6 +183,9 @@ impl Front {
                     let answer = setting.apply(&mut self.volumes, hands);
                     let _ = asker.send(answer);
                 }
+                EngineMessage::Array(fail, asker) => {
+                    let _ = asker.send(self.tell_array(fail, hands));
+                }
                 EngineMessage::Resume(volume, asker) => {
                     let volume = ServedVolume::find_volume(&mut self.volumes, &volume);
                     let _ = asker.send(volume.map(|volume| volume.flush_failed = false));
@@ -190,6 +196,33 @@ impl Front {
                 }
             }
         }
+    }
+
+    /// What the array is, and that it goes on without a disk.
+    fn tell_array(&mut self, fail: Option<DiskId>, hands: &mut Hands) -> Result<Value, String> {
+        let disks = hands.unit.members().len();
+        let lacking = hands.unit.lacking();
+        let array = hands.unit.array_json().ok_or("the service has no array")?;
+        match fail {
+            Some(disk) if usize::from(disk.0) >= disks => {
+                return Err(format!("there is no disk {}; name one from 0 to {}", disk.0, disks - 1));
+            }
+            Some(disk) if !lacking.contains(&disk) => {
+                let without: Vec<DiskId> = lacking.into_iter().chain([disk]).collect();
+                if !hands.unit.is_whole_without(&without) {
+                    return Err(format!("without disk {} some blocks are lost; see to the others first", disk.0));
+                }
+                self.ready.push_back(Input::Disk(disk, Health::Failed));
+            }
+            _ => {}
+        }
+        let lines = array["disks"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|disk| format!("disk {}  {}\n", disk["disk"], disk["state"].as_str().unwrap_or_default()));
+        let text: String = lines.collect();
+        Ok(json!({ "array": array, "text": text }))
     }
 
     fn welcome(&mut self, socket: OwnedFd, session: Session, early: &[u8], hands: &mut Hands) {
