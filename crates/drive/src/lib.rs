@@ -11,6 +11,7 @@ mod bus;
 mod cache;
 mod device;
 pub mod figures;
+pub mod host;
 mod machine;
 mod noise;
 pub mod other;

@@ -28,5 +28,5 @@ pub use json::json;
 pub use meter::{Meter, Served};
 pub use mix::{Load, Mix};
 pub use scan::ScanProgress;
-pub use tally::Tally;
+pub use tally::{Tally, interval};
 pub use wait::expected_wait;

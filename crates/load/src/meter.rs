@@ -1,13 +1,15 @@
 //! What is measured of a run: responses and waits by class, durations of commands.
 
+mod alone;
+
 use crate::bills::Bills;
-use crate::results::{ArmError, Buffer, Class, Commands, Distribution, PredictionError, Service};
+use crate::results::{ArmError, Buffer, Class, Commands, Distribution, PredictionError, ReplicationFigures, Service};
 use crate::scan::ScanProgress;
 use crate::slices::Slices;
 use crate::tally::{P1, P99, Tally};
 use crate::wait::half_square;
 use block::{BLOCK_BYTES, Ending, Extent, NS_PER_MS, Qos, Span, Time};
-use sched::array::Fill;
+use sched::Fill;
 use sched::value::Worth;
 use sched::{Found, Tally as Came};
 
@@ -48,6 +50,8 @@ pub struct Meter {
     fill: Option<Fill>,
     /// What of the arm's time each class caused, where that is known.
     bills: Option<Bills>,
+    /// What each class came to in each replication, once there are several.
+    alone: Vec<Vec<ReplicationFigures>>,
 }
 
 /// A request that has ended.
@@ -148,6 +152,7 @@ impl Meter {
             late: 0,
             fill: None,
             bills: None,
+            alone: Vec::new(),
         }
     }
 
@@ -352,6 +357,10 @@ impl Meter {
 
     /// Adds another replication of the same run.
     pub fn merge(&mut self, other: &Meter) {
+        if self.alone.is_empty() {
+            self.alone.push(self.figures());
+        }
+        self.alone.push(other.figures());
         self.requests += other.requests;
         self.served += other.served;
         self.measured += other.measured;
@@ -479,6 +488,7 @@ impl Meter {
                 free_mb_s: class.scan.as_ref().map(|scan| self.rate(scan.bytes())),
                 free: class.scan.as_ref().map(|scan| scan.results(self.measured)),
                 arm_seconds: self.bills.as_ref().map(|bills| bills.seconds(number)),
+                replications: self.alone.iter().map(|classes| classes[number]).collect(),
             };
             (class.name.clone(), got)
         })

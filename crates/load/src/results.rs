@@ -419,6 +419,22 @@ pub struct Class {
     /// What of the arm's time it caused; not there where there are several classes and nobody asks for bills.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arm_seconds: Option<ArmSeconds>,
+    /// What each replication came to by itself, in order, for runs to be compared in pairs; not part of the JSON.
+    #[serde(skip)]
+    pub replications: Vec<ReplicationFigures>,
+}
+
+/// What a class came to in one replication, or in one part of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ReplicationFigures {
+    /// The mean response time, ms.
+    pub mean_ms: f64,
+    /// What half of the response times do not exceed, ms.
+    pub p50_ms: f64,
+    /// What 99 % of the response times do not exceed, ms.
+    pub p99_ms: f64,
+    /// Requested bytes over time, 10^6 a second.
+    pub throughput_mb_s: f64,
 }
 
 /// Where the blocks of a scan were found, in 10^6 bytes a second, and what is left of it.

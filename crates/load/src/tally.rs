@@ -253,8 +253,9 @@ fn ratio_interval(pairs: &[(u128, u64)]) -> Option<f64> {
     interval(&residuals)
 }
 
-/// Half width of the 95 % interval of the mean of independent samples (Student's t).
-pub(crate) fn interval(samples: &[f64]) -> Option<f64> {
+/// Half width of the 95 % interval of the mean of independent samples (Student's t); of fewer than two there is none.
+#[must_use]
+pub fn interval(samples: &[f64]) -> Option<f64> {
     let n = samples.len();
     if n < 2 {
         return None;

@@ -287,7 +287,8 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
         self.until = until.unwrap_or(Time::NEVER);
         self.stage = Stage::Measuring(self.until);
         self.load.meter_mut().begin(from, self.stop.requests, until);
-        self.over = self.is_over();
+        // It may have failed, or been stopped, while it settled.
+        self.over = self.failed.is_some() || self.is_over();
     }
 
     /// Where a film is told, after each input, by how much what a write is worth counts.

@@ -49,7 +49,7 @@ pub struct Replication {
 /// What a core counted of a run.
 pub(crate) struct ArrivalCounts {
     pub(crate) tally: Option<sched::Tally>,
-    pub(crate) fill: Option<sched::array::Fill>,
+    pub(crate) fill: Option<sched::Fill>,
     pub(crate) effort: (u64, u64),
     pub(crate) memory: Option<(usize, usize)>,
     pub(crate) lost: u64,

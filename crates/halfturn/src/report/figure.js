@@ -1,11 +1,22 @@
 // Draws the figures of a page. Dragging zooms, so does the wheel where it may; a double click shows all again; the legend shows and
-// hides; the pointer tells what is under it. `report/figure.rs` says what a figure is made of.
+// hides; the pointer tells what is under it. With the keyboard: arrows move, + and - zoom, Home shows all. Heads of tables sort. `report/figure.rs` says what a figure is made of.
 "use strict";
 
 const SPACE = { top: 12, right: 24, bottom: 44, left: 64, between: 28 };
 const FONT = "12px sans-serif";
 // How near the pointer must be to a mark, in pixels.
 const NEAR = 24;
+// What tells lines apart besides their colour.
+const DASHES = [[], [8, 4], [2, 3], [10, 3, 2, 3]];
+
+// Adds the outline of a dot: a circle, a square, a triangle or a diamond.
+function addDot(pen, shape, x, y) {
+  const corners = [null, [[-4, -4], [4, -4], [4, 4], [-4, 4]], [[0, -5], [5, 4], [-5, 4]], [[0, -6], [5, 0], [0, 6], [-5, 0]]][shape];
+  pen.beginPath();
+  if (!corners) return pen.arc(x, y, 4, 0, 2 * Math.PI);
+  corners.forEach(([dx, dy], i) => (i ? pen.lineTo(x + dx, y + dy) : pen.moveTo(x + dx, y + dy)));
+  pen.closePath();
+}
 
 // Round numbers between two others, about as many as asked for.
 function ticksBetween([least, most], count, log) {
@@ -66,8 +77,11 @@ class Figure {
     this.spec = spec;
     this.hidden = new Set();
     place.className = "figure";
-    place.style.height = `${spec.height}px`;
     this.canvas = place.appendChild(document.createElement("canvas"));
+    this.canvas.style.height = `${spec.height}px`;
+    this.canvas.tabIndex = 0;
+    this.canvas.setAttribute("role", "img");
+    this.canvas.setAttribute("aria-label", place.getAttribute("aria-label"));
     this.tip = place.appendChild(document.createElement("div"));
     this.tip.className = "tip";
     this.tip.hidden = true;
@@ -102,12 +116,15 @@ class Figure {
       const entry = legend.appendChild(document.createElement("button"));
       const colour = entry.appendChild(document.createElement("i"));
       colour.style.background = series.colour;
-      if (series.draw === "dots") colour.className = "dot";
+      colour.className = series.draw === "bars" ? "" : `${series.draw === "dots" ? "dot" : "line"} shape-${series.shape ?? 0}`;
+      if (series.draw === "line") colour.style.color = series.colour;
       entry.append(series.name);
+      entry.setAttribute("aria-pressed", "true");
       entry.onclick = () => {
         const key = this.keyOf(series);
         this.hidden.has(key) ? this.hidden.delete(key) : this.hidden.add(key);
         entry.style.opacity = this.hidden.has(key) ? 0.4 : 1;
+        entry.setAttribute("aria-pressed", String(!this.hidden.has(key)));
         this.draw();
       };
     }
@@ -148,7 +165,7 @@ class Figure {
     const pen = this.canvas.getContext("2d");
     pen.scale(sharp, sharp);
     pen.font = FONT;
-    this.ink = getComputedStyle(this.place).color;
+    this.ink = this.printed ? "black" : getComputedStyle(this.place).color;
     this.drawAxes(pen, at);
     at.panels.forEach((panel, i) => {
       pen.save();
@@ -173,13 +190,18 @@ class Figure {
     pen.lineWidth = 1;
     const last = at.panels[at.panels.length - 1];
     pen.textAlign = "center";
+    let free = -Infinity;
     for (const tick of ticksBetween(this.x, (at.right - at.left) / 90, this.spec.x.log)) {
       const x = at.x.pixel(tick);
       for (const panel of at.panels) line(x, panel.top, x, panel.bottom);
+      const half = pen.measureText(numberText(tick)).width / 2;
+      if (x - half < free) continue;
       pen.fillText(numberText(tick), x, last.bottom + 16);
+      free = x + half + 6;
     }
     pen.fillText(this.spec.x.title, (at.left + at.right) / 2, last.bottom + 36);
-    if (this.spec.title) pen.fillText(this.spec.title, (at.left + at.right) / 2, 16);
+    // Narrow letters rather than an end cut off.
+    if (this.spec.title) pen.fillText(this.spec.title, at.width / 2, 16, at.width - 8);
     for (const panel of at.panels) {
       pen.textAlign = "right";
       const named = panel.axis.ticks;
@@ -216,12 +238,12 @@ class Figure {
       pen.setLineDash([]);
     } else if (series.draw === "dots") {
       for (const point of series.at) {
-        pen.beginPath();
-        pen.arc(x.pixel(point[0]), panel.pixel(point[1]), 4, 0, 2 * Math.PI);
+        addDot(pen, series.shape ?? 0, x.pixel(point[0]), panel.pixel(point[1]));
         pen.fill();
       }
     } else {
       pen.lineWidth = 2;
+      pen.setLineDash(DASHES[series.shape ?? 0]);
       pen.beginPath();
       let before;
       for (const point of series.at) {
@@ -231,6 +253,7 @@ class Figure {
         before = py;
       }
       pen.stroke();
+      pen.setLineDash([]);
     }
   }
 
@@ -295,9 +318,25 @@ class Figure {
     };
     this.canvas.onpointerup = () => this.zoomToDrag();
     this.canvas.onpointerleave = () => (this.tip.hidden = true);
+    this.canvas.onkeydown = (event) => this.moveBy(event);
+    // On paper it is drawn in black, whatever the screen has.
+    for (const [when, printed] of [["beforeprint", true], ["afterprint", false]])
+      window.addEventListener(when, () => ((this.printed = printed), this.draw()));
+    window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
     this.canvas.ondblclick = () => (this.reset(), this.draw());
     if (this.spec.wheel)
       this.canvas.addEventListener("wheel", (event) => this.zoomAt(where(event)[0], event), { passive: false });
+  }
+
+  moveBy(event) {
+    const { left, right, x } = this.at;
+    const step = (right - left) / 10;
+    const [from, to] = { ArrowLeft: [-step, -step], ArrowRight: [step, step], "+": [step, -step], "-": [-step, step] }[event.key] ?? [];
+    if (event.key === "Home") this.reset();
+    else if (from === undefined) return;
+    else this.x = [x.value(left + from), x.value(right + to)];
+    event.preventDefault();
+    this.draw();
   }
 
   zoomToDrag() {
@@ -320,6 +359,26 @@ class Figure {
     this.draw();
   }
 }
+
+// Sorts a table by a column, numbers by size and before words; again, the other way round.
+function sortBy(head) {
+  const table = head.closest("table");
+  const column = [...head.parentNode.children].indexOf(head);
+  const up = head.getAttribute("aria-sort") !== "ascending";
+  for (const other of head.parentNode.children) other.removeAttribute("aria-sort");
+  head.setAttribute("aria-sort", up ? "ascending" : "descending");
+  const key = (row) => row.children[column].textContent;
+  const order = (one, other) => {
+    const [a, b] = [Number(one), Number(other)];
+    if (Number.isNaN(a) && Number.isNaN(b)) return one.localeCompare(other);
+    if (Number.isNaN(a) || Number.isNaN(b)) return Number.isNaN(a) - Number.isNaN(b);
+    return a - b;
+  };
+  const rows = [...table.tBodies[0].rows].sort((one, other) => (up ? 1 : -1) * order(key(one), key(other)));
+  table.tBodies[0].append(...rows);
+}
+
+for (const button of document.querySelectorAll("th button")) button.onclick = () => sortBy(button.parentNode);
 
 for (const data of document.querySelectorAll("script[type='application/json']"))
   new Figure(document.getElementById(data.dataset.figure), JSON.parse(data.textContent));

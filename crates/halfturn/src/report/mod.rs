@@ -1,5 +1,6 @@
 //! What people read: tables, sketches and sheets, as text of fixed bytes. No colour, no clock, no terminal width.
 
+mod answer;
 mod bars;
 mod bills;
 mod catalogue;
@@ -7,6 +8,7 @@ mod chart;
 mod compare;
 mod conversion;
 mod device;
+mod exported;
 mod figure;
 mod figures;
 mod import_report;
@@ -30,6 +32,7 @@ mod service;
 mod setting;
 mod sheet;
 mod sheet_report;
+mod summary;
 mod survey;
 mod sustained;
 mod system;
@@ -45,6 +48,7 @@ mod volumes;
 pub use catalogue::catalogue;
 pub use compare::comparison;
 pub use conversion::{conversion, recording};
+pub use exported::{MeasuredDrive, MeasuredRate, ScrubChoice, for_ceph, for_fio, for_iocost, for_zfs};
 pub use import_report::import_report;
 #[cfg(feature = "linux")]
 pub use lateness::lateness;
@@ -59,6 +63,7 @@ pub use reproduce::{Verdicts, list, list_targets};
 pub use schema::schema;
 pub use sheet::data_sheet;
 pub use sheet_report::sheet_report;
+pub use summary::Summary;
 pub use survey::TraceReport;
 pub use timeline::Diagram;
 #[cfg(feature = "linux")]

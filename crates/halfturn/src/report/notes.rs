@@ -40,7 +40,7 @@ pub fn footer(pairs: &[CaseRun], tables: &str) -> String {
     for (row, (_, run)) in pairs.iter().enumerate() {
         lines.extend(run.buffer.as_ref().map(|buffer| format!("{}{}", whose(&[row], pairs), buffer_note(buffer))));
     }
-    let overloaded: Vec<usize> = (0..pairs.len()).filter(|row| is_overloaded(&pairs[*row])).collect();
+    let overloaded = overloaded(pairs);
     if !overloaded.is_empty() {
         lines.push(format!(
             "{}the drive is overloaded: the table compares backlogs, not schedulers; slow the replay with time_scale \
@@ -73,6 +73,15 @@ fn buffer_note(buffer: &Buffer) -> String {
         writes => format!("{writes} writes waited for room, in {:.1} % of the time", full_fraction * 100.0),
     };
     format!("write buffer: at most {most_mib:.1} MiB, for 99 % of the time up to {p99_mib:.1}; {waited}")
+}
+
+/// How many drives cannot keep up with their load.
+pub fn count_overloaded(pairs: &[CaseRun]) -> usize {
+    overloaded(pairs).len()
+}
+
+fn overloaded(pairs: &[CaseRun]) -> Vec<usize> {
+    (0..pairs.len()).filter(|row| is_overloaded(&pairs[*row])).collect()
 }
 
 /// Whether requests come no matter what, and the drive cannot keep up.

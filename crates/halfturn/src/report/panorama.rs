@@ -3,6 +3,7 @@
 use super::chart::{Bar, BarKind, Chart};
 use super::number;
 use super::page::HtmlPage;
+use super::summary::Summary;
 use super::timeline;
 use block::{Op, Span, Time};
 use flow::{Activity, Criticality, Doing, IssuedRequest, Picture, ProcessHistory, ProcessorWork};
@@ -60,6 +61,8 @@ impl Pictured {
 /// A page with pictures of runs.
 pub struct Panoramas<'a> {
     pub title: &'a str,
+    /// What comes first, where runs are compared.
+    pub summary: Option<&'a Summary<'a>>,
     /// The table as it was printed, for the page to repeat.
     pub text: &'a str,
     /// Each with its heading.
@@ -70,6 +73,10 @@ impl Panoramas<'_> {
     /// The page as HTML, which opens without a network.
     pub fn page(&self) -> String {
         let mut page = HtmlPage::new(self.title);
+        if let Some(summary) = self.summary {
+            summary.write(&mut page);
+            page.heading("As printed");
+        }
         page.text(self.text);
         for (heading, Pictured { chart, notes }) in self.pictures {
             page.heading(heading);

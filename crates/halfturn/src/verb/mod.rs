@@ -7,6 +7,7 @@ mod bench;
 mod completions;
 mod drive;
 mod example;
+mod exported;
 mod help;
 mod keys;
 mod man;

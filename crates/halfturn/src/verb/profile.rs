@@ -1,5 +1,6 @@
 //! `halfturn profile`: learns a disk from the times of its commands.
 
+use super::exported::{TargetSystem, for_system};
 use super::outputs::{Inputs, OutputFile};
 use crate::failure::{VerbFailure, print};
 use crate::progress::Profiling;
@@ -55,6 +56,9 @@ pub struct ProfileArgs {
     /// Also write a page with the findings and predicted against observed times into this file (HTML, opens offline)
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
+    /// Also print the settings of another system for the drive that was learned, as `drive show --for` does
+    #[arg(long = "for", value_name = "SYSTEM", value_enum, requires = "output", conflicts_with = "mimic")]
+    system: Option<TargetSystem>,
     /// Run the clock of an emulated drive this many times as fast; the host's lateness grows by the same factor
     #[arg(long, value_name = "TIMES", default_value = "1", value_parser = super::scale)]
     time_scale: f64,
@@ -96,6 +100,9 @@ pub fn run(arguments: &ProfileArgs) -> Result<(), VerbFailure> {
         page.write(report::profile_page(&options.name, &found, &text))?;
     }
     print(&text)?;
+    if let (Some(system), Some(written)) = (arguments.system, &written) {
+        print(&format!("\n{}", for_system(&disk::catalogue::model(written)?, written, system)?))?;
+    }
     match (verdict, found.outcome) {
         (Grade::Refused(why), ProfileOutcome::Disk(_)) => {
             let mend = "let nothing else use the device or the processor, and profile it again; nothing was written";

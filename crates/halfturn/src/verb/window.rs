@@ -2,20 +2,21 @@
 
 use super::outputs::{Inputs, OutputFile};
 use crate::failure::VerbFailure;
-use crate::report::{Panoramas, Pictured};
+use crate::report::{Panoramas, Pictured, Summary};
 use block::{At, BadInput, Span, Time, units};
 use clap::Args;
 use flow::PictureScope;
 use std::path::PathBuf;
 
-/// So many bars a page may have; some ten of them take a kilobyte.
-const MOST: usize = 24_000;
+/// So many bars a page may have; some eight of them take a kilobyte, and a page is to open at once.
+const MOST: usize = 8_000;
 
 /// Where to write a page with a timeline, and of what.
 #[derive(Args)]
 pub struct PageArgs {
-    /// Also write a page with what is printed and a zoomable timeline into this file (HTML, opens offline): of each process
-    /// when it ran, could run, and waited for which request; of each disk which request it had and what it did for it
+    /// Also write a page into this file (HTML, opens offline): where runs are compared, which won, by how much and how sure that
+    /// is, and figures that compare them; what is printed; and a zoomable timeline: of each process when it ran, could run, and
+    /// waited for which request; of each disk which request it had and what it did for it
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
     /// The part of a run that the timeline shows, e.g. 2s..2.5s [default: from the beginning, as much as a page holds]
@@ -63,15 +64,21 @@ impl PageArgs {
 pub struct PageFile(OutputFile);
 
 impl PageFile {
-    /// Writes it: what was printed, and pictures with their headings.
+    /// Writes it: what comes first where runs are compared, what was printed, and pictures with their headings.
     ///
     /// # Errors
     /// When a picture has nothing in it, since the run had ended by then, or the file cannot be written.
-    pub fn write(&self, title: &str, text: &str, pictures: &[(String, Pictured)]) -> Result<(), VerbFailure> {
+    pub fn write(
+        &self,
+        title: &str,
+        summary: Option<&Summary>,
+        text: &str,
+        pictures: &[(String, Pictured)],
+    ) -> Result<(), VerbFailure> {
         if let Some((_, empty)) = pictures.iter().find(|(_, picture)| picture.is_empty()) {
             let what = format!("the run had ended by then, after {:.3} ms", empty.run_length().as_ms());
             return Err(BadInput::new("--window", At::File, what, "choose an earlier part of it").into());
         }
-        self.0.write(Panoramas { title, text, pictures }.page())
+        self.0.write(Panoramas { title, summary, text, pictures }.page())
     }
 }

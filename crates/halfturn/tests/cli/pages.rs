@@ -105,3 +105,48 @@ fn a_page_of_a_validation_has_both_distributions() {
     let trace = data("measured.csv");
     insta::assert_snapshot!(page("validation", &["drive", "validate", "st318437lw", &trace]));
 }
+
+/// The answer of a page: what comes first, in words.
+fn answer(name: &str, file: &str, sets: &[&str]) -> String {
+    let mut arguments = vec!["simulate", file];
+    sets.iter().for_each(|set| arguments.extend(["--set", set]));
+    let page = page(name, &arguments);
+    let (_, rest) = page.split_once("aria-label=\"Answer\">\n").expect("an answer");
+    rest.split_once("</section>").expect("its end").0.replace("<p>", "").replace("</p>", "")
+}
+
+#[test]
+fn a_page_says_first_which_run_won_by_how_much_and_how_sure() {
+    let rivals = ["scheduler.policy=[fcfs,satf,sstf]", "run.requests=400", "run.warmup=0s"];
+    insta::assert_snapshot!("answer_paired", answer("paired", &data("small.toml"), &rivals));
+    let single = ["scheduler.policy=[fcfs,satf]", "run.requests=400", "run.warmup=0s", "run.replications=1"];
+    insta::assert_snapshot!("answer_single", answer("single", &data("small.toml"), &single));
+    let loads = ["workload.0.depth=[1,4]", "scheduler.policy=satf", "run.requests=400", "run.warmup=0s"];
+    insta::assert_snapshot!("answer_loads", answer("loads", &data("small.toml"), &loads));
+    let many = ["workload.0.depth=[2,4,8,16,32]", "run.requests=300", "run.warmup=0s"];
+    insta::assert_snapshot!("answer_many", answer("many-loads", &data("small.toml"), &many));
+    insta::assert_snapshot!("answer_overload", answer("overload", &data("overload.toml"), &[]));
+}
+
+#[test]
+fn a_page_names_the_unit_of_every_axis_describes_every_figure_and_opens_at_once() {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("page-whole.html");
+    let name = path.to_string_lossy().into_owned();
+    let output = run_in(&root(), &["simulate", "examples/first-look.toml", "--report", &name]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let html = std::fs::read_to_string(&path).expect("the page");
+    std::fs::remove_file(&path).expect("it is there");
+    assert!(html.len() <= 1_500_000, "{} bytes", html.len());
+    let figures: Vec<Value> = html
+        .split("data-figure=\"")
+        .skip(1)
+        .map(|part| part.split_once("\">").expect("its data").1.split_once("</script>").expect("its end").0)
+        .map(|json| serde_json::from_str(json).expect("JSON"))
+        .collect();
+    assert_eq!(html.matches("role=\"group\" aria-label=\"").count(), figures.len());
+    for axis in figures.iter().flat_map(|figure| [&figure["x"], &figure["y"]]) {
+        let title = axis["title"].as_str().expect("a title");
+        let unit = ["ms", "%", "MB/s"].iter().any(|unit| title == *unit || title.ends_with(&format!(", {unit}")));
+        assert!(unit || axis["ticks"].is_array(), "an axis without a unit: {title:?}");
+    }
+}

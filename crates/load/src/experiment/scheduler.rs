@@ -100,7 +100,7 @@ impl Scheduler {
         let needs = self.policy.manual().needs;
         let ranks = [Preemption::Never, Preemption::Always, Preemption::Priority].contains(&self.rules.preemption);
         let known = self.predictor.is_none_or(|predictor| predictor == Predictor::Profile);
-        matches!(needs, Needs::Nothing | Needs::Any)
+        matches!(needs, Needs::Nothing | Needs::Any | Needs::Learning)
             && !self.policy.shares_out()
             && ranks
             && known
@@ -229,6 +229,7 @@ fn predictor(section: &Section, needs: Needs, varied: &Varied) -> Result<Option<
             Err(section.error("predictor", "smtf goes by the Disk Mimic", mend))
         }
         None if needs == Needs::Mimic => Ok(Some(Predictor::Mimic)),
+        None if needs == Needs::Learning && !section.has("profile") => Ok(Some(Predictor::InUse)),
         given => Ok(given),
     }
 }

@@ -25,13 +25,13 @@ mod placement;
 mod repair;
 mod standing;
 
-pub use buffer::Fill;
 pub use geometry::{Geometry, Level, MOST_DISKS, MOST_WITH_PARITY, Piece};
 pub use migration::Migration;
 pub use placement::Placement;
 
 use crate::core::Core;
 use crate::event::{Action, Health, Input, Wait};
+use crate::fill::Fill;
 use crate::job::JobState;
 use crate::overlap::{self, Overlap};
 use crate::plan::Rules;

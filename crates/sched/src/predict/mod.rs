@@ -10,12 +10,14 @@
 //! index holds only a key — place along the stroke, then angle — and a few bytes beside it (`Mark`).
 
 mod distance;
+mod in_use;
 mod kind;
 pub mod mimic;
 mod oracle;
 pub(crate) mod profile;
 
 pub use distance::Distance;
+pub use in_use::InUse;
 pub use kind::{Knowledge, Manual, Recipe, Taker, Tells};
 pub use mimic::Mimic;
 pub use profile::{PROFILE, Profile};
@@ -69,7 +71,7 @@ macro_rules! predictors {
 }
 
 predictors! {
-    profile: Profile, mimic: Mimic, distance: Distance, | oracle: Oracle,
+    profile: Profile, mimic: Mimic, distance: Distance, in_use: InUse, | oracle: Oracle,
 }
 
 /// The cost of what is not known: more than anything else costs.
@@ -241,6 +243,11 @@ pub trait Predictor {
     /// Whether it knows what a request at `spot` costs, were it the next.
     fn knows(&self, spot: Self::Spot, direction: Direction) -> bool {
         let _ = (spot, direction);
+        true
+    }
+
+    /// Whether its costs are to be gone by: one that learns in use may not know enough yet, and then distance is better.
+    fn is_settled(&self) -> bool {
         true
     }
 

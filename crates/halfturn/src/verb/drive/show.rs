@@ -2,19 +2,32 @@
 
 use crate::failure::{VerbFailure, print};
 use crate::report;
+use crate::verb::exported::{TargetSystem, for_system};
 use clap::Args;
 
 /// Show a drive's data sheet.
 ///
 /// Geometry, zones and their rates, the seek curve, cache and overheads, and where each number is from. Rates are worked out by turning the platter, not from a formula. Numbers that no source prints are listed as assumed.
+///
+/// With --for, the settings that another system needs of the drive instead, each figure with its interval: what a host gets
+/// of it, in virtual time. Of a profile that is what was learned, of the catalogue the data sheet.
 #[derive(Args)]
-#[command(after_help = "Examples:\n  halfturn drive show st318437lw\n  halfturn drive show my-drive.toml")]
+#[command(
+    after_help = "Examples:\n  halfturn drive show st318437lw\n  halfturn drive show my-drive.toml\n  halfturn drive show nl20 --for iocost"
+)]
 pub struct Show {
     /// A name `drive list` shows, or a drive file (TOML)
     #[arg(value_name = "NAME|FILE")]
     drive: String,
+    /// Print the settings of another system for this drive
+    #[arg(long = "for", value_name = "SYSTEM", value_enum)]
+    system: Option<TargetSystem>,
 }
 
 pub fn run(arguments: &Show) -> Result<(), VerbFailure> {
-    print(&report::data_sheet(&disk::catalogue::model(&arguments.drive)?))
+    let model = disk::catalogue::model(&arguments.drive)?;
+    match arguments.system {
+        Some(system) => print(&for_system(&model, &arguments.drive, system)?),
+        None => print(&report::data_sheet(&model)),
+    }
 }

@@ -50,7 +50,7 @@ pub fn run(arguments: &Info) -> Result<(), VerbFailure> {
         let report = RecordedReport::new(&name, &account, replay);
         if let Some(page) = page.output(&mut Inputs::of([file]))? {
             let pictured = recorded_picture(&picture(&tape, arguments.page.scope(1)?));
-            page.write(&name, &report.text(), &[("As recorded".into(), pictured)])?;
+            page.write(&name, None, &report.text(), &[("As recorded".into(), pictured)])?;
         }
         return print(&if arguments.format == OutputFormat::Json { json(&report) } else { report.text() });
     }

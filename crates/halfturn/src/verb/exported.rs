@@ -1,0 +1,164 @@
+//! `--for`: a drive in the settings of another system, from what a host gets of it in virtual time.
+
+use crate::failure::VerbFailure;
+use crate::report::{self, MeasuredDrive, MeasuredRate, ScrubChoice};
+use block::{At, BadInput, Span, Verb};
+use clap::ValueEnum;
+use disk::Model;
+use drive::host::{HostLoad, HostOrder, commands_s};
+use drive::{Drive, Machine};
+use load::interval;
+use rayon::prelude::*;
+
+/// Whose settings are wanted.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum TargetSystem {
+    /// The capacities by which an OSD's mClock divides a disk
+    Ceph,
+    /// The line for io.cost.model, as the kernel's iocost_coef_gen.py measures it
+    Iocost,
+    /// A fio job that holds a real drive against this one, by reads alone
+    Fio,
+    /// Module parameters of ZFS that depend on the drive
+    Zfs,
+}
+
+/// Replications: each has its own places, and finds the platter elsewhere.
+const SEEDS: u64 = 5;
+/// How long the kernel's script runs each of its loads.
+const LASTS: Span = Span(120_000_000_000);
+/// By then a write buffer is full.
+const WARM_UP: Span = Span(60_000_000_000);
+/// What the kernel's script keeps outstanding; a drive may take less.
+const DEPTH: u16 = 64;
+/// The most commands that are simulated of a row, which soon goes on as it began.
+const ROW: u32 = 20_000;
+/// The same of commands anywhere: more than a disk serves in that time, with its buffer filled besides.
+const ANYWHERE: u32 = 200_000;
+/// Blocks of 4 KiB and of 1 MiB.
+const SMALL: u32 = 8;
+const LARGE: u32 = 2048;
+
+/// How long a scrub may make synchronous reads wait, as a multiple of their mean without it.
+const BEARABLE: f64 = 2.0;
+/// What of a scrub is tried at once in the drive.
+const SCRUBS: [u32; 6] = [1, 2, 3, 4, 6, 10];
+
+/// What another system is told of a drive, as text.
+pub fn for_system(model: &Model, name: &str, system: TargetSystem) -> Result<String, VerbFailure> {
+    Ok(match system {
+        TargetSystem::Ceph => report::for_ceph(&measure(model, name)?),
+        TargetSystem::Iocost => report::for_iocost(&measure(model, name)?),
+        TargetSystem::Fio => report::for_fio(&measure(model, name)?),
+        TargetSystem::Zfs => report::for_zfs(model.title(), &try_scrubs(name)?),
+    })
+}
+
+fn machine(model: &Model, seed: u64) -> Box<dyn Machine> {
+    match model {
+        Model::Disk(drive) => Box::new(Drive::new(&drive.sheet, &drive.truth, seed)),
+        Model::Other(other) => drive::other::machine(other, seed),
+    }
+}
+
+/// What a host gets of it under each load.
+fn measure(model: &Model, name: &str) -> Result<MeasuredDrive, BadInput> {
+    let caps = machine(model, 1).caps();
+    if caps.blocks < 4 * u64::from(LARGE) {
+        let what = "is too small to be measured by commands of 1 MiB";
+        return Err(BadInput::new(name, At::File, what, "name a drive of 4 MiB or more"));
+    }
+    let inner = (caps.blocks - caps.blocks / 16) / u64::from(LARGE) * u64::from(LARGE);
+    let middle = caps.blocks / 2 / u64::from(LARGE) * u64::from(LARGE);
+    let write = Verb::Write { fua: false };
+    let load = |verb, blocks, order, most, warm_up| HostLoad {
+        verb,
+        blocks,
+        depth: DEPTH,
+        order,
+        warm_up,
+        lasts: LASTS,
+        most,
+    };
+    let row = |verb, blocks, start| load(verb, blocks, HostOrder::From(start), ROW, Span::ZERO);
+    let anywhere =
+        |verb, depth, warm_up| HostLoad { depth, ..load(verb, SMALL, HostOrder::Anywhere, ANYWHERE, warm_up) };
+    let loads = [
+        row(Verb::Read, LARGE, 0),
+        row(Verb::Read, SMALL, 0),
+        anywhere(Verb::Read, DEPTH, Span::ZERO),
+        row(write, LARGE, 0),
+        row(write, SMALL, 0),
+        anywhere(write, DEPTH, Span::ZERO),
+        row(Verb::Read, LARGE, middle),
+        row(Verb::Read, LARGE, inner),
+        anywhere(Verb::Read, 1, Span::ZERO),
+        anywhere(write, DEPTH, WARM_UP),
+    ];
+    let jobs: Vec<(usize, u64)> = (0..loads.len()).flat_map(|load| (1..=SEEDS).map(move |seed| (load, seed))).collect();
+    let rates: Vec<f64> =
+        jobs.par_iter().map(|(load, seed)| commands_s(&mut *machine(model, *seed), *seed, &loads[*load])).collect();
+    let mut rates = rates.chunks_exact(SEEDS as usize).map(|rates| MeasuredRate {
+        a_second: rates.iter().sum::<f64>() / rates.len() as f64,
+        half: interval(rates).unwrap_or(0.0),
+    });
+    let mut next = || rates.next().expect("one for each load");
+    Ok(MeasuredDrive {
+        title: model.title().to_owned(),
+        depth: caps.depth.min(DEPTH),
+        row: ROW,
+        reads_large: next(),
+        reads_row: next(),
+        reads_anywhere: next(),
+        writes_large: next(),
+        writes_row: next(),
+        writes_anywhere: next(),
+        reads_middle: next(),
+        reads_inner: next(),
+        reads_alone: next(),
+        writes_sustained: next(),
+    })
+}
+
+/// How much of a scrub ZFS may have in the drive before synchronous reads wait twice as long.
+fn try_scrubs(name: &str) -> Result<Vec<ScrubChoice>, VerbFailure> {
+    let model = config::quote(name);
+    let depth = disk::catalogue::model(name)?.depth();
+    let experiment = |scrub: &str, policy: &str| {
+        format!(
+            "[drive]\nmodel = {model}\nqueue = {depth}\n[scheduler]\npolicy = \"zfs\"\n{policy}\n[[workload]]\nname = \"reads\"\n\
+             kind = \"open\"\nrate = \"20/s\"\nsize = \"16KiB\"\npriority = 2\n{scrub}[run]\nduration = \"120s\"\nwarmup = \"10s\"\n\
+             replications = 5\n"
+        )
+    };
+    let scrub = "[[workload]]\nname = \"scrub\"\nkind = \"closed\"\ndepth = 32\nsize = \"1MiB\"\nat = \"sequential\"\npriority = 0\n";
+    let most = |count: u32| format!("scrub_min_active = 1\nscrub_max_active = {count}\nnia_credit = {count}");
+    let run = |scrub: &str, policy: &str| {
+        let cases = load::experiment::parse("scrub beside reads", &experiment(scrub, policy), &[], None)?;
+        let results = sim::simulate(&cases, &Silent)?;
+        Ok::<_, BadInput>(results.runs.into_iter().next().expect("one run"))
+    };
+    let alone = run("", "")?.classes["reads"].response_ms.clone();
+    let mut choices = Vec::new();
+    for count in SCRUBS {
+        let run = run(scrub, &most(count))?;
+        let times = &run.classes["reads"].response_ms;
+        choices.push(ScrubChoice {
+            count,
+            reads_ms: times.mean,
+            half_ms: times.ci95.unwrap_or(0.0),
+            alone_ms: alone.mean,
+            scrub_mb_s: run.classes["scrub"].throughput_mb_s,
+            bearable: times.mean <= BEARABLE * alone.mean,
+        });
+    }
+    Ok(choices)
+}
+
+/// Nobody follows runs this short.
+struct Silent;
+
+impl sim::Watch for Silent {
+    fn requests(&self, _: u64) {}
+    fn replication(&self) {}
+}
