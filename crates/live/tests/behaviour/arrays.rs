@@ -133,13 +133,16 @@ fn of_every_level_each_reads_what_it_wrote() {
     }
 }
 
+/// An array and its disks, how which of them fail while it is asked, and which then.
+type FailingScene = ((&'static str, u64), &'static [(u64, &'static str)], &'static [u64]);
+
 /// Disks that fail, that tear what they write, and that hang: the array goes on without them.
 #[test]
 fn with_as_many_disks_lost_as_may_be_nothing_is() {
     let mirrored = ("level = \"0/1\"\nstripe = \"16KiB\"", 4);
     let parity = ("level = \"5\"\nstripe = \"16KiB\"", 4);
     let double = ("level = \"6\"\nstripe = \"4KiB\"", 5);
-    let scenes: [((&str, u64), &[(u64, &str)], &[u64]); 7] = [
+    let scenes: [FailingScene; 7] = [
         (mirrored, &[(1, "error")], &[0]),
         (mirrored, &[(2, "torn"), (1, "stall")], &[]),
         (parity, &[], &[2]),
