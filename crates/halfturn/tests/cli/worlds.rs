@@ -164,7 +164,6 @@ fn what_a_world_says_it_cannot_do_it_says_of_every_such_experiment() {
         ("predictor = \"mimic\"\nmimic.learn = \"off-line\"".into(), Ability::Probing),
         ("predictor = \"mimic\"\nmimic.second_key = \"angle\"".into(), Ability::Angles),
         (format!("{short}plan.target_wait = \"5ms\""), Ability::Trials),
-        ("[array]\nlevel = \"0\"\ndisks = 2".into(), Ability::Arrays),
     ] {
         for manual in policy::ALL {
             let text = text(disk, manual.example, &more);

@@ -4,6 +4,8 @@
 //! begins or ends inside one is read, changed and written by the front, alone among what shares a block with it.
 //! A flush flushes the device, so that it holds for every connection.
 
+mod answers;
+mod array;
 mod client;
 mod fault;
 #[cfg(test)]
@@ -19,15 +21,16 @@ use crate::metrics::{Buckets, ServiceMetrics};
 use crate::ring::{RingOp, RingToken};
 use crate::unit::Zeroes;
 use crate::world::{Hands, RequestSource};
+use answers::{acknowledge, error_reply, last};
 use block::errno::{EIO, EOPNOTSUPP, ETIME, ETIMEDOUT};
 use block::{BLOCK_BYTES, Change, DiskId, Ending, Qos, Request, RequestId, Span, Time};
 use client::{Client, Heard, PendingReply, ReceiveState, ReplyHeader};
 pub use fault::FaultSetting;
 use load::experiment::ServePlan;
 use nbd::reply::Chunk;
-use nbd::{CommandFlags, Errno, Refused, RequestType, Session};
-use sched::{Bill, Health, Input, Pulse};
-use serde_json::{Value, json};
+use nbd::{CommandFlags, Refused, RequestType, Session};
+use sched::{Bill, Input, Pulse};
+use serde_json::Value;
 pub use status::Rates;
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -196,33 +199,6 @@ impl Front {
                 }
             }
         }
-    }
-
-    /// What the array is, and that it goes on without a disk.
-    fn tell_array(&mut self, fail: Option<DiskId>, hands: &mut Hands) -> Result<Value, String> {
-        let disks = hands.unit.members().len();
-        let lacking = hands.unit.lacking();
-        let array = hands.unit.array_json().ok_or("the service has no array")?;
-        match fail {
-            Some(disk) if usize::from(disk.0) >= disks => {
-                return Err(format!("there is no disk {}; name one from 0 to {}", disk.0, disks - 1));
-            }
-            Some(disk) if !lacking.contains(&disk) => {
-                let without: Vec<DiskId> = lacking.into_iter().chain([disk]).collect();
-                if !hands.unit.is_whole_without(&without) {
-                    return Err(format!("without disk {} some blocks are lost; see to the others first", disk.0));
-                }
-                self.ready.push_back(Input::Disk(disk, Health::Failed));
-            }
-            _ => {}
-        }
-        let lines = array["disks"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .map(|disk| format!("disk {}  {}\n", disk["disk"], disk["state"].as_str().unwrap_or_default()));
-        let text: String = lines.collect();
-        Ok(json!({ "array": array, "text": text }))
     }
 
     fn welcome(&mut self, socket: OwnedFd, session: Session, early: &[u8], hands: &mut Hands) {
@@ -447,28 +423,6 @@ fn room(plan: &ServePlan, client: &Client, all: u64) -> Option<u64> {
     (client.pending() < plan.requests).then_some(left.max(least))
 }
 
-/// The answer to a request that was not done.
-fn error_reply(client: &Client, request: &nbd::ClientRequest, errno: i32) -> PendingReply {
-    let mut bytes = Vec::new();
-    let what = std::io::Error::from_raw_os_error(errno).to_string();
-    client.session.error((request.cookie, request.offset), Errno::of_os(errno), &what, &mut bytes);
-    PendingReply { head: ReplyHeader::Long(bytes), data: None }
-}
-
-/// The answer to a read that was done, or the end of it.
-fn last(client: &Client, work: &InFlightRequest) -> PendingReply {
-    let data = work.data.as_ref().map(|data| data.after(work.told));
-    let (offset, bytes) = (work.request.offset + work.told as u64, data.as_ref().map_or(0, |data| data.bytes));
-    let part = client.session.part(&work.request, offset, bytes as u32, Chunk::Last);
-    PendingReply { head: ReplyHeader::Short(part.unwrap_or_else(|| client.session.data(&work.request))), data }
-}
-
-/// A request without content in its answer was done.
-fn acknowledge(client: &mut Client, request: &nbd::ClientRequest) {
-    let head = ReplyHeader::Short(client.session.success(request));
-    client.answer(PendingReply { head, data: None });
-}
-
 impl RequestSource for Front {
     fn due(&self, _: u32) -> Option<Time> {
         self.volumes.iter().any(|volume| volume.clients > 0).then_some(self.look)
@@ -503,12 +457,11 @@ impl RequestSource for Front {
     }
 
     fn renew_memory(&mut self, id: RequestId, pool: &mut Pool) {
-        self.works.renew_memory(id.0, pool);
+        self.renew_read(id, pool);
     }
 
     fn on_give_up(&mut self, disk: DiskId, whole: bool) {
-        let so = if whole { "the array goes on without it" } else { "the array has lost data: no flush succeeds" };
-        eprintln!("disk {} is given up: {so}", disk.0);
+        array::tell_given_up(disk, whole);
     }
 
     fn on_end(&mut self, now: Time, id: RequestId, how: Ending, hands: &mut Hands) {
