@@ -1,17 +1,20 @@
 //! The device and the core that a service file asks for.
 
+mod disks;
+
+pub use disks::{Existing, array_status, create_array, devices};
+
 use crate::Rates;
 use crate::claim::Use;
 use crate::sparse::Sparse;
 use crate::store::{Contents, MemoryStore, Unwritten};
-use crate::unit::{Emulated, Faulty, LiveDevice, Members, Ram, ServedFile};
+use crate::unit::{Emulated, LiveDevice, Ram, ServedFile};
 use block::{At, BLOCK_BYTES, BadInput, Caps};
 use disk::Model;
 use drive::{Drive, Machine};
-use load::experiment::{ArrayChoice, DriveChoice, Experiment, Held, Live};
+use load::experiment::{DriveChoice, Experiment, Held, Live};
 use load::schedule::{self, Abilities, Ability, Device, Knowledge};
 use sched::Scheduler;
-use sched::array::Geometry;
 use sched::predict::Distance;
 use std::path::Path;
 
@@ -72,32 +75,6 @@ pub fn device(choice: &DriveChoice, how: Use, short: bool, seed: u64) -> Result<
     })
 }
 
-/// By how much the seeds of two disks of an array differ, of which each has a phase and noise of its own.
-const APART: u64 = 0x9E37_79B9_7F4A_7C15;
-
-/// Makes the device that an experiment names, or those of its array, to be used so.
-///
-/// # Errors
-/// As of [`device`], and when they do not make an array.
-pub fn devices(experiment: &Experiment, how: Use, seed: u64) -> Result<Made, BadInput> {
-    let short = experiment.scheduler.rules.plan.is_some();
-    let Some(array) = &experiment.array else { return device(&experiment.drive, how, short, seed) };
-    let (mut units, mut rotational, mut notes) = (Vec::new(), true, Vec::new());
-    for disk in 0..usize::from(array.disks) {
-        let choice = array.member(disk, &experiment.drive);
-        let made = device(choice, how, short, seed.wrapping_add((disk as u64).wrapping_mul(APART)))?;
-        rotational &= made.rotational;
-        notes.extend(made.notes);
-        let faulty = experiment.serve.faults;
-        units.push(if faulty { Box::new(Faulty::new(made.unit)) as Box<dyn LiveDevice> } else { made.unit });
-    }
-    let least = units.iter().map(|unit| unit.bytes() / BLOCK_BYTES).min().unwrap_or(0);
-    let geometry = Geometry::new(array.level, array.disks, array.unit, least)
-        .map_err(|(what, mend)| BadInput::new(experiment.file.clone(), At::File, what, mend))?;
-    let rates = Rates::default();
-    Ok(Made { unit: Box::new(Members::new(geometry, units)), rotational, rates, notes })
-}
-
 /// What an emulated drive of so many blocks holds.
 fn contents(held: &Held, blocks: u64) -> Result<Box<dyn Contents>, BadInput> {
     Ok(match held {
@@ -140,26 +117,7 @@ pub const ABLE: &[Ability] = &[Ability::OwnTiming, Ability::Arrays];
 /// What [`core()`] would refuse.
 pub fn check(experiment: &Experiment) -> Result<(), BadInput> {
     schedule::check(experiment, &Device::of(&experiment.drive)?, ABLE)?;
-    experiment.array.as_ref().map_or(Ok(()), |array| check_array(experiment, array))
-}
-
-/// Whether an array can be had in real time: what is not there yet would be taken for done.
-fn check_array(experiment: &Experiment, array: &ArrayChoice) -> Result<(), BadInput> {
-    let bad = |what: &str, mend: &str| Err(BadInput::new(experiment.file.clone(), At::File, what, mend));
-    let known = |disk| !array.member(disk, &experiment.drive).model.is_empty();
-    if array.plan.buffer > 0 {
-        return bad("a write buffer that keeps what it holds without power is simulated only", "take `buffer` out");
-    }
-    if !array.fails.is_empty() {
-        return bad("the disks of an array that is served fail by themselves", "take [[array.fails]] out");
-    }
-    if (1..usize::from(array.disks)).any(|disk| known(disk) != known(0)) {
-        return bad(
-            "of some disks of the array it is said what drive they are, of others not",
-            "give each its `model`",
-        );
-    }
-    Ok(())
+    experiment.array.as_ref().map_or(Ok(()), |array| disks::check(experiment, array))
 }
 
 /// The core for a device, or for the disks of an array; what a reader must know is added to the notes.
@@ -175,13 +133,13 @@ pub fn core(experiment: &Experiment, caps: &[Caps], notes: &mut Vec<String>) -> 
     // Nobody but the core can say what the time of a real drive's command went to.
     let mut experiment = experiment.clone();
     experiment.scheduler.rules.divides = true;
-    let (core, told) = schedule::build(&experiment, &known, Real(caps.to_vec()))?;
+    let (core, told) = schedule::build(&experiment, &known, Real(caps.to_vec(), disks::reserved(&experiment)))?;
     notes.extend(told);
     Ok(core)
 }
 
-/// The world in real time, as the builder of its core sees it: what each device can do.
-struct Real(Vec<Caps>);
+/// The world in real time, as the builder of its core sees it: what each device can do, and what of each is not an array's to fill.
+struct Real(Vec<Caps>, (u64, u64));
 
 impl Abilities for Real {
     const ABLE: &'static [Ability] = ABLE;
@@ -191,6 +149,10 @@ impl Abilities for Real {
 
     fn caps(&self, disk: usize) -> Caps {
         self.0.get(disk).copied().unwrap_or(Caps { blocks: 0, depth: 0, seek: false })
+    }
+
+    fn reserved(&self) -> (u64, u64) {
+        self.1
     }
 
     fn put(self, core: impl Scheduler + 'static, _: u64, notes: Vec<String>) -> Result<Self::Output, BadInput> {

@@ -136,9 +136,12 @@ impl NbdService {
         drop(closing);
         // A door that fell has let nobody in.
         let _ = door.join();
-        let remains = world.finish().map_err(stopped)?;
+        let mut remains = world.finish().map_err(stopped)?;
         carriers.wait(LAST_ANSWERS);
         let (reports, undone) = (remains.source.reports(), remains.source.undone());
+        if undone.is_nothing() {
+            remains.unit.close();
+        }
         Ok(ServiceReport { reports, lateness: remains.lateness, undone, unrecorded: recorded.err() })
     }
 }

@@ -141,6 +141,8 @@ pub struct StoppedWorld<S> {
     pub account: Option<drive::Account>,
     /// Requests that have not ended.
     pub outstanding: u32,
+    /// The device.
+    pub unit: Box<dyn LiveDevice>,
 }
 
 /// One device, one source, and what they stand on.
@@ -198,6 +200,7 @@ impl<S: RequestSource, K: Kernel> LiveWorld<S, K> {
             (depth - usize::from(caps.depth)) as u32
         });
         let first: Vec<u32> = first.collect();
+        let news = unit.lacking().into_iter().map(|disk| Input::Disk(disk, Health::Failed)).collect();
         LiveWorld {
             kernel,
             pool: Pool::default(),
@@ -219,7 +222,7 @@ impl<S: RequestSource, K: Kernel> LiveWorld<S, K> {
             hangs: None,
             lacking: Vec::new(),
             deaf: vec![false; members.len()],
-            news: VecDeque::new(),
+            news,
             now: Time::ZERO,
             outstanding: 0,
             lateness: Lateness::default(),
@@ -246,8 +249,8 @@ impl<S: RequestSource, K: Kernel> LiveWorld<S, K> {
     /// What the kernel said.
     pub fn finish(mut self) -> io::Result<StoppedWorld<S>> {
         let account = self.unit.account(self.now);
-        let LiveWorld { source, lateness, ledger, outstanding, .. } = self;
-        self.failed.map_or(Ok(StoppedWorld { source, lateness, ledger, account, outstanding }), Err)
+        let LiveWorld { source, lateness, ledger, outstanding, unit, .. } = self;
+        self.failed.map_or(Ok(StoppedWorld { source, lateness, ledger, account, outstanding, unit }), Err)
     }
 
     fn split(&mut self) -> (&mut S, Hands<'_>) {
@@ -314,6 +317,17 @@ impl<S: RequestSource, K: Kernel> LiveWorld<S, K> {
         };
         if let Err(error) = self.unit.issue(now, tag, &command, memory, &mut self.kernel) {
             self.failed.get_or_insert(error);
+        }
+        self.hear_refusals();
+    }
+
+    /// Disks on which nothing could be noted of the array are given up, where the others hold all that they do.
+    fn hear_refusals(&mut self) {
+        while let Some(disk) = self.unit.next_refusal() {
+            match self.can_spare(disk) {
+                true => self.news.push_back(Input::Disk(disk, Health::Failed)),
+                false => self.source.flush_failed(),
+            }
         }
     }
 
@@ -533,10 +547,13 @@ impl<S: RequestSource, K: Kernel> World for LiveWorld<S, K> {
             Action::GiveUp(disk) => {
                 self.lacking.push(disk);
                 let whole = self.unit.is_whole_without(&self.lacking);
+                // Before anybody is told of what it does not hold, the others know.
+                let known = self.unit.give_up(disk);
                 self.source.on_give_up(disk, whole);
-                if !whole {
+                if !whole || !known {
                     self.source.flush_failed();
                 }
+                self.hear_refusals();
             }
             Action::Complete(disk) => self.lacking.retain(|lacking| *lacking != disk),
             Action::Wait(id, wait) => self.ledger.iter_mut().for_each(|ledger| ledger.wait(now, id, wait)),

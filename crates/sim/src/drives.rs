@@ -581,9 +581,7 @@ impl<M: Machine, L: Measured> World for Drives<'_, M, L> {
         match action {
             Action::Issue(disk, tag, command) => self.issue::<false>(now, disk, tag, command),
             Action::Begin(id) => {
-                if let Some(camera) = &mut self.camera {
-                    camera.note_action(now, action);
-                }
+                self.camera.iter_mut().for_each(|camera| camera.note_action(now, action));
                 self.load.begin_request(now, id);
             }
             Action::Copy { .. } | Action::Xor { .. } | Action::GiveUp(_) | Action::Complete(_) => {}

@@ -1,5 +1,8 @@
 //! The verbs: what each takes, and its help. What they print is written by `report`.
 
+mod advise;
+#[cfg(feature = "linux")]
+mod array;
 #[cfg(feature = "linux")]
 mod bench;
 mod completions;
@@ -41,6 +44,7 @@ pub enum VerbArgs {
     Simulate(simulate::Simulate),
     Sweep(sweep::Sweep),
     Merge(merge::Merge),
+    Advise(advise::AdviseArgs),
     Reproduce(reproduce::Reproduce),
     Profile(profile::ProfileArgs),
     #[cfg(feature = "linux")]
@@ -52,6 +56,9 @@ pub enum VerbArgs {
     #[cfg(feature = "linux")]
     #[command(subcommand)]
     Volume(volume::VolumeArgs),
+    #[cfg(feature = "linux")]
+    #[command(subcommand)]
+    Array(array::ArrayArgs),
     #[cfg(feature = "linux")]
     Top(top::TopArgs),
     #[cfg(feature = "linux")]
@@ -86,6 +93,7 @@ pub fn run(verb: VerbArgs, command: Command) -> Result<(), VerbFailure> {
         VerbArgs::Simulate(arguments) => simulate::run(&arguments),
         VerbArgs::Sweep(arguments) => sweep::run(&arguments),
         VerbArgs::Merge(arguments) => merge::run(&arguments),
+        VerbArgs::Advise(arguments) => advise::run(&arguments),
         VerbArgs::Reproduce(arguments) => reproduce::run(&arguments),
         VerbArgs::Profile(arguments) => profile::run(&arguments),
         #[cfg(feature = "linux")]
@@ -96,6 +104,8 @@ pub fn run(verb: VerbArgs, command: Command) -> Result<(), VerbFailure> {
         VerbArgs::Serve(arguments) => serve::run(&arguments),
         #[cfg(feature = "linux")]
         VerbArgs::Volume(verb) => volume::run(&verb),
+        #[cfg(feature = "linux")]
+        VerbArgs::Array(verb) => array::run(&verb),
         #[cfg(feature = "linux")]
         VerbArgs::Top(arguments) => top::run(&arguments),
         #[cfg(feature = "linux")]

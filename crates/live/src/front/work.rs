@@ -63,7 +63,7 @@ pub(super) struct InFlightRequest {
     there: usize,
     pub(super) told: usize,
     /// The blocks around them, where they are not whole blocks.
-    whole: Option<Slice>,
+    pub(super) whole: Option<Slice>,
     /// The first byte on the device, and the one after the last; and of the piece that is asked for now, where there are many.
     whole_bytes: (u64, u64),
     bytes: (u64, u64),
@@ -371,16 +371,6 @@ impl Works {
             (None, None) => Rc::clone(&self.zeros),
         };
         Some(Slice { buffer, from, bytes })
-    }
-
-    /// What a request's bytes are read into is another buffer from now on, which holds the same.
-    pub(super) fn renew_memory(&mut self, id: u32, pool: &mut Pool) {
-        let Some(work) = self.get_mut(id) else { return };
-        if let Some(held) = work.whole.as_mut().or(work.data.as_mut()) {
-            let fresh = pool.take(held.buffer.bytes());
-            fresh.copy(0, &held.buffer, 0, held.buffer.bytes());
-            held.buffer = fresh;
-        }
     }
 
     /// The request has ended.

@@ -5,11 +5,15 @@
 //! (`sched::array`). Times are not: a disk that answers comes back whatever the others do.
 
 use super::{Done, Fault, LiveDevice};
+use crate::array::ArrayNotes;
 use crate::kernel::Kernel;
 use crate::memory::Slice;
 use crate::ring::{RingOp, RingToken};
-use block::{Caps, Command, DiskId, Tag, Time};
+use block::errno::EIO;
+use block::{BLOCK_BYTES, Caps, Command, DiskId, Outcome, Tag, Time};
 use sched::array::Geometry;
+use serde_json::{Value, json};
+use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
@@ -26,6 +30,14 @@ pub struct Members {
     members: Vec<Member>,
     /// Whose turn it is to be asked first what has come back.
     turn: usize,
+    /// What the disks know of the array, where it lasts.
+    notes: Option<ArrayNotes>,
+    /// Disks that were given up; on which nothing could be noted; commands that were not given to a disk for that.
+    gone: Vec<DiskId>,
+    refused: VecDeque<DiskId>,
+    done: VecDeque<Done>,
+    /// Whether what is known is still to be written down.
+    unwritten: bool,
 }
 
 impl Members {
@@ -40,7 +52,32 @@ impl Members {
             Member { unit, first }
         };
         let members = units.into_iter().map(&mut member).collect();
-        Members { geometry, members, turn: 0 }
+        let (refused, done) = (VecDeque::new(), VecDeque::new());
+        Members { geometry, members, turn: 0, notes: None, gone: Vec::new(), refused, done, unwritten: false }
+    }
+
+    /// The same, whose disks know of what becomes of it.
+    #[must_use]
+    pub(crate) fn noting(self, notes: Option<ArrayNotes>) -> Members {
+        let mut members = Members { notes, ..self };
+        // Both copies, wherever the last ones were.
+        members.write_notes();
+        members.notes.iter_mut().for_each(ArrayNotes::begin);
+        members.write_notes();
+        members
+    }
+
+    /// Writes down what is known of the array, on each disk that counts; whether any has it.
+    fn write_notes(&mut self) -> bool {
+        let Some(notes) = &mut self.notes else { return true };
+        let mut units: Vec<&mut dyn LiveDevice> =
+            self.members.iter_mut().map(|member| &mut *member.unit as &mut dyn LiveDevice).collect();
+        let counting = (0..self.geometry.disks()).filter(|disk| notes.counts(DiskId(*disk))).count();
+        let refused = notes.write(&mut units);
+        let any = refused.len() < counting;
+        self.refused.extend(refused);
+        self.unwritten = !any;
+        any
     }
 
     /// Whose a tag is, and which of its own.
@@ -93,7 +130,7 @@ impl LiveDevice for Members {
 
     fn members(&self) -> Vec<Caps> {
         // A last block that is not whole is of no use to an array.
-        let caps = |unit: &dyn LiveDevice| Caps { blocks: unit.bytes() / block::BLOCK_BYTES, ..unit.caps() };
+        let caps = |unit: &dyn LiveDevice| Caps { blocks: unit.bytes() / BLOCK_BYTES, ..unit.caps() };
         self.members.iter().map(|member| caps(&*member.unit)).collect()
     }
 
@@ -109,6 +146,13 @@ impl LiveDevice for Members {
         memory: Option<Slice>,
         kernel: &mut dyn Kernel,
     ) -> io::Result<()> {
+        let geometry = self.geometry;
+        let marks = |notes: &mut ArrayNotes| command.verb.writes() && notes.mark(&geometry, command.at);
+        let news = self.notes.as_mut().is_some_and(marks) || self.unwritten && command.verb.writes();
+        if news && !self.write_notes() {
+            self.done.push_back(Done::now(now, tag, Outcome::Failed(EIO)));
+            return Ok(());
+        }
         let Some((member, own)) = self.of(tag) else { return Ok(()) };
         let mut kernel = Shifted { kernel, first: member.first };
         member.unit.issue(now, own, command, memory, &mut kernel)
@@ -123,6 +167,9 @@ impl LiveDevice for Members {
     }
 
     fn next_completion(&mut self, now: Time) -> Option<Done> {
+        if let Some(done) = self.done.pop_front() {
+            return Some(done);
+        }
         let count = self.members.len();
         for number in (0..count).map(|step| (self.turn + step) % count) {
             let member = &mut self.members[number];
@@ -138,6 +185,41 @@ impl LiveDevice for Members {
         let Some((member, own)) = self.of(tag) else { return Ok(()) };
         let mut kernel = Shifted { kernel, first: member.first };
         member.unit.on_completion(now, own, result, &mut kernel)
+    }
+
+    fn give_up(&mut self, disk: DiskId) -> bool {
+        self.gone.push(disk);
+        let Some(notes) = self.notes.as_mut().filter(|notes| notes.counts(disk)) else { return true };
+        notes.give_up(disk);
+        self.write_notes()
+    }
+
+    fn next_refusal(&mut self) -> Option<DiskId> {
+        self.refused.pop_front()
+    }
+
+    fn lacking(&self) -> Vec<DiskId> {
+        let noted = |disk: &DiskId| self.notes.as_ref().is_none_or(|notes| notes.counts(*disk));
+        let counts = |disk: &DiskId| noted(disk) && !self.gone.contains(disk);
+        (0..self.geometry.disks()).map(DiskId).filter(|disk| !counts(disk)).collect()
+    }
+
+    fn array_json(&self) -> Option<Value> {
+        let lacking = self.lacking();
+        let state = |disk: u16| if lacking.contains(&DiskId(disk)) { "given up" } else { "sound" };
+        let disks = (0..self.geometry.disks()).map(|disk| json!({ "disk": disk, "state": state(disk) }));
+        let disks: Vec<Value> = disks.collect();
+        let known = self.notes.as_ref().map(ArrayNotes::json).unwrap_or_default();
+        Some(
+            json!({ "array": known["array"], "events": known["events"], "dirty_regions": known["dirty"], "disks": disks }),
+        )
+    }
+
+    fn close(&mut self) {
+        if let Some(notes) = &mut self.notes {
+            notes.clean();
+        }
+        self.write_notes();
     }
 
     fn fault(&mut self, _: Time, _: (u64, u64), _: Option<(Fault, u64)>, _: &mut dyn Kernel) -> Result<(), String> {

@@ -120,6 +120,45 @@ pub trait LiveDevice {
     /// Changes what blocks hold, in the same way.
     fn poke(&mut self, _: Extent, _: &Slice) {}
 
+    /// Writes blocks and has them on the medium when it returns: what a service notes of the device, beside what clients ask.
+    ///
+    /// # Errors
+    /// When they are not there.
+    fn store(&mut self, _: Extent, _: &Slice) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// Has on the medium, when it returns, all that was written.
+    ///
+    /// # Errors
+    /// When it is not.
+    fn sync(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// One of its disks counts no more: whether the others know, so that it will not be taken for what they hold.
+    fn give_up(&mut self, _: DiskId) -> bool {
+        true
+    }
+
+    /// One of its disks on which nothing could be noted.
+    fn next_refusal(&mut self) -> Option<DiskId> {
+        None
+    }
+
+    /// Disks that are lacking from the beginning.
+    fn lacking(&self) -> Vec<DiskId> {
+        Vec::new()
+    }
+
+    /// What the array is, where it is one, as JSON.
+    fn array_json(&self) -> Option<serde_json::Value> {
+        None
+    }
+
+    /// All that was asked is done and on the medium, and nothing more will be.
+    fn close(&mut self) {}
+
     /// Something is wrong with blocks from one up to another, as a seed draws it; or nothing more.
     ///
     /// # Errors

@@ -56,6 +56,8 @@ pub struct Geometry {
     /// Blocks of a stripe unit.
     unit: u32,
     rows: u64,
+    /// Blocks of a disk before its first row.
+    first: u64,
 }
 
 /// A part of an extent that lies in one unit.
@@ -109,7 +111,22 @@ impl Geometry {
             let what = format!("a stripe unit of {unit} blocks on disks of {each}");
             return fault(what, "give a stripe no larger than a disk");
         }
-        Ok(Geometry { level, disks, unit, rows })
+        Ok(Geometry { level, disks, unit, rows, first: 0 })
+    }
+
+    /// The same of disks of which so many blocks before its data, and behind, are not the array's to fill.
+    ///
+    /// # Errors
+    /// As of [`Geometry::new`].
+    pub fn within(
+        level: Level,
+        disks: u16,
+        unit: u32,
+        each: u64,
+        (first, last): (u64, u64),
+    ) -> Result<Geometry, (String, String)> {
+        let left = each.saturating_sub(first + last);
+        Ok(Geometry { first, ..Geometry::new(level, disks, unit, left)? })
     }
 
     /// How it keeps its data.
@@ -218,8 +235,7 @@ impl Geometry {
     /// What lies on a disk at an extent within one unit; of parity, nothing.
     #[must_use]
     pub fn piece_on(&self, disk: DiskId, at: Extent) -> Option<Piece> {
-        let unit = u64::from(self.unit);
-        let (row, within) = (at.start.0 / unit, (at.start.0 % unit) as u32);
+        let (row, within) = self.place(at.start.0)?;
         Some(Piece { row, column: self.column(row, disk)?, within, blocks: at.blocks, into: 0 })
     }
 
@@ -241,7 +257,20 @@ impl Geometry {
     /// A part of a row's units, on any of their disks.
     #[must_use]
     pub fn on_disk(&self, row: u64, within: u32, blocks: u32) -> Extent {
-        Extent::new(row * u64::from(self.unit) + u64::from(within), blocks)
+        Extent::new(self.first + row * u64::from(self.unit) + u64::from(within), blocks)
+    }
+
+    /// The row that a block of a disk is of, and where in its unit it lies; nothing before the first row.
+    #[must_use]
+    pub fn place(&self, block: u64) -> Option<(u64, u32)> {
+        let (block, unit) = (block.checked_sub(self.first)?, u64::from(self.unit));
+        Some((block / unit, (block % unit) as u32))
+    }
+
+    /// Where the rows of a disk begin, and end.
+    #[must_use]
+    pub fn rows_on_disk(&self) -> (u64, u64) {
+        (self.first, self.first + self.rows * u64::from(self.unit))
     }
 
     /// The array's block there.
@@ -306,6 +335,16 @@ mod tests {
         }
         assert!(all.len() > 50);
         all
+    }
+
+    #[test]
+    fn rows_lie_between_what_is_kept_free_of_a_disk() {
+        let it = Geometry::within(Level::Parity, 3, 8, 100, (16, 5)).expect("a geometry");
+        assert_eq!((it.rows(), it.rows_on_disk()), (9, (16, 88)));
+        assert_eq!(it.on_disk(2, 3, 4), Extent::new(35, 4));
+        assert_eq!((it.place(35), it.place(15)), (Some((2, 3)), None));
+        assert_eq!(it.piece_on(DiskId(0), Extent::new(35, 4)).map(|piece| (piece.row, piece.within)), Some((2, 3)));
+        assert!(Geometry::within(Level::Parity, 3, 8, 100, (90, 5)).is_err());
     }
 
     #[test]

@@ -146,7 +146,7 @@ impl<P: Predictor> Array<P> {
             geometry,
             plan,
             rules,
-            standings: Standings::new(geometry.disks(), geometry.rows() * u64::from(geometry.unit())),
+            standings: Standings::new(geometry.disks(), geometry.rows_on_disk()),
             loads: vec![Span::ZERO; disks.len()],
             positioning: disks.first().map_or(Span::ZERO, placement::positioning),
             wakes: vec![Time::NEVER; disks.len()],

@@ -23,12 +23,12 @@ pub(super) struct Standings {
     disks: Vec<Standing>,
     /// The how manieth each is, in its place.
     generations: Vec<u32>,
-    /// Blocks of a disk that are used.
-    used: u64,
+    /// Where the blocks of a disk that are used begin, and end.
+    used: (u64, u64),
 }
 
 impl Standings {
-    pub(super) fn new(disks: u16, used: u64) -> Standings {
+    pub(super) fn new(disks: u16, used: (u64, u64)) -> Standings {
         Standings { disks: vec![Standing::Sound; disks.into()], generations: vec![0; disks.into()], used }
     }
 
@@ -73,7 +73,7 @@ impl Standings {
 
     /// An empty disk takes its place.
     pub(super) fn replace(&mut self, disk: DiskId) {
-        self.disks[usize::from(disk.0)] = Standing::Filling { until: 0, beyond: BTreeMap::new() };
+        self.disks[usize::from(disk.0)] = Standing::Filling { until: self.used.0, beyond: BTreeMap::new() };
         self.generations[usize::from(disk.0)] += 1;
     }
 
@@ -88,7 +88,7 @@ impl Standings {
             beyond.remove(&start);
             *until = end.max(*until);
         }
-        let complete = *until >= self.used;
+        let complete = *until >= self.used.1;
         if complete {
             *standing = Standing::Sound;
         }
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn a_disk_is_sound_once_all_of_it_was_filled() {
-        let mut standings = Standings::new(2, 100);
+        let mut standings = Standings::new(2, (0, 100));
         let (disk, at) = (DiskId(1), Extent::new);
         assert!(standings.is_sound(disk) && standings.fail(disk) && !standings.fail(disk) && !standings.works(disk));
         assert!(!standings.is_sound(disk) && standings.is_sound(DiskId(0)));
