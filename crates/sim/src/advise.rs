@@ -7,9 +7,9 @@
 use crate::simulate::{Watch, simulate};
 use block::BadInput;
 use load::Draw;
-use load::goal::{Goal, GoalScore};
+use load::goal::{GoalScore, SettingGoal};
 use load::results::Run;
-use load::tuning::{Candidate, LoadPart, SearchSpace, UNSEEN_PARTS};
+use load::tuning::{LoadPart, SearchSpace, TrialSetting, UNSEEN_PARTS};
 use rayon::prelude::*;
 use std::collections::BTreeSet;
 
@@ -27,15 +27,15 @@ const VAIN: usize = 2_000;
 pub trait SearchWatch: Sync {
     /// So many more trials are to be run.
     fn plan(&self, trials: usize);
-    /// One has ended.
-    fn ended(&self);
+    /// A trial has ended.
+    fn end_trial(&self);
 }
 
 /// What a search came to.
 #[derive(Clone, Debug)]
 pub struct Advice {
     /// The best that was found.
-    pub best: Candidate,
+    pub best: TrialSetting,
     /// How near it came to the goal on the half that was seen, and how near the experiment as it is.
     pub scores: [GoalScore; 2],
     /// How many candidates were tried.
@@ -50,7 +50,12 @@ pub struct Advice {
 ///
 /// # Errors
 /// When the experiment as it is cannot be run.
-pub fn advise(space: &mut SearchSpace, goal: &Goal, seed: u64, watch: &dyn SearchWatch) -> Result<Advice, BadInput> {
+pub fn advise(
+    space: &mut SearchSpace,
+    goal: &SettingGoal,
+    seed: u64,
+    watch: &dyn SearchWatch,
+) -> Result<Advice, BadInput> {
     space.cut(&try_one(space, &space.today(), LoadPart::Whole)?);
     let search = Search { space, goal, watch, memory: BTreeSet::new(), tried: 0, cost: 0.0 };
     let (best, scores, tried, cost) = search.run(seed)?;
@@ -61,7 +66,7 @@ pub fn advise(space: &mut SearchSpace, goal: &Goal, seed: u64, watch: &dyn Searc
         .par_iter()
         .map(|(who, part)| {
             let run = try_one(space, &candidates[*who], LoadPart::Unseen(*part));
-            watch.ended();
+            watch.end_trial();
             run
         })
         .collect();
@@ -73,13 +78,13 @@ pub fn advise(space: &mut SearchSpace, goal: &Goal, seed: u64, watch: &dyn Searc
 
 /// How near each of these candidates comes to a goal on the whole half that is seen.
 #[must_use]
-pub fn score_all(space: &SearchSpace, goal: &Goal, candidates: &[Candidate]) -> Vec<GoalScore> {
+pub fn score_all(space: &SearchSpace, goal: &SettingGoal, candidates: &[TrialSetting]) -> Vec<GoalScore> {
     candidates.par_iter().map(|candidate| score(space, goal, candidate, 1.0)).collect()
 }
 
 /// Candidates drawn at random that can be run, no two alike and none as it is today.
 #[must_use]
-pub fn draw_candidates(space: &SearchSpace, seed: u64, count: usize) -> Vec<Candidate> {
+pub fn draw_candidates(space: &SearchSpace, seed: u64, count: usize) -> Vec<TrialSetting> {
     let (mut draw, mut drawn, mut vain) = (Draw::new(seed, 0), Vec::new(), 0);
     let mut known: BTreeSet<String> = space.text(&space.today()).into_iter().collect();
     while drawn.len() < count && vain < VAIN {
@@ -98,26 +103,26 @@ pub fn draw_candidates(space: &SearchSpace, seed: u64, count: usize) -> Vec<Cand
 }
 
 /// Whether a candidate can be run, and none of the same text is known.
-fn is_new(space: &SearchSpace, candidate: &Candidate, known: &mut BTreeSet<String>) -> bool {
+fn is_new(space: &SearchSpace, candidate: &TrialSetting, known: &mut BTreeSet<String>) -> bool {
     let Ok(text) = space.text(candidate) else { return false };
     let runs = || space.case(candidate, LoadPart::Whole).and_then(|case| crate::check(&case.experiment));
     !known.contains(&text) && runs().is_ok() && known.insert(text)
 }
 
-fn try_one(space: &SearchSpace, candidate: &Candidate, part: LoadPart) -> Result<Run, BadInput> {
+fn try_one(space: &SearchSpace, candidate: &TrialSetting, part: LoadPart) -> Result<Run, BadInput> {
     let case = space.case(candidate, part)?;
     let results = simulate(&[case], &Unwatched)?;
     Ok(results.runs.into_iter().next().expect("a run for the case"))
 }
 
-fn score(space: &SearchSpace, goal: &Goal, candidate: &Candidate, share: f64) -> GoalScore {
+fn score(space: &SearchSpace, goal: &SettingGoal, candidate: &TrialSetting, share: f64) -> GoalScore {
     try_one(space, candidate, LoadPart::Seen(share)).map_or_else(|_| GoalScore::worst(), |run| goal.score(&run))
 }
 
 /// A search under way.
 struct Search<'a> {
     space: &'a SearchSpace,
-    goal: &'a Goal,
+    goal: &'a SettingGoal,
     watch: &'a dyn SearchWatch,
     /// The texts of what was tried.
     memory: BTreeSet<String>,
@@ -126,7 +131,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    fn run(mut self, seed: u64) -> Result<(Candidate, [GoalScore; 2], usize, f64), BadInput> {
+    fn run(mut self, seed: u64) -> Result<(TrialSetting, [GoalScore; 2], usize, f64), BadInput> {
         let today = self.space.today();
         self.memory.insert(self.space.text(&today)?);
         let drawn = draw_candidates(self.space, seed, ROUNDS[0].1);
@@ -151,7 +156,7 @@ impl Search<'_> {
     }
 
     /// Tries candidates on ever more of the load, and ever fewer of them; gives the last of them, the best first.
-    fn halve(&mut self, mut candidates: Vec<Candidate>, rounds: &[(f64, usize)]) -> Vec<(GoalScore, Candidate)> {
+    fn halve(&mut self, mut candidates: Vec<TrialSetting>, rounds: &[(f64, usize)]) -> Vec<(GoalScore, TrialSetting)> {
         let mut ranked = Vec::new();
         for (share, most) in rounds {
             candidates.truncate(*most);
@@ -162,15 +167,15 @@ impl Search<'_> {
     }
 
     /// Candidates by how near they come to the goal on this share of what is seen; what cannot be run is left out.
-    fn rank(&mut self, candidates: Vec<Candidate>, share: f64) -> Vec<(GoalScore, Candidate)> {
+    fn rank(&mut self, candidates: Vec<TrialSetting>, share: f64) -> Vec<(GoalScore, TrialSetting)> {
         self.watch.plan(candidates.len());
         self.cost += share * candidates.len() as f64;
         let (space, goal, watch) = (self.space, self.goal, self.watch);
-        let mut scored: Vec<(GoalScore, Candidate)> = candidates
+        let mut scored: Vec<(GoalScore, TrialSetting)> = candidates
             .into_par_iter()
             .map(|candidate| {
                 let score = score(space, goal, &candidate, share);
-                watch.ended();
+                watch.end_trial();
                 (score, candidate)
             })
             .collect();
@@ -180,7 +185,7 @@ impl Search<'_> {
     }
 
     /// All that differs from a candidate in one knob, and was not tried.
-    fn changes(&mut self, from: &Candidate) -> Vec<Candidate> {
+    fn changes(&mut self, from: &TrialSetting) -> Vec<TrialSetting> {
         let mut changes = Vec::new();
         for (knob, choices) in self.space.knobs.iter().map(|knob| knob.choices.len()).enumerate() {
             for choice in (0..choices).filter(|choice| *choice != from[knob]) {
