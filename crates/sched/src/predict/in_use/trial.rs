@@ -9,9 +9,11 @@ const LENGTH: u32 = 400;
 /// Commands after a change of order that say nothing yet.
 const SETTLING: u32 = 48;
 /// Costs must save so much of a command's time.
-const SAVED: f64 = 0.03;
-/// Once they have won, they are held against distance after so many commands; and after the first loss they are tried again.
-const HELD: u32 = 12_000;
+const SAVED: f64 = 0.05;
+/// Once they have won, they are held against distance after so many commands, soon at first: they may have won by chance. And after
+/// the first loss they are tried again.
+const HELD: u32 = 1500;
+const LONGEST_HELD: u32 = 12_000;
 const PAUSE: u32 = 4_000;
 const LONGEST_PAUSE: u32 = 64_000;
 
@@ -44,13 +46,14 @@ pub(super) struct OrderTrial {
     /// Commands until the stage ends, or may end.
     left: u32,
     pause: u32,
+    held: u32,
     /// Mean times of commands, by distance and by costs, in ns.
     means: [f64; 2],
 }
 
 impl Default for OrderTrial {
     fn default() -> OrderTrial {
-        OrderTrial { stage: TrialStage::Waiting, left: LENGTH + SETTLING, pause: PAUSE, means: [0.0; 2] }
+        OrderTrial { stage: TrialStage::Waiting, left: LENGTH + SETTLING, pause: PAUSE, held: HELD, means: [0.0; 2] }
     }
 }
 
@@ -86,7 +89,11 @@ impl OrderTrial {
             TrialStage::Waiting => self.begin(TrialStage::Trying),
             TrialStage::Won => self.begin(TrialStage::Holding),
             TrialStage::Trying | TrialStage::Holding if costs < distance * (1.0 - SAVED) => {
-                (self.stage, self.left, self.pause) = (TrialStage::Won, HELD, PAUSE);
+                (self.stage, self.left) = (TrialStage::Won, self.held);
+                self.held = (self.held * 2).min(LONGEST_HELD);
+                if self.held == LONGEST_HELD {
+                    self.pause = PAUSE;
+                }
             }
             TrialStage::Trying | TrialStage::Holding => self.lose(),
         }
@@ -99,6 +106,7 @@ impl OrderTrial {
     fn lose(&mut self) {
         (self.stage, self.left) = (TrialStage::Waiting, self.pause);
         self.pause = (self.pause * 2).min(LONGEST_PAUSE);
+        self.held = HELD;
     }
 }
 
