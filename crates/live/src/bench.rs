@@ -44,9 +44,9 @@ pub fn bench(
     let experiment = &experiment;
     let seed = experiment.run.seed_of(0);
     make::check(experiment)?;
-    let made = make::device(&experiment.drive, Use::Writes, experiment.scheduler.rules.plan.is_some(), seed)?;
+    let made = make::devices(experiment, Use::Writes, seed)?;
     let Made { unit, mut notes, .. } = made;
-    let core = make::core(experiment, unit.caps(), &mut notes)?;
+    let core = make::core(experiment, &unit.members(), &mut notes)?;
     let ledger = records.map(|out| requests::ledger(case, 0, requests::name_served_device(experiment), out));
     ask(case, unit, core, notes, (scale, watch), ledger)
 }
@@ -189,7 +189,7 @@ mod tests {
             run = { duration = \"20ms\" }";
         let cases = load::experiment::parse("a.toml", RUN, &[], None).expect("an experiment");
         let unit = Box::new(Falls { answers: 10, done: Vec::new() });
-        let core = make::core(&cases[0].experiment, unit.caps(), &mut Vec::new()).expect("a core");
+        let core = make::core(&cases[0].experiment, &unit.members(), &mut Vec::new()).expect("a core");
         let benched = ask(&cases[0], unit, core, Vec::new(), (1.0, &|_| {}), None).expect("it ends");
         assert_eq!((benched.run.requests, benched.unfinished), (10, 3));
     }

@@ -2,6 +2,7 @@
 
 use crate::bell::Caller;
 use crate::front::{EngineMessage, FaultSetting, Setting, VolumeReport};
+use block::DiskId;
 use serde_json::{Value, json};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -40,8 +41,9 @@ fn reply(question: &Value, caller: &Caller<EngineMessage>) -> Result<Value, Stri
     let gone = || "the service is stopping".to_owned();
     match question["verb"].as_str() {
         Some("list") => {
-            let reports = caller.ask(EngineMessage::Volumes, PATIENCE).ok_or_else(gone)?;
-            Ok(json!({ "volumes": reports.iter().map(VolumeReport::json).collect::<Vec<_>>() }))
+            let metrics = caller.ask(EngineMessage::Metrics, PATIENCE).ok_or_else(gone)?;
+            let volumes = metrics.volumes.iter().map(VolumeReport::json).collect::<Vec<_>>();
+            Ok(json!({ "volumes": volumes, "learned": metrics.learned_json() }))
         }
         Some("metrics") => {
             let metrics = caller.ask(EngineMessage::Metrics, PATIENCE).ok_or_else(gone)?;
@@ -57,12 +59,19 @@ fn reply(question: &Value, caller: &Caller<EngineMessage>) -> Result<Value, Stri
             caller.ask(|sender| EngineMessage::Fault(setting, sender), PATIENCE).ok_or_else(gone)??;
             Ok(json!({}))
         }
+        Some("array") => {
+            let fail = match &question["fail"] {
+                Value::Null => None,
+                number => Some(DiskId(number.as_u64().and_then(|number| number.try_into().ok()).ok_or("no disk")?)),
+            };
+            caller.ask(|sender| EngineMessage::Array(fail, sender), PATIENCE).ok_or_else(gone)?
+        }
         Some("resume") => {
             let volume = question["volume"].as_str().ok_or("`volume` is missing")?.to_owned();
             caller.ask(|sender| EngineMessage::Resume(volume, sender), PATIENCE).ok_or_else(gone)??;
             Ok(json!({}))
         }
-        _ => Err("`verb` is none of \"list\", \"metrics\", \"set\", \"fault\" and \"resume\"".into()),
+        _ => Err("`verb` is none of \"list\", \"metrics\", \"set\", \"fault\", \"resume\" and \"array\"".into()),
     }
 }
 

@@ -12,6 +12,7 @@
 //! (`load::schedule`), and the loop is the same; `live::Live` is a world whose clock cannot be stopped, and whoever
 //! asks is a `Source`: clients, or a mix of workloads.
 
+pub mod array;
 mod askers;
 mod bell;
 mod bench;

@@ -29,8 +29,8 @@ pub struct LogHead {
     pub text: String,
     /// What was set over it, each `key=value`.
     pub sets: Vec<String>,
-    /// What the device can do.
-    pub caps: Caps,
+    /// What the device can do, or each of those of an array.
+    pub caps: Vec<Caps>,
 }
 
 /// A record of a log.
@@ -63,6 +63,8 @@ mod kind {
     pub const COPY: u8 = 19;
     pub const XOR: u8 = 20;
     pub const FINISH: u8 = 21;
+    pub const GIVE_UP: u8 = 22;
+    pub const COMPLETE: u8 = 23;
     pub const END: u8 = 32;
 }
 
@@ -75,8 +77,12 @@ impl LogWriter {
         writer.text(&head.text);
         writer.put(head.sets.len() as u64);
         head.sets.iter().for_each(|set| writer.text(set));
-        let Caps { blocks, depth, seek } = head.caps;
-        [blocks, depth.into(), seek.into()].into_iter().for_each(|number| writer.put(number));
+        let more = head.caps.len().saturating_sub(1) as u64;
+        for (i, Caps { blocks, depth, seek }) in head.caps.iter().enumerate() {
+            // The first tells how many more there are: beside one device, none.
+            let seek = u64::from(*seek) + if i == 0 { 2 * more } else { 0 };
+            [*blocks, u64::from(*depth), seek].into_iter().for_each(|number| writer.put(number));
+        }
         writer
     }
 
@@ -201,6 +207,14 @@ impl LogWriter {
                 self.blocks(kind::XOR, from, into, blocks);
                 self.put(times.0.into());
             }
+            Action::GiveUp(disk) => {
+                self.bytes.push(kind::GIVE_UP);
+                self.put(disk.0.into());
+            }
+            Action::Complete(disk) => {
+                self.bytes.push(kind::COMPLETE);
+                self.put(disk.0.into());
+            }
             // Not one that `keeps` keeps.
             Action::Wait(..) | Action::Credit(_) | Action::HandOn(..) | Action::Bill(_) => {}
             Action::Finish(id, how) => {
@@ -287,7 +301,12 @@ impl<'a> LogReader<'a> {
         let (name, text) = (self.text()?, self.text()?);
         let count = self.get()?;
         let sets = (0..count).map(|_| self.text()).collect::<Result<_, _>>()?;
-        let caps = Caps { blocks: self.get()?, depth: self.small()?, seek: self.get()? != 0 };
+        let (mut caps, mut more) = (Vec::new(), 0);
+        while caps.len() as u64 <= more {
+            let (blocks, depth, last) = (self.get()?, self.small()?, self.get()?);
+            more += last / 2;
+            caps.push(Caps { blocks, depth, seek: last % 2 != 0 });
+        }
         Ok(LogHead { name, text, sets, caps })
     }
 
@@ -398,6 +417,8 @@ impl<'a> LogReader<'a> {
                 let (from, into, blocks) = (self.place()?, self.place()?, self.small()?);
                 Action::Xor { from, into, blocks, times: Factor(self.small()?) }
             }
+            kind::GIVE_UP => Action::GiveUp(DiskId(self.small()?)),
+            kind::COMPLETE => Action::Complete(DiskId(self.small()?)),
             kind::FINISH => {
                 let id = RequestId(self.small()?);
                 let how = match self.get()? {
@@ -460,7 +481,11 @@ mod tests {
     use super::*;
 
     fn head() -> LogHead {
-        let caps = Caps { blocks: 1 << 40, depth: 300, seek: true };
+        let caps = vec![
+            Caps { blocks: 1 << 40, depth: 300, seek: true },
+            Caps { blocks: 7, depth: 1, seek: false },
+            Caps { blocks: 1 << 30, depth: 2, seek: true },
+        ];
         LogHead { name: "a/b.toml".into(), text: "[drive]\n".into(), sets: vec!["a=b".into()], caps }
     }
 
@@ -489,6 +514,8 @@ mod tests {
             Action::Begin(RequestId(1)),
             Action::Copy { from: frame, to: place, blocks: 77 },
             Action::Xor { from: place, into: Place::Nowhere, blocks: 0, times: Factor(7) },
+            Action::GiveUp(DiskId(300)),
+            Action::Complete(DiskId(2)),
             Action::Finish(RequestId(8), Ending::Finished),
             Action::Finish(RequestId(8), Ending::Dropped),
             Action::Finish(RequestId(8), Ending::Failed(125)),

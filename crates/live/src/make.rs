@@ -1,5 +1,9 @@
 //! The device and the core that a service file asks for.
 
+mod disks;
+
+pub use disks::{Existing, array_status, create_array, devices};
+
 use crate::Rates;
 use crate::claim::Use;
 use crate::sparse::Sparse;
@@ -104,33 +108,38 @@ pub(crate) fn open_error(path: &Path, how: Use, error: &std::io::Error) -> BadIn
     BadInput::new(path.display().to_string(), At::File, format!("cannot be opened: {error}"), mend)
 }
 
-/// What this world can do: no more than serve a device.
-pub const ABLE: &[Ability] = &[Ability::OwnTiming];
+/// What this world can do: serve a device, or several as an array.
+pub const ABLE: &[Ability] = &[Ability::OwnTiming, Ability::Arrays];
 
 /// Whether an experiment can be served in real time, as far as its core and its device go; nothing is opened.
 ///
 /// # Errors
 /// What [`core()`] would refuse.
 pub fn check(experiment: &Experiment) -> Result<(), BadInput> {
-    schedule::check(experiment, &Device::of(&experiment.drive)?, ABLE).map(|_| ())
+    schedule::check(experiment, &Device::of(&experiment.drive)?, ABLE)?;
+    experiment.array.as_ref().map_or(Ok(()), |array| disks::check(experiment, array))
 }
 
-/// The core for a device; what a reader must know is added to the notes.
+/// The core for a device, or for the disks of an array; what a reader must know is added to the notes.
 ///
 /// # Errors
 /// Where what the file asks for is not to be had.
-pub fn core(experiment: &Experiment, caps: Caps, notes: &mut Vec<String>) -> Result<Box<dyn Scheduler>, BadInput> {
-    let known = Knowledge::of_file(experiment, Device::of(&experiment.drive)?, caps.blocks)?;
+pub fn core(experiment: &Experiment, caps: &[Caps], notes: &mut Vec<String>) -> Result<Box<dyn Scheduler>, BadInput> {
+    let blocks = caps.first().map_or(0, |caps| caps.blocks);
+    let known = Knowledge::of_file(experiment, Device::of(&experiment.drive)?, blocks)?;
+    let members = experiment.array.iter().flat_map(|array| &array.members);
+    let sheets: Result<Vec<_>, BadInput> = members.map(|member| Ok(Device::of(member)?.sheet().cloned())).collect();
+    let known = known.of_each(sheets?.into_iter().flatten().collect());
     // Nobody but the core can say what the time of a real drive's command went to.
     let mut experiment = experiment.clone();
     experiment.scheduler.rules.divides = true;
-    let (core, told) = schedule::build(&experiment, &known, Real(caps))?;
+    let (core, told) = schedule::build(&experiment, &known, Real(caps.to_vec(), disks::reserved(&experiment)))?;
     notes.extend(told);
     Ok(core)
 }
 
-/// The world in real time, as the builder of its core sees it.
-struct Real(Caps);
+/// The world in real time, as the builder of its core sees it: what each device can do, and what of each is not an array's to fill.
+struct Real(Vec<Caps>, (u64, u64));
 
 impl Abilities for Real {
     const ABLE: &'static [Ability] = ABLE;
@@ -138,8 +147,12 @@ impl Abilities for Real {
     type Perfect = Distance;
     type Output = (Box<dyn Scheduler>, Vec<String>);
 
-    fn caps(&self, _: usize) -> Caps {
-        self.0
+    fn caps(&self, disk: usize) -> Caps {
+        self.0.get(disk).copied().unwrap_or(Caps { blocks: 0, depth: 0, seek: false })
+    }
+
+    fn reserved(&self) -> (u64, u64) {
+        self.1
     }
 
     fn put(self, core: impl Scheduler + 'static, _: u64, notes: Vec<String>) -> Result<Self::Output, BadInput> {

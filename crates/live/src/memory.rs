@@ -9,6 +9,7 @@
 //! ring, threads, claim}` hold all that is unsafe.
 #![allow(unsafe_code)]
 
+use sched::array::field::Factor;
 use std::cell::UnsafeCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -75,6 +76,23 @@ impl AlignedBuffer {
         let (to, from) = (self.pointer(at, count), other.pointer(from, count));
         // SAFETY: both have `count` bytes, which may overlap.
         unsafe { to.copy_from(from, count) }
+    }
+}
+
+/// Bytes that are summed at a time.
+const SUMMED: usize = 16 << 10;
+
+impl AlignedBuffer {
+    /// Adds bytes of another, or of itself, to its own, each multiplied first, as parity is summed.
+    pub fn add_multiple(&self, at: usize, other: &AlignedBuffer, from: usize, count: usize, times: Factor) {
+        let (mut given, mut sum) = ([0; SUMMED], [0; SUMMED]);
+        for done in (0..count).step_by(SUMMED) {
+            let bytes = SUMMED.min(count - done);
+            other.get(from + done, &mut given[..bytes]);
+            self.get(at + done, &mut sum[..bytes]);
+            times.add_multiple(&given[..bytes], &mut sum[..bytes]);
+            self.put(at + done, &sum[..bytes]);
+        }
     }
 }
 
@@ -214,6 +232,18 @@ mod tests {
         buffer.clear(4096, 6);
         buffer.get(4096, &mut out);
         assert_eq!(&out, b"\0\0\0\0\0\0 a page");
+    }
+
+    #[test]
+    fn sums_are_those_of_the_field_wherever_they_are_cut() {
+        let bytes = |salt: usize| (0..40_000).map(|i| (i * 7 + i / 256 + salt) as u8).collect::<Vec<u8>>();
+        for times in [Factor::ONE, Factor(0x8e)] {
+            let (from, into) = (Slice::holding(&bytes(1)), Slice::holding(&bytes(5)));
+            into.buffer.add_multiple(100, &from.buffer, 50, 39_900, times);
+            let mut sums = bytes(5);
+            times.add_multiple(&bytes(1)[50..39_950], &mut sums[100..]);
+            assert!(into.to_vec() == sums, "{times:?}");
+        }
     }
 
     #[test]

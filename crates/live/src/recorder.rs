@@ -108,7 +108,7 @@ pub fn replay(path: &Path) -> Result<ReplayReport, BadInput> {
     let bytes = std::fs::read(path).map_err(unread)?;
     let (head, mut log) = LogReader::new(path, &bytes)?;
     let experiment = experiment::parse_service(&head.name, &head.text, &head.sets)?;
-    let mut core = make::core(&experiment, head.caps, &mut Vec::new())?;
+    let mut core = make::core(&experiment, &head.caps, &mut Vec::new())?;
     let mut replayed =
         ReplayReport { inputs: 0, requests: 0, actions: 0, until: Time::ZERO, whole: false, differs: None };
     let (mut now, mut then) = (Vec::new(), Vec::new());

@@ -38,8 +38,8 @@ pub struct ServiceReport {
 /// A service that is ready to begin.
 pub struct NbdService {
     title: String,
-    /// What the device can do.
-    pub caps: Caps,
+    /// What the device can do, or each of those of an array.
+    pub caps: Vec<Caps>,
     core: Box<dyn Scheduler>,
     world: LiveWorld<Front>,
     door: Door,
@@ -58,11 +58,10 @@ impl NbdService {
     /// # Errors
     /// Bad input: a device that cannot be had, volumes that do not fit it, or a kernel without io_uring where it must be had.
     pub fn new(experiment: &Experiment, listeners: Vec<Listener>, scale: f64) -> Result<NbdService, BadInput> {
-        let short = experiment.scheduler.rules.plan.is_some();
         let reads = experiment.volumes.iter().all(|volume| volume.read_only);
         let how = if reads { Use::Reads } else { Use::Writes };
         make::check(experiment)?;
-        let made = make::device(&experiment.drive, how, short, experiment.run.seed_of(0))?;
+        let made = make::devices(experiment, how, experiment.run.seed_of(0))?;
         NbdService::on(made, experiment, listeners, scale)
     }
 
@@ -75,16 +74,18 @@ impl NbdService {
             return Err(bad("no [[volume]]: nothing is served".into(), "add one with a `name` and a `size`"));
         }
         let Made { unit, rotational, rates, mut notes } = made;
-        let unit: Box<dyn LiveDevice> = if experiment.serve.faults { Box::new(Faulty::new(unit)) } else { unit };
+        // Each disk of an array has faults of its own.
+        let faults = experiment.serve.faults && experiment.array.is_none();
+        let unit: Box<dyn LiveDevice> = if faults { Box::new(Faulty::new(unit)) } else { unit };
         notes.extend(descriptors(experiment.serve.connections));
-        let core = make::core(experiment, unit.caps(), &mut notes)?;
+        let core = make::core(experiment, &unit.members(), &mut notes)?;
         let served = ServedVolume::all(experiment, unit.bytes())
             .map_err(|what| bad(what, "shorten it, or leave its `size` out"))?;
         let exports: Arc<[Export]> = served.iter().map(|volume| volume.export(rotational)).collect();
         if let Some((name, fault)) = exports.iter().find_map(|export| Some((&export.name, export.fault()?))) {
             return Err(bad(format!("volume {name:?} cannot be offered: {fault}"), "give it another name"));
         }
-        let (clock, caps) = (Clock::new(scale), unit.caps());
+        let (clock, caps) = (Clock::new(scale), unit.members());
         // Clients live in real time, however fast the clock of the device.
         let real = |span: Span| clock.span(Duration::from_nanos(span.0));
         let (unheard, ending) = (real(experiment.serve.unheard), real(experiment.serve.ending));
@@ -135,9 +136,12 @@ impl NbdService {
         drop(closing);
         // A door that fell has let nobody in.
         let _ = door.join();
-        let remains = world.finish().map_err(stopped)?;
+        let mut remains = world.finish().map_err(stopped)?;
         carriers.wait(LAST_ANSWERS);
         let (reports, undone) = (remains.source.reports(), remains.source.undone());
+        if undone.is_nothing() {
+            remains.unit.close();
+        }
         Ok(ServiceReport { reports, lateness: remains.lateness, undone, unrecorded: recorded.err() })
     }
 }

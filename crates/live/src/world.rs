@@ -1,15 +1,23 @@
-//! The world of one device in real time.
+//! The world of one device in real time, or of the disks of an array as one.
+//!
+//! A disk of an array that hangs, or that does not say it has on its medium what it was to have there, is given up where the others
+//! hold all that it does; else the array fares as a lone device does. What a disk that was given up still has in flight counts as
+//! failed; memory that it may still write to belongs to nobody else from then on.
 
 use crate::kernel::{Host, Kernel};
 use crate::lateness::Lateness;
 use crate::memory::{Pool, Slice};
 use crate::ring::RingToken;
 use crate::unit::{Done, LiveDevice};
+use block::errno::EIO;
 use block::{BLOCK_BYTES, Command, DiskId, Ending, Extent, Outcome, Place, RequestId, Span, Tag, Time, Verb};
 use load::Served;
 use load::requests::{self, Ledger};
-use sched::{Action, Bill, Found, Input, Wait, World};
+use sched::array::field::Factor;
+use sched::{Action, Bill, Found, Health, Input, Wait, World};
+use std::collections::VecDeque;
 use std::io;
+use std::ops::Range;
 use std::rc::Rc;
 
 /// Who asks a live core for I/O.
@@ -54,6 +62,12 @@ pub trait RequestSource {
     /// What an emulated drive had done was noticed so late.
     fn note_lateness(&mut self, _late: Span) {}
 
+    /// What a request's bytes are read into goes to somebody who may write to it whenever he likes: from now on they are elsewhere.
+    fn renew_memory(&mut self, _: RequestId, _: &mut Pool) {}
+
+    /// A disk of the array is given up; whether all that it held is still to be had.
+    fn on_give_up(&mut self, _: DiskId, _whole: bool) {}
+
     /// The device does not answer.
     fn hang(&mut self, _now: Time) {}
 
@@ -96,16 +110,23 @@ pub struct Hands<'a> {
     pub unit: &'a mut dyn LiveDevice,
 }
 
-/// So many bytes of memory from a place on, which grows where it is too short.
+/// So many bytes of memory from a place on, which grows where it is too short, and keeps what it holds.
 fn room(held: &mut Option<Slice>, pool: &mut Pool, from: usize, bytes: usize) -> Slice {
-    let held = match held.take().filter(|held| held.bytes >= from + bytes) {
-        Some(long) => held.insert(long),
-        None => {
-            let buffer = pool.take(from + bytes);
-            held.insert(Slice { bytes: buffer.bytes(), buffer, from: 0 })
-        }
+    let held = match held.take() {
+        Some(long) if long.bytes >= from + bytes => held.insert(long),
+        short => held.insert(copy_of(short, pool, from + bytes)),
     };
     Slice { buffer: Rc::clone(&held.buffer), from, bytes }
+}
+
+/// Other memory of at least so many bytes, which holds what some did.
+fn copy_of(held: Option<Slice>, pool: &mut Pool, bytes: usize) -> Slice {
+    let buffer = pool.take(bytes.max(held.as_ref().map_or(0, |held| held.bytes)));
+    if let Some(held) = held {
+        buffer.copy(0, &held.buffer, held.from, held.bytes);
+        pool.give(held.buffer);
+    }
+    Slice { bytes: buffer.bytes(), buffer, from: 0 }
 }
 
 /// What is left of a world when it has ended.
@@ -120,6 +141,8 @@ pub struct StoppedWorld<S> {
     pub account: Option<drive::Account>,
     /// Requests that have not ended.
     pub outstanding: u32,
+    /// The device.
+    pub unit: Box<dyn LiveDevice>,
 }
 
 /// One device, one source, and what they stand on.
@@ -133,20 +156,29 @@ pub struct LiveWorld<S, K = Host> {
     frames: Vec<Option<Slice>>,
     /// The same for what is read in any order.
     scan: Option<Slice>,
-    /// By tag: when it was issued, while it is in flight; of a request's reads, where they go.
+    /// By disk: the first of its tags among all. By tag among all: when it was issued, while it is in flight; of reads, where they
+    /// go; whether nobody waits for it any more, since its disk was given up.
+    first: Vec<u32>,
     issued: Vec<Time>,
-    reads: Vec<Option<(RequestId, Slice)>>,
+    reads: Vec<Option<(Place, Slice)>>,
+    abandoned: Vec<bool>,
     /// By tag: whether it is to have something on the medium.
     flushes: Vec<bool>,
-    /// By tag: for which request it is, and who pays; the bill of the command issued next; when one was done last.
+    /// By tag: for which request it is, and who pays; request and bill of the command issued next; by disk, when one was done last.
     payers: Vec<(Option<RequestId>, Option<Bill>)>,
+    credit: Option<RequestId>,
     bill: Option<Bill>,
-    done: Time,
+    done: Vec<Time>,
     /// When a command came back last, or a request was asked of an idle device.
     last: Time,
     /// A command that takes longer hangs.
     patience: Span,
-    hangs: bool,
+    hangs: Option<DiskId>,
+    /// Disks of an array that do not hold all that they should; by disk, whether it was given up for hanging.
+    lacking: Vec<DiskId>,
+    deaf: Vec<bool>,
+    /// What the core is told next.
+    news: VecDeque<Input>,
     now: Time,
     outstanding: u32,
     /// How late completions were noticed.
@@ -161,7 +193,14 @@ impl<S: RequestSource, K: Kernel> LiveWorld<S, K> {
     /// A world of this device and this source; a command that takes longer than `patience` hangs.
     #[must_use]
     pub fn new(kernel: K, unit: Box<dyn LiveDevice>, source: S, patience: Span) -> LiveWorld<S, K> {
-        let depth = usize::from(unit.caps().depth);
+        let members = unit.members();
+        let mut depth = 0;
+        let first = members.iter().map(|caps| {
+            depth += usize::from(caps.depth);
+            (depth - usize::from(caps.depth)) as u32
+        });
+        let first: Vec<u32> = first.collect();
+        let news = unit.lacking().into_iter().map(|disk| Input::Disk(disk, Health::Failed)).collect();
         LiveWorld {
             kernel,
             pool: Pool::default(),
@@ -169,15 +208,21 @@ impl<S: RequestSource, K: Kernel> LiveWorld<S, K> {
             source,
             frames: Vec::new(),
             scan: None,
+            first,
             issued: vec![Time::NEVER; depth],
             reads: vec![None; depth],
+            abandoned: vec![false; depth],
             flushes: vec![false; depth],
             payers: vec![(None, None); depth],
+            credit: None,
             bill: None,
-            done: Time::ZERO,
+            done: vec![Time::ZERO; members.len()],
             last: Time::ZERO,
             patience,
-            hangs: false,
+            hangs: None,
+            lacking: Vec::new(),
+            deaf: vec![false; members.len()],
+            news,
             now: Time::ZERO,
             outstanding: 0,
             lateness: Lateness::default(),
@@ -204,8 +249,8 @@ impl<S: RequestSource, K: Kernel> LiveWorld<S, K> {
     /// What the kernel said.
     pub fn finish(mut self) -> io::Result<StoppedWorld<S>> {
         let account = self.unit.account(self.now);
-        let LiveWorld { source, lateness, ledger, outstanding, .. } = self;
-        self.failed.map_or(Ok(StoppedWorld { source, lateness, ledger, account, outstanding }), Err)
+        let LiveWorld { source, lateness, ledger, outstanding, unit, .. } = self;
+        self.failed.map_or(Ok(StoppedWorld { source, lateness, ledger, account, outstanding, unit }), Err)
     }
 
     fn split(&mut self) -> (&mut S, Hands<'_>) {
@@ -230,12 +275,30 @@ impl<S: RequestSource, K: Kernel> LiveWorld<S, K> {
         }
     }
 
-    fn issue(&mut self, now: Time, tag: Tag, command: Command) {
+    /// The tags of a disk, among all.
+    fn tags_of(&self, disk: usize) -> Range<usize> {
+        self.first[disk] as usize..self.first.get(disk + 1).map_or(self.issued.len(), |next| *next as usize)
+    }
+
+    /// Whose a tag among all is, and which of its own.
+    fn owner_of(&self, tag: Tag) -> (DiskId, Tag) {
+        let disk = self.first.partition_point(|first| *first <= tag.0).saturating_sub(1);
+        (DiskId(disk as u16), Tag(tag.0 - self.first[disk]))
+    }
+
+    fn issue(&mut self, now: Time, disk: DiskId, own: Tag, command: Command) {
+        let tag = Tag(self.first[usize::from(disk.0)] + own.0);
+        let credit = self.credit.take();
+        let request = if let Place::Request(id, _) = command.place { Some(id) } else { credit };
         if let Place::Request(id, _) = command.place {
             self.source.on_start(now, id);
-            if let Some(ledger) = &mut self.ledger {
-                ledger.issue(now, DiskId(0), tag, Some(id));
-            }
+        }
+        let bill = self.bill.take();
+        if self.deaf[usize::from(disk.0)] {
+            return self.news.push_back(Input::Done(disk, own, now, Outcome::Failed(EIO)));
+        }
+        if let (Some(id), Some(ledger)) = (request, &mut self.ledger) {
+            ledger.issue(now, disk, own, Some(id));
         }
         let memory = match command.verb.transfers() {
             true => self
@@ -244,15 +307,46 @@ impl<S: RequestSource, K: Kernel> LiveWorld<S, K> {
             false => None,
         };
         self.issued[tag.0 as usize] = now;
-        let request = if let Place::Request(id, _) = command.place { Some(id) } else { None };
-        self.payers[tag.0 as usize] = (request, self.bill.take());
+        self.payers[tag.0 as usize] = (request, bill);
         self.flushes[tag.0 as usize] = matches!(command.verb, Verb::Flush | Verb::Write { fua: true });
         self.reads[tag.0 as usize] = match (command.place, &memory) {
-            (Place::Request(id, _), Some(memory)) if command.verb == Verb::Read => Some((id, memory.clone())),
+            (place @ (Place::Request(..) | Place::Frame(..)), Some(memory)) if command.verb == Verb::Read => {
+                Some((place, memory.clone()))
+            }
             _ => None,
         };
         if let Err(error) = self.unit.issue(now, tag, &command, memory, &mut self.kernel) {
             self.failed.get_or_insert(error);
+        }
+        self.hear_refusals();
+    }
+
+    /// Disks on which nothing could be noted of the array are given up, where the others hold all that they do.
+    fn hear_refusals(&mut self) {
+        while let Some(disk) = self.unit.next_refusal() {
+            match self.can_spare(disk) {
+                true => self.news.push_back(Input::Disk(disk, Health::Failed)),
+                false => self.source.flush_failed(),
+            }
+        }
+    }
+
+    /// What was read is where it was to go, though that is elsewhere by now: in an array memory grows while it is read into.
+    fn place_read(&mut self, place: Place, read: Slice) {
+        let now = match place {
+            _ if self.first.len() == 1 => None,
+            Place::Request(..) | Place::Frame(..) => self.memory(place, (read.bytes as u64 / BLOCK_BYTES) as u32),
+            Place::Nowhere | Place::Scan => None,
+        };
+        let now = match now {
+            Some(now) if !Rc::ptr_eq(&now.buffer, &read.buffer) => {
+                now.buffer.copy(now.from, &read.buffer, read.from, read.bytes);
+                now
+            }
+            _ => read,
+        };
+        if let Place::Request(id, _) = place {
+            self.source.on_data(id, &now);
         }
     }
 
@@ -262,7 +356,18 @@ impl<S: RequestSource, K: Kernel> LiveWorld<S, K> {
         }
     }
 
-    fn came_back(&mut self, now: Time, done: Done) -> (Time, Input) {
+    fn sum(&mut self, from: Place, into: Place, blocks: u32, times: Factor) {
+        if let (Some(from), Some(into)) = (self.memory(from, blocks), self.memory(into, blocks)) {
+            into.buffer.add_multiple(into.from, &from.buffer, from.from, into.bytes, times);
+        }
+    }
+
+    /// A command came back: what the core is told, unless nobody waits for it any more.
+    fn came_back(&mut self, now: Time, done: Done) -> Option<(Time, Input)> {
+        let (disk, own) = self.owner_of(done.tag);
+        if std::mem::take(&mut self.abandoned[done.tag.0 as usize]) {
+            return None;
+        }
         if let Some(took) = done.took {
             let late = now.since(done.happened);
             self.lateness.add(took, late);
@@ -271,29 +376,76 @@ impl<S: RequestSource, K: Kernel> LiveWorld<S, K> {
         let issued = std::mem::replace(&mut self.issued[done.tag.0 as usize], Time::NEVER);
         self.source.command(issued, done.happened);
         // Of several in the device each counts from when the one before it was done.
-        let since = self.done;
-        self.done = since.max(done.happened);
+        let since = self.done[usize::from(disk.0)];
+        self.done[usize::from(disk.0)] = since.max(done.happened);
         let (request, bill) = std::mem::take(&mut self.payers[done.tag.0 as usize]);
         if let Some(bill) = bill {
             self.source.on_arm_time(request, &bill, (issued.max(since), done.happened));
         }
         if let Some(ledger) = &mut self.ledger {
             let parts = done.parts.map(|parts| requests::parts(parts.name_parts()));
-            ledger.end_command(now, DiskId(0), done.tag, parts.unwrap_or_default());
+            ledger.end_command(now, disk, own, parts.unwrap_or_default());
         }
-        if let Some((id, memory)) = self.reads[done.tag.0 as usize].take()
+        if let Some((place, memory)) = self.reads[done.tag.0 as usize].take()
             && done.outcome == Outcome::Ok
         {
-            self.source.on_data(id, &memory);
+            self.place_read(place, memory);
         }
         if self.flushes[done.tag.0 as usize] && done.outcome != Outcome::Ok {
-            self.source.flush_failed();
+            // What it has lost of earlier writes nobody knows, though it may take this one when it is tried again.
+            match self.can_spare(disk) {
+                true => self.news.push_back(Input::Disk(disk, Health::Failed)),
+                false => self.source.flush_failed(),
+            }
         }
         self.last = now;
-        if std::mem::take(&mut self.hangs) {
+        if self.hangs.take_if(|hung| *hung == disk).is_some() {
             self.source.recover();
         }
-        (now, Input::Done(DiskId(0), done.tag, done.happened, done.outcome))
+        Some((now, Input::Done(disk, own, done.happened, done.outcome)))
+    }
+
+    /// Whether all is to be had without this disk that is now.
+    fn can_spare(&self, disk: DiskId) -> bool {
+        let mut lacking = self.lacking.clone();
+        lacking.push(disk);
+        self.unit.is_whole_without(&lacking)
+    }
+
+    /// Nobody waits any longer for a disk that hangs: what it has counts as failed, and it gets nothing more.
+    fn abandon(&mut self, now: Time, disk: DiskId) {
+        self.deaf[usize::from(disk.0)] = true;
+        self.news.push_back(Input::Disk(disk, Health::Failed));
+        let first = self.first[usize::from(disk.0)];
+        for tag in self.tags_of(disk.0.into()) {
+            if std::mem::replace(&mut self.issued[tag], Time::NEVER) == Time::NEVER {
+                continue;
+            }
+            self.abandoned[tag] = true;
+            match self.reads[tag].take() {
+                Some((Place::Request(id, _), _)) => self.source.renew_memory(id, &mut self.pool),
+                Some((Place::Frame(frame, _), _)) => {
+                    let held = self.frames[frame.0 as usize].take();
+                    self.frames[frame.0 as usize] = Some(copy_of(held, &mut self.pool, 0));
+                }
+                _ => {}
+            }
+            self.payers[tag] = (None, None);
+            if let Some(ledger) = &mut self.ledger {
+                ledger.end_command(now, disk, Tag(tag as u32 - first), requests::parts([]));
+            }
+            self.news.push_back(Input::Done(disk, Tag(tag as u32 - first), now, Outcome::Failed(EIO)));
+        }
+    }
+
+    /// Which command hangs first, and from when on. What is due will come back.
+    fn next_hang(&self) -> Option<(Time, DiskId)> {
+        let disks = (0..self.first.len()).filter(|disk| self.hangs != Some(DiskId(*disk as u16)));
+        let oldest = disks.filter_map(|disk| {
+            let issued = self.issued[self.tags_of(disk)].iter().min().filter(|issued| **issued != Time::NEVER)?;
+            Some((*issued + self.patience, DiskId(disk as u16)))
+        });
+        oldest.filter(|(from, disk)| *from > self.now || self.unit.due_of(*disk).is_none()).min()
     }
 
     /// Takes what the kernel completed; whether there was anything.
@@ -323,8 +475,14 @@ impl<S: RequestSource, K: Kernel> World for LiveWorld<S, K> {
             }
             self.now = self.now.max(self.kernel.now());
             let now = self.now;
+            if let Some(input) = self.news.pop_front() {
+                return Some((now, input));
+            }
             if let Some(done) = self.unit.next_completion(now) {
-                return Some(self.came_back(now, done));
+                match self.came_back(now, done) {
+                    Some(input) => return Some(input),
+                    None => continue,
+                }
             }
             // It was due before what is asked now came, however much that is.
             if wake.is_some_and(|wake| wake <= now) {
@@ -352,13 +510,17 @@ impl<S: RequestSource, K: Kernel> World for LiveWorld<S, K> {
                 continue;
             }
             let due = self.source.due(room);
-            let oldest = self.issued.iter().min().filter(|issued| **issued != Time::NEVER && !self.hangs);
-            let hangs = oldest.map(|issued| *issued + self.patience);
-            if hangs.is_some_and(|from| from <= now) && self.unit.due().is_none() {
-                self.hangs = true;
-                self.source.hang(now);
+            let hangs = self.next_hang();
+            if let Some((_, disk)) = hangs.filter(|(from, _)| *from <= now) {
+                if self.can_spare(disk) {
+                    self.abandon(now, disk);
+                } else {
+                    self.hangs = Some(disk);
+                    self.source.hang(now);
+                }
                 continue;
             }
+            let hangs = hangs.map(|(from, _)| from);
             // What is due will come back.
             let waits = self.outstanding > 0 && self.unit.due().is_none();
             let gives_up = self.source.gives_up_at(self.last).filter(|_| waits);
@@ -379,10 +541,21 @@ impl<S: RequestSource, K: Kernel> World for LiveWorld<S, K> {
                 self.source.on_start(now, id);
                 self.ledger.iter_mut().for_each(|ledger| ledger.wait(now, id, Wait::Slack));
             }
-            Action::Issue(_, tag, command) => self.issue(now, tag, command),
+            Action::Issue(disk, tag, command) => self.issue(now, disk, tag, command),
             Action::Copy { from, to, blocks } => self.copy(from, to, blocks),
-            // A lone disk has no parity.
-            Action::Xor { .. } => {}
+            Action::Xor { from, into, blocks, times } => self.sum(from, into, blocks, times),
+            Action::GiveUp(disk) => {
+                self.lacking.push(disk);
+                let whole = self.unit.is_whole_without(&self.lacking);
+                // Before anybody is told of what it does not hold, the others know.
+                let known = self.unit.give_up(disk);
+                self.source.on_give_up(disk, whole);
+                if !whole || !known {
+                    self.source.flush_failed();
+                }
+                self.hear_refusals();
+            }
+            Action::Complete(disk) => self.lacking.retain(|lacking| *lacking != disk),
             Action::Wait(id, wait) => self.ledger.iter_mut().for_each(|ledger| ledger.wait(now, id, wait)),
             Action::HandOn(at, found) => {
                 let read = self.scan.as_ref().filter(|_| found != Found::Unreadable);
@@ -390,8 +563,7 @@ impl<S: RequestSource, K: Kernel> World for LiveWorld<S, K> {
                 let read = read.map(|held| Slice { buffer: Rc::clone(&held.buffer), from: 0, bytes });
                 self.source.on_found(now, at, found, read.as_ref());
             }
-            // A lone disk's commands say whose they are.
-            Action::Credit(_) => {}
+            Action::Credit(id) => self.credit = Some(id),
             Action::Bill(bill) => self.bill = Some(bill),
             Action::Finish(id, how) => {
                 self.outstanding -= 1;

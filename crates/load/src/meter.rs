@@ -9,7 +9,7 @@ use crate::slices::Slices;
 use crate::tally::{P1, P99, Tally};
 use crate::wait::half_square;
 use block::{BLOCK_BYTES, Ending, Extent, NS_PER_MS, Qos, Span, Time};
-use sched::array::Fill;
+use sched::Fill;
 use sched::value::Worth;
 use sched::{Found, Tally as Came};
 

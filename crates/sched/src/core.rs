@@ -137,7 +137,7 @@ impl<P: Predictor> Core<P> {
             self.dispatch::<false>(now, out);
         }
         if self.board.free.is_some() {
-            self.use_idleness(now, out);
+            self.board.read_in_idle_time(now, out);
         }
         self.probe_idle(now, out);
     }
@@ -231,7 +231,7 @@ impl<P: Predictor> Core<P> {
     /// How much waits and how well times were predicted.
     #[must_use]
     pub fn pulse(&self) -> Pulse {
-        let pulse = Pulse { waiting: self.board.jobs.len(), ..Pulse::default() };
+        let pulse = Pulse { waiting: self.board.jobs.len(), grasp: self.board.belief.grasp(), ..Pulse::default() };
         let Some(short) = self.short() else { return pulse };
         let Tally { preemptions, jit_seeks, late, .. } = short.tally;
         Pulse { preemptions, jit_seeks, late, gave_up: !short.punctuality.holds(), ..pulse }
@@ -576,17 +576,5 @@ impl<P: Predictor> Core<P> {
             board.give_held(now, id, out);
         }
         true
-    }
-
-    /// Reads what is wanted in any order while there is no request.
-    #[inline(never)]
-    fn use_idleness(&mut self, now: Time, out: &mut Vec<Action>) {
-        let board = &mut self.board;
-        let Some(mut free) = board.free.take() else { return };
-        let at = free.find_idle(board, now);
-        board.free = Some(free);
-        if let Some(at) = at {
-            board.read_for_free(now, at, out);
-        }
     }
 }

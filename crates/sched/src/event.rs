@@ -50,6 +50,11 @@ pub enum Action {
         /// What each byte is multiplied by.
         times: Factor,
     },
+    /// A disk of an array is of no use any more: from now on nothing is read from it or written to it, and what follows rests on
+    /// the others alone.
+    GiveUp(DiskId),
+    /// A disk of an array that was filled holds all that it should.
+    Complete(DiskId),
     /// A request has ended; its slot is free.
     Finish(RequestId, Ending),
     /// What a request waits for from now on, whenever no command of it is in flight; said only where [`crate::plan::Rules::tells`].

@@ -8,14 +8,12 @@
 //! **Idle time** begins when no request has come for a while, and is used in commands so short that the drive streams.
 
 use crate::bills::Cause;
-use crate::board::{Board, Errand};
 use crate::event::{Action, Found};
-use crate::job::JobState;
 use crate::predict::{Goal, Predictor};
 use crate::punctual::{Arrival, Punctuality};
 use crate::wanted::Wanted;
 use crate::{Job, JobId};
-use block::{Command, Extent, Lbn, Op, Outcome, Place, Span, Time, Verb};
+use block::{Extent, Lbn, Op, Outcome, Span, Time, Verb};
 use std::collections::VecDeque;
 
 /// Tracks that are looked at at most, besides the first and the last; and how far from those they lie, in tracks.
@@ -235,17 +233,20 @@ impl Free {
         }
     }
 
-    /// While there is no request and nothing in flight: what is read next, once that has been so for long enough.
-    pub(crate) fn find_idle<P: Predictor>(&mut self, board: &Board<P>, now: Time) -> Option<Extent> {
-        if !board.jobs.is_empty() || self.plan.wanted.is_empty() {
-            self.idle_from = None;
-            return None;
-        }
-        if now < *self.idle_from.get_or_insert(now + self.plan.patience) || !board.is_idle() {
-            return None;
-        }
+    /// There is a request, or nothing is wanted any more: time is not idle.
+    pub(crate) fn end_idleness(&mut self) {
+        self.idle_from = None;
+    }
+
+    /// There is no request: whether that has been so for long enough.
+    pub(crate) fn is_time_idle(&mut self, now: Time) -> bool {
+        now >= *self.idle_from.get_or_insert(now + self.plan.patience)
+    }
+
+    /// In idle time, nothing being in flight: what is read next.
+    pub(crate) fn find_idle<P: Predictor>(&mut self, belief: &P, now: Time) -> Option<Extent> {
         self.flying = Found::Idle;
-        let (belief, wanted, chunk) = (&board.belief, &self.plan.wanted, self.plan.chunk);
+        let (wanted, chunk) = (&self.plan.wanted, self.plan.chunk);
         let (arm, blocks) = (belief.arm(), Lbn(wanted.blocks()));
         let next = || wanted.first_in(arm, blocks, chunk).or_else(|| wanted.first_in(Lbn(0), blocks, chunk));
         let next = next()?;
@@ -367,72 +368,4 @@ fn keep<T>(last: &mut VecDeque<T>, one: T) {
         last.pop_front();
     }
     last.push_back(one);
-}
-
-impl<P: Predictor> Board<P> {
-    /// Gives the device a read of what is wanted in any order.
-    pub(crate) fn read_for_free(&mut self, now: Time, at: Extent, out: &mut Vec<Action>) {
-        // The drive reads on faster than short commands fetch.
-        let streams = self.belief.arm() == at.start;
-        self.send(now, Errand::Free, Verb::Read, at, Place::Scan, out);
-        if streams {
-            self.belief.distrust();
-        }
-    }
-
-    /// Where something is wanted: the read that comes before a job whose turn has come.
-    pub(crate) fn find_free(&mut self, now: Time, id: JobId, most: u32) -> Option<Extent> {
-        let (free, job) = (self.free.as_mut()?, self.jobs.get(id)?);
-        free.find_before(&self.belief, now, job, most)
-    }
-
-    /// A job whose turn has come is held while something else is read in its rotational delay. Says whether it is.
-    pub(crate) fn put_off(&mut self, now: Time, id: JobId, out: &mut Vec<Action>) -> bool {
-        if self.caps.depth > 1 || !self.is_idle() {
-            return false;
-        }
-        if !self.read_before(now, id, out) {
-            self.expect_end(now, id);
-            return false;
-        }
-        if let (Some(free), Some(job)) = (&mut self.free, self.jobs.get_mut(id)) {
-            job.state = JobState::Serving;
-            out.push(Action::Begin(job.request));
-            free.held = Some(id);
-        }
-        true
-    }
-
-    /// Reads something in the rotational delay of a job whose turn has come, if there is anything. Says whether it does.
-    pub(crate) fn read_before(&mut self, now: Time, id: JobId, out: &mut Vec<Action>) -> bool {
-        let Some(at) = self.find_free(now, id, u32::MAX) else { return false };
-        self.read_for_free(now, at, out);
-        true
-    }
-
-    /// Gives the device the job that was held.
-    pub(crate) fn give_held(&mut self, now: Time, id: JobId, out: &mut Vec<Action>) {
-        self.expect_end(now, id);
-        if let Some(free) = &mut self.free {
-            free.held = None;
-        }
-        self.issue_whole::<false>(now, id, out);
-    }
-
-    /// Notes when a job that is given to the device is to come back.
-    fn expect_end(&mut self, now: Time, id: JobId) {
-        let (Some(free), Some(job)) = (&mut self.free, self.jobs.get(id)) else { return };
-        free.expect(match job.op {
-            Op::Read => self.belief.ending(now, job.rest(), None),
-            _ => None,
-        });
-    }
-
-    /// A command for wanted blocks came back.
-    pub(crate) fn land_free(&mut self, now: Time, command: &Command, outcome: Outcome, out: &mut Vec<Action>) {
-        let turn = self.belief.turn();
-        if let Some(free) = &mut self.free {
-            free.land((now, turn), command.at, outcome, out);
-        }
-    }
 }

@@ -3,7 +3,7 @@
 
 pub use crate::preemption::Preemption;
 
-use crate::policy::Chosen;
+use crate::policy::{Chosen, IopsClaim};
 use crate::shares::Claim;
 use crate::turns::ShareRules;
 use crate::value::Worth;
@@ -185,24 +185,6 @@ impl Words for PreemptAt {
         ),
         Word::new("command", PreemptAt::Command, "at once after the command in flight"),
     ];
-}
-
-/// What a class may have by number of requests, each a second: what it is sure of, its weight for the rest, and what it may have at
-/// most; 0: nothing reserved, and no limit.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct IopsClaim {
-    /// What it is sure of.
-    pub reservation: f64,
-    /// Its weight for what is not reserved.
-    pub weight: f64,
-    /// What it may have at most.
-    pub limit: f64,
-}
-
-impl Default for IopsClaim {
-    fn default() -> IopsClaim {
-        IopsClaim { reservation: 0.0, weight: 1.0, limit: 0.0 }
-    }
 }
 
 /// What differs by class.

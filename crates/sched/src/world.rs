@@ -1,6 +1,6 @@
 //! The loop that carries events to the core and its actions to the devices.
 
-use crate::array::Fill;
+use crate::fill::Fill;
 use crate::predict::Predictor;
 use crate::{Action, ActionSink, Core, Input, Pulse, Tally};
 use block::{Span, Time};

@@ -287,7 +287,8 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
         self.until = until.unwrap_or(Time::NEVER);
         self.stage = Stage::Measuring(self.until);
         self.load.meter_mut().begin(from, self.stop.requests, until);
-        self.over = self.is_over();
+        // It may have failed, or been stopped, while it settled.
+        self.over = self.failed.is_some() || self.is_over();
     }
 
     /// Where a film is told, after each input, by how much what a write is worth counts.
@@ -580,12 +581,10 @@ impl<M: Machine, L: Measured> World for Drives<'_, M, L> {
         match action {
             Action::Issue(disk, tag, command) => self.issue::<false>(now, disk, tag, command),
             Action::Begin(id) => {
-                if let Some(camera) = &mut self.camera {
-                    camera.note_action(now, action);
-                }
+                self.camera.iter_mut().for_each(|camera| camera.note_action(now, action));
                 self.load.begin_request(now, id);
             }
-            Action::Copy { .. } | Action::Xor { .. } => {}
+            Action::Copy { .. } | Action::Xor { .. } | Action::GiveUp(_) | Action::Complete(_) => {}
             Action::HandOn(at, found) => self.load.hand_on(now, at, found),
             Action::Bill(bill) => self.billing.iter_mut().for_each(|billing| billing.set_bill(bill)),
             Action::Wait(..) | Action::Credit(_) => {

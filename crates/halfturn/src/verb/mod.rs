@@ -2,6 +2,8 @@
 
 mod advise;
 #[cfg(feature = "linux")]
+mod array;
+#[cfg(feature = "linux")]
 mod bench;
 mod completions;
 mod drive;
@@ -55,6 +57,9 @@ pub enum VerbArgs {
     #[command(subcommand)]
     Volume(volume::VolumeArgs),
     #[cfg(feature = "linux")]
+    #[command(subcommand)]
+    Array(array::ArrayArgs),
+    #[cfg(feature = "linux")]
     Top(top::TopArgs),
     #[cfg(feature = "linux")]
     Replay(replay::ReplayArgs),
@@ -99,6 +104,8 @@ pub fn run(verb: VerbArgs, command: Command) -> Result<(), VerbFailure> {
         VerbArgs::Serve(arguments) => serve::run(&arguments),
         #[cfg(feature = "linux")]
         VerbArgs::Volume(verb) => volume::run(&verb),
+        #[cfg(feature = "linux")]
+        VerbArgs::Array(verb) => array::run(&verb),
         #[cfg(feature = "linux")]
         VerbArgs::Top(arguments) => top::run(&arguments),
         #[cfg(feature = "linux")]

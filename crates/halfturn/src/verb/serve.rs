@@ -55,6 +55,9 @@ pub struct Serve {
     /// Serve while this command runs in a shell, with $uri and $socket set, and exit with its code
     #[arg(long, value_name = "COMMAND")]
     run: Option<String>,
+    /// Serve an array without disks that are lacking, as long as the others hold all of it
+    #[arg(long)]
+    degraded: bool,
     /// Record the scheduler's inputs and decisions, for `halfturn replay`
     #[arg(long, value_name = "LOG")]
     record: Option<PathBuf>,
@@ -65,7 +68,9 @@ pub struct Serve {
 
 pub fn run(arguments: &Serve) -> Result<(), VerbFailure> {
     let (name, text) = config(arguments)?;
-    let experiment = experiment::parse_service(&name, &text, &arguments.sets)?;
+    let mut sets = arguments.sets.clone();
+    sets.extend(arguments.degraded.then(|| "array.degraded=true".to_owned()));
+    let experiment = experiment::parse_service(&name, &text, &sets)?;
     let files = experiment.files().into_iter().chain(arguments.file.clone());
     let log = OutputFile::if_wanted(arguments.record.as_ref(), &mut Inputs::of(files))?;
     let mut listeners = handed_over();
@@ -81,7 +86,7 @@ pub fn run(arguments: &Serve) -> Result<(), VerbFailure> {
     let service = NbdService::new(&experiment, listeners, arguments.time_scale)?;
     let control = control(&experiment, &service.caller)?;
     let metrics = metrics(&experiment, &service.caller)?;
-    let reloader = Reloader { file: arguments.file.clone(), sets: arguments.sets.clone(), served: experiment.clone() };
+    let reloader = Reloader { file: arguments.file.clone(), sets: sets.clone(), served: experiment.clone() };
     heed_signals(service.caller.clone(), reloader);
     for note in &service.notes {
         eprintln!("{note}");
@@ -91,7 +96,7 @@ pub fn run(arguments: &Serve) -> Result<(), VerbFailure> {
     if child.is_none() {
         eprintln!("serving {} at {}", volumes(&experiment), path.display());
     }
-    let head = LogHead { name, text, sets: arguments.sets.clone(), caps: service.caps };
+    let head = LogHead { name, text, sets, caps: service.caps.clone() };
     let draft = log.as_ref().map(OutputFile::draft).transpose()?;
     let file = draft.as_ref().map(PendingFile::file).transpose();
     let file = file.map_err(|error| VerbFailure::unwritable(arguments.record.as_deref().unwrap_or(path), &error))?;

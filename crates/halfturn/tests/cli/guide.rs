@@ -127,7 +127,7 @@ fn commands_in_the_guide_have_these_options() {
                 let Some(rest) = line.strip_prefix("halfturn ") else { continue };
                 let rest = rest.split(" # ").next().expect("a command");
                 let words = words(rest.split(" -- ").next().expect("a command"));
-                let verbs = if matches!(&*words[0], "trace" | "drive" | "volume") { 2 } else { 1 };
+                let verbs = if matches!(&*words[0], "trace" | "drive" | "volume" | "array") { 2 } else { 1 };
                 let mut help: Vec<&str> = words[..verbs].iter().map(String::as_str).collect();
                 help.push("--help");
                 let help = said(&help);

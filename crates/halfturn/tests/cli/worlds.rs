@@ -164,7 +164,6 @@ fn what_a_world_says_it_cannot_do_it_says_of_every_such_experiment() {
         ("predictor = \"mimic\"\nmimic.learn = \"off-line\"".into(), Ability::Probing),
         ("predictor = \"mimic\"\nmimic.second_key = \"angle\"".into(), Ability::Angles),
         (format!("{short}plan.target_wait = \"5ms\""), Ability::Trials),
-        ("[array]\nlevel = \"0\"\ndisks = 2".into(), Ability::Arrays),
     ] {
         for manual in policy::ALL {
             let text = text(disk, manual.example, &more);
@@ -199,7 +198,8 @@ fn what_is_checked_is_what_is_built() {
                     _ => 1 << 21,
                 };
                 let caps = block::Caps { blocks, depth: 1, seek: false };
-                let served = live::make::core(&experiment, caps, &mut Vec::new());
+                let disks = experiment.array.as_ref().map_or(1, |array| array.disks.into());
+                let served = live::make::core(&experiment, &vec![caps; disks], &mut Vec::new());
                 assert_eq!(served.as_ref().err(), live::make::check(&experiment).as_ref().err(), "{text}");
                 built[0] += u32::from(simulated.is_ok());
                 built[1] += u32::from(served.is_ok());

@@ -3,25 +3,38 @@
 use super::ServedVolume;
 use crate::unit::Fault;
 use crate::world::Hands;
+use block::DiskId;
 use serde_json::Value;
 
-/// A fault of a volume, and what it is drawn by; or none.
+/// What a fault is of.
+#[derive(Clone, Debug, PartialEq)]
+enum FaultyThing {
+    Volume(String),
+    /// A disk of the array.
+    Disk(DiskId),
+}
+
+/// A fault of a volume or of a disk of an array, and what it is drawn by; or none.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FaultSetting {
-    volume: String,
+    of: FaultyThing,
     fault: Option<(Fault, u64)>,
     /// As `volume list` shows it.
     shown: Option<String>,
 }
 
 impl FaultSetting {
-    /// As the control socket is told of it: `volume`, `fault` (slow, stall, error, torn, cut or back), of `slow` the `factor`, of
+    /// As the control socket is told of it: `volume`, or `disk` of an array by its number, `fault` (slow, stall, error, torn, cut or back), of `slow` the `factor`, of
     /// `error` `one_of` how many, and a `seed`.
     ///
     /// # Errors
     /// What is wrong with it.
     pub fn parse(told: &Value) -> Result<FaultSetting, String> {
-        let volume = told["volume"].as_str().ok_or("`volume` is missing")?.to_owned();
+        let of = match (told["volume"].as_str(), told["disk"].as_u64()) {
+            (Some(volume), None) => FaultyThing::Volume(volume.to_owned()),
+            (None, Some(disk)) => FaultyThing::Disk(DiskId(disk.try_into().map_err(|_| format!("no disk {disk}"))?)),
+            _ => return Err("`volume` is missing, or, of an array, the number of a `disk`".into()),
+        };
         let (factor, one_of) = (told["factor"].as_f64().unwrap_or(10.0), told["one_of"].as_u64().unwrap_or(1));
         let seed = told["seed"].as_u64().unwrap_or(1);
         let name = told["fault"].as_str().unwrap_or_default();
@@ -43,12 +56,16 @@ impl FaultSetting {
             Fault::Error(of) => format!("error 1 of {of}"),
             _ => name.to_owned(),
         });
-        Ok(FaultSetting { volume, fault: fault.map(|fault| (fault, seed)), shown })
+        Ok(FaultSetting { of, fault: fault.map(|fault| (fault, seed)), shown })
     }
 
     pub(super) fn apply(&self, volumes: &mut [ServedVolume], hands: &mut Hands) -> Result<(), String> {
-        let volume = ServedVolume::find_volume(volumes, &self.volume)?;
         let now = hands.kernel.now();
+        let name = match &self.of {
+            FaultyThing::Volume(name) => name,
+            FaultyThing::Disk(disk) => return hands.unit.fault_disk(now, *disk, self.fault, hands.kernel),
+        };
+        let volume = ServedVolume::find_volume(volumes, name)?;
         hands.unit.fault(now, volume.blocks(), self.fault, hands.kernel)?;
         volume.fault.clone_from(&self.shown);
         Ok(())
@@ -71,6 +88,8 @@ mod tests {
         for wrong in [
             json!({ "fault": "cut" }),
             json!({ "volume": "a" }),
+            json!({ "volume": "a", "disk": 1, "fault": "cut" }),
+            json!({ "disk": 65536, "fault": "cut" }),
             json!({ "volume": "a", "fault": "fire" }),
             json!({ "volume": "a", "fault": "slow", "factor": 0.5 }),
             json!({ "volume": "a", "fault": "error", "one_of": 0 }),

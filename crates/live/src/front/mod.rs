@@ -4,6 +4,8 @@
 //! begins or ends inside one is read, changed and written by the front, alone among what shares a block with it.
 //! A flush flushes the device, so that it holds for every connection.
 
+mod answers;
+mod array;
 mod client;
 mod fault;
 #[cfg(test)]
@@ -14,19 +16,21 @@ mod volume;
 mod work;
 
 use crate::bell::Mailbox;
-use crate::memory::{PAGE, Slice};
+use crate::memory::{PAGE, Pool, Slice};
 use crate::metrics::{Buckets, ServiceMetrics};
 use crate::ring::{RingOp, RingToken};
 use crate::unit::Zeroes;
 use crate::world::{Hands, RequestSource};
+use answers::{acknowledge, error_reply, last};
 use block::errno::{EIO, EOPNOTSUPP, ETIME, ETIMEDOUT};
-use block::{BLOCK_BYTES, Change, Ending, Qos, Request, RequestId, Span, Time};
+use block::{BLOCK_BYTES, Change, DiskId, Ending, Qos, Request, RequestId, Span, Time};
 use client::{Client, Heard, PendingReply, ReceiveState, ReplyHeader};
 pub use fault::FaultSetting;
 use load::experiment::ServePlan;
 use nbd::reply::Chunk;
-use nbd::{CommandFlags, Errno, Refused, RequestType, Session};
+use nbd::{CommandFlags, Refused, RequestType, Session};
 use sched::{Bill, Input, Pulse};
+use serde_json::Value;
 pub use status::Rates;
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -58,6 +62,8 @@ pub enum EngineMessage {
     Set(Setting, Sender<Result<(), String>>),
     /// Something is wrong with a volume from now on, or nothing more; the answer says what was wrong with that.
     Fault(FaultSetting, Sender<Result<(), String>>),
+    /// Someone asks for the array, or has it go on without a disk; the answer is what it is then, or what was wrong.
+    Array(Option<DiskId>, Sender<Result<Value, String>>),
     /// A volume of which a flush has failed is to go on; the answer says what was wrong.
     Resume(String, Sender<Result<(), String>>),
     /// No more requests are taken; what was asked is done, and the device flushed.
@@ -179,6 +185,9 @@ impl Front {
                 EngineMessage::Fault(setting, asker) => {
                     let answer = setting.apply(&mut self.volumes, hands);
                     let _ = asker.send(answer);
+                }
+                EngineMessage::Array(fail, asker) => {
+                    let _ = asker.send(self.tell_array(fail, hands));
                 }
                 EngineMessage::Resume(volume, asker) => {
                     let volume = ServedVolume::find_volume(&mut self.volumes, &volume);
@@ -414,28 +423,6 @@ fn room(plan: &ServePlan, client: &Client, all: u64) -> Option<u64> {
     (client.pending() < plan.requests).then_some(left.max(least))
 }
 
-/// The answer to a request that was not done.
-fn error_reply(client: &Client, request: &nbd::ClientRequest, errno: i32) -> PendingReply {
-    let mut bytes = Vec::new();
-    let what = std::io::Error::from_raw_os_error(errno).to_string();
-    client.session.error((request.cookie, request.offset), Errno::of_os(errno), &what, &mut bytes);
-    PendingReply { head: ReplyHeader::Long(bytes), data: None }
-}
-
-/// The answer to a read that was done, or the end of it.
-fn last(client: &Client, work: &InFlightRequest) -> PendingReply {
-    let data = work.data.as_ref().map(|data| data.after(work.told));
-    let (offset, bytes) = (work.request.offset + work.told as u64, data.as_ref().map_or(0, |data| data.bytes));
-    let part = client.session.part(&work.request, offset, bytes as u32, Chunk::Last);
-    PendingReply { head: ReplyHeader::Short(part.unwrap_or_else(|| client.session.data(&work.request))), data }
-}
-
-/// A request without content in its answer was done.
-fn acknowledge(client: &mut Client, request: &nbd::ClientRequest) {
-    let head = ReplyHeader::Short(client.session.success(request));
-    client.answer(PendingReply { head, data: None });
-}
-
 impl RequestSource for Front {
     fn due(&self, _: u32) -> Option<Time> {
         self.volumes.iter().any(|volume| volume.clients > 0).then_some(self.look)
@@ -467,6 +454,14 @@ impl RequestSource for Front {
 
     fn memory(&mut self, id: RequestId, from: usize, bytes: usize) -> Option<Slice> {
         self.works.memory(id.0, from, bytes)
+    }
+
+    fn renew_memory(&mut self, id: RequestId, pool: &mut Pool) {
+        self.renew_read(id, pool);
+    }
+
+    fn on_give_up(&mut self, disk: DiskId, whole: bool) {
+        array::tell_given_up(disk, whole);
     }
 
     fn on_end(&mut self, now: Time, id: RequestId, how: Ending, hands: &mut Hands) {

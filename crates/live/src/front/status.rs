@@ -3,8 +3,9 @@
 //! `base:allocation` is asked of the device, at the moment; `halfturn:rate` is what is known of its zones, so that whoever
 //! lays data out can put where it is fast what is read from end to end.
 
+use super::Front;
+use super::answers::error_reply;
 use super::client::{Client, PendingReply, ReplyHeader};
-use super::{Front, error_reply};
 use crate::unit::LiveDevice;
 use crate::world::Hands;
 use block::{BLOCK_BYTES, Extent, Lbn};

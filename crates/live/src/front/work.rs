@@ -63,7 +63,7 @@ pub(super) struct InFlightRequest {
     there: usize,
     pub(super) told: usize,
     /// The blocks around them, where they are not whole blocks.
-    whole: Option<Slice>,
+    pub(super) whole: Option<Slice>,
     /// The first byte on the device, and the one after the last; and of the piece that is asked for now, where there are many.
     whole_bytes: (u64, u64),
     bytes: (u64, u64),

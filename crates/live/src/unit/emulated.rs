@@ -91,6 +91,10 @@ impl LiveDevice for Emulated {
         Some(self.machine.take_account(now))
     }
 
+    fn store(&mut self, at: Extent, from: &Slice) -> io::Result<()> {
+        self.contents.write(at, from).map_err(io::Error::from_raw_os_error)
+    }
+
     fn alike(&mut self, at: Extent) -> (u64, bool) {
         self.contents.alike(at)
     }

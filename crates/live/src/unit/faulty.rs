@@ -255,6 +255,22 @@ impl LiveDevice for Faulty {
         self.inner.zeroes()
     }
 
+    fn peek(&mut self, at: Extent, into: &Slice) -> bool {
+        self.inner.peek(at, into)
+    }
+
+    fn store(&mut self, at: Extent, from: &Slice) -> io::Result<()> {
+        let healthy = |fault: Fault| matches!(fault, Fault::Slow(_));
+        if let Some(part) = self.parts.iter().find(|part| part.from < at.end().0 && at.start.0 < part.end)
+            && !healthy(part.fault)
+        {
+            return Err(io::Error::from_raw_os_error(EIO));
+        }
+        self.inner.store(at, from)?;
+        (at.start.0..at.end().0).for_each(|block| drop(self.kept.remove(&block)));
+        Ok(())
+    }
+
     fn alike(&mut self, at: Extent) -> (u64, bool) {
         self.inner.alike(at)
     }

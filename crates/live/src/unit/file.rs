@@ -216,6 +216,22 @@ impl LiveDevice for ServedFile {
         carry_out(&self.file, &RingOp::Write(block, from, false));
     }
 
+    fn store(&mut self, at: Extent, from: &Slice) -> io::Result<()> {
+        let written = carry_out(&self.file, &RingOp::Write(from.clone(), at.start.0 * BLOCK_BYTES, true));
+        match written == from.bytes as i32 {
+            true => Ok(()),
+            false if written < 0 => Err(io::Error::from_raw_os_error(-written)),
+            false => Err(ErrorKind::WriteZero.into()),
+        }
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        match carry_out(&self.file, &RingOp::Sync) {
+            error if error < 0 => Err(io::Error::from_raw_os_error(-error)),
+            _ => Ok(()),
+        }
+    }
+
     fn zeroes(&self) -> Zeroes {
         self.zeroes
     }

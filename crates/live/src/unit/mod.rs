@@ -4,6 +4,7 @@ mod emulated;
 mod far;
 mod faulty;
 mod file;
+mod members;
 mod ram;
 
 pub use emulated::Emulated;
@@ -11,11 +12,12 @@ pub use far::Far;
 pub use faulty::{Fault, Faulty};
 pub use file::ServedFile;
 pub(crate) use file::{alike, discard};
+pub use members::Members;
 pub use ram::Ram;
 
 use crate::kernel::Kernel;
 use crate::memory::Slice;
-use block::{BLOCK_BYTES, Caps, Command, Extent, Outcome, Span, Tag, Time};
+use block::{BLOCK_BYTES, Caps, Command, DiskId, Extent, Outcome, Span, Tag, Time};
 use drive::Parts;
 use std::io;
 
@@ -56,6 +58,16 @@ pub trait LiveDevice {
     /// What it can do.
     fn caps(&self) -> Caps;
 
+    /// What each of its disks can do, whose tags follow one another: of an array several.
+    fn members(&self) -> Vec<Caps> {
+        vec![self.caps()]
+    }
+
+    /// Whether all that it holds is still to be had where these of its disks are of no use any more.
+    fn is_whole_without(&self, lacking: &[DiskId]) -> bool {
+        lacking.is_empty()
+    }
+
     /// Its length: that of its blocks, of which the last may be less than whole.
     fn bytes(&self) -> u64 {
         self.caps().blocks * BLOCK_BYTES
@@ -77,6 +89,11 @@ pub trait LiveDevice {
     /// When it will have something to say by itself.
     fn due(&self) -> Option<Time> {
         None
+    }
+
+    /// The same of one of its disks.
+    fn due_of(&self, _: DiskId) -> Option<Time> {
+        self.due()
     }
 
     /// The next command that has come back by now.
@@ -103,12 +120,59 @@ pub trait LiveDevice {
     /// Changes what blocks hold, in the same way.
     fn poke(&mut self, _: Extent, _: &Slice) {}
 
+    /// Writes blocks and has them on the medium when it returns: what a service notes of the device, beside what clients ask.
+    ///
+    /// # Errors
+    /// When they are not there.
+    fn store(&mut self, _: Extent, _: &Slice) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// Has on the medium, when it returns, all that was written.
+    ///
+    /// # Errors
+    /// When it is not.
+    fn sync(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// One of its disks counts no more: whether the others know, so that it will not be taken for what they hold.
+    fn give_up(&mut self, _: DiskId) -> bool {
+        true
+    }
+
+    /// One of its disks on which nothing could be noted.
+    fn next_refusal(&mut self) -> Option<DiskId> {
+        None
+    }
+
+    /// Disks that are lacking from the beginning.
+    fn lacking(&self) -> Vec<DiskId> {
+        Vec::new()
+    }
+
+    /// What the array is, where it is one, as JSON.
+    fn array_json(&self) -> Option<serde_json::Value> {
+        None
+    }
+
+    /// All that was asked is done and on the medium, and nothing more will be.
+    fn close(&mut self) {}
+
     /// Something is wrong with blocks from one up to another, as a seed draws it; or nothing more.
     ///
     /// # Errors
     /// Why it cannot be.
     fn fault(&mut self, _: Time, _: (u64, u64), _: Option<(Fault, u64)>, _: &mut dyn Kernel) -> Result<(), String> {
         Err("the service has no faults; give it `faults = true` in [serve], and start it anew".into())
+    }
+
+    /// The same of one of its disks.
+    ///
+    /// # Errors
+    /// Why it cannot be.
+    fn fault_disk(&mut self, _: Time, disk: DiskId, _: Option<(Fault, u64)>, _: &mut dyn Kernel) -> Result<(), String> {
+        Err(format!("there is no disk {}: the service has no array", disk.0))
     }
 
     /// Which zeros it makes without a transfer.

@@ -65,6 +65,10 @@ impl LiveDevice for Ram {
         Zeroes { holes: true, kept: false }
     }
 
+    fn store(&mut self, at: Extent, from: &Slice) -> io::Result<()> {
+        self.store.write(at, from).map_err(io::Error::from_raw_os_error)
+    }
+
     fn alike(&mut self, at: Extent) -> (u64, bool) {
         self.store.alike(at)
     }

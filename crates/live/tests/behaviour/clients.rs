@@ -37,12 +37,13 @@ size = "1MiB"
 priority = 1
 "#;
 
-fn request(command: RequestType, cookie: u64, offset: u64, length: u32) -> ClientRequest {
+pub fn request(command: RequestType, cookie: u64, offset: u64, length: u32) -> ClientRequest {
     ClientRequest { command, flags: CommandFlags::default(), cookie, offset, length: length.into() }
 }
 
-/// One client asks at random for bytes of its own part of a volume, several requests at once, none of which overlap.
-fn ask_at_random(service: &Running, export: &str, part: (u64, u64), seed: u64, rounds: u64) {
+/// One client asks at random for bytes of its own part of a volume, several requests at once, none of which overlap. What the part
+/// holds then.
+pub fn ask_at_random(service: &Running, export: &str, part: (u64, u64), seed: u64, rounds: u64) -> Vec<u8> {
     let mut remote = service.connect(export);
     remote.patience(Some(Duration::from_secs(60))).expect("a limit");
     let (from, bytes) = part;
@@ -94,6 +95,7 @@ fn ask_at_random(service: &Running, export: &str, part: (u64, u64), seed: u64, r
             }
         }
     }
+    kept
 }
 
 fn all_at_random(text: &str, scale: f64, rounds: u64) {

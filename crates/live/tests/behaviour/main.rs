@@ -1,5 +1,6 @@
 //! A service as its clients see it, and an emulated drive as its clock sees it.
 
+mod arrays;
 mod clients;
 mod emulated;
 mod far;

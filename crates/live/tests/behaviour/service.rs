@@ -30,7 +30,8 @@ impl Running {
             let service = NbdService::new(&experiment, vec![listener], scale).expect("a service");
             sender.send(service.caller.clone()).expect("someone waits");
             let text = text.clone();
-            let head = live::log::LogHead { name: "test.toml".into(), text, sets: Vec::new(), caps: service.caps };
+            let head =
+                live::log::LogHead { name: "test.toml".into(), text, sets: Vec::new(), caps: service.caps.clone() };
             service.run(Some((&head, std::fs::File::create(log).expect("a log")))).expect("it runs to its end")
         });
         Running { folder, caller: receiver.recv().expect("it began"), thread }

@@ -29,6 +29,9 @@ config::keys! {
     BUFFER_UNTIL: Until = word("buffer_until").usually("medium");
     /// What becomes of a read that another request interrupts, with mirroring.
     MIGRATION: Migration = word("migration").usually("never");
+    /// Whether an array is served of which disks are missing or were given up, as long as the others hold all of it. A simulation
+    /// takes no notice.
+    DEGRADED: bool = bool("degraded").usually("false");
     /// How long a message from one disk to another takes, in an array that spans machines.
     MESSAGE_DELAY: Span = span("message_delay").usually("0s");
 }
@@ -97,6 +100,8 @@ pub struct ArrayChoice {
     pub plan: ArrayPlan,
     /// The disks that fail, in order of time.
     pub fails: Vec<Failure>,
+    /// Whether it is served without disks that are lacking.
+    pub degraded: bool,
 }
 
 /// A disk that fails.
@@ -184,9 +189,10 @@ pub(super) fn read(
     for failure in fails.iter_mut().filter(|failure| !failure.replaced).take(spares as usize) {
         failure.replaced = true;
     }
+    let degraded = section.value(&DEGRADED)?;
     section.close()?;
     let plan = ArrayPlan { placement, buffer, trusting, migration, delay };
-    Ok(Some(ArrayChoice { level, disks, members, unit, plan, fails }))
+    Ok(Some(ArrayChoice { level, disks, members, unit, plan, fails, degraded }))
 }
 
 /// Whether spares are of use: there must be something to fill them from, and someone who does.

@@ -3,7 +3,7 @@
 use super::varied::{Scope, Varied};
 use block::BadInput;
 use config::{Key, Section};
-use sched::plan::IopsClaim;
+use sched::policy::IopsClaim;
 
 config::keys! {
     /// What a class may have by number of requests, to the policy `dmclock`.

@@ -4,7 +4,7 @@ use super::asker::Asker;
 use super::varied::{Scope, Varied, refuse_later};
 use super::{DriveChoice, Predictor, drive, service};
 use block::{BadInput, Span};
-use config::Section;
+use config::{Document, Section};
 use sched::Limits;
 use sched::plan::{LastFua, Preemption, Rules};
 use sched::planner::Wish;
@@ -21,10 +21,11 @@ config::keys! {
     /// In which order requests are served, what is believed of the drive, and who may interrupt whom.
     pub(super) fn scheduler() -> "[scheduler]";
 
-    /// The order in which waiting requests are served. `halfturn help POLICY` explains each; some have keys of their own.
+    /// The order in which waiting requests are served. `halfturn help POLICY` explains each; some have keys of their own. A service
+    /// file that names none has `auto`.
     POLICY: &'static str = one_of("policy", || policy::ALL.iter().map(|manual| (manual.name, manual.text)).collect()).required();
     /// What the scheduler believes of the drive.
-    PREDICTOR: Predictor = word("predictor").else_told("`profile`; `distance` of what is not a disk; `mimic` with `smtf`");
+    PREDICTOR: Predictor = word("predictor").else_told("`profile`; `distance` of what is not a disk; `mimic` with `smtf`; `in-use` with `auto`");
     /// How many requests the scheduler sees at once; the others wait in order of arrival. Or a table, `[scheduler.queue]`.
     QUEUE: u32 = within("queue", 1, LONGEST_QUEUE).usually("65536");
     /// Whether classes of one priority share out the arm's time evenly where none has a `share`, a `floor` or a `limit`. Else who keeps
@@ -100,7 +101,7 @@ impl Scheduler {
         let needs = self.policy.manual().needs;
         let ranks = [Preemption::Never, Preemption::Always, Preemption::Priority].contains(&self.rules.preemption);
         let known = self.predictor.is_none_or(|predictor| predictor == Predictor::Profile);
-        matches!(needs, Needs::Nothing | Needs::Any)
+        matches!(needs, Needs::Nothing | Needs::Any | Needs::Learning)
             && !self.policy.shares_out()
             && ranks
             && known
@@ -176,6 +177,13 @@ pub(super) fn read(
     Ok(scheduler)
 }
 
+/// Whether a file names a policy.
+pub(super) fn names_policy(document: &Document) -> Result<bool, BadInput> {
+    let root = document.root();
+    let section = root.section("scheduler")?;
+    Ok(section.is_some_and(|section| section.has(POLICY.name())))
+}
+
 /// `policy`, and its keys. A key of a policy that another run of the sweep uses is known, too.
 fn policy(section: &Section, varied: &Varied) -> Result<Chosen, BadInput> {
     refuse_later(section, &POLICY, &LATER)?;
@@ -229,6 +237,7 @@ fn predictor(section: &Section, needs: Needs, varied: &Varied) -> Result<Option<
             Err(section.error("predictor", "smtf goes by the Disk Mimic", mend))
         }
         None if needs == Needs::Mimic => Ok(Some(Predictor::Mimic)),
+        None if needs == Needs::Learning && !section.has("profile") => Ok(Some(Predictor::InUse)),
         given => Ok(given),
     }
 }

@@ -168,6 +168,7 @@ impl<P: Predictor> Array<P> {
                     out.push(Action::Copy { from, to, blocks });
                 }
                 Action::Xor { .. } => debug_assert!(false, "one disk has no parity"),
+                Action::GiveUp(_) | Action::Complete(_) => debug_assert!(false, "one disk is no array"),
                 Action::Finish(child, ending) => self.child_ended(child.0, ending, out),
                 Action::Wait(child, wait) => {
                     if let Some(child) = self.children.get(child.0) {
@@ -238,9 +239,9 @@ impl<P: Predictor> Array<P> {
         let ending =
             if meant || ending != Ending::Finished || child.op != Op::Read { ending } else { Ending::Failed(EIO) };
         let refused = matches!(ending, Ending::Failed(errno) if errno != ECANCELED) && child.op != Op::Read;
-        if refused && meant && self.redundant() {
+        if refused && meant && self.spares(child.disk) {
             // A disk that does not take what it is given is of no use any more.
-            self.fail(child.disk);
+            self.fail(child.disk, out);
         }
         if let Owner::Update(update) = child.owner {
             return self.update_went_on(update, &child, ending, out);
@@ -265,6 +266,14 @@ impl<P: Predictor> Array<P> {
     /// Whether there is more than one way to a block.
     pub(super) fn redundant(&self) -> bool {
         self.geometry.level() != Level::Striped
+    }
+
+    /// Whether a disk may be given up for not taking what it was given. Of copies the last one stays, and who wrote is told; with
+    /// parity a row that is written in part would tell what is missing of it wrong.
+    fn spares(&self, disk: DiskId) -> bool {
+        let lacks = |other| other == disk || !self.standings.is_sound(other);
+        let last = self.standings.is_sound(disk) && !self.geometry.is_whole_without(lacks);
+        self.redundant() && (self.geometry.has_parity() || !last)
     }
 
     /// Whether no sound disk holds what a child of a failed one was to hold.

@@ -56,6 +56,8 @@ pub struct Geometry {
     /// Blocks of a stripe unit.
     unit: u32,
     rows: u64,
+    /// Blocks of a disk before its first row.
+    first: u64,
 }
 
 /// A part of an extent that lies in one unit.
@@ -109,7 +111,22 @@ impl Geometry {
             let what = format!("a stripe unit of {unit} blocks on disks of {each}");
             return fault(what, "give a stripe no larger than a disk");
         }
-        Ok(Geometry { level, disks, unit, rows })
+        Ok(Geometry { level, disks, unit, rows, first: 0 })
+    }
+
+    /// The same of disks of which so many blocks before its data, and behind, are not the array's to fill.
+    ///
+    /// # Errors
+    /// As of [`Geometry::new`].
+    pub fn within(
+        level: Level,
+        disks: u16,
+        unit: u32,
+        each: u64,
+        (first, last): (u64, u64),
+    ) -> Result<Geometry, (String, String)> {
+        let left = each.saturating_sub(first + last);
+        Ok(Geometry { first, ..Geometry::new(level, disks, unit, left)? })
     }
 
     /// How it keeps its data.
@@ -202,11 +219,23 @@ impl Geometry {
         (0..it.copies()).map(move |copy| it.disk(row, column, copy))
     }
 
+    /// Whether every block is still to be had where these disks do not hold what they should.
+    #[must_use]
+    pub fn is_whole_without(&self, lacks: impl Fn(DiskId) -> bool) -> bool {
+        match self.level {
+            Level::Striped | Level::Mirrored { .. } => {
+                (0..self.columns()).all(|column| self.copies_of(0, column).any(|disk| !lacks(disk)))
+            }
+            Level::Parity | Level::DoubleParity => {
+                (0..self.disks).filter(|disk| lacks(DiskId(*disk))).count() <= usize::from(self.parities())
+            }
+        }
+    }
+
     /// What lies on a disk at an extent within one unit; of parity, nothing.
     #[must_use]
     pub fn piece_on(&self, disk: DiskId, at: Extent) -> Option<Piece> {
-        let unit = u64::from(self.unit);
-        let (row, within) = (at.start.0 / unit, (at.start.0 % unit) as u32);
+        let (row, within) = self.place(at.start.0)?;
         Some(Piece { row, column: self.column(row, disk)?, within, blocks: at.blocks, into: 0 })
     }
 
@@ -228,7 +257,20 @@ impl Geometry {
     /// A part of a row's units, on any of their disks.
     #[must_use]
     pub fn on_disk(&self, row: u64, within: u32, blocks: u32) -> Extent {
-        Extent::new(row * u64::from(self.unit) + u64::from(within), blocks)
+        Extent::new(self.first + row * u64::from(self.unit) + u64::from(within), blocks)
+    }
+
+    /// The row that a block of a disk is of, and where in its unit it lies; nothing before the first row.
+    #[must_use]
+    pub fn place(&self, block: u64) -> Option<(u64, u32)> {
+        let (block, unit) = (block.checked_sub(self.first)?, u64::from(self.unit));
+        Some((block / unit, (block % unit) as u32))
+    }
+
+    /// Where the rows of a disk begin, and end.
+    #[must_use]
+    pub fn rows_on_disk(&self) -> (u64, u64) {
+        (self.first, self.first + self.rows * u64::from(self.unit))
     }
 
     /// The array's block there.
@@ -293,6 +335,30 @@ mod tests {
         }
         assert!(all.len() > 50);
         all
+    }
+
+    #[test]
+    fn rows_lie_between_what_is_kept_free_of_a_disk() {
+        let it = Geometry::within(Level::Parity, 3, 8, 100, (16, 5)).expect("a geometry");
+        assert_eq!((it.rows(), it.rows_on_disk()), (9, (16, 88)));
+        assert_eq!(it.on_disk(2, 3, 4), Extent::new(35, 4));
+        assert_eq!((it.place(35), it.place(15)), (Some((2, 3)), None));
+        assert_eq!(it.piece_on(DiskId(0), Extent::new(35, 4)).map(|piece| (piece.row, piece.within)), Some((2, 3)));
+        assert!(Geometry::within(Level::Parity, 3, 8, 100, (90, 5)).is_err());
+    }
+
+    #[test]
+    fn an_array_is_whole_as_long_as_every_block_is_to_be_had() {
+        let whole = |level, disks, lacking: &[u16]| {
+            let it = Geometry::new(level, disks, 8, 64).expect("a geometry");
+            it.is_whole_without(|disk| lacking.contains(&disk.0))
+        };
+        let mirrored = Level::Mirrored { copies: 2 };
+        assert!(whole(Level::Striped, 3, &[]) && !whole(Level::Striped, 3, &[2]));
+        assert!(whole(mirrored, 6, &[0, 4, 2]), "one of each pair");
+        assert!(!whole(mirrored, 6, &[1, 4]), "both of a pair");
+        assert!(whole(Level::Parity, 5, &[4]) && !whole(Level::Parity, 5, &[0, 4]));
+        assert!(whole(Level::DoubleParity, 5, &[0, 4]) && !whole(Level::DoubleParity, 5, &[0, 1, 4]));
     }
 
     #[test]

@@ -25,13 +25,13 @@ mod placement;
 mod repair;
 mod standing;
 
-pub use buffer::Fill;
 pub use geometry::{Geometry, Level, MOST_DISKS, MOST_WITH_PARITY, Piece};
 pub use migration::Migration;
 pub use placement::Placement;
 
 use crate::core::Core;
 use crate::event::{Action, Health, Input, Wait};
+use crate::fill::Fill;
 use crate::job::JobState;
 use crate::overlap::{self, Overlap};
 use crate::plan::Rules;
@@ -40,8 +40,8 @@ use crate::slab::Slab;
 use crate::tally::Tally;
 use crate::world::Scheduler;
 use crate::{Job, JobId, Jobs};
-use block::errno::{ECANCELED, EINVAL, EIO};
-use block::{Change, DiskId, Ending, Extent, Op, Place, Request, RequestId, Span, Time};
+use block::errno::{ECANCELED, EINVAL, EIO, EOPNOTSUPP};
+use block::{Change, Discarded, DiskId, Ending, Extent, Op, Place, Request, RequestId, Span, Time};
 use buffer::Buffer;
 use children::{ChildRequest, Owner, Post, offset};
 use parity::Update;
@@ -146,7 +146,7 @@ impl<P: Predictor> Array<P> {
             geometry,
             plan,
             rules,
-            standings: Standings::new(geometry.disks(), geometry.rows() * u64::from(geometry.unit())),
+            standings: Standings::new(geometry.disks(), geometry.rows_on_disk()),
             loads: vec![Span::ZERO; disks.len()],
             positioning: disks.first().map_or(Span::ZERO, placement::positioning),
             wakes: vec![Time::NEVER; disks.len()],
@@ -182,9 +182,15 @@ impl<P: Predictor> Array<P> {
     fn submit(&mut self, now: Time, request: &Request, out: &mut Vec<Action>) {
         debug_assert!(self.room() > 0, "a request was submitted without room");
         let sane = request.op == Op::Flush || (request.at.blocks > 0 && request.at.end().0 <= self.geometry.blocks());
-        if !sane || matches!(request.op, Op::Discard(_)) {
-            out.push(Action::Finish(request.id, Ending::Failed(EINVAL)));
-            return;
+        let ending = match request.op {
+            _ if !sane => Some(Ending::Failed(EINVAL)),
+            // A hint: what the disks made of it would have to follow from the rest of its rows.
+            Op::Discard(Discarded::Anything) => Some(Ending::Finished),
+            Op::Discard(_) => Some(Ending::Failed(EOPNOTSUPP)),
+            _ => None,
+        };
+        if let Some(ending) = ending {
+            return out.push(Action::Finish(request.id, ending));
         }
         self.sequence += 1;
         let task = Task {
@@ -405,6 +411,9 @@ impl<P: Predictor> Array<P> {
             return self.start_or_hold(id, out);
         }
         let ending = job.spot.trouble.take().unwrap_or(Ending::Finished);
+        // Of what no disk holds any more nothing was flushed.
+        let lost = job.op == Op::Flush && !self.geometry.is_whole_without(|disk| !self.standings.is_sound(disk));
+        let ending = if lost && ending == Ending::Finished { Ending::Failed(EIO) } else { ending };
         if ending != Ending::Finished && job.spot.buffered.is_some() && job.spot.tries < BUFFERED_TRIES {
             // Whoever wrote it believes that it is written.
             job.spot.tries += 1;
@@ -469,10 +478,11 @@ impl<P: Predictor> Array<P> {
     }
 
     /// A disk is of no use any more: what waits for it is had another way.
-    fn fail(&mut self, disk: DiskId) {
+    fn fail(&mut self, disk: DiskId, out: &mut Vec<Action>) {
         if !self.standings.fail(disk) {
             return;
         }
+        out.push(Action::GiveUp(disk));
         let children = self.children.iter().filter(|(_, child)| child.disk == disk);
         self.posts.extend(children.map(|(id, child)| Post::Amend(id, child.number, Change::Cancel)));
     }
@@ -485,11 +495,11 @@ impl<P: Predictor> Scheduler for Array<P> {
             Input::Submit(request) => self.submit(now, &request, out),
             Input::Done(disk, ..) => self.tell(now, disk, input, out),
             Input::Amend(request, change) => self.amend(request, change, out),
-            Input::Disk(disk, Health::Failed) => self.fail(disk),
+            Input::Disk(disk, Health::Failed) => self.fail(disk, out),
             // Arrays share nothing out.
             Input::Claim(..) => {}
             Input::Disk(disk, Health::Replaced) => {
-                self.fail(disk);
+                self.fail(disk, out);
                 self.settle(now, out);
                 self.standings.replace(disk);
             }

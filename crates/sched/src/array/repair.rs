@@ -93,7 +93,9 @@ impl<P: Predictor> Array<P> {
         }
         let at = self.geometry.on_disk(it.row, it.within, it.blocks);
         for disk in self.alike(it.row, column) {
-            self.standings.note_filled(disk, at);
+            if self.standings.note_filled(disk, at) {
+                out.push(Action::Complete(disk));
+            }
         }
         self.close(id, out);
     }

@@ -23,12 +23,12 @@ pub(super) struct Standings {
     disks: Vec<Standing>,
     /// The how manieth each is, in its place.
     generations: Vec<u32>,
-    /// Blocks of a disk that are used.
-    used: u64,
+    /// Where the blocks of a disk that are used begin, and end.
+    used: (u64, u64),
 }
 
 impl Standings {
-    pub(super) fn new(disks: u16, used: u64) -> Standings {
+    pub(super) fn new(disks: u16, used: (u64, u64)) -> Standings {
         Standings { disks: vec![Standing::Sound; disks.into()], generations: vec![0; disks.into()], used }
     }
 
@@ -56,6 +56,11 @@ impl Standings {
         self.generations.iter().sum()
     }
 
+    /// Whether a disk holds all that it should.
+    pub(super) fn is_sound(&self, disk: DiskId) -> bool {
+        self.disks[usize::from(disk.0)] == Standing::Sound
+    }
+
     /// Whether all disks hold all that they should.
     pub(super) fn all_sound(&self) -> bool {
         self.disks.iter().all(|disk| *disk == Standing::Sound)
@@ -68,14 +73,14 @@ impl Standings {
 
     /// An empty disk takes its place.
     pub(super) fn replace(&mut self, disk: DiskId) {
-        self.disks[usize::from(disk.0)] = Standing::Filling { until: 0, beyond: BTreeMap::new() };
+        self.disks[usize::from(disk.0)] = Standing::Filling { until: self.used.0, beyond: BTreeMap::new() };
         self.generations[usize::from(disk.0)] += 1;
     }
 
-    /// A disk now holds what it should there.
-    pub(super) fn note_filled(&mut self, disk: DiskId, at: Extent) {
+    /// A disk now holds what it should there; whether it thereby does everywhere.
+    pub(super) fn note_filled(&mut self, disk: DiskId, at: Extent) -> bool {
         let standing = &mut self.disks[usize::from(disk.0)];
-        let Standing::Filling { until, beyond } = standing else { return };
+        let Standing::Filling { until, beyond } = standing else { return false };
         beyond.insert(at.start.0, at.end().0);
         while let Some((start, end)) = beyond.first_key_value().map(|(start, end)| (*start, *end))
             && start <= *until
@@ -83,9 +88,11 @@ impl Standings {
             beyond.remove(&start);
             *until = end.max(*until);
         }
-        if *until >= self.used {
+        let complete = *until >= self.used.1;
+        if complete {
             *standing = Standing::Sound;
         }
+        complete
     }
 }
 
@@ -95,16 +102,17 @@ mod tests {
 
     #[test]
     fn a_disk_is_sound_once_all_of_it_was_filled() {
-        let mut standings = Standings::new(2, 100);
+        let mut standings = Standings::new(2, (0, 100));
         let (disk, at) = (DiskId(1), Extent::new);
-        assert!(standings.fail(disk) && !standings.fail(disk) && !standings.works(disk));
+        assert!(standings.is_sound(disk) && standings.fail(disk) && !standings.fail(disk) && !standings.works(disk));
+        assert!(!standings.is_sound(disk) && standings.is_sound(DiskId(0)));
         standings.replace(disk);
         assert!(standings.works(disk) && !standings.holds(disk, at(0, 1)) && !standings.all_sound());
-        standings.note_filled(disk, at(50, 50));
+        assert!(!standings.note_filled(disk, at(50, 50)));
         assert!(!standings.holds(disk, at(50, 50)), "only what lies before all that is missing counts");
-        standings.note_filled(disk, at(0, 20));
+        assert!(!standings.note_filled(disk, at(0, 20)));
         assert!(standings.holds(disk, at(0, 20)) && !standings.holds(disk, at(10, 11)));
-        standings.note_filled(disk, at(20, 30));
+        assert!(standings.note_filled(disk, at(20, 30)) && !standings.note_filled(disk, at(20, 30)));
         assert!(standings.holds(disk, at(0, 100)) && standings.all_sound(), "it is sound");
         assert!(standings.holds(DiskId(0), at(0, 100)));
     }

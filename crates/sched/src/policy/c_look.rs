@@ -1,6 +1,6 @@
 //! C-LOOK: the arm sweeps upward in order of block number, then jumps back to the lowest waiting request.
 
-use super::smtf::Base;
+use super::base::Base;
 use super::{Beside, Kind, Manual, Needs, Policy, by_lbn};
 use crate::predict::Predictor;
 use crate::sorted::Sorted;

@@ -6,8 +6,7 @@
 //! those within their limits, the least by weight; else, since a disk that could work should, the least by weight of all.
 
 use super::fcfs::Fcfs;
-use super::{Beside, Kind, Manual, Needs, Policy};
-use crate::plan::IopsClaim;
+use super::{Beside, IopsClaim, Kind, Manual, Needs, Policy};
 use crate::predict::Predictor;
 use crate::{Job, JobId, Jobs};
 use block::{BadInput, Time};

@@ -74,6 +74,9 @@ pub(super) struct Ageing {
     pub(super) limit: Option<Span>,
 }
 
+/// Some eighteen minutes, of which ticks are rounded to nothing that matters.
+const LONG: Span = Span(1 << 40);
+
 /// With so much taken off for each unit of time waited, a wait 0.3 ms longer outweighs the longest way of an arm: the order is
 /// that of arrival. Asked for as that, it has no number that could grow out of its bounds however great the weight; scores of
 /// lesser weights keep within theirs for weeks.
@@ -100,6 +103,9 @@ pub(super) struct Greedy<P: Predictor, V: View<P>> {
     /// The requests that wait, by kind.
     waiting: [Sorted<V::Item>; KINDS],
     ageing: Ageing,
+    /// Ticks in a nanosecond, as the first request found them. A belief that learns the period of its drive anew would score those that
+    /// wait by other ticks than those that come.
+    ticks: Option<f64>,
     /// In order of arrival; kept only where age counts.
     oldest: Fcfs,
     /// Writes that may complete in a buffer, in order of arrival.
@@ -188,6 +194,7 @@ impl<P: Predictor, V: View<P>> Greedy<P, V> {
         Greedy {
             waiting: std::array::from_fn(|_| if ageing.weight > 0.0 { Sorted::by_bias() } else { Sorted::new() }),
             ageing,
+            ticks: None,
             oldest: Fcfs::new(),
             writes: Fcfs::new(),
             examined: 0,
@@ -196,12 +203,13 @@ impl<P: Predictor, V: View<P>> Greedy<P, V> {
 
     /// What a job's arrival adds to its score: w · arrival, so that waiting since earlier weighs less. The
     /// term w · now is the same for all and is left out.
-    pub(super) fn bias(&self, belief: &P, arrived: Time) -> u64 {
+    pub(super) fn bias(&mut self, belief: &P, arrived: Time) -> u64 {
         if self.ageing.weight == 0.0 {
             return 0;
         }
+        let ticks = *self.ticks.get_or_insert_with(|| belief.ticks(LONG) as f64 / LONG.0 as f64);
         // Half of what there is leaves room for the cost.
-        belief.ticks(Span((self.ageing.weight * arrived.0 as f64) as u64)).min(u64::MAX / 2)
+        ((self.ageing.weight * arrived.0 as f64 * ticks) as u64).min(u64::MAX / 2)
     }
 
     /// Offers what is worth it of a kind.
@@ -378,5 +386,87 @@ impl<P: Predictor, V: View<P>> Policy<P> for Greedy<P, V> {
 
     fn candidates(&self) -> u64 {
         self.examined
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::satf::AccessTime;
+    use crate::predict::Distance;
+    use block::{Command, Extent, Lbn, Outcome, Qos, Request, RequestId};
+
+    /// Counts by shorter ticks from when on it has learned so.
+    #[derive(Default)]
+    struct Relearned {
+        plain: Distance,
+        finer: u64,
+    }
+
+    impl Predictor for Relearned {
+        type Spot = Lbn;
+        type Mark = ();
+        type Head = Lbn;
+
+        fn spot(&self, at: Extent) -> Lbn {
+            self.plain.spot(at)
+        }
+        fn key(&self, spot: Lbn) -> u64 {
+            self.plain.key(spot)
+        }
+        fn mark(&self, _: Lbn) {}
+        fn head(&self, now: Time) -> (Lbn, u64) {
+            self.plain.head(now)
+        }
+        fn cost(&self, head: &Lbn, key: u64, (): (), direction: Direction) -> u64 {
+            self.plain.cost(head, key, (), direction)
+        }
+        fn least(&self, head: &Lbn, from: u64, to: u64, direction: Direction) -> u64 {
+            self.plain.least(head, from, to, direction)
+        }
+        fn is_told_closer(&self, from: u64, to: u64) -> bool {
+            self.plain.is_told_closer(from, to)
+        }
+        fn head_after(&self, head: &Lbn, at: Extent, spot: Lbn, direction: Direction) -> (Lbn, u64) {
+            self.plain.head_after(head, at, spot, direction)
+        }
+        fn ticks(&self, span: Span) -> u64 {
+            self.plain.ticks(span) + self.plain.ticks(span) / 1000 * self.finer
+        }
+        fn arm(&self) -> Lbn {
+            self.plain.arm()
+        }
+        fn note_issue(&mut self, now: Time, command: &Command, spot: Lbn) {
+            self.plain.note_issue(now, command, spot);
+        }
+        fn note_completion(&mut self, _: Time, _: &Command, _: Outcome) {}
+    }
+
+    /// Of two equally far the older goes first, whatever the belief has learned of its drive's period between them.
+    #[test]
+    fn age_is_counted_in_the_same_ticks_whatever_is_learned() {
+        for (before, after) in [(0, 1), (1, 0)] {
+            let mut belief = Relearned { plain: Distance::default(), finer: before };
+            let mut policy = Greedy::<Relearned, AccessTime>::new(Ageing { weight: 0.5, limit: None });
+            let mut jobs = Jobs::new();
+            let add = |jobs: &mut Jobs<Lbn>,
+                       id: u32,
+                       ms: u64,
+                       belief: &Relearned,
+                       policy: &mut Greedy<Relearned, AccessTime>| {
+                let request =
+                    Request { id: RequestId(id), op: Op::Read, at: Extent::new(5000, 8), qos: Qos::default() };
+                let job = Job::new(&request, Time(ms * 1_000_000), u64::from(id), Lbn(5000));
+                let id = jobs.insert(job);
+                policy.add(id, &job, belief);
+                id
+            };
+            let older = add(&mut jobs, 0, 100_000, &belief, &mut policy);
+            belief.finer = after;
+            add(&mut jobs, 1, 100_001, &belief, &mut policy);
+            let oldest = policy.oldest(Time(100_002_000_000), &jobs, &belief);
+            assert_eq!(oldest.floor, policy.bias(&belief, Time(100_000_000_000)));
+            assert_eq!(policy.take(Time(100_002_000_000), &jobs, &belief), Some(older), "{before} {after}");
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! What a policy says of itself: its name, its keys, and how it is made.
 
-use super::{Learn, Policy, smtf::BaseOrder};
-use crate::plan::IopsClaim;
+use super::Policy;
+use super::base::{BaseOrder, Learn};
 use crate::predict::Predictor;
 use crate::value::Worth;
 use block::BadInput;
@@ -51,6 +51,8 @@ pub enum Needs {
     Times,
     /// What the Disk Mimic has learned of them.
     Mimic,
+    /// Nothing beforehand: what it must know it learns in use, where no other predictor is given.
+    Learning,
 }
 
 /// What a policy is told that other tables than `[scheduler]` say.
@@ -66,4 +68,22 @@ pub struct Beside {
     pub base: BaseOrder,
     /// By what share of its time another request must be better than what the base would pick.
     pub margin: f64,
+}
+
+/// What a class may have by number of requests, each a second: what it is sure of, its weight for the rest, and what it may have at
+/// most; 0: nothing reserved, and no limit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct IopsClaim {
+    /// What it is sure of.
+    pub reservation: f64,
+    /// Its weight for what is not reserved.
+    pub weight: f64,
+    /// What it may have at most.
+    pub limit: f64,
+}
+
+impl Default for IopsClaim {
+    fn default() -> IopsClaim {
+        IopsClaim { reservation: 0.0, weight: 1.0, limit: 0.0 }
+    }
 }

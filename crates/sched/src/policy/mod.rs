@@ -1,5 +1,6 @@
 //! Policies: in which order waiting jobs are served. One file each.
 
+mod base;
 mod cylinders;
 mod greedy;
 mod in_service;
@@ -7,9 +8,9 @@ mod kind;
 mod priority;
 mod walk;
 
+pub use base::{BaseOrder, Learn};
 pub(crate) use fcfs::Fcfs;
-pub use kind::{Beside, Kind, Manual, Needs};
-pub use smtf::{BaseOrder, Learn};
+pub use kind::{Beside, IopsClaim, Kind, Manual, Needs};
 pub(crate) use yielding::{Yield, pace, yielding};
 
 use crate::predict::Predictor;
@@ -67,7 +68,7 @@ macro_rules! policies {
 
 policies! {
     fcfs look c_look sstf satf asatf smtf lookahead yielding batch_look look_cyl c_look_cyl sstf_cyl priority_1 priority_2
-    three_queues mq_deadline dmclock zfs
+    three_queues mq_deadline dmclock zfs auto
 }
 
 /// The policy of this name, as lines of `[scheduler]` have it.

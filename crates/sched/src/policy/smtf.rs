@@ -1,6 +1,7 @@
 //! Shortest mimicked time first (002 §2): the waiting request whose distance is known to take least. While the device is
 //! still being learned, a base policy has its say (002 §6).
 
+use super::base::{Base, BaseOrder, Learn};
 use super::c_look::CLook;
 use super::greedy::{AGE_LIMIT, Ageing, Greedy, age_weight};
 use super::satf::AccessTime;
@@ -9,7 +10,7 @@ use super::{Beside, Kind, Manual, Needs, Policy};
 use crate::predict::{Predictor, UNKNOWN};
 use crate::{Job, JobId, Jobs};
 use block::{BadInput, Time};
-use config::{Key, Section, Word, Words};
+use config::{Key, Section};
 
 const AGE_WEIGHT: Key<f64> = age_weight("0");
 
@@ -37,44 +38,11 @@ impl Kind for Settings {
     }
 }
 
-/// What is done about requests whose time is not known.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Learn {
-    /// *Online-Set*: what the base would pick, if its time is not known; else the least known.
-    #[default]
-    Set,
-    /// *Online-Priority*: the least known; only where none is known, what the base would pick.
-    Priority,
-}
-
-/// What orders requests while little is known.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum BaseOrder {
-    /// The nearest by block number.
-    #[default]
-    Sstf,
-    /// Upward in order of block number, then from the lowest.
-    CLook,
-}
-
-impl Words for BaseOrder {
-    const WORDS: &'static [Word<BaseOrder>] = &[
-        Word::new("sstf", BaseOrder::Sstf, "the nearest by block number"),
-        Word::new("c-look", BaseOrder::CLook, "upward in order of block number, then from the lowest"),
-    ];
-}
-
 pub(super) struct Smtf<P: Predictor> {
     learn: Learn,
     margin: f64,
     mimic: Greedy<P, AccessTime>,
     base: Box<dyn Base<P>>,
-}
-
-/// A policy that says what it would choose, and keeps it.
-pub(super) trait Base<P: Predictor>: Policy<P> {
-    /// The job it would take now; nothing only when it holds none.
-    fn choice(&mut self, now: Time, belief: &P) -> Option<JobId>;
 }
 
 fn smtf<P: Predictor + 'static>(ageing: Ageing, beside: &Beside) -> Smtf<P> {

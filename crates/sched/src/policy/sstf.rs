@@ -2,7 +2,7 @@
 
 use super::{Beside, Kind, Manual, Needs, Policy};
 use super::greedy::{Ageing, Greedy, View};
-use super::smtf::Base;
+use super::base::Base;
 use crate::Job;
 use crate::JobId;
 use crate::predict::{Predictor, Sieve};

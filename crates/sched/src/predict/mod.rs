@@ -10,12 +10,14 @@
 //! index holds only a key — place along the stroke, then angle — and a few bytes beside it (`Mark`).
 
 mod distance;
+mod in_use;
 mod kind;
 pub mod mimic;
 mod oracle;
 pub(crate) mod profile;
 
 pub use distance::Distance;
+pub use in_use::InUse;
 pub use kind::{Knowledge, Manual, Recipe, Taker, Tells};
 pub use mimic::Mimic;
 pub use profile::{PROFILE, Profile};
@@ -69,7 +71,7 @@ macro_rules! predictors {
 }
 
 predictors! {
-    profile: Profile, mimic: Mimic, distance: Distance, | oracle: Oracle,
+    profile: Profile, mimic: Mimic, distance: Distance, in_use: InUse, | oracle: Oracle,
 }
 
 /// The cost of what is not known: more than anything else costs.
@@ -151,6 +153,21 @@ pub struct Passing {
     pub blocks: u64,
     /// The most blocks that are read in one command without loss.
     pub longest: u32,
+}
+
+/// What a predictor that learns in use knows of its device by now, and how sure it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Grasp {
+    /// One revolution; nothing is known to turn while it is zero.
+    pub turn: Span,
+    /// Of a thousand blocks, those at whose angles it is known when they pass.
+    pub known: u16,
+    /// How far off forecasts of times are of late.
+    pub off: Span,
+    /// How far off distance alone would be.
+    pub usual: Span,
+    /// Whether requests are ordered by forecasts; else by distance.
+    pub is_settled: bool,
 }
 
 /// What the scheduler believes of a device, from a profile or from past times, never from the device itself.
@@ -242,6 +259,16 @@ pub trait Predictor {
     fn knows(&self, spot: Self::Spot, direction: Direction) -> bool {
         let _ = (spot, direction);
         true
+    }
+
+    /// Whether its costs are to be gone by: one that learns in use may not know enough yet, and then distance is better.
+    fn is_settled(&self) -> bool {
+        true
+    }
+
+    /// What it knows by now; nothing where it does not learn in use.
+    fn grasp(&self) -> Option<Grasp> {
+        None
     }
 
     /// Things it remembers of the device, and their memory in bytes; nothing where it does not learn.

@@ -239,6 +239,8 @@ impl World for Chaos {
             Action::Begin(_)
             | Action::Copy { .. }
             | Action::Xor { .. }
+            | Action::GiveUp(_)
+            | Action::Complete(_)
             | Action::Wait(..)
             | Action::Credit(_)
             | Action::Bill(_)

@@ -9,6 +9,7 @@ mod cancelled;
 mod choices;
 mod drawn_rules;
 mod endings;
+mod given_up;
 mod handing_down;
 mod idle;
 mod lines;

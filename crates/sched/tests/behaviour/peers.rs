@@ -3,7 +3,8 @@
 use crate::random::check;
 use block::{Caps, DiskId, Extent, Op, Outcome, Qos, Request, RequestId, Span, Tag, Time};
 use proptest::prelude::*;
-use sched::plan::{IopsClaim, Rules};
+use sched::plan::Rules;
+use sched::policy::IopsClaim;
 use sched::policy::{self, Beside};
 use sched::predict::Distance;
 use sched::{Action, Core, Input};

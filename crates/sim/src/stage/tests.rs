@@ -13,13 +13,17 @@ fn experiment(text: &str) -> Experiment {
 
 /// Plays an experiment on devices in place of its drive.
 fn play(text: &str, drives: Vec<Made>) -> Replication {
+    play_told(text, drives, UNTOLD).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The same; `tell` may stop it.
+fn play_told(text: &str, drives: Vec<Made>, tell: Tell) -> Result<Replication, BadInput> {
     let experiment = experiment(text);
     let known =
         Knowledge { device: Device::Unknown, believed: sched::predict::Knowledge::default(), members: Vec::new() };
     let (before, seed) = (Before::default(), experiment.run.seed);
-    let scene =
-        Scene { experiment: &experiment, before: &before, sheet: None, drives, seed, tell: UNTOLD, camera: None };
-    schedule::build(&experiment, &known, scene).unwrap_or_else(|error| panic!("{error}"))
+    let scene = Scene { experiment: &experiment, before: &before, sheet: None, drives, seed, tell, camera: None };
+    schedule::build(&experiment, &known, scene)
 }
 
 fn loops(depth: u32, run: &str) -> String {
@@ -75,6 +79,18 @@ fn a_closed_loop_settles_where_no_warm_up_is_asked_for() {
     assert_eq!((it.meter.from(), it.end), (Time::ZERO, Time(1_000_000_000)));
     // The first five came at once.
     assert!((class(&it).response_ms.mean - (95.0 * 50.0 + 150.0) / 100.0).abs() < 1e-9);
+}
+
+#[test]
+fn a_run_that_is_stopped_while_it_settles_asks_for_nothing_more() {
+    let told = std::sync::atomic::AtomicU32::new(0);
+    let stop = |_| {
+        told.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        ControlFlow::Break(())
+    };
+    let stopped = play_told(&loops(10_000, "requests = 200000"), vec![Made::new(1)], &stop).err();
+    assert!(stopped.is_some_and(|error| error.to_string().contains("stopped before its end")));
+    assert_eq!(told.into_inner(), 1);
 }
 
 #[test]

@@ -315,7 +315,7 @@ fn live(script: Script, draw: &mut Draw, disk: Disk) -> (Disk, Tale) {
     let file = ServedFile::over(nothing(), BLOCKS * BLOCK_BYTES, depth, true).making(script.zeroes);
     let (whose, durable) = (vec![None; usize::from(depth)], vec![false; usize::from(depth)]);
     let unit = Box::new(Faulty { file, outside: Rc::clone(&outside), whose, durable });
-    let mut core = make::core(&experiment, unit.caps(), &mut Vec::new()).expect("a core");
+    let mut core = make::core(&experiment, &unit.members(), &mut Vec::new()).expect("a core");
     let ending = if draw.below(2) == 0 { Span(TIMEOUT.0 / 2) } else { Span(10 * TIMEOUT.0) };
     let requests = 1 + draw.below(8) as u32;
     let plan = ServePlan { requests, unheard: TIMEOUT, timeout: TIMEOUT, ending, ..ServePlan::default() };

@@ -6,7 +6,6 @@
 //! (empirical Bayes). Where distance tells nothing but the seek, as on a drive with many zones, only the curve is left.
 
 use super::point::Point;
-use super::table::least;
 
 /// Cells of an octave of distances.
 const CELLS: usize = 8;
@@ -259,6 +258,12 @@ impl Smooth {
         cell.between += (between - cell.between) * share;
         cell.variance += (variance + between.max(0.0) - cell.variance) * share;
     }
+}
+
+/// The least of some times; infinite where there are none. None is negative: their bits are ordered as they are, and a
+/// processor compares many at once.
+pub(super) fn least(times: &[f32]) -> f32 {
+    f32::from_bits(times.iter().map(|time| time.to_bits()).fold(f32::INFINITY.to_bits(), u32::min))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Distances and their times: points in order, between some of which times are interpolated.
 
 use super::point::Point;
-use super::smooth::SmoothCurve;
+use super::smooth::{SmoothCurve, least};
 
 /// Points in a leaf at most.
 const LEAF: usize = 64;
@@ -334,12 +334,6 @@ impl Table {
 /// On the line between two points.
 pub(super) fn between(left: Point, right: Point, distance: i32) -> f32 {
     left.line(right).at(distance, left.time(), right.time())
-}
-
-/// The least of some times; infinite where there are none. None is negative: their bits are ordered as they are, and a
-/// processor compares many at once.
-pub(super) fn least(times: &[f32]) -> f32 {
-    f32::from_bits(times.iter().map(|time| time.to_bits()).fold(f32::INFINITY.to_bits(), u32::min))
 }
 
 /// Whether a line tells a time, off by no more than this share of it.

@@ -1,0 +1,117 @@
+//! `halfturn array`: making the arrays that a service has, and what their disks say of them.
+
+use super::OutputFormat;
+use crate::failure::{VerbFailure, print};
+use block::{At, BadInput};
+use clap::Subcommand;
+use live::make::{self, Existing};
+use load::experiment::{self, Experiment};
+use serde_json::json;
+use std::path::{Path, PathBuf};
+
+/// Make an array of the disks that a service file names, see whether it can be served, or have a service go on without a disk.
+///
+/// On each disk stands of which array it is, the how manieth, of what layout, and what became of the others; so a disk in another
+/// place, of another array or of the past is refused. A service does not start on disks without that.
+#[derive(Subcommand)]
+pub enum ArrayArgs {
+    /// Make the array: whatever its disks hold, copies and parities agree from then on
+    Create {
+        /// The service file with `[array]` and its disks
+        #[arg(value_name = "CONFIG.toml")]
+        file: PathBuf,
+        /// Change or add a value of the file, e.g. array.level=6
+        #[arg(long = "set", value_name = "KEY=VALUE")]
+        sets: Vec<String>,
+        /// Take the disks from an array that they are of; what is on it is lost
+        #[arg(long)]
+        force: bool,
+    },
+    /// See whether the array can be served; its disks stay as they are
+    Assemble {
+        /// The service file with `[array]` and its disks
+        #[arg(value_name = "CONFIG.toml")]
+        file: PathBuf,
+        /// Change or add a value of the file
+        #[arg(long = "set", value_name = "KEY=VALUE")]
+        sets: Vec<String>,
+        /// Without disks that are lacking, as long as the others hold all of it
+        #[arg(long)]
+        degraded: bool,
+    },
+    /// Show what each disk is to the array
+    Status {
+        /// The service file with `[array]` and its disks, of an array that is not served
+        #[arg(value_name = "CONFIG.toml", required_unless_present = "control", conflicts_with = "control")]
+        file: Option<PathBuf>,
+        /// The control socket of the service that has it: `control` in `[serve]`
+        #[arg(long, value_name = "SOCKET")]
+        control: Option<PathBuf>,
+        /// Change or add a value of the file
+        #[arg(long = "set", value_name = "KEY=VALUE")]
+        sets: Vec<String>,
+        /// `table` for people, `json` for programs
+        #[arg(long, value_enum, default_value = "table")]
+        format: OutputFormat,
+    },
+    /// Have a service go on without a disk, which is of the past from then on
+    Fail {
+        /// The number of the disk, from 0
+        #[arg(value_name = "DISK")]
+        disk: u16,
+        /// The control socket of the service: `control` in `[serve]`
+        #[arg(long, value_name = "SOCKET")]
+        control: PathBuf,
+    },
+}
+
+pub fn run(verb: &ArrayArgs) -> Result<(), VerbFailure> {
+    match verb {
+        ArrayArgs::Create { file, sets, force } => {
+            let existing = if *force { Existing::Overwritten } else { Existing::Kept };
+            let name = make::create_array(&read(file, sets)?, existing)?;
+            print(&format!("array {name} is made\n"))
+        }
+        ArrayArgs::Assemble { file, sets, degraded } => {
+            let mut sets = sets.clone();
+            sets.extend(degraded.then(|| "array.degraded=true".to_owned()));
+            let (status, admitted) = make::array_status(&read(file, &sets)?)?;
+            print(&status.text())?;
+            Ok(admitted?)
+        }
+        ArrayArgs::Status { file: Some(file), sets, format, .. } => {
+            let (status, _) = make::array_status(&read(file, sets)?)?;
+            print(&match format {
+                OutputFormat::Table => status.text(),
+                OutputFormat::Json => format!("{:#}\n", status.json()),
+            })
+        }
+        ArrayArgs::Status { control, format, .. } => {
+            let answer = ask(control.as_deref().unwrap_or(Path::new("")), &json!({ "verb": "array" }))?;
+            print(&match format {
+                OutputFormat::Table => answer["text"].as_str().unwrap_or_default().to_owned(),
+                OutputFormat::Json => format!("{:#}\n", answer["array"]),
+            })
+        }
+        ArrayArgs::Fail { disk, control } => {
+            ask(control, &json!({ "verb": "array", "fail": disk }))?;
+            Ok(())
+        }
+    }
+}
+
+fn read(file: &Path, sets: &[String]) -> Result<Experiment, BadInput> {
+    let name = file.display().to_string();
+    let unread = |error: std::io::Error| {
+        BadInput::new(name.clone(), At::File, format!("cannot be read: {error}"), "give a service file with [array]")
+    };
+    let text = std::fs::read_to_string(file).map_err(unread)?;
+    experiment::parse_service(&name, &text, sets)
+}
+
+fn ask(socket: &Path, question: &serde_json::Value) -> Result<serde_json::Value, BadInput> {
+    live::control::ask(socket, question).map_err(|what| {
+        let mend = "give the socket that `control` in the service's [serve] names";
+        BadInput::new(socket.display().to_string(), At::File, what, mend)
+    })
+}

@@ -1,0 +1,311 @@
+//! Which of the disks of an array belong to it, and may be trusted.
+
+use super::label::{BEFORE, BEHIND, LABEL_BYTES, Label, Noted};
+use crate::memory::Slice;
+use crate::unit::LiveDevice;
+use block::{BLOCK_BYTES, Extent};
+use sched::array::Geometry;
+use serde_json::{Value, json};
+
+/// What a disk is found to be to the array.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MemberState {
+    /// It holds all that it should.
+    Sound,
+    /// The array has gone on without it.
+    GivenUp,
+    /// It does not know of all that became of the array.
+    Stale,
+    /// It cannot be had: why.
+    Absent(String),
+    /// There is no superblock on it.
+    Unlabelled,
+    /// It is of another array, of this name.
+    Foreign(String),
+    /// It is another disk of this array, or a copy of one: which.
+    Misplaced(u16),
+    /// The array it is of has another layout.
+    Unlike(String),
+}
+
+impl MemberState {
+    /// Whether the array can be had without it, if that is wanted.
+    fn may_lack(&self) -> bool {
+        matches!(self, Self::GivenUp | Self::Stale | Self::Absent(_) | Self::Unlabelled)
+    }
+
+    /// In a word.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Sound => "sound",
+            Self::GivenUp => "given up",
+            Self::Stale => "stale",
+            Self::Absent(_) => "absent",
+            Self::Unlabelled => "no superblock",
+            Self::Foreign(_) => "foreign",
+            Self::Misplaced(_) => "misplaced",
+            Self::Unlike(_) => "unlike layout",
+        }
+    }
+
+    /// What is wrong with a disk, and the mend.
+    fn complaint(&self, disk: usize) -> Option<(String, &'static str)> {
+        let degraded = "bring it back, or go on without it: `degraded = true` in [array], or --degraded";
+        Some(match self {
+            Self::Sound => return None,
+            Self::GivenUp => (format!("disk {disk} was given up, and what it holds is of the past"), degraded),
+            Self::Stale => (format!("disk {disk} was not there when the array went on: it is of the past"), degraded),
+            Self::Absent(why) => (format!("disk {disk} cannot be had: {why}"), degraded),
+            Self::Unlabelled => {
+                (format!("disk {disk} has no superblock"), "make the array first: halfturn array create FILE")
+            }
+            Self::Foreign(name) => (
+                format!("disk {disk} is of another array, {name}"),
+                "name the disk that was there; or, if what is on it is not needed: halfturn array create --force FILE",
+            ),
+            Self::Misplaced(index) => (
+                format!("what stands as disk {disk} is disk {index} of the array, or a copy of it"),
+                "name the disks in the order in which the array was made",
+            ),
+            Self::Unlike(layout) => {
+                (format!("disk {disk} is of an array of another layout: {layout}"), "give [array] as it was made")
+            }
+        })
+    }
+}
+
+/// An array, as its disks tell of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ArrayStatus {
+    /// The array's name; nothing where no disk has any.
+    pub name: Option<String>,
+    /// How often something became of it.
+    pub events: u64,
+    /// Regions that may have been written and not be alike on all disks, and of how many.
+    pub dirty: u32,
+    /// What each disk is to it.
+    pub disks: Vec<MemberState>,
+    pub(super) label: Option<Label>,
+}
+
+/// What each disk of an array says of it: a label, none, or why the disk cannot be had.
+pub(super) type Said = Result<Option<Label>, String>;
+
+/// Reads the superblock of a disk: the newer of two that are whole.
+pub(super) fn read_label(unit: &mut dyn LiveDevice) -> Option<Label> {
+    let blocks = unit.bytes() / BLOCK_BYTES;
+    let places = [Some(0), blocks.checked_sub(BEHIND).filter(|last| *last >= BEFORE)];
+    let read = |at: u64| {
+        let memory = Slice::new(LABEL_BYTES);
+        let read = blocks >= BEHIND && unit.peek(Extent::new(at, BEHIND as u32), &memory);
+        let mut bytes = vec![0; LABEL_BYTES];
+        memory.buffer.get(0, &mut bytes);
+        Label::from_bytes(&bytes).filter(|_| read)
+    };
+    places.into_iter().flatten().filter_map(read).max_by_key(|label| (label.events, label.sequence))
+}
+
+/// The label that tells most of the array: of the one that most disks are of, of several such the first, the newest.
+fn choose(said: &[Said]) -> Option<Label> {
+    let labels: Vec<&Label> = said.iter().filter_map(|said| said.as_ref().ok()?.as_ref()).collect();
+    let votes = |label: &Label| labels.iter().filter(|other| other.array == label.array).count();
+    let most = labels.iter().map(|label| votes(label)).max()?;
+    let array = labels.iter().find(|label| votes(label) == most)?.array;
+    let of_it = labels.into_iter().filter(|label| label.array == array);
+    of_it.max_by_key(|label| (label.events, label.sequence)).cloned()
+}
+
+/// Judges what the disks of an array say, which is to have this layout.
+pub(super) fn judge(said: &[Said], wanted: &Geometry) -> ArrayStatus {
+    let newest = choose(said);
+    let state = |(disk, said): (usize, &Said)| {
+        let label = match said {
+            Err(why) => return MemberState::Absent(why.clone()),
+            Ok(None) => return MemberState::Unlabelled,
+            Ok(Some(label)) => label,
+        };
+        let Some(newest) = &newest else { return MemberState::Unlabelled };
+        let layout = (label.level, label.unit, label.rows, label.disks.len());
+        if label.array != newest.array {
+            MemberState::Foreign(label.name())
+        } else if layout != (wanted.level(), wanted.unit(), wanted.rows(), usize::from(wanted.disks())) {
+            let (level, unit, rows, disks) = layout;
+            MemberState::Unlike(format!("{level:?} of {disks} disks, {rows} units of {unit} blocks each"))
+        } else if usize::from(label.index) != disk {
+            MemberState::Misplaced(label.index)
+        } else if newest.disks.get(disk) == Some(&Noted::GivenUp) {
+            MemberState::GivenUp
+        } else if label.events + 1 < newest.events {
+            MemberState::Stale
+        } else {
+            MemberState::Sound
+        }
+    };
+    let disks: Vec<MemberState> = said.iter().enumerate().map(state).collect();
+    // A region is dirty that any disk of the array knows to be so.
+    let label = newest.map(|newest| {
+        let mut dirty = newest.dirty.clone();
+        let sound = said.iter().zip(&disks).filter(|(_, state)| **state == MemberState::Sound);
+        for label in sound.filter_map(|(said, _)| said.as_ref().ok()?.as_ref()) {
+            dirty.iter_mut().zip(&*label.dirty).for_each(|(all, one)| *all |= one);
+        }
+        Label { dirty, ..newest }
+    });
+    ArrayStatus {
+        name: label.as_ref().map(Label::name),
+        events: label.as_ref().map_or(0, |label| label.events),
+        dirty: label.as_ref().map_or(0, |label| label.dirty.iter().map(|byte| byte.count_ones()).sum()),
+        disks,
+        label,
+    }
+}
+
+impl ArrayStatus {
+    /// Whether the array can be had, without the disks that are lacking where that is wanted: what is wrong, and the mend.
+    ///
+    /// # Errors
+    /// When it cannot.
+    pub fn admit(&self, wanted: &Geometry, degraded: bool) -> Result<(), (String, String)> {
+        if self.name.is_none() && self.disks.contains(&MemberState::Unlabelled) {
+            let what = "no disk of the array has a superblock";
+            return Err((what.into(), "make the array first: halfturn array create FILE".into()));
+        }
+        let refused = |state: &MemberState| !(degraded && state.may_lack());
+        let mut complaints = self.disks.iter().enumerate().filter(|(_, state)| refused(state));
+        if let Some((what, mend)) = complaints.find_map(|(disk, state)| state.complaint(disk)) {
+            return Err((what, mend.into()));
+        }
+        let lacks = |disk: block::DiskId| self.disks[usize::from(disk.0)] != MemberState::Sound;
+        if wanted.is_whole_without(lacks) {
+            return Ok(());
+        }
+        let lacking = self.disks.iter().filter(|state| **state != MemberState::Sound).count();
+        let what =
+            format!("{lacking} of {} disks are lacking, and without them some blocks are lost", self.disks.len());
+        Err((what, "bring back what was given up last".into()))
+    }
+
+    /// Units of a disk, as the array was made.
+    pub(crate) fn rows(&self) -> Option<u64> {
+        self.label.as_ref().map(|label| label.rows)
+    }
+
+    /// As JSON.
+    #[must_use]
+    pub fn json(&self) -> Value {
+        let disk = |(disk, state): (usize, &MemberState)| {
+            let why = state.complaint(disk).map(|(what, _)| what);
+            json!({ "disk": disk, "state": state.word(), "why": why })
+        };
+        let disks: Vec<Value> = self.disks.iter().enumerate().map(disk).collect();
+        json!({ "array": self.name, "events": self.events, "dirty_regions": self.dirty, "disks": disks })
+    }
+
+    /// As lines for users.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let name = self.name.as_deref().unwrap_or("not made yet");
+        let mut text = format!("array {name}, {} events, {} dirty regions\n", self.events, self.dirty);
+        for (disk, state) in self.disks.iter().enumerate() {
+            let why = state.complaint(disk).map(|(what, _)| format!(": {what}")).unwrap_or_default();
+            text += &format!("disk {disk}  {}{why}\n", state.word());
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sched::array::Level;
+
+    fn wanted() -> Geometry {
+        Geometry::new(Level::Parity, 3, 8, 80).expect("a geometry")
+    }
+
+    fn said() -> Vec<Said> {
+        let label = |index| Label {
+            array: [7; 16],
+            level: Level::Parity,
+            unit: 8,
+            rows: 10,
+            index,
+            events: 5,
+            sequence: 1,
+            disks: vec![Noted::Sound; 3],
+            dirty: Label::clean(),
+        };
+        (0..3).map(|index| Ok(Some(label(index)))).collect()
+    }
+
+    /// Changes what a disk says; what is then found of all.
+    fn found(change: impl FnOnce(&mut Vec<Said>)) -> ArrayStatus {
+        let mut all = said();
+        change(&mut all);
+        judge(&all, &wanted())
+    }
+
+    fn label(all: &mut [Said], disk: usize) -> &mut Label {
+        all[disk].as_mut().ok().and_then(Option::as_mut).expect("a label")
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_disk_is_found_and_said() {
+        let states = |status: &ArrayStatus| status.disks.iter().map(MemberState::word).collect::<Vec<_>>();
+        let admits = |status: &ArrayStatus| [false, true].map(|degraded| status.admit(&wanted(), degraded).is_ok());
+        let all = found(|_| {});
+        assert_eq!((states(&all), admits(&all)), (vec!["sound"; 3], [true; 2]));
+        let behind = found(|all| label(all, 1).events = 4);
+        assert_eq!(admits(&behind), [true; 2], "the power went while one event was written down");
+        for (change, state, admitted) in [
+            ((|all| label(all, 1).events = 3) as fn(&mut Vec<Said>), "stale", [false, true]),
+            (|all| label(all, 0).disks[1] = Noted::GivenUp, "sound", [true; 2]),
+            (
+                |all| {
+                    label(all, 0).disks[1] = Noted::GivenUp;
+                    label(all, 0).events = 6;
+                },
+                "given up",
+                [false, true],
+            ),
+            (|all| label(all, 1).array = [8; 16], "foreign", [false; 2]),
+            (|all| label(all, 1).index = 2, "misplaced", [false; 2]),
+            (|all| label(all, 1).unit = 16, "unlike layout", [false; 2]),
+            (|all| label(all, 1).rows = 11, "unlike layout", [false; 2]),
+            (|all| label(all, 1).disks.push(Noted::Sound), "unlike layout", [false; 2]),
+            (|all| all[1] = Ok(None), "no superblock", [false, true]),
+            (|all| all[1] = Err("gone".into()), "absent", [false, true]),
+        ] {
+            let status = found(change);
+            assert_eq!((states(&status)[1], admits(&status)), (state, admitted), "{}", status.text());
+            assert_eq!([states(&status)[0], states(&status)[2]], ["sound"; 2], "{}", status.text());
+        }
+    }
+
+    #[test]
+    fn of_disks_in_another_order_none_is_taken_and_of_too_few_none_either() {
+        let swapped = found(|all| all.swap(0, 2));
+        assert_eq!(swapped.disks, [MemberState::Misplaced(2), MemberState::Sound, MemberState::Misplaced(0)]);
+        assert!(swapped.admit(&wanted(), true).is_err());
+        let few = found(|all| (all[0], all[2]) = (Err("gone".into()), Err("gone".into())));
+        let (what, _) = few.admit(&wanted(), true).expect_err("two are lacking");
+        assert!(what.starts_with("2 of 3 disks are lacking"), "{what}");
+        let none = found(|all| all.iter_mut().for_each(|said| *said = Ok(None)));
+        assert!(none.admit(&wanted(), true).is_err() && none.name.is_none());
+    }
+
+    #[test]
+    fn a_region_is_dirty_that_any_sound_disk_knows_to_be() {
+        let status = found(|all| {
+            label(all, 0).dirty[3] = 1;
+            label(all, 2).dirty[5] = 6;
+        });
+        assert_eq!(status.dirty, 3);
+        let past = found(|all| {
+            label(all, 0).events = 2;
+            label(all, 0).dirty[3] = 1;
+        });
+        assert_eq!(past.dirty, 0, "what is of the past knows nothing");
+    }
+}

@@ -1,0 +1,174 @@
+//! What is written on a disk of which array it is: its superblock.
+//!
+//! There are two copies, one before the data and one behind it, each with a checksum; they are written in turn, so that one that
+//! was half written when the power went leaves the other. The events count what became of the array; a disk that does not know of
+//! all of them was not there. In the same place stand the regions of the array that may have been written since it was last known
+//! that copies and parities agree.
+
+use block::BLOCK_BYTES;
+use sched::array::{Level, MOST_DISKS};
+
+/// Bytes of a copy.
+pub(super) const LABEL_BYTES: usize = 8 << 10;
+/// Blocks of a disk before its data, and behind: the first copy lies at the beginning of the former, the second is the latter.
+pub(crate) const BEFORE: u64 = (128 << 10) / BLOCK_BYTES;
+pub(crate) const BEHIND: u64 = LABEL_BYTES as u64 / BLOCK_BYTES;
+/// Regions that are told apart, each with a bit.
+pub(super) const REGIONS: usize = 4096;
+
+const MAGIC: &[u8; 8] = b"HTARRAY1";
+const HEAD: usize = 80;
+const REGION_BYTES: usize = REGIONS / 8;
+
+/// What became of a disk, as the others have it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Noted {
+    Sound,
+    /// It was given up: what it holds is of the past.
+    GivenUp,
+}
+
+/// A superblock.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Label {
+    /// Which array it is.
+    pub(super) array: [u8; 16],
+    pub(super) level: Level,
+    /// Blocks of a stripe unit, units of a disk.
+    pub(super) unit: u32,
+    pub(super) rows: u64,
+    /// The how manieth disk of the array this is.
+    pub(super) index: u16,
+    /// What has become of the array, counted; and how often this was written since.
+    pub(super) events: u64,
+    pub(super) sequence: u64,
+    pub(super) disks: Vec<Noted>,
+    /// Regions that may have been written and not be alike on all disks.
+    pub(super) dirty: Box<[u8; REGION_BYTES]>,
+}
+
+impl Label {
+    /// No region is dirty.
+    pub(super) fn clean() -> Box<[u8; REGION_BYTES]> {
+        Box::new([0; REGION_BYTES])
+    }
+
+    /// As it is written.
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(LABEL_BYTES);
+        bytes.extend_from_slice(MAGIC);
+        bytes.extend_from_slice(&[0; 4]);
+        let (level, copies) = match self.level {
+            Level::Striped => (0_u16, 1_u16),
+            Level::Mirrored { copies } => (1, copies),
+            Level::Parity => (5, 1),
+            Level::DoubleParity => (6, 1),
+        };
+        [level, copies].iter().for_each(|number| bytes.extend_from_slice(&number.to_le_bytes()));
+        bytes.extend_from_slice(&self.array);
+        bytes.extend_from_slice(&self.unit.to_le_bytes());
+        [self.index, self.disks.len() as u16].iter().for_each(|number| bytes.extend_from_slice(&number.to_le_bytes()));
+        [self.rows, self.events, self.sequence]
+            .iter()
+            .for_each(|number| bytes.extend_from_slice(&number.to_le_bytes()));
+        bytes.resize(HEAD, 0);
+        bytes.extend(self.disks.iter().map(|noted| u8::from(*noted == Noted::GivenUp)));
+        bytes.resize(HEAD + usize::from(MOST_DISKS), 0);
+        bytes.extend_from_slice(&*self.dirty);
+        bytes.resize(LABEL_BYTES, 0);
+        let sum = crc32c(&bytes);
+        bytes[8..12].copy_from_slice(&sum.to_le_bytes());
+        bytes
+    }
+
+    /// What was written; nothing where it is none, or not whole.
+    pub(super) fn from_bytes(bytes: &[u8]) -> Option<Label> {
+        let mut bytes = bytes.get(..LABEL_BYTES)?.to_vec();
+        let sum = u32::from_le_bytes(bytes[8..12].try_into().ok()?);
+        bytes[8..12].fill(0);
+        if &bytes[..8] != MAGIC || crc32c(&bytes) != sum {
+            return None;
+        }
+        let small = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
+        let large = |at: usize| bytes[at..at + 8].try_into().map(u64::from_le_bytes).ok();
+        let level = match (small(12), small(14)) {
+            (0, _) => Level::Striped,
+            (1, copies) => Level::Mirrored { copies },
+            (5, _) => Level::Parity,
+            (6, _) => Level::DoubleParity,
+            _ => return None,
+        };
+        let noted = |byte: &u8| if *byte == 0 { Noted::Sound } else { Noted::GivenUp };
+        let disks = usize::from(small(38).min(MOST_DISKS));
+        let dirty = HEAD + usize::from(MOST_DISKS);
+        Some(Label {
+            array: bytes[16..32].try_into().ok()?,
+            level,
+            unit: u32::from_le_bytes(bytes[32..36].try_into().ok()?),
+            index: small(36),
+            rows: large(40)?,
+            events: large(48)?,
+            sequence: large(56)?,
+            disks: bytes[HEAD..HEAD + disks].iter().map(noted).collect(),
+            dirty: Box::new(bytes[dirty..dirty + REGION_BYTES].try_into().ok()?),
+        })
+    }
+
+    /// The name of the array, as users see it.
+    pub(super) fn name(&self) -> String {
+        self.array.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+/// Castagnoli's checksum, as iSCSI, ext4 and btrfs have it.
+fn crc32c(bytes: &[u8]) -> u32 {
+    let step = |sum: u32| (sum >> 1) ^ if sum & 1 == 1 { 0x82F6_3B78 } else { 0 };
+    !bytes.iter().fold(u32::MAX, |sum, byte| (0..8).fold(sum ^ u32::from(*byte), |sum, _| step(sum)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn label() -> Label {
+        let mut dirty = Label::clean();
+        (dirty[0], dirty[REGION_BYTES - 1]) = (0x81, 7);
+        let disks = vec![Noted::Sound, Noted::GivenUp, Noted::Sound];
+        let array = std::array::from_fn(|i| i as u8 * 17);
+        Label { array, level: Level::Parity, unit: 128, rows: 1 << 40, index: 2, events: 77, sequence: 9, disks, dirty }
+    }
+
+    #[test]
+    fn the_checksum_is_that_of_its_publication() {
+        // RFC 3720, B.4; and the check value of the catalogue of CRCs.
+        assert_eq!(crc32c(&[0; 32]), 0x8A91_36AA);
+        assert_eq!(crc32c(&[0xFF; 32]), 0x62A8_AB43);
+        assert_eq!(crc32c(b"123456789"), 0xE306_9283);
+    }
+
+    #[test]
+    fn what_is_written_is_read_of_every_level() {
+        for level in [Level::Striped, Level::Mirrored { copies: 3 }, Level::Parity, Level::DoubleParity] {
+            let label = Label { level, ..label() };
+            assert_eq!(label.to_bytes().len(), LABEL_BYTES);
+            assert_eq!(Label::from_bytes(&label.to_bytes()), Some(label));
+        }
+    }
+
+    #[test]
+    fn what_was_half_written_or_changed_is_none() {
+        let (old, new) = (label().to_bytes(), Label { events: 78, ..label() }.to_bytes());
+        for cut in 1..64 {
+            let torn = [&new[..cut], &old[cut..]].concat();
+            let whole = torn == new || torn == old;
+            assert_eq!(Label::from_bytes(&torn).is_some(), whole, "cut at {cut}");
+        }
+        for at in 0..LABEL_BYTES {
+            let mut changed = old.clone();
+            changed[at] ^= 4;
+            assert_eq!(Label::from_bytes(&changed), None, "changed at {at}");
+        }
+        assert_eq!(Label::from_bytes(&[0; LABEL_BYTES]), None);
+        assert_eq!(Label::from_bytes(&old[..100]), None);
+    }
+}

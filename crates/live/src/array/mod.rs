@@ -1,0 +1,124 @@
+//! Arrays that last: what their disks know of them, and how they are made, found and trusted.
+//!
+//! **A disk knows what it is.** On each stands of which array it is, the how manieth, of what layout, and what has become of the
+//! others, so that disks in another order, of another array or of the past are refused, and nothing is guessed. Before anybody is
+//! told that something is written which a disk that was given up does not hold, the others know that it was given up.
+//!
+//! **Before a row is written its region is marked.** When the power goes, copies and parities of what was under way may not agree.
+//! Only marked regions are made to agree again when the array is next had, before it is trusted; a service that ends well leaves none.
+
+mod assembly;
+#[cfg(test)]
+mod cuts;
+mod label;
+mod notes;
+mod resync;
+
+pub use assembly::{ArrayStatus, MemberState};
+pub(crate) use label::{BEFORE, BEHIND};
+pub(crate) use notes::ArrayNotes;
+
+use crate::kernel::Kernel;
+use crate::memory::Slice;
+use crate::unit::{Done, LiveDevice};
+use assembly::{Said, judge, read_label};
+use block::errno::EIO;
+use block::{Caps, Command, Outcome, Tag, Time};
+use label::{Label, Noted};
+use resync::Resync;
+use sched::array::Geometry;
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, Read};
+
+/// A disk of an array that was opened, or why it could not be.
+pub(crate) type OpenedMember = Result<Box<dyn LiveDevice>, String>;
+
+/// What the disks of an array say of it, which is to have this layout.
+pub(crate) fn inspect(members: &mut [OpenedMember], geometry: &Geometry) -> ArrayStatus {
+    let said = members.iter_mut().map(|member| match member {
+        Ok(unit) => Ok(read_label(&mut **unit)),
+        Err(why) => Err(why.clone()),
+    });
+    judge(&said.collect::<Vec<Said>>(), geometry)
+}
+
+/// Makes copies and parities agree in the regions that may have been written; how many units did not.
+///
+/// # Errors
+/// When a disk cannot be read or written.
+pub(crate) fn resync(units: &mut [Box<dyn LiveDevice>], geometry: Geometry, status: &ArrayStatus) -> io::Result<u64> {
+    let Some(label) = &status.label else { return Ok(0) };
+    let sound = status.disks.iter().map(|state| *state == MemberState::Sound).collect();
+    let mut resync = Resync { geometry, units, sound };
+    let mut mended = 0;
+    for row in (0..geometry.rows()).filter(|row| notes::is_marked(label, &geometry, *row)) {
+        mended += resync.row(row)?;
+    }
+    if status.dirty > 0 {
+        // What a service that was killed had not flushed is still to be lost.
+        resync.sync()?;
+    }
+    Ok(mended)
+}
+
+/// Makes an array of disks, whatever they hold: its name. What is on them is the array's from then on.
+///
+/// # Errors
+/// When a disk cannot be read or written.
+pub(crate) fn create(members: &mut [Box<dyn LiveDevice>], geometry: Geometry) -> io::Result<String> {
+    let mut array = [0; 16];
+    File::open("/dev/urandom")?.read_exact(&mut array)?;
+    let label = |index| Label {
+        array,
+        level: geometry.level(),
+        unit: geometry.unit(),
+        rows: geometry.rows(),
+        index,
+        events: 1,
+        sequence: 0,
+        disks: vec![Noted::Sound; geometry.disks().into()],
+        dirty: Label::clean(),
+    };
+    // Who is stopped in the middle leaves no array, or part of one, which is refused.
+    for unit in members.iter_mut() {
+        notes::write_copies(&mut **unit, None)?;
+    }
+    let mut resync = Resync { geometry, units: members, sound: vec![true; geometry.disks().into()] };
+    for row in 0..geometry.rows() {
+        resync.row(row)?;
+    }
+    resync.sync()?;
+    for (index, unit) in (0..).zip(members.iter_mut()) {
+        notes::write_copies(&mut **unit, Some(&label(index)))?;
+    }
+    Ok(label(0).name())
+}
+
+/// What stands for a disk of so many blocks that cannot be had: it fails what it is asked.
+#[derive(Default)]
+pub(crate) struct Absent {
+    blocks: u64,
+    done: VecDeque<Done>,
+}
+
+impl Absent {
+    pub(crate) fn new(blocks: u64) -> Absent {
+        Absent { blocks, done: VecDeque::new() }
+    }
+}
+
+impl LiveDevice for Absent {
+    fn caps(&self) -> Caps {
+        Caps { blocks: self.blocks, depth: 1, seek: false }
+    }
+
+    fn issue(&mut self, now: Time, tag: Tag, _: &Command, _: Option<Slice>, _: &mut dyn Kernel) -> io::Result<()> {
+        self.done.push_back(Done::now(now, tag, Outcome::Failed(EIO)));
+        Ok(())
+    }
+
+    fn next_completion(&mut self, _: Time) -> Option<Done> {
+        self.done.pop_front()
+    }
+}

@@ -1,0 +1,184 @@
+//! The disks of an array that a service file asks for: opened, found to be of the array, and made to agree.
+
+use super::{Made, device};
+use crate::Rates;
+use crate::array::{self, Absent, ArrayNotes, ArrayStatus, BEFORE, BEHIND, MemberState, OpenedMember};
+use crate::claim::Use;
+use crate::unit::{Faulty, LiveDevice, Members};
+use block::{At, BLOCK_BYTES, BadInput};
+use load::experiment::{ArrayChoice, DriveChoice, Experiment, Held, Live};
+use sched::array::Geometry;
+
+/// By how much the seeds of two disks of an array differ, of which each has a phase and noise of its own.
+const APART: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// Whether an array can be had in real time: what is not there yet would be taken for done.
+pub(super) fn check(experiment: &Experiment, array: &ArrayChoice) -> Result<(), BadInput> {
+    let bad = |what: &str, mend: &str| Err(BadInput::new(experiment.file.clone(), At::File, what, mend));
+    let all = |holds: &dyn Fn(&DriveChoice) -> bool| {
+        (0..usize::from(array.disks)).map(|disk| holds(array.member(disk, &experiment.drive))).collect::<Vec<bool>>()
+    };
+    let mixed = |all: Vec<bool>| all.contains(&true) && all.contains(&false);
+    if array.plan.buffer > 0 {
+        return bad("a write buffer that keeps what it holds without power is simulated only", "take `buffer` out");
+    }
+    if !array.fails.is_empty() {
+        return bad("the disks of an array that is served fail by themselves", "take [[array.fails]] out");
+    }
+    if mixed(all(&|choice| !choice.model.is_empty())) {
+        return bad(
+            "of some disks of the array it is said what drive they are, of others not",
+            "give each its `model`",
+        );
+    }
+    if mixed(all(&keeps)) {
+        let mend = "give each a file or a device, or, of emulated ones, contents = \"sparse\"";
+        return bad("some disks of the array forget what they hold when the service ends, others do not", mend);
+    }
+    Ok(())
+}
+
+/// Whether a drive holds what was written when the service ends.
+fn keeps(choice: &DriveChoice) -> bool {
+    matches!(choice.live, Some(Live::File(_) | Live::Emulated(Held::Sparse(_))))
+}
+
+/// Whether the disks of an array are to know of it: what holds nothing is made anew each time.
+fn lasts(experiment: &Experiment) -> bool {
+    let array = experiment.array.as_ref();
+    array.is_some_and(|array| keeps(array.member(0, &experiment.drive)))
+}
+
+/// What of each disk of an array is not the array's to fill, before its data and behind it.
+pub(super) fn reserved(experiment: &Experiment) -> (u64, u64) {
+    if lasts(experiment) { (BEFORE, BEHIND) } else { (0, 0) }
+}
+
+/// The disks of an array, opened, and what they are together.
+struct Opened {
+    members: Vec<OpenedMember>,
+    geometry: Geometry,
+    rotational: bool,
+    notes: Vec<String>,
+}
+
+/// Opens the disks of an array; those that cannot be had are lacking.
+fn open(experiment: &Experiment, array: &ArrayChoice, how: Use, seed: u64) -> Result<Opened, BadInput> {
+    let short = experiment.scheduler.rules.plan.is_some();
+    let how = if lasts(experiment) { Use::Writes } else { how };
+    let (mut members, mut rotational, mut notes) = (Vec::<OpenedMember>::new(), true, Vec::new());
+    for disk in 0..usize::from(array.disks) {
+        let choice = array.member(disk, &experiment.drive);
+        match device(choice, how, short, seed.wrapping_add((disk as u64).wrapping_mul(APART))) {
+            Ok(made) => {
+                rotational &= made.rotational;
+                notes.extend(made.notes);
+                members.push(Ok(made.unit));
+            }
+            Err(error) if lasts(experiment) => members.push(Err(format!("{}: {}", error.file, error.what))),
+            Err(error) => return Err(error),
+        }
+    }
+    let least = members.iter().flatten().map(|unit| unit.bytes() / BLOCK_BYTES).min().unwrap_or(0);
+    let new = |least| Geometry::within(array.level, array.disks, array.unit, least, reserved(experiment));
+    let bad = |(what, mend): (String, String)| BadInput::new(experiment.file.clone(), At::File, what, mend);
+    let mut geometry = new(least).map_err(bad)?;
+    // The smallest may be the one that is lacking.
+    if members.iter().any(Result::is_err)
+        && let Some(rows) = array::inspect(&mut members, &geometry).rows().filter(|rows| *rows < geometry.rows())
+    {
+        geometry = new(BEFORE + rows * u64::from(array.unit) + BEHIND).map_err(bad)?;
+    }
+    Ok(Opened { members, geometry, rotational, notes })
+}
+
+/// Makes the device that an experiment names, or those of its array, to be used so.
+///
+/// # Errors
+/// As of [`device`], and when they do not make an array.
+pub fn devices(experiment: &Experiment, how: Use, seed: u64) -> Result<Made, BadInput> {
+    let short = experiment.scheduler.rules.plan.is_some();
+    let Some(array) = &experiment.array else { return device(&experiment.drive, how, short, seed) };
+    let Opened { mut members, geometry, rotational, mut notes } = open(experiment, array, how, seed)?;
+    let bad = |what: String, mend: String| BadInput::new(experiment.file.clone(), At::File, what, mend);
+    let status = lasts(experiment).then(|| array::inspect(&mut members, &geometry));
+    if let Some(status) = &status {
+        status.admit(&geometry, array.degraded).map_err(|(what, mend)| bad(what, mend))?;
+    }
+    let blocks = geometry.rows_on_disk().1 + reserved(experiment).1;
+    let unit = |member: OpenedMember| member.unwrap_or_else(|_| Box::new(Absent::new(blocks)));
+    let mut units: Vec<Box<dyn LiveDevice>> = members.into_iter().map(unit).collect();
+    if let Some(status) = &status {
+        let mended = array::resync(&mut units, geometry, status).map_err(|error| {
+            bad(format!("copies and parities cannot be made to agree: {error}"), "see to the disk".into())
+        })?;
+        if status.dirty > 0 {
+            notes.push(format!(
+                "the array was not ended well: {} of its regions were looked through, and {mended} units mended",
+                status.dirty
+            ));
+            if array.level.parities() > 0 && status.disks.iter().any(|state| *state != MemberState::Sound) {
+                notes.push(
+                    "disks are lacking: what they held of rows that were being written then may be told wrong".into(),
+                );
+            }
+        }
+    }
+    let faults = experiment.serve.faults;
+    let wrap = |unit| -> Box<dyn LiveDevice> { if faults { Box::new(Faulty::new(unit)) } else { unit } };
+    let known = status.as_ref().and_then(ArrayNotes::new);
+    let unit = Members::new(geometry, units.into_iter().map(wrap).collect()).noting(known);
+    Ok(Made { unit: Box::new(unit), rotational, rates: Rates::default(), notes })
+}
+
+fn array_of(experiment: &Experiment) -> Result<&ArrayChoice, BadInput> {
+    let bad = |what: &str, mend: &str| BadInput::new(experiment.file.clone(), At::File, what, mend);
+    let array = experiment.array.as_ref().ok_or_else(|| bad("there is no [array]", "add one with its `level`"))?;
+    check(experiment, array)?;
+    match lasts(experiment) {
+        true => Ok(array),
+        false => Err(bad("the disks of the array hold nothing when the service ends", "give each a file or a device")),
+    }
+}
+
+/// What the disks of a file's array are to it, and whether it can be served.
+///
+/// # Errors
+/// When there is none, or no disk can be had.
+pub fn array_status(experiment: &Experiment) -> Result<(ArrayStatus, Result<(), BadInput>), BadInput> {
+    let array = array_of(experiment)?;
+    let Opened { mut members, geometry, .. } = open(experiment, array, Use::Writes, 0)?;
+    let status = array::inspect(&mut members, &geometry);
+    let admitted = status.admit(&geometry, array.degraded);
+    let bad = |(what, mend): (String, String)| BadInput::new(experiment.file.clone(), At::File, what, mend);
+    Ok((status, admitted.map_err(bad)))
+}
+
+/// What becomes of an array that is on disks already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Existing {
+    /// It stays.
+    Kept,
+    /// What is on them is not needed.
+    Overwritten,
+}
+
+/// Makes the array of a file: its name. Whatever the disks hold, copies and parities agree from then on.
+///
+/// # Errors
+/// When a disk cannot be had, or is of an array already and is not to be taken from that.
+pub fn create_array(experiment: &Experiment, existing: Existing) -> Result<String, BadInput> {
+    let array = array_of(experiment)?;
+    let Opened { mut members, geometry, .. } = open(experiment, array, Use::Writes, 0)?;
+    let bad = |what: String, mend: &str| BadInput::new(experiment.file.clone(), At::File, what, mend);
+    let status = array::inspect(&mut members, &geometry);
+    if let Some(name) = status.name.filter(|_| existing == Existing::Kept) {
+        let mend = "serve it; or, if what is on it is not needed: halfturn array create --force FILE";
+        return Err(bad(format!("there are disks of an array among these, {name}"), mend));
+    }
+    let mut units: Vec<Box<dyn LiveDevice>> = Vec::new();
+    for member in members {
+        units.push(member.map_err(|why| bad(why, "an array is made of all its disks"))?);
+    }
+    array::create(&mut units, geometry).map_err(|error| bad(format!("cannot be made: {error}"), "see to the disk"))
+}

@@ -1,0 +1,248 @@
+//! Arrays that are served: what clients write they read again, whatever becomes of as many disks as may be lost.
+
+use crate::clients::{ask_at_random, request};
+use crate::service::Running;
+use live::make::{self, Existing};
+use live::{EngineMessage, FaultSetting};
+use nbd::RequestType;
+use rand_core::{Rng, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+use serde_json::json;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+/// Bytes of a disk, and of what each of two clients has of the volume.
+const DISK: u64 = 1 << 20;
+const PART: u64 = 600_000;
+
+/// A folder with files for disks, which goes with them.
+struct Disks {
+    folder: PathBuf,
+    count: u64,
+}
+
+impl Disks {
+    fn new(count: u64) -> Disks {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let folder = std::env::temp_dir().join(format!("halfturn-disks-{}-{number}", std::process::id()));
+        std::fs::create_dir(&folder).expect("a folder");
+        for disk in 0..count {
+            std::fs::File::create(folder.join(format!("{disk}"))).and_then(|file| file.set_len(DISK)).expect("a file");
+        }
+        Disks { folder, count }
+    }
+
+    /// A service file of them; the first lines of its array, and more lines.
+    fn text(&self, array: &str, more: &str) -> String {
+        let disks = (0..self.count).map(|disk| format!("[[disk]]\npath = \"{}/{disk}\"\n", self.folder.display()));
+        let disks: String = disks.collect();
+        format!(
+            "{disks}[array]\n{array}\n[serve]\nfaults = true\ntimeout = \"2s\"\n[scheduler]\npolicy = \"look\"\n{more}\n\
+             [[volume]]\nname = \"a\"\n"
+        )
+    }
+}
+
+impl Drop for Disks {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// The array of a service file is made.
+fn create(text: &str) {
+    make::create_array(&parse(text), Existing::Kept).expect("an array");
+}
+
+fn parse(text: &str) -> load::experiment::Experiment {
+    load::experiment::parse_service("test.toml", text, &[]).expect("a service file")
+}
+
+/// What each disk of an array is to it, and why it is not served.
+fn status(text: &str) -> (Vec<&'static str>, Option<String>) {
+    let (status, admitted) = make::array_status(&parse(text)).expect("a status");
+    (status.disks.iter().map(live::array::MemberState::word).collect(), admitted.err().map(|error| error.to_string()))
+}
+
+/// Something is wrong with a disk from now on.
+fn fault(service: &Running, disk: u64, fault: &str) {
+    let told = json!({ "disk": disk, "fault": fault });
+    let setting = FaultSetting::parse(&told).expect("a fault");
+    let answer = service.caller().ask(|asker| EngineMessage::Fault(setting, asker), Duration::from_secs(20));
+    assert_eq!(answer, Some(Ok(())));
+}
+
+/// Reads what a part of the volume holds.
+fn holds(service: &Running, from: u64) -> Vec<u8> {
+    let mut remote = service.connect("a");
+    remote.patience(Some(Duration::from_secs(60))).expect("a limit");
+    remote.send(request(RequestType::Read, 1, from, PART as u32), &[]).expect("sent");
+    remote.answer().expect("an answer").1.expect("it is read")
+}
+
+/// Two clients ask at random while disks fail in these ways at random instants; then all is read again, and once more with what
+/// may still be lost gone.
+fn keeps_all(text: &str, scale: f64, fails: &[(u64, &str)], then: &[u64], seed: u64) {
+    println!("seed {seed}: {fails:?}, then {then:?}");
+    if text.contains("path = \"/") {
+        create(text);
+    }
+    let service = Running::new(text, scale);
+    let kept = std::thread::scope(|scope| {
+        let (service, mut draw) = (&service, Pcg64Mcg::seed_from_u64(seed));
+        let clients: Vec<_> = [0, PART + 1]
+            .into_iter()
+            .map(|from| scope.spawn(move || ask_at_random(service, "a", (from, PART), seed + from, 60)))
+            .collect();
+        for (disk, how) in fails {
+            std::thread::sleep(Duration::from_millis(draw.next_u64() % 60));
+            fault(service, *disk, how);
+        }
+        clients.into_iter().map(|client| client.join().expect("it did not panic")).collect::<Vec<_>>()
+    });
+    let all_there = |when: &str| {
+        for (from, kept) in [0, PART + 1].into_iter().zip(&kept) {
+            assert!(holds(&service, from) == *kept, "seed {seed}: {when}, from {from} on something else is read");
+        }
+    };
+    all_there("with what failed");
+    for disk in then {
+        fault(&service, *disk, "error");
+    }
+    all_there("with as many lost as may be");
+    let ended = service.stop();
+    assert_eq!(ended.reports[0].counts.failed, 0, "seed {seed}");
+}
+
+const SHORT: &str = "io = \"semi-preemptible\"\npreemption = \"priority\"\nplan = { chunk = \"16KiB\" }";
+
+#[test]
+fn of_every_level_each_reads_what_it_wrote() {
+    for (array, disks) in [
+        ("level = \"0\"\nstripe = \"16KiB\"", 3),
+        ("level = \"0/1\"\nstripe = \"16KiB\"", 4),
+        ("level = \"5\"\nstripe = \"16KiB\"", 4),
+        ("level = \"6\"\nstripe = \"4KiB\"", 5),
+    ] {
+        for more in ["", SHORT] {
+            let files = Disks::new(disks);
+            keeps_all(&files.text(array, more), 1.0, &[], &[], 1);
+        }
+    }
+}
+
+/// An array and its disks, how which of them fail while it is asked, and which then.
+type FailingScene = ((&'static str, u64), &'static [(u64, &'static str)], &'static [u64]);
+
+/// Disks that fail, that tear what they write, and that hang: the array goes on without them.
+#[test]
+fn with_as_many_disks_lost_as_may_be_nothing_is() {
+    let mirrored = ("level = \"0/1\"\nstripe = \"16KiB\"", 4);
+    let parity = ("level = \"5\"\nstripe = \"16KiB\"", 4);
+    let double = ("level = \"6\"\nstripe = \"4KiB\"", 5);
+    let scenes: [FailingScene; 7] = [
+        (mirrored, &[(1, "error")], &[0]),
+        (mirrored, &[(2, "torn"), (1, "stall")], &[]),
+        (parity, &[], &[2]),
+        (parity, &[(3, "error")], &[]),
+        (parity, &[(0, "stall")], &[]),
+        (double, &[(4, "torn"), (1, "error")], &[]),
+        (double, &[(2, "stall")], &[0]),
+    ];
+    for (seed, ((array, disks), fails, then)) in (1..).zip(scenes) {
+        for more in ["", SHORT] {
+            let files = Disks::new(disks);
+            keeps_all(&files.text(array, more), 1.0, fails, then, seed);
+        }
+    }
+}
+
+/// Emulated drives, which forget all: they know of no array, and are made one anew each time.
+#[test]
+fn emulated_drives_are_an_array_too() {
+    let text = "[[disk]]\npath = \"emulated:st318437lw\"\ncount = 4\n[array]\nlevel = \"5\"\n\
+                [scheduler]\npolicy = \"satf\"\n[serve]\nfaults = true\n[[volume]]\nname = \"a\"\nsize = \"4MiB\"\n";
+    keeps_all(text, 200.0, &[(1, "error")], &[], 9);
+}
+
+const MIRRORED: &str = "level = \"0/1\"\nstripe = \"16KiB\"";
+
+#[test]
+fn disks_without_superblocks_in_another_order_or_of_the_past_are_refused() {
+    let files = Disks::new(4);
+    let text = files.text(MIRRORED, "");
+    let refused = live::NbdService::new(&parse(&text), Vec::new(), 1.0).err().expect("it was not made");
+    assert!(refused.to_string().contains("mend: make the array first: halfturn array create FILE"), "{refused}");
+    create(&text);
+    assert_eq!(status(&text), (vec!["sound"; 4], None));
+    let again = make::create_array(&parse(&text), Existing::Kept).expect_err("it is there");
+    assert!(again.what.contains("there are disks of an array"), "{again}");
+    let (one, other) = (files.folder.join("1"), files.folder.join("3"));
+    let name = |disk: &str| format!("{}/{disk}\"", files.folder.display());
+    let swapped = text.replace(&name("1"), "kept").replace(&name("3"), &name("1")).replace("kept", &name("3"));
+    let (states, why) = status(&swapped);
+    assert_eq!(states, ["sound", "misplaced", "sound", "misplaced"]);
+    assert!(why.is_some_and(|why| why.contains("what stands as disk 1 is disk 3 of the array")));
+    // A disk and its copy.
+    std::fs::rename(&other, files.folder.join("kept")).expect("moved");
+    std::fs::copy(&one, &other).expect("copied");
+    assert_eq!(status(&text).0, ["sound", "sound", "sound", "misplaced"]);
+    std::fs::rename(files.folder.join("kept"), &other).expect("moved");
+    let (unlike, _) = status(&text.replace("16KiB", "32KiB"));
+    assert_eq!(unlike, ["unlike layout"; 4]);
+    let past = std::fs::read(&one).expect("a disk");
+    let service = Running::new(&text, 1.0);
+    ask_at_random(&service, "a", (0, PART), 3, 20);
+    service.stop();
+    // What it held before is of the past: two events have been since, the beginning of a service and that it went on without it.
+    let service = Running::new(&text, 1.0);
+    fault(&service, 1, "error");
+    let kept = ask_at_random(&service, "a", (0, PART), 4, 20);
+    service.stop();
+    let (states, why) = status(&text);
+    assert_eq!(states, ["sound", "given up", "sound", "sound"]);
+    assert!(why.is_some_and(|why| why.contains("disk 1 was given up")));
+    std::fs::write(&one, past).expect("a disk");
+    assert_eq!(status(&text).0, ["sound", "given up", "sound", "sound"]);
+    let degraded = text.replace(MIRRORED, &format!("{MIRRORED}\ndegraded = true"));
+    assert_eq!(status(&degraded).1, None);
+    for gone in [false, true] {
+        if gone {
+            std::fs::remove_file(&one).expect("a disk");
+        }
+        let service = Running::new(&degraded, 1.0);
+        assert!(holds(&service, 0) == kept, "what was written without it, gone: {gone}");
+        service.stop();
+    }
+    std::fs::remove_file(&other).expect("a disk");
+    assert!(status(&degraded).1.is_some_and(|why| why.contains("2 of 4 disks are lacking")), "both of a pair are gone");
+}
+
+/// What disks held at some instant while they were served, as after a kill: regions that were written are made to agree.
+#[test]
+fn what_was_not_ended_well_is_had_again_and_any_disk_may_then_fail() {
+    for (seed, (array, disks)) in
+        (1..).zip([(MIRRORED, 4), ("level = \"5\"\nstripe = \"16KiB\"", 4), ("level = \"6\"\nstripe = \"4KiB\"", 5)])
+    {
+        let (files, image) = (Disks::new(disks), Disks::new(disks));
+        let text = files.text(array, "");
+        create(&text);
+        let service = Running::new(&text, 1.0);
+        let kept = ask_at_random(&service, "a", (0, PART), seed, 40);
+        for disk in 0..disks {
+            std::fs::copy(files.folder.join(format!("{disk}")), image.folder.join(format!("{disk}"))).expect("copied");
+        }
+        service.stop();
+        let (clean, _) = make::array_status(&parse(&text)).expect("a status");
+        let text = image.text(array, "");
+        let (dirty, admitted) = make::array_status(&parse(&text)).expect("a status");
+        assert!(clean.dirty == 0 && dirty.dirty > 0 && admitted.is_ok(), "{array}: {dirty:?}");
+        let service = Running::new(&text, 1.0);
+        assert!(holds(&service, 0) == kept, "{array}: seed {seed}");
+        fault(&service, seed % disks, "error");
+        assert!(holds(&service, 0) == kept, "{array}: seed {seed}, without disk {}", seed % disks);
+        service.stop();
+    }
+}

@@ -1,0 +1,79 @@
+//! Whatever the device: by distance while nothing more is known of it, and by access time as soon as that was told better than
+//! distance tells it.
+
+use super::greedy::{AGE_LIMIT, Ageing, Greedy, age_weight};
+use super::satf::AccessTime;
+use super::sstf::Nearness;
+use super::{Beside, Kind, Manual, Needs, Policy};
+use crate::predict::Predictor;
+use crate::{Job, JobId, Jobs};
+use block::{BadInput, Time};
+use config::{Key, Section};
+
+/// At this weight the longest waits are no longer than by distance.
+const AGE_WEIGHT: Key<f64> = age_weight("0.002");
+
+/// The values of its keys.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settings {
+    ageing: Ageing,
+}
+
+impl Kind for Settings {
+    const MANUAL: Manual = Manual {
+        name: "auto",
+        text: "Needs no choice and no knowledge, on any device: it begins as `sstf`, learns the device from the times at which commands complete (predictor `in-use`), and becomes `satf` once its forecasts are better than distance. Where nothing turns it stays as it began; what changes is noticed and learned anew.",
+        keys: &[AGE_WEIGHT.about, AGE_LIMIT.about],
+        example: "policy = \"auto\"",
+        needs: Needs::Learning,
+    };
+
+    fn read(scheduler: &Section) -> Result<Settings, BadInput> {
+        Ok(Settings { ageing: Ageing::read(scheduler, &AGE_WEIGHT)? })
+    }
+
+    fn make<P: Predictor + 'static>(&self, _: &Beside) -> Box<dyn Policy<P>> {
+        let by_distance = Ageing { weight: 0.0, ..self.ageing };
+        Box::new(AutoOrder { by_distance: Greedy::new(by_distance), by_time: Greedy::new(self.ageing) })
+    }
+}
+
+/// Both orders of what waits, of which one is followed.
+struct AutoOrder<P: Predictor> {
+    by_distance: Greedy<P, Nearness>,
+    by_time: Greedy<P, AccessTime>,
+}
+
+impl<P: Predictor> Policy<P> for AutoOrder<P> {
+    fn add(&mut self, id: JobId, job: &Job<P::Spot>, belief: &P) {
+        self.by_distance.add(id, job, belief);
+        self.by_time.add(id, job, belief);
+    }
+
+    fn remove(&mut self, id: JobId, job: &Job<P::Spot>, belief: &P) {
+        self.by_distance.remove(id, job, belief);
+        self.by_time.remove(id, job, belief);
+    }
+
+    fn take(&mut self, now: Time, jobs: &Jobs<P::Spot>, belief: &P) -> Option<JobId> {
+        let id = if belief.is_settled() {
+            self.by_distance.oldest(now, jobs, belief);
+            self.by_time.take(now, jobs, belief)?
+        } else {
+            self.by_time.oldest(now, jobs, belief);
+            self.by_distance.take(now, jobs, belief)?
+        };
+        let job = jobs.get(id)?;
+        // The other has it still; of one that is gone it knows nothing.
+        if belief.is_settled() {
+            self.by_distance.remove(id, job, belief);
+        } else {
+            self.by_time.remove(id, job, belief);
+        }
+        Some(id)
+    }
+
+    fn candidates(&self) -> u64 {
+        self.by_distance.candidates() + self.by_time.candidates()
+    }
+}

@@ -1,0 +1,381 @@
+//! At which angle blocks lie, drawn from the reads of late.
+//!
+//! Over many tracks of one zone the angle of a block grows evenly with its number: by a track's length in a revolution, and by the
+//! skew from track to track. What is left is a saw: even within a track, with a jump at its end. So a piece of the chart is a slope
+//! that a periodogram of a window of neighbouring reads finds, drawn on for as long as further reads agree; then a saw whose tooth
+//! is a track, and one whose tooth is a cylinder, where they make what is left smaller.
+
+use super::sample::{COMPARED, Sample, Scratch, Waves, sine};
+
+/// Reads in the window in which a slope is found.
+const WINDOW: usize = 56;
+
+/// Blocks of a track, at least and at most.
+const SHORTEST: u64 = 48;
+const LONGEST: u64 = 6000;
+
+/// Steps of the search in what one window can tell apart.
+const FINE: u64 = 2;
+
+/// What a drawing may cost, in steps of searches.
+const EFFORT: u64 = 6_000_000;
+
+/// Teeth are sought among so many reads at most.
+const TEETH: usize = 768;
+
+/// A saw: each tooth of so many blocks falls by `height`, from the middle up to the middle down.
+#[derive(Clone, Copy, Debug, Default)]
+struct Saw {
+    tooth: u64,
+    from: u64,
+    height: f32,
+}
+
+impl Saw {
+    /// Its part of an angle, in revolutions.
+    #[inline]
+    fn at(&self, blocks: u64) -> f32 {
+        if self.tooth == 0 {
+            return 0.0;
+        }
+        let along = ((blocks + self.tooth - self.from) % self.tooth) as f32 / self.tooth as f32;
+        self.height * (0.5 - along)
+    }
+}
+
+/// Blocks whose angles are known.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ChartPiece {
+    pub(super) first: u64,
+    pub(super) end: u64,
+    /// What each block turns by, skews included, in 2⁻⁶⁴ revolutions, and the angle behind the first.
+    slope: u64,
+    angle: u32,
+    saws: [Saw; 2],
+    /// How far angles are from it, of late: 0.25 revolutions if it tells nothing.
+    pub(super) astray: f32,
+    /// Revolutions of all blocks before, in 1/256.
+    before: u64,
+}
+
+impl ChartPiece {
+    /// The angle behind a block.
+    #[inline]
+    fn behind(&self, block: u64) -> u32 {
+        let blocks = block - self.first;
+        let even = self.angle.wrapping_add((blocks.wrapping_mul(self.slope) >> 32) as u32);
+        let saw = self.saws[0].at(blocks) + self.saws[1].at(blocks);
+        even.wrapping_add((saw * 4_294_967_296.0) as i64 as u32)
+    }
+
+    /// What a block itself takes, in 2⁻³² revolutions.
+    #[inline]
+    pub(super) fn width(&self) -> u32 {
+        let tooth = self.saws[0].tooth;
+        // Without a tooth, an eighth of the slope counts as skew.
+        let even = (self.slope / 9 * 8) >> 32;
+        u64::from(u32::MAX).checked_div(tooth).unwrap_or(even) as u32
+    }
+
+    /// Revolutions up to a block, in 1/256; a block past the end, too.
+    fn turns(&self, block: u64) -> u64 {
+        self.before + ((u128::from(block - self.first) * u128::from(self.slope)) >> 56) as u64
+    }
+
+    fn knows(&self) -> bool {
+        self.astray < 0.12
+    }
+}
+
+/// The pieces, in the order of their blocks.
+#[derive(Clone, Debug, Default)]
+pub(super) struct AngleChart {
+    pub(super) pieces: Vec<ChartPiece>,
+    /// What 1/256 of a revolution is of the stroke, of which all is 2⁵⁶.
+    scale: u64,
+}
+
+impl AngleChart {
+    /// The piece of a block.
+    #[inline]
+    pub(super) fn piece(&self, block: u64) -> Option<usize> {
+        let after = self.pieces.partition_point(|piece| piece.first <= block);
+        let at = after.checked_sub(1)?;
+        (block < self.pieces[at].end).then_some(at)
+    }
+
+    /// None, with room for what so many reads tell.
+    pub(super) fn new(reads: usize) -> AngleChart {
+        AngleChart { pieces: Vec::with_capacity(reads / WINDOW * 2), scale: 0 }
+    }
+
+    /// How far along the stroke a block lies, of all of it as a share of 2³²; nothing where no chart is drawn.
+    #[inline]
+    pub(super) fn along(&self, block: u64) -> Option<u64> {
+        let after = self.pieces.partition_point(|piece| piece.first <= block);
+        let piece = self.pieces.get(after.saturating_sub(1))?;
+        Some((piece.turns(block.max(piece.first)) * self.scale) >> 24)
+    }
+
+    /// The angles before and behind a block, where they are known.
+    pub(super) fn angles(&self, block: u64) -> Option<(u32, u32)> {
+        let piece = &self.pieces[self.piece(block)?];
+        let behind = piece.behind(block);
+        piece.knows().then(|| (behind.wrapping_sub(piece.width()), behind))
+    }
+
+    /// A read of this block ended at an angle: how far that is from where it should have, and whether that is known well.
+    pub(super) fn check(&mut self, block: u64, angle: u32) -> Option<(i32, bool)> {
+        let at = self.piece(block)?;
+        let piece = &mut self.pieces[at];
+        let off = angle.wrapping_sub(piece.behind(block)) as i32;
+        piece.astray += ((f64::from(off) / 4_294_967_296.0).abs() as f32 - piece.astray) / 32.0;
+        Some((off, piece.knows()))
+    }
+
+    /// The share of the blocks whose angles are known.
+    pub(super) fn known(&self) -> u64 {
+        self.pieces.iter().filter(|piece| piece.knows()).map(|piece| piece.end - piece.first).sum()
+    }
+
+    /// Draws it anew from reads in the order of their blocks.
+    pub(super) fn draw(&mut self, scratch: &mut Scratch, blocks: u64) {
+        self.pieces.clear();
+        let Scratch { sorted: samples, waves, rest, .. } = scratch;
+        let (mut effort, mut hint) = (EFFORT, None);
+        let Some((low, high)) = slopes(samples, waves) else { return };
+        let mut from = 0;
+        while from + WINDOW <= samples.len() {
+            let window = &samples[from..from + WINDOW];
+            let around = hint.map(|slope: u64| (slope - slope / 64, slope + slope / 64));
+            let found = around
+                .and_then(|range| slope_of(window, range, waves, &mut effort))
+                .or_else(|| slope_of(window, (low, high), waves, &mut effort));
+            let Some(slope) = found else {
+                from += WINDOW / 4;
+                continue;
+            };
+            let (mut piece, count) = grow(&samples[from..], slope);
+            if count < WINDOW * 3 / 4 {
+                from += WINDOW / 4;
+                continue;
+            }
+            piece.refine(&samples[from..from + count], rest);
+            hint = Some(piece.slope);
+            self.pieces.push(piece);
+            from += count;
+        }
+        self.close_gaps();
+        let mut before = 0;
+        for i in 0..self.pieces.len() {
+            self.pieces[i].before = before;
+            let piece = self.pieces[i];
+            before = piece.turns(self.pieces.get(i + 1).map_or(blocks, |next| next.first));
+        }
+        self.scale = (1 << 56) / before.max(1);
+    }
+
+    /// Up to half the way to the next piece, what lies between belongs to it: one or two reads tell no border.
+    fn close_gaps(&mut self) {
+        for i in 1..self.pieces.len() {
+            let (left, right) = (self.pieces[i - 1], self.pieces[i]);
+            let gap = right.first.saturating_sub(left.end);
+            if gap < (left.end - left.first) / 16 {
+                self.pieces[i - 1].end += gap / 2;
+            }
+        }
+    }
+}
+
+/// Reads are near that are no more blocks apart.
+const FAR: u64 = 900;
+
+/// Between which slopes those of this device are: what near reads agree on.
+fn slopes(samples: &[Sample], waves: &mut Waves) -> Option<(u64, u64)> {
+    waves.clear();
+    for (i, one) in samples.iter().enumerate() {
+        if waves.len() + 4 > COMPARED {
+            break;
+        }
+        for next in samples[i + 1..].iter().take_while(|next| next.block - one.block <= FAR).take(4) {
+            let blocks = next.block - one.block;
+            let turned = u64::from(next.angle.wrapping_sub(one.angle)) << 32;
+            let by = (u64::MAX / (4 * FAR)).wrapping_mul(blocks).wrapping_neg();
+            waves.add(turned.wrapping_sub(blocks.wrapping_mul(u64::MAX / LONGEST)), by);
+        }
+    }
+    let mut powers = [0.0; (4 * FAR / SHORTEST) as usize];
+    for power in &mut powers {
+        *power = waves.power();
+        waves.step();
+    }
+    let most = powers.iter().copied().fold(0.0, f32::max);
+    if most < 12.0 {
+        return None;
+    }
+    let wide = |i: usize| u64::MAX / LONGEST + i as u64 * (u64::MAX / (4 * FAR));
+    let first = powers.iter().position(|power| *power > most / 3.0)?;
+    let last = powers.iter().rposition(|power| *power > most / 3.0)?;
+    Some((wide(first.saturating_sub(3)).max(u64::MAX / LONGEST), wide(last + 4)))
+}
+
+/// The slope by which the reads of a window agree.
+fn slope_of(window: &[Sample], (low, high): (u64, u64), waves: &mut Waves, effort: &mut u64) -> Option<u64> {
+    let first = window[0].block;
+    let length = window[window.len() - 1].block - first;
+    let step = u64::MAX / length.max(1) / FINE;
+    let steps = (high - low) / step.max(1) + 1;
+    *effort = effort.checked_sub(steps)?;
+    waves.clear();
+    for sample in window {
+        let blocks = sample.block - first;
+        let angle = (u64::from(sample.angle) << 32).wrapping_sub(blocks.wrapping_mul(low));
+        waves.add(angle, blocks.wrapping_mul(step).wrapping_neg());
+    }
+    let mut best = (0.0, low);
+    for i in 0..steps {
+        let power = waves.power();
+        if power > best.0 {
+            best = (power, low + i * step);
+        }
+        waves.step();
+    }
+    let needed = (steps.max(2).ilog2() as f32 * 0.7 + 11.0).min(0.9 * window.len() as f32);
+    (best.0 > needed).then_some(best.1)
+}
+
+/// A piece from the first of these reads on, and how many of them it holds.
+fn grow(samples: &[Sample], slope: u64) -> (ChartPiece, usize) {
+    let first = samples[0].block;
+    let mut piece =
+        ChartPiece { first, end: first + 1, slope, angle: 0, saws: [Saw::default(); 2], astray: 0.0, before: 0 };
+    piece.angle = mean_angle(&samples[..WINDOW], &piece);
+    let mut count = WINDOW;
+    piece.fit(&samples[..count]);
+    piece.fit(&samples[..count]);
+    let mut batch = WINDOW / 4;
+    while count < samples.len() {
+        let next = &samples[count..(count + batch).min(samples.len())];
+        let near = next.iter().filter(|sample| piece.off(sample).abs() < 0.17).count();
+        if near * 10 >= next.len() * 7 {
+            count += next.len();
+            piece.fit(&samples[..count]);
+            batch = (count / 4).max(8);
+        } else if batch > 8 {
+            batch = (batch / 2).max(8);
+        } else {
+            break;
+        }
+    }
+    while count > 1 && piece.off(&samples[count - 1]).abs() > 0.17 {
+        count -= 1;
+    }
+    piece.end = samples[count - 1].block + 1;
+    let sum: f32 = samples[..count].iter().map(|sample| piece.off(sample).abs()).sum();
+    piece.astray = sum / count as f32;
+    (piece, count)
+}
+
+/// The mean of what angles are off by.
+fn mean_angle(samples: &[Sample], piece: &ChartPiece) -> u32 {
+    let mut best = (f32::MIN, 0);
+    for i in 0..64u32 {
+        let angle = i << 26;
+        let agree = samples.iter().map(|sample| {
+            sine(sample.angle.wrapping_sub(piece.behind(sample.block)).wrapping_sub(angle).wrapping_add(1 << 30))
+        });
+        let sum: f32 = agree.sum();
+        if sum > best.0 {
+            best = (sum, angle);
+        }
+    }
+    piece.angle.wrapping_add(best.1)
+}
+
+impl ChartPiece {
+    /// How far a read ended from where it should have, in revolutions.
+    fn off(&self, sample: &Sample) -> f32 {
+        (f64::from(sample.angle.wrapping_sub(self.behind(sample.block)) as i32) / 4_294_967_296.0) as f32
+    }
+
+    /// Fits slope and angle to reads, by least squares of those that agree.
+    fn fit(&mut self, samples: &[Sample]) {
+        let middle = (samples[samples.len() - 1].block - self.first) as f64 / 2.0;
+        let [mut n, mut sx, mut sy, mut sxx, mut sxy] = [0.0f64; 5];
+        for sample in samples {
+            let off = f64::from(self.off(sample));
+            if off.abs() < 0.25 {
+                let x = (sample.block - self.first) as f64 - middle;
+                (n, sx, sy, sxx, sxy) = (n + 1.0, sx + x, sy + off, sxx + x * x, sxy + x * off);
+            }
+        }
+        let spread = sxx * n - sx * sx;
+        if n < 8.0 || spread <= 0.0 {
+            return;
+        }
+        let steep = (sxy * n - sx * sy) / spread;
+        let level = (sy - steep * sx) / n - steep * middle;
+        self.slope = self.slope.wrapping_add_signed((steep * 18_446_744_073_709_551_616.0) as i64);
+        self.angle = self.angle.wrapping_add((level * 4_294_967_296.0) as i64 as u32);
+    }
+
+    /// Finds the teeth: a track's, then a cylinder's.
+    fn refine(&mut self, samples: &[Sample], rest: &mut Vec<(u64, f32)>) {
+        let even = u64::MAX / self.slope.max(1);
+        if let Some(track) = self.best_tooth(samples, rest, even..even * 8 / 5) {
+            self.saws[0] = track;
+            let cylinder = self.best_tooth(samples, rest, (2..33).map(|tracks| track.tooth * tracks));
+            self.saws[1] = cylinder.unwrap_or_default();
+            self.fit(samples);
+        }
+        let sum: f32 = samples.iter().map(|sample| self.off(sample).abs()).sum();
+        self.astray = sum / samples.len() as f32;
+    }
+
+    /// The tooth that makes what is left smallest, if it makes it clearly smaller.
+    fn best_tooth(
+        &self,
+        samples: &[Sample],
+        rest: &mut Vec<(u64, f32)>,
+        teeth: impl Iterator<Item = u64>,
+    ) -> Option<Saw> {
+        rest.clear();
+        let some = samples.iter().step_by(samples.len().div_ceil(TEETH));
+        let offs = some.map(|sample| (sample.block - self.first, self.off(sample)));
+        rest.extend(offs.filter(|(_, off)| off.abs() < 0.4));
+        let mut best = (0.0, 0);
+        for tooth in teeth {
+            let turn = u64::MAX / tooth;
+            let (mut cosines, mut sines) = (0.0f32, 0.0f32);
+            for (blocks, off) in &*rest {
+                let angle = ((blocks % tooth).wrapping_mul(turn) >> 32) as u32;
+                cosines += off * sine(angle.wrapping_add(1 << 30));
+                sines += off * sine(angle);
+            }
+            let power = cosines * cosines + sines * sines;
+            if power > best.0 {
+                best = (power, tooth);
+            }
+        }
+        let (power, tooth) = best;
+        if tooth == 0 || rest.len() < 24 {
+            return None;
+        }
+        // A saw's first harmonic has its height over 2 pi.
+        let height = 2.0 * std::f32::consts::PI * power.sqrt() / rest.len() as f32;
+        let left =
+            |saw: &Saw| -> f32 { rest.iter().map(|(blocks, off)| off - saw.at(*blocks)).map(|left| left * left).sum() };
+        let even = left(&Saw::default());
+        let mut chosen = (even, Saw::default());
+        for i in 0..64 {
+            for height in [height, height * 0.9, height * 1.1, -height] {
+                let saw = Saw { tooth, from: tooth * i / 64, height };
+                let sum = left(&saw);
+                if sum < chosen.0 {
+                    chosen = (sum, saw);
+                }
+            }
+        }
+        (chosen.0 < 0.75 * even).then_some(chosen.1)
+    }
+}

@@ -1,0 +1,450 @@
+//! A device learned while it is used, from what every host sees: block numbers, and the times at which commands were given and
+//! came back.
+//!
+//! It begins by distance alone. Reads of near blocks come back a whole number of revolutions apart, which tells whether anything
+//! turns, and how fast ([`turning`]). From then on each read tells the angle at which it ended, and neighbouring ones at which
+//! angles the blocks between them lie ([`chart`]). What a move of the arm takes is the least that its distance was seen to take
+//! ([`reach`]). Costs count ([`Predictor::is_settled`]) from when they told the times of commands better than distance alone did,
+//! and as long as they do: what has changed is noticed by that, forgotten and learned anew.
+//!
+//! Costs are in nanoseconds, angles in 2⁻³² revolutions.
+
+mod chart;
+mod reach;
+mod sample;
+#[cfg(test)]
+mod tests;
+mod trial;
+mod turning;
+
+use super::{Grasp, Knowledge, Manual, Predictor, Recipe, Tells};
+use block::{Command, Direction, Extent, Lbn, Outcome, Span, Time, Verb};
+use chart::AngleChart;
+use reach::ReachTimes;
+use sample::{Sample, Scratch};
+use trial::OrderTrial;
+use turning::Turning;
+
+/// Reads that are remembered.
+const KEPT: usize = 16_384;
+
+/// Of so many reads it is first asked what they tell; later of half as many again.
+const FIRST_LOOK: u64 = 1024;
+
+/// Forecasts are compared over about so many commands.
+const LATELY: f32 = 1.0 / 256.0;
+
+/// Costs count once they are off by less than this share of what distance alone is off by, and until more than the other.
+const GAINED: f32 = 0.6;
+const LOST: f32 = 0.8;
+
+/// Where angles are off by so much of a revolution, of late, what was learned is of another device: by chance it is a quarter.
+const ASTRAY: f32 = 0.18;
+
+/// So many forecasts at least before any counts.
+const COMPARED: u32 = 256;
+
+/// A write that took less than this share of what a read would take was taken into a buffer.
+const BUFFERED: u64 = 2;
+
+/// After so many writes into a buffer the next one is believed to go there, too.
+const TRUST: u32 = 8;
+
+/// Where a request lies: its place in tracks, and the angles at which it begins and ends, where they are known.
+#[derive(Clone, Copy, Debug)]
+pub struct Station {
+    block: u64,
+    mark: Bearing,
+}
+
+/// The angle at which a request begins, if it is known, and its track.
+#[derive(Clone, Copy, Debug)]
+pub struct Bearing {
+    track: u32,
+    angle: u32,
+    known: bool,
+}
+
+/// Where the head is: over which block and track, and where the platter is if that is known.
+#[derive(Clone, Copy, Debug)]
+pub struct HeadAim {
+    block: u64,
+    track: u32,
+    phase: u32,
+    reading: bool,
+}
+
+/// The command in flight.
+#[derive(Clone, Copy, Debug)]
+struct WatchedCommand {
+    at: Extent,
+    issued: Time,
+    verb: Verb,
+    tracks: u32,
+    /// By when it should begin, by its angle, and by distance alone.
+    expected: Option<u64>,
+    usual: u64,
+    /// It goes on where the last one ended.
+    follows: bool,
+    alone: bool,
+}
+
+/// How far off forecasts are of late, in ns: of angles, and of distance alone.
+#[derive(Clone, Copy, Debug, Default)]
+struct Forecasts {
+    angles: f32,
+    distance: f32,
+    compared: u32,
+    counts: bool,
+}
+
+impl Forecasts {
+    fn compare(&mut self, took: u64, expected: u64, usual: u64) {
+        self.compared = self.compared.saturating_add(1);
+        let share = LATELY.max(1.0 / self.compared as f32);
+        self.angles += (took.abs_diff(expected) as f32 - self.angles) * share;
+        self.distance += (took.abs_diff(usual) as f32 - self.distance) * share;
+        let bar = if self.counts { LOST } else { GAINED };
+        self.counts = self.compared >= COMPARED && self.angles < bar * self.distance;
+    }
+}
+
+/// A predictor that knows nothing beforehand.
+#[derive(Clone, Debug)]
+pub struct InUse {
+    blocks: u64,
+    arm: Lbn,
+    /// Where the head is believed to be, and whether it read last.
+    head: u64,
+    reading: bool,
+    /// Where it was before the command in flight.
+    before: (u64, bool),
+    flights: Vec<WatchedCommand>,
+    quiet_since: Time,
+    samples: Vec<Sample>,
+    seen: u64,
+    look_at: u64,
+    turning: Turning,
+    chart: AngleChart,
+    /// The next one, while it is drawn.
+    fresh: AngleChart,
+    scratch: Scratch,
+    /// Blocks to a track, about, where the chart does not say.
+    usual_track: u64,
+    /// For reads, and for writes to the medium.
+    reach: [ReachTimes; 2],
+    forecasts: Forecasts,
+    trial: OrderTrial,
+    /// Of a thousand blocks, those whose angles were known when it was last looked.
+    known: u16,
+    buffered: u32,
+    buffered_time: u64,
+}
+
+impl InUse {
+    /// Knows nothing of a device of so many blocks.
+    #[must_use]
+    pub fn new(blocks: u64) -> InUse {
+        InUse {
+            blocks,
+            arm: Lbn(0),
+            head: 0,
+            reading: false,
+            before: (0, false),
+            flights: Vec::with_capacity(64),
+            quiet_since: Time::ZERO,
+            samples: Vec::with_capacity(KEPT),
+            seen: 0,
+            look_at: FIRST_LOOK,
+            turning: Turning::default(),
+            chart: AngleChart::new(KEPT),
+            fresh: AngleChart::new(KEPT),
+            scratch: Scratch::new(KEPT),
+            usual_track: (blocks >> 20).max(256),
+            reach: [ReachTimes::default(), ReachTimes::default()],
+            forecasts: Forecasts::default(),
+            trial: OrderTrial::default(),
+            known: 0,
+            buffered: 0,
+            buffered_time: 0,
+        }
+    }
+
+    #[inline]
+    fn track(&self, block: u64) -> u32 {
+        // A chart changes how far apart blocks are, not how far apart the ends of the stroke are.
+        match self.chart.along(block) {
+            Some(along) => ((along * (self.blocks / self.usual_track)) >> 32) as u32,
+            None => (block / self.usual_track) as u32,
+        }
+    }
+
+    /// The time until a command may begin, by its distance and angle.
+    #[inline(always)]
+    fn begin(&self, head: &HeadAim, mark: Bearing, direction: Direction) -> u64 {
+        let moved = self.reach[direction as usize].time(head.track.abs_diff(mark.track));
+        if !mark.known || self.turning.rate == 0 {
+            return moved + self.turning.period() / 2;
+        }
+        let there = head.phase.wrapping_add((moved.wrapping_mul(self.turning.rate) >> 32) as u32);
+        let wait = mark.angle.wrapping_sub(there);
+        moved + ((u64::from(wait) * self.turning.period()) >> 32)
+    }
+
+    /// What passes of a revolution while these blocks do, in ns.
+    fn passing(&self, at: Extent) -> u64 {
+        let width = self.chart.piece(at.start.0).map_or(0, |piece| self.chart.pieces[piece].width());
+        (((u64::from(width) * u64::from(at.blocks)) >> 8) * self.turning.period()) >> 24
+    }
+
+    /// A read came back from the medium.
+    fn keep(&mut self, happened: Time, at: Extent) {
+        let sample = Sample { block: at.end().0 - 1, at: happened.0, angle: self.turning.at(happened) };
+        if self.samples.len() < KEPT {
+            self.samples.push(sample);
+        } else {
+            self.samples[(self.seen % KEPT as u64) as usize] = sample;
+        }
+        self.seen += 1;
+        if self.turning.astray > ASTRAY {
+            self.forget();
+            return;
+        }
+        if let Some((off, known)) = self.chart.check(sample.block, sample.angle) {
+            self.turning.note(off);
+            if known {
+                self.turning.correct(happened, off);
+            }
+        }
+        if self.seen >= self.look_at {
+            // What has told nothing so far tells it ever less likely.
+            let most = if self.turning.rate == 0 { u64::MAX } else { KEPT as u64 / 2 };
+            self.look_at = self.seen + (self.seen / 2).min(most);
+            self.look();
+        }
+    }
+
+    /// What is there is another device than before: it is learned from the beginning.
+    fn forget(&mut self) {
+        self.samples.clear();
+        (self.seen, self.look_at) = (0, FIRST_LOOK);
+        (self.turning, self.forecasts, self.trial) = (Turning::default(), Forecasts::default(), OrderTrial::default());
+        self.chart.pieces.clear();
+        self.known = 0;
+        self.reach = [ReachTimes::default(), ReachTimes::default()];
+    }
+
+    /// Asks what the reads of late tell.
+    fn look(&mut self) {
+        let sorted = &mut self.scratch.sorted;
+        sorted.clear();
+        sorted.extend_from_slice(&self.samples);
+        sorted.sort_unstable_by_key(|sample| (sample.block, sample.at));
+        if self.turning.rate == 0 {
+            let Some(turning) = turning::find(&mut self.scratch) else { return };
+            self.turning = turning;
+            for sample in self.samples.iter_mut().chain(&mut self.scratch.sorted) {
+                sample.angle = turning.at(Time(sample.at));
+            }
+        }
+        self.fresh.draw(&mut self.scratch, self.blocks);
+        // One that knows much less met what does not belong there.
+        if self.fresh.known() >= self.chart.known() / 4 * 3 {
+            std::mem::swap(&mut self.chart, &mut self.fresh);
+        }
+        self.known = (u128::from(self.chart.known()) * 1000 / u128::from(self.blocks.max(1))) as u16;
+    }
+}
+
+impl Recipe for InUse {
+    const MANUAL: Manual = Manual {
+        name: "in-use",
+        text: "Learns the device while it serves: whether something turns and how fast, at which angles blocks lie and what moves of the arm take, all from the times at which commands complete. It needs to know nothing beforehand.",
+        keys: &[],
+        table: None,
+        example: "predictor = \"in-use\"",
+        tells: Tells::Order,
+    };
+
+    fn make(_: &Knowledge, blocks: u64) -> Option<InUse> {
+        Some(InUse::new(blocks))
+    }
+}
+
+impl Predictor for InUse {
+    type Spot = Station;
+    type Mark = Bearing;
+    type Head = HeadAim;
+
+    fn spot(&self, at: Extent) -> Station {
+        let angles = if self.turning.rate == 0 { None } else { self.chart.angles(at.start.0) };
+        let mark = Bearing {
+            track: self.track(at.start.0),
+            angle: angles.map_or(0, |(begin, _)| begin),
+            known: angles.is_some(),
+        };
+        Station { block: at.start.0, mark }
+    }
+
+    fn key(&self, spot: Station) -> u64 {
+        spot.block
+    }
+
+    fn mark(&self, spot: Station) -> Bearing {
+        spot.mark
+    }
+
+    fn head(&self, now: Time) -> (HeadAim, u64) {
+        let head = HeadAim {
+            block: self.head,
+            track: self.track(self.head),
+            phase: self.turning.at(now),
+            reading: self.reading,
+        };
+        (head, self.head)
+    }
+
+    fn cost(&self, head: &HeadAim, key: u64, mark: Bearing, direction: Direction) -> u64 {
+        if self.turning.rate == 0 {
+            return head.block.abs_diff(key);
+        }
+        if key == head.block && head.reading != direction.writes() {
+            return 0;
+        }
+        self.begin(head, mark, direction)
+    }
+
+    fn least(&self, head: &HeadAim, from: u64, to: u64, direction: Direction) -> u64 {
+        let nearest = head.block.clamp(from, to);
+        if self.turning.rate == 0 {
+            return head.block.abs_diff(nearest);
+        }
+        if nearest == head.block {
+            return 0;
+        }
+        self.reach[direction as usize].least(head.track.abs_diff(self.track(nearest)))
+    }
+
+    fn head_after(&self, _: &HeadAim, at: Extent, spot: Station, direction: Direction) -> (HeadAim, u64) {
+        let phase = spot.mark.angle;
+        let block = at.end().0;
+        (HeadAim { block, track: self.track(block), phase, reading: !direction.writes() }, block)
+    }
+
+    fn buffered_cost(&self) -> Option<u64> {
+        (self.buffered >= TRUST).then_some(self.buffered_time)
+    }
+
+    fn is_settled(&self) -> bool {
+        self.trial.follows_costs() && self.flights.is_empty()
+    }
+
+    fn grasp(&self) -> Option<Grasp> {
+        let Forecasts { angles, distance, .. } = self.forecasts;
+        let (off, usual) = (Span(angles as u64), Span(distance as u64));
+        Some(Grasp {
+            turn: Span(self.turning.period()),
+            known: self.known,
+            off,
+            usual,
+            is_settled: self.trial.follows_costs(),
+        })
+    }
+
+    fn memory(&self) -> Option<(usize, usize)> {
+        let pieces = self.chart.pieces.len();
+        Some((pieces, pieces * size_of::<chart::ChartPiece>() + self.samples.len() * size_of::<Sample>()))
+    }
+
+    fn ticks(&self, span: Span) -> u64 {
+        span.0
+    }
+
+    fn arm(&self) -> Lbn {
+        self.arm
+    }
+
+    fn turn(&self) -> Span {
+        if self.turning.rate == 0 { Span(u64::MAX) } else { Span(self.turning.period()) }
+    }
+
+    fn note_issue(&mut self, now: Time, command: &Command, spot: Station) {
+        if !command.verb.transfers() {
+            return;
+        }
+        let direction = command.verb.direction();
+        let (head, _) = self.head(now);
+        let tracks = head.track.abs_diff(spot.mark.track);
+        let alone = self.flights.is_empty();
+        let usual = self.reach[direction as usize].time(tracks) + self.turning.period() / 2;
+        // Its angle is asked for anew: what is known of it may have changed since it came.
+        let fresh = self.spot(command.at);
+        let expected = fresh.mark.known.then(|| self.begin(&head, fresh.mark, direction));
+        let follows = command.at.start == self.arm;
+        if self.flights.len() < 64 {
+            let (at, verb) = (command.at, command.verb);
+            self.flights.push(WatchedCommand { at, issued: now, verb, tracks, expected, usual, follows, alone });
+        }
+        self.arm = command.at.end();
+        self.before = (self.head, self.reading);
+        (self.head, self.reading) = (command.at.end().0, !direction.writes());
+    }
+
+    fn note_completion(&mut self, happened: Time, command: &Command, outcome: Outcome) {
+        let free = std::mem::replace(&mut self.quiet_since, happened);
+        let Some(i) = self.flights.iter().position(|flight| flight.at == command.at) else { return };
+        let flight = self.flights.swap_remove(i);
+        if outcome != Outcome::Ok {
+            return;
+        }
+        let took = happened.since(flight.issued.max(free)).0;
+        if flight.alone {
+            self.trial.add(took, self.forecasts.counts);
+        }
+        if flight.verb.writes() {
+            self.end_write(&flight, took);
+            return;
+        }
+        if flight.follows {
+            return;
+        }
+        let began = took.saturating_sub(self.passing(flight.at));
+        let alone = flight.alone && self.flights.is_empty();
+        if self.turning.rate != 0 && alone {
+            if began < self.reach[0].time(flight.tracks) / 2 {
+                // The drive had it in its cache.
+                (self.head, self.reading) = self.before;
+                return;
+            }
+            if let Some(expected) = flight.expected {
+                self.forecasts.compare(began, expected, flight.usual);
+            }
+        }
+        if alone {
+            self.reach[0].learn(flight.tracks, began, flight.expected, self.turning.period().max(1));
+        }
+        self.keep(happened, flight.at);
+    }
+}
+
+impl InUse {
+    /// A write came back, after so long.
+    fn end_write(&mut self, flight: &WatchedCommand, took: u64) {
+        if !flight.alone {
+            return;
+        }
+        let period = self.turning.period();
+        if took < self.reach[0].time(flight.tracks) / BUFFERED {
+            self.buffered = self.buffered.saturating_add(1);
+            self.buffered_time += took / 16;
+            self.buffered_time -= self.buffered_time / 16;
+            if self.flights.is_empty() {
+                (self.head, self.reading) = self.before;
+            }
+            return;
+        }
+        self.buffered = 0;
+        let began = took.saturating_sub(self.passing(flight.at));
+        self.reach[1].learn(flight.tracks, began, flight.expected, period.max(1));
+    }
+}

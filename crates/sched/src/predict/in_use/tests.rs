@@ -1,0 +1,115 @@
+//! A made-up platter, learned from nothing but its completions.
+
+use super::InUse;
+use crate::predict::Predictor;
+use block::{Command, Extent, Lbn, Outcome, Place, Time, Verb};
+
+/// Zones of so many tracks of so many blocks; each next track begins a fifth of a turn later, each sixth one a third.
+const ZONES: [(u64, u64); 3] = [(9000, 400), (8000, 330), (9000, 250)];
+const HEADS: u64 = 6;
+
+fn blocks() -> u64 {
+    ZONES.iter().map(|(tracks, track)| tracks * track).sum()
+}
+
+/// The angle at which a block begins and what it takes, in revolutions, and its track.
+fn place(mut block: u64) -> (f64, f64, u64) {
+    let (mut before, mut turned) = (0, 0.0);
+    for (tracks, track) in ZONES {
+        let skew = |tracks: u64| tracks as f64 * 0.2 + (tracks / HEADS) as f64 * 0.133;
+        if block < tracks * track {
+            let on = block / track;
+            let angle = turned + skew(on) + (block % track) as f64 / track as f64;
+            return (angle.fract(), 1.0 / track as f64, before + on);
+        }
+        (block, before, turned) = (block - tracks * track, before + tracks, turned + skew(tracks) + 0.37);
+    }
+    unreachable!("past the end")
+}
+
+/// Reads at random, a new one as each comes back.
+struct Bench {
+    mimic: InUse,
+    now: Time,
+    track: u64,
+    period: f64,
+    dice: u64,
+}
+
+impl Bench {
+    fn new() -> Bench {
+        Bench { mimic: InUse::new(blocks()), now: Time(1), track: 0, period: 6_003_001.7, dice: 7 }
+    }
+
+    fn draw(&mut self, below: u64) -> u64 {
+        self.dice = self.dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.dice >> 33) % below
+    }
+
+    /// One read; how far off the belief in its time was, in ns.
+    fn read(&mut self, turns: bool) -> u64 {
+        let at = Extent { start: Lbn(self.draw(blocks() / 8 - 1) * 8), blocks: 8 };
+        let command = Command { verb: Verb::Read, at, place: Place::Nowhere };
+        let spot = self.mimic.spot(at);
+        let (head, _) = self.mimic.head(self.now);
+        let cost = self.mimic.cost(&head, self.mimic.key(spot), self.mimic.mark(spot), block::Direction::Read);
+        let (angle, width, track) = place(at.start.0);
+        let seek = 800_000.0 + 30_000.0 * (self.track.abs_diff(track) as f64).sqrt() + self.draw(60_000) as f64;
+        let arrived = self.now.0 as f64 + seek;
+        let wait = (angle - arrived / self.period).rem_euclid(1.0) * self.period;
+        let began = seek + if turns { wait } else { 0.0 };
+        let took = began + 8.0 * width * self.period;
+        self.mimic.note_issue(self.now, &command, spot);
+        self.now = Time(self.now.0 + took as u64);
+        self.mimic.note_completion(self.now, &command, Outcome::Ok);
+        self.track = track;
+        cost.abs_diff(began as u64)
+    }
+
+    fn read_many(&mut self, count: u32, turns: bool) -> f64 {
+        (0..count).map(|_| self.read(turns) as f64 / f64::from(count)).sum()
+    }
+}
+
+#[test]
+fn where_something_turns_the_period_the_angles_and_the_moves_are_learned() {
+    let mut bench = Bench::new();
+    bench.read_many(12_000, true);
+    let (mimic, period) = (&bench.mimic, bench.period);
+    assert!((mimic.turning.period() as f64 / period - 1.0).abs() < 2e-4, "{} ns, not {period}", mimic.turning.period());
+    assert!(mimic.chart.known() > blocks() / 20 * 19, "{} of {} blocks", mimic.chart.known(), blocks());
+    let off = bench.read_many(2000, true);
+    assert!(off < 0.1 * period, "times are off by {off} ns");
+}
+
+#[test]
+fn where_nothing_turns_costs_are_not_gone_by() {
+    let mut bench = Bench::new();
+    bench.read_many(20_000, false);
+    assert_eq!(bench.mimic.turning.rate, 0);
+    assert!(!bench.mimic.is_settled() && !bench.mimic.forecasts.counts);
+}
+
+#[test]
+fn another_device_in_its_place_is_noticed_and_learned() {
+    let mut bench = Bench::new();
+    bench.read_many(12_000, true);
+    bench.period *= 1.3;
+    bench.read_many(400, true);
+    assert!(!bench.mimic.forecasts.counts, "what was learned of the one before is believed");
+    bench.read_many(12_000, true);
+    let period = bench.mimic.turning.period() as f64;
+    assert!((period / bench.period - 1.0).abs() < 2e-4, "{period} ns, not {}", bench.period);
+}
+
+#[test]
+fn a_read_from_the_cache_leaves_the_arm_where_it_was() {
+    let mut bench = Bench::new();
+    bench.read_many(12_000, true);
+    let (head, at) = (bench.mimic.head, Extent { start: Lbn(4096), blocks: 8 });
+    let command = Command { verb: Verb::Read, at, place: Place::Nowhere };
+    bench.mimic.note_issue(bench.now, &command, bench.mimic.spot(at));
+    assert_eq!(bench.mimic.head, at.end().0);
+    bench.mimic.note_completion(Time(bench.now.0 + 90_000), &command, Outcome::Ok);
+    assert_eq!(bench.mimic.head, head);
+}

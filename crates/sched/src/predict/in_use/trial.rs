@@ -1,0 +1,144 @@
+//! Whether costs order commands better than distance does, found by trying: forecasts may be right and the order worse for it, as
+//! where a drive writes back from its buffer when it pleases.
+//!
+//! For a while costs are gone by, for a while distance; the mean times of commands are compared. What lost is tried again after a
+//! pause that doubles; what won is held against distance now and then.
+
+/// Commands that are compared on each side. Of means of so many chance is some 3 %.
+const LENGTH: u32 = 400;
+/// Commands after a change of order that say nothing yet.
+const SETTLING: u32 = 48;
+/// Costs must save so much of a command's time.
+const SAVED: f64 = 0.03;
+/// Once they have won, they are held against distance after so many commands; and after the first loss they are tried again.
+const HELD: u32 = 12_000;
+const PAUSE: u32 = 4_000;
+const LONGEST_PAUSE: u32 = 64_000;
+
+/// What is gone by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum TrialStage {
+    /// By distance, until costs may be tried.
+    Waiting,
+    /// By costs, to compare them with the mean of distance.
+    Trying,
+    /// By costs, which have won.
+    Won,
+    /// By distance, to hold costs against it.
+    Holding,
+}
+
+/// The state of a comparison.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OrderTrial {
+    stage: TrialStage,
+    /// Commands until the stage ends, or may end.
+    left: u32,
+    pause: u32,
+    /// Mean times of commands, by distance and by costs, in ns.
+    means: [f64; 2],
+}
+
+impl Default for OrderTrial {
+    fn default() -> OrderTrial {
+        OrderTrial { stage: TrialStage::Waiting, left: LENGTH + SETTLING, pause: PAUSE, means: [0.0; 2] }
+    }
+}
+
+impl OrderTrial {
+    /// Whether costs are gone by.
+    #[inline(always)]
+    pub(super) fn follows_costs(&self) -> bool {
+        matches!(self.stage, TrialStage::Trying | TrialStage::Won)
+    }
+
+    /// A command took so long; forecasts are good enough to be gone by, or not.
+    pub(super) fn add(&mut self, took: u64, good: bool) {
+        let by_costs = usize::from(self.follows_costs());
+        self.left = self.left.saturating_sub(1);
+        let first = match self.stage {
+            TrialStage::Trying | TrialStage::Holding => LENGTH.saturating_sub(self.left),
+            TrialStage::Waiting | TrialStage::Won => LENGTH,
+        };
+        if first > 0 {
+            self.means[by_costs] += (took as f64 - self.means[by_costs]) / f64::from(first.min(LENGTH));
+        }
+        if !good {
+            if by_costs == 1 {
+                self.lose();
+            }
+            return;
+        }
+        if self.left > 0 {
+            return;
+        }
+        let [distance, costs] = self.means;
+        match self.stage {
+            TrialStage::Waiting => self.begin(TrialStage::Trying),
+            TrialStage::Won => self.begin(TrialStage::Holding),
+            TrialStage::Trying | TrialStage::Holding if costs < distance * (1.0 - SAVED) => {
+                (self.stage, self.left, self.pause) = (TrialStage::Won, HELD, PAUSE);
+            }
+            TrialStage::Trying | TrialStage::Holding => self.lose(),
+        }
+    }
+
+    fn begin(&mut self, stage: TrialStage) {
+        (self.stage, self.left) = (stage, LENGTH + SETTLING);
+    }
+
+    fn lose(&mut self) {
+        (self.stage, self.left) = (TrialStage::Waiting, self.pause);
+        self.pause = (self.pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Plays commands that take so long by distance and by costs; the share that costs were gone by, of the second half.
+    fn play(distance: u64, costs: u64, commands: u32) -> f64 {
+        let (mut trial, mut followed) = (OrderTrial::default(), 0u32);
+        for i in 0..commands {
+            // Times differ by a half up and down.
+            let share = 50 + u64::from(i.wrapping_mul(2_654_435_761) >> 8) % 101;
+            let mean = if trial.follows_costs() { costs } else { distance };
+            followed += u32::from(trial.follows_costs() && i > commands / 2);
+            trial.add(mean * share / 100, true);
+        }
+        f64::from(followed) / f64::from(commands / 2)
+    }
+
+    #[test]
+    fn what_saves_time_is_followed_and_what_does_not_is_given_up() {
+        assert!(play(5_000_000, 4_000_000, 60_000) > 0.95);
+        assert!(play(5_000_000, 5_000_000, 60_000) < 0.05);
+        assert!(play(5_000_000, 6_000_000, 60_000) < 0.05);
+    }
+
+    #[test]
+    fn nothing_is_followed_while_forecasts_are_bad() {
+        let mut trial = OrderTrial::default();
+        (0..100_000).for_each(|_| trial.add(5_000_000, false));
+        assert!(!trial.follows_costs());
+        // Once they are good, costs are tried at once, and given up with the forecasts.
+        trial.add(5_000_000, true);
+        assert!(trial.follows_costs());
+        trial.add(5_000_000, false);
+        assert!(!trial.follows_costs());
+    }
+
+    #[test]
+    fn what_has_won_is_given_up_once_it_no_longer_saves() {
+        let mut trial = OrderTrial::default();
+        let mut play = |commands: u32, costs: u64| {
+            for _ in 0..commands {
+                trial.add(if trial.follows_costs() { costs } else { 5_000_000 }, true);
+            }
+            trial.follows_costs()
+        };
+        assert!(play(10_000, 4_000_000));
+        assert!(!play(14_000, 5_500_000));
+    }
+}

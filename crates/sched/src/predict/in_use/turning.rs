@@ -1,0 +1,146 @@
+//! How fast the platter turns, and where it is: found from the times at which reads of near blocks came back, then followed.
+//!
+//! Angles are fractions of a revolution, of 2³² or, where time is multiplied by them, of 2⁶⁴; they wrap by themselves. What is
+//! summed is whole numbers and products of them, so that every machine finds the same.
+
+use super::sample::{Sample, Scratch, Waves};
+use block::Time;
+
+/// Revolutions a second that are looked for: of 3,000 to 18,000 rpm.
+const SLOWEST: u64 = 50;
+const FASTEST: u64 = 300;
+
+/// Pairs of near reads that are compared, and as many at least.
+const PAIRS: usize = 256;
+const FEWEST: usize = 48;
+
+/// Blocks between the reads of a pair, at most.
+const NEAR: u64 = 160;
+
+/// Reads of a pair lie no farther apart in time, at first and at last, in ns: a spindle wanders.
+const SHORT: u64 = 4_000_000_000;
+const LONG: u64 = 60_000_000_000;
+
+/// A revolution, in 2⁻⁶⁴ of one.
+const TURN: f64 = 18_446_744_073_709_551_616.0;
+
+/// What is believed of the platter.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Turning {
+    /// 2⁻⁶⁴ revolutions a nanosecond; nothing is known to turn while it is zero.
+    pub(super) rate: u64,
+    phase: u64,
+    since: u64,
+    /// How far angles were from what was expected of late, and by how many they were told.
+    pub(super) astray: f32,
+}
+
+impl Turning {
+    /// Of this rate, from time zero on.
+    fn of(rate: u64) -> Turning {
+        Turning { rate, ..Turning::default() }
+    }
+
+    /// Where it is, in 2⁻³² revolutions.
+    #[inline(always)]
+    pub(super) fn at(&self, now: Time) -> u32 {
+        (self.phase.wrapping_add(now.0.wrapping_sub(self.since).wrapping_mul(self.rate)) >> 32) as u32
+    }
+
+    /// One revolution, in ns.
+    pub(super) fn period(&self) -> u64 {
+        if self.rate == 0 { 0 } else { (TURN / self.rate as f64) as u64 }
+    }
+
+    /// An angle was so far from what was expected, in 2⁻³² revolutions.
+    pub(super) fn note(&mut self, off: i32) {
+        let off = (f64::from(off) / 4_294_967_296.0).abs() as f32;
+        self.astray += (off - self.astray) / 128.0;
+    }
+
+    /// At `now` the platter is believed to be so far ahead of where it is, in 2⁻³² revolutions.
+    pub(super) fn correct(&mut self, now: Time, ahead: i32) {
+        // What is far off was not read from where it is taken to lie.
+        if ahead.unsigned_abs() > u32::MAX / 10 {
+            return;
+        }
+        let elapsed = now.0.saturating_sub(self.since).max(1);
+        let error = i64::from(ahead) << 32;
+        self.phase = self.phase.wrapping_add(elapsed.wrapping_mul(self.rate)).wrapping_add_signed(-error / 32);
+        self.since = now.0;
+        let pull = error / 4096 / elapsed.max(5_000_000) as i64;
+        let most = (self.rate >> 14) as i64;
+        self.rate = self.rate.wrapping_add_signed(-pull.clamp(-most, most));
+    }
+}
+
+/// Blocks and time between two reads; nothing where they are too far apart. Set is the highest bit where the one farther along
+/// came first.
+fn pair(one: &Sample, next: &Sample) -> Option<(u64, u64)> {
+    let (blocks, apart) = (next.block - one.block, next.at.abs_diff(one.at));
+    let first = if next.at > one.at { 0 } else { FIRST };
+    (apart > 0 && apart <= LONG).then_some((blocks | first, apart))
+}
+
+const FIRST: u64 = 1 << 63;
+
+/// Each read is paired with as many of those after it.
+const PARTNERS: usize = 3;
+
+/// The rate that the times of these reads tell, which are in the order of their blocks; nothing where they tell none.
+pub(super) fn find(scratch: &mut Scratch) -> Option<Turning> {
+    let Scratch { sorted, pairs, waves, .. } = scratch;
+    let all = || {
+        sorted.iter().enumerate().flat_map(|(i, one)| {
+            let near = sorted[i + 1..].iter().take(PARTNERS).take_while(|next| next.block - one.block <= NEAR);
+            near.filter_map(|next| pair(one, next))
+        })
+    };
+    // The nearest: what their own distance turns them by is least.
+    let mut counts = [0usize; NEAR as usize + 1];
+    all().for_each(|(blocks, _)| counts[(blocks & !FIRST) as usize] += 1);
+    let mut total = 0;
+    let within = counts.iter().position(|count| {
+        total += count;
+        total >= pairs.capacity()
+    });
+    let within = within.map_or(NEAR, |within| within as u64);
+    pairs.clear();
+    pairs.extend(all().filter(|(blocks, _)| blocks & !FIRST <= within).take(pairs.capacity()));
+    pairs.sort_unstable_by_key(|(blocks, apart)| (blocks & !FIRST, *apart, *blocks));
+    let short = pairs.iter().filter(|(_, apart)| *apart <= SHORT).count();
+    let reach = if short >= PAIRS / 2 { SHORT } else { LONG };
+    pairs.retain(|(_, apart)| *apart <= reach);
+    pairs.truncate(PAIRS);
+    if pairs.len() < FEWEST { None } else { best_rate(pairs, reach, waves).map(Turning::of) }
+}
+
+/// The rate by which most of these pairs agree.
+fn best_rate(pairs: &[(u64, u64)], reach: u64, waves: &mut Waves) -> Option<u64> {
+    // A quarter of what turns once more over the longest time.
+    let step = u64::MAX / reach / 4;
+    let low = (TURN / 1e9) as u64 * SLOWEST;
+    let count = ((TURN / 1e9) as u64 * (FASTEST - SLOWEST)) / step;
+    let (mut best, mut found) = ((0.0f32, 0u64), 0);
+    // Blocks to a track, about: what the pairs' own distance turns them by.
+    for track in [u64::MAX, 3000, 1000, 500, 250, 120] {
+        waves.clear();
+        for (blocks, apart) in pairs {
+            let turned = (blocks & !FIRST).wrapping_mul(u64::MAX / track);
+            let turned = if blocks & FIRST == 0 { turned } else { turned.wrapping_neg() };
+            waves.add(apart.wrapping_mul(low).wrapping_sub(turned), apart.wrapping_mul(step));
+        }
+        for i in 0..count {
+            let power = waves.power();
+            // A multiple of the rate does nearly as well.
+            let multiple = low + i * step > (low + found * step) / 2 * 3;
+            if power > best.0 * if multiple { 1.25 } else { 1.0 } {
+                (best, found) = ((power, low + i * step), i);
+            }
+            waves.step();
+        }
+    }
+    let bins = (count * 6).max(2);
+    let needed = bins.ilog2() as f32 * 0.7 + 12.0;
+    (best.0 > needed && best.0 > 0.3 * pairs.len() as f32).then_some(best.1)
+}

@@ -1,0 +1,147 @@
+//! Disks of an array that are given up: when, what is said of it, and what a flush then promises.
+
+use block::errno::{EIO, EOPNOTSUPP};
+use block::{Caps, Command, Discarded, DiskId, Ending, Extent, Op, Outcome, Qos, Request, RequestId, Tag, Time, Verb};
+use sched::array::{Array, ArrayPlan, Geometry, Level};
+use sched::plan::Rules;
+use sched::policy::{self, Beside};
+use sched::predict::Distance;
+use sched::{Action, Core, Health, Input, Scheduler};
+
+/// An array of disks of 64 blocks, in units of 8, and what it decided since it was last looked at.
+struct Told {
+    array: Array<Distance>,
+    out: Vec<Action>,
+}
+
+impl Told {
+    fn new(level: Level, disks: u16) -> Told {
+        let caps = Caps { blocks: 64, depth: 8, seek: false };
+        let policy = || policy::usual("fcfs").make(&Beside::default());
+        let core = || Core::new(caps, u32::MAX, Distance::default(), Rules::default(), Box::new(policy));
+        let geometry = Geometry::new(level, disks, 8, 64).expect("a geometry");
+        let cores = (0..disks).map(|_| core()).collect();
+        Told { array: Array::new(geometry, ArrayPlan::default(), Rules::default(), 8, cores), out: Vec::new() }
+    }
+
+    fn asks(&mut self, id: u32, op: Op, at: Extent) {
+        let request = Request { id: RequestId(id), op, at, qos: Qos::default() };
+        self.array.handle(Time(1), Input::Submit(request), &mut self.out);
+    }
+
+    fn hears(&mut self, input: Input) {
+        self.array.handle(Time(1), input, &mut self.out);
+    }
+
+    /// All that was issued comes back: of these disks with an error.
+    fn completes(&mut self, failing: &[u16]) -> Vec<Action> {
+        let mut told = Vec::new();
+        loop {
+            let issued: Vec<(DiskId, Tag, Command)> = std::mem::take(&mut self.out)
+                .into_iter()
+                .filter_map(|action| match action {
+                    Action::Issue(disk, tag, command) => Some((disk, tag, command)),
+                    Action::GiveUp(_) | Action::Finish(..) | Action::Complete(_) => {
+                        told.push(action);
+                        None
+                    }
+                    _ => None,
+                })
+                .collect();
+            if issued.is_empty() {
+                return told;
+            }
+            for (disk, tag, command) in issued {
+                let fails = failing.contains(&disk.0) && command.verb != Verb::Read;
+                let outcome = if fails { Outcome::Failed(EIO) } else { Outcome::Ok };
+                self.hears(Input::Done(disk, tag, Time(1), outcome));
+            }
+        }
+    }
+}
+
+const WRITE: Op = Op::Write { fua: false };
+const MIRRORED: Level = Level::Mirrored { copies: 2 };
+
+fn finish(id: u32, how: Ending) -> Action {
+    Action::Finish(RequestId(id), how)
+}
+
+/// Whoever writes down which disks count has to do so before anybody is told that something is written.
+#[test]
+fn that_a_disk_is_given_up_is_said_before_what_rests_on_the_others() {
+    for (level, disks) in [(MIRRORED, 2), (Level::Parity, 3), (Level::DoubleParity, 4)] {
+        let mut it = Told::new(level, disks);
+        it.asks(0, WRITE, Extent::new(0, 8));
+        let told = it.completes(&[0]);
+        assert_eq!(told, [Action::GiveUp(DiskId(0)), finish(0, Ending::Finished)], "{level:?}");
+        it.asks(0, Op::Flush, Extent::default());
+        assert_eq!(it.completes(&[]), [finish(0, Ending::Finished)], "{level:?}: the others hold all of it");
+        it.asks(0, Op::Flush, Extent::default());
+        it.hears(Input::Disk(DiskId(0), Health::Failed));
+        assert_eq!(it.completes(&[]), [finish(0, Ending::Finished)], "{level:?}: it is said once");
+    }
+}
+
+#[test]
+fn no_flush_ends_well_once_something_is_on_no_disk_any_more() {
+    for (level, disks) in [(Level::Striped, 2), (MIRRORED, 2), (Level::Parity, 3)] {
+        let mut it = Told::new(level, disks);
+        (0..=level.redundancy()).for_each(|disk| it.hears(Input::Disk(DiskId(disk), Health::Failed)));
+        let given_up = it.completes(&[]).len();
+        assert_eq!(given_up, usize::from(level.redundancy()) + 1);
+        it.asks(0, Op::Flush, Extent::default());
+        assert_eq!(it.completes(&[]), [finish(0, Ending::Failed(EIO))], "{level:?}");
+    }
+}
+
+#[test]
+fn the_last_copy_is_kept_though_it_takes_nothing() {
+    let mut it = Told::new(MIRRORED, 4);
+    it.hears(Input::Disk(DiskId(2), Health::Failed));
+    assert_eq!(it.completes(&[]), [Action::GiveUp(DiskId(2))]);
+    it.asks(0, WRITE, Extent::new(0, 8));
+    assert_eq!(it.completes(&[0]), [finish(0, Ending::Failed(EIO))], "who wrote is told");
+    it.asks(0, Op::Flush, Extent::default());
+    assert_eq!(it.completes(&[0]), [finish(0, Ending::Failed(EIO))]);
+    it.asks(0, Op::Read, Extent::new(0, 8));
+    assert_eq!(it.completes(&[0]), [finish(0, Ending::Finished)], "what it holds is still read");
+    // Of the other pair one may go.
+    it.asks(0, WRITE, Extent::new(8, 8));
+    assert_eq!(it.completes(&[3]), [Action::GiveUp(DiskId(3)), finish(0, Ending::Finished)]);
+}
+
+/// A row written in part tells what is missing of it wrong: with parity nothing more is read from such a disk.
+#[test]
+fn with_parity_a_disk_that_does_not_take_its_part_is_given_up_though_it_was_needed() {
+    let mut it = Told::new(Level::Parity, 3);
+    it.hears(Input::Disk(DiskId(1), Health::Failed));
+    it.completes(&[]);
+    it.asks(0, WRITE, Extent::new(0, 16));
+    let told = it.completes(&[0]);
+    assert_eq!(told, [Action::GiveUp(DiskId(0)), finish(0, Ending::Failed(EIO))]);
+}
+
+#[test]
+fn a_hint_is_passed_over_and_zeros_are_not_made() {
+    let mut it = Told::new(Level::Parity, 3);
+    for (what, how) in [
+        (Discarded::Anything, Ending::Finished),
+        (Discarded::Zeros, Ending::Failed(EOPNOTSUPP)),
+        (Discarded::KeptZeros, Ending::Failed(EOPNOTSUPP)),
+    ] {
+        it.asks(0, Op::Discard(what), Extent::new(0, 8));
+        assert_eq!(it.completes(&[]), [finish(0, how)], "{what:?}");
+    }
+}
+
+#[test]
+fn a_disk_that_was_filled_is_complete_once() {
+    let mut it = Told::new(MIRRORED, 2);
+    it.hears(Input::Disk(DiskId(1), Health::Replaced));
+    assert_eq!(it.completes(&[]), [Action::GiveUp(DiskId(1))]);
+    it.asks(0, Op::Repair, Extent::new(0, 32));
+    assert_eq!(it.completes(&[]), [finish(0, Ending::Finished)]);
+    it.asks(0, Op::Repair, Extent::new(32, 32));
+    assert_eq!(it.completes(&[]), [Action::Complete(DiskId(1)), finish(0, Ending::Finished)]);
+}
