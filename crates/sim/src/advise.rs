@@ -18,6 +18,10 @@ const ROUNDS: [(f64, usize); 3] = [(0.125, 64), (0.25, 24), (1.0, 7)];
 /// The same of changes to the best, and how often it is changed at most.
 const CHANGES: [(f64, usize); 2] = [(0.25, usize::MAX), (1.0, 3)];
 const MOST_CHANGES: usize = 2;
+/// Where no single change is for the better, two at a time, drawn at random; for as long as all of it costs no more than this many runs
+/// of the half.
+const PAIRS: [(f64, usize); 3] = [(0.125, 32), (0.25, 8), (1.0, 3)];
+const MOST_COST: f64 = 50.0;
 /// Of all that is drawn, candidates with so many knobs set, at most: few knobs are easier to explain.
 const MOST_SET: u64 = 4;
 /// Draws in vain after which no more are made.
@@ -146,13 +150,28 @@ impl Search<'_> {
         let mut best = best.swap_remove(0);
         for _ in 0..MOST_CHANGES {
             let changes = self.changes(&best.1);
-            self.tried += changes.len();
-            match self.halve(changes, &CHANGES).into_iter().next() {
-                Some(better) if better.0.compare(&best.0).is_lt() => best = better,
-                _ => break,
+            if !self.improve(&mut best, changes, &CHANGES) {
+                break;
             }
         }
+        let mut draw = Draw::new(seed, 1);
+        while self.cost + cost_of(PAIRS[0].1, &PAIRS) <= MOST_COST {
+            let pairs = self.pairs(&best.1, &mut draw);
+            if pairs.is_empty() {
+                break;
+            }
+            self.improve(&mut best, pairs, &PAIRS);
+        }
         Ok((best.1, [best.0, as_it_is], self.tried, self.cost))
+    }
+
+    /// Puts the best of these in the place of the best so far, if it is better; says whether it was.
+    fn improve(&mut self, best: &mut (GoalScore, Candidate), others: Vec<Candidate>, rounds: &[(f64, usize)]) -> bool {
+        self.tried += others.len();
+        let better = self.halve(others, rounds).into_iter().next().filter(|found| found.0.compare(&best.0).is_lt());
+        let found = better.is_some();
+        *best = better.unwrap_or_else(|| best.clone());
+        found
     }
 
     /// Tries candidates on ever more of the load, and ever fewer of them; gives the last of them, the best first.
@@ -198,6 +217,31 @@ impl Search<'_> {
         }
         changes
     }
+}
+
+impl Search<'_> {
+    /// Some that differ from a candidate in two knobs, and were not tried.
+    fn pairs(&mut self, from: &Candidate, draw: &mut Draw) -> Vec<Candidate> {
+        let (mut pairs, mut vain) = (Vec::new(), 0);
+        while pairs.len() < PAIRS[0].1 && vain < VAIN {
+            let mut candidate = from.clone();
+            for _ in 0..2 {
+                let knob = draw.below(self.space.knobs.len() as u64) as usize;
+                candidate[knob] = draw.below(self.space.knobs[knob].choices.len() as u64) as usize;
+            }
+            vain += 1;
+            if is_new(self.space, &candidate, &mut self.memory) {
+                pairs.push(candidate);
+                vain = 0;
+            }
+        }
+        pairs
+    }
+}
+
+/// What so many candidates cost, in runs of the half.
+fn cost_of(count: usize, rounds: &[(f64, usize)]) -> f64 {
+    rounds.iter().map(|(share, most)| share * count.min(*most) as f64).sum()
 }
 
 /// Nobody follows a single trial.

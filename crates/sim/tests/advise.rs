@@ -39,8 +39,10 @@ fn hold(name: &str, text: &str, goal: &str) -> Advice {
     let advice = advise(&mut space, &goal, 1, &Silent).expect("advice");
     let (count, _) = grid();
     let drawn = draw_candidates(&space, 99, count);
-    let mut scores = score_all(&space, &goal, &drawn);
-    scores.sort_by(|one, other| one.compare(other));
+    let mut scores: Vec<_> = score_all(&space, &goal, &drawn).into_iter().zip(&drawn).collect();
+    scores.sort_by(|one, other| one.0.compare(&other.0));
+    let (scores, found): (Vec<_>, Vec<_>) = scores.into_iter().unzip();
+    println!("{name}: the best of the grid is {:?}", space.tell(found[0]));
     let values = |which: usize| -> Vec<f64> {
         let mean = |measure: &load::goal::GoalMeasure| {
             advice.unseen.iter().map(|runs| measure.of(&runs[which])).sum::<f64>() / advice.unseen.len() as f64
